@@ -1,0 +1,344 @@
+//! What tailmark costs, side by side with bare loops in one interleaved run: A B A B, medians of
+//! pairs, ratios only. `./dev bench [PAIRS] [SECONDS]`; the results are in docs/PERFORMANCE.md.
+#![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs, reason = "a program to look at")]
+
+use rust_rocksdb as rocksdb;
+use std::{
+    collections::BTreeMap,
+    hint::black_box,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Barrier,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+use tailmark_driver::{DataSet, Database, Driver, Params, Schema, Semantics, Settings, db};
+use tailmark_host::probe::Target;
+use tailmark_results::{Kind, PointKey};
+use tailmark_runner::{Silent, Stop, phase};
+use tailmark_workload::{Distribution, Item, KeySpace, Stream, StreamConfig, Workload};
+
+const RECORDS: u64 = 200_000;
+
+fn main() {
+    let mut args = std::env::args().skip(1).filter(|a| !a.starts_with("--"));
+    let pairs = args.next().and_then(|a| a.parse().ok()).unwrap_or(5);
+    let seconds = Duration::from_secs_f64(args.next().and_then(|a| a.parse().ok()).unwrap_or(3.0));
+    println!("{pairs} pairs of {} s; ratio = tailmark / bare loop, median (min to max)", seconds.as_secs_f64());
+    null(pairs, seconds);
+    let scratch = std::env::temp_dir().join(format!("tailmark-bench-{}", std::process::id()));
+    std::fs::create_dir_all(&scratch).unwrap();
+    load(pairs, &scratch);
+    reads(pairs, seconds, &scratch);
+    std::fs::remove_dir_all(&scratch).unwrap();
+    memory();
+}
+
+/// Runs A and B in turn; prints the median of both and of their ratios.
+fn compare(name: &str, unit: &str, pairs: usize, mut a: impl FnMut() -> f64, mut b: impl FnMut() -> f64) {
+    let (mut ours, mut bare, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+    for _ in 0..pairs {
+        let (x, y) = (a(), b());
+        ours.push(x);
+        bare.push(y);
+        ratios.push(x / y);
+    }
+    let median = |v: &mut Vec<f64>| {
+        v.sort_by(f64::total_cmp);
+        v[v.len() / 2]
+    };
+    let (ours, bare, ratio) = (median(&mut ours), median(&mut bare), median(&mut ratios));
+    println!(
+        "{name:<34} {ratio:>6.3} ({:.3} to {:.3})   tailmark {ours:.1} {unit}, bare {bare:.1} {unit}",
+        ratios[0],
+        ratios[ratios.len() - 1]
+    );
+}
+
+fn data() -> DataSet {
+    let fields = (0..4).map(|i| format!("field{i}")).collect();
+    DataSet { schema: Schema { table: "usertable".into(), fields }, records: RECORDS, field_length: 1024 }
+}
+
+fn reads_only() -> Arc<Workload> {
+    let workload = tailmark_workload::find("ycsb-c").unwrap();
+    Arc::new(workload.with_distribution(Distribution::Uniform))
+}
+
+fn open(driver: &'static Driver, place: &Path, settings: &[(&str, &str)]) -> Box<dyn Database> {
+    let given: BTreeMap<_, _> = settings.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    let settings = Settings::check(driver, &given, &data(), 1.0).unwrap();
+    let place = place.to_owned();
+    let params = Params { place, data: data(), settings, semantics: Semantics::Faithful, create: true };
+    (driver.open)(&params).unwrap()
+}
+
+/// Measures a workload with everything on, as a sweep does; operations per second.
+fn tailmark(database: &dyn Database, workload: &Arc<Workload>, threads: u32, budget: Budget) -> f64 {
+    let key = PointKey {
+        system: "bench".into(),
+        workload: workload.name.clone(),
+        distribution: "uniform".into(),
+        threads,
+        repeat: 1,
+        target_rate: None,
+    };
+    let keys = match budget {
+        Budget::Time(_) => KeySpace::new(RECORDS, RECORDS),
+        Budget::Load => KeySpace::new(0, 0),
+    };
+    let spec = phase::Spec {
+        database,
+        system: "bench",
+        point: Some(&key),
+        workload,
+        data: &data(),
+        keys: &Arc::new(keys),
+        threads,
+        rate: None,
+        operations: matches!(budget, Budget::Load).then_some(RECORDS),
+        duration: match budget {
+            Budget::Time(time) => Some(time),
+            Budget::Load => None,
+        },
+        warmup: Duration::ZERO,
+        seed: 1,
+        write_all_fields: false,
+        compressibility: 0.0,
+    };
+    let target = Target { system: "bench".into(), place: PathBuf::from("/") };
+    let phase = phase::run(&spec, phase::Capture::open(&target), &Silent, &Stop::new()).unwrap();
+    assert_eq!(phase.errors(), 0);
+    assert!(phase.kinds.values().all(|k| k.not_found == 0), "every key is found");
+    assert!(phase.kinds.contains_key(&Kind::Read) || matches!(budget, Budget::Load));
+    phase.ops_per_sec()
+}
+
+#[derive(Clone, Copy)]
+enum Budget {
+    Time(Duration),
+    Load,
+}
+
+/// Runs `client` on so many threads for a time; operations per second.
+fn bare(threads: u32, time: Duration, client: impl Fn(u32, &AtomicBool) -> u64 + Sync) -> f64 {
+    let (stop, operations) = (AtomicBool::new(false), AtomicU64::new(0));
+    let gate = Barrier::new(threads as usize + 1);
+    let mut elapsed = Duration::ZERO;
+    std::thread::scope(|scope| {
+        for index in 0..threads {
+            let (gate, client, stop, operations) = (&gate, &client, &stop, &operations);
+            scope.spawn(move || {
+                gate.wait();
+                operations.fetch_add(client(index, stop), Ordering::Relaxed);
+            });
+        }
+        gate.wait();
+        let start = Instant::now();
+        std::thread::sleep(time);
+        stop.store(true, Ordering::Relaxed);
+        elapsed = start.elapsed();
+    });
+    operations.load(Ordering::Relaxed) as f64 / elapsed.as_secs_f64()
+}
+
+fn stream(workload: &Arc<Workload>, client: u32, keys: &Arc<KeySpace>) -> Stream {
+    Stream::new(&StreamConfig {
+        workload: Arc::clone(workload),
+        group: 0,
+        data: data(),
+        keys: Arc::clone(keys),
+        seed: 1,
+        client,
+        operations: None,
+        write_all_fields: false,
+        compressibility: 0.0,
+    })
+    .unwrap()
+}
+
+/// The null driver against a hand-written loop of key, hash, two clock readings and a histogram.
+fn null(pairs: usize, seconds: Duration) {
+    let database = open(db::find("null").unwrap(), Path::new("/"), &[]);
+    let workload = reads_only();
+    let ours = || 1e9 / tailmark(database.as_ref(), &workload, 1, Budget::Time(seconds));
+    let by_hand = || {
+        1e9 / bare(1, seconds, |_, stop| {
+            let clock = quanta::Clock::new();
+            let mut histogram = hdrhistogram::Histogram::<u32>::new(3).unwrap();
+            let (mut random, mut name, mut operations) = (1_u64, [0_u8; 23], 0);
+            while !stop.load(Ordering::Relaxed) {
+                random ^= random << 13;
+                random ^= random >> 7;
+                random ^= random << 17;
+                let mut left = fnv(random % RECORDS);
+                let mut at = name.len();
+                while left > 0 {
+                    at -= 1;
+                    name[at] = b'0' + (left % 10) as u8;
+                    left /= 10;
+                }
+                let start = clock.raw();
+                black_box(&name[at..]);
+                histogram.record(clock.delta_as_nanos(start, clock.raw())).unwrap();
+                operations += 1;
+            }
+            operations
+        })
+    };
+    compare("null, uniform reads, 1 client", "ns/op", pairs, ours, by_hand);
+}
+
+fn fnv(number: u64) -> u64 {
+    let hash = number.to_le_bytes().iter().fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
+        (hash ^ u64::from(*byte)).wrapping_mul(1_099_511_628_211)
+    });
+    (hash as i64).unsigned_abs()
+}
+
+const CACHED: &[(&str, &str)] = &[("block_cache", "4GiB"), ("compression", "none")];
+
+/// Loading against a bare loop of Puts of the same records.
+fn load(pairs: usize, scratch: &Path) {
+    let workload = Arc::new(Workload::load());
+    let mut runs = 0;
+    let mut fresh = || {
+        runs += 1;
+        scratch.join(format!("load-{runs}"))
+    };
+    let places: Vec<_> = (0..2 * pairs).map(|_| fresh()).collect();
+    let mut next = places.iter();
+    let next = std::cell::RefCell::new(&mut next);
+    let ours = || {
+        let place = next.borrow_mut().next().unwrap();
+        let database = open(db::find("rocksdb").unwrap(), place, CACHED);
+        let rate = tailmark(database.as_ref(), &workload, 2, Budget::Load);
+        drop(database);
+        std::fs::remove_dir_all(place).unwrap();
+        rate
+    };
+    let puts = || {
+        let place = next.borrow_mut().next().unwrap();
+        // Made and configured by the driver, then opened as it was left.
+        drop(open(db::find("rocksdb").unwrap(), place, CACHED));
+        let database = raw(place);
+        let family = database.cf_handle("usertable").unwrap();
+        let start = Instant::now();
+        let keys = Arc::new(KeySpace::new(0, 0));
+        std::thread::scope(|scope| {
+            for client in 0..2 {
+                let (database, keys, workload, family) = (&database, &keys, &workload, &family);
+                scope.spawn(move || {
+                    let mut stream = stream(workload, client, keys);
+                    let mut record = Vec::new();
+                    for _ in 0..RECORDS / 2 {
+                        let Item::One(tailmark_driver::Operation::Insert { key, values }) = stream.next_item()
+                        else {
+                            panic!("a load inserts");
+                        };
+                        record.clear();
+                        for (field, value) in values.iter() {
+                            let name = [b"field", &[b'0' + field as u8][..]].concat();
+                            record.extend((name.len() as u32).to_be_bytes());
+                            record.extend(name);
+                            record.extend((value.len() as u32).to_be_bytes());
+                            record.extend(value);
+                        }
+                        database.put_cf(family, key.name, &record).unwrap();
+                    }
+                });
+            }
+        });
+        let rate = RECORDS as f64 / start.elapsed().as_secs_f64();
+        drop(database);
+        std::fs::remove_dir_all(place).unwrap();
+        rate
+    };
+    compare("rocksdb, load, 2 clients", "ops/s", pairs, ours, puts);
+}
+
+/// A data set of the driver, opened with its own options file and a large cache.
+fn raw(place: &Path) -> rocksdb::DB {
+    let cache = rocksdb::Cache::new_lru_cache(4 << 30);
+    let (options, families) =
+        rocksdb::Options::load_latest(place, rocksdb::Env::new().unwrap(), true, cache).unwrap();
+    rocksdb::DB::open_cf_descriptors(&options, place, families).unwrap()
+}
+
+/// Reads in cache against a bare loop around the same Get.
+fn reads(pairs: usize, seconds: Duration, scratch: &Path) {
+    let place = scratch.join("reads");
+    let workload = reads_only();
+    {
+        let database = open(db::find("rocksdb").unwrap(), &place, CACHED);
+        tailmark(database.as_ref(), &Arc::new(Workload::load()), 2, Budget::Load);
+        database.flush().unwrap();
+        database.settle(Duration::from_secs(60)).unwrap();
+    }
+    let mut by_threads = BTreeMap::new();
+    for threads in [1, 2, 16, 64, 256] {
+        let rates = std::cell::RefCell::new(Vec::new());
+        let ours = || {
+            let database = open(db::find("rocksdb").unwrap(), &place, CACHED);
+            warm(|| tailmark(database.as_ref(), &workload, 2, Budget::Time(Duration::from_secs(2))));
+            let rate = tailmark(database.as_ref(), &workload, threads, Budget::Time(seconds));
+            rates.borrow_mut().push(rate);
+            rate
+        };
+        let gets = || {
+            let database = raw(&place);
+            let family = database.cf_handle("usertable").unwrap();
+            let keys = Arc::new(KeySpace::new(RECORDS, RECORDS));
+            let run = |threads, time| {
+                bare(threads, time, |client, stop| {
+                    let mut stream = stream(&workload, client, &keys);
+                    let options = rocksdb::ReadOptions::default();
+                    let mut operations = 0;
+                    while !stop.load(Ordering::Relaxed) {
+                        let Item::One(tailmark_driver::Operation::Read { key, .. }) = stream.next_item() else {
+                            panic!("reads only");
+                        };
+                        let found = database.get_pinned_cf_opt(&family, key.name, &options).unwrap();
+                        assert!(black_box(found).is_some());
+                        operations += 1;
+                    }
+                    operations
+                })
+            };
+            warm(|| run(2, Duration::from_secs(2)));
+            run(threads, seconds)
+        };
+        compare(&format!("rocksdb, reads in cache, {threads} clients"), "ops/s", pairs, ours, gets);
+        by_threads.insert(threads, rates.into_inner());
+    }
+    let median = |threads| {
+        let mut rates = by_threads[&threads].clone();
+        rates.sort_by(f64::total_cmp);
+        rates[rates.len() / 2]
+    };
+    println!("rocksdb, 256 against 64 clients    {:>6.3}", median(256) / median(64));
+}
+
+/// Fills the cache.
+fn warm(run: impl Fn() -> f64) {
+    black_box(run());
+}
+
+/// Memory of the client itself: the null driver with all clients, updates and reads recorded.
+fn memory() {
+    let database = open(db::find("null").unwrap(), Path::new("/"), &[]);
+    let workload = Arc::new(tailmark_workload::find("ycsb-a").unwrap());
+    for threads in [256, 1024] {
+        let peak_before = status_kib("VmRSS");
+        tailmark(database.as_ref(), &workload, threads, Budget::Time(Duration::from_secs(5)));
+        let peak = status_kib("VmHWM");
+        println!("null, ycsb-a, {threads} clients: peak {} MB ({} MB before)", peak / 1024, peak_before / 1024);
+    }
+}
+
+fn status_kib(name: &str) -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|l| l.starts_with(name)).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse().unwrap()
+}

@@ -1,0 +1,216 @@
+//! What can be typed. Values of plan keys are text here: the plan checks them, so that a flag, a
+//! `--set` and a plan file are refused in the same words.
+
+use clap::{Parser, Subcommand, ValueEnum, builder::PossibleValuesParser};
+use std::path::PathBuf;
+
+const EXAMPLES: &str = "\
+Examples:
+  tailmark run quickstart
+      this directory's disk against /dev/shm, in about five minutes
+  tailmark run PLAN.toml -o study
+      what a plan says; the same command again goes on where it was stopped
+  tailmark run --system disk=/mnt/nvme0/t --system ram=/dev/shm/t --workload ycsb-a,ycsb-c \\
+      --records 100k --threads 1,4,16 --duration 5s -o study
+      the same from flags alone
+  tailmark report study -o page
+  tailmark export study --format csv -o study.csv
+  tailmark list drivers
+
+Exit codes:
+  0    done
+  1    something failed while it was being done
+  2    the arguments, the plan or a place in it are wrong; nothing was measured
+  3    everything was measured, but requests failed (the report says which)
+  130  stopped by Ctrl-C; the same command goes on";
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  tailmark run quickstart --dry-run
+  tailmark run quickstart --system disk=/mnt/nvme0/tailmark --scale 10 --duration 60s
+  tailmark run micron-7400-rocksdb --scale 0.001 --system 'Micron 7400=/mnt/a' \\
+      --system 'Micron 7300=/mnt/b' -o study
+  tailmark run --system disk=/mnt/nvme0/t --threads 8 --rate 20k --set database.block_cache=1GiB
+
+DIR/study.sqlite is the study, DIR/report.html the report. Ctrl-C ends the run: finished points are
+kept, and the same command with the same -o goes on. A second Ctrl-C ends it at once.";
+
+/// Qualifies storage for NoSQL databases: a plan in, a comparison report out.
+#[derive(Debug, Parser)]
+#[command(name = "tailmark", version, after_help = EXAMPLES, max_term_width = 100)]
+pub struct Args {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+/// The subcommands.
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Load, sweep, capture and report, as a plan or flags say
+    Run(Box<RunArgs>),
+    /// Write the report of one study, or one over several
+    Report(ReportArgs),
+    /// Write what was measured in another format
+    Export(ExportArgs),
+    /// What there is: drivers, workloads, distributions, probes, sections, formats, plans, keys
+    List(ListArgs),
+    /// Write the completions of a shell to standard output
+    Completions(CompletionsArgs),
+    /// Write the manual page to standard output, or those of all commands to a directory
+    Man(ManArgs),
+}
+
+/// `tailmark run`
+#[derive(Debug, clap::Args)]
+#[command(after_help = RUN_EXAMPLES)]
+pub struct RunArgs {
+    /// A plan file, or the name of a shipped plan (`tailmark list plans`); none: flags alone
+    pub plan: Option<String>,
+    /// The run directory; one with an unfinished run of the same plan goes on. Default:
+    /// study-PLAN, or study-TIME without a plan
+    #[arg(short = 'o', long = "output", value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// A system under test: a directory, a block device or the contact points of a server, as the
+    /// driver takes it. Repeat it to compare. Replaces the systems of the plan; one of the same
+    /// name keeps its other keys
+    #[arg(long = "system", value_name = "NAME=WHERE")]
+    pub systems: Vec<String>,
+    /// The database (`tailmark list drivers`)
+    #[arg(long)]
+    pub driver: Option<String>,
+    /// Workloads, with commas between (`tailmark list workloads`)
+    #[arg(long = "workload", value_name = "NAMES")]
+    pub workloads: Option<String>,
+    /// How keys are drawn, for all workloads (`tailmark list distributions`)
+    #[arg(long, value_name = "NAME")]
+    pub distribution: Option<String>,
+    /// Records to load: 250_000_000, 100k, 2.5M, 10G
+    #[arg(long, value_name = "COUNT")]
+    pub records: Option<String>,
+    /// Client counts, with commas between: 1,4,16
+    #[arg(long, value_name = "COUNTS")]
+    pub threads: Option<String>,
+    /// Ends a point after so many operations; with --duration, whichever ends first
+    #[arg(long, value_name = "COUNT")]
+    pub operations: Option<String>,
+    /// Ends a point after this time: 90s, 20m
+    #[arg(long, value_name = "TIME")]
+    pub duration: Option<String>,
+    /// Runs before each point, not counted: 10s
+    #[arg(long, value_name = "TIME")]
+    pub warmup: Option<String>,
+    /// Operations per second over all clients; without it, as fast as the clients can
+    #[arg(long, value_name = "OPS")]
+    pub rate: Option<String>,
+    /// How often the whole sweep is measured
+    #[arg(long, value_name = "COUNT")]
+    pub repeats: Option<String>,
+    /// Of every random draw; the same seed gives the same operations
+    #[arg(long, value_name = "NUMBER")]
+    pub seed: Option<String>,
+    /// Any key of the plan (`tailmark list keys`), such as database.block_cache=64MiB
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Multiplies records, operations, caches and memory limits
+    #[arg(long, value_name = "FACTOR")]
+    pub scale: Option<String>,
+    /// Multiplies durations; those of 10 s or more stay so
+    #[arg(long, value_name = "FACTOR")]
+    pub time_scale: Option<String>,
+    /// Print every step, the expected time and space, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// `tailmark report`
+#[derive(Debug, clap::Args)]
+pub struct ReportArgs {
+    /// Run directories; several make one report
+    #[arg(required = true, value_name = "DIR")]
+    pub studies: Vec<PathBuf>,
+    /// The directory to write into
+    #[arg(short = 'o', long = "output", value_name = "OUT")]
+    pub out: PathBuf,
+    /// The format
+    #[arg(long, default_value = "html", value_parser = report_formats())]
+    pub format: String,
+}
+
+/// `tailmark export`
+#[derive(Debug, clap::Args)]
+pub struct ExportArgs {
+    /// A run directory
+    #[arg(value_name = "DIR")]
+    pub study: PathBuf,
+    /// The format
+    #[arg(long, value_parser = export_formats())]
+    pub format: String,
+    /// The file to write; without it, standard output
+    #[arg(short = 'o', long = "output", value_name = "FILE")]
+    pub out: Option<PathBuf>,
+}
+
+/// `tailmark list`
+#[derive(Debug, clap::Args)]
+pub struct ListArgs {
+    /// What to list; everything without it
+    #[arg(value_enum)]
+    pub kind: Option<ListKind>,
+}
+
+/// What can be listed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum ListKind {
+    /// Databases and their settings.
+    Drivers,
+    /// Named mixes of operations.
+    Workloads,
+    /// How keys are drawn.
+    Distributions,
+    /// What is watched during a run.
+    Probes,
+    /// The parts of a report.
+    Sections,
+    /// Formats of reports and exports.
+    Formats,
+    /// Shipped plans.
+    Plans,
+    /// Keys of a plan.
+    Keys,
+}
+
+/// `tailmark completions`
+#[derive(Debug, clap::Args)]
+pub struct CompletionsArgs {
+    /// Which shell
+    #[arg(value_enum)]
+    pub shell: clap_complete::Shell,
+}
+
+/// `tailmark man`
+#[derive(Debug, clap::Args)]
+pub struct ManArgs {
+    /// Write one page for each command into this directory
+    #[arg(short = 'o', long = "output", value_name = "DIR")]
+    pub out: Option<PathBuf>,
+}
+
+fn report_formats() -> PossibleValuesParser {
+    PossibleValuesParser::new(tailmark_report::FORMATS.iter().map(|format| format.name))
+}
+
+fn export_formats() -> PossibleValuesParser {
+    PossibleValuesParser::new(tailmark_results::export::FORMATS.iter().map(|format| format.name))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::CommandFactory;
+
+    #[test]
+    fn the_arguments_are_consistent() {
+        Args::command().debug_assert();
+    }
+}

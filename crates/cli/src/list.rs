@@ -1,0 +1,104 @@
+//! `tailmark list`: the tables of the program, as they are.
+
+use crate::{
+    args::{ListArgs, ListKind},
+    exit::Exit,
+    output,
+};
+use clap::ValueEnum;
+use tailmark_runner::plan::{KEYS, Key, PLANS};
+
+/// A name and what it is.
+type Row = (String, String);
+
+/// Prints the table of one kind, or of every kind under its heading.
+pub fn list(args: &ListArgs) -> anyhow::Result<Exit> {
+    match args.kind {
+        Some(kind) => output::say(&lines("", &rows(kind)))?,
+        None => {
+            for kind in ListKind::value_variants() {
+                let name = kind.to_possible_value().expect("every kind can be asked for");
+                output::say(&format!("{}:", name.get_name()))?;
+                output::say(&lines("  ", &rows(*kind)))?;
+            }
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn rows(kind: ListKind) -> Vec<Row> {
+    let row = |name: &str, about: &str| (name.to_owned(), about.to_owned());
+    match kind {
+        ListKind::Drivers => drivers(),
+        ListKind::Workloads => {
+            tailmark_workload::WORKLOADS.iter().map(|w| row(w.name, w.about)).collect()
+        }
+        ListKind::Distributions => {
+            tailmark_workload::DISTRIBUTIONS.iter().map(|d| row(d.name, d.about)).collect()
+        }
+        ListKind::Probes => {
+            tailmark_host::probe::PROBES.iter().map(|p| row(p.name, p.about)).collect()
+        }
+        ListKind::Sections => {
+            tailmark_report::SECTIONS.iter().map(|s| row(s.name, s.title)).collect()
+        }
+        ListKind::Formats => {
+            let reports = tailmark_report::FORMATS.iter();
+            let reports = reports.map(|f| row(f.name, &format!("report: {}", f.about)));
+            let exports = tailmark_results::export::FORMATS.iter();
+            let exports = exports.map(|f| row(f.name, &format!("export: {}", f.about)));
+            reports.chain(exports).collect()
+        }
+        ListKind::Plans => PLANS.iter().map(|p| row(p.name, p.about)).collect(),
+        ListKind::Keys => KEYS.iter().map(key).collect(),
+    }
+}
+
+/// Each driver, and below it what can be set.
+fn drivers() -> Vec<Row> {
+    let mut rows = Vec::new();
+    for driver in tailmark_driver::db::DRIVERS {
+        rows.push((driver.name.to_owned(), driver.about.to_owned()));
+        for setting in driver.settings {
+            let default = match setting.default {
+                "" => String::new(),
+                default => format!("; default {default}"),
+            };
+            let accepted = setting.kind.accepted();
+            let about = format!("{} ({accepted}{default})", setting.about);
+            rows.push((format!("  {}", setting.name), about));
+        }
+    }
+    rows
+}
+
+fn key(key: &Key) -> Row {
+    let default = match key.default {
+        "" => String::new(),
+        default => format!(" (default {default})"),
+    };
+    (key.path(), format!("{}{default}", key.about))
+}
+
+/// Names and abouts in two columns.
+fn lines(indent: &str, rows: &[Row]) -> String {
+    let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let line = |(name, about): &Row| format!("{indent}{name:width$}  {about}");
+    rows.iter().map(line).collect::<Vec<_>>().join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_kind_lists_something_of_one_line_each() {
+        for kind in ListKind::value_variants() {
+            let rows = rows(*kind);
+            assert!(!rows.is_empty(), "{kind:?}");
+            for (name, about) in rows {
+                assert!(!name.is_empty() && !about.contains('\n'), "{kind:?} {name}");
+            }
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! The `tailmark` program: arguments in, exit code out. The only crate that prints.
+
+mod args;
+mod complete;
+mod exit;
+mod export;
+mod interrupt;
+mod list;
+mod number;
+mod output;
+mod progress;
+mod report;
+mod run;
+
+use args::{Args, Command};
+use clap::Parser;
+use exit::Exit;
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    let args = match Args::try_parse() {
+        Ok(args) => args,
+        Err(asked) => {
+            // Help and version are errors to clap; a closed pipe is none to us.
+            let _ = asked.print();
+            return if asked.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() };
+        }
+    };
+    let done = match &args.command {
+        Command::Run(args) => run::run(args),
+        Command::Report(args) => report::report(args),
+        Command::Export(args) => export::export(args),
+        Command::List(args) => list::list(args),
+        Command::Completions(args) => complete::completions(args),
+        Command::Man(args) => complete::man(args),
+    };
+    match done {
+        Ok(exit) => exit.into(),
+        Err(error) if output::is_closed_pipe(&error) => Exit::Done.into(),
+        Err(error) => {
+            output::warn(&format!("error: {error:#}"));
+            Exit::of(&error).into()
+        }
+    }
+}

@@ -1,0 +1,379 @@
+//! The progress of a run: on a terminal a bar for the whole sweep and a live line for the phase in
+//! progress, elsewhere one plain line for each load and point.
+
+use crate::{number, output};
+use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
+use std::{
+    io::IsTerminal,
+    sync::{Mutex, MutexGuard},
+    time::{Duration, Instant},
+};
+use tailmark_results::{Kind, Load, Phase, Point, PointKey, quantile};
+use tailmark_runner::{
+    Live, Observer, PhaseKind, PhaseStart,
+    plan::{Plan, units::grouped},
+};
+
+/// The bar moves within a point, in thousandths of one.
+const PARTS: u64 = 1_000;
+
+/// Told by the runner, tells a person.
+pub struct Progress {
+    screen: Option<Screen>,
+    state: Mutex<State>,
+}
+
+/// What is drawn on a terminal.
+struct Screen {
+    all: MultiProgress,
+    sweep: ProgressBar,
+    live: ProgressBar,
+}
+
+/// What is known of the run so far.
+#[derive(Debug, Default)]
+struct State {
+    points: usize,
+    points_done: usize,
+    systems_left: usize,
+    /// Measured or warmed up, a point takes this long; none: not known yet.
+    point_expected: Option<Duration>,
+    /// Of the points and loads finished so far.
+    points_time: Duration,
+    points_measured: u32,
+    loads_time: Duration,
+    loads_measured: u32,
+    /// When the load or the point in progress began.
+    began: Option<Instant>,
+    phase: Option<Running>,
+}
+
+/// The phase in progress.
+#[derive(Debug, Clone)]
+struct Running {
+    kind: PhaseKind,
+    what: String,
+    operations: Option<u64>,
+    duration: Option<Duration>,
+    live: Live,
+}
+
+impl Progress {
+    /// Ready for a run of `plan`.
+    pub fn new(plan: &Plan) -> Self {
+        let sweep = &plan.sweep;
+        let state = State {
+            systems_left: plan.systems.len(),
+            point_expected: sweep.duration.map(|duration| duration + sweep.warmup),
+            ..State::default()
+        };
+        let screen = std::io::stderr().is_terminal().then(Screen::new);
+        Self { screen, state: Mutex::new(state) }
+    }
+
+    /// Takes the bar away.
+    pub fn finish(&self) {
+        if let Some(screen) = &self.screen {
+            screen.live.finish_and_clear();
+            screen.sweep.finish_and_clear();
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+    }
+
+    /// A line that stays.
+    fn line(&self, text: &str) {
+        match &self.screen {
+            Some(screen) => screen.all.suspend(|| output::warn(text)),
+            None => output::warn(text),
+        }
+    }
+
+    fn draw(&self, state: &State) {
+        let Some(screen) = &self.screen else { return };
+        screen.sweep.set_position(state.position());
+        screen.sweep.set_message(state.summary());
+        if let Some(phase) = &state.phase {
+            screen.live.set_message(phase.line());
+        }
+    }
+}
+
+impl Screen {
+    fn new() -> Self {
+        let all = MultiProgress::new();
+        let style = |template| {
+            let style = ProgressStyle::with_template(template);
+            style.expect("the template is a constant").progress_chars("=> ")
+        };
+        let sweep = all.add(ProgressBar::new(0));
+        sweep.set_style(style("[{bar:32}] {msg}"));
+        let live = all.add(ProgressBar::new_spinner());
+        live.set_style(style("{spinner} {wide_msg}"));
+        live.enable_steady_tick(Duration::from_millis(250));
+        Self { all, sweep, live }
+    }
+}
+
+impl State {
+    /// Of the points, in thousandths.
+    fn position(&self) -> u64 {
+        let part = match &self.phase {
+            Some(phase) if phase.kind == PhaseKind::Measure => phase.part().unwrap_or(0.0),
+            _ => 0.0,
+        };
+        self.points_done as u64 * PARTS + (part * PARTS as f64) as u64
+    }
+
+    fn summary(&self) -> String {
+        let (done, points) = (self.points_done, self.points);
+        match self.left() {
+            Some(left) => {
+                let left = humantime::format_duration(Duration::from_secs(left.as_secs()));
+                format!("{done} of {points} points, {left} left")
+            }
+            None => format!("{done} of {points} points"),
+        }
+    }
+
+    /// The time that is left, from what points and loads took so far; none: not known yet.
+    fn left(&self) -> Option<Duration> {
+        let mean = |time: Duration, count: u32| time.checked_div(count);
+        let by_rate = || {
+            let phase = self.phase.as_ref().filter(|phase| phase.kind == PhaseKind::Measure)?;
+            let rate = phase.live.ops_per_sec;
+            let operations = phase.operations?;
+            (rate > 0.0).then(|| Duration::from_secs_f64(operations as f64 / rate))
+        };
+        let point = mean(self.points_time, self.points_measured)
+            .or(self.point_expected)
+            .or_else(by_rate)?;
+        let load = mean(self.loads_time, self.loads_measured).unwrap_or_default();
+        let points_left = self.points.saturating_sub(self.points_done);
+        let expected =
+            point.saturating_mul(points_left as u32) + load.saturating_mul(self.systems_left as u32);
+        let in_load = self.phase.as_ref().filter(|phase| phase.kind == PhaseKind::Load);
+        let elapsed = self.began.map_or(Duration::ZERO, |began| began.elapsed());
+        Some(match in_load {
+            Some(phase) => {
+                expected + phase.part().filter(|part| *part > 0.0).map_or(load, |part| {
+                    elapsed.mul_f64((1.0 / part - 1.0).clamp(0.0, 1e6))
+                })
+            }
+            None => expected.saturating_sub(elapsed.min(point)),
+        })
+    }
+}
+
+impl Running {
+    /// How much of it is done, 0 to 1, where that can be told.
+    fn part(&self) -> Option<f64> {
+        let by_time = self
+            .duration
+            .filter(|time| !time.is_zero())
+            .map(|time| self.live.elapsed.as_secs_f64() / time.as_secs_f64());
+        let by_count = self
+            .operations
+            .filter(|count| *count > 0)
+            .map(|count| self.live.operations as f64 / count as f64);
+        // Whichever ends first.
+        by_time.into_iter().chain(by_count).reduce(f64::max).map(|part| part.clamp(0.0, 1.0))
+    }
+
+    fn line(&self) -> String {
+        let live = &self.live;
+        let doing = match self.kind {
+            PhaseKind::Load => "loading",
+            PhaseKind::Warmup => "warming up",
+            PhaseKind::Measure => "measuring",
+        };
+        let part = self.part().map_or_else(String::new, |part| format!(" {:.0} %", part * 100.0));
+        format!(
+            "{}: {doing}{part}, {}, p99 {}, {}",
+            self.what,
+            number::rate(live.ops_per_sec),
+            number::latency(live.p99_ns),
+            failed(live.errors),
+        )
+    }
+}
+
+impl Observer for Progress {
+    fn sweep_started(&self, points: usize, done: usize) {
+        let mut state = self.state();
+        (state.points, state.points_done) = (points, done);
+        if let Some(screen) = &self.screen {
+            screen.sweep.set_length(points as u64 * PARTS);
+        }
+        self.draw(&state);
+        drop(state);
+        if done > 0 {
+            self.line(&format!("{done} of {points} points are in the study already"));
+        }
+    }
+
+    fn notice(&self, text: &str) {
+        self.line(&format!("note: {text}"));
+    }
+
+    fn step(&self, text: &str) {
+        let mut state = self.state();
+        state.began.get_or_insert_with(Instant::now);
+        if let Some(screen) = &self.screen {
+            let what = state.phase.as_ref().map_or(String::new(), |phase| phase.what.clone() + ": ");
+            screen.live.set_message(format!("{what}{text}"));
+        }
+    }
+
+    fn phase_started(&self, phase: &PhaseStart<'_>) {
+        let what = match phase.point {
+            Some(key) => name(key),
+            None => phase.system.to_owned(),
+        };
+        let mut state = self.state();
+        if phase.kind == PhaseKind::Load {
+            state.began = None;
+            state.systems_left = state.systems_left.saturating_sub(1);
+        }
+        state.began.get_or_insert_with(Instant::now);
+        let (kind, operations, duration) = (phase.kind, phase.operations, phase.duration);
+        state.phase = Some(Running { kind, what, operations, duration, live: Live::default() });
+        self.draw(&state);
+    }
+
+    fn interval(&self, live: &Live) {
+        let mut state = self.state();
+        if let Some(phase) = &mut state.phase {
+            phase.live = *live;
+        }
+        self.draw(&state);
+    }
+
+    fn load_finished(&self, load: &Load) {
+        let mut state = self.state();
+        let took = state.began.take().map_or(Duration::ZERO, |began| began.elapsed());
+        state.loads_measured += 1;
+        state.loads_time += took;
+        state.phase = None;
+        drop(state);
+        self.line(&format!(
+            "{}: loaded {} records in {:.1} s, {}",
+            load.system,
+            grouped(load.records),
+            load.phase.duration_s,
+            number::rate(load.phase.ops_per_sec()),
+        ));
+    }
+
+    fn point_finished(&self, point: &Point) {
+        let mut state = self.state();
+        let took = state.began.take().map_or(Duration::ZERO, |began| began.elapsed());
+        state.points_done += 1;
+        state.points_measured += 1;
+        state.points_time += took;
+        state.phase = None;
+        let count = format!("[{}/{}]", state.points_done, state.points);
+        self.draw(&state);
+        drop(state);
+        self.line(&format!("{count} {}: {}", name(&point.key), measured(&point.phase)));
+    }
+}
+
+/// `disk ycsb-a uniform, 16 threads`
+fn name(key: &PointKey) -> String {
+    let PointKey { system, workload, distribution, threads, repeat, .. } = key;
+    let plural = if *threads == 1 { "" } else { "s" };
+    let repeat = match repeat {
+        0 | 1 => String::new(),
+        repeat => format!(", repeat {repeat}"),
+    };
+    format!("{system} {workload} {distribution}, {threads} thread{plural}{repeat}")
+}
+
+/// What a point came to: `12,345 ops/s, read p99 1.23 ms, no errors`.
+fn measured(phase: &Phase) -> String {
+    let mut said = vec![number::rate(phase.ops_per_sec())];
+    for (kind, result) in &phase.kinds {
+        // The pair of a read-modify-write says what its two halves say.
+        if *kind == Kind::ReadModifyWrite {
+            continue;
+        }
+        if let Some(p99) = quantile(result.response(), 0.99) {
+            said.push(format!("{} p99 {}", kind.name(), number::latency(p99)));
+        }
+    }
+    said.push(failed(phase.errors()));
+    match phase.findings.len() {
+        0 => {}
+        1 => said.push("1 finding".to_owned()),
+        findings => said.push(format!("{findings} findings")),
+    }
+    said.join(", ")
+}
+
+fn failed(errors: u64) -> String {
+    match errors {
+        0 => "no errors".to_owned(),
+        1 => "1 error".to_owned(),
+        errors => format!("{} errors", grouped(errors)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn measuring(elapsed: u64, duration: u64) -> Running {
+        Running {
+            kind: PhaseKind::Measure,
+            what: "disk ycsb-a uniform, 4 threads".into(),
+            operations: None,
+            duration: Some(Duration::from_secs(duration)),
+            live: Live {
+                elapsed: Duration::from_secs(elapsed),
+                ops_per_sec: 12_345.0,
+                p99_ns: 1_234_567,
+                ..Live::default()
+            },
+        }
+    }
+
+    #[test]
+    fn the_live_line_has_rate_tail_and_errors() {
+        assert_eq!(
+            measuring(3, 4).line(),
+            "disk ycsb-a uniform, 4 threads: measuring 75 %, 12,345 ops/s, p99 1.23 ms, no errors"
+        );
+    }
+
+    #[test]
+    fn the_bar_moves_within_a_point() {
+        let state = State {
+            points: 10,
+            points_done: 2,
+            phase: Some(measuring(3, 4)),
+            ..State::default()
+        };
+        assert_eq!(state.position(), 2_750);
+    }
+
+    #[test]
+    fn time_left_comes_from_the_plan_and_then_from_what_points_took() {
+        let mut state = State { points: 10, points_done: 2, ..State::default() };
+        assert_eq!(state.left(), None);
+        state.point_expected = Some(Duration::from_secs(4));
+        assert_eq!(state.left(), Some(Duration::from_secs(32)));
+        (state.points_time, state.points_measured) = (Duration::from_secs(12), 2);
+        assert_eq!(state.left(), Some(Duration::from_secs(48)));
+    }
+
+    #[test]
+    fn a_point_ends_by_whichever_budget_is_nearer() {
+        let mut running = measuring(1, 10);
+        running.operations = Some(100);
+        running.live.operations = 80;
+        assert_eq!(running.part(), Some(0.8));
+    }
+}

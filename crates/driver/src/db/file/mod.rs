@@ -1,0 +1,275 @@
+//! One file or block device of fixed slots, read and written in place: what the device itself can
+//! do with the same keys and mixes, and so the ceiling for any database on it.
+//!
+//! A read is one `pread` of the record's slot, a write one `pwrite` of it, a scan one `pread` of
+//! consecutive slots; with O_DIRECT, so that the page cache takes no part. Space is allocated when
+//! the file is made, but the file system then only notes it as unwritten and would answer reads
+//! without touching the device: that is why a load writes every slot. An update writes the whole
+//! slot without reading it before; what stands in the fields that it does not name is whatever the
+//! same client wrote last. Deletes are not supported: a slot is never empty again.
+
+mod buffer;
+mod layout;
+mod open;
+
+use crate::{
+    Cause, Clients, Completion, DataSet, Database, Driver, Error, Failure, Fields, Key, Kind,
+    Operation, Outcome, Params, Place, Remark, Reply, Session, Setting, SettingKind, Settings,
+    Settled, Values,
+};
+use buffer::Buffer;
+use layout::{Found, Layout};
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    io,
+    os::unix::fs::{FileExt, FileTypeExt},
+    path::PathBuf,
+    sync::Arc,
+    time::Duration,
+};
+
+const NAME: &str = "file";
+
+/// The row of the table.
+pub const DRIVER: Driver = Driver {
+    name: NAME,
+    about: "fixed slots of a file or block device, in place: the device's own ceiling",
+    place: Place::DirectoryOrDevice,
+    clients: Clients::Threads,
+    supports: &[Kind::Read, Kind::Update, Kind::Insert, Kind::Scan],
+    settings: &[
+        Setting {
+            name: "direct",
+            about: "O_DIRECT, so that the page cache takes no part",
+            kind: SettingKind::Flag,
+            default: "true",
+        },
+        Setting {
+            name: "sync",
+            about: "every write waits until it is on the device (O_DSYNC)",
+            kind: SettingKind::Flag,
+            default: "false",
+        },
+    ],
+    stored: &[],
+    entry: "slots.dat",
+    check: |_| Ok(()),
+    open: |params| Ok(Box::new(Slots::open(params)?)),
+    destroy,
+    space,
+    cache: |_, _| 0,
+    page_cache: |settings| !settings.flag("direct"),
+};
+
+/// An open file or device.
+struct Slots {
+    store: Arc<Store>,
+    place: PathBuf,
+    /// Whether O_DIRECT was asked for, and whether it is in force.
+    direct: (bool, bool),
+}
+
+/// What all sessions share.
+struct Store {
+    file: File,
+    layout: Layout,
+}
+
+impl Slots {
+    fn open(params: &Params) -> Result<Self, Error> {
+        let wanted = params.settings.flag("direct");
+        let opened = open::open(params, wanted)?;
+        Ok(Self {
+            store: Arc::new(Store {
+                file: opened.file,
+                layout: opened.layout,
+            }),
+            place: params.place.clone(),
+            direct: (wanted, opened.direct),
+        })
+    }
+}
+
+impl Database for Slots {
+    fn session(&self) -> Result<Box<dyn Session>, Error> {
+        Ok(Box::new(SlotsSession {
+            buffer: Buffer::new(self.store.layout.slot_bytes),
+            store: Arc::clone(&self.store),
+        }))
+    }
+
+    fn sync(&self) -> Result<(), Error> {
+        self.store.file.sync_data().map_err(|e| Error::Database {
+            action: "sync",
+            driver: NAME,
+            place: self.place.display().to_string(),
+            source: e.into(),
+        })
+    }
+
+    /// There is no background work.
+    fn settle(&self, _: Duration) -> Result<Settled, Error> {
+        Ok(Settled::Yes)
+    }
+
+    fn facts(&self) -> BTreeMap<String, String> {
+        let layout = &self.store.layout;
+        BTreeMap::from([
+            ("direct".to_owned(), self.direct.1.to_string()),
+            ("block_bytes".to_owned(), layout.block_bytes.to_string()),
+            ("slot_bytes".to_owned(), layout.slot_bytes.to_string()),
+            ("slots".to_owned(), layout.slots().to_string()),
+        ])
+    }
+
+    fn remarks(&self) -> Vec<Remark> {
+        let fell_back = self.direct == (true, false);
+        let text = format!(
+            "the file system of `{}` refuses O_DIRECT, so that reads and writes went through the \
+             page cache; choose another place, or set direct = false to say that it is meant",
+            self.place.display()
+        );
+        fell_back
+            .then_some(Remark {
+                code: "buffered-io",
+                text,
+            })
+            .into_iter()
+            .collect()
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        vec![self.place.clone()]
+    }
+}
+
+/// One client.
+struct SlotsSession {
+    store: Arc<Store>,
+    /// Holds one slot, and grows with the longest scan.
+    buffer: Buffer,
+}
+
+impl SlotsSession {
+    fn read(&mut self, key: Key<'_>, fields: Fields) -> Reply {
+        let layout = &self.store.layout;
+        let slot = self.buffer.first(layout.slot_bytes);
+        let at = layout.offset(layout.slot(key.number));
+        self.store.file.read_exact_at(slot, at).map_err(failure)?;
+        match layout.check(slot, key.number) {
+            Found::Record => Ok(Outcome {
+                records: 1,
+                bytes: key.name.len() as u64 + layout.value_bytes(fields),
+            }),
+            Found::Nothing => Ok(Outcome::default()),
+            Found::Other(number) => Err(misplaced(key.number, number)),
+        }
+    }
+
+    fn write(&mut self, key: Key<'_>, values: &Values<'_>) -> Reply {
+        let layout = &self.store.layout;
+        let slot = self.buffer.first(layout.slot_bytes);
+        layout.fill(slot, key.number, values);
+        let at = layout.offset(layout.slot(key.number));
+        self.store.file.write_all_at(slot, at).map_err(failure)?;
+        Ok(Outcome {
+            records: 1,
+            bytes: (key.name.len() + values.bytes.len()) as u64,
+        })
+    }
+
+    /// Consecutive slots are consecutive key numbers; a scan ends with the last slot.
+    fn scan(&mut self, start: Key<'_>, records: u32, fields: Fields) -> Reply {
+        let layout = &self.store.layout;
+        let first = layout.slot(start.number);
+        let slots = u64::from(records).min(layout.slots() - first);
+        let read = self.buffer.first(slots as usize * layout.slot_bytes);
+        self.store
+            .file
+            .read_exact_at(read, layout.offset(first))
+            .map_err(failure)?;
+        let mut found = Outcome::default();
+        for (slot, index) in read.chunks_exact(layout.slot_bytes).zip(first..) {
+            match layout.check_slot(slot, index) {
+                Found::Record => {
+                    found.records += 1;
+                    found.bytes += start.name.len() as u64 + layout.value_bytes(fields);
+                }
+                Found::Nothing => {}
+                Found::Other(number) => return Err(misplaced(index, number)),
+            }
+        }
+        Ok(found)
+    }
+}
+
+impl Session for SlotsSession {
+    fn execute<'a>(&'a mut self, operation: Operation<'a>) -> Completion<'a> {
+        Completion::Ready(match operation {
+            Operation::Read { key, fields } => self.read(key, fields),
+            Operation::Insert { key, values } | Operation::Update { key, values } => {
+                self.write(key, &values)
+            }
+            Operation::Scan {
+                start,
+                records,
+                fields,
+            } => self.scan(start, records, fields),
+            Operation::Delete { .. } => Err(Failure {
+                cause: Cause::Unsupported,
+                message: "the file driver cannot delete".to_owned(),
+            }),
+        })
+    }
+}
+
+/// Removes the file. Of a device nothing is erased: the next load writes every slot of it.
+fn destroy(params: &Params) -> Result<(), Error> {
+    let place = &params.place;
+    let failed = |source: crate::error::BoxError| Error::Database {
+        action: "remove",
+        driver: NAME,
+        place: place.display().to_string(),
+        source,
+    };
+    let kind = match fs::metadata(place) {
+        Ok(metadata) => metadata.file_type(),
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(e) => return Err(failed(e.into())),
+    };
+    if kind.is_block_device() {
+        return Ok(());
+    }
+    if !kind.is_file() {
+        return Err(failed("it is not a file".into()));
+    }
+    let file = File::open(place).map_err(|e| failed(e.into()))?;
+    open::lock(&file, place)?;
+    fs::remove_file(place).map_err(|e| failed(e.into()))
+}
+
+/// Bytes of all slots, for a device with blocks of 4 KiB.
+fn space(data: &DataSet, _: &Settings) -> u64 {
+    Layout::new(data, open::BLOCK_BYTES_MAX).bytes()
+}
+
+#[cold]
+fn misplaced(wanted: u64, found: u64) -> Failure {
+    Failure {
+        cause: Cause::Corruption,
+        message: format!("the slot of record {wanted} holds record {found}"),
+    }
+}
+
+#[cold]
+fn failure(error: io::Error) -> Failure {
+    let cause = match error.kind() {
+        io::ErrorKind::UnexpectedEof => Cause::Corruption,
+        _ => Cause::Io,
+    };
+    Failure {
+        cause,
+        message: error.to_string(),
+    }
+}

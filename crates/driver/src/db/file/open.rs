@@ -1,0 +1,181 @@
+//! How a file or device is opened: its block, O_DIRECT or not, its size, and that it is ours alone.
+
+use super::{NAME, buffer::Buffer, layout::Layout};
+use crate::{Error, Params, db::holder::holder};
+use rustix::{
+    fs::{AtFlags, FallocateFlags, FlockOperation, OFlags, StatxFlags, major, minor},
+    io::Errno,
+};
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Seek, SeekFrom},
+    os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt},
+    path::Path,
+};
+
+/// The largest block of a device, bytes; also taken where the block cannot be told.
+pub(super) const BLOCK_BYTES_MAX: u64 = 4096;
+
+/// A file or device that is ready.
+pub(super) struct Opened {
+    pub(super) file: File,
+    pub(super) layout: Layout,
+    /// Whether O_DIRECT is in force.
+    pub(super) direct: bool,
+}
+
+/// Opens what `params` names; with O_DIRECT, if it is wanted and not refused.
+pub(super) fn open(params: &Params, direct: bool) -> Result<Opened, Error> {
+    let mut opened = prepare(params, direct);
+    if direct && matches!(&opened, Err(Refusal::Io(e)) if is(e, Errno::INVAL)) {
+        opened = prepare(params, false);
+    }
+    opened.map_err(|refusal| refusal.into_error(&params.place))
+}
+
+/// Makes sure that nobody else uses a file.
+pub(super) fn lock(file: &File, place: &Path) -> Result<(), Error> {
+    exclusive(file).map_err(|refusal| refusal.into_error(place))
+}
+
+/// Why something cannot be opened.
+enum Refusal {
+    Locked,
+    Io(io::Error),
+}
+
+impl From<io::Error> for Refusal {
+    fn from(error: io::Error) -> Self {
+        Self::Io(error)
+    }
+}
+
+impl Refusal {
+    fn because(text: String) -> Self {
+        Self::Io(io::Error::other(text))
+    }
+
+    fn into_error(self, place: &Path) -> Error {
+        let (driver, holder) = (NAME, holder(place));
+        let place = place.display().to_string();
+        match self {
+            Self::Locked => Error::Locked {
+                driver,
+                place,
+                holder,
+            },
+            Self::Io(e) => Error::Open {
+                driver,
+                place,
+                source: e.into(),
+            },
+        }
+    }
+}
+
+fn prepare(params: &Params, direct: bool) -> Result<Opened, Refusal> {
+    let place = &params.place;
+    let device = fs::metadata(place).is_ok_and(|m| m.file_type().is_block_device());
+    let mut file = open_exclusive(params, device, direct)?;
+    let block = block_bytes(&file, device)?;
+    let layout = Layout::new(&params.data, block);
+    let bytes = file.seek(SeekFrom::End(0))?;
+    if device && bytes < layout.bytes() {
+        return Err(Refusal::because(format!(
+            "the device has {bytes} bytes, but the data set needs {}",
+            layout.bytes()
+        )));
+    }
+    if !device && bytes == 0 && params.create {
+        allocate(&file, layout.bytes())?;
+    } else if !device && bytes != layout.bytes() {
+        return Err(Refusal::because(format!(
+            "the file has {bytes} bytes, but this data set has {}: it holds another one",
+            layout.bytes()
+        )));
+    }
+    // Some file systems take the flag and refuse the first request instead.
+    let mut probe = Buffer::new(layout.slot_bytes);
+    file.read_exact_at(probe.first(layout.slot_bytes), 0)?;
+    Ok(Opened {
+        file,
+        layout,
+        direct,
+    })
+}
+
+fn open_exclusive(params: &Params, device: bool, direct: bool) -> Result<File, Refusal> {
+    let mut flags = OFlags::empty();
+    flags.set(OFlags::DIRECT, direct);
+    flags.set(OFlags::DSYNC, params.settings.flag("sync"));
+    // On a device it means: not while it is mounted, or part of something that is.
+    flags.set(OFlags::EXCL, device);
+    let opened = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .create(params.create && !device)
+        .truncate(false)
+        .custom_flags(flags.bits().cast_signed())
+        .open(&params.place);
+    let file = match opened {
+        Err(e) if device && is(&e, Errno::BUSY) => {
+            let text = "the device is mounted, or part of one that is in use";
+            return Err(Refusal::because(text.to_owned()));
+        }
+        opened => opened?,
+    };
+    exclusive(&file)?;
+    Ok(file)
+}
+
+fn exclusive(file: &File) -> Result<(), Refusal> {
+    match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
+        Err(Errno::WOULDBLOCK) => Err(Refusal::Locked),
+        locked => Ok(locked.map_err(io::Error::from)?),
+    }
+}
+
+/// Reserves the space, so that a full file system is found out before the load.
+fn allocate(file: &File, bytes: u64) -> io::Result<()> {
+    match rustix::fs::fallocate(file, FallocateFlags::empty(), 0, bytes) {
+        Err(Errno::OPNOTSUPP) => file.set_len(bytes),
+        Err(e) => {
+            // What was allocated so far must not pass for a file of another data set.
+            file.set_len(0)?;
+            Err(e.into())
+        }
+        Ok(()) => Ok(()),
+    }
+}
+
+/// The unit of reads and writes: the logical block of the device, or what the file system asks for
+/// with O_DIRECT (`statx`, Linux 6.1) where that is more.
+fn block_bytes(file: &File, device: bool) -> io::Result<u64> {
+    if device {
+        return Ok(u64::from(rustix::fs::ioctl_blksszget(file)?));
+    }
+    let statx = rustix::fs::statx(file, "", AtFlags::EMPTY_PATH, StatxFlags::DIOALIGN);
+    let direct = statx
+        .ok()
+        .filter(|s| StatxFlags::from_bits_retain(s.stx_mask).contains(StatxFlags::DIOALIGN))
+        .map_or(0, |s| u64::from(s.stx_dio_offset_align));
+    let logical = logical_block_bytes(file.metadata()?.dev()).unwrap_or(0);
+    Ok(match direct.max(logical) {
+        0 => BLOCK_BYTES_MAX,
+        block => block,
+    })
+}
+
+/// The logical block of the device behind a file system, if there is one device behind it.
+fn logical_block_bytes(device: u64) -> Option<u64> {
+    let folder = format!("/sys/dev/block/{}:{}", major(device), minor(device));
+    // A partition has no queue of its own.
+    ["queue", "../queue"].iter().find_map(|queue| {
+        let text = fs::read_to_string(format!("{folder}/{queue}/logical_block_size")).ok()?;
+        text.trim().parse().ok()
+    })
+}
+
+fn is(error: &io::Error, errno: Errno) -> bool {
+    error.raw_os_error() == Some(errno.raw_os_error())
+}

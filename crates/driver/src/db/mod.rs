@@ -1,0 +1,75 @@
+//! Every database: one file and one row each.
+
+mod file;
+mod holder;
+mod null;
+#[cfg(feature = "rocksdb")]
+mod rocksdb;
+mod scripted;
+
+use crate::{Driver, Error, nearest};
+
+/// The drivers of this build, sorted by name.
+pub const DRIVERS: &[&Driver] = &[
+    &file::DRIVER,
+    &null::DRIVER,
+    #[cfg(feature = "rocksdb")]
+    &rocksdb::DRIVER,
+    &scripted::DRIVER,
+    &scripted::TASKS,
+];
+
+/// The driver of this name.
+///
+/// # Errors
+/// Where there is none; names the nearest.
+pub fn find(name: &str) -> Result<&'static Driver, Error> {
+    DRIVERS
+        .iter()
+        .copied()
+        .find(|d| d.name == name)
+        .ok_or_else(|| Error::UnknownDriver {
+            name: name.to_owned(),
+            hint: nearest(name, DRIVERS.iter().map(|d| d.name))
+                .map(|near| format!("; did you mean `{near}`?"))
+                .unwrap_or_default(),
+            known: DRIVERS
+                .iter()
+                .map(|d| d.name)
+                .collect::<Vec<_>>()
+                .join(", "),
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_unique_and_sorted() {
+        assert!(DRIVERS.is_sorted_by(|a, b| a.name < b.name));
+    }
+
+    #[test]
+    fn every_about_is_one_line() {
+        for driver in DRIVERS {
+            assert!(
+                !driver.about.is_empty() && !driver.about.contains('\n'),
+                "{}",
+                driver.name
+            );
+            assert!(
+                driver.settings.is_sorted_by(|a, b| a.name < b.name),
+                "{}",
+                driver.name
+            );
+            for setting in driver.settings {
+                assert!(
+                    !setting.about.is_empty() && !setting.about.contains('\n'),
+                    "{}",
+                    setting.name
+                );
+            }
+        }
+    }
+}

@@ -1,0 +1,101 @@
+//! What can be learnt of a database from its directory: version, effective options, files.
+
+use super::ini::{Ini, Section};
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+/// Options of note, as RocksDB itself wrote them when it opened the database.
+const NOTED: &[(Section, &str)] = &[
+    (Section::Database, "max_background_jobs"),
+    (Section::Database, "max_background_compactions"),
+    (Section::Database, "max_open_files"),
+    (Section::Database, "use_direct_io_for_flush_and_compaction"),
+    (Section::Database, "use_direct_reads"),
+    (Section::Database, "wal_dir"),
+    (Section::Family, "bottommost_compression"),
+    (Section::Family, "compaction_style"),
+    (Section::Family, "compression"),
+    (Section::Family, "compression_per_level"),
+    (Section::Family, "level0_file_num_compaction_trigger"),
+    (Section::Family, "level_compaction_dynamic_level_bytes"),
+    (Section::Family, "max_bytes_for_level_base"),
+    (Section::Family, "max_write_buffer_number"),
+    (Section::Family, "min_write_buffer_number_to_merge"),
+    (Section::Family, "target_file_size_base"),
+    (Section::Family, "write_buffer_size"),
+    (Section::Table, "block_size"),
+    (Section::Table, "cache_index_and_filter_blocks"),
+    (Section::Table, "checksum"),
+    (Section::Table, "filter_policy"),
+    (Section::Table, "format_version"),
+];
+
+/// Names that RocksDB gives to files in a database's directory.
+const OWN_NAMES: &[&str] = &[
+    "CURRENT", "IDENTITY", "LOCK", "LOG", "LOG.old", "archive", "lost",
+];
+const OWN_PREFIXES: &[&str] = &["LOG.old.", "MANIFEST-", "OPTIONS-"];
+const OWN_ENDINGS: &[&str] = &[".blob", ".dbtmp", ".log", ".sst"];
+
+/// Version and options of the database in this directory.
+pub(super) fn options_of(place: &Path, table: &str) -> BTreeMap<String, String> {
+    let mut facts = BTreeMap::new();
+    let Some(text) = newest_options(place).and_then(|path| fs::read_to_string(path).ok()) else {
+        return facts;
+    };
+    let ini = Ini::parse(&text);
+    if let Some(version) = ini.version() {
+        facts.insert("version".to_owned(), version.to_owned());
+    }
+    for &(section, name) in NOTED {
+        if let Some(value) = ini.value(section, table, name) {
+            facts.insert(name.to_owned(), value.to_owned());
+        }
+    }
+    facts
+}
+
+/// Whether a directory is a RocksDB, or the beginning of one, or empty.
+pub(super) fn is_database(place: &Path) -> io::Result<bool> {
+    if place.join("CURRENT").exists() {
+        return Ok(true);
+    }
+    for entry in fs::read_dir(place)? {
+        let name = entry?.file_name();
+        let name = name.to_string_lossy();
+        let own = OWN_NAMES.contains(&&*name)
+            || OWN_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
+            || OWN_ENDINGS.iter().any(|ending| name.ends_with(ending));
+        if !own {
+            return Ok(false);
+        }
+    }
+    Ok(true)
+}
+
+/// Adds every file below a directory. One that vanishes meanwhile is left out.
+pub(super) fn add_files(directory: &Path, files: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(directory).into_iter().flatten().flatten() {
+        match entry.file_type() {
+            Ok(kind) if kind.is_dir() => add_files(&entry.path(), files),
+            Ok(kind) if kind.is_file() => files.push(entry.path()),
+            _ => {}
+        }
+    }
+}
+
+fn newest_options(place: &Path) -> Option<PathBuf> {
+    fs::read_dir(place)
+        .ok()?
+        .flatten()
+        .filter_map(|entry| {
+            let name = entry.file_name().into_string().ok()?;
+            let number: u64 = name.strip_prefix("OPTIONS-")?.parse().ok()?;
+            Some((number, entry.path()))
+        })
+        .max()
+        .map(|(_, path)| path)
+}

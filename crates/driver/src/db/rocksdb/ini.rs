@@ -1,0 +1,178 @@
+//! RocksDB's options format, as far as it takes to change a line of it.
+//!
+//! Sections with a header in brackets, lines `key=value`, `#` begins a comment. Everything that is
+//! not changed stays as it was written; what it means is left to RocksDB's own parser.
+
+/// A kind of section that a setting belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Section {
+    /// `[DBOptions]`
+    Database,
+    /// `[CFOptions "table"]`
+    Family,
+    /// `[TableOptions/BlockBasedTable "table"]`
+    Table,
+}
+
+impl Section {
+    fn header(self, table: &str) -> String {
+        match self {
+            Self::Database => "[DBOptions]".to_owned(),
+            Self::Family => format!("[CFOptions \"{table}\"]"),
+            Self::Table => format!("[TableOptions/BlockBasedTable \"{table}\"]"),
+        }
+    }
+}
+
+/// An options file.
+pub(super) struct Ini {
+    /// Header and lines of each section; what stands before the first has an empty header.
+    sections: Vec<(String, Vec<String>)>,
+}
+
+impl Ini {
+    /// Splits a text into sections. Every text can be split.
+    pub(super) fn parse(text: &str) -> Self {
+        let mut sections = vec![(String::new(), Vec::new())];
+        for line in text.lines().map(str::trim) {
+            if line.starts_with('[') {
+                sections.push((line.to_owned(), Vec::new()));
+            } else if !line.is_empty()
+                && !line.starts_with('#')
+                && let Some((_, lines)) = sections.last_mut()
+            {
+                lines.push(line.to_owned());
+            }
+        }
+        Self { sections }
+    }
+
+    /// Gives `table` the options of the default column family, unless it has its own.
+    pub(super) fn add_family(&mut self, table: &str) {
+        if self.find(&Section::Family.header(table)).is_some() {
+            return;
+        }
+        for section in [Section::Family, Section::Table] {
+            if let Some(default) = self.find(&section.header("default")) {
+                let lines = self.sections[default].1.clone();
+                self.sections.push((section.header(table), lines));
+            }
+        }
+    }
+
+    /// Sets one option, `key=value`, in place of the line that set it before.
+    pub(super) fn set(&mut self, section: Section, table: &str, line: &str) {
+        let header = section.header(table);
+        let at = self.find(&header).unwrap_or_else(|| {
+            let behind = match section {
+                Section::Table => self.find(&Section::Family.header(table)).map(|i| i + 1),
+                Section::Database | Section::Family => None,
+            };
+            let at = behind.unwrap_or(self.sections.len());
+            self.sections.insert(at, (header, Vec::new()));
+            at
+        });
+        let lines = &mut self.sections[at].1;
+        lines.retain(|old| key(old) != key(line));
+        lines.push(line.to_owned());
+    }
+
+    /// The value of one option, if it is set.
+    pub(super) fn value(&self, section: Section, table: &str, name: &str) -> Option<&str> {
+        let lines = &self.sections[self.find(&section.header(table))?].1;
+        let line = lines.iter().find(|line| key(line) == name)?;
+        line.split_once('=').map(|(_, value)| value.trim())
+    }
+
+    /// The version of RocksDB that wrote the file, where it tells.
+    pub(super) fn version(&self) -> Option<&str> {
+        let lines = &self.sections[self.find("[Version]")?].1;
+        let line = lines.iter().find(|line| key(line) == "rocksdb_version")?;
+        line.split_once('=').map(|(_, value)| value.trim())
+    }
+
+    fn find(&self, header: &str) -> Option<usize> {
+        self.sections.iter().position(|(h, _)| h == header)
+    }
+}
+
+impl std::fmt::Display for Ini {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        for (header, lines) in self
+            .sections
+            .iter()
+            .filter(|(h, l)| !h.is_empty() || !l.is_empty())
+        {
+            writeln!(f, "{header}")?;
+            for line in lines {
+                writeln!(f, "  {line}")?;
+            }
+        }
+        Ok(())
+    }
+}
+
+fn key(line: &str) -> &str {
+    line.split_once('=').map_or(line, |(key, _)| key).trim()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "\
+# written by hand
+[Version]
+  rocksdb_version=9.1.0
+[DBOptions]
+  max_open_files = 100
+[CFOptions \"default\"]
+  write_buffer_size=1024
+[TableOptions/BlockBasedTable \"default\"]
+  checksum=kCRC32c
+";
+
+    #[test]
+    fn a_table_takes_the_options_of_the_default_family() {
+        let mut ini = Ini::parse(TEXT);
+        ini.add_family("usertable");
+        let buffer = ini.value(Section::Family, "usertable", "write_buffer_size");
+        assert_eq!(buffer, Some("1024"));
+        assert_eq!(
+            ini.value(Section::Table, "usertable", "checksum"),
+            Some("kCRC32c")
+        );
+    }
+
+    #[test]
+    fn a_table_of_its_own_keeps_its_options() {
+        let own = format!("{TEXT}[CFOptions \"usertable\"]\nwrite_buffer_size=7\n");
+        let mut ini = Ini::parse(&own);
+        ini.add_family("usertable");
+        let buffer = ini.value(Section::Family, "usertable", "write_buffer_size");
+        assert_eq!(buffer, Some("7"));
+    }
+
+    #[test]
+    fn setting_an_option_replaces_it_once() {
+        let mut ini = Ini::parse(TEXT);
+        ini.set(Section::Database, "", "max_open_files=-1");
+        let text = ini.to_string();
+        assert_eq!(text.matches("max_open_files").count(), 1);
+        assert_eq!(
+            ini.value(Section::Database, "", "max_open_files"),
+            Some("-1")
+        );
+    }
+
+    #[test]
+    fn the_rest_of_the_file_stays() {
+        let ini = Ini::parse(TEXT);
+        assert_eq!(ini.version(), Some("9.1.0"));
+        assert_eq!(
+            ini.to_string()
+                .replace("max_open_files = 100", "max_open_files=100"),
+            TEXT.replace("# written by hand\n", "").replace(" = ", "=")
+        );
+    }
+}

@@ -1,0 +1,366 @@
+//! What can be set of RocksDB, and how a setting becomes an option.
+//!
+//! There is one way only: a base in RocksDB's own options format (YCSB's, or the file that
+//! `options_file` names), the settings laid over it line by line, and RocksDB's own parser, which
+//! refuses what it does not know. So a setting is a row of a table, and an options file that a
+//! production machine writes is used as it is. Without an options file every setting takes effect;
+//! over an options file only those that were given do.
+
+use super::ini::{Ini, Section};
+use crate::{Setting, SettingKind, Settings};
+use rust_rocksdb::{Cache, ColumnFamilyDescriptor, Env, Options};
+use std::fs;
+
+/// A setting, and the options it becomes.
+struct Row {
+    setting: Setting,
+    effect: Effect,
+}
+
+/// What a setting does.
+enum Effect {
+    /// Lines of a section of the options, with `{}` for the value.
+    Lines(Section, &'static [&'static str]),
+    /// The same, by the value's word.
+    Words(
+        Section,
+        &'static [&'static str],
+        &'static [(&'static str, &'static str)],
+    ),
+    /// Something other than a line: see where the setting is read.
+    Other,
+}
+
+const COMPRESSIONS: &[(&str, &str)] = &[
+    ("bzip2", "kBZip2Compression"),
+    ("lz4", "kLZ4Compression"),
+    ("lz4hc", "kLZ4HCCompression"),
+    ("none", "kNoCompression"),
+    ("snappy", "kSnappyCompression"),
+    ("zlib", "kZlibCompression"),
+    ("zstd", "kZSTD"),
+];
+
+const CHECKSUMS: &[(&str, &str)] = &[
+    ("crc32c", "kCRC32c"),
+    ("none", "kNoChecksum"),
+    ("xxh3", "kXXH3"),
+    ("xxhash", "kxxHash"),
+    ("xxhash64", "kxxHash64"),
+];
+
+const FLAG: SettingKind = SettingKind::Flag;
+
+/// Defaults are RocksDB's own, but those that YCSB's binding changes: background jobs, compression
+/// and write buffer.
+const ROWS: &[Row] = &[
+    row(
+        "background_jobs",
+        "threads for flushes and compactions; unless given, 2 x CPUs for compactions as YCSB does",
+        SettingKind::Integer { min: 1, max: 1024 },
+        "",
+        Effect::Lines(
+            Section::Database,
+            &[
+                "max_background_jobs={}",
+                "max_background_compactions=-1",
+                "max_background_flushes=-1",
+            ],
+        ),
+    ),
+    row(
+        "block_cache",
+        "cache of uncompressed blocks (LRU), also with an options file; 0: none",
+        SettingKind::Bytes { scales: true },
+        "32MiB",
+        Effect::Other,
+    ),
+    row(
+        "bloom_bits",
+        "bits of Bloom filter a key; 0: no filter",
+        SettingKind::Number {
+            min: 0.0,
+            max: 100.0,
+        },
+        "0",
+        Effect::Lines(Section::Table, &["filter_policy=bloomfilter:{}:false"]),
+    ),
+    row(
+        "checksum",
+        "checksum of a block",
+        SettingKind::Choice(&["crc32c", "none", "xxh3", "xxhash", "xxhash64"]),
+        "xxh3",
+        Effect::Words(Section::Table, &["checksum={}"], CHECKSUMS),
+    ),
+    row(
+        "compression",
+        "of every level; unless given, none in levels 0 and 1 and lz4 below, as YCSB does",
+        SettingKind::Choice(&["bzip2", "lz4", "lz4hc", "none", "snappy", "zlib", "zstd"]),
+        "",
+        Effect::Words(
+            Section::Family,
+            &[
+                "compression={}",
+                "compression_per_level={}",
+                "bottommost_compression=kDisableCompressionOption",
+            ],
+            COMPRESSIONS,
+        ),
+    ),
+    row(
+        "direct_flush_compaction",
+        "O_DIRECT for flushes and compactions",
+        FLAG,
+        "false",
+        Effect::Lines(
+            Section::Database,
+            &["use_direct_io_for_flush_and_compaction={}"],
+        ),
+    ),
+    row(
+        "direct_reads",
+        "O_DIRECT for reads, so that the page cache takes no part",
+        FLAG,
+        "false",
+        Effect::Lines(Section::Database, &["use_direct_reads={}"]),
+    ),
+    row(
+        "disable_wal",
+        "no write-ahead log: writes since the last flush are lost in a crash",
+        FLAG,
+        "false",
+        Effect::Other,
+    ),
+    row(
+        "format_version",
+        "version of the table format",
+        SettingKind::Integer { min: 2, max: 7 },
+        "7",
+        Effect::Lines(Section::Table, &["format_version={}"]),
+    ),
+    row(
+        "max_open_files",
+        "table files kept open; -1: all",
+        SettingKind::Integer {
+            min: -1,
+            max: i32::MAX as i64,
+        },
+        "-1",
+        Effect::Lines(Section::Database, &["max_open_files={}"]),
+    ),
+    row(
+        "options_file",
+        "an options file of RocksDB; settings that are given are laid over it",
+        SettingKind::Text,
+        "",
+        Effect::Other,
+    ),
+    row(
+        "statistics",
+        "RocksDB's own counters, kept with each point; costs a few percent",
+        FLAG,
+        "false",
+        Effect::Other,
+    ),
+    row(
+        "sync",
+        "every write waits until the write-ahead log is on the device",
+        FLAG,
+        "false",
+        Effect::Other,
+    ),
+    row(
+        "wal_dir",
+        "directory of the write-ahead log, where it is not the database's own",
+        SettingKind::Text,
+        "",
+        Effect::Other,
+    ),
+    row(
+        "write_buffer",
+        "size of a memtable; the sizes of files and levels follow from it",
+        SettingKind::Bytes { scales: true },
+        "128MiB",
+        Effect::Lines(Section::Family, &["write_buffer_size={}"]),
+    ),
+];
+
+/// The settings of the driver's row.
+pub(super) const SETTINGS: &[Setting] = &settings();
+
+/// The settings that shape the files which a load leaves.
+pub(super) const STORED: &[&str] = &[
+    "bloom_bits",
+    "checksum",
+    "compression",
+    "format_version",
+    "options_file",
+    "wal_dir",
+    "write_buffer",
+];
+
+const fn row(
+    name: &'static str,
+    about: &'static str,
+    kind: SettingKind,
+    default: &'static str,
+    effect: Effect,
+) -> Row {
+    let setting = Setting {
+        name,
+        about,
+        kind,
+        default,
+    };
+    Row { setting, effect }
+}
+
+const fn settings() -> [Setting; ROWS.len()] {
+    let mut settings = [ROWS[0].setting; ROWS.len()];
+    let mut i = 0;
+    while i < ROWS.len() {
+        settings[i] = ROWS[i].setting;
+        i += 1;
+    }
+    settings
+}
+
+/// What a database is opened with.
+pub(super) struct Loaded {
+    /// Of the database.
+    pub(super) database: Options,
+    /// Of each column family, the table's among them.
+    pub(super) families: Vec<ColumnFamilyDescriptor>,
+}
+
+/// Makes options from checked settings for a table of this name.
+///
+/// # Errors
+/// What RocksDB's parser or the file system said.
+pub(super) fn load(settings: &Settings, table: &str) -> Result<Loaded, String> {
+    let base = match settings.text("options_file") {
+        Some(path) => fs::read_to_string(path).map_err(|e| e.to_string())?,
+        None => base(settings),
+    };
+    let mut ini = Ini::parse(&base);
+    ini.add_family(table);
+    lay_over(settings, &mut ini, table);
+
+    // The C API reads the options of a database's directory only, so the text becomes one.
+    let directory = tempfile::tempdir().map_err(|e| e.to_string())?;
+    fs::write(directory.path().join("OPTIONS-000001"), ini.to_string())
+        .map_err(|e| e.to_string())?;
+    let env = Env::new().map_err(|e| e.to_string())?;
+    let cache = Cache::new_lru_cache(block_cache(settings) as usize);
+    let (mut database, families) =
+        Options::load_latest(directory.path(), env, false, cache).map_err(|e| e.to_string())?;
+    if let Some(wal) = settings.text("wal_dir") {
+        database.set_wal_dir(wal);
+    }
+    if settings.flag("statistics") {
+        database.enable_statistics();
+    }
+    Ok(Loaded { database, families })
+}
+
+/// Bytes of the block cache.
+pub(super) fn block_cache(settings: &Settings) -> u64 {
+    settings.integer("block_cache").unwrap_or(0)
+}
+
+/// Bytes of one memtable; an options file may set another.
+pub(super) fn write_buffer(settings: &Settings) -> u64 {
+    settings.integer("write_buffer").unwrap_or(128 << 20)
+}
+
+/// Whether reads go through the page cache.
+pub(super) fn page_cache(settings: &Settings) -> bool {
+    let from_file = !settings.given("direct_reads");
+    match settings.text("options_file").filter(|_| from_file) {
+        Some(path) => {
+            let text = fs::read_to_string(path).unwrap_or_default();
+            let ini = Ini::parse(&text);
+            ini.value(Section::Database, "", "use_direct_reads") != Some("true")
+        }
+        None => !settings.flag("direct_reads"),
+    }
+}
+
+/// YCSB's base: what `optimizeLevelStyleCompaction` makes of a memory budget of four write buffers
+/// (RocksDB, options/options.cc), and twice as many compactions as CPUs. Files are never smaller
+/// than 2 MiB, so that a scaled-down data set does not become thousands of them.
+fn base(settings: &Settings) -> String {
+    let buffer = write_buffer(settings);
+    let jobs = 2 * std::thread::available_parallelism().map_or(1, usize::from);
+    format!(
+        "[Version]\n\
+         rocksdb_version=11.0.0\n\
+         options_file_version=1.1\n\
+         [DBOptions]\n\
+         max_background_jobs={jobs}\n\
+         max_background_compactions={jobs}\n\
+         [CFOptions \"default\"]\n\
+         compaction_style=kCompactionStyleLevel\n\
+         compression_per_level=kNoCompression:kNoCompression:kLZ4Compression\n\
+         level0_file_num_compaction_trigger=2\n\
+         max_bytes_for_level_base={level}\n\
+         max_write_buffer_number=6\n\
+         min_write_buffer_number_to_merge=2\n\
+         target_file_size_base={file}\n\
+         [TableOptions/BlockBasedTable \"default\"]\n",
+        level = (4 * buffer).max(8 << 20),
+        file = (buffer / 2).max(2 << 20),
+    )
+}
+
+/// Sets the options that the settings become.
+fn lay_over(settings: &Settings, ini: &mut Ini, table: &str) {
+    let over_file = settings.text("options_file").is_some();
+    for row in ROWS {
+        let name = row.setting.name;
+        let Some(value) = settings.text(name) else {
+            continue;
+        };
+        if over_file && !settings.given(name) {
+            continue;
+        }
+        match row.effect {
+            Effect::Lines(_, _) if name == "bloom_bits" && value == "0" => {
+                ini.set(Section::Table, table, "filter_policy=nullptr");
+            }
+            Effect::Lines(section, lines) => set_all(ini, section, table, lines, value),
+            Effect::Words(section, lines, words) => {
+                let word = words.iter().find(|(word, _)| *word == value);
+                let value = word.map_or(value, |(_, option)| option);
+                set_all(ini, section, table, lines, value);
+            }
+            Effect::Other => {}
+        }
+    }
+    if block_cache(settings) == 0 {
+        ini.set(Section::Table, table, "no_block_cache=true");
+    }
+}
+
+fn set_all(ini: &mut Ini, section: Section, table: &str, lines: &[&str], value: &str) {
+    for line in lines {
+        ini.set(section, table, &line.replace("{}", value));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_choice_has_its_option() {
+        for row in ROWS {
+            if let (SettingKind::Choice(choices), Effect::Words(_, _, words)) =
+                (row.setting.kind, &row.effect)
+            {
+                let known: Vec<_> = words.iter().map(|(word, _)| *word).collect();
+                assert_eq!(known, choices, "{}", row.setting.name);
+            }
+        }
+    }
+}

@@ -1,0 +1,187 @@
+//! One client's requests to RocksDB.
+//!
+//! A read takes the value as RocksDB pins it, without a copy, and looks at its length; it is
+//! searched only where one field is asked for. Bytes are those of keys and field values, without
+//! what the encoding adds, so that they compare with those of other drivers.
+
+use super::{Store, record};
+use crate::{Cause, Completion, Failure, Fields, Key, Operation, Outcome, Reply, Session, Values};
+use rust_rocksdb::{Error, ErrorKind, ReadOptions, WriteOptions};
+use std::sync::{Arc, MutexGuard, PoisonError};
+
+/// One client.
+pub(super) struct RocksDbSession {
+    store: Arc<Store>,
+    read: ReadOptions,
+    write: WriteOptions,
+    /// The record that is being written.
+    record: Vec<u8>,
+}
+
+impl RocksDbSession {
+    pub(super) fn new(store: &Arc<Store>) -> Self {
+        let mut write = WriteOptions::default();
+        write.set_sync(store.sync);
+        write.disable_wal(store.disable_wal);
+        Self {
+            store: Arc::clone(store),
+            read: ReadOptions::default(),
+            write,
+            record: Vec::new(),
+        }
+    }
+
+    fn get(&self, key: Key<'_>, fields: Fields) -> Reply {
+        let store = &*self.store;
+        let found = store
+            .db
+            .get_pinned_cf_opt(store.table, key.name, &self.read)
+            .map_err(failure)?;
+        match found {
+            Some(value) => outcome(store, key.name, &value, fields),
+            None => Ok(Outcome::default()),
+        }
+    }
+
+    fn insert(&mut self, key: Key<'_>, values: &Values<'_>) -> Reply {
+        let store = &*self.store;
+        record::encode(&store.schema.fields, values, &mut self.record);
+        let _guard = lock(store, key);
+        put(store, key, values, &self.record, &self.write)
+    }
+
+    /// As YCSB's binding does it: Get, replace the fields, Put. Of a key that is not there, nothing.
+    fn update(&mut self, key: Key<'_>, values: &Values<'_>) -> Reply {
+        let store = &*self.store;
+        let _guard = lock(store, key);
+        let Some(old) = store
+            .db
+            .get_pinned_cf_opt(store.table, key.name, &self.read)
+            .map_err(failure)?
+        else {
+            return Ok(Outcome::default());
+        };
+        let names = &store.schema.fields;
+        if values.first == 0 && values.lengths.len() == names.len() {
+            record::encode(names, values, &mut self.record);
+        } else {
+            record::replace(&old, names, values, &mut self.record).map_err(|_| malformed())?;
+        }
+        drop(old);
+        put(store, key, values, &self.record, &self.write)
+    }
+
+    /// A new iterator each time, as YCSB's binding does: it sees what was written before.
+    fn scan(&self, start: Key<'_>, records: u32, fields: Fields) -> Reply {
+        let store = &*self.store;
+        let options = ReadOptions::default();
+        let mut iterator = store.db.raw_iterator_cf_opt(store.table, options);
+        let mut found = Outcome::default();
+        iterator.seek(start.name);
+        while let Some((key, value)) = iterator.item() {
+            found.bytes += outcome(store, key, value, fields)?.bytes;
+            found.records += 1;
+            if found.records >= records {
+                break;
+            }
+            iterator.next();
+        }
+        iterator.status().map_err(failure)?;
+        Ok(found)
+    }
+
+    fn delete(&self, key: Key<'_>) -> Reply {
+        let store = &*self.store;
+        let _guard = lock(store, key);
+        store
+            .db
+            .delete_cf_opt(store.table, key.name, &self.write)
+            .map_err(failure)?;
+        Ok(Outcome {
+            records: 1,
+            bytes: key.name.len() as u64,
+        })
+    }
+}
+
+impl Session for RocksDbSession {
+    fn execute<'a>(&'a mut self, operation: Operation<'a>) -> Completion<'a> {
+        Completion::Ready(match operation {
+            Operation::Read { key, fields } => self.get(key, fields),
+            Operation::Insert { key, values } => self.insert(key, &values),
+            Operation::Update { key, values } => self.update(key, &values),
+            Operation::Scan {
+                start,
+                records,
+                fields,
+            } => self.scan(start, records, fields),
+            Operation::Delete { key } => self.delete(key),
+        })
+    }
+}
+
+/// In correct semantics, keeps other writers of the key out until the guard is dropped.
+fn lock<'a>(store: &'a Store, key: Key<'_>) -> Option<MutexGuard<'a, ()>> {
+    let stripes = store.stripes.as_deref()?;
+    let stripe = &stripes[(key.number % stripes.len() as u64) as usize];
+    // Nothing is behind the lock that a panic could have left half done.
+    Some(stripe.0.lock().unwrap_or_else(PoisonError::into_inner))
+}
+
+fn put(
+    store: &Store,
+    key: Key<'_>,
+    values: &Values<'_>,
+    record: &[u8],
+    options: &WriteOptions,
+) -> Reply {
+    store
+        .db
+        .put_cf_opt(store.table, key.name, record, options)
+        .map_err(failure)?;
+    Ok(Outcome {
+        records: 1,
+        bytes: (key.name.len() + values.bytes.len()) as u64,
+    })
+}
+
+/// What was found of one record.
+fn outcome(store: &Store, key: &[u8], value: &[u8], fields: Fields) -> Reply {
+    let bytes = match fields {
+        Fields::All => (value.len() as u64).saturating_sub(store.overhead_bytes),
+        Fields::One(field) => {
+            let name = store.schema.fields[field as usize].as_bytes();
+            let value = record::find(value, name).map_err(|_| malformed())?;
+            value.ok_or_else(malformed)?.len() as u64
+        }
+    };
+    Ok(Outcome {
+        records: 1,
+        bytes: key.len() as u64 + bytes,
+    })
+}
+
+#[cold]
+fn malformed() -> Failure {
+    Failure {
+        cause: Cause::Corruption,
+        message: "the value is not a record with this field in YCSB's encoding".to_owned(),
+    }
+}
+
+#[cold]
+fn failure(error: Error) -> Failure {
+    let cause = match error.kind() {
+        ErrorKind::Corruption => Cause::Corruption,
+        ErrorKind::IOError => Cause::Io,
+        ErrorKind::TimedOut => Cause::Timeout,
+        ErrorKind::Busy | ErrorKind::TryAgain | ErrorKind::Incomplete => Cause::Overloaded,
+        ErrorKind::ShutdownInProgress => Cause::Unavailable,
+        ErrorKind::NotSupported => Cause::Unsupported,
+        _ => Cause::Other,
+    };
+    Failure {
+        cause,
+        message: error.into_string(),
+    }
+}

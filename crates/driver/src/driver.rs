@@ -1,0 +1,107 @@
+//! A driver: a row of the table of databases.
+
+use crate::{DataSet, Database, Error, Kind, Setting, Settings};
+use std::path::PathBuf;
+
+/// What a driver is told to open.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Place {
+    /// A directory on a file system; the database makes its own directory or files in it.
+    Directory,
+    /// A directory (a file is made in it) or a block device.
+    DirectoryOrDevice,
+    /// Contact points of a server: `host:port[,host:port]`.
+    Hosts,
+    /// Nothing: the word after `=` is not used.
+    Nowhere,
+}
+
+/// How a driver's clients are run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Clients {
+    /// One OS thread each: sessions answer `Ready`.
+    Threads,
+    /// Many on a few runtime threads: sessions answer `Pending`.
+    Tasks,
+}
+
+/// Whose semantics are kept where YCSB's are known to be wrong.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Semantics {
+    /// YCSB's, faults included.
+    #[default]
+    Faithful,
+    /// What the operation promises: for example, an update is atomic.
+    Correct,
+}
+
+impl Semantics {
+    /// The name used in plans and reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Faithful => "faithful",
+            Self::Correct => "correct",
+        }
+    }
+}
+
+/// What to open.
+#[derive(Debug, Clone)]
+pub struct Params {
+    /// The exact place of the data: the database's own directory, the file or device, or the
+    /// contact points.
+    pub place: PathBuf,
+    /// The data set that is or will be in it.
+    pub data: DataSet,
+    /// Checked settings, every one of the driver's with its value.
+    pub settings: Settings,
+    /// Whose semantics to keep.
+    pub semantics: Semantics,
+    /// Whether to make the database where there is none; otherwise a missing one is an error.
+    pub create: bool,
+}
+
+/// A database that can be tested: a row of [`crate::db::DRIVERS`].
+pub struct Driver {
+    /// The name in plans, for example `rocksdb`.
+    pub name: &'static str,
+    /// One line for `list`.
+    pub about: &'static str,
+    /// What it opens.
+    pub place: Place,
+    /// How its clients are run.
+    pub clients: Clients,
+    /// Which kinds of request it can do.
+    pub supports: &'static [Kind],
+    /// What can be set, sorted by name.
+    pub settings: &'static [Setting],
+    /// The settings that shape what a load stores: a data set loaded with other values of them is
+    /// another data set.
+    pub stored: &'static [&'static str],
+    /// The name of the file or directory that it makes in a directory place, for example
+    /// `rocksdb`; empty where it makes none.
+    pub entry: &'static str,
+    /// Checks what the table of settings cannot: that files which settings name can be read.
+    /// Called by [`Settings::check`], so that a wrong plan fails before anything is measured.
+    pub check: fn(&Settings) -> Result<(), Error>,
+    /// Opens the database.
+    pub open: fn(&Params) -> Result<Box<dyn Database>, Error>,
+    /// Removes the data at `params.place`, so that the next open makes it anew.
+    pub destroy: fn(&Params) -> Result<(), Error>,
+    /// Bytes of storage that the loaded data set is expected to need at most, working space
+    /// included.
+    pub space: fn(&DataSet, &Settings) -> u64,
+    /// Bytes of the driver's own cache of data, 0 where it has none.
+    pub cache: fn(&DataSet, &Settings) -> u64,
+    /// Whether reads go through the kernel's page cache, which then counts as cache.
+    pub page_cache: fn(&Settings) -> bool,
+}
+
+impl std::fmt::Debug for Driver {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Driver")
+            .field("name", &self.name)
+            .finish_non_exhaustive()
+    }
+}

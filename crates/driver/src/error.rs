@@ -1,0 +1,73 @@
+//! What can go wrong in opening, setting or keeping a database.
+
+/// A cause of any type.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// An error of the crate. Failures of single requests are [`crate::Failure`], not this.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// The database could not be opened.
+    #[error("failed to open the {driver} database at `{place}`")]
+    Open {
+        /// The driver's name.
+        driver: &'static str,
+        /// Where.
+        place: String,
+        /// Why.
+        source: BoxError,
+    },
+    /// Another process holds the database.
+    #[error("the {driver} database at `{place}` is in use by another process{holder}")]
+    Locked {
+        /// The driver's name.
+        driver: &'static str,
+        /// Where.
+        place: String,
+        /// ` (pid N, NAME)` where it can be told, or empty.
+        holder: String,
+    },
+    /// Something other than an open or a request failed.
+    #[error("failed to {action} the {driver} database at `{place}`")]
+    Database {
+        /// `flush`, `remove`, ...
+        action: &'static str,
+        /// The driver's name.
+        driver: &'static str,
+        /// Where.
+        place: String,
+        /// Why.
+        source: BoxError,
+    },
+    /// No driver has this name.
+    #[error("there is no driver `{name}`{hint}; drivers: {known}")]
+    UnknownDriver {
+        /// As given.
+        name: String,
+        /// `; did you mean ...?` or empty.
+        hint: String,
+        /// All names.
+        known: String,
+    },
+    /// The driver has no such setting.
+    #[error("driver `{driver}` has no setting `{name}`{hint}; settings: {known}")]
+    UnknownSetting {
+        /// The driver's name.
+        driver: &'static str,
+        /// As given.
+        name: String,
+        /// `, did you mean ...?` or empty.
+        hint: String,
+        /// All names.
+        known: String,
+    },
+    /// A setting has a value that is not accepted.
+    #[error("database.{name} is `{value}`, but it must be {accepted}")]
+    BadSetting {
+        /// The setting.
+        name: String,
+        /// As given.
+        value: String,
+        /// What is accepted.
+        accepted: String,
+    },
+}

@@ -1,0 +1,20 @@
+//! What can be asked of a database, and every database.
+//!
+//! The contract is small on purpose: one request is an [`Operation`], one client's connection is a
+//! [`Session`], an open database is a [`Database`], and a [`Driver`] is a row of [`db::DRIVERS`]
+//! that opens one. Nothing here knows a clock, a workload or a study.
+
+mod data;
+pub mod db;
+mod driver;
+mod error;
+mod operation;
+mod session;
+mod settings;
+
+pub use data::{DataSet, Schema};
+pub use driver::{Clients, Driver, Params, Place, Semantics};
+pub use error::Error;
+pub use operation::{Fields, Key, Kind, Operation, Values};
+pub use session::{Cause, Completion, Database, Failure, Outcome, Remark, Reply, Session, Settled};
+pub use settings::{Setting, SettingKind, Settings, nearest};

@@ -1,0 +1,155 @@
+//! One request to a database, as a client sends it.
+//!
+//! An operation is `Copy` and borrows its key and its values from the stream that drew it, so that
+//! nothing is allocated between the draw and the database.
+
+/// What kinds of request there are.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Kind {
+    /// Fetch one record by its key.
+    Read,
+    /// Change some or all fields of a record that exists.
+    Update,
+    /// Write a whole record; one that exists is overwritten.
+    Insert,
+    /// Fetch consecutive records in the key order of the store.
+    Scan,
+    /// Remove one record.
+    Delete,
+}
+
+impl Kind {
+    /// Every kind, in the order of declaration.
+    pub const ALL: &'static [Self] = &[
+        Self::Read,
+        Self::Update,
+        Self::Insert,
+        Self::Scan,
+        Self::Delete,
+    ];
+
+    /// The name used in plans, reports and exports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Read => "read",
+            Self::Update => "update",
+            Self::Insert => "insert",
+            Self::Scan => "scan",
+            Self::Delete => "delete",
+        }
+    }
+}
+
+/// A key: its number in the key space, and the name that the database stores.
+///
+/// A driver that addresses by position (`file`) uses the number, all others the name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Key<'a> {
+    /// From 0; loaded records are `0..records`, inserts of a run start at `records`.
+    pub number: u64,
+    /// For example `user6284781860667377211`.
+    pub name: &'a [u8],
+}
+
+/// Which fields a read or a scan asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fields {
+    /// The whole record.
+    All,
+    /// The field of this index in the schema.
+    One(u32),
+}
+
+/// The field values of an insert or an update: consecutive fields of the schema.
+#[derive(Debug, Clone, Copy)]
+pub struct Values<'a> {
+    /// Index in the schema of the first field written.
+    pub first: u32,
+    /// The length in bytes of each value.
+    pub lengths: &'a [u32],
+    /// The values, one behind the other; as long as the sum of `lengths`.
+    pub bytes: &'a [u8],
+}
+
+impl<'a> Values<'a> {
+    /// Each field's index in the schema with its value.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &'a [u8])> + use<'a> {
+        let (lengths, bytes, mut at) = (self.lengths, self.bytes, 0);
+        (self.first..).zip(lengths).map(move |(field, &length)| {
+            let value = &bytes[at..at + length as usize];
+            at += length as usize;
+            (field, value)
+        })
+    }
+}
+
+/// One request.
+#[derive(Debug, Clone, Copy)]
+pub enum Operation<'a> {
+    /// See [`Kind::Read`].
+    Read {
+        /// Which record.
+        key: Key<'a>,
+        /// Which of its fields.
+        fields: Fields,
+    },
+    /// See [`Kind::Insert`].
+    Insert {
+        /// Which record.
+        key: Key<'a>,
+        /// All fields of the schema.
+        values: Values<'a>,
+    },
+    /// See [`Kind::Update`].
+    Update {
+        /// Which record.
+        key: Key<'a>,
+        /// The fields to replace.
+        values: Values<'a>,
+    },
+    /// See [`Kind::Scan`].
+    Scan {
+        /// Where to start, inclusive.
+        start: Key<'a>,
+        /// How many records to fetch, at least 1.
+        records: u32,
+        /// Which fields of each.
+        fields: Fields,
+    },
+    /// See [`Kind::Delete`].
+    Delete {
+        /// Which record.
+        key: Key<'a>,
+    },
+}
+
+impl Operation<'_> {
+    /// The kind of this request.
+    #[must_use]
+    pub const fn kind(&self) -> Kind {
+        match self {
+            Self::Read { .. } => Kind::Read,
+            Self::Insert { .. } => Kind::Insert,
+            Self::Update { .. } => Kind::Update,
+            Self::Scan { .. } => Kind::Scan,
+            Self::Delete { .. } => Kind::Delete,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn values_are_split_at_their_lengths() {
+        let values = Values {
+            first: 2,
+            lengths: &[2, 0, 3],
+            bytes: b"abcde",
+        };
+        let split: Vec<_> = values.iter().collect();
+        assert_eq!(split, [(2, &b"ab"[..]), (3, &b""[..]), (4, &b"cde"[..])]);
+    }
+}

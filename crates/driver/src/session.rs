@@ -1,0 +1,141 @@
+//! An open database, one client's connection to it, and what comes back.
+
+use crate::{Error, Operation};
+use std::{collections::BTreeMap, path::PathBuf, pin::Pin, time::Duration};
+
+/// What a request that did not fail found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Outcome {
+    /// Records found by a read or a scan; 1 for a write. A read that missed has 0.
+    pub records: u32,
+    /// Bytes of keys and values that were read or written.
+    pub bytes: u64,
+}
+
+/// Why a request failed, coarse enough to count by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Cause {
+    /// No answer in time.
+    Timeout,
+    /// Too few replicas, or the node is down.
+    Unavailable,
+    /// The server refused for load.
+    Overloaded,
+    /// The connection was lost or refused.
+    Connection,
+    /// The driver cannot do this kind of request.
+    Unsupported,
+    /// What was read is not what was written.
+    Corruption,
+    /// The device or file system returned an error.
+    Io,
+    /// Anything else; the message tells.
+    Other,
+}
+
+impl Cause {
+    /// The name used in reports and exports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Timeout => "timeout",
+            Self::Unavailable => "unavailable",
+            Self::Overloaded => "overloaded",
+            Self::Connection => "connection",
+            Self::Unsupported => "unsupported",
+            Self::Corruption => "corruption",
+            Self::Io => "io",
+            Self::Other => "other",
+        }
+    }
+}
+
+/// A request that failed. It is counted; it never ends a run.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{}: {message}", cause.name())]
+pub struct Failure {
+    /// What it is counted by.
+    pub cause: Cause,
+    /// What the database said.
+    pub message: String,
+}
+
+/// What a request comes back with.
+pub type Reply = Result<Outcome, Failure>;
+
+/// A request on its way: answered at once (embedded databases), or later (network databases).
+pub enum Completion<'a> {
+    /// Answered; nothing was allocated.
+    Ready(Reply),
+    /// To be awaited.
+    Pending(Pin<Box<dyn Future<Output = Reply> + 'a>>),
+}
+
+/// One client's connection, with at most one request in flight.
+pub trait Session: Send {
+    /// Sends one request.
+    fn execute<'a>(&'a mut self, operation: Operation<'a>) -> Completion<'a>;
+}
+
+/// Whether background work came to rest.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Settled {
+    /// None is left.
+    Yes,
+    /// Some was left when the time was up.
+    No,
+    /// The database cannot tell.
+    Unknown,
+}
+
+/// Something a user must know beside the numbers, for example that a fallback was taken.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Remark {
+    /// A stable word to find it by, for example `buffered-io`.
+    pub code: &'static str,
+    /// What was seen, and the remedy.
+    pub text: String,
+}
+
+/// An open database, shared by all clients; dropped, it is closed.
+pub trait Database: Send + Sync {
+    /// Connects one more client.
+    fn session(&self) -> Result<Box<dyn Session>, Error>;
+
+    /// Makes every acknowledged write survive a crash of the machine. Cheap enough to be called
+    /// every few seconds of a load.
+    fn sync(&self) -> Result<(), Error> {
+        Ok(())
+    }
+
+    /// Writes all that is held in memory to where it is kept, as at the end of a load.
+    fn flush(&self) -> Result<(), Error> {
+        self.sync()
+    }
+
+    /// Waits until background work (flushes, compactions) has come to rest, at most for `timeout`.
+    fn settle(&self, timeout: Duration) -> Result<Settled, Error> {
+        let _ = timeout;
+        Ok(Settled::Unknown)
+    }
+
+    /// Version and effective settings, as the database itself tells them, for the study.
+    fn facts(&self) -> BTreeMap<String, String> {
+        BTreeMap::new()
+    }
+
+    /// What the user must know beside the numbers.
+    fn remarks(&self) -> Vec<Remark> {
+        Vec::new()
+    }
+
+    /// Counters since the database was opened, by name, where it keeps any (statistics).
+    fn counters(&self) -> BTreeMap<String, u64> {
+        BTreeMap::new()
+    }
+
+    /// The files that hold the data, whose cached pages are to be dropped between points.
+    fn files(&self) -> Vec<PathBuf> {
+        Vec::new()
+    }
+}

@@ -1,0 +1,359 @@
+//! What can be set of a driver: declared as data, checked once, read by type.
+//!
+//! Values arrive as text (a plan's TOML value or the right side of `--set`), so that one check
+//! serves every source. A size may be absolute (`64MiB`) or a share of the data set (`5%`).
+
+use crate::{DataSet, Driver, Error};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// One thing that can be set.
+#[derive(Debug, Clone, Copy)]
+pub struct Setting {
+    /// The key under `[database]`.
+    pub name: &'static str,
+    /// One line for `list`.
+    pub about: &'static str,
+    /// What is accepted.
+    pub kind: SettingKind,
+    /// The value where none is given; empty: the database's own default.
+    pub default: &'static str,
+}
+
+/// What a setting accepts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum SettingKind {
+    /// `true` or `false`.
+    Flag,
+    /// A size, `64MiB` or `5%` of the data set. With `scales`, `--scale` multiplies it.
+    Bytes {
+        /// Whether it is a cache or a buffer that shrinks with the data set.
+        scales: bool,
+    },
+    /// A whole number in this range, both ends included.
+    Integer {
+        /// The least.
+        min: i64,
+        /// The most.
+        max: i64,
+    },
+    /// A number in this range, both ends included.
+    Number {
+        /// The least.
+        min: f64,
+        /// The most.
+        max: f64,
+    },
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// A path or any other text.
+    Text,
+}
+
+/// A driver's settings, checked: text as effective, by name. A setting that was not given and has
+/// no default is absent.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Settings {
+    values: BTreeMap<&'static str, String>,
+    given: BTreeSet<&'static str>,
+}
+
+impl Settings {
+    /// Checks what was given against what `driver` takes; sizes become bytes, shares of `data`
+    /// and those that scale are resolved.
+    ///
+    /// # Errors
+    /// Names the key, the value and what is accepted.
+    pub fn check(
+        driver: &'static Driver,
+        given: &BTreeMap<String, String>,
+        data: &DataSet,
+        scale: f64,
+    ) -> Result<Self, Error> {
+        if let Some(name) = given
+            .keys()
+            .find(|k| driver.settings.iter().all(|s| s.name != **k))
+        {
+            return Err(Error::UnknownSetting {
+                driver: driver.name,
+                name: name.clone(),
+                hint: nearest(name, driver.settings.iter().map(|s| s.name))
+                    .map(|near| format!(", did you mean `{near}`?"))
+                    .unwrap_or_default(),
+                known: driver
+                    .settings
+                    .iter()
+                    .map(|s| s.name)
+                    .collect::<Vec<_>>()
+                    .join(", "),
+            });
+        }
+        let (mut values, mut named) = (BTreeMap::new(), BTreeSet::new());
+        for setting in driver.settings {
+            let value = given
+                .get(setting.name)
+                .map_or(setting.default, String::as_str);
+            if !value.is_empty() {
+                values.insert(setting.name, setting.effective(value, data, scale)?);
+            }
+            if given.contains_key(setting.name) {
+                named.insert(setting.name);
+            }
+        }
+        let settings = Self {
+            values,
+            given: named,
+        };
+        (driver.check)(&settings)?;
+        Ok(settings)
+    }
+
+    /// The effective value as text, if there is one.
+    #[must_use]
+    pub fn text(&self, name: &str) -> Option<&str> {
+        self.values.get(name).map(String::as_str)
+    }
+
+    /// Whether it was given, rather than left at its default.
+    #[must_use]
+    pub fn given(&self, name: &str) -> bool {
+        self.given.contains(name)
+    }
+
+    /// A flag; false where it is absent.
+    #[must_use]
+    pub fn flag(&self, name: &str) -> bool {
+        self.text(name) == Some("true")
+    }
+
+    /// A whole number or a size in bytes, if there is one.
+    #[must_use]
+    pub fn integer<T: std::str::FromStr>(&self, name: &str) -> Option<T> {
+        self.text(name)?.parse().ok()
+    }
+
+    /// A number, if there is one.
+    #[must_use]
+    pub fn number(&self, name: &str) -> Option<f64> {
+        self.text(name)?.parse().ok()
+    }
+
+    /// Every effective setting.
+    pub fn iter(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.values
+            .iter()
+            .map(|(&name, value)| (name, value.as_str()))
+    }
+}
+
+impl Setting {
+    /// The value as it takes effect.
+    fn effective(&self, value: &str, data: &DataSet, scale: f64) -> Result<String, Error> {
+        let refuse = || Error::BadSetting {
+            name: self.name.to_owned(),
+            value: value.to_owned(),
+            accepted: self.kind.accepted(),
+        };
+        let accepted = match self.kind {
+            SettingKind::Flag => matches!(value, "true" | "false").then(|| value.to_owned()),
+            SettingKind::Bytes { scales } => bytes(value, data, if scales { scale } else { 1.0 }),
+            SettingKind::Integer { min, max } => value
+                .parse::<i64>()
+                .ok()
+                .filter(|n| (min..=max).contains(n))
+                .map(|n| n.to_string()),
+            SettingKind::Number { min, max } => value
+                .parse::<f64>()
+                .ok()
+                .filter(|n| (min..=max).contains(n))
+                .map(|n| n.to_string()),
+            SettingKind::Choice(words) => words.contains(&value).then(|| value.to_owned()),
+            SettingKind::Text => Some(value.to_owned()),
+        };
+        accepted.ok_or_else(refuse)
+    }
+}
+
+impl SettingKind {
+    /// What is accepted, for errors and `list`.
+    #[must_use]
+    pub fn accepted(&self) -> String {
+        match self {
+            Self::Flag => "true or false".to_owned(),
+            Self::Bytes { .. } => {
+                "a size such as `64MiB`, or a share of the data such as `5%`".into()
+            }
+            Self::Integer { min, max } => format!("a whole number from {min} to {max}"),
+            Self::Number { min, max } => format!("a number from {min} to {max}"),
+            Self::Choice(words) => format!("one of {}", words.join(", ")),
+            Self::Text => "text".to_owned(),
+        }
+    }
+}
+
+/// A size in bytes as text: absolute times `scale`, or a share of `data` (which is scaled already).
+fn bytes(value: &str, data: &DataSet, scale: f64) -> Option<String> {
+    if let Some(share) = value.strip_suffix('%') {
+        let share: f64 = share
+            .trim()
+            .parse()
+            .ok()
+            .filter(|s| (0.0..=1000.0).contains(s))?;
+        return Some(((data.bytes() as f64 * share / 100.0) as u64).to_string());
+    }
+    let size = value.parse::<bytesize::ByteSize>().ok()?.as_u64();
+    Some(((size as f64 * scale) as u64).to_string())
+}
+
+/// The known word nearest to a misspelt one, if one is near.
+#[must_use]
+pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    known
+        .map(|k| (strsim::damerau_levenshtein(word, k), k))
+        .min()
+        .filter(|(distance, k)| *distance <= 1 + k.len() / 3)
+        .map(|(_, k)| k)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Clients, Place, Schema};
+
+    const fn setting(name: &'static str, kind: SettingKind, default: &'static str) -> Setting {
+        Setting {
+            name,
+            about: "for these tests",
+            kind,
+            default,
+        }
+    }
+
+    const DRIVER: Driver = Driver {
+        name: "settable",
+        about: "for these tests",
+        place: Place::Nowhere,
+        clients: Clients::Threads,
+        supports: &[],
+        settings: &[
+            setting(
+                "bits",
+                SettingKind::Number {
+                    min: 0.0,
+                    max: 10.0,
+                },
+                "1.5",
+            ),
+            setting("buffer", SettingKind::Bytes { scales: false }, "64KiB"),
+            setting("cache", SettingKind::Bytes { scales: true }, "32MiB"),
+            setting("codec", SettingKind::Choice(&["lz4", "none"]), ""),
+            setting("direct", SettingKind::Flag, "false"),
+            setting("file", SettingKind::Text, ""),
+            setting("jobs", SettingKind::Integer { min: -1, max: 8 }, "-1"),
+        ],
+        stored: &[],
+        entry: "",
+        check: |settings| match settings.text("file") {
+            Some("missing") => Err(Error::BadSetting {
+                name: "file".to_owned(),
+                value: "missing".to_owned(),
+                accepted: "a file".to_owned(),
+            }),
+            _ => Ok(()),
+        },
+        open: |_| crate::db::find("").map(|_| unreachable!("no driver has this name")),
+        destroy: |_| Ok(()),
+        space: |_, _| 0,
+        cache: |_, _| 0,
+        page_cache: |_| false,
+    };
+
+    fn check(given: &[(&str, &str)], scale: f64) -> Result<Settings, Error> {
+        static DRIVER: Driver = self::DRIVER;
+        let given = given.iter().map(|&(k, v)| (k.to_owned(), v.to_owned()));
+        let fields = (0..4).map(|i| format!("field{i}")).collect();
+        let schema = Schema {
+            table: "usertable".to_owned(),
+            fields,
+        };
+        let data = DataSet {
+            schema,
+            records: 1000,
+            field_length: 1024,
+        };
+        Settings::check(&DRIVER, &given.collect(), &data, scale)
+    }
+
+    #[test]
+    fn what_is_not_given_has_its_default_or_is_absent() {
+        let settings = check(&[("direct", "true")], 1.0).unwrap();
+        assert_eq!(settings.integer::<u64>("buffer"), Some(64 << 10));
+        assert_eq!(settings.number("bits"), Some(1.5));
+        assert_eq!(settings.integer::<i64>("jobs"), Some(-1));
+        assert_eq!(settings.text("codec"), None);
+        assert!(settings.flag("direct") && settings.given("direct"));
+        assert!(!settings.given("buffer"));
+    }
+
+    #[test]
+    fn only_what_scales_is_scaled() {
+        let settings = check(&[("cache", "1GiB"), ("buffer", "1MiB")], 0.001).unwrap();
+        assert_eq!(settings.integer::<u64>("cache"), Some(1_073_741));
+        assert_eq!(settings.integer::<u64>("buffer"), Some(1 << 20));
+    }
+
+    #[test]
+    fn a_share_is_of_the_data_which_is_scaled_already() {
+        let settings = check(&[("cache", "5%")], 0.001).unwrap();
+        assert_eq!(
+            settings.integer::<u64>("cache"),
+            Some((23 + 4096) * 1000 / 20)
+        );
+    }
+
+    #[test]
+    fn what_is_not_accepted_is_refused_with_what_is() {
+        for (name, value, accepted) in [
+            ("bits", "11", "a number from 0 to 10"),
+            ("bits", "NaN", "a number from 0 to 10"),
+            ("buffer", "64 parsecs", "a size such as `64MiB`"),
+            ("cache", "-5%", "a share of the data"),
+            ("codec", "lz5", "one of lz4, none"),
+            ("direct", "yes", "true or false"),
+            ("file", "missing", "a file"),
+            ("jobs", "9", "a whole number from -1 to 8"),
+            ("jobs", "1.5", "a whole number from -1 to 8"),
+        ] {
+            let error = check(&[(name, value)], 1.0).unwrap_err().to_string();
+            let begins = format!("database.{name} is `{value}`, but it must be ");
+            assert!(error.starts_with(&begins), "{error}");
+            assert!(error.contains(accepted), "{error}");
+        }
+    }
+
+    #[test]
+    fn an_unknown_setting_is_refused_with_the_nearest() {
+        let error = check(&[("cahce", "1GiB")], 1.0).unwrap_err().to_string();
+        assert!(
+            error.contains("no setting `cahce`, did you mean `cache`?"),
+            "{error}"
+        );
+        let error = check(&[("quorum", "3")], 1.0).unwrap_err().to_string();
+        assert!(!error.contains("did you mean"), "{error}");
+    }
+
+    #[test]
+    fn every_default_of_every_driver_is_accepted() {
+        for driver in crate::db::DRIVERS {
+            let data = DataSet {
+                schema: Schema {
+                    table: "usertable".to_owned(),
+                    fields: vec!["field0".to_owned()],
+                },
+                records: 1,
+                field_length: 1,
+            };
+            let checked = Settings::check(driver, &BTreeMap::new(), &data, 1.0);
+            assert!(checked.is_ok(), "{}: {checked:?}", driver.name);
+        }
+    }
+}

@@ -1,0 +1,194 @@
+//! What the file driver promises: where records lie, and that reads tell what they found.
+
+use crate::support::*;
+use std::{
+    fs::{self, File, OpenOptions},
+    os::unix::fs::FileExt,
+    path::Path,
+    process::Command,
+};
+use tailmark_driver::{Cause, Error, Fields, Outcome};
+use tempfile::TempDir;
+
+fn slot_bytes(bench: &Bench) -> u64 {
+    bench.open().facts()["slot_bytes"].parse().unwrap()
+}
+
+#[test]
+fn slots_are_rounded_up_and_a_tenth_is_in_reserve() {
+    let bench = Bench::new("file");
+    let facts = bench.open().facts();
+    let (slot, block) = (&facts["slot_bytes"], &facts["block_bytes"]);
+    let (slot, block): (u64, u64) = (slot.parse().unwrap(), block.parse().unwrap());
+    assert_eq!(slot, (23 + 3 * 200_u64).next_multiple_of(block));
+    assert_eq!(facts["slots"], "110");
+    assert_eq!(fs::metadata(&bench.params.place).unwrap().len(), 110 * slot);
+}
+
+#[test]
+fn inserts_wrap_and_leave_the_loaded_records_alone() {
+    let bench = Bench::new("file");
+    let database = bench.open();
+    let mut session = database.session().unwrap();
+    for number in 0..125 {
+        insert(&mut *session, number).unwrap();
+    }
+    let mut found = |number| read(&mut *session, number, Fields::All).unwrap().records;
+    assert!((0..100).all(|number| found(number) == 1));
+    // 100 to 114 were overwritten by 110 to 124.
+    assert!((100..115).all(|number| found(number) == 0));
+    assert!((115..125).all(|number| found(number) == 1));
+}
+
+#[test]
+fn a_slot_with_another_record_is_corruption() {
+    let bench = Bench::new("file");
+    let slot = slot_bytes(&bench);
+    insert(&mut *bench.open().session().unwrap(), 5).unwrap();
+    let file = OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(&bench.params.place)
+        .unwrap();
+    file.write_all_at(&77_u64.to_le_bytes(), 5 * slot).unwrap();
+    file.sync_all().unwrap();
+    drop(file);
+    let mut session = bench.open().session().unwrap();
+    let failure = read(&mut *session, 5, Fields::All).unwrap_err();
+    assert_eq!(failure.cause, Cause::Corruption);
+    assert!(
+        failure.message.contains("record 5 holds record 76"),
+        "{failure}"
+    );
+    assert_eq!(
+        scan(&mut *session, 0, 10).unwrap_err().cause,
+        Cause::Corruption
+    );
+}
+
+#[test]
+fn a_file_of_another_data_set_is_refused() {
+    let mut bench = Bench::new("file");
+    drop(bench.open());
+    bench.params.data = data(101);
+    let error = bench.try_open().err().unwrap();
+    let source = std::error::Error::source(&error).unwrap().to_string();
+    assert!(source.contains("it holds another one"), "{source}");
+}
+
+#[test]
+fn a_full_file_system_is_found_out_before_the_load() {
+    let mut bench = Bench::new("file");
+    bench.params.data = data(1_000_000_000_000);
+    assert!(matches!(bench.try_open(), Err(Error::Open { .. })));
+}
+
+#[test]
+fn buffered_io_is_never_taken_in_silence() {
+    let places = [
+        Path::new(env!("CARGO_TARGET_TMPDIR")),
+        Path::new("/dev/shm"),
+    ];
+    for place in places.into_iter().filter(|place| place.exists()) {
+        let folder = TempDir::new_in(place).unwrap();
+        let bench = Bench::in_folder("file", &[], folder);
+        let database = bench.open();
+        let codes: Vec<_> = database
+            .remarks()
+            .iter()
+            .map(|remark| remark.code)
+            .collect();
+        match database.facts()["direct"].as_str() {
+            "true" => assert_eq!(codes, [""; 0], "{place:?}"),
+            _ => assert_eq!(codes, ["buffered-io"], "{place:?}"),
+        }
+        let mut session = database.session().unwrap();
+        insert(&mut *session, 1).unwrap();
+        assert_eq!(read(&mut *session, 1, Fields::All).unwrap().records, 1);
+    }
+}
+
+#[test]
+fn buffered_io_that_was_asked_for_needs_no_remark() {
+    let bench = Bench::with("file", &[("direct", "false")]);
+    assert!((bench.driver.page_cache)(&bench.params.settings));
+    assert_eq!(bench.open().remarks(), []);
+    let bench = Bench::with("file", &[("sync", "true")]);
+    assert!(!(bench.driver.page_cache)(&bench.params.settings));
+    insert(&mut *bench.open().session().unwrap(), 1).unwrap();
+}
+
+/// A loop device over a file, where this machine and user can make one.
+struct Loop(String);
+
+impl Loop {
+    fn new(file: &Path, bytes: u64) -> Option<Self> {
+        File::create(file).unwrap().set_len(bytes).unwrap();
+        let made = Command::new("losetup")
+            .args(["--find", "--show"])
+            .arg(file)
+            .output()
+            .ok()?;
+        let name = String::from_utf8(made.stdout).ok()?.trim().to_owned();
+        made.status.success().then_some(Self(name))
+    }
+}
+
+impl Drop for Loop {
+    fn drop(&mut self) {
+        drop(Command::new("losetup").args(["--detach", &self.0]).status());
+    }
+}
+
+#[test]
+fn a_block_device_is_used_as_it_is() {
+    let mut bench = Bench::new("file");
+    let Some(device) = Loop::new(&bench.path("device"), 1 << 20) else {
+        return skipped("a loop device");
+    };
+    bench.params.place = device.0.clone().into();
+    let database = bench.open();
+    let mut session = database.session().unwrap();
+    assert_eq!(read(&mut *session, 9, Fields::All), Ok(Outcome::default()));
+    insert(&mut *session, 9).unwrap();
+    assert_eq!(read(&mut *session, 9, Fields::All).unwrap().bytes, RECORD);
+    drop((session, database));
+    bench.params.data = data(10_000);
+    let error = bench.try_open().err().unwrap();
+    let source = std::error::Error::source(&error).unwrap().to_string();
+    assert!(source.contains("the device has 1048576 bytes"), "{source}");
+}
+
+#[test]
+fn a_mounted_device_is_refused() {
+    let mut bench = Bench::new("file");
+    let Some(device) = Loop::new(&bench.path("device"), 16 << 20) else {
+        return skipped("a loop device");
+    };
+    let folder = bench.path("mounted");
+    fs::create_dir(&folder).unwrap();
+    let run = |program: &str, args: &[&str]| {
+        Command::new(program)
+            .args(args)
+            .output()
+            .is_ok_and(|o| o.status.success())
+    };
+    let mounted = folder.to_str().unwrap();
+    if !run("mkfs.ext4", &["-q", &device.0]) || !run("mount", &[&device.0, mounted]) {
+        return skipped("mkfs.ext4 and mount");
+    }
+    bench.params.place = device.0.clone().into();
+    let refused = bench.try_open().err();
+    assert!(run("umount", &[mounted]));
+    let error = refused.expect("a mounted device must be refused");
+    let source = std::error::Error::source(&error).unwrap().to_string();
+    assert!(source.contains("the device is mounted"), "{source}");
+}
+
+#[expect(
+    clippy::print_stderr,
+    reason = "a test that could not be made must say so"
+)]
+fn skipped(wants: &str) {
+    eprintln!("skipped: it takes {wants}");
+}

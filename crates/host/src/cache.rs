@@ -1,0 +1,116 @@
+//! Dropping cached data, so that a point does not profit from the one before it.
+
+use rustix::fs::{Access, Advice};
+use std::{
+    fs::{self, File},
+    io,
+    path::{Path, PathBuf},
+};
+
+/// Writing 3 drops the page cache, dentries and inodes (`Documentation/admin-guide/sysctl/vm.rst`).
+const DROP_CACHES: &str = "/proc/sys/vm/drop_caches";
+
+/// What was done about the caches.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CacheDrop {
+    /// The caches of the whole machine were dropped.
+    Dropped,
+    /// The kernel was advised to forget so many files.
+    Advised(usize),
+    /// Nothing, and why.
+    Skipped(String),
+}
+
+/// Whether this process may drop the caches of the whole machine.
+#[must_use]
+pub fn can_drop_caches() -> bool {
+    rustix::fs::access(DROP_CACHES, Access::WRITE_OK).is_ok()
+}
+
+/// Writes out what is dirty, then drops the caches of the whole machine; where that is not
+/// permitted, only what is cached of these files and devices.
+#[must_use]
+pub fn drop_caches(files: &[PathBuf]) -> CacheDrop {
+    rustix::fs::sync();
+    let refused = match fs::write(DROP_CACHES, "3") {
+        Ok(()) => return CacheDrop::Dropped,
+        Err(error) => error,
+    };
+    if files.is_empty() {
+        return CacheDrop::Skipped(format!(
+            "writing to {DROP_CACHES} needs root ({refused}), and the database names no files"
+        ));
+    }
+    forget_all(files)
+}
+
+/// A file that is gone needs no advice.
+fn forget_all(files: &[PathBuf]) -> CacheDrop {
+    let (mut advised, mut failure) = (0, None);
+    for file in files {
+        match forget(file) {
+            Ok(()) => advised += 1,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            Err(error) => {
+                failure = Some(format!("failed to advise on {}: {error}", file.display()))
+            }
+        }
+    }
+    match failure {
+        Some(why) if advised == 0 => CacheDrop::Skipped(why),
+        _ => CacheDrop::Advised(advised),
+    }
+}
+
+fn forget(path: &Path) -> io::Result<()> {
+    let file = File::open(path)?;
+    // Dirty pages stay whatever the advice, so they are written first.
+    rustix::fs::fdatasync(&file)?;
+    Ok(rustix::fs::fadvise(&file, 0, None, Advice::DontNeed)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn files_that_are_gone_are_not_counted() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let files = [file.path().to_owned(), file.path().with_extension("gone")];
+        assert_eq!(forget_all(&files), CacheDrop::Advised(1));
+    }
+
+    #[test]
+    fn advice_leaves_nothing_of_a_dirty_file_in_the_cache() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let resident = || {
+            let mut fincore = std::process::Command::new("fincore");
+            let output = fincore
+                .args(["-nb", "-o", "RES"])
+                .arg(file.path())
+                .output()
+                .ok()?;
+            String::from_utf8_lossy(&output.stdout)
+                .trim()
+                .parse::<u64>()
+                .ok()
+        };
+        fs::write(file.path(), vec![1; 1 << 20]).unwrap();
+        if crate::block_device_of(file.path()).is_none() || resident() != Some(1 << 20) {
+            println!("skipped: needs fincore, and a file system on a disk");
+            return;
+        }
+        assert_eq!(forget_all(&[file.path().to_owned()]), CacheDrop::Advised(1));
+        assert_eq!(resident(), Some(0));
+    }
+
+    #[test]
+    fn a_file_that_refuses_is_named() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let below = file.path().join("below");
+        let CacheDrop::Skipped(why) = forget_all(std::slice::from_ref(&below)) else {
+            panic!("advice on a path below a file was accepted");
+        };
+        assert!(why.contains(&below.display().to_string()), "{why}");
+    }
+}

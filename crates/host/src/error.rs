@@ -1,0 +1,84 @@
+//! What can go wrong when the machine is examined or changed.
+
+use bytesize::ByteSize;
+use std::{io, path::PathBuf};
+
+/// A probe could not be opened or sampled.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// A file of the kernel could not be read, or does not say what it should.
+    #[error("failed to read `{path}`")]
+    Read {
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: Box<dyn std::error::Error + Send + Sync>,
+    },
+    /// The device is no longer there.
+    #[error("`{device}` is not in /proc/diskstats")]
+    NoDevice {
+        /// The kernel's name of it.
+        device: String,
+    },
+    /// The kernel refused to tell what this process used.
+    #[error("failed to read the resource usage of this process")]
+    Usage(#[source] io::Error),
+}
+
+/// Why the memory of this process could not be limited.
+#[derive(Debug, thiserror::Error)]
+pub enum LimitError {
+    /// The process would hardly fit, and be killed.
+    #[error(
+        "a memory limit of {} is too low: this process uses {} already, so it must be at least {}",
+        ByteSize(*asked),
+        ByteSize(*used),
+        ByteSize(*least)
+    )]
+    TooLow {
+        /// The limit that was asked for, bytes.
+        asked: u64,
+        /// What the process uses, bytes.
+        used: u64,
+        /// The lowest limit that is accepted, bytes.
+        least: u64,
+    },
+    /// No hierarchy of control groups accounts memory.
+    #[error(
+        "a memory limit needs the memory controller of cgroup v1 or v2, but none is mounted \
+         (cgroup v2: `mount -t cgroup2 none /sys/fs/cgroup`)"
+    )]
+    NoController,
+    /// Control groups of version 2 hold either processes or groups that limit memory.
+    #[error(
+        "no control group above `{group}` hands the memory controller on; start tailmark in a \
+         group of its own: `systemd-run --scope -p Delegate=yes tailmark ...`"
+    )]
+    NotDelegated {
+        /// The group of this process.
+        group: PathBuf,
+    },
+    /// A group around this process has a lower limit, which a new group beside it would evade.
+    #[error("`{group}` already limits memory to {}, which is less than {}", ByteSize(*limit), ByteSize(*asked))]
+    LowerLimit {
+        /// The group that limits.
+        group: PathBuf,
+        /// Its limit, bytes.
+        limit: u64,
+        /// The limit that was asked for, bytes.
+        asked: u64,
+    },
+    /// A control group could not be made or changed.
+    #[error(
+        "failed to {action} `{path}`; a memory limit needs root, or a control group delegated to \
+         this user (`systemd-run --user --scope -p Delegate=yes tailmark ...`)"
+    )]
+    Refused {
+        /// `create` or `write`.
+        action: &'static str,
+        /// The group or its file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+}

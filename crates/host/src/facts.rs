@@ -1,0 +1,75 @@
+//! What a study says of the machine and of the place of each system.
+//!
+//! A fact that the machine does not tell is left out; none is guessed, but for the kind of
+//! virtualisation, which says that it is a guess.
+
+mod machine;
+mod place;
+
+pub use machine::machine_facts;
+pub use place::place_facts;
+
+use bytesize::ByteSize;
+use tailmark_results::Fact;
+
+/// Facts of one group in the making.
+struct Group<'a> {
+    system: Option<&'a str>,
+    name: &'static str,
+    facts: Vec<Fact>,
+}
+
+impl<'a> Group<'a> {
+    fn new(system: Option<&'a str>, name: &'static str) -> Self {
+        Self {
+            system,
+            name,
+            facts: Vec::new(),
+        }
+    }
+
+    /// Adds a fact, unless the machine does not tell.
+    fn add(&mut self, name: &str, value: impl IntoText) {
+        if let Some(value) = value.into_text().filter(|value| !value.is_empty()) {
+            self.facts.push(Fact {
+                system: self.system.map(str::to_owned),
+                group: self.name.to_owned(),
+                name: name.to_owned(),
+                value,
+            });
+        }
+    }
+}
+
+/// What may be the value of a fact.
+trait IntoText {
+    fn into_text(self) -> Option<String>;
+}
+
+impl IntoText for String {
+    fn into_text(self) -> Option<String> {
+        Some(self)
+    }
+}
+
+impl IntoText for &str {
+    fn into_text(self) -> Option<String> {
+        Some(self.to_owned())
+    }
+}
+
+impl<T: IntoText> IntoText for Option<T> {
+    fn into_text(self) -> Option<String> {
+        self?.into_text()
+    }
+}
+
+/// Bytes of memory or of a file system: binary units.
+fn binary(bytes: u64) -> String {
+    ByteSize(bytes).display().iec().to_string()
+}
+
+/// Bytes of a device: decimal units, as its label says, and exactly.
+fn decimal(bytes: u64) -> String {
+    format!("{} ({bytes} bytes)", ByteSize(bytes).display().si())
+}

@@ -1,0 +1,420 @@
+//! Facts of the machine: CPU, memory, kernel, operating system.
+
+use super::{Group, binary};
+use crate::{cgroup::Hierarchy, memory, sysfs};
+use procfs::{CpuInfo, Current};
+use std::{collections::BTreeSet, fs, path::Path};
+use tailmark_results::Fact;
+
+/// How the text of a kernel setting is to be read.
+#[derive(Clone, Copy)]
+enum Form {
+    /// The whole line.
+    Line,
+    /// The word in brackets.
+    Choice,
+}
+
+/// Settings of the kernel that decide how storage and memory behave: name, file, form.
+const SETTINGS: &[(&str, &str, Form)] = &[
+    ("swappiness", "/proc/sys/vm/swappiness", Form::Line),
+    ("dirty ratio, %", "/proc/sys/vm/dirty_ratio", Form::Line),
+    (
+        "dirty background ratio, %",
+        "/proc/sys/vm/dirty_background_ratio",
+        Form::Line,
+    ),
+    ("zone reclaim", "/proc/sys/vm/zone_reclaim_mode", Form::Line),
+    ("overcommit", "/proc/sys/vm/overcommit_memory", Form::Line),
+    (
+        "huge pages reserved",
+        "/proc/sys/vm/nr_hugepages",
+        Form::Line,
+    ),
+    (
+        "NUMA balancing",
+        "/proc/sys/kernel/numa_balancing",
+        Form::Line,
+    ),
+    ("open files, system", "/proc/sys/fs/file-max", Form::Line),
+    (
+        "transparent huge pages",
+        "/sys/kernel/mm/transparent_hugepage/enabled",
+        Form::Choice,
+    ),
+    (
+        "clock source",
+        "/sys/devices/system/clocksource/clocksource0/current_clocksource",
+        Form::Line,
+    ),
+];
+
+/// Words of the kernel's command line that change performance, by their beginning.
+const COMMAND_LINE: &[&str] = &[
+    "amd_iommu",
+    "amd_pstate",
+    "cgroup",
+    "clocksource",
+    "default_hugepagesz",
+    "elevator",
+    "hugepages",
+    "idle",
+    "intel_idle",
+    "intel_iommu",
+    "intel_pstate",
+    "iommu",
+    "isolcpus",
+    "maxcpus",
+    "mem=",
+    "memmap",
+    "mitigations",
+    "nohz",
+    "nosmt",
+    "numa",
+    "nvme",
+    "pcie_aspm",
+    "preempt",
+    "processor.",
+    "psi",
+    "rcu_nocbs",
+    "scsi_mod",
+    "spectre",
+    "spec_store",
+    "systemd.unified",
+    "transparent_hugepage",
+    "tsc",
+];
+
+/// The machine that this runs on, in the groups `machine`, `cpu`, `memory` and `kernel`.
+#[must_use]
+pub fn machine_facts() -> Vec<Fact> {
+    [machine(), cpu(), memory_facts(), kernel()]
+        .into_iter()
+        .flat_map(|group| group.facts)
+        .collect()
+}
+
+fn machine<'a>() -> Group<'a> {
+    let mut group = Group::new(None, "machine");
+    let uname = rustix::system::uname();
+    let dmi = |name: &str| sysfs::text(&Path::new("/sys/class/dmi/id").join(name));
+    group.add("hostname", uname.nodename().to_string_lossy().into_owned());
+    group.add(
+        "architecture",
+        uname.machine().to_string_lossy().into_owned(),
+    );
+    group.add("vendor", dmi("sys_vendor"));
+    group.add("product", dmi("product_name"));
+    group.add("board", dmi("board_name"));
+    group.add("firmware", dmi("bios_version"));
+    let release = fs::read_to_string("/etc/os-release").unwrap_or_default();
+    group.add("operating system", os_name(&release));
+    group.add(
+        "virtualisation",
+        virtualisation(&Evidence::of_this_machine()),
+    );
+    group.add("container", container());
+    group
+}
+
+/// `PRETTY_NAME` of os-release(5).
+fn os_name(release: &str) -> Option<String> {
+    let value = release
+        .lines()
+        .find_map(|line| line.strip_prefix("PRETTY_NAME="))?;
+    Some(value.trim_matches(['"', '\'']).to_owned())
+}
+
+fn container() -> Option<&'static str> {
+    const MARKS: &[(&str, &str)] = &[
+        ("/.dockerenv", "docker"),
+        ("/run/.containerenv", "podman"),
+        ("/run/systemd/container", "yes"),
+    ];
+    MARKS
+        .iter()
+        .find(|(path, _)| Path::new(path).exists())
+        .map(|&(_, name)| name)
+}
+
+/// What tells a virtual machine.
+struct Evidence {
+    /// The CPU says that a hypervisor is there.
+    flag: bool,
+    /// `/sys/hypervisor/type`, of Xen.
+    hypervisor: Option<String>,
+    /// Vendor and product of the machine.
+    product: String,
+}
+
+impl Evidence {
+    fn of_this_machine() -> Self {
+        let dmi = |name: &str| sysfs::text(&Path::new("/sys/class/dmi/id").join(name));
+        let flags = CpuInfo::current()
+            .ok()
+            .and_then(|info| Some(info.flags(0)?.contains(&"hypervisor")));
+        Self {
+            flag: flags.unwrap_or(false),
+            hypervisor: sysfs::text(Path::new("/sys/hypervisor/type")),
+            product: [dmi("sys_vendor"), dmi("product_name")]
+                .map(Option::unwrap_or_default)
+                .join(" "),
+        }
+    }
+}
+
+/// A guess: the product's name, else the bare word of the CPU.
+fn virtualisation(evidence: &Evidence) -> String {
+    /// Words in vendor or product, and what they mean.
+    const PRODUCTS: &[(&str, &str)] = &[
+        ("Amazon EC2", "Amazon EC2 (Nitro)"),
+        ("Google", "Google Compute Engine"),
+        ("Microsoft", "Hyper-V or Azure"),
+        ("VMware", "VMware"),
+        ("VirtualBox", "VirtualBox"),
+        ("OpenStack", "OpenStack"),
+        ("KVM", "KVM"),
+        ("QEMU", "QEMU or KVM"),
+        ("Xen", "Xen"),
+    ];
+    let known = PRODUCTS
+        .iter()
+        .find(|(word, _)| evidence.product.contains(word));
+    let virtual_machine = evidence.flag || evidence.hypervisor.is_some();
+    match (virtual_machine, known, &evidence.hypervisor) {
+        // Servers of the same makers carry the names without being virtual.
+        (false, _, _) => "none seen".to_owned(),
+        (true, Some((_, name)), _) => format!("virtual machine, probably {name}"),
+        (true, None, Some(kind)) => format!("virtual machine, probably {kind}"),
+        (true, None, None) => "virtual machine".to_owned(),
+    }
+}
+
+fn cpu<'a>() -> Group<'a> {
+    let mut group = Group::new(None, "cpu");
+    let base = Path::new("/sys/devices/system/cpu");
+    let info = CpuInfo::current().ok();
+    let field = |names: &[&str]| {
+        let info = info.as_ref()?;
+        names
+            .iter()
+            .find_map(|name| info.get_field(0, name).map(str::to_owned))
+    };
+    let topology = Topology::read(base);
+    group.add(
+        "model",
+        field(&["model name", "Processor", "cpu model", "cpu"]).or_else(|| {
+            // Arm tells numbers (`CPU part`) instead of names; the board is the better name.
+            sysfs::text(Path::new("/proc/device-tree/model"))
+        }),
+    );
+    group.add("sockets", topology.sockets.to_string());
+    group.add("cores", topology.cores.to_string());
+    group.add("threads", topology.threads.to_string());
+    group.add("usable by this process", crate::cpus().to_string());
+    group.add("NUMA nodes", numa_nodes().to_string());
+    group.add("microcode", field(&["microcode"]));
+    let frequency = |name: &str| {
+        let khz: Option<u64> = sysfs::number(&base.join("cpu0/cpufreq").join(name));
+        khz.map(|khz| format!("{} MHz", khz / 1000))
+    };
+    group.add(
+        "governor",
+        sysfs::text(&base.join("cpu0/cpufreq/scaling_governor")),
+    );
+    group.add(
+        "frequency driver",
+        sysfs::text(&base.join("cpu0/cpufreq/scaling_driver")),
+    );
+    group.add("highest frequency", frequency("cpuinfo_max_freq"));
+    group.add("allowed frequency", frequency("scaling_max_freq"));
+    group.add(
+        "frequency now",
+        field(&["cpu MHz"]).map(|mhz| format!("{mhz} MHz")),
+    );
+    let boost = sysfs::flag(&base.join("cpufreq/boost"))
+        .or_else(|| sysfs::flag(&base.join("intel_pstate/no_turbo")).map(|off| !off));
+    group.add("boost", boost.map(|on| if on { "on" } else { "off" }));
+    group
+}
+
+/// How the CPUs are put together.
+#[derive(Debug, Default, PartialEq, Eq)]
+struct Topology {
+    sockets: usize,
+    cores: usize,
+    threads: usize,
+}
+
+impl Topology {
+    /// Reads the CPUs that are online; where the kernel does not tell, one thread a core and one
+    /// socket are assumed.
+    fn read(base: &Path) -> Self {
+        let (mut sockets, mut cores, mut threads) = (BTreeSet::new(), BTreeSet::new(), 0);
+        for name in sysfs::names(base) {
+            let number = name
+                .strip_prefix("cpu")
+                .filter(|n| n.parse::<u32>().is_ok());
+            let online = sysfs::flag(&base.join(&name).join("online")).unwrap_or(true);
+            let Some(number) = number.filter(|_| online) else {
+                continue;
+            };
+            let topology = |file: &str| sysfs::text(&base.join(&name).join("topology").join(file));
+            let socket = topology("physical_package_id").unwrap_or_default();
+            // A die has core numbers of its own, as a socket has.
+            let die = topology("die_id").unwrap_or_default();
+            let core = topology("core_id").unwrap_or_else(|| number.to_owned());
+            cores.insert((socket.clone(), die, core));
+            sockets.insert(socket);
+            threads += 1;
+        }
+        Self {
+            sockets: sockets.len(),
+            cores: cores.len(),
+            threads,
+        }
+    }
+}
+
+fn numa_nodes() -> usize {
+    let names = sysfs::names(Path::new("/sys/devices/system/node"));
+    let is_node = |name: &&String| {
+        name.strip_prefix("node")
+            .is_some_and(|number| number.parse::<u32>().is_ok())
+    };
+    names.iter().filter(is_node).count().max(1)
+}
+
+fn memory_facts<'a>() -> Group<'a> {
+    let mut group = Group::new(None, "memory");
+    let machine = memory::machine();
+    group.add("total", binary(machine.total));
+    group.add("available at the start", binary(machine.available));
+    if let Ok(info) = procfs::Meminfo::current() {
+        group.add("swap", binary(info.swap_total));
+    }
+    let limit = Hierarchy::of_memory().and_then(|hierarchy| hierarchy.limit());
+    group.add("limit of the control group", limit.map(binary));
+    group
+}
+
+fn kernel<'a>() -> Group<'a> {
+    let mut group = Group::new(None, "kernel");
+    let uname = rustix::system::uname();
+    group.add("release", uname.release().to_string_lossy().into_owned());
+    group.add("version", uname.version().to_string_lossy().into_owned());
+    let line = fs::read_to_string("/proc/cmdline").unwrap_or_default();
+    group.add("command line, of note", of_note(&line));
+    for (name, path, form) in SETTINGS {
+        let text = sysfs::text(Path::new(path));
+        group.add(
+            name,
+            text.map(|text| match form {
+                Form::Line => text,
+                Form::Choice => sysfs::chosen(&text).to_owned(),
+            }),
+        );
+    }
+    group
+}
+
+/// The words of a kernel command line that change performance.
+fn of_note(line: &str) -> String {
+    let noted = |word: &&str| COMMAND_LINE.iter().any(|start| word.starts_with(start));
+    line.split_whitespace()
+        .filter(noted)
+        .collect::<Vec<_>>()
+        .join(" ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_machine_is_described() {
+        let facts = machine_facts();
+        let value = |group: &str, name: &str| {
+            let fact = facts
+                .iter()
+                .find(|fact| fact.group == group && fact.name == name);
+            fact.map(|fact| fact.value.clone()).unwrap_or_default()
+        };
+        assert!(value("kernel", "release").starts_with(|c: char| c.is_ascii_digit()));
+        assert!(value("cpu", "threads").parse::<usize>().unwrap() >= 1);
+        assert!(
+            value("memory", "total").ends_with("iB"),
+            "{}",
+            value("memory", "total")
+        );
+        assert!(!value("machine", "hostname").is_empty());
+        assert!(
+            facts
+                .iter()
+                .all(|fact| fact.system.is_none() && !fact.value.is_empty())
+        );
+    }
+
+    #[test]
+    fn facts_have_names_of_their_own() {
+        let facts = machine_facts();
+        let names: BTreeSet<_> = facts.iter().map(|fact| (&fact.group, &fact.name)).collect();
+        assert_eq!(names.len(), facts.len());
+    }
+
+    #[test]
+    fn two_sockets_with_threads_are_counted() {
+        let base = tempfile::tempdir().unwrap();
+        for cpu in 0..8 {
+            let topology = base.path().join(format!("cpu{cpu}/topology"));
+            fs::create_dir_all(&topology).unwrap();
+            fs::write(
+                topology.join("physical_package_id"),
+                (cpu / 2 % 2).to_string(),
+            )
+            .unwrap();
+            fs::write(topology.join("core_id"), (cpu % 2).to_string()).unwrap();
+        }
+        fs::create_dir_all(base.path().join("cpufreq")).unwrap();
+        fs::write(base.path().join("cpu7/online"), "0").unwrap();
+        let expected = Topology {
+            sockets: 2,
+            cores: 4,
+            threads: 7,
+        };
+        assert_eq!(Topology::read(base.path()), expected);
+    }
+
+    #[test]
+    fn only_words_of_note_are_kept() {
+        let line = "quiet root=/dev/sda1 isolcpus=2-3 mitigations=off token=abc nvme.poll_queues=4";
+        assert_eq!(
+            of_note(line),
+            "isolcpus=2-3 mitigations=off nvme.poll_queues=4"
+        );
+    }
+
+    #[test]
+    fn the_name_of_the_system_comes_without_quotes() {
+        assert_eq!(
+            os_name("ID=x\nPRETTY_NAME=\"Some OS 5\"\n").as_deref(),
+            Some("Some OS 5")
+        );
+        assert_eq!(os_name("ID=x\n"), None);
+    }
+
+    #[test]
+    fn a_virtual_machine_is_told_from_a_server_of_the_same_maker() {
+        let evidence = |flag, product: &str| Evidence {
+            flag,
+            hypervisor: None,
+            product: product.to_owned(),
+        };
+        assert_eq!(
+            virtualisation(&evidence(false, "Microsoft Corporation X")),
+            "none seen"
+        );
+        assert!(virtualisation(&evidence(true, "QEMU Standard PC")).contains("KVM"));
+        assert_eq!(virtualisation(&evidence(true, " ")), "virtual machine");
+    }
+}

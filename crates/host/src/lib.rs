@@ -1,0 +1,36 @@
+//! The machine under test: facts, devices, file systems, caches, a memory limit, probes.
+//!
+//! Everything is read from `/proc` and `/sys` at the moment it is asked for. The crate has no
+//! threads and no clock of its own: whoever samples a probe knows when.
+
+mod block;
+mod cache;
+mod cgroup;
+mod error;
+mod facts;
+mod limit;
+mod memory;
+mod mount;
+pub mod probe;
+mod space;
+mod sysfs;
+
+pub use block::{BlockDevice, block_device_of};
+pub use cache::{CacheDrop, can_drop_caches, drop_caches};
+pub use error::{Error, LimitError};
+pub use facts::{machine_facts, place_facts};
+pub use limit::MemoryLimit;
+pub use memory::{Memory, memory};
+pub use space::{Space, space};
+
+/// CPUs that this process may run on: affinity and CPU quotas are taken into account; at least 1.
+#[must_use]
+pub fn cpus() -> usize {
+    std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
+}
+
+/// Whether this process acts as root.
+#[must_use]
+pub fn is_root() -> bool {
+    rustix::process::geteuid().is_root()
+}

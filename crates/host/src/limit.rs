@@ -1,0 +1,306 @@
+//! A memory limit for this process, page cache included: a control group of its own.
+//!
+//! A new group is made where the kernel allows it. In version 1 that is below the group of this
+//! process. In version 2 a group has either processes or groups with controllers (the "no
+//! internal processes" rule of `Documentation/admin-guide/cgroup-v2.rst`), so it is made below the
+//! nearest group that hands the memory controller on, or, where this process is alone in its
+//! group, below that one, which then hands it on.
+
+use crate::{
+    cgroup::{Hierarchy, Version},
+    error::LimitError,
+    sysfs,
+};
+use bytesize::ByteSize;
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+/// What a limit must leave beyond what the process uses already: 16 MiB.
+const MARGIN_BYTES: u64 = 16 << 20;
+
+/// The names of our groups, before the process id.
+const PREFIX: &str = "tailmark-";
+
+/// The file that moves a process, all its threads included, into a group.
+const PROCESSES: &str = "cgroup.procs";
+
+/// The file of version 2 that hands controllers on to the groups below.
+const SUBTREE: &str = "cgroup.subtree_control";
+
+/// The memory of this process is limited until this is dropped; then it is back in its old group.
+///
+/// What it had in memory before stays accounted to the old group.
+#[derive(Debug)]
+pub struct MemoryLimit {
+    version: Version,
+    bytes: u64,
+    group: PathBuf,
+    /// The group to go back to.
+    old: PathBuf,
+    delegation: Delegation,
+}
+
+/// How the new group came by its memory controller.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Delegation {
+    /// The group above hands it on, or it is in version 1, where all do.
+    Given,
+    /// The old group was made to hand it on, once this process had left it.
+    Made,
+}
+
+impl MemoryLimit {
+    /// Moves this process, with all its threads, into a new group of so many bytes. Swap does not
+    /// extend it, where the kernel accounts swap.
+    ///
+    /// # Errors
+    /// Says what is needed: privileges, a delegated group, or a higher limit. Nothing has changed
+    /// then.
+    pub fn enter(bytes: u64) -> Result<Self, LimitError> {
+        let used = used_bytes();
+        let least = used + MARGIN_BYTES;
+        if bytes < least {
+            return Err(LimitError::TooLow {
+                asked: bytes,
+                used,
+                least,
+            });
+        }
+        let hierarchy = Hierarchy::of_memory().ok_or(LimitError::NoController)?;
+        let own_id = rustix::process::getpid().as_raw_nonzero().get();
+        let (parent, delegation) = parent_of_new(&hierarchy, bytes, own_id)?;
+        sweep(&parent);
+        let group = parent.join(format!("{PREFIX}{own_id}"));
+        fs::create_dir(&group).map_err(|source| LimitError::Refused {
+            action: "create",
+            path: group.clone(),
+            source,
+        })?;
+        let version = hierarchy.version;
+        // From here on dropping it undoes whatever was done.
+        let limit = Self {
+            version,
+            bytes,
+            group,
+            old: hierarchy.own,
+            delegation,
+        };
+        match delegation {
+            Delegation::Given => {
+                limit.set()?;
+                write(&limit.group.join(PROCESSES), "0")?;
+            }
+            Delegation::Made => {
+                write(&limit.group.join(PROCESSES), "0")?;
+                write(&limit.old.join(SUBTREE), "+memory")?;
+                limit.set()?;
+            }
+        }
+        Ok(limit)
+    }
+
+    /// Sets the limit of the new group.
+    fn set(&self) -> Result<(), LimitError> {
+        write(
+            &self.group.join(self.version.limit_file()),
+            &self.bytes.to_string(),
+        )?;
+        // Absent where the kernel does not account swap; then there is nothing to close.
+        let (file, swap) = self.version.swap_limit(self.bytes);
+        let _ = fs::write(self.group.join(file), swap.to_string());
+        Ok(())
+    }
+
+    /// What it is, for the facts of a study.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let version = match self.version {
+            Version::V1 => 1,
+            Version::V2 => 2,
+        };
+        format!(
+            "{}, page cache included, by cgroup v{version}",
+            ByteSize(self.bytes)
+        )
+    }
+
+    /// The directory of the control group.
+    #[must_use]
+    pub fn group(&self) -> &Path {
+        &self.group
+    }
+}
+
+impl Drop for MemoryLimit {
+    fn drop(&mut self) {
+        if self.delegation == Delegation::Made {
+            let _ = fs::write(self.old.join(SUBTREE), "-memory");
+        }
+        // This process, and whatever it started and left behind.
+        for process in processes(&self.group) {
+            let _ = fs::write(self.old.join(PROCESSES), process.to_string());
+        }
+        let _ = fs::remove_dir(&self.group);
+    }
+}
+
+/// Where to make the new group.
+fn parent_of_new(
+    hierarchy: &Hierarchy,
+    bytes: u64,
+    own_id: i32,
+) -> Result<(PathBuf, Delegation), LimitError> {
+    let own = &hierarchy.own;
+    if hierarchy.version == Version::V1 {
+        return Ok((own.clone(), Delegation::Given));
+    }
+    let lists_memory = |group: &Path, file: &str| {
+        sysfs::text(&group.join(file)).is_some_and(|text| text.split(' ').any(|n| n == "memory"))
+    };
+    let alone = processes(own) == [own_id];
+    for group in hierarchy.groups() {
+        if lists_memory(group, SUBTREE) {
+            return Ok((group.to_owned(), Delegation::Given));
+        }
+        if group == own && alone && lists_memory(group, "cgroup.controllers") {
+            return Ok((group.to_owned(), Delegation::Made));
+        }
+        // The new group would be outside this one, so it must not be the wider of the two.
+        if let Some(limit) = hierarchy.limit_of(group).filter(|&limit| limit < bytes) {
+            return Err(LimitError::LowerLimit {
+                group: group.to_owned(),
+                limit,
+                asked: bytes,
+            });
+        }
+    }
+    Err(LimitError::NotDelegated { group: own.clone() })
+}
+
+/// Removes the groups of runs that were killed; the kernel refuses to remove one in use.
+fn sweep(parent: &Path) {
+    for name in sysfs::names(parent) {
+        let id = name
+            .strip_prefix(PREFIX)
+            .and_then(|id| id.parse::<u32>().ok());
+        if id.is_some_and(|id| !Path::new(&format!("/proc/{id}")).exists()) {
+            let _ = fs::remove_dir(parent.join(name));
+        }
+    }
+}
+
+/// The processes in a group.
+fn processes(group: &Path) -> Vec<i32> {
+    let text = fs::read_to_string(group.join(PROCESSES)).unwrap_or_default();
+    text.lines().filter_map(|line| line.parse().ok()).collect()
+}
+
+/// What this process has in memory and swapped out.
+fn used_bytes() -> u64 {
+    let status = procfs::process::Process::myself().and_then(|process| process.status());
+    status.map_or(0, |status| {
+        (status.vmrss.unwrap_or(0) + status.vmswap.unwrap_or(0)) * 1024
+    })
+}
+
+fn write(path: &Path, text: &str) -> Result<(), LimitError> {
+    fs::write(path, text).map_err(|source: io::Error| LimitError::Refused {
+        action: "write",
+        path: path.to_owned(),
+        source,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A version 2 hierarchy of files in a directory of our own; this process is in `a/b`.
+    fn version_2(files: &[(&str, &str)]) -> (tempfile::TempDir, Hierarchy) {
+        let dir = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            let path = dir.path().join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, text).unwrap();
+        }
+        let top = dir.path().to_owned();
+        (
+            dir,
+            Hierarchy {
+                version: Version::V2,
+                own: top.join("a/b"),
+                top,
+            },
+        )
+    }
+
+    #[test]
+    fn a_version_2_group_is_made_where_memory_is_handed_on() {
+        let (dir, hierarchy) = version_2(&[
+            ("cgroup.subtree_control", "cpu memory"),
+            ("a/cgroup.subtree_control", "cpu memory pids"),
+            ("a/b/cgroup.procs", "7\n8\n"),
+        ]);
+        let (parent, delegation) = parent_of_new(&hierarchy, 1 << 30, 7).unwrap();
+        assert_eq!(
+            (parent, delegation),
+            (dir.path().join("a"), Delegation::Given)
+        );
+    }
+
+    #[test]
+    fn a_process_alone_in_its_group_hands_memory_on_itself() {
+        let files = [
+            ("a/cgroup.subtree_control", "memory"),
+            ("a/b/cgroup.controllers", "cpu memory"),
+            ("a/b/cgroup.procs", "7\n"),
+        ];
+        let (dir, hierarchy) = version_2(&files);
+        let (parent, delegation) = parent_of_new(&hierarchy, 1 << 30, 7).unwrap();
+        assert_eq!(
+            (parent, delegation),
+            (dir.path().join("a/b"), Delegation::Made)
+        );
+    }
+
+    #[test]
+    fn a_limit_is_not_evaded_by_a_group_beside_it() {
+        let (_dir, hierarchy) = version_2(&[
+            ("a/cgroup.subtree_control", "memory"),
+            ("a/b/memory.max", "1000000"),
+            ("a/b/cgroup.procs", "7\n8\n"),
+        ]);
+        let error = parent_of_new(&hierarchy, 1 << 30, 7).unwrap_err();
+        assert!(
+            matches!(
+                error,
+                LimitError::LowerLimit {
+                    limit: 1_000_000,
+                    ..
+                }
+            ),
+            "{error}"
+        );
+        assert!(parent_of_new(&hierarchy, 999_999, 7).is_ok());
+    }
+
+    #[test]
+    fn without_delegation_the_error_says_how_to_start() {
+        let (_dir, hierarchy) = version_2(&[("a/b/cgroup.procs", "7\n8\n")]);
+        let error = parent_of_new(&hierarchy, 1 << 30, 7)
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("systemd-run --scope"), "{error}");
+    }
+
+    #[test]
+    fn a_limit_below_what_is_used_is_refused() {
+        let error = MemoryLimit::enter(1 << 20).unwrap_err();
+        assert!(
+            matches!(error, LimitError::TooLow { least, used, .. } if least > used),
+            "{error}"
+        );
+    }
+}

@@ -1,0 +1,31 @@
+//! The memory of the machine: what is left, what caches files, what waits to be written.
+
+use super::{Probe, ProbeRow, Reading, readings, unread};
+use crate::Error;
+use procfs::{Current, Meminfo};
+use tailmark_results::SeriesKind::Gauge;
+
+/// The row of this probe.
+pub const PROBE: ProbeRow = ProbeRow {
+    name: "memory",
+    about: "memory of the machine: available, caching files, dirty, being written back",
+    open: |_| Ok(Some(Box::new(Memory))),
+};
+
+struct Memory;
+
+impl Probe for Memory {
+    fn sample(&mut self) -> Result<Vec<Reading>, Error> {
+        let info = Meminfo::current().map_err(unread("/proc/meminfo"))?;
+        let available = info.mem_available.unwrap_or(info.mem_free + info.cached);
+        Ok(readings(
+            "machine",
+            &[
+                ("available_bytes", Gauge, available as f64),
+                ("cached_bytes", Gauge, (info.cached + info.buffers) as f64),
+                ("dirty_bytes", Gauge, info.dirty as f64),
+                ("writeback_bytes", Gauge, info.writeback as f64),
+            ],
+        ))
+    }
+}

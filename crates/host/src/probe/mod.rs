@@ -1,0 +1,159 @@
+//! What is sampled while a run goes on: raw counters of the kernel, never rates.
+//!
+//! Rates are differences over time, and only a report knows over which.
+
+mod cpu;
+mod disk;
+mod memory;
+mod pressure;
+mod process;
+
+use crate::Error;
+use procfs::ProcError;
+use std::path::{Path, PathBuf};
+use tailmark_results::SeriesKind;
+
+/// What is run, and where: some probes look at the device behind it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Target {
+    /// The system's name.
+    pub system: String,
+    /// Its directory, block device or contact points.
+    pub place: PathBuf,
+}
+
+/// One value at the instant of a sample.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Reading {
+    /// What it is of: `machine`, `process`, a disk.
+    pub subject: String,
+    /// Its name, unit last: `read_bytes`, `user_s`.
+    pub name: String,
+    /// Counter or gauge.
+    pub kind: SeriesKind,
+    /// The value.
+    pub value: f64,
+}
+
+/// One source of readings.
+pub trait Probe: Send {
+    /// Reads all its counters and gauges; the same ones, in the same order, every time.
+    ///
+    /// # Errors
+    /// Fails where the source is gone.
+    fn sample(&mut self) -> Result<Vec<Reading>, Error>;
+}
+
+/// Opens a probe; none where it does not apply to the target or the machine.
+pub type Open = fn(&Target) -> Result<Option<Box<dyn Probe>>, Error>;
+
+/// A row of [`PROBES`].
+#[derive(Debug, Clone, Copy)]
+pub struct ProbeRow {
+    /// Its name, in series.
+    pub name: &'static str,
+    /// What it samples, in one line.
+    pub about: &'static str,
+    /// Opens it.
+    pub open: Open,
+}
+
+/// Every probe, by name.
+pub const PROBES: &[ProbeRow] = &[
+    cpu::PROBE,
+    disk::PROBE,
+    memory::PROBE,
+    pressure::PROBE,
+    process::PROBE,
+];
+
+/// Readings of one subject from a table of names, kinds and values.
+fn readings(subject: &str, values: &[(&str, SeriesKind, f64)]) -> Vec<Reading> {
+    let reading = |&(name, kind, value): &(&str, SeriesKind, f64)| {
+        let (subject, name) = (subject.to_owned(), name.to_owned());
+        Reading {
+            subject,
+            name,
+            kind,
+            value,
+        }
+    };
+    values.iter().map(reading).collect()
+}
+
+/// The error of a file of `/proc`.
+fn unread(path: impl AsRef<Path>) -> impl FnOnce(ProcError) -> Error {
+    let path = path.as_ref().to_owned();
+    move |source| Error::Read {
+        path,
+        source: Box::new(source),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeSet;
+
+    fn target() -> Target {
+        Target {
+            system: "test".to_owned(),
+            place: "/".into(),
+        }
+    }
+
+    #[test]
+    fn names_are_unique_and_sorted() {
+        assert!(PROBES.is_sorted_by(|a, b| a.name < b.name));
+    }
+
+    #[test]
+    fn about_is_one_line() {
+        for row in PROBES {
+            assert!(
+                !row.about.is_empty() && row.about.len() <= 100,
+                "{}",
+                row.name
+            );
+            assert!(
+                !row.about.contains('\n') && !row.about.ends_with('.'),
+                "{}",
+                row.name
+            );
+        }
+    }
+
+    #[test]
+    fn every_sample_has_the_same_readings_and_counters_do_not_fall() {
+        for row in PROBES {
+            let Some(mut probe) = (row.open)(&target()).unwrap() else {
+                continue;
+            };
+            let (first, second) = (probe.sample().unwrap(), probe.sample().unwrap());
+            assert!(!first.is_empty(), "{}", row.name);
+            let names: BTreeSet<_> = first.iter().map(|r| (&r.subject, &r.name)).collect();
+            assert_eq!(names.len(), first.len(), "{}", row.name);
+            for (a, b) in first.iter().zip(&second) {
+                assert_eq!((&a.subject, &a.name), (&b.subject, &b.name));
+                let fell = a.kind == SeriesKind::Counter && b.value < a.value;
+                // The kernel itself lets idle and iowait time fall (proc(5)).
+                let may = matches!(a.name.as_str(), "idle_s" | "iowait_s");
+                assert!(
+                    !fell || may,
+                    "{} fell from {} to {}",
+                    a.name,
+                    a.value,
+                    b.value
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_probes_that_every_machine_has_open() {
+        for name in ["cpu", "memory", "process"] {
+            let row = PROBES.iter().find(|row| row.name == name).unwrap();
+            assert!((row.open)(&target()).unwrap().is_some(), "{name}");
+        }
+    }
+}

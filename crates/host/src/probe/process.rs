@@ -1,0 +1,53 @@
+//! This process: the clients and, where it is embedded, the database.
+
+use super::{Probe, ProbeRow, Reading, readings, unread};
+use crate::Error;
+use nix::sys::{
+    resource::{UsageWho, getrusage},
+    time::TimeVal,
+};
+use procfs::process::Process as Status;
+use tailmark_results::SeriesKind::{Counter, Gauge};
+
+/// The row of this probe.
+pub const PROBE: ProbeRow = ProbeRow {
+    name: "process",
+    about: "this process: CPU time, memory, page faults with I/O, context switches",
+    open: |_| Ok(Some(Box::new(Process))),
+};
+
+struct Process;
+
+impl Probe for Process {
+    fn sample(&mut self) -> Result<Vec<Reading>, Error> {
+        // Of all threads, those that have ended included, which /proc/self/status does not count.
+        let usage = getrusage(UsageWho::RUSAGE_SELF).map_err(|errno| Error::Usage(errno.into()))?;
+        let memory = Status::myself()
+            .and_then(|own| own.statm())
+            .map_err(unread("/proc/self/statm"))?;
+        let seconds = |time: TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
+        Ok(readings(
+            "process",
+            &[
+                ("user_s", Counter, seconds(usage.user_time())),
+                ("system_s", Counter, seconds(usage.system_time())),
+                (
+                    "rss_bytes",
+                    Gauge,
+                    (memory.resident * procfs::page_size()) as f64,
+                ),
+                ("major_faults", Counter, usage.major_page_faults() as f64),
+                (
+                    "voluntary_switches",
+                    Counter,
+                    usage.voluntary_context_switches() as f64,
+                ),
+                (
+                    "involuntary_switches",
+                    Counter,
+                    usage.involuntary_context_switches() as f64,
+                ),
+            ],
+        ))
+    }
+}

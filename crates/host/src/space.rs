@@ -1,0 +1,84 @@
+//! How much room there is for a data set.
+
+use crate::{block, block_device_of, mount};
+use std::{
+    io,
+    path::{Path, PathBuf},
+};
+
+/// Room on a file system or a device.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Space {
+    /// Bytes that may still be written without privileges; of a device, its size.
+    pub available: u64,
+    /// Bytes in all.
+    pub total: u64,
+    /// Whether this is a block device, not a file system.
+    pub is_device: bool,
+    /// What it is the room of; the same for two directories of one file system.
+    pub file_system: String,
+}
+
+/// The room at a directory, at its nearest parent that exists, or on a block device.
+///
+/// # Errors
+/// Fails where the directory cannot be examined.
+pub fn space(path: &Path) -> io::Result<Space> {
+    let path = existing(path)?;
+    if block::is_device(&path) {
+        let device = block_device_of(&path)
+            .ok_or_else(|| io::Error::new(io::ErrorKind::NotFound, "the device is not in /sys"))?;
+        return Ok(Space {
+            available: device.size_bytes,
+            total: device.size_bytes,
+            is_device: true,
+            file_system: format!("/dev/{}", device.name),
+        });
+    }
+    let stat = rustix::fs::statvfs(&path)?;
+    let mount = mount::mount_at(&path);
+    let file_system = mount.map_or_else(|| path.display().to_string(), |m| m.file_system());
+    Ok(Space {
+        available: stat.f_bavail.saturating_mul(stat.f_frsize),
+        total: stat.f_blocks.saturating_mul(stat.f_frsize),
+        is_device: false,
+        file_system,
+    })
+}
+
+/// The path, or its nearest parent that exists, absolute and without links.
+fn existing(path: &Path) -> io::Result<PathBuf> {
+    let absolute = std::path::absolute(path)?;
+    let mut nearest = absolute.as_path();
+    loop {
+        match (nearest.canonicalize(), nearest.parent()) {
+            (Err(error), Some(parent)) if error.kind() == io::ErrorKind::NotFound => {
+                nearest = parent;
+            }
+            (result, _) => return result,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_missing_directory_has_the_room_of_its_parent() {
+        let dir = tempfile::tempdir().unwrap();
+        let here = space(dir.path()).unwrap();
+        let below = space(&dir.path().join("a/b/c")).unwrap();
+        assert!(here.available > 0 && here.available <= here.total);
+        assert_eq!(
+            (here.total, &here.file_system),
+            (below.total, &below.file_system)
+        );
+    }
+
+    #[test]
+    fn a_file_in_the_way_is_an_error() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        assert!(space(&file.path().join("below")).is_err());
+    }
+}

@@ -1,0 +1,330 @@
+//! What a section is made of: blocks that know no format.
+
+use serde_json::Value;
+
+/// One part of a section.
+#[derive(Debug, Clone)]
+pub enum Block {
+    /// A heading within the section; the anchor is unique in the report.
+    Heading {
+        /// Unique in the report; lower case, digits and dashes.
+        anchor: String,
+        /// What it says.
+        title: String,
+        /// A quieter addition on the same line.
+        about: String,
+    },
+    /// A paragraph.
+    Text(Text),
+    /// Statements, one a line.
+    Statements(Vec<Text>),
+    /// A row of summary cards.
+    Cards(Vec<Card>),
+    /// A table.
+    Table(Table),
+    /// One or more charts under common controls.
+    Figure(Figure),
+    /// What qualifies the numbers.
+    Findings(Vec<FindingEntry>),
+    /// A text shown as it is, folded away where the format can.
+    Source {
+        /// What it is.
+        title: String,
+        /// The text.
+        text: String,
+    },
+}
+
+/// A run of text.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Span {
+    /// As it is.
+    Plain(String),
+    /// Emphasised.
+    Strong(String),
+}
+
+/// A paragraph or a line of spans.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Text(pub Vec<Span>);
+
+impl Text {
+    /// Plain text.
+    pub fn plain(text: impl Into<String>) -> Self {
+        Self::default().and(text)
+    }
+
+    /// Emphasised text.
+    pub fn strong(text: impl Into<String>) -> Self {
+        Self::default().and_strong(text)
+    }
+
+    /// Appends plain text.
+    #[must_use]
+    pub fn and(mut self, text: impl Into<String>) -> Self {
+        self.0.push(Span::Plain(text.into()));
+        self
+    }
+
+    /// Appends emphasised text.
+    #[must_use]
+    pub fn and_strong(mut self, text: impl Into<String>) -> Self {
+        self.0.push(Span::Strong(text.into()));
+        self
+    }
+
+    /// The text without emphasis.
+    #[must_use]
+    pub fn to_plain(&self) -> String {
+        self.0
+            .iter()
+            .map(|span| match span {
+                Span::Plain(text) | Span::Strong(text) => text.as_str(),
+            })
+            .collect()
+    }
+}
+
+/// A summary card: one number, what it means, and the bars behind it.
+#[derive(Debug, Clone)]
+pub struct Card {
+    /// Above the value.
+    pub title: String,
+    /// The number.
+    pub value: String,
+    /// What the number means.
+    pub about: String,
+    /// The anchor that explains it; empty: none.
+    pub anchor: String,
+    /// The values behind it.
+    pub bars: Vec<Bar>,
+}
+
+/// One bar of a card.
+#[derive(Debug, Clone)]
+pub struct Bar {
+    /// What it is of.
+    pub name: String,
+    /// Its value as text.
+    pub value: String,
+    /// Its length, 0 to 1.
+    pub fraction: f64,
+    /// Its colour, `#rrggbb`.
+    pub color: &'static str,
+}
+
+/// A table.
+#[derive(Debug, Clone, Default)]
+pub struct Table {
+    /// Above the table; empty: none.
+    pub caption: String,
+    /// From left to right.
+    pub columns: Vec<Column>,
+    /// From top to bottom, each as long as `columns`.
+    pub rows: Vec<Row>,
+    /// Below the table; empty: none.
+    pub note: String,
+}
+
+/// A column of a table.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Column {
+    /// Neighbours of the same group share a heading; empty: none.
+    pub group: String,
+    /// The heading.
+    pub title: String,
+    /// Whether it holds numbers.
+    pub numeric: bool,
+}
+
+impl Column {
+    /// A column of words.
+    pub fn text(title: impl Into<String>) -> Self {
+        Self {
+            title: title.into(),
+            ..Self::default()
+        }
+    }
+
+    /// A column of numbers.
+    pub fn number(title: impl Into<String>) -> Self {
+        Self {
+            title: title.into(),
+            numeric: true,
+            ..Self::default()
+        }
+    }
+
+    /// The same column in a group.
+    #[must_use]
+    pub fn of(mut self, group: impl Into<String>) -> Self {
+        self.group = group.into();
+        self
+    }
+}
+
+/// A row of a table.
+#[derive(Debug, Clone, Default)]
+pub struct Row {
+    /// As many as there are columns.
+    pub cells: Vec<Cell>,
+    /// Whether it is set apart: a sum or a mean.
+    pub total: bool,
+}
+
+/// A cell of a table.
+#[derive(Debug, Clone, Default)]
+pub struct Cell {
+    /// What it says.
+    pub text: String,
+    /// A quieter second line, such as a spread; empty: none.
+    pub detail: String,
+    /// A peak.
+    pub strong: bool,
+    /// Of less weight: a value with few samples behind it, or none.
+    pub muted: bool,
+    /// The findings that qualify it.
+    pub badges: Vec<Badge>,
+}
+
+impl Cell {
+    /// A plain cell.
+    pub fn new(text: impl Into<String>) -> Self {
+        Self {
+            text: text.into(),
+            ..Self::default()
+        }
+    }
+
+    /// A cell without a value.
+    #[must_use]
+    pub fn none() -> Self {
+        Self {
+            text: "–".into(),
+            muted: true,
+            ..Self::default()
+        }
+    }
+
+    /// The same with a second line.
+    #[must_use]
+    pub fn with_detail(mut self, detail: impl Into<String>) -> Self {
+        self.detail = detail.into();
+        self
+    }
+}
+
+impl<T: Into<String>> From<T> for Cell {
+    fn from(text: T) -> Self {
+        Self::new(text)
+    }
+}
+
+/// A reference to a finding.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Badge {
+    /// Its letter in this report.
+    pub letter: String,
+    /// Its code.
+    pub code: String,
+}
+
+/// Findings of one code.
+#[derive(Debug, Clone)]
+pub struct FindingEntry {
+    /// Letter and code.
+    pub badge: Badge,
+    /// The code in words.
+    pub title: String,
+    /// What was found, and where.
+    pub items: Vec<(String, Vec<String>)>,
+}
+
+/// Charts under common controls.
+#[derive(Debug, Clone)]
+pub struct Figure {
+    /// Unique in the report; lower case, digits and dashes.
+    pub anchor: String,
+    /// What can be chosen; every combination is one variant of every chart.
+    pub controls: Vec<Control>,
+    /// The charts.
+    pub charts: Vec<Chart>,
+}
+
+/// One choice to be made.
+#[derive(Debug, Clone)]
+pub struct Control {
+    /// Controls of the same key follow each other throughout the report.
+    pub key: &'static str,
+    /// What is chosen.
+    pub label: String,
+    /// What there is to choose.
+    pub choices: Vec<Choice>,
+    /// Which is chosen at first: an index into `choices`.
+    pub initial: usize,
+}
+
+/// One of the choices of a control.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Choice {
+    /// Choices of a group stand together; empty: none.
+    pub group: String,
+    /// What it is called.
+    pub label: String,
+}
+
+impl Choice {
+    /// A choice without a group.
+    pub fn new(label: impl Into<String>) -> Self {
+        Self {
+            group: String::new(),
+            label: label.into(),
+        }
+    }
+}
+
+/// One chart: an ECharts option, and what differs with each choice.
+///
+/// Strings that begin with `@` name functions of the renderer: ways to write a value (`@latency`,
+/// `@rate`, ...) and shapes (`@spread`).
+#[derive(Debug, Clone)]
+pub struct Chart {
+    /// Above the chart.
+    pub title: String,
+    /// Beside the title, for example `higher is better`.
+    pub hint: String,
+    /// What it shows, in words, for those who do not see it.
+    pub about: String,
+    /// Height in pixels at the width of a page.
+    pub height: u32,
+    /// Whether it takes the whole width.
+    pub wide: bool,
+    /// The option that all variants share.
+    pub base: Value,
+    /// Merged into `base`, one for each combination of choices, the last control fastest. One
+    /// alone serves all combinations; null: there is nothing to show.
+    pub variants: Vec<Value>,
+}
+
+impl Figure {
+    /// How many variants the controls span.
+    #[must_use]
+    pub fn combinations(&self) -> usize {
+        self.controls.iter().map(|c| c.choices.len()).product()
+    }
+}
+
+/// An anchor made of names: lower case, digits and dashes.
+#[must_use]
+pub fn anchor(parts: &[&str]) -> String {
+    let joined = parts.join("-").to_lowercase();
+    let mut text = String::with_capacity(joined.len());
+    for c in joined.chars() {
+        match c {
+            c if c.is_alphanumeric() => text.push(c),
+            _ if text.ends_with('-') || text.is_empty() => {}
+            _ => text.push('-'),
+        }
+    }
+    text.trim_end_matches('-').to_owned()
+}

@@ -1,0 +1,134 @@
+//! Bars of ops/s: against client counts, as in the 7400 study, and the peaks of all workloads.
+
+use super::{axis, base, categories, line};
+use crate::{
+    chart::curve::ceilings_in_sight,
+    measure::Spread,
+    number::quantised,
+    style,
+    sweep::{Group, Sweep},
+};
+use serde_json::{Value, json};
+use tailmark_results::System;
+
+/// Ops/s of each system against client counts; ceilings as dashed lines.
+pub fn ops_by_threads(group: &Group<'_>, sweep: &Sweep<'_>) -> Value {
+    let labels: Vec<String> = group.threads.iter().map(u32::to_string).collect();
+    let at = |system: &System, threads: u32| group.cell(&system.name, threads)?.ops();
+    let mut bars = Bars::new(sweep, |system| {
+        group.threads.iter().map(|&t| at(system, t)).collect()
+    });
+    let mut selected = serde_json::Map::new();
+    for ceiling in sweep.ceilings.iter().filter(|c| group.has(&c.name)) {
+        if !ceilings_in_sight(group, sweep) {
+            selected.insert(ceiling.name.clone(), false.into());
+        }
+        let data: Vec<Value> = group
+            .threads
+            .iter()
+            .map(|&t| rounded(at(ceiling, t)))
+            .collect();
+        bars.series.push(ceiling_line(&ceiling.name, &data));
+    }
+    let mut option = option(categories("threads", &labels), bars.series);
+    option["legend"]["selected"] = selected.into();
+    option
+}
+
+/// The peaks of all workloads.
+pub fn peaks(sweep: &Sweep<'_>) -> Value {
+    let labels: Vec<String> = sweep
+        .groups
+        .iter()
+        .map(Group::title_with_conditions)
+        .collect();
+    let bars = Bars::new(sweep, |system| {
+        sweep
+            .groups
+            .iter()
+            .map(|g| g.peak(&system.name).map(|p| p.ops))
+            .collect()
+    });
+    let mut option = option(categories("", &labels), bars.series);
+    option["grid"]["bottom"] = 8.into();
+    for series in option["series"].as_array_mut().into_iter().flatten() {
+        if series["type"] == "bar" {
+            series["label"] = json!({
+                "show": true, "position": "top", "formatter": "@rate", "fontSize": 11,
+                "color": style::INK,
+            });
+            series["labelLayout"] = json!({"hideOverlap": true});
+        }
+    }
+    option
+}
+
+fn option(categories: Value, series: Vec<Value>) -> Value {
+    let mut option = base();
+    option["tooltip"] = json!({
+        "trigger": "axis", "axisPointer": {"type": "shadow"}, "formatter": "@bars", "confine": true,
+    });
+    option["xAxis"] = categories;
+    option["yAxis"] = axis("value", "operations per second", 58, "@rate");
+    option["series"] = series.into();
+    option
+}
+
+fn ceiling_line(name: &str, data: &[Value]) -> Value {
+    json!({
+        "type": "line", "name": name, "symbol": "none", "data": data,
+        "lineStyle": line(style::CEILING, 1.5, style::CEILING_DASH),
+        "itemStyle": {"color": style::CEILING},
+    })
+}
+
+fn rounded(ops: Option<Spread>) -> Value {
+    ops.map_or(Value::Null, |o| json!(o.middle.round()))
+}
+
+struct Bars {
+    series: Vec<Value>,
+}
+
+impl Bars {
+    fn new<'a>(sweep: &Sweep<'a>, values: impl Fn(&'a System) -> Vec<Option<Spread>>) -> Self {
+        let mut series = Vec::new();
+        let mut spreads = Vec::new();
+        for (i, system) in sweep.systems.iter().enumerate() {
+            let values = values(system);
+            let data: Vec<Value> = values.iter().copied().map(rounded).collect();
+            let look = style::look(i);
+            series.push(json!({
+                "type": "bar", "name": system.name, "itemStyle": {"color": look.color},
+                "barMaxWidth": 46, "barGap": "12%", "barCategoryGap": "28%", "data": data,
+            }));
+            spreads.extend(spread(&values, i, sweep.systems.len(), &system.name));
+        }
+        series.extend(spreads);
+        Self { series }
+    }
+}
+
+/// Bars from the lowest to the highest repeat, over the `index`-th of `count` bars.
+fn spread(values: &[Option<Spread>], index: usize, count: usize, name: &str) -> Option<Value> {
+    let data: Vec<Value> = values
+        .iter()
+        .enumerate()
+        .filter_map(|(category, value)| {
+            let v = value.filter(|v| v.repeats > 1)?;
+            Some(json!([
+                category,
+                quantised(v.low),
+                quantised(v.high),
+                index,
+                count
+            ]))
+        })
+        .collect();
+    (!data.is_empty()).then(|| {
+        json!({
+            "type": "custom", "name": name, "renderItem": "@bar_spread", "silent": true, "z": 5,
+            "itemStyle": {"color": style::INK}, "encode": {"x": 0, "y": [1, 2]}, "data": data,
+        })
+    })
+}

@@ -1,0 +1,421 @@
+//! What a phase was like over time: ops/s, tail latency, the device and the processors below each
+//! other on one clock.
+
+use super::{axis, legend, line, log_range};
+use crate::{
+    measure::{P99, P999},
+    number::quantised,
+    style,
+};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use tailmark_results::{Interval, Kind, Latencies, Phase, Series, SeriesKind};
+
+/// No line has more points than this.
+const POINTS_MAX: usize = 300;
+/// A chart shows at most so many devices.
+const DEVICES_MAX: usize = 3;
+
+/// One of the plots on the common clock.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Panel {
+    Rate,
+    Latency,
+    Bandwidth,
+    Requests,
+    Processor,
+}
+
+struct PanelRow {
+    panel: Panel,
+    title: &'static str,
+    write: &'static str,
+    axis: &'static str,
+    height: u32,
+}
+
+const PANELS: [PanelRow; 5] = [
+    PanelRow {
+        panel: Panel::Rate,
+        title: "operations per second",
+        write: "@rate",
+        axis: "value",
+        height: 130,
+    },
+    PanelRow {
+        panel: Panel::Latency,
+        title: "response time (log scale)",
+        write: "@latency",
+        axis: "log",
+        height: 150,
+    },
+    PanelRow {
+        panel: Panel::Bandwidth,
+        title: "device bandwidth",
+        write: "@bandwidth",
+        axis: "value",
+        height: 110,
+    },
+    PanelRow {
+        panel: Panel::Requests,
+        title: "device requests per second",
+        write: "@rate",
+        axis: "value",
+        height: 110,
+    },
+    PanelRow {
+        panel: Panel::Processor,
+        title: "processors, % of the machine",
+        write: "@percent",
+        axis: "value",
+        height: 110,
+    },
+];
+
+/// Above each plot: its title and legend.
+const HEAD: u32 = 46;
+/// Below the last: the name of the axis.
+const FOOT: u32 = 44;
+
+/// The height of the whole chart, pixels.
+pub fn height() -> u32 {
+    PANELS.iter().map(|p| p.height + HEAD).sum::<u32>() + FOOT
+}
+
+/// The plots without their lines.
+pub fn timeline_base() -> Value {
+    let (mut titles, mut legends, mut grids) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut xs, mut ys) = (Vec::new(), Vec::new());
+    let mut top = 0;
+    for (i, row) in PANELS.iter().enumerate() {
+        let last = i + 1 == PANELS.len();
+        titles.push(json!({
+            "text": row.title, "top": top, "left": 4,
+            "textStyle": {"fontSize": 12, "fontWeight": 600, "color": style::INK},
+        }));
+        let mut legend = legend();
+        legend["top"] = (top + 1).into();
+        legend["left"] = 230.into();
+        legend["itemWidth"] = 22.into();
+        legends.push(legend);
+        grids.push(json!({"left": 78, "right": 28, "top": top + 26, "height": row.height}));
+        let mut x = axis("value", if last { "seconds" } else { "" }, 26, "{value}");
+        x["gridIndex"] = i.into();
+        x["axisLabel"]["show"] = last.into();
+        x["splitLine"]["show"] = false.into();
+        x["min"] = 0.into();
+        xs.push(x);
+        let mut y = axis(row.axis, "", 62, row.write);
+        y["gridIndex"] = i.into();
+        y["splitNumber"] = 3.into();
+        ys.push(y);
+        top += row.height + HEAD;
+    }
+    json!({
+        "animation": false,
+        "textStyle": {"color": style::INK, "fontFamily": "inherit", "fontSize": 12},
+        "title": titles, "legend": legends, "grid": grids, "xAxis": xs, "yAxis": ys,
+        "axisPointer": {"link": [{"xAxisIndex": "all"}]},
+        "tooltip": {"trigger": "axis", "formatter": "@timeline", "confine": true},
+    })
+}
+
+/// The lines of one phase; null where it has no intervals.
+pub fn timeline(phase: &Phase, color: &str) -> Value {
+    if phase.intervals.is_empty() {
+        return Value::Null;
+    }
+    let mut lines = Lines {
+        color,
+        lines: Vec::new(),
+    };
+    lines.intervals(&phase.intervals);
+    lines.devices(&phase.series);
+    lines.processors(&phase.series);
+    let end = quantised(phase.duration_s.max(0.1));
+    let x: Vec<Value> = PANELS.iter().map(|_| json!({"max": end})).collect();
+    let legends: Vec<Value> = PANELS
+        .iter()
+        .map(|row| {
+            let names = lines
+                .lines
+                .iter()
+                .filter(|l| l.panel == row.panel)
+                .map(|l| &*l.name);
+            json!({"data": names.collect::<Vec<_>>()})
+        })
+        .collect();
+    json!({
+        "xAxis": x, "yAxis": lines.y_axes(), "legend": legends,
+        "series": lines.lines.iter().map(Line::series).collect::<Vec<_>>(),
+    })
+}
+
+struct Line {
+    panel: Panel,
+    name: String,
+    color: String,
+    width: f64,
+    dash: &'static [u32],
+    area: bool,
+    data: Vec<(f64, Option<f64>)>,
+}
+
+impl Line {
+    fn series(&self) -> Value {
+        let grid = PANELS.iter().position(|p| p.panel == self.panel);
+        let data: Vec<Value> = self
+            .data
+            .iter()
+            .map(|(t, v)| json!([quantised(*t), v.map_or(Value::Null, quantised)]))
+            .collect();
+        let mut series = json!({
+            "type": "line", "name": self.name, "xAxisIndex": grid, "yAxisIndex": grid,
+            "symbol": "circle", "symbolSize": 4, "showSymbol": self.is_sparse(), "data": data,
+            "lineStyle": line(&self.color, self.width, self.dash),
+            "itemStyle": {"color": self.color},
+        });
+        if self.area {
+            series["areaStyle"] = json!({"opacity": 0.12});
+        }
+        series
+    }
+
+    /// Few points are marked, so that single ones between holes can be seen.
+    fn is_sparse(&self) -> bool {
+        self.data.len() <= 40
+    }
+}
+
+struct Lines<'a> {
+    color: &'a str,
+    lines: Vec<Line>,
+}
+
+impl Lines<'_> {
+    fn push(&mut self, panel: Panel, name: String, color: &str, data: Vec<(f64, Option<f64>)>) {
+        let line = Line {
+            panel,
+            name,
+            color: color.to_owned(),
+            width: 1.5,
+            dash: &[],
+            area: false,
+            data,
+        };
+        self.lines.push(line);
+    }
+
+    fn intervals(&mut self, intervals: &[Interval]) {
+        let mut rates = Vec::new();
+        let mut kinds: BTreeMap<Kind, [Vec<(f64, Option<f64>)>; 2]> = BTreeMap::new();
+        for chunk in chunks(intervals) {
+            let bucket = Bucket::of(chunk);
+            rates.push((bucket.at_s, Some(bucket.ops_per_sec)));
+            for (kind, latencies) in bucket.kinds {
+                let us = |ns: Option<f64>| (bucket.at_s, ns.map(|v| v / 1e3));
+                let [p99, p999] = kinds.entry(kind).or_default();
+                p99.push(us(P99.of(&latencies)));
+                p999.push(us(P999.of(&latencies)));
+            }
+        }
+        let color = self.color.to_owned();
+        self.push(Panel::Rate, "ops/s".into(), &color, rates);
+        self.lines[0].area = true;
+        for (i, (kind, [p99, p999])) in kinds.into_iter().enumerate() {
+            let color = style::look(i).color;
+            self.push(Panel::Latency, format!("{} p99", kind.name()), color, p99);
+            if p999.iter().any(|(_, v)| v.is_some()) {
+                self.push(
+                    Panel::Latency,
+                    format!("{} p99.9", kind.name()),
+                    color,
+                    p999,
+                );
+                if let Some(line) = self.lines.last_mut() {
+                    (line.width, line.dash) = (1.0, &[3, 3]);
+                }
+            }
+        }
+    }
+
+    fn devices(&mut self, series: &[Series]) {
+        let disk = |name: &str| {
+            let named = series
+                .iter()
+                .filter(|s| s.probe == "disk" && s.name == name);
+            named
+                .take(DEVICES_MAX)
+                .map(|s| (s.subject.clone(), rates(s)))
+                .collect::<Vec<_>>()
+        };
+        for (counter, panel, word, ours) in [
+            ("read_bytes", Panel::Bandwidth, "read", 0),
+            ("write_bytes", Panel::Bandwidth, "write", 1),
+            ("reads", Panel::Requests, "reads", 0),
+            ("writes", Panel::Requests, "writes", 1),
+        ] {
+            for (i, (device, data)) in disk(counter).into_iter().enumerate() {
+                let color = style::look(ours + 2 * i).color;
+                self.push(panel, format!("{device} {word}"), color, data);
+            }
+        }
+    }
+
+    /// Shares of all processors' time: of the machine what is not idle, and of it this process.
+    fn processors(&mut self, series: &[Series]) {
+        let times: Vec<&Series> = series
+            .iter()
+            .filter(|s| s.probe == "cpu" && s.kind == SeriesKind::Counter && s.name.ends_with("_s"))
+            .collect();
+        let idle = |s: &&&Series| s.name.starts_with("idle") || s.name.starts_with("iowait");
+        let all = sum(times.iter().copied());
+        let still = sum(times.iter().filter(idle).copied());
+        let waiting = sum(times
+            .iter()
+            .filter(|s| s.name.starts_with("iowait"))
+            .copied());
+        let process = series
+            .iter()
+            .filter(|s| s.probe == "process" && (s.name == "user_s" || s.name == "system_s"));
+        let own = sum(process);
+        // Processors, from their time a second; samples of two probes are of the same tick.
+        let processors = all.iter().map(|(_, v)| *v).fold(0.0, f64::max);
+        if processors <= 0.0 {
+            return;
+        }
+        let percent = |v: f64| (100.0 * v / processors).clamp(0.0, 100.0);
+        let busy: Vec<(f64, f64)> = all
+            .iter()
+            .zip(&still)
+            .map(|(a, s)| (a.0, percent(a.1 - s.1)))
+            .collect();
+        for (name, values, color) in [
+            ("machine", busy, style::MUTED),
+            (
+                "this process",
+                own.iter().map(|(t, v)| (*t, percent(*v))).collect(),
+                self.color,
+            ),
+            (
+                "waiting for I/O",
+                waiting.iter().map(|(t, v)| (*t, percent(*v))).collect(),
+                "#e69f00",
+            ),
+        ] {
+            if !values.is_empty() {
+                self.lines.push(Line {
+                    panel: Panel::Processor,
+                    name: name.into(),
+                    color: color.into(),
+                    width: 1.5,
+                    dash: &[],
+                    area: false,
+                    data: thinned(&values),
+                });
+            }
+        }
+    }
+
+    fn y_axes(&self) -> Vec<Value> {
+        PANELS
+            .iter()
+            .map(|row| match row.panel {
+                Panel::Latency => {
+                    let of_panel = self.lines.iter().filter(|l| l.panel == row.panel);
+                    let values = of_panel.flat_map(|l| l.data.iter().filter_map(|(_, v)| *v));
+                    let (min, max, mut ticks) =
+                        log_range(values).unwrap_or((1.0, 10.0, vec![1.0, 10.0]));
+                    if ticks.len() > 6 {
+                        ticks.retain(|t| (t.log10() - t.log10().round()).abs() < 1e-9);
+                    }
+                    json!({
+                        "min": min, "max": max, "axisTick": {"customValues": ticks},
+                        "axisLabel": {"customValues": ticks}, "splitLine": {"customValues": ticks},
+                    })
+                }
+                Panel::Processor => json!({"min": 0, "max": 100}),
+                _ => json!({"min": 0}),
+            })
+            .collect()
+    }
+}
+
+/// Neighbouring intervals taken together, exactly: histograms are added.
+struct Bucket {
+    at_s: f64,
+    ops_per_sec: f64,
+    kinds: BTreeMap<Kind, Latencies>,
+}
+
+impl Bucket {
+    fn of(intervals: &[Interval]) -> Self {
+        let start = intervals.first().map_or(0.0, |i| i.start_s);
+        let end = intervals.last().map_or(start, |i| i.start_s + i.length_s);
+        let operations: u64 = intervals.iter().map(|i| i.operations).sum();
+        let length: f64 = intervals.iter().map(|i| i.length_s).sum();
+        let mut kinds: BTreeMap<Kind, Latencies> = BTreeMap::new();
+        for (kind, recorded) in intervals.iter().flat_map(|i| &i.kinds) {
+            let latencies = recorded
+                .response
+                .as_ref()
+                .unwrap_or(&recorded.service)
+                .unpack();
+            match kinds.get_mut(kind) {
+                None => {
+                    kinds.insert(*kind, latencies);
+                }
+                // Only a histogram of a fixed range refuses; ours grow.
+                Some(sum) => sum
+                    .add(&latencies)
+                    .expect("a latency histogram grows as needed"),
+            }
+        }
+        Self {
+            at_s: f64::midpoint(start, end),
+            ops_per_sec: if length > 0.0 {
+                operations as f64 / length
+            } else {
+                0.0
+            },
+            kinds,
+        }
+    }
+}
+
+fn chunks<T>(items: &[T]) -> std::slice::Chunks<'_, T> {
+    items.chunks(items.len().div_ceil(POINTS_MAX).max(1))
+}
+
+/// Means of neighbours, at most [`POINTS_MAX`] of them, from the start of the phase on.
+fn thinned(samples: &[(f64, f64)]) -> Vec<(f64, Option<f64>)> {
+    let inside: Vec<(f64, f64)> = samples.iter().copied().filter(|(t, _)| *t >= 0.0).collect();
+    chunks(&inside)
+        .map(|chunk| {
+            let n = chunk.len() as f64;
+            let (t, v) = chunk
+                .iter()
+                .fold((0.0, 0.0), |(t, v), s| (t + s.0, v + s.1));
+            (t / n, Some(v / n))
+        })
+        .collect()
+}
+
+fn rates(series: &Series) -> Vec<(f64, Option<f64>)> {
+    thinned(&series.rates())
+}
+
+/// The sum of rates of series that were sampled together.
+fn sum<'a>(series: impl Iterator<Item = &'a Series>) -> Vec<(f64, f64)> {
+    let mut sum: Vec<(f64, f64)> = Vec::new();
+    for rates in series.map(Series::rates) {
+        if sum.is_empty() {
+            sum = rates;
+        } else {
+            for (total, (_, value)) in sum.iter_mut().zip(rates) {
+                total.1 += value;
+            }
+        }
+    }
+    sum
+}

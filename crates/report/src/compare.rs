@@ -1,0 +1,275 @@
+//! How systems compare, in the statements of the published studies: the peaks and their ratio, the
+//! average improvement and its range, who leads where.
+
+use crate::{
+    block::Text,
+    measure::{Clock, MEAN, Spread},
+    number,
+    sweep::{Group, Peak, Sweep},
+};
+use tailmark_results::{System, compare};
+
+/// Differences of less are called a tie, whatever the repeats say.
+const TIE: f64 = 0.03;
+
+/// Below, a percentage says more than a ratio of one decimal.
+pub const WORTH_A_RATIO: f64 = 1.295;
+
+/// A system's peak in a group.
+#[derive(Debug, Clone, Copy)]
+pub struct Standing<'a> {
+    /// Which system.
+    pub system: &'a str,
+    /// Its peak.
+    pub peak: Peak,
+}
+
+/// Who is ahead.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Verdict {
+    /// The first, by this ratio of peaks.
+    Leads(f64),
+    /// Less apart than [`TIE`].
+    Tied,
+    /// The repeats of both reach into each other.
+    NoDifferenceShown,
+}
+
+/// The systems that were measured in a group, the highest peak first.
+#[must_use]
+pub fn standings<'a>(group: &Group<'a>, systems: &[&'a System]) -> Vec<Standing<'a>> {
+    let mut standings: Vec<Standing<'a>> = systems
+        .iter()
+        .filter_map(|s| {
+            group.peak(&s.name).map(|peak| Standing {
+                system: &s.name,
+                peak,
+            })
+        })
+        .collect();
+    standings.sort_by(|a, b| b.peak.ops.middle.total_cmp(&a.peak.ops.middle));
+    standings
+}
+
+/// Whether the better of two leads.
+#[must_use]
+pub fn verdict(better: Spread, other: Spread) -> Verdict {
+    let ratio = compare::advantage(better.middle, other.middle);
+    if better.meets(other) {
+        Verdict::NoDifferenceShown
+    } else if ratio < 1.0 + TIE {
+        Verdict::Tied
+    } else {
+        Verdict::Leads(ratio)
+    }
+}
+
+/// The system that all improvements of a report are stated for: the one with the highest geometric
+/// mean of its peaks' ratios to the best, over the workloads.
+#[must_use]
+pub fn leader<'a>(sweep: &Sweep<'a>) -> Option<&'a System> {
+    let score = |system: &'a System| -> f64 {
+        let logs = sweep.groups.iter().map(|group| {
+            let best = standings(group, &sweep.systems)
+                .first()
+                .map(|s| s.peak.ops.middle);
+            let own = group.peak(&system.name).map(|p| p.ops.middle);
+            match (own, best) {
+                (Some(own), Some(best)) if own > 0.0 && best > 0.0 => (own / best).ln(),
+                // Not measured here: neither helps nor harms among those that were not either.
+                _ => -1.0,
+            }
+        });
+        logs.sum()
+    };
+    let mut best: Option<(&'a System, f64)> = None;
+    for &system in &sweep.systems {
+        let score = score(system);
+        if best.is_none_or(|(_, highest)| score > highest) {
+            best = Some((system, score));
+        }
+    }
+    best.map(|(system, _)| system)
+}
+
+/// The improvement of `a` over `b` at each client count where both were measured.
+#[must_use]
+pub fn improvements<'a>(group: &Group<'a>, a: &'a str, b: &'a str) -> Vec<(u32, f64)> {
+    let ops = |system: &'a str, threads| Some(group.cell(system, threads)?.ops()?.middle);
+    group
+        .threads
+        .iter()
+        .filter_map(|&t| {
+            let (a, b) = (ops(a, t)?, ops(b, t)?);
+            compare::improvement(a, b).map(|gain| (t, gain))
+        })
+        .collect()
+}
+
+/// What can be said of one workload, the most important first.
+#[must_use]
+pub fn statements(group: &Group<'_>, sweep: &Sweep<'_>) -> Vec<Text> {
+    let standings = standings(group, &sweep.systems);
+    let mut lines = Vec::new();
+    match standings.as_slice() {
+        [] => {}
+        [only] => lines.push(alone(only)),
+        [first, rest @ ..] => {
+            lines.push(peak_statement(first, rest));
+            let second = &rest[0];
+            lines.extend(average_statement(group, first.system, second.system));
+            lines.extend(lead_statement(group, first.system, second.system));
+            lines.extend(latency_statement(group, first.system, second.system));
+        }
+    }
+    lines
+}
+
+fn alone(only: &Standing<'_>) -> Text {
+    Text::strong(only.system)
+        .and(" peaks at ")
+        .and_strong(format!("{} ops/s", number::rate(only.peak.ops.middle)))
+        .and(format!(" with {}.", number::threads(only.peak.threads)))
+}
+
+fn peak_statement(first: &Standing<'_>, rest: &[Standing<'_>]) -> Text {
+    let figures = |s: &Standing<'_>| {
+        format!(
+            "{} at {}",
+            number::rate(s.peak.ops.middle),
+            number::threads(s.peak.threads)
+        )
+    };
+    let mut text = Text::plain("At peak, ").and_strong(first.system);
+    for (i, other) in rest.iter().enumerate() {
+        let joint = match i {
+            0 => " ",
+            i if i + 1 == rest.len() => " and ",
+            _ => ", ",
+        };
+        text = text.and(joint);
+        text = match verdict(first.peak.ops, other.peak.ops) {
+            Verdict::Leads(ratio) if ratio < WORTH_A_RATIO => text
+                .and("does ")
+                .and_strong(format!("{} more", number::share(ratio - 1.0)))
+                .and(" ops/s than "),
+            Verdict::Leads(ratio) => text
+                .and("does ")
+                .and_strong(number::ratio(ratio))
+                .and(" the ops/s of "),
+            Verdict::Tied => text.and("is tied with "),
+            Verdict::NoDifferenceShown => text.and("shows no difference beyond its repeats to "),
+        };
+        text = text.and_strong(other.system);
+    }
+    let others: Vec<String> = rest.iter().map(figures).collect();
+    text.and(format!(
+        ": {} against {}.",
+        figures(first),
+        others.join(" and ")
+    ))
+}
+
+fn average_statement<'a>(group: &Group<'a>, a: &'a str, b: &'a str) -> Option<Text> {
+    let gains = improvements(group, a, b);
+    if gains.len() < 2 {
+        return None;
+    }
+    let values: Vec<f64> = gains.iter().map(|(_, gain)| *gain).collect();
+    let average = compare::average(&values)?;
+    let (low, high) = (extreme(&gains, f64::lt)?, extreme(&gains, f64::gt)?);
+    let place = |(threads, gain): (u32, f64)| {
+        format!("{} at {}", number::change(gain), number::threads(threads))
+    };
+    Some(
+        Text::plain("Average over thread counts: ")
+            .and_strong(number::change(average))
+            .and(format!(
+                " over {b}, from {} to {}.",
+                place(low),
+                place(high)
+            )),
+    )
+}
+
+fn extreme(gains: &[(u32, f64)], beats: fn(&f64, &f64) -> bool) -> Option<(u32, f64)> {
+    gains
+        .iter()
+        .copied()
+        .reduce(|best, next| if beats(&next.1, &best.1) { next } else { best })
+}
+
+/// Says where the other one is ahead, if anywhere.
+fn lead_statement<'a>(group: &Group<'a>, a: &'a str, b: &'a str) -> Option<Text> {
+    let gains = improvements(group, a, b);
+    let behind: Vec<String> = gains
+        .iter()
+        .filter(|(_, gain)| *gain < -TIE)
+        .map(|(t, _)| t.to_string())
+        .collect();
+    if behind.is_empty() {
+        return None;
+    }
+    let counts: Vec<&str> = behind.iter().map(String::as_str).collect();
+    Some(
+        Text::plain("The lead changes: at ")
+            .and(number::list(&counts))
+            .and(if counts == ["1"] {
+                " thread "
+            } else {
+                " threads "
+            })
+            .and_strong(b)
+            .and(" is ahead."),
+    )
+}
+
+/// Mean latency of the main kind at the highest client count that both have.
+fn latency_statement<'a>(group: &Group<'a>, a: &'a str, b: &'a str) -> Option<Text> {
+    let kind = group.main_kind()?;
+    let mean = |system: &'a str, threads| {
+        Some(
+            group
+                .cell(system, threads)?
+                .latency(kind, Clock::Response, MEAN)?
+                .spread,
+        )
+    };
+    let threads = *group
+        .threads
+        .iter()
+        .rev()
+        .find(|&&t| mean(a, t).is_some() && mean(b, t).is_some())?;
+    let (ours, theirs) = (mean(a, threads)?, mean(b, threads)?);
+    let (low, high, lower, higher) = if ours.middle <= theirs.middle {
+        (ours, theirs, a, b)
+    } else {
+        (theirs, ours, b, a)
+    };
+    let figures = format!(
+        "({} against {} at {})",
+        number::latency(low.middle),
+        number::latency(high.middle),
+        number::threads(threads)
+    );
+    let text = Text::plain(format!("Mean {} latency: ", kind.name()));
+    Some(match verdict(high, low) {
+        Verdict::Leads(ratio) => text
+            .and_strong(lower)
+            .and(" is ")
+            .and_strong(format!("{} lower", less(ratio)))
+            .and(format!(" than {higher} {figures}.")),
+        Verdict::Tied | Verdict::NoDifferenceShown => text.and(format!(
+            "no clear difference between {a} and {b} {figures}."
+        )),
+    })
+}
+
+/// `7.0X`, or `23 %` where the ratio is small.
+fn less(ratio: f64) -> String {
+    if ratio < 1.95 {
+        format!("{:.0} %", (1.0 - 1.0 / ratio) * 100.0)
+    } else {
+        number::ratio(ratio)
+    }
+}

@@ -1,0 +1,31 @@
+//! What can go wrong when a report is made.
+
+use std::path::PathBuf;
+use tailmark_results::Error as ResultsError;
+
+/// Why a report was not made.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// There is no such format.
+    #[error("unknown report format `{name}`; known: {known}")]
+    UnknownFormat {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
+    /// A study could not be read.
+    #[error("failed to read a study")]
+    Study(#[source] ResultsError),
+    /// There is nothing to report.
+    #[error("no study holds a finished point or load")]
+    Empty,
+    /// A file or directory could not be written.
+    #[error("failed to write `{path}`")]
+    Write {
+        /// Which one.
+        path: PathBuf,
+        /// Why.
+        source: std::io::Error,
+    },
+}

@@ -1,0 +1,150 @@
+//! Findings as a report shows them: one letter for each code, beside the number and in a list.
+
+use crate::{
+    Data,
+    block::{Badge, FindingEntry},
+    number,
+    sweep::workload_title,
+};
+use tailmark_results::{Finding, Load, Point};
+
+/// The codes of a report in order of appearance.
+#[derive(Debug, Default)]
+pub struct Index<'a> {
+    codes: Vec<&'a str>,
+}
+
+impl<'a> Index<'a> {
+    /// Gathers the codes of all loads and points.
+    #[must_use]
+    pub fn new(data: &'a Data) -> Self {
+        let mut codes = Vec::new();
+        for finding in all(data).map(|(finding, _)| finding) {
+            if !codes.contains(&finding.code.as_str()) {
+                codes.push(&finding.code);
+            }
+        }
+        Self { codes }
+    }
+
+    /// The badges of these findings, each code once.
+    #[must_use]
+    pub fn badges<'f>(&self, findings: impl Iterator<Item = &'f Finding>) -> Vec<Badge> {
+        let mut present = vec![false; self.codes.len()];
+        for finding in findings {
+            if let Some(i) = self.codes.iter().position(|c| *c == finding.code) {
+                present[i] = true;
+            }
+        }
+        let indices = present.iter().enumerate().filter(|(_, present)| **present);
+        indices.map(|(i, _)| self.badge(i)).collect()
+    }
+
+    fn badge(&self, index: usize) -> Badge {
+        Badge {
+            letter: letter(index),
+            code: self.codes[index].to_owned(),
+        }
+    }
+
+    /// Every code with what was found and where.
+    #[must_use]
+    pub fn entries(&self, data: &Data) -> Vec<FindingEntry> {
+        (0..self.codes.len()).map(|i| self.entry(i, data)).collect()
+    }
+
+    fn entry(&self, index: usize, data: &Data) -> FindingEntry {
+        let code = self.codes[index];
+        let mut items: Vec<(String, Vec<String>)> = Vec::new();
+        for (finding, place) in all(data).filter(|(finding, _)| finding.code == code) {
+            let place = place.text();
+            match items.iter_mut().find(|(text, _)| *text == finding.text) {
+                Some((_, places)) => places.push(place),
+                None => items.push((finding.text.clone(), vec![place])),
+            }
+        }
+        FindingEntry {
+            badge: self.badge(index),
+            title: title(code),
+            items,
+        }
+    }
+}
+
+#[derive(Clone, Copy)]
+enum Place<'a> {
+    Load(&'a Load),
+    Point(&'a Point),
+}
+
+impl Place<'_> {
+    fn text(self) -> String {
+        match self {
+            Self::Load(load) => format!("{}, load", load.system),
+            Self::Point(point) => point_title(point),
+        }
+    }
+}
+
+/// `disk, YCSB A, 16 threads`.
+#[must_use]
+pub fn point_title(point: &Point) -> String {
+    let key = &point.key;
+    let mut text = format!(
+        "{}, {}, {}",
+        key.system,
+        workload_title(&key.workload),
+        number::threads(key.threads)
+    );
+    if key.repeat > 1 {
+        text.push_str(&format!(", repeat {}", key.repeat));
+    }
+    text
+}
+
+fn all(data: &Data) -> impl Iterator<Item = (&Finding, Place<'_>)> {
+    let loads = data
+        .loads
+        .iter()
+        .flat_map(|l| l.phase.findings.iter().map(move |f| (f, Place::Load(l))));
+    let points = data
+        .points
+        .iter()
+        .flat_map(|p| p.phase.findings.iter().map(move |f| (f, Place::Point(p))));
+    loads.chain(points)
+}
+
+/// `client-saturated` in words: `Client saturated`.
+fn title(code: &str) -> String {
+    let mut words = code.replace('-', " ");
+    if let Some(first) = words.get_mut(0..1) {
+        first.make_ascii_uppercase();
+    }
+    words
+}
+
+/// `a` to `z`, then `aa`, `ab`, ...
+fn letter(index: usize) -> String {
+    let last = char::from(b'a' + (index % 26) as u8);
+    match index / 26 {
+        0 => last.to_string(),
+        more => letter(more - 1) + &last.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn letters_go_on_after_z() {
+        for (index, text) in [(0, "a"), (25, "z"), (26, "aa"), (51, "az"), (52, "ba")] {
+            assert_eq!(letter(index), text);
+        }
+    }
+
+    #[test]
+    fn codes_are_titled_in_words() {
+        assert_eq!(title("client-saturated"), "Client saturated");
+    }
+}

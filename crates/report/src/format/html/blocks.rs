@@ -1,0 +1,223 @@
+//! Blocks as HTML.
+
+use crate::{
+    Badge, Block, Card, Cell, Chart, Choice, Column, Control, Figure, FindingEntry, Span, Table,
+    Text,
+};
+use maud::{Markup, html};
+
+/// One block.
+pub fn block(block: &Block) -> Markup {
+    match block {
+        Block::Heading {
+            anchor,
+            title,
+            about,
+        } => html! {
+            h3 id=(anchor) { (title) @if !about.is_empty() { " " span.about { (about) } } }
+        },
+        Block::Text(line) => html! { p { (text(line)) } },
+        Block::Statements(lines) => html! {
+            ul.statements { @for line in lines { li { (text(line)) } } }
+        },
+        Block::Cards(cards) => html! { div.cards { @for c in cards { (card(c)) } } },
+        Block::Table(t) => table(t),
+        Block::Figure(f) => figure(f),
+        Block::Findings(entries) => html! {
+            div.findings { @for entry in entries { (finding(entry)) } }
+        },
+        Block::Source { title, text } => html! {
+            details { summary { (title) } pre { (text) } }
+        },
+    }
+}
+
+fn text(text: &Text) -> Markup {
+    html! {
+        @for span in &text.0 {
+            @match span {
+                Span::Plain(text) => (text),
+                Span::Strong(text) => { strong { (text) } }
+            }
+        }
+    }
+}
+
+fn card(card: &Card) -> Markup {
+    html! {
+        a.card href=[(!card.anchor.is_empty()).then(|| format!("#{}", card.anchor))] {
+            span.title { (card.title) }
+            span.value { (card.value) }
+            span.about { (card.about) }
+            @for bar in &card.bars {
+                span.bar {
+                    span.name { (bar.name) }
+                    span.number { (bar.value) }
+                    span.track {
+                        span style={
+                            "width:" (format!("{:.1}", bar.fraction * 100.0)) "%;background:"
+                            (bar.color)
+                        } {}
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn table(table: &Table) -> Markup {
+    let grouped = table.columns.iter().any(|c| !c.group.is_empty());
+    html! {
+        div.table {
+            table {
+                @if !table.caption.is_empty() { caption { (table.caption) } }
+                thead {
+                    @if grouped { tr.groups { @for g in groups(&table.columns) { (g) } } }
+                    tr {
+                        @for (i, column) in table.columns.iter().enumerate() {
+                            th scope="col" class=[class(&table.columns, i, false)] {
+                                (column.title)
+                            }
+                        }
+                    }
+                }
+                tbody {
+                    @for row in &table.rows {
+                        tr class=[row.total.then_some("total")] {
+                            @for (i, c) in row.cells.iter().enumerate() {
+                                (cell(c, class(&table.columns, i, c.muted)))
+                            }
+                        }
+                    }
+                }
+            }
+            @if !table.note.is_empty() { p.note { (table.note) } }
+        }
+    }
+}
+
+/// Headings over neighbours of one group.
+fn groups(columns: &[Column]) -> Vec<Markup> {
+    columns
+        .chunk_by(|a, b| a.group == b.group)
+        .map(|group| {
+            let name = &group[0].group;
+            html! {
+                th colspan=(group.len()) class=[(!name.is_empty()).then_some("first")] { (name) }
+            }
+        })
+        .collect()
+}
+
+/// Numbers are set right; the first column of a group gets a rule before it.
+fn class(columns: &[Column], index: usize, muted: bool) -> Option<String> {
+    let column = &columns[index];
+    let first =
+        !column.group.is_empty() && (index == 0 || columns[index - 1].group != column.group);
+    let names = [("n", column.numeric), ("first", first), ("muted", muted)];
+    let class: Vec<&str> = names
+        .iter()
+        .filter(|(_, on)| *on)
+        .map(|(name, _)| *name)
+        .collect();
+    (!class.is_empty()).then(|| class.join(" "))
+}
+
+fn cell(cell: &Cell, class: Option<String>) -> Markup {
+    html! {
+        td class=[class] {
+            @if cell.strong { strong { (cell.text) } } @else { (cell.text) }
+            @for badge in &cell.badges { (badge_link(badge)) }
+            @if !cell.detail.is_empty() { span.detail { (cell.detail) } }
+        }
+    }
+}
+
+fn badge_link(badge: &Badge) -> Markup {
+    html! {
+        a.badge href={"#finding-" (badge.code)} title=(badge.code) { (badge.letter) }
+    }
+}
+
+fn finding(entry: &FindingEntry) -> Markup {
+    html! {
+        article.finding id={"finding-" (entry.badge.code)} {
+            h3 {
+                span.badge { (entry.badge.letter) } " " (entry.title) " "
+                code { (entry.badge.code) }
+            }
+            ul {
+                @for (text, places) in &entry.items {
+                    li {
+                        (text)
+                        @if places.len() > 4 {
+                            details.places {
+                                summary { "at " (places.len()) " places" }
+                                (places.join("; "))
+                            }
+                        } @else {
+                            span.places { (places.join("; ")) }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn figure(figure: &Figure) -> Markup {
+    let offered: Vec<&Control> = figure.controls.iter().collect();
+    html! {
+        div.figure id=(figure.anchor) {
+            @if offered.iter().any(|c| c.choices.len() > 1) {
+                div.controls { @for c in offered { (control(c)) } }
+            }
+            div.charts { @for (i, c) in figure.charts.iter().enumerate() { (chart(c, i)) } }
+        }
+    }
+}
+
+/// A control with one choice only is there, but has nothing to offer.
+fn control(control: &Control) -> Markup {
+    let groups: Vec<&[Choice]> = control
+        .choices
+        .chunk_by(|a, b| a.group == b.group)
+        .collect();
+    let mut at = 0;
+    let options: Vec<(String, Markup)> = groups
+        .into_iter()
+        .map(|group| {
+            let options = html! {
+                @for choice in group {
+                    option value=(at) selected[at == control.initial] { (choice.label) }
+                    @let _ = at += 1;
+                }
+            };
+            (group[0].group.clone(), options)
+        })
+        .collect();
+    html! {
+        label hidden[control.choices.len() < 2] {
+            span { (control.label) }
+            select data-key=(control.key) autocomplete="off" {
+                @for (group, options) in &options {
+                    @if group.is_empty() { (options) }
+                    @else { optgroup label=(group) { (options) } }
+                }
+            }
+        }
+    }
+}
+
+fn chart(chart: &Chart, index: usize) -> Markup {
+    html! {
+        figure class=[chart.wide.then_some("wide")] {
+            figcaption {
+                strong { (chart.title) }
+                @if !chart.hint.is_empty() { span.hint { (chart.hint) } }
+            }
+            div.chart data-chart=(index) role="img" aria-label=(chart.about)
+                style={"height:" (chart.height) "px"} {}
+        }
+    }
+}

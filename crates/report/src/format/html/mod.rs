@@ -1,0 +1,180 @@
+//! One page that opens offline: text, tables, charts and the script that draws them, in one file.
+
+mod blocks;
+
+use super::Format;
+use crate::{Block, Data, Figure, SECTIONS, Section, number};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use serde_json::{Value, json};
+use std::io::{self, Write};
+
+/// The row of the table of formats.
+pub const FORMAT: Format = Format {
+    name: "html",
+    about: "one page with interactive charts that opens offline",
+    extension: "html",
+    write,
+};
+
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+const CHARTS: &str = include_str!(concat!(env!("OUT_DIR"), "/echarts.min.js"));
+
+/// The page's own promise to ask for nothing: the browser is told to refuse.
+const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
+                      img-src data: blob:";
+
+/// Notes the first failure where a test, or a reader of the source, can find it.
+const WATCH: &str = "addEventListener('error', function (e) { \
+                     document.documentElement.dataset.error = e.message; });";
+
+const NOTICE: &str = "Charts are drawn by Apache ECharts 5.5.1, copyright The Apache Software \
+                      Foundation, licensed under the Apache License, Version 2.0; its notice and \
+                      those of what it contains stand at the head of the script in this file.";
+
+type Rendered = Vec<(&'static Section, Vec<Block>)>;
+
+fn write(data: &Data, out: &mut dyn Write) -> io::Result<()> {
+    let sections = render(data);
+    let page = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta name="generator" content="tailmark";
+                title { (title(data)) }
+                style { (PreEscaped(STYLE)) }
+                script { (PreEscaped(WATCH)) }
+            }
+            body {
+                (page(data, &sections))
+                script type="application/json" id="figures" { (PreEscaped(figures(&sections))) }
+                script { (PreEscaped(CHARTS)) }
+                script { (PreEscaped(SCRIPT)) }
+            }
+        }
+    };
+    out.write_all(page.into_string().as_bytes())
+}
+
+/// The visible part of the page, without charts, styles and scripts.
+#[must_use]
+pub fn body(data: &Data) -> String {
+    page(data, &render(data)).into_string()
+}
+
+fn render(data: &Data) -> Rendered {
+    SECTIONS
+        .iter()
+        .map(|section| (section, (section.render)(data)))
+        .filter(|(_, blocks)| !blocks.is_empty())
+        .collect()
+}
+
+fn title(data: &Data) -> String {
+    let mut titles: Vec<&str> = data.headers.iter().map(|h| h.title.as_str()).collect();
+    titles.dedup();
+    titles.join(" · ")
+}
+
+fn page(data: &Data, sections: &Rendered) -> Markup {
+    html! {
+        header.masthead {
+            p.kicker { "Storage qualification report" }
+            h1 { (title(data)) }
+            p.facts { @for fact in facts(data) { span { (fact) } } }
+        }
+        div.layout {
+            nav.contents aria-label="Contents" { (contents(sections)) }
+            main {
+                @for (section, blocks) in sections {
+                    section id=(section.name) {
+                        h2 { (section.title) }
+                        @for block in blocks { (blocks::block(block)) }
+                    }
+                }
+                footer {
+                    p { "Made by tailmark " (env!("CARGO_PKG_VERSION")) "." }
+                    p { (NOTICE) }
+                }
+            }
+        }
+    }
+}
+
+/// Under the title: what was compared, when.
+fn facts(data: &Data) -> Vec<String> {
+    let compared: Vec<&str> = data
+        .systems
+        .iter()
+        .filter(|s| s.ceiling_for.is_none())
+        .map(|s| s.name.as_str())
+        .collect();
+    let mut facts = vec![number::list(&compared)];
+    for header in &data.headers {
+        let records = header
+            .plan
+            .get("dataset.records")
+            .and_then(|v| v.parse().ok());
+        if let Some(records) = records {
+            facts.push(number::plural(records, "record"));
+        }
+        facts.push(number::instant(header.created_ms));
+    }
+    facts.dedup();
+    facts
+}
+
+fn contents(sections: &Rendered) -> Markup {
+    html! {
+        p { "Contents" }
+        ol {
+            @for (section, blocks) in sections {
+                li {
+                    a href={"#" (section.name)} { (section.title) }
+                    @if section.name == "workloads" {
+                        ol {
+                            @for (anchor, title) in headings(blocks) {
+                                li { a href={"#" (anchor)} { (title) } }
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+fn headings(blocks: &[Block]) -> Vec<(&str, &str)> {
+    blocks
+        .iter()
+        .filter_map(|block| match block {
+            Block::Heading { anchor, title, .. } => Some((anchor.as_str(), title.as_str())),
+            _ => None,
+        })
+        .collect()
+}
+
+/// The charts as JSON that cannot end its script element.
+fn figures(sections: &Rendered) -> String {
+    let figures: serde_json::Map<String, Value> = sections
+        .iter()
+        .flat_map(|(_, blocks)| blocks)
+        .filter_map(|block| match block {
+            Block::Figure(figure) => Some((figure.anchor.clone(), figure_json(figure))),
+            _ => None,
+        })
+        .collect();
+    Value::Object(figures).to_string().replace('<', "\\u003c")
+}
+
+fn figure_json(figure: &Figure) -> Value {
+    let charts: Vec<Value> = figure
+        .charts
+        .iter()
+        .map(|chart| json!({"base": chart.base, "variants": chart.variants}))
+        .collect();
+    json!({"charts": charts})
+}

@@ -1,0 +1,78 @@
+//! How much of what the device can do each database gets out of it.
+
+use super::Section;
+use crate::{
+    Block, Cell, Column, Data, Row, Table, Text, number,
+    sweep::{Group, Sweep},
+};
+use tailmark_results::System;
+
+pub const SECTION: Section = Section {
+    name: "ceilings",
+    title: "Share of the device ceiling",
+    about: "each system's peak as a share of what its device does for the same work",
+    render,
+};
+
+fn render(data: &Data) -> Vec<Block> {
+    let sweep = Sweep::new(data);
+    let pairs: Vec<(&System, &System)> = sweep
+        .ceilings
+        .iter()
+        .filter_map(|ceiling| {
+            let of = ceiling.ceiling_for.as_deref()?;
+            Some((*sweep.systems.iter().find(|s| s.name == of)?, *ceiling))
+        })
+        .collect();
+    if pairs.is_empty() || sweep.groups.is_empty() {
+        return Vec::new();
+    }
+    let text = Text::plain(
+        "The ceiling is the same workload on the same device without a database: records in fixed \
+         places, read and written directly. What a database adds (compaction, logs, reading \
+         blocks larger than a record) takes its share below 100 %, and its caches may lift it above.",
+    );
+    vec![Block::Text(text), Block::Table(table(&sweep, &pairs))]
+}
+
+fn table<'a>(sweep: &Sweep<'a>, pairs: &[(&'a System, &'a System)]) -> Table {
+    let mut columns = vec![Column::text("Workload")];
+    for (system, ceiling) in pairs {
+        columns.push(Column::number("peak ops/s").of(&system.name));
+        columns.push(Column::number(&ceiling.name).of(&system.name));
+        columns.push(Column::number("share").of(&system.name));
+    }
+    let rows = sweep
+        .groups
+        .iter()
+        .map(|group| {
+            let title = Cell::new(group.title_with_conditions());
+            let shares = pairs
+                .iter()
+                .flat_map(|(system, ceiling)| cells(group, system, ceiling));
+            Row {
+                cells: std::iter::once(title).chain(shares).collect(),
+                total: false,
+            }
+        })
+        .collect();
+    Table {
+        columns,
+        rows,
+        ..Table::default()
+    }
+}
+
+fn cells<'a>(group: &Group<'a>, system: &'a System, ceiling: &'a System) -> [Cell; 3] {
+    let peak = |s: &'a System| group.peak(&s.name).map(|p| p.ops.middle);
+    let (own, highest) = (peak(system), peak(ceiling));
+    let rate = |value: Option<f64>| value.map_or_else(Cell::none, |v| Cell::new(number::rate(v)));
+    let share = match (own, highest) {
+        (Some(own), Some(highest)) if highest > 0.0 => Cell {
+            strong: true,
+            ..Cell::new(number::share(own / highest))
+        },
+        _ => Cell::none(),
+    };
+    [rate(own), rate(highest), share]
+}

@@ -1,0 +1,242 @@
+//! How it was tested: everything that somebody needs who would repeat it.
+
+use super::Section;
+use crate::{Block, Cell, Column, Data, Row, Table, Text, block::anchor, number, sweep::Sweep};
+use std::collections::{BTreeMap, BTreeSet};
+use tailmark_results::{Fact, Header, System};
+
+pub const SECTION: Section = Section {
+    name: "method",
+    title: "How we tested",
+    about: "machine, devices, database, settings, plan and conditions",
+    render,
+};
+
+fn render(data: &Data) -> Vec<Block> {
+    let mut blocks = vec![
+        Block::Text(definitions(data)),
+        heading("systems", "Systems under test"),
+        Block::Table(systems(data)),
+    ];
+    let machine = machine(data);
+    if !machine.rows.is_empty() {
+        blocks.extend([heading("machine", "Machine"), Block::Table(machine)]);
+    }
+    for header in &data.headers {
+        let title = match data.headers.len() {
+            1 => "Plan".to_owned(),
+            _ => format!("Plan: {}", header.title),
+        };
+        blocks.push(Block::Heading {
+            anchor: anchor(&["method", &title]),
+            title,
+            about: format!(
+                "tailmark {}, begun {}",
+                header.tailmark,
+                number::instant(header.created_ms)
+            ),
+        });
+        blocks.push(Block::Table(plan(header)));
+        if !header.source.is_empty() {
+            let title = "The plan file".to_owned();
+            blocks.push(Block::Source {
+                title,
+                text: header.source.clone(),
+            });
+        }
+    }
+    blocks
+}
+
+fn heading(name: &str, title: &str) -> Block {
+    Block::Heading {
+        anchor: anchor(&["method", name]),
+        title: title.into(),
+        about: String::new(),
+    }
+}
+
+fn definitions(data: &Data) -> Text {
+    let repeats = Sweep::new(data).repeats();
+    let text = "Threads are clients with one operation in flight each. A latency at a quality of \
+        service q over n samples is the k-th highest of them, k = n(1 − q) rounded down and at \
+        least 1; with fewer than 10 samples beyond it, it is not given. A read-modify-write counts \
+        as one operation in ops/s and is recorded as a read, an update and the pair. Failed \
+        requests count in ops/s and not in latencies. ";
+    let merged = if repeats > 1 {
+        "Values over repeats are medians, with the lowest and the highest beside them; where the \
+         ranges of two systems meet, no difference is shown. "
+    } else {
+        ""
+    };
+    Text::plain(text).and(merged).and(
+        "Improvements at equal threads are a / b − 1 for ops/s and 1 − a / b for latency; the \
+         average improvement is the mean of those.",
+    )
+}
+
+/// One column for each system; what differs between those that are compared is in bold.
+fn systems(data: &Data) -> Table {
+    let mut columns = vec![Column::text("")];
+    columns.extend(data.systems.iter().map(|s| Column::text(&s.name)));
+    let compared = data
+        .systems
+        .iter()
+        .map(|s| s.ceiling_for.is_none())
+        .collect();
+    let mut rows = Rows {
+        compared,
+        rows: Vec::new(),
+    };
+    let each = |value: fn(&System) -> Option<String>| -> Vec<Option<String>> {
+        data.systems.iter().map(value).collect()
+    };
+    rows.push("driver", &each(|s| Some(s.driver.clone())));
+    rows.push("place", &each(|s| Some(s.place.clone())));
+    rows.push("semantics", &each(|s| Some(s.semantics.clone())));
+    rows.push("ceiling of", &each(|s| s.ceiling_for.clone()));
+    for (group, name) in fact_names(data) {
+        let values: Vec<Option<String>> = data
+            .systems
+            .iter()
+            .map(|system| fact(&data.facts, &system.name, &group, &name))
+            .collect();
+        rows.push(&format!("{group}: {name}"), &values);
+    }
+    let settings: BTreeSet<&String> = data
+        .systems
+        .iter()
+        .flat_map(|s| s.settings.keys())
+        .collect();
+    for name in settings {
+        let values: Vec<Option<String>> = data
+            .systems
+            .iter()
+            .map(|s| s.settings.get(name).cloned())
+            .collect();
+        rows.push(&format!("setting: {name}"), &values);
+    }
+    Table {
+        columns,
+        rows: rows.rows,
+        note: "In bold: what differs between the systems that are compared.".into(),
+        ..Table::default()
+    }
+}
+
+struct Rows {
+    /// Which of the columns are compared with each other.
+    compared: Vec<bool>,
+    rows: Vec<Row>,
+}
+
+impl Rows {
+    fn push(&mut self, name: &str, values: &[Option<String>]) {
+        if values.iter().all(Option::is_none) {
+            return;
+        }
+        let compared = || {
+            values
+                .iter()
+                .zip(&self.compared)
+                .filter(|(_, c)| **c)
+                .map(|(v, _)| v)
+        };
+        let differ = compared().collect::<BTreeSet<_>>().len() > 1;
+        let cells = values
+            .iter()
+            .zip(&self.compared)
+            .map(|(value, compared)| match value {
+                None => Cell::none(),
+                Some(text) => Cell {
+                    strong: differ && *compared,
+                    ..Cell::new(text)
+                },
+            });
+        let cells = std::iter::once(Cell::new(name)).chain(cells).collect();
+        self.rows.push(Row {
+            cells,
+            total: false,
+        });
+    }
+}
+
+/// Groups and names of facts of systems, in order of appearance.
+fn fact_names(data: &Data) -> Vec<(String, String)> {
+    let mut names: Vec<(String, String)> = Vec::new();
+    for fact in data.facts.iter().filter(|f| f.system.is_some()) {
+        let name = (fact.group.clone(), fact.name.clone());
+        if !names.contains(&name) {
+            names.push(name);
+        }
+    }
+    let order: BTreeMap<String, usize> = names
+        .iter()
+        .rev()
+        .enumerate()
+        .map(|(i, (group, _))| (group.clone(), i))
+        .collect();
+    names.sort_by_key(|(group, _)| std::cmp::Reverse(order[group]));
+    names
+}
+
+fn fact(facts: &[Fact], system: &str, group: &str, name: &str) -> Option<String> {
+    let of = |f: &&Fact| f.system.as_deref() == Some(system) && f.group == group && f.name == name;
+    let values: Vec<&str> = facts.iter().filter(of).map(|f| f.value.as_str()).collect();
+    (!values.is_empty()).then(|| values.join(", "))
+}
+
+fn machine(data: &Data) -> Table {
+    let mut groups: Vec<&str> = Vec::new();
+    let facts: Vec<&Fact> = data.facts.iter().filter(|f| f.system.is_none()).collect();
+    for fact in &facts {
+        if !groups.contains(&fact.group.as_str()) {
+            groups.push(&fact.group);
+        }
+    }
+    let rows = groups
+        .iter()
+        .flat_map(|group| {
+            let of_group = facts.iter().filter(move |f| f.group == *group);
+            of_group.enumerate().map(|(i, f)| {
+                let group = if i == 0 { f.group.as_str() } else { "" };
+                Row {
+                    cells: [group, &f.name, &f.value].map(Cell::new).into(),
+                    total: false,
+                }
+            })
+        })
+        .collect();
+    let columns = ["Part", "Fact", "Value"].map(Column::text).into();
+    Table {
+        columns,
+        rows,
+        ..Table::default()
+    }
+}
+
+fn plan(header: &Header) -> Table {
+    let rows = header
+        .plan
+        .iter()
+        .map(|(key, value)| {
+            let value = Cell::new(value);
+            let assumed = header.assumed.contains(key);
+            let value = if assumed {
+                value.with_detail("assumed: the study does not say")
+            } else {
+                value
+            };
+            Row {
+                cells: vec![Cell::new(key), value],
+                total: false,
+            }
+        })
+        .collect();
+    let columns = ["Key", "Value"].map(Column::text).into();
+    Table {
+        columns,
+        rows,
+        ..Table::default()
+    }
+}

@@ -1,0 +1,39 @@
+//! The parts of a report, in reading order.
+
+mod ceiling;
+mod errors;
+mod findings;
+mod load;
+mod method;
+mod peaks;
+mod summary;
+mod timeline;
+mod workload;
+
+use crate::{Block, Data};
+
+/// One part of a report.
+#[derive(Debug, Clone, Copy)]
+pub struct Section {
+    /// Unique; also its anchor.
+    pub name: &'static str,
+    /// Its heading.
+    pub title: &'static str,
+    /// One line for `list`.
+    pub about: &'static str,
+    /// Its blocks; none, where the data has nothing for it.
+    pub render: fn(&Data) -> Vec<Block>,
+}
+
+/// Every section, in reading order.
+pub const SECTIONS: &[Section] = &[
+    summary::SECTION,
+    peaks::SECTION,
+    workload::SECTION,
+    ceiling::SECTION,
+    timeline::SECTION,
+    findings::SECTION,
+    errors::SECTION,
+    load::SECTION,
+    method::SECTION,
+];

@@ -1,0 +1,400 @@
+//! Each workload: what can be said of it, the curves, the bars, the table by thread count.
+
+use super::Section;
+use crate::{
+    Block, Cell, Chart, Choice, Column, Control, Data, Figure, Row, Table, Text,
+    block::anchor,
+    chart::{
+        bars,
+        curve::{self, Reading},
+    },
+    compare,
+    findings::Index,
+    measure::{Clock, MEAN, MEASURES, Measure, P99, Spread},
+    number,
+    sweep::{self, Group, Peak, Sweep},
+};
+use tailmark_results::{Kind, System, compare as statistics};
+
+pub const SECTION: Section = Section {
+    name: "workloads",
+    title: "Workloads",
+    about: "ops/s against latency, both against threads, and the table, for each workload",
+    render,
+};
+
+fn render(data: &Data) -> Vec<Block> {
+    let sweep = Sweep::new(data);
+    let index = Index::new(data);
+    let leader = compare::leader(&sweep);
+    sweep
+        .groups
+        .iter()
+        .flat_map(|group| workload(group, &sweep, &index, leader))
+        .collect()
+}
+
+fn workload<'a>(
+    group: &Group<'a>,
+    sweep: &Sweep<'a>,
+    index: &Index<'_>,
+    leader: Option<&'a System>,
+) -> Vec<Block> {
+    let about = match group.mix() {
+        mix if mix.is_empty() => group.conditions.clone(),
+        mix => format!("{mix}; {}", group.conditions),
+    };
+    let heading = Block::Heading {
+        anchor: group.anchor.clone(),
+        title: group.title_with_conditions(),
+        about,
+    };
+    let mut blocks = vec![
+        heading,
+        Block::Statements(compare::statements(group, sweep)),
+    ];
+    if group.rate.is_some() {
+        blocks.push(Block::Text(Text::plain(
+            "At a fixed rate, ops/s cannot exceed the rate; latency is what differs.",
+        )));
+    }
+    blocks.extend(figure(group, sweep).map(Block::Figure));
+    blocks.push(Block::Table(table(group, sweep, index, leader)));
+    blocks
+}
+
+fn figure(group: &Group<'_>, sweep: &Sweep<'_>) -> Option<Figure> {
+    let kinds = group.kinds();
+    let clocks: &[Clock] = if group.has_response() {
+        &Clock::ALL
+    } else {
+        &Clock::ALL[..1]
+    };
+    let initial = initial_measure(group, sweep)?;
+    let readings: Vec<Reading> = kinds
+        .iter()
+        .flat_map(|&kind| clocks.iter().map(move |&clock| (kind, clock)))
+        .flat_map(|(kind, clock)| {
+            MEASURES.iter().map(move |&measure| Reading {
+                kind,
+                clock,
+                measure,
+            })
+        })
+        .collect();
+    let variants = |draw: fn(&Group<'_>, &Sweep<'_>, Reading) -> serde_json::Value| {
+        readings
+            .iter()
+            .map(|&reading| draw(group, sweep, reading))
+            .collect::<Vec<_>>()
+    };
+    let mut charts = vec![Chart {
+        title: "Latency against operations per second".into(),
+        hint: "lower and further right is better; labels are thread counts".into(),
+        about: format!(
+            "One line a system of {}, one point a thread count.",
+            group.title
+        ),
+        height: 400,
+        wide: true,
+        base: curve::curve_base(),
+        variants: variants(curve::curve),
+    }];
+    if group.threads.len() > 1 {
+        charts.push(Chart {
+            title: "Operations per second by threads".into(),
+            hint: "higher is better".into(),
+            about: format!(
+                "Bars of ops/s of each system in {} by thread count.",
+                group.title
+            ),
+            height: 300,
+            wide: false,
+            base: bars::ops_by_threads(group, sweep),
+            variants: vec![serde_json::json!({})],
+        });
+        charts.push(Chart {
+            title: "Latency by threads".into(),
+            hint: "lower is better".into(),
+            about: format!(
+                "Lines of latency of each system in {} by thread count.",
+                group.title
+            ),
+            height: 300,
+            wide: false,
+            base: curve::latency_base(group),
+            variants: variants(curve::latency),
+        });
+    }
+    let anchor = anchor(&[&group.anchor, "charts"]);
+    Some(Figure {
+        anchor,
+        controls: controls(&kinds, clocks, initial),
+        charts,
+    })
+}
+
+/// In the order in which readings are made: kind, clock, measure.
+fn controls(kinds: &[Kind], clocks: &[Clock], initial: usize) -> Vec<Control> {
+    let control = |key, label: &str, names: Vec<&str>, initial| Control {
+        key,
+        label: label.into(),
+        choices: names.into_iter().map(Choice::new).collect(),
+        initial,
+    };
+    vec![
+        control(
+            "kind",
+            "Requests",
+            kinds.iter().map(|k| k.name()).collect(),
+            0,
+        ),
+        control(
+            "clock",
+            "Clock",
+            clocks.iter().map(|c| c.name()).collect(),
+            0,
+        ),
+        control(
+            "measure",
+            "Latency",
+            MEASURES.iter().map(|m| m.name).collect(),
+            initial,
+        ),
+    ]
+}
+
+/// The 99th percentile where every system has it everywhere, otherwise the mean.
+fn initial_measure(group: &Group<'_>, sweep: &Sweep<'_>) -> Option<usize> {
+    let kind = group.main_kind()?;
+    let has = |measure: Measure| {
+        sweep
+            .systems
+            .iter()
+            .flat_map(|s| group.cells_of(&s.name))
+            .all(|cell| cell.latency(kind, Clock::Response, measure).is_some())
+    };
+    let measure = if has(P99) { P99 } else { MEAN };
+    MEASURES.iter().position(|m| *m == measure)
+}
+
+/// A number a table shows for each system, and how two of them compare.
+struct Quantity<'q, 'a> {
+    title: String,
+    value: &'q dyn Fn(&sweep::Cell<'a>) -> Option<(Spread, bool)>,
+    write: fn(f64) -> String,
+    improvement: fn(f64, f64) -> Option<f64>,
+    is_rate: bool,
+}
+
+struct Grid<'s, 'a> {
+    group: &'s Group<'a>,
+    systems: Vec<&'a System>,
+    leader: Option<&'a System>,
+    peaks: Vec<Option<Peak>>,
+    index: &'s Index<'s>,
+}
+
+fn table<'a>(
+    group: &Group<'a>,
+    sweep: &Sweep<'a>,
+    index: &Index<'_>,
+    leader: Option<&'a System>,
+) -> Table {
+    let systems: Vec<&System> = sweep
+        .systems
+        .iter()
+        .copied()
+        .filter(|s| group.has(&s.name))
+        .collect();
+    let leader = leader.filter(|l| systems.len() > 1 && group.has(&l.name));
+    let peaks = systems.iter().map(|s| group.peak(&s.name)).collect();
+    let grid = Grid {
+        group,
+        systems,
+        leader,
+        peaks,
+        index,
+    };
+    let kind = group.main_kind();
+    let ops = |cell: &sweep::Cell<'a>| cell.ops().map(|o| (o, true));
+    let latency = |measure| {
+        move |cell: &sweep::Cell<'a>| {
+            let latency = cell.latency(kind?, Clock::Response, measure)?;
+            Some((latency.spread, latency.solid))
+        }
+    };
+    let (mean, p99) = (latency(MEAN), latency(P99));
+    let of = |measure: Measure| format!("{} {} latency", measure.name, kind.map_or("", Kind::name));
+    let quantity = |title: String, value, is_rate| Quantity {
+        title,
+        value,
+        write: if is_rate {
+            number::rate
+        } else {
+            number::latency
+        },
+        improvement: if is_rate {
+            statistics::improvement
+        } else {
+            statistics::improvement_latency
+        },
+        is_rate,
+    };
+    let mut quantities = vec![quantity("operations per second".into(), &ops, true)];
+    if kind.is_some() {
+        quantities.push(quantity(of(MEAN), &mean, false));
+        quantities.push(quantity(of(P99), &p99, false));
+    }
+    grid.table(&quantities)
+}
+
+impl<'a> Grid<'_, 'a> {
+    fn table(&self, quantities: &[Quantity<'_, 'a>]) -> Table {
+        let mut columns = vec![Column::number("Threads")];
+        for quantity in quantities {
+            for system in &self.systems {
+                columns.push(Column::number(&system.name).of(&quantity.title));
+            }
+            for (_, other) in self.pairs() {
+                let title = if self.systems.len() == 2 {
+                    "improvement".to_owned()
+                } else {
+                    format!("over {}", other.name)
+                };
+                columns.push(Column::number(title).of(&quantity.title));
+            }
+        }
+        let mut rows: Vec<Row> = self
+            .group
+            .threads
+            .iter()
+            .map(|&t| self.row(t, quantities))
+            .collect();
+        rows.extend(self.average(quantities));
+        Table {
+            caption: String::new(),
+            columns,
+            rows,
+            note: self.note(),
+        }
+    }
+
+    /// The leader against each of the others.
+    fn pairs(&self) -> Vec<(&'a System, &'a System)> {
+        let Some(leader) = self.leader else {
+            return Vec::new();
+        };
+        let others = self.systems.iter().filter(|s| s.name != leader.name);
+        others.map(|other| (leader, *other)).collect()
+    }
+
+    fn note(&self) -> String {
+        let mut note = String::from("Peaks in bold. ");
+        if let Some(leader) = self.leader {
+            note.push_str(&format!(
+                "Improvements are those of {} at equal threads: more ops/s, less latency. ",
+                leader.name
+            ));
+        }
+        note.push_str("– means fewer than 10 samples beyond the value; grey, fewer than 100.");
+        note
+    }
+
+    fn row(&self, threads: u32, quantities: &[Quantity<'_, 'a>]) -> Row {
+        let mut cells = vec![Cell::new(threads.to_string())];
+        for quantity in quantities {
+            for (i, system) in self.systems.iter().enumerate() {
+                cells.push(self.value(quantity, system, i, threads));
+            }
+            for (a, b) in self.pairs() {
+                cells.push(self.improvement(quantity, a, b, threads));
+            }
+        }
+        Row {
+            cells,
+            total: false,
+        }
+    }
+
+    fn value(
+        &self,
+        quantity: &Quantity<'_, 'a>,
+        system: &'a System,
+        at: usize,
+        threads: u32,
+    ) -> Cell {
+        let Some(cell) = self.group.cell(&system.name, threads) else {
+            return Cell::none();
+        };
+        let Some((spread, solid)) = (quantity.value)(cell) else {
+            return Cell::none();
+        };
+        let findings = cell.points.iter().flat_map(|p| &p.phase.findings);
+        Cell {
+            strong: quantity.is_rate && self.peaks[at].is_some_and(|p| p.threads == threads),
+            muted: !solid,
+            badges: if quantity.is_rate {
+                self.index.badges(findings)
+            } else {
+                Vec::new()
+            },
+            detail: spread.range(quantity.write),
+            text: (quantity.write)(spread.middle),
+        }
+    }
+
+    fn gain(
+        &self,
+        quantity: &Quantity<'_, 'a>,
+        a: &'a System,
+        b: &'a System,
+        threads: u32,
+    ) -> Option<(f64, bool)> {
+        let value = |s: &'a System| (quantity.value)(self.group.cell(&s.name, threads)?);
+        let ((ours, _), (theirs, _)) = (value(a)?, value(b)?);
+        Some((
+            (quantity.improvement)(ours.middle, theirs.middle)?,
+            ours.meets(theirs),
+        ))
+    }
+
+    fn improvement(
+        &self,
+        quantity: &Quantity<'_, 'a>,
+        a: &'a System,
+        b: &'a System,
+        threads: u32,
+    ) -> Cell {
+        match self.gain(quantity, a, b, threads) {
+            None => Cell::none(),
+            Some((gain, false)) => Cell::new(number::change(gain)),
+            Some((gain, true)) => Cell {
+                muted: true,
+                ..Cell::new(number::change(gain)).with_detail("no difference shown")
+            },
+        }
+    }
+
+    /// The mean of the improvements at each client count.
+    fn average(&self, quantities: &[Quantity<'_, 'a>]) -> Option<Row> {
+        if self.pairs().is_empty() || self.group.threads.len() < 2 {
+            return None;
+        }
+        let mut cells = vec![Cell::new("average")];
+        for quantity in quantities {
+            cells.extend(self.systems.iter().map(|_| Cell::default()));
+            for (a, b) in self.pairs() {
+                let gains: Vec<f64> = self
+                    .group
+                    .threads
+                    .iter()
+                    .filter_map(|&t| self.gain(quantity, a, b, t).map(|(gain, _)| gain))
+                    .collect();
+                let average = statistics::average(&gains);
+                cells.push(average.map_or_else(Cell::none, |v| Cell::new(number::change(v))));
+            }
+        }
+        Some(Row { cells, total: true })
+    }
+}

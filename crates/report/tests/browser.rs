@@ -1,0 +1,165 @@
+//! The report in a real browser: the charts are drawn, nothing fails, nothing is asked for.
+
+#![allow(missing_docs)]
+
+mod synthetic;
+
+use std::{
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+};
+use synthetic::{SMALL, Shape};
+
+const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
+
+/// The first browser that is installed.
+fn browser() -> Option<&'static str> {
+    BROWSERS.into_iter().find(|name| {
+        let version = Command::new(name)
+            .arg("--version")
+            .stdout(Stdio::null())
+            .status();
+        version.is_ok_and(|status| status.success())
+    })
+}
+
+/// A headless browser with a profile of its own and no business of its own on the network.
+fn command(browser: &str, profile: &Path) -> Command {
+    let mut command = Command::new(browser);
+    command.args([
+        "--headless",
+        "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
+        "--host-resolver-rules=MAP * ~NOTFOUND",
+        "--virtual-time-budget=5000",
+        "--window-size=1400,1000",
+    ]);
+    command.arg(format!("--user-data-dir={}", profile.display()));
+    command
+}
+
+/// The page as the browser has it after its scripts have run.
+fn dom(browser: &str, page: &Path) -> String {
+    let profile = tempfile::tempdir().unwrap();
+    let output = command(browser, profile.path())
+        .arg("--dump-dom")
+        .arg(format!("file://{}", page.display()))
+        .output()
+        .unwrap();
+    assert!(
+        output.status.success(),
+        "{}",
+        String::from_utf8_lossy(&output.stderr)
+    );
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// The attributes of the root element, where the page and the watch note what happened.
+fn root(dom: &str) -> &str {
+    &dom[..dom.find("<head").unwrap()]
+}
+
+/// Notes in the root element what the page asks for, and what it is refused.
+const WATCH: &str = "<head><script>addEventListener('securitypolicyviolation', (e) => { \
+                     document.documentElement.dataset.refused = e.blockedURI; }); \
+                     addEventListener('load', () => { const asked = \
+                     performance.getEntriesByType('resource').map((r) => r.name); \
+                     document.documentElement.dataset.asked = asked.length + asked.join(' '); \
+                     });</script>";
+
+fn report(shape: Shape, name: &str) -> PathBuf {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    tailmark_report::write("html", &synthetic::study(shape), &directory).unwrap()
+}
+
+/// A copy of the page that is watched, with `more` at its end.
+fn watched(page: &Path, more: &str) -> PathBuf {
+    let text = std::fs::read_to_string(page).unwrap();
+    let mut text = text.replacen("<head>", WATCH, 1);
+    let end = text.rfind("</body>").unwrap();
+    text.insert_str(end, more);
+    let copy = page.with_file_name("watched.html");
+    std::fs::write(&copy, text).unwrap();
+    copy
+}
+
+fn installed() -> Option<&'static str> {
+    let browser = browser();
+    if browser.is_none() {
+        println!("skipped: none of {BROWSERS:?} is installed");
+    }
+    browser
+}
+
+#[test]
+fn all_charts_are_drawn_without_an_error() {
+    let Some(browser) = installed() else { return };
+    for (repeats, name) in [(1, "one-run"), (3, "three-runs")] {
+        let dom = dom(
+            browser,
+            &report(
+                Shape {
+                    repeats,
+                    seconds: 5,
+                    ..SMALL
+                },
+                name,
+            ),
+        );
+        assert!(!root(&dom).contains("data-error"), "{}", root(&dom));
+        assert!(
+            root(&dom).contains("data-charts=\"17\""),
+            "1 + 5 x 3 + 1: {}",
+            root(&dom)
+        );
+
+        let charts: Vec<&str> = dom.split("data-chart=\"").skip(1).collect();
+        assert_eq!(charts.len(), 17);
+        for chart in charts {
+            assert!(chart.contains("<svg"), "a chart was not drawn");
+            let svg = &chart[..chart.find("</svg>").unwrap()];
+            assert!(svg.matches("<path").count() > 10, "a chart has no marks");
+        }
+        let drawn: String = dom.split("<svg").skip(1).collect();
+        for text in ["Drive A 3.84TB", "Drive B ceiling", "operations per second"] {
+            assert!(drawn.contains(text), "{text}");
+        }
+    }
+}
+
+#[test]
+fn a_choice_changes_the_charts_of_all_workloads() {
+    let Some(browser) = installed() else { return };
+    let choose = "<script>(() => { const s = document.querySelector('select[data-key=measure]'); \
+                  s.selectedIndex = 5; s.dispatchEvent(new Event('change')); })();</script>";
+    let page = watched(&report(SMALL, "choice"), choose);
+    let dom = dom(browser, &page);
+    assert!(!root(&dom).contains("data-error"), "{}", root(&dom));
+    let titles = dom.matches("p99.9 read latency (log scale)").count();
+    assert_eq!(titles, 10, "two charts in each of five workloads");
+}
+
+#[test]
+fn the_page_asks_for_nothing() {
+    let Some(browser) = installed() else { return };
+    let page = report(SMALL, "offline");
+    let quiet = dom(browser, &watched(&page, ""));
+    assert!(
+        root(&quiet).contains("data-asked=\"0\""),
+        "{}",
+        root(&quiet)
+    );
+    assert!(!root(&quiet).contains("data-refused"), "{}", root(&quiet));
+
+    // The watch does see a page that asks.
+    let asking = dom(
+        browser,
+        &watched(&page, "<img src=\"http://127.0.0.1:9/x.png\">"),
+    );
+    assert!(root(&asking).contains("data-refused=\"http://127.0.0.1:9/x.png\""));
+}

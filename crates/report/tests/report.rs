@@ -1,0 +1,301 @@
+//! The report of a synthetic study: what it says, that it is one file, and how large it is.
+
+#![allow(missing_docs)]
+
+mod synthetic;
+
+use std::{collections::BTreeSet, fs, path::Path};
+use synthetic::{SMALL, Shape};
+use tailmark_report::{Block, Data, Error, FORMATS, SECTIONS, html};
+
+/// Compares with a golden file, or rewrites it where `UPDATE_GOLDEN` is set.
+fn assert_golden(name: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/golden")
+        .join(name);
+    if std::env::var_os("UPDATE_GOLDEN").is_some() {
+        fs::write(&path, text).unwrap();
+    }
+    let golden = fs::read_to_string(&path).unwrap_or_default();
+    let first = golden.lines().zip(text.lines()).find(|(a, b)| a != b);
+    assert!(
+        golden == text,
+        "{} differs (UPDATE_GOLDEN=1 rewrites it); first: {first:#?}",
+        path.display()
+    );
+}
+
+/// One element a line, and the version of the crate as a word.
+fn normalised(html: &str) -> String {
+    let version = concat!("tailmark ", env!("CARGO_PKG_VERSION"), ".");
+    html.replace("><", ">\n<")
+        .replace(version, "tailmark VERSION.")
+        + "\n"
+}
+
+fn page(data: &Data) -> String {
+    let directory = tempfile::tempdir().unwrap();
+    let path = tailmark_report::write("html", data, directory.path()).unwrap();
+    assert_eq!(path, directory.path().join("report.html"));
+    fs::read_to_string(path).unwrap()
+}
+
+#[test]
+fn the_body_is_as_the_golden_file_has_it() {
+    assert_golden(
+        "body.html",
+        &normalised(&html::body(&synthetic::study(SMALL))),
+    );
+}
+
+#[test]
+fn the_chart_of_a_workload_is_as_the_golden_file_has_it() {
+    let data = synthetic::study(SMALL);
+    let workloads = SECTIONS.iter().find(|s| s.name == "workloads").unwrap();
+    let figure = (workloads.render)(&data)
+        .into_iter()
+        .find_map(|block| match block {
+            Block::Figure(figure) => Some(figure),
+            _ => None,
+        })
+        .unwrap();
+    let chart = &figure.charts[0];
+    let text = format!("{:#}\n{:#}\n", chart.base, chart.variants[0]);
+    assert_golden("curve.json", &text);
+}
+
+#[test]
+fn sections_and_formats_have_unique_names_and_one_line_about() {
+    let rows = SECTIONS
+        .iter()
+        .map(|s| (s.name, s.about))
+        .chain(FORMATS.iter().map(|f| (f.name, f.about)));
+    let mut names = BTreeSet::new();
+    for (name, about) in rows {
+        assert!(names.insert(name), "{name} twice");
+        assert!(
+            !about.is_empty() && !about.contains('\n') && about.len() <= 100,
+            "{name}"
+        );
+    }
+    assert!(FORMATS.is_sorted_by_key(|f| f.name));
+}
+
+#[test]
+fn every_chart_has_one_variant_for_each_combination_of_choices() {
+    let data = synthetic::study(SMALL);
+    let mut figures = 0;
+    for block in SECTIONS.iter().flat_map(|s| (s.render)(&data)) {
+        let Block::Figure(figure) = block else {
+            continue;
+        };
+        figures += 1;
+        for chart in &figure.charts {
+            let variants = chart.variants.len();
+            assert!(
+                variants == 1 || variants == figure.combinations(),
+                "{}",
+                figure.anchor
+            );
+        }
+    }
+    assert_eq!(figures, 7, "peaks, five workloads, timelines");
+}
+
+#[test]
+fn every_row_of_a_table_has_a_cell_for_each_column() {
+    let data = synthetic::study(Shape {
+        repeats: 2,
+        ..SMALL
+    });
+    for block in SECTIONS.iter().flat_map(|s| (s.render)(&data)) {
+        let Block::Table(table) = block else { continue };
+        for row in &table.rows {
+            assert_eq!(row.cells.len(), table.columns.len(), "{:?}", table.columns);
+        }
+    }
+}
+
+#[test]
+fn points_of_a_curve_stay_in_the_order_of_threads() {
+    let data = synthetic::study(Shape {
+        threads: &[64, 1, 256, 16],
+        ..SMALL
+    });
+    let workloads = SECTIONS.iter().find(|s| s.name == "workloads").unwrap();
+    let mut turns_back = false;
+    for block in (workloads.render)(&data) {
+        let Block::Figure(figure) = block else {
+            continue;
+        };
+        for series in figure.charts[0].variants[0]["series"].as_array().unwrap() {
+            let points: Vec<(f64, u64)> = series["data"]
+                .as_array()
+                .unwrap()
+                .iter()
+                .map(|p| (p[0].as_f64().unwrap(), p[2].as_u64().unwrap()))
+                .collect();
+            assert!(points.is_sorted_by_key(|(_, threads)| *threads));
+            turns_back |= points.windows(2).any(|w| w[1].0 < w[0].0);
+        }
+    }
+    assert!(turns_back, "some curve is past its peak");
+}
+
+#[test]
+fn the_page_refers_to_nothing_outside_itself() {
+    let page = page(&synthetic::study(SMALL));
+    for reference in ["src=\"", "href=\"http", "@import", "url(", "<link"] {
+        let own = page.replace("src=\"data:", "");
+        // The script of the charts writes some of these words; what counts is the page around it.
+        let outside: String = own
+            .split("<script>")
+            .map(|part| {
+                part.split_once("</script>")
+                    .map_or(part, |(_, after)| after)
+            })
+            .collect();
+        assert!(!outside.contains(reference), "{reference}");
+    }
+    assert!(page.contains("Licensed to the Apache Software Foundation"));
+}
+
+#[test]
+fn text_of_a_study_cannot_end_a_script_or_become_markup() {
+    let mut data = synthetic::study(SMALL);
+    let evil = "</script><img src=x onerror=alert(1)>";
+    data.headers[0].title = evil.into();
+    for system in &mut data.systems {
+        system.name += evil;
+    }
+    for point in &mut data.points {
+        point.key.system += evil;
+    }
+    let page = page(&data);
+    assert!(!page.contains(evil));
+    assert!(
+        page.contains("\\u003c/script>"),
+        "the data of the charts is escaped"
+    );
+}
+
+#[test]
+fn a_hundred_long_points_stay_below_ten_megabytes() {
+    let mut data = synthetic::study(Shape {
+        threads: &[4, 8, 16, 32, 48, 64, 96, 128, 192, 256],
+        repeats: 1,
+        seconds: 12,
+    });
+    data.systems.retain(|s| s.ceiling_for.is_none());
+    data.points.retain(|p| !p.key.system.ends_with("ceiling"));
+    assert_eq!(data.points.len(), 100);
+    for point in &mut data.points {
+        lengthen(&mut point.phase, 100);
+        assert_eq!(point.phase.intervals.len(), 1_200);
+    }
+    let bytes = page(&data).len();
+    assert!(bytes < 10_000_000, "{bytes}");
+}
+
+/// Repeats what a phase recorded over time, to make it as long as a long point.
+fn lengthen(phase: &mut tailmark_results::Phase, times: usize) {
+    let (intervals, step) = (phase.intervals.clone(), phase.duration_s);
+    phase.intervals = (0..times)
+        .flat_map(|n| {
+            intervals.iter().cloned().map(move |mut interval| {
+                interval.start_s += n as f64 * step;
+                interval
+            })
+        })
+        .collect();
+    for series in &mut phase.series {
+        let (at_s, values) = (series.at_s.clone(), series.values.clone());
+        let rise = values[values.len() - 1] - values[0];
+        series.at_s.clear();
+        series.values.clear();
+        for n in 0..times {
+            series
+                .at_s
+                .extend(at_s[1..].iter().map(|t| t + n as f64 * step));
+            series
+                .values
+                .extend(values[1..].iter().map(|v| v + n as f64 * rise));
+        }
+    }
+    phase.duration_s *= times as f64;
+}
+
+#[test]
+fn a_study_of_one_system_and_one_point_has_a_report() {
+    let mut data = synthetic::study(SMALL);
+    data.points.truncate(1);
+    data.systems.truncate(1);
+    data.loads.clear();
+    let body = html::body(&data);
+    assert!(body.contains("peaks at"));
+    assert!(
+        !body.contains("improvement"),
+        "there is nothing to compare with"
+    );
+}
+
+#[test]
+fn repeats_that_overlap_show_no_difference() {
+    let mut data = synthetic::study(Shape {
+        repeats: 2,
+        ..SMALL
+    });
+    data.systems.retain(|s| s.ceiling_for.is_none());
+    data.points.retain(|p| !p.key.system.ends_with("ceiling"));
+    for (i, point) in data.points.iter_mut().enumerate() {
+        point.phase.operations = 100_000 + 1_000 * (i as u64 % 7) * u64::from(point.key.repeat);
+    }
+    let body = html::body(&data);
+    assert!(body.contains("no difference"), "the ranges meet");
+    assert!(body.contains("the repeats overlap"));
+}
+
+#[test]
+fn quantiles_with_too_few_samples_are_not_numbers() {
+    let mut data = synthetic::study(SMALL);
+    for point in &mut data.points {
+        let read = point
+            .phase
+            .kinds
+            .get_mut(&tailmark_results::Kind::Read)
+            .unwrap();
+        let mut few = tailmark_results::new_latencies();
+        few.record_n(1_000_000, 500).unwrap();
+        read.service = few;
+    }
+    let workloads = SECTIONS.iter().find(|s| s.name == "workloads").unwrap();
+    let blocks = (workloads.render)(&data);
+    let table = blocks
+        .iter()
+        .find_map(|block| match block {
+            Block::Table(table) => Some(table),
+            _ => None,
+        })
+        .unwrap();
+    let p99 = table
+        .columns
+        .iter()
+        .position(|c| c.group == "p99 read latency")
+        .unwrap();
+    assert_eq!(table.rows[0].cells[p99].text, "–");
+    let mean = table
+        .columns
+        .iter()
+        .position(|c| c.group == "mean read latency")
+        .unwrap();
+    assert_eq!(table.rows[0].cells[mean].text, "1.00 ms");
+}
+
+#[test]
+fn an_unknown_format_is_refused_and_the_known_are_named() {
+    let error = tailmark_report::write("pdf", &Data::default(), Path::new("/nowhere"));
+    let Err(Error::UnknownFormat { name, known }) = error else {
+        panic!("{error:?}")
+    };
+    assert_eq!((name.as_str(), known.as_str()), ("pdf", "html"));
+}

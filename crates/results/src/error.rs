@@ -1,0 +1,80 @@
+//! What can go wrong with a study.
+
+use std::{io, path::PathBuf};
+
+/// An error of the crate.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// There is no study to open.
+    #[error("there is no study at `{path}`")]
+    Missing {
+        /// Where it was looked for.
+        path: PathBuf,
+    },
+    /// A study is never overwritten.
+    #[error("there is a study at `{path}` already")]
+    Exists {
+        /// Where.
+        path: PathBuf,
+    },
+    /// The file was not made by this program.
+    #[error("`{path}` is not a study")]
+    NotAStudy {
+        /// Which file.
+        path: PathBuf,
+    },
+    /// The file is of a later version than this program knows.
+    #[error("the study `{path}` is of version {version}, but this program reads up to {known}")]
+    Newer {
+        /// Which file.
+        path: PathBuf,
+        /// Its version.
+        version: u32,
+        /// The latest known.
+        known: u32,
+    },
+    /// The file system refused.
+    #[error("failed to {action} `{path}`")]
+    File {
+        /// `make`, `rename`, ...
+        action: &'static str,
+        /// Which file or directory.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The study could not be opened, read or written.
+    #[error("failed to {action} the study `{path}`")]
+    Study {
+        /// `open`, `read`, `write`.
+        action: &'static str,
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: rusqlite::Error,
+    },
+    /// No export has this name.
+    #[error("there is no format `{name}`; formats: {known}")]
+    UnknownFormat {
+        /// As given.
+        name: String,
+        /// All names.
+        known: String,
+    },
+    /// The export could not be written.
+    #[error("failed to write the {format} export")]
+    Export {
+        /// The name of the format.
+        format: &'static str,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// Bytes of a study that do not decode.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+#[error("{what} is damaged")]
+pub struct Damaged {
+    /// `a histogram`, `a series`, ...
+    pub what: &'static str,
+}

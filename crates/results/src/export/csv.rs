@@ -1,0 +1,92 @@
+//! The points as a table: one row per point and kind. Its columns are in `docs/EXPORT.md`.
+
+use super::{Format, failed, timestamp, us};
+use crate::{Error, Kind, KindResult, Latencies, Point, QUANTILES, Study, quantile};
+use csv::Writer;
+use std::{collections::BTreeMap, io::Write};
+
+pub const FORMAT: Format =
+    Format { name: "csv", about: "a table for spreadsheets: a row per point and kind", write };
+
+/// The columns before the latencies.
+const HEAD: [&str; 16] = [
+    "system",
+    "driver",
+    "workload",
+    "distribution",
+    "threads",
+    "repeat",
+    "target_rate",
+    "started_at",
+    "duration_s",
+    "operations",
+    "ops_per_sec",
+    "kind",
+    "count",
+    "not_found",
+    "errors",
+    "bytes",
+];
+
+fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
+    let drivers: BTreeMap<String, String> =
+        study.systems()?.into_iter().map(|s| (s.name, s.driver)).collect();
+    let mut table = Writer::from_writer(out);
+    table.write_record(columns()).map_err(failed(FORMAT.name))?;
+    for point in study.point_totals()? {
+        let driver = drivers.get(&point.key.system).map_or("", String::as_str);
+        for (&kind, result) in &point.phase.kinds {
+            table.write_record(row(&point, driver, kind, result)).map_err(failed(FORMAT.name))?;
+        }
+    }
+    table.flush().map_err(failed(FORMAT.name))
+}
+
+fn columns() -> Vec<String> {
+    let mut columns = HEAD.map(str::to_owned).to_vec();
+    for time in ["service", "response"] {
+        let names = ["mean", "min"].into_iter().chain(QUANTILES.map(|q| q.name)).chain(["max"]);
+        columns.extend(names.map(|name| format!("{time}_{name}_us")));
+    }
+    columns.push("findings".to_owned());
+    columns
+}
+
+fn row(point: &Point, driver: &str, kind: Kind, result: &KindResult) -> Vec<String> {
+    let (key, phase) = (&point.key, &point.phase);
+    let mut row = vec![
+        key.system.clone(),
+        driver.to_owned(),
+        key.workload.clone(),
+        key.distribution.clone(),
+        key.threads.to_string(),
+        key.repeat.to_string(),
+        cell(key.target_rate),
+        timestamp(phase.started_ms),
+        phase.duration_s.to_string(),
+        phase.operations.to_string(),
+        phase.ops_per_sec().to_string(),
+        kind.name().to_owned(),
+        result.count.to_string(),
+        result.not_found.to_string(),
+        result.errors.to_string(),
+        result.bytes.to_string(),
+    ];
+    row.extend(latency(&result.service));
+    row.extend(latency(result.response()));
+    let codes: Vec<&str> = phase.findings.iter().map(|finding| finding.code.as_str()).collect();
+    row.push(codes.join(" "));
+    row
+}
+
+/// Microseconds; what has too few samples is empty.
+fn latency(latencies: &Latencies) -> impl Iterator<Item = String> {
+    let whole = |ns: Option<u64>| ns.map(|ns| us(ns as f64));
+    let ends = [quantile::mean(latencies).map(us), whole(quantile::min(latencies))];
+    let quantiles = QUANTILES.map(|quantile| whole(quantile.of(latencies)));
+    ends.into_iter().chain(quantiles).chain([whole(quantile::max(latencies))]).map(cell)
+}
+
+fn cell(number: Option<f64>) -> String {
+    number.map(|number| number.to_string()).unwrap_or_default()
+}

@@ -1,0 +1,144 @@
+//! The interval histograms as an HdrHistogram log, version 1.3, for HdrHistogram's own tools.
+//!
+//! All phases of a study go into one log, one after the other as they were run. A line is one
+//! interval of one kind; its tag names phase, kind and time, so that a tool reads one of them at a
+//! time (`-tag`). Values are nanoseconds, the maximum in a line's third column milliseconds.
+
+use super::{Format, failed};
+use crate::{Error, Interval, Phase, PointKey, Study};
+use hdrhistogram::serialization::{
+    V2DeflateSerializer,
+    interval_log::{IntervalLogWriter, IntervalLogWriterBuilder, Tag},
+};
+use std::{
+    fmt::Write as _,
+    io::Write,
+    time::{Duration, UNIX_EPOCH},
+};
+
+pub const FORMAT: Format = Format {
+    name: "hlog",
+    about: "an HdrHistogram interval log: a line per interval and kind, tagged",
+    write,
+};
+
+const VERSION: &str = "#[Histogram log format version 1.3]";
+const LEGEND: &str = "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\
+                      \"Interval_Compressed_Histogram\"";
+const NS_PER_MS: f64 = 1e6;
+
+
+type Log<'a, 'b, 'o> = IntervalLogWriter<'a, 'b, &'o mut dyn Write, V2DeflateSerializer>;
+
+/// One phase of the study; points are read when it is their turn, as they are large.
+enum Source {
+    Load { tag: String, phase: Phase },
+    Point(PointKey),
+}
+
+fn write(study: &Study, mut out: &mut dyn Write) -> Result<(), Error> {
+    let phases = phases(study)?;
+    let base = Duration::from_millis(phases.first().map_or(0, |(started_ms, _)| *started_ms));
+    writeln!(out, "{VERSION}\n{LEGEND}").map_err(failed(FORMAT.name))?;
+    let mut serializer = V2DeflateSerializer::new();
+    let mut log = IntervalLogWriterBuilder::new()
+        .with_start_time(UNIX_EPOCH + base)
+        .with_base_time(UNIX_EPOCH + base)
+        .with_max_value_divisor(NS_PER_MS)
+        .begin_log_with(&mut out, &mut serializer)
+        .map_err(failed(FORMAT.name))?;
+    for (started_ms, source) in phases {
+        let since_base = Duration::from_millis(started_ms).saturating_sub(base);
+        let (tag, phase) = match source {
+            Source::Load { tag, phase } => (tag, phase),
+            Source::Point(key) => match study.point(&key)? {
+                Some(point) => (point_tag(&key), point.phase),
+                None => continue,
+            },
+        };
+        for interval in &phase.intervals {
+            write_interval(&mut log, since_base, &tag, interval)?;
+        }
+    }
+    Ok(())
+}
+
+/// Every phase, in order of time.
+fn phases(study: &Study) -> Result<Vec<(u64, Source)>, Error> {
+    let mut phases = Vec::new();
+    for (position, load) in (1..).zip(study.loads()?) {
+        let tag = format!("{}/load/{position}", escaped(&load.system));
+        phases.push((load.phase.started_ms, Source::Load { tag, phase: load.phase }));
+    }
+    for point in study.point_totals()? {
+        phases.push((point.phase.started_ms, Source::Point(point.key)));
+    }
+    phases.sort_by_key(|(started_ms, _)| *started_ms);
+    Ok(phases)
+}
+
+fn write_interval(
+    log: &mut Log<'_, '_, '_>,
+    since_base: Duration,
+    tag: &str,
+    interval: &Interval,
+) -> Result<(), Error> {
+    let start = since_base + seconds(interval.start_s);
+    let length = seconds(interval.length_s);
+    for (kind, measured) in &interval.kinds {
+        let times = [("service", Some(&measured.service)), ("response", measured.response.as_ref())];
+        for (time, packed) in times {
+            let Some(packed) = packed else { continue };
+            let tag = format!("{tag}/{}/{time}", kind.name());
+            let tag = Tag::new(&tag).expect("names are escaped");
+            log.write_histogram(&packed.unpack(), start, length, Some(tag))
+                .map_err(failed(FORMAT.name))?;
+        }
+    }
+    Ok(())
+}
+
+/// `SYSTEM/WORKLOAD/DISTRIBUTION/tTHREADS/rREPEAT`, and `/RATE` of a fixed rate.
+fn point_tag(key: &PointKey) -> String {
+    let names = [&key.system, &key.workload, &key.distribution].map(|name| escaped(name));
+    let rate = key.target_rate.map(|rate| format!("/{rate}")).unwrap_or_default();
+    format!("{}/t{}/r{}{rate}", names.join("/"), key.threads, key.repeat)
+}
+
+/// A name in which nothing has a meaning in a tag: other characters than letters, digits, `.`, `-`
+/// and `_` become `%` and two hexadecimal digits for each of their bytes.
+fn escaped(name: &str) -> String {
+    name.bytes().fold(String::new(), |mut tag, byte| {
+        match byte {
+            b'a'..=b'z' | b'A'..=b'Z' | b'0'..=b'9' | b'.' | b'-' | b'_' => tag.push(byte.into()),
+            _ => write!(tag, "%{byte:02X}").expect("text takes all characters"),
+        }
+        tag
+    })
+}
+
+fn seconds(seconds: f64) -> Duration {
+    Duration::try_from_secs_f64(seconds).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tags_of_different_points_differ() {
+        let key = PointKey {
+            system: "a, b".into(),
+            workload: "ycsb-a".into(),
+            distribution: "uniform".into(),
+            threads: 16,
+            repeat: 1,
+            target_rate: None,
+        };
+        assert_eq!(point_tag(&key), "a%2C%20b/ycsb-a/uniform/t16/r1");
+        let rated = PointKey { target_rate: Some(20_000.0), ..key.clone() };
+        assert_eq!(point_tag(&rated), "a%2C%20b/ycsb-a/uniform/t16/r1/20000");
+        let other = PointKey { system: "a%2C b".into(), ..key.clone() };
+        assert_ne!(point_tag(&other), point_tag(&key));
+    }
+}

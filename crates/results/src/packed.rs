@@ -1,0 +1,328 @@
+//! Interval histograms as bytes: a long study has a quarter of a million of them.
+//!
+//! Two significant digits are kept (HdrHistogram's own slots of two digits: values are within 1 %),
+//! and every count. Counts of neighbouring slots are alike but for chance, whose size the level
+//! tells; so each count is kept as its difference from a running mean of those before it, in a Rice
+//! code whose order follows the differences. Runs of empty slots are kept as their length. That is
+//! within a seventh of what chance alone needs, and half of HdrHistogram's V2 encoding compressed by
+//! Zstandard (`tests/size.rs` measures it).
+//!
+//! The bytes: [`FORM`]; then in gamma code the number of slots from the first to the last that is
+//! not empty, plus one; the first of them, plus one; then their counts.
+
+use crate::{
+    Latencies, Packed,
+    bits::{BitReader, BitWriter},
+    error::Damaged,
+};
+use hdrhistogram::Histogram;
+
+/// Significant digits of the histograms of intervals.
+pub const DIGITS: u8 = 2;
+
+/// The first byte.
+const FORM: u8 = 1;
+
+/// Slots in which values double once, at two digits.
+const SLOTS_PER_OCTAVE: u64 = 128;
+
+/// Slots of all 64-bit values.
+const SLOTS: usize = 58 * SLOTS_PER_OCTAVE as usize;
+
+impl Packed {
+    /// Keeps a histogram at two digits; every count is kept.
+    #[must_use]
+    pub fn pack(latencies: &Latencies) -> Self {
+        let mut slots = Slots::default();
+        for bucket in latencies.iter_recorded() {
+            slots.add(slot_of(bucket.value_iterated_to()), bucket.count_at_value());
+        }
+        slots.pack()
+    }
+
+    /// The histogram again, at two digits.
+    #[must_use]
+    pub fn unpack(&self) -> Latencies {
+        let mut latencies = Histogram::new(DIGITS).expect("two digits are accepted");
+        // From the highest, so that the histogram grows only once.
+        for (slot, count) in self.slots().iter().rev() {
+            latencies
+                .record_n(value_of(slot), count)
+                .expect("a histogram that grows takes any value");
+        }
+        latencies
+    }
+
+    /// Both histograms in one; every count is kept.
+    #[must_use]
+    pub fn sum(&self, other: &Self) -> Self {
+        let mut slots = self.slots();
+        for (slot, count) in other.slots().iter() {
+            slots.add(slot, count);
+        }
+        slots.pack()
+    }
+
+    /// As it is kept.
+    #[must_use]
+    pub fn as_bytes(&self) -> &[u8] {
+        &self.0
+    }
+
+    /// From bytes that [`Packed::as_bytes`] gave.
+    ///
+    /// # Errors
+    /// Where the bytes are not a packed histogram.
+    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Damaged> {
+        match Slots::unpack(bytes) {
+            Some(_) => Ok(Self(bytes.to_vec())),
+            None => Err(Damaged { what: "an interval histogram" }),
+        }
+    }
+
+    fn slots(&self) -> Slots {
+        Slots::unpack(&self.0).expect("bytes are checked where they come from")
+    }
+}
+
+/// The slot of a value: those below 256 have their own, above it 128 slots an octave.
+const fn slot_of(value: u64) -> usize {
+    let shift = (u64::BITS - 8).saturating_sub((value | 0xff).leading_zeros());
+    (shift as u64 * SLOTS_PER_OCTAVE + (value >> shift)) as usize
+}
+
+/// The least value of a slot.
+const fn value_of(slot: usize) -> u64 {
+    let slot = slot as u64;
+    let shift = (slot / SLOTS_PER_OCTAVE).saturating_sub(1);
+    (slot - shift * SLOTS_PER_OCTAVE) << shift
+}
+
+/// Counts by slot.
+#[derive(Debug, Default)]
+struct Slots {
+    first: usize,
+    /// Neither the first nor the last is 0.
+    counts: Vec<u64>,
+}
+
+impl Slots {
+    /// Adds at least 1 to a slot.
+    fn add(&mut self, slot: usize, count: u64) {
+        if self.counts.is_empty() {
+            self.first = slot;
+        }
+        if let Some(missing) = self.first.checked_sub(slot) {
+            self.counts.splice(0..0, std::iter::repeat_n(0, missing));
+            self.first = slot;
+        }
+        let at = slot - self.first;
+        if at >= self.counts.len() {
+            self.counts.resize(at + 1, 0);
+        }
+        self.counts[at] = self.counts[at].saturating_add(count);
+    }
+
+    /// Every slot that is not empty, with its count.
+    fn iter(&self) -> impl DoubleEndedIterator<Item = (usize, u64)> {
+        let used = |(at, &count): (usize, &u64)| (count > 0).then_some((self.first + at, count));
+        self.counts.iter().enumerate().filter_map(used)
+    }
+
+    fn pack(&self) -> Packed {
+        let mut bits = BitWriter::after(vec![FORM]);
+        bits.gamma(self.counts.len() as u64 + 1);
+        bits.gamma(self.first as u64 + 1);
+        let (mut model, mut empty) = (Model::default(), 0);
+        for &count in &self.counts {
+            if !model.expects_none() {
+                let coded = model.fold(count);
+                bits.rice(coded, model.order());
+                model.learn(count, coded);
+            } else if count == 0 {
+                empty += 1;
+                model.learn_none();
+            } else {
+                bits.gamma(empty + 1);
+                bits.gamma(count);
+                model.learn(count, count);
+                empty = 0;
+            }
+        }
+        Packed(bits.finish())
+    }
+
+    fn unpack(bytes: &[u8]) -> Option<Self> {
+        let mut bits = BitReader::new(bytes.strip_prefix(&[FORM])?);
+        let length = usize::try_from(bits.gamma()? - 1).ok()?;
+        let first = usize::try_from(bits.gamma()? - 1).ok()?;
+        if first.checked_add(length)? > SLOTS {
+            return None;
+        }
+        let (mut model, mut counts) = (Model::default(), Vec::with_capacity(length));
+        let mut total = 0_u64;
+        while counts.len() < length {
+            let count = if model.expects_none() {
+                let empty = usize::try_from(bits.gamma()? - 1).ok()?;
+                if empty >= length - counts.len() {
+                    return None;
+                }
+                counts.resize(counts.len() + empty, 0);
+                (0..empty).for_each(|_| model.learn_none());
+                let count = bits.gamma()?;
+                model.learn(count, count);
+                count
+            } else {
+                let coded = bits.rice(model.order())?;
+                let count = model.unfold(coded)?;
+                model.learn(count, coded);
+                count
+            };
+            total = total.checked_add(count)?;
+            counts.push(count);
+        }
+        Some(Self { first, counts })
+    }
+}
+
+/// What the counts so far let expect of the next; both ends of the code keep the same.
+#[derive(Debug, Default)]
+struct Model {
+    /// The running mean of counts, in 256ths.
+    level: u64,
+    /// The running mean of coded differences, in 256ths.
+    spread: u64,
+}
+
+impl Model {
+    const ONE: u64 = 256;
+    /// Greater counts are taken for this one: more than an interval can hold.
+    const COUNT_MAX: u64 = 1 << 48;
+
+    /// Whether the next slot is likely to be empty: runs are counted then.
+    const fn expects_none(&self) -> bool {
+        self.level < Self::ONE / 4
+    }
+
+    const fn expected(&self) -> u64 {
+        (self.level + Self::ONE / 2) / Self::ONE
+    }
+
+    /// The order of the Rice code of the next difference.
+    const fn order(&self) -> u32 {
+        let spread = self.spread / Self::ONE;
+        if spread == 0 { 0 } else { spread.ilog2() }
+    }
+
+    /// A count as its difference from the expected one, small ones small: 0, -1, 1, -2, 2, ... to
+    /// the count 0, beyond which only greater counts are left.
+    const fn fold(&self, count: u64) -> u64 {
+        let expected = self.expected();
+        if count > 2 * expected {
+            count
+        } else if count < expected {
+            2 * (expected - count) - 1
+        } else {
+            2 * (count - expected)
+        }
+    }
+
+    /// The count again; none where no count is folded so.
+    const fn unfold(&self, coded: u64) -> Option<u64> {
+        let expected = self.expected();
+        if coded > 2 * expected {
+            Some(coded)
+        } else if coded % 2 == 1 {
+            expected.checked_sub(coded / 2 + 1)
+        } else {
+            Some(expected + coded / 2)
+        }
+    }
+
+    fn learn(&mut self, count: u64, coded: u64) {
+        let (count, coded) = (count.min(Self::COUNT_MAX), coded.min(Self::COUNT_MAX));
+        self.level = (11 * self.level + 5 * Self::ONE * count) / 16;
+        self.spread = (7 * self.spread + Self::ONE * coded) / 8;
+    }
+
+    const fn learn_none(&mut self) {
+        self.level = 11 * self.level / 16;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::new_latencies;
+
+    /// Every slot with its count, of any histogram.
+    fn recorded(latencies: &Latencies) -> Vec<(u64, u64)> {
+        latencies.iter_recorded().map(|b| (b.value_iterated_to(), b.count_at_value())).collect()
+    }
+
+    fn comes_back(samples: impl IntoIterator<Item = (u64, u64)>) {
+        let (mut exact, mut lowered) = (new_latencies(), Histogram::<u64>::new(DIGITS).unwrap());
+        for (value, count) in samples {
+            exact.record_n(value, count).unwrap();
+            lowered.record_n(value, count).unwrap();
+        }
+        let packed = Packed::pack(&exact);
+        assert_eq!(recorded(&packed.unpack()), recorded(&lowered));
+        assert_eq!(Packed::from_bytes(packed.as_bytes()).unwrap(), packed);
+        assert_eq!(Packed::pack(&packed.unpack()), packed, "packing again changes nothing");
+    }
+
+    #[test]
+    fn a_histogram_comes_back_with_two_digits_and_every_count() {
+        comes_back([]);
+        comes_back([(0, 1)]);
+        comes_back([(1, 1), (u64::MAX, 1)]);
+        comes_back([(250_000, 3), (251_000, 4), (90_000_000_000, 1)]);
+        comes_back((0..64).map(|bit| (1 << bit, 1 << (bit % 50))));
+        comes_back((0..3000).map(|i| (i * i * 17, 1 + i % 400)));
+        comes_back((100..600).map(|i| (i, if i % 100 == 0 { 1 << 40 } else { i % 3 })));
+    }
+
+    #[test]
+    fn slots_are_those_of_hdr_histogram() {
+        let histogram = Histogram::<u64>::new(DIGITS).unwrap();
+        for value in (0..64).flat_map(|bit| [1_u64 << bit, (3 << bit >> 1) + 1, (1 << bit) - 1]) {
+            let least = value_of(slot_of(value));
+            assert_eq!(least, histogram.lowest_equivalent(value), "{value}");
+            assert!(slot_of(value) < SLOTS);
+        }
+    }
+
+    #[test]
+    fn a_sum_has_the_counts_of_both() {
+        let of = |samples: &[(u64, u64)]| {
+            let mut latencies = new_latencies();
+            samples.iter().for_each(|&(v, n)| latencies.record_n(v, n).unwrap());
+            Packed::pack(&latencies)
+        };
+        let (a, b) = (of(&[(9_000, 2), (70_000, 5)]), of(&[(300, 1), (70_010, 3), (2_000_000, 4)]));
+        let both = of(&[(9_000, 2), (70_000, 8), (300, 1), (2_000_000, 4)]);
+        assert_eq!(a.sum(&b), both);
+        assert_eq!(b.sum(&a), both);
+        assert_eq!(a.sum(&of(&[])), a);
+    }
+
+    #[test]
+    fn damaged_bytes_are_refused() {
+        let mut latencies = new_latencies();
+        (1..500).for_each(|i| latencies.record(i * 1000).unwrap());
+        let bytes = Packed::pack(&latencies).0;
+        assert!(Packed::from_bytes(&bytes[..bytes.len() / 2]).is_err());
+        assert!(Packed::from_bytes(&bytes[1..]).is_err());
+        assert!(Packed::from_bytes(&[]).is_err());
+        for seed in 0..2000_u32 {
+            // Whatever the bytes are, they are refused or unpacked, never a panic.
+            let mut broken = bytes.clone();
+            let at = seed as usize * 7 % broken.len();
+            broken[at] ^= (seed % 255 + 1) as u8;
+            if let Ok(packed) = Packed::from_bytes(&broken) {
+                let _ = packed.unpack().len();
+            }
+        }
+    }
+}

@@ -1,0 +1,267 @@
+//! Quantiles as the studies state them: the k-th highest of n samples.
+//!
+//! The value at quality q over n samples is the k-th highest latency, k = max(1, floor(n(1 - q))):
+//! of every million, the lowest of the 100 highest is the 99.99 % quality of service. One with fewer
+//! than [`SAMPLES_MIN`] samples at or above it says too little to be printed as a number.
+
+use crate::{Interval, Latencies, Packed};
+
+/// A quantile that is reported.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Quantile {
+    /// In tables and exports: `p99.9`.
+    pub name: &'static str,
+    /// The quality, from 0 to 1.
+    pub value: f64,
+}
+
+/// Every quantile that is reported, rising.
+pub const QUANTILES: [Quantile; 7] = [
+    Quantile { name: "p50", value: 0.5 },
+    Quantile { name: "p90", value: 0.9 },
+    Quantile { name: "p95", value: 0.95 },
+    Quantile { name: "p99", value: 0.99 },
+    Quantile { name: "p99.9", value: 0.999 },
+    Quantile { name: "p99.99", value: 0.9999 },
+    Quantile { name: "p99.999", value: 0.999_99 },
+];
+
+/// With fewer samples beyond it, a quantile is not a number.
+pub const SAMPLES_MIN: u64 = 10;
+
+/// From so many samples beyond it, a quantile is solid (its 95 % interval is within a fifth or so).
+pub const SAMPLES_SOLID: u64 = 100;
+
+/// A block of a run holds at least so many samples.
+pub const BLOCK_SAMPLES: u64 = 1_000_000;
+
+impl Quantile {
+    /// Its value in nanoseconds, if enough samples are beyond it.
+    #[must_use]
+    pub fn of(self, latencies: &Latencies) -> Option<u64> {
+        quantile(latencies, self.value)
+    }
+
+    /// Whether enough samples are beyond it to be taken as certain.
+    #[must_use]
+    pub fn solid(self, latencies: &Latencies) -> bool {
+        samples_beyond(latencies.len(), self.value) >= SAMPLES_SOLID
+    }
+}
+
+/// The value at quality `q`, nanoseconds; none with fewer than [`SAMPLES_MIN`] samples beyond it.
+#[must_use]
+pub fn quantile(latencies: &Latencies, q: f64) -> Option<u64> {
+    (samples_beyond(latencies.len(), q) >= SAMPLES_MIN).then(|| value_at(latencies, q))
+}
+
+/// floor(n(1 - q)): how many of `n` samples are at or above the value at quality `q`.
+///
+/// A q such as 0.9999 is not exact in binary; a product that is a whole number but for that is taken
+/// as that whole number.
+#[must_use]
+pub fn samples_beyond(n: u64, q: f64) -> u64 {
+    let n = n as f64;
+    let beyond = n * (1.0 - q.clamp(0.0, 1.0));
+    let whole = beyond.round();
+    if (beyond - whole).abs() <= n * f64::EPSILON { whole as u64 } else { beyond.floor() as u64 }
+}
+
+/// The k-th highest of n samples, k = max(1, floor(n(1 - q))), nanoseconds, however few there are;
+/// 0 where there is none. As the histogram has it: the highest value equivalent to the sample.
+#[must_use]
+pub fn value_at(latencies: &Latencies, q: f64) -> u64 {
+    let n = latencies.len();
+    let k = samples_beyond(n, q).clamp(1, n.max(1));
+    let (rank, mut below) = (n - k.min(n) + 1, 0);
+    for bucket in latencies.iter_recorded() {
+        below += bucket.count_since_last_iteration();
+        if below >= rank {
+            return latencies.highest_equivalent(bucket.value_iterated_to());
+        }
+    }
+    0
+}
+
+/// The least latency, nanoseconds; none without samples.
+#[must_use]
+pub fn min(latencies: &Latencies) -> Option<u64> {
+    (!latencies.is_empty()).then(|| latencies.min())
+}
+
+/// The greatest latency, nanoseconds; none without samples.
+#[must_use]
+pub fn max(latencies: &Latencies) -> Option<u64> {
+    (!latencies.is_empty()).then(|| latencies.max())
+}
+
+/// The mean latency, nanoseconds; none without samples.
+#[must_use]
+pub fn mean(latencies: &Latencies) -> Option<f64> {
+    (!latencies.is_empty()).then(|| latencies.mean())
+}
+
+/// A quantile over one block of a run.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Block {
+    /// Seconds since the start of the phase.
+    pub start_s: f64,
+    /// Length in seconds.
+    pub length_s: f64,
+    /// Samples in it, at least [`BLOCK_SAMPLES`].
+    pub samples: u64,
+    /// The value at the quality asked for, nanoseconds.
+    pub value: u64,
+}
+
+/// The value at quality `q` block by block: a block is the fewest consecutive intervals that hold at
+/// least [`BLOCK_SAMPLES`] samples. `pick` names the histogram of an interval. What is left at the
+/// end, too little for a block, is left out.
+#[must_use]
+pub fn blocks<'a>(
+    intervals: &'a [Interval],
+    pick: impl Fn(&'a Interval) -> Option<&'a Packed>,
+    q: f64,
+) -> Vec<Block> {
+    let mut blocks = Vec::new();
+    let mut open: Option<(f64, Latencies)> = None;
+    for interval in intervals {
+        let (start_s, samples) =
+            open.get_or_insert_with(|| (interval.start_s, crate::new_latencies()));
+        if let Some(packed) = pick(interval) {
+            samples.add(packed.unpack()).expect("a histogram that grows takes any other");
+        }
+        if samples.len() >= BLOCK_SAMPLES {
+            blocks.push(Block {
+                start_s: *start_s,
+                length_s: interval.start_s + interval.length_s - *start_s,
+                samples: samples.len(),
+                value: value_at(samples, q),
+            });
+            open = None;
+        }
+    }
+    blocks
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{IntervalKind, Kind, new_latencies};
+    use std::collections::BTreeMap;
+
+    fn histogram(samples: &[u64]) -> Latencies {
+        let mut latencies = new_latencies();
+        samples.iter().for_each(|&sample| latencies.record(sample).unwrap());
+        latencies
+    }
+
+    #[test]
+    fn the_samples_beyond_are_exact() {
+        // Whole numbers by hand, of products that are not whole in binary.
+        let cases = [
+            (1_000_000, 0.9999, 100),
+            (999_999, 0.9999, 99),
+            (100_000, 0.9999, 10),
+            (99_999, 0.9999, 9),
+            (1_000_000, 0.999_99, 10),
+            (10_000_000_000, 0.999_99, 100_000),
+            (10_000_000_001, 0.999_99, 100_000),
+            (9_999_999_999, 0.999_99, 99_999),
+            (1_000, 0.999, 1),
+            (100, 0.99, 1),
+            (200, 0.95, 10),
+            (30, 0.9, 3),
+            (29, 0.9, 2),
+            (7, 0.5, 3),
+            (5, 0.0, 5),
+            (5, 1.0, 0),
+            (0, 0.5, 0),
+        ];
+        for (n, q, beyond) in cases {
+            assert_eq!(samples_beyond(n, q), beyond, "n = {n}, q = {q}");
+        }
+    }
+
+    #[test]
+    fn a_quantile_is_the_kth_highest_of_the_sorted_samples() {
+        let mut state = 1_u64;
+        for n in [1, 2, 9, 10, 19, 20, 99, 100, 101, 1_000, 1_001, 54_321, 100_000] {
+            let mut samples: Vec<u64> = (0..n)
+                .map(|_| {
+                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    50_000 + (state >> 40) * (state >> 60)
+                })
+                .collect();
+            let latencies = histogram(&samples);
+            samples.sort_unstable();
+            for quantile in QUANTILES {
+                // k in whole numbers: n(1 - q) with q in units of 1 / 100,000.
+                let beyond = n * (100_000 - (quantile.value * 100_000.0).round() as u64) / 100_000;
+                let sample = samples[(n - beyond.max(1)) as usize];
+                let value = value_at(&latencies, quantile.value);
+                assert_eq!(value, latencies.highest_equivalent(sample), "{} of {n}", quantile.name);
+                assert_eq!(quantile.of(&latencies), (beyond >= 10).then_some(value));
+                assert_eq!(quantile.solid(&latencies), beyond >= 100);
+            }
+        }
+    }
+
+    #[test]
+    fn the_lowest_of_the_hundred_highest_of_a_million_is_four_nines() {
+        let mut latencies = new_latencies();
+        latencies.record_n(100_000, 999_900).unwrap();
+        latencies.record_n(5_000_000, 1).unwrap();
+        latencies.record_n(9_000_000, 99).unwrap();
+        let value = quantile(&latencies, 0.9999).unwrap();
+        assert!(latencies.equivalent(value, 5_000_000), "{value}");
+    }
+
+    #[test]
+    fn nothing_is_said_of_no_samples() {
+        let none = new_latencies();
+        assert_eq!((min(&none), max(&none), mean(&none)), (None, None, None));
+        assert!(QUANTILES.iter().all(|q| q.of(&none).is_none()));
+        assert_eq!(value_at(&none, 0.99), 0);
+    }
+
+    #[test]
+    fn quantiles_rise_and_are_named_after_their_value() {
+        assert!(QUANTILES.is_sorted_by(|a, b| a.value < b.value));
+        for quantile in QUANTILES {
+            let percent: f64 = quantile.name[1..].parse().unwrap();
+            assert!((percent / 100.0 - quantile.value).abs() < 1e-12, "{}", quantile.name);
+        }
+    }
+
+    #[test]
+    fn a_block_is_the_fewest_intervals_that_hold_a_million() {
+        let interval = |second: u32, samples: u64, value: u64| {
+            let mut latencies = new_latencies();
+            latencies.record_n(value, samples).unwrap();
+            let service = Packed::pack(&latencies);
+            let kind = IntervalKind { count: samples, errors: 0, service, response: None };
+            Interval {
+                start_s: second.into(),
+                length_s: 1.0,
+                operations: samples,
+                kinds: BTreeMap::from([(Kind::Read, kind)]),
+            }
+        };
+        let intervals = [
+            interval(0, 400_000, 100),
+            interval(1, 599_999, 100),
+            interval(2, 400_000, 200),
+            interval(3, 1_000_000, 150),
+            interval(4, 999_999, 100),
+        ];
+        let blocks = blocks(&intervals, |i| i.kinds.get(&Kind::Read).map(|k| &k.service), 0.9999);
+        assert_eq!(
+            blocks,
+            [
+                Block { start_s: 0.0, length_s: 3.0, samples: 1_399_999, value: 200 },
+                Block { start_s: 3.0, length_s: 1.0, samples: 1_000_000, value: 150 },
+            ]
+        );
+    }
+}

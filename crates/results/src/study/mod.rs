@@ -1,0 +1,294 @@
+//! The study: one SQLite file in a run directory that holds everything of one plan.
+//!
+//! It keeps SQLite's rollback journal (not the write-ahead log): a closed study is a single file
+//! wherever it is copied, it works on every file system, and what a killed run left half-written is
+//! rolled back by whoever opens it next. Every call is one transaction, on the disk when it returns.
+//! A reader waits for the commit of a writer and the other way round; both are short.
+
+mod numbers;
+mod read;
+mod schema;
+mod write;
+
+use crate::{Error, Fact, Header, Load, Point, PointKey, System};
+use rusqlite::{Connection, OpenFlags};
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    time::Duration,
+};
+
+/// How long a reader or writer waits for the other.
+const BUSY: Duration = Duration::from_secs(60);
+
+/// An open study.
+#[derive(Debug)]
+pub struct Study {
+    path: PathBuf,
+    connection: Connection,
+}
+
+/// How much of a phase is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Detail {
+    /// All of it.
+    Whole,
+    /// Without intervals and series, which are nearly all of its bytes.
+    Totals,
+}
+
+impl Study {
+    /// The name of the file in a run directory.
+    pub const FILE: &str = "study.sqlite";
+
+    /// The version of the file's tables that this program writes.
+    pub const VERSION: u32 = 1;
+
+    /// Makes a study in a directory, which is made where there is none. It appears whole or not at
+    /// all.
+    ///
+    /// # Errors
+    /// Where there is one already, or the file cannot be written.
+    pub fn create(dir: &Path, header: &Header, systems: &[System]) -> Result<Self, Error> {
+        let path = dir.join(Self::FILE);
+        if path.exists() {
+            return Err(Error::Exists { path });
+        }
+        fs::create_dir_all(dir).map_err(file_error("make the directory", dir))?;
+        let draft = dir.join(format!("{}.new", Self::FILE));
+        remove_if_there(&draft).map_err(file_error("remove", &draft))?;
+        remove_if_there(&journal_of(&draft)).map_err(file_error("remove", &draft))?;
+        let make = || {
+            let mut connection = Connection::open(&draft)?;
+            schema::create(&mut connection, header, systems)?;
+            connection.close().map_err(|(_, error)| error)
+        };
+        make().map_err(study_error("make", &draft))?;
+        fs::rename(&draft, &path).map_err(file_error("rename", &draft))?;
+        fs::File::open(dir)
+            .and_then(|dir| dir.sync_all())
+            .map_err(file_error("write the directory", dir))?;
+        Self::open(&path)
+    }
+
+    /// Opens a study, given its directory or its file; one of an older version is brought to
+    /// [`Study::VERSION`]. Writing fails later where the file cannot be written.
+    ///
+    /// # Errors
+    /// Where there is none, or it is none of this program's, or of a later version.
+    pub fn open(dir_or_file: &Path) -> Result<Self, Error> {
+        let path = Self::file_of(dir_or_file);
+        if !path.is_file() {
+            return Err(Error::Missing { path });
+        }
+        // SQLite falls back to reading by itself where the file cannot be written. Without the
+        // permission to write, what a killed run left could not be rolled back.
+        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        let open = || {
+            let connection = Connection::open_with_flags(&path, flags)?;
+            connection.busy_timeout(BUSY)?;
+            schema::set_up(&connection)?;
+            Ok(connection)
+        };
+        let mut connection = open().map_err(study_error("open", &path))?;
+        schema::check(&mut connection, &path)?;
+        Ok(Self { path, connection })
+    }
+
+    /// Opens a study that is never to be changed by what is called on it.
+    ///
+    /// # Errors
+    /// As [`Study::open`].
+    pub fn open_read_only(dir_or_file: &Path) -> Result<Self, Error> {
+        let study = Self::open(dir_or_file)?;
+        study
+            .connection
+            .pragma_update(None, "query_only", true)
+            .map_err(study_error("open", &study.path))?;
+        Ok(study)
+    }
+
+    /// Whether there is a study in a directory.
+    #[must_use]
+    pub fn exists(dir: &Path) -> bool {
+        Self::file_of(dir).is_file()
+    }
+
+    /// The file of the study.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// What the study is of.
+    ///
+    /// # Errors
+    /// Where the file cannot be read or is damaged; so of every method that reads.
+    pub fn header(&self) -> Result<Header, Error> {
+        self.read(read::header)
+    }
+
+    /// The systems under test, in the order of the plan.
+    ///
+    /// # Errors
+    /// As [`Study::header`].
+    pub fn systems(&self) -> Result<Vec<System>, Error> {
+        self.read(read::systems)
+    }
+
+    /// What is known of the machine and of the systems, in the order in which it was first set.
+    ///
+    /// # Errors
+    /// As [`Study::header`].
+    pub fn facts(&self) -> Result<Vec<Fact>, Error> {
+        self.read(read::facts)
+    }
+
+    /// What the study says of itself, such as a system left out.
+    ///
+    /// # Errors
+    /// As [`Study::header`].
+    pub fn notices(&self) -> Result<Vec<String>, Error> {
+        self.read(read::notices)
+    }
+
+    /// The loads, in the order in which they were added.
+    ///
+    /// # Errors
+    /// As [`Study::header`].
+    pub fn loads(&self) -> Result<Vec<Load>, Error> {
+        self.read(|c| read::loads(c, Detail::Whole))
+    }
+
+    /// The loads without intervals and series.
+    ///
+    /// # Errors
+    /// As [`Study::header`].
+    pub fn load_totals(&self) -> Result<Vec<Load>, Error> {
+        self.read(|c| read::loads(c, Detail::Totals))
+    }
+
+    /// The points, in the order in which they were added.
+    ///
+    /// # Errors
+    /// As [`Study::header`].
+    pub fn points(&self) -> Result<Vec<Point>, Error> {
+        self.read(|c| read::points(c, Detail::Whole))
+    }
+
+    /// The points without intervals and series: quick, however long the study.
+    ///
+    /// # Errors
+    /// As [`Study::header`].
+    pub fn point_totals(&self) -> Result<Vec<Point>, Error> {
+        self.read(|c| read::points(c, Detail::Totals))
+    }
+
+    /// Which points there are, in the order in which they were added.
+    ///
+    /// # Errors
+    /// As [`Study::header`].
+    pub fn point_keys(&self) -> Result<Vec<PointKey>, Error> {
+        self.read(|c| Ok(read::point_keys(c)?.into_iter().map(|(_, key)| key).collect()))
+    }
+
+    /// One point, if it is there.
+    ///
+    /// # Errors
+    /// As [`Study::header`].
+    pub fn point(&self, key: &PointKey) -> Result<Option<Point>, Error> {
+        self.read(|c| read::point(c, key))
+    }
+
+    /// Whether a point is there.
+    ///
+    /// # Errors
+    /// As [`Study::header`].
+    pub fn has_point(&self, key: &PointKey) -> Result<bool, Error> {
+        self.read(|c| Ok(read::phase_of(c, key)?.is_some()))
+    }
+
+    /// Sets facts; those of the same system, group and name are replaced, in their place.
+    ///
+    /// # Errors
+    /// Where the file cannot be written; so of every method that writes. Then nothing of the call is
+    /// in it.
+    pub fn set_facts(&self, facts: &[Fact]) -> Result<(), Error> {
+        self.write(|c| write::facts(c, facts))
+    }
+
+    /// Adds a line that the study says of itself; one that it says already is not said twice.
+    ///
+    /// # Errors
+    /// As [`Study::set_facts`].
+    pub fn add_notice(&self, text: &str) -> Result<(), Error> {
+        self.write(|c| write::notice(c, text))
+    }
+
+    /// Adds a load.
+    ///
+    /// # Errors
+    /// As [`Study::set_facts`].
+    pub fn add_load(&self, load: &Load) -> Result<(), Error> {
+        self.write(|c| write::load(c, load))
+    }
+
+    /// Adds a point; one of the same key is replaced.
+    ///
+    /// # Errors
+    /// As [`Study::set_facts`].
+    pub fn add_point(&self, point: &Point) -> Result<(), Error> {
+        self.write(|c| write::point(c, point))
+    }
+
+    fn file_of(dir_or_file: &Path) -> PathBuf {
+        if dir_or_file.is_dir() { dir_or_file.join(Self::FILE) } else { dir_or_file.to_owned() }
+    }
+
+    /// Reads in one transaction, so that what is read is of one moment.
+    fn read<T>(&self, act: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, Error> {
+        let read = || {
+            let transaction = self.connection.unchecked_transaction()?;
+            let result = act(&transaction)?;
+            transaction.finish()?;
+            Ok(result)
+        };
+        read().map_err(study_error("read", &self.path))
+    }
+
+    /// Writes all or nothing, on the disk when it returns.
+    fn write(&self, act: impl FnOnce(&Connection) -> rusqlite::Result<()>) -> Result<(), Error> {
+        let write = || {
+            let transaction = rusqlite::Transaction::new_unchecked(
+                &self.connection,
+                rusqlite::TransactionBehavior::Immediate,
+            )?;
+            act(&transaction)?;
+            transaction.commit()
+        };
+        write().map_err(study_error("write", &self.path))
+    }
+}
+
+fn study_error(action: &'static str, path: &Path) -> impl FnOnce(rusqlite::Error) -> Error {
+    let path = path.to_owned();
+    move |source| Error::Study { action, path, source }
+}
+
+fn file_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
+    let path = path.to_owned();
+    move |source| Error::File { action, path, source }
+}
+
+fn journal_of(path: &Path) -> PathBuf {
+    let mut name = path.as_os_str().to_owned();
+    name.push("-journal");
+    name.into()
+}
+
+fn remove_if_there(path: &Path) -> io::Result<()> {
+    match fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,280 @@
+//! What is read: the model from rows. The caller holds the transaction.
+
+use super::{Detail, numbers};
+use crate::{
+    ErrorCount, Fact, Finding, Header, Interval, IntervalKind, Kind, KindResult, Latencies, Load,
+    Packed, Phase, Point, PointKey, Series, SeriesKind, System, error::Damaged, histogram::decode,
+};
+use rusqlite::{
+    Connection, Error, OptionalExtension, Params, Result, Row, params, types::Type,
+};
+use serde::de::DeserializeOwned;
+use std::collections::BTreeMap;
+
+pub fn header(c: &Connection) -> Result<Header> {
+    c.query_row(
+        "SELECT title, tailmark, created_ms, source, plan, assumed FROM header",
+        [],
+        |row| {
+            Ok(Header {
+                title: row.get(0)?,
+                tailmark: row.get(1)?,
+                created_ms: count(row, 2)?,
+                source: row.get(3)?,
+                plan: json(row, 4)?,
+                assumed: json(row, 5)?,
+            })
+        },
+    )
+}
+
+pub fn systems(c: &Connection) -> Result<Vec<System>> {
+    let sql = "SELECT name, driver, place, semantics, settings, ceiling_for FROM system
+               ORDER BY position";
+    rows(c, sql, [], |row| {
+        Ok(System {
+            name: row.get(0)?,
+            driver: row.get(1)?,
+            place: row.get(2)?,
+            semantics: row.get(3)?,
+            settings: json(row, 4)?,
+            ceiling_for: row.get(5)?,
+        })
+    })
+}
+
+pub fn facts(c: &Connection) -> Result<Vec<Fact>> {
+    let sql = "SELECT system, \"group\", name, value FROM fact ORDER BY position";
+    rows(c, sql, [], |row| {
+        Ok(Fact { system: row.get(0)?, group: row.get(1)?, name: row.get(2)?, value: row.get(3)? })
+    })
+}
+
+pub fn notices(c: &Connection) -> Result<Vec<String>> {
+    rows(c, "SELECT text FROM notice ORDER BY position", [], |row| row.get(0))
+}
+
+pub fn loads(c: &Connection, detail: Detail) -> Result<Vec<Load>> {
+    let sql = "SELECT phase, system, records, threads FROM load ORDER BY phase";
+    rows(c, sql, [], |row| {
+        Ok(Load {
+            system: row.get(1)?,
+            records: count(row, 2)?,
+            threads: row.get(3)?,
+            phase: phase(c, row.get(0)?, detail)?,
+        })
+    })
+}
+
+pub fn points(c: &Connection, detail: Detail) -> Result<Vec<Point>> {
+    point_keys(c)?
+        .into_iter()
+        .map(|(id, key)| Ok(Point { key, phase: phase(c, id, detail)? }))
+        .collect()
+}
+
+pub fn point(c: &Connection, key: &PointKey) -> Result<Option<Point>> {
+    let Some(id) = phase_of(c, key)? else { return Ok(None) };
+    Ok(Some(Point { key: key.clone(), phase: phase(c, id, Detail::Whole)? }))
+}
+
+/// Every point's key with the id of its phase.
+pub fn point_keys(c: &Connection) -> Result<Vec<(i64, PointKey)>> {
+    let sql = "SELECT phase, system, workload, distribution, threads, repeat, target_rate
+               FROM point ORDER BY phase";
+    rows(c, sql, [], |row| {
+        let key = PointKey {
+            system: row.get(1)?,
+            workload: row.get(2)?,
+            distribution: row.get(3)?,
+            threads: row.get(4)?,
+            repeat: row.get(5)?,
+            target_rate: row.get(6)?,
+        };
+        Ok((row.get(0)?, key))
+    })
+}
+
+/// The id of a point's phase, if the point is there.
+pub fn phase_of(c: &Connection, key: &PointKey) -> Result<Option<i64>> {
+    let sql = "SELECT phase FROM point WHERE system = ? AND workload = ? AND distribution = ?
+               AND threads = ? AND repeat = ? AND target_rate IS ?";
+    c.prepare_cached(sql)?
+        .query_row(
+            params![
+                key.system,
+                key.workload,
+                key.distribution,
+                key.threads,
+                key.repeat,
+                key.target_rate
+            ],
+            |row| row.get(0),
+        )
+        .optional()
+}
+
+fn phase(c: &Connection, id: i64, detail: Detail) -> Result<Phase> {
+    let sql = "SELECT started_ms, duration_s, operations, start_lag, counters FROM phase
+               WHERE id = ?";
+    let mut phase = c.prepare_cached(sql)?.query_row([id], |row| {
+        Ok(Phase {
+            started_ms: count(row, 0)?,
+            duration_s: row.get(1)?,
+            operations: count(row, 2)?,
+            start_lag: latencies(row, 3)?,
+            counters: json(row, 4)?,
+            kinds: BTreeMap::new(),
+            errors: Vec::new(),
+            findings: Vec::new(),
+            intervals: Vec::new(),
+            series: Vec::new(),
+        })
+    })?;
+    phase.kinds = kinds(c, id)?;
+    phase.errors = errors(c, id)?;
+    phase.findings = findings(c, id)?;
+    if detail == Detail::Whole {
+        phase.intervals = intervals(c, id)?;
+        phase.series = series(c, id)?;
+    }
+    Ok(phase)
+}
+
+fn kinds(c: &Connection, phase: i64) -> Result<BTreeMap<Kind, KindResult>> {
+    let sql = "SELECT kind, count, not_found, errors, bytes, service, response, failed FROM kind
+               WHERE phase = ?";
+    let kinds = rows(c, sql, [phase], |row| {
+        let result = KindResult {
+            count: count(row, 1)?,
+            not_found: count(row, 2)?,
+            errors: count(row, 3)?,
+            bytes: count(row, 4)?,
+            service: decoded(row, 5, decode)?,
+            response: latencies(row, 6)?,
+            failed: latencies(row, 7)?,
+        };
+        Ok((word(row, 0)?, result))
+    })?;
+    Ok(kinds.into_iter().collect())
+}
+
+fn errors(c: &Connection, phase: i64) -> Result<Vec<ErrorCount>> {
+    let sql = "SELECT kind, cause, count, example FROM error WHERE phase = ? ORDER BY rowid";
+    rows(c, sql, [phase], |row| {
+        Ok(ErrorCount {
+            kind: word(row, 0)?,
+            cause: row.get(1)?,
+            count: count(row, 2)?,
+            example: row.get(3)?,
+        })
+    })
+}
+
+fn findings(c: &Connection, phase: i64) -> Result<Vec<Finding>> {
+    let sql = "SELECT code, text FROM finding WHERE phase = ? ORDER BY rowid";
+    rows(c, sql, [phase], |row| Ok(Finding { code: row.get(0)?, text: row.get(1)? }))
+}
+
+fn intervals(c: &Connection, phase: i64) -> Result<Vec<Interval>> {
+    let sql = "SELECT id, start_s, length_s, operations FROM interval WHERE phase = ? ORDER BY id";
+    rows(c, sql, [phase], |row| {
+        Ok(Interval {
+            start_s: row.get(1)?,
+            length_s: row.get(2)?,
+            operations: count(row, 3)?,
+            kinds: interval_kinds(c, row.get(0)?)?,
+        })
+    })
+}
+
+fn interval_kinds(c: &Connection, interval: i64) -> Result<BTreeMap<Kind, IntervalKind>> {
+    let sql = "SELECT kind, count, errors, service, response FROM interval_kind WHERE interval = ?";
+    let kinds = rows(c, sql, [interval], |row| {
+        let measured = IntervalKind {
+            count: count(row, 1)?,
+            errors: count(row, 2)?,
+            service: decoded(row, 3, Packed::from_bytes)?,
+            response: optional(row, 4, Packed::from_bytes)?,
+        };
+        Ok((word(row, 0)?, measured))
+    })?;
+    Ok(kinds.into_iter().collect())
+}
+
+fn series(c: &Connection, phase: i64) -> Result<Vec<Series>> {
+    let sql = "SELECT id, at_s FROM tick WHERE phase = ?";
+    let ticks: BTreeMap<i64, Vec<f64>> =
+        rows(c, sql, [phase], |row| Ok((row.get(0)?, decoded(row, 1, numbers::decode)?)))?
+            .into_iter()
+            .collect();
+    let sql = "SELECT tick, probe, subject, name, kind, \"values\" FROM series WHERE phase = ?
+               ORDER BY rowid";
+    rows(c, sql, [phase], |row| {
+        Ok(Series {
+            at_s: ticks.get(&row.get(0)?).cloned().unwrap_or_default(),
+            probe: row.get(1)?,
+            subject: row.get(2)?,
+            name: row.get(3)?,
+            kind: word::<SeriesKind>(row, 4)?,
+            values: decoded(row, 5, numbers::decode)?,
+        })
+    })
+}
+
+fn rows<T>(
+    c: &Connection,
+    sql: &str,
+    params: impl Params,
+    row: impl FnMut(&Row<'_>) -> Result<T>,
+) -> Result<Vec<T>> {
+    c.prepare_cached(sql)?.query_map(params, row)?.collect()
+}
+
+fn count(row: &Row<'_>, column: usize) -> Result<u64> {
+    Ok(row.get::<_, i64>(column)?.cast_unsigned())
+}
+
+fn latencies(row: &Row<'_>, column: usize) -> Result<Option<Latencies>> {
+    optional(row, column, decode)
+}
+
+fn decoded<T>(
+    row: &Row<'_>,
+    column: usize,
+    decode: impl FnOnce(&[u8]) -> std::result::Result<T, Damaged>,
+) -> Result<T> {
+    let bytes = row.get_ref(column)?.as_blob().map_err(|e| damaged(column, Type::Blob, e))?;
+    decode(bytes).map_err(|e| damaged(column, Type::Blob, e))
+}
+
+fn optional<T>(
+    row: &Row<'_>,
+    column: usize,
+    decode: impl FnOnce(&[u8]) -> std::result::Result<T, Damaged>,
+) -> Result<Option<T>> {
+    match row.get_ref(column)?.data_type() {
+        Type::Null => Ok(None),
+        _ => decoded(row, column, decode).map(Some),
+    }
+}
+
+/// A map or a list, kept as JSON text.
+fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<T> {
+    serde_json::from_str(&row.get::<_, String>(column)?)
+        .map_err(|e| damaged(column, Type::Text, e))
+}
+
+/// One of the words of an enum.
+fn word<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<T> {
+    serde_json::from_value(row.get::<_, String>(column)?.into())
+        .map_err(|e| damaged(column, Type::Text, e))
+}
+
+fn damaged(
+    column: usize,
+    kind: Type,
+    source: impl std::error::Error + Send + Sync + 'static,
+) -> Error {
+    Error::FromSqlConversionFailure(column, kind, Box::new(source))
+}

@@ -1,0 +1,73 @@
+//! The tables of the file, and its version: how one is made, recognised and brought up to date.
+
+use super::{Study, study_error};
+use crate::{Error, Header, System};
+use rusqlite::Connection;
+use std::path::Path;
+
+/// In the header of every study (`PRAGMA application_id`): the letters `tmrk`.
+const APPLICATION: u32 = u32::from_be_bytes(*b"tmrk");
+
+/// The tables of the newest version.
+const TABLES: &str = include_str!("schema.sql");
+
+/// What brings a file from version i + 1 to i + 2.
+const MIGRATIONS: [&str; Study::VERSION as usize - 1] = [];
+
+/// Large enough that the histogram of an interval leaves little of a page unused.
+const PAGE_BYTES: u32 = 16 << 10;
+
+/// Fills an empty file.
+pub fn create(
+    connection: &mut Connection,
+    header: &Header,
+    systems: &[System],
+) -> rusqlite::Result<()> {
+    connection.pragma_update(None, "page_size", PAGE_BYTES)?;
+    set_up(connection)?;
+    let transaction = connection.transaction()?;
+    transaction.pragma_update(None, "application_id", APPLICATION)?;
+    transaction.pragma_update(None, "user_version", Study::VERSION)?;
+    transaction.execute_batch(TABLES)?;
+    super::write::header(&transaction, header)?;
+    super::write::systems(&transaction, systems)?;
+    transaction.commit()
+}
+
+/// What holds for a connection, not for the file.
+pub fn set_up(connection: &Connection) -> rusqlite::Result<()> {
+    connection.pragma_update(None, "foreign_keys", true)?;
+    connection.pragma_update(None, "synchronous", "FULL")
+}
+
+/// Refuses what is not a study of a known version; brings an older one up to date.
+pub fn check(connection: &mut Connection, path: &Path) -> Result<(), Error> {
+    let number = |connection: &Connection, name: &str| {
+        connection.pragma_query_value(None, name, |row| row.get::<_, u32>(0))
+    };
+    let application = match number(connection, "application_id") {
+        Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::NotADatabase) => 0,
+        other => other.map_err(study_error("open", path))?,
+    };
+    if application != APPLICATION {
+        return Err(Error::NotAStudy { path: path.to_owned() });
+    }
+    let version = number(connection, "user_version").map_err(study_error("open", path))?;
+    if version > Study::VERSION {
+        let known = Study::VERSION;
+        return Err(Error::Newer { path: path.to_owned(), version, known });
+    }
+    if version < Study::VERSION {
+        migrate(connection, version).map_err(study_error("bring up to date", path))?;
+    }
+    Ok(())
+}
+
+fn migrate(connection: &mut Connection, from: u32) -> rusqlite::Result<()> {
+    let transaction = connection.transaction()?;
+    for script in &MIGRATIONS[from.saturating_sub(1) as usize..] {
+        transaction.execute_batch(script)?;
+    }
+    transaction.pragma_update(None, "user_version", Study::VERSION)?;
+    transaction.commit()
+}

@@ -1,0 +1,131 @@
+-- The tables of a study, version 1. docs/STUDY.md says what each column means.
+CREATE TABLE header (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    title TEXT NOT NULL,
+    tailmark TEXT NOT NULL,
+    created_ms INTEGER NOT NULL,
+    source TEXT NOT NULL,
+    plan TEXT NOT NULL CHECK (json_valid(plan)),
+    assumed TEXT NOT NULL CHECK (json_valid(assumed))
+) STRICT;
+
+CREATE TABLE system (
+    position INTEGER PRIMARY KEY,
+    name TEXT NOT NULL UNIQUE,
+    driver TEXT NOT NULL,
+    place TEXT NOT NULL,
+    semantics TEXT NOT NULL,
+    settings TEXT NOT NULL CHECK (json_valid(settings)),
+    ceiling_for TEXT
+) STRICT;
+
+CREATE TABLE fact (
+    position INTEGER PRIMARY KEY,
+    system TEXT,
+    "group" TEXT NOT NULL,
+    name TEXT NOT NULL,
+    value TEXT NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX fact_once ON fact (ifnull(system, ''), "group", name);
+
+CREATE TABLE notice (
+    position INTEGER PRIMARY KEY,
+    text TEXT NOT NULL
+) STRICT;
+
+-- One measured phase; exactly one row of load or point belongs to it.
+CREATE TABLE phase (
+    id INTEGER PRIMARY KEY,
+    started_ms INTEGER NOT NULL,
+    duration_s REAL NOT NULL,
+    operations INTEGER NOT NULL,
+    start_lag BLOB,
+    counters TEXT NOT NULL CHECK (json_valid(counters))
+) STRICT;
+
+CREATE TABLE load (
+    phase INTEGER PRIMARY KEY REFERENCES phase ON DELETE CASCADE,
+    system TEXT NOT NULL,
+    records INTEGER NOT NULL,
+    threads INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE point (
+    phase INTEGER PRIMARY KEY REFERENCES phase ON DELETE CASCADE,
+    system TEXT NOT NULL,
+    workload TEXT NOT NULL,
+    distribution TEXT NOT NULL,
+    threads INTEGER NOT NULL,
+    repeat INTEGER NOT NULL,
+    target_rate REAL
+) STRICT;
+CREATE UNIQUE INDEX point_once ON point
+    (system, workload, distribution, threads, repeat, ifnull(target_rate, -1));
+
+CREATE TABLE kind (
+    phase INTEGER NOT NULL REFERENCES phase ON DELETE CASCADE,
+    kind TEXT NOT NULL,
+    count INTEGER NOT NULL,
+    not_found INTEGER NOT NULL,
+    errors INTEGER NOT NULL,
+    bytes INTEGER NOT NULL,
+    service BLOB NOT NULL,
+    response BLOB,
+    failed BLOB
+) STRICT;
+CREATE INDEX kind_phase ON kind (phase);
+
+CREATE TABLE error (
+    phase INTEGER NOT NULL REFERENCES phase ON DELETE CASCADE,
+    kind TEXT NOT NULL,
+    cause TEXT NOT NULL,
+    count INTEGER NOT NULL,
+    example TEXT NOT NULL
+) STRICT;
+CREATE INDEX error_phase ON error (phase);
+
+CREATE TABLE finding (
+    phase INTEGER NOT NULL REFERENCES phase ON DELETE CASCADE,
+    code TEXT NOT NULL,
+    text TEXT NOT NULL
+) STRICT;
+CREATE INDEX finding_phase ON finding (phase);
+
+CREATE TABLE interval (
+    id INTEGER PRIMARY KEY,
+    phase INTEGER NOT NULL REFERENCES phase ON DELETE CASCADE,
+    start_s REAL NOT NULL,
+    length_s REAL NOT NULL,
+    operations INTEGER NOT NULL
+) STRICT;
+CREATE INDEX interval_phase ON interval (phase);
+
+CREATE TABLE interval_kind (
+    interval INTEGER NOT NULL REFERENCES interval ON DELETE CASCADE,
+    kind TEXT NOT NULL,
+    count INTEGER NOT NULL,
+    errors INTEGER NOT NULL,
+    service BLOB NOT NULL,
+    response BLOB
+) STRICT;
+CREATE INDEX interval_kind_interval ON interval_kind (interval);
+
+-- The instants of the samples of one or several series.
+CREATE TABLE tick (
+    id INTEGER PRIMARY KEY,
+    phase INTEGER NOT NULL REFERENCES phase ON DELETE CASCADE,
+    at_s BLOB NOT NULL
+) STRICT;
+CREATE INDEX tick_phase ON tick (phase);
+
+CREATE TABLE series (
+    phase INTEGER NOT NULL REFERENCES phase ON DELETE CASCADE,
+    tick INTEGER NOT NULL REFERENCES tick ON DELETE CASCADE,
+    probe TEXT NOT NULL,
+    subject TEXT NOT NULL,
+    name TEXT NOT NULL,
+    kind TEXT NOT NULL,
+    "values" BLOB NOT NULL
+) STRICT;
+CREATE INDEX series_phase ON series (phase);
+CREATE INDEX series_tick ON series (tick);

@@ -1,0 +1,212 @@
+//! What is written: rows from the model. The caller holds the transaction.
+
+use super::{numbers, read};
+use crate::{
+    Fact, Header, Interval, Load, Phase, Point, Series, SeriesKind, System, histogram::encode,
+};
+use rusqlite::{Connection, Result, ToSql, named_params, params};
+use serde::Serialize;
+
+pub fn header(c: &Connection, header: &Header) -> Result<()> {
+    c.execute(
+        "INSERT INTO header (id, title, tailmark, created_ms, source, plan, assumed)
+         VALUES (1, ?, ?, ?, ?, ?, ?)",
+        params![
+            header.title,
+            header.tailmark,
+            integer(header.created_ms),
+            header.source,
+            json(&header.plan)?,
+            json(&header.assumed)?
+        ],
+    )?;
+    Ok(())
+}
+
+pub fn systems(c: &Connection, systems: &[System]) -> Result<()> {
+    for system in systems {
+        c.execute(
+            "INSERT INTO system (name, driver, place, semantics, settings, ceiling_for)
+             VALUES (?, ?, ?, ?, ?, ?)",
+            params![
+                system.name,
+                system.driver,
+                system.place,
+                system.semantics,
+                json(&system.settings)?,
+                system.ceiling_for
+            ],
+        )?;
+    }
+    Ok(())
+}
+
+pub fn facts(c: &Connection, facts: &[Fact]) -> Result<()> {
+    let mut insert = c.prepare_cached(
+        "INSERT INTO fact (system, \"group\", name, value) VALUES (?, ?, ?, ?)
+         ON CONFLICT (ifnull(system, ''), \"group\", name) DO UPDATE SET value = excluded.value",
+    )?;
+    for fact in facts {
+        insert.execute(params![fact.system, fact.group, fact.name, fact.value])?;
+    }
+    Ok(())
+}
+
+pub fn notice(c: &Connection, text: &str) -> Result<()> {
+    c.execute(
+        "INSERT INTO notice (text) SELECT :text
+         WHERE NOT EXISTS (SELECT 1 FROM notice WHERE text = :text)",
+        named_params! { ":text": text },
+    )?;
+    Ok(())
+}
+
+pub fn load(c: &Connection, load: &Load) -> Result<()> {
+    let id = phase(c, &load.phase)?;
+    c.execute(
+        "INSERT INTO load (phase, system, records, threads) VALUES (?, ?, ?, ?)",
+        params![id, load.system, integer(load.records), load.threads],
+    )?;
+    Ok(())
+}
+
+pub fn point(c: &Connection, point: &Point) -> Result<()> {
+    let key = &point.key;
+    if let Some(old) = read::phase_of(c, key)? {
+        c.execute("DELETE FROM phase WHERE id = ?", [old])?;
+    }
+    let id = phase(c, &point.phase)?;
+    c.execute(
+        "INSERT INTO point (phase, system, workload, distribution, threads, repeat, target_rate)
+         VALUES (?, ?, ?, ?, ?, ?, ?)",
+        params![
+            id,
+            key.system,
+            key.workload,
+            key.distribution,
+            key.threads,
+            key.repeat,
+            key.target_rate
+        ],
+    )?;
+    Ok(())
+}
+
+/// Writes a phase and returns its id, greater than that of every phase before.
+fn phase(c: &Connection, phase: &Phase) -> Result<i64> {
+    c.execute(
+        "INSERT INTO phase (id, started_ms, duration_s, operations, start_lag, counters)
+         VALUES ((SELECT ifnull(max(id), 0) + 1 FROM phase), ?, ?, ?, ?, ?)",
+        params![
+            integer(phase.started_ms),
+            phase.duration_s,
+            integer(phase.operations),
+            phase.start_lag.as_ref().map(encode),
+            json(&phase.counters)?
+        ],
+    )?;
+    let id = c.last_insert_rowid();
+    totals(c, id, phase)?;
+    for interval in &phase.intervals {
+        self::interval(c, id, interval)?;
+    }
+    series(c, id, &phase.series)?;
+    Ok(id)
+}
+
+fn totals(c: &Connection, id: i64, phase: &Phase) -> Result<()> {
+    for (kind, result) in &phase.kinds {
+        c.prepare_cached("INSERT INTO kind VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")?.execute(params![
+            id,
+            kind.name(),
+            integer(result.count),
+            integer(result.not_found),
+            integer(result.errors),
+            integer(result.bytes),
+            encode(&result.service),
+            result.response.as_ref().map(encode),
+            result.failed.as_ref().map(encode)
+        ])?;
+    }
+    for error in &phase.errors {
+        c.prepare_cached("INSERT INTO error VALUES (?, ?, ?, ?, ?)")?.execute(params![
+            id,
+            error.kind.name(),
+            error.cause,
+            integer(error.count),
+            error.example
+        ])?;
+    }
+    for finding in &phase.findings {
+        c.prepare_cached("INSERT INTO finding VALUES (?, ?, ?)")?
+            .execute(params![id, finding.code, finding.text])?;
+    }
+    Ok(())
+}
+
+fn interval(c: &Connection, phase: i64, interval: &Interval) -> Result<()> {
+    c.prepare_cached(
+        "INSERT INTO interval (phase, start_s, length_s, operations) VALUES (?, ?, ?, ?)",
+    )?
+    .execute(params![
+        phase,
+        interval.start_s,
+        interval.length_s,
+        integer(interval.operations)
+    ])?;
+    let id = c.last_insert_rowid();
+    let mut insert = c.prepare_cached("INSERT INTO interval_kind VALUES (?, ?, ?, ?, ?, ?)")?;
+    for (kind, measured) in &interval.kinds {
+        insert.execute(params![
+            id,
+            kind.name(),
+            integer(measured.count),
+            integer(measured.errors),
+            measured.service.as_bytes(),
+            measured.response.as_ref().map(crate::Packed::as_bytes)
+        ])?;
+    }
+    Ok(())
+}
+
+/// Writes series; instants that several of them share are written once.
+fn series(c: &Connection, phase: i64, series: &[Series]) -> Result<()> {
+    let mut ticks: Vec<(&[f64], i64)> = Vec::new();
+    for one in series {
+        let known = ticks.iter().find(|(at_s, _)| *at_s == one.at_s).map(|(_, id)| *id);
+        let tick = if let Some(id) = known {
+            id
+        } else {
+            c.prepare_cached("INSERT INTO tick (phase, at_s) VALUES (?, ?)")?
+                .execute(params![phase, numbers::encode(&one.at_s)])?;
+            ticks.push((&one.at_s, c.last_insert_rowid()));
+            c.last_insert_rowid()
+        };
+        c.prepare_cached("INSERT INTO series VALUES (?, ?, ?, ?, ?, ?, ?)")?.execute(params![
+            phase,
+            tick,
+            one.probe,
+            one.subject,
+            one.name,
+            series_kind(one.kind),
+            numbers::encode(&one.values)
+        ])?;
+    }
+    Ok(())
+}
+
+const fn series_kind(kind: SeriesKind) -> &'static str {
+    match kind {
+        SeriesKind::Counter => "counter",
+        SeriesKind::Gauge => "gauge",
+    }
+}
+
+/// SQLite's integers are signed: counts above 2^63 appear negative in the file.
+const fn integer(count: u64) -> i64 {
+    count.cast_signed()
+}
+
+fn json<T: Serialize>(value: &T) -> Result<impl ToSql> {
+    serde_json::to_string(value).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
+}

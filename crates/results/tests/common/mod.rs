@@ -1,0 +1,170 @@
+//! A study for tests, with every field in use, and made-up latencies.
+#![allow(dead_code, reason = "every test file uses a part of it")]
+
+use std::collections::BTreeMap;
+use tailmark_results::*;
+
+/// Random numbers by the splitmix64 generator (Steele, Lea, Flood 2014).
+pub struct Random(pub u64);
+
+impl Random {
+    pub fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// From 0, included, to 1, excluded.
+    pub fn unit(&mut self) -> f64 {
+        (self.next() >> 11) as f64 / (1_u64 << 53) as f64
+    }
+
+    /// A standard normal number, by Box and Muller.
+    pub fn normal(&mut self) -> f64 {
+        (-2.0 * (1.0 - self.unit()).ln()).sqrt() * (std::f64::consts::TAU * self.unit()).cos()
+    }
+
+    /// A log-normal latency in nanoseconds: nearly all from 50 us to 20 ms, median 1 ms.
+    pub fn latency(&mut self) -> u64 {
+        (1e6 * self.normal().exp()) as u64
+    }
+}
+
+/// So many samples of [`Random::latency`].
+pub fn latencies(random: &mut Random, samples: u32) -> Latencies {
+    let mut latencies = new_latencies();
+    (0..samples).for_each(|_| latencies.record(random.latency()).unwrap());
+    latencies
+}
+
+pub fn header() -> Header {
+    Header {
+        title: "Disk against memory".into(),
+        tailmark: "0.1.0".into(),
+        created_ms: 1_764_000_000_123,
+        plan: BTreeMap::from([
+            ("dataset.records".into(), "1000".into()),
+            ("sweep.threads".into(), "1, 4".into()),
+        ]),
+        source: "title = \"Disk against memory\"\n".into(),
+        assumed: vec!["dataset.records".into()],
+    }
+}
+
+pub fn systems() -> Vec<System> {
+    let system = |name: &str, ceiling_for: Option<&str>| System {
+        name: name.into(),
+        driver: "rocksdb".into(),
+        place: "/mnt/a".into(),
+        semantics: "faithful".into(),
+        settings: BTreeMap::from([("block_cache".into(), "1048576".into())]),
+        ceiling_for: ceiling_for.map(str::to_owned),
+    };
+    vec![system("disk, \"fast\"", None), system("ceiling", Some("disk, \"fast\""))]
+}
+
+pub fn key(threads: u32) -> PointKey {
+    PointKey {
+        system: "disk, \"fast\"".into(),
+        workload: "ycsb-a".into(),
+        distribution: "uniform".into(),
+        threads,
+        repeat: 1,
+        target_rate: None,
+    }
+}
+
+/// A phase in which nothing is left out; `rated` has response times too.
+pub fn phase(seed: u64, rated: bool) -> Phase {
+    let random = &mut Random(seed);
+    let kinds = [(Kind::Read, 5_000), (Kind::Update, 120), (Kind::ReadModifyWrite, 15)];
+    let result = |samples: u32, random: &mut Random| KindResult {
+        count: samples.into(),
+        not_found: 3,
+        errors: 2,
+        bytes: u64::from(samples) * 4096,
+        service: latencies(random, samples),
+        response: rated.then(|| latencies(random, samples)),
+        failed: (samples > 1000).then(|| latencies(random, 2)),
+    };
+    let error = |kind, cause: &str| ErrorCount {
+        kind,
+        cause: cause.into(),
+        count: 2,
+        example: "io: No space left on device".into(),
+    };
+    Phase {
+        started_ms: 1_764_000_001_000 + seed * 60_000,
+        duration_s: 12.345_678_9,
+        operations: 5_120,
+        kinds: kinds.map(|(kind, n)| (kind, result(n, random))).into(),
+        errors: vec![error(Kind::Update, "timeout"), error(Kind::Read, "io")],
+        start_lag: rated.then(|| latencies(random, 100)),
+        intervals: (0..12).map(|second| interval(random, second, rated)).collect(),
+        series: series(random),
+        findings: vec![
+            Finding { code: "too-few-samples".into(), text: "15 are too few.".into() },
+            Finding { code: "client-saturated".into(), text: "CPU at 99 %.".into() },
+        ],
+        counters: BTreeMap::from([("rocksdb.stall.micros".into(), u64::MAX)]),
+    }
+}
+
+fn interval(random: &mut Random, second: u32, rated: bool) -> Interval {
+    let mut of = |samples: u32| IntervalKind {
+        count: samples.into(),
+        errors: (second % 3).into(),
+        service: Packed::pack(&latencies(random, samples)),
+        response: rated.then(|| Packed::pack(&latencies(random, samples))),
+    };
+    let mut kinds = BTreeMap::from([(Kind::Read, of(400))]);
+    if second % 4 == 1 {
+        kinds.insert(Kind::Update, of(40));
+    }
+    let operations = kinds.values().map(|k| k.count + k.errors).sum();
+    Interval { start_s: second.into(), length_s: 1.0, operations, kinds }
+}
+
+fn series(random: &mut Random) -> Vec<Series> {
+    let ticks: Vec<f64> = (0..14).map(|i| f64::from(i) - 0.999_999_123).collect();
+    let mut of = |probe: &str, name: &str, kind, at_s: &[f64]| Series {
+        probe: probe.into(),
+        subject: "nvme0n1".into(),
+        name: name.into(),
+        kind,
+        at_s: at_s.to_vec(),
+        values: at_s.iter().map(|_| random.next() as f64 / 3.0).collect(),
+    };
+    vec![
+        of("disk", "read_bytes", SeriesKind::Counter, &ticks),
+        of("disk", "in_flight", SeriesKind::Gauge, &ticks),
+        of("cpu", "user_s", SeriesKind::Counter, &ticks[2..]),
+        of("cpu", "empty", SeriesKind::Gauge, &[]),
+    ]
+}
+
+pub fn point(threads: u32, rated: bool) -> Point {
+    let target_rate = rated.then_some(1234.5);
+    Point { key: PointKey { target_rate, ..key(threads) }, phase: phase(threads.into(), rated) }
+}
+
+pub fn load() -> Load {
+    let system = systems()[0].name.clone();
+    Load { system, records: 10_000_000_000, threads: 8, phase: phase(0, false) }
+}
+
+pub fn facts() -> Vec<Fact> {
+    let fact = |system: Option<&str>, group: &str, name: &str, value: &str| Fact {
+        system: system.map(str::to_owned),
+        group: group.into(),
+        name: name.into(),
+        value: value.into(),
+    };
+    vec![
+        fact(None, "cpu", "model", "A CPU"),
+        fact(Some("disk, \"fast\""), "device", "model", "A device"),
+        fact(None, "memory", "total", "16 GiB"),
+    ]
+}

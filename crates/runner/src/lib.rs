@@ -1,0 +1,23 @@
+//! From a plan to measured points: all clocks and threads.
+//!
+//! [`run`] carries out a checked [`plan::Plan`]: for each system the load, then each point of the
+//! sweep, committed to the study one by one. [`phase`] holds the loop that measures.
+
+mod clock;
+mod dataset;
+mod error;
+mod findings;
+mod observer;
+pub mod phase;
+pub mod plan;
+mod preflight;
+mod stop;
+mod sweep;
+
+pub use clock::{Clock, Tick};
+pub use error::Error;
+pub use findings::RULES;
+pub use observer::{Live, Observer, PhaseKind, PhaseStart, Silent};
+pub use preflight::preflight;
+pub use stop::Stop;
+pub use sweep::{Summary, run};

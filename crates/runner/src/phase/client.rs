@@ -1,0 +1,87 @@
+//! The loop that measures: one client, one operation in flight. It serves every database, rate,
+//! budget and workload, and is written once.
+
+use super::{
+    pacer::{Due, Pacer},
+    recorder::{Recorder, Timing},
+};
+use crate::clock::Clock;
+use tailmark_driver::{Completion, Operation, Reply, Session};
+use tailmark_results::Kind;
+use tailmark_workload::{Item, Stream};
+
+/// One client of a phase.
+pub struct Client {
+    /// The phase's clock.
+    pub clock: Clock,
+    /// Says when operations are due and when to end.
+    pub pacer: Pacer,
+    /// Draws the operations.
+    pub stream: Stream,
+    /// Sends them.
+    pub session: Box<dyn Session>,
+    /// Records them.
+    pub recorder: Recorder,
+}
+
+impl Client {
+    /// Sends operations until the phase ends.
+    pub async fn run(mut self) {
+        let mut now = self.clock.now();
+        while let Some(due) = self.pacer.next(now).await {
+            let item = self.stream.next_item(); // drawn before the clock starts
+            let sent = self.clock.now();
+            let due = match due {
+                Due::Now => sent,
+                Due::At(due) => due.min(sent),
+            };
+            let inserted = match item {
+                Item::One(operation) => {
+                    let reply = send(self.session.as_mut(), operation).await;
+                    now = self.clock.now();
+                    self.recorder.record(kind(&operation), Timing { due, sent, done: now }, &reply);
+                    reply.is_ok() && matches!(operation, Operation::Insert { .. })
+                }
+                Item::ReadModifyWrite { read, update } => {
+                    let found = send(self.session.as_mut(), read).await;
+                    let between = self.clock.now();
+                    let written = send(self.session.as_mut(), update).await;
+                    now = self.clock.now();
+                    let (first, second) = ((sent, between), (between, now));
+                    for (kind, (sent, done), reply) in
+                        [(Kind::Read, first, &found), (Kind::Update, second, &written)]
+                    {
+                        self.recorder.record(kind, Timing { due, sent, done }, reply);
+                    }
+                    let succeeded = found.is_ok() && written.is_ok();
+                    self.recorder.record_pair(Timing { due, sent, done: now }, succeeded);
+                    false
+                }
+            };
+            self.recorder.finish(Timing { due, sent, done: now });
+            if inserted {
+                self.stream.acknowledge();
+            }
+        }
+        self.recorder.hand_over();
+    }
+}
+
+#[inline]
+async fn send(session: &mut dyn Session, operation: Operation<'_>) -> Reply {
+    match session.execute(operation) {
+        Completion::Ready(reply) => reply,
+        Completion::Pending(reply) => reply.await,
+    }
+}
+
+#[inline]
+const fn kind(operation: &Operation<'_>) -> Kind {
+    match operation.kind() {
+        tailmark_driver::Kind::Read => Kind::Read,
+        tailmark_driver::Kind::Update => Kind::Update,
+        tailmark_driver::Kind::Insert => Kind::Insert,
+        tailmark_driver::Kind::Scan => Kind::Scan,
+        tailmark_driver::Kind::Delete => Kind::Delete,
+    }
+}

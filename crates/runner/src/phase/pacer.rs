@@ -1,0 +1,270 @@
+//! When each operation of a client is due: the rate, the budget and the end of a phase.
+//!
+//! The pacer alone knows all three, and alone waits. At a fixed rate the operations of all clients
+//! are evenly spaced: client `c` of `n` is due at `start + (k n + c) / rate` for k = 0, 1, 2, ...
+//! A client that is late sends at once until it has caught up; its operations keep their due time.
+
+use crate::{Stop, clock::{Clock, Tick}};
+use crossbeam_utils::CachePadded;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+
+/// When an operation is to be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Due {
+    /// As soon as the one before is done (a closed loop).
+    Now,
+    /// At this instant, or as soon after as can be (a fixed rate).
+    At(Tick),
+}
+
+/// How many operations all clients together may still send.
+#[derive(Debug)]
+pub struct Budget {
+    left: CachePadded<AtomicU64>,
+    batch: u64,
+}
+
+impl Budget {
+    /// A budget for `clients` clients, which take from it in batches, so that the counter is
+    /// rarely touched and the clients still end together.
+    #[must_use]
+    pub fn new(operations: u64, clients: u32) -> Self {
+        let batch = (operations / (u64::from(clients) * 100)).clamp(1, 1024);
+        Self { left: CachePadded::new(AtomicU64::new(operations)), batch }
+    }
+
+    /// Takes up to a batch; 0 when it is used up.
+    fn take(&self) -> u64 {
+        let take = |left: u64| (left > 0).then(|| left - left.min(self.batch));
+        match self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
+            Ok(before) => before.min(self.batch),
+            Err(_) => 0,
+        }
+    }
+}
+
+/// The even spacing of one client's operations.
+#[derive(Debug, Clone)]
+pub struct Schedule {
+    /// Nanoseconds between two operations of this client.
+    period_ns: f64,
+    /// When the first is due, after the start.
+    offset_ns: f64,
+    next: u64,
+}
+
+impl Schedule {
+    /// The schedule of client `client` of `clients` at `rate` operations per second over all.
+    #[must_use]
+    pub fn new(rate: f64, client: u32, clients: u32) -> Self {
+        let step_ns = 1e9 / rate;
+        Self {
+            period_ns: step_ns * f64::from(clients),
+            offset_ns: step_ns * f64::from(client),
+            next: 0,
+        }
+    }
+
+    fn due(&self, start: Tick) -> Tick {
+        start + (self.offset_ns + self.next as f64 * self.period_ns) as u64
+    }
+}
+
+/// What a pacer is made of.
+#[derive(Debug, Clone)]
+pub struct Pace {
+    /// The phase's clock.
+    pub clock: Clock,
+    /// When clients start.
+    pub start: Tick,
+    /// When the measured part starts; operations sent before do not count against the budget.
+    pub measure: Tick,
+    /// When no further operation is sent; `Tick::MAX` for never.
+    pub end: Tick,
+    /// How many operations may be sent, if bounded.
+    pub budget: Option<Arc<Budget>>,
+    /// When operations are due; none: a closed loop.
+    pub schedule: Option<Schedule>,
+    /// How long before an instant to stop sleeping and spin.
+    pub spin: Duration,
+    /// Ends the phase early.
+    pub stop: Stop,
+}
+
+/// Yields the instant at which each operation is due, until the phase ends.
+#[derive(Debug)]
+pub struct Pacer {
+    pace: Pace,
+    left: u64,
+}
+
+impl Pacer {
+    /// A pacer for one client.
+    #[must_use]
+    pub fn new(pace: Pace) -> Self {
+        Self { pace, left: 0 }
+    }
+
+    /// Waits until the next operation is due; none when the phase has ended. `now` is the instant
+    /// at which the operation before was done.
+    #[inline]
+    pub async fn next(&mut self, now: Tick) -> Option<Due> {
+        if now >= self.pace.end || self.pace.stop.requested() {
+            return None;
+        }
+        match self.pace.schedule.is_some() {
+            false => self.reserve(now).then_some(Due::Now),
+            true => self.next_scheduled(now),
+        }
+    }
+
+    /// Takes one operation of the budget, unless the warm-up is still on.
+    #[inline]
+    fn reserve(&mut self, now: Tick) -> bool {
+        let Some(budget) = &self.pace.budget else { return true };
+        if now < self.pace.measure {
+            return true;
+        }
+        if self.left == 0 {
+            self.left = budget.take();
+        }
+        self.left > 0 && {
+            self.left -= 1;
+            true
+        }
+    }
+
+    fn next_scheduled(&mut self, now: Tick) -> Option<Due> {
+        let schedule = self.pace.schedule.as_mut()?;
+        let due = schedule.due(self.pace.start);
+        schedule.next += 1;
+        if due >= self.pace.end || (due > now && !self.wait(due)) {
+            return None;
+        }
+        self.reserve(due).then_some(Due::At(due))
+    }
+
+    /// Sleeps, then spins, until `due`; false when the phase was stopped meanwhile.
+    fn wait(&self, due: Tick) -> bool {
+        const NAP: Duration = Duration::from_millis(100);
+        let spin = crate::clock::nanos(self.pace.spin);
+        loop {
+            let left = due.saturating_sub(self.pace.clock.now());
+            if left == 0 {
+                return true;
+            }
+            if left > spin {
+                std::thread::sleep(Duration::from_nanos(left - spin).min(NAP));
+                if self.pace.stop.requested() {
+                    return false;
+                }
+            } else {
+                std::hint::spin_loop();
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::phase::block_on;
+
+    fn pace(clock: &Clock) -> Pace {
+        Pace {
+            clock: clock.clone(),
+            start: 0,
+            measure: 0,
+            end: Tick::MAX,
+            budget: None,
+            schedule: None,
+            spin: Duration::ZERO,
+            stop: Stop::new(),
+        }
+    }
+
+    #[test]
+    fn a_budget_is_spent_to_the_last_operation() {
+        let clock = Clock::start();
+        let budget = Arc::new(Budget::new(1001, 3));
+        let mut sent = 0;
+        for _ in 0..3 {
+            let mut pacer = Pacer::new(Pace { budget: Some(Arc::clone(&budget)), ..pace(&clock) });
+            while block_on(pacer.next(0)).is_some() {
+                sent += 1;
+            }
+        }
+        assert_eq!(sent, 1001);
+    }
+
+    #[test]
+    fn the_warm_up_does_not_spend_the_budget() {
+        let clock = Clock::start();
+        let budget = Some(Arc::new(Budget::new(2, 1)));
+        let mut pacer = Pacer::new(Pace { budget, measure: 100, ..pace(&clock) });
+        let sent = [0, 50, 99, 100, 101, 102].map(|now| block_on(pacer.next(now)).is_some());
+        assert_eq!(sent, [true, true, true, true, true, false]);
+    }
+
+    #[test]
+    fn clients_take_turns_at_a_fixed_rate() {
+        let due = |client| {
+            let mut schedule = Schedule::new(1e6, client, 4);
+            (0..3).map(|_| {
+                let due = schedule.due(1000);
+                schedule.next += 1;
+                due
+            }).collect::<Vec<_>>()
+        };
+        assert_eq!(due(0), [1000, 5000, 9000]);
+        assert_eq!(due(3), [4000, 8000, 12000]);
+    }
+
+    #[test]
+    fn a_late_client_keeps_the_due_times() {
+        let clock = Clock::start();
+        std::thread::sleep(Duration::from_millis(20));
+        let schedule = Some(Schedule::new(1000.0, 0, 1));
+        let mut pacer = Pacer::new(Pace { schedule, ..pace(&clock) });
+        let due: Vec<_> = (0..3).filter_map(|_| block_on(pacer.next(clock.now()))).collect();
+        assert_eq!(due, [Due::At(0), Due::At(1_000_000), Due::At(2_000_000)]);
+    }
+
+    #[test]
+    fn nothing_is_sent_before_it_is_due() {
+        let clock = Clock::start();
+        let schedule = Some(Schedule::new(200.0, 0, 1));
+        let spin = Duration::from_micros(20);
+        let mut pacer = Pacer::new(Pace { schedule, spin, end: 30_000_000, ..pace(&clock) });
+        let mut sent = 0;
+        while let Some(Due::At(due)) = block_on(pacer.next(clock.now())) {
+            assert!(clock.now() >= due);
+            sent += 1;
+        }
+        assert_eq!(sent, 6, "one each 5 ms before 30 ms");
+    }
+
+    #[test]
+    fn a_stop_ends_a_long_wait() {
+        let clock = Clock::start();
+        let mut schedule = Schedule::new(0.01, 0, 1);
+        schedule.next = 1;
+        let stop = Stop::new();
+        let mut pacer =
+            Pacer::new(Pace { schedule: Some(schedule), stop: stop.clone(), ..pace(&clock) });
+        let waited = std::thread::scope(|scope| {
+            let waiting = scope.spawn(|| block_on(pacer.next(clock.now())));
+            std::thread::sleep(Duration::from_millis(30));
+            stop.request();
+            waiting.join().unwrap()
+        });
+        assert_eq!(waited, None);
+        assert!(clock.now() < 10_000_000_000);
+    }
+}

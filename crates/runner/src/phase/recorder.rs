@@ -1,0 +1,362 @@
+//! What one OS thread measured: histograms and counts that no other thread touches.
+//!
+//! A recorder fills a [`Sheet`]. When an operation ends in a later interval, the sheet is handed
+//! over whole to the collector, which merges it off the measured path, empties it and gives it back.
+
+use crate::clock::Tick;
+use crossbeam_channel::{Receiver, Sender};
+use hdrhistogram::Histogram;
+use tailmark_driver::{Cause, Reply};
+use tailmark_results::Kind;
+
+/// The length of an interval, nanoseconds.
+pub const INTERVAL_NS: u64 = 1_000_000_000;
+
+/// The instants of one operation; `due <= sent <= done`.
+#[derive(Debug, Clone, Copy)]
+pub struct Timing {
+    /// When it was due: in a closed loop the instant at which it was sent.
+    pub due: Tick,
+    /// When it was sent.
+    pub sent: Tick,
+    /// When its answer was there.
+    pub done: Tick,
+}
+
+/// What is kept of response time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// Service time only: a closed loop, where both are equal.
+    Service,
+    /// Both: a fixed rate.
+    Both,
+}
+
+/// A histogram of one interval: three digits, 32-bit counts, as large as its largest value needs.
+pub type Counts = Histogram<u32>;
+
+/// An empty histogram.
+#[must_use]
+pub fn counts() -> Counts {
+    Histogram::new(3).expect("three digits are accepted")
+}
+
+/// Failures of one cause.
+#[derive(Debug, Clone)]
+pub struct Failures {
+    /// Why.
+    pub cause: Cause,
+    /// How often.
+    pub count: u64,
+    /// The first message.
+    pub example: String,
+}
+
+/// What was recorded of one kind in one interval.
+#[derive(Debug)]
+pub struct KindSheet {
+    /// Requests that did not fail.
+    pub count: u64,
+    /// Of those, the ones that found nothing.
+    pub not_found: u64,
+    /// Bytes of keys and values.
+    pub bytes: u64,
+    /// Service time of those that did not fail, nanoseconds.
+    pub service: Counts,
+    /// Response time of those; empty in a closed loop.
+    pub response: Counts,
+    /// Service time of those that failed.
+    pub failed: Counts,
+    /// Failures by cause.
+    pub failures: Vec<Failures>,
+}
+
+impl KindSheet {
+    /// One with nothing in it.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            count: 0,
+            not_found: 0,
+            bytes: 0,
+            service: counts(),
+            response: counts(),
+            failed: counts(),
+            failures: Vec::new(),
+        }
+    }
+
+    /// Requests that failed.
+    #[must_use]
+    pub fn errors(&self) -> u64 {
+        self.failures.iter().map(|f| f.count).sum()
+    }
+
+    /// Adds what another sheet has.
+    pub fn add(&mut self, other: &Self) {
+        const GROWS: &str = "a histogram that grows takes any other";
+        self.count += other.count;
+        self.not_found += other.not_found;
+        self.bytes += other.bytes;
+        self.service.add(&other.service).expect(GROWS);
+        self.response.add(&other.response).expect(GROWS);
+        self.failed.add(&other.failed).expect(GROWS);
+        for failures in &other.failures {
+            self.count_failures(failures.cause, failures.count, &failures.example);
+        }
+    }
+
+    fn count_failures(&mut self, cause: Cause, count: u64, example: &str) {
+        match self.failures.iter_mut().find(|f| f.cause == cause) {
+            Some(failures) => failures.count += count,
+            None => self.failures.push(Failures { cause, count, example: example.to_owned() }),
+        }
+    }
+
+    fn clear(&mut self) {
+        (self.count, self.not_found, self.bytes) = (0, 0, 0);
+        self.service.reset();
+        self.response.reset();
+        self.failed.reset();
+        self.failures.clear();
+    }
+}
+
+impl Default for KindSheet {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// What was recorded in one interval.
+#[derive(Debug, Default)]
+pub struct Sheet {
+    /// Operations completed: a read-modify-write is one.
+    pub operations: u64,
+    /// By [`Kind`]; none where a kind was never asked for.
+    pub kinds: [Option<Box<KindSheet>>; Kind::ALL.len()],
+    /// How much later than due operations were sent, nanoseconds; at a fixed rate only.
+    pub lag: Option<Counts>,
+}
+
+impl Sheet {
+    /// Adds what another sheet has.
+    pub fn add(&mut self, other: &Self) {
+        self.operations += other.operations;
+        for (mine, theirs) in self.kinds.iter_mut().zip(&other.kinds) {
+            if let Some(theirs) = theirs {
+                mine.get_or_insert_default().add(theirs);
+            }
+        }
+        if let Some(lag) = &other.lag {
+            let mine = self.lag.get_or_insert_with(counts);
+            mine.add(lag).expect("a histogram that grows takes any other");
+        }
+    }
+
+    /// Empties it, keeping its memory.
+    pub fn clear(&mut self) {
+        self.operations = 0;
+        self.kinds.iter_mut().flatten().for_each(|kind| kind.clear());
+        self.lag.iter_mut().for_each(Histogram::reset);
+    }
+}
+
+/// A sheet on its way to the collector.
+#[derive(Debug)]
+pub struct Handover {
+    /// The interval since the start of the measured part; none: the warm-up, which is dropped.
+    pub interval: Option<u32>,
+    /// What was recorded in it.
+    pub sheet: Box<Sheet>,
+    /// When the last operation in it was done.
+    pub last_done: Tick,
+}
+
+/// Records one OS thread's operations.
+#[derive(Debug)]
+pub struct Recorder {
+    sheet: Box<Sheet>,
+    interval: Option<u32>,
+    /// The end of the interval.
+    boundary: Tick,
+    measure: Tick,
+    last_done: Tick,
+    keep: Keep,
+    full: Sender<Handover>,
+    empty: Receiver<Box<Sheet>>,
+}
+
+impl Recorder {
+    /// A recorder whose measured part starts at `measure`; it hands sheets to `full` and takes
+    /// emptied ones from `empty`.
+    #[must_use]
+    pub fn new(
+        measure: Tick,
+        keep: Keep,
+        full: Sender<Handover>,
+        empty: Receiver<Box<Sheet>>,
+    ) -> Self {
+        let (interval, boundary, last_done) = (None, measure, 0);
+        Self { sheet: Box::default(), interval, boundary, measure, last_done, keep, full, empty }
+    }
+
+    /// Records one request.
+    #[inline]
+    pub fn record(&mut self, kind: Kind, timing: Timing, reply: &Reply) {
+        if !self.counts(timing) {
+            return;
+        }
+        let sheet = self.sheet.kinds[kind as usize].get_or_insert_default();
+        match reply {
+            Ok(outcome) => {
+                sheet.count += 1;
+                sheet.not_found += u64::from(outcome.records == 0);
+                sheet.bytes += outcome.bytes;
+                Self::time(sheet, self.keep, timing);
+            }
+            Err(failure) => {
+                sheet.count_failures(failure.cause, 1, &failure.message);
+                grow(&mut sheet.failed, timing.done - timing.sent);
+            }
+        }
+    }
+
+    /// Records the pair of a read-modify-write, whose requests were recorded on their own.
+    #[inline]
+    pub fn record_pair(&mut self, timing: Timing, succeeded: bool) {
+        if self.counts(timing) && succeeded {
+            let sheet = self.sheet.kinds[Kind::ReadModifyWrite as usize].get_or_insert_default();
+            sheet.count += 1;
+            Self::time(sheet, self.keep, timing);
+        }
+    }
+
+    /// Counts one operation of the budget as completed.
+    #[inline]
+    pub fn finish(&mut self, timing: Timing) {
+        if self.counts(timing) {
+            self.sheet.operations += 1;
+            self.last_done = timing.done;
+            if self.keep == Keep::Both {
+                let lag = self.sheet.lag.get_or_insert_with(counts);
+                grow(lag, timing.sent - timing.due);
+            }
+        }
+    }
+
+    #[inline]
+    fn time(sheet: &mut KindSheet, keep: Keep, timing: Timing) {
+        grow(&mut sheet.service, timing.done - timing.sent);
+        if keep == Keep::Both {
+            grow(&mut sheet.response, timing.done - timing.due);
+        }
+    }
+
+    /// Whether an operation belongs to the measured part; turns to its interval if that is new.
+    #[inline]
+    fn counts(&mut self, timing: Timing) -> bool {
+        if timing.done >= self.boundary {
+            self.turn(timing.done);
+        }
+        self.interval.is_some() && timing.sent >= self.measure
+    }
+
+    #[cold]
+    fn turn(&mut self, done: Tick) {
+        self.hand_over();
+        let interval = (done - self.measure) / INTERVAL_NS;
+        self.interval = Some(u32::try_from(interval).expect("a phase takes less than 136 years"));
+        self.boundary = self.measure + (interval + 1) * INTERVAL_NS;
+    }
+
+    /// Hands over what was recorded since the last time.
+    pub fn hand_over(&mut self) {
+        if self.sheet.operations == 0 && self.sheet.kinds.iter().all(Option::is_none) {
+            return;
+        }
+        let empty = self.empty.try_recv().unwrap_or_default();
+        let sheet = std::mem::replace(&mut self.sheet, empty);
+        let (interval, last_done) = (self.interval, self.last_done);
+        // The collector outlives every client; were it gone, the phase has failed already.
+        let _ = self.full.send(Handover { interval, sheet, last_done });
+    }
+}
+
+/// Records a value in a histogram that grows.
+#[inline]
+fn grow(histogram: &mut Counts, value: u64) {
+    histogram.record(value).expect("a histogram that grows takes any value");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crossbeam_channel::unbounded;
+    use tailmark_driver::{Failure, Outcome};
+
+    const FOUND: Reply = Ok(Outcome { records: 1, bytes: 10 });
+
+    fn at(sent: Tick, done: Tick) -> Timing {
+        Timing { due: sent, sent, done }
+    }
+
+    /// Records with `record`, then returns what was handed over.
+    fn handed_over(keep: Keep, record: impl FnOnce(&mut Recorder)) -> Vec<Handover> {
+        let (full, received) = unbounded();
+        let (_, empty) = unbounded();
+        let mut recorder = Recorder::new(1000, keep, full, empty);
+        record(&mut recorder);
+        recorder.hand_over();
+        drop(recorder);
+        received.iter().collect()
+    }
+
+    #[test]
+    fn an_operation_belongs_to_the_interval_in_which_it_is_done() {
+        let sheets = handed_over(Keep::Service, |recorder| {
+            for timing in [at(1000, 2000), at(2000, 1000 + INTERVAL_NS), at(1500, 1001 + INTERVAL_NS)] {
+                recorder.record(Kind::Read, timing, &FOUND);
+                recorder.finish(timing);
+            }
+        });
+        let counts: Vec<_> = sheets.iter().map(|s| (s.interval, s.sheet.operations)).collect();
+        assert_eq!(counts, [(Some(0), 1), (Some(1), 2)]);
+    }
+
+    #[test]
+    fn what_was_sent_in_the_warm_up_is_not_counted() {
+        let sheets = handed_over(Keep::Service, |recorder| {
+            for timing in [at(0, 500), at(900, 1100), at(1100, 1200)] {
+                recorder.record(Kind::Read, timing, &FOUND);
+                recorder.finish(timing);
+            }
+        });
+        assert_eq!(sheets.iter().map(|s| s.sheet.operations).sum::<u64>(), 1);
+    }
+
+    #[test]
+    fn response_time_runs_from_when_it_was_due() {
+        let sheets = handed_over(Keep::Both, |recorder| {
+            let timing = Timing { due: 1_000, sent: 6_000, done: 8_000 };
+            recorder.record(Kind::Read, timing, &FOUND);
+            recorder.finish(timing);
+        });
+        let kind = sheets[0].sheet.kinds[Kind::Read as usize].as_ref().unwrap();
+        assert_eq!((kind.service.max(), kind.response.max()), (2_000, 7_003));
+        assert_eq!(sheets[0].sheet.lag.as_ref().unwrap().min(), 5_000);
+    }
+
+    #[test]
+    fn failures_are_counted_by_cause_and_timed_apart() {
+        let failure = |cause| Err(Failure { cause, message: "no".into() });
+        let sheets = handed_over(Keep::Service, |recorder| {
+            for cause in [Cause::Timeout, Cause::Io, Cause::Timeout] {
+                recorder.record(Kind::Update, at(1000, 1100), &failure(cause));
+            }
+        });
+        let kind = sheets[0].sheet.kinds[Kind::Update as usize].as_ref().unwrap();
+        assert_eq!((kind.count, kind.errors(), kind.service.len(), kind.failed.len()), (0, 3, 0, 3));
+        assert_eq!(kind.failures.iter().map(|f| f.count).collect::<Vec<_>>(), [2, 1]);
+    }
+}

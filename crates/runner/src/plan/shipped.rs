@@ -1,0 +1,37 @@
+//! The plans that come with tailmark, found by name.
+
+/// A plan that comes with tailmark.
+#[derive(Debug)]
+pub struct ShippedPlan {
+    /// What `tailmark run` finds it by.
+    pub name: &'static str,
+    /// One line for `list`.
+    pub about: &'static str,
+    /// The plan file.
+    pub text: &'static str,
+}
+
+/// Every shipped plan, sorted by name.
+pub const PLANS: &[ShippedPlan] = &[
+    ShippedPlan {
+        name: "micron-7400-rocksdb",
+        about: "Micron 7400 against 7300: RocksDB, YCSB A B C D F, 4 to 256 threads (2021)",
+        text: include_str!("../../plans/micron-7400-rocksdb.toml"),
+    },
+    ShippedPlan {
+        name: "micron-7450-rocksdb",
+        about: "Micron 7450 against three others: RocksDB, YCSB A, 4 to 32 threads (2022)",
+        text: include_str!("../../plans/micron-7450-rocksdb.toml"),
+    },
+    ShippedPlan {
+        name: "quickstart",
+        about: "the disk of this directory against /dev/shm: RocksDB, in about five minutes",
+        text: include_str!("../../plans/quickstart.toml"),
+    },
+];
+
+/// The shipped plan of this name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static ShippedPlan> {
+    PLANS.iter().find(|plan| plan.name == name)
+}

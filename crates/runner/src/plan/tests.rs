@@ -1,0 +1,406 @@
+//! What a plan says is what takes effect, and what is wrong in one is refused by name.
+
+use super::{Draft, Error, PLANS, Plan, Reload, dry_run};
+use crate::plan::{Facts, SystemFacts};
+use std::{path::Path, time::Duration};
+use tailmark_driver::Semantics;
+use tailmark_workload::Distribution;
+
+/// One system of the driver that every build has.
+const SYSTEM: &str = "[database]\ndriver = 'null'\n[[system]]\nname = 'a'\n";
+
+fn check(text: &str) -> Result<Plan, Error> {
+    Draft::parse("test", text)?.check()
+}
+
+fn plan(text: &str) -> Plan {
+    check(text).unwrap_or_else(|error| panic!("{text}: {}", told(&error)))
+}
+
+fn told(error: &Error) -> String {
+    let cause = std::error::Error::source(error).map(|cause| format!(": {cause}"));
+    format!("{error}{}", cause.unwrap_or_default())
+}
+
+/// The shipped plan, with `null` where this build has no RocksDB.
+fn shipped(name: &str) -> Draft {
+    let mut draft = Draft::find(name).unwrap();
+    if tailmark_driver::db::find("rocksdb").is_err() {
+        draft.set_driver("null");
+    }
+    draft
+}
+
+#[test]
+fn everything_has_a_default_but_one_system() {
+    let plan = plan(SYSTEM);
+    let data = &plan.systems[0].data;
+    assert_eq!((data.records, data.schema.fields.len(), data.field_length), (1_000_000, 4, 1024));
+    assert_eq!(plan.sweep.threads, [1, 4, 16]);
+    assert_eq!(plan.sweep.duration, Some(Duration::from_secs(60)));
+    assert_eq!(plan.sweep.operations, None);
+    assert_eq!(plan.sweep.warmup, Duration::from_secs(6));
+    assert_eq!(plan.sweep.workloads[0].name, "ycsb-a");
+    assert_eq!(plan.sweep.workloads[0].distribution_name(), "zipfian");
+    assert_eq!(plan.systems[0].semantics, Semantics::Faithful);
+    assert!(plan.host.drop_caches && plan.host.memory_limit.is_none());
+    assert_eq!(plan.unscaled, None);
+    assert_eq!(plan.header.title, "a");
+}
+
+#[test]
+fn every_key_takes_effect() {
+    let text = "title = 'T'\nassumed = ['sweep.seed', 'database.block_cache']\n\
+        [database]\ndriver = 'null'\nsemantics = 'correct'\n\
+        [dataset]\nrecords = '2.5k'\nfields = 2\nfield_length = '1KiB'\ncompressibility = 0.5\n\
+        write_all_fields = true\n\
+        [sweep]\nworkloads = ['mine', 'ycsb-c']\nthreads = { from = 1, to = 20, factor = 3 }\n\
+        operations = '10k'\nduration = '5s'\nwarmup = '2s'\nrepeats = 2\nrate = '20k'\nseed = 9\n\
+        reload = 'workload'\nload_threads = 3\nsettle = '1m'\n\
+        [host]\nmemory_limit = '2GiB'\ndrop_caches = false\n\
+        [[system]]\nname = 'a'\noptional = true\n[[system]]\nname = 'b'\nceiling_for = 'a'\n\
+        database = { semantics = 'faithful' }\n\
+        [[workload]]\nname = 'mine'\nread = 3\nscan = 1\nscan_length_max = 50\n\
+        distribution = { name = 'hotspot', data_fraction = 0.1 }\n";
+    let Plan { header, systems, sweep, host, .. } = plan(text);
+    assert_eq!((header.title.as_str(), header.source.as_str()), ("T", text));
+    assert_eq!(header.assumed, ["sweep.seed", "database.block_cache"]);
+    assert_eq!((systems[0].data.records, systems[0].data.value_bytes()), (2_500, 2_048));
+    assert_eq!((systems[0].semantics, systems[0].optional), (Semantics::Correct, true));
+    assert_eq!(systems[1].semantics, Semantics::Faithful);
+    assert_eq!(systems[1].ceiling_for.as_deref(), Some("a"));
+    let mine = &sweep.workloads[0].groups[0];
+    let hotspot = Distribution::Hotspot { data_fraction: 0.1, operation_fraction: 0.8 };
+    assert_eq!((mine.mix.read, mine.mix.scan, mine.scan.max), (3.0, 1.0, 50));
+    assert_eq!(mine.distribution, hotspot);
+    assert_eq!(sweep.workloads[1].distribution_name(), "zipfian");
+    assert_eq!(sweep.threads, [1, 3, 9]);
+    assert_eq!((sweep.operations, sweep.duration), (Some(10_000), Some(Duration::from_secs(5))));
+    assert_eq!((sweep.warmup, sweep.settle), (Duration::from_secs(2), Duration::from_secs(60)));
+    assert_eq!((sweep.repeats, sweep.rate, sweep.seed), (2, Some(20_000.0), 9));
+    assert_eq!((sweep.reload, sweep.load_threads), (Reload::Workload, 3));
+    assert_eq!((sweep.write_all_fields, sweep.compressibility), (true, 0.5));
+    assert_eq!((host.memory_limit, host.drop_caches), (Some(2 << 30), false));
+}
+
+/// A plan text (after [`SYSTEM`] where it starts with `+`), and what the refusal must name.
+const REFUSED: &[(&str, &[&str])] = &[
+    ("+[sweep]\nthread = [1]", &["sweep.thread", "did you mean `threads`?"]),
+    ("+[swep]\nthreads = [1]", &["swep", "did you mean `sweep`?"]),
+    ("+[host]\nmemory = '1GiB'", &["host.memory", "memory_limit"]),
+    ("+colour = 'red'", &["system.a.colour", "keys there: name, path"]),
+    ("[[system]]\nname = 'a'\n[database]\ndriver = 'null'\ncache = 1", &["database.cache", "keys there: driver, semantics"]),
+    ("+[dataset]\nrecords = 0", &["dataset.records is `0`", "from 1 to 1,000,000,000,000"]),
+    ("+[dataset]\nrecords = -5", &["dataset.records is `-5`"]),
+    ("+[dataset]\nrecords = '2T0'", &["dataset.records is `2T0`", "`100k`"]),
+    ("+[dataset]\nrecords = '10T'", &["dataset.records is `10T`"]),
+    ("+[dataset]\nfields = 1001", &["dataset.fields is `1001`", "1 to 1,000"]),
+    ("+[dataset]\nfield_length = '17MiB'", &["dataset.field_length is `17MiB`", "16"]),
+    ("+[dataset]\nfield_length = 'long'", &["dataset.field_length is `long`", "`64MiB`"]),
+    ("+[dataset]\ncompressibility = 1.5", &["dataset.compressibility is `1.5`", "from 0 to 1"]),
+    ("+[sweep]\nthreads = [0]", &["sweep.threads is `[0]`", "1 to 1,024"]),
+    ("+[sweep]\nthreads = [1, 1025]", &["sweep.threads", "1025", "1 to 1,024"]),
+    ("+[sweep]\nthreads = []", &["sweep.threads is `[]`"]),
+    ("+[sweep]\nthreads = [4, 4]", &["sweep.threads is `[4, 4]`"]),
+    ("+[sweep]\nthreads = { from = 8, to = 4 }", &["sweep.threads"]),
+    ("+[sweep]\nthreads = { from = 1 }", &["sweep.threads.to is missing"]),
+    ("+[sweep]\nthreads = { from = 1, until = 4 }", &["sweep.threads.until"]),
+    ("+[sweep]\noperations = 0", &["sweep.operations is `0`"]),
+    ("+[sweep]\nduration = 20", &["sweep.duration is `20`", "`20m`"]),
+    ("+[sweep]\nduration = '20'", &["sweep.duration is `20`", "with its unit"]),
+    ("+[sweep]\nduration = '5M'", &["sweep.duration is `5M`"]),
+    ("+[sweep]\nduration = '10ms'", &["sweep.duration is `10ms`", "100ms"]),
+    ("+[sweep]\nwarmup = true", &["sweep.warmup is `true`"]),
+    ("+[sweep]\nrepeats = 101", &["sweep.repeats is `101`", "1 to 100"]),
+    ("+[sweep]\nrate = 0", &["sweep.rate is `0`"]),
+    ("+[sweep]\nreload = 'always'", &["sweep.reload is `always`", "never, workload, point"]),
+    ("+[sweep]\nworkloads = ['ycsb-z']", &["sweep.workloads", "ycsb-z", "ycsb-a"]),
+    ("+[sweep]\nworkloads = []", &["sweep.workloads is `[]`"]),
+    ("+[sweep]\nworkloads = ['ycsb-a', 'ycsb-a']", &["sweep.workloads", "ycsb-a"]),
+    ("+[sweep]\ndistribution = 'unifrom'", &["sweep.distribution", "unifrom", "uniform"]),
+    ("+[sweep]\ndistribution = { name = 'uniform', theta = 0.5 }", &["sweep.distribution.theta", "uniform"]),
+    ("+[host]\nmemory_limit = '2 apples'", &["host.memory_limit is `2 apples`", "`64MiB`"]),
+    ("+[host]\nmemory_limit = 0", &["host.memory_limit is `0`"]),
+    ("+[host]\ndrop_caches = 'maybe'", &["host.drop_caches is `maybe`", "true or false"]),
+    ("+[[system]]\nname = 'a'", &["[[system]]", "`a`", "unique"]),
+    ("+[[system]]\nname = 'x/y'", &["name is `x/y`", "without `/`"]),
+    ("+[[system]]\npath = '/x'", &["system[1].name is missing"]),
+    ("+[[system]]\nname = 'b'\nceiling_for = 'A'", &["system.b.ceiling_for is `A`", "`a`"]),
+    ("+[[system]]\nname = 'b'\nceiling_for = 'b'", &["system.b.ceiling_for is `b`"]),
+    ("+[[workload]]\nname = 'w'", &["workload.w", "weight"]),
+    ("+[[workload]]\nname = 'w'\nread = -1", &["workload.w.read is `-1`"]),
+    ("+[[workload]]\nname = 'w'\nread = 1\nreed = 1", &["workload.w.reed", "`read`"]),
+    ("+[[workload]]\nname = 'w'\nscan = 1\nscan_length_max = 0", &["workload.w.scan_length_max is `0`"]),
+    ("scale = 0\n", &["scale is `0`"]),
+    ("assumed = ['sweep.wramup']\n[database]\ndriver = 'null'\n[[system]]\nname = 'a'", &["assumed is `sweep.wramup`"]),
+    ("title = 3\n[database]\ndriver = 'null'\n[[system]]\nname = 'a'", &["title is `3`"]),
+    ("system = 'a'", &["system is `a`", "tables"]),
+    ("sweep = 3", &["sweep is `3`", "a table"]),
+    ("[database]\ndriver = 'null'", &["no system", "[[system]]", "--system NAME=WHERE"]),
+    ("[database]\ndriver = 'rockdb'\n[[system]]\nname = 'a'", &["database.driver", "rockdb", "drivers:"]),
+    ("[database]\ndriver = 7\n[[system]]\nname = 'a'", &["database.driver is `7`"]),
+    ("[database]\ndriver = 'null'\nsemantics = 'right'\n[[system]]\nname = 'a'", &["database.semantics is `right`", "faithful, correct"]),
+    ("[[system]\nname = 'a'", &["test, line 1, column"]),
+    ("a = 1\na = 2", &["test, line 2, column"]),
+];
+
+#[test]
+fn what_is_wrong_is_named_with_its_value_and_what_is_accepted() {
+    for (text, words) in REFUSED {
+        let text = text.strip_prefix('+').map_or((*text).to_owned(), |more| SYSTEM.to_owned() + more);
+        let error = match check(&text) {
+            Ok(_) => panic!("accepted: {text}"),
+            Err(error) => told(&error),
+        };
+        assert!(!error.contains('\n'), "{error}");
+        for word in *words {
+            assert!(error.contains(word), "{text}\n{error}\nlacks {word}");
+        }
+    }
+}
+
+#[test]
+fn a_flag_is_named_where_it_is_wrong() {
+    let mut draft = Draft::parse("test", SYSTEM).unwrap();
+    draft.set("--threads", "sweep.threads", "0".into()).unwrap();
+    let error = told(&draft.check().unwrap_err());
+    assert!(error.starts_with("--threads (sweep.threads) is `0`"), "{error}");
+}
+
+#[test]
+fn flags_and_sets_say_what_a_plan_would() {
+    let mut draft = Draft::default();
+    draft.set_driver("null");
+    draft.set_systems(&["a=/x".into(), "b c=/y".into()]).unwrap();
+    draft.set("--threads", "sweep.threads", "1,8".into()).unwrap();
+    draft.set("--workload", "sweep.workloads", "ycsb-a,ycsb-c".into()).unwrap();
+    draft.assign("dataset.records=100k").unwrap();
+    draft.assign("sweep.duration = 5s").unwrap();
+    draft.assign("system.\"b c\".optional=true").unwrap();
+    let from_flags = draft.check().unwrap();
+    let same = plan(&from_flags.header.source);
+    assert_eq!(from_flags.header.plan, same.header.plan);
+    assert_eq!(from_flags.sweep.threads, [1, 8]);
+    assert_eq!(from_flags.sweep.workloads.len(), 2);
+    assert_eq!(from_flags.systems[1].data.records, 100_000);
+    assert_eq!(from_flags.systems[1].place, Path::new("/y"));
+    assert!(from_flags.systems[1].optional && !from_flags.systems[0].optional);
+    assert_eq!(from_flags.header.title, "a against b c");
+}
+
+#[test]
+fn bad_assignments_are_refused() {
+    let mut draft = Draft::parse("test", SYSTEM).unwrap();
+    for (given, word) in [
+        ("records", "KEY=VALUE"),
+        ("=3", "KEY=VALUE"),
+        ("system.z.path=/x", "it has: a"),
+        ("sweep..threads=1", "no key"),
+    ] {
+        let error = told(&draft.assign(given).unwrap_err());
+        assert!(error.contains(word), "{given}: {error}");
+    }
+    draft.assign("sweep.threats=1").unwrap();
+    let error = told(&draft.check().unwrap_err());
+    assert!(error.contains("did you mean `threads`?"), "{error}");
+    for given in ["disk", "=x", "disk="] {
+        let error = told(&Draft::default().set_systems(&[given.to_owned()]).unwrap_err());
+        assert!(error.contains("NAME=WHERE"), "{error}");
+    }
+}
+
+#[test]
+fn scale_shrinks_counts_and_memory_and_keeps_threads() {
+    let text = format!(
+        "scale = 0.001\n{SYSTEM}[dataset]\nrecords = '1M'\n[sweep]\noperations = '2M'\n\
+         [host]\nmemory_limit = '2GiB'"
+    );
+    let plan = plan(&text);
+    assert_eq!(plan.systems[0].data.records, 1_000);
+    assert_eq!(plan.sweep.operations, Some(2_000));
+    assert_eq!(plan.sweep.threads, [1, 4, 16]);
+    assert_eq!(plan.host.memory_limit, Some(2_147_484));
+    assert_eq!(plan.unscaled.unwrap().records, 1_000_000);
+}
+
+#[test]
+fn scale_leaves_a_record_and_an_operation_for_each_client() {
+    let plan = plan(&format!("scale = 1e-9\n{SYSTEM}[sweep]\noperations = '2M'\nthreads = [64]"));
+    assert_eq!(plan.systems[0].data.records, 64);
+    assert_eq!(plan.sweep.operations, Some(64));
+}
+
+#[test]
+fn time_scale_never_goes_below_ten_seconds_or_touches_what_was_shorter() {
+    let times = |duration: &str, warmup: &str, scale: &str| {
+        let text = format!(
+            "time_scale = {scale}\n{SYSTEM}[sweep]\nduration = '{duration}'\nwarmup = '{warmup}'"
+        );
+        let sweep = plan(&text).sweep;
+        (sweep.duration.unwrap().as_secs_f64(), sweep.warmup.as_secs_f64())
+    };
+    assert_eq!(times("20m", "1m", "0.1"), (120.0, 10.0));
+    assert_eq!(times("20m", "5s", "0.001"), (10.0, 5.0));
+    assert_eq!(times("5s", "1s", "3"), (15.0, 3.0));
+}
+
+#[test]
+fn two_systems_cannot_share_a_database() {
+    if tailmark_driver::db::find("file").is_err() {
+        return;
+    }
+    let two = |second: &str| {
+        let text = format!(
+            "[database]\ndriver = 'file'\n[[system]]\nname = 'a'\npath = '/x'\n\
+             [[system]]\nname = 'b'\npath = '{second}'"
+        );
+        check(&text)
+    };
+    let error = told(&two("/x").unwrap_err());
+    assert!(error.contains("`a` and `b`") && error.contains("/x"), "{error}");
+    assert!(two("/y").is_ok());
+}
+
+#[test]
+fn a_workload_that_a_driver_cannot_do_is_refused_with_both_names() {
+    let Ok(file) = tailmark_driver::db::find("file") else { return };
+    if file.supports.contains(&tailmark_driver::Kind::Scan) {
+        return;
+    }
+    let error = check(
+        "[database]\ndriver = 'file'\n[sweep]\nworkloads = ['ycsb-e']\n\
+         [[system]]\nname = 'a'\npath = '/x'",
+    );
+    let error = told(&error.unwrap_err());
+    assert!(error.contains("ycsb-e") && error.contains("scan") && error.contains("file"), "{error}");
+}
+
+#[test]
+fn the_place_is_what_the_driver_takes() {
+    if tailmark_driver::db::find("file").is_err() {
+        return;
+    }
+    let place = |line: &str| {
+        check(&format!("[database]\ndriver = 'file'\n[[system]]\nname = 'a'\n{line}"))
+    };
+    assert_eq!(place("device = '/dev/x'").unwrap().systems[0].place, Path::new("/dev/x"));
+    for (line, word) in [
+        ("", "system.a.path is missing"),
+        ("hosts = 'x:1'", "system.a.hosts is `x:1`"),
+        ("path = '/x'\ndevice = '/y'", "system.a.device is `/y`"),
+        ("path = '~/x'", "system.a.path is `~/x`"),
+    ] {
+        let error = told(&place(line).unwrap_err());
+        assert!(error.contains(word), "{error}");
+    }
+}
+
+#[test]
+fn shipped_plans_are_sorted_and_accepted() {
+    assert!(PLANS.is_sorted_by(|a, b| a.name < b.name));
+    for row in PLANS {
+        assert!(!row.about.is_empty() && !row.about.contains('\n'), "{}", row.name);
+        let plan = shipped(row.name).check();
+        let plan = plan.unwrap_or_else(|error| panic!("{}: {}", row.name, told(&error)));
+        assert!(plan.systems.len() >= 2, "{}", row.name);
+    }
+}
+
+#[test]
+fn the_studies_are_faithful_at_full_scale() {
+    let of_2021 = shipped("micron-7400-rocksdb").check().unwrap();
+    let data = &of_2021.systems[0].data;
+    assert_eq!((data.records, data.schema.fields.len(), data.field_length), (250_000_000, 4, 1024));
+    assert_eq!(of_2021.sweep.threads, [4, 8, 16, 32, 48, 64, 96, 128, 192, 256]);
+    assert_eq!(of_2021.sweep.operations, Some(200_000_000));
+    let names: Vec<_> = of_2021.sweep.workloads.iter().map(|w| w.name.as_str()).collect();
+    assert_eq!(names, ["ycsb-a", "ycsb-b", "ycsb-c", "ycsb-d-uniform", "ycsb-f"]);
+    assert!(of_2021.sweep.workloads.iter().all(|w| w.distribution_name() == "uniform"));
+    assert!(of_2021.header.assumed.contains(&"sweep.warmup".to_owned()));
+    let of_2022 = shipped("micron-7450-rocksdb").check().unwrap();
+    assert_eq!((of_2022.systems.len(), of_2022.sweep.threads.len()), (4, 4));
+    assert_eq!(of_2022.sweep.workloads.len(), 1);
+}
+
+#[test]
+fn a_named_system_moves_with_its_ceiling_and_replaces_the_others() {
+    let mut draft = shipped("quickstart");
+    draft.set_systems(&["disk=/mnt/nvme0".into()]).unwrap();
+    let names = draft.table()["system"].as_array().unwrap().iter();
+    let names: Vec<_> = names.map(|s| s["name"].as_str().unwrap().to_owned()).collect();
+    assert_eq!(names, ["disk", "disk ceiling"]);
+    if tailmark_driver::db::find("file").is_ok() {
+        let plan = draft.check().unwrap();
+        assert!(plan.systems.iter().all(|s| s.place == Path::new("/mnt/nvme0")));
+    }
+}
+
+#[test]
+fn an_unknown_plan_is_refused_with_the_nearest() {
+    let error = told(&Draft::find("quickstrat").unwrap_err());
+    assert!(error.contains("`quickstart`?") && error.contains("micron-7400-rocksdb"), "{error}");
+}
+
+#[test]
+fn the_title_and_what_is_assumed_may_change_between_runs() {
+    let one = plan(&format!("title = 'x'\n{SYSTEM}"));
+    let other = plan(&format!("title = 'y'\nassumed = ['sweep.seed']\n{SYSTEM}"));
+    let changed = plan(&format!("{SYSTEM}[sweep]\nseed = 2"));
+    assert_eq!(one.header.plan, other.header.plan);
+    assert_ne!(one.header.plan, changed.header.plan);
+}
+
+#[test]
+fn a_dry_run_names_every_step_with_time_and_space() {
+    let text = format!(
+        "{SYSTEM}[[system]]\nname = 'b'\n[sweep]\nworkloads = ['ycsb-a', 'ycsb-c']\n\
+         threads = [1, 4]\nduration = '9s'\nwarmup = '1s'\nrate = 5000\n[host]\nmemory_limit = '1GiB'"
+    );
+    let facts = Facts {
+        systems: vec![
+            SystemFacts { points_kept: 4, ..SystemFacts::default() },
+            SystemFacts::default(),
+        ],
+        can_drop_caches: true,
+        memory: 8 << 30,
+    };
+    let lines = dry_run(&plan(&text), Path::new("out"), &facts).join("\n");
+    for part in [
+        "2 systems x 2 workloads x 2 thread counts: 8 points in all",
+        "study and report in out",
+        "limit the memory of the run to 1.0 GiB of 8.0 GiB",
+        "keep 4 points of an earlier run",
+        "run ycsb-a (zipfian) with 1, 4 threads",
+        "run ycsb-c (zipfian) with 1, 4 threads",
+        "drop the caches of the machine",
+        "warm up for 1s",
+        "measure 9s, at 5,000 ops/s over all clients",
+        "time: 4 points, 40s in all",
+    ] {
+        assert!(lines.contains(part), "{lines}\nlacks {part}");
+    }
+}
+
+#[test]
+fn a_dry_run_tells_what_each_place_must_hold() {
+    if tailmark_driver::db::find("file").is_err() {
+        return;
+    }
+    let plan = plan(
+        "[database]\ndriver = 'file'\n[dataset]\nrecords = '1M'\n[sweep]\noperations = '1M'\n\
+         [[system]]\nname = 'a'\npath = '/x'",
+    );
+    let known = SystemFacts { available: Some(1 << 20), ..SystemFacts::default() };
+    let facts = Facts { systems: vec![known], ..Facts::default() };
+    let lines = dry_run(&plan, Path::new("out"), &facts).join("\n");
+    for part in [
+        "load 1,000,000 records of 4 x 1,024 B with 16 threads",
+        "drop the cached pages of the database's files (not root)",
+        "measure 1,000,000 operations, as fast as the clients can",
+        "3 points of 1,000,000 operations each",
+        "1.0 MiB are free: TOO LITTLE",
+        "at 100 MB/s",
+    ] {
+        assert!(lines.contains(part), "{lines}\nlacks {part}");
+    }
+}

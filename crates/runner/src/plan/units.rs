@@ -1,0 +1,177 @@
+//! Values with units: counts (`2.5M`), sizes (`2GiB`), times (`90s`), read and written.
+
+use bytesize::ByteSize;
+use std::time::Duration;
+use toml::Value;
+
+/// The decimal multiples of a count.
+const MULTIPLES: &[(char, f64)] =
+    &[('k', 1e3), ('K', 1e3), ('M', 1e6), ('G', 1e9), ('B', 1e9), ('T', 1e12)];
+
+/// A whole number, or text such as `100k`, `2.5M`, `10G`.
+pub fn count(value: &Value) -> Option<u64> {
+    match value {
+        Value::Integer(number) => u64::try_from(*number).ok(),
+        Value::String(text) => {
+            let text = text.trim().replace('_', "");
+            if let Ok(number) = text.parse() {
+                return Some(number);
+            }
+            let (digits, multiple) =
+                MULTIPLES.iter().find_map(|(unit, by)| Some((text.strip_suffix(*unit)?, by)))?;
+            let product = decimal(digits)? * multiple;
+            let whole = product.round();
+            ((product - whole).abs() < 1e-6 && whole < u64::MAX as f64).then_some(whole as u64)
+        }
+        _ => None,
+    }
+}
+
+/// A number, or text that is one.
+pub fn number(value: &Value) -> Option<f64> {
+    match value {
+        Value::Integer(number) => Some(*number as f64),
+        Value::Float(number) => Some(*number).filter(|n| n.is_finite()),
+        Value::String(text) => {
+            text.trim().parse().ok().filter(|n: &f64| n.is_finite()).or_else(|| {
+                // A rate is a number, and `20k` is one that people write.
+                count(value).map(|n| n as f64)
+            })
+        }
+        _ => None,
+    }
+}
+
+/// Bytes, or text such as `64MiB`.
+pub fn size(value: &Value) -> Option<u64> {
+    match value {
+        Value::Integer(number) => u64::try_from(*number).ok(),
+        Value::String(text) => text.trim().parse::<ByteSize>().ok().map(|size| size.as_u64()),
+        _ => None,
+    }
+}
+
+/// Text such as `90s`, `20m`, `1h 30m`. Months and years are refused: `5M` was meant as minutes.
+pub fn time(value: &Value) -> Option<Duration> {
+    let text = value.as_str()?.trim();
+    if text.contains('M') || text.contains("mon") || text.contains("year") {
+        return None;
+    }
+    humantime::parse_duration(text).ok()
+}
+
+/// `true` or `false`, also as text.
+pub fn flag(value: &Value) -> Option<bool> {
+    match value {
+        Value::Boolean(flag) => Some(*flag),
+        Value::String(text) => text.trim().parse().ok(),
+        _ => None,
+    }
+}
+
+/// A list of words, or text with commas between them.
+pub fn words(value: &Value) -> Option<Vec<String>> {
+    match value {
+        Value::String(text) => Some(text.split(',').map(|word| word.trim().to_owned()).collect()),
+        Value::Array(items) => {
+            items.iter().map(|item| item.as_str().map(ToOwned::to_owned)).collect()
+        }
+        _ => None,
+    }
+}
+
+/// A TOML value as a person would write it.
+pub fn text(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        other => other.to_string(),
+    }
+}
+
+/// A whole number with commas: `12,345`.
+#[must_use]
+pub fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut grouped = String::with_capacity(digits.len() * 4 / 3);
+    for (index, digit) in digits.chars().enumerate() {
+        if index > 0 && (digits.len() - index).is_multiple_of(3) {
+            grouped.push(',');
+        }
+        grouped.push(digit);
+    }
+    grouped
+}
+
+/// A time of a person's precision: whole seconds from 10 s on, milliseconds below.
+#[must_use]
+pub fn rounded(time: Duration) -> String {
+    let nearest = match time.as_secs() {
+        0..10 => Duration::from_millis((time.as_secs_f64() * 1e3).round() as u64),
+        _ => Duration::from_secs(time.as_secs_f64().round() as u64),
+    };
+    humantime::format_duration(nearest).to_string()
+}
+
+/// Digits with at most one point; neither sign nor exponent.
+fn decimal(text: &str) -> Option<f64> {
+    let plain = text.chars().all(|c| c.is_ascii_digit() || c == '.');
+    plain.then(|| text.parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn given(text: &str) -> Value {
+        Value::String(text.to_owned())
+    }
+
+    #[test]
+    fn counts_have_decimal_multiples() {
+        let cases = [
+            ("7", 7),
+            ("100k", 100_000),
+            ("2.5M", 2_500_000),
+            ("10G", 10_000_000_000),
+            ("0.1k", 100),
+            ("250_000_000", 250_000_000),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(count(&given(text)), Some(expected), "{text}");
+        }
+    }
+
+    #[test]
+    fn what_is_not_a_whole_count_is_refused() {
+        for text in ["", "k", "-1", "1.5", "1.0005k", "1e6k", "10Q", "1,000", "99999999999T"] {
+            assert_eq!(count(&given(text)), None, "{text}");
+        }
+        assert_eq!(count(&Value::Integer(-1)), None);
+        assert_eq!(count(&Value::Float(1.0)), None);
+    }
+
+    #[test]
+    fn a_time_needs_its_unit_and_no_month() {
+        assert_eq!(time(&given("90s")), Some(Duration::from_secs(90)));
+        assert_eq!(time(&given("1h 30m")), Some(Duration::from_secs(5400)));
+        for text in ["90", "5M", "1y 2months", "fast", ""] {
+            assert_eq!(time(&given(text)), None, "{text}");
+        }
+        assert_eq!(time(&Value::Integer(20)), None);
+    }
+
+    #[test]
+    fn numbers_for_people_have_commas() {
+        let cases =
+            [(0, "0"), (999, "999"), (1_000, "1,000"), (12_345, "12,345"), (1_234_567, "1,234,567")];
+        for (number, expected) in cases {
+            assert_eq!(grouped(number), expected);
+        }
+    }
+
+    #[test]
+    fn times_for_people_are_rounded() {
+        assert_eq!(rounded(Duration::from_micros(1_500_400)), "1s 500ms");
+        assert_eq!(rounded(Duration::from_millis(61_499)), "1m 1s");
+    }
+}

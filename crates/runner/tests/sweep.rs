@@ -1,0 +1,291 @@
+//! A whole sweep: points, the study, resuming, data sets and their markers, on drivers that need no
+//! server.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::Path,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+use tailmark_driver::{DataSet, Schema, Semantics, Settings, db};
+use tailmark_results::{Header, Kind, Load, Point, Study};
+use tailmark_runner::{
+    Error, Observer, PhaseKind, PhaseStart, Silent, Stop, Summary,
+    plan::{HostPlan, Plan, Reload, Sweep, SystemPlan},
+};
+
+const RECORDS: u64 = 2000;
+
+fn system(name: &str, driver: &str, place: &Path) -> SystemPlan {
+    let driver = db::find(driver).unwrap();
+    let schema = Schema { table: "usertable".into(), fields: vec!["field0".into()] };
+    let data = DataSet { schema, records: RECORDS, field_length: 100 };
+    SystemPlan {
+        name: name.into(),
+        place: place.to_owned(),
+        driver,
+        settings: Settings::check(driver, &BTreeMap::new(), &data, 1.0).unwrap(),
+        semantics: Semantics::Faithful,
+        data,
+        ceiling_for: None,
+        optional: false,
+    }
+}
+
+fn plan(systems: Vec<SystemPlan>, workloads: &[&str], threads: &[u32]) -> Plan {
+    let workloads: Vec<_> =
+        workloads.iter().map(|name| Arc::new(tailmark_workload::find(name).unwrap())).collect();
+    let keys = [("sweep.threads", format!("{threads:?}"))];
+    Plan {
+        header: Header {
+            title: "test".into(),
+            tailmark: "0".into(),
+            created_ms: 0,
+            plan: keys.map(|(k, v)| (k.to_owned(), v)).into(),
+            source: String::new(),
+            assumed: vec![],
+        },
+        systems,
+        sweep: Sweep {
+            workloads,
+            threads: threads.to_vec(),
+            repeats: 1,
+            rate: None,
+            operations: Some(500),
+            duration: None,
+            warmup: Duration::ZERO,
+            seed: 1,
+            reload: Reload::Never,
+            load_threads: 2,
+            write_all_fields: false,
+            compressibility: 0.0,
+            settle: Duration::from_secs(1),
+        },
+        host: HostPlan::default(),
+        scale: 1.0,
+        time_scale: 1.0,
+        unscaled: None,
+    }
+}
+
+fn run(plan: &Plan, out: &Path) -> Result<Summary, Error> {
+    tailmark_runner::run(plan, out, &Silent, &Stop::new())
+}
+
+fn points(out: &Path) -> Vec<Point> {
+    Study::open_read_only(out).unwrap().points().unwrap()
+}
+
+/// Requests a stop when something happens, and remembers what did.
+struct Stopper {
+    stop: Stop,
+    after: fn(&PhaseStart<'_>) -> bool,
+    loads: Mutex<Vec<u64>>,
+}
+
+impl Observer for Stopper {
+    fn phase_started(&self, phase: &PhaseStart<'_>) {
+        if (self.after)(phase) {
+            self.stop.request();
+        }
+    }
+    fn load_finished(&self, load: &Load) {
+        self.loads.lock().unwrap().push(load.records);
+    }
+}
+
+fn run_until(plan: &Plan, out: &Path, after: fn(&PhaseStart<'_>) -> bool) -> (Summary, Vec<u64>) {
+    let stopper = Stopper { stop: Stop::new(), after, loads: Mutex::default() };
+    let summary = tailmark_runner::run(plan, out, &stopper, &stopper.stop).unwrap();
+    (summary, stopper.loads.into_inner().unwrap())
+}
+
+#[test]
+fn every_point_of_the_product_is_measured_and_counts_every_operation_once() {
+    let out = tempfile::tempdir().unwrap();
+    let mut plan = plan(
+        vec![system("a", "null", "x".as_ref()), system("b", "null", "x".as_ref())],
+        &["ycsb-a", "ycsb-c"],
+        &[1, 3],
+    );
+    plan.sweep.repeats = 2;
+    let summary = run(&plan, out.path()).unwrap();
+    assert_eq!((summary.points_measured, summary.points_kept), (16, 0));
+    let points = points(out.path());
+    assert_eq!(points.len(), 16);
+    for point in points {
+        assert_eq!(point.phase.operations, 500, "{:?}", point.key);
+        assert_eq!(point.phase.kinds.values().map(|k| k.count).sum::<u64>(), 500);
+        assert_eq!(point.phase.intervals.iter().map(|i| i.operations).sum::<u64>(), 500);
+        assert!(point.phase.kinds.values().all(|k| k.service.len() == k.count && k.response.is_none()));
+    }
+}
+
+#[test]
+fn a_read_modify_write_is_recorded_thrice_and_counted_once() {
+    let out = tempfile::tempdir().unwrap();
+    run(&plan(vec![system("a", "null", "x".as_ref())], &["ycsb-f"], &[2]), out.path()).unwrap();
+    let phase = &points(out.path())[0].phase;
+    let count = |kind| phase.kinds[&kind].count;
+    assert_eq!(phase.operations, 500);
+    assert_eq!(count(Kind::Read), 500);
+    assert_eq!(count(Kind::Update), count(Kind::ReadModifyWrite));
+    assert!((150..350).contains(&count(Kind::Update)), "{}", count(Kind::Update));
+}
+
+#[test]
+fn a_fixed_rate_keeps_response_time_and_its_schedule() {
+    let out = tempfile::tempdir().unwrap();
+    let mut plan = plan(vec![system("a", "null", "x".as_ref())], &["ycsb-c"], &[2]);
+    plan.sweep.rate = Some(1000.0);
+    plan.sweep.operations = None;
+    plan.sweep.duration = Some(Duration::from_millis(500));
+    plan.sweep.warmup = Duration::from_millis(100);
+    run(&plan, out.path()).unwrap();
+    let point = &points(out.path())[0];
+    assert_eq!(point.key.target_rate, Some(1000.0));
+    let read = &point.phase.kinds[&Kind::Read];
+    assert_eq!(read.response.as_ref().map(|r| r.len()), Some(read.count));
+    assert_eq!(point.phase.start_lag.as_ref().map(|l| l.len()), Some(read.count));
+    // 100 more may have been due in the warm-up and sent late.
+    assert!((495..=600).contains(&read.count), "{}", read.count);
+}
+
+#[test]
+fn finished_points_are_kept() {
+    let out = tempfile::tempdir().unwrap();
+    let plan = plan(vec![system("a", "null", "x".as_ref())], &["ycsb-c"], &[1, 2]);
+    run(&plan, out.path()).unwrap();
+    let before = points(out.path())[0].phase.started_ms;
+    let summary = run(&plan, out.path()).unwrap();
+    assert_eq!((summary.points_measured, summary.points_kept), (0, 2));
+    assert_eq!(points(out.path())[0].phase.started_ms, before);
+}
+
+#[test]
+fn a_stopped_sweep_goes_on() {
+    let out = tempfile::tempdir().unwrap();
+    let mut plan = plan(vec![system("a", "null", "x".as_ref())], &["ycsb-c"], &[1, 2, 4]);
+    plan.sweep.operations = None;
+    plan.sweep.duration = Some(Duration::from_millis(300));
+    let second = |phase: &PhaseStart<'_>| phase.point.is_some_and(|p| p.threads == 2);
+    let (summary, _) = run_until(&plan, out.path(), second);
+    assert!(summary.interrupted);
+    assert_eq!(points(out.path()).len(), 1);
+    let summary = run(&plan, out.path()).unwrap();
+    assert_eq!((summary.points_measured, summary.points_kept, summary.interrupted), (2, 1, false));
+}
+
+#[test]
+fn a_changed_plan_is_refused_with_the_difference() {
+    let out = tempfile::tempdir().unwrap();
+    let systems = || vec![system("a", "null", "x".as_ref())];
+    run(&plan(systems(), &["ycsb-c"], &[1]), out.path()).unwrap();
+    let error = run(&plan(systems(), &["ycsb-c"], &[2]), out.path()).unwrap_err().to_string();
+    assert!(error.contains("sweep.threads is `[2]`, was `[1]`"), "{error}");
+}
+
+#[test]
+fn a_directory_in_use_is_refused() {
+    struct Again<'a>(&'a Plan, &'a Path, Mutex<Option<String>>);
+    impl Observer for Again<'_> {
+        fn point_finished(&self, _: &Point) {
+            let error = run(self.0, self.1).unwrap_err();
+            *self.2.lock().unwrap() = Some(error.to_string());
+        }
+    }
+    let out = tempfile::tempdir().unwrap();
+    let plan = plan(vec![system("a", "null", "x".as_ref())], &["ycsb-c"], &[1]);
+    let again = Again(&plan, out.path(), Mutex::default());
+    tailmark_runner::run(&plan, out.path(), &again, &Stop::new()).unwrap();
+    let error = again.2.into_inner().unwrap().unwrap();
+    assert!(error.contains("another tailmark run"), "{error}");
+}
+
+#[test]
+fn a_loaded_data_set_is_recognised() {
+    let (place, first, second) =
+        (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let plan = plan(vec![system("a", "file", place.path())], &["ycsb-c"], &[2]);
+    let (_, loads) = run_until(&plan, first.path(), |_| false);
+    assert_eq!(loads, [RECORDS]);
+    let (_, loads) = run_until(&plan, second.path(), |_| false);
+    assert!(loads.is_empty());
+    for out in [first.path(), second.path()] {
+        let read = &points(out)[0].phase.kinds[&Kind::Read];
+        assert_eq!((read.count, read.not_found, read.errors), (500, 0, 0));
+    }
+}
+
+#[test]
+fn an_interrupted_load_goes_on() {
+    let (place, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut plan = plan(vec![system("a", "file", place.path())], &["ycsb-c"], &[2]);
+    plan.systems[0].data.records = 100_000;
+    let (summary, loads) = run_until(&plan, out.path(), |phase| phase.kind == PhaseKind::Load);
+    assert!(summary.interrupted && loads.is_empty());
+    let (summary, loads) = run_until(&plan, out.path(), |_| false);
+    assert_eq!(summary.points_measured, 1);
+    assert!(loads[0] < 100_000 || loads[0] == 100_000 && !summary.interrupted);
+    let read = &points(out.path())[0].phase.kinds[&Kind::Read];
+    assert_eq!((read.count, read.not_found), (500, 0));
+}
+
+#[test]
+fn reload_loads_before_each_point() {
+    let (place, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut plan = plan(vec![system("a", "file", place.path())], &["ycsb-c", "ycsb-a"], &[1, 2]);
+    plan.sweep.reload = Reload::Point;
+    let (_, loads) = run_until(&plan, out.path(), |_| false);
+    assert_eq!(loads, [RECORDS; 4]);
+    let (place, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    plan.systems[0].place = place.path().to_owned();
+    plan.sweep.reload = Reload::Workload;
+    let (_, loads) = run_until(&plan, out.path(), |_| false);
+    assert_eq!(loads, [RECORDS; 2]);
+}
+
+#[test]
+fn data_that_is_not_ours_is_left_alone() {
+    let (place, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let system = system("a", "file", place.path());
+    let theirs = place.path().join(system.driver.entry);
+    fs::write(&theirs, "precious").unwrap();
+    let error = run(&plan(vec![system], &["ycsb-c"], &[1]), out.path()).unwrap_err().to_string();
+    assert!(error.contains("was not loaded by tailmark"), "{error}");
+    assert_eq!(fs::read_to_string(theirs).unwrap(), "precious");
+}
+
+#[test]
+fn a_data_set_of_other_parameters_is_refused() {
+    let (place, out, other) =
+        (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut plan = plan(vec![system("a", "file", place.path())], &["ycsb-c"], &[1]);
+    run(&plan, out.path()).unwrap();
+    plan.systems[0].data.records = 3000;
+    let error = run(&plan, other.path()).unwrap_err().to_string();
+    assert!(error.contains("records is `3000`, was `2000`"), "{error}");
+}
+
+#[test]
+fn a_place_on_a_device_that_is_not_mounted_is_refused() {
+    let (place, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let missing = place.path().join("not-mounted/t");
+    let error = run(&plan(vec![system("a", "file", &missing)], &["ycsb-c"], &[1]), out.path());
+    assert!(matches!(error, Err(Error::MissingPlace { .. })));
+    assert!(!missing.exists());
+}
+
+#[test]
+fn a_place_without_room_is_refused_unless_optional() {
+    let (place, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let mut large = system("large", "file", place.path());
+    large.data.records = 1 << 40;
+    let small = system("small", "null", "x".as_ref());
+    let error = run(&plan(vec![large.clone(), small.clone()], &["ycsb-c"], &[1]), out.path());
+    assert!(matches!(error, Err(Error::NoRoom { .. })), "{error:?}");
+    large.optional = true;
+    let summary = run(&plan(vec![large, small], &["ycsb-c"], &[1]), out.path()).unwrap();
+    assert_eq!(summary.points_measured, 1);
+}

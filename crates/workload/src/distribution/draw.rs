@@ -1,0 +1,168 @@
+//! The next key number, by any distribution.
+
+use super::{
+    Distribution, exponential::Exponential, hotspot::Hotspot, latest::Latest, scrambled::Scrambled,
+    true_zipfian::TrueZipfian,
+};
+use crate::{KeySpace, random::Random};
+
+/// What there is to draw from when a client starts.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Space {
+    /// Records loaded, at least 1 where anything is drawn.
+    pub records: u64,
+    /// Inserts that YCSB's zipfian provides for.
+    pub inserts_expected: u64,
+}
+
+/// One client's draws. Its size does not depend on the number of records.
+#[derive(Debug, Clone)]
+pub(crate) enum Draw {
+    Uniform { records: u64 },
+    Scrambled(Scrambled),
+    TrueZipfian(TrueZipfian),
+    Latest(Latest),
+    Hotspot(Hotspot),
+    Exponential(Exponential),
+    Sequential { records: u64 },
+}
+
+impl Draw {
+    /// Starts to draw; takes a few microseconds for any number of records.
+    pub fn new(distribution: Distribution, space: Space) -> Self {
+        let records = space.records.max(1);
+        match distribution {
+            Distribution::Uniform => Self::Uniform { records },
+            Distribution::Zipfian => {
+                // As in YCSB, one more than the records: its upper bound is inclusive.
+                let items = records
+                    .saturating_add(space.inserts_expected)
+                    .saturating_add(1);
+                Self::Scrambled(Scrambled::new(items))
+            }
+            Distribution::TrueZipfian { theta } => {
+                Self::TrueZipfian(TrueZipfian::new(records, theta))
+            }
+            Distribution::Latest => Self::Latest(Latest::new(records - 1)),
+            Distribution::Hotspot {
+                data_fraction,
+                operation_fraction,
+            } => Self::Hotspot(Hotspot::new(records, data_fraction, operation_fraction)),
+            Distribution::Exponential {
+                percentile,
+                fraction,
+            } => Self::Exponential(Exponential::new(records, percentile, fraction)),
+            Distribution::Sequential => Self::Sequential { records },
+        }
+    }
+
+    /// The number of a key that exists. Draws beyond the last such key are repeated, as in YCSB.
+    #[inline]
+    pub fn draw(&mut self, random: &mut Random, keys: &KeySpace) -> u64 {
+        let last = keys.last();
+        loop {
+            let number = match self {
+                Self::Uniform { records } => random.below(*records),
+                Self::Scrambled(scrambled) => scrambled.draw(random),
+                Self::TrueZipfian(zipfian) => zipfian.draw(random),
+                Self::Latest(latest) => latest.draw(random, last),
+                Self::Hotspot(hotspot) => hotspot.draw(random),
+                Self::Exponential(exponential) => exponential.draw(random, last),
+                Self::Sequential { records } => keys.next_in_sequence() % *records,
+            };
+            if number <= last {
+                return number;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::{DISTRIBUTIONS, testing::*};
+    use super::*;
+    use std::time::{Duration, Instant};
+
+    const ALL: u64 = 10_000_000_000;
+
+    fn space(records: u64, inserts_expected: u64) -> Space {
+        Space {
+            records,
+            inserts_expected,
+        }
+    }
+
+    #[test]
+    fn ten_thousand_million_records_start_at_once_in_constant_memory() {
+        let keys = KeySpace::new(ALL, ALL);
+        for row in DISTRIBUTIONS {
+            let start = Instant::now();
+            let mut draw = Draw::new(row.default, space(ALL, 0));
+            let number = draw.draw(&mut random(), &keys);
+            assert!(start.elapsed() < Duration::from_millis(100), "{}", row.name);
+            assert!(number < ALL);
+        }
+        assert!(size_of::<Draw>() <= 128);
+    }
+
+    #[test]
+    fn every_distribution_draws_only_keys_that_exist() {
+        for records in [1, 2, 3, 10, 1_000] {
+            let keys = KeySpace::new(records, records);
+            for row in DISTRIBUTIONS {
+                let (mut draw, mut random) = (Draw::new(row.default, space(records, 50)), random());
+                for _ in 0..2_000 {
+                    assert!(draw.draw(&mut random, &keys) < records, "{}", row.name);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn uniform_draws_every_loaded_record_alike_and_no_new_one() {
+        for records in [1_000, 1_000_000, ALL] {
+            let keys = KeySpace::new(records, records);
+            let inserted = keys.next_insert();
+            keys.acknowledge(inserted);
+            let (mut draw, mut random) = (
+                Draw::new(Distribution::Uniform, space(records, 0)),
+                random(),
+            );
+            let bin = || {
+                let number = draw.draw(&mut random, &keys);
+                assert!(number < records);
+                (number * 50 / records) as usize
+            };
+            assert_shares(1_000_000, &[0.02; 50], bin);
+        }
+    }
+
+    #[test]
+    fn sequential_draws_each_record_in_turn_for_all_clients_together() {
+        let keys = KeySpace::new(5, 5);
+        let new = || Draw::new(Distribution::Sequential, space(5, 0));
+        let (mut one, mut other, mut random) = (new(), new(), random());
+        let drawn: Vec<_> = (0..6)
+            .flat_map(|_| [one.draw(&mut random, &keys), other.draw(&mut random, &keys)])
+            .collect();
+        assert_eq!(drawn, [0, 1, 2, 3, 4, 0, 1, 2, 3, 4, 0, 1]);
+    }
+
+    #[test]
+    fn zipfian_draws_new_records_only_once_they_are_acknowledged() {
+        let keys = KeySpace::new(100, 100);
+        let (mut draw, mut random) = (Draw::new(Distribution::Zipfian, space(100, 100)), random());
+        let mut reaches = |end| {
+            (0..20_000)
+                .map(|_| draw.draw(&mut random, &keys))
+                .filter(|n| *n >= end)
+                .count()
+        };
+        assert_eq!(reaches(100), 0);
+        for _ in 0..50 {
+            keys.acknowledge(keys.next_insert());
+        }
+        assert!(reaches(100) > 1_000);
+        assert_eq!(reaches(150), 0);
+    }
+}

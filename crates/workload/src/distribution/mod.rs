@@ -1,0 +1,240 @@
+//! How the next key is drawn: YCSB's distributions by name, and the draws behind them.
+
+mod draw;
+mod exponential;
+mod hotspot;
+mod latest;
+mod lengths;
+mod scrambled;
+#[cfg(test)]
+mod testing;
+mod true_zipfian;
+pub mod zeta;
+mod zipfian;
+
+pub(crate) use draw::{Draw, Space};
+pub(crate) use lengths::Lengths;
+
+use crate::{Error, error::hint};
+
+/// How the key of a read, an update or a scan is drawn from those that exist.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Distribution {
+    /// Every loaded record equally often; records inserted since are never drawn.
+    Uniform,
+    /// YCSB's zipfian, bit for bit: a rank among 10^10 + 1 of Zipf's law with exponent 0.99, hashed
+    /// and folded onto the records. Milder than Zipf's law over the records themselves: whatever
+    /// their number, the most frequent one gets 3.778 % of all draws.
+    Zipfian,
+    /// Zipf's law over the loaded records: the record of number k is drawn in proportion to
+    /// (k + 1)^-theta.
+    TrueZipfian {
+        /// The exponent, above 0 and at most 10.
+        theta: f64,
+    },
+    /// Zipf's law with exponent 0.99, counted back from the newest record.
+    Latest,
+    /// A share of the draws from the lowest key numbers, the others from the rest.
+    Hotspot {
+        /// The share of the records that is hot, 0 to 1.
+        data_fraction: f64,
+        /// The share of the draws that go there, 0 to 1.
+        operation_fraction: f64,
+    },
+    /// Exponentially rarer with the distance from the newest record.
+    Exponential {
+        /// So many of a hundred draws, above 0 and below 100, ...
+        percentile: f64,
+        /// ... lie within this share of the loaded records, above 0.
+        fraction: f64,
+    },
+    /// One record after the other, over and over; the clients walk together, through one counter.
+    Sequential,
+}
+
+/// One distribution: a row of [`DISTRIBUTIONS`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Row {
+    /// The name in plans and reports.
+    pub name: &'static str,
+    /// One line for `list`.
+    pub about: &'static str,
+    /// With the parameters that it has where none are given: YCSB's.
+    pub default: Distribution,
+}
+
+/// Every distribution, sorted by name.
+pub const DISTRIBUTIONS: &[Row] = &[
+    Row {
+        name: "exponential",
+        about: "exponentially rarer with age: 95 % within the newest 6/7 of the records",
+        default: Distribution::Exponential {
+            percentile: 95.0,
+            fraction: 0.857_142_857_1,
+        },
+    },
+    Row {
+        name: "hotspot",
+        about: "80 % of the draws from 20 % of the records",
+        default: Distribution::Hotspot {
+            data_fraction: 0.2,
+            operation_fraction: 0.8,
+        },
+    },
+    Row {
+        name: "latest",
+        about: "Zipf's law counted back from the newest record",
+        default: Distribution::Latest,
+    },
+    Row {
+        name: "sequential",
+        about: "one record after the other",
+        default: Distribution::Sequential,
+    },
+    Row {
+        name: "true-zipfian",
+        about: "Zipf's law over the records, exponent 0.99",
+        default: Distribution::TrueZipfian { theta: 0.99 },
+    },
+    Row {
+        name: "uniform",
+        about: "every loaded record equally often",
+        default: Distribution::Uniform,
+    },
+    Row {
+        name: "zipfian",
+        about: "YCSB's scrambled zipfian; milder than Zipf's law over the records",
+        default: Distribution::Zipfian,
+    },
+];
+
+impl Distribution {
+    /// The name in plans and reports.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Uniform => "uniform",
+            Self::Zipfian => "zipfian",
+            Self::TrueZipfian { .. } => "true-zipfian",
+            Self::Latest => "latest",
+            Self::Hotspot { .. } => "hotspot",
+            Self::Exponential { .. } => "exponential",
+            Self::Sequential => "sequential",
+        }
+    }
+
+    /// The distribution of this name, with YCSB's parameters.
+    ///
+    /// # Errors
+    /// Names the known distributions, and the nearest one.
+    pub fn parse(name: &str) -> Result<Self, Error> {
+        let names = || DISTRIBUTIONS.iter().map(|row| row.name);
+        DISTRIBUTIONS
+            .iter()
+            .find(|row| row.name == name)
+            .map(|row| row.default)
+            .ok_or_else(|| Error::UnknownDistribution {
+                name: name.to_owned(),
+                hint: hint(name, names()),
+                known: names().collect::<Vec<_>>().join(", "),
+            })
+    }
+
+    pub(crate) fn validate(&self, workload: &str) -> Result<(), Error> {
+        const SHARE: &str = "from 0 to 1";
+        let check = |fits: bool, what, got, accepted| match fits {
+            true => Ok(()),
+            false => Err(Error::BadNumber {
+                workload: workload.to_owned(),
+                what,
+                got,
+                accepted,
+            }),
+        };
+        let is_share = |share: f64| (0.0..=1.0).contains(&share);
+        match *self {
+            Self::Uniform | Self::Zipfian | Self::Latest | Self::Sequential => Ok(()),
+            Self::TrueZipfian { theta } => {
+                let fits = theta > 0.0 && theta <= 10.0;
+                check(fits, "theta", theta, "above 0 and at most 10")
+            }
+            Self::Hotspot {
+                data_fraction: data,
+                operation_fraction: operations,
+            } => {
+                check(is_share(data), "data fraction of the hotspot", data, SHARE)?;
+                let fits = is_share(operations);
+                check(fits, "operation fraction of the hotspot", operations, SHARE)
+            }
+            Self::Exponential {
+                percentile,
+                fraction,
+            } => {
+                let fits = percentile > 0.0 && percentile < 100.0;
+                check(
+                    fits,
+                    "exponential percentile",
+                    percentile,
+                    "above 0 and below 100",
+                )?;
+                let fits = fraction > 0.0 && fraction.is_finite();
+                check(fits, "exponential fraction", fraction, "above 0")
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_sorted_and_unique_and_those_of_the_distributions() {
+        assert!(
+            DISTRIBUTIONS
+                .windows(2)
+                .all(|pair| pair[0].name < pair[1].name)
+        );
+        for row in DISTRIBUTIONS {
+            assert_eq!(row.name, row.default.name());
+            assert_eq!(Distribution::parse(row.name), Ok(row.default));
+            assert!(!row.about.is_empty() && row.about.len() <= 80 && !row.about.contains('\n'));
+            assert_eq!(row.default.validate("w"), Ok(()));
+        }
+    }
+
+    #[test]
+    fn an_unknown_name_is_answered_with_the_nearest() {
+        let error = Distribution::parse("zipfan")
+            .expect_err("misspelt")
+            .to_string();
+        assert!(error.contains("did you mean `zipfian`?"), "{error}");
+        assert!(error.contains("hotspot"), "{error}");
+    }
+
+    #[test]
+    fn refuses_parameters_out_of_range() {
+        for bad in [
+            Distribution::TrueZipfian { theta: 0.0 },
+            Distribution::TrueZipfian { theta: f64::NAN },
+            Distribution::Hotspot {
+                data_fraction: 1.1,
+                operation_fraction: 0.5,
+            },
+            Distribution::Hotspot {
+                data_fraction: 0.5,
+                operation_fraction: -0.1,
+            },
+            Distribution::Exponential {
+                percentile: 100.0,
+                fraction: 0.5,
+            },
+            Distribution::Exponential {
+                percentile: 95.0,
+                fraction: f64::INFINITY,
+            },
+        ] {
+            assert!(bad.validate("w").is_err(), "{bad:?}");
+        }
+    }
+}

@@ -1,0 +1,151 @@
+//! Zipf's law in constant time, approximately: the generator that YCSB uses.
+//!
+//! After Gray, Sundaresan, Englert, Baclawski and Weinberger, Quickly generating billion-record
+//! synthetic databases (SIGMOD 1994): ranks 0 and 1 are exact, the others come from an inverse of
+//! the integral. YCSB's numbers are kept: the exponent 0.99, and what happens when items are added.
+
+use super::zeta::{sum, zeta};
+use crate::random::Random;
+
+/// YCSB's exponent.
+pub const THETA: f64 = 0.99;
+
+/// Draws ranks from 0, the most frequent one.
+#[derive(Debug, Clone)]
+pub struct Zipfian {
+    /// Items that the sum is over.
+    items: u64,
+    /// The sum of i^-theta over the items.
+    zetan: f64,
+    /// 1 + 2^-theta.
+    zeta2: f64,
+    alpha: f64,
+    eta: f64,
+    /// The part of eta that does not depend on the sum.
+    eta_above: f64,
+}
+
+impl Zipfian {
+    /// Ranks below `items`.
+    pub fn new(items: u64) -> Self {
+        Self::with_sum(items, zeta(items, THETA))
+    }
+
+    /// Ranks below `items`, of which the sum of i^-theta is known.
+    pub fn with_sum(items: u64, zetan: f64) -> Self {
+        let (zeta2, alpha) = (1.0 + 0.5_f64.powf(THETA), 1.0 / (1.0 - THETA));
+        let eta_above = 1.0 - (2.0 / items as f64).powf(1.0 - THETA);
+        let eta = eta_above / (1.0 - zeta2 / zetan);
+        Self {
+            items,
+            zetan,
+            zeta2,
+            alpha,
+            eta,
+            eta_above,
+        }
+    }
+
+    /// Draws from at least `items` ranks from now on. As in YCSB, the sum grows and the first part
+    /// of eta stays that of the items at the start; fewer items than before change nothing.
+    #[inline]
+    pub fn grow(&mut self, items: u64) {
+        if items > self.items {
+            self.zetan += sum(self.items + 1, items, THETA);
+            self.items = items;
+            self.eta = self.eta_above / (1.0 - self.zeta2 / self.zetan);
+        }
+    }
+
+    /// A rank below the items.
+    #[inline]
+    pub fn draw(&self, random: &mut Random) -> u64 {
+        self.rank(random.unit())
+    }
+
+    /// The rank of a draw from [0, 1).
+    #[inline]
+    pub fn rank(&self, unit: f64) -> u64 {
+        let scaled = unit * self.zetan;
+        if scaled < 1.0 {
+            0
+        } else if scaled < self.zeta2 {
+            1
+        } else {
+            let position = (self.eta * unit - self.eta + 1.0).powf(self.alpha);
+            (self.items as f64 * position) as u64
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::testing::*;
+    use super::*;
+
+    /// The share of draws with a rank below `end`, by the inverse of the formula.
+    fn below(zipfian: &Zipfian, end: u64) -> f64 {
+        match end {
+            0 => 0.0,
+            1 => 1.0 / zipfian.zetan,
+            2 => zipfian.zeta2 / zipfian.zetan,
+            _ => {
+                let position = (end as f64 / zipfian.items as f64).powf(1.0 - THETA);
+                ((position - 1.0 + zipfian.eta) / zipfian.eta).clamp(0.0, 1.0)
+            }
+        }
+    }
+
+    #[test]
+    fn draws_have_the_shares_of_the_formula() {
+        for items in [1_000, 1_000_000, 10_000_000_000] {
+            let (zipfian, mut random) = (Zipfian::new(items), random());
+            let first: Vec<_> = (0..100)
+                .map(|k| below(&zipfian, k + 1) - below(&zipfian, k))
+                .collect();
+            assert_shares(2_000_000, &first, || zipfian.draw(&mut random) as usize);
+            let bins = decade(items - 1);
+            let decades: Vec<_> = (0..=bins)
+                .map(|bin| {
+                    let start = if bin == 0 { 0 } else { decade_end(bin - 1) };
+                    below(&zipfian, decade_end(bin).min(items)) - below(&zipfian, start)
+                })
+                .collect();
+            assert_shares(2_000_000, &decades, || decade(zipfian.draw(&mut random)));
+        }
+    }
+
+    #[test]
+    fn the_formula_follows_the_law_of_zipf() {
+        for items in [1_000, 1_000_000, 10_000_000_000] {
+            let zipfian = Zipfian::new(items);
+            for end in [1, 2, 100, items / 100, items / 10, items / 2, items] {
+                let law = zeta(end, THETA) / zeta(items, THETA);
+                let got = below(&zipfian, end);
+                assert!(
+                    (got - law).abs() < 0.02,
+                    "{end} of {items}: {got}, not {law}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn growing_reaches_the_sum_of_the_items_and_keeps_the_first_eta() {
+        let mut grown = Zipfian::new(1_000);
+        let start = grown.eta_above;
+        for items in [1_001, 1_002, 1_010, 5_000, 4_000, 1_000_000] {
+            grown.grow(items);
+        }
+        assert_eq!((grown.items, grown.eta_above), (1_000_000, start));
+        assert!((grown.zetan - zeta(1_000_000, THETA)).abs() < 1e-11);
+        assert_eq!(grown.eta, start / (1.0 - grown.zeta2 / grown.zetan));
+    }
+
+    #[test]
+    fn constants_are_those_of_ycsb() {
+        let zipfian = Zipfian::new(1_000);
+        assert_eq!(zipfian.zeta2, 1.503_477_775_028_359_4);
+        assert!((zipfian.alpha - 100.0).abs() < 1e-10);
+    }
+}

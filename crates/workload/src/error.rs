@@ -1,0 +1,71 @@
+//! What can be wrong with a workload.
+
+/// An error of the crate. All of them are found before anything is measured.
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
+pub enum Error {
+    /// No workload has this name.
+    #[error("there is no workload `{name}`{hint}; workloads: {known}")]
+    UnknownWorkload {
+        /// As given.
+        name: String,
+        /// `, did you mean ...?` or empty.
+        hint: String,
+        /// All names.
+        known: String,
+    },
+    /// No distribution has this name.
+    #[error("there is no distribution `{name}`{hint}; distributions: {known}")]
+    UnknownDistribution {
+        /// As given.
+        name: String,
+        /// `, did you mean ...?` or empty.
+        hint: String,
+        /// All names.
+        known: String,
+    },
+    /// A number of a workload is out of its range.
+    #[error("{what} of workload `{workload}` is {got}, but it must be {accepted}")]
+    BadNumber {
+        /// The workload's name.
+        workload: String,
+        /// What has the number, for example `weight of read`.
+        what: &'static str,
+        /// As given.
+        got: f64,
+        /// What is accepted.
+        accepted: &'static str,
+    },
+    /// A workload asks for nothing.
+    #[error("workload `{workload}` has no {what}")]
+    Empty {
+        /// The workload's name.
+        workload: String,
+        /// What it lacks.
+        what: &'static str,
+    },
+    /// A client was given a group that the workload does not have.
+    #[error("workload `{workload}` has {groups} groups, but group {group} was asked for")]
+    NoSuchGroup {
+        /// The workload's name.
+        workload: String,
+        /// How many there are.
+        groups: usize,
+        /// Which was asked for, from 0.
+        group: usize,
+    },
+    /// The data set has nothing to draw from.
+    #[error("the data set has no {what}, but workload `{workload}` needs at least one")]
+    EmptyData {
+        /// The workload's name.
+        workload: String,
+        /// `records` or `fields`.
+        what: &'static str,
+    },
+}
+
+/// `, did you mean ...?`, or empty where no known word is near.
+pub(crate) fn hint<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    tailmark_driver::nearest(name, known)
+        .map(|near| format!(", did you mean `{near}`?"))
+        .unwrap_or_default()
+}

@@ -1,0 +1,144 @@
+//! Keys as YCSB names them: `user` and the hash of the number.
+//!
+//! Hashed names scatter consecutive numbers over the order of the store. They are not of one
+//! length: the hash is printed as it is, and has 15 to 19 digits.
+
+use tailmark_driver::Key;
+
+/// What every name starts with.
+const PREFIX: &[u8; 4] = b"user";
+/// The prefix and the longest 64-bit number.
+const NAME_BYTES_MAX: usize = PREFIX.len() + 20;
+
+/// YCSB's hash of a number (`Utils.fnvhash64`): FNV-1a over its eight bytes, lowest first, and the
+/// absolute value of that as a signed number. Below 2^63, but for a hash of exactly 2^63.
+#[inline]
+#[must_use]
+pub const fn hash(number: u64) -> u64 {
+    const OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+    const PRIME: u64 = 1_099_511_628_211;
+    const PRIME_4: u64 = PRIME.wrapping_pow(4);
+    const HALF: u32 = 4;
+
+    let (mut hash, mut rest, mut byte) = (OFFSET, number, 0);
+    while byte < HALF {
+        hash = (hash ^ (rest & 0xff)).wrapping_mul(PRIME);
+        rest >>= 8;
+        byte += 1;
+    }
+    if rest == 0 {
+        // A zero byte only multiplies; four of them at once save three multiplications in a row.
+        return hash.wrapping_mul(PRIME_4).cast_signed().unsigned_abs();
+    }
+    while byte < 2 * HALF {
+        hash = (hash ^ (rest & 0xff)).wrapping_mul(PRIME);
+        rest >>= 8;
+        byte += 1;
+    }
+    hash.cast_signed().unsigned_abs()
+}
+
+/// A buffer for one name at a time.
+#[derive(Debug, Clone)]
+pub struct KeyName {
+    number: u64,
+    bytes: [u8; NAME_BYTES_MAX],
+    length: usize,
+}
+
+impl KeyName {
+    /// The name of key 0.
+    #[must_use]
+    pub fn new() -> Self {
+        let mut bytes = [0; NAME_BYTES_MAX];
+        bytes[..PREFIX.len()].copy_from_slice(PREFIX);
+        let mut name = Self {
+            number: 0,
+            bytes,
+            length: 0,
+        };
+        name.set(0);
+        name
+    }
+
+    /// Writes the name of another number.
+    #[inline]
+    pub fn set(&mut self, number: u64) {
+        let mut digits = itoa::Buffer::new();
+        let digits = digits.format(hash(number)).as_bytes();
+        self.number = number;
+        self.length = PREFIX.len() + digits.len();
+        self.bytes[PREFIX.len()..self.length].copy_from_slice(digits);
+    }
+
+    /// The number and its name.
+    #[inline]
+    #[must_use]
+    pub fn key(&self) -> Key<'_> {
+        Key {
+            number: self.number,
+            name: &self.bytes[..self.length],
+        }
+    }
+}
+
+impl Default for KeyName {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hashes_are_those_of_ycsb() {
+        for (number, expected) in [
+            (0, 6_284_781_860_667_377_211),
+            (1, 8_517_097_267_634_966_620),
+            (2, 1_820_151_046_732_198_393),
+            (3, 4_052_466_453_699_787_802),
+            (10, 2_408_371_864_701_034_737),
+            (999, 2_071_219_101_098_386_137),
+            (1_000, 5_952_875_239_596_136_740),
+            (999_999, 2_744_965_632_448_235_251),
+            (1 << 31, 5_860_980_763_039_959_109),
+            (10_000_000_000, 1_201_321_332_300_452_516),
+        ] {
+            assert_eq!(hash(number), expected, "of {number}");
+        }
+    }
+
+    #[test]
+    fn both_ways_through_the_hash_agree_with_the_plain_one() {
+        let plain = |number: u64| {
+            let step = |h: u64, b: u8| (h ^ u64::from(b)).wrapping_mul(1_099_511_628_211);
+            let start = 0xcbf2_9ce4_8422_2325;
+            number
+                .to_le_bytes()
+                .into_iter()
+                .fold(start, step)
+                .cast_signed()
+                .unsigned_abs()
+        };
+        let mut number = 1_u64;
+        for i in 0..64 {
+            number = number.wrapping_mul(3).rotate_left(i);
+            for n in [number, number >> 32, number >> 40, 1 << i] {
+                assert_eq!(hash(n), plain(n));
+            }
+        }
+    }
+
+    #[test]
+    fn names_are_the_prefix_and_the_digits_of_the_hash() {
+        let mut name = KeyName::new();
+        assert_eq!(name.key().name, b"user6284781860667377211");
+        for number in (0..1_000).chain([1 << 31, 10_000_000_000, u64::MAX]) {
+            name.set(number);
+            assert_eq!(name.key().number, number);
+            assert_eq!(name.key().name, format!("user{}", hash(number)).as_bytes());
+        }
+    }
+}

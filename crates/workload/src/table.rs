@@ -1,0 +1,173 @@
+//! The workloads known by name.
+
+use crate::{Distribution, Error, Group, LengthChoice, Mix, ScanLength, Workload, error::hint};
+
+/// One workload known by name: a row of [`WORKLOADS`].
+#[derive(Debug, Clone, PartialEq)]
+pub struct Row {
+    /// The name in plans and reports.
+    pub name: &'static str,
+    /// One line for `list`.
+    pub about: &'static str,
+    /// What all clients do.
+    pub group: Group,
+}
+
+impl Row {
+    /// The workload.
+    #[must_use]
+    pub fn workload(&self) -> Workload {
+        Workload::new(self.name, self.about, self.group.clone())
+    }
+}
+
+/// Every workload known by name, sorted: YCSB's six with their own distributions, and the variant
+/// of D that published device studies use.
+pub const WORKLOADS: &[Row] = &[
+    Row {
+        name: "ycsb-a",
+        about: "update heavy: 50 % read, 50 % update",
+        group: Group::new(
+            Mix {
+                read: 0.5,
+                update: 0.5,
+                ..Mix::NONE
+            },
+            Distribution::Zipfian,
+        ),
+    },
+    Row {
+        name: "ycsb-b",
+        about: "read mostly: 95 % read, 5 % update",
+        group: Group::new(
+            Mix {
+                read: 0.95,
+                update: 0.05,
+                ..Mix::NONE
+            },
+            Distribution::Zipfian,
+        ),
+    },
+    Row {
+        name: "ycsb-c",
+        about: "read only",
+        group: Group::new(
+            Mix {
+                read: 1.0,
+                ..Mix::NONE
+            },
+            Distribution::Zipfian,
+        ),
+    },
+    Row {
+        name: "ycsb-d",
+        about: "read latest: 95 % read of mostly the newest records, 5 % insert",
+        group: Group::new(
+            Mix {
+                read: 0.95,
+                insert: 0.05,
+                ..Mix::NONE
+            },
+            Distribution::Latest,
+        ),
+    },
+    Row {
+        name: "ycsb-d-uniform",
+        about: "status updates: 95 % read of all loaded records alike, 5 % insert",
+        group: Group::new(
+            Mix {
+                read: 0.95,
+                insert: 0.05,
+                ..Mix::NONE
+            },
+            Distribution::Uniform,
+        ),
+    },
+    Row {
+        name: "ycsb-e",
+        about: "short ranges: 95 % scan of 1 to 100 records, 5 % insert",
+        group: Group {
+            scan: ScanLength {
+                min: 1,
+                max: 100,
+                choice: LengthChoice::Uniform,
+            },
+            ..Group::new(
+                Mix {
+                    scan: 0.95,
+                    insert: 0.05,
+                    ..Mix::NONE
+                },
+                Distribution::Zipfian,
+            )
+        },
+    },
+    Row {
+        name: "ycsb-f",
+        about: "read-modify-write: 50 % read, 50 % read and update of the same record",
+        group: Group::new(
+            Mix {
+                read: 0.5,
+                read_modify_write: 0.5,
+                ..Mix::NONE
+            },
+            Distribution::Zipfian,
+        ),
+    },
+];
+
+/// The workload of this name.
+///
+/// # Errors
+/// Names the known workloads, and the nearest one.
+pub fn find(name: &str) -> Result<Workload, Error> {
+    let names = || WORKLOADS.iter().map(|row| row.name);
+    WORKLOADS
+        .iter()
+        .find(|row| row.name == name)
+        .map(Row::workload)
+        .ok_or_else(|| Error::UnknownWorkload {
+            name: name.to_owned(),
+            hint: hint(name, names()),
+            known: names().collect::<Vec<_>>().join(", "),
+        })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_sorted_and_unique() {
+        assert!(WORKLOADS.windows(2).all(|pair| pair[0].name < pair[1].name));
+    }
+
+    #[test]
+    fn every_row_is_valid_and_described_in_one_line() {
+        for row in WORKLOADS {
+            row.workload().validate().expect(row.name);
+            assert!(!row.about.is_empty() && row.about.len() <= 80 && !row.about.contains('\n'));
+            assert!((row.group.mix.sum() - 1.0).abs() < 1e-12, "{}", row.name);
+        }
+    }
+
+    #[test]
+    fn distributions_are_those_of_ycsb() {
+        let names: Vec<_> = ["ycsb-a", "ycsb-b", "ycsb-c", "ycsb-d", "ycsb-e", "ycsb-f"]
+            .map(|name| find(name).expect(name).distribution_name())
+            .into();
+        assert_eq!(
+            names,
+            [
+                "zipfian", "zipfian", "zipfian", "latest", "zipfian", "zipfian"
+            ]
+        );
+    }
+
+    #[test]
+    fn an_unknown_name_is_answered_with_the_nearest() {
+        let error = find("yscb-a").expect_err("misspelt").to_string();
+        assert!(error.contains("did you mean `ycsb-a`?"), "{error}");
+        assert!(error.contains("ycsb-d-uniform"), "{error}");
+    }
+}
