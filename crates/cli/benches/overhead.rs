@@ -1,6 +1,11 @@
 //! What tailmark costs, side by side with bare loops in one interleaved run: A B A B, medians of
 //! pairs, ratios only. `./dev bench [PAIRS] [SECONDS]`; the results are in docs/PERFORMANCE.md.
-#![allow(clippy::print_stdout, clippy::unwrap_used, missing_docs, reason = "a program to look at")]
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    missing_docs,
+    reason = "a program to look at"
+)]
 
 use rust_rocksdb as rocksdb;
 use std::{
@@ -25,7 +30,10 @@ fn main() {
     let mut args = std::env::args().skip(1).filter(|a| !a.starts_with("--"));
     let pairs = args.next().and_then(|a| a.parse().ok()).unwrap_or(5);
     let seconds = Duration::from_secs_f64(args.next().and_then(|a| a.parse().ok()).unwrap_or(3.0));
-    println!("{pairs} pairs of {} s; ratio = tailmark / bare loop, median (min to max)", seconds.as_secs_f64());
+    println!(
+        "{pairs} pairs of {} s; ratio = tailmark / bare loop, median (min to max)",
+        seconds.as_secs_f64()
+    );
     null(pairs, seconds);
     let scratch = std::env::temp_dir().join(format!("tailmark-bench-{}", std::process::id()));
     std::fs::create_dir_all(&scratch).unwrap();
@@ -36,7 +44,13 @@ fn main() {
 }
 
 /// Runs A and B in turn; prints the median of both and of their ratios.
-fn compare(name: &str, unit: &str, pairs: usize, mut a: impl FnMut() -> f64, mut b: impl FnMut() -> f64) {
+fn compare(
+    name: &str,
+    unit: &str,
+    pairs: usize,
+    mut a: impl FnMut() -> f64,
+    mut b: impl FnMut() -> f64,
+) {
     let (mut ours, mut bare, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..pairs {
         let (x, y) = (a(), b());
@@ -58,7 +72,14 @@ fn compare(name: &str, unit: &str, pairs: usize, mut a: impl FnMut() -> f64, mut
 
 fn data() -> DataSet {
     let fields = (0..4).map(|i| format!("field{i}")).collect();
-    DataSet { schema: Schema { table: "usertable".into(), fields }, records: RECORDS, field_length: 1024 }
+    DataSet {
+        schema: Schema {
+            table: "usertable".into(),
+            fields,
+        },
+        records: RECORDS,
+        field_length: 1024,
+    }
 }
 
 fn reads_only() -> Arc<Workload> {
@@ -67,15 +88,29 @@ fn reads_only() -> Arc<Workload> {
 }
 
 fn open(driver: &'static Driver, place: &Path, settings: &[(&str, &str)]) -> Box<dyn Database> {
-    let given: BTreeMap<_, _> = settings.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect();
+    let given: BTreeMap<_, _> = settings
+        .iter()
+        .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
+        .collect();
     let settings = Settings::check(driver, &given, &data(), 1.0).unwrap();
     let place = place.to_owned();
-    let params = Params { place, data: data(), settings, semantics: Semantics::Faithful, create: true };
+    let params = Params {
+        place,
+        data: data(),
+        settings,
+        semantics: Semantics::Faithful,
+        create: true,
+    };
     (driver.open)(&params).unwrap()
 }
 
 /// Measures a workload with everything on, as a sweep does; operations per second.
-fn tailmark(database: &dyn Database, workload: &Arc<Workload>, threads: u32, budget: Budget) -> f64 {
+fn tailmark(
+    database: &dyn Database,
+    workload: &Arc<Workload>,
+    threads: u32,
+    budget: Budget,
+) -> f64 {
     let key = PointKey {
         system: "bench".into(),
         workload: workload.name.clone(),
@@ -107,10 +142,16 @@ fn tailmark(database: &dyn Database, workload: &Arc<Workload>, threads: u32, bud
         write_all_fields: false,
         compressibility: 0.0,
     };
-    let target = Target { system: "bench".into(), place: PathBuf::from("/") };
+    let target = Target {
+        system: "bench".into(),
+        place: PathBuf::from("/"),
+    };
     let phase = phase::run(&spec, phase::Capture::open(&target), &Silent, &Stop::new()).unwrap();
     assert_eq!(phase.errors(), 0);
-    assert!(phase.kinds.values().all(|k| k.not_found == 0), "every key is found");
+    assert!(
+        phase.kinds.values().all(|k| k.not_found == 0),
+        "every key is found"
+    );
     assert!(phase.kinds.contains_key(&Kind::Read) || matches!(budget, Budget::Load));
     phase.ops_per_sec()
 }
@@ -181,19 +222,30 @@ fn null(pairs: usize, seconds: Duration) {
                 }
                 let start = clock.raw();
                 black_box(&name[at..]);
-                histogram.record(clock.delta_as_nanos(start, clock.raw())).unwrap();
+                histogram
+                    .record(clock.delta_as_nanos(start, clock.raw()))
+                    .unwrap();
                 operations += 1;
             }
             operations
         })
     };
-    compare("null, uniform reads, 1 client", "ns/op", pairs, ours, by_hand);
+    compare(
+        "null, uniform reads, 1 client",
+        "ns/op",
+        pairs,
+        ours,
+        by_hand,
+    );
 }
 
 fn fnv(number: u64) -> u64 {
-    let hash = number.to_le_bytes().iter().fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
-        (hash ^ u64::from(*byte)).wrapping_mul(1_099_511_628_211)
-    });
+    let hash = number
+        .to_le_bytes()
+        .iter()
+        .fold(0xCBF2_9CE4_8422_2325_u64, |hash, byte| {
+            (hash ^ u64::from(*byte)).wrapping_mul(1_099_511_628_211)
+        });
     (hash as i64).unsigned_abs()
 }
 
@@ -233,7 +285,8 @@ fn load(pairs: usize, scratch: &Path) {
                     let mut stream = stream(workload, client, keys);
                     let mut record = Vec::new();
                     for _ in 0..RECORDS / 2 {
-                        let Item::One(tailmark_driver::Operation::Insert { key, values }) = stream.next_item()
+                        let Item::One(tailmark_driver::Operation::Insert { key, values }) =
+                            stream.next_item()
                         else {
                             panic!("a load inserts");
                         };
@@ -272,7 +325,12 @@ fn reads(pairs: usize, seconds: Duration, scratch: &Path) {
     let workload = reads_only();
     {
         let database = open(db::find("rocksdb").unwrap(), &place, CACHED);
-        tailmark(database.as_ref(), &Arc::new(Workload::load()), 2, Budget::Load);
+        tailmark(
+            database.as_ref(),
+            &Arc::new(Workload::load()),
+            2,
+            Budget::Load,
+        );
         database.flush().unwrap();
         database.settle(Duration::from_secs(60)).unwrap();
     }
@@ -281,7 +339,14 @@ fn reads(pairs: usize, seconds: Duration, scratch: &Path) {
         let rates = std::cell::RefCell::new(Vec::new());
         let ours = || {
             let database = open(db::find("rocksdb").unwrap(), &place, CACHED);
-            warm(|| tailmark(database.as_ref(), &workload, 2, Budget::Time(Duration::from_secs(2))));
+            warm(|| {
+                tailmark(
+                    database.as_ref(),
+                    &workload,
+                    2,
+                    Budget::Time(Duration::from_secs(2)),
+                )
+            });
             let rate = tailmark(database.as_ref(), &workload, threads, Budget::Time(seconds));
             rates.borrow_mut().push(rate);
             rate
@@ -296,10 +361,14 @@ fn reads(pairs: usize, seconds: Duration, scratch: &Path) {
                     let options = rocksdb::ReadOptions::default();
                     let mut operations = 0;
                     while !stop.load(Ordering::Relaxed) {
-                        let Item::One(tailmark_driver::Operation::Read { key, .. }) = stream.next_item() else {
+                        let Item::One(tailmark_driver::Operation::Read { key, .. }) =
+                            stream.next_item()
+                        else {
                             panic!("reads only");
                         };
-                        let found = database.get_pinned_cf_opt(&family, key.name, &options).unwrap();
+                        let found = database
+                            .get_pinned_cf_opt(&family, key.name, &options)
+                            .unwrap();
                         assert!(black_box(found).is_some());
                         operations += 1;
                     }
@@ -309,7 +378,13 @@ fn reads(pairs: usize, seconds: Duration, scratch: &Path) {
             warm(|| run(2, Duration::from_secs(2)));
             run(threads, seconds)
         };
-        compare(&format!("rocksdb, reads in cache, {threads} clients"), "ops/s", pairs, ours, gets);
+        compare(
+            &format!("rocksdb, reads in cache, {threads} clients"),
+            "ops/s",
+            pairs,
+            ours,
+            gets,
+        );
         by_threads.insert(threads, rates.into_inner());
     }
     let median = |threads| {
@@ -317,7 +392,10 @@ fn reads(pairs: usize, seconds: Duration, scratch: &Path) {
         rates.sort_by(f64::total_cmp);
         rates[rates.len() / 2]
     };
-    println!("rocksdb, 256 against 64 clients    {:>6.3}", median(256) / median(64));
+    println!(
+        "rocksdb, 256 against 64 clients    {:>6.3}",
+        median(256) / median(64)
+    );
 }
 
 /// Fills the cache.
@@ -331,9 +409,18 @@ fn memory() {
     let workload = Arc::new(tailmark_workload::find("ycsb-a").unwrap());
     for threads in [256, 1024] {
         let peak_before = status_kib("VmRSS");
-        tailmark(database.as_ref(), &workload, threads, Budget::Time(Duration::from_secs(5)));
+        tailmark(
+            database.as_ref(),
+            &workload,
+            threads,
+            Budget::Time(Duration::from_secs(5)),
+        );
         let peak = status_kib("VmHWM");
-        println!("null, ycsb-a, {threads} clients: peak {} MB ({} MB before)", peak / 1024, peak_before / 1024);
+        println!(
+            "null, ycsb-a, {threads} clients: peak {} MB ({} MB before)",
+            peak / 1024,
+            peak_before / 1024
+        );
     }
 }
 

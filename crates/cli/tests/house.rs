@@ -10,7 +10,10 @@ const HOUSE: &[(&str, &[&str])] = &[
     ("host", &["results"]),
     ("runner", &["driver", "workload", "results", "host"]),
     ("report", &["results"]),
-    ("cli", &["driver", "workload", "results", "host", "runner", "report"]),
+    (
+        "cli",
+        &["driver", "workload", "results", "host", "runner", "report"],
+    ),
 ];
 
 /// Crates from outside that only some of ours may import.
@@ -32,10 +35,19 @@ fn crates() -> std::path::PathBuf {
 fn imports(folder: &str) -> BTreeSet<String> {
     let manifest = fs::read_to_string(crates().join(folder).join("Cargo.toml")).unwrap();
     let manifest: toml::Table = manifest.parse().unwrap();
-    assert_eq!(manifest["lints"]["workspace"].as_bool(), Some(true), "{folder} has its own lints");
+    assert_eq!(
+        manifest["lints"]["workspace"].as_bool(),
+        Some(true),
+        "{folder} has its own lints"
+    );
     let tables = ["dependencies", "build-dependencies"];
     let names = |table: &str| {
-        manifest.get(table).and_then(|t| t.as_table()).into_iter().flat_map(|t| t.keys().cloned()).collect::<Vec<_>>()
+        manifest
+            .get(table)
+            .and_then(|t| t.as_table())
+            .into_iter()
+            .flat_map(|t| t.keys().cloned())
+            .collect::<Vec<_>>()
     };
     tables.into_iter().flat_map(names).collect()
 }
@@ -46,7 +58,10 @@ fn every_crate_is_in_the_house() {
         .unwrap()
         .map(|entry| entry.unwrap().file_name().into_string().unwrap())
         .collect();
-    let known: BTreeSet<_> = HOUSE.iter().map(|(folder, _)| (*folder).to_owned()).collect();
+    let known: BTreeSet<_> = HOUSE
+        .iter()
+        .map(|(folder, _)| (*folder).to_owned())
+        .collect();
     assert_eq!(found, known);
 }
 
@@ -55,7 +70,10 @@ fn crates_import_only_crates_below_them() {
     for (folder, allowed) in HOUSE {
         for import in imports(folder) {
             if let Some(ours) = import.strip_prefix("tailmark-") {
-                assert!(allowed.contains(&ours), "`{folder}` must not import `{ours}`");
+                assert!(
+                    allowed.contains(&ours),
+                    "`{folder}` must not import `{ours}`"
+                );
             }
         }
     }
@@ -66,7 +84,10 @@ fn outside_crates_stay_where_they_belong() {
     for (folder, _) in HOUSE {
         for import in imports(folder) {
             if let Some((name, allowed)) = KEPT_TO.iter().find(|(name, _)| *name == import) {
-                assert!(allowed.contains(folder), "`{folder}` must not import `{name}`");
+                assert!(
+                    allowed.contains(folder),
+                    "`{folder}` must not import `{name}`"
+                );
             }
         }
     }

@@ -58,13 +58,20 @@ impl<'a> Dataset<'a> {
         let is_device = fs::metadata(given).is_ok_and(|m| m.file_type().is_block_device());
         let (place, marker) = match system.driver.place {
             Place::Nowhere => (given.clone(), None),
-            Place::Hosts => (given.clone(), Some(out.join(format!("{}.dataset.json", system.name)))),
-            Place::DirectoryOrDevice if is_device => {
-                (given.clone(), Some(out.join(format!("{}.dataset.json", system.name))))
-            }
+            Place::Hosts => (
+                given.clone(),
+                Some(out.join(format!("{}.dataset.json", system.name))),
+            ),
+            Place::DirectoryOrDevice if is_device => (
+                given.clone(),
+                Some(out.join(format!("{}.dataset.json", system.name))),
+            ),
             Place::Directory | Place::DirectoryOrDevice => {
                 let entry = system.driver.entry;
-                (given.join(entry), Some(given.join(format!("{entry}.dataset.json"))))
+                (
+                    given.join(entry),
+                    Some(given.join(format!("{entry}.dataset.json"))),
+                )
             }
         };
         let params = Params {
@@ -74,7 +81,12 @@ impl<'a> Dataset<'a> {
             semantics: system.semantics,
             create: false,
         };
-        Self { system, params, marker, data: describe(plan, system) }
+        Self {
+            system,
+            params,
+            marker,
+            data: describe(plan, system),
+        }
     }
 
     /// Whether there is anything to load.
@@ -93,7 +105,9 @@ impl<'a> Dataset<'a> {
 
     /// The marker, checked against the plan; none where nothing was loaded yet.
     fn read(&self) -> Result<Option<Marker>, Error> {
-        let Some(path) = &self.marker else { return Ok(None) };
+        let Some(path) = &self.marker else {
+            return Ok(None);
+        };
         let place = || self.params.place.clone();
         let system = || self.system.name.clone();
         let text = match fs::read_to_string(path) {
@@ -108,16 +122,29 @@ impl<'a> Dataset<'a> {
                     false => Ok(None),
                 };
             }
-            Err(source) => return Err(Error::Io { action: "read", path: path.clone(), source }),
+            Err(source) => {
+                return Err(Error::Io {
+                    action: "read",
+                    path: path.clone(),
+                    source,
+                });
+            }
         };
-        let marker: Marker = serde_json::from_str(&text)
-            .map_err(|source| Error::BadMarker { path: path.clone(), source })?;
+        let marker: Marker = serde_json::from_str(&text).map_err(|source| Error::BadMarker {
+            path: path.clone(),
+            source,
+        })?;
         let differences = differences(&self.data, &marker.data);
         if differences.is_empty() {
             Ok(Some(marker))
         } else {
             let (system, place, marker) = (system(), place(), path.clone());
-            Err(Error::OtherData { system, place, marker, differences })
+            Err(Error::OtherData {
+                system,
+                place,
+                marker,
+                differences,
+            })
         }
     }
 
@@ -125,8 +152,9 @@ impl<'a> Dataset<'a> {
     /// written: naming it in a plan is the consent.
     fn is_foreign(&self) -> bool {
         match fs::metadata(&self.params.place) {
-            Ok(found) if found.is_dir() => fs::read_dir(&self.params.place)
-                .is_ok_and(|mut entries| entries.next().is_some()),
+            Ok(found) if found.is_dir() => {
+                fs::read_dir(&self.params.place).is_ok_and(|mut entries| entries.next().is_some())
+            }
             Ok(found) => found.is_file(),
             Err(_) => false,
         }
@@ -136,7 +164,9 @@ impl<'a> Dataset<'a> {
     #[must_use]
     pub fn present(&self) -> u64 {
         fn below(path: &Path) -> u64 {
-            let Ok(found) = fs::symlink_metadata(path) else { return 0 };
+            let Ok(found) = fs::symlink_metadata(path) else {
+                return 0;
+            };
             match fs::read_dir(path) {
                 Ok(entries) => entries.flatten().map(|e| below(&e.path())).sum(),
                 Err(_) => found.blocks() * 512,
@@ -146,11 +176,22 @@ impl<'a> Dataset<'a> {
     }
 
     fn write(&self, loaded: u64, complete: bool) -> Result<(), Error> {
-        let Some(path) = &self.marker else { return Ok(()) };
-        let marker = Marker { version: 1, data: self.data.clone(), loaded, complete };
+        let Some(path) = &self.marker else {
+            return Ok(());
+        };
+        let marker = Marker {
+            version: 1,
+            data: self.data.clone(),
+            loaded,
+            complete,
+        };
         let text = serde_json::to_string_pretty(&marker).expect("a marker is plain data");
         let written = write_durably(path, text.as_bytes());
-        written.map_err(|source| Error::Io { action: "write", path: path.clone(), source })
+        written.map_err(|source| Error::Io {
+            action: "write",
+            path: path.clone(),
+            source,
+        })
     }
 
     /// Makes the database where there is none, and closes it again: what is wrong with its place
@@ -162,7 +203,10 @@ impl<'a> Dataset<'a> {
         if self.is_kept() && self.read()?.is_none() {
             self.write(0, false)?;
         }
-        let params = Params { create: true, ..self.params.clone() };
+        let params = Params {
+            create: true,
+            ..self.params.clone()
+        };
         (self.system.driver.open)(&params)?;
         Ok(())
     }
@@ -200,11 +244,18 @@ impl<'a> Dataset<'a> {
     ) -> Result<Option<Load>, Error> {
         let records = self.system.data.records;
         let from = self.read()?.map_or(0, |marker| marker.loaded.min(records));
-        let params = Params { create: true, ..self.params.clone() };
+        let params = Params {
+            create: true,
+            ..self.params.clone()
+        };
         let database = (self.system.driver.open)(&params)?;
         let keys = Arc::new(KeySpace::new(from, from));
         let workload = Arc::new(Workload::load());
-        let threads = plan.sweep.load_threads.min(u32::try_from(records - from).unwrap_or(u32::MAX)).max(1);
+        let threads = plan
+            .sweep
+            .load_threads
+            .min(u32::try_from(records - from).unwrap_or(u32::MAX))
+            .max(1);
         let spec = phase::Spec {
             database: database.as_ref(),
             system: &self.system.name,
@@ -234,7 +285,12 @@ impl<'a> Dataset<'a> {
         if let Some(first) = phase.errors.first() {
             let (system, failed) = (self.system.name.clone(), phase.errors());
             let example = format!("{}: {}", first.cause, first.example);
-            return Err(Error::LoadFailed { system, failed, records, example });
+            return Err(Error::LoadFailed {
+                system,
+                failed,
+                records,
+                example,
+            });
         }
         observer.step("flushing what was loaded");
         if loaded < records {
@@ -244,7 +300,12 @@ impl<'a> Dataset<'a> {
         }
         database.flush()?;
         self.write(loaded, true)?;
-        Ok(Some(Load { system: self.system.name.clone(), records: records - from, threads, phase }))
+        Ok(Some(Load {
+            system: self.system.name.clone(),
+            records: records - from,
+            threads,
+            phase,
+        }))
     }
 
     /// Marks what is loaded every few seconds until `wait` is closed.

@@ -116,7 +116,9 @@ pub enum Error {
         source: serde_json::Error,
     },
     /// Some records could not be written.
-    #[error("system `{system}`: loading failed for {failed} of {records} records; first: {example}")]
+    #[error(
+        "system `{system}`: loading failed for {failed} of {records} records; first: {example}"
+    )]
     LoadFailed {
         /// The system's name.
         system: String,

@@ -37,26 +37,39 @@ pub fn preflight<'a>(
         }
     }
     if ready.is_empty() {
-        return Err(Error::NoSystem { reasons: reasons.join("; ") });
+        return Err(Error::NoSystem {
+            reasons: reasons.join("; "),
+        });
     }
     Ok(ready)
 }
 
 /// An optional ceiling is of no use without the system it is for.
 fn ceiling_is_ready(system: &SystemPlan, plan: &Plan, ready: &[&SystemPlan]) -> Result<(), Error> {
-    let Some(of) = &system.ceiling_for else { return Ok(()) };
+    let Some(of) = &system.ceiling_for else {
+        return Ok(());
+    };
     let is_ready = ready.iter().any(|s| s.name == *of);
     let comes_later = !is_ready
-        && plan.systems.iter().skip_while(|s| s.name != system.name).any(|s| s.name == *of);
+        && plan
+            .systems
+            .iter()
+            .skip_while(|s| s.name != system.name)
+            .any(|s| s.name == *of);
     if is_ready || comes_later || !system.optional {
         return Ok(());
     }
-    Err(Error::NoSystem { reasons: format!("system `{}`: `{of}` was left out", system.name) })
+    Err(Error::NoSystem {
+        reasons: format!("system `{}`: `{of}` was left out", system.name),
+    })
 }
 
 fn check(plan: &Plan, system: &SystemPlan, out: &Path, room: &mut Room) -> Result<(), Error> {
     let dataset = Dataset::new(plan, system, out);
-    if matches!(system.driver.place, Place::Directory | Place::DirectoryOrDevice) {
+    if matches!(
+        system.driver.place,
+        Place::Directory | Place::DirectoryOrDevice
+    ) {
         make_place(system)?;
         if !dataset.is_loaded()? {
             room.claim(system, &dataset)?;
@@ -72,12 +85,21 @@ fn make_place(system: &SystemPlan) -> Result<(), Error> {
     if place.exists() {
         return Ok(());
     }
-    let parent = place.parent().filter(|p| !p.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let parent = place
+        .parent()
+        .filter(|p| !p.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     if !parent.is_dir() {
-        return Err(Error::MissingPlace { system: system.name.clone(), place: place.clone() });
+        return Err(Error::MissingPlace {
+            system: system.name.clone(),
+            place: place.clone(),
+        });
     }
-    fs::create_dir(place)
-        .map_err(|source| Error::Io { action: "create", path: place.clone(), source })
+    fs::create_dir(place).map_err(|source| Error::Io {
+        action: "create",
+        path: place.clone(),
+        source,
+    })
 }
 
 /// What the systems checked so far need of each file system.
@@ -89,8 +111,15 @@ struct Room {
 impl Room {
     fn claim(&mut self, system: &SystemPlan, dataset: &Dataset<'_>) -> Result<(), Error> {
         let place = &system.place;
-        let Space { available, file_system, .. } = tailmark_host::space(place)
-            .map_err(|source| Error::Io { action: "examine", path: place.clone(), source })?;
+        let Space {
+            available,
+            file_system,
+            ..
+        } = tailmark_host::space(place).map_err(|source| Error::Io {
+            action: "examine",
+            path: place.clone(),
+            source,
+        })?;
         let needed = (system.driver.space)(&system.data, &system.settings);
         let present = dataset.present();
         let (claimed, others) = self.claimed.entry(file_system).or_default();

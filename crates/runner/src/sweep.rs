@@ -40,9 +40,17 @@ pub struct Summary {
 /// # Errors
 /// Where something is wrong with the plan's places, databases or the study; what was measured until
 /// then is in the study.
-pub fn run(plan: &Plan, out: &Path, observer: &dyn Observer, stop: &Stop) -> Result<Summary, Error> {
-    fs::create_dir_all(out)
-        .map_err(|source| Error::Io { action: "create", path: out.to_owned(), source })?;
+pub fn run(
+    plan: &Plan,
+    out: &Path,
+    observer: &dyn Observer,
+    stop: &Stop,
+) -> Result<Summary, Error> {
+    fs::create_dir_all(out).map_err(|source| Error::Io {
+        action: "create",
+        path: out.to_owned(),
+        source,
+    })?;
     let _lock = lock(out)?;
     if Study::exists(out) {
         refuse_changed_plan(plan, out)?;
@@ -62,9 +70,14 @@ pub fn run(plan: &Plan, out: &Path, observer: &dyn Observer, stop: &Stop) -> Res
     }
     study.set_facts(&run_facts(limit.as_ref().and_then(|l| l.as_ref().ok())))?;
     let points = systems.len() * plan.points().count();
-    let kept = systems.iter().flat_map(|s| plan.points().map(|p| p.key(plan, s)))
-        .map(|key| study.has_point(&key)).collect::<Result<Vec<_>, _>>()?
-        .into_iter().filter(|kept| *kept).count();
+    let kept = systems
+        .iter()
+        .flat_map(|s| plan.points().map(|p| p.key(plan, s)))
+        .map(|key| study.has_point(&key))
+        .collect::<Result<Vec<_>, _>>()?
+        .into_iter()
+        .filter(|kept| *kept)
+        .count();
     observer.sweep_started(points, kept);
     let mut sweep = Sweeper {
         plan,
@@ -73,7 +86,10 @@ pub fn run(plan: &Plan, out: &Path, observer: &dyn Observer, stop: &Stop) -> Res
         observer,
         stop,
         memory_unlimited,
-        summary: Summary { points_kept: kept, ..Summary::default() },
+        summary: Summary {
+            points_kept: kept,
+            ..Summary::default()
+        },
     };
     for system in systems {
         sweep.measure(system)?;
@@ -124,7 +140,11 @@ impl Plan {
         let sweep = &self.sweep;
         (1..=sweep.repeats).flat_map(move |repeat| {
             sweep.workloads.iter().flat_map(move |workload| {
-                sweep.threads.iter().map(move |&threads| Step { workload, threads, repeat })
+                sweep.threads.iter().map(move |&threads| Step {
+                    workload,
+                    threads,
+                    repeat,
+                })
             })
         })
     }
@@ -143,7 +163,8 @@ impl Sweeper<'_> {
         if pending.is_empty() {
             return Ok(());
         }
-        self.study.set_facts(&tailmark_host::place_facts(&system.name, &system.place))?;
+        self.study
+            .set_facts(&tailmark_host::place_facts(&system.name, &system.place))?;
         let dataset = Dataset::new(plan, system, self.out);
         let mut fresh = !dataset.is_loaded()?;
         if fresh && !self.load(&dataset, system)? {
@@ -179,7 +200,9 @@ impl Sweeper<'_> {
     /// Loads the data set; false where that was stopped.
     fn load(&mut self, dataset: &Dataset<'_>, system: &SystemPlan) -> Result<bool, Error> {
         let loaded = dataset.load(self.plan, self.capture(system), self.observer, self.stop)?;
-        let Some(mut load) = loaded else { return Ok(false) };
+        let Some(mut load) = loaded else {
+            return Ok(false);
+        };
         let database = dataset.open()?;
         self.observer.step("waiting for background work to settle");
         if database.settle(self.plan.sweep.settle)? == Settled::No {
@@ -195,7 +218,12 @@ impl Sweeper<'_> {
     }
 
     /// Measures one point and commits it; false where that was stopped.
-    fn point(&mut self, dataset: &Dataset<'_>, system: &SystemPlan, step: Step<'_>) -> Result<bool, Error> {
+    fn point(
+        &mut self,
+        dataset: &Dataset<'_>,
+        system: &SystemPlan,
+        step: Step<'_>,
+    ) -> Result<bool, Error> {
         if self.stop.requested() {
             return Ok(false);
         }
@@ -205,7 +233,8 @@ impl Sweeper<'_> {
         let database = dataset.open()?;
         self.observer.step("waiting for background work to settle");
         let settled_before = database.settle(plan.sweep.settle)?;
-        self.study.set_facts(&database_facts(&system.name, database.as_ref()))?;
+        self.study
+            .set_facts(&database_facts(&system.name, database.as_ref()))?;
         let key = step.key(plan, system);
         let clocks = (Instant::now(), unix_ms());
         let mut phase = self.run_phase(database.as_ref(), system, step, &key)?;
@@ -271,9 +300,15 @@ impl Sweeper<'_> {
     }
 
     fn capture(&self, system: &SystemPlan) -> Capture {
-        let target = Target { system: system.name.clone(), place: system.place.clone() };
+        let target = Target {
+            system: system.name.clone(),
+            place: system.place.clone(),
+        };
         let capture = Capture::open(&target);
-        capture.notices.iter().for_each(|notice| self.observer.notice(notice));
+        capture
+            .notices
+            .iter()
+            .for_each(|notice| self.observer.notice(notice));
         capture
     }
 
@@ -304,11 +339,20 @@ impl Sweeper<'_> {
 
 /// Holds the run directory until it is dropped.
 fn lock(out: &Path) -> Result<fs::File, Error> {
-    let io = |source| Error::Io { action: "lock", path: out.to_owned(), source };
+    let io = |source| Error::Io {
+        action: "lock",
+        path: out.to_owned(),
+        source,
+    };
     let directory = fs::File::open(out).map_err(io)?;
-    match rustix::fs::flock(&directory, rustix::fs::FlockOperation::NonBlockingLockExclusive) {
+    match rustix::fs::flock(
+        &directory,
+        rustix::fs::FlockOperation::NonBlockingLockExclusive,
+    ) {
         Ok(()) => Ok(directory),
-        Err(rustix::io::Errno::WOULDBLOCK) => Err(Error::Busy { dir: out.to_owned() }),
+        Err(rustix::io::Errno::WOULDBLOCK) => Err(Error::Busy {
+            dir: out.to_owned(),
+        }),
         Err(errno) => Err(io(errno.into())),
     }
 }
@@ -318,7 +362,10 @@ fn refuse_changed_plan(plan: &Plan, out: &Path) -> Result<(), Error> {
     let differences = dataset::differences(&plan.header.plan, &was);
     match differences.is_empty() {
         true => Ok(()),
-        false => Err(Error::ChangedPlan { dir: out.to_owned(), differences }),
+        false => Err(Error::ChangedPlan {
+            dir: out.to_owned(),
+            differences,
+        }),
     }
 }
 
@@ -328,7 +375,11 @@ fn describe(plan: &Plan) -> Vec<System> {
         driver: system.driver.name.to_owned(),
         place: system.place.display().to_string(),
         semantics: system.semantics.name().to_owned(),
-        settings: system.settings.iter().map(|(k, v)| (k.to_owned(), v.to_owned())).collect(),
+        settings: system
+            .settings
+            .iter()
+            .map(|(k, v)| (k.to_owned(), v.to_owned()))
+            .collect(),
         ceiling_for: system.ceiling_for.clone(),
     };
     plan.systems.iter().map(system).collect()
@@ -338,13 +389,22 @@ fn run_facts(limit: Option<&MemoryLimit>) -> Vec<Fact> {
     let mut facts = tailmark_host::machine_facts();
     let mut add = |group: &str, name: &str, value: String| {
         let (group, name) = (group.to_owned(), name.to_owned());
-        facts.push(Fact { system: None, group, name, value });
+        facts.push(Fact {
+            system: None,
+            group,
+            name,
+            value,
+        });
     };
     add("tailmark", "version", env!("CARGO_PKG_VERSION").to_owned());
     if let Some(limit) = limit {
         add("memory", "limit", limit.describe());
     } else {
-        add("memory", "limit", format!("none; {} in all", ByteSize(tailmark_host::memory().total)));
+        add(
+            "memory",
+            "limit",
+            format!("none; {} in all", ByteSize(tailmark_host::memory().total)),
+        );
     }
     facts
 }
@@ -352,7 +412,12 @@ fn run_facts(limit: Option<&MemoryLimit>) -> Vec<Fact> {
 fn database_facts(system: &str, database: &dyn Database) -> Vec<Fact> {
     let fact = |(name, value)| {
         let (system, group) = (Some(system.to_owned()), "database".to_owned());
-        Fact { system, group, name, value }
+        Fact {
+            system,
+            group,
+            name,
+            value,
+        }
     };
     database.facts().into_iter().map(fact).collect()
 }

@@ -1,81 +1,15 @@
 //! A whole sweep: points, the study, resuming, data sets and their markers, on drivers that need no
 //! server.
 
-use std::{
-    collections::BTreeMap,
-    fs,
-    path::Path,
-    sync::{Arc, Mutex},
-    time::Duration,
-};
-use tailmark_driver::{DataSet, Schema, Semantics, Settings, db};
-use tailmark_results::{Header, Kind, Load, Point, Study};
+mod support;
+
+use std::{fs, path::Path, sync::Mutex, time::Duration};
+use support::{RECORDS, plan, points, run, system};
+use tailmark_results::{Kind, Load, Point};
 use tailmark_runner::{
-    Error, Observer, PhaseKind, PhaseStart, Silent, Stop, Summary,
-    plan::{HostPlan, Plan, Reload, Sweep, SystemPlan},
+    Error, Observer, PhaseKind, PhaseStart, Stop, Summary,
+    plan::{Plan, Reload},
 };
-
-const RECORDS: u64 = 2000;
-
-fn system(name: &str, driver: &str, place: &Path) -> SystemPlan {
-    let driver = db::find(driver).unwrap();
-    let schema = Schema { table: "usertable".into(), fields: vec!["field0".into()] };
-    let data = DataSet { schema, records: RECORDS, field_length: 100 };
-    SystemPlan {
-        name: name.into(),
-        place: place.to_owned(),
-        driver,
-        settings: Settings::check(driver, &BTreeMap::new(), &data, 1.0).unwrap(),
-        semantics: Semantics::Faithful,
-        data,
-        ceiling_for: None,
-        optional: false,
-    }
-}
-
-fn plan(systems: Vec<SystemPlan>, workloads: &[&str], threads: &[u32]) -> Plan {
-    let workloads: Vec<_> =
-        workloads.iter().map(|name| Arc::new(tailmark_workload::find(name).unwrap())).collect();
-    let keys = [("sweep.threads", format!("{threads:?}"))];
-    Plan {
-        header: Header {
-            title: "test".into(),
-            tailmark: "0".into(),
-            created_ms: 0,
-            plan: keys.map(|(k, v)| (k.to_owned(), v)).into(),
-            source: String::new(),
-            assumed: vec![],
-        },
-        systems,
-        sweep: Sweep {
-            workloads,
-            threads: threads.to_vec(),
-            repeats: 1,
-            rate: None,
-            operations: Some(500),
-            duration: None,
-            warmup: Duration::ZERO,
-            seed: 1,
-            reload: Reload::Never,
-            load_threads: 2,
-            write_all_fields: false,
-            compressibility: 0.0,
-            settle: Duration::from_secs(1),
-        },
-        host: HostPlan::default(),
-        scale: 1.0,
-        time_scale: 1.0,
-        unscaled: None,
-    }
-}
-
-fn run(plan: &Plan, out: &Path) -> Result<Summary, Error> {
-    tailmark_runner::run(plan, out, &Silent, &Stop::new())
-}
-
-fn points(out: &Path) -> Vec<Point> {
-    Study::open_read_only(out).unwrap().points().unwrap()
-}
 
 /// Requests a stop when something happens, and remembers what did.
 struct Stopper {
@@ -96,7 +30,11 @@ impl Observer for Stopper {
 }
 
 fn run_until(plan: &Plan, out: &Path, after: fn(&PhaseStart<'_>) -> bool) -> (Summary, Vec<u64>) {
-    let stopper = Stopper { stop: Stop::new(), after, loads: Mutex::default() };
+    let stopper = Stopper {
+        stop: Stop::new(),
+        after,
+        loads: Mutex::default(),
+    };
     let summary = tailmark_runner::run(plan, out, &stopper, &stopper.stop).unwrap();
     (summary, stopper.loads.into_inner().unwrap())
 }
@@ -105,7 +43,10 @@ fn run_until(plan: &Plan, out: &Path, after: fn(&PhaseStart<'_>) -> bool) -> (Su
 fn every_point_of_the_product_is_measured_and_counts_every_operation_once() {
     let out = tempfile::tempdir().unwrap();
     let mut plan = plan(
-        vec![system("a", "null", "x".as_ref()), system("b", "null", "x".as_ref())],
+        vec![
+            system("a", "null", "x".as_ref()),
+            system("b", "null", "x".as_ref()),
+        ],
         &["ycsb-a", "ycsb-c"],
         &[1, 3],
     );
@@ -116,22 +57,47 @@ fn every_point_of_the_product_is_measured_and_counts_every_operation_once() {
     assert_eq!(points.len(), 16);
     for point in points {
         assert_eq!(point.phase.operations, 500, "{:?}", point.key);
-        assert_eq!(point.phase.kinds.values().map(|k| k.count).sum::<u64>(), 500);
-        assert_eq!(point.phase.intervals.iter().map(|i| i.operations).sum::<u64>(), 500);
-        assert!(point.phase.kinds.values().all(|k| k.service.len() == k.count && k.response.is_none()));
+        assert_eq!(
+            point.phase.kinds.values().map(|k| k.count).sum::<u64>(),
+            500
+        );
+        assert_eq!(
+            point
+                .phase
+                .intervals
+                .iter()
+                .map(|i| i.operations)
+                .sum::<u64>(),
+            500
+        );
+        assert!(
+            point
+                .phase
+                .kinds
+                .values()
+                .all(|k| k.service.len() == k.count && k.response.is_none())
+        );
     }
 }
 
 #[test]
 fn a_read_modify_write_is_recorded_thrice_and_counted_once() {
     let out = tempfile::tempdir().unwrap();
-    run(&plan(vec![system("a", "null", "x".as_ref())], &["ycsb-f"], &[2]), out.path()).unwrap();
+    run(
+        &plan(vec![system("a", "null", "x".as_ref())], &["ycsb-f"], &[2]),
+        out.path(),
+    )
+    .unwrap();
     let phase = &points(out.path())[0].phase;
     let count = |kind| phase.kinds[&kind].count;
     assert_eq!(phase.operations, 500);
     assert_eq!(count(Kind::Read), 500);
     assert_eq!(count(Kind::Update), count(Kind::ReadModifyWrite));
-    assert!((150..350).contains(&count(Kind::Update)), "{}", count(Kind::Update));
+    assert!(
+        (150..350).contains(&count(Kind::Update)),
+        "{}",
+        count(Kind::Update)
+    );
 }
 
 #[test]
@@ -147,7 +113,10 @@ fn a_fixed_rate_keeps_response_time_and_its_schedule() {
     assert_eq!(point.key.target_rate, Some(1000.0));
     let read = &point.phase.kinds[&Kind::Read];
     assert_eq!(read.response.as_ref().map(|r| r.len()), Some(read.count));
-    assert_eq!(point.phase.start_lag.as_ref().map(|l| l.len()), Some(read.count));
+    assert_eq!(
+        point.phase.start_lag.as_ref().map(|l| l.len()),
+        Some(read.count)
+    );
     // 100 more may have been due in the warm-up and sent late.
     assert!((495..=600).contains(&read.count), "{}", read.count);
 }
@@ -155,7 +124,11 @@ fn a_fixed_rate_keeps_response_time_and_its_schedule() {
 #[test]
 fn finished_points_are_kept() {
     let out = tempfile::tempdir().unwrap();
-    let plan = plan(vec![system("a", "null", "x".as_ref())], &["ycsb-c"], &[1, 2]);
+    let plan = plan(
+        vec![system("a", "null", "x".as_ref())],
+        &["ycsb-c"],
+        &[1, 2],
+    );
     run(&plan, out.path()).unwrap();
     let before = points(out.path())[0].phase.started_ms;
     let summary = run(&plan, out.path()).unwrap();
@@ -166,7 +139,11 @@ fn finished_points_are_kept() {
 #[test]
 fn a_stopped_sweep_goes_on() {
     let out = tempfile::tempdir().unwrap();
-    let mut plan = plan(vec![system("a", "null", "x".as_ref())], &["ycsb-c"], &[1, 2, 4]);
+    let mut plan = plan(
+        vec![system("a", "null", "x".as_ref())],
+        &["ycsb-c"],
+        &[1, 2, 4],
+    );
     plan.sweep.operations = None;
     plan.sweep.duration = Some(Duration::from_millis(300));
     let second = |phase: &PhaseStart<'_>| phase.point.is_some_and(|p| p.threads == 2);
@@ -174,7 +151,14 @@ fn a_stopped_sweep_goes_on() {
     assert!(summary.interrupted);
     assert_eq!(points(out.path()).len(), 1);
     let summary = run(&plan, out.path()).unwrap();
-    assert_eq!((summary.points_measured, summary.points_kept, summary.interrupted), (2, 1, false));
+    assert_eq!(
+        (
+            summary.points_measured,
+            summary.points_kept,
+            summary.interrupted
+        ),
+        (2, 1, false)
+    );
 }
 
 #[test]
@@ -182,8 +166,13 @@ fn a_changed_plan_is_refused_with_the_difference() {
     let out = tempfile::tempdir().unwrap();
     let systems = || vec![system("a", "null", "x".as_ref())];
     run(&plan(systems(), &["ycsb-c"], &[1]), out.path()).unwrap();
-    let error = run(&plan(systems(), &["ycsb-c"], &[2]), out.path()).unwrap_err().to_string();
-    assert!(error.contains("sweep.threads is `[2]`, was `[1]`"), "{error}");
+    let error = run(&plan(systems(), &["ycsb-c"], &[2]), out.path())
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("sweep.threads is `[2]`, was `[1]`"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -205,8 +194,11 @@ fn a_directory_in_use_is_refused() {
 
 #[test]
 fn a_loaded_data_set_is_recognised() {
-    let (place, first, second) =
-        (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (place, first, second) = (
+        tempfile::tempdir().unwrap(),
+        tempfile::tempdir().unwrap(),
+        tempfile::tempdir().unwrap(),
+    );
     let plan = plan(vec![system("a", "file", place.path())], &["ycsb-c"], &[2]);
     let (_, loads) = run_until(&plan, first.path(), |_| false);
     assert_eq!(loads, [RECORDS]);
@@ -235,7 +227,11 @@ fn an_interrupted_load_goes_on() {
 #[test]
 fn reload_loads_before_each_point() {
     let (place, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    let mut plan = plan(vec![system("a", "file", place.path())], &["ycsb-c", "ycsb-a"], &[1, 2]);
+    let mut plan = plan(
+        vec![system("a", "file", place.path())],
+        &["ycsb-c", "ycsb-a"],
+        &[1, 2],
+    );
     plan.sweep.reload = Reload::Point;
     let (_, loads) = run_until(&plan, out.path(), |_| false);
     assert_eq!(loads, [RECORDS; 4]);
@@ -252,15 +248,20 @@ fn data_that_is_not_ours_is_left_alone() {
     let system = system("a", "file", place.path());
     let theirs = place.path().join(system.driver.entry);
     fs::write(&theirs, "precious").unwrap();
-    let error = run(&plan(vec![system], &["ycsb-c"], &[1]), out.path()).unwrap_err().to_string();
+    let error = run(&plan(vec![system], &["ycsb-c"], &[1]), out.path())
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("was not loaded by tailmark"), "{error}");
     assert_eq!(fs::read_to_string(theirs).unwrap(), "precious");
 }
 
 #[test]
 fn a_data_set_of_other_parameters_is_refused() {
-    let (place, out, other) =
-        (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (place, out, other) = (
+        tempfile::tempdir().unwrap(),
+        tempfile::tempdir().unwrap(),
+        tempfile::tempdir().unwrap(),
+    );
     let mut plan = plan(vec![system("a", "file", place.path())], &["ycsb-c"], &[1]);
     run(&plan, out.path()).unwrap();
     plan.systems[0].data.records = 3000;
@@ -272,7 +273,10 @@ fn a_data_set_of_other_parameters_is_refused() {
 fn a_place_on_a_device_that_is_not_mounted_is_refused() {
     let (place, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let missing = place.path().join("not-mounted/t");
-    let error = run(&plan(vec![system("a", "file", &missing)], &["ycsb-c"], &[1]), out.path());
+    let error = run(
+        &plan(vec![system("a", "file", &missing)], &["ycsb-c"], &[1]),
+        out.path(),
+    );
     assert!(matches!(error, Err(Error::MissingPlace { .. })));
     assert!(!missing.exists());
 }
@@ -283,7 +287,10 @@ fn a_place_without_room_is_refused_unless_optional() {
     let mut large = system("large", "file", place.path());
     large.data.records = 1 << 40;
     let small = system("small", "null", "x".as_ref());
-    let error = run(&plan(vec![large.clone(), small.clone()], &["ycsb-c"], &[1]), out.path());
+    let error = run(
+        &plan(vec![large.clone(), small.clone()], &["ycsb-c"], &[1]),
+        out.path(),
+    );
     assert!(matches!(error, Err(Error::NoRoom { .. })), "{error:?}");
     large.optional = true;
     let summary = run(&plan(vec![large, small], &["ycsb-c"], &[1]), out.path()).unwrap();

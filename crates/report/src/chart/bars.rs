@@ -1,6 +1,6 @@
 //! Bars of ops/s: against client counts, as in the 7400 study, and the peaks of all workloads.
 
-use super::{axis, base, categories, line};
+use super::{axis, base, categories, line, narrow_base};
 use crate::{
     chart::curve::ceilings_in_sight,
     measure::Spread,
@@ -30,7 +30,7 @@ pub fn ops_by_threads(group: &Group<'_>, sweep: &Sweep<'_>) -> Value {
             .collect();
         bars.series.push(ceiling_line(&ceiling.name, &data));
     }
-    let mut option = option(categories("threads", &labels), bars.series);
+    let mut option = option(narrow_base(), categories("threads", &labels), bars.series);
     option["legend"]["selected"] = selected.into();
     option
 }
@@ -49,7 +49,7 @@ pub fn peaks(sweep: &Sweep<'_>) -> Value {
             .map(|g| g.peak(&system.name).map(|p| p.ops))
             .collect()
     });
-    let mut option = option(categories("", &labels), bars.series);
+    let mut option = option(base(), categories("", &labels), bars.series);
     option["grid"]["bottom"] = 8.into();
     for series in option["series"].as_array_mut().into_iter().flatten() {
         if series["type"] == "bar" {
@@ -63,11 +63,11 @@ pub fn peaks(sweep: &Sweep<'_>) -> Value {
     option
 }
 
-fn option(categories: Value, series: Vec<Value>) -> Value {
-    let mut option = base();
+fn option(mut option: Value, categories: Value, series: Vec<Value>) -> Value {
     option["tooltip"] = json!({
         "trigger": "axis", "axisPointer": {"type": "shadow"}, "formatter": "@bars", "confine": true,
     });
+    option["legend"]["itemWidth"] = 18.into();
     option["xAxis"] = categories;
     option["yAxis"] = axis("value", "operations per second", 58, "@rate");
     option["series"] = series.into();

@@ -1,7 +1,7 @@
 //! The curve of the studies: ops/s against a latency, one point a client count, one line a system.
 //! Past the peak it turns back, so points stay in the order of client counts, never of x.
 
-use super::{axis, base, line, log_axis};
+use super::{axis, base, line, log_axis, narrow_base};
 use crate::{
     measure::{Clock, Measure, Spread},
     number::quantised,
@@ -52,7 +52,7 @@ pub fn curve(group: &Group<'_>, sweep: &Sweep<'_>, reading: Reading) -> Value {
 /// The part of the chart of latency against client counts that all readings share.
 pub fn latency_base(group: &Group<'_>) -> Value {
     let labels: Vec<String> = group.threads.iter().map(u32::to_string).collect();
-    let mut option = base();
+    let mut option = narrow_base();
     option["tooltip"] = json!({"trigger": "item", "formatter": "@curve", "confine": true});
     option["xAxis"] = super::categories("threads", &labels);
     option["yAxis"] = axis("log", "latency", 62, "@latency");
@@ -93,7 +93,7 @@ struct Mark {
 }
 
 /// A ceiling so many times above the systems is hidden at first: it would press them into a corner.
-const CEILING_IN_SIGHT: f64 = 3.0;
+const CEILING_IN_SIGHT: f64 = 2.0;
 
 impl<'a> Lines<'_, 'a> {
     fn variant(&self) -> Value {
@@ -193,7 +193,7 @@ impl<'a> Lines<'_, 'a> {
             "lineStyle": line(look.color, 2.0, look.dash), "itemStyle": {"color": look.color},
             "label": {
                 "show": self.along == Along::Rate, "formatter": "{@[2]}", "color": look.color,
-                "fontSize": 11, "position": if above { "top" } else { "bottom" },
+                "fontSize": 11, "textBorderColor": "#fff", "textBorderWidth": 3, "position": if above { "top" } else { "bottom" },
             },
             "labelLayout": {"hideOverlap": true}, "z": 4, "data": data,
         })

@@ -13,8 +13,18 @@ pub fn base() -> Value {
         "animation": false,
         "textStyle": {"color": style::INK, "fontFamily": "inherit", "fontSize": 12},
         "legend": legend(),
-        "grid": {"left": 12, "right": 28, "top": 44, "bottom": 34, "containLabel": true},
+        "grid": {"left": 30, "right": 28, "top": 44, "bottom": 26, "containLabel": true},
     })
+}
+
+/// The option of a chart of half the width: its legend may take two lines.
+pub fn narrow_base() -> Value {
+    let mut option = base();
+    option["legend"]["type"] = "plain".into();
+    option["legend"]["itemGap"] = 12.into();
+    option["legend"]["itemWidth"] = 26.into();
+    option["grid"]["top"] = 62.into();
+    option
 }
 
 /// A legend above the plot.

@@ -279,29 +279,17 @@ impl Lines<'_> {
             .iter()
             .filter(|s| s.probe == "process" && (s.name == "user_s" || s.name == "system_s"));
         let own = sum(process);
-        // Processors, from their time a second; samples of two probes are of the same tick.
-        let processors = all.iter().map(|(_, v)| *v).fold(0.0, f64::max);
-        if processors <= 0.0 {
-            return;
-        }
-        let percent = |v: f64| (100.0 * v / processors).clamp(0.0, 100.0);
-        let busy: Vec<(f64, f64)> = all
-            .iter()
-            .zip(&still)
-            .map(|(a, s)| (a.0, percent(a.1 - s.1)))
-            .collect();
+        // All time there was, at each instant: that of every processor, busy or not.
+        let share = |part: &[(f64, f64)]| -> Vec<(f64, f64)> {
+            let both = part.iter().zip(&all).filter(|(_, (_, whole))| *whole > 0.0);
+            both.map(|((at, v), (_, whole))| (*at, (100.0 * v / whole).clamp(0.0, 100.0))).collect()
+        };
+        let busy: Vec<(f64, f64)> =
+            all.iter().zip(&still).map(|(all, still)| (all.0, all.1 - still.1)).collect();
         for (name, values, color) in [
-            ("machine", busy, style::MUTED),
-            (
-                "this process",
-                own.iter().map(|(t, v)| (*t, percent(*v))).collect(),
-                self.color,
-            ),
-            (
-                "waiting for I/O",
-                waiting.iter().map(|(t, v)| (*t, percent(*v))).collect(),
-                "#e69f00",
-            ),
+            ("machine", share(&busy), style::MUTED),
+            ("this process", share(&own), self.color),
+            ("waiting for I/O", share(&waiting), "#e69f00"),
         ] {
             if !values.is_empty() {
                 self.lines.push(Line {
@@ -401,14 +389,40 @@ fn thinned(samples: &[(f64, f64)]) -> Vec<(f64, Option<f64>)> {
         .collect()
 }
 
+/// Changes per second at the middle of each span, as intervals have it; of a gauge, its samples.
+///
+/// The last sample of a phase may follow the one before at once: over so short a span the steps of
+/// the kernel's clock are larger than what they count, so such a sample is left out.
+fn spans(series: &Series) -> Vec<(f64, f64)> {
+    let typical = match series.at_s.as_slice() {
+        [first, .., last] => (last - first) / (series.at_s.len() - 1) as f64,
+        _ => 0.0,
+    };
+    let mut even = Series { at_s: Vec::new(), values: Vec::new(), ..series.clone() };
+    for (&at, &value) in series.at_s.iter().zip(&series.values) {
+        if even.at_s.last().is_none_or(|last| at - last > 0.3 * typical) {
+            even.at_s.push(at);
+            even.values.push(value);
+        }
+    }
+    let rates = even.rates();
+    match series.kind {
+        SeriesKind::Gauge => rates,
+        SeriesKind::Counter => {
+            let middles = even.at_s.windows(2).map(|w| f64::midpoint(w[0], w[1]));
+            middles.zip(rates).map(|(middle, (_, rate))| (middle, rate)).collect()
+        }
+    }
+}
+
 fn rates(series: &Series) -> Vec<(f64, Option<f64>)> {
-    thinned(&series.rates())
+    thinned(&spans(series))
 }
 
 /// The sum of rates of series that were sampled together.
 fn sum<'a>(series: impl Iterator<Item = &'a Series>) -> Vec<(f64, f64)> {
     let mut sum: Vec<(f64, f64)> = Vec::new();
-    for rates in series.map(Series::rates) {
+    for rates in series.map(spans) {
         if sum.is_empty() {
             sum = rates;
         } else {
@@ -418,4 +432,39 @@ fn sum<'a>(series: impl Iterator<Item = &'a Series>) -> Vec<(f64, f64)> {
         }
     }
     sum
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn counter(at_s: &[f64], values: &[f64]) -> Series {
+        Series {
+            probe: "disk".into(),
+            subject: "nvme0n1".into(),
+            name: "reads".into(),
+            kind: SeriesKind::Counter,
+            at_s: at_s.into(),
+            values: values.into(),
+        }
+    }
+
+    #[test]
+    fn a_rate_stands_in_the_middle_of_its_span() {
+        let series = counter(&[0.0, 1.0, 2.0], &[5.0, 15.0, 35.0]);
+        assert_eq!(spans(&series), [(0.5, 10.0), (1.5, 20.0)]);
+    }
+
+    #[test]
+    fn a_sample_right_after_another_is_left_out() {
+        let series = counter(&[0.0, 1.0, 2.0, 2.001], &[0.0, 10.0, 20.0, 30.0]);
+        assert_eq!(spans(&series), [(0.5, 10.0), (1.5, 10.0)]);
+    }
+
+    #[test]
+    fn no_line_has_more_points_than_can_be_seen() {
+        let samples: Vec<(f64, f64)> = (0..1_201).map(|i| (f64::from(i), 1.0)).collect();
+        let line = thinned(&samples);
+        assert!(line.len() <= POINTS_MAX && line.len() > POINTS_MAX / 2, "{}", line.len());
+    }
 }

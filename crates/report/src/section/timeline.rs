@@ -71,15 +71,13 @@ fn render(data: &Data) -> Vec<Block> {
     vec![Block::Text(text), Block::Figure(figure)]
 }
 
-/// The busiest point of the first workload: it is the one most worth a look.
-fn initial(data: &Data) -> usize {
-    let first = data.points.first().map(|p| &p.key.workload);
-    let of_first = data
-        .points
-        .iter()
-        .enumerate()
-        .filter(|(_, p)| Some(&p.key.workload) == first);
-    of_first
+/// The busiest point of the first system in the first workload.
+fn initial(data: &Data, sweep: &Sweep<'_>) -> usize {
+    let Some(system) = sweep.systems.first() else { return 0 };
+    let of_system = || data.points.iter().enumerate().filter(|(_, p)| p.key.system == system.name);
+    let Some((_, first)) = of_system().next() else { return 0 };
+    of_system()
+        .filter(|(_, p)| p.key.workload == first.key.workload)
         .max_by_key(|(_, p)| p.key.threads)
         .map_or(0, |(i, _)| i)
 }

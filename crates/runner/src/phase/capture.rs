@@ -34,7 +34,9 @@ impl Capture {
             match (row.open)(target) {
                 Ok(Some(probe)) => capture.probes.push((row.name, probe)),
                 Ok(None) => {}
-                Err(error) => capture.notices.push(format!("probe `{}`: {error}", row.name)),
+                Err(error) => capture
+                    .notices
+                    .push(format!("probe `{}`: {error}", row.name)),
             }
         }
         capture
@@ -51,7 +53,12 @@ impl Capture {
 
     /// Samples once more, whatever the stride: the end of the phase.
     pub fn keep_sample(&mut self, clock: &Clock, measure: Tick) {
-        let Self { probes, series, notices, .. } = self;
+        let Self {
+            probes,
+            series,
+            notices,
+            ..
+        } = self;
         probes.retain_mut(|(name, probe)| {
             let at_s = (clock.now() as f64 - measure as f64) / 1e9;
             let readings = match probe.sample() {

@@ -22,6 +22,17 @@ pub struct Client {
     pub session: Box<dyn Session>,
     /// Records them.
     pub recorder: Recorder,
+    /// Which inserts the key space is told of.
+    pub acknowledge: Acknowledge,
+}
+
+/// Which inserts count as done for the clients that draw among the newest records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Acknowledge {
+    /// Those that succeeded: a load, whose marker promises every record below it.
+    Succeeded,
+    /// All: a run, which goes on behind an insert that failed, as YCSB does.
+    All,
 }
 
 impl Client {
@@ -39,8 +50,17 @@ impl Client {
                 Item::One(operation) => {
                     let reply = send(self.session.as_mut(), operation).await;
                     now = self.clock.now();
-                    self.recorder.record(kind(&operation), Timing { due, sent, done: now }, &reply);
-                    reply.is_ok() && matches!(operation, Operation::Insert { .. })
+                    self.recorder.record(
+                        kind(&operation),
+                        Timing {
+                            due,
+                            sent,
+                            done: now,
+                        },
+                        &reply,
+                    );
+                    let done = reply.is_ok() || self.acknowledge == Acknowledge::All;
+                    done && matches!(operation, Operation::Insert { .. })
                 }
                 Item::ReadModifyWrite { read, update } => {
                     let found = send(self.session.as_mut(), read).await;
@@ -48,17 +68,30 @@ impl Client {
                     let written = send(self.session.as_mut(), update).await;
                     now = self.clock.now();
                     let (first, second) = ((sent, between), (between, now));
-                    for (kind, (sent, done), reply) in
-                        [(Kind::Read, first, &found), (Kind::Update, second, &written)]
-                    {
-                        self.recorder.record(kind, Timing { due, sent, done }, reply);
+                    for (kind, (sent, done), reply) in [
+                        (Kind::Read, first, &found),
+                        (Kind::Update, second, &written),
+                    ] {
+                        self.recorder
+                            .record(kind, Timing { due, sent, done }, reply);
                     }
                     let succeeded = found.is_ok() && written.is_ok();
-                    self.recorder.record_pair(Timing { due, sent, done: now }, succeeded);
+                    self.recorder.record_pair(
+                        Timing {
+                            due,
+                            sent,
+                            done: now,
+                        },
+                        succeeded,
+                    );
                     false
                 }
             };
-            self.recorder.finish(Timing { due, sent, done: now });
+            self.recorder.finish(Timing {
+                due,
+                sent,
+                done: now,
+            });
             if inserted {
                 self.stream.acknowledge();
             }

@@ -54,14 +54,23 @@ impl Collector {
     /// One that has nothing yet.
     #[must_use]
     pub fn new() -> Self {
-        Self { seconds: 1, ..Self::default() }
+        Self {
+            seconds: 1,
+            ..Self::default()
+        }
     }
 
     /// Takes what a recorder handed over; gives back the emptied sheet.
     pub fn take(&mut self, mut handover: Handover) -> Box<Sheet> {
         if let Some(interval) = handover.interval {
             self.operations += handover.sheet.operations;
-            self.errors += handover.sheet.kinds.iter().flatten().map(|k| k.errors()).sum::<u64>();
+            self.errors += handover
+                .sheet
+                .kinds
+                .iter()
+                .flatten()
+                .map(|k| k.errors())
+                .sum::<u64>();
             self.last_done = self.last_done.max(handover.last_done);
             self.newest = self.newest.max(interval);
             self.merge(interval / self.seconds, &handover.sheet);
@@ -85,10 +94,18 @@ impl Collector {
             return 0;
         };
         let mut all = super::recorder::counts();
-        for kind in Kind::ALL.into_iter().filter(|k| *k != Kind::ReadModifyWrite) {
+        for kind in Kind::ALL
+            .into_iter()
+            .filter(|k| *k != Kind::ReadModifyWrite)
+        {
             if let Some(kind) = &sheet.kinds[kind as usize] {
-                let latencies = if kind.response.is_empty() { &kind.service } else { &kind.response };
-                all.add(latencies).expect("a histogram that grows takes any other");
+                let latencies = if kind.response.is_empty() {
+                    &kind.service
+                } else {
+                    &kind.response
+                };
+                all.add(latencies)
+                    .expect("a histogram that grows takes any other");
             }
         }
         all.value_at_quantile(0.99)
@@ -164,11 +181,18 @@ impl Collector {
             add(total.response.get_or_insert_with(new_latencies), response);
         }
         if !sheet.failed.is_empty() {
-            add(total.failed.get_or_insert_with(new_latencies), &widen(&sheet.failed));
+            add(
+                total.failed.get_or_insert_with(new_latencies),
+                &widen(&sheet.failed),
+            );
         }
         for failures in &sheet.failures {
             let cause = failures.cause.name();
-            match self.causes.iter_mut().find(|c| c.kind == kind && c.cause == cause) {
+            match self
+                .causes
+                .iter_mut()
+                .find(|c| c.kind == kind && c.cause == cause)
+            {
                 Some(known) => known.count += failures.count,
                 None => self.causes.push(ErrorCount {
                     kind,
@@ -225,7 +249,12 @@ impl Collector {
 fn empty(slot: u32, seconds: u32) -> Interval {
     let length_s = f64::from(seconds) * (INTERVAL_NS as f64 / 1e9);
     let start_s = f64::from(slot) * length_s;
-    Interval { start_s, length_s, operations: 0, kinds: BTreeMap::new() }
+    Interval {
+        start_s,
+        length_s,
+        operations: 0,
+        kinds: BTreeMap::new(),
+    }
 }
 
 /// The first interval with what the second has.
@@ -267,7 +296,8 @@ fn widen(counts: &Counts) -> Latencies {
 }
 
 fn add(into: &mut Latencies, from: &Latencies) {
-    into.add(from).expect("a histogram that grows takes any other");
+    into.add(from)
+        .expect("a histogram that grows takes any other");
 }
 
 #[cfg(test)]
@@ -279,11 +309,22 @@ mod tests {
     fn reads(interval: u32, n: u32, value: u64) -> Handover {
         let mut service = counts();
         service.record_n(value, n).unwrap();
-        let kind = KindSheet { count: n.into(), service, ..KindSheet::new() };
-        let mut sheet = Box::new(Sheet { operations: n.into(), ..Sheet::default() });
+        let kind = KindSheet {
+            count: n.into(),
+            service,
+            ..KindSheet::new()
+        };
+        let mut sheet = Box::new(Sheet {
+            operations: n.into(),
+            ..Sheet::default()
+        });
         sheet.kinds[Kind::Read as usize] = Some(Box::new(kind));
         let last_done = (u64::from(interval) + 1) * INTERVAL_NS - 1;
-        Handover { interval: Some(interval), sheet, last_done }
+        Handover {
+            interval: Some(interval),
+            sheet,
+            last_done,
+        }
     }
 
     #[test]
@@ -299,7 +340,10 @@ mod tests {
         assert_eq!(collected.operations, 20 * 33 + 7);
         assert_eq!(collected.kinds[&Kind::Read].service.len(), 20 * 33 + 7);
         let sum = |i: &Interval| i.kinds[&Kind::Read].service.unpack().len();
-        assert_eq!(collected.intervals.iter().map(sum).sum::<u64>(), 20 * 33 + 7);
+        assert_eq!(
+            collected.intervals.iter().map(sum).sum::<u64>(),
+            20 * 33 + 7
+        );
         assert_eq!(sum(&collected.intervals[0]), 40);
     }
 
@@ -310,12 +354,26 @@ mod tests {
             collector.take(reads(interval, 2, 1_000 + u64::from(interval)));
         }
         let collected = collector.finish(0);
-        assert!(collected.intervals.len() <= INTERVALS_MAX, "{}", collected.intervals.len());
-        assert_eq!(collected.intervals.iter().map(|i| i.operations).sum::<u64>(), 10_000);
+        assert!(
+            collected.intervals.len() <= INTERVALS_MAX,
+            "{}",
+            collected.intervals.len()
+        );
+        assert_eq!(
+            collected
+                .intervals
+                .iter()
+                .map(|i| i.operations)
+                .sum::<u64>(),
+            10_000
+        );
         assert_eq!(collected.kinds[&Kind::Read].count, 10_000);
         let mut end = 0.0;
         for interval in &collected.intervals {
-            assert!((interval.start_s - end).abs() < 1e-9, "intervals follow each other");
+            assert!(
+                (interval.start_s - end).abs() < 1e-9,
+                "intervals follow each other"
+            );
             end = interval.start_s + interval.length_s;
         }
         assert!((end - 5000.0).abs() < 0.01, "{end}");
@@ -324,7 +382,10 @@ mod tests {
     #[test]
     fn the_warm_up_is_dropped() {
         let mut collector = Collector::new();
-        collector.take(Handover { interval: None, ..reads(0, 5, 1_000) });
+        collector.take(Handover {
+            interval: None,
+            ..reads(0, 5, 1_000)
+        });
         assert_eq!(collector.finish(0).operations, 0);
     }
 

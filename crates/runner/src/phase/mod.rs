@@ -14,7 +14,7 @@ use crate::{
     Error, Live, Observer, PhaseKind, PhaseStart, Stop,
     clock::{Clock, Tick, nanos},
 };
-use client::Client;
+use client::{Acknowledge, Client};
 use collector::{Collected, Collector};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use pacer::{Budget, Pace, Pacer, Schedule};
@@ -87,13 +87,18 @@ pub fn run(
             if let Err(source) = crew.spawn(scope, hand) {
                 // Those that wait for the start go home.
                 let _ = crew.start.set(None);
-                return Err(Error::Thread { threads: spec.threads, source });
+                return Err(Error::Thread {
+                    threads: spec.threads,
+                    source,
+                });
             }
         }
         let measure = crew.clock.now() + nanos(spec.warmup);
         capture.sample(&crew.clock, measure);
         let started_ms = unix_ms() + u64::try_from(spec.warmup.as_millis()).unwrap_or(0);
-        crew.start.set(Some(measure)).expect("the start is given once");
+        crew.start
+            .set(Some(measure))
+            .expect("the start is given once");
         let (capture, done, clock) = (&mut capture, &done, &crew.clock);
         let sampler = scope.spawn(move || sample(capture, clock, measure, done));
         let collected = collect(spec, clock, measure, &received, &give_back, observer);
@@ -141,7 +146,9 @@ impl<'a> Crew<'a> {
             spec,
             clock: Clock::start(),
             stop,
-            budget: spec.operations.map(|n| Arc::new(Budget::new(n, spec.threads))),
+            budget: spec
+                .operations
+                .map(|n| Arc::new(Budget::new(n, spec.threads))),
             spin: spin(spec.rate),
             start: OnceLock::new(),
         }
@@ -168,7 +175,13 @@ impl<'a> Crew<'a> {
             };
             let stream = Stream::new(&config)?;
             let session = spec.database.session()?;
-            Ok(Hand { index, stream, session, full: full.clone(), empty: empty.clone() })
+            Ok(Hand {
+                index,
+                stream,
+                session,
+                full: full.clone(),
+                empty: empty.clone(),
+            })
         };
         (0..spec.threads).zip(groups).map(hand).collect()
     }
@@ -186,25 +199,54 @@ impl<'a> Crew<'a> {
                 block_on(self.client(hand, measure).run());
             }
         };
-        std::thread::Builder::new().name(name).spawn_scoped(scope, client).map(drop)
+        std::thread::Builder::new()
+            .name(name)
+            .spawn_scoped(scope, client)
+            .map(drop)
     }
 
     fn client(&self, hand: Hand, measure: Tick) -> Client {
-        let Hand { index, stream, session, full, empty } = hand;
+        let Hand {
+            index,
+            stream,
+            session,
+            full,
+            empty,
+        } = hand;
         let spec = self.spec;
         let pace = Pace {
             clock: self.clock.clone(),
             start: measure - nanos(spec.warmup),
             measure,
-            end: spec.duration.map_or(Tick::MAX, |d| measure.saturating_add(nanos(d))),
+            end: spec
+                .duration
+                .map_or(Tick::MAX, |d| measure.saturating_add(nanos(d))),
             budget: self.budget.clone(),
-            schedule: spec.rate.map(|rate| Schedule::new(rate, index, spec.threads)),
+            schedule: spec
+                .rate
+                .map(|rate| Schedule::new(rate, index, spec.threads)),
             spin: self.spin,
             stop: self.stop.clone(),
         };
-        let keep = if spec.rate.is_some() { Keep::Both } else { Keep::Service };
+        let keep = if spec.rate.is_some() {
+            Keep::Both
+        } else {
+            Keep::Service
+        };
         let recorder = Recorder::new(measure, keep, full, empty);
-        Client { clock: self.clock.clone(), pacer: Pacer::new(pace), stream, session, recorder }
+        let acknowledge = match spec.point {
+            Some(_) => Acknowledge::All,
+            None => Acknowledge::Succeeded,
+        };
+        let (clock, pacer) = (self.clock.clone(), Pacer::new(pace));
+        Client {
+            clock,
+            pacer,
+            stream,
+            session,
+            recorder,
+            acknowledge,
+        }
     }
 }
 
@@ -230,9 +272,19 @@ fn collect(
     const LATE: Duration = Duration::from_millis(100);
     let start = |kind, duration| {
         let (system, point, operations) = (spec.system, spec.point, spec.operations);
-        observer.phase_started(&PhaseStart { kind, system, point, operations, duration });
+        observer.phase_started(&PhaseStart {
+            kind,
+            system,
+            point,
+            operations,
+            duration,
+        });
     };
-    let measured = if spec.point.is_some() { PhaseKind::Measure } else { PhaseKind::Load };
+    let measured = if spec.point.is_some() {
+        PhaseKind::Measure
+    } else {
+        PhaseKind::Load
+    };
     let mut warming = !spec.warmup.is_zero();
     match warming {
         true => start(PhaseKind::Warmup, Some(spec.warmup)),
@@ -240,7 +292,12 @@ fn collect(
     }
     let mut collector = Collector::new();
     let mut told = 0;
-    let mut next = measure + if warming { 0 } else { recorder::INTERVAL_NS + nanos(LATE) };
+    let mut next = measure
+        + if warming {
+            0
+        } else {
+            recorder::INTERVAL_NS + nanos(LATE)
+        };
     loop {
         let left = Duration::from_nanos(next.saturating_sub(clock.now()));
         match received.recv_timeout(left) {
@@ -286,6 +343,8 @@ fn sample(capture: &mut Capture, clock: &Clock, measure: Tick, done: &AtomicBool
 
 /// Milliseconds since 1970, UTC.
 pub(crate) fn unix_ms() -> u64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
     u64::try_from(since.as_millis()).unwrap_or(u64::MAX)
 }

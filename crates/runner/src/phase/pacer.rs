@@ -4,7 +4,10 @@
 //! are evenly spaced: client `c` of `n` is due at `start + (k n + c) / rate` for k = 0, 1, 2, ...
 //! A client that is late sends at once until it has caught up; its operations keep their due time.
 
-use crate::{Stop, clock::{Clock, Tick}};
+use crate::{
+    Stop,
+    clock::{Clock, Tick},
+};
 use crossbeam_utils::CachePadded;
 use std::{
     sync::{
@@ -36,13 +39,19 @@ impl Budget {
     #[must_use]
     pub fn new(operations: u64, clients: u32) -> Self {
         let batch = (operations / (u64::from(clients) * 100)).clamp(1, 1024);
-        Self { left: CachePadded::new(AtomicU64::new(operations)), batch }
+        Self {
+            left: CachePadded::new(AtomicU64::new(operations)),
+            batch,
+        }
     }
 
     /// Takes up to a batch; 0 when it is used up.
     fn take(&self) -> u64 {
         let take = |left: u64| (left > 0).then(|| left - left.min(self.batch));
-        match self.left.fetch_update(Ordering::Relaxed, Ordering::Relaxed, take) {
+        match self
+            .left
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
+        {
             Ok(before) => before.min(self.batch),
             Err(_) => 0,
         }
@@ -127,7 +136,9 @@ impl Pacer {
     /// Takes one operation of the budget, unless the warm-up is still on.
     #[inline]
     fn reserve(&mut self, now: Tick) -> bool {
-        let Some(budget) = &self.pace.budget else { return true };
+        let Some(budget) = &self.pace.budget else {
+            return true;
+        };
         if now < self.pace.measure {
             return true;
         }
@@ -195,7 +206,10 @@ mod tests {
         let budget = Arc::new(Budget::new(1001, 3));
         let mut sent = 0;
         for _ in 0..3 {
-            let mut pacer = Pacer::new(Pace { budget: Some(Arc::clone(&budget)), ..pace(&clock) });
+            let mut pacer = Pacer::new(Pace {
+                budget: Some(Arc::clone(&budget)),
+                ..pace(&clock)
+            });
             while block_on(pacer.next(0)).is_some() {
                 sent += 1;
             }
@@ -207,7 +221,11 @@ mod tests {
     fn the_warm_up_does_not_spend_the_budget() {
         let clock = Clock::start();
         let budget = Some(Arc::new(Budget::new(2, 1)));
-        let mut pacer = Pacer::new(Pace { budget, measure: 100, ..pace(&clock) });
+        let mut pacer = Pacer::new(Pace {
+            budget,
+            measure: 100,
+            ..pace(&clock)
+        });
         let sent = [0, 50, 99, 100, 101, 102].map(|now| block_on(pacer.next(now)).is_some());
         assert_eq!(sent, [true, true, true, true, true, false]);
     }
@@ -216,11 +234,13 @@ mod tests {
     fn clients_take_turns_at_a_fixed_rate() {
         let due = |client| {
             let mut schedule = Schedule::new(1e6, client, 4);
-            (0..3).map(|_| {
-                let due = schedule.due(1000);
-                schedule.next += 1;
-                due
-            }).collect::<Vec<_>>()
+            (0..3)
+                .map(|_| {
+                    let due = schedule.due(1000);
+                    schedule.next += 1;
+                    due
+                })
+                .collect::<Vec<_>>()
         };
         assert_eq!(due(0), [1000, 5000, 9000]);
         assert_eq!(due(3), [4000, 8000, 12000]);
@@ -231,8 +251,13 @@ mod tests {
         let clock = Clock::start();
         std::thread::sleep(Duration::from_millis(20));
         let schedule = Some(Schedule::new(1000.0, 0, 1));
-        let mut pacer = Pacer::new(Pace { schedule, ..pace(&clock) });
-        let due: Vec<_> = (0..3).filter_map(|_| block_on(pacer.next(clock.now()))).collect();
+        let mut pacer = Pacer::new(Pace {
+            schedule,
+            ..pace(&clock)
+        });
+        let due: Vec<_> = (0..3)
+            .filter_map(|_| block_on(pacer.next(clock.now())))
+            .collect();
         assert_eq!(due, [Due::At(0), Due::At(1_000_000), Due::At(2_000_000)]);
     }
 
@@ -241,7 +266,12 @@ mod tests {
         let clock = Clock::start();
         let schedule = Some(Schedule::new(200.0, 0, 1));
         let spin = Duration::from_micros(20);
-        let mut pacer = Pacer::new(Pace { schedule, spin, end: 30_000_000, ..pace(&clock) });
+        let mut pacer = Pacer::new(Pace {
+            schedule,
+            spin,
+            end: 30_000_000,
+            ..pace(&clock)
+        });
         let mut sent = 0;
         while let Some(Due::At(due)) = block_on(pacer.next(clock.now())) {
             assert!(clock.now() >= due);
@@ -256,8 +286,11 @@ mod tests {
         let mut schedule = Schedule::new(0.01, 0, 1);
         schedule.next = 1;
         let stop = Stop::new();
-        let mut pacer =
-            Pacer::new(Pace { schedule: Some(schedule), stop: stop.clone(), ..pace(&clock) });
+        let mut pacer = Pacer::new(Pace {
+            schedule: Some(schedule),
+            stop: stop.clone(),
+            ..pace(&clock)
+        });
         let waited = std::thread::scope(|scope| {
             let waiting = scope.spawn(|| block_on(pacer.next(clock.now())));
             std::thread::sleep(Duration::from_millis(30));

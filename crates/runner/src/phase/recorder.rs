@@ -109,7 +109,11 @@ impl KindSheet {
     fn count_failures(&mut self, cause: Cause, count: u64, example: &str) {
         match self.failures.iter_mut().find(|f| f.cause == cause) {
             Some(failures) => failures.count += count,
-            None => self.failures.push(Failures { cause, count, example: example.to_owned() }),
+            None => self.failures.push(Failures {
+                cause,
+                count,
+                example: example.to_owned(),
+            }),
         }
     }
 
@@ -150,14 +154,18 @@ impl Sheet {
         }
         if let Some(lag) = &other.lag {
             let mine = self.lag.get_or_insert_with(counts);
-            mine.add(lag).expect("a histogram that grows takes any other");
+            mine.add(lag)
+                .expect("a histogram that grows takes any other");
         }
     }
 
     /// Empties it, keeping its memory.
     pub fn clear(&mut self) {
         self.operations = 0;
-        self.kinds.iter_mut().flatten().for_each(|kind| kind.clear());
+        self.kinds
+            .iter_mut()
+            .flatten()
+            .for_each(|kind| kind.clear());
         self.lag.iter_mut().for_each(Histogram::reset);
     }
 }
@@ -198,7 +206,16 @@ impl Recorder {
         empty: Receiver<Box<Sheet>>,
     ) -> Self {
         let (interval, boundary, last_done) = (None, measure, 0);
-        Self { sheet: Box::default(), interval, boundary, measure, last_done, keep, full, empty }
+        Self {
+            sheet: Box::default(),
+            interval,
+            boundary,
+            measure,
+            last_done,
+            keep,
+            full,
+            empty,
+        }
     }
 
     /// Records one request.
@@ -279,14 +296,20 @@ impl Recorder {
         let sheet = std::mem::replace(&mut self.sheet, empty);
         let (interval, last_done) = (self.interval, self.last_done);
         // The collector outlives every client; were it gone, the phase has failed already.
-        let _ = self.full.send(Handover { interval, sheet, last_done });
+        let _ = self.full.send(Handover {
+            interval,
+            sheet,
+            last_done,
+        });
     }
 }
 
 /// Records a value in a histogram that grows.
 #[inline]
 fn grow(histogram: &mut Counts, value: u64) {
-    histogram.record(value).expect("a histogram that grows takes any value");
+    histogram
+        .record(value)
+        .expect("a histogram that grows takes any value");
 }
 
 #[cfg(test)]
@@ -295,10 +318,17 @@ mod tests {
     use crossbeam_channel::unbounded;
     use tailmark_driver::{Failure, Outcome};
 
-    const FOUND: Reply = Ok(Outcome { records: 1, bytes: 10 });
+    const FOUND: Reply = Ok(Outcome {
+        records: 1,
+        bytes: 10,
+    });
 
     fn at(sent: Tick, done: Tick) -> Timing {
-        Timing { due: sent, sent, done }
+        Timing {
+            due: sent,
+            sent,
+            done,
+        }
     }
 
     /// Records with `record`, then returns what was handed over.
@@ -315,12 +345,19 @@ mod tests {
     #[test]
     fn an_operation_belongs_to_the_interval_in_which_it_is_done() {
         let sheets = handed_over(Keep::Service, |recorder| {
-            for timing in [at(1000, 2000), at(2000, 1000 + INTERVAL_NS), at(1500, 1001 + INTERVAL_NS)] {
+            for timing in [
+                at(1000, 2000),
+                at(2000, 1000 + INTERVAL_NS),
+                at(1500, 1001 + INTERVAL_NS),
+            ] {
                 recorder.record(Kind::Read, timing, &FOUND);
                 recorder.finish(timing);
             }
         });
-        let counts: Vec<_> = sheets.iter().map(|s| (s.interval, s.sheet.operations)).collect();
+        let counts: Vec<_> = sheets
+            .iter()
+            .map(|s| (s.interval, s.sheet.operations))
+            .collect();
         assert_eq!(counts, [(Some(0), 1), (Some(1), 2)]);
     }
 
@@ -338,7 +375,11 @@ mod tests {
     #[test]
     fn response_time_runs_from_when_it_was_due() {
         let sheets = handed_over(Keep::Both, |recorder| {
-            let timing = Timing { due: 1_000, sent: 6_000, done: 8_000 };
+            let timing = Timing {
+                due: 1_000,
+                sent: 6_000,
+                done: 8_000,
+            };
             recorder.record(Kind::Read, timing, &FOUND);
             recorder.finish(timing);
         });
@@ -349,14 +390,32 @@ mod tests {
 
     #[test]
     fn failures_are_counted_by_cause_and_timed_apart() {
-        let failure = |cause| Err(Failure { cause, message: "no".into() });
+        let failure = |cause| {
+            Err(Failure {
+                cause,
+                message: "no".into(),
+            })
+        };
         let sheets = handed_over(Keep::Service, |recorder| {
             for cause in [Cause::Timeout, Cause::Io, Cause::Timeout] {
                 recorder.record(Kind::Update, at(1000, 1100), &failure(cause));
             }
         });
-        let kind = sheets[0].sheet.kinds[Kind::Update as usize].as_ref().unwrap();
-        assert_eq!((kind.count, kind.errors(), kind.service.len(), kind.failed.len()), (0, 3, 0, 3));
-        assert_eq!(kind.failures.iter().map(|f| f.count).collect::<Vec<_>>(), [2, 1]);
+        let kind = sheets[0].sheet.kinds[Kind::Update as usize]
+            .as_ref()
+            .unwrap();
+        assert_eq!(
+            (
+                kind.count,
+                kind.errors(),
+                kind.service.len(),
+                kind.failed.len()
+            ),
+            (0, 3, 0, 3)
+        );
+        assert_eq!(
+            kind.failures.iter().map(|f| f.count).collect::<Vec<_>>(),
+            [2, 1]
+        );
     }
 }

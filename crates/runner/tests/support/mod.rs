@@ -1,0 +1,95 @@
+//! Plans made by hand, and the points that running them leaves.
+
+#![allow(dead_code, reason = "each test program uses a part of it")]
+
+use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
+use tailmark_driver::{DataSet, Schema, Semantics, Settings, db};
+use tailmark_results::{Header, Point, Study};
+use tailmark_runner::{
+    Error, Silent, Stop, Summary,
+    plan::{HostPlan, Plan, Reload, Sweep, SystemPlan},
+};
+
+pub const RECORDS: u64 = 2000;
+
+pub fn system(name: &str, driver: &str, place: &Path) -> SystemPlan {
+    system_with(name, driver, place, &[])
+}
+
+pub fn system_with(
+    name: &str,
+    driver: &str,
+    place: &Path,
+    settings: &[(&str, &str)],
+) -> SystemPlan {
+    let given: BTreeMap<_, _> = settings
+        .iter()
+        .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
+        .collect();
+    let driver = db::find(driver).unwrap();
+    let schema = Schema {
+        table: "usertable".into(),
+        fields: vec!["field0".into()],
+    };
+    let data = DataSet {
+        schema,
+        records: RECORDS,
+        field_length: 100,
+    };
+    SystemPlan {
+        name: name.into(),
+        place: place.to_owned(),
+        driver,
+        settings: Settings::check(driver, &given, &data, 1.0).unwrap(),
+        semantics: Semantics::Faithful,
+        data,
+        ceiling_for: None,
+        optional: false,
+    }
+}
+
+pub fn plan(systems: Vec<SystemPlan>, workloads: &[&str], threads: &[u32]) -> Plan {
+    let workloads: Vec<_> = workloads
+        .iter()
+        .map(|name| Arc::new(tailmark_workload::find(name).unwrap()))
+        .collect();
+    let keys = [("sweep.threads", format!("{threads:?}"))];
+    Plan {
+        header: Header {
+            title: "test".into(),
+            tailmark: "0".into(),
+            created_ms: 0,
+            plan: keys.map(|(k, v)| (k.to_owned(), v)).into(),
+            source: String::new(),
+            assumed: vec![],
+        },
+        systems,
+        sweep: Sweep {
+            workloads,
+            threads: threads.to_vec(),
+            repeats: 1,
+            rate: None,
+            operations: Some(500),
+            duration: None,
+            warmup: Duration::ZERO,
+            seed: 1,
+            reload: Reload::Never,
+            load_threads: 2,
+            write_all_fields: false,
+            compressibility: 0.0,
+            settle: Duration::from_secs(1),
+        },
+        host: HostPlan::default(),
+        scale: 1.0,
+        time_scale: 1.0,
+        unscaled: None,
+    }
+}
+
+pub fn run(plan: &Plan, out: &Path) -> Result<Summary, Error> {
+    tailmark_runner::run(plan, out, &Silent, &Stop::new())
+}
+
+pub fn points(out: &Path) -> Vec<Point> {
+    Study::open_read_only(out).unwrap().points().unwrap()
+}
