@@ -7,7 +7,7 @@
     reason = "a program to look at"
 )]
 
-use rust_rocksdb as rocksdb;
+use tailmark_driver::rust_rocksdb as rocksdb;
 use std::{
     collections::BTreeMap,
     hint::black_box,
@@ -125,6 +125,7 @@ fn tailmark(
     };
     let spec = phase::Spec {
         database,
+        clients: tailmark_driver::Clients::Threads,
         system: "bench",
         point: Some(&key),
         workload,

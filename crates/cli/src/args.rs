@@ -55,6 +55,11 @@ pub enum Command {
     Export(ExportArgs),
     /// What there is: drivers, workloads, distributions, probes, sections, formats, plans, keys
     List(ListArgs),
+    /// Read results of other programs into a study
+    Import(ImportArgs),
+    /// Do what YCSB's bin/ycsb does: its options, properties and output (`tailmark ycsb --help`)
+    #[command(disable_help_flag = true)]
+    Ycsb(YcsbArgs),
     /// Write the completions of a shell to standard output
     Completions(CompletionsArgs),
     /// Write the manual page to standard output, or those of all commands to a directory
@@ -151,6 +156,41 @@ pub struct ExportArgs {
     pub out: Option<PathBuf>,
 }
 
+/// `tailmark import`
+#[derive(Debug, clap::Args)]
+pub struct ImportArgs {
+    /// The format of the files
+    #[arg(value_parser = import_formats())]
+    pub format: String,
+    /// Files; histogram logs come with the one text that they belong to
+    #[arg(required = true, value_name = "FILE")]
+    pub files: Vec<PathBuf>,
+    /// The directory of the study; made where there is none, and otherwise added to
+    #[arg(short = 'o', long = "output", value_name = "DIR")]
+    pub out: PathBuf,
+    /// The system's name; without it, the first word of the file's name
+    #[arg(long, value_name = "NAME")]
+    pub system: Option<String>,
+    /// The workload's name; without it, that of the workload file in the echoed command line
+    #[arg(long, value_name = "NAME")]
+    pub workload: Option<String>,
+    /// The number of clients; without it, as the command line or the file's name tells
+    #[arg(long, value_name = "COUNT")]
+    pub threads: Option<u32>,
+}
+
+/// `tailmark ycsb`
+#[derive(Debug, clap::Args)]
+pub struct YcsbArgs {
+    /// As bin/ycsb takes them
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "WORDS"
+    )]
+    pub words: Vec<String>,
+}
+
 /// `tailmark list`
 #[derive(Debug, clap::Args)]
 pub struct ListArgs {
@@ -200,8 +240,20 @@ fn report_formats() -> PossibleValuesParser {
     PossibleValuesParser::new(tailmark_report::FORMATS.iter().map(|format| format.name))
 }
 
+fn import_formats() -> PossibleValuesParser {
+    PossibleValuesParser::new(
+        tailmark_results::import::IMPORTS
+            .iter()
+            .map(|import| import.name),
+    )
+}
+
 fn export_formats() -> PossibleValuesParser {
-    PossibleValuesParser::new(tailmark_results::export::FORMATS.iter().map(|format| format.name))
+    PossibleValuesParser::new(
+        tailmark_results::export::FORMATS
+            .iter()
+            .map(|format| format.name),
+    )
 }
 
 #[cfg(test)]

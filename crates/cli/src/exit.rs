@@ -31,7 +31,9 @@ impl Exit {
         let is_usage = error.chain().any(|cause| {
             cause.is::<plan::Error>()
                 || cause.is::<NoStudy>()
-                || cause.downcast_ref::<runner::Error>().is_some_and(is_wrong_plan)
+                || cause
+                    .downcast_ref::<runner::Error>()
+                    .is_some_and(is_wrong_plan)
         });
         if is_usage { Self::Usage } else { Self::Failed }
     }
@@ -44,7 +46,10 @@ pub struct NoStudy(pub PathBuf);
 impl std::fmt::Display for NoStudy {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let dir = self.0.display();
-        write!(f, "there is no study in `{dir}`; give the directory of a `tailmark run -o`")
+        write!(
+            f,
+            "there is no study in `{dir}`; give the directory of a `tailmark run -o`"
+        )
     }
 }
 

@@ -17,7 +17,9 @@ pub fn list(args: &ListArgs) -> anyhow::Result<Exit> {
         Some(kind) => output::say(&lines("", &rows(kind)))?,
         None => {
             for kind in ListKind::value_variants() {
-                let name = kind.to_possible_value().expect("every kind can be asked for");
+                let name = kind
+                    .to_possible_value()
+                    .expect("every kind can be asked for");
                 output::say(&format!("{}:", name.get_name()))?;
                 output::say(&lines("  ", &rows(*kind)))?;
             }
@@ -30,18 +32,22 @@ fn rows(kind: ListKind) -> Vec<Row> {
     let row = |name: &str, about: &str| (name.to_owned(), about.to_owned());
     match kind {
         ListKind::Drivers => drivers(),
-        ListKind::Workloads => {
-            tailmark_workload::WORKLOADS.iter().map(|w| row(w.name, w.about)).collect()
-        }
-        ListKind::Distributions => {
-            tailmark_workload::DISTRIBUTIONS.iter().map(|d| row(d.name, d.about)).collect()
-        }
-        ListKind::Probes => {
-            tailmark_host::probe::PROBES.iter().map(|p| row(p.name, p.about)).collect()
-        }
-        ListKind::Sections => {
-            tailmark_report::SECTIONS.iter().map(|s| row(s.name, s.title)).collect()
-        }
+        ListKind::Workloads => tailmark_workload::WORKLOADS
+            .iter()
+            .map(|w| row(w.name, w.about))
+            .collect(),
+        ListKind::Distributions => tailmark_workload::DISTRIBUTIONS
+            .iter()
+            .map(|d| row(d.name, d.about))
+            .collect(),
+        ListKind::Probes => tailmark_host::probe::PROBES
+            .iter()
+            .map(|p| row(p.name, p.about))
+            .collect(),
+        ListKind::Sections => tailmark_report::SECTIONS
+            .iter()
+            .map(|s| row(s.name, s.title))
+            .collect(),
         ListKind::Formats => {
             let reports = tailmark_report::FORMATS.iter();
             let reports = reports.map(|f| row(f.name, &format!("report: {}", f.about)));
@@ -82,7 +88,11 @@ fn key(key: &Key) -> Row {
 
 /// Names and abouts in two columns.
 fn lines(indent: &str, rows: &[Row]) -> String {
-    let width = rows.iter().map(|(name, _)| name.chars().count()).max().unwrap_or(0);
+    let width = rows
+        .iter()
+        .map(|(name, _)| name.chars().count())
+        .max()
+        .unwrap_or(0);
     let line = |(name, about): &Row| format!("{indent}{name:width$}  {about}");
     rows.iter().map(line).collect::<Vec<_>>().join("\n")
 }

@@ -4,6 +4,7 @@ mod args;
 mod complete;
 mod exit;
 mod export;
+mod import;
 mod interrupt;
 mod list;
 mod number;
@@ -11,6 +12,7 @@ mod output;
 mod progress;
 mod report;
 mod run;
+mod ycsb;
 
 use args::{Args, Command};
 use clap::Parser;
@@ -30,6 +32,8 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(args),
         Command::Report(args) => report::report(args),
         Command::Export(args) => export::export(args),
+        Command::Import(args) => import::import(args),
+        Command::Ycsb(args) => ycsb::ycsb(&args.words),
         Command::List(args) => list::list(args),
         Command::Completions(args) => complete::completions(args),
         Command::Man(args) => complete::man(args),

@@ -22,5 +22,7 @@ pub fn warn(line: &str) {
 /// Whether the reader of standard output went away, as `head` does: nothing failed.
 pub fn is_closed_pipe(error: &anyhow::Error) -> bool {
     let is_broken = |error: &io::Error| error.kind() == ErrorKind::BrokenPipe;
-    error.chain().any(|cause| cause.downcast_ref().is_some_and(is_broken))
+    error
+        .chain()
+        .any(|cause| cause.downcast_ref().is_some_and(is_broken))
 }

@@ -68,7 +68,10 @@ impl Progress {
             ..State::default()
         };
         let screen = std::io::stderr().is_terminal().then(Screen::new);
-        Self { screen, state: Mutex::new(state) }
+        Self {
+            screen,
+            state: Mutex::new(state),
+        }
     }
 
     /// Takes the bar away.
@@ -80,7 +83,9 @@ impl Progress {
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(std::sync::PoisonError::into_inner)
+        self.state
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner)
     }
 
     /// A line that stays.
@@ -106,7 +111,9 @@ impl Screen {
         let all = MultiProgress::new();
         let style = |template| {
             let style = ProgressStyle::with_template(template);
-            style.expect("the template is a constant").progress_chars("=> ")
+            style
+                .expect("the template is a constant")
+                .progress_chars("=> ")
         };
         let sweep = all.add(ProgressBar::new(0));
         sweep.set_style(style("[{bar:32}] {msg}"));
@@ -142,7 +149,10 @@ impl State {
     fn left(&self) -> Option<Duration> {
         let mean = |time: Duration, count: u32| time.checked_div(count);
         let by_rate = || {
-            let phase = self.phase.as_ref().filter(|phase| phase.kind == PhaseKind::Measure)?;
+            let phase = self
+                .phase
+                .as_ref()
+                .filter(|phase| phase.kind == PhaseKind::Measure)?;
             let rate = phase.live.ops_per_sec;
             let operations = phase.operations?;
             (rate > 0.0).then(|| Duration::from_secs_f64(operations as f64 / rate))
@@ -152,15 +162,22 @@ impl State {
             .or_else(by_rate)?;
         let load = mean(self.loads_time, self.loads_measured).unwrap_or_default();
         let points_left = self.points.saturating_sub(self.points_done);
-        let expected =
-            point.saturating_mul(points_left as u32) + load.saturating_mul(self.systems_left as u32);
-        let in_load = self.phase.as_ref().filter(|phase| phase.kind == PhaseKind::Load);
+        let expected = point.saturating_mul(points_left as u32)
+            + load.saturating_mul(self.systems_left as u32);
+        let in_load = self
+            .phase
+            .as_ref()
+            .filter(|phase| phase.kind == PhaseKind::Load);
         let elapsed = self.began.map_or(Duration::ZERO, |began| began.elapsed());
         Some(match in_load {
             Some(phase) => {
-                expected + phase.part().filter(|part| *part > 0.0).map_or(load, |part| {
-                    elapsed.mul_f64((1.0 / part - 1.0).clamp(0.0, 1e6))
-                })
+                expected
+                    + phase
+                        .part()
+                        .filter(|part| *part > 0.0)
+                        .map_or(load, |part| {
+                            elapsed.mul_f64((1.0 / part - 1.0).clamp(0.0, 1e6))
+                        })
             }
             None => expected.saturating_sub(elapsed.min(point)),
         })
@@ -179,7 +196,11 @@ impl Running {
             .filter(|count| *count > 0)
             .map(|count| self.live.operations as f64 / count as f64);
         // Whichever ends first.
-        by_time.into_iter().chain(by_count).reduce(f64::max).map(|part| part.clamp(0.0, 1.0))
+        by_time
+            .into_iter()
+            .chain(by_count)
+            .reduce(f64::max)
+            .map(|part| part.clamp(0.0, 1.0))
     }
 
     fn line(&self) -> String {
@@ -189,7 +210,9 @@ impl Running {
             PhaseKind::Warmup => "warming up",
             PhaseKind::Measure => "measuring",
         };
-        let part = self.part().map_or_else(String::new, |part| format!(" {:.0} %", part * 100.0));
+        let part = self
+            .part()
+            .map_or_else(String::new, |part| format!(" {:.0} %", part * 100.0));
         format!(
             "{}: {doing}{part}, {}, p99 {}, {}",
             self.what,
@@ -210,7 +233,9 @@ impl Observer for Progress {
         self.draw(&state);
         drop(state);
         if done > 0 {
-            self.line(&format!("{done} of {points} points are in the study already"));
+            self.line(&format!(
+                "{done} of {points} points are in the study already"
+            ));
         }
     }
 
@@ -222,7 +247,10 @@ impl Observer for Progress {
         let mut state = self.state();
         state.began.get_or_insert_with(Instant::now);
         if let Some(screen) = &self.screen {
-            let what = state.phase.as_ref().map_or(String::new(), |phase| phase.what.clone() + ": ");
+            let what = state
+                .phase
+                .as_ref()
+                .map_or(String::new(), |phase| phase.what.clone() + ": ");
             screen.live.set_message(format!("{what}{text}"));
         }
     }
@@ -239,7 +267,13 @@ impl Observer for Progress {
         }
         state.began.get_or_insert_with(Instant::now);
         let (kind, operations, duration) = (phase.kind, phase.operations, phase.duration);
-        state.phase = Some(Running { kind, what, operations, duration, live: Live::default() });
+        state.phase = Some(Running {
+            kind,
+            what,
+            operations,
+            duration,
+            live: Live::default(),
+        });
         self.draw(&state);
     }
 
@@ -253,7 +287,10 @@ impl Observer for Progress {
 
     fn load_finished(&self, load: &Load) {
         let mut state = self.state();
-        let took = state.began.take().map_or(Duration::ZERO, |began| began.elapsed());
+        let took = state
+            .began
+            .take()
+            .map_or(Duration::ZERO, |began| began.elapsed());
         state.loads_measured += 1;
         state.loads_time += took;
         state.phase = None;
@@ -269,7 +306,10 @@ impl Observer for Progress {
 
     fn point_finished(&self, point: &Point) {
         let mut state = self.state();
-        let took = state.began.take().map_or(Duration::ZERO, |began| began.elapsed());
+        let took = state
+            .began
+            .take()
+            .map_or(Duration::ZERO, |began| began.elapsed());
         state.points_done += 1;
         state.points_measured += 1;
         state.points_time += took;
@@ -277,13 +317,24 @@ impl Observer for Progress {
         let count = format!("[{}/{}]", state.points_done, state.points);
         self.draw(&state);
         drop(state);
-        self.line(&format!("{count} {}: {}", name(&point.key), measured(&point.phase)));
+        self.line(&format!(
+            "{count} {}: {}",
+            name(&point.key),
+            measured(&point.phase)
+        ));
     }
 }
 
 /// `disk ycsb-a uniform, 16 threads`
 fn name(key: &PointKey) -> String {
-    let PointKey { system, workload, distribution, threads, repeat, .. } = key;
+    let PointKey {
+        system,
+        workload,
+        distribution,
+        threads,
+        repeat,
+        ..
+    } = key;
     let plural = if *threads == 1 { "" } else { "s" };
     let repeat = match repeat {
         0 | 1 => String::new(),
@@ -361,7 +412,11 @@ mod tests {
 
     #[test]
     fn time_left_comes_from_the_plan_and_then_from_what_points_took() {
-        let mut state = State { points: 10, points_done: 2, ..State::default() };
+        let mut state = State {
+            points: 10,
+            points_done: 2,
+            ..State::default()
+        };
         assert_eq!(state.left(), None);
         state.point_expected = Some(Duration::from_secs(4));
         assert_eq!(state.left(), Some(Duration::from_secs(32)));

@@ -22,7 +22,10 @@ pub fn report(args: &ReportArgs) -> anyhow::Result<Exit> {
 
 /// Writes the report of the studies in these directories.
 pub fn write(studies: &[PathBuf], format: &str, out: &Path) -> anyhow::Result<PathBuf> {
-    let studies = studies.iter().map(|dir| open(dir)).collect::<anyhow::Result<Vec<_>>>()?;
+    let studies = studies
+        .iter()
+        .map(|dir| open(dir))
+        .collect::<anyhow::Result<Vec<_>>>()?;
     let data = Data::read(&studies)?;
     let failed = || format!("failed to write a report into `{}`", out.display());
     fs::create_dir_all(out).with_context(failed)?;

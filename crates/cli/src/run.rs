@@ -1,8 +1,6 @@
 //! `tailmark run`: from what was typed to a checked plan, the run itself, and its report.
 
-use crate::{
-    args::RunArgs, exit::Exit, interrupt, output, progress::Progress, report,
-};
+use crate::{args::RunArgs, exit::Exit, interrupt, output, progress::Progress, report};
 use std::{
     path::{Path, PathBuf},
     time::SystemTime,
@@ -49,7 +47,9 @@ pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
 }
 
 fn has_points(out: &Path) -> bool {
-    let keys = report::open(out).ok().and_then(|study| study.point_keys().ok());
+    let keys = report::open(out)
+        .ok()
+        .and_then(|study| study.point_keys().ok());
     keys.is_some_and(|keys| !keys.is_empty())
 }
 
@@ -104,14 +104,21 @@ fn default_out(draft: &Draft) -> PathBuf {
 /// Says how the run ended.
 fn conclude(plan: &Plan, summary: &Summary, out: &Path, is_out_given: bool) -> Exit {
     let points = |count: usize| {
-        format!("{} point{}", grouped(count as u64), if count == 1 { "" } else { "s" })
+        format!(
+            "{} point{}",
+            grouped(count as u64),
+            if count == 1 { "" } else { "s" }
+        )
     };
     let mut said = format!("{} measured", points(summary.points_measured));
     if summary.points_kept > 0 {
         said.push_str(&format!(", {} kept from before", summary.points_kept));
     }
     if summary.findings > 0 {
-        said.push_str(&format!(", {} findings (in the report)", grouped(summary.findings as u64)));
+        said.push_str(&format!(
+            ", {} findings (in the report)",
+            grouped(summary.findings as u64)
+        ));
     }
     if summary.errors > 0 {
         said.push_str(&format!(", {} requests failed", grouped(summary.errors)));
@@ -127,7 +134,11 @@ fn conclude(plan: &Plan, summary: &Summary, out: &Path, is_out_given: bool) -> E
             plan.header.title
         ));
     }
-    if summary.errors > 0 { Exit::Errors } else { Exit::Done }
+    if summary.errors > 0 {
+        Exit::Errors
+    } else {
+        Exit::Done
+    }
 }
 
 /// The command that goes on with this run.

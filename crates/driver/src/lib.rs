@@ -15,6 +15,11 @@ mod settings;
 pub use data::{DataSet, Schema};
 pub use driver::{Clients, Driver, Params, Place, Semantics};
 pub use error::Error;
-pub use operation::{Fields, Key, Kind, Operation, Values};
-pub use session::{Cause, Completion, Database, Failure, Outcome, Remark, Reply, Session, Settled};
+pub use operation::{Direction, Fields, Key, Keys, Kind, Operation, Special, Values};
+pub use session::{
+    Cause, Completion, Connecting, Database, Failure, Outcome, Remark, Reply, Session, Settled};
 pub use settings::{Setting, SettingKind, Settings, nearest};
+
+/// The bindings under the `rocksdb` driver, for benches that hold it against a bare loop.
+#[cfg(feature = "rocksdb")]
+pub use rust_rocksdb;

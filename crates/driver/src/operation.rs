@@ -84,6 +84,85 @@ impl<'a> Values<'a> {
     }
 }
 
+/// Names of keys, all of one length, one behind the other.
+#[derive(Debug, Clone, Copy)]
+pub struct Keys<'a> {
+    /// The names; a multiple of `length`.
+    pub names: &'a [u8],
+    /// Bytes of one name, at least 1.
+    pub length: u32,
+}
+
+impl<'a> Keys<'a> {
+    /// Each name.
+    pub fn iter(&self) -> std::slice::ChunksExact<'a, u8> {
+        self.names.chunks_exact(self.length as usize)
+    }
+}
+
+/// Which way records are walked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Direction {
+    /// In the key order of the store.
+    #[default]
+    Forward,
+    /// Against it.
+    Backward,
+}
+
+/// Requests that only databases with iterators and batches know; others answer
+/// [`crate::Cause::Unsupported`].
+#[derive(Debug, Clone, Copy)]
+pub enum Special<'a> {
+    /// Fetch several records in one request; the outcome has how many were found.
+    ReadMany {
+        /// Which records.
+        keys: Keys<'a>,
+    },
+    /// Write several whole records in one request.
+    InsertMany {
+        /// Which records.
+        keys: Keys<'a>,
+        /// One value a key.
+        values: Values<'a>,
+    },
+    /// Remove several records in one request.
+    DeleteMany {
+        /// Which records.
+        keys: Keys<'a>,
+    },
+    /// Find a position and walk from it. The outcome has one record where the key itself is there,
+    /// none otherwise, and the bytes of the records walked.
+    Seek {
+        /// The position.
+        start: Key<'a>,
+        /// How many records to walk; 0: the position only.
+        records: u32,
+        /// Which way to walk.
+        direction: Direction,
+        /// Bytes of the name of the key at which the walk ends, exclusive, where there is one.
+        bound: Option<&'a [u8]>,
+    },
+    /// Fetch the record after the one that this session fetched so last, or the first one.
+    Next {
+        /// Which way to walk; what comes first follows from it.
+        direction: Direction,
+    },
+}
+
+impl Special<'_> {
+    /// The kind that it is counted as.
+    #[must_use]
+    pub const fn kind(&self) -> Kind {
+        match self {
+            Self::ReadMany { .. } | Self::Next { .. } => Kind::Read,
+            Self::InsertMany { .. } => Kind::Insert,
+            Self::DeleteMany { .. } => Kind::Delete,
+            Self::Seek { .. } => Kind::Scan,
+        }
+    }
+}
+
 /// One request.
 #[derive(Debug, Clone, Copy)]
 pub enum Operation<'a> {
@@ -122,6 +201,8 @@ pub enum Operation<'a> {
         /// Which record.
         key: Key<'a>,
     },
+    /// One that only some databases know.
+    Special(Special<'a>),
 }
 
 impl Operation<'_> {
@@ -134,6 +215,7 @@ impl Operation<'_> {
             Self::Update { .. } => Kind::Update,
             Self::Scan { .. } => Kind::Scan,
             Self::Delete { .. } => Kind::Delete,
+            Self::Special(special) => special.kind(),
         }
     }
 }

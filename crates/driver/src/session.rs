@@ -1,6 +1,6 @@
 //! An open database, one client's connection to it, and what comes back.
 
-use crate::{Error, Operation};
+use crate::{Error, Key, Operation};
 use std::{collections::BTreeMap, path::PathBuf, pin::Pin, time::Duration};
 
 /// What a request that did not fail found.
@@ -60,6 +60,18 @@ pub struct Failure {
     pub message: String,
 }
 
+impl Failure {
+    /// The answer to a request that the database does not know.
+    #[cold]
+    #[must_use]
+    pub fn unsupported(driver: &str) -> Self {
+        Self {
+            cause: Cause::Unsupported,
+            message: format!("{driver} does not know this request"),
+        }
+    }
+}
+
 /// What a request comes back with.
 pub type Reply = Result<Outcome, Failure>;
 
@@ -71,10 +83,24 @@ pub enum Completion<'a> {
     Pending(Pin<Box<dyn Future<Output = Reply> + 'a>>),
 }
 
+/// A client on its way to be connected.
+pub type Connecting<'a> =
+    Pin<Box<dyn Future<Output = Result<Box<dyn Session>, Error>> + 'a>>;
+
 /// One client's connection, with at most one request in flight.
 pub trait Session: Send {
     /// Sends one request.
     fn execute<'a>(&'a mut self, operation: Operation<'a>) -> Completion<'a>;
+
+    /// Reads a whole record and hands each field's index in the schema and its value to `take`: to
+    /// check what was written. Fields that the schema does not have are left out.
+    fn fetch(&mut self, key: Key<'_>, take: &mut dyn FnMut(u32, &[u8])) -> Reply {
+        let _ = (key, take);
+        Err(Failure {
+            cause: Cause::Unsupported,
+            message: "this driver does not hand out what it reads".to_owned(),
+        })
+    }
 }
 
 /// Whether background work came to rest.
@@ -102,6 +128,30 @@ pub trait Database: Send + Sync {
     /// Connects one more client.
     fn session(&self) -> Result<Box<dyn Session>, Error>;
 
+    /// Connects one more client whose requests are awaited on the runtime that awaits this: what
+    /// the driver needs beside them (sockets, tasks) is then driven by the same thread. Drivers
+    /// whose clients are threads leave it at [`Self::session`].
+    fn connect(&self) -> Connecting<'_> {
+        Box::pin(std::future::ready(self.session()))
+    }
+
+    /// What [`Self::set_marker`] kept beside the data. Only databases without a directory of their
+    /// own, whose place is [`crate::Place::Hosts`], keep one.
+    fn marker(&self) -> Result<Option<String>, Error> {
+        Ok(None)
+    }
+
+    /// Keeps a text beside the data, in a table or set of its own, as durable as a write.
+    fn set_marker(&self, text: &str) -> Result<(), Error> {
+        let _ = text;
+        Ok(())
+    }
+
+    /// Whether the table holds no record at all; asked only where there is no marker.
+    fn is_empty(&self) -> Result<bool, Error> {
+        Ok(false)
+    }
+
     /// Makes every acknowledged write survive a crash of the machine. Cheap enough to be called
     /// every few seconds of a load.
     fn sync(&self) -> Result<(), Error> {
@@ -127,6 +177,18 @@ pub trait Database: Send + Sync {
     /// What the user must know beside the numbers.
     fn remarks(&self) -> Vec<Remark> {
         Vec::new()
+    }
+
+    /// A report of the database's own, as text, by the database's name for it (RocksDB:
+    /// `rocksdb.stats`, `rocksdb.levelstats`, ..., and `statistics`). None where it has none.
+    fn report(&self, name: &str) -> Option<String> {
+        let _ = name;
+        None
+    }
+
+    /// Compacts the whole data set, as far as the database knows what that is.
+    fn compact(&self) -> Result<(), Error> {
+        Ok(())
     }
 
     /// Counters since the database was opened, by name, where it keeps any (statistics).

@@ -120,11 +120,11 @@ impl Spread {
         self.repeats.min(other.repeats) > 1 && self.low <= other.high && other.low <= self.high
     }
 
-    /// `low – high`, where there is more than one value.
+    /// `low – high` on one line, where there is more than one value.
     #[must_use]
     pub fn range(self, write: fn(f64) -> String) -> String {
         if self.repeats > 1 {
-            format!("{} – {}", write(self.low), write(self.high))
+            format!("{} – {}", write(self.low), write(self.high)).replace(' ', "\u{a0}")
         } else {
             String::new()
         }

@@ -64,13 +64,13 @@ pub fn change(value: f64) -> String {
     format!("{sign}{} %", count(percent.abs() as u64))
 }
 
-/// A share of one as a percentage: `38 %`, below ten with one decimal.
+/// A share of one as a percentage: `38 %`, below ten with one decimal, `0.0041 %`.
 pub fn share(value: f64) -> String {
     let percent = value * 100.0;
-    if percent < 9.95 {
-        format!("{percent:.1} %")
-    } else {
-        format!("{percent:.0} %")
+    match percent {
+        p if p >= 9.95 => format!("{p:.0} %"),
+        p if p >= 0.095 || p <= 0.0 => format!("{p:.1} %"),
+        p => format!("{p:.*} %", (1.0 - p.log10().floor()) as usize),
     }
 }
 
@@ -197,6 +197,18 @@ mod tests {
         assert_eq!(change(13.3), "+1,330 %");
         assert_eq!(ratio(1.83), "1.8X");
         assert_eq!(ratio(14.3), "14X");
+    }
+
+    #[test]
+    fn small_shares_are_not_rounded_to_nothing() {
+        for (value, text) in [
+            (0.384, "38 %"),
+            (0.038, "3.8 %"),
+            (0.000_041, "0.0041 %"),
+            (0.0, "0.0 %"),
+        ] {
+            assert_eq!(share(value), text);
+        }
     }
 
     #[test]

@@ -140,7 +140,7 @@ fn a_choice_changes_the_charts_of_all_workloads() {
     let page = watched(&report(SMALL, "choice"), choose);
     let dom = dom(browser, &page);
     assert!(!root(&dom).contains("data-error"), "{}", root(&dom));
-    let titles = dom.matches("p99.9 read latency (log scale)").count();
+    let titles = dom.matches("p99.9 read latency (log scale)</text>").count();
     assert_eq!(titles, 10, "two charts in each of five workloads");
 }
 

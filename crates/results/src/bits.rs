@@ -18,7 +18,10 @@ pub struct BitWriter {
 impl BitWriter {
     /// Goes on behind whole bytes.
     pub fn after(bytes: Vec<u8>) -> Self {
-        Self { bytes, ..Self::default() }
+        Self {
+            bytes,
+            ..Self::default()
+        }
     }
 
     /// All bytes; the last is filled up with zeros.
@@ -142,7 +145,11 @@ impl<'a> BitReader<'a> {
 const WINDOW: u32 = 57;
 
 const fn low_bits(count: u32) -> u64 {
-    if count == 0 { 0 } else { u64::MAX >> (u64::BITS - count) }
+    if count == 0 {
+        0
+    } else {
+        u64::MAX >> (u64::BITS - count)
+    }
 }
 
 #[cfg(test)]
@@ -151,7 +158,9 @@ mod tests {
 
     #[test]
     fn every_number_comes_back_at_every_order() {
-        let numbers = (0..64).flat_map(|bit| [(1_u64 << bit) - 1, 1 << bit]).chain([u64::MAX - 1]);
+        let numbers = (0..64)
+            .flat_map(|bit| [(1_u64 << bit) - 1, 1 << bit])
+            .chain([u64::MAX - 1]);
         let numbers: Vec<u64> = numbers.collect();
         for order in 0..60 {
             let mut writer = BitWriter::default();

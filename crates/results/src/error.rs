@@ -53,6 +53,14 @@ pub enum Error {
         /// Why.
         source: rusqlite::Error,
     },
+    /// A result of another program cannot be read.
+    #[error("failed to import `{path}`: {reason}")]
+    Import {
+        /// Which file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
     /// No export has this name.
     #[error("there is no format `{name}`; formats: {known}")]
     UnknownFormat {

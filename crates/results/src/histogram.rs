@@ -38,10 +38,13 @@ pub fn encode(latencies: &Latencies) -> Vec<u8> {
 /// # Errors
 /// Where the bytes are not such a histogram.
 pub fn decode(bytes: &[u8]) -> Result<Latencies, Damaged> {
-    let damaged = Damaged { what: "a histogram" };
+    let damaged = Damaged {
+        what: "a histogram",
+    };
     let bytes = zstd::bulk::decompress(bytes, ENCODED_BYTES_MAX).map_err(|_| damaged)?;
-    let mut latencies: Latencies =
-        Deserializer::new().deserialize(&mut bytes.as_slice()).map_err(|_| damaged)?;
+    let mut latencies: Latencies = Deserializer::new()
+        .deserialize(&mut bytes.as_slice())
+        .map_err(|_| damaged)?;
     latencies.auto(true);
     Ok(latencies)
 }
@@ -64,7 +67,11 @@ mod tests {
     fn the_largest_histogram_comes_back() {
         let mut latencies = new_latencies();
         for bit in 0..64 {
-            (0..1024).for_each(|i| latencies.record_n((1 << bit) + (i << bit >> 10), 1 << 50).unwrap());
+            (0..1024).for_each(|i| {
+                latencies
+                    .record_n((1 << bit) + (i << bit >> 10), 1 << 50)
+                    .unwrap()
+            });
         }
         assert_eq!(decode(&encode(&latencies)).unwrap(), latencies);
     }

@@ -85,7 +85,10 @@ mod tests {
         for n in [0_u32, 1, 2, 7, 8, 9, 1200, 1201] {
             let fine: Vec<Interval> = (0..n).map(|second| interval(second, None)).collect();
             let coarse = coarsen(fine.clone(), 8);
-            assert!(coarse.len() <= 8 && coarse.len() >= (n as usize).min(4), "{n}");
+            assert!(
+                coarse.len() <= 8 && coarse.len() >= (n as usize).min(4),
+                "{n}"
+            );
             let sum = |intervals: &[Interval]| {
                 let mut total = new_latencies();
                 let (mut operations, mut count, mut errors) = (0, 0, 0);
@@ -120,7 +123,10 @@ mod tests {
         merged.merge(&interval(1, Some(90_000)));
         let kind = &merged.kinds[&Kind::Read];
         assert_eq!(kind.service, packed(1000, 10).sum(&packed(1001, 10)));
-        assert_eq!(kind.response, Some(packed(1000, 10).sum(&packed(90_000, 10))));
+        assert_eq!(
+            kind.response,
+            Some(packed(1000, 10).sum(&packed(90_000, 10)))
+        );
     }
 
     #[test]
@@ -132,6 +138,9 @@ mod tests {
         merged.merge(&other);
         assert_eq!(merged.kinds[&Kind::Scan], kind);
         assert_eq!(merged.kinds.len(), 2);
-        assert_eq!((merged.start_s, merged.length_s, merged.operations), (3.0, 2.0, 22));
+        assert_eq!(
+            (merged.start_s, merged.length_s, merged.operations),
+            (3.0, 2.0, 22)
+        );
     }
 }

@@ -4,8 +4,8 @@
 //! and every count. Counts of neighbouring slots are alike but for chance, whose size the level
 //! tells; so each count is kept as its difference from a running mean of those before it, in a Rice
 //! code whose order follows the differences. Runs of empty slots are kept as their length. That is
-//! within a seventh of what chance alone needs, and half of HdrHistogram's V2 encoding compressed by
-//! Zstandard (`tests/size.rs` measures it).
+//! within a quarter of what chance alone needs, and half of HdrHistogram's V2 encoding compressed by
+//! Zstandard (`tests/size.rs` measures a whole study of them).
 //!
 //! The bytes: [`FORM`]; then in gamma code the number of slots from the first to the last that is
 //! not empty, plus one; the first of them, plus one; then their counts.
@@ -29,6 +29,13 @@ const SLOTS_PER_OCTAVE: u64 = 128;
 /// Slots of all 64-bit values.
 const SLOTS: usize = 58 * SLOTS_PER_OCTAVE as usize;
 
+/// An empty histogram of two digits, to add unpacked ones to: in one of three digits their values
+/// would count as the least of their slot.
+#[must_use]
+pub fn new_interval_latencies() -> Latencies {
+    Histogram::new(DIGITS).expect("two digits are accepted")
+}
+
 impl Packed {
     /// Keeps a histogram at two digits; every count is kept.
     #[must_use]
@@ -43,7 +50,7 @@ impl Packed {
     /// The histogram again, at two digits.
     #[must_use]
     pub fn unpack(&self) -> Latencies {
-        let mut latencies = Histogram::new(DIGITS).expect("two digits are accepted");
+        let mut latencies = new_interval_latencies();
         // From the highest, so that the histogram grows only once.
         for (slot, count) in self.slots().iter().rev() {
             latencies
@@ -76,7 +83,9 @@ impl Packed {
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, Damaged> {
         match Slots::unpack(bytes) {
             Some(_) => Ok(Self(bytes.to_vec())),
-            None => Err(Damaged { what: "an interval histogram" }),
+            None => Err(Damaged {
+                what: "an interval histogram",
+            }),
         }
     }
 
@@ -257,11 +266,14 @@ mod tests {
 
     /// Every slot with its count, of any histogram.
     fn recorded(latencies: &Latencies) -> Vec<(u64, u64)> {
-        latencies.iter_recorded().map(|b| (b.value_iterated_to(), b.count_at_value())).collect()
+        latencies
+            .iter_recorded()
+            .map(|b| (b.value_iterated_to(), b.count_at_value()))
+            .collect()
     }
 
     fn comes_back(samples: impl IntoIterator<Item = (u64, u64)>) {
-        let (mut exact, mut lowered) = (new_latencies(), Histogram::<u64>::new(DIGITS).unwrap());
+        let (mut exact, mut lowered) = (new_latencies(), new_interval_latencies());
         for (value, count) in samples {
             exact.record_n(value, count).unwrap();
             lowered.record_n(value, count).unwrap();
@@ -269,7 +281,11 @@ mod tests {
         let packed = Packed::pack(&exact);
         assert_eq!(recorded(&packed.unpack()), recorded(&lowered));
         assert_eq!(Packed::from_bytes(packed.as_bytes()).unwrap(), packed);
-        assert_eq!(Packed::pack(&packed.unpack()), packed, "packing again changes nothing");
+        assert_eq!(
+            Packed::pack(&packed.unpack()),
+            packed,
+            "packing again changes nothing"
+        );
     }
 
     #[test]
@@ -285,7 +301,7 @@ mod tests {
 
     #[test]
     fn slots_are_those_of_hdr_histogram() {
-        let histogram = Histogram::<u64>::new(DIGITS).unwrap();
+        let histogram = new_interval_latencies();
         for value in (0..64).flat_map(|bit| [1_u64 << bit, (3 << bit >> 1) + 1, (1 << bit) - 1]) {
             let least = value_of(slot_of(value));
             assert_eq!(least, histogram.lowest_equivalent(value), "{value}");
@@ -297,10 +313,15 @@ mod tests {
     fn a_sum_has_the_counts_of_both() {
         let of = |samples: &[(u64, u64)]| {
             let mut latencies = new_latencies();
-            samples.iter().for_each(|&(v, n)| latencies.record_n(v, n).unwrap());
+            samples
+                .iter()
+                .for_each(|&(v, n)| latencies.record_n(v, n).unwrap());
             Packed::pack(&latencies)
         };
-        let (a, b) = (of(&[(9_000, 2), (70_000, 5)]), of(&[(300, 1), (70_010, 3), (2_000_000, 4)]));
+        let (a, b) = (
+            of(&[(9_000, 2), (70_000, 5)]),
+            of(&[(300, 1), (70_010, 3), (2_000_000, 4)]),
+        );
         let both = of(&[(9_000, 2), (70_000, 8), (300, 1), (2_000_000, 4)]);
         assert_eq!(a.sum(&b), both);
         assert_eq!(b.sum(&a), both);

@@ -4,7 +4,7 @@
 //! of every million, the lowest of the 100 highest is the 99.99 % quality of service. One with fewer
 //! than [`SAMPLES_MIN`] samples at or above it says too little to be printed as a number.
 
-use crate::{Interval, Latencies, Packed};
+use crate::{Interval, Latencies, Packed, packed::new_interval_latencies};
 
 /// A quantile that is reported.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,13 +17,34 @@ pub struct Quantile {
 
 /// Every quantile that is reported, rising.
 pub const QUANTILES: [Quantile; 7] = [
-    Quantile { name: "p50", value: 0.5 },
-    Quantile { name: "p90", value: 0.9 },
-    Quantile { name: "p95", value: 0.95 },
-    Quantile { name: "p99", value: 0.99 },
-    Quantile { name: "p99.9", value: 0.999 },
-    Quantile { name: "p99.99", value: 0.9999 },
-    Quantile { name: "p99.999", value: 0.999_99 },
+    Quantile {
+        name: "p50",
+        value: 0.5,
+    },
+    Quantile {
+        name: "p90",
+        value: 0.9,
+    },
+    Quantile {
+        name: "p95",
+        value: 0.95,
+    },
+    Quantile {
+        name: "p99",
+        value: 0.99,
+    },
+    Quantile {
+        name: "p99.9",
+        value: 0.999,
+    },
+    Quantile {
+        name: "p99.99",
+        value: 0.9999,
+    },
+    Quantile {
+        name: "p99.999",
+        value: 0.999_99,
+    },
 ];
 
 /// With fewer samples beyond it, a quantile is not a number.
@@ -64,7 +85,11 @@ pub fn samples_beyond(n: u64, q: f64) -> u64 {
     let n = n as f64;
     let beyond = n * (1.0 - q.clamp(0.0, 1.0));
     let whole = beyond.round();
-    if (beyond - whole).abs() <= n * f64::EPSILON { whole as u64 } else { beyond.floor() as u64 }
+    if (beyond - whole).abs() <= n * f64::EPSILON {
+        whole as u64
+    } else {
+        beyond.floor() as u64
+    }
 }
 
 /// The k-th highest of n samples, k = max(1, floor(n(1 - q))), nanoseconds, however few there are;
@@ -127,9 +152,11 @@ pub fn blocks<'a>(
     let mut open: Option<(f64, Latencies)> = None;
     for interval in intervals {
         let (start_s, samples) =
-            open.get_or_insert_with(|| (interval.start_s, crate::new_latencies()));
+            open.get_or_insert_with(|| (interval.start_s, new_interval_latencies()));
         if let Some(packed) = pick(interval) {
-            samples.add(packed.unpack()).expect("a histogram that grows takes any other");
+            samples
+                .add(packed.unpack())
+                .expect("a histogram that grows takes any other");
         }
         if samples.len() >= BLOCK_SAMPLES {
             blocks.push(Block {
@@ -152,7 +179,9 @@ mod tests {
 
     fn histogram(samples: &[u64]) -> Latencies {
         let mut latencies = new_latencies();
-        samples.iter().for_each(|&sample| latencies.record(sample).unwrap());
+        samples
+            .iter()
+            .for_each(|&sample| latencies.record(sample).unwrap());
         latencies
     }
 
@@ -186,10 +215,14 @@ mod tests {
     #[test]
     fn a_quantile_is_the_kth_highest_of_the_sorted_samples() {
         let mut state = 1_u64;
-        for n in [1, 2, 9, 10, 19, 20, 99, 100, 101, 1_000, 1_001, 54_321, 100_000] {
+        for n in [
+            1, 2, 9, 10, 19, 20, 99, 100, 101, 1_000, 1_001, 54_321, 100_000,
+        ] {
             let mut samples: Vec<u64> = (0..n)
                 .map(|_| {
-                    state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                    state = state
+                        .wrapping_mul(6_364_136_223_846_793_005)
+                        .wrapping_add(1);
                     50_000 + (state >> 40) * (state >> 60)
                 })
                 .collect();
@@ -200,7 +233,12 @@ mod tests {
                 let beyond = n * (100_000 - (quantile.value * 100_000.0).round() as u64) / 100_000;
                 let sample = samples[(n - beyond.max(1)) as usize];
                 let value = value_at(&latencies, quantile.value);
-                assert_eq!(value, latencies.highest_equivalent(sample), "{} of {n}", quantile.name);
+                assert_eq!(
+                    value,
+                    latencies.highest_equivalent(sample),
+                    "{} of {n}",
+                    quantile.name
+                );
                 assert_eq!(quantile.of(&latencies), (beyond >= 10).then_some(value));
                 assert_eq!(quantile.solid(&latencies), beyond >= 100);
             }
@@ -230,7 +268,11 @@ mod tests {
         assert!(QUANTILES.is_sorted_by(|a, b| a.value < b.value));
         for quantile in QUANTILES {
             let percent: f64 = quantile.name[1..].parse().unwrap();
-            assert!((percent / 100.0 - quantile.value).abs() < 1e-12, "{}", quantile.name);
+            assert!(
+                (percent / 100.0 - quantile.value).abs() < 1e-12,
+                "{}",
+                quantile.name
+            );
         }
     }
 
@@ -240,7 +282,12 @@ mod tests {
             let mut latencies = new_latencies();
             latencies.record_n(value, samples).unwrap();
             let service = Packed::pack(&latencies);
-            let kind = IntervalKind { count: samples, errors: 0, service, response: None };
+            let kind = IntervalKind {
+                count: samples,
+                errors: 0,
+                service,
+                response: None,
+            };
             Interval {
                 start_s: second.into(),
                 length_s: 1.0,
@@ -249,18 +296,32 @@ mod tests {
             }
         };
         let intervals = [
-            interval(0, 400_000, 100),
-            interval(1, 599_999, 100),
-            interval(2, 400_000, 200),
-            interval(3, 1_000_000, 150),
-            interval(4, 999_999, 100),
+            interval(0, 400_000, 100_000),
+            interval(1, 599_999, 100_000),
+            interval(2, 400_000, 200_000),
+            interval(3, 1_000_000, 150_000),
+            interval(4, 999_999, 100_000),
         ];
-        let blocks = blocks(&intervals, |i| i.kinds.get(&Kind::Read).map(|k| &k.service), 0.9999);
+        let blocks = blocks(
+            &intervals,
+            |i| i.kinds.get(&Kind::Read).map(|k| &k.service),
+            0.9999,
+        );
         assert_eq!(
             blocks,
             [
-                Block { start_s: 0.0, length_s: 3.0, samples: 1_399_999, value: 200 },
-                Block { start_s: 3.0, length_s: 1.0, samples: 1_000_000, value: 150 },
+                Block {
+                    start_s: 0.0,
+                    length_s: 3.0,
+                    samples: 1_399_999,
+                    value: 200
+                },
+                Block {
+                    start_s: 3.0,
+                    length_s: 1.0,
+                    samples: 1_000_000,
+                    value: 150
+                },
             ]
         );
     }

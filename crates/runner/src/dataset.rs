@@ -1,6 +1,7 @@
 //! The loaded data set of a system: where it is, the marker that says what was loaded, the load.
 //!
-//! The marker is a file beside the database, never in it. It is written after a flush, so that it
+//! The marker is a file beside the database, never in it; of a server, a record in a table of its
+//! own. It is written after a flush, so that it
 //! never promises more than the database holds; during a load it is written every few seconds, so
 //! that a load that was killed goes on from there. Records are written in the order of their
 //! numbers and the marker names the number below which every one was acknowledged.
@@ -45,9 +46,19 @@ pub struct Dataset<'a> {
     system: &'a SystemPlan,
     /// What is opened.
     pub params: Params,
-    /// None where the driver keeps nothing.
-    marker: Option<PathBuf>,
+    marker: Keeper,
     data: BTreeMap<String, String>,
+}
+
+/// Where a marker is kept.
+#[derive(Debug)]
+enum Keeper {
+    /// Nowhere: the driver keeps nothing.
+    Nobody,
+    /// In a file.
+    File(PathBuf),
+    /// Beside the data in its server.
+    Server,
 }
 
 impl<'a> Dataset<'a> {
@@ -57,20 +68,17 @@ impl<'a> Dataset<'a> {
         let given = &system.place;
         let is_device = fs::metadata(given).is_ok_and(|m| m.file_type().is_block_device());
         let (place, marker) = match system.driver.place {
-            Place::Nowhere => (given.clone(), None),
-            Place::Hosts => (
-                given.clone(),
-                Some(out.join(format!("{}.dataset.json", system.name))),
-            ),
+            Place::Nowhere => (given.clone(), Keeper::Nobody),
+            Place::Hosts => (given.clone(), Keeper::Server),
             Place::DirectoryOrDevice if is_device => (
                 given.clone(),
-                Some(out.join(format!("{}.dataset.json", system.name))),
+                Keeper::File(out.join(format!("{}.dataset.json", system.name))),
             ),
             Place::Directory | Place::DirectoryOrDevice => {
                 let entry = system.driver.entry;
                 (
                     given.join(entry),
-                    Some(given.join(format!("{entry}.dataset.json"))),
+                    Keeper::File(given.join(format!("{entry}.dataset.json"))),
                 )
             }
         };
@@ -92,7 +100,7 @@ impl<'a> Dataset<'a> {
     /// Whether there is anything to load.
     #[must_use]
     pub fn is_kept(&self) -> bool {
-        self.marker.is_some()
+        !matches!(self.marker, Keeper::Nobody)
     }
 
     /// Whether the whole data set is loaded.
@@ -105,46 +113,61 @@ impl<'a> Dataset<'a> {
 
     /// The marker, checked against the plan; none where nothing was loaded yet.
     fn read(&self) -> Result<Option<Marker>, Error> {
-        let Some(path) = &self.marker else {
-            return Ok(None);
-        };
-        let place = || self.params.place.clone();
-        let system = || self.system.name.clone();
-        let text = match fs::read_to_string(path) {
-            Ok(text) => text,
-            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                return match self.is_foreign() {
-                    true => Err(Error::ForeignData {
-                        system: system(),
-                        place: place(),
-                        marker: path.clone(),
-                    }),
-                    false => Ok(None),
-                };
-            }
-            Err(source) => {
-                return Err(Error::Io {
-                    action: "read",
-                    path: path.clone(),
-                    source,
-                });
+        let (text, path) = match &self.marker {
+            Keeper::Nobody => return Ok(None),
+            Keeper::File(path) => (self.read_file(path)?, path.clone()),
+            Keeper::Server => {
+                let marker = PathBuf::from(format!("the marker of {}", self.params.place.display()));
+                (self.read_server(&marker)?, marker)
             }
         };
+        let Some(text) = text else { return Ok(None) };
         let marker: Marker = serde_json::from_str(&text).map_err(|source| Error::BadMarker {
             path: path.clone(),
             source,
         })?;
         let differences = differences(&self.data, &marker.data);
-        if differences.is_empty() {
-            Ok(Some(marker))
-        } else {
-            let (system, place, marker) = (system(), place(), path.clone());
-            Err(Error::OtherData {
-                system,
-                place,
-                marker,
+        match differences.is_empty() {
+            true => Ok(Some(marker)),
+            false => Err(Error::OtherData {
+                system: self.system.name.clone(),
+                place: self.params.place.clone(),
+                marker: path,
                 differences,
-            })
+            }),
+        }
+    }
+
+    fn read_file(&self, path: &Path) -> Result<Option<String>, Error> {
+        match fs::read_to_string(path) {
+            Ok(text) => Ok(Some(text)),
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
+                self.refuse_foreign(self.is_foreign(), path)
+            }
+            Err(source) => Err(Error::Io {
+                action: "read",
+                path: path.to_owned(),
+                source,
+            }),
+        }
+    }
+
+    fn read_server(&self, marker: &Path) -> Result<Option<String>, Error> {
+        let database = self.make()?;
+        match database.marker()? {
+            Some(text) => Ok(Some(text)),
+            None => self.refuse_foreign(!database.is_empty()?, marker),
+        }
+    }
+
+    fn refuse_foreign(&self, is_foreign: bool, marker: &Path) -> Result<Option<String>, Error> {
+        match is_foreign {
+            true => Err(Error::ForeignData {
+                system: self.system.name.clone(),
+                place: self.params.place.clone(),
+                marker: marker.to_owned(),
+            }),
+            false => Ok(None),
         }
     }
 
@@ -175,10 +198,13 @@ impl<'a> Dataset<'a> {
         below(&self.params.place)
     }
 
-    fn write(&self, loaded: u64, complete: bool) -> Result<(), Error> {
-        let Some(path) = &self.marker else {
-            return Ok(());
-        };
+    /// Writes the marker; of a server by `database`, or by one that is opened for it.
+    fn write(
+        &self,
+        database: Option<&dyn Database>,
+        loaded: u64,
+        complete: bool,
+    ) -> Result<(), Error> {
         let marker = Marker {
             version: 1,
             data: self.data.clone(),
@@ -186,12 +212,19 @@ impl<'a> Dataset<'a> {
             complete,
         };
         let text = serde_json::to_string_pretty(&marker).expect("a marker is plain data");
-        let written = write_durably(path, text.as_bytes());
-        written.map_err(|source| Error::Io {
-            action: "write",
-            path: path.clone(),
-            source,
-        })
+        match (&self.marker, database) {
+            (Keeper::Nobody, _) => Ok(()),
+            (Keeper::Server, Some(database)) => Ok(database.set_marker(&text)?),
+            (Keeper::Server, None) => Ok(self.make()?.set_marker(&text)?),
+            (Keeper::File(path), _) => {
+                let written = write_durably(path, text.as_bytes());
+                written.map_err(|source| Error::Io {
+                    action: "write",
+                    path: path.clone(),
+                    source,
+                })
+            }
+        }
     }
 
     /// Makes the database where there is none, and closes it again: what is wrong with its place
@@ -201,14 +234,18 @@ impl<'a> Dataset<'a> {
     /// Where it cannot be opened, or something else is in its place.
     pub fn prepare(&self) -> Result<(), Error> {
         if self.is_kept() && self.read()?.is_none() {
-            self.write(0, false)?;
+            self.write(None, 0, false)?;
         }
+        self.make().map(drop)
+    }
+
+    /// Opens the database, which is made where there is none.
+    fn make(&self) -> Result<Box<dyn Database>, Error> {
         let params = Params {
             create: true,
             ..self.params.clone()
         };
-        (self.system.driver.open)(&params)?;
-        Ok(())
+        Ok((self.system.driver.open)(&params)?)
     }
 
     /// Removes the data set, so that it is loaded anew.
@@ -217,7 +254,7 @@ impl<'a> Dataset<'a> {
     /// Where it cannot be removed, or something else is in its place.
     pub fn remove(&self) -> Result<(), Error> {
         if self.is_kept() && self.read()?.is_some() {
-            self.write(0, false)?;
+            self.write(None, 0, false)?;
             (self.system.driver.destroy)(&self.params)?;
         }
         Ok(())
@@ -244,11 +281,7 @@ impl<'a> Dataset<'a> {
     ) -> Result<Option<Load>, Error> {
         let records = self.system.data.records;
         let from = self.read()?.map_or(0, |marker| marker.loaded.min(records));
-        let params = Params {
-            create: true,
-            ..self.params.clone()
-        };
-        let database = (self.system.driver.open)(&params)?;
+        let database = self.make()?;
         let keys = Arc::new(KeySpace::new(from, from));
         let workload = Arc::new(Workload::load());
         let threads = plan
@@ -258,6 +291,7 @@ impl<'a> Dataset<'a> {
             .max(1);
         let spec = phase::Spec {
             database: database.as_ref(),
+            clients: self.system.driver.clients,
             system: &self.system.name,
             point: None,
             workload: &workload,
@@ -295,11 +329,11 @@ impl<'a> Dataset<'a> {
         observer.step("flushing what was loaded");
         if loaded < records {
             database.sync()?;
-            self.write(loaded, false)?;
+            self.write(Some(database.as_ref()), loaded, false)?;
             return Ok(None);
         }
         database.flush()?;
-        self.write(loaded, true)?;
+        self.write(Some(database.as_ref()), loaded, true)?;
         Ok(Some(Load {
             system: self.system.name.clone(),
             records: records - from,
@@ -318,7 +352,7 @@ impl<'a> Dataset<'a> {
         while let Err(mpsc::RecvTimeoutError::Timeout) = wait.recv_timeout(CHECKPOINT) {
             let loaded = keys.acknowledged();
             database.sync()?;
-            self.write(loaded, false)?;
+            self.write(Some(database), loaded, false)?;
         }
         Ok(())
     }

@@ -129,6 +129,33 @@ pub enum Error {
         /// The first failure.
         example: String,
     },
+    /// A command of a service failed.
+    #[error("system `{system}`: failed to {action} its service{log}")]
+    Service {
+        /// The system's name.
+        system: String,
+        /// `start`, `stop`, ...
+        action: &'static str,
+        /// `; its log ends: ...` or empty.
+        log: String,
+        /// Why, where the command could not be run at all.
+        source: Option<io::Error>,
+    },
+    /// A server does not answer.
+    #[error(
+        "system `{system}`: its server did not answer within {waited} (sweep.ready_timeout); the \
+         finished points are kept, and the same command goes on with the others{log}"
+    )]
+    NotReady {
+        /// The system's name.
+        system: String,
+        /// How long it was waited for.
+        waited: String,
+        /// `; its log ends: ...` or empty.
+        log: String,
+        /// What became of the last attempt.
+        source: Option<Box<Self>>,
+    },
     /// Every system of the plan was left out.
     #[error("no system is left to measure: {reasons}")]
     NoSystem {

@@ -11,6 +11,7 @@ mod observer;
 pub mod phase;
 pub mod plan;
 mod preflight;
+mod service;
 mod stop;
 mod sweep;
 
@@ -18,6 +19,6 @@ pub use clock::{Clock, Tick};
 pub use error::Error;
 pub use findings::RULES;
 pub use observer::{Live, Observer, PhaseKind, PhaseStart, Silent};
-pub use preflight::preflight;
+pub use preflight::{Ready, preflight};
 pub use stop::Stop;
 pub use sweep::{Summary, run};

@@ -1,5 +1,6 @@
 //! Who wants to know how a sweep goes on: the progress of the terminal, tests, later a live page.
 
+use crate::phase::Sheet;
 use std::time::Duration;
 use tailmark_results::{Load, Point, PointKey};
 
@@ -65,6 +66,11 @@ pub trait Observer: Send + Sync {
     /// An interval of the phase in progress ended.
     fn interval(&self, live: &Live) {
         let _ = live;
+    }
+    /// One client thread's sheet of an interval of the phase in progress, counted in seconds since
+    /// the start of the measured part. Called off the measured path.
+    fn recorded(&self, interval: u32, sheet: &Sheet) {
+        let _ = (interval, sheet);
     }
     /// A data set was loaded and is in the study.
     fn load_finished(&self, load: &Load) {

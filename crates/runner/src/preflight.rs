@@ -10,8 +10,17 @@ use std::{collections::BTreeMap, fs, path::Path};
 use tailmark_driver::Place;
 use tailmark_host::Space;
 
-/// Checks every system of the plan and makes the databases that are missing. Returns the systems
-/// that can be measured: an optional one that cannot is left out, with a notice.
+/// What can be measured of a plan.
+#[derive(Debug)]
+pub struct Ready<'a> {
+    /// At least one system.
+    pub systems: Vec<&'a SystemPlan>,
+    /// Why each of the others was left out.
+    pub left_out: Vec<String>,
+}
+
+/// Checks every system of the plan and makes the databases that are missing. An optional system
+/// that cannot be measured is left out, with a notice.
 ///
 /// # Errors
 /// Where a system that is not optional cannot be measured, or none is left.
@@ -19,29 +28,29 @@ pub fn preflight<'a>(
     plan: &'a Plan,
     out: &Path,
     observer: &dyn Observer,
-) -> Result<Vec<&'a SystemPlan>, Error> {
+) -> Result<Ready<'a>, Error> {
     let mut room = Room::default();
     let mut ready = Vec::new();
-    let mut reasons = Vec::new();
+    let mut left_out = Vec::new();
     for system in &plan.systems {
         let checked = ceiling_is_ready(system, plan, &ready)
             .and_then(|()| check(plan, system, out, &mut room));
         match checked {
             Ok(()) => ready.push(system),
             Err(error) if system.optional => {
-                let reason = describe(&error);
-                observer.notice(&format!("left out {reason}"));
-                reasons.push(reason);
+                let reason = format!("left out {}", describe(&error));
+                observer.notice(&reason);
+                left_out.push(reason);
             }
             Err(error) => return Err(error),
         }
     }
     if ready.is_empty() {
         return Err(Error::NoSystem {
-            reasons: reasons.join("; "),
+            reasons: left_out.join("; "),
         });
     }
-    Ok(ready)
+    Ok(Ready { systems: ready, left_out })
 }
 
 /// An optional ceiling is of no use without the system it is for.
@@ -75,7 +84,11 @@ fn check(plan: &Plan, system: &SystemPlan, out: &Path, room: &mut Room) -> Resul
             room.claim(system, &dataset)?;
         }
     }
-    dataset.prepare()
+    // A server that is started by the sweep may not be there yet, and another one in its place.
+    match system.service {
+        Some(_) => Ok(()),
+        None => dataset.prepare(),
+    }
 }
 
 /// Makes the last component of a directory place: a parent that is missing is a device that was

@@ -6,8 +6,9 @@ use crate::{
     findings::{Evidence, findings},
     phase::{self, Capture, unix_ms},
     plan::{Plan, Reload, SystemPlan},
-    preflight::preflight,
+    preflight::{Ready, preflight},
 };
+use crate::service::{Running, wait_ready};
 use bytesize::ByteSize;
 use std::{
     fs,
@@ -15,7 +16,7 @@ use std::{
     sync::Arc,
     time::{Duration, Instant},
 };
-use tailmark_driver::{Database, Settled};
+use tailmark_driver::{Database, Place, Settled};
 use tailmark_host::{CacheDrop, MemoryLimit, probe::Target};
 use tailmark_results::{Fact, Finding, Phase, Point, PointKey, Study, System};
 use tailmark_workload::{KeySpace, Workload};
@@ -55,7 +56,7 @@ pub fn run(
     if Study::exists(out) {
         refuse_changed_plan(plan, out)?;
     }
-    let systems = preflight(plan, out, observer)?;
+    let Ready { systems, left_out } = preflight(plan, out, observer)?;
     let study = match Study::exists(out) {
         true => Study::open(out)?,
         false => Study::create(out, &plan.header, &describe(plan))?,
@@ -67,6 +68,9 @@ pub fn run(
     };
     if let Some(why) = &memory_unlimited {
         observer.notice(&format!("memory is not limited: {why}"));
+    }
+    for reason in &left_out {
+        study.add_notice(reason)?;
     }
     study.set_facts(&run_facts(limit.as_ref().and_then(|l| l.as_ref().ok())))?;
     let points = systems.len() * plan.points().count();
@@ -86,6 +90,7 @@ pub fn run(
         observer,
         stop,
         memory_unlimited,
+        service: None,
         summary: Summary {
             points_kept: kept,
             ..Summary::default()
@@ -109,6 +114,8 @@ struct Sweeper<'a> {
     observer: &'a dyn Observer,
     stop: &'a Stop,
     memory_unlimited: Option<String>,
+    /// The service that was started last.
+    service: Option<Running>,
     summary: Summary,
 }
 
@@ -164,8 +171,14 @@ impl Sweeper<'_> {
             return Ok(());
         }
         self.study
-            .set_facts(&tailmark_host::place_facts(&system.name, &system.place))?;
+            .set_facts(&tailmark_host::place_facts(&system.name, system.watched()))?;
         let dataset = Dataset::new(plan, system, self.out);
+        if self.change_service(system)? {
+            self.start_service()?;
+            if !self.wait_ready(&dataset, system)? {
+                return Ok(());
+            }
+        }
         let mut fresh = !dataset.is_loaded()?;
         if fresh && !self.load(&dataset, system)? {
             return Ok(());
@@ -228,7 +241,12 @@ impl Sweeper<'_> {
             return Ok(false);
         }
         let plan = self.plan;
+        self.stop_service()?;
         let caches_kept = self.drop_caches(dataset)?;
+        self.start_service()?;
+        if !self.wait_ready(dataset, system)? {
+            return Ok(false);
+        }
         self.observer.step("opening the database");
         let database = dataset.open()?;
         self.observer.step("waiting for background work to settle");
@@ -242,6 +260,12 @@ impl Sweeper<'_> {
             (unix_ms() - clocks.1).abs_diff(clocks.0.elapsed().as_millis() as u64),
         );
         if self.stop.requested() {
+            return Ok(false);
+        }
+        // A server that is gone and stays away leaves the point to be measured again.
+        if phase.findings.iter().any(|finding| finding.code == phase::NO_ANSWER)
+            && !self.wait_ready(dataset, system)?
+        {
             return Ok(false);
         }
         self.observer.step("waiting for background work to settle");
@@ -282,6 +306,7 @@ impl Sweeper<'_> {
         let records = system.data.records;
         let spec = phase::Spec {
             database,
+            clients: system.driver.clients,
             system: &system.name,
             point: Some(key),
             workload: step.workload,
@@ -302,7 +327,7 @@ impl Sweeper<'_> {
     fn capture(&self, system: &SystemPlan) -> Capture {
         let target = Target {
             system: system.name.clone(),
-            place: system.place.clone(),
+            place: system.watched().clone(),
         };
         let capture = Capture::open(&target);
         capture
@@ -310,6 +335,42 @@ impl Sweeper<'_> {
             .iter()
             .for_each(|notice| self.observer.notice(notice));
         capture
+    }
+
+    /// Turns to the service of a system: that of the system before is stopped first. False where it
+    /// has none.
+    fn change_service(&mut self, system: &SystemPlan) -> Result<bool, Error> {
+        if self.service.as_ref().is_none_or(|service| !service.serves(system)) {
+            self.stop_service()?;
+            self.service = Running::of(system, self.out);
+        }
+        Ok(self.service.is_some())
+    }
+
+    fn stop_service(&mut self) -> Result<(), Error> {
+        let Some(service) = &mut self.service else { return Ok(()) };
+        self.observer.step("stopping the service");
+        service.stop()
+    }
+
+    fn start_service(&mut self) -> Result<(), Error> {
+        let Some(service) = &mut self.service else { return Ok(()) };
+        self.observer.step("starting the service");
+        service.start()
+    }
+
+    /// Waits until the server of a system answers; false where that was stopped. A database without
+    /// a server is there.
+    fn wait_ready(&mut self, dataset: &Dataset<'_>, system: &SystemPlan) -> Result<bool, Error> {
+        if system.driver.place != Place::Hosts {
+            return Ok(true);
+        }
+        self.observer.step("waiting until the server answers");
+        let timeout = self.plan.sweep.ready_timeout;
+        let ready = wait_ready(system, self.service.as_mut(), timeout, self.stop, || {
+            dataset.prepare()
+        });
+        Ok(ready?.is_some())
     }
 
     /// Drops the caches; says why where that was not done.
@@ -320,6 +381,7 @@ impl Sweeper<'_> {
         self.observer.step("dropping caches");
         let files = match tailmark_host::can_drop_caches() {
             true => Vec::new(),
+            false if self.service.is_some() => Vec::new(),
             false => dataset.open()?.files(),
         };
         Ok(match tailmark_host::drop_caches(&files) {

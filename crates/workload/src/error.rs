@@ -53,6 +53,14 @@ pub enum Error {
         /// Which was asked for, from 0.
         group: usize,
     },
+    /// A histogram of field lengths cannot be read.
+    #[error("line {line} of the histogram of field lengths is not {accepted}")]
+    BadHistogram {
+        /// From 1.
+        line: usize,
+        /// What is accepted there.
+        accepted: &'static str,
+    },
     /// The data set has nothing to draw from.
     #[error("the data set has no {what}, but workload `{workload}` needs at least one")]
     EmptyData {

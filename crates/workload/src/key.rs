@@ -1,14 +1,16 @@
 //! Keys as YCSB names them: `user` and the hash of the number.
 //!
 //! Hashed names scatter consecutive numbers over the order of the store. They are not of one
-//! length: the hash is printed as it is, and has 15 to 19 digits.
+//! length: the hash is printed as it is, and has 15 to 19 digits. A data set may be named otherwise
+//! ([`Naming`]): numbers as they are, more digits, another prefix.
 
+use std::borrow::Cow;
 use tailmark_driver::Key;
 
 /// What every name starts with.
-const PREFIX: &[u8; 4] = b"user";
-/// The prefix and the longest 64-bit number.
-const NAME_BYTES_MAX: usize = PREFIX.len() + 20;
+const PREFIX: &str = "user";
+/// Digits of the greatest 64-bit number.
+const DIGITS_MAX: usize = 20;
 
 /// YCSB's hash of a number (`Utils.fnvhash64`): FNV-1a over its eight bytes, lowest first, and the
 /// absolute value of that as a signed number. Below 2^63, but for a hash of exactly 2^63.
@@ -38,25 +40,64 @@ pub const fn hash(number: u64) -> u64 {
     hash.cast_signed().unsigned_abs()
 }
 
+/// How numbers become names.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Naming {
+    /// What every name starts with.
+    pub prefix: Cow<'static, str>,
+    /// In which order consecutive numbers lie in the store.
+    pub order: KeyOrder,
+    /// The least digits of a name; shorter numbers get zeros in front. At most 1,000.
+    pub digits_min: u16,
+}
+
+/// In which order consecutive numbers lie in the store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KeyOrder {
+    /// Scattered: a name has the digits of the number's hash.
+    Hashed,
+    /// A name has the digits of the number itself.
+    Ordered,
+}
+
+impl Naming {
+    /// YCSB's default: `user` and the digits of the hash.
+    pub const YCSB: Self =
+        Self { prefix: Cow::Borrowed(PREFIX), order: KeyOrder::Hashed, digits_min: 1 };
+}
+
+impl Default for Naming {
+    fn default() -> Self {
+        Self::YCSB
+    }
+}
+
 /// A buffer for one name at a time.
 #[derive(Debug, Clone)]
 pub struct KeyName {
     number: u64,
-    bytes: [u8; NAME_BYTES_MAX],
+    order: KeyOrder,
+    digits_min: usize,
+    prefix: usize,
     length: usize,
+    bytes: Box<[u8]>,
 }
 
 impl KeyName {
-    /// The name of key 0.
+    /// The name of key 0, as YCSB names it.
     #[must_use]
     pub fn new() -> Self {
-        let mut bytes = [0; NAME_BYTES_MAX];
-        bytes[..PREFIX.len()].copy_from_slice(PREFIX);
-        let mut name = Self {
-            number: 0,
-            bytes,
-            length: 0,
-        };
+        Self::named(&Naming::YCSB)
+    }
+
+    /// The name of key 0, as `naming` has it.
+    #[must_use]
+    pub fn named(naming: &Naming) -> Self {
+        let (prefix, digits_min) = (naming.prefix.len(), usize::from(naming.digits_min));
+        let mut bytes = vec![b'0'; prefix + digits_min.max(DIGITS_MAX)];
+        bytes[..prefix].copy_from_slice(naming.prefix.as_bytes());
+        let (bytes, order) = (bytes.into(), naming.order);
+        let mut name = Self { number: 0, order, digits_min, prefix, length: 0, bytes };
         name.set(0);
         name
     }
@@ -65,10 +106,18 @@ impl KeyName {
     #[inline]
     pub fn set(&mut self, number: u64) {
         let mut digits = itoa::Buffer::new();
-        let digits = digits.format(hash(number)).as_bytes();
+        let digits = digits.format(match self.order {
+            KeyOrder::Hashed => hash(number),
+            KeyOrder::Ordered => number,
+        });
+        let zeros = self.digits_min.saturating_sub(digits.len());
+        let start = self.prefix + zeros;
+        if zeros > 0 {
+            self.bytes[self.prefix..start].fill(b'0');
+        }
         self.number = number;
-        self.length = PREFIX.len() + digits.len();
-        self.bytes[PREFIX.len()..self.length].copy_from_slice(digits);
+        self.length = start + digits.len();
+        self.bytes[start..self.length].copy_from_slice(digits.as_bytes());
     }
 
     /// The number and its name.
@@ -140,5 +189,23 @@ mod tests {
             assert_eq!(name.key().number, number);
             assert_eq!(name.key().name, format!("user{}", hash(number)).as_bytes());
         }
+    }
+
+    #[test]
+    fn ordered_names_are_padded_to_their_digits() {
+        let naming = Naming { order: KeyOrder::Ordered, digits_min: 12, ..Naming::YCSB };
+        let mut name = KeyName::named(&naming);
+        for (number, expected) in [
+            (0, "user000000000000"),
+            (10_000_000_000, "user010000000000"),
+            (7, "user000000000007"),
+            (u64::MAX, "user18446744073709551615"),
+            (42, "user000000000042"),
+        ] {
+            name.set(number);
+            assert_eq!(name.key().name, expected.as_bytes());
+        }
+        let wide = Naming { prefix: "k".into(), digits_min: 24, ..Naming::YCSB };
+        assert_eq!(KeyName::named(&wide).key().name, b"k000006284781860667377211");
     }
 }

@@ -5,8 +5,10 @@
 //! clients of a point share is a [`KeySpace`]. Nothing here knows a clock or does I/O, and drawing
 //! an operation allocates nothing.
 
+pub mod db_bench;
 pub mod distribution;
 mod error;
+mod form;
 pub mod key;
 mod keyspace;
 mod mix;
@@ -18,8 +20,11 @@ mod workload;
 
 pub use distribution::{DISTRIBUTIONS, Distribution};
 pub use error::Error;
+pub use form::{FieldLengths, Form, LengthHistogram, ValueBytes};
+pub use key::{KeyOrder, Naming};
 pub use keyspace::KeySpace;
 pub use mix::Mix;
 pub use stream::{Item, Stream, StreamConfig};
 pub use table::{WORKLOADS, find};
-pub use workload::{Group, GroupClients, LengthChoice, ScanLength, Workload, assign_groups};
+pub use value::append_checked;
+pub use workload::{Group, GroupClients, KeyRange, LengthChoice, ScanLength, Workload, assign_groups};

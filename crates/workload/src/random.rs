@@ -30,6 +30,13 @@ impl Random {
         Self(Xoshiro256PlusPlus::seed_from_u64(state))
     }
 
+    /// Another generator, whose numbers are independent of this one's.
+    pub fn fork(&self) -> Self {
+        let mut other = self.clone();
+        other.0.long_jump();
+        other
+    }
+
     /// 64 random bits.
     #[inline]
     pub fn bits(&mut self) -> u64 {

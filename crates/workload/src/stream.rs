@@ -1,7 +1,8 @@
 //! One client's operations.
 
 use crate::{
-    Error, KeySpace, Workload,
+    Error, KeySpace, Mix, Workload,
+    db_bench::Script,
     distribution::{Draw, Lengths, Space},
     key::KeyName,
     mix::{Choice, Chooser},
@@ -68,6 +69,8 @@ pub struct Stream {
     write_all_fields: bool,
     /// The insert drawn last, until it is acknowledged.
     inserting: Option<u64>,
+    /// Draws everything, where the group does one of db_bench's benchmarks.
+    script: Option<Box<Script>>,
 }
 
 impl Stream {
@@ -93,7 +96,7 @@ impl Stream {
                 what: "fields",
             });
         }
-        if data.records == 0 && group.mix.draws_keys() {
+        if data.records == 0 && (group.mix.draws_keys() || group.task.is_some()) {
             return Err(Error::EmptyData {
                 workload: name(),
                 what: "records",
@@ -110,6 +113,7 @@ impl Stream {
         let space = Space {
             records: data.records,
             inserts_expected: inserts_expected(config),
+            range: workload.range,
         };
         let random = |purpose| Random::new(config.seed, config.client, purpose);
         let values = ValueMaker::new(
@@ -117,25 +121,36 @@ impl Stream {
             data.field_length,
             config.compressibility,
             random(Purpose::Values),
-        );
+        )
+        .formed(&workload.form, &data.schema.fields);
+        let script = group.task.as_ref().map(|task| Box::new(Script::new(task, config)));
+        let mix = match script {
+            Some(_) => Mix { read: 1.0, ..Mix::NONE }, // never drawn from
+            None => group.mix,
+        };
         Ok(Self {
             random: random(Purpose::Operations),
-            chooser: Chooser::new(&group.mix),
+            chooser: Chooser::new(&mix),
             draw: Draw::new(group.distribution, space),
             lengths: Lengths::new(group.scan),
             keys: Arc::clone(&config.keys),
-            name: KeyName::new(),
+            name: KeyName::named(&workload.form.naming),
             values,
             fields: data.schema.fields.len() as u32,
             read_all_fields: group.read_all_fields,
             write_all_fields: config.write_all_fields,
             inserting: None,
+            script,
         })
     }
 
     /// What to do next.
     #[inline]
     pub fn next_item(&mut self) -> Item<'_> {
+        if self.script.is_some() {
+            let script = self.script.as_mut().expect("it is some");
+            return script.next_item(&self.keys);
+        }
         match self.chooser.draw(&mut self.random) {
             Choice::Read => {
                 self.draw_key();
@@ -156,7 +171,7 @@ impl Stream {
                 self.inserting = Some(number);
                 self.name.set(number);
                 let count = self.fields as usize;
-                self.values.make(count);
+                self.values.make_for(0, count, &self.name);
                 let (key, values) = (self.name.key(), self.values.values(0, count));
                 Item::One(Operation::Insert { key, values })
             }
@@ -187,7 +202,11 @@ impl Stream {
     /// where the operation drawn last is no insert.
     #[inline]
     pub fn acknowledge(&mut self) {
-        if let Some(number) = self.inserting.take() {
+        let inserting = match &mut self.script {
+            Some(script) => &mut script.inserting,
+            None => &mut self.inserting,
+        };
+        if let Some(number) = inserting.take() {
             self.keys.acknowledge(number);
         }
     }
@@ -216,7 +235,7 @@ impl Stream {
         } else {
             (self.random.below(u64::from(self.fields)) as u32, 1)
         };
-        self.values.make(count);
+        self.values.make_for(first, count, &self.name);
         (first, count)
     }
 }

@@ -1,92 +1,106 @@
 //! The workloads known by name.
 
-use crate::{Distribution, Error, Group, LengthChoice, Mix, ScanLength, Workload, error::hint};
+use crate::{Distribution, db_bench, Error, Group, LengthChoice, Mix, ScanLength, Workload, error::hint};
 
 /// One workload known by name: a row of [`WORKLOADS`].
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Row {
     /// The name in plans and reports.
     pub name: &'static str,
     /// One line for `list`.
     pub about: &'static str,
-    /// What all clients do.
-    pub group: Group,
+    /// What the clients do; most workloads have one group.
+    pub groups: &'static [Group],
 }
 
 impl Row {
     /// The workload.
     #[must_use]
     pub fn workload(&self) -> Workload {
-        Workload::new(self.name, self.about, self.group.clone())
+        Workload::of_groups(self.name, self.about, self.groups.to_vec())
     }
 }
 
-/// Every workload known by name, sorted: YCSB's six with their own distributions, and the variant
+/// Every workload known by name, sorted: db_bench's, YCSB's six with their own distributions, and the variant
 /// of D that published device studies use.
-pub const WORKLOADS: &[Row] = &[
+pub const WORKLOADS: &[Row] = &all();
+
+/// db_bench's rows, then YCSB's.
+const fn all() -> [Row; db_bench::ROWS.len() + YCSB.len()] {
+    let mut rows = [YCSB[0]; db_bench::ROWS.len() + YCSB.len()];
+    let mut i = 0;
+    while i < rows.len() {
+        let first = db_bench::ROWS.len();
+        rows[i] = if i < first { db_bench::ROWS[i] } else { YCSB[i - first] };
+        i += 1;
+    }
+    rows
+}
+
+const YCSB: &[Row] = &[
     Row {
         name: "ycsb-a",
         about: "update heavy: 50 % read, 50 % update",
-        group: Group::new(
+        groups: &[Group::new(
             Mix {
                 read: 0.5,
                 update: 0.5,
                 ..Mix::NONE
             },
             Distribution::Zipfian,
-        ),
+        )],
     },
     Row {
         name: "ycsb-b",
         about: "read mostly: 95 % read, 5 % update",
-        group: Group::new(
+        groups: &[Group::new(
             Mix {
                 read: 0.95,
                 update: 0.05,
                 ..Mix::NONE
             },
             Distribution::Zipfian,
-        ),
+        )],
     },
     Row {
         name: "ycsb-c",
         about: "read only",
-        group: Group::new(
+        groups: &[Group::new(
             Mix {
                 read: 1.0,
                 ..Mix::NONE
             },
             Distribution::Zipfian,
-        ),
+        )],
     },
     Row {
         name: "ycsb-d",
         about: "read latest: 95 % read of mostly the newest records, 5 % insert",
-        group: Group::new(
+        groups: &[Group::new(
             Mix {
                 read: 0.95,
                 insert: 0.05,
                 ..Mix::NONE
             },
             Distribution::Latest,
-        ),
+        )],
     },
     Row {
         name: "ycsb-d-uniform",
         about: "status updates: 95 % read of all loaded records alike, 5 % insert",
-        group: Group::new(
+        groups: &[Group::new(
             Mix {
                 read: 0.95,
                 insert: 0.05,
                 ..Mix::NONE
             },
             Distribution::Uniform,
-        ),
+        )],
     },
     Row {
         name: "ycsb-e",
         about: "short ranges: 95 % scan of 1 to 100 records, 5 % insert",
-        group: Group {
+        groups: &[Group {
             scan: ScanLength {
                 min: 1,
                 max: 100,
@@ -100,19 +114,19 @@ pub const WORKLOADS: &[Row] = &[
                 },
                 Distribution::Zipfian,
             )
-        },
+        }],
     },
     Row {
         name: "ycsb-f",
         about: "read-modify-write: 50 % read, 50 % read and update of the same record",
-        group: Group::new(
+        groups: &[Group::new(
             Mix {
                 read: 0.5,
                 read_modify_write: 0.5,
                 ..Mix::NONE
             },
             Distribution::Zipfian,
-        ),
+        )],
     },
 ];
 
@@ -147,7 +161,9 @@ mod tests {
         for row in WORKLOADS {
             row.workload().validate().expect(row.name);
             assert!(!row.about.is_empty() && row.about.len() <= 80 && !row.about.contains('\n'));
-            assert!((row.group.mix.sum() - 1.0).abs() < 1e-12, "{}", row.name);
+            for group in row.groups.iter().filter(|group| group.task.is_none()) {
+                assert!((group.mix.sum() - 1.0).abs() < 1e-12, "{}", row.name);
+            }
         }
     }
 

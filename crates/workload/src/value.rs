@@ -6,7 +6,18 @@
 //! down. What is to be compressible is zeros, dealt out evenly in pieces of at most 128 bytes, so
 //! that every block that a database or a device compresses shrinks alike.
 
-use crate::random::{Purpose, Random};
+mod checked;
+mod formed;
+mod printable;
+
+pub use checked::append as append_checked;
+
+use crate::{
+    form::Form as RecordForm,
+    key::KeyName,
+    random::{Purpose, Random},
+};
+use formed::Formed;
 use std::sync::LazyLock;
 use tailmark_driver::Values;
 
@@ -39,6 +50,8 @@ pub(crate) struct ValueMaker {
     lengths: Box<[u32]>,
     /// All fields of one record. What is to be zeros is never written.
     bytes: Box<[u8]>,
+    /// Makes all values, where they are not random bytes of one length.
+    formed: Option<Box<Formed>>,
 }
 
 /// How a value is divided: every piece begins with random bytes and ends with zeros.
@@ -70,6 +83,28 @@ impl ValueMaker {
             value_bytes: value_bytes.max(1),
             lengths: vec![field_length; fields].into(),
             bytes: vec![0; fields * length].into(),
+            formed: None,
+        }
+    }
+
+    /// The same with values of another form; `names` are those of all fields.
+    pub fn formed(mut self, form: &RecordForm, names: &[String]) -> Self {
+        let (longest, random) = (self.field_length as u32, self.random.clone());
+        self.formed = Formed::new(form, names, longest, random).map(Box::new);
+        self
+    }
+
+    /// Makes fresh values of `count` consecutive fields from `first` of the record of this key.
+    #[inline]
+    pub fn make_for(&mut self, first: u32, count: usize, key: &KeyName) {
+        match self.formed.take() {
+            None => self.make(count),
+            Some(mut formed) => {
+                formed.make(first, count, key.key().name, &mut |bytes| {
+                    self.form.fill(&mut self.random, self.pool, bytes);
+                });
+                self.formed = Some(formed);
+            }
         }
     }
 
@@ -85,6 +120,9 @@ impl ValueMaker {
     /// The values made last, as those of `count` fields from `first`.
     #[inline]
     pub fn values(&self, first: u32, count: usize) -> Values<'_> {
+        if let Some(formed) = &self.formed {
+            return formed.values(first);
+        }
         Values {
             first,
             lengths: &self.lengths[..count],

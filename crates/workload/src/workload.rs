@@ -1,6 +1,6 @@
 //! A workload: groups of clients, and what each group does.
 
-use crate::{Distribution, Error, Mix};
+use crate::{Distribution, Error, Form, Mix, db_bench::Task};
 use tailmark_driver::Kind;
 
 /// A named set of operations.
@@ -12,10 +12,23 @@ pub struct Workload {
     pub about: String,
     /// At least one; most workloads have one.
     pub groups: Vec<Group>,
+    /// How the records look that are read and written.
+    pub form: Form,
+    /// The keys that are drawn from, where that is not every loaded one.
+    pub range: Option<KeyRange>,
+}
+
+/// Consecutive keys.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct KeyRange {
+    /// The number of the first.
+    pub first: u64,
+    /// How many, at least 1.
+    pub count: u64,
 }
 
 /// Clients that do the same.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Group {
     /// Which of the clients are in it.
     pub clients: GroupClients,
@@ -27,6 +40,10 @@ pub struct Group {
     pub scan: ScanLength,
     /// Whether reads and scans fetch the whole record, or one uniformly chosen field.
     pub read_all_fields: bool,
+    /// What they do in place of the mix: one of db_bench's benchmarks.
+    pub task: Option<Task>,
+    /// Operations per second over the clients of the group, in place of the point's rate.
+    pub rate: Option<f64>,
 }
 
 /// Which clients of a point are in a group.
@@ -36,6 +53,9 @@ pub enum GroupClients {
     Rest,
     /// So many.
     Exactly(u32),
+    /// So many more than the point has. What they do is recorded by kind, but is no operation of
+    /// the point, and they end when its clients have ended.
+    Beside(u32),
 }
 
 /// How many records a scan fetches: `min..=max`.
@@ -77,6 +97,8 @@ impl Group {
             distribution,
             scan: ScanLength::DEFAULT,
             read_all_fields: true,
+            task: None,
+            rate: None,
         }
     }
 }
@@ -89,7 +111,20 @@ impl Workload {
             name: name.into(),
             about: about.into(),
             groups: vec![group],
+            form: Form::default(),
+            range: None,
         }
+    }
+
+    /// A workload of these groups.
+    #[must_use]
+    pub fn of_groups(
+        name: impl Into<String>,
+        about: impl Into<String>,
+        groups: Vec<Group>,
+    ) -> Self {
+        let (name, about) = (name.into(), about.into());
+        Self { name, about, groups, form: Form::default(), range: None }
     }
 
     /// Inserts only: what loads a data set.
@@ -106,10 +141,10 @@ impl Workload {
         )
     }
 
-    /// The same with another distribution, in every group.
+    /// The same with another distribution, in every group that has a mix.
     #[must_use]
     pub fn with_distribution(mut self, distribution: Distribution) -> Self {
-        for group in &mut self.groups {
+        for group in self.groups.iter_mut().filter(|group| group.task.is_none()) {
             group.distribution = distribution;
         }
         self
@@ -136,7 +171,7 @@ impl Workload {
     /// What a database must be able to do. A read-modify-write needs reads and updates.
     #[must_use]
     pub fn kinds(&self) -> Vec<Kind> {
-        let sent = |kind: &Kind| self.groups.iter().any(|group| group.mix.sends(*kind));
+        let sent = |kind: &Kind| self.groups.iter().any(|group| group.sends(*kind));
         Kind::ALL.iter().copied().filter(sent).collect()
     }
 
@@ -159,8 +194,24 @@ impl Workload {
 }
 
 impl Group {
+    /// Whether its clients are beside those of the point.
+    #[must_use]
+    pub const fn is_beside(&self) -> bool {
+        matches!(self.clients, GroupClients::Beside(_))
+    }
+
+    fn sends(&self, kind: Kind) -> bool {
+        match &self.task {
+            Some(task) => task.job.kinds().contains(&kind),
+            None => self.mix.sends(kind),
+        }
+    }
+
     fn validate(&self, workload: &str) -> Result<(), Error> {
-        self.mix.validate(workload)?;
+        match &self.task {
+            Some(task) => task.validate(workload)?,
+            None => self.mix.validate(workload)?,
+        }
         self.distribution.validate(workload)?;
         let bad = |what, got: u32, accepted| {
             let (workload, got) = (workload.to_owned(), f64::from(got));
@@ -176,20 +227,28 @@ impl Group {
             (ScanLength { min, max, .. }, _) if max < min => {
                 bad("greatest length of a scan", max, "no less than the least")
             }
-            (_, GroupClients::Exactly(0)) => bad("number of clients of a group", 0, "1 or more"),
+            (_, GroupClients::Exactly(0) | GroupClients::Beside(0)) => bad("number of clients of a group", 0, "1 or more"),
             _ => Ok(()),
         }
     }
 }
 
-/// Which group each of `clients` clients is in, as an index into the groups.
+/// Which group each client is in, as an index into the groups: those beside the point's come first,
+/// then the `clients` of the point.
 ///
 /// Groups of a given number are filled first, in their order; the other clients are dealt in turn
 /// to the groups of the rest or, where there is none, to all groups.
 #[must_use]
 pub fn assign_groups(workload: &Workload, clients: u32) -> Vec<usize> {
     let clients = clients as usize;
-    let groups = || workload.groups.iter().enumerate();
+    let groups = || workload.groups.iter().enumerate().filter(|(_, group)| !group.is_beside());
+    let beside = workload.groups.iter().enumerate().flat_map(|(index, group)| {
+        let count = match group.clients {
+            GroupClients::Beside(count) => count,
+            GroupClients::Rest | GroupClients::Exactly(_) => 0,
+        };
+        std::iter::repeat_n(index, count as usize)
+    });
     let rest: Vec<usize> = groups()
         .filter(|(_, g)| g.clients == GroupClients::Rest)
         .map(|(index, _)| index)
@@ -199,14 +258,14 @@ pub fn assign_groups(workload: &Workload, clients: u32) -> Vec<usize> {
     } else {
         rest
     };
-    groups()
+    let of_the_point = groups()
         .flat_map(|(index, group)| match group.clients {
             GroupClients::Exactly(count) => std::iter::repeat_n(index, count as usize),
-            GroupClients::Rest => std::iter::repeat_n(index, 0),
+            GroupClients::Rest | GroupClients::Beside(_) => std::iter::repeat_n(index, 0),
         })
         .chain(dealt.iter().copied().cycle())
-        .take(clients)
-        .collect()
+        .take(clients);
+    beside.chain(of_the_point).collect()
 }
 
 #[cfg(test)]
@@ -225,6 +284,8 @@ mod tests {
             name: "own".into(),
             about: String::new(),
             groups,
+            form: Form::default(),
+            range: None,
         }
     }
 
@@ -256,6 +317,15 @@ mod tests {
             rest(),
         ]);
         assert_eq!(assign_groups(&own, 7), [1, 1, 0, 2, 0, 2, 0]);
+    }
+
+    #[test]
+    fn clients_beside_the_point_are_added_to_it() {
+        let own = workload(vec![
+            group(GroupClients::Rest, READS),
+            group(GroupClients::Beside(1), WRITES),
+        ]);
+        assert_eq!(assign_groups(&own, 3), [1, 0, 0, 0]);
     }
 
     #[test]

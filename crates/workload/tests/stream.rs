@@ -66,6 +66,7 @@ fn number(item: Item<'_>) -> u64 {
             ..
         } => key.number,
         Item::ReadModifyWrite { .. } => unreachable!("its first request is a read"),
+        Item::One(Operation::Special(_)) => panic!("no workload of YCSB's sends these"),
     }
 }
 
@@ -135,7 +136,9 @@ fn ycsb_workloads_have_their_proportions() {
                 Item::One(Operation::Insert { .. }) => 2,
                 Item::One(Operation::Scan { .. }) => 3,
                 Item::ReadModifyWrite { .. } => 4,
-                Item::One(Operation::Delete { .. }) => panic!("no workload deletes"),
+                Item::One(Operation::Delete { .. } | Operation::Special(_)) => {
+                    panic!("no workload of YCSB's sends these")
+                }
             };
             counts[index] += 1;
             stream.acknowledge();

@@ -1,7 +1,13 @@
 //! Every database: one file and one row each.
 
+#[cfg(feature = "aerospike")]
+mod aerospike;
+#[cfg(feature = "cassandra")]
+mod cassandra;
 mod file;
 mod holder;
+#[cfg(any(feature = "aerospike", feature = "cassandra"))]
+mod lanes;
 mod null;
 #[cfg(feature = "rocksdb")]
 mod rocksdb;
@@ -11,6 +17,10 @@ use crate::{Driver, Error, nearest};
 
 /// The drivers of this build, sorted by name.
 pub const DRIVERS: &[&Driver] = &[
+    #[cfg(feature = "aerospike")]
+    &aerospike::DRIVER,
+    #[cfg(feature = "cassandra")]
+    &cassandra::DRIVER,
     &file::DRIVER,
     &null::DRIVER,
     #[cfg(feature = "rocksdb")]

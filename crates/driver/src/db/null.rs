@@ -2,6 +2,7 @@
 
 use crate::{
     Clients, Completion, Database, Driver, Error, Kind, Operation, Outcome, Place, Session,
+    Special,
 };
 
 /// The row of the table.
@@ -30,6 +31,19 @@ impl Database for Null {
     }
 }
 
+/// Looks at the keys of a request, as if it had been done.
+fn pretend(special: Special<'_>) -> Outcome {
+    let (names, records) = match special {
+        Special::ReadMany { keys }
+        | Special::InsertMany { keys, .. }
+        | Special::DeleteMany { keys } => (keys.names, keys.iter().len() as u32),
+        Special::Seek { start, .. } => (start.name, 1),
+        Special::Next { .. } => (&[][..], 1),
+    };
+    let bytes = std::hint::black_box(names).len() as u64;
+    Outcome { records, bytes }
+}
+
 impl Session for Null {
     fn execute<'a>(&'a mut self, operation: Operation<'a>) -> Completion<'a> {
         // The key is looked at, so that making it cannot be optimised away.
@@ -39,6 +53,7 @@ impl Session for Null {
             | Operation::Update { key, .. }
             | Operation::Delete { key } => (key, 1),
             Operation::Scan { start, records, .. } => (start, records),
+            Operation::Special(special) => return Completion::Ready(Ok(pretend(special))),
         };
         let bytes = std::hint::black_box(key.name).len() as u64;
         Completion::Ready(Ok(Outcome { records, bytes }))

@@ -10,6 +10,8 @@ mod file;
 #[cfg(feature = "rocksdb")]
 mod rocksdb;
 mod scripted;
+#[cfg(any(feature = "aerospike", feature = "cassandra"))]
+mod server;
 mod support;
 
 use std::{thread, time::Duration};

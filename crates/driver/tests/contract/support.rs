@@ -23,12 +23,12 @@ pub struct Bench {
     pub folder: TempDir,
 }
 
-/// The drivers of this build that keep data.
+/// The drivers of this build that keep data in files of their own.
 pub fn drivers() -> impl Iterator<Item = &'static Driver> {
     db::DRIVERS
         .iter()
         .copied()
-        .filter(|d| d.place != Place::Nowhere)
+        .filter(|d| matches!(d.place, Place::Directory | Place::DirectoryOrDevice))
 }
 
 impl Bench {

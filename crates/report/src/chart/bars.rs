@@ -69,7 +69,7 @@ fn option(mut option: Value, categories: Value, series: Vec<Value>) -> Value {
     });
     option["legend"]["itemWidth"] = 18.into();
     option["xAxis"] = categories;
-    option["yAxis"] = axis("value", "operations per second", 58, "@rate");
+    option["yAxis"] = axis("value", "operations per second", 44, "@rate");
     option["series"] = series.into();
     option
 }

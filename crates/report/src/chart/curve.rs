@@ -108,8 +108,9 @@ impl<'a> Lines<'_, 'a> {
                     .flatten()
                     .flat_map(|m| [m.ns.low / 1e3, m.ns.high / 1e3]),
             );
-            series.extend(self.spreads(system, &marks));
+            // The line first: the legend takes its mark from the first series of a name.
             series.push(self.system(i, system, &marks));
+            series.extend(self.spreads(system, &marks));
         }
         if values.is_empty() {
             return Value::Null;

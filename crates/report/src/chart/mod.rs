@@ -22,6 +22,7 @@ pub fn narrow_base() -> Value {
     let mut option = base();
     option["legend"]["type"] = "plain".into();
     option["legend"]["itemGap"] = 12.into();
+    option["legend"]["textStyle"]["fontSize"] = 11.into();
     option["legend"]["itemWidth"] = 26.into();
     option["grid"]["top"] = 62.into();
     option
@@ -57,7 +58,8 @@ pub fn categories(name: &str, labels: &[String]) -> Value {
 }
 
 /// The ends and ticks of a logarithmic axis around `values`: ticks at 1, 2 and 5 times the powers
-/// of ten, or at the powers alone where the values span more than four of them.
+/// of ten; at the powers alone where the values span more than four of them, and at a few more
+/// where they span less than one.
 pub fn log_range(values: impl Iterator<Item = f64>) -> Option<(f64, f64, Vec<f64>)> {
     let positive = values.filter(|v| v.is_finite() && *v > 0.0);
     let (low, high) = positive.fold((f64::INFINITY, 0.0_f64), |(l, h), v| (l.min(v), h.max(v)));
@@ -65,10 +67,11 @@ pub fn log_range(values: impl Iterator<Item = f64>) -> Option<(f64, f64, Vec<f64
         return None;
     }
     let (first, last) = (low.log10().floor() as i32, high.log10().ceil() as i32);
-    let steps: &[f64] = if last - first > 4 {
-        &[1.0]
-    } else {
-        &[1.0, 2.0, 5.0]
+    let decades = (high / low).log10();
+    let steps: &[f64] = match decades {
+        d if d <= 1.0 => &[1.0, 2.0, 3.0, 5.0, 7.0],
+        d if d <= 4.0 => &[1.0, 2.0, 5.0],
+        _ => &[1.0],
     };
     let all: Vec<f64> = (first..=last)
         .flat_map(|power| steps.iter().map(move |step| tick(*step, power)))
@@ -127,8 +130,11 @@ mod tests {
     #[test]
     fn a_logarithmic_axis_ends_close_to_its_values() {
         let (min, max, ticks) = log_range([83.0, 640.0].into_iter()).unwrap();
-        assert_eq!((min, max), (50.0, 1000.0));
-        assert_eq!(ticks, [50.0, 100.0, 200.0, 500.0, 1000.0]);
+        assert_eq!((min, max), (70.0, 700.0));
+        assert_eq!(ticks, [70.0, 100.0, 200.0, 300.0, 500.0, 700.0]);
+        let (min, max, ticks) = log_range([83.0, 1_640.0].into_iter()).unwrap();
+        assert_eq!((min, max), (50.0, 2_000.0));
+        assert_eq!(ticks, [50.0, 100.0, 200.0, 500.0, 1_000.0, 2_000.0]);
     }
 
     #[test]

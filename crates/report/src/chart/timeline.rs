@@ -151,6 +151,9 @@ pub fn timeline(phase: &Phase, color: &str) -> Value {
     })
 }
 
+/// Seconds, and the value where there is one.
+type Values = Vec<(f64, Option<f64>)>;
+
 struct Line {
     panel: Panel,
     name: String,
@@ -158,7 +161,7 @@ struct Line {
     width: f64,
     dash: &'static [u32],
     area: bool,
-    data: Vec<(f64, Option<f64>)>,
+    data: Values,
 }
 
 impl Line {
@@ -193,7 +196,7 @@ struct Lines<'a> {
 }
 
 impl Lines<'_> {
-    fn push(&mut self, panel: Panel, name: String, color: &str, data: Vec<(f64, Option<f64>)>) {
+    fn push(&mut self, panel: Panel, name: String, color: &str, data: Values) {
         let line = Line {
             panel,
             name,
@@ -208,7 +211,7 @@ impl Lines<'_> {
 
     fn intervals(&mut self, intervals: &[Interval]) {
         let mut rates = Vec::new();
-        let mut kinds: BTreeMap<Kind, [Vec<(f64, Option<f64>)>; 2]> = BTreeMap::new();
+        let mut kinds: BTreeMap<Kind, [Values; 2]> = BTreeMap::new();
         for chunk in chunks(intervals) {
             let bucket = Bucket::of(chunk);
             rates.push((bucket.at_s, Some(bucket.ops_per_sec)));
@@ -282,10 +285,14 @@ impl Lines<'_> {
         // All time there was, at each instant: that of every processor, busy or not.
         let share = |part: &[(f64, f64)]| -> Vec<(f64, f64)> {
             let both = part.iter().zip(&all).filter(|(_, (_, whole))| *whole > 0.0);
-            both.map(|((at, v), (_, whole))| (*at, (100.0 * v / whole).clamp(0.0, 100.0))).collect()
+            both.map(|((at, v), (_, whole))| (*at, (100.0 * v / whole).clamp(0.0, 100.0)))
+                .collect()
         };
-        let busy: Vec<(f64, f64)> =
-            all.iter().zip(&still).map(|(all, still)| (all.0, all.1 - still.1)).collect();
+        let busy: Vec<(f64, f64)> = all
+            .iter()
+            .zip(&still)
+            .map(|(all, still)| (all.0, all.1 - still.1))
+            .collect();
         for (name, values, color) in [
             ("machine", share(&busy), style::MUTED),
             ("this process", share(&own), self.color),
@@ -322,7 +329,7 @@ impl Lines<'_> {
                         "axisLabel": {"customValues": ticks}, "splitLine": {"customValues": ticks},
                     })
                 }
-                Panel::Processor => json!({"min": 0, "max": 100}),
+                Panel::Processor => json!({"min": 0, "max": 100, "interval": 25}),
                 _ => json!({"min": 0}),
             })
             .collect()
@@ -376,7 +383,7 @@ fn chunks<T>(items: &[T]) -> std::slice::Chunks<'_, T> {
 }
 
 /// Means of neighbours, at most [`POINTS_MAX`] of them, from the start of the phase on.
-fn thinned(samples: &[(f64, f64)]) -> Vec<(f64, Option<f64>)> {
+fn thinned(samples: &[(f64, f64)]) -> Values {
     let inside: Vec<(f64, f64)> = samples.iter().copied().filter(|(t, _)| *t >= 0.0).collect();
     chunks(&inside)
         .map(|chunk| {
@@ -398,9 +405,17 @@ fn spans(series: &Series) -> Vec<(f64, f64)> {
         [first, .., last] => (last - first) / (series.at_s.len() - 1) as f64,
         _ => 0.0,
     };
-    let mut even = Series { at_s: Vec::new(), values: Vec::new(), ..series.clone() };
+    let mut even = Series {
+        at_s: Vec::new(),
+        values: Vec::new(),
+        ..series.clone()
+    };
     for (&at, &value) in series.at_s.iter().zip(&series.values) {
-        if even.at_s.last().is_none_or(|last| at - last > 0.3 * typical) {
+        if even
+            .at_s
+            .last()
+            .is_none_or(|last| at - last > 0.3 * typical)
+        {
             even.at_s.push(at);
             even.values.push(value);
         }
@@ -410,12 +425,15 @@ fn spans(series: &Series) -> Vec<(f64, f64)> {
         SeriesKind::Gauge => rates,
         SeriesKind::Counter => {
             let middles = even.at_s.windows(2).map(|w| f64::midpoint(w[0], w[1]));
-            middles.zip(rates).map(|(middle, (_, rate))| (middle, rate)).collect()
+            middles
+                .zip(rates)
+                .map(|(middle, (_, rate))| (middle, rate))
+                .collect()
         }
     }
 }
 
-fn rates(series: &Series) -> Vec<(f64, Option<f64>)> {
+fn rates(series: &Series) -> Values {
     thinned(&spans(series))
 }
 
@@ -465,6 +483,10 @@ mod tests {
     fn no_line_has_more_points_than_can_be_seen() {
         let samples: Vec<(f64, f64)> = (0..1_201).map(|i| (f64::from(i), 1.0)).collect();
         let line = thinned(&samples);
-        assert!(line.len() <= POINTS_MAX && line.len() > POINTS_MAX / 2, "{}", line.len());
+        assert!(
+            line.len() <= POINTS_MAX && line.len() > POINTS_MAX / 2,
+            "{}",
+            line.len()
+        );
     }
 }

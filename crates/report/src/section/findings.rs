@@ -21,6 +21,11 @@ fn render(data: &Data) -> Vec<Block> {
         blocks.push(Block::Findings(entries));
     }
     if !data.notices.is_empty() {
+        blocks.push(Block::Heading {
+            anchor: "notices".into(),
+            title: "Notices".into(),
+            about: String::new(),
+        });
         blocks.push(Block::Statements(
             data.notices.iter().map(Text::plain).collect(),
         ));

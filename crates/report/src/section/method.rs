@@ -57,22 +57,25 @@ fn heading(name: &str, title: &str) -> Block {
 }
 
 fn definitions(data: &Data) -> Text {
-    let repeats = Sweep::new(data).repeats();
+    let sweep = Sweep::new(data);
     let text = "Threads are clients with one operation in flight each. A latency at a quality of \
         service q over n samples is the k-th highest of them, k = n(1 − q) rounded down and at \
         least 1; with fewer than 10 samples beyond it, it is not given. A read-modify-write counts \
         as one operation in ops/s and is recorded as a read, an update and the pair. Failed \
         requests count in ops/s and not in latencies. ";
-    let merged = if repeats > 1 {
+    let merged = if sweep.repeats() > 1 {
         "Values over repeats are medians, with the lowest and the highest beside them; where the \
          ranges of two systems meet, no difference is shown. "
     } else {
         ""
     };
-    Text::plain(text).and(merged).and(
+    let compared = if sweep.systems.len() > 1 {
         "Improvements at equal threads are a / b − 1 for ops/s and 1 − a / b for latency; the \
-         average improvement is the mean of those.",
-    )
+         average improvement is the mean of those."
+    } else {
+        ""
+    };
+    Text::plain(text).and(merged).and(compared)
 }
 
 /// One column for each system; what differs between those that are compared is in bold.

@@ -55,7 +55,7 @@ fn render(data: &Data) -> Vec<Block> {
     let control = Control {
         key: "point",
         label: "Point".into(),
-        initial: initial(data),
+        initial: initial(data, &sweep),
         choices,
     };
     let figure = Figure {
@@ -73,9 +73,18 @@ fn render(data: &Data) -> Vec<Block> {
 
 /// The busiest point of the first system in the first workload.
 fn initial(data: &Data, sweep: &Sweep<'_>) -> usize {
-    let Some(system) = sweep.systems.first() else { return 0 };
-    let of_system = || data.points.iter().enumerate().filter(|(_, p)| p.key.system == system.name);
-    let Some((_, first)) = of_system().next() else { return 0 };
+    let Some(system) = sweep.systems.first() else {
+        return 0;
+    };
+    let of_system = || {
+        data.points
+            .iter()
+            .enumerate()
+            .filter(|(_, p)| p.key.system == system.name)
+    };
+    let Some((_, first)) = of_system().next() else {
+        return 0;
+    };
     of_system()
         .filter(|(_, p)| p.key.workload == first.key.workload)
         .max_by_key(|(_, p)| p.key.threads)

@@ -5,8 +5,11 @@ use crate::{Error, Kind, KindResult, Latencies, Point, QUANTILES, Study, quantil
 use csv::Writer;
 use std::{collections::BTreeMap, io::Write};
 
-pub const FORMAT: Format =
-    Format { name: "csv", about: "a table for spreadsheets: a row per point and kind", write };
+pub const FORMAT: Format = Format {
+    name: "csv",
+    about: "a table for spreadsheets: a row per point and kind",
+    write,
+};
 
 /// The columns before the latencies.
 const HEAD: [&str; 16] = [
@@ -29,14 +32,19 @@ const HEAD: [&str; 16] = [
 ];
 
 fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
-    let drivers: BTreeMap<String, String> =
-        study.systems()?.into_iter().map(|s| (s.name, s.driver)).collect();
+    let drivers: BTreeMap<String, String> = study
+        .systems()?
+        .into_iter()
+        .map(|s| (s.name, s.driver))
+        .collect();
     let mut table = Writer::from_writer(out);
     table.write_record(columns()).map_err(failed(FORMAT.name))?;
     for point in study.point_totals()? {
         let driver = drivers.get(&point.key.system).map_or("", String::as_str);
         for (&kind, result) in &point.phase.kinds {
-            table.write_record(row(&point, driver, kind, result)).map_err(failed(FORMAT.name))?;
+            table
+                .write_record(row(&point, driver, kind, result))
+                .map_err(failed(FORMAT.name))?;
         }
     }
     table.flush().map_err(failed(FORMAT.name))
@@ -45,7 +53,10 @@ fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
 fn columns() -> Vec<String> {
     let mut columns = HEAD.map(str::to_owned).to_vec();
     for time in ["service", "response"] {
-        let names = ["mean", "min"].into_iter().chain(QUANTILES.map(|q| q.name)).chain(["max"]);
+        let names = ["mean", "min"]
+            .into_iter()
+            .chain(QUANTILES.map(|q| q.name))
+            .chain(["max"]);
         columns.extend(names.map(|name| format!("{time}_{name}_us")));
     }
     columns.push("findings".to_owned());
@@ -74,7 +85,11 @@ fn row(point: &Point, driver: &str, kind: Kind, result: &KindResult) -> Vec<Stri
     ];
     row.extend(latency(&result.service));
     row.extend(latency(result.response()));
-    let codes: Vec<&str> = phase.findings.iter().map(|finding| finding.code.as_str()).collect();
+    let codes: Vec<&str> = phase
+        .findings
+        .iter()
+        .map(|finding| finding.code.as_str())
+        .collect();
     row.push(codes.join(" "));
     row
 }
@@ -82,9 +97,15 @@ fn row(point: &Point, driver: &str, kind: Kind, result: &KindResult) -> Vec<Stri
 /// Microseconds; what has too few samples is empty.
 fn latency(latencies: &Latencies) -> impl Iterator<Item = String> {
     let whole = |ns: Option<u64>| ns.map(|ns| us(ns as f64));
-    let ends = [quantile::mean(latencies).map(us), whole(quantile::min(latencies))];
+    let ends = [
+        quantile::mean(latencies).map(us),
+        whole(quantile::min(latencies)),
+    ];
     let quantiles = QUANTILES.map(|quantile| whole(quantile.of(latencies)));
-    ends.into_iter().chain(quantiles).chain([whole(quantile::max(latencies))]).map(cell)
+    ends.into_iter()
+        .chain(quantiles)
+        .chain([whole(quantile::max(latencies))])
+        .map(cell)
 }
 
 fn cell(number: Option<f64>) -> String {

@@ -27,7 +27,6 @@ const LEGEND: &str = "\"StartTimestamp\",\"Interval_Length\",\"Interval_Max\",\
                       \"Interval_Compressed_Histogram\"";
 const NS_PER_MS: f64 = 1e6;
 
-
 type Log<'a, 'b, 'o> = IntervalLogWriter<'a, 'b, &'o mut dyn Write, V2DeflateSerializer>;
 
 /// One phase of the study; points are read when it is their turn, as they are large.
@@ -68,7 +67,13 @@ fn phases(study: &Study) -> Result<Vec<(u64, Source)>, Error> {
     let mut phases = Vec::new();
     for (position, load) in (1..).zip(study.loads()?) {
         let tag = format!("{}/load/{position}", escaped(&load.system));
-        phases.push((load.phase.started_ms, Source::Load { tag, phase: load.phase }));
+        phases.push((
+            load.phase.started_ms,
+            Source::Load {
+                tag,
+                phase: load.phase,
+            },
+        ));
     }
     for point in study.point_totals()? {
         phases.push((point.phase.started_ms, Source::Point(point.key)));
@@ -86,7 +91,10 @@ fn write_interval(
     let start = since_base + seconds(interval.start_s);
     let length = seconds(interval.length_s);
     for (kind, measured) in &interval.kinds {
-        let times = [("service", Some(&measured.service)), ("response", measured.response.as_ref())];
+        let times = [
+            ("service", Some(&measured.service)),
+            ("response", measured.response.as_ref()),
+        ];
         for (time, packed) in times {
             let Some(packed) = packed else { continue };
             let tag = format!("{tag}/{}/{time}", kind.name());
@@ -101,7 +109,10 @@ fn write_interval(
 /// `SYSTEM/WORKLOAD/DISTRIBUTION/tTHREADS/rREPEAT`, and `/RATE` of a fixed rate.
 fn point_tag(key: &PointKey) -> String {
     let names = [&key.system, &key.workload, &key.distribution].map(|name| escaped(name));
-    let rate = key.target_rate.map(|rate| format!("/{rate}")).unwrap_or_default();
+    let rate = key
+        .target_rate
+        .map(|rate| format!("/{rate}"))
+        .unwrap_or_default();
     format!("{}/t{}/r{}{rate}", names.join("/"), key.threads, key.repeat)
 }
 
@@ -136,9 +147,15 @@ mod tests {
             target_rate: None,
         };
         assert_eq!(point_tag(&key), "a%2C%20b/ycsb-a/uniform/t16/r1");
-        let rated = PointKey { target_rate: Some(20_000.0), ..key.clone() };
+        let rated = PointKey {
+            target_rate: Some(20_000.0),
+            ..key.clone()
+        };
         assert_eq!(point_tag(&rated), "a%2C%20b/ycsb-a/uniform/t16/r1/20000");
-        let other = PointKey { system: "a%2C b".into(), ..key.clone() };
+        let other = PointKey {
+            system: "a%2C b".into(),
+            ..key.clone()
+        };
         assert_ne!(point_tag(&other), point_tag(&key));
     }
 }

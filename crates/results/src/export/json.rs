@@ -11,8 +11,11 @@ use std::{collections::BTreeMap, io::Write};
 /// The version of the document's schema.
 const VERSION: u32 = 1;
 
-pub const FORMAT: Format =
-    Format { name: "json", about: "one JSON document: systems, facts, loads and points", write };
+pub const FORMAT: Format = Format {
+    name: "json",
+    about: "one JSON document: systems, facts, loads and points",
+    write,
+};
 
 fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
     let document = document(study)?;

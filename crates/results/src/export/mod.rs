@@ -29,17 +29,27 @@ pub const FORMATS: &[Format] = &[csv::FORMAT, hlog::FORMAT, json::FORMAT];
 /// # Errors
 /// Names the formats that there are.
 pub fn find(name: &str) -> Result<&'static Format, Error> {
-    FORMATS.iter().find(|format| format.name == name).ok_or_else(|| Error::UnknownFormat {
-        name: name.to_owned(),
-        known: FORMATS.iter().map(|format| format.name).collect::<Vec<_>>().join(", "),
-    })
+    FORMATS
+        .iter()
+        .find(|format| format.name == name)
+        .ok_or_else(|| Error::UnknownFormat {
+            name: name.to_owned(),
+            known: FORMATS
+                .iter()
+                .map(|format| format.name)
+                .collect::<Vec<_>>()
+                .join(", "),
+        })
 }
 
 /// The error of a format that could not be written.
 fn failed<E: Into<Box<dyn std::error::Error + Send + Sync>>>(
     format: &'static str,
 ) -> impl Fn(E) -> Error {
-    move |source| Error::Export { format, source: io::Error::other(source) }
+    move |source| Error::Export {
+        format,
+        source: io::Error::other(source),
+    }
 }
 
 /// Milliseconds since 1970 UTC as RFC 3339, for example `2026-11-21T10:15:00.000Z`.
@@ -63,7 +73,11 @@ mod tests {
     fn formats_are_sorted_and_described_in_one_line() {
         assert!(FORMATS.is_sorted_by(|a, b| a.name < b.name));
         for format in FORMATS {
-            assert!(!format.about.is_empty() && !format.about.contains('\n'), "{}", format.name);
+            assert!(
+                !format.about.is_empty() && !format.about.contains('\n'),
+                "{}",
+                format.name
+            );
             assert_eq!(find(format.name).unwrap().name, format.name);
         }
     }

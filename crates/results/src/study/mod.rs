@@ -87,11 +87,11 @@ impl Study {
         let open = || {
             let connection = Connection::open_with_flags(&path, flags)?;
             connection.busy_timeout(BUSY)?;
-            schema::set_up(&connection)?;
             Ok(connection)
         };
         let mut connection = open().map_err(study_error("open", &path))?;
         schema::check(&mut connection, &path)?;
+        schema::set_up(&connection).map_err(study_error("open", &path))?;
         Ok(Self { path, connection })
     }
 
@@ -189,7 +189,12 @@ impl Study {
     /// # Errors
     /// As [`Study::header`].
     pub fn point_keys(&self) -> Result<Vec<PointKey>, Error> {
-        self.read(|c| Ok(read::point_keys(c)?.into_iter().map(|(_, key)| key).collect()))
+        self.read(|c| {
+            Ok(read::point_keys(c)?
+                .into_iter()
+                .map(|(_, key)| key)
+                .collect())
+        })
     }
 
     /// One point, if it is there.
@@ -206,6 +211,22 @@ impl Study {
     /// As [`Study::header`].
     pub fn has_point(&self, key: &PointKey) -> Result<bool, Error> {
         self.read(|c| Ok(read::phase_of(c, key)?.is_some()))
+    }
+
+    /// Adds a system that was not known when the study was made; one of the same name is left as it
+    /// is.
+    ///
+    /// # Errors
+    /// As [`Study::set_facts`].
+    pub fn add_system(&self, system: &System) -> Result<(), Error> {
+        if self
+            .systems()?
+            .iter()
+            .any(|known| known.name == system.name)
+        {
+            return Ok(());
+        }
+        self.write(|c| write::systems(c, std::slice::from_ref(system)))
     }
 
     /// Sets facts; those of the same system, group and name are replaced, in their place.
@@ -242,7 +263,11 @@ impl Study {
     }
 
     fn file_of(dir_or_file: &Path) -> PathBuf {
-        if dir_or_file.is_dir() { dir_or_file.join(Self::FILE) } else { dir_or_file.to_owned() }
+        if dir_or_file.is_dir() {
+            dir_or_file.join(Self::FILE)
+        } else {
+            dir_or_file.to_owned()
+        }
     }
 
     /// Reads in one transaction, so that what is read is of one moment.
@@ -272,12 +297,20 @@ impl Study {
 
 fn study_error(action: &'static str, path: &Path) -> impl FnOnce(rusqlite::Error) -> Error {
     let path = path.to_owned();
-    move |source| Error::Study { action, path, source }
+    move |source| Error::Study {
+        action,
+        path,
+        source,
+    }
 }
 
 fn file_error(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
     let path = path.to_owned();
-    move |source| Error::File { action, path, source }
+    move |source| Error::File {
+        action,
+        path,
+        source,
+    }
 }
 
 fn journal_of(path: &Path) -> PathBuf {

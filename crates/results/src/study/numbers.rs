@@ -40,7 +40,9 @@ pub fn decode(bytes: &[u8]) -> Result<Vec<f64>, Damaged> {
     let bytes = zstd::stream::decode_all(bytes).map_err(|_| damaged)?;
     let (&form, mut rest) = bytes.split_first().ok_or(damaged)?;
     if form == RAW {
-        let (numbers, []) = rest.as_chunks() else { return Err(damaged) };
+        let (numbers, []) = rest.as_chunks() else {
+            return Err(damaged);
+        };
         return Ok(numbers.iter().map(|n| f64::from_le_bytes(*n)).collect());
     }
     if form > PLACES_MAX {
@@ -49,7 +51,9 @@ pub fn decode(bytes: &[u8]) -> Result<Vec<f64>, Damaged> {
     let unit = 10_f64.powi(form.into());
     let (mut numbers, mut multiple) = (Vec::new(), 0_i64);
     while !rest.is_empty() {
-        multiple = multiple.checked_add(take_signed(&mut rest).ok_or(damaged)?).ok_or(damaged)?;
+        multiple = multiple
+            .checked_add(take_signed(&mut rest).ok_or(damaged)?)
+            .ok_or(damaged)?;
         numbers.push(multiple as f64 / unit);
     }
     Ok(numbers)
@@ -60,7 +64,8 @@ fn multiples(numbers: &[f64], places: u8) -> Option<Vec<i64>> {
     let unit = 10_f64.powi(places.into());
     let multiple = |&number: &f64| {
         let whole = (number * unit).round();
-        let exact = whole.abs() < WHOLE_MAX && (whole as i64 as f64 / unit).to_bits() == number.to_bits();
+        let exact =
+            whole.abs() < WHOLE_MAX && (whole as i64 as f64 / unit).to_bits() == number.to_bits();
         exact.then_some(whole as i64)
     };
     numbers.iter().map(multiple).collect()
@@ -111,9 +116,13 @@ mod tests {
 
     #[test]
     fn a_counter_takes_few_bytes() {
-        let bytes: Vec<f64> = (0..1200_u32).map(|i| f64::from(i) * 4096.0 * f64::from(1 + i % 7)).collect();
+        let bytes: Vec<f64> = (0..1200_u32)
+            .map(|i| f64::from(i) * 4096.0 * f64::from(1 + i % 7))
+            .collect();
         assert!(comes_back(&bytes) < 1200 * 3);
-        let cpu_s: Vec<f64> = (0..1200_u32).map(|i| f64::from(i * 3 + i % 2) / 100.0).collect();
+        let cpu_s: Vec<f64> = (0..1200_u32)
+            .map(|i| f64::from(i * 3 + i % 2) / 100.0)
+            .collect();
         assert!(comes_back(&cpu_s) < 1200);
     }
 

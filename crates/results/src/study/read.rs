@@ -5,9 +5,7 @@ use crate::{
     ErrorCount, Fact, Finding, Header, Interval, IntervalKind, Kind, KindResult, Latencies, Load,
     Packed, Phase, Point, PointKey, Series, SeriesKind, System, error::Damaged, histogram::decode,
 };
-use rusqlite::{
-    Connection, Error, OptionalExtension, Params, Result, Row, params, types::Type,
-};
+use rusqlite::{Connection, Error, OptionalExtension, Params, Result, Row, params, types::Type};
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 
@@ -46,12 +44,19 @@ pub fn systems(c: &Connection) -> Result<Vec<System>> {
 pub fn facts(c: &Connection) -> Result<Vec<Fact>> {
     let sql = "SELECT system, \"group\", name, value FROM fact ORDER BY position";
     rows(c, sql, [], |row| {
-        Ok(Fact { system: row.get(0)?, group: row.get(1)?, name: row.get(2)?, value: row.get(3)? })
+        Ok(Fact {
+            system: row.get(0)?,
+            group: row.get(1)?,
+            name: row.get(2)?,
+            value: row.get(3)?,
+        })
     })
 }
 
 pub fn notices(c: &Connection) -> Result<Vec<String>> {
-    rows(c, "SELECT text FROM notice ORDER BY position", [], |row| row.get(0))
+    rows(c, "SELECT text FROM notice ORDER BY position", [], |row| {
+        row.get(0)
+    })
 }
 
 pub fn loads(c: &Connection, detail: Detail) -> Result<Vec<Load>> {
@@ -69,13 +74,23 @@ pub fn loads(c: &Connection, detail: Detail) -> Result<Vec<Load>> {
 pub fn points(c: &Connection, detail: Detail) -> Result<Vec<Point>> {
     point_keys(c)?
         .into_iter()
-        .map(|(id, key)| Ok(Point { key, phase: phase(c, id, detail)? }))
+        .map(|(id, key)| {
+            Ok(Point {
+                key,
+                phase: phase(c, id, detail)?,
+            })
+        })
         .collect()
 }
 
 pub fn point(c: &Connection, key: &PointKey) -> Result<Option<Point>> {
-    let Some(id) = phase_of(c, key)? else { return Ok(None) };
-    Ok(Some(Point { key: key.clone(), phase: phase(c, id, Detail::Whole)? }))
+    let Some(id) = phase_of(c, key)? else {
+        return Ok(None);
+    };
+    Ok(Some(Point {
+        key: key.clone(),
+        phase: phase(c, id, Detail::Whole)?,
+    }))
 }
 
 /// Every point's key with the id of its phase.
@@ -173,7 +188,12 @@ fn errors(c: &Connection, phase: i64) -> Result<Vec<ErrorCount>> {
 
 fn findings(c: &Connection, phase: i64) -> Result<Vec<Finding>> {
     let sql = "SELECT code, text FROM finding WHERE phase = ? ORDER BY rowid";
-    rows(c, sql, [phase], |row| Ok(Finding { code: row.get(0)?, text: row.get(1)? }))
+    rows(c, sql, [phase], |row| {
+        Ok(Finding {
+            code: row.get(0)?,
+            text: row.get(1)?,
+        })
+    })
 }
 
 fn intervals(c: &Connection, phase: i64) -> Result<Vec<Interval>> {
@@ -204,10 +224,11 @@ fn interval_kinds(c: &Connection, interval: i64) -> Result<BTreeMap<Kind, Interv
 
 fn series(c: &Connection, phase: i64) -> Result<Vec<Series>> {
     let sql = "SELECT id, at_s FROM tick WHERE phase = ?";
-    let ticks: BTreeMap<i64, Vec<f64>> =
-        rows(c, sql, [phase], |row| Ok((row.get(0)?, decoded(row, 1, numbers::decode)?)))?
-            .into_iter()
-            .collect();
+    let ticks: BTreeMap<i64, Vec<f64>> = rows(c, sql, [phase], |row| {
+        Ok((row.get(0)?, decoded(row, 1, numbers::decode)?))
+    })?
+    .into_iter()
+    .collect();
     let sql = "SELECT tick, probe, subject, name, kind, \"values\" FROM series WHERE phase = ?
                ORDER BY rowid";
     rows(c, sql, [phase], |row| {
@@ -244,7 +265,10 @@ fn decoded<T>(
     column: usize,
     decode: impl FnOnce(&[u8]) -> std::result::Result<T, Damaged>,
 ) -> Result<T> {
-    let bytes = row.get_ref(column)?.as_blob().map_err(|e| damaged(column, Type::Blob, e))?;
+    let bytes = row
+        .get_ref(column)?
+        .as_blob()
+        .map_err(|e| damaged(column, Type::Blob, e))?;
     decode(bytes).map_err(|e| damaged(column, Type::Blob, e))
 }
 
@@ -261,8 +285,7 @@ fn optional<T>(
 
 /// A map or a list, kept as JSON text.
 fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<T> {
-    serde_json::from_str(&row.get::<_, String>(column)?)
-        .map_err(|e| damaged(column, Type::Text, e))
+    serde_json::from_str(&row.get::<_, String>(column)?).map_err(|e| damaged(column, Type::Text, e))
 }
 
 /// One of the words of an enum.

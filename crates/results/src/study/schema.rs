@@ -50,12 +50,18 @@ pub fn check(connection: &mut Connection, path: &Path) -> Result<(), Error> {
         other => other.map_err(study_error("open", path))?,
     };
     if application != APPLICATION {
-        return Err(Error::NotAStudy { path: path.to_owned() });
+        return Err(Error::NotAStudy {
+            path: path.to_owned(),
+        });
     }
     let version = number(connection, "user_version").map_err(study_error("open", path))?;
     if version > Study::VERSION {
         let known = Study::VERSION;
-        return Err(Error::Newer { path: path.to_owned(), version, known });
+        return Err(Error::Newer {
+            path: path.to_owned(),
+            version,
+            known,
+        });
     }
     if version < Study::VERSION {
         migrate(connection, version).map_err(study_error("bring up to date", path))?;

@@ -116,26 +116,28 @@ fn phase(c: &Connection, phase: &Phase) -> Result<i64> {
 
 fn totals(c: &Connection, id: i64, phase: &Phase) -> Result<()> {
     for (kind, result) in &phase.kinds {
-        c.prepare_cached("INSERT INTO kind VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")?.execute(params![
-            id,
-            kind.name(),
-            integer(result.count),
-            integer(result.not_found),
-            integer(result.errors),
-            integer(result.bytes),
-            encode(&result.service),
-            result.response.as_ref().map(encode),
-            result.failed.as_ref().map(encode)
-        ])?;
+        c.prepare_cached("INSERT INTO kind VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")?
+            .execute(params![
+                id,
+                kind.name(),
+                integer(result.count),
+                integer(result.not_found),
+                integer(result.errors),
+                integer(result.bytes),
+                encode(&result.service),
+                result.response.as_ref().map(encode),
+                result.failed.as_ref().map(encode)
+            ])?;
     }
     for error in &phase.errors {
-        c.prepare_cached("INSERT INTO error VALUES (?, ?, ?, ?, ?)")?.execute(params![
-            id,
-            error.kind.name(),
-            error.cause,
-            integer(error.count),
-            error.example
-        ])?;
+        c.prepare_cached("INSERT INTO error VALUES (?, ?, ?, ?, ?)")?
+            .execute(params![
+                id,
+                error.kind.name(),
+                error.cause,
+                integer(error.count),
+                error.example
+            ])?;
     }
     for finding in &phase.findings {
         c.prepare_cached("INSERT INTO finding VALUES (?, ?, ?)")?
@@ -173,7 +175,10 @@ fn interval(c: &Connection, phase: i64, interval: &Interval) -> Result<()> {
 fn series(c: &Connection, phase: i64, series: &[Series]) -> Result<()> {
     let mut ticks: Vec<(&[f64], i64)> = Vec::new();
     for one in series {
-        let known = ticks.iter().find(|(at_s, _)| *at_s == one.at_s).map(|(_, id)| *id);
+        let known = ticks
+            .iter()
+            .find(|(at_s, _)| *at_s == one.at_s)
+            .map(|(_, id)| *id);
         let tick = if let Some(id) = known {
             id
         } else {
@@ -182,15 +187,16 @@ fn series(c: &Connection, phase: i64, series: &[Series]) -> Result<()> {
             ticks.push((&one.at_s, c.last_insert_rowid()));
             c.last_insert_rowid()
         };
-        c.prepare_cached("INSERT INTO series VALUES (?, ?, ?, ?, ?, ?, ?)")?.execute(params![
-            phase,
-            tick,
-            one.probe,
-            one.subject,
-            one.name,
-            series_kind(one.kind),
-            numbers::encode(&one.values)
-        ])?;
+        c.prepare_cached("INSERT INTO series VALUES (?, ?, ?, ?, ?, ?, ?)")?
+            .execute(params![
+                phase,
+                tick,
+                one.probe,
+                one.subject,
+                one.name,
+                series_kind(one.kind),
+                numbers::encode(&one.values)
+            ])?;
     }
     Ok(())
 }
@@ -208,5 +214,6 @@ const fn integer(count: u64) -> i64 {
 }
 
 fn json<T: Serialize>(value: &T) -> Result<impl ToSql> {
-    serde_json::to_string(value).map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
+    serde_json::to_string(value)
+        .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
 }

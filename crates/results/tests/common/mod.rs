@@ -1,4 +1,5 @@
 //! A study for tests, with every field in use, and made-up latencies.
+#![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
 use std::collections::BTreeMap;
@@ -62,7 +63,10 @@ pub fn systems() -> Vec<System> {
         settings: BTreeMap::from([("block_cache".into(), "1048576".into())]),
         ceiling_for: ceiling_for.map(str::to_owned),
     };
-    vec![system("disk, \"fast\"", None), system("ceiling", Some("disk, \"fast\""))]
+    vec![
+        system("disk, \"fast\"", None),
+        system("ceiling", Some("disk, \"fast\"")),
+    ]
 }
 
 pub fn key(threads: u32) -> PointKey {
@@ -79,7 +83,11 @@ pub fn key(threads: u32) -> PointKey {
 /// A phase in which nothing is left out; `rated` has response times too.
 pub fn phase(seed: u64, rated: bool) -> Phase {
     let random = &mut Random(seed);
-    let kinds = [(Kind::Read, 5_000), (Kind::Update, 120), (Kind::ReadModifyWrite, 15)];
+    let kinds = [
+        (Kind::Read, 5_000),
+        (Kind::Update, 120),
+        (Kind::ReadModifyWrite, 15),
+    ];
     let result = |samples: u32, random: &mut Random| KindResult {
         count: samples.into(),
         not_found: 3,
@@ -102,11 +110,19 @@ pub fn phase(seed: u64, rated: bool) -> Phase {
         kinds: kinds.map(|(kind, n)| (kind, result(n, random))).into(),
         errors: vec![error(Kind::Update, "timeout"), error(Kind::Read, "io")],
         start_lag: rated.then(|| latencies(random, 100)),
-        intervals: (0..12).map(|second| interval(random, second, rated)).collect(),
+        intervals: (0..12)
+            .map(|second| interval(random, second, rated))
+            .collect(),
         series: series(random),
         findings: vec![
-            Finding { code: "too-few-samples".into(), text: "15 are too few.".into() },
-            Finding { code: "client-saturated".into(), text: "CPU at 99 %.".into() },
+            Finding {
+                code: "too-few-samples".into(),
+                text: "15 are too few.".into(),
+            },
+            Finding {
+                code: "client-saturated".into(),
+                text: "CPU at 99 %.".into(),
+            },
         ],
         counters: BTreeMap::from([("rocksdb.stall.micros".into(), u64::MAX)]),
     }
@@ -124,7 +140,12 @@ fn interval(random: &mut Random, second: u32, rated: bool) -> Interval {
         kinds.insert(Kind::Update, of(40));
     }
     let operations = kinds.values().map(|k| k.count + k.errors).sum();
-    Interval { start_s: second.into(), length_s: 1.0, operations, kinds }
+    Interval {
+        start_s: second.into(),
+        length_s: 1.0,
+        operations,
+        kinds,
+    }
 }
 
 fn series(random: &mut Random) -> Vec<Series> {
@@ -147,12 +168,23 @@ fn series(random: &mut Random) -> Vec<Series> {
 
 pub fn point(threads: u32, rated: bool) -> Point {
     let target_rate = rated.then_some(1234.5);
-    Point { key: PointKey { target_rate, ..key(threads) }, phase: phase(threads.into(), rated) }
+    Point {
+        key: PointKey {
+            target_rate,
+            ..key(threads)
+        },
+        phase: phase(threads.into(), rated),
+    }
 }
 
 pub fn load() -> Load {
     let system = systems()[0].name.clone();
-    Load { system, records: 10_000_000_000, threads: 8, phase: phase(0, false) }
+    Load {
+        system,
+        records: 10_000_000_000,
+        threads: 8,
+        phase: phase(0, false),
+    }
 }
 
 pub fn facts() -> Vec<Fact> {

@@ -2,8 +2,9 @@
 //! budget and workload, and is written once.
 
 use super::{
+    groups::Presence,
     pacer::{Due, Pacer},
-    recorder::{Recorder, Timing},
+    recorder::{Record, Timing},
 };
 use crate::clock::Clock;
 use tailmark_driver::{Completion, Operation, Reply, Session};
@@ -11,7 +12,7 @@ use tailmark_results::Kind;
 use tailmark_workload::{Item, Stream};
 
 /// One client of a phase.
-pub struct Client {
+pub struct Client<R> {
     /// The phase's clock.
     pub clock: Clock,
     /// Says when operations are due and when to end.
@@ -21,9 +22,11 @@ pub struct Client {
     /// Sends them.
     pub session: Box<dyn Session>,
     /// Records them.
-    pub recorder: Recorder,
+    pub recorder: R,
     /// Which inserts the key space is told of.
     pub acknowledge: Acknowledge,
+    /// Ends the clients beside the point with the last of the point's.
+    pub presence: Option<Presence>,
 }
 
 /// Which inserts count as done for the clients that draw among the newest records.
@@ -35,7 +38,7 @@ pub enum Acknowledge {
     All,
 }
 
-impl Client {
+impl<R: Record> Client<R> {
     /// Sends operations until the phase ends.
     pub async fn run(mut self) {
         let mut now = self.clock.now();
@@ -97,6 +100,7 @@ impl Client {
             }
         }
         self.recorder.hand_over();
+        drop(self.presence);
     }
 }
 

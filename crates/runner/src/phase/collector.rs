@@ -13,6 +13,9 @@ use tailmark_results::{
 /// The most intervals that are kept of a phase.
 pub const INTERVALS_MAX: usize = 1200;
 
+/// A phase whose requests fail, and none has succeeded for so many seconds, is ended.
+pub const NO_ANSWER_S: u32 = 10;
+
 /// For how many intervals one stays open.
 const OPEN: u32 = 4;
 
@@ -28,6 +31,9 @@ pub struct Collector {
     last_done: Tick,
     operations: u64,
     errors: u64,
+    succeeded: u64,
+    /// Successes and failures when there was a success last, and looks at them since.
+    silence: (u64, u64, u32),
     kinds: BTreeMap<Kind, KindResult>,
     causes: Vec<ErrorCount>,
     lag: Option<Latencies>,
@@ -38,6 +44,8 @@ pub struct Collector {
 pub struct Collected {
     /// When its last operation was done.
     pub last_done: Tick,
+    /// Whether it was ended because nothing succeeded any more.
+    pub no_answer: bool,
     /// Operations completed.
     pub operations: u64,
     /// Totals by kind.
@@ -72,6 +80,7 @@ impl Collector {
                 .map(|k| k.errors())
                 .sum::<u64>();
             self.last_done = self.last_done.max(handover.last_done);
+            self.succeeded += handover.sheet.kinds.iter().flatten().map(|k| k.count).sum::<u64>();
             self.newest = self.newest.max(interval);
             self.merge(interval / self.seconds, &handover.sheet);
             self.close_old();
@@ -84,6 +93,22 @@ impl Collector {
     #[must_use]
     pub const fn counts(&self) -> (u64, u64) {
         (self.operations, self.errors)
+    }
+
+    /// Whether requests have failed and none succeeded for [`NO_ANSWER_S`]. Asked once a second.
+    pub fn has_no_answer(&mut self) -> bool {
+        let (succeeded, failed, looks) = self.silence;
+        if self.succeeded > succeeded || self.errors == failed {
+            let failed = if self.succeeded > succeeded { self.errors } else { failed };
+            self.silence = (self.succeeded, failed, 0);
+        } else {
+            self.silence.2 = looks + 1;
+        }
+        self.no_answer()
+    }
+
+    fn no_answer(&self) -> bool {
+        self.silence.2 >= NO_ANSWER_S
     }
 
     /// The 99th percentile over all kinds that are sent, of the newest interval that all clients
@@ -151,11 +176,10 @@ impl Collector {
                 interval.kinds.insert(kind, self.total(kind, recorded));
             }
         }
-        let merged = match self.closed.remove(&slot) {
-            Some(before) => join(before, &interval),
-            None => interval,
-        };
-        self.closed.insert(slot, merged);
+        self.closed
+            .entry(slot)
+            .and_modify(|before| before.merge(&interval))
+            .or_insert(interval);
     }
 
     /// Adds one kind's sheet to its totals; returns it as of its interval.
@@ -214,9 +238,11 @@ impl Collector {
     fn coarsen(&mut self) {
         self.seconds *= 2;
         for (slot, interval) in std::mem::take(&mut self.closed) {
-            let base = empty(slot / 2, self.seconds);
-            let merged = join(self.closed.remove(&(slot / 2)).unwrap_or(base), &interval);
-            self.closed.insert(slot / 2, merged);
+            let pair = || empty(slot / 2, self.seconds);
+            self.closed
+                .entry(slot / 2)
+                .or_insert_with(pair)
+                .merge(&interval);
         }
         for (slot, sheet) in std::mem::take(&mut self.open) {
             self.merge(slot / 2, &sheet);
@@ -231,12 +257,19 @@ impl Collector {
         }
         let last_done = self.last_done.max(measure);
         let end_s = (last_done - measure) as f64 / 1e9;
+        let no_answer = self.no_answer();
         let mut intervals: Vec<_> = self.closed.into_values().collect();
-        if let Some(last) = intervals.last_mut() {
+        if let Some(mut last) = intervals.pop() {
             last.length_s = (end_s - last.start_s).clamp(0.0, last.length_s);
+            // A fraction of an interval tells no rate: it is added to the one before.
+            match intervals.last_mut() {
+                Some(before) if last.length_s < before.length_s / 2.0 => before.merge(&last),
+                _ => intervals.push(last),
+            }
         }
         Collected {
             last_done,
+            no_answer,
             operations: self.operations,
             kinds: self.kinds,
             errors: self.causes,
@@ -255,34 +288,6 @@ fn empty(slot: u32, seconds: u32) -> Interval {
         operations: 0,
         kinds: BTreeMap::new(),
     }
-}
-
-/// The first interval with what the second has.
-fn join(mut into: Interval, from: &Interval) -> Interval {
-    into.operations += from.operations;
-    for (kind, theirs) in &from.kinds {
-        match into.kinds.get_mut(kind) {
-            None => {
-                into.kinds.insert(*kind, theirs.clone());
-            }
-            Some(mine) => {
-                mine.count += theirs.count;
-                mine.errors += theirs.errors;
-                mine.service = join_packed(&mine.service, &theirs.service);
-                mine.response = match (&mine.response, &theirs.response) {
-                    (Some(a), Some(b)) => Some(join_packed(a, b)),
-                    (a, b) => a.clone().or_else(|| b.clone()),
-                };
-            }
-        }
-    }
-    into
-}
-
-fn join_packed(a: &Packed, b: &Packed) -> Packed {
-    let mut merged = a.unpack();
-    add(&mut merged, &b.unpack());
-    Packed::pack(&merged)
 }
 
 /// The same histogram with 64-bit counts.

@@ -1,13 +1,17 @@
 //! One measured phase: clients that run the loop, a collector that merges what they recorded,
 //! probes that watch the machine meanwhile.
 
+mod alarm;
 mod capture;
 mod client;
 mod collector;
+mod groups;
 mod pacer;
 mod recorder;
+mod tasks;
 
 pub use capture::Capture;
+pub use recorder::{Counts, Failures, KindSheet, Missed, Sheet, counts};
 pub use pollster::block_on;
 
 use crate::{
@@ -16,9 +20,10 @@ use crate::{
 };
 use client::{Acknowledge, Client};
 use collector::{Collected, Collector};
+use groups::{Beside, Parts};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
-use pacer::{Budget, Pace, Pacer, Schedule};
-use recorder::{Handover, Keep, Recorder, Sheet};
+use pacer::{Budget, End, Pace, Pacer, Waiter};
+use recorder::{Handover, Keep, Record, Recorder};
 use std::{
     num::NonZeroU64,
     sync::{
@@ -27,9 +32,13 @@ use std::{
     },
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
-use tailmark_driver::{DataSet, Database, Session};
-use tailmark_results::{Phase, PointKey};
-use tailmark_workload::{KeySpace, Stream, StreamConfig, Workload, assign_groups};
+use tailmark_driver::{Clients, DataSet, Database, Session};
+use tailmark_results::{Finding, Phase, PointKey};
+use tasks::Ends;
+use tailmark_workload::{KeySpace, Stream, StreamConfig, Workload};
+
+/// The code of the finding that a phase was ended for want of answers.
+pub const NO_ANSWER: &str = "no-answer";
 
 /// For how long a client may spin before an instant, at most.
 const SPIN: Duration = Duration::from_micros(20);
@@ -38,6 +47,8 @@ const SPIN: Duration = Duration::from_micros(20);
 pub struct Spec<'a> {
     /// The open database.
     pub database: &'a dyn Database,
+    /// How its clients are run.
+    pub clients: Clients,
     /// The system's name.
     pub system: &'a str,
     /// Which point; none for a load.
@@ -79,29 +90,33 @@ pub fn run(
     let crew = Crew::new(spec, stop);
     let (full, received) = unbounded();
     let (give_back, empty) = unbounded();
-    let hands = crew.hands(&full, &empty)?;
-    drop(full);
+    let streams = crew.streams()?;
+    let ends = Ends { full, empty };
     let done = AtomicBool::new(false);
     let (started_ms, measure, collected) = std::thread::scope(|scope| {
-        for hand in hands {
-            if let Err(source) = crew.spawn(scope, hand) {
-                // Those that wait for the start go home.
-                let _ = crew.start.set(None);
-                return Err(Error::Thread {
-                    threads: spec.threads,
-                    source,
-                });
-            }
+        let spawned = match spec.clients {
+            Clients::Threads => crew.spawn(scope, streams, &ends),
+            Clients::Tasks => tasks::spawn(&crew, scope, streams, &ends),
+        };
+        // What clients hold of it closes it when the last one ends.
+        drop(ends);
+        if let Err(error) = spawned {
+            // Those that wait for the start go home.
+            let _ = crew.start.set(None);
+            return Err(error);
         }
         let measure = crew.clock.now() + nanos(spec.warmup);
         capture.sample(&crew.clock, measure);
         let started_ms = unix_ms() + u64::try_from(spec.warmup.as_millis()).unwrap_or(0);
+        if let Some(duration) = spec.duration {
+            crew.end.bring_forward(measure.saturating_add(nanos(duration)));
+        }
         crew.start
             .set(Some(measure))
             .expect("the start is given once");
         let (capture, done, clock) = (&mut capture, &done, &crew.clock);
         let sampler = scope.spawn(move || sample(capture, clock, measure, done));
-        let collected = collect(spec, clock, measure, &received, &give_back, observer);
+        let collected = collect(&crew, measure, &received, &give_back, observer);
         done.store(true, Ordering::Relaxed);
         sampler.thread().unpark();
         Ok((started_ms, measure, collected))
@@ -115,7 +130,7 @@ pub fn run(
         start_lag: collected.start_lag,
         intervals: collected.intervals,
         series: capture.into_series(),
-        findings: Vec::new(),
+        findings: collected.no_answer.then(no_answer).into_iter().collect(),
         counters: spec.database.counters(),
     })
 }
@@ -126,7 +141,10 @@ struct Crew<'a> {
     clock: Clock,
     stop: &'a Stop,
     budget: Option<Arc<Budget>>,
+    parts: Parts,
     spin: Duration,
+    /// When clients send no further operation.
+    end: End,
     /// When the measured part starts, given when every client is there; none: there is no start.
     start: OnceLock<Option<Tick>>,
 }
@@ -136,8 +154,6 @@ struct Hand {
     index: u32,
     stream: Stream,
     session: Box<dyn Session>,
-    full: Sender<Handover>,
-    empty: Receiver<Box<Sheet>>,
 }
 
 impl<'a> Crew<'a> {
@@ -149,22 +165,20 @@ impl<'a> Crew<'a> {
             budget: spec
                 .operations
                 .map(|n| Arc::new(Budget::new(n, spec.threads))),
+            parts: Parts::new(spec.workload, spec.threads, spec.rate),
             spin: spin(spec.rate),
+            end: End::at(Tick::MAX),
             start: OnceLock::new(),
         }
     }
 
-    fn hands(
-        &self,
-        full: &Sender<Handover>,
-        empty: &Receiver<Box<Sheet>>,
-    ) -> Result<Vec<Hand>, Error> {
+    /// The operations of every client.
+    fn streams(&self) -> Result<Vec<(u32, Stream)>, Error> {
         let spec = self.spec;
-        let groups = assign_groups(spec.workload, spec.threads);
-        let hand = |(index, group)| {
+        let stream = |(index, part): (u32, groups::Part)| {
             let config = StreamConfig {
                 workload: Arc::clone(spec.workload),
-                group,
+                group: part.group,
                 data: spec.data.clone(),
                 keys: Arc::clone(spec.keys),
                 seed: spec.seed,
@@ -173,67 +187,75 @@ impl<'a> Crew<'a> {
                 write_all_fields: spec.write_all_fields,
                 compressibility: spec.compressibility,
             };
-            let stream = Stream::new(&config)?;
-            let session = spec.database.session()?;
-            Ok(Hand {
-                index,
-                stream,
-                session,
-                full: full.clone(),
-                empty: empty.clone(),
-            })
+            Ok((index, Stream::new(&config)?))
         };
-        (0..spec.threads).zip(groups).map(hand).collect()
+        self.parts.iter().map(stream).collect()
     }
 
+    /// Starts a thread for each client.
     fn spawn<'scope>(
         &'scope self,
         scope: &'scope std::thread::Scope<'scope, '_>,
-        hand: Hand,
-    ) -> std::io::Result<()> {
-        let name = format!("client-{}", hand.index);
-        let client = move || {
-            // Sleeps of a schedule end on time; where this is refused they end 50 us late.
-            let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
-            if let Some(measure) = *self.start.wait() {
-                block_on(self.client(hand, measure).run());
-            }
-        };
-        std::thread::Builder::new()
-            .name(name)
-            .spawn_scoped(scope, client)
-            .map(drop)
+        streams: Vec<(u32, Stream)>,
+        ends: &Ends,
+    ) -> Result<(), Error> {
+        for (index, stream) in streams {
+            let session = self.spec.database.session()?;
+            let (hand, ends) = (Hand { index, stream, session }, ends.clone());
+            let client = move || {
+                // Sleeps of a schedule end on time; where this is refused they end 50 us late.
+                let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+                if let Some(measure) = *self.start.wait() {
+                    let recorder = self.recorder(measure, ends);
+                    let waiter = Waiter::Thread { spin: self.spin };
+                    match self.parts.of(index).is_beside {
+                        false => block_on(self.client(hand, measure, waiter, recorder).run()),
+                        true => {
+                            let recorder = Beside(recorder);
+                            block_on(self.client(hand, measure, waiter, recorder).run());
+                        }
+                    }
+                }
+            };
+            let thread = std::thread::Builder::new().name(format!("client-{index}"));
+            let started = thread.spawn_scoped(scope, client);
+            started.map_err(|source| Error::Thread { threads: self.spec.threads, source })?;
+        }
+        Ok(())
     }
 
-    fn client(&self, hand: Hand, measure: Tick) -> Client {
+    /// The recorder of one OS thread.
+    fn recorder(&self, measure: Tick, ends: Ends) -> Recorder {
+        let keep = match self.parts.have_rate() {
+            true => Keep::Both,
+            false => Keep::Service,
+        };
+        Recorder::new(measure, keep, ends.full, ends.empty)
+    }
+
+    fn client<R: Record>(
+        &self,
+        hand: Hand,
+        measure: Tick,
+        waiter: Waiter,
+        recorder: R,
+    ) -> Client<R> {
         let Hand {
             index,
             stream,
             session,
-            full,
-            empty,
         } = hand;
-        let spec = self.spec;
+        let (spec, part) = (self.spec, self.parts.of(index));
         let pace = Pace {
             clock: self.clock.clone(),
             start: measure - nanos(spec.warmup),
             measure,
-            end: spec
-                .duration
-                .map_or(Tick::MAX, |d| measure.saturating_add(nanos(d))),
-            budget: self.budget.clone(),
-            schedule: spec
-                .rate
-                .map(|rate| Schedule::new(rate, index, spec.threads)),
-            spin: self.spin,
+            end: self.parts.end(part, &self.end),
+            budget: self.budget.clone().filter(|_| !part.is_beside),
+            schedule: part.schedule(),
+            waiter,
             stop: self.stop.clone(),
         };
-        let keep = if spec.rate.is_some() {
-            Keep::Both
-        } else {
-            Keep::Service
-        };
-        let recorder = Recorder::new(measure, keep, full, empty);
         let acknowledge = match spec.point {
             Some(_) => Acknowledge::All,
             None => Acknowledge::Succeeded,
@@ -246,7 +268,21 @@ impl<'a> Crew<'a> {
             session,
             recorder,
             acknowledge,
+            presence: self.parts.presence(part),
         }
+    }
+}
+
+/// That a phase was ended because nothing succeeded any more.
+fn no_answer() -> Finding {
+    Finding {
+        code: NO_ANSWER.to_owned(),
+        text: format!(
+            "No request succeeded for {} s while others failed, so this point was ended early: its \
+             numbers are those of a database that was going away. Find out what became of it, and \
+             measure the point again.",
+            collector::NO_ANSWER_S
+        ),
     }
 }
 
@@ -261,8 +297,7 @@ fn spin(rate: Option<f64>) -> Duration {
 
 /// Merges what clients hand over until the last one has ended, and tells the observer.
 fn collect(
-    spec: &Spec<'_>,
-    clock: &Clock,
+    crew: &Crew<'_>,
     measure: Tick,
     received: &Receiver<Handover>,
     give_back: &Sender<Box<Sheet>>,
@@ -270,6 +305,7 @@ fn collect(
 ) -> Collected {
     /// How long after the end of an interval its numbers are told.
     const LATE: Duration = Duration::from_millis(100);
+    let (spec, clock) = (crew.spec, &crew.clock);
     let start = |kind, duration| {
         let (system, point, operations) = (spec.system, spec.point, spec.operations);
         observer.phase_started(&PhaseStart {
@@ -302,7 +338,12 @@ fn collect(
         let left = Duration::from_nanos(next.saturating_sub(clock.now()));
         match received.recv_timeout(left) {
             // The client that gets an emptied sheet back may have ended meanwhile.
-            Ok(handover) => drop(give_back.send(collector.take(handover))),
+            Ok(handover) => {
+                if let Some(interval) = handover.interval {
+                    observer.recorded(interval, &handover.sheet);
+                }
+                drop(give_back.send(collector.take(handover)));
+            }
             Err(RecvTimeoutError::Disconnected) => return collector.finish(measure),
             Err(RecvTimeoutError::Timeout) => {}
         }
@@ -313,6 +354,9 @@ fn collect(
             start(measured, spec.duration);
             next += nanos(LATE);
         } else {
+            if collector.has_no_answer() {
+                crew.end.bring_forward(clock.now());
+            }
             let (operations, errors) = collector.counts();
             observer.interval(&Live {
                 elapsed: Duration::from_nanos(clock.now() - measure),

@@ -4,12 +4,14 @@
 //! are evenly spaced: client `c` of `n` is due at `start + (k n + c) / rate` for k = 0, 1, 2, ...
 //! A client that is late sends at once until it has caught up; its operations keep their due time.
 
+use super::alarm::Alarm;
 use crate::{
     Stop,
     clock::{Clock, Tick},
 };
 use crossbeam_utils::CachePadded;
 use std::{
+    rc::Rc,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -85,8 +87,47 @@ impl Schedule {
     }
 }
 
-/// What a pacer is made of.
+/// When no further operation of a phase is sent; it can be brought forward while it runs.
 #[derive(Debug, Clone)]
+pub struct End(Arc<AtomicU64>);
+
+impl End {
+    /// At this instant; `Tick::MAX` for never.
+    #[must_use]
+    pub fn at(tick: Tick) -> Self {
+        Self(Arc::new(AtomicU64::new(tick)))
+    }
+
+    /// Ends it at `tick`, if that is earlier.
+    pub fn bring_forward(&self, tick: Tick) {
+        self.0.fetch_min(tick, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(super) fn tick(&self) -> Tick {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// How a client waits until it is due.
+#[derive(Debug, Clone)]
+pub enum Waiter {
+    /// A thread of its own sleeps; a task waits for the alarm of its thread.
+    Thread {
+        /// How long before the instant to stop sleeping and spin.
+        spin: Duration,
+    },
+    /// A task, one of many of its thread.
+    Task {
+        /// Wakes it.
+        alarm: Rc<Alarm>,
+        /// How long before the instant to stop waiting and spin, letting the others run.
+        spin: Duration,
+    },
+}
+
+/// What a pacer is made of.
+#[derive(Debug)]
 pub struct Pace {
     /// The phase's clock.
     pub clock: Clock,
@@ -94,14 +135,14 @@ pub struct Pace {
     pub start: Tick,
     /// When the measured part starts; operations sent before do not count against the budget.
     pub measure: Tick,
-    /// When no further operation is sent; `Tick::MAX` for never.
-    pub end: Tick,
+    /// When no further operation is sent.
+    pub end: End,
     /// How many operations may be sent, if bounded.
     pub budget: Option<Arc<Budget>>,
     /// When operations are due; none: a closed loop.
     pub schedule: Option<Schedule>,
-    /// How long before an instant to stop sleeping and spin.
-    pub spin: Duration,
+    /// How to wait.
+    pub waiter: Waiter,
     /// Ends the phase early.
     pub stop: Stop,
 }
@@ -124,12 +165,12 @@ impl Pacer {
     /// at which the operation before was done.
     #[inline]
     pub async fn next(&mut self, now: Tick) -> Option<Due> {
-        if now >= self.pace.end || self.pace.stop.requested() {
+        if now >= self.pace.end.tick() || self.pace.stop.requested() {
             return None;
         }
         match self.pace.schedule.is_some() {
             false => self.reserve(now).then_some(Due::Now),
-            true => self.next_scheduled(now),
+            true => self.next_scheduled(now).await,
         }
     }
 
@@ -151,32 +192,48 @@ impl Pacer {
         }
     }
 
-    fn next_scheduled(&mut self, now: Tick) -> Option<Due> {
+    async fn next_scheduled(&mut self, now: Tick) -> Option<Due> {
         let schedule = self.pace.schedule.as_mut()?;
         let due = schedule.due(self.pace.start);
         schedule.next += 1;
-        if due >= self.pace.end || (due > now && !self.wait(due)) {
+        if due >= self.pace.end.tick() || (due > now && !self.wait(due).await) {
             return None;
         }
         self.reserve(due).then_some(Due::At(due))
     }
 
-    /// Sleeps, then spins, until `due`; false when the phase was stopped meanwhile.
-    fn wait(&self, due: Tick) -> bool {
-        const NAP: Duration = Duration::from_millis(100);
-        let spin = crate::clock::nanos(self.pace.spin);
+    /// Waits, then spins, until `due`; false when the phase ended meanwhile.
+    async fn wait(&self, due: Tick) -> bool {
+        const NAP: u64 = 100_000_000;
+        let Pace {
+            clock,
+            waiter,
+            end,
+            stop,
+            ..
+        } = &self.pace;
+        let (Waiter::Thread { spin } | Waiter::Task { spin, .. }) = waiter;
+        let spin = crate::clock::nanos(*spin);
         loop {
-            let left = due.saturating_sub(self.pace.clock.now());
+            let now = clock.now();
+            let left = due.saturating_sub(now);
             if left == 0 {
                 return true;
             }
-            if left > spin {
-                std::thread::sleep(Duration::from_nanos(left - spin).min(NAP));
-                if self.pace.stop.requested() {
-                    return false;
+            if left <= spin {
+                match waiter {
+                    Waiter::Thread { .. } => std::hint::spin_loop(),
+                    Waiter::Task { .. } => tokio::task::yield_now().await,
                 }
-            } else {
-                std::hint::spin_loop();
+                continue;
+            }
+            let nap = (left - spin).min(NAP);
+            match waiter {
+                Waiter::Thread { .. } => std::thread::sleep(Duration::from_nanos(nap)),
+                Waiter::Task { alarm, .. } => alarm.until(now + nap).await,
+            }
+            if stop.requested() || due >= end.tick() {
+                return false;
             }
         }
     }
@@ -192,10 +249,12 @@ mod tests {
             clock: clock.clone(),
             start: 0,
             measure: 0,
-            end: Tick::MAX,
+            end: End::at(Tick::MAX),
             budget: None,
             schedule: None,
-            spin: Duration::ZERO,
+            waiter: Waiter::Thread {
+                spin: Duration::ZERO,
+            },
             stop: Stop::new(),
         }
     }
@@ -268,8 +327,8 @@ mod tests {
         let spin = Duration::from_micros(20);
         let mut pacer = Pacer::new(Pace {
             schedule,
-            spin,
-            end: 30_000_000,
+            waiter: Waiter::Thread { spin },
+            end: End::at(30_000_000),
             ..pace(&clock)
         });
         let mut sent = 0;
@@ -292,10 +351,11 @@ mod tests {
             ..pace(&clock)
         });
         let waited = std::thread::scope(|scope| {
-            let waiting = scope.spawn(|| block_on(pacer.next(clock.now())));
-            std::thread::sleep(Duration::from_millis(30));
-            stop.request();
-            waiting.join().unwrap()
+            scope.spawn(|| {
+                std::thread::sleep(Duration::from_millis(30));
+                stop.request();
+            });
+            block_on(pacer.next(clock.now()))
         });
         assert_eq!(waited, None);
         assert!(clock.now() < 10_000_000_000);

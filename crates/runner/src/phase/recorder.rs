@@ -6,6 +6,7 @@
 use crate::clock::Tick;
 use crossbeam_channel::{Receiver, Sender};
 use hdrhistogram::Histogram;
+use std::{cell::RefCell, rc::Rc};
 use tailmark_driver::{Cause, Reply};
 use tailmark_results::Kind;
 
@@ -67,8 +68,19 @@ pub struct KindSheet {
     pub response: Counts,
     /// Service time of those that failed.
     pub failed: Counts,
+    /// Of the requests that found nothing, which are part of the above, their latencies once more.
+    pub missed: Option<Box<Missed>>,
     /// Failures by cause.
     pub failures: Vec<Failures>,
+}
+
+/// Latencies of requests that found nothing.
+#[derive(Debug)]
+pub struct Missed {
+    /// Service time, nanoseconds.
+    pub service: Counts,
+    /// Response time; empty in a closed loop.
+    pub response: Counts,
 }
 
 impl KindSheet {
@@ -82,6 +94,7 @@ impl KindSheet {
             service: counts(),
             response: counts(),
             failed: counts(),
+            missed: None,
             failures: Vec::new(),
         }
     }
@@ -101,6 +114,11 @@ impl KindSheet {
         self.service.add(&other.service).expect(GROWS);
         self.response.add(&other.response).expect(GROWS);
         self.failed.add(&other.failed).expect(GROWS);
+        if let Some(theirs) = &other.missed {
+            let mine = self.missed.get_or_insert_default();
+            mine.service.add(&theirs.service).expect(GROWS);
+            mine.response.add(&theirs.response).expect(GROWS);
+        }
         for failures in &other.failures {
             self.count_failures(failures.cause, failures.count, &failures.example);
         }
@@ -122,7 +140,14 @@ impl KindSheet {
         self.service.reset();
         self.response.reset();
         self.failed.reset();
+        self.missed = None;
         self.failures.clear();
+    }
+}
+
+impl Default for Missed {
+    fn default() -> Self {
+        Self { service: counts(), response: counts() }
     }
 }
 
@@ -181,6 +206,19 @@ pub struct Handover {
     pub last_done: Tick,
 }
 
+/// What a client records with: the recorder of its thread, its own or shared with the other clients
+/// there.
+pub trait Record {
+    /// Records one request.
+    fn record(&mut self, kind: Kind, timing: Timing, reply: &Reply);
+    /// Records the pair of a read-modify-write, whose requests were recorded on their own.
+    fn record_pair(&mut self, timing: Timing, succeeded: bool);
+    /// Counts one operation of the budget as completed.
+    fn finish(&mut self, timing: Timing);
+    /// Hands over what was recorded since the last time.
+    fn hand_over(&mut self);
+}
+
 /// Records one OS thread's operations.
 #[derive(Debug)]
 pub struct Recorder {
@@ -218,55 +256,21 @@ impl Recorder {
         }
     }
 
-    /// Records one request.
-    #[inline]
-    pub fn record(&mut self, kind: Kind, timing: Timing, reply: &Reply) {
-        if !self.counts(timing) {
-            return;
-        }
-        let sheet = self.sheet.kinds[kind as usize].get_or_insert_default();
-        match reply {
-            Ok(outcome) => {
-                sheet.count += 1;
-                sheet.not_found += u64::from(outcome.records == 0);
-                sheet.bytes += outcome.bytes;
-                Self::time(sheet, self.keep, timing);
-            }
-            Err(failure) => {
-                sheet.count_failures(failure.cause, 1, &failure.message);
-                grow(&mut sheet.failed, timing.done - timing.sent);
-            }
-        }
-    }
-
-    /// Records the pair of a read-modify-write, whose requests were recorded on their own.
-    #[inline]
-    pub fn record_pair(&mut self, timing: Timing, succeeded: bool) {
-        if self.counts(timing) && succeeded {
-            let sheet = self.sheet.kinds[Kind::ReadModifyWrite as usize].get_or_insert_default();
-            sheet.count += 1;
-            Self::time(sheet, self.keep, timing);
-        }
-    }
-
-    /// Counts one operation of the budget as completed.
-    #[inline]
-    pub fn finish(&mut self, timing: Timing) {
-        if self.counts(timing) {
-            self.sheet.operations += 1;
-            self.last_done = timing.done;
-            if self.keep == Keep::Both {
-                let lag = self.sheet.lag.get_or_insert_with(counts);
-                grow(lag, timing.sent - timing.due);
-            }
-        }
-    }
-
     #[inline]
     fn time(sheet: &mut KindSheet, keep: Keep, timing: Timing) {
         grow(&mut sheet.service, timing.done - timing.sent);
         if keep == Keep::Both {
             grow(&mut sheet.response, timing.done - timing.due);
+        }
+    }
+
+    #[cold]
+    fn miss(sheet: &mut KindSheet, keep: Keep, timing: Timing) {
+        sheet.not_found += 1;
+        let missed = sheet.missed.get_or_insert_default();
+        grow(&mut missed.service, timing.done - timing.sent);
+        if keep == Keep::Both {
+            grow(&mut missed.response, timing.done - timing.due);
         }
     }
 
@@ -286,9 +290,53 @@ impl Recorder {
         self.interval = Some(u32::try_from(interval).expect("a phase takes less than 136 years"));
         self.boundary = self.measure + (interval + 1) * INTERVAL_NS;
     }
+}
 
-    /// Hands over what was recorded since the last time.
-    pub fn hand_over(&mut self) {
+impl Record for Recorder {
+    #[inline]
+    fn record(&mut self, kind: Kind, timing: Timing, reply: &Reply) {
+        if !self.counts(timing) {
+            return;
+        }
+        let sheet = self.sheet.kinds[kind as usize].get_or_insert_default();
+        match reply {
+            Ok(outcome) => {
+                sheet.count += 1;
+                sheet.bytes += outcome.bytes;
+                Self::time(sheet, self.keep, timing);
+                if outcome.records == 0 {
+                    Self::miss(sheet, self.keep, timing);
+                }
+            }
+            Err(failure) => {
+                sheet.count_failures(failure.cause, 1, &failure.message);
+                grow(&mut sheet.failed, timing.done - timing.sent);
+            }
+        }
+    }
+
+    #[inline]
+    fn record_pair(&mut self, timing: Timing, succeeded: bool) {
+        if self.counts(timing) && succeeded {
+            let sheet = self.sheet.kinds[Kind::ReadModifyWrite as usize].get_or_insert_default();
+            sheet.count += 1;
+            Self::time(sheet, self.keep, timing);
+        }
+    }
+
+    #[inline]
+    fn finish(&mut self, timing: Timing) {
+        if self.counts(timing) {
+            self.sheet.operations += 1;
+            self.last_done = timing.done;
+            if self.keep == Keep::Both {
+                let lag = self.sheet.lag.get_or_insert_with(counts);
+                grow(lag, timing.sent - timing.due);
+            }
+        }
+    }
+
+    fn hand_over(&mut self) {
         if self.sheet.operations == 0 && self.sheet.kinds.iter().all(Option::is_none) {
             return;
         }
@@ -301,6 +349,28 @@ impl Recorder {
             sheet,
             last_done,
         });
+    }
+}
+
+/// Tasks of one thread take turns, so a borrow never meets another.
+impl Record for Rc<RefCell<Recorder>> {
+    #[inline]
+    fn record(&mut self, kind: Kind, timing: Timing, reply: &Reply) {
+        self.borrow_mut().record(kind, timing, reply);
+    }
+
+    #[inline]
+    fn record_pair(&mut self, timing: Timing, succeeded: bool) {
+        self.borrow_mut().record_pair(timing, succeeded);
+    }
+
+    #[inline]
+    fn finish(&mut self, timing: Timing) {
+        self.borrow_mut().finish(timing);
+    }
+
+    fn hand_over(&mut self) {
+        self.borrow_mut().hand_over();
     }
 }
 
@@ -417,5 +487,20 @@ mod tests {
             kind.failures.iter().map(|f| f.count).collect::<Vec<_>>(),
             [2, 1]
         );
+    }
+
+    #[test]
+    fn requests_that_found_nothing_are_timed_twice() {
+        let sheets = handed_over(Keep::Service, |recorder| {
+            let nothing = Ok(Outcome { records: 0, bytes: 0 });
+            for (reply, took) in [(&FOUND, 100), (&nothing, 200)] {
+                recorder.record(Kind::Read, at(1000, 1000 + took), reply);
+            }
+        });
+        let kind = sheets[0].sheet.kinds[Kind::Read as usize].as_ref().unwrap();
+        assert_eq!((kind.count, kind.not_found, kind.service.len()), (2, 1, 2));
+        let missed = kind.missed.as_ref().unwrap();
+        assert_eq!((missed.service.len(), missed.service.max()), (1, 200));
+        assert!(missed.response.is_empty());
     }
 }

@@ -1,13 +1,8 @@
 //! From a plan as written to the plan as it takes effect.
 
 use super::{
-    Error, HostPlan, Plan, Reload, Sweep, SystemPlan,
-    draft::Draft,
-    effective, keys,
-    section::Section,
-    systems::Systems,
-    units,
-    workloads::Workloads,
+    Error, HostPlan, Plan, Reload, Sweep, SystemPlan, draft::Draft, effective, keys,
+    section::Section, systems::Systems, units, workloads::Workloads,
 };
 use std::{
     sync::Arc,
@@ -42,22 +37,47 @@ impl Draft {
             compressibility: dataset.number("compressibility")?.unwrap_or(0.0),
             ..sweep(&top.table("sweep", &[])?, &workloads, scale, time_scale)?
         };
-        let clients = sweep.threads.iter().copied().max().unwrap_or(1).max(sweep.load_threads);
+        let clients = sweep
+            .threads
+            .iter()
+            .copied()
+            .max()
+            .unwrap_or(1)
+            .max(sweep.load_threads);
         let data = scaled(&unscaled, scale, clients);
-        let systems = Systems { top: &top, data: &data, scale }.read()?;
+        let systems = Systems {
+            top: &top,
+            data: &data,
+            scale,
+        }
+        .read()?;
         refuse_unsupported(&systems, &sweep.workloads)?;
         let host = host(&top.table("host", &[])?, scale)?;
         let header = self.header(&top, &systems)?;
         let unscaled = (unscaled != data).then_some(unscaled);
-        let mut plan = Plan { header, systems, sweep, host, scale, time_scale, unscaled };
+        let mut plan = Plan {
+            header,
+            systems,
+            sweep,
+            host,
+            scale,
+            time_scale,
+            unscaled,
+        };
         plan.header.plan = effective::keys(&plan);
         Ok(plan)
     }
 
     fn header(&self, top: &Section<'_>, systems: &[SystemPlan]) -> Result<Header, Error> {
         let tested = || systems.iter().filter(|system| system.ceiling_for.is_none());
-        let names = || tested().map(|system| system.name.as_str()).collect::<Vec<_>>();
-        let title = top.text("title")?.unwrap_or_else(|| names().join(" against "));
+        let names = || {
+            tested()
+                .map(|system| system.name.as_str())
+                .collect::<Vec<_>>()
+        };
+        let title = top
+            .text("title")?
+            .unwrap_or_else(|| names().join(" against "));
         let assumed = top.words("assumed")?.unwrap_or_default();
         if let Some(unknown) = assumed.iter().find(|key| !is_key(key)) {
             return Err(Error::BadValue {
@@ -103,11 +123,18 @@ fn data_set(section: &Section<'_>) -> Result<DataSet, Error> {
 fn scaled(data: &DataSet, scale: f64, clients: u32) -> DataSet {
     let least = u64::from(clients).min(data.records);
     let records = times(data.records, scale).clamp(least, keys::RECORDS_MAX);
-    DataSet { records, ..data.clone() }
+    DataSet {
+        records,
+        ..data.clone()
+    }
 }
 
 fn times(count: u64, scale: f64) -> u64 {
-    if scale == 1.0 { count } else { (count as f64 * scale).round() as u64 }
+    if scale == 1.0 {
+        count
+    } else {
+        (count as f64 * scale).round() as u64
+    }
 }
 
 /// A time times `scale`; one that was 10 s or more stays so.
@@ -155,6 +182,7 @@ fn sweep(
         write_all_fields: false,
         compressibility: 0.0,
         settle: section.time("settle")?.unwrap_or_default(),
+        ready_timeout: section.time("ready_timeout")?.unwrap_or_default(),
     })
 }
 
@@ -169,9 +197,10 @@ fn threads(section: &Section<'_>) -> Result<Vec<u32>, Error> {
     };
     let threads: Vec<u32> = match value {
         Value::Array(items) => items.iter().map(one).collect::<Result<_, _>>()?,
-        Value::String(text) => {
-            text.split(',').map(|word| one(&word.into())).collect::<Result<_, _>>()?
-        }
+        Value::String(text) => text
+            .split(',')
+            .map(|word| one(&word.into()))
+            .collect::<Result<_, _>>()?,
         Value::Table(table) => {
             let series = section.inline("threads", table, "threads")?;
             let from = series.count("from")?.unwrap_or(1);

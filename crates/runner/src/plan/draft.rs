@@ -32,9 +32,14 @@ impl Draft {
         let path = Path::new(name);
         if path.is_file() {
             let read = fs::read_to_string(path);
-            let text = read.map_err(|source| Error::Read { path: path.to_owned(), source })?;
+            let text = read.map_err(|source| Error::Read {
+                path: path.to_owned(),
+                source,
+            })?;
             let mut draft = Self::parse(name, &text)?;
-            draft.name = path.file_stem().map(|stem| stem.to_string_lossy().into_owned());
+            draft.name = path
+                .file_stem()
+                .map(|stem| stem.to_string_lossy().into_owned());
             return Ok(draft);
         }
         let Some(plan) = shipped::find(name) else {
@@ -63,7 +68,12 @@ impl Draft {
             }
         })?;
         let (name, source) = (Some(name.to_owned()), Some(text.to_owned()));
-        Ok(Self { name, table, source, flags: BTreeMap::new() })
+        Ok(Self {
+            name,
+            table,
+            source,
+            flags: BTreeMap::new(),
+        })
     }
 
     /// Sets the key at a dotted path. Of `system` and `workload`, the second word is the name of a
@@ -75,11 +85,16 @@ impl Draft {
         let words = split(key).ok_or_else(|| Error::UnknownKey {
             key: key.to_owned(),
             hint: String::new(),
-            known: super::keys::of("").map(|key| key.name).collect::<Vec<_>>().join(", "),
+            known: super::keys::of("")
+                .map(|key| key.name)
+                .collect::<Vec<_>>()
+                .join(", "),
         })?;
         self.source = None;
         let mut table = &mut self.table;
-        let (last, tables) = words.split_last().expect("a split key has at least one word");
+        let (last, tables) = words
+            .split_last()
+            .expect("a split key has at least one word");
         let mut at = 0;
         while at < tables.len() {
             let word = &tables[at];
@@ -87,9 +102,21 @@ impl Draft {
             table = match (word.as_str(), tables.get(at + 1)) {
                 ("system" | "workload", Some(name)) if at == 0 => {
                     at += 1;
-                    named(table, if word == "system" { "system" } else { "workload" }, name, key)?
+                    named(
+                        table,
+                        if word == "system" {
+                            "system"
+                        } else {
+                            "workload"
+                        },
+                        name,
+                        key,
+                    )?
                 }
-                _ => match table.entry(word.clone()).or_insert_with(|| Table::new().into()) {
+                _ => match table
+                    .entry(word.clone())
+                    .or_insert_with(|| Table::new().into())
+                {
                     Value::Table(table) => table,
                     other => {
                         return Err(Error::BadValue {
@@ -109,17 +136,25 @@ impl Draft {
 
     /// Makes `driver` that of the plan. Settings of another driver would mean nothing to it, and go.
     pub fn set_driver(&mut self, driver: &str) {
-        let database = self.table.entry("database").or_insert_with(|| Table::new().into());
-        let Value::Table(database) = database else { return };
+        let database = self
+            .table
+            .entry("database")
+            .or_insert_with(|| Table::new().into());
+        let Value::Table(database) = database else {
+            return;
+        };
         let is_same = database
             .get("driver")
-            .map_or(driver == DRIVER_DEFAULT, |given| given.as_str() == Some(driver));
+            .map_or(driver == DRIVER_DEFAULT, |given| {
+                given.as_str() == Some(driver)
+            });
         if !is_same {
             database.retain(|key, _| key == "semantics");
         }
         database.insert("driver".to_owned(), driver.into());
         self.source = None;
-        self.flags.insert("database.driver".to_owned(), "--driver".to_owned());
+        self.flags
+            .insert("database.driver".to_owned(), "--driver".to_owned());
     }
 
     /// Sets what `KEY=VALUE` says; a value that is not TOML is text.
@@ -127,14 +162,24 @@ impl Draft {
     /// # Errors
     /// Where it is not such an assignment.
     pub fn assign(&mut self, given: &str) -> Result<(), Error> {
-        let parts = given.split_once('=').filter(|(key, _)| !key.trim().is_empty());
+        let parts = given
+            .split_once('=')
+            .filter(|(key, _)| !key.trim().is_empty());
         let Some((key, value)) = parts else {
-            return Err(Error::BadAssignment { given: given.to_owned() });
+            return Err(Error::BadAssignment {
+                given: given.to_owned(),
+            });
         };
         let value = value.trim();
         let parsed = format!("value = {value}").parse::<Table>().ok();
-        let parsed = parsed.filter(|table| table.len() == 1).and_then(|mut t| t.remove("value"));
-        self.set("--set", key.trim(), parsed.unwrap_or_else(|| Value::String(value.to_owned())))
+        let parsed = parsed
+            .filter(|table| table.len() == 1)
+            .and_then(|mut t| t.remove("value"));
+        self.set(
+            "--set",
+            key.trim(),
+            parsed.unwrap_or_else(|| Value::String(value.to_owned())),
+        )
     }
 
     /// Makes the systems of the plan those given as `NAME=WHERE`. One that the plan names already
@@ -151,13 +196,21 @@ impl Draft {
             _ => Vec::new(),
         };
         let named = |table: &Value, key: &str| {
-            table.get(key).and_then(Value::as_str).unwrap_or_default().to_owned()
+            table
+                .get(key)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
         };
         let mut systems = Vec::new();
         for given in given {
-            let parts = given.split_once('=').filter(|(n, w)| !n.is_empty() && !w.is_empty());
+            let parts = given
+                .split_once('=')
+                .filter(|(n, w)| !n.is_empty() && !w.is_empty());
             let Some((name, place)) = parts else {
-                return Err(Error::BadSystem { given: given.clone() });
+                return Err(Error::BadSystem {
+                    given: given.clone(),
+                });
             };
             let kept = old.iter().find(|system| named(system, "name") == name);
             let mut system = kept.and_then(Value::as_table).cloned().unwrap_or_default();
@@ -175,15 +228,21 @@ impl Draft {
         let mut ceilings: Vec<_> = old.iter().filter(stays).cloned().collect();
         systems.append(&mut ceilings);
         self.source = None;
-        self.flags.insert("system".to_owned(), "--system".to_owned());
-        self.table.insert("system".to_owned(), Value::Array(systems));
+        self.flags
+            .insert("system".to_owned(), "--system".to_owned());
+        self.table
+            .insert("system".to_owned(), Value::Array(systems));
         Ok(())
     }
 
     /// Which key says where a system is, as its driver takes it.
     fn place_key(&self, system: &Table) -> &'static str {
         let driver = |table: &Table| {
-            table.get("database")?.get("driver")?.as_str().map(ToOwned::to_owned)
+            table
+                .get("database")?
+                .get("driver")?
+                .as_str()
+                .map(ToOwned::to_owned)
         };
         let name = driver(system).or_else(|| driver(&self.table));
         let driver = name.and_then(|name| tailmark_driver::db::find(&name).ok());
@@ -236,7 +295,11 @@ fn named<'a>(
     let mut known = Vec::new();
     let tables = top.get_mut(kind).and_then(Value::as_array_mut);
     for table in tables.into_iter().flatten().filter_map(Value::as_table_mut) {
-        let own = table.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
+        let own = table
+            .get("name")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned();
         if own == name {
             return Ok(table);
         }

@@ -39,8 +39,12 @@ impl Facts {
     /// Looks them up, without changing anything.
     #[must_use]
     pub fn gather(plan: &Plan, out: &Path) -> Self {
-        let study = Study::exists(out).then(|| Study::open_read_only(out).ok()).flatten();
-        let kept = study.and_then(|study| study.point_keys().ok()).unwrap_or_default();
+        let study = Study::exists(out)
+            .then(|| Study::open_read_only(out).ok())
+            .flatten();
+        let kept = study
+            .and_then(|study| study.point_keys().ok())
+            .unwrap_or_default();
         let systems = plan.systems.iter().map(|system| {
             let dataset = Dataset::new(plan, system, out);
             let loaded = dataset.is_kept().then(|| dataset.is_loaded());
@@ -50,7 +54,9 @@ impl Facts {
                     Some(Err(error)) => Some(error.to_string()),
                     _ => None,
                 },
-                available: tailmark_host::space(&system.place).ok().map(|space| space.available),
+                available: tailmark_host::space(&system.place)
+                    .ok()
+                    .map(|space| space.available),
                 points_kept: kept.iter().filter(|key| key.system == system.name).count(),
             }
         });
@@ -94,7 +100,11 @@ pub fn dry_run(plan: &Plan, out: &Path, facts: &Facts) -> Vec<String> {
         let known = facts.systems.get(index).unwrap_or(&unknown);
         lines.push(String::new());
         lines.push(heading(system));
-        lines.extend(steps(plan, system, known, facts).into_iter().map(|step| format!("  {step}")));
+        lines.extend(
+            steps(plan, system, known, facts)
+                .into_iter()
+                .map(|step| format!("  {step}")),
+        );
     }
     lines.push(String::new());
     lines.extend(totals(plan, facts));
@@ -110,8 +120,15 @@ fn heading(system: &SystemPlan) -> String {
         Some(of) => format!(", the ceiling of {of}"),
         None => String::new(),
     };
-    let optional = if system.optional { ", left out where there is no room" } else { "" };
-    format!("{}: {}{place}{ceiling}{optional}", system.name, system.driver.name)
+    let optional = if system.optional {
+        ", left out where there is no room"
+    } else {
+        ""
+    };
+    format!(
+        "{}: {}{place}{ceiling}{optional}",
+        system.name, system.driver.name
+    )
 }
 
 /// What is done to one system, in order.
@@ -123,7 +140,10 @@ fn steps(plan: &Plan, system: &SystemPlan, known: &SystemFacts, facts: &Facts) -
     }
     let missing = plan.points().count().saturating_sub(known.points_kept);
     if known.points_kept > 0 {
-        steps.push(format!("keep {} of an earlier run", counted(known.points_kept, "point")));
+        steps.push(format!(
+            "keep {} of an earlier run",
+            counted(known.points_kept, "point")
+        ));
     }
     if missing == 0 {
         return steps;
@@ -148,14 +168,21 @@ fn steps(plan: &Plan, system: &SystemPlan, known: &SystemFacts, facts: &Facts) -
         ));
     }
     steps.push("and for each point:".to_owned());
-    steps.extend(point(plan, facts).into_iter().map(|step| format!("  {step}")));
+    steps.extend(
+        point(plan, facts)
+            .into_iter()
+            .map(|step| format!("  {step}")),
+    );
     steps
 }
 
 fn load(system: &SystemPlan, known: &SystemFacts, threads: u32) -> Option<String> {
     let data = &system.data;
     if known.loaded {
-        return Some(format!("keep the {} records that are loaded", grouped(data.records)));
+        return Some(format!(
+            "keep the {} records that are loaded",
+            grouped(data.records)
+        ));
     }
     (system.driver.place != Place::Nowhere).then(|| {
         format!(
@@ -179,11 +206,15 @@ fn point(plan: &Plan, facts: &Facts) -> Vec<String> {
     }
     let settle = rounded(sweep.settle);
     steps.push("open the database".to_owned());
-    steps.push(format!("wait for background work to settle, {settle} at most"));
+    steps.push(format!(
+        "wait for background work to settle, {settle} at most"
+    ));
     if sweep.warmup > Duration::ZERO {
         steps.push(format!("warm up for {}", rounded(sweep.warmup)));
     }
-    let operations = sweep.operations.map(|n| format!("{} operations", grouped(n)));
+    let operations = sweep
+        .operations
+        .map(|n| format!("{} operations", grouped(n)));
     let duration = sweep.duration.map(rounded);
     let budget = match (operations, duration) {
         (Some(operations), Some(time)) => format!("{operations} or {time}, whichever ends first"),
@@ -206,8 +237,9 @@ fn totals(plan: &Plan, facts: &Facts) -> Vec<String> {
         let facts = (0..).map(|index| facts.systems.get(index).unwrap_or(&unknown));
         plan.systems.iter().zip(facts)
     };
-    let missing: usize =
-        systems().map(|(_, known)| per_system.saturating_sub(known.points_kept)).sum();
+    let missing: usize = systems()
+        .map(|(_, known)| per_system.saturating_sub(known.points_kept))
+        .sum();
     let mut lines = vec![format!("time: {}", points_time(plan, missing))];
     let mut loads = 0;
     for (system, known) in systems() {
@@ -228,12 +260,19 @@ fn totals(plan: &Plan, facts: &Facts) -> Vec<String> {
             let short = if bytes < needed { ": TOO LITTLE" } else { "" };
             format!(", {} are free{short}", ByteSize(bytes))
         });
-        lines.push(format!("space: {} needs up to {}{free}", system.name, ByteSize(needed)));
+        lines.push(format!(
+            "space: {} needs up to {}{free}",
+            system.name,
+            ByteSize(needed)
+        ));
     }
     if loads > 0 {
         let time = rounded(Duration::from_secs(loads.div_ceil(LOAD_BYTES_PER_SEC)));
         let size = ByteSize(loads);
-        lines.insert(1, format!("      and the loads, {size} in all: {time} at 100 MB/s"));
+        lines.insert(
+            1,
+            format!("      and the loads, {size} in all: {time} at 100 MB/s"),
+        );
     }
     lines
 }

@@ -18,11 +18,17 @@ pub(super) fn keys(plan: &Plan) -> BTreeMap<String, String> {
     put("time_scale", plan.time_scale.to_string());
     if let Some(system) = plan.systems.first() {
         put("dataset.records", system.data.records.to_string());
-        put("dataset.fields", system.data.schema.fields.len().to_string());
+        put(
+            "dataset.fields",
+            system.data.schema.fields.len().to_string(),
+        );
         put("dataset.field_length", system.data.field_length.to_string());
     }
     put("dataset.compressibility", sweep.compressibility.to_string());
-    put("dataset.write_all_fields", sweep.write_all_fields.to_string());
+    put(
+        "dataset.write_all_fields",
+        sweep.write_all_fields.to_string(),
+    );
     let names: Vec<_> = sweep.workloads.iter().map(|w| w.name.as_str()).collect();
     put("sweep.workloads", names.join(", "));
     let threads: Vec<_> = sweep.threads.iter().map(ToString::to_string).collect();
@@ -33,6 +39,7 @@ pub(super) fn keys(plan: &Plan) -> BTreeMap<String, String> {
     put("sweep.reload", sweep.reload.name().to_owned());
     put("sweep.load_threads", sweep.load_threads.to_string());
     put("sweep.settle", time(sweep.settle));
+    put("sweep.ready_timeout", time(sweep.ready_timeout));
     if let Some(rate) = sweep.rate {
         put("sweep.rate", rate.to_string());
     }
@@ -46,8 +53,13 @@ pub(super) fn keys(plan: &Plan) -> BTreeMap<String, String> {
     if let Some(limit) = plan.host.memory_limit {
         put("host.memory_limit", limit.to_string());
     }
-    sweep.workloads.iter().for_each(|workload| put_workload(workload, &mut put));
-    plan.systems.iter().for_each(|system| put_system(system, &mut put));
+    sweep
+        .workloads
+        .iter()
+        .for_each(|workload| put_workload(workload, &mut put));
+    plan.systems
+        .iter()
+        .for_each(|system| put_system(system, &mut put));
     keys
 }
 
@@ -58,7 +70,10 @@ fn put_workload(workload: &Workload, put: &mut impl FnMut(&str, String)) {
             _ => format!("workload.{}.{index}", workload.name),
         };
         put(&format!("{path}.mix"), mix(group));
-        put(&format!("{path}.distribution"), distribution(&group.distribution));
+        put(
+            &format!("{path}.distribution"),
+            distribution(&group.distribution),
+        );
         if let GroupClients::Exactly(clients) = group.clients {
             put(&format!("{path}.clients"), clients.to_string());
         }
@@ -87,7 +102,10 @@ fn mix(group: &Group) -> String {
         ("read-modify-write", mix.read_modify_write),
     ];
     let weights = weights.iter().filter(|(_, weight)| *weight > 0.0);
-    weights.map(|(name, weight)| format!("{name} {weight}")).collect::<Vec<_>>().join(", ")
+    weights
+        .map(|(name, weight)| format!("{name} {weight}"))
+        .collect::<Vec<_>>()
+        .join(", ")
 }
 
 /// A distribution with its parameters.
@@ -95,10 +113,16 @@ fn distribution(distribution: &Distribution) -> String {
     let name = distribution.name();
     match distribution {
         Distribution::TrueZipfian { theta } => format!("{name} theta {theta}"),
-        Distribution::Hotspot { data_fraction, operation_fraction } => {
+        Distribution::Hotspot {
+            data_fraction,
+            operation_fraction,
+        } => {
             format!("{name} {operation_fraction} of draws to {data_fraction} of records")
         }
-        Distribution::Exponential { percentile, fraction } => {
+        Distribution::Exponential {
+            percentile,
+            fraction,
+        } => {
             format!("{name} {percentile} % of draws to {fraction} of records")
         }
         _ => name.to_owned(),
@@ -112,6 +136,13 @@ fn put_system(system: &SystemPlan, put: &mut impl FnMut(&str, String)) {
     put("semantics", system.semantics.name().to_owned());
     if let Some(of) = &system.ceiling_for {
         put("ceiling_for", of.clone());
+    }
+    if let Some(watch) = &system.watch {
+        put("watch", watch.display().to_string());
+    }
+    if let Some(service) = &system.service {
+        put("service.start", service.start().join(" "));
+        put("service.stop", service.stop().unwrap_or_default().join(" "));
     }
     for (name, value) in system.settings.iter() {
         put(&format!("database.{name}"), value.to_owned());

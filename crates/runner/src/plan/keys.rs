@@ -64,7 +64,13 @@ const fn key(
     default: &'static str,
     about: &'static str,
 ) -> Key {
-    Key { table, name, accept, default, about }
+    Key {
+        table,
+        name,
+        accept,
+        default,
+        about,
+    }
 }
 
 /// Every key, in the order of the documentation. The settings of the drivers, which `database` and
@@ -102,15 +108,22 @@ pub const KEYS: &[Key] = {
         key("sweep", "reload", Choice(&["never", "workload", "point"]), "never", "when the data set is loaded anew"),
         key("sweep", "load_threads", Count(1, THREADS_MAX), "16", "clients that load"),
         key("sweep", "settle", Time(0.0, YEAR), "30m", "how long background work may take to come to rest"),
+        key("sweep", "ready_timeout", Time(0.1, YEAR), "5m", "how long a server may take until it answers"),
         key("host", "memory_limit", Size(16 << 20, 1 << 50), "", "memory that the run may use, page cache included"),
         key("host", "drop_caches", Flag, "true", "whether caches are dropped before each point"),
         key("system", "name", Text, "", "its name in the report; unique"),
-        key("system", "path", Text, "", "the directory that the database is made in"),
-        key("system", "device", Text, "", "the block device that the driver writes itself"),
-        key("system", "hosts", Text, "", "the contact points of a server: host:port[,host:port]"),
+        key("system", "path", Text, "", "the directory that the database is made in; of a server on this machine: what is watched"),
+        key("system", "device", Text, "", "the block device that the driver writes itself; of a server: what is watched"),
+        key("system", "hosts", Words, "", "the contact points of a server: [\"host:port\", ...]"),
         key("system", "ceiling_for", Text, "", "the system whose device ceiling this one measures, in the same place"),
         key("system", "optional", Flag, "false", "left out with a message where its place is missing or too small"),
         key("system", "database", Table, "", "keys of [database] that differ for this system"),
+        key("system", "service", Table, "", "what is stopped and started around its points"),
+        key("service", "systemd", Text, "", "the unit of systemd that it is"),
+        key("service", "start", Text, "", "a command that starts it, or is the server"),
+        key("service", "stop", Text, "", "a command that stops it; none: what `start` runs is terminated"),
+        key("service", "ready", Text, "", "a command that succeeds when it is ready; none: the database is asked"),
+        key("service", "log", Text, "", "its log, whose end errors show"),
         key("workload", "name", Text, "", "its name in `sweep.workloads`"),
         key("workload", "about", Text, "", "one line for the report"),
         key("workload", "read", Number(0.0, 1e9), "0", "weight of reads"),
@@ -159,12 +172,26 @@ impl std::fmt::Display for Accept {
             Self::Words => write!(f, "a list of words, such as [\"a\", \"b\"]"),
             Self::Flag => write!(f, "true or false"),
             Self::Count(min, max) => {
-                write!(f, "a whole number from {} to {}, such as ", grouped(min), grouped(max))?;
-                f.write_str(if max > 1_000_000 { "100000 or `100k`" } else { "`1`" })
+                write!(
+                    f,
+                    "a whole number from {} to {}, such as ",
+                    grouped(min),
+                    grouped(max)
+                )?;
+                f.write_str(if max > 1_000_000 {
+                    "100000 or `100k`"
+                } else {
+                    "`1`"
+                })
             }
             Self::Number(min, max) => write!(f, "a number from {min} to {max}"),
             Self::Size(min, max) => {
-                write!(f, "a size such as `64MiB`, from {} to {}", ByteSize(min), ByteSize(max))
+                write!(
+                    f,
+                    "a size such as `64MiB`, from {} to {}",
+                    ByteSize(min),
+                    ByteSize(max)
+                )
             }
             Self::Time(min, max) => {
                 let time = |s| humantime::format_duration(Duration::from_secs_f64(s));
@@ -198,7 +225,11 @@ mod tests {
         let paths: std::collections::BTreeSet<_> = KEYS.iter().map(Key::path).collect();
         assert_eq!(paths.len(), KEYS.len());
         for key in KEYS {
-            assert!(!key.about.is_empty() && !key.about.contains('\n'), "{}", key.path());
+            assert!(
+                !key.about.is_empty() && !key.about.contains('\n'),
+                "{}",
+                key.path()
+            );
         }
     }
 
@@ -220,7 +251,12 @@ mod tests {
             let row = row.unwrap_or_else(|| panic!("docs/PLANS.md lacks `{}`", key.path()));
             let written = row.split('|').nth(2).unwrap_or("").replace(['`', ' '], "");
             let is_told = key.default.is_empty() || written.contains(key.default);
-            assert!(is_told, "docs/PLANS.md: the default of `{}` is {}", key.path(), key.default);
+            assert!(
+                is_told,
+                "docs/PLANS.md: the default of `{}` is {}",
+                key.path(),
+                key.default
+            );
         }
     }
 }

@@ -67,6 +67,69 @@ pub struct SystemPlan {
     pub ceiling_for: Option<String>,
     /// Left out with a message, instead of an error, where its place lacks room or is missing.
     pub optional: bool,
+    /// The directory or block device of a server, where it is on this machine: what is watched.
+    pub watch: Option<PathBuf>,
+    /// What is stopped and started around its points.
+    pub service: Option<Service>,
+}
+
+impl SystemPlan {
+    /// The directory or device that the probes look at.
+    #[must_use]
+    pub fn watched(&self) -> &PathBuf {
+        self.watch.as_ref().unwrap_or(&self.place)
+    }
+}
+
+/// The service that a system's database is.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Service {
+    /// What starts and stops it.
+    pub control: ServiceControl,
+    /// A command that succeeds when it is ready; none: the database is asked.
+    pub ready: Option<Vec<String>>,
+    /// Its log, whose end errors show.
+    pub log: Option<PathBuf>,
+}
+
+/// What starts and stops a service.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum ServiceControl {
+    /// A unit of systemd.
+    Systemd(String),
+    /// Commands for the shell.
+    Commands {
+        /// Starts it; ends when it has, or is the server itself.
+        start: String,
+        /// Stops it; none: what `start` is still running is terminated.
+        stop: Option<String>,
+    },
+}
+
+impl Service {
+    /// The words of the command that starts it.
+    #[must_use]
+    pub fn start(&self) -> Vec<String> {
+        match &self.control {
+            ServiceControl::Systemd(unit) => words(&["systemctl", "start", unit]),
+            ServiceControl::Commands { start, .. } => words(&["sh", "-c", start]),
+        }
+    }
+
+    /// The words of the command that stops it.
+    #[must_use]
+    pub fn stop(&self) -> Option<Vec<String>> {
+        match &self.control {
+            ServiceControl::Systemd(unit) => Some(words(&["systemctl", "stop", unit])),
+            ServiceControl::Commands { stop, .. } => {
+                stop.as_ref().map(|stop| words(&["sh", "-c", stop]))
+            }
+        }
+    }
+}
+
+fn words(words: &[&str]) -> Vec<String> {
+    words.iter().map(|word| (*word).to_owned()).collect()
 }
 
 /// The product of axes, and the budget of each point.
@@ -98,6 +161,8 @@ pub struct Sweep {
     pub compressibility: f64,
     /// How long to wait for background work to come to rest.
     pub settle: Duration,
+    /// How long to wait for a server to answer.
+    pub ready_timeout: Duration,
 }
 
 /// When the data set is made anew.

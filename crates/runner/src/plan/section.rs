@@ -37,8 +37,17 @@ impl<'a> Section<'a> {
         path: String,
         more: &[&str],
     ) -> Result<Self, Error> {
-        let section = Self { draft, table, name, path };
-        let known = || keys::of(name).map(|key| key.name).chain(more.iter().copied());
+        let section = Self {
+            draft,
+            table,
+            name,
+            path,
+        };
+        let known = || {
+            keys::of(name)
+                .map(|key| key.name)
+                .chain(more.iter().copied())
+        };
         match table.keys().find(|given| known().all(|key| key != *given)) {
             Some(given) => Err(Error::UnknownKey {
                 key: section.full(given),
@@ -68,12 +77,22 @@ impl<'a> Section<'a> {
         };
         let mut sections: Vec<(String, Section<'a>)> = Vec::new();
         for (index, item) in items.iter().enumerate() {
-            let Value::Table(table) = item else { return Err(self.refuse(name, item)) };
+            let Value::Table(table) = item else {
+                return Err(self.refuse(name, item));
+            };
             let nameless = format!("{name}[{index}]");
-            let nameless = Section { draft: self.draft, table, name, path: nameless };
+            let nameless = Section {
+                draft: self.draft,
+                table,
+                name,
+                path: nameless,
+            };
             let own = nameless.own_name()?;
             if sections.iter().any(|(other, _)| *other == own) {
-                return Err(Error::Duplicate { table: name, name: own });
+                return Err(Error::Duplicate {
+                    table: name,
+                    name: own,
+                });
             }
             let path = format!("{name}.{own}");
             let section = Section::open(self.draft, table, name, path, &[])?;
@@ -86,7 +105,10 @@ impl<'a> Section<'a> {
     fn own_name(&self) -> Result<String, Error> {
         let accepted = || "a name of 1 to 64 characters without `/`, `=` or `,`".to_owned();
         let Some(value) = self.table.get("name") else {
-            return Err(Error::Missing { key: self.full("name"), accepted: accepted() });
+            return Err(Error::Missing {
+                key: self.full("name"),
+                accepted: accepted(),
+            });
         };
         let name = value.as_str().filter(|name| {
             (1..=64).contains(&name.chars().count())
@@ -174,7 +196,9 @@ impl<'a> Section<'a> {
     /// A whole number in the range of the key.
     pub fn count(&self, name: &str) -> Result<Option<u64>, Error> {
         self.read(name, |value, accept| {
-            let Accept::Count(min, max) = accept else { return None };
+            let Accept::Count(min, max) = accept else {
+                return None;
+            };
             units::count(value).filter(|count| (min..=max).contains(count))
         })
     }
@@ -182,7 +206,9 @@ impl<'a> Section<'a> {
     /// Bytes in the range of the key.
     pub fn size(&self, name: &str) -> Result<Option<u64>, Error> {
         self.read(name, |value, accept| {
-            let Accept::Size(min, max) = accept else { return None };
+            let Accept::Size(min, max) = accept else {
+                return None;
+            };
             units::size(value).filter(|size| (min..=max).contains(size))
         })
     }
@@ -190,7 +216,9 @@ impl<'a> Section<'a> {
     /// A number in the range of the key.
     pub fn number(&self, name: &str) -> Result<Option<f64>, Error> {
         self.read(name, |value, accept| {
-            let Accept::Number(min, max) = accept else { return None };
+            let Accept::Number(min, max) = accept else {
+                return None;
+            };
             units::number(value).filter(|number| (min..=max).contains(number))
         })
     }
@@ -198,14 +226,18 @@ impl<'a> Section<'a> {
     /// A time in the range of the key.
     pub fn time(&self, name: &str) -> Result<Option<Duration>, Error> {
         self.read(name, |value, accept| {
-            let Accept::Time(min, max) = accept else { return None };
+            let Accept::Time(min, max) = accept else {
+                return None;
+            };
             units::time(value).filter(|time| (min..=max).contains(&time.as_secs_f64()))
         })
     }
 
     /// A flag; false where it is absent.
     pub fn flag(&self, name: &str) -> Result<bool, Error> {
-        Ok(self.read(name, |value, _| units::flag(value))?.unwrap_or(false))
+        Ok(self
+            .read(name, |value, _| units::flag(value))?
+            .unwrap_or(false))
     }
 
     /// The table that a value is, of the keys of `name`.

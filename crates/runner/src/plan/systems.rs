@@ -1,6 +1,8 @@
 //! The systems of a plan: where each is, which database it runs, with which settings.
 
-use super::{Error, SystemPlan, error::hint, keys, section::Section, units};
+use super::{
+    Error, Service, ServiceControl, SystemPlan, error::hint, keys, section::Section, units,
+};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -42,10 +44,17 @@ impl<'a> Systems<'a> {
             if let Some(of) = &ceiling_for {
                 refuse_unknown_ceiling(&section, of, &name, &names)?;
             }
-            entries.push(Entry { name, section, driver, ceiling_for });
+            entries.push(Entry {
+                name,
+                section,
+                driver,
+                ceiling_for,
+            });
         }
         self.refuse_bad_base(base)?;
-        let systems = entries.iter().map(|entry| self.system(entry, &entries, base));
+        let systems = entries
+            .iter()
+            .map(|entry| self.system(entry, &entries, base));
         let systems = systems.collect::<Result<Vec<_>, _>>()?;
         refuse_shared_places(&systems)?;
         Ok(systems)
@@ -107,12 +116,22 @@ impl<'a> Systems<'a> {
 
     /// Where a system is: where it says, or in the place of the system that it is a ceiling for.
     fn place(&self, entry: &Entry<'a>, all: &[Entry<'a>]) -> Result<PathBuf, Error> {
-        let Entry { section, driver, ceiling_for, .. } = entry;
+        let Entry {
+            section,
+            driver,
+            ceiling_for,
+            ..
+        } = entry;
         if let Some(place) = place(section, driver)? {
             return Ok(place);
         }
-        let of = all.iter().find(|other| ceiling_for.as_ref() == Some(&other.name));
-        let of = of.map(|of| place(&of.section, of.driver)).transpose()?.flatten();
+        let of = all
+            .iter()
+            .find(|other| ceiling_for.as_ref() == Some(&other.name));
+        let of = of
+            .map(|of| place(&of.section, of.driver))
+            .transpose()?
+            .flatten();
         match (of, driver.place) {
             (Some(place), _) => Ok(place),
             (None, Place::Nowhere) => Ok(PathBuf::new()),
@@ -126,7 +145,12 @@ impl<'a> Systems<'a> {
         all: &[Entry<'a>],
         base: &'static Driver,
     ) -> Result<SystemPlan, Error> {
-        let Entry { name, section, driver, ceiling_for } = entry;
+        let Entry {
+            name,
+            section,
+            driver,
+            ceiling_for,
+        } = entry;
         let own = self.database(section, driver)?;
         let common = self.database(self.top, base)?;
         // The settings of `[database]` are those of its driver, and mean nothing to another.
@@ -152,6 +176,11 @@ impl<'a> Systems<'a> {
             data: self.data.clone(),
             ceiling_for: ceiling_for.clone(),
             optional: section.flag("optional")?,
+            watch: match driver.place {
+                Place::Hosts => one_path(section, &["path", "device"])?,
+                _ => None,
+            },
+            service: service(section, driver)?,
         })
     }
 }
@@ -183,11 +212,19 @@ fn place_keys(driver: &Driver) -> &'static [&'static str] {
 
 /// Where a system is, if it says so.
 fn place(section: &Section<'_>, driver: &'static Driver) -> Result<Option<PathBuf>, Error> {
-    let keys = ["path", "device", "hosts"];
     let accepted = place_keys(driver);
+    // A server's path and device only say what is watched.
+    let keys: &[&str] = match driver.place {
+        Place::Hosts => &["hosts"],
+        _ => &["path", "device", "hosts"],
+    };
     let mut found = None;
-    for key in keys {
-        let Some(text) = section.text(key)? else { continue };
+    for &key in keys {
+        let text = match key {
+            "hosts" => section.words(key)?.map(|hosts| hosts.join(",")),
+            _ => section.text(key)?,
+        };
+        let Some(text) = text else { continue };
         if found.is_some() || !accepted.contains(&key) {
             let accepted = accepted.join("` or `");
             return Err(Error::BadValue {
@@ -202,6 +239,51 @@ fn place(section: &Section<'_>, driver: &'static Driver) -> Result<Option<PathBu
         });
     }
     Ok(found)
+}
+
+/// The one of these keys that is given, as a path.
+fn one_path(section: &Section<'_>, keys: &[&'static str]) -> Result<Option<PathBuf>, Error> {
+    for &key in keys {
+        if let Some(text) = section.text(key)? {
+            return absolute(section, key, &text).map(Some);
+        }
+    }
+    Ok(None)
+}
+
+/// The service of a system, if it has one.
+fn service(section: &Section<'_>, driver: &'static Driver) -> Result<Option<Service>, Error> {
+    if !section.given().contains_key("service") {
+        return Ok(None);
+    }
+    let table = section.table("service", &[])?;
+    let control = match (table.text("systemd")?, table.text("start")?) {
+        (Some(unit), None) => ServiceControl::Systemd(unit),
+        (None, Some(start)) => ServiceControl::Commands {
+            start,
+            stop: table.text("stop")?,
+        },
+        _ => {
+            let (key, accepted) = (table.full("start"), "it, or `systemd`, but not both");
+            return Err(Error::Missing {
+                key,
+                accepted: accepted.to_owned(),
+            });
+        }
+    };
+    if driver.place != Place::Hosts {
+        return Err(Error::BadValue {
+            key: section.label("service"),
+            value: "a table".to_owned(),
+            accepted: format!("absent: driver `{}` has no server", driver.name),
+        });
+    }
+    let ready = table.text("ready")?;
+    Ok(Some(Service {
+        control,
+        ready: ready.map(|ready| vec!["sh".to_owned(), "-c".to_owned(), ready]),
+        log: one_path(&table, &["log"])?,
+    }))
 }
 
 /// The same place wherever the run goes on from.
@@ -224,7 +306,10 @@ fn no_place(section: &Section<'_>, driver: &Driver) -> Error {
         _ => "where its data is, such as `/mnt/nvme0`",
     };
     let key = section.full(keys.first().copied().unwrap_or("path"));
-    Error::Missing { key, accepted: format!("driver `{}` needs {what}", driver.name) }
+    Error::Missing {
+        key,
+        accepted: format!("driver `{}` needs {what}", driver.name),
+    }
 }
 
 fn refuse_unknown_ceiling(
@@ -233,7 +318,11 @@ fn refuse_unknown_ceiling(
     name: &str,
     names: &[String],
 ) -> Result<(), Error> {
-    let others: Vec<_> = names.iter().map(String::as_str).filter(|other| *other != name).collect();
+    let others: Vec<_> = names
+        .iter()
+        .map(String::as_str)
+        .filter(|other| *other != name)
+        .collect();
     if others.contains(&of) {
         return Ok(());
     }
@@ -242,7 +331,11 @@ fn refuse_unknown_ceiling(
         name: of.to_owned(),
         table: "system",
         hint: hint(of, others.iter().copied()),
-        known: if others.is_empty() { "no other".to_owned() } else { others.join(", ") },
+        known: if others.is_empty() {
+            "no other".to_owned()
+        } else {
+            others.join(", ")
+        },
     })
 }
 
@@ -252,7 +345,10 @@ fn refuse_shared_places(systems: &[SystemPlan]) -> Result<(), Error> {
         let is_shared = |first: &&SystemPlan| {
             first.place == second.place
                 && first.driver.name == second.driver.name
-                && matches!(first.driver.place, Place::Directory | Place::DirectoryOrDevice)
+                && matches!(
+                    first.driver.place,
+                    Place::Directory | Place::DirectoryOrDevice
+                )
         };
         if let Some(first) = systems[..index].iter().find(is_shared) {
             return Err(Error::SharedPlace {

@@ -35,7 +35,10 @@ fn shipped(name: &str) -> Draft {
 fn everything_has_a_default_but_one_system() {
     let plan = plan(SYSTEM);
     let data = &plan.systems[0].data;
-    assert_eq!((data.records, data.schema.fields.len(), data.field_length), (1_000_000, 4, 1024));
+    assert_eq!(
+        (data.records, data.schema.fields.len(), data.field_length),
+        (1_000_000, 4, 1024)
+    );
     assert_eq!(plan.sweep.threads, [1, 4, 16]);
     assert_eq!(plan.sweep.duration, Some(Duration::from_secs(60)));
     assert_eq!(plan.sweep.operations, None);
@@ -62,84 +65,225 @@ fn every_key_takes_effect() {
         database = { semantics = 'faithful' }\n\
         [[workload]]\nname = 'mine'\nread = 3\nscan = 1\nscan_length_max = 50\n\
         distribution = { name = 'hotspot', data_fraction = 0.1 }\n";
-    let Plan { header, systems, sweep, host, .. } = plan(text);
+    let Plan {
+        header,
+        systems,
+        sweep,
+        host,
+        ..
+    } = plan(text);
     assert_eq!((header.title.as_str(), header.source.as_str()), ("T", text));
     assert_eq!(header.assumed, ["sweep.seed", "database.block_cache"]);
-    assert_eq!((systems[0].data.records, systems[0].data.value_bytes()), (2_500, 2_048));
-    assert_eq!((systems[0].semantics, systems[0].optional), (Semantics::Correct, true));
+    assert_eq!(
+        (systems[0].data.records, systems[0].data.value_bytes()),
+        (2_500, 2_048)
+    );
+    assert_eq!(
+        (systems[0].semantics, systems[0].optional),
+        (Semantics::Correct, true)
+    );
     assert_eq!(systems[1].semantics, Semantics::Faithful);
     assert_eq!(systems[1].ceiling_for.as_deref(), Some("a"));
     let mine = &sweep.workloads[0].groups[0];
-    let hotspot = Distribution::Hotspot { data_fraction: 0.1, operation_fraction: 0.8 };
-    assert_eq!((mine.mix.read, mine.mix.scan, mine.scan.max), (3.0, 1.0, 50));
+    let hotspot = Distribution::Hotspot {
+        data_fraction: 0.1,
+        operation_fraction: 0.8,
+    };
+    assert_eq!(
+        (mine.mix.read, mine.mix.scan, mine.scan.max),
+        (3.0, 1.0, 50)
+    );
     assert_eq!(mine.distribution, hotspot);
     assert_eq!(sweep.workloads[1].distribution_name(), "zipfian");
     assert_eq!(sweep.threads, [1, 3, 9]);
-    assert_eq!((sweep.operations, sweep.duration), (Some(10_000), Some(Duration::from_secs(5))));
-    assert_eq!((sweep.warmup, sweep.settle), (Duration::from_secs(2), Duration::from_secs(60)));
-    assert_eq!((sweep.repeats, sweep.rate, sweep.seed), (2, Some(20_000.0), 9));
+    assert_eq!(
+        (sweep.operations, sweep.duration),
+        (Some(10_000), Some(Duration::from_secs(5)))
+    );
+    assert_eq!(
+        (sweep.warmup, sweep.settle),
+        (Duration::from_secs(2), Duration::from_secs(60))
+    );
+    assert_eq!(
+        (sweep.repeats, sweep.rate, sweep.seed),
+        (2, Some(20_000.0), 9)
+    );
     assert_eq!((sweep.reload, sweep.load_threads), (Reload::Workload, 3));
     assert_eq!((sweep.write_all_fields, sweep.compressibility), (true, 0.5));
-    assert_eq!((host.memory_limit, host.drop_caches), (Some(2 << 30), false));
+    assert_eq!(
+        (host.memory_limit, host.drop_caches),
+        (Some(2 << 30), false)
+    );
 }
 
 /// A plan text (after [`SYSTEM`] where it starts with `+`), and what the refusal must name.
 const REFUSED: &[(&str, &[&str])] = &[
-    ("+[sweep]\nthread = [1]", &["sweep.thread", "did you mean `threads`?"]),
+    (
+        "+[sweep]\nthread = [1]",
+        &["sweep.thread", "did you mean `threads`?"],
+    ),
     ("+[swep]\nthreads = [1]", &["swep", "did you mean `sweep`?"]),
     ("+[host]\nmemory = '1GiB'", &["host.memory", "memory_limit"]),
-    ("+colour = 'red'", &["system.a.colour", "keys there: name, path"]),
-    ("[[system]]\nname = 'a'\n[database]\ndriver = 'null'\ncache = 1", &["database.cache", "keys there: driver, semantics"]),
-    ("+[dataset]\nrecords = 0", &["dataset.records is `0`", "from 1 to 1,000,000,000,000"]),
+    (
+        "+colour = 'red'",
+        &["system.a.colour", "keys there: name, path"],
+    ),
+    (
+        "[[system]]\nname = 'a'\n[database]\ndriver = 'null'\ncache = 1",
+        &["database.cache", "keys there: driver, semantics"],
+    ),
+    (
+        "+[dataset]\nrecords = 0",
+        &["dataset.records is `0`", "from 1 to 1,000,000,000,000"],
+    ),
     ("+[dataset]\nrecords = -5", &["dataset.records is `-5`"]),
-    ("+[dataset]\nrecords = '2T0'", &["dataset.records is `2T0`", "`100k`"]),
+    (
+        "+[dataset]\nrecords = '2T0'",
+        &["dataset.records is `2T0`", "`100k`"],
+    ),
     ("+[dataset]\nrecords = '10T'", &["dataset.records is `10T`"]),
-    ("+[dataset]\nfields = 1001", &["dataset.fields is `1001`", "1 to 1,000"]),
-    ("+[dataset]\nfield_length = '17MiB'", &["dataset.field_length is `17MiB`", "16"]),
-    ("+[dataset]\nfield_length = 'long'", &["dataset.field_length is `long`", "`64MiB`"]),
-    ("+[dataset]\ncompressibility = 1.5", &["dataset.compressibility is `1.5`", "from 0 to 1"]),
-    ("+[sweep]\nthreads = [0]", &["sweep.threads is `[0]`", "1 to 1,024"]),
-    ("+[sweep]\nthreads = [1, 1025]", &["sweep.threads", "1025", "1 to 1,024"]),
+    (
+        "+[dataset]\nfields = 1001",
+        &["dataset.fields is `1001`", "1 to 1,000"],
+    ),
+    (
+        "+[dataset]\nfield_length = '17MiB'",
+        &["dataset.field_length is `17MiB`", "16"],
+    ),
+    (
+        "+[dataset]\nfield_length = 'long'",
+        &["dataset.field_length is `long`", "`64MiB`"],
+    ),
+    (
+        "+[dataset]\ncompressibility = 1.5",
+        &["dataset.compressibility is `1.5`", "from 0 to 1"],
+    ),
+    (
+        "+[sweep]\nthreads = [0]",
+        &["sweep.threads is `[0]`", "1 to 1,024"],
+    ),
+    (
+        "+[sweep]\nthreads = [1, 1025]",
+        &["sweep.threads", "1025", "1 to 1,024"],
+    ),
     ("+[sweep]\nthreads = []", &["sweep.threads is `[]`"]),
     ("+[sweep]\nthreads = [4, 4]", &["sweep.threads is `[4, 4]`"]),
-    ("+[sweep]\nthreads = { from = 8, to = 4 }", &["sweep.threads"]),
-    ("+[sweep]\nthreads = { from = 1 }", &["sweep.threads.to is missing"]),
-    ("+[sweep]\nthreads = { from = 1, until = 4 }", &["sweep.threads.until"]),
+    (
+        "+[sweep]\nthreads = { from = 8, to = 4 }",
+        &["sweep.threads"],
+    ),
+    (
+        "+[sweep]\nthreads = { from = 1 }",
+        &["sweep.threads.to is missing"],
+    ),
+    (
+        "+[sweep]\nthreads = { from = 1, until = 4 }",
+        &["sweep.threads.until"],
+    ),
     ("+[sweep]\noperations = 0", &["sweep.operations is `0`"]),
-    ("+[sweep]\nduration = 20", &["sweep.duration is `20`", "`20m`"]),
-    ("+[sweep]\nduration = '20'", &["sweep.duration is `20`", "with its unit"]),
+    (
+        "+[sweep]\nduration = 20",
+        &["sweep.duration is `20`", "`20m`"],
+    ),
+    (
+        "+[sweep]\nduration = '20'",
+        &["sweep.duration is `20`", "with its unit"],
+    ),
     ("+[sweep]\nduration = '5M'", &["sweep.duration is `5M`"]),
-    ("+[sweep]\nduration = '10ms'", &["sweep.duration is `10ms`", "100ms"]),
+    (
+        "+[sweep]\nduration = '10ms'",
+        &["sweep.duration is `10ms`", "100ms"],
+    ),
     ("+[sweep]\nwarmup = true", &["sweep.warmup is `true`"]),
-    ("+[sweep]\nrepeats = 101", &["sweep.repeats is `101`", "1 to 100"]),
+    (
+        "+[sweep]\nrepeats = 101",
+        &["sweep.repeats is `101`", "1 to 100"],
+    ),
     ("+[sweep]\nrate = 0", &["sweep.rate is `0`"]),
-    ("+[sweep]\nreload = 'always'", &["sweep.reload is `always`", "never, workload, point"]),
-    ("+[sweep]\nworkloads = ['ycsb-z']", &["sweep.workloads", "ycsb-z", "ycsb-a"]),
+    (
+        "+[sweep]\nreload = 'always'",
+        &["sweep.reload is `always`", "never, workload, point"],
+    ),
+    (
+        "+[sweep]\nworkloads = ['ycsb-z']",
+        &["sweep.workloads", "ycsb-z", "ycsb-a"],
+    ),
     ("+[sweep]\nworkloads = []", &["sweep.workloads is `[]`"]),
-    ("+[sweep]\nworkloads = ['ycsb-a', 'ycsb-a']", &["sweep.workloads", "ycsb-a"]),
-    ("+[sweep]\ndistribution = 'unifrom'", &["sweep.distribution", "unifrom", "uniform"]),
-    ("+[sweep]\ndistribution = { name = 'uniform', theta = 0.5 }", &["sweep.distribution.theta", "uniform"]),
-    ("+[host]\nmemory_limit = '2 apples'", &["host.memory_limit is `2 apples`", "`64MiB`"]),
+    (
+        "+[sweep]\nworkloads = ['ycsb-a', 'ycsb-a']",
+        &["sweep.workloads", "ycsb-a"],
+    ),
+    (
+        "+[sweep]\ndistribution = 'unifrom'",
+        &["sweep.distribution", "unifrom", "uniform"],
+    ),
+    (
+        "+[sweep]\ndistribution = { name = 'uniform', theta = 0.5 }",
+        &["sweep.distribution.theta", "uniform"],
+    ),
+    (
+        "+[host]\nmemory_limit = '2 apples'",
+        &["host.memory_limit is `2 apples`", "`64MiB`"],
+    ),
     ("+[host]\nmemory_limit = 0", &["host.memory_limit is `0`"]),
-    ("+[host]\ndrop_caches = 'maybe'", &["host.drop_caches is `maybe`", "true or false"]),
+    (
+        "+[host]\ndrop_caches = 'maybe'",
+        &["host.drop_caches is `maybe`", "true or false"],
+    ),
     ("+[[system]]\nname = 'a'", &["[[system]]", "`a`", "unique"]),
-    ("+[[system]]\nname = 'x/y'", &["name is `x/y`", "without `/`"]),
+    (
+        "+[[system]]\nname = 'x/y'",
+        &["name is `x/y`", "without `/`"],
+    ),
     ("+[[system]]\npath = '/x'", &["system[1].name is missing"]),
-    ("+[[system]]\nname = 'b'\nceiling_for = 'A'", &["system.b.ceiling_for is `A`", "`a`"]),
-    ("+[[system]]\nname = 'b'\nceiling_for = 'b'", &["system.b.ceiling_for is `b`"]),
+    (
+        "+[[system]]\nname = 'b'\nceiling_for = 'A'",
+        &["system.b.ceiling_for is `A`", "`a`"],
+    ),
+    (
+        "+[[system]]\nname = 'b'\nceiling_for = 'b'",
+        &["system.b.ceiling_for is `b`"],
+    ),
     ("+[[workload]]\nname = 'w'", &["workload.w", "weight"]),
-    ("+[[workload]]\nname = 'w'\nread = -1", &["workload.w.read is `-1`"]),
-    ("+[[workload]]\nname = 'w'\nread = 1\nreed = 1", &["workload.w.reed", "`read`"]),
-    ("+[[workload]]\nname = 'w'\nscan = 1\nscan_length_max = 0", &["workload.w.scan_length_max is `0`"]),
+    (
+        "+[[workload]]\nname = 'w'\nread = -1",
+        &["workload.w.read is `-1`"],
+    ),
+    (
+        "+[[workload]]\nname = 'w'\nread = 1\nreed = 1",
+        &["workload.w.reed", "`read`"],
+    ),
+    (
+        "+[[workload]]\nname = 'w'\nscan = 1\nscan_length_max = 0",
+        &["workload.w.scan_length_max is `0`"],
+    ),
     ("scale = 0\n", &["scale is `0`"]),
-    ("assumed = ['sweep.wramup']\n[database]\ndriver = 'null'\n[[system]]\nname = 'a'", &["assumed is `sweep.wramup`"]),
-    ("title = 3\n[database]\ndriver = 'null'\n[[system]]\nname = 'a'", &["title is `3`"]),
+    (
+        "assumed = ['sweep.wramup']\n[database]\ndriver = 'null'\n[[system]]\nname = 'a'",
+        &["assumed is `sweep.wramup`"],
+    ),
+    (
+        "title = 3\n[database]\ndriver = 'null'\n[[system]]\nname = 'a'",
+        &["title is `3`"],
+    ),
     ("system = 'a'", &["system is `a`", "tables"]),
     ("sweep = 3", &["sweep is `3`", "a table"]),
-    ("[database]\ndriver = 'null'", &["no system", "[[system]]", "--system NAME=WHERE"]),
-    ("[database]\ndriver = 'rockdb'\n[[system]]\nname = 'a'", &["database.driver", "rockdb", "drivers:"]),
-    ("[database]\ndriver = 7\n[[system]]\nname = 'a'", &["database.driver is `7`"]),
-    ("[database]\ndriver = 'null'\nsemantics = 'right'\n[[system]]\nname = 'a'", &["database.semantics is `right`", "faithful, correct"]),
+    (
+        "[database]\ndriver = 'null'",
+        &["no system", "[[system]]", "--system NAME=WHERE"],
+    ),
+    (
+        "[database]\ndriver = 'rockdb'\n[[system]]\nname = 'a'",
+        &["database.driver", "rockdb", "drivers:"],
+    ),
+    (
+        "[database]\ndriver = 7\n[[system]]\nname = 'a'",
+        &["database.driver is `7`"],
+    ),
+    (
+        "[database]\ndriver = 'null'\nsemantics = 'right'\n[[system]]\nname = 'a'",
+        &["database.semantics is `right`", "faithful, correct"],
+    ),
     ("[[system]\nname = 'a'", &["test, line 1, column"]),
     ("a = 1\na = 2", &["test, line 2, column"]),
 ];
@@ -147,7 +291,9 @@ const REFUSED: &[(&str, &[&str])] = &[
 #[test]
 fn what_is_wrong_is_named_with_its_value_and_what_is_accepted() {
     for (text, words) in REFUSED {
-        let text = text.strip_prefix('+').map_or((*text).to_owned(), |more| SYSTEM.to_owned() + more);
+        let text = text
+            .strip_prefix('+')
+            .map_or((*text).to_owned(), |more| SYSTEM.to_owned() + more);
         let error = match check(&text) {
             Ok(_) => panic!("accepted: {text}"),
             Err(error) => told(&error),
@@ -164,16 +310,25 @@ fn a_flag_is_named_where_it_is_wrong() {
     let mut draft = Draft::parse("test", SYSTEM).unwrap();
     draft.set("--threads", "sweep.threads", "0".into()).unwrap();
     let error = told(&draft.check().unwrap_err());
-    assert!(error.starts_with("--threads (sweep.threads) is `0`"), "{error}");
+    assert!(
+        error.starts_with("--threads (sweep.threads) is `0`"),
+        "{error}"
+    );
 }
 
 #[test]
 fn flags_and_sets_say_what_a_plan_would() {
     let mut draft = Draft::default();
     draft.set_driver("null");
-    draft.set_systems(&["a=/x".into(), "b c=/y".into()]).unwrap();
-    draft.set("--threads", "sweep.threads", "1,8".into()).unwrap();
-    draft.set("--workload", "sweep.workloads", "ycsb-a,ycsb-c".into()).unwrap();
+    draft
+        .set_systems(&["a=/x".into(), "b c=/y".into()])
+        .unwrap();
+    draft
+        .set("--threads", "sweep.threads", "1,8".into())
+        .unwrap();
+    draft
+        .set("--workload", "sweep.workloads", "ycsb-a,ycsb-c".into())
+        .unwrap();
     draft.assign("dataset.records=100k").unwrap();
     draft.assign("sweep.duration = 5s").unwrap();
     draft.assign("system.\"b c\".optional=true").unwrap();
@@ -204,7 +359,11 @@ fn bad_assignments_are_refused() {
     let error = told(&draft.check().unwrap_err());
     assert!(error.contains("did you mean `threads`?"), "{error}");
     for given in ["disk", "=x", "disk="] {
-        let error = told(&Draft::default().set_systems(&[given.to_owned()]).unwrap_err());
+        let error = told(
+            &Draft::default()
+                .set_systems(&[given.to_owned()])
+                .unwrap_err(),
+        );
         assert!(error.contains("NAME=WHERE"), "{error}");
     }
 }
@@ -225,7 +384,9 @@ fn scale_shrinks_counts_and_memory_and_keeps_threads() {
 
 #[test]
 fn scale_leaves_a_record_and_an_operation_for_each_client() {
-    let plan = plan(&format!("scale = 1e-9\n{SYSTEM}[sweep]\noperations = '2M'\nthreads = [64]"));
+    let plan = plan(&format!(
+        "scale = 1e-9\n{SYSTEM}[sweep]\noperations = '2M'\nthreads = [64]"
+    ));
     assert_eq!(plan.systems[0].data.records, 64);
     assert_eq!(plan.sweep.operations, Some(64));
 }
@@ -237,7 +398,10 @@ fn time_scale_never_goes_below_ten_seconds_or_touches_what_was_shorter() {
             "time_scale = {scale}\n{SYSTEM}[sweep]\nduration = '{duration}'\nwarmup = '{warmup}'"
         );
         let sweep = plan(&text).sweep;
-        (sweep.duration.unwrap().as_secs_f64(), sweep.warmup.as_secs_f64())
+        (
+            sweep.duration.unwrap().as_secs_f64(),
+            sweep.warmup.as_secs_f64(),
+        )
     };
     assert_eq!(times("20m", "1m", "0.1"), (120.0, 10.0));
     assert_eq!(times("20m", "5s", "0.001"), (10.0, 5.0));
@@ -257,13 +421,18 @@ fn two_systems_cannot_share_a_database() {
         check(&text)
     };
     let error = told(&two("/x").unwrap_err());
-    assert!(error.contains("`a` and `b`") && error.contains("/x"), "{error}");
+    assert!(
+        error.contains("`a` and `b`") && error.contains("/x"),
+        "{error}"
+    );
     assert!(two("/y").is_ok());
 }
 
 #[test]
 fn a_workload_that_a_driver_cannot_do_is_refused_with_both_names() {
-    let Ok(file) = tailmark_driver::db::find("file") else { return };
+    let Ok(file) = tailmark_driver::db::find("file") else {
+        return;
+    };
     if file.supports.contains(&tailmark_driver::Kind::Scan) {
         return;
     }
@@ -272,7 +441,10 @@ fn a_workload_that_a_driver_cannot_do_is_refused_with_both_names() {
          [[system]]\nname = 'a'\npath = '/x'",
     );
     let error = told(&error.unwrap_err());
-    assert!(error.contains("ycsb-e") && error.contains("scan") && error.contains("file"), "{error}");
+    assert!(
+        error.contains("ycsb-e") && error.contains("scan") && error.contains("file"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -281,9 +453,14 @@ fn the_place_is_what_the_driver_takes() {
         return;
     }
     let place = |line: &str| {
-        check(&format!("[database]\ndriver = 'file'\n[[system]]\nname = 'a'\n{line}"))
+        check(&format!(
+            "[database]\ndriver = 'file'\n[[system]]\nname = 'a'\n{line}"
+        ))
     };
-    assert_eq!(place("device = '/dev/x'").unwrap().systems[0].place, Path::new("/dev/x"));
+    assert_eq!(
+        place("device = '/dev/x'").unwrap().systems[0].place,
+        Path::new("/dev/x")
+    );
     for (line, word) in [
         ("", "system.a.path is missing"),
         ("hosts = 'x:1'", "system.a.hosts is `x:1`"),
@@ -299,7 +476,11 @@ fn the_place_is_what_the_driver_takes() {
 fn shipped_plans_are_sorted_and_accepted() {
     assert!(PLANS.is_sorted_by(|a, b| a.name < b.name));
     for row in PLANS {
-        assert!(!row.about.is_empty() && !row.about.contains('\n'), "{}", row.name);
+        assert!(
+            !row.about.is_empty() && !row.about.contains('\n'),
+            "{}",
+            row.name
+        );
         let plan = shipped(row.name).check();
         let plan = plan.unwrap_or_else(|error| panic!("{}: {}", row.name, told(&error)));
         assert!(plan.systems.len() >= 2, "{}", row.name);
@@ -310,12 +491,32 @@ fn shipped_plans_are_sorted_and_accepted() {
 fn the_studies_are_faithful_at_full_scale() {
     let of_2021 = shipped("micron-7400-rocksdb").check().unwrap();
     let data = &of_2021.systems[0].data;
-    assert_eq!((data.records, data.schema.fields.len(), data.field_length), (250_000_000, 4, 1024));
-    assert_eq!(of_2021.sweep.threads, [4, 8, 16, 32, 48, 64, 96, 128, 192, 256]);
+    assert_eq!(
+        (data.records, data.schema.fields.len(), data.field_length),
+        (250_000_000, 4, 1024)
+    );
+    assert_eq!(
+        of_2021.sweep.threads,
+        [4, 8, 16, 32, 48, 64, 96, 128, 192, 256]
+    );
     assert_eq!(of_2021.sweep.operations, Some(200_000_000));
-    let names: Vec<_> = of_2021.sweep.workloads.iter().map(|w| w.name.as_str()).collect();
-    assert_eq!(names, ["ycsb-a", "ycsb-b", "ycsb-c", "ycsb-d-uniform", "ycsb-f"]);
-    assert!(of_2021.sweep.workloads.iter().all(|w| w.distribution_name() == "uniform"));
+    let names: Vec<_> = of_2021
+        .sweep
+        .workloads
+        .iter()
+        .map(|w| w.name.as_str())
+        .collect();
+    assert_eq!(
+        names,
+        ["ycsb-a", "ycsb-b", "ycsb-c", "ycsb-d-uniform", "ycsb-f"]
+    );
+    assert!(
+        of_2021
+            .sweep
+            .workloads
+            .iter()
+            .all(|w| w.distribution_name() == "uniform")
+    );
     assert!(of_2021.header.assumed.contains(&"sweep.warmup".to_owned()));
     let of_2022 = shipped("micron-7450-rocksdb").check().unwrap();
     assert_eq!((of_2022.systems.len(), of_2022.sweep.threads.len()), (4, 4));
@@ -327,18 +528,27 @@ fn a_named_system_moves_with_its_ceiling_and_replaces_the_others() {
     let mut draft = shipped("quickstart");
     draft.set_systems(&["disk=/mnt/nvme0".into()]).unwrap();
     let names = draft.table()["system"].as_array().unwrap().iter();
-    let names: Vec<_> = names.map(|s| s["name"].as_str().unwrap().to_owned()).collect();
+    let names: Vec<_> = names
+        .map(|s| s["name"].as_str().unwrap().to_owned())
+        .collect();
     assert_eq!(names, ["disk", "disk ceiling"]);
     if tailmark_driver::db::find("file").is_ok() {
         let plan = draft.check().unwrap();
-        assert!(plan.systems.iter().all(|s| s.place == Path::new("/mnt/nvme0")));
+        assert!(
+            plan.systems
+                .iter()
+                .all(|s| s.place == Path::new("/mnt/nvme0"))
+        );
     }
 }
 
 #[test]
 fn an_unknown_plan_is_refused_with_the_nearest() {
     let error = told(&Draft::find("quickstrat").unwrap_err());
-    assert!(error.contains("`quickstart`?") && error.contains("micron-7400-rocksdb"), "{error}");
+    assert!(
+        error.contains("`quickstart`?") && error.contains("micron-7400-rocksdb"),
+        "{error}"
+    );
 }
 
 #[test]
@@ -358,7 +568,10 @@ fn a_dry_run_names_every_step_with_time_and_space() {
     );
     let facts = Facts {
         systems: vec![
-            SystemFacts { points_kept: 4, ..SystemFacts::default() },
+            SystemFacts {
+                points_kept: 4,
+                ..SystemFacts::default()
+            },
             SystemFacts::default(),
         ],
         can_drop_caches: true,
@@ -390,8 +603,14 @@ fn a_dry_run_tells_what_each_place_must_hold() {
         "[database]\ndriver = 'file'\n[dataset]\nrecords = '1M'\n[sweep]\noperations = '1M'\n\
          [[system]]\nname = 'a'\npath = '/x'",
     );
-    let known = SystemFacts { available: Some(1 << 20), ..SystemFacts::default() };
-    let facts = Facts { systems: vec![known], ..Facts::default() };
+    let known = SystemFacts {
+        available: Some(1 << 20),
+        ..SystemFacts::default()
+    };
+    let facts = Facts {
+        systems: vec![known],
+        ..Facts::default()
+    };
     let lines = dry_run(&plan, Path::new("out"), &facts).join("\n");
     for part in [
         "load 1,000,000 records of 4 x 1,024 B with 16 threads",

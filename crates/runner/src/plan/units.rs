@@ -5,8 +5,14 @@ use std::time::Duration;
 use toml::Value;
 
 /// The decimal multiples of a count.
-const MULTIPLES: &[(char, f64)] =
-    &[('k', 1e3), ('K', 1e3), ('M', 1e6), ('G', 1e9), ('B', 1e9), ('T', 1e12)];
+const MULTIPLES: &[(char, f64)] = &[
+    ('k', 1e3),
+    ('K', 1e3),
+    ('M', 1e6),
+    ('G', 1e9),
+    ('B', 1e9),
+    ('T', 1e12),
+];
 
 /// A whole number, or text such as `100k`, `2.5M`, `10G`.
 pub fn count(value: &Value) -> Option<u64> {
@@ -17,8 +23,9 @@ pub fn count(value: &Value) -> Option<u64> {
             if let Ok(number) = text.parse() {
                 return Some(number);
             }
-            let (digits, multiple) =
-                MULTIPLES.iter().find_map(|(unit, by)| Some((text.strip_suffix(*unit)?, by)))?;
+            let (digits, multiple) = MULTIPLES
+                .iter()
+                .find_map(|(unit, by)| Some((text.strip_suffix(*unit)?, by)))?;
             let product = decimal(digits)? * multiple;
             let whole = product.round();
             ((product - whole).abs() < 1e-6 && whole < u64::MAX as f64).then_some(whole as u64)
@@ -33,10 +40,14 @@ pub fn number(value: &Value) -> Option<f64> {
         Value::Integer(number) => Some(*number as f64),
         Value::Float(number) => Some(*number).filter(|n| n.is_finite()),
         Value::String(text) => {
-            text.trim().parse().ok().filter(|n: &f64| n.is_finite()).or_else(|| {
-                // A rate is a number, and `20k` is one that people write.
-                count(value).map(|n| n as f64)
-            })
+            text.trim()
+                .parse()
+                .ok()
+                .filter(|n: &f64| n.is_finite())
+                .or_else(|| {
+                    // A rate is a number, and `20k` is one that people write.
+                    count(value).map(|n| n as f64)
+                })
         }
         _ => None,
     }
@@ -46,7 +57,11 @@ pub fn number(value: &Value) -> Option<f64> {
 pub fn size(value: &Value) -> Option<u64> {
     match value {
         Value::Integer(number) => u64::try_from(*number).ok(),
-        Value::String(text) => text.trim().parse::<ByteSize>().ok().map(|size| size.as_u64()),
+        Value::String(text) => text
+            .trim()
+            .parse::<ByteSize>()
+            .ok()
+            .map(|size| size.as_u64()),
         _ => None,
     }
 }
@@ -73,9 +88,10 @@ pub fn flag(value: &Value) -> Option<bool> {
 pub fn words(value: &Value) -> Option<Vec<String>> {
     match value {
         Value::String(text) => Some(text.split(',').map(|word| word.trim().to_owned()).collect()),
-        Value::Array(items) => {
-            items.iter().map(|item| item.as_str().map(ToOwned::to_owned)).collect()
-        }
+        Value::Array(items) => items
+            .iter()
+            .map(|item| item.as_str().map(ToOwned::to_owned))
+            .collect(),
         _ => None,
     }
 }
@@ -143,7 +159,17 @@ mod tests {
 
     #[test]
     fn what_is_not_a_whole_count_is_refused() {
-        for text in ["", "k", "-1", "1.5", "1.0005k", "1e6k", "10Q", "1,000", "99999999999T"] {
+        for text in [
+            "",
+            "k",
+            "-1",
+            "1.5",
+            "1.0005k",
+            "1e6k",
+            "10Q",
+            "1,000",
+            "99999999999T",
+        ] {
             assert_eq!(count(&given(text)), None, "{text}");
         }
         assert_eq!(count(&Value::Integer(-1)), None);
@@ -162,8 +188,13 @@ mod tests {
 
     #[test]
     fn numbers_for_people_have_commas() {
-        let cases =
-            [(0, "0"), (999, "999"), (1_000, "1,000"), (12_345, "12,345"), (1_234_567, "1,234,567")];
+        let cases = [
+            (0, "0"),
+            (999, "999"),
+            (1_000, "1,000"),
+            (12_345, "12,345"),
+            (1_234_567, "1,234,567"),
+        ];
         for (number, expected) in cases {
             assert_eq!(grouped(number), expected);
         }

@@ -2,9 +2,7 @@
 
 use super::{Error, error::hint, section::Section, units};
 use std::sync::Arc;
-use tailmark_workload::{
-    Distribution, Group, LengthChoice, Mix, ScanLength, WORKLOADS, Workload,
-};
+use tailmark_workload::{Distribution, Group, LengthChoice, Mix, ScanLength, WORKLOADS, Workload};
 use toml::Value;
 
 /// The `[[workload]]` tables.
@@ -17,7 +15,9 @@ impl Workloads {
     pub fn read(top: &Section<'_>) -> Result<Self, Error> {
         let tables = top.tables("workload")?;
         let own = tables.iter().map(|(name, section)| workload(name, section));
-        Ok(Self { own: own.collect::<Result<_, _>>()? })
+        Ok(Self {
+            own: own.collect::<Result<_, _>>()?,
+        })
     }
 
     /// Those that `sweep.workloads` names, in its order.
@@ -29,7 +29,11 @@ impl Workloads {
             if chosen.iter().any(|workload| workload.name == *name) {
                 return Err(self.refuse(sweep, "names that differ", name));
             }
-            let own = self.own.iter().find(|workload| workload.name == *name).cloned();
+            let own = self
+                .own
+                .iter()
+                .find(|workload| workload.name == *name)
+                .cloned();
             let Some(workload) = own.or_else(|| tailmark_workload::find(name).ok()) else {
                 let known: Vec<_> = self.known().collect();
                 return Err(Error::NotThere {
@@ -53,7 +57,10 @@ impl Workloads {
 
     fn known(&self) -> impl Iterator<Item = &str> {
         let shipped = WORKLOADS.iter().map(|workload| workload.name);
-        self.own.iter().map(|workload| workload.name.as_str()).chain(shipped)
+        self.own
+            .iter()
+            .map(|workload| workload.name.as_str())
+            .chain(shipped)
     }
 
     fn refuse(&self, sweep: &Section<'_>, wanted: &str, value: &str) -> Error {
@@ -86,18 +93,27 @@ fn workload(name: &str, section: &Section<'_>) -> Result<Workload, Error> {
         },
     };
     let read_all_fields = section.flag("read_all_fields")?;
-    let group = Group { scan, read_all_fields, ..Group::new(mix, distribution) };
+    let group = Group {
+        scan,
+        read_all_fields,
+        ..Group::new(mix, distribution)
+    };
     let about = section.text("about")?.unwrap_or_else(|| name.to_owned());
     let workload = Workload::new(name, about, group);
     let key = || section.full("").trim_end_matches('.').to_owned();
-    workload.validate().map_err(|source| Error::Workload { key: key(), source })?;
+    workload
+        .validate()
+        .map_err(|source| Error::Workload { key: key(), source })?;
     Ok(workload)
 }
 
 /// A distribution by its name, or as a table with its parameters.
 fn distribution(section: &Section<'_>, key: &'static str) -> Result<Option<Distribution>, Error> {
     let named = |name: &str| {
-        let error = |source| Error::Workload { key: section.label(key), source };
+        let error = |source| Error::Workload {
+            key: section.label(key),
+            source,
+        };
         Distribution::parse(name).map_err(error)
     };
     match section.given().get(key) {
@@ -123,7 +139,9 @@ fn with_parameters(
 ) -> Result<Distribution, Error> {
     let number = |key| Ok::<_, Error>(inline.number(key)?.unwrap_or(0.0));
     Ok(match distribution {
-        Distribution::TrueZipfian { .. } => Distribution::TrueZipfian { theta: number("theta")? },
+        Distribution::TrueZipfian { .. } => Distribution::TrueZipfian {
+            theta: number("theta")?,
+        },
         Distribution::Hotspot { .. } => Distribution::Hotspot {
             data_fraction: number("data_fraction")?,
             operation_fraction: number("operation_fraction")?,
@@ -144,7 +162,11 @@ fn refuse_foreign(distribution: &Distribution, inline: &Section<'_>) -> Result<(
         Distribution::Exponential { .. } => &["name", "percentile", "fraction"],
         _ => &["name"],
     };
-    match inline.given().iter().find(|(key, _)| !own.contains(&key.as_str())) {
+    match inline
+        .given()
+        .iter()
+        .find(|(key, _)| !own.contains(&key.as_str()))
+    {
         Some((key, value)) => Err(Error::BadValue {
             key: inline.label(key),
             value: units::text(value),

@@ -45,6 +45,8 @@ pub fn system_with(
         data,
         ceiling_for: None,
         optional: false,
+        watch: None,
+        service: None,
     }
 }
 
@@ -78,6 +80,7 @@ pub fn plan(systems: Vec<SystemPlan>, workloads: &[&str], threads: &[u32]) -> Pl
             write_all_fields: false,
             compressibility: 0.0,
             settle: Duration::from_secs(1),
+            ready_timeout: Duration::from_secs(1),
         },
         host: HostPlan::default(),
         scale: 1.0,

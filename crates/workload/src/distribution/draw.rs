@@ -4,7 +4,7 @@ use super::{
     Distribution, exponential::Exponential, hotspot::Hotspot, latest::Latest, scrambled::Scrambled,
     true_zipfian::TrueZipfian,
 };
-use crate::{KeySpace, random::Random};
+use crate::{KeyRange, KeySpace, random::Random};
 
 /// What there is to draw from when a client starts.
 #[derive(Debug, Clone, Copy)]
@@ -13,11 +13,21 @@ pub(crate) struct Space {
     pub records: u64,
     /// Inserts that YCSB's zipfian provides for.
     pub inserts_expected: u64,
+    /// The keys that are drawn from, where not all loaded ones are. Distributions that count back
+    /// from the newest record take no notice, as in YCSB.
+    pub range: Option<KeyRange>,
 }
 
 /// One client's draws. Its size does not depend on the number of records.
 #[derive(Debug, Clone)]
-pub(crate) enum Draw {
+pub(crate) struct Draw {
+    /// The first number of the range.
+    first: u64,
+    by: By,
+}
+
+#[derive(Debug, Clone)]
+enum By {
     Uniform { records: u64 },
     Scrambled(Scrambled),
     TrueZipfian(TrueZipfian),
@@ -30,45 +40,49 @@ pub(crate) enum Draw {
 impl Draw {
     /// Starts to draw; takes a few microseconds for any number of records.
     pub fn new(distribution: Distribution, space: Space) -> Self {
-        let records = space.records.max(1);
-        match distribution {
-            Distribution::Uniform => Self::Uniform { records },
+        let all = space.records.max(1);
+        let range = space.range.unwrap_or(KeyRange { first: 0, count: all });
+        let (first, records) = (range.first, range.count.max(1));
+        let by = match distribution {
+            Distribution::Uniform => By::Uniform { records },
             Distribution::Zipfian => {
                 // As in YCSB, one more than the records: its upper bound is inclusive.
                 let items = records
                     .saturating_add(space.inserts_expected)
                     .saturating_add(1);
-                Self::Scrambled(Scrambled::new(items))
+                By::Scrambled(Scrambled::new(items))
             }
             Distribution::TrueZipfian { theta } => {
-                Self::TrueZipfian(TrueZipfian::new(records, theta))
+                By::TrueZipfian(TrueZipfian::new(records, theta))
             }
-            Distribution::Latest => Self::Latest(Latest::new(records - 1)),
+            Distribution::Latest => By::Latest(Latest::new(all - 1)),
             Distribution::Hotspot {
                 data_fraction,
                 operation_fraction,
-            } => Self::Hotspot(Hotspot::new(records, data_fraction, operation_fraction)),
+            } => By::Hotspot(Hotspot::new(records, data_fraction, operation_fraction)),
             Distribution::Exponential {
                 percentile,
                 fraction,
-            } => Self::Exponential(Exponential::new(records, percentile, fraction)),
-            Distribution::Sequential => Self::Sequential { records },
-        }
+            } => By::Exponential(Exponential::new(all, percentile, fraction)),
+            Distribution::Sequential => By::Sequential { records },
+        };
+        Self { first, by }
     }
 
     /// The number of a key that exists. Draws beyond the last such key are repeated, as in YCSB.
     #[inline]
     pub fn draw(&mut self, random: &mut Random, keys: &KeySpace) -> u64 {
         let last = keys.last();
+        let first = self.first;
         loop {
-            let number = match self {
-                Self::Uniform { records } => random.below(*records),
-                Self::Scrambled(scrambled) => scrambled.draw(random),
-                Self::TrueZipfian(zipfian) => zipfian.draw(random),
-                Self::Latest(latest) => latest.draw(random, last),
-                Self::Hotspot(hotspot) => hotspot.draw(random),
-                Self::Exponential(exponential) => exponential.draw(random, last),
-                Self::Sequential { records } => keys.next_in_sequence() % *records,
+            let number = match &mut self.by {
+                By::Uniform { records } => first + random.below(*records),
+                By::Scrambled(scrambled) => first + scrambled.draw(random),
+                By::TrueZipfian(zipfian) => first + zipfian.draw(random),
+                By::Latest(latest) => latest.draw(random, last),
+                By::Hotspot(hotspot) => first + hotspot.draw(random),
+                By::Exponential(exponential) => exponential.draw(random, last),
+                By::Sequential { records } => first + keys.next_in_sequence() % *records,
             };
             if number <= last {
                 return number;
@@ -89,6 +103,7 @@ mod tests {
         Space {
             records,
             inserts_expected,
+            range: None,
         }
     }
 
@@ -134,6 +149,20 @@ mod tests {
                 (number * 50 / records) as usize
             };
             assert_shares(1_000_000, &[0.02; 50], bin);
+        }
+    }
+
+    #[test]
+    fn a_range_holds_the_draws_of_those_that_do_not_count_back() {
+        let keys = KeySpace::new(1_000, 1_000);
+        let range = Some(KeyRange { first: 300, count: 100 });
+        for row in DISTRIBUTIONS {
+            let mut draw = Draw::new(row.default, Space { range, ..space(1_000, 0) });
+            let mut random = random();
+            let numbers: Vec<_> = (0..5_000).map(|_| draw.draw(&mut random, &keys)).collect();
+            // YCSB's zipfian has one key more than the range.
+            let within = numbers.iter().all(|n| (300..=400).contains(n));
+            assert_eq!(within, !matches!(row.name, "latest" | "exponential"), "{}", row.name);
         }
     }
 

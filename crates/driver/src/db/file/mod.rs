@@ -220,6 +220,7 @@ impl Session for SlotsSession {
                 cause: Cause::Unsupported,
                 message: "the file driver cannot delete".to_owned(),
             }),
+            Operation::Special(_) => Err(Failure::unsupported(NAME)),
         })
     }
 }

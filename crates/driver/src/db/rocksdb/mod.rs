@@ -8,6 +8,7 @@
 mod facts;
 mod ini;
 mod options;
+mod raw;
 mod record;
 mod session;
 
@@ -28,6 +29,9 @@ use std::{
 };
 
 const NAME: &str = "rocksdb";
+
+/// The column family of raw records: db_bench knows no other.
+const RAW_TABLE: &str = "default";
 
 /// The row of the table.
 pub const DRIVER: Driver = Driver {
@@ -53,6 +57,7 @@ struct RocksDb {
     /// Kept for its statistics.
     options: Options,
     statistics: bool,
+    raw: bool,
     place: PathBuf,
     wal: Option<PathBuf>,
     semantics: Semantics,
@@ -70,6 +75,12 @@ struct Store {
     stripes: Option<Box<[Stripe]>>,
     sync: bool,
     disable_wal: bool,
+}
+
+impl Store {
+    fn table_name(&self, raw: bool) -> &str {
+        if raw { RAW_TABLE } else { &self.schema.table }
+    }
 }
 
 /// A lock on a cache line of its own.
@@ -92,7 +103,8 @@ impl RocksDb {
         if !exists && !params.create {
             return Err(failed("there is no RocksDB database".into()));
         }
-        let table = &params.data.schema.table;
+        let raw = options::is_raw(settings);
+        let table = if raw { RAW_TABLE } else { &params.data.schema.table };
         let mut loaded = options::load(settings, table).map_err(|e| refused(settings, e))?;
         loaded.database.create_if_missing(params.create);
         loaded
@@ -123,6 +135,7 @@ impl RocksDb {
             store: Arc::new(store),
             options: loaded.database,
             statistics: settings.flag("statistics"),
+            raw,
             place: place.clone(),
             wal: settings.text("wal_dir").map(PathBuf::from),
             semantics: params.semantics,
@@ -164,7 +177,10 @@ impl RocksDb {
 
 impl Database for RocksDb {
     fn session(&self) -> Result<Box<dyn Session>, Error> {
-        Ok(Box::new(session::RocksDbSession::new(&self.store)))
+        Ok(match self.raw {
+            true => Box::new(raw::RawSession::new(&self.store)),
+            false => Box::new(session::RocksDbSession::new(&self.store)),
+        })
     }
 
     /// Writes the log to the device; without a log, the memtables.
@@ -201,7 +217,7 @@ impl Database for RocksDb {
     }
 
     fn facts(&self) -> BTreeMap<String, String> {
-        let mut facts = facts::options_of(&self.place, &self.store.schema.table);
+        let mut facts = facts::options_of(&self.place, self.store.table_name(self.raw));
         let store = &self.store;
         let capacity = properties::BLOCK_CACHE_CAPACITY;
         if let Ok(Some(bytes)) = store.db.property_int_value_cf(store.table, capacity) {
@@ -226,6 +242,19 @@ impl Database for RocksDb {
             })
             .filter(|(_, count)| *count > 0)
             .collect()
+    }
+
+    fn report(&self, name: &str) -> Option<String> {
+        match name {
+            "statistics" => self.options.get_statistics(),
+            _ => self.store.db.property_value_cf(self.store.table, name).ok().flatten(),
+        }
+    }
+
+    fn compact(&self) -> Result<(), Error> {
+        let (all, store) = (None::<&[u8]>, &self.store);
+        store.db.compact_range_cf(store.table, all, all);
+        Ok(())
     }
 
     fn files(&self) -> Vec<PathBuf> {

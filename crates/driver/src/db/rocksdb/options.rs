@@ -69,8 +69,15 @@ const ROWS: &[Row] = &[
         ),
     ),
     row(
+        "background_rate",
+        "bytes a second that flushes and compactions may write; 0: as fast as they can",
+        SettingKind::Bytes { scales: false },
+        "0",
+        Effect::Other,
+    ),
+    row(
         "block_cache",
-        "cache of uncompressed blocks (LRU), also with an options file; 0: none",
+        "cache of uncompressed blocks, also with an options file; 0: none",
         SettingKind::Bytes { scales: true },
         "32MiB",
         Effect::Other,
@@ -84,6 +91,13 @@ const ROWS: &[Row] = &[
         },
         "0",
         Effect::Lines(Section::Table, &["filter_policy=bloomfilter:{}:false"]),
+    ),
+    row(
+        "cache_kind",
+        "how the block cache chooses what to drop, also with an options file",
+        SettingKind::Choice(&["hyper_clock", "lru"]),
+        "lru",
+        Effect::Other,
     ),
     row(
         "checksum",
@@ -137,6 +151,13 @@ const ROWS: &[Row] = &[
         SettingKind::Integer { min: 2, max: 7 },
         "7",
         Effect::Lines(Section::Table, &["format_version={}"]),
+    ),
+    row(
+        "layout",
+        "how a record is stored: as YCSB's binding does, or raw (key and value alone) as db_bench does",
+        SettingKind::Choice(&["raw", "ycsb"]),
+        "ycsb",
+        Effect::Other,
     ),
     row(
         "max_open_files",
@@ -194,6 +215,7 @@ pub(super) const STORED: &[&str] = &[
     "checksum",
     "compression",
     "format_version",
+    "layout",
     "options_file",
     "wal_dir",
     "write_buffer",
@@ -251,7 +273,7 @@ pub(super) fn load(settings: &Settings, table: &str) -> Result<Loaded, String> {
     fs::write(directory.path().join("OPTIONS-000001"), ini.to_string())
         .map_err(|e| e.to_string())?;
     let env = Env::new().map_err(|e| e.to_string())?;
-    let cache = Cache::new_lru_cache(block_cache(settings) as usize);
+    let cache = cache(settings);
     let (mut database, families) =
         Options::load_latest(directory.path(), env, false, cache).map_err(|e| e.to_string())?;
     if let Some(wal) = settings.text("wal_dir") {
@@ -260,7 +282,26 @@ pub(super) fn load(settings: &Settings, table: &str) -> Result<Loaded, String> {
     if settings.flag("statistics") {
         database.enable_statistics();
     }
+    match settings.integer("background_rate") {
+        None | Some(0) => {}
+        // The period and the fairness are RocksDB's defaults.
+        Some(bytes) => database.set_ratelimiter(bytes, 100_000, 10),
+    }
     Ok(Loaded { database, families })
+}
+
+fn cache(settings: &Settings) -> Cache {
+    let bytes = block_cache(settings) as usize;
+    match settings.text("cache_kind") {
+        // 0: the cache learns the size of its entries by itself.
+        Some("hyper_clock") => Cache::new_hyper_clock_cache(bytes, 0),
+        _ => Cache::new_lru_cache(bytes),
+    }
+}
+
+/// Whether records are stored raw.
+pub(super) fn is_raw(settings: &Settings) -> bool {
+    settings.text("layout") == Some("raw")
 }
 
 /// Bytes of the block cache.

@@ -116,6 +116,7 @@ impl Session for RocksDbSession {
                 fields,
             } => self.scan(start, records, fields),
             Operation::Delete { key } => self.delete(key),
+            Operation::Special(_) => Err(Failure::unsupported("rocksdb in YCSB's layout")),
         })
     }
 }
@@ -170,7 +171,7 @@ fn malformed() -> Failure {
 }
 
 #[cold]
-fn failure(error: Error) -> Failure {
+pub(super) fn failure(error: Error) -> Failure {
     let cause = match error.kind() {
         ErrorKind::Corruption => Cause::Corruption,
         ErrorKind::IOError => Cause::Io,

@@ -203,6 +203,7 @@ impl ScriptedSession {
             }
             Operation::Scan { start, records, .. } => (start, records, 0),
             Operation::Delete { key } => (key, 1, 0),
+            Operation::Special(_) => return Err(Failure::unsupported(DRIVER.name)),
         };
         Ok(Outcome {
             records,

@@ -179,30 +179,29 @@ fn figure(figure: &Figure) -> Markup {
 
 /// A control with one choice only is there, but has nothing to offer.
 fn control(control: &Control) -> Markup {
-    let groups: Vec<&[Choice]> = control
+    let options: Vec<(&Choice, Markup)> = control
         .choices
-        .chunk_by(|a, b| a.group == b.group)
-        .collect();
-    let mut at = 0;
-    let options: Vec<(String, Markup)> = groups
-        .into_iter()
-        .map(|group| {
-            let options = html! {
-                @for choice in group {
-                    option value=(at) selected[at == control.initial] { (choice.label) }
-                    @let _ = at += 1;
-                }
-            };
-            (group[0].group.clone(), options)
+        .iter()
+        .enumerate()
+        .map(|(i, choice)| {
+            (
+                choice,
+                html! { option value=(i) selected[i == control.initial] { (choice.label) } },
+            )
         })
         .collect();
     html! {
         label hidden[control.choices.len() < 2] {
             span { (control.label) }
             select data-key=(control.key) autocomplete="off" {
-                @for (group, options) in &options {
-                    @if group.is_empty() { (options) }
-                    @else { optgroup label=(group) { (options) } }
+                @for group in options.chunk_by(|a, b| a.0.group == b.0.group) {
+                    @if group[0].0.group.is_empty() {
+                        @for (_, option) in group { (option) }
+                    } @else {
+                        optgroup label=(group[0].0.group) {
+                            @for (_, option) in group { (option) }
+                        }
+                    }
                 }
             }
         }

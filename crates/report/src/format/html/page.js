@@ -171,11 +171,15 @@
     draw(figure);
   });
 
-  const resize = (width) => drawn.forEach((d) =>
-    d.view.resize(width ? { width: Math.min(width, d.element.clientWidth) } : {}));
-  addEventListener('resize', () => resize());
-  addEventListener('beforeprint', () => resize(680));
-  addEventListener('afterprint', () => resize());
+  /* On paper the width is that of the page, whatever the window has. */
+  const PAPER = { wide: 650, half: 300 };
+  const isWide = (d) => d.element.parentNode.classList.contains('wide');
+  const toWindow = () => drawn.forEach((d) => d.view.resize({ width: 'auto' }));
+  const toPaper = () => drawn.forEach((d) =>
+    d.view.resize({ width: isWide(d) ? PAPER.wide : PAPER.half }));
+  addEventListener('resize', toWindow);
+  addEventListener('beforeprint', toPaper);
+  addEventListener('afterprint', toWindow);
 
   /* Marks in the contents what is being read. */
   const links = new Map(Array.from(document.querySelectorAll('.contents a'))

@@ -1,0 +1,220 @@
+//! YCSB's bindings, and what they are here: a driver, its place, and its settings.
+
+use super::properties::Properties;
+use anyhow::{Context, bail};
+use std::{collections::BTreeMap, path::PathBuf};
+use tailmark_driver::{Driver, Place, db};
+
+/// One binding: a row of [`BINDINGS`].
+#[derive(Debug, Clone, Copy)]
+pub struct Binding {
+    /// The name that the wrapper takes; the part before a `-` is enough.
+    pub name: &'static str,
+    /// The class that Java's client takes, without its package.
+    class: &'static str,
+    /// The driver's name.
+    driver: &'static str,
+    /// The property that says where the data is, and what it is without it.
+    place: (&'static str, Option<&'static str>),
+    /// The property of the port, and its default, for servers.
+    port: Option<(&'static str, &'static str)>,
+    /// Properties and the settings that they become.
+    settings: &'static [(&'static str, &'static str)],
+    /// What the binding's defaults differ in from the driver's.
+    defaults: &'static [(&'static str, &'static str)],
+    /// Properties that are taken and change nothing, because there is nothing to change.
+    ignored: &'static [&'static str],
+}
+
+const CASSANDRA: Binding = Binding {
+    name: "cassandra-cql",
+    class: "CassandraCQLClient",
+    driver: "cassandra",
+    place: ("hosts", None),
+    port: Some(("port", "9042")),
+    settings: &[
+        ("cassandra.keyspace", "keyspace"),
+        ("cassandra.username", "user"),
+        ("cassandra.readconsistencylevel", "read_consistency"),
+        ("cassandra.writeconsistencylevel", "write_consistency"),
+        ("cassandra.coreconnections", "connections"),
+        ("cassandra.connecttimeoutmillis", "connect_timeout_ms"),
+        ("cassandra.readtimeoutmillis", "request_timeout_ms"),
+        ("cassandra.useSSL", "tls"),
+    ],
+    defaults: &[],
+    ignored: &["cassandra.maxconnections", "cassandra.tracing"],
+};
+
+/// Every binding whose driver there is or will be, by name; the first of a driver is its main one.
+pub const BINDINGS: &[Binding] = &[
+    Binding {
+        name: "aerospike",
+        class: "AerospikeClient",
+        driver: "aerospike",
+        place: ("as.host", Some("localhost")),
+        port: Some(("as.port", "3000")),
+        settings: &[
+            ("as.namespace", "namespace"),
+            ("as.timeout", "request_timeout_ms"),
+            ("as.user", "user"),
+        ],
+        defaults: &[],
+        ignored: &[],
+    },
+    Binding {
+        name: "basic",
+        class: "BasicDB",
+        driver: "null",
+        place: ("", Some("nowhere")),
+        port: None,
+        settings: &[],
+        defaults: &[],
+        ignored: &[
+            "basicdb.verbose",
+            "basicdb.simulatedelay",
+            "basicdb.randomizedelay",
+            "basicdb.count",
+        ],
+    },
+    CASSANDRA,
+    Binding { name: "cassandra2-cql", ..CASSANDRA },
+    Binding {
+        name: "rocksdb",
+        class: "RocksDBClient",
+        driver: "rocksdb",
+        place: ("rocksdb.dir", None),
+        port: None,
+        settings: &[("rocksdb.optionsfile", "options_file"), ("rocksdb.wal_dir", "wal_dir")],
+        defaults: &[],
+        ignored: &[],
+    },
+    Binding { name: "scylla", class: "ScyllaCQLClient", ..CASSANDRA },
+];
+
+impl Binding {
+    /// The binding of a name as the wrapper takes it, or of a class as Java's client does.
+    ///
+    /// # Errors
+    /// Names the bindings that there are.
+    pub fn find(name: &str) -> anyhow::Result<&'static Self> {
+        let class = name.rsplit_once('.').map(|(_, class)| class);
+        let is_named = |binding: &&Self| match class {
+            Some(class) => binding.class == class,
+            None => binding.name == name || binding.name.split('-').next() == Some(name),
+        };
+        BINDINGS.iter().find(is_named).with_context(|| {
+            let names: Vec<_> = BINDINGS.iter().map(|binding| binding.name).collect();
+            let hint = tailmark_driver::nearest(name, names.iter().copied())
+                .map(|near| format!("; did you mean `{near}`?"))
+                .unwrap_or_default();
+            format!("there is no binding `{name}`{hint}; bindings: {}", names.join(", "))
+        })
+    }
+
+    /// The class as Java's client names it.
+    pub fn class(&self) -> String {
+        match self.driver {
+            "null" => format!("site.ycsb.{}", self.class),
+            "rocksdb" => format!("site.ycsb.db.rocksdb.{}", self.class),
+            _ => format!("site.ycsb.db.{}", self.class),
+        }
+    }
+
+    /// The driver.
+    ///
+    /// # Errors
+    /// Where it is not in this build.
+    pub fn driver(&self) -> anyhow::Result<&'static Driver> {
+        let found = db::find(self.driver);
+        found.with_context(|| format!("the binding `{}` has no driver in this build", self.name))
+    }
+
+    /// Where the data is.
+    ///
+    /// # Errors
+    /// Where a property that has no default is not set.
+    pub fn place(&self, properties: &Properties) -> anyhow::Result<PathBuf> {
+        let (name, default) = self.place;
+        let Some(place) = properties.text(name).or(default) else {
+            bail!("the binding `{}` wants the property `{name}`", self.name);
+        };
+        let Some((port, default)) = self.port else { return Ok(place.into()) };
+        let port = properties.text_or(port, default);
+        let hosts = place.split(',').map(|host| match host.trim() {
+            host if host.contains(':') => host.to_owned(),
+            host => format!("{host}:{port}"),
+        });
+        Ok(hosts.collect::<Vec<_>>().join(",").into())
+    }
+
+    /// The driver's settings that the properties ask for. Besides those that YCSB knows, every
+    /// setting can be given as `DRIVER.SETTING`.
+    pub fn settings(&self, driver: &Driver, properties: &Properties) -> BTreeMap<String, String> {
+        let mut settings: BTreeMap<String, String> =
+            self.defaults.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let knows = |setting: &str| driver.settings.iter().any(|known| known.name == setting);
+        for &(property, setting) in self.settings.iter().filter(|(_, setting)| knows(setting)) {
+            if let Some(value) = properties.text(property) {
+                let is_word = driver.place == Place::Hosts && setting != "user";
+                let value = if is_word { value.to_ascii_lowercase() } else { value.to_owned() };
+                settings.insert(setting.to_owned(), value);
+            }
+        }
+        for setting in driver.settings {
+            let property = format!("{}.{}", driver.name, setting.name);
+            if let Some(value) = properties.text(&property) {
+                settings.insert(setting.name.to_owned(), value.to_owned());
+            }
+        }
+        for property in self.ignored {
+            let _ = properties.text(property);
+        }
+        settings
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_sorted_and_unique() {
+        assert!(BINDINGS.is_sorted_by(|a, b| a.name < b.name));
+    }
+
+    #[test]
+    fn a_binding_is_found_by_name_part_or_class() {
+        for (name, driver) in [
+            ("basic", "null"),
+            ("rocksdb", "rocksdb"),
+            ("cassandra-cql", "cassandra"),
+            ("cassandra", "cassandra"),
+            ("cassandra2-cql", "cassandra"),
+            ("scylla", "cassandra"),
+            ("site.ycsb.BasicDB", "null"),
+            ("com.yahoo.ycsb.db.rocksdb.RocksDBClient", "rocksdb"),
+            ("site.ycsb.db.CassandraCQLClient", "cassandra"),
+            ("site.ycsb.db.AerospikeClient", "aerospike"),
+        ] {
+            assert_eq!(Binding::find(name).unwrap().driver, driver, "{name}");
+        }
+        let error = Binding::find("rocksbd").unwrap_err().to_string();
+        assert!(error.contains("did you mean `rocksdb`?") && error.contains("basic"), "{error}");
+    }
+
+    #[test]
+    fn hosts_get_the_port_that_they_lack() {
+        let mut properties = Properties::default();
+        properties.set("hosts", "a, b:9999");
+        let place = CASSANDRA.place(&properties).unwrap();
+        assert_eq!(place.to_str(), Some("a:9042,b:9999"));
+    }
+
+    #[test]
+    fn a_place_without_default_is_wanted() {
+        let rocksdb = Binding::find("rocksdb").unwrap();
+        let error = rocksdb.place(&Properties::default()).unwrap_err().to_string();
+        assert!(error.contains("rocksdb.dir"), "{error}");
+    }
+}

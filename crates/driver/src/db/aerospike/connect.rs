@@ -1,0 +1,92 @@
+//! Connects to a cluster as the settings say.
+
+use crate::{Settings, error::BoxError};
+use aerospike::{
+    AdminPolicy, AuthMode, Client, ClientPolicy, Host, TlsPolicy, metrics::MetricsPolicy,
+};
+use rustls::{
+    ClientConfig, RootCertStore,
+    crypto::ring,
+    pki_types::{CertificateDer, pem::PemObject},
+};
+use std::{fs, path::Path, sync::Arc};
+
+/// The port where a contact point names none.
+const PORT: u16 = 3000;
+/// Connections of one runtime to a node: as many as clients can be.
+const CONNECTIONS: usize = 1024;
+
+/// `host[:port][,host[:port]]` as the client crate takes them.
+fn hosts(place: &Path, tls_name: &str) -> Vec<Host> {
+    let place = place.to_string_lossy();
+    let hosts = place.split(',').map(str::trim).filter(|host| !host.is_empty());
+    let one = |host: &str| match host.rsplit_once(':') {
+        Some((name, port)) if let Ok(port) = port.parse() => Host::new_tls(name, tls_name, port),
+        _ => Host::new_tls(host, tls_name, PORT),
+    };
+    hosts.map(one).collect()
+}
+
+/// Connects to the cluster.
+pub(super) async fn connect(place: &Path, settings: &Settings) -> Result<Client, BoxError> {
+    let mut policy = ClientPolicy {
+        connect_timeout: milliseconds(settings, "connect_timeout_ms"),
+        max_conns_per_node: CONNECTIONS,
+        // Failures are ours to count; the client library would answer in the server's place.
+        max_error_rate: 0,
+        ..ClientPolicy::default()
+    };
+    if let (Some(user), Some(file)) = (settings.text("user"), settings.text("password_file")) {
+        let password = fs::read_to_string(file)?;
+        let password = password.lines().next().unwrap_or_default();
+        policy.auth_mode = AuthMode::Internal(user.to_owned(), password.to_owned());
+    }
+    if let Some(file) = settings.text("tls_ca") {
+        policy.tls_policy = Some(TlsPolicy {
+            config: Arc::new(tls(file)?),
+            for_login_only: false,
+        });
+    }
+    let hosts = hosts(place, settings.text("tls_name").unwrap_or_default());
+    let client = Client::new(&policy, &hosts).await?;
+    if settings.integer("retries") != Some(0_usize) {
+        client.enable_metrics(MetricsPolicy::default());
+    }
+    Ok(client)
+}
+
+/// The value of a setting in milliseconds.
+pub(super) fn milliseconds(settings: &Settings, name: &str) -> u32 {
+    settings.integer(name).unwrap_or(1)
+}
+
+fn tls(file: &str) -> Result<ClientConfig, BoxError> {
+    let mut roots = RootCertStore::empty();
+    for certificate in CertificateDer::pem_file_iter(file)? {
+        roots.add(certificate?)?;
+    }
+    let provider = Arc::new(ring::default_provider());
+    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+    Ok(config.with_root_certificates(roots).with_no_client_auth())
+}
+
+/// How the server is asked of itself.
+pub(super) fn asking(settings: &Settings) -> AdminPolicy {
+    AdminPolicy {
+        timeout: milliseconds(settings, "request_timeout_ms"),
+        ..AdminPolicy::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_contact_point_without_a_port_gets_that_of_the_server() {
+        let hosts = hosts(Path::new("10.0.0.1, db2:3100,"), "");
+        let addresses: Vec<_> = hosts.iter().map(Host::address).collect();
+        assert_eq!(addresses, ["10.0.0.1:3000", "db2:3100"]);
+        assert!(hosts.iter().all(|host| host.tls_name.is_none()));
+    }
+}

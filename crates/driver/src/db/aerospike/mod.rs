@@ -1,0 +1,241 @@
+//! Aerospike, Community and Enterprise Edition, with YCSB's layout: the key is the user key of a
+//! record in the set `usertable`, and each field is a bin.
+//!
+//! An insert replaces whatever is there. An update changes the bins that it writes and keeps the
+//! others; YCSB's binding replaces the record by them, so that its data sets shrink, and that is
+//! not repeated. There are no scans: records have no order. A cluster is open when a record could
+//! be written and read back: a server takes connections long before it serves its partitions.
+
+mod connect;
+mod facts;
+mod failure;
+mod session;
+mod settings;
+
+use super::lanes::Lanes;
+use crate::{
+    Clients, Connecting, Database, Driver, Error, Kind, Params, Place, Session, Settled,
+    error::BoxError,
+};
+use aerospike::{
+    AdminPolicy, Bin, Bins, Client, Key, ReadPolicy, ResultCode, Value, WritePolicy,
+};
+use session::{AerospikeSession, Requests};
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex, PoisonError},
+    time::{Duration, Instant},
+};
+use tokio::runtime::Handle;
+
+/// The row of the table.
+pub const DRIVER: Driver = Driver {
+    name: "aerospike",
+    about: "Aerospike, by its own protocol",
+    place: Place::Hosts,
+    clients: Clients::Tasks,
+    supports: &[Kind::Read, Kind::Update, Kind::Insert, Kind::Delete],
+    settings: settings::SETTINGS,
+    stored: &["namespace", "send_key"],
+    entry: "",
+    check: settings::check,
+    open: |params| Ok(Box::new(Aerospike::open(params)?)),
+    destroy,
+    space: |_, _| 0,
+    cache: |_, _| 0,
+    page_cache: |_| false,
+};
+
+/// The set of markers, in the same namespace as the data.
+const MARKERS: &str = "tailmark";
+/// The bin of a marker.
+const MARKER: &str = "marker";
+/// How long a truncated set may take to be empty.
+const TRUNCATION: Duration = Duration::from_secs(600);
+
+/// A cluster.
+struct Aerospike {
+    params: Params,
+    requests: Arc<Requests>,
+    /// Asks what is not measured.
+    client: Client,
+    /// The clients of all lanes that were opened, for their counts of retries.
+    opened: Mutex<Vec<Arc<Client>>>,
+    /// Dropped last: it is what the connections run on.
+    lanes: Lanes<Client>,
+}
+
+impl Aerospike {
+    fn open(params: &Params) -> Result<Self, Error> {
+        let refuse = |source: BoxError| Error::Open {
+            driver: DRIVER.name,
+            place: params.place.display().to_string(),
+            source,
+        };
+        let schema = &params.data.schema;
+        let lanes = Lanes::new().map_err(|error| refuse(error.into()))?;
+        let client = lanes.wait(async {
+            let client = connect::connect(&params.place, &params.settings).await?;
+            prove(&client, namespace(params)).await?;
+            Ok(client)
+        });
+        Ok(Self {
+            client: client.map_err(refuse)?,
+            requests: Arc::new(Requests::new(&params.settings, &schema.table, &schema.fields)),
+            params: params.clone(),
+            opened: Mutex::default(),
+            lanes,
+        })
+    }
+
+    /// What an action on the open database failed of.
+    fn failed(&self, action: &'static str, source: BoxError) -> Error {
+        failed(&self.params, action, source)
+    }
+
+    fn asking(&self) -> AdminPolicy {
+        connect::asking(&self.params.settings)
+    }
+
+    async fn new_session(&self, outside: Option<Handle>) -> Result<Box<dyn Session>, Error> {
+        let open = async || connect::connect(&self.params.place, &self.params.settings).await;
+        let lane = self.lanes.here(open).await;
+        let lane = lane.map_err(|source| self.failed("connect to", source))?;
+        if self.counts_retries() {
+            let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+            if !opened.iter().any(|known| Arc::ptr_eq(known, &lane)) {
+                opened.push(Arc::clone(&lane));
+            }
+        }
+        let (requests, bins) = (Arc::clone(&self.requests), Vec::new());
+        Ok(Box::new(AerospikeSession { lane, requests, bins, outside }))
+    }
+
+    fn counts_retries(&self) -> bool {
+        self.params.settings.integer("retries") != Some(0_usize)
+    }
+
+    fn marker_key(&self) -> Result<Key, BoxError> {
+        let table = Value::String(self.params.data.schema.table.clone());
+        Ok(Key::new(namespace(&self.params), MARKERS, table)?)
+    }
+}
+
+impl Database for Aerospike {
+    fn session(&self) -> Result<Box<dyn Session>, Error> {
+        self.lanes.wait(self.new_session(Some(self.lanes.own().clone())))
+    }
+
+    fn connect(&self) -> Connecting<'_> {
+        Box::pin(self.new_session(None))
+    }
+
+    fn marker(&self) -> Result<Option<String>, Error> {
+        let read = async {
+            let key = self.marker_key()?;
+            match self.client.get(&ReadPolicy::default(), &key, Bins::All).await {
+                Ok(record) => match record.bins.get(MARKER) {
+                    Some(Value::String(text)) => Ok(Some(text.clone())),
+                    _ => Ok(None),
+                },
+                Err(error) if is_missing(&error) => Ok(None),
+                Err(error) => Err(error.into()),
+            }
+        };
+        let marker: Result<_, BoxError> = self.lanes.wait(read);
+        marker.map_err(|source| self.failed("read the marker of", source))
+    }
+
+    fn set_marker(&self, text: &str) -> Result<(), Error> {
+        let write = async {
+            let bins = [Bin::new(MARKER, Value::String(text.to_owned()))];
+            let key = self.marker_key()?;
+            Ok(self.client.put(&WritePolicy::default(), &key, &bins).await?)
+        };
+        let written: Result<_, BoxError> = self.lanes.wait(write);
+        written.map_err(|source| self.failed("write the marker of", source))
+    }
+
+    fn is_empty(&self) -> Result<bool, Error> {
+        let (policy, set) = (self.asking(), &self.params.data.schema.table);
+        let records = facts::records(&self.client, &policy, namespace(&self.params), set);
+        let records = self.lanes.wait(records);
+        Ok(records.map_err(|source| self.failed("look into", source))? == 0)
+    }
+
+    fn settle(&self, timeout: Duration) -> Result<Settled, Error> {
+        let (policy, namespace) = (self.asking(), namespace(&self.params));
+        Ok(self.lanes.wait(facts::settle(&self.client, &policy, namespace, timeout)))
+    }
+
+    fn facts(&self) -> BTreeMap<String, String> {
+        let (policy, namespace) = (self.asking(), namespace(&self.params));
+        self.lanes.wait(facts::facts(&self.client, &policy, namespace))
+    }
+
+    fn counters(&self) -> BTreeMap<String, u64> {
+        if !self.counts_retries() {
+            return BTreeMap::new();
+        }
+        let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
+        let retries = opened.iter().map(|client| retries(client)).sum();
+        BTreeMap::from([("retries".to_owned(), retries)])
+    }
+}
+
+/// Requests that a client has repeated.
+fn retries(client: &Client) -> u64 {
+    let nodes = client.metrics().nodes;
+    nodes.values().map(|node| node.counters.transaction_retry_count).sum()
+}
+
+fn namespace(params: &Params) -> &str {
+    params.settings.text("namespace").unwrap_or_default()
+}
+
+fn is_missing(error: &aerospike::Error) -> bool {
+    error.server_result_code() == Some(ResultCode::KeyNotFoundError)
+}
+
+fn failed(params: &Params, action: &'static str, source: BoxError) -> Error {
+    Error::Database {
+        action,
+        driver: DRIVER.name,
+        place: params.place.display().to_string(),
+        source,
+    }
+}
+
+/// Writes a record beside the markers and reads it back.
+async fn prove(client: &Client, namespace: &str) -> Result<(), BoxError> {
+    let key = Key::new(namespace, MARKERS, Value::String("ready".to_owned()))?;
+    let bins = [Bin::new(MARKER, Value::Int(1))];
+    client.put(&WritePolicy::default(), &key, &bins).await?;
+    let read = client.get(&ReadPolicy::default(), &key, Bins::All).await?;
+    match read.bins.get(MARKER) {
+        Some(Value::Int(1)) => Ok(()),
+        _ => Err("a record that was written did not read back".into()),
+    }
+}
+
+/// Truncates the set, and waits until it is empty: the server removes records in the background.
+fn destroy(params: &Params) -> Result<(), Error> {
+    let removed = || -> Result<(), BoxError> {
+        let lanes = Lanes::<Client>::new()?;
+        let (namespace, set) = (namespace(params), &params.data.schema.table);
+        let policy = connect::asking(&params.settings);
+        lanes.wait(async {
+            let client = connect::connect(&params.place, &params.settings).await?;
+            client.truncate(&policy, namespace, set, 0).await?;
+            let end = Instant::now() + TRUNCATION;
+            while facts::records(&client, &policy, namespace, set).await? > 0 {
+                if Instant::now() > end {
+                    return Err("the set is not empty long after it was truncated".into());
+                }
+                tokio::time::sleep(Duration::from_millis(100)).await;
+            }
+            Ok(())
+        })
+    };
+    removed().map_err(|source| failed(params, "remove the records of", source))
+}

@@ -1,0 +1,183 @@
+//! The measured path: one client, whose requests are those of the client crate.
+
+use super::{connect::milliseconds, failure::failure};
+use crate::{
+    Cause, Completion, Failure, Fields, Key, Operation, Outcome, Reply, Session, Settings, Values,
+    db::lanes::Within,
+};
+use aerospike::{
+    Bin, Bins, Client, CommitLevel, Error, Key as RecordKey, ReadPolicy, RecordExistsAction,
+    ResultCode, Value, WritePolicy, policy::BasePolicy,
+};
+use std::{sync::Arc, time::Duration};
+use tokio::runtime::Handle;
+
+/// A refused or lost connection is told no sooner than this: a server that is down would otherwise
+/// be asked as fast as the processor can.
+const REFUSED: Duration = Duration::from_millis(10);
+
+/// How each kind of request is made, and where.
+#[derive(Debug)]
+pub(super) struct Requests {
+    namespace: String,
+    set: String,
+    /// The names of the bins, which are the fields.
+    fields: Vec<String>,
+    read: ReadPolicy,
+    insert: WritePolicy,
+    update: WritePolicy,
+}
+
+impl Requests {
+    /// As the settings say.
+    pub fn new(settings: &Settings, set: &str, fields: &[String]) -> Self {
+        let timeout = milliseconds(settings, "request_timeout_ms");
+        let base_policy = BasePolicy {
+            total_timeout: timeout,
+            socket_timeout: timeout,
+            max_retries: settings.integer("retries").unwrap_or(0),
+            ..BasePolicy::default()
+        };
+        let write = |record_exists_action| WritePolicy {
+            base_policy: base_policy.clone(),
+            record_exists_action,
+            commit_level: match settings.text("commit_level") {
+                Some("master") => CommitLevel::CommitMaster,
+                _ => CommitLevel::CommitAll,
+            },
+            send_key: settings.flag("send_key"),
+            ..WritePolicy::default()
+        };
+        Self {
+            namespace: settings.text("namespace").unwrap_or_default().to_owned(),
+            set: set.to_owned(),
+            fields: fields.to_vec(),
+            insert: write(RecordExistsAction::Replace),
+            update: write(RecordExistsAction::UpdateOnly),
+            read: ReadPolicy { base_policy },
+        }
+    }
+
+    fn key(&self, key: Key<'_>) -> Result<RecordKey, Failure> {
+        let name = Value::String(String::from_utf8_lossy(key.name).into_owned());
+        let key = RecordKey::new(self.namespace.as_str(), self.set.as_str(), name);
+        key.map_err(|error| failure(&error))
+    }
+}
+
+/// One client.
+pub(super) struct AerospikeSession {
+    /// The client crate's client of the runtime that it runs on.
+    pub lane: Arc<Client>,
+    /// How requests are made.
+    pub requests: Arc<Requests>,
+    /// The bins of a write, whose names and buffers are used again.
+    pub bins: Vec<Bin>,
+    /// The runtime, where the client is not one of its tasks.
+    pub outside: Option<Handle>,
+}
+
+impl AerospikeSession {
+    async fn request(&mut self, operation: Operation<'_>) -> Reply {
+        let reply = match operation {
+            Operation::Read { key, fields } => self.read(key, fields).await,
+            Operation::Insert { key, values } => self.write(key, values, Write::Insert).await,
+            Operation::Update { key, values } => self.write(key, values, Write::Update).await,
+            Operation::Delete { key } => self.delete(key).await,
+            Operation::Scan { .. } | Operation::Special(_) => {
+                Err(Failure::unsupported(super::DRIVER.name))
+            }
+        };
+        if let Err(Failure { cause: Cause::Connection, .. }) = &reply {
+            tokio::time::sleep(REFUSED).await;
+        }
+        reply
+    }
+
+    async fn read(&self, key: Key<'_>, fields: Fields) -> Reply {
+        let requests = &*self.requests;
+        let bins = match fields {
+            Fields::All => Bins::All,
+            Fields::One(field) => Bins::Some(vec![requests.fields[field as usize].clone()]),
+        };
+        let record = match self.lane.get(&requests.read, &requests.key(key)?, bins).await {
+            Ok(record) => record,
+            Err(error) => return missing(&error),
+        };
+        let length = |value: &Value| match value {
+            Value::Blob(bytes) => bytes.len(),
+            Value::String(text) => text.len(),
+            _ => 0,
+        };
+        let values: usize = record.bins.values().map(length).sum();
+        Ok(Outcome {
+            records: 1,
+            bytes: (key.name.len() + values) as u64,
+        })
+    }
+
+    async fn write(&mut self, key: Key<'_>, values: Values<'_>, write: Write) -> Reply {
+        let requests = Arc::clone(&self.requests);
+        self.bins.truncate(values.lengths.len());
+        for (at, (field, value)) in values.iter().enumerate() {
+            let name = &requests.fields[field as usize];
+            match self.bins.get_mut(at) {
+                Some(Bin { name: bin, value: Value::Blob(bytes) }) => {
+                    name.clone_into(bin);
+                    bytes.clear();
+                    bytes.extend_from_slice(value);
+                }
+                _ => self.bins.push(Bin::new(name.as_str(), Value::Blob(value.to_vec()))),
+            }
+        }
+        let policy = match write {
+            Write::Insert => &requests.insert,
+            Write::Update => &requests.update,
+        };
+        match self.lane.put(policy, &requests.key(key)?, &self.bins).await {
+            Ok(()) => Ok(Outcome {
+                records: 1,
+                bytes: (key.name.len() + values.bytes.len()) as u64,
+            }),
+            Err(error) => missing(&error),
+        }
+    }
+
+    async fn delete(&self, key: Key<'_>) -> Reply {
+        let requests = &*self.requests;
+        match self.lane.delete(&requests.insert, &requests.key(key)?).await {
+            Ok(existed) => Ok(Outcome {
+                records: u32::from(existed),
+                bytes: key.name.len() as u64,
+            }),
+            Err(error) => missing(&error),
+        }
+    }
+}
+
+/// Whether a write makes a record or changes one.
+#[derive(Debug, Clone, Copy)]
+enum Write {
+    Insert,
+    Update,
+}
+
+/// A record that is not there is an answer, not a failure.
+fn missing(error: &Error) -> Reply {
+    match error.server_result_code() {
+        Some(ResultCode::KeyNotFoundError) => Ok(Outcome::default()),
+        _ => Err(failure(error)),
+    }
+}
+
+impl Session for AerospikeSession {
+    fn execute<'a>(&'a mut self, operation: Operation<'a>) -> Completion<'a> {
+        match self.outside.clone() {
+            None => Completion::Pending(Box::pin(self.request(operation))),
+            Some(runtime) => {
+                let request = Box::pin(self.request(operation));
+                Completion::Pending(Box::pin(Within { runtime, request }))
+            }
+        }
+    }
+}

@@ -1,0 +1,146 @@
+//! What the server tells of itself: version, settings, and whether it is at rest.
+
+use super::schema::Tables;
+use crate::{Settled, error::BoxError};
+use scylla::{
+    client::session::Session,
+    cluster::Node,
+    policies::load_balancing::{NodeIdentifier, SingleTargetLoadBalancingPolicy},
+    statement::Statement,
+};
+use std::{
+    collections::BTreeMap,
+    sync::Arc,
+    time::{Duration, Instant},
+};
+
+/// The server's settings that bear on storage.
+const SETTINGS: &[&str] = &[
+    "commitlog_compression",
+    "commitlog_sync",
+    "commitlog_sync_period",
+    "compaction_throughput",
+    "concurrent_compactors",
+    "concurrent_reads",
+    "concurrent_writes",
+    "disk_access_mode",
+    "disk_optimization_strategy",
+    "file_cache_size",
+    "key_cache_size",
+    "memtable_flush_writers",
+    "memtable_heap_space",
+    "memtable_offheap_space",
+    "row_cache_size",
+    "trickle_fsync",
+];
+
+/// How often a server that is busy is asked again.
+const POLL: Duration = Duration::from_millis(500);
+
+/// Everything that can be told; what cannot is left out.
+pub(super) async fn facts(session: &Session, tables: &Tables) -> BTreeMap<String, String> {
+    let mut facts = BTreeMap::new();
+    let mut put = |name: &str, value: String| {
+        facts.insert(name.to_owned(), value);
+    };
+    let local = "SELECT release_version, cluster_name, partitioner FROM system.local";
+    if let Ok((version, cluster, partitioner)) = first::<(String, String, String)>(session, local).await {
+        put("version", format!("Cassandra {version}"));
+        put("cluster", cluster);
+        put("partitioner", partitioner.rsplit('.').next().unwrap_or_default().to_owned());
+    }
+    let scylla = "SELECT version FROM system.versions WHERE key = 'local'";
+    if let Ok((version,)) = first::<(String,)>(session, scylla).await {
+        put("version", format!("ScyllaDB {version}"));
+    }
+    let state = session.get_cluster_state();
+    put("nodes", state.get_nodes_info().len().to_string());
+    for (name, value) in table_options(session, tables).await.unwrap_or_default() {
+        put(&format!("table.{name}"), value);
+    }
+    for name in SETTINGS {
+        let setting = format!("SELECT value FROM system_views.settings WHERE name = '{name}'");
+        if let Ok((Some(value),)) = first::<(Option<String>,)>(session, &setting).await {
+            put(name, value);
+        }
+    }
+    facts
+}
+
+async fn table_options(
+    session: &Session,
+    tables: &Tables,
+) -> Result<Vec<(&'static str, String)>, BoxError> {
+    type Options = BTreeMap<String, String>;
+    let Tables { keyspace, table, .. } = tables;
+    let replication = format!(
+        "SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = '{keyspace}'"
+    );
+    let options = format!(
+        "SELECT compaction, compression, caching FROM system_schema.tables \
+         WHERE keyspace_name = '{keyspace}' AND table_name = '{table}'"
+    );
+    let (replication,): (Options,) = first(session, &replication).await?;
+    let (compaction, compression, caching): (Options, Options, Options) =
+        first(session, &options).await?;
+    let text = |options: Options| {
+        let class = |value: &str| value.rsplit('.').next().unwrap_or_default().to_owned();
+        let words = options.iter().map(|(name, value)| format!("{name} {}", class(value)));
+        words.collect::<Vec<_>>().join(", ")
+    };
+    Ok(vec![
+        ("caching", text(caching)),
+        ("compaction", text(compaction)),
+        ("compression", text(compression)),
+        ("replication", text(replication)),
+    ])
+}
+
+/// The first row of an answer.
+async fn first<R>(session: &Session, select: &str) -> Result<R, BoxError>
+where
+    R: for<'f, 'm> scylla::deserialize::row::DeserializeRow<'f, 'm>,
+{
+    let answer = session.query_unpaged(select, ()).await?;
+    Ok(answer.into_rows_result()?.first_row::<R>()?)
+}
+
+/// Waits until no node flushes or compacts. Cassandra tells since 4.0; ScyllaDB does not by CQL.
+pub(super) async fn settle(session: &Session, timeout: Duration) -> Settled {
+    let end = Instant::now() + timeout;
+    loop {
+        match busy(session).await {
+            Err(_) => return Settled::Unknown,
+            Ok(false) => return Settled::Yes,
+            Ok(true) if Instant::now() >= end => return Settled::No,
+            Ok(true) => tokio::time::sleep(POLL).await,
+        }
+    }
+}
+
+async fn busy(session: &Session) -> Result<bool, BoxError> {
+    let state = session.get_cluster_state();
+    for node in state.get_nodes_info() {
+        if node_is_busy(session, node).await? {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+/// Whether a node has flushes or compactions that run or wait.
+async fn node_is_busy(session: &Session, node: &Arc<Node>) -> Result<bool, BoxError> {
+    const POOLS: [&str; 3] = ["CompactionExecutor", "MemtableFlushWriter", "MemtablePostFlush"];
+    let mut select =
+        Statement::new("SELECT name, active_tasks, pending_tasks FROM system_views.thread_pools");
+    let node = NodeIdentifier::Node(Arc::clone(node));
+    select.set_load_balancing_policy(Some(SingleTargetLoadBalancingPolicy::new(node, None)));
+    let answer = session.query_unpaged(select, ()).await?.into_rows_result()?;
+    for row in answer.rows::<(String, i32, i32)>()? {
+        let (name, active, pending) = row?;
+        if POOLS.contains(&name.as_str()) && active + pending > 0 {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}

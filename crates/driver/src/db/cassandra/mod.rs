@@ -1,0 +1,180 @@
+//! Apache Cassandra, and ScyllaDB by the same protocol, with YCSB's schema and statements.
+//!
+//! The table is `usertable (y_id varchar primary key, field0 varchar, ...)` in the keyspace `ycsb`,
+//! so that YCSB and tailmark can run on each other's data. An insert overwrites, and an update
+//! writes its fields without reading: that is what INSERT and UPDATE mean in CQL. A scan returns
+//! records in the order of the tokens of their keys, from that of its start on; near the end of the
+//! ring it finds fewer than it was asked for, as YCSB's does.
+
+mod attempts;
+mod connect;
+mod facts;
+mod failure;
+mod row;
+mod schema;
+mod session;
+mod settings;
+
+use super::lanes::Lanes;
+use crate::{
+    Clients, Connecting, Database, Driver, Error, Kind, Params, Place, Session, Settled,
+    error::BoxError,
+};
+use attempts::Attempts;
+use schema::Tables;
+use scylla::client::session::Session as Connection;
+use session::{Client, Lane};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+/// The row of the table.
+pub const DRIVER: Driver = Driver {
+    name: "cassandra",
+    about: "Apache Cassandra and ScyllaDB, by CQL",
+    place: Place::Hosts,
+    clients: Clients::Tasks,
+    supports: Kind::ALL,
+    settings: settings::SETTINGS,
+    stored: &["compression", "field_type", "keyspace", "replication"],
+    entry: "",
+    check: settings::check,
+    open: |params| Ok(Box::new(Cassandra::open(params)?)),
+    destroy,
+    space: |_, _| 0,
+    cache: |_, _| 0,
+    page_cache: |_| true,
+};
+
+/// A cluster.
+struct Cassandra {
+    params: Params,
+    tables: Tables,
+    /// Asks what is not measured.
+    connection: Connection,
+    attempts: Arc<Attempts>,
+    /// Dropped last: it is what the connections run on.
+    lanes: Lanes<Lane>,
+}
+
+impl Cassandra {
+    fn open(params: &Params) -> Result<Self, Error> {
+        let refuse = |source: BoxError| Error::Open {
+            driver: DRIVER.name,
+            place: params.place.display().to_string(),
+            source,
+        };
+        let tables = Tables::new(&params.settings, &params.data);
+        let lanes = Lanes::new().map_err(|error| refuse(error.into()))?;
+        let connection = lanes.wait(async {
+            let hosts = &params.place;
+            let connection = connect::connect(hosts, &params.settings, &tables.keyspace).await?;
+            if params.create {
+                tables.make(&connection, &params.settings).await?;
+            } else if !tables.exist(&connection).await? {
+                let Tables { keyspace, table, .. } = &tables;
+                return Err(format!("there is no table `{keyspace}.{table}`").into());
+            }
+            tables.check(&connection, &params.settings).await?;
+            Ok(connection)
+        });
+        Ok(Self {
+            connection: connection.map_err(refuse)?,
+            params: params.clone(),
+            tables,
+            attempts: Arc::default(),
+            lanes,
+        })
+    }
+
+    /// What an action on the open database failed of.
+    fn failed(&self, action: &'static str, source: BoxError) -> Error {
+        failed(&self.params, action, source)
+    }
+
+    /// The connection of the runtime that awaits this.
+    async fn lane(&self) -> Result<Arc<Lane>, Error> {
+        let open = async || {
+            let Params { place, settings, .. } = &self.params;
+            let connection = connect::connect(place, settings, &self.tables.keyspace).await?;
+            Lane::new(connection, &self.tables, settings, &self.attempts).await
+        };
+        let lane = self.lanes.here(open).await;
+        lane.map_err(|source| self.failed("connect to", source))
+    }
+}
+
+impl Database for Cassandra {
+    fn session(&self) -> Result<Box<dyn Session>, Error> {
+        let lane = self.lanes.wait(self.lane())?;
+        let outside = Some(self.lanes.own().clone());
+        Ok(Box::new(Client { lane, outside }))
+    }
+
+    fn connect(&self) -> Connecting<'_> {
+        Box::pin(async {
+            let lane = self.lane().await?;
+            Ok(Box::new(Client { lane, outside: None }) as Box<dyn Session>)
+        })
+    }
+
+    fn marker(&self) -> Result<Option<String>, Error> {
+        let marker = self.lanes.wait(self.tables.marker(&self.connection));
+        marker.map_err(|source| self.failed("read the marker of", source))
+    }
+
+    fn set_marker(&self, text: &str) -> Result<(), Error> {
+        let written = self.lanes.wait(self.tables.set_marker(&self.connection, text));
+        written.map_err(|source| self.failed("write the marker of", source))
+    }
+
+    fn is_empty(&self) -> Result<bool, Error> {
+        let empty = self.lanes.wait(self.tables.are_empty(&self.connection));
+        empty.map_err(|source| self.failed("look into", source))
+    }
+
+    fn settle(&self, timeout: Duration) -> Result<Settled, Error> {
+        Ok(self.lanes.wait(facts::settle(&self.connection, timeout)))
+    }
+
+    fn facts(&self) -> BTreeMap<String, String> {
+        self.lanes.wait(facts::facts(&self.connection, &self.tables))
+    }
+
+    fn counters(&self) -> BTreeMap<String, u64> {
+        let settings = &self.params.settings;
+        let mut counters = BTreeMap::new();
+        if settings.flag("retries") {
+            counters.insert("retries".to_owned(), self.attempts.retries());
+        }
+        if settings.integer("speculative_ms") != Some(0_u64) {
+            let speculative = self.attempts.speculative();
+            counters.insert("speculative_executions".to_owned(), speculative);
+        }
+        counters
+    }
+}
+
+fn failed(params: &Params, action: &'static str, source: BoxError) -> Error {
+    Error::Database {
+        action,
+        driver: DRIVER.name,
+        place: params.place.display().to_string(),
+        source,
+    }
+}
+
+/// Removes the records; the table, which somebody may have made with options of their own, stays.
+fn destroy(params: &Params) -> Result<(), Error> {
+    let removed = || {
+        let tables = Tables::new(&params.settings, &params.data);
+        let lanes = Lanes::<Lane>::new()?;
+        lanes.wait(async {
+            let connection =
+                connect::connect(&params.place, &params.settings, &tables.keyspace).await?;
+            match tables.exist(&connection).await? {
+                true => tables.truncate(&connection).await,
+                false => Ok(()),
+            }
+        })
+    };
+    removed().map_err(|source| failed(params, "remove the records of", source))
+}

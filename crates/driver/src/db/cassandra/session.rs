@@ -1,0 +1,252 @@
+//! The measured path: prepared statements, and one client that executes them.
+
+use super::{
+    attempts::Attempts,
+    failure::failure,
+    row::{Bound, Place, Stored},
+    schema::Tables,
+    settings::consistency,
+};
+use crate::{
+    Cause, Completion, Failure, Fields, Key, Operation, Outcome, Reply, Session, Settings, Values,
+    db::lanes::Within, error::BoxError,
+};
+use scylla::{
+    client::session::Session as Connection,
+    deserialize::row::ColumnIterator,
+    frame::types::Consistency,
+    response::query_result::QueryResult,
+    statement::{Statement, prepared::PreparedStatement},
+};
+use std::{sync::Arc, time::Duration};
+use tokio::runtime::Handle;
+
+/// A refused or lost connection is told no sooner than this: a server that is down would otherwise
+/// be asked as fast as the processor can.
+const REFUSED: Duration = Duration::from_millis(10);
+
+/// A connection to the cluster with its statements, shared by the clients of a runtime.
+pub(super) struct Lane {
+    connection: Connection,
+    stored: Stored,
+    read: PerField,
+    scan: PerField,
+    update: PerField,
+    insert: PreparedStatement,
+    delete: PreparedStatement,
+}
+
+/// A statement on all fields, and one on each field alone.
+struct PerField {
+    all: PreparedStatement,
+    one: Vec<PreparedStatement>,
+}
+
+impl Lane {
+    /// Prepares the statements on a connection.
+    pub async fn new(
+        connection: Connection,
+        tables: &Tables,
+        settings: &Settings,
+        attempts: &Arc<Attempts>,
+    ) -> Result<Self, BoxError> {
+        let Tables { keyspace, table, fields } = tables;
+        let table = format!("{keyspace}.{table}");
+        let counts = settings.flag("retries") || settings.integer("speculative_ms") != Some(0_u64);
+        let maker = Maker {
+            connection: &connection,
+            attempts: counts.then_some(attempts),
+        };
+        let read = consistency(settings, "read_consistency");
+        let write = consistency(settings, "write_consistency");
+        let set: Vec<_> = fields.iter().map(|field| format!("{field} = ?")).collect();
+        let marks = ", ?".repeat(fields.len());
+        let insert = format!("INSERT INTO {table} (y_id, {}) VALUES (?{marks})", fields.join(", "));
+        Ok(Self {
+            stored: match settings.text("field_type") {
+                Some("blob") => Stored::Bytes,
+                _ => Stored::Ascii,
+            },
+            read: maker
+                .per_field(fields, read, "*", |what| {
+                    format!("SELECT {what} FROM {table} WHERE y_id = ?")
+                })
+                .await?,
+            scan: maker
+                .per_field(fields, read, "*", |what| {
+                    format!("SELECT {what} FROM {table} WHERE token(y_id) >= token(?) LIMIT ?")
+                })
+                .await?,
+            update: maker
+                .per_field(&set, write, &set.join(", "), |what| {
+                    format!("UPDATE {table} SET {what} WHERE y_id = ?")
+                })
+                .await?,
+            insert: maker.make(&insert, write).await?,
+            delete: maker.make(&format!("DELETE FROM {table} WHERE y_id = ?"), write).await?,
+            connection,
+        })
+    }
+
+    async fn execute(&self, operation: Operation<'_>) -> Reply {
+        let reply = match operation {
+            Operation::Read { key, fields } => self.read(key, fields).await,
+            Operation::Scan { start, records, fields } => self.scan(start, records, fields).await,
+            Operation::Insert { key, values } => {
+                self.write(&self.insert, key, Some((Place::AfterKey, values))).await
+            }
+            Operation::Update { key, values } => match self.update.of(values) {
+                Some(update) => self.write(update, key, Some((Place::BeforeKey, values))).await,
+                None => Err(Failure {
+                    cause: Cause::Unsupported,
+                    message: "an update writes one field or all of them".to_owned(),
+                }),
+            },
+            Operation::Delete { key } => self.write(&self.delete, key, None).await,
+            Operation::Special(_) => Err(Failure::unsupported("cassandra")),
+        };
+        if let Err(Failure { cause: Cause::Connection, .. }) = &reply {
+            tokio::time::sleep(REFUSED).await;
+        }
+        reply
+    }
+
+    async fn read(&self, key: Key<'_>, fields: Fields) -> Reply {
+        let answer = self.send(self.read.asked(fields), key, None, None).await?;
+        // The key is a column of the answer only where all are asked for.
+        let unread = match fields {
+            Fields::All => 0,
+            Fields::One(_) => key.name.len() as u64,
+        };
+        found(answer, unread)
+    }
+
+    async fn scan(&self, start: Key<'_>, records: u32, fields: Fields) -> Reply {
+        let limit = i32::try_from(records).unwrap_or(i32::MAX);
+        let statement = self.scan.asked(fields);
+        found(self.send(statement, start, None, Some(limit)).await?, 0)
+    }
+
+    async fn write(
+        &self,
+        statement: &PreparedStatement,
+        key: Key<'_>,
+        fields: Option<(Place, Values<'_>)>,
+    ) -> Reply {
+        self.send(statement, key, fields, None).await?;
+        let values = fields.map_or(0, |(_, values)| values.bytes.len());
+        Ok(Outcome {
+            records: 1,
+            bytes: (key.name.len() + values) as u64,
+        })
+    }
+
+    async fn send(
+        &self,
+        statement: &PreparedStatement,
+        key: Key<'_>,
+        fields: Option<(Place, Values<'_>)>,
+        limit: Option<i32>,
+    ) -> Result<QueryResult, Failure> {
+        let bound = Bound {
+            fields,
+            key,
+            stored: self.stored,
+            limit,
+        };
+        let answer = self.connection.execute_unpaged(statement, bound).await;
+        answer.map_err(|error| failure(&error))
+    }
+}
+
+/// Makes statements alike.
+struct Maker<'a> {
+    connection: &'a Connection,
+    attempts: Option<&'a Arc<Attempts>>,
+}
+
+impl Maker<'_> {
+    async fn make(&self, text: &str, level: Consistency) -> Result<PreparedStatement, BoxError> {
+        let mut prepared = self.connection.prepare(Statement::new(text)).await?;
+        prepared.set_consistency(level);
+        // Whatever is sent twice leaves the same record.
+        prepared.set_is_idempotent(true);
+        prepared.set_use_cached_result_metadata(true);
+        if let Some(attempts) = self.attempts {
+            prepared.set_history_listener(Arc::clone(attempts) as _);
+        }
+        Ok(prepared)
+    }
+
+    /// The statement on `all`, and that on each of `one`.
+    async fn per_field(
+        &self,
+        one: &[String],
+        level: Consistency,
+        all: &str,
+        text: impl Fn(&str) -> String,
+    ) -> Result<PerField, BoxError> {
+        let all = self.make(&text(all), level).await?;
+        let mut each = Vec::new();
+        for what in one {
+            each.push(self.make(&text(what), level).await?);
+        }
+        Ok(PerField { all, one: each })
+    }
+}
+
+impl PerField {
+    fn asked(&self, fields: Fields) -> &PreparedStatement {
+        match fields {
+            Fields::All => &self.all,
+            Fields::One(field) => &self.one[field as usize],
+        }
+    }
+
+    /// The statement that writes these fields.
+    fn of(&self, values: Values<'_>) -> Option<&PreparedStatement> {
+        match (values.first, values.lengths.len()) {
+            (0, all) if all == self.one.len() => Some(&self.all),
+            (field, 1) => self.one.get(field as usize),
+            _ => None,
+        }
+    }
+}
+
+/// The records of an answer, each of whose columns is looked at.
+fn found(answer: QueryResult, bytes_unread: u64) -> Reply {
+    let wrong = |error: &dyn std::fmt::Display| Failure {
+        cause: Cause::Corruption,
+        message: error.to_string(),
+    };
+    let answer = answer.into_rows_result().map_err(|error| wrong(&error))?;
+    let rows = answer.rows::<ColumnIterator>().map_err(|error| wrong(&error))?;
+    let mut outcome = Outcome::default();
+    for row in rows {
+        outcome.records += 1;
+        outcome.bytes += bytes_unread;
+        for column in row.map_err(|error| wrong(&error))? {
+            let column = column.map_err(|error| wrong(&error))?;
+            outcome.bytes += column.slice.map_or(0, |value| value.as_slice().len() as u64);
+        }
+    }
+    Ok(outcome)
+}
+
+/// One client.
+pub(super) struct Client {
+    /// The connection of the runtime that it runs on.
+    pub lane: Arc<Lane>,
+    /// That runtime, where the client is not one of its tasks.
+    pub outside: Option<Handle>,
+}
+
+impl Session for Client {
+    fn execute<'a>(&'a mut self, operation: Operation<'a>) -> Completion<'a> {
+        let request = Box::pin(self.lane.execute(operation));
+        Completion::Pending(match self.outside.clone() {
+            None => request,
+            Some(runtime) => Box::pin(Within { runtime, request }),
+        })
+    }
+}

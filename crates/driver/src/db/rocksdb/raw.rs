@@ -1,0 +1,228 @@
+//! One client's requests to RocksDB in the raw layout: a key and one value, as db_bench stores them.
+//!
+//! Beside the common requests it knows batches, several keys in one read, seeks and iterators that
+//! stay open from one request to the next. Bytes are those of keys and values.
+
+use super::{Store, session::failure};
+use crate::{
+    Cause, Completion, Direction, Failure, Key, Keys, Operation, Outcome, Reply, Session, Special,
+    Values,
+};
+use rust_rocksdb::{DB, DBRawIteratorWithThreadMode, ReadOptions, WriteBatch, WriteOptions};
+use std::sync::Arc;
+
+/// Of each value that a seek walks over, so many bytes are looked at, as db_bench does.
+const LOOK_BYTES: usize = 256;
+
+type Iterator = DBRawIteratorWithThreadMode<'static, DB>;
+
+/// One client.
+pub(super) struct RawSession {
+    /// Where the walk of `Special::Next` is. Declared before `store`, so that it is dropped first.
+    walk: Option<Iterator>,
+    read: ReadOptions,
+    write: WriteOptions,
+    batch: WriteBatch,
+    /// Where the bytes go that are looked at.
+    look: [u8; LOOK_BYTES],
+    store: Arc<Store>,
+}
+
+impl RawSession {
+    pub(super) fn new(store: &Arc<Store>) -> Self {
+        let mut write = WriteOptions::default();
+        write.set_sync(store.sync);
+        write.disable_wal(store.disable_wal);
+        Self {
+            walk: None,
+            read: ReadOptions::default(),
+            write,
+            batch: WriteBatch::default(),
+            look: [0; LOOK_BYTES],
+            store: Arc::clone(store),
+        }
+    }
+
+    fn get(&self, key: Key<'_>) -> Reply {
+        let store = &*self.store;
+        let found = store.db.get_pinned_cf_opt(store.table, key.name, &self.read);
+        Ok(match found.map_err(failure)? {
+            Some(value) => one(key.name, &value),
+            None => Outcome::default(),
+        })
+    }
+
+    fn put(&self, key: Key<'_>, values: &Values<'_>) -> Reply {
+        let store = &*self.store;
+        let put = store.db.put_cf_opt(store.table, key.name, values.bytes, &self.write);
+        put.map_err(failure)?;
+        Ok(one(key.name, values.bytes))
+    }
+
+    fn delete(&self, key: Key<'_>) -> Reply {
+        let store = &*self.store;
+        store.db.delete_cf_opt(store.table, key.name, &self.write).map_err(failure)?;
+        Ok(one(key.name, &[]))
+    }
+
+    fn scan(&self, start: Key<'_>, records: u32) -> Reply {
+        let store = &*self.store;
+        let options = ReadOptions::default();
+        let mut iterator = store.db.raw_iterator_cf_opt(store.table, options);
+        let mut found = Outcome::default();
+        iterator.seek(start.name);
+        while let Some((key, value)) = iterator.item() {
+            found.bytes += one(key, value).bytes;
+            found.records += 1;
+            if found.records >= records {
+                break;
+            }
+            iterator.next();
+        }
+        iterator.status().map_err(failure)?;
+        Ok(found)
+    }
+
+    fn read_many(&self, keys: Keys<'_>) -> Reply {
+        let store = &*self.store;
+        let values =
+            store.db.batched_multi_get_cf_opt(store.table, keys.iter(), false, &self.read);
+        let mut found = Outcome::default();
+        for (key, value) in keys.iter().zip(values) {
+            if let Some(value) = value.map_err(failure)? {
+                found.records += 1;
+                found.bytes += one(key, &value).bytes;
+            }
+        }
+        Ok(found)
+    }
+
+    /// Sends what the batch holds, and empties it.
+    fn send_batch(&mut self, records: usize, bytes: usize) -> Reply {
+        let sent = self.store.db.write_opt(&self.batch, &self.write);
+        self.batch.clear();
+        sent.map_err(failure)?;
+        Ok(Outcome { records: records as u32, bytes: bytes as u64 })
+    }
+
+    fn insert_many(&mut self, keys: Keys<'_>, values: &Values<'_>) -> Reply {
+        for (key, (_, value)) in keys.iter().zip(values.iter()) {
+            self.batch.put_cf(self.store.table, key, value);
+        }
+        self.send_batch(keys.iter().len(), keys.names.len() + values.bytes.len())
+    }
+
+    fn delete_many(&mut self, keys: Keys<'_>) -> Reply {
+        for key in keys.iter() {
+            self.batch.delete_cf(self.store.table, key);
+        }
+        self.send_batch(keys.iter().len(), keys.names.len())
+    }
+
+    fn seek(
+        &mut self,
+        start: Key<'_>,
+        records: u32,
+        direction: Direction,
+        bound: Option<&[u8]>,
+    ) -> Reply {
+        let mut options = ReadOptions::default();
+        match (bound, direction) {
+            (None, _) => {}
+            (Some(bound), Direction::Forward) => options.set_iterate_upper_bound(bound),
+            (Some(bound), Direction::Backward) => options.set_iterate_lower_bound(bound),
+        }
+        let store = &*self.store;
+        let mut iterator = store.db.raw_iterator_cf_opt(store.table, options);
+        iterator.seek(start.name);
+        let mut found = Outcome {
+            records: u32::from(iterator.key() == Some(start.name)),
+            bytes: 0,
+        };
+        for _ in 0..records {
+            let Some((key, value)) = iterator.item() else { break };
+            let looked = value.len().min(LOOK_BYTES);
+            self.look[..looked].copy_from_slice(&value[..looked]);
+            std::hint::black_box(&self.look);
+            found.bytes += one(key, value).bytes;
+            match direction {
+                Direction::Forward => iterator.next(),
+                Direction::Backward => iterator.prev(),
+            }
+        }
+        iterator.status().map_err(failure)?;
+        Ok(found)
+    }
+
+    /// One record of a walk that begins at an end of the data and begins again at the other.
+    fn next(&mut self, direction: Direction) -> Reply {
+        match (&mut self.walk, direction) {
+            (Some(walk), Direction::Forward) if walk.valid() => walk.next(),
+            (Some(walk), Direction::Backward) if walk.valid() => walk.prev(),
+            (walk, Direction::Forward) => iterator(walk, &self.store).seek_to_first(),
+            (walk, Direction::Backward) => iterator(walk, &self.store).seek_to_last(),
+        }
+        let Some(walk) = &self.walk else { return Ok(Outcome::default()) };
+        match walk.item() {
+            Some((key, value)) => Ok(one(key, value)),
+            None => walk.status().map(|()| Outcome::default()).map_err(failure),
+        }
+    }
+
+    fn special(&mut self, special: Special<'_>) -> Reply {
+        match special {
+            Special::ReadMany { keys } => self.read_many(keys),
+            Special::InsertMany { keys, values } => self.insert_many(keys, &values),
+            Special::DeleteMany { keys } => self.delete_many(keys),
+            Special::Seek { start, records, direction, bound } => {
+                self.seek(start, records, direction, bound)
+            }
+            Special::Next { direction } => self.next(direction),
+        }
+    }
+}
+
+impl Session for RawSession {
+    fn execute<'a>(&'a mut self, operation: Operation<'a>) -> Completion<'a> {
+        Completion::Ready(match operation {
+            Operation::Read { key, .. } => self.get(key),
+            Operation::Insert { key, values } | Operation::Update { key, values } => {
+                match values.lengths {
+                    [_] => self.put(key, &values),
+                    _ => Err(fields()),
+                }
+            }
+            Operation::Scan { start, records, .. } => self.scan(start, records),
+            Operation::Delete { key } => self.delete(key),
+            Operation::Special(special) => self.special(special),
+        })
+    }
+}
+
+/// A new iterator, at no position yet, in place of the one before.
+#[expect(unsafe_code, reason = "an iterator that stays open lies beside the store it walks")]
+fn iterator<'a>(walk: &'a mut Option<Iterator>, store: &Arc<Store>) -> &'a mut Iterator {
+    let made = store.db.raw_iterator_cf_opt(store.table, ReadOptions::default());
+    // SAFETY: the iterator borrows the database, which the store owns. The session that keeps the
+    // iterator keeps an `Arc` of the store beside it, never replaces that, and drops it last.
+    let made = unsafe {
+        std::mem::transmute::<DBRawIteratorWithThreadMode<'_, DB>, Iterator>(made)
+    };
+    walk.insert(made)
+}
+
+/// What one record counts as.
+fn one(key: &[u8], value: &[u8]) -> Outcome {
+    Outcome {
+        records: 1,
+        bytes: (key.len() + value.len()) as u64,
+    }
+}
+
+#[cold]
+fn fields() -> Failure {
+    Failure {
+        cause: Cause::Unsupported,
+        message: "the raw layout has one field a record".to_owned(),
+    }
+}

@@ -1,0 +1,124 @@
+//! Results of other programs, read into the model: one row of [`IMPORTS`] each.
+//!
+//! What a file does not tell stays untold: a result of which only a summary was written has its
+//! counts and its rate, its latencies as the counters it was written with, and a finding that says
+//! so, but no histogram that would claim more.
+
+mod ycsb;
+
+use crate::{Error, Phase};
+use std::path::{Path, PathBuf};
+
+/// A format that can be imported.
+#[derive(Debug, Clone, Copy)]
+pub struct Import {
+    /// On the command line.
+    pub name: &'static str,
+    /// One line for `list`.
+    pub about: &'static str,
+    /// Reads files that belong together.
+    pub read: fn(&[Source], &Given) -> Result<Vec<Imported>, Error>,
+}
+
+/// Every format, sorted by name.
+pub const IMPORTS: &[Import] = &[ycsb::IMPORT];
+
+/// One file.
+#[derive(Debug, Clone)]
+pub struct Source {
+    /// Its path, of which the name may tell system and threads.
+    pub path: PathBuf,
+    /// What is in it.
+    pub bytes: Vec<u8>,
+}
+
+/// What the user says of the files, which counts before what they say of themselves.
+#[derive(Debug, Clone, Default)]
+pub struct Given {
+    /// The system's name.
+    pub system: Option<String>,
+    /// The workload's name.
+    pub workload: Option<String>,
+    /// The number of clients.
+    pub threads: Option<u32>,
+}
+
+/// One load or point of another program.
+#[derive(Debug, Clone)]
+pub struct Imported {
+    /// The system's name.
+    pub system: String,
+    /// The workload's name; none: a load.
+    pub workload: Option<String>,
+    /// How keys were drawn; `unknown` where it is not told.
+    pub distribution: String,
+    /// The number of clients.
+    pub threads: u32,
+    /// Operations per second that were asked for, if any.
+    pub target_rate: Option<f64>,
+    /// What was measured.
+    pub phase: Phase,
+}
+
+/// The format of a name.
+///
+/// # Errors
+/// Names the formats that there are.
+pub fn find(name: &str) -> Result<&'static Import, Error> {
+    IMPORTS.iter().find(|import| import.name == name).ok_or_else(|| Error::UnknownFormat {
+        name: name.to_owned(),
+        known: IMPORTS.iter().map(|import| import.name).collect::<Vec<_>>().join(", "),
+    })
+}
+
+/// The words of a file's name.
+fn words(path: &Path) -> Vec<String> {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let is_between = |c: char| !c.is_alphanumeric();
+    stem.split(is_between).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+}
+
+/// The number of clients that a file's name tells: `t16`, `16t`, `threads16`, `16threads`, or
+/// `threads-16`.
+fn threads_in(path: &Path) -> Option<u32> {
+    const NAMES: [&str; 5] = ["t", "thr", "thread", "threads", "clients"];
+    let words: Vec<_> = words(path).iter().map(|word| word.to_ascii_lowercase()).collect();
+    let joined = words.iter().find_map(|word| {
+        let digits = word.trim_matches(|c: char| !c.is_ascii_digit());
+        let name = word.replace(digits, "");
+        NAMES.contains(&name.as_str()).then(|| digits.parse().ok()).flatten()
+    });
+    joined.or_else(|| {
+        let pair = words.windows(2).find(|pair| NAMES.contains(&pair[0].as_str()))?;
+        pair[1].parse().ok()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn imports_are_sorted_and_described_in_one_line() {
+        assert!(IMPORTS.is_sorted_by(|a, b| a.name < b.name));
+        for import in IMPORTS {
+            assert!(!import.about.is_empty() && !import.about.contains('\n'));
+            assert_eq!(find(import.name).unwrap().name, import.name);
+        }
+        assert!(find("iostat").unwrap_err().to_string().contains("ycsb"));
+    }
+
+    #[test]
+    fn threads_are_read_off_the_name_of_a_file() {
+        for (name, threads) in [
+            ("rocksdb-workloada-t16.txt", Some(16)),
+            ("run_16t.out", Some(16)),
+            ("a/8threads/x-threads-32.log", Some(32)),
+            ("threads128", Some(128)),
+            ("workloada.txt", None),
+            ("nvme0-2026.txt", None),
+        ] {
+            assert_eq!(threads_in(Path::new(name)), threads, "{name}");
+        }
+    }
+}

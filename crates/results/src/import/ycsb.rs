@@ -1,0 +1,402 @@
+//! YCSB's results: the text of its client (0.17 and later), its JSON exports, and its histogram
+//! logs (`READ.hdr`, in microseconds), which belong to the text that is given with them.
+
+use super::{Given, Import, Imported, Source, threads_in, words};
+use crate::{
+    ErrorCount, Error, Finding, Interval, IntervalKind, Kind, KindResult, Latencies, Packed, Phase,
+    new_latencies,
+};
+use base64::{Engine, prelude::BASE64_STANDARD};
+use hdrhistogram::serialization::{
+    Deserializer,
+    interval_log::{IntervalLogIterator, LogEntry},
+};
+use std::{collections::BTreeMap, path::Path};
+
+pub const IMPORT: Import = Import {
+    name: "ycsb",
+    about: "YCSB's output as text or JSON, and its .hdr logs",
+    read,
+};
+
+/// Groups, and the kinds that they are of.
+const GROUPS: [(&str, Kind); 6] = [
+    ("READ", Kind::Read),
+    ("UPDATE", Kind::Update),
+    ("INSERT", Kind::Insert),
+    ("SCAN", Kind::Scan),
+    ("DELETE", Kind::Delete),
+    ("READ-MODIFY-WRITE", Kind::ReadModifyWrite),
+];
+
+/// Group, name, value.
+type Line = (String, String, f64);
+
+fn read(sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
+    let is_log = |source: &&Source| source.path.extension().is_some_and(|end| end == "hdr");
+    let logs: Vec<&Source> = sources.iter().filter(is_log).collect();
+    let texts: Vec<&Source> = sources.iter().filter(|source| !is_log(source)).collect();
+    if let Some(log) = logs.first().filter(|_| texts.len() != 1) {
+        return Err(failed(log, "histogram logs are imported with exactly one file of output text"));
+    }
+    let mut all = Vec::new();
+    for source in texts {
+        let mut imported = read_text(source, given)?;
+        for log in &logs {
+            read_log(log, &mut imported.phase)?;
+        }
+        conclude(&mut imported.phase);
+        all.push(imported);
+    }
+    Ok(all)
+}
+
+fn failed(source: &Source, reason: impl Into<String>) -> Error {
+    Error::Import { path: source.path.clone(), reason: reason.into() }
+}
+
+/// Reads an output text or a JSON export.
+fn read_text(source: &Source, given: &Given) -> Result<Imported, Error> {
+    let text = String::from_utf8_lossy(&source.bytes);
+    let is_json = text.trim_start().starts_with(['{', '[']) && text.contains("\"metric\"");
+    let lines = match is_json {
+        true => json_lines(&text).ok_or_else(|| failed(source, "it is not YCSB's JSON"))?,
+        false => text.lines().filter_map(text_line).collect(),
+    };
+    let value = |group: &str, name: &str| {
+        lines.iter().find(|(g, n, _)| g == group && n == name).map(|(_, _, value)| *value)
+    };
+    let no_overall = || failed(source, "it has no line `[OVERALL], RunTime(ms), ...`");
+    let run_ms = value("OVERALL", "RunTime(ms)").ok_or_else(no_overall)?;
+    let rate = value("OVERALL", "Throughput(ops/sec)").ok_or_else(no_overall)?;
+    let mut phase = Phase {
+        started_ms: 0,
+        duration_s: run_ms / 1000.0,
+        operations: (rate * run_ms / 1000.0).round() as u64,
+        kinds: BTreeMap::new(),
+        errors: Vec::new(),
+        start_lag: None,
+        intervals: intervals(&text),
+        series: Vec::new(),
+        findings: Vec::new(),
+        counters: BTreeMap::new(),
+    };
+    for (group, kind) in GROUPS {
+        add_kind(&mut phase, group, kind, &lines);
+    }
+    let command = Command::of(&text);
+    let threads = given.threads.or(command.threads).or_else(|| threads_in(&source.path));
+    let is_load = command.is_load
+        || phase.kinds.keys().eq([&Kind::Insert]) && command.workload.is_none();
+    let stem = words(&source.path).into_iter().next().unwrap_or_else(|| "ycsb".to_owned());
+    let workload = given.workload.clone().or(command.workload);
+    Ok(Imported {
+        system: given.system.clone().unwrap_or(stem),
+        workload: (!is_load).then(|| workload.unwrap_or_else(|| "ycsb".to_owned())),
+        distribution: command.distribution.unwrap_or_else(|| "unknown".to_owned()),
+        threads: threads.unwrap_or(1),
+        target_rate: command.target,
+        phase,
+    })
+}
+
+/// `[GROUP], name, value`
+fn text_line(line: &str) -> Option<Line> {
+    let (group, rest) = line.trim().strip_prefix('[')?.split_once("], ")?;
+    let (name, value) = rest.rsplit_once(", ")?;
+    Some((group.to_owned(), name.to_owned(), value.trim().parse().ok()?))
+}
+
+/// An array of objects, or objects one behind the other.
+fn json_lines(text: &str) -> Option<Vec<Line>> {
+    let values = serde_json::Deserializer::from_str(text).into_iter::<serde_json::Value>();
+    let mut lines = Vec::new();
+    for value in values {
+        let objects = match value.ok()? {
+            serde_json::Value::Array(objects) => objects,
+            object => vec![object],
+        };
+        for object in objects {
+            let text = |name: &str| object.get(name)?.as_str().map(str::to_owned);
+            let number = object.get("value").and_then(serde_json::Value::as_f64);
+            lines.push((text("metric")?, text("measurement")?, number.unwrap_or(f64::NAN)));
+        }
+    }
+    Some(lines)
+}
+
+fn add_kind(phase: &mut Phase, group: &str, kind: Kind, lines: &[Line]) {
+    let own: Vec<_> = lines.iter().filter(|(g, _, _)| g == group).collect();
+    let value = |name: &str| own.iter().find(|(_, n, _)| n == name).map(|(_, _, v)| *v);
+    let Some(found) = value("Operations").or_else(|| value("Total Operations")) else { return };
+    let not_found = value("Return=NOT_FOUND").unwrap_or(0.0) as u64;
+    let mut errors = 0;
+    for (_, name, count) in &own {
+        let Some(status) = name.strip_prefix("Return=") else { continue };
+        let count = *count as u64;
+        if matches!(status, "OK" | "BATCHED_OK" | "NOT_FOUND") || count == 0 {
+            continue;
+        }
+        errors += count;
+        let cause = status.to_ascii_lowercase();
+        phase.errors.push(ErrorCount { kind, cause, count, example: status.to_owned() });
+    }
+    for (_, name, value) in own.iter().filter(|(_, name, _)| name.ends_with("Latency(us)")) {
+        let name = name.trim_end_matches("Latency(us)");
+        // A counter is a whole number: the average loses its fraction.
+        phase.counters.insert(format!("{}.{name}_us", kind.name()), *value as u64);
+    }
+    let service = new_latencies();
+    let result = KindResult {
+        count: found as u64 + not_found,
+        not_found,
+        errors,
+        bytes: 0,
+        service,
+        response: None,
+        failed: None,
+    };
+    phase.kinds.insert(kind, result);
+}
+
+/// The operations of each stretch between two status lines.
+fn intervals(text: &str) -> Vec<Interval> {
+    let status = |line: &str| -> Option<(f64, u64)> {
+        let (before, after) = line.split_once(" sec: ")?;
+        let seconds = before.rsplit(' ').next()?.parse().ok()?;
+        Some((seconds, after.split_once(" operations;")?.0.parse().ok()?))
+    };
+    let told: Vec<_> = text.lines().filter_map(status).collect();
+    let pairs = told.windows(2).filter(|pair| pair[1].0 > pair[0].0);
+    pairs
+        .map(|pair| Interval {
+            start_s: pair[0].0,
+            length_s: pair[1].0 - pair[0].0,
+            operations: pair[1].1.saturating_sub(pair[0].1),
+            kinds: BTreeMap::new(),
+        })
+        .collect()
+}
+
+/// What the echoed command line tells.
+#[derive(Debug, Default)]
+struct Command {
+    threads: Option<u32>,
+    target: Option<f64>,
+    workload: Option<String>,
+    distribution: Option<String>,
+    is_load: bool,
+}
+
+impl Command {
+    fn of(text: &str) -> Self {
+        let mut command = Self::default();
+        let line = text.lines().find_map(|line| line.strip_prefix("Command line: "));
+        let mut words = line.unwrap_or_default().split_whitespace();
+        while let Some(word) = words.next() {
+            match word {
+                "-threads" => command.threads = words.next().and_then(|n| n.parse().ok()),
+                "-target" => command.target = words.next().and_then(|n| n.parse().ok()),
+                "-load" => command.is_load = true,
+                "-P" => {
+                    let stem = words.next().map(Path::new).and_then(Path::file_stem);
+                    command.workload = stem.map(|stem| stem.to_string_lossy().into_owned());
+                }
+                "-p" => match words.next().and_then(|pair| pair.split_once('=')) {
+                    Some(("threadcount", n)) => command.threads = n.parse().ok(),
+                    Some(("target", n)) => command.target = n.parse().ok(),
+                    Some(("requestdistribution", name)) => {
+                        command.distribution = Some(name.to_owned());
+                    }
+                    _ => {}
+                },
+                _ => {}
+            }
+        }
+        command.target = command.target.filter(|rate| *rate > 0.0);
+        command
+    }
+}
+
+/// Adds the histograms of a log to the kind that its name ends with.
+fn read_log(source: &Source, phase: &mut Phase) -> Result<(), Error> {
+    let stem = source.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let of_kind = |(group, _): &&(&str, Kind)| stem.ends_with(group);
+    let Some((group, kind)) = GROUPS.iter().rev().find(of_kind) else { return Ok(()) };
+    let is_intended = stem.trim_end_matches(group).ends_with("Intended-");
+    let Some(result) = phase.kinds.get_mut(kind) else { return Ok(()) };
+    let mut deserializer = Deserializer::new();
+    let (mut total, mut begin) = (new_latencies(), None);
+    for entry in IntervalLogIterator::new(&source.bytes) {
+        let entry = entry.map_err(|error| failed(source, format!("line not understood: {error:?}")))?;
+        let LogEntry::Interval(line) = entry else { continue };
+        let damaged = || failed(source, "a histogram is damaged");
+        let bytes = BASE64_STANDARD.decode(line.encoded_histogram()).map_err(|_| damaged())?;
+        let us: Latencies =
+            deserializer.deserialize(&mut bytes.as_slice()).map_err(|_| damaged())?;
+        let latencies = nanoseconds(&us);
+        total.add(&latencies).expect("a histogram that grows takes any other");
+        let at = line.start_timestamp();
+        let begin = *begin.get_or_insert(at);
+        let start_s = at.saturating_sub(begin).as_secs_f64();
+        if !is_intended {
+            add_interval(phase_interval(&mut phase.intervals, start_s, line.duration().as_secs_f64()), *kind, &latencies);
+        }
+    }
+    match is_intended {
+        true => result.response = Some(total),
+        false => result.service = total,
+    }
+    Ok(())
+}
+
+/// The interval that begins near an instant; a new one where there is none.
+fn phase_interval(intervals: &mut Vec<Interval>, start_s: f64, length_s: f64) -> &mut Interval {
+    let near = intervals.iter().position(|i| (i.start_s - start_s).abs() < 0.5 * length_s.max(0.1));
+    let at = near.unwrap_or_else(|| {
+        let at = intervals.partition_point(|i| i.start_s < start_s);
+        intervals.insert(at, Interval { start_s, length_s, operations: 0, kinds: BTreeMap::new() });
+        at
+    });
+    &mut intervals[at]
+}
+
+fn add_interval(interval: &mut Interval, kind: Kind, latencies: &Latencies) {
+    if latencies.is_empty() {
+        return;
+    }
+    let service = Packed::pack(latencies);
+    let measured = IntervalKind { count: latencies.len(), errors: 0, service, response: None };
+    interval.kinds.entry(kind).and_modify(|known| known.merge(&measured)).or_insert(measured);
+}
+
+fn nanoseconds(us: &Latencies) -> Latencies {
+    let mut ns = new_latencies();
+    for value in us.iter_recorded() {
+        ns.record_n(value.value_iterated_to().saturating_mul(1000), value.count_at_value())
+            .expect("a histogram that grows takes any value");
+    }
+    ns
+}
+
+/// Says what the files left untold.
+fn conclude(phase: &mut Phase) {
+    let untold = phase.kinds.values().any(|kind| kind.service.is_empty() && kind.count > 0);
+    if untold {
+        phase.findings.push(Finding {
+            code: "summary-only".to_owned(),
+            text: "Only a summary of the latencies was imported; it is kept with the counters of \
+                   this point. Import the .hdr logs with it (hdrhistogram.fileoutput=true) to have \
+                   every quantile."
+                .to_owned(),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TEXT: &str = "\
+Command line: -db site.ycsb.BasicDB -P workloads/workloada -threads 16 -target 5000 -p requestdistribution=zipfian -t
+2026-11-21 10:48:04:731 0 sec: 0 operations; est completion in 0 seconds
+2026-11-21 10:48:14:731 10 sec: 50000 operations; 5000 current ops/sec; [READ: Count=1, Max=2, Min=3]
+2026-11-21 10:48:24:731 20 sec: 90000 operations; 4000 current ops/sec;
+[OVERALL], RunTime(ms), 20000
+[OVERALL], Throughput(ops/sec), 4500.0
+[TOTAL_GCs], Count, 2
+[READ], Operations, 44900
+[READ], AverageLatency(us), 120.5
+[READ], 95thPercentileLatency(us), 300
+[READ], Return=OK, 44900
+[READ], Return=NOT_FOUND, 60
+[READ], Return=ERROR, 40
+[READ-FAILED], Operations, 100
+[UPDATE], Operations, 45000
+[UPDATE], Return=OK, 45000
+";
+
+    fn source(path: &str, bytes: &[u8]) -> Source {
+        Source { path: path.into(), bytes: bytes.to_vec() }
+    }
+
+    fn one(sources: &[Source]) -> Imported {
+        read(sources, &Given::default()).unwrap().remove(0)
+    }
+
+    #[test]
+    fn a_text_tells_the_point_and_its_counts() {
+        let imported = one(&[source("disk-a.txt", TEXT.as_bytes())]);
+        assert_eq!((imported.system.as_str(), imported.threads), ("disk", 16));
+        assert_eq!(imported.workload.as_deref(), Some("workloada"));
+        assert_eq!((imported.distribution.as_str(), imported.target_rate), ("zipfian", Some(5000.0)));
+        let phase = imported.phase;
+        assert_eq!((phase.operations, phase.duration_s), (90_000, 20.0));
+        let read = &phase.kinds[&Kind::Read];
+        assert_eq!((read.count, read.not_found, read.errors), (44_960, 60, 40));
+        assert_eq!(phase.errors(), 40);
+        assert_eq!(phase.counters["read.95thPercentile_us"], 300);
+        let counts: Vec<_> = phase.intervals.iter().map(|i| i.operations).collect();
+        assert_eq!(counts, [50_000, 40_000]);
+        assert_eq!(phase.findings[0].code, "summary-only");
+    }
+
+    #[test]
+    fn json_says_the_same_as_text() {
+        let object = |(group, name, value): Line| {
+            serde_json::json!({ "metric": group, "measurement": name, "value": value }).to_string()
+        };
+        let objects: Vec<_> = TEXT.lines().filter_map(text_line).map(object).collect();
+        for text in [objects.join(" "), format!("[{}]", objects.join(","))] {
+            let imported = one(&[source("disk-t8.json", text.as_bytes())]);
+            assert_eq!((imported.threads, imported.phase.operations), (8, 90_000));
+            assert_eq!(imported.phase.kinds[&Kind::Update].count, 45_000);
+        }
+    }
+
+    #[test]
+    fn what_the_user_says_counts_first() {
+        let given = Given {
+            system: Some("Disk A".into()),
+            workload: Some("a".into()),
+            threads: Some(3),
+        };
+        let imported = read(&[source("x-t8.txt", TEXT.as_bytes())], &given).unwrap().remove(0);
+        assert_eq!((imported.system.as_str(), imported.threads), ("Disk A", 3));
+        assert_eq!(imported.workload.as_deref(), Some("a"));
+    }
+
+    #[test]
+    fn a_log_brings_the_whole_histogram() {
+
+use hdrhistogram::serialization::{
+            V2DeflateSerializer, interval_log::IntervalLogWriterBuilder,
+        };
+        use std::time::Duration;
+        let mut bytes = Vec::new();
+        let mut serializer = V2DeflateSerializer::new();
+        let mut writer =
+            IntervalLogWriterBuilder::new().begin_log_with(&mut bytes, &mut serializer).unwrap();
+        for second in 0..2 {
+            let mut us = new_latencies();
+            us.record_n(100 + second * 900, 22_450).unwrap();
+            let at = Duration::from_secs(1_000_000 + second * 10);
+            writer.write_histogram(&us, at, Duration::from_secs(10), None).unwrap();
+        }
+        drop(writer);
+        let imported = one(&[source("d.txt", TEXT.as_bytes()), source("out/READ.hdr", &bytes)]);
+        let read = &imported.phase.kinds[&Kind::Read];
+        assert_eq!(read.service.len(), 44_900);
+        assert!(read.service.equivalent(read.service.max(), 1_000_000));
+        let interval = &imported.phase.intervals[1].kinds[&Kind::Read];
+        assert_eq!(interval.service.unpack().len(), 22_450);
+    }
+
+    #[test]
+    fn what_is_no_result_is_refused() {
+        let error = read(&[source("x", b"nothing of the kind")], &Given::default()).unwrap_err();
+        assert!(error.to_string().contains("[OVERALL]"), "{error}");
+        let error = read(&[source("READ.hdr", b"")], &Given::default()).unwrap_err();
+        assert!(error.to_string().contains("exactly one"), "{error}");
+    }
+}

@@ -1,0 +1,243 @@
+//! Exports: each says what the study says, in its format.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
+
+mod common;
+
+use common::{facts, header, load, point, systems};
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use serde_json::Value;
+use std::collections::{BTreeMap, BTreeSet};
+use tailmark_results::{Study, export};
+
+fn study(dir: &std::path::Path) -> Study {
+    let study = Study::create(dir, &header(), &systems()).unwrap();
+    study.set_facts(&facts()).unwrap();
+    study.add_notice("caches are not dropped").unwrap();
+    study.add_load(&load()).unwrap();
+    study.add_point(&point(4, false)).unwrap();
+    study.add_point(&point(16, true)).unwrap();
+    study
+}
+
+fn exported(format: &str, study: &Study) -> String {
+    let mut bytes = Vec::new();
+    (export::find(format).unwrap().write)(study, &mut bytes).unwrap();
+    String::from_utf8(bytes).unwrap()
+}
+
+fn json() -> Value {
+    let dir = tempfile::tempdir().unwrap();
+    serde_json::from_str(&exported("json", &study(dir.path()))).unwrap()
+}
+
+#[test]
+fn json_is_as_its_schema_says() {
+    let schema: Value =
+        serde_json::from_str(include_str!("../../../docs/export.schema.json")).unwrap();
+    let mut faults = Vec::new();
+    check(&schema, &schema, &json(), "", &mut faults);
+    assert_eq!(faults, Vec::<String>::new());
+    // The check itself finds what is wrong.
+    for (pointer, wrong) in [
+        ("/points/0/threads", Value::from("4")),
+        ("/points/1/kinds/read/service_us/p99", Value::from(true)),
+        ("/systems/0", serde_json::json!({})),
+        ("/version", Value::from(2)),
+        ("/points/0/started_at", Value::from("yesterday")),
+    ] {
+        let (mut document, mut faults) = (json(), Vec::new());
+        *document.pointer_mut(pointer).unwrap() = wrong;
+        check(&schema, &schema, &document, "", &mut faults);
+        assert!(!faults.is_empty(), "{pointer}");
+    }
+}
+
+/// The part of JSON Schema that the schema uses.
+fn check(root: &Value, schema: &Value, value: &Value, at: &str, faults: &mut Vec<String>) {
+    let rules = schema.as_object().unwrap();
+    for (rule, accepted) in rules {
+        let fine = match rule.as_str() {
+            "$ref" => {
+                let target = accepted.as_str().unwrap().strip_prefix('#').unwrap();
+                check(root, root.pointer(target).unwrap(), value, at, faults);
+                true
+            }
+            "type" => match accepted {
+                Value::Array(types) => types.iter().any(|t| is(value, t.as_str().unwrap())),
+                one => is(value, one.as_str().unwrap()),
+            },
+            "const" => value == accepted,
+            "enum" => accepted.as_array().unwrap().contains(value),
+            "minimum" => value
+                .as_f64()
+                .is_none_or(|v| v >= accepted.as_f64().unwrap()),
+            "format" => humantime::parse_rfc3339(value.as_str().unwrap_or_default()).is_ok(),
+            "items" => {
+                for (i, item) in value.as_array().into_iter().flatten().enumerate() {
+                    check(root, accepted, item, &format!("{at}/{i}"), faults);
+                }
+                true
+            }
+            "required" => accepted
+                .as_array()
+                .unwrap()
+                .iter()
+                .all(|name| value.get(name.as_str().unwrap()).is_some()),
+            "properties" | "additionalProperties" | "propertyNames" => true,
+            "$schema" | "$id" | "title" | "description" | "$defs" => true,
+            unknown => panic!("the test does not know the rule {unknown}"),
+        };
+        if !fine {
+            faults.push(format!("{at}: {rule} {accepted}"));
+        }
+    }
+    for (name, member) in value.as_object().into_iter().flatten() {
+        let at = format!("{at}/{name}");
+        if let Some(names) = rules.get("propertyNames") {
+            check(root, names, &Value::from(name.as_str()), &at, faults);
+        }
+        match (
+            rules.get("properties").and_then(|p| p.get(name)),
+            rules.get("additionalProperties"),
+        ) {
+            (Some(schema), _) => check(root, schema, member, &at, faults),
+            (None, Some(Value::Bool(false))) => faults.push(format!("{at}: not in the schema")),
+            (None, Some(schema)) => check(root, schema, member, &at, faults),
+            (None, None) => {}
+        }
+    }
+}
+
+fn is(value: &Value, kind: &str) -> bool {
+    match kind {
+        "null" => value.is_null(),
+        "string" => value.is_string(),
+        "number" => value.is_number(),
+        "integer" => value.is_u64() || value.is_i64(),
+        "array" => value.is_array(),
+        "object" => value.is_object(),
+        other => panic!("no such type: {other}"),
+    }
+}
+
+#[test]
+fn json_has_microseconds_and_no_quantile_without_samples() {
+    let document = json();
+    let phase = &document["points"][0];
+    let source = point(4, false);
+    let read = &source.phase.kinds[&tailmark_results::Kind::Read];
+    assert_eq!(
+        phase["kinds"]["read"]["service_us"]["max"],
+        read.service.max() as f64 / 1000.0
+    );
+    assert_eq!(
+        phase["kinds"]["read"]["response_us"],
+        phase["kinds"]["read"]["service_us"]
+    );
+    assert!(phase["kinds"]["read"]["service_us"]["p99"].is_f64());
+    // 5,000 samples: 50 beyond p99, 5 beyond p99.9; 15 samples: 7 beyond p50.
+    assert!(phase["kinds"]["read"]["service_us"]["p99.9"].is_null());
+    assert!(phase["kinds"]["read-modify-write"]["service_us"]["p50"].is_null());
+    assert!(phase["kinds"]["read-modify-write"]["service_us"]["min"].is_f64());
+    assert_eq!(phase["target_rate"], Value::Null);
+    assert_eq!(phase["errors"], 4);
+    assert_eq!(document["points"][1]["target_rate"], 1234.5);
+    let rated = &document["points"][1]["kinds"]["read"];
+    assert_ne!(rated["response_us"], rated["service_us"]);
+    let ops = 5_120.0 / 12.345_678_9;
+    assert!((phase["ops_per_sec"].as_f64().unwrap() - ops).abs() < 1e-9);
+}
+
+#[test]
+fn csv_has_a_row_per_point_and_kind() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = exported("csv", &study(dir.path()));
+    let mut table = csv::Reader::from_reader(text.as_bytes());
+    let rows: Vec<BTreeMap<String, String>> =
+        table.deserialize().collect::<Result<_, _>>().unwrap();
+    let cells: Vec<_> = rows
+        .iter()
+        .map(|row| {
+            (
+                row["system"].as_str(),
+                row["threads"].as_str(),
+                row["kind"].as_str(),
+            )
+        })
+        .collect();
+    let name = "disk, \"fast\"";
+    let expected = ["4", "16"]
+        .map(|threads| ["read", "update", "read-modify-write"].map(|kind| (name, threads, kind)));
+    assert_eq!(cells, expected.as_flattened());
+    assert_eq!(rows[0]["service_p99.9_us"], "");
+    assert_eq!(rows[0]["target_rate"], "");
+    assert_eq!(rows[3]["target_rate"], "1234.5");
+    assert_eq!(rows[0]["findings"], "too-few-samples client-saturated");
+    let p99 = json()["points"][0]["kinds"]["read"]["service_us"]["p99"]
+        .as_f64()
+        .unwrap();
+    assert_eq!(rows[0]["service_p99_us"].parse::<f64>().unwrap(), p99);
+}
+
+#[test]
+fn hlog_has_a_line_per_interval_kind_and_time() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = exported("hlog", &study(dir.path()));
+    assert!(log.starts_with("#[Histogram log format version 1.3]\n"));
+    let mut tags: BTreeMap<String, usize> = BTreeMap::new();
+    let (mut heads, mut starts) = (0, BTreeSet::new());
+    for entry in IntervalLogIterator::new(log.as_bytes()) {
+        match entry.unwrap() {
+            LogEntry::Interval(interval) => {
+                starts.insert(interval.start_timestamp());
+                assert_eq!(interval.duration().as_secs(), 1);
+                *tags
+                    .entry(interval.tag().unwrap().as_str().to_owned())
+                    .or_default() += 1;
+            }
+            LogEntry::StartTime(time) | LogEntry::BaseTime(time) => {
+                assert_eq!(time.as_millis(), u128::from(load().phase.started_ms));
+                heads += 1;
+            }
+        }
+    }
+    assert_eq!(heads, 2);
+    // The load started with the log, the points 4 and 16 minutes later, each with 12 intervals.
+    let starts: Vec<u64> = starts.iter().map(|start| start.as_secs()).collect();
+    let expected: Vec<u64> = [0, 240, 960].into_iter().flat_map(|s| s..s + 12).collect();
+    assert_eq!(starts, expected);
+    let system = "disk%2C%20%22fast%22";
+    let expected = [
+        (format!("{system}/load/1/read/service"), 12),
+        (format!("{system}/load/1/update/service"), 3),
+        (
+            format!("{system}/ycsb-a/uniform/t16/r1/1234.5/read/response"),
+            12,
+        ),
+        (
+            format!("{system}/ycsb-a/uniform/t16/r1/1234.5/read/service"),
+            12,
+        ),
+        (
+            format!("{system}/ycsb-a/uniform/t16/r1/1234.5/update/response"),
+            3,
+        ),
+        (
+            format!("{system}/ycsb-a/uniform/t16/r1/1234.5/update/service"),
+            3,
+        ),
+        (format!("{system}/ycsb-a/uniform/t4/r1/read/service"), 12),
+        (format!("{system}/ycsb-a/uniform/t4/r1/update/service"), 3),
+    ];
+    assert_eq!(tags.into_iter().collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn an_empty_study_exports_in_every_format() {
+    let dir = tempfile::tempdir().unwrap();
+    let study = Study::create(dir.path(), &header(), &systems()).unwrap();
+    for format in export::FORMATS {
+        assert!(!exported(format.name, &study).is_empty(), "{}", format.name);
+    }
+}

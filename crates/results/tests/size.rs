@@ -1,0 +1,153 @@
+//! A study stays small: the largest published study, at full scale, in less than 300 MB.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
+
+mod common;
+
+use common::{Random, header, key, latencies, point, systems};
+use std::collections::BTreeMap;
+use tailmark_results::*;
+
+/// The 7400 study: 2 systems, 10 thread counts, and over its five workloads (A, B, C, D, F)
+/// 2 + 2 + 1 + 2 + 3 kinds, each in at most 1,200 intervals.
+const POINTS: u64 = 2 * 10 * 5;
+const KINDS_OF_ALL_WORKLOADS: u64 = 2 * 10 * (2 + 2 + 1 + 2 + 3);
+const INTERVALS: u32 = 1200;
+/// Its points take 72 minutes on average, by its own table; as many ticks a second apart.
+const TICKS: u32 = 4_330;
+const SERIES: u32 = 25;
+const LIMIT_BYTES: u64 = 300_000_000;
+
+/// What an interval of so many samples of [`Random::latency`] would hold: a normal number of samples
+/// in every slot where many are expected, otherwise one at a time.
+fn drawn(random: &mut Random, samples: f64) -> Packed {
+    let mut latencies = new_latencies();
+    // HdrHistogram's slots of two digits, 128 an octave, from 2^13 ns (8 us) to 2^25 ns (34 ms).
+    for slot in 0..12 * 128 {
+        let (octave, within) = (slot / 128, slot % 128);
+        let (least, width) = ((128 + within) << (6 + octave), 1 << (6 + octave));
+        let middle = f64::from(least) + f64::from(width) / 2.0;
+        let deviations = (middle / 1e6).ln();
+        let density = (-deviations * deviations / 2.0).exp() / std::f64::consts::TAU.sqrt();
+        let expected = samples * density * f64::from(width) / middle;
+        let count = if expected > 30.0 {
+            (expected + expected.sqrt() * random.normal())
+                .round()
+                .max(0.0) as u64
+        } else {
+            (0..60).filter(|_| random.unit() < expected / 60.0).count() as u64
+        };
+        if count > 0 {
+            latencies.record_n(middle as u64, count).unwrap();
+        }
+    }
+    Packed::pack(&latencies)
+}
+
+fn interval(random: &mut Random, number: u32, samples: f64) -> Interval {
+    let of = |random: &mut Random| {
+        let service = drawn(random, samples);
+        IntervalKind {
+            count: service.unpack().len(),
+            errors: 0,
+            service,
+            response: None,
+        }
+    };
+    let kinds = [Kind::Read, Kind::Update, Kind::ReadModifyWrite];
+    Interval {
+        start_s: f64::from(number) * 4.0,
+        length_s: 4.0,
+        operations: samples as u64,
+        kinds: kinds.map(|kind| (kind, of(random))).into(),
+    }
+}
+
+fn series(random: &mut Random, number: u32) -> Series {
+    let at_s = (0..TICKS)
+        .map(|tick| f64::from(tick) + (random.next() >> 44) as f64 / 1e9)
+        .collect();
+    let mut sum = 0;
+    let mut next = |_| {
+        sum += 80_000 + random.next() % 20_000;
+        // Bytes in blocks, or seconds of CPU in hundredths.
+        if number.is_multiple_of(2) {
+            sum as f64 * 4096.0
+        } else {
+            (sum / 1000) as f64 / 100.0
+        }
+    };
+    Series {
+        probe: format!("probe{}", number / 10),
+        subject: "nvme0n1".into(),
+        name: format!("counter{number}"),
+        kind: SeriesKind::Counter,
+        values: (0..TICKS).map(&mut next).collect(),
+        at_s,
+    }
+}
+
+fn bytes_of(phase: Phase) -> u64 {
+    let dir = tempfile::tempdir().unwrap();
+    let study = Study::create(dir.path(), &header(), &systems()).unwrap();
+    let empty = std::fs::metadata(study.path()).unwrap().len();
+    study.add_point(&Point { key: key(4), phase }).unwrap();
+    std::fs::metadata(study.path()).unwrap().len() - empty
+}
+
+#[test]
+fn the_largest_published_study_fits_at_full_scale() {
+    let random = &mut Random(7);
+    let bare = Phase {
+        kinds: BTreeMap::new(),
+        intervals: Vec::new(),
+        series: Vec::new(),
+        ..point(4, false).phase
+    };
+    let intervals = (0..INTERVALS)
+        .map(|number| interval(random, number, 150_000.0))
+        .collect();
+    let intervals = bytes_of(Phase {
+        intervals,
+        ..bare.clone()
+    }) / 3
+        * KINDS_OF_ALL_WORKLOADS;
+    let totals = latencies(random, 3_000_000);
+    let result = KindResult {
+        count: totals.len(),
+        not_found: 0,
+        errors: 0,
+        bytes: 0,
+        service: totals,
+        response: None,
+        failed: None,
+    };
+    let kinds = Kind::ALL.map(|kind| (kind, result.clone())).into();
+    let totals = bytes_of(Phase {
+        kinds,
+        ..bare.clone()
+    }) / 6
+        * KINDS_OF_ALL_WORKLOADS;
+    let mut series: Vec<Series> = (0..SERIES).map(|number| series(random, number)).collect();
+    for i in 1..series.len() {
+        if i % 10 != 0 {
+            series[i].at_s = series[i - 1].at_s.clone(); // one probe's
+        }
+    }
+    let series = bytes_of(Phase { series, ..bare }) * POINTS;
+    let all = intervals + totals + series;
+    println!(
+        "intervals {} MB, totals {} MB, series {} MB",
+        intervals / 1_000_000,
+        totals / 1_000_000,
+        series / 1_000_000
+    );
+    assert!(all < LIMIT_BYTES * 95 / 100, "{all} bytes");
+}
+
+#[test]
+fn a_small_study_is_a_small_file() {
+    let dir = tempfile::tempdir().unwrap();
+    let study = Study::create(dir.path(), &header(), &systems()).unwrap();
+    assert!(std::fs::metadata(study.path()).unwrap().len() < 500_000);
+}

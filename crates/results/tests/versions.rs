@@ -1,0 +1,68 @@
+//! Study files of every version there ever was open and say what they said.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
+
+mod common;
+
+use common::{facts, header, load, point, systems};
+use std::path::{Path, PathBuf};
+use tailmark_results::{Kind, Study};
+
+fn fixture(version: u32) -> PathBuf {
+    let name = format!("tests/fixtures/version-{version}.study");
+    Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+#[test]
+fn a_study_of_every_version_opens() {
+    for version in 1..=Study::VERSION {
+        // A copy, since an older one is brought up to date in its place.
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join(Study::FILE);
+        std::fs::copy(fixture(version), &file).unwrap();
+        let study = Study::open(dir.path()).unwrap();
+        assert_eq!(study.header().unwrap(), header());
+        assert_eq!(study.systems().unwrap(), systems());
+        assert_eq!(study.facts().unwrap(), facts());
+        assert_eq!(study.notices().unwrap(), ["caches are not dropped"]);
+        assert_eq!(study.loads().unwrap()[0].records, 10_000_000_000);
+        let points = study.points().unwrap();
+        assert_eq!(points[0].key, point(4, true).key);
+        let phase = &points[0].phase;
+        assert_eq!((phase.operations, phase.duration_s), (5_120, 12.345_678_9));
+        assert_eq!(phase.counters["rocksdb.stall.micros"], u64::MAX);
+        let read = &phase.kinds[&Kind::Read];
+        assert_eq!((read.service.len(), read.response().len()), (5_000, 5_000));
+        assert!((900_000..1_100_000).contains(&read.service.value_at_quantile(0.5)));
+        assert_eq!(phase.intervals.len(), 12);
+        for interval in &phase.intervals {
+            let read = &interval.kinds[&Kind::Read];
+            assert_eq!(read.service.unpack().len(), 400);
+            assert_eq!(read.response.as_ref().unwrap().unpack().len(), 400);
+        }
+        assert_eq!(
+            phase.series[2].at_s[..2],
+            [2.0 - 0.999_999_123, 3.0 - 0.999_999_123]
+        );
+    }
+}
+
+/// Run once for a new version, before the first study of it is made outside:
+/// `cargo test --release -p tailmark-results --test versions -- --ignored`.
+#[test]
+#[ignore = "makes the fixture of the newest version anew"]
+fn makes_the_fixture_of_the_newest_version() {
+    let dir = tempfile::tempdir().unwrap();
+    let study = Study::create(dir.path(), &header(), &systems()).unwrap();
+    study.set_facts(&facts()).unwrap();
+    study.add_notice("caches are not dropped").unwrap();
+    study.add_load(&load()).unwrap();
+    study.add_point(&point(4, true)).unwrap();
+    let connection = rusqlite::Connection::open(study.path()).unwrap();
+    // Small pages keep the fixture small; the tables are the same.
+    connection
+        .execute_batch("PRAGMA page_size = 512; VACUUM;")
+        .unwrap();
+    drop(connection);
+    std::fs::copy(study.path(), fixture(Study::VERSION)).unwrap();
+}

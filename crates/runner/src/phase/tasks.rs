@@ -1,0 +1,148 @@
+//! Clients that are tasks: many of them on a few runtimes, each with one OS thread.
+//!
+//! A client of a network database waits for most of its time. As a thread of its own each answer
+//! costs two context switches; as a task it is one of those whose answers the thread finds ready
+//! together. Sockets, timers and the recorder of a runtime are touched by its thread alone.
+
+use super::{
+    Crew, Hand,
+    alarm::Alarm,
+    groups::Beside,
+    pacer::Waiter,
+    recorder::{Handover, Sheet},
+};
+use crate::Error;
+use crossbeam_channel::{Receiver, Sender};
+use std::{cell::RefCell, io, rc::Rc, thread::Scope};
+use tailmark_workload::Stream;
+use tokio::{
+    runtime::{Builder, Runtime},
+    task::LocalSet,
+};
+
+/// Clients of one runtime thread beyond which there is a further one, while there are processors.
+const CLIENTS: u32 = 16;
+
+/// What is at the ends of a thread's recorder.
+#[derive(Clone)]
+pub struct Ends {
+    /// Takes what was recorded.
+    pub full: Sender<Handover>,
+    /// Gives back what was emptied.
+    pub empty: Receiver<Box<Sheet>>,
+}
+
+/// How many runtime threads serve so many clients on so many processors.
+#[must_use]
+pub fn threads(clients: u32, cpus: usize) -> u32 {
+    let cpus = u32::try_from(cpus).unwrap_or(u32::MAX);
+    clients.div_ceil(CLIENTS).min(cpus).max(1)
+}
+
+/// Starts the runtime threads and waits until every client is connected.
+///
+/// # Errors
+/// Where a thread or a client cannot be made; the threads that were started end.
+pub fn spawn<'scope>(
+    crew: &'scope Crew<'_>,
+    scope: &'scope Scope<'scope, '_>,
+    streams: Vec<(u32, Stream)>,
+    ends: &Ends,
+) -> Result<(), Error> {
+    let clients = crew.spec.threads;
+    let threads = threads(clients, tailmark_host::cpus());
+    let mut shares: Vec<Vec<_>> = (0..threads).map(|_| Vec::new()).collect();
+    for (index, stream) in streams {
+        shares[(index % threads) as usize].push((index, stream));
+    }
+    let (report, reports) = crossbeam_channel::unbounded();
+    for (index, share) in shares.into_iter().enumerate() {
+        let (report, ends) = (report.clone(), ends.clone());
+        let thread = move || {
+            let runtime = match runtime() {
+                Ok(runtime) => runtime,
+                Err(source) => {
+                    let _ = report.send(Err(Error::Thread { threads, source }));
+                    return;
+                }
+            };
+            LocalSet::new().block_on(&runtime, run(crew, share, ends, report));
+        };
+        let name = format!("clients-{index}");
+        let started = std::thread::Builder::new().name(name).spawn_scoped(scope, thread);
+        started.map_err(|source| Error::Thread { threads, source })?;
+    }
+    drop(report);
+    reports.iter().collect()
+}
+
+fn runtime() -> io::Result<Runtime> {
+    Builder::new_current_thread().enable_all().build()
+}
+
+/// One runtime thread: connects its clients, reports, waits for the start, runs them to their end.
+async fn run(
+    crew: &Crew<'_>,
+    share: Vec<(u32, Stream)>,
+    ends: Ends,
+    report: Sender<Result<(), Error>>,
+) {
+    let alarm = match Alarm::new(&crew.clock) {
+        Ok(alarm) => alarm,
+        Err(source) => {
+            let _ = report.send(Err(Error::Thread { threads: crew.spec.threads, source }));
+            return;
+        }
+    };
+    let mut hands = Vec::new();
+    for (index, stream) in share {
+        match crew.spec.database.connect().await {
+            Ok(session) => hands.push(Hand { index, stream, session }),
+            Err(error) => {
+                let _ = report.send(Err(error.into()));
+                return;
+            }
+        }
+    }
+    let _ = report.send(Ok(()));
+    drop(report);
+    // Nothing that the clients need is going on meanwhile.
+    let Some(measure) = *crew.start.wait() else { return };
+    let running = Rc::clone(&alarm);
+    let alarm_task = tokio::task::spawn_local(async move { running.run().await });
+    let recorder = Rc::new(RefCell::new(crew.recorder(measure, ends)));
+    let client = |hand: Hand| {
+        let waiter = Waiter::Task { alarm: Rc::clone(&alarm), spin: crew.spin };
+        let recorder = Rc::clone(&recorder);
+        match crew.parts.of(hand.index).is_beside {
+            false => tokio::task::spawn_local(crew.client(hand, measure, waiter, recorder).run()),
+            true => {
+                let recorder = Beside(recorder);
+                tokio::task::spawn_local(crew.client(hand, measure, waiter, recorder).run())
+            }
+        }
+    };
+    let clients: Vec<_> = hands.into_iter().map(client).collect();
+    for client in clients {
+        if let Err(error) = client.await
+            && error.is_panic()
+        {
+            std::panic::resume_unwind(error.into_panic());
+        }
+    }
+    alarm_task.abort();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_as_few_threads_as_serve_and_never_more_than_processors() {
+        for (clients, cpus, expected) in
+            [(1, 8, 1), (16, 8, 1), (17, 8, 2), (128, 8, 8), (1024, 2, 2), (64, 64, 4)]
+        {
+            assert_eq!(threads(clients, cpus), expected, "{clients} on {cpus}");
+        }
+    }
+}

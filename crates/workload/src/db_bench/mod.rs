@@ -1,0 +1,224 @@
+//! The workloads of RocksDB's db_bench: what each of its benchmarks does, as data.
+//!
+//! A [`Task`] stands in a [`crate::Group`] in place of a mix. Keys, values and random numbers are
+//! db_bench's, so that its data sets can be read and its seeds draw the same keys. Semantics were
+//! read in tools/db_bench_tool.cc of RocksDB 11.
+
+mod key;
+mod mix_graph;
+mod permutation;
+mod rows;
+mod script;
+mod twister;
+mod value;
+
+pub use mix_graph::{Exponential, MixGraph, Pareto, Power};
+pub use rows::ROWS;
+pub(crate) use script::Script;
+
+use crate::{Distribution, Error, Group, GroupClients, Mix, Workload};
+use tailmark_driver::{Direction, Kind};
+
+/// What a client does, as one of db_bench's benchmarks does it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Task {
+    /// Which requests.
+    pub job: Job,
+    /// How records look and keys are drawn.
+    pub shape: Shape,
+}
+
+/// Which requests a client sends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Job {
+    /// Writes whole records.
+    Write(Order),
+    /// Removes records.
+    Delete(Order),
+    /// Reads one record at a time.
+    Read,
+    /// Reads keys that are not there: each has one byte more than a record's.
+    ReadMissing,
+    /// Reads several records in one request.
+    ReadMany,
+    /// Reads record after record.
+    Walk(Direction),
+    /// Cycles of a hundred: first reads, so many as this percentage says, then writes.
+    ReadThenWrite {
+        /// From 0 to 100.
+        read_percent: u8,
+    },
+    /// Reads a record and writes it.
+    Update,
+    /// Finds a position and walks on from it.
+    Seek {
+        /// Records to walk.
+        nexts: u32,
+        /// Which way.
+        direction: Direction,
+        /// Numbers after which the walk ends at the latest; 0: none.
+        distance_max: u64,
+    },
+    /// The modelled mix of a social graph.
+    MixGraph(MixGraph),
+}
+
+/// The order in which keys are written or removed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// Every client from 0 up.
+    Sequential,
+    /// Any, again and again.
+    Random,
+    /// Any, each once.
+    Unique,
+    /// From where the point's inserts start, each once over all clients: what loads a data set.
+    Insert,
+}
+
+/// How records look and keys are drawn.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Shape {
+    /// Bytes of a key, at least 1.
+    pub key_bytes: u32,
+    /// Bytes of the prefix of a key.
+    pub prefix_bytes: u32,
+    /// Keys that share a prefix; 0: keys have none.
+    pub keys_per_prefix: u64,
+    /// The sizes of values.
+    pub sizes: Sizes,
+    /// Records in one request, at least 1.
+    pub batch: u32,
+    /// Skew of random reads: 0 for none, see `GetRandomKey` in db_bench.
+    pub exp_range: f64,
+    /// The distance of the keys of a batch of reads; 0: each is random.
+    pub stride: u64,
+    /// Numbers that writers draw from, where these are not the records; 0: the records.
+    pub writes_over: u64,
+}
+
+/// The sizes of values.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Sizes {
+    /// All of the data set's field length.
+    Fixed,
+    /// Equally often.
+    Uniform {
+        /// Bytes at least.
+        min: u32,
+        /// Bytes at most.
+        max: u32,
+    },
+    /// Around the middle, with a sixth of the range as standard deviation.
+    Normal {
+        /// Bytes at least.
+        min: u32,
+        /// Bytes at most.
+        max: u32,
+    },
+}
+
+impl Shape {
+    /// db_bench's own defaults: keys of 16 bytes, one record a request, no skew.
+    pub const DEFAULT: Self = Self {
+        key_bytes: 16,
+        prefix_bytes: 0,
+        keys_per_prefix: 0,
+        sizes: Sizes::Fixed,
+        batch: 1,
+        exp_range: 0.0,
+        stride: 0,
+        writes_over: 0,
+    };
+}
+
+impl Job {
+    /// What is sent, in the order of declaration.
+    #[must_use]
+    pub fn kinds(&self) -> &'static [Kind] {
+        match self {
+            Self::Write(_) => &[Kind::Insert],
+            Self::Delete(_) => &[Kind::Delete],
+            Self::Read | Self::ReadMissing | Self::ReadMany | Self::Walk(_) => &[Kind::Read],
+            Self::ReadThenWrite { .. } => &[Kind::Read, Kind::Insert],
+            Self::Update => &[Kind::Read, Kind::Update],
+            Self::Seek { .. } => &[Kind::Scan],
+            Self::MixGraph(_) => &[Kind::Read, Kind::Insert, Kind::Scan],
+        }
+    }
+
+    /// How the keys are drawn, in the words of reports.
+    const fn distribution(&self) -> Distribution {
+        match self {
+            Self::Write(Order::Sequential | Order::Insert)
+            | Self::Delete(Order::Sequential)
+            | Self::Walk(_) => Distribution::Sequential,
+            _ => Distribution::Uniform,
+        }
+    }
+}
+
+impl Task {
+    /// Checks that requests can be drawn from it.
+    pub(crate) fn validate(&self, workload: &str) -> Result<(), Error> {
+        let bad = |what, got: f64, accepted| {
+            let workload = workload.to_owned();
+            Err(Error::BadNumber { workload, what, got, accepted })
+        };
+        let Shape { key_bytes, batch, exp_range, .. } = self.shape;
+        match self.job {
+            _ if key_bytes == 0 => bad("length of a key", 0.0, "1 or more"),
+            _ if batch == 0 => bad("size of a batch", 0.0, "1 or more"),
+            _ if !(exp_range.is_finite() && exp_range >= 0.0) => {
+                bad("exponential range of reads", exp_range, "0 or more")
+            }
+            Job::ReadThenWrite { read_percent } if read_percent > 100 => {
+                bad("percentage of reads", read_percent.into(), "from 0 to 100")
+            }
+            Job::MixGraph(graph) => graph.validate(workload),
+            _ => Ok(()),
+        }
+    }
+}
+
+/// All clients of a point, or those that no other group names.
+#[must_use]
+pub const fn group(job: Job) -> Group {
+    beside(job, GroupClients::Rest)
+}
+
+/// A writer beside the point's clients, which goes on until they have ended.
+#[must_use]
+pub const fn writer() -> Group {
+    beside(Job::Write(Order::Random), GroupClients::Beside(1))
+}
+
+const fn beside(job: Job, clients: GroupClients) -> Group {
+    let task = Task { job, shape: Shape::DEFAULT };
+    let group = Group::new(Mix::NONE, job.distribution());
+    Group { clients, task: Some(task), ..group }
+}
+
+impl Workload {
+    /// The same with other records and draws, in every group of db_bench's.
+    #[must_use]
+    pub fn with_shape(mut self, shape: Shape) -> Self {
+        for task in self.groups.iter_mut().filter_map(|group| group.task.as_mut()) {
+            task.shape = shape;
+        }
+        self
+    }
+
+    /// Whether it reads and writes db_bench's records.
+    #[must_use]
+    pub fn is_db_bench(&self) -> bool {
+        self.groups.iter().any(|group| group.task.is_some())
+    }
+
+    /// What loads a data set of db_bench's records: each once, in their order.
+    #[must_use]
+    pub fn load_db_bench(shape: Shape) -> Self {
+        let group = group(Job::Write(Order::Insert));
+        Self::new("load", "100 % insert", group).with_shape(shape)
+    }
+}

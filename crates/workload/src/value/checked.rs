@@ -1,0 +1,56 @@
+//! YCSB's values that can be checked when they are read: a function of key, field and length.
+//!
+//! `key:field`, and then again and again `:` and the hash of all that stands before, in decimal, as
+//! Java's `String.hashCode` makes it; cut at the length. An update writes the same text again, so
+//! that a lost update cannot be told by it; a torn, foreign or shortened value can.
+
+/// Appends the value of a field of `length` bytes to `out`.
+pub fn append(key: &[u8], field: &[u8], length: usize, out: &mut Vec<u8>) {
+    let start = out.len();
+    let mut hash = 0_i32;
+    let mut digits = itoa::Buffer::new();
+    let push = |part: &[u8], hash: &mut i32, out: &mut Vec<u8>| {
+        for &byte in part {
+            *hash = hash.wrapping_mul(31).wrapping_add(i32::from(byte));
+        }
+        out.extend_from_slice(part);
+    };
+    for part in [key, b":", field] {
+        push(part, &mut hash, out);
+    }
+    while out.len() - start < length {
+        push(b":", &mut hash, out);
+        let number = hash;
+        push(digits.format(number).as_bytes(), &mut hash, out);
+    }
+    out.truncate(start + length);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_value_is_cut_at_its_length() {
+        let mut out = b"before".to_vec();
+        append(b"user1", b"field0", 5, &mut out);
+        assert_eq!(out, b"beforeuser1");
+    }
+
+    #[test]
+    fn each_part_is_the_hash_of_all_before_it() {
+        let mut out = Vec::new();
+        append(b"a", b"b", 64, &mut out);
+        // "a:b" hashes to 97 * 961 + 58 * 31 + 98 = 95,113; the colon is part of the next hash.
+        let text = String::from_utf8(out).unwrap();
+        let hash = |text: &str| {
+            text.bytes().fold(0_i32, |h, b| h.wrapping_mul(31).wrapping_add(i32::from(b)))
+        };
+        let mut expected = "a:b".to_owned();
+        while expected.len() < 64 {
+            expected.push(':');
+            expected = format!("{expected}{}", hash(&expected));
+        }
+        assert_eq!(text, expected[..64]);
+    }
+}
