@@ -1,4 +1,4 @@
-//! What tailmark costs, side by side with bare loops in one interleaved run: A B A B, medians of
+//! What tailmark costs, side by side with bare loops in one interleaved run: A B B A, medians of
 //! pairs, ratios only. `./dev bench [PAIRS] [SECONDS]`; the results are in docs/PERFORMANCE.md.
 #![allow(
     clippy::print_stdout,
@@ -7,7 +7,6 @@
     reason = "a program to look at"
 )]
 
-use tailmark_driver::rust_rocksdb as rocksdb;
 use std::{
     collections::BTreeMap,
     hint::black_box,
@@ -18,6 +17,7 @@ use std::{
     },
     time::{Duration, Instant},
 };
+use tailmark_driver::rust_rocksdb as rocksdb;
 use tailmark_driver::{DataSet, Database, Driver, Params, Schema, Semantics, Settings, db};
 use tailmark_host::probe::Target;
 use tailmark_results::{Kind, PointKey};
@@ -34,16 +34,16 @@ fn main() {
         "{pairs} pairs of {} s; ratio = tailmark / bare loop, median (min to max)",
         seconds.as_secs_f64()
     );
+    memory(); // first: RocksDB's memory is not the client's
     null(pairs, seconds);
     let scratch = std::env::temp_dir().join(format!("tailmark-bench-{}", std::process::id()));
     std::fs::create_dir_all(&scratch).unwrap();
     load(pairs, &scratch);
     reads(pairs, seconds, &scratch);
     std::fs::remove_dir_all(&scratch).unwrap();
-    memory();
 }
 
-/// Runs A and B in turn; prints the median of both and of their ratios.
+/// Runs A and B in turn, A B B A; prints the median of both and of their ratios.
 fn compare(
     name: &str,
     unit: &str,
@@ -52,8 +52,15 @@ fn compare(
     mut b: impl FnMut() -> f64,
 ) {
     let (mut ours, mut bare, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
-    for _ in 0..pairs {
-        let (x, y) = (a(), b());
+    for pair in 0..pairs {
+        // Whatever the first of two leaves behind for the second falls on either in turn.
+        let (x, y) = if pair % 2 == 0 {
+            let x = a();
+            (x, b())
+        } else {
+            let y = b();
+            (a(), y)
+        };
         ours.push(x);
         bare.push(y);
         ratios.push(x / y);
@@ -333,7 +340,12 @@ fn reads(pairs: usize, seconds: Duration, scratch: &Path) {
             Budget::Load,
         );
         database.flush().unwrap();
-        database.settle(Duration::from_secs(60)).unwrap();
+    }
+    // One level, whatever the load left: the same shape as a data set that was filled in order.
+    {
+        let database = raw(&place);
+        let family = database.cf_handle("usertable").unwrap();
+        database.compact_range_cf(&family, None::<&[u8]>, None::<&[u8]>);
     }
     let mut by_threads = BTreeMap::new();
     for threads in [1, 2, 16, 64, 256] {
@@ -386,6 +398,11 @@ fn reads(pairs: usize, seconds: Duration, scratch: &Path) {
             ours,
             gets,
         );
+        for (name, program) in programs() {
+            let label = format!("  {name}, readrandom, {threads} clients");
+            let theirs = || db_bench(&program, scratch, threads, seconds);
+            compare(&label, "ops/s", pairs, ours, theirs);
+        }
         by_threads.insert(threads, rates.into_inner());
     }
     let median = |threads| {
@@ -397,6 +414,75 @@ fn reads(pairs: usize, seconds: Duration, scratch: &Path) {
         "rocksdb, 256 against 64 clients    {:>6.3}",
         median(256) / median(64)
     );
+}
+
+/// The `db_bench` programs to compare with: `DB_BENCH=name=path,name=path`.
+fn programs() -> Vec<(String, String)> {
+    let given = std::env::var("DB_BENCH").unwrap_or_default();
+    given
+        .split(',')
+        .filter_map(|p| p.split_once('='))
+        .map(|(name, path)| (name.to_owned(), path.to_owned()))
+        .collect()
+}
+
+/// The same reads by `db_bench`: keys and values as long as ours, the same options, a data set of
+/// which every key is found, and a run before that fills the cache; operations per second.
+fn db_bench(program: &str, scratch: &Path, threads: u32, seconds: Duration) -> f64 {
+    let place = scratch.join(format!("db_bench-{}", program.replace('/', "-")));
+    let run = |arguments: &[&str]| {
+        let out = std::process::Command::new(program)
+            .args([
+                "--key_size=23",
+                "--value_size=4152",
+                "--compression_type=none",
+            ])
+            .args([
+                "--cache_size=4294967296",
+                "--cache_type=lru_cache",
+                "--open_files=-1",
+            ])
+            .args([
+                "--bloom_bits=-1",
+                "--compression_ratio=1",
+                "--verify_checksum=true",
+            ])
+            .args([
+                format!("--num={RECORDS}"),
+                format!("--db={}", place.display()),
+            ])
+            .args(arguments)
+            .output()
+            .unwrap();
+        assert!(
+            out.status.success(),
+            "{}",
+            String::from_utf8_lossy(&out.stderr)
+        );
+        String::from_utf8(out.stdout).unwrap()
+    };
+    if !place.exists() {
+        run(&["--benchmarks=fillseq,compact"]);
+    }
+    let threads = format!("--threads={threads}");
+    let time = format!("--duration={}", seconds.as_secs());
+    let reads = [
+        "--benchmarks=readseq,readrandom,readrandom",
+        "--use_existing_db=1",
+    ];
+    let text = run(&[reads[0], reads[1], &threads, &time]);
+    let line = text.lines().rfind(|l| l.starts_with("readrandom")).unwrap();
+    let (before, found) = line.split_once(" of ").map(|(a, b)| (a, b)).unwrap();
+    let found_all = before.rsplit('(').next() == found.split(' ').next();
+    assert!(found_all, "every key is found: {line}");
+    line.split(" ops/sec")
+        .next()
+        .unwrap()
+        .rsplit(' ')
+        .next()
+        .unwrap()
+        .parse()
+        .unwrap()
 }
 
 /// Fills the cache.

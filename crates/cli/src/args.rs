@@ -60,6 +60,10 @@ pub enum Command {
     /// Do what YCSB's bin/ycsb does: its options, properties and output (`tailmark ycsb --help`)
     #[command(disable_help_flag = true)]
     Ycsb(YcsbArgs),
+    #[cfg(feature = "rocksdb")]
+    /// Do what RocksDB's db_bench does: its flags, benchmarks and output
+    #[command(disable_help_flag = true)]
+    DbBench(DbBenchArgs),
     /// Write the completions of a shell to standard output
     Completions(CompletionsArgs),
     /// Write the manual page to standard output, or those of all commands to a directory
@@ -68,7 +72,7 @@ pub enum Command {
 
 /// `tailmark run`
 #[derive(Debug, clap::Args)]
-#[command(after_help = RUN_EXAMPLES)]
+#[command(after_help = RUN_EXAMPLES, allow_negative_numbers = true)]
 pub struct RunArgs {
     /// A plan file, or the name of a shipped plan (`tailmark list plans`); none: flags alone
     pub plan: Option<String>,
@@ -183,6 +187,19 @@ pub struct ImportArgs {
 #[derive(Debug, clap::Args)]
 pub struct YcsbArgs {
     /// As bin/ycsb takes them
+    #[arg(
+        trailing_var_arg = true,
+        allow_hyphen_values = true,
+        value_name = "WORDS"
+    )]
+    pub words: Vec<String>,
+}
+
+/// `tailmark db-bench`
+#[cfg(feature = "rocksdb")]
+#[derive(Debug, clap::Args)]
+pub struct DbBenchArgs {
+    /// As db_bench takes them, and -o DIR for a study
     #[arg(
         trailing_var_arg = true,
         allow_hyphen_values = true,

@@ -2,6 +2,8 @@
 
 mod args;
 mod complete;
+#[cfg(feature = "rocksdb")]
+mod db_bench;
 mod exit;
 mod export;
 mod import;
@@ -34,6 +36,8 @@ fn main() -> ExitCode {
         Command::Export(args) => export::export(args),
         Command::Import(args) => import::import(args),
         Command::Ycsb(args) => ycsb::ycsb(&args.words),
+        #[cfg(feature = "rocksdb")]
+        Command::DbBench(args) => db_bench::db_bench(&args.words),
         Command::List(args) => list::list(args),
         Command::Completions(args) => complete::completions(args),
         Command::Man(args) => complete::man(args),

@@ -203,19 +203,20 @@ impl Running {
             .map(|part| part.clamp(0.0, 1.0))
     }
 
+    /// Short, so that errors are still seen on a narrow terminal.
     fn line(&self) -> String {
-        let live = &self.live;
-        let doing = match self.kind {
-            PhaseKind::Load => "loading",
-            PhaseKind::Warmup => "warming up",
-            PhaseKind::Measure => "measuring",
+        let (what, live) = (&self.what, &self.live);
+        let doing = match (self.kind, self.part()) {
+            (PhaseKind::Load, Some(part)) => format!("loading {:.0} %, ", part * 100.0),
+            (PhaseKind::Load, None) => "loading, ".to_owned(),
+            (PhaseKind::Warmup, _) => "warming up, ".to_owned(),
+            (PhaseKind::Measure, _) => String::new(),
         };
-        let part = self
-            .part()
-            .map_or_else(String::new, |part| format!(" {:.0} %", part * 100.0));
+        if live.operations == 0 {
+            return format!("{what}: {doing}...");
+        }
         format!(
-            "{}: {doing}{part}, {}, p99 {}, {}",
-            self.what,
+            "{what}: {doing}{}, p99 {}, {}",
             number::rate(live.ops_per_sec),
             number::latency(live.p99_ns),
             failed(live.errors),
@@ -257,7 +258,7 @@ impl Observer for Progress {
 
     fn phase_started(&self, phase: &PhaseStart<'_>) {
         let what = match phase.point {
-            Some(key) => name(key),
+            Some(key) => format!("{} {}, {}", key.system, key.workload, threads(key)),
             None => phase.system.to_owned(),
         };
         let mut state = self.state();
@@ -331,16 +332,19 @@ fn name(key: &PointKey) -> String {
         system,
         workload,
         distribution,
-        threads,
-        repeat,
         ..
     } = key;
-    let plural = if *threads == 1 { "" } else { "s" };
-    let repeat = match repeat {
+    format!("{system} {workload} {distribution}, {}", threads(key))
+}
+
+/// `1 thread`, or `16 threads, repeat 2`
+fn threads(key: &PointKey) -> String {
+    let plural = if key.threads == 1 { "" } else { "s" };
+    let repeat = match key.repeat {
         0 | 1 => String::new(),
         repeat => format!(", repeat {repeat}"),
     };
-    format!("{system} {workload} {distribution}, {threads} thread{plural}{repeat}")
+    format!("{} thread{plural}{repeat}", key.threads)
 }
 
 /// What a point came to: `12,345 ops/s, read p99 1.23 ms, no errors`.
@@ -379,11 +383,12 @@ mod tests {
     fn measuring(elapsed: u64, duration: u64) -> Running {
         Running {
             kind: PhaseKind::Measure,
-            what: "disk ycsb-a uniform, 4 threads".into(),
+            what: "disk ycsb-a, 4 threads".into(),
             operations: None,
             duration: Some(Duration::from_secs(duration)),
             live: Live {
                 elapsed: Duration::from_secs(elapsed),
+                operations: 37_035,
                 ops_per_sec: 12_345.0,
                 p99_ns: 1_234_567,
                 ..Live::default()
@@ -395,7 +400,7 @@ mod tests {
     fn the_live_line_has_rate_tail_and_errors() {
         assert_eq!(
             measuring(3, 4).line(),
-            "disk ycsb-a uniform, 4 threads: measuring 75 %, 12,345 ops/s, p99 1.23 ms, no errors"
+            "disk ycsb-a, 4 threads: 12,345 ops/s, p99 1.23 ms, no errors"
         );
     }
 

@@ -1,6 +1,11 @@
 //! The report in a real browser: the charts are drawn, nothing fails, nothing is asked for.
 
-#![allow(missing_docs)]
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a test fails by a panic, and says so where it is skipped"
+)]
 
 mod synthetic;
 

@@ -314,13 +314,13 @@ mod tests {
                     start_s: 0.0,
                     length_s: 3.0,
                     samples: 1_399_999,
-                    value: 200
+                    value: 200_703
                 },
                 Block {
                     start_s: 3.0,
                     length_s: 1.0,
                     samples: 1_000_000,
-                    value: 150
+                    value: 150_527
                 },
             ]
         );

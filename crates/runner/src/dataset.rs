@@ -283,7 +283,7 @@ impl<'a> Dataset<'a> {
         let from = self.read()?.map_or(0, |marker| marker.loaded.min(records));
         let database = self.make()?;
         let keys = Arc::new(KeySpace::new(from, from));
-        let workload = Arc::new(Workload::load());
+        let workload = Arc::new(loader(plan));
         let threads = plan
             .sweep
             .load_threads
@@ -358,6 +358,11 @@ impl<'a> Dataset<'a> {
     }
 }
 
+/// What loads the plan's data set.
+fn loader(plan: &Plan) -> Workload {
+    plan.sweep.workloads.first().map_or_else(Workload::load, |workload| workload.loader())
+}
+
 /// What decides whether a loaded data set serves a plan.
 fn describe(plan: &Plan, system: &SystemPlan) -> BTreeMap<String, String> {
     let data = &system.data;
@@ -371,6 +376,9 @@ fn describe(plan: &Plan, system: &SystemPlan) -> BTreeMap<String, String> {
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .into();
+    if let Some(shape) = plan.sweep.workloads.first().and_then(|workload| workload.shape()) {
+        described.insert("key_length".to_owned(), shape.key_bytes.to_string());
+    }
     for name in system.driver.stored {
         if let Some(value) = system.settings.text(name) {
             described.insert(format!("database.{name}"), value.to_owned());

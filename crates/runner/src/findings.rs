@@ -4,7 +4,7 @@
 use crate::plan::{Plan, SystemPlan};
 use bytesize::ByteSize;
 use std::time::Duration;
-use tailmark_driver::Settled;
+use tailmark_driver::{Place, Settled};
 use tailmark_results::{Finding, Kind, Phase, PointKey};
 
 /// What the rules look at.
@@ -190,7 +190,7 @@ fn errors(e: &Evidence<'_>) -> Option<String> {
 fn fits_in_memory(e: &Evidence<'_>) -> Option<String> {
     let data = e.system.data.bytes();
     let cache = (e.system.driver.cache)(&e.system.data, &e.system.settings);
-    let paged = (e.system.driver.page_cache)(&e.system.settings);
+    let paged = (e.system.driver.page_cache)(&e.system.settings) && is_here(e.system);
     let (room, what) = match paged {
         true => (
             cache.max(e.memory),
@@ -209,6 +209,13 @@ fn fits_in_memory(e: &Evidence<'_>) -> Option<String> {
             ByteSize(data), ByteSize(room)
         )
     })
+}
+
+/// Whether the data is on this machine, whose memory is known.
+fn is_here(system: &SystemPlan) -> bool {
+    let place = system.place.to_string_lossy();
+    system.driver.place != Place::Hosts
+        || ["127.", "localhost", "[::1]", "::1"].iter().any(|here| place.starts_with(here))
 }
 
 fn misses(e: &Evidence<'_>) -> Option<String> {

@@ -179,19 +179,18 @@ impl Sweeper<'_> {
                 return Ok(());
             }
         }
-        let mut fresh = !dataset.is_loaded()?;
-        if fresh && !self.load(&dataset, system)? {
-            return Ok(());
-        }
         for (index, step) in pending.iter().enumerate() {
-            if self.starts_anew(&pending, index) && !fresh {
+            let starts_empty = step.workload.starts_empty();
+            let is_loaded = dataset.is_loaded()?;
+            let was_filled = index > 0 && pending[index - 1].workload.starts_empty();
+            let anew = if is_loaded { self.starts_anew(&pending, index) } else { was_filled };
+            if starts_empty || anew {
                 dataset.remove()?;
                 dataset.prepare()?;
-                if !self.load(&dataset, system)? {
-                    return Ok(());
-                }
             }
-            fresh = false;
+            if !starts_empty && (anew || !is_loaded) && !self.load(&dataset, system)? {
+                return Ok(());
+            }
             if !self.point(&dataset, system, *step)? {
                 return Ok(());
             }

@@ -17,7 +17,7 @@ use super::{
 use crate::{exit::Exit, interrupt, output};
 use anyhow::{Context, bail, ensure};
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{self, BufWriter, Write},
     path::PathBuf,
     sync::{Arc, Mutex, PoisonError, mpsc},
@@ -51,6 +51,8 @@ pub struct Call {
     exporter: Exporter,
     export_file: Option<PathBuf>,
     raw_file: Option<PathBuf>,
+    /// Whether YCSB itself is to read what is loaded.
+    for_ycsb: bool,
     watch: Watch,
     stop: Stop,
 }
@@ -79,7 +81,8 @@ impl Call {
             driver.name
         );
         let mut settings = binding.settings(driver, properties);
-        if properties.flag("tailmark.forycsb", false) {
+        let for_ycsb = properties.flag("tailmark.forycsb", false);
+        if for_ycsb {
             // What RocksDB 6.2.2 knows, which YCSB 0.17 comes with.
             for (name, value) in [("format_version", "4"), ("checksum", "crc32c")] {
                 if driver.settings.iter().any(|setting| setting.name == name) {
@@ -123,6 +126,7 @@ impl Call {
             exporter,
             export_file: path("exportfile"),
             raw_file: path("measurement.raw.output_file"),
+            for_ycsb,
             core,
             stop,
         })
@@ -154,6 +158,7 @@ impl Call {
         let cleanup = self.cleanup(database.as_ref())?;
         if self.core.action == Action::Load {
             database.flush()?;
+            self.name_families()?;
         }
         let facts = database.facts();
         drop(database);
@@ -167,6 +172,16 @@ impl Call {
             (0, false) => Exit::Done,
             _ => Exit::Errors,
         })
+    }
+
+    /// YCSB's binding of RocksDB opens the column families that a file of its own names.
+    fn name_families(&self) -> anyhow::Result<()> {
+        if !self.for_ycsb || self.driver.name != "rocksdb" {
+            return Ok(());
+        }
+        let path = self.params.place.join("CF_NAMES");
+        let names = format!("default\n{}\n", self.params.data.schema.table);
+        fs::write(&path, names).with_context(|| format!("failed to write `{}`", path.display()))
     }
 
     /// The clients' loop, with status lines beside it.

@@ -121,14 +121,14 @@ mod tests {
     #[test]
     fn a_line_is_ycsbs() {
         let mut tally = Tally::default();
-        tally.latencies.record_n(12_345, 2).unwrap();
+        tally.latencies.record_n(12_500, 2).unwrap();
         let tallies = Tallies::from([("READ".to_owned(), tally.clone()), ("UPDATE".to_owned(), tally)]);
         let line = status().line(&tallies, &forms(""));
         assert_eq!(
             line,
             "lab 2026-11-21 10:48:04:731 10 sec: 100000 operations; 10000 current ops/sec; est \
-             completion in 1 minute [READ: Count=2, Max=12, Min=12, Avg=12.34, 90=12, 99=12, \
-             99.9=12, 99.99=12] [UPDATE: Count=2, Max=12, Min=12, Avg=12.34, 90=12, 99=12, \
+             completion in 1 minute [READ: Count=2, Max=12, Min=12, Avg=12.5, 90=12, 99=12, \
+             99.9=12, 99.99=12] [UPDATE: Count=2, Max=12, Min=12, Avg=12.5, 90=12, 99=12, \
              99.9=12, 99.99=12] "
         );
     }

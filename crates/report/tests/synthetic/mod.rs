@@ -62,8 +62,11 @@ const SPEEDS: [Speed; 4] = [
     },
 ];
 
+/// Shares of the kinds.
+type Mix = &'static [(Kind, f64)];
+
 /// Name, distribution, how fast against A, and the shares of the kinds.
-const WORKLOADS: [(&str, &str, f64, &[(Kind, f64)]); 5] = [
+const WORKLOADS: [(&str, &str, f64, Mix); 5] = [
     (
         "ycsb-a",
         "zipfian",

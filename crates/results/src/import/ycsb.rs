@@ -368,8 +368,7 @@ Command line: -db site.ycsb.BasicDB -P workloads/workloada -threads 16 -target 5
 
     #[test]
     fn a_log_brings_the_whole_histogram() {
-
-use hdrhistogram::serialization::{
+        use hdrhistogram::serialization::{
             V2DeflateSerializer, interval_log::IntervalLogWriterBuilder,
         };
         use std::time::Duration;

@@ -1,7 +1,7 @@
 //! From a plan as written to the plan as it takes effect.
 
 use super::{
-    Error, HostPlan, Plan, Reload, Sweep, SystemPlan, draft::Draft, effective, keys,
+    Error, HostPlan, Plan, Reload, Sweep, SystemPlan, db_bench, draft::Draft, effective, keys,
     section::Section, systems::Systems, units, workloads::Workloads,
 };
 use std::{
@@ -37,6 +37,7 @@ impl Draft {
             compressibility: dataset.number("compressibility")?.unwrap_or(0.0),
             ..sweep(&top.table("sweep", &[])?, &workloads, scale, time_scale)?
         };
+        let sweep = db_bench::shaped(sweep, &dataset, &top.table("sweep", &[])?)?;
         let clients = sweep
             .threads
             .iter()
@@ -52,6 +53,7 @@ impl Draft {
         }
         .read()?;
         refuse_unsupported(&systems, &sweep.workloads)?;
+        db_bench::refuse_other_layout(&systems, &sweep)?;
         let host = host(&top.table("host", &[])?, scale)?;
         let header = self.header(&top, &systems)?;
         let unscaled = (unscaled != data).then_some(unscaled);

@@ -69,7 +69,10 @@ fn put_workload(workload: &Workload, put: &mut impl FnMut(&str, String)) {
             1 => format!("workload.{}", workload.name),
             _ => format!("workload.{}.{index}", workload.name),
         };
-        put(&format!("{path}.mix"), mix(group));
+        match &group.task {
+            Some(task) => put(&format!("{path}.task"), format!("{task:?}")),
+            None => put(&format!("{path}.mix"), mix(group)),
+        }
         put(
             &format!("{path}.distribution"),
             distribution(&group.distribution),

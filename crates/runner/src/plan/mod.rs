@@ -5,6 +5,7 @@
 //! and workload looked up. What a plan can say is the table [`KEYS`].
 
 mod check;
+mod db_bench;
 mod draft;
 mod dry_run;
 mod effective;

@@ -26,6 +26,8 @@ pub struct Task {
     pub job: Job,
     /// How records look and keys are drawn.
     pub shape: Shape,
+    /// Whether it begins with an empty database.
+    pub starts_empty: bool,
 }
 
 /// Which requests a client sends.
@@ -187,6 +189,13 @@ pub const fn group(job: Job) -> Group {
     beside(job, GroupClients::Rest)
 }
 
+/// All clients of a point, which begin with an empty database.
+#[must_use]
+pub const fn filling(order: Order) -> Group {
+    let (job, shape) = (Job::Write(order), Shape::DEFAULT);
+    Group { task: Some(Task { job, shape, starts_empty: true }), ..group(job) }
+}
+
 /// A writer beside the point's clients, which goes on until they have ended.
 #[must_use]
 pub const fn writer() -> Group {
@@ -194,7 +203,7 @@ pub const fn writer() -> Group {
 }
 
 const fn beside(job: Job, clients: GroupClients) -> Group {
-    let task = Task { job, shape: Shape::DEFAULT };
+    let task = Task { job, shape: Shape::DEFAULT, starts_empty: false };
     let group = Group::new(Mix::NONE, job.distribution());
     Group { clients, task: Some(task), ..group }
 }
@@ -215,10 +224,28 @@ impl Workload {
         self.groups.iter().any(|group| group.task.is_some())
     }
 
-    /// What loads a data set of db_bench's records: each once, in their order.
+    /// Whether it begins with an empty database.
     #[must_use]
-    pub fn load_db_bench(shape: Shape) -> Self {
-        let group = group(Job::Write(Order::Insert));
-        Self::new("load", "100 % insert", group).with_shape(shape)
+    pub fn starts_empty(&self) -> bool {
+        self.groups.iter().any(|group| group.task.is_some_and(|task| task.starts_empty))
+    }
+
+    /// How db_bench's records look, where it reads and writes those.
+    #[must_use]
+    pub fn shape(&self) -> Option<Shape> {
+        self.groups.iter().find_map(|group| group.task).map(|task| task.shape)
+    }
+
+    /// What loads the data set that this one is done to: each record once, in the order of their
+    /// numbers.
+    #[must_use]
+    pub fn loader(&self) -> Self {
+        match self.shape() {
+            Some(shape) => {
+                let group = group(Job::Write(Order::Insert));
+                Self::new("load", "100 % insert", group).with_shape(shape)
+            }
+            None => Self::load(),
+        }
     }
 }

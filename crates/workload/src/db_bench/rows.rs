@@ -1,6 +1,6 @@
 //! The rows of db_bench's workloads, by the names of its benchmarks.
 
-use super::{Job, MixGraph, Order, group, writer};
+use super::{Job, MixGraph, Order, filling, group, writer};
 use crate::table::Row;
 use tailmark_driver::Direction::{Backward, Forward};
 
@@ -21,17 +21,17 @@ pub const ROWS: &[Row] = &[
     Row {
         name: "fillrandom",
         about: "db_bench: write random keys into an empty database",
-        groups: &[group(Job::Write(Order::Random))],
+        groups: &[filling(Order::Random)],
     },
     Row {
         name: "fillseq",
         about: "db_bench: write keys in their order into an empty database",
-        groups: &[group(Job::Write(Order::Sequential))],
+        groups: &[filling(Order::Sequential)],
     },
     Row {
         name: "filluniquerandom",
         about: "db_bench: write each key once, in random order, into an empty database",
-        groups: &[group(Job::Write(Order::Unique))],
+        groups: &[filling(Order::Unique)],
     },
     Row {
         name: "mixgraph",

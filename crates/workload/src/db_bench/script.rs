@@ -298,7 +298,8 @@ mod tests {
     }
 
     fn script(job: Job, shape: Shape, records: u64) -> Script {
-        Script::new(&Task { job, shape }, &config(records))
+        let starts_empty = false;
+        Script::new(&Task { job, shape, starts_empty }, &config(records))
     }
 
     fn numbers(script: &mut Script, count: usize) -> Vec<u64> {

@@ -1,0 +1,254 @@
+//! The flags of db_bench: three tables by what a flag does here, and their parser.
+//!
+//! Spelling is that of gflags: one dash or two, `=` or the next word for the value, `--name` and
+//! `--noname` for flags, `--undefok` for names that may be unknown, `--flagfile` for files of flags.
+
+mod idle;
+mod options;
+mod used;
+
+pub use options::ROWS as OPTIONS;
+
+use anyhow::{Context, bail};
+use std::{collections::BTreeMap, fs, str::FromStr};
+
+/// What a flag takes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Kind {
+    /// `true` or `false`, and the words that gflags takes for them.
+    Flag,
+    /// A whole number.
+    Integer,
+    /// A number.
+    Number,
+    /// Any text.
+    Text,
+}
+
+/// The section of RocksDB's options format that an option is in.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Section {
+    /// `[DBOptions]`
+    Database,
+    /// `[CFOptions "default"]`
+    Family,
+    /// `[TableOptions/BlockBasedTable "default"]`
+    Table,
+}
+
+/// What was given, checked, over db_bench's defaults.
+#[derive(Debug, Clone, Default)]
+pub struct Flags {
+    given: BTreeMap<&'static str, String>,
+    /// What has no effect, with a warning each.
+    pub warnings: Vec<String>,
+    /// Whether `--help` or `--version` was asked for instead.
+    pub asked: Option<Asked>,
+}
+
+/// What can be asked for instead of a run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asked {
+    /// The flags.
+    Help,
+    /// The version.
+    Version,
+}
+
+/// Every flag with an effect: name, kind and default.
+pub fn effective() -> impl Iterator<Item = (&'static str, Kind, &'static str)> {
+    let options = options::ROWS.iter().map(|&(name, kind, default, ..)| (name, kind, default));
+    used::ROWS.iter().copied().chain(options)
+}
+
+fn find(name: &str) -> Option<(&'static str, Kind, bool)> {
+    let idle = idle::ROWS.iter().map(|&(name, kind)| (name, kind, false));
+    let mut all = effective().map(|(name, kind, _)| (name, kind, true)).chain(idle);
+    all.find(|(known, ..)| *known == name)
+}
+
+fn names() -> impl Iterator<Item = &'static str> {
+    effective().map(|(name, ..)| name).chain(idle::ROWS.iter().map(|(name, _)| *name))
+}
+
+impl Flags {
+    /// Reads flags as gflags does; the last one of a name counts.
+    ///
+    /// # Errors
+    /// Names a flag that db_bench does not have, with the nearest it has, and a value that its flag
+    /// does not take.
+    pub fn parse(words: &[String]) -> anyhow::Result<Self> {
+        let mut flags = Self::default();
+        let mut unknown = Vec::new();
+        let mut allowed: Vec<String> = Vec::new();
+        flags.read(words, &mut unknown, &mut allowed)?;
+        for name in unknown.iter().filter(|name| !allowed.contains(name)) {
+            let near = tailmark_driver::nearest(name, names())
+                .map(|near| format!("; did you mean --{near}?"))
+                .unwrap_or_default();
+            bail!("db_bench has no flag --{name}{near}");
+        }
+        Ok(flags)
+    }
+
+    fn read(
+        &mut self,
+        words: &[String],
+        unknown: &mut Vec<String>,
+        allowed: &mut Vec<String>,
+    ) -> anyhow::Result<()> {
+        let mut words = words.iter();
+        while let Some(word) = words.next() {
+            let Some(body) = word.strip_prefix("--").or_else(|| word.strip_prefix('-')) else {
+                bail!("`{word}` is no flag; flags begin with a dash");
+            };
+            let (name, mut value) = match body.split_once('=') {
+                Some((name, value)) => (name, Some(value.to_owned())),
+                None => (body, None),
+            };
+            let name = &name.replace('-', "_")[..];
+            match name {
+                "help" | "helpfull" | "h" => self.asked = Some(Asked::Help),
+                "version" => self.asked = Some(Asked::Version),
+                "undefok" => allowed.extend(value.iter().flat_map(|v| v.split(',').map(str::to_owned))),
+                "flagfile" => {
+                    let path = value.or_else(|| words.next().cloned()).unwrap_or_default();
+                    let text = fs::read_to_string(&path)
+                        .with_context(|| format!("failed to read --flagfile `{path}`"))?;
+                    let lines = text.lines().map(str::trim);
+                    let lines = lines.filter(|line| line.starts_with('-')).map(str::to_owned);
+                    self.read(&lines.collect::<Vec<_>>(), unknown, allowed)?;
+                }
+                _ => match find(name) {
+                    Some((name, kind, effect)) => {
+                        if kind == Kind::Flag {
+                            value = value.or_else(|| Some("true".to_owned()));
+                        } else if value.is_none() {
+                            value = words.next().cloned();
+                        }
+                        let Some(value) = value else { bail!("--{name} needs a value") };
+                        self.set(name, kind, effect, &value)?;
+                    }
+                    None => match name.strip_prefix("no").and_then(find) {
+                        Some((name, Kind::Flag, effect)) => {
+                            self.set(name, Kind::Flag, effect, "false")?;
+                        }
+                        _ => unknown.push(name.to_owned()),
+                    },
+                },
+            }
+        }
+        Ok(())
+    }
+
+    fn set(&mut self, name: &'static str, kind: Kind, effect: bool, value: &str) -> anyhow::Result<()> {
+        let refuse = |accepted| format!("--{name} is `{value}`, but it must be {accepted}");
+        let value = match kind {
+            Kind::Flag => match value.to_ascii_lowercase().as_str() {
+                "true" | "t" | "1" | "yes" | "y" => "true".to_owned(),
+                "false" | "f" | "0" | "no" | "n" => "false".to_owned(),
+                _ => bail!(refuse("true or false")),
+            },
+            Kind::Integer => whole(value).with_context(|| refuse("a whole number"))?.to_string(),
+            Kind::Number => {
+                let number: f64 = value.trim().parse().ok().with_context(|| refuse("a number"))?;
+                number.to_string()
+            }
+            Kind::Text => value.to_owned(),
+        };
+        if effect {
+            self.given.insert(name, value);
+        } else {
+            self.warnings.push(format!("--{name} is without effect here"));
+        }
+        Ok(())
+    }
+
+    /// The value that takes effect.
+    pub fn text(&self, name: &str) -> &str {
+        let default = || effective().find(|row| row.0 == name).map_or("", |row| row.2);
+        self.given.get(name).map_or_else(default, String::as_str)
+    }
+
+    /// A number that takes effect.
+    pub fn number<T: FromStr>(&self, name: &'static str) -> anyhow::Result<T> {
+        let text = self.text(name);
+        let parsed = text.parse().ok();
+        parsed.with_context(|| format!("--{name} is `{text}`, which is out of its range"))
+    }
+
+    /// A flag that takes effect.
+    pub fn flag(&self, name: &str) -> bool {
+        self.text(name) == "true"
+    }
+
+    /// Whether it was given.
+    pub fn is_given(&self, name: &str) -> bool {
+        self.given.contains_key(name)
+    }
+
+    /// What was given, by name.
+    pub fn given(&self) -> impl Iterator<Item = (&'static str, &str)> {
+        self.given.iter().map(|(&name, value)| (name, value.as_str()))
+    }
+}
+
+/// A whole number as gflags reads it: decimal or hexadecimal.
+fn whole(text: &str) -> Option<i128> {
+    let text = text.trim();
+    match text.strip_prefix("0x") {
+        Some(digits) => i128::from_str_radix(digits, 16).ok(),
+        None => text.parse().ok(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(line: &str) -> anyhow::Result<Flags> {
+        let words: Vec<_> = line.split_whitespace().map(str::to_owned).collect();
+        Flags::parse(&words)
+    }
+
+    #[test]
+    fn names_are_unique_and_sorted() {
+        assert!(used::ROWS.is_sorted_by(|a, b| a.0 < b.0));
+        assert!(options::ROWS.is_sorted_by(|a, b| a.0 < b.0));
+        assert!(idle::ROWS.is_sorted_by(|a, b| a.0 < b.0));
+        let mut all: Vec<_> = names().collect();
+        let count = all.len();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), count);
+    }
+
+    #[test]
+    fn every_spelling_of_gflags_is_read() {
+        let flags = parse("-num=7 --threads 3 --histogram --nosync --use_existing_db=1").unwrap();
+        assert_eq!(flags.number::<u64>("num").unwrap(), 7);
+        assert_eq!(flags.number::<u32>("threads").unwrap(), 3);
+        assert!(flags.flag("histogram") && !flags.flag("sync") && flags.flag("use_existing_db"));
+        assert_eq!(flags.text("value_size"), "100");
+    }
+
+    #[test]
+    fn a_misspelt_flag_is_refused_with_the_nearest() {
+        let error = parse("--value-siz=7").unwrap_err().to_string();
+        assert!(error.contains("--value_size"), "{error}");
+        assert!(parse("--undefok=blob_thing --blob_thing=7").is_ok());
+    }
+
+    #[test]
+    fn a_value_that_its_flag_does_not_take_is_refused() {
+        for line in ["--num=many", "--histogram=maybe", "--compression_ratio=half", "--num", "7"] {
+            assert!(parse(line).is_err(), "{line}");
+        }
+    }
+
+    #[test]
+    fn what_has_no_effect_warns() {
+        let flags = parse("--simulate_hdd --blob_db_file_size=7").unwrap();
+        assert_eq!(flags.warnings.len(), 2);
+    }
+}

@@ -1,0 +1,277 @@
+//! What is wrong in what was typed, in a plan or in a place of it: one line says so, with exit code
+//! 2, before anything is measured.
+
+use std::{
+    path::Path,
+    process::{Command, Output},
+};
+use tempfile::TempDir;
+
+fn tailmark(dir: &Path, args: &[&str]) -> Output {
+    let program = env!("CARGO_BIN_EXE_tailmark");
+    Command::new(program)
+        .args(args)
+        .current_dir(dir)
+        .output()
+        .unwrap()
+}
+
+fn out(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+fn err(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+/// Arguments, and what the one line on standard error must name.
+const REFUSED: &[(&[&str], &[&str])] = &[
+    (
+        &["run", "quickstrat"],
+        &["quickstrat", "did you mean `quickstart`?"],
+    ),
+    (&["run", "missing.toml"], &["no plan file", "missing.toml"]),
+    (
+        &["run", "--driver", "null"],
+        &["no system", "--system NAME=WHERE"],
+    ),
+    (
+        &["run", "--driver", "nul", "--system", "a=x"],
+        &["nul", "did you mean `null`?"],
+    ),
+    (
+        &["run", "--driver", "null", "--system", "a"],
+        &["--system is `a`", "NAME=WHERE"],
+    ),
+    (
+        &[
+            "run", "--driver", "null", "--system", "a=x", "--system", "a=y",
+        ],
+        &["[[system]]", "`a`", "unique"],
+    ),
+    (
+        &[
+            "run",
+            "--driver",
+            "null",
+            "--system",
+            "a=x",
+            "--threads",
+            "0",
+        ],
+        &["--threads", "`0`", "1 to 1,024"],
+    ),
+    (
+        &[
+            "run",
+            "--driver",
+            "null",
+            "--system",
+            "a=x",
+            "--threads",
+            "1,2000",
+        ],
+        &["--threads", "1,2000"],
+    ),
+    (
+        &[
+            "run",
+            "--driver",
+            "null",
+            "--system",
+            "a=x",
+            "--records",
+            "0",
+        ],
+        &["--records", "`0`", "from 1 to"],
+    ),
+    (
+        &[
+            "run",
+            "--driver",
+            "null",
+            "--system",
+            "a=x",
+            "--records",
+            "ten",
+        ],
+        &["--records", "`ten`", "`100k`"],
+    ),
+    (
+        &[
+            "run",
+            "--driver",
+            "null",
+            "--system",
+            "a=x",
+            "--duration",
+            "5",
+        ],
+        &["--duration", "`5`", "its unit"],
+    ),
+    (
+        &["run", "--driver", "null", "--system", "a=x", "--rate", "-1"],
+        &["--rate"],
+    ),
+    (
+        &[
+            "run",
+            "--driver",
+            "null",
+            "--system",
+            "a=x",
+            "--workload",
+            "ycsb-x",
+        ],
+        &["--workload", "ycsb-x", "ycsb-a"],
+    ),
+    (
+        &[
+            "run",
+            "--driver",
+            "null",
+            "--system",
+            "a=x",
+            "--distribution",
+            "zipf",
+        ],
+        &["--distribution", "zipf", "uniform"],
+    ),
+    (
+        &["run", "--driver", "null", "--system", "a=x", "--scale", "0"],
+        &["--scale", "`0`"],
+    ),
+    (
+        &[
+            "run",
+            "--driver",
+            "null",
+            "--system",
+            "a=x",
+            "--set",
+            "sweep.thread=1",
+        ],
+        &["sweep.thread", "`threads`"],
+    ),
+    (
+        &[
+            "run", "--driver", "null", "--system", "a=x", "--set", "records",
+        ],
+        &["KEY=VALUE"],
+    ),
+    (
+        &[
+            "run",
+            "--driver",
+            "file",
+            "--system",
+            "a=x",
+            "--set",
+            "database.dirct=true",
+        ],
+        &["database.dirct", "`direct`"],
+    ),
+    (
+        &["run", "--driver", "file", "--system", "a=no/such/place"],
+        &["`a`", "no/such/place", "exists"],
+    ),
+    (
+        &[
+            "run",
+            "--driver",
+            "file",
+            "--system",
+            "a=x",
+            "--records",
+            "1T",
+        ],
+        &["`a`", "free"],
+    ),
+    (
+        &["report", "nothing", "-o", "page"],
+        &["no study in `nothing`"],
+    ),
+    (
+        &["export", "nothing", "--format", "csv"],
+        &["no study in `nothing`"],
+    ),
+    (
+        &["export", "nothing", "--format", "xml"],
+        &["xml", "json", "csv", "hlog"],
+    ),
+    (&["list", "driver"], &["driver", "drivers"]),
+    (&["runn"], &["runn", "run"]),
+    (&[], &["Usage"]),
+];
+
+#[test]
+fn what_is_wrong_is_said_once_and_nothing_is_measured() {
+    for (args, words) in REFUSED {
+        let dir = TempDir::new().unwrap();
+        let run = tailmark(dir.path(), args);
+        let said = err(&run);
+        assert_eq!(run.status.code(), Some(2), "{args:?}: {said}");
+        assert!(out(&run).is_empty(), "{args:?}");
+        assert!(
+            said.matches("error:").count() <= 1 && !said.contains("panicked"),
+            "{said}"
+        );
+        for word in *words {
+            assert!(said.contains(word), "{args:?}: {said}lacks {word}");
+        }
+        assert!(!said.contains("ops/s"), "{args:?}: {said}");
+    }
+}
+
+#[test]
+fn a_plan_that_is_not_toml_is_refused_with_its_line() {
+    let dir = TempDir::new().unwrap();
+    std::fs::write(
+        dir.path().join("p.toml"),
+        "[sweep]\nthreads = [1,\n\n[host\n",
+    )
+    .unwrap();
+    let run = tailmark(dir.path(), &["run", "p.toml"]);
+    assert_eq!(run.status.code(), Some(2));
+    assert!(
+        err(&run).starts_with("error: p.toml, line "),
+        "{}",
+        err(&run)
+    );
+}
+
+#[test]
+fn a_data_set_of_other_parameters_is_refused() {
+    let dir = TempDir::new().unwrap();
+    let run = |records: &str, out: &str| {
+        let args = [
+            "run",
+            "--driver",
+            "file",
+            "--system",
+            "a=data",
+            "--records",
+            records,
+            "--threads",
+            "1",
+            "--workload",
+            "ycsb-c",
+            "--operations",
+            "100",
+            "--warmup",
+            "0s",
+            "-o",
+            out,
+        ];
+        tailmark(dir.path(), &args)
+    };
+    let first = run("100", "one");
+    assert_eq!(first.status.code(), Some(0), "{}", err(&first));
+    let other = run("200", "two");
+    assert_eq!(other.status.code(), Some(2), "{}", err(&other));
+    assert!(
+        err(&other).contains("records is `200`, was `100`"),
+        "{}",
+        err(&other)
+    );
+}

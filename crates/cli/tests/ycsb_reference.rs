@@ -1,0 +1,146 @@
+//! The drop-in against YCSB itself: the jar `site.ycsb:core:0.17.0` and what it needs, in the
+//! directory `tailmark/ycsb` of the user's cache. Without it, or without Java, the tests say that
+//! they were skipped.
+
+use std::{
+    collections::BTreeSet,
+    env,
+    path::PathBuf,
+    process::{Command, Output},
+    sync::Arc,
+};
+use tailmark_driver::{DataSet, Operation, Schema};
+use tailmark_workload::{
+    Distribution, Group, Item, KeySpace, Mix, Stream, StreamConfig, Workload, key::KeyName,
+};
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_tailmark");
+const DRAWS: u32 = 1_000_000;
+
+/// The class path of the reference; none where it is not there.
+fn class_path() -> Option<String> {
+    let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
+    let cache = cache.or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cache")))?;
+    let jars = cache.join("tailmark/ycsb");
+    let has_java = Command::new("java").arg("-version").output().is_ok_and(|o| o.status.success());
+    if has_java && jars.join("core-0.17.0.jar").exists() {
+        return Some(jars.join("*").display().to_string());
+    }
+    println!("skipped: there is no Java, or no core-0.17.0.jar in {}", jars.display());
+    None
+}
+
+fn java(class_path: &str, words: &[&str]) -> String {
+    let output = Command::new("java").args(["-cp", class_path]).args(words).output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn draws(class_path: &str, words: &[&str]) -> String {
+    let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/reference/Draws.java");
+    java(class_path, &[&[source], words].concat())
+}
+
+#[test]
+fn keys_have_the_names_of_the_reference() {
+    let Some(class_path) = class_path() else { return };
+    let mut name = KeyName::new();
+    let names = draws(&class_path, &["names", "100000"]);
+    assert_eq!(names.lines().count(), 100_000);
+    for (number, expected) in (0..).zip(names.lines()) {
+        name.set(number);
+        assert_eq!(name.key().name, expected.as_bytes(), "key {number}");
+    }
+}
+
+/// A stream of reads from so many records.
+fn reads(distribution: Distribution, records: u64) -> Stream {
+    let mix = Mix { read: 1.0, ..Mix::NONE };
+    let fields = vec!["field0".to_owned()];
+    Stream::new(&StreamConfig {
+        workload: Arc::new(Workload::new("reads", "", Group::new(mix, distribution))),
+        group: 0,
+        data: DataSet {
+            schema: Schema { table: "usertable".to_owned(), fields },
+            records,
+            field_length: 1,
+        },
+        keys: Arc::new(KeySpace::new(records, records)),
+        seed: 1,
+        client: 0,
+        operations: None,
+        write_all_fields: false,
+        compressibility: 0.0,
+    })
+    .unwrap()
+}
+
+#[test]
+fn every_distribution_draws_as_the_reference_does() {
+    let Some(class_path) = class_path() else { return };
+    for records in [1_000_u64, 1_000_000] {
+        for name in ["uniform", "zipfian", "latest", "hotspot", "exponential", "sequential"] {
+            let words = [name, &records.to_string(), &DRAWS.to_string()];
+            let theirs = draws(&class_path, &words);
+            let theirs: Vec<f64> = theirs.lines().map(|count| count.parse().unwrap()).collect();
+            let mut ours = vec![0.0; 1000];
+            let mut stream = reads(Distribution::parse(name).unwrap(), records);
+            for _ in 0..DRAWS {
+                let Item::One(Operation::Read { key, .. }) = stream.next_item() else {
+                    panic!("only reads are drawn")
+                };
+                ours[(key.number * 1000 / records) as usize] += 1.0;
+            }
+            assert_eq!(theirs.len(), 1000);
+            for (bin, (a, b)) in ours.iter().zip(&theirs).enumerate() {
+                // Both counts vary; their difference has the variance of their sum.
+                let bound = 6.0 * (a + b).max(1.0_f64).sqrt();
+                assert!((a - b).abs() <= bound, "{name} of {records}, bin {bin}: {a} and {b}");
+            }
+        }
+    }
+}
+
+/// Runs both on the database that does nothing; the lines of both without their values.
+fn lines(class_path: &str, more: &[&str]) -> [BTreeSet<String>; 2] {
+    let dir = tempfile::TempDir::new().unwrap();
+    let file = dir.path().join("workload");
+    let text = "workload=site.ycsb.workloads.CoreWorkload\nrecordcount=1000\noperationcount=20000\n\
+                readproportion=0.4\nupdateproportion=0.3\nscanproportion=0.1\ninsertproportion=0.1\n\
+                readmodifywriteproportion=0.1\nrequestdistribution=zipfian\n";
+    std::fs::write(&file, text).unwrap();
+    let file = file.display().to_string();
+    let common = ["-P", &file, "-threads", "2", "-p", "basicdb.verbose=false"];
+    let theirs = ["site.ycsb.Client", "-db", "site.ycsb.BasicDB"];
+    let theirs = java(class_path, &[&theirs[..], &common, more].concat());
+    let ours: Output =
+        Command::new(PROGRAM).args(["ycsb", "-db", "site.ycsb.BasicDB"]).args(common).args(more).output().unwrap();
+    assert!(ours.status.success(), "{}", String::from_utf8_lossy(&ours.stderr));
+    let ours = String::from_utf8(ours.stdout).unwrap();
+    // What Java says of its garbage collectors by name is none of ours.
+    let is_own = |line: &&str| !line.starts_with("[TOTAL_GC") || line.starts_with("[TOTAL_GCs]")
+        || line.starts_with("[TOTAL_GC_TIME]") || line.starts_with("[TOTAL_GC_TIME_%]");
+    let names = |text: &str| {
+        let lines = text.lines().filter(is_own);
+        lines.map(|line| line.rsplit_once(", ").map_or(line, |(name, _)| name).to_owned()).collect()
+    };
+    [names(&ours), names(&theirs)]
+}
+
+#[test]
+fn the_output_has_the_lines_of_the_reference() {
+    let Some(class_path) = class_path() else { return };
+    for more in [
+        &["-t"][..],
+        &["-load"],
+        &["-t", "-p", "measurement.interval=both", "-target", "100000"],
+        &["-t", "-p", "measurementtype=histogram"],
+        &["-t", "-p", "measurementtype=hdrhistogram+histogram"],
+        &["-t", "-p", "hdrhistogram.percentiles=50,99.9,99.99"],
+        &["-t", "-p", "measurementtype=timeseries"],
+    ] {
+        let [ours, theirs] = lines(&class_path, more);
+        assert_eq!(ours, theirs, "{more:?}");
+    }
+}
