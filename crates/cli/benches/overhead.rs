@@ -43,38 +43,48 @@ fn main() {
     std::fs::remove_dir_all(&scratch).unwrap();
 }
 
-/// Runs A and B in turn, A B B A; prints the median of both and of their ratios.
-fn compare(
-    name: &str,
-    unit: &str,
-    pairs: usize,
-    mut a: impl FnMut() -> f64,
-    mut b: impl FnMut() -> f64,
-) {
-    let (mut ours, mut bare, mut ratios) = (Vec::new(), Vec::new(), Vec::new());
+/// Something to be measured: its name, and a run of it.
+type Run<'a> = (String, Box<dyn FnMut() -> f64 + 'a>);
+
+/// Runs tailmark and each of the others in turn, A B C C B A, so that what one leaves behind for the
+/// next falls on each alike; prints the median of each and of the ratios. Returns our median.
+fn compare(name: &str, unit: &str, pairs: usize, mut runs: Vec<Run<'_>>) -> f64 {
+    let mut figures = vec![Vec::new(); runs.len()];
     for pair in 0..pairs {
-        // Whatever the first of two leaves behind for the second falls on either in turn.
-        let (x, y) = if pair % 2 == 0 {
-            let x = a();
-            (x, b())
-        } else {
-            let y = b();
-            (a(), y)
-        };
-        ours.push(x);
-        bare.push(y);
-        ratios.push(x / y);
+        let mut order: Vec<_> = (0..runs.len()).collect();
+        if pair % 2 == 1 {
+            order.reverse();
+        }
+        for index in order {
+            figures[index].push(runs[index].1());
+        }
     }
-    let median = |v: &mut Vec<f64>| {
-        v.sort_by(f64::total_cmp);
-        v[v.len() / 2]
+    let sorted = |mut values: Vec<f64>| {
+        values.sort_by(f64::total_cmp);
+        values
     };
-    let (ours, bare, ratio) = (median(&mut ours), median(&mut bare), median(&mut ratios));
-    println!(
-        "{name:<34} {ratio:>6.3} ({:.3} to {:.3})   tailmark {ours:.1} {unit}, bare {bare:.1} {unit}",
-        ratios[0],
-        ratios[ratios.len() - 1]
-    );
+    let median = |values: &[f64]| sorted(values.to_vec())[values.len() / 2];
+    let ours = median(&figures[0]);
+    println!("{name}: tailmark {ours:.1} {unit}");
+    for ((other, _), theirs) in runs.iter().zip(&figures).skip(1) {
+        let ratios = sorted(figures[0].iter().zip(theirs).map(|(a, b)| a / b).collect());
+        println!(
+            "    to {other:<24} {:>6.3} ({:.3} to {:.3}), which did {:.1} {unit}",
+            ratios[ratios.len() / 2],
+            ratios[0],
+            ratios[ratios.len() - 1],
+            median(theirs),
+        );
+    }
+    ours
+}
+
+/// The two that every comparison has.
+fn pair<'a>(ours: impl FnMut() -> f64 + 'a, bare: impl FnMut() -> f64 + 'a) -> Vec<Run<'a>> {
+    vec![
+        ("tailmark".into(), Box::new(ours)),
+        ("a bare loop".into(), Box::new(bare)),
+    ]
 }
 
 fn data() -> DataSet {
@@ -242,8 +252,7 @@ fn null(pairs: usize, seconds: Duration) {
         "null, uniform reads, 1 client",
         "ns/op",
         pairs,
-        ours,
-        by_hand,
+        pair(ours, by_hand),
     );
 }
 
@@ -316,7 +325,7 @@ fn load(pairs: usize, scratch: &Path) {
         std::fs::remove_dir_all(place).unwrap();
         rate
     };
-    compare("rocksdb, load, 2 clients", "ops/s", pairs, ours, puts);
+    compare("rocksdb, load, 2 clients", "ops/s", pairs, pair(ours, puts));
 }
 
 /// A data set of the driver, opened with its own options file and a large cache.
@@ -349,7 +358,6 @@ fn reads(pairs: usize, seconds: Duration, scratch: &Path) {
     }
     let mut by_threads = BTreeMap::new();
     for threads in [1, 2, 16, 64, 256] {
-        let rates = std::cell::RefCell::new(Vec::new());
         let ours = || {
             let database = open(db::find("rocksdb").unwrap(), &place, CACHED);
             warm(|| {
@@ -360,9 +368,7 @@ fn reads(pairs: usize, seconds: Duration, scratch: &Path) {
                     Budget::Time(Duration::from_secs(2)),
                 )
             });
-            let rate = tailmark(database.as_ref(), &workload, threads, Budget::Time(seconds));
-            rates.borrow_mut().push(rate);
-            rate
+            tailmark(database.as_ref(), &workload, threads, Budget::Time(seconds))
         };
         let gets = || {
             let database = raw(&place);
@@ -391,29 +397,16 @@ fn reads(pairs: usize, seconds: Duration, scratch: &Path) {
             warm(|| run(2, Duration::from_secs(2)));
             run(threads, seconds)
         };
-        compare(
-            &format!("rocksdb, reads in cache, {threads} clients"),
-            "ops/s",
-            pairs,
-            ours,
-            gets,
-        );
+        let mut runs = pair(ours, gets);
         for (name, program) in programs() {
-            let label = format!("  {name}, readrandom, {threads} clients");
-            let theirs = || db_bench(&program, scratch, threads, seconds);
-            compare(&label, "ops/s", pairs, ours, theirs);
+            let theirs = move || db_bench(&program, scratch, threads, seconds);
+            runs.push((format!("{name} readrandom"), Box::new(theirs)));
         }
-        by_threads.insert(threads, rates.into_inner());
+        let name = format!("rocksdb, reads in cache, {threads} clients");
+        by_threads.insert(threads, compare(&name, "ops/s", pairs, runs));
     }
-    let median = |threads| {
-        let mut rates = by_threads[&threads].clone();
-        rates.sort_by(f64::total_cmp);
-        rates[rates.len() / 2]
-    };
-    println!(
-        "rocksdb, 256 against 64 clients    {:>6.3}",
-        median(256) / median(64)
-    );
+    let ratio = by_threads[&256] / by_threads[&64];
+    println!("rocksdb, reads in cache, 256 clients to 64: {ratio:.3}");
 }
 
 /// The `db_bench` programs to compare with: `DB_BENCH=name=path,name=path`.

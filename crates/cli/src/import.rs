@@ -16,12 +16,24 @@ use tailmark_results::{
 pub fn import(args: &ImportArgs) -> anyhow::Result<Exit> {
     let format = find(&args.format)?;
     let read = |path: &std::path::PathBuf| {
-        let bytes = fs::read(path).with_context(|| format!("failed to read `{}`", path.display()))?;
-        anyhow::Ok(Source { path: path.clone(), bytes })
+        let bytes =
+            fs::read(path).with_context(|| format!("failed to read `{}`", path.display()))?;
+        anyhow::Ok(Source {
+            path: path.clone(),
+            bytes,
+        })
     };
-    let sources = args.files.iter().map(read).collect::<anyhow::Result<Vec<_>>>()?;
+    let sources = args
+        .files
+        .iter()
+        .map(read)
+        .collect::<anyhow::Result<Vec<_>>>()?;
     let (system, workload) = (args.system.clone(), args.workload.clone());
-    let given = Given { system, workload, threads: args.threads };
+    let given = Given {
+        system,
+        workload,
+        threads: args.threads,
+    };
     let all = (format.read)(&sources, &given)?;
     let failed = || format!("failed to add to the study in `{}`", args.out.display());
     let study = match Study::exists(&args.out) {
@@ -38,7 +50,14 @@ pub fn import(args: &ImportArgs) -> anyhow::Result<Exit> {
 }
 
 fn add(study: &Study, imported: Imported, format: &str) -> Result<(), tailmark_results::Error> {
-    let Imported { system, workload, distribution, threads, target_rate, phase } = imported;
+    let Imported {
+        system,
+        workload,
+        distribution,
+        threads,
+        target_rate,
+        phase,
+    } = imported;
     study.add_system(&System {
         name: system.clone(),
         driver: format!("{format} (imported)"),
@@ -49,9 +68,21 @@ fn add(study: &Study, imported: Imported, format: &str) -> Result<(), tailmark_r
     })?;
     let Some(workload) = workload else {
         let records = phase.operations.saturating_sub(phase.errors());
-        return study.add_load(&Load { system, records, threads, phase });
+        return study.add_load(&Load {
+            system,
+            records,
+            threads,
+            phase,
+        });
     };
-    let mut key = PointKey { system, workload, distribution, threads, repeat: 1, target_rate };
+    let mut key = PointKey {
+        system,
+        workload,
+        distribution,
+        threads,
+        repeat: 1,
+        target_rate,
+    };
     while study.has_point(&key)? {
         key.repeat += 1;
     }
@@ -59,7 +90,9 @@ fn add(study: &Study, imported: Imported, format: &str) -> Result<(), tailmark_r
 }
 
 fn header(format: &str) -> Header {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
     Header {
         title: format!("Imported from {format}"),
         tailmark: env!("CARGO_PKG_VERSION").to_owned(),

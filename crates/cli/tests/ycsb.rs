@@ -12,7 +12,12 @@ const WORKLOAD: &str = "workload=site.ycsb.workloads.CoreWorkload\nrecordcount=2
 
 fn ycsb(dir: &Path, line: &str) -> Output {
     std::fs::write(dir.join("workloada"), WORKLOAD).unwrap();
-    Command::new(PROGRAM).arg("ycsb").args(line.split_whitespace()).current_dir(dir).output().unwrap()
+    Command::new(PROGRAM)
+        .arg("ycsb")
+        .args(line.split_whitespace())
+        .current_dir(dir)
+        .output()
+        .unwrap()
 }
 
 fn out(output: &Output) -> String {
@@ -32,17 +37,30 @@ fn a_call_writes_status_lines_and_the_final_block() {
     assert!(out.starts_with("[OVERALL], RunTime(ms), "), "{out}");
     assert!(out.contains("[READ], Return=OK, ") && out.contains("[UPDATE], Operations, "));
     assert!(out.contains("[CLEANUP], Operations, 4\n"), "{out}");
-    assert!(err.contains("Command line: -db site.ycsb.BasicDB -P workloada -s -threads 4 -l lab: -t\n"));
+    assert!(
+        err.contains("Command line: -db site.ycsb.BasicDB -P workloada -s -threads 4 -l lab: -t\n")
+    );
     assert!(err.contains("YCSB Client 0.17.0\n") && err.contains("Starting test.\n"));
-    assert!(err.lines().any(|line| line.starts_with("lab:2") && line.contains(" sec: 5000 operations; ")), "{err}");
+    assert!(
+        err.lines()
+            .any(|line| line.starts_with("lab:2") && line.contains(" sec: 5000 operations; ")),
+        "{err}"
+    );
 }
 
 #[test]
 fn a_property_that_nobody_reads_is_named_with_the_nearest() {
     let dir = TempDir::new().unwrap();
-    let run = ycsb(dir.path(), "run basic -P workloada -p requestdistributoin=zipfian");
+    let run = ycsb(
+        dir.path(),
+        "run basic -P workloada -p requestdistributoin=zipfian",
+    );
     assert_eq!(run.status.code(), Some(0));
-    assert!(err(&run).contains("`requestdistributoin`; did you mean `requestdistribution`?"), "{}", err(&run));
+    assert!(
+        err(&run).contains("`requestdistributoin`; did you mean `requestdistribution`?"),
+        "{}",
+        err(&run)
+    );
 }
 
 #[test]
@@ -56,22 +74,39 @@ fn what_is_wrong_is_refused_before_anything_is_done() {
         ("run basic", "Missing property: workload"),
         ("run basic -P workloada -p requestdistribution=zipf", "zipf"),
         ("run basic -P workloada -threads 0", "threadcount"),
-        ("run basic -P workloada -p measurementtype=x", "measurementtype"),
+        (
+            "run basic -P workloada -p measurementtype=x",
+            "measurementtype",
+        ),
     ] {
         let run = ycsb(dir.path(), line);
         assert_eq!(run.status.code(), Some(2), "{line}: {}", err(&run));
-        assert!(err(&run).contains(word) && out(&run).is_empty(), "{line}: {}", err(&run));
+        assert!(
+            err(&run).contains(word) && out(&run).is_empty(),
+            "{line}: {}",
+            err(&run)
+        );
     }
 }
 
 #[test]
 fn time_ends_a_run_without_an_operation_count() {
     let dir = TempDir::new().unwrap();
-    let run = ycsb(dir.path(), "run basic -P workloada -p operationcount=0 -p maxexecutiontime=1");
+    let run = ycsb(
+        dir.path(),
+        "run basic -P workloada -p operationcount=0 -p maxexecutiontime=1",
+    );
     assert_eq!(run.status.code(), Some(0));
     assert!(err(&run).contains("Maximum execution time specified as: 1 secs"));
-    let ms = out(&run).lines().next().and_then(|line| line.rsplit(' ').next()?.parse::<u64>().ok());
-    assert!(ms.is_some_and(|ms| (900..3000).contains(&ms)), "{}", out(&run));
+    let ms = out(&run)
+        .lines()
+        .next()
+        .and_then(|line| line.rsplit(' ').next()?.parse::<u64>().ok());
+    assert!(
+        ms.is_some_and(|ms| (900..3000).contains(&ms)),
+        "{}",
+        out(&run)
+    );
 }
 
 #[test]
@@ -83,23 +118,53 @@ fn calls_land_in_one_study() {
         assert_eq!(run.status.code(), Some(0), "{}", err(&run));
     }
     let mut export = Command::new(PROGRAM);
-    export.args(["export", "study", "--format", "json"]).current_dir(dir.path());
-    let export: serde_json::Value = serde_json::from_slice(&export.output().unwrap().stdout).unwrap();
-    let points: Vec<_> = export["points"].as_array().unwrap().iter()
-        .map(|p| (p["workload"].as_str().unwrap(), p["threads"].as_u64().unwrap(), p["repeat"].as_u64().unwrap()))
+    export
+        .args(["export", "study", "--format", "json"])
+        .current_dir(dir.path());
+    let export: serde_json::Value =
+        serde_json::from_slice(&export.output().unwrap().stdout).unwrap();
+    let points: Vec<_> = export["points"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|p| {
+            (
+                p["workload"].as_str().unwrap(),
+                p["threads"].as_u64().unwrap(),
+                p["repeat"].as_u64().unwrap(),
+            )
+        })
         .collect();
-    assert_eq!(points, [("workloada", 1, 1), ("workloada", 2, 1), ("workloada", 2, 2)]);
+    assert_eq!(
+        points,
+        [
+            ("workloada", 1, 1),
+            ("workloada", 2, 1),
+            ("workloada", 2, 2)
+        ]
+    );
     assert!(dir.path().join("study/report.html").exists());
 }
 
 #[test]
 fn its_own_output_and_logs_can_be_imported() {
     let dir = TempDir::new().unwrap();
-    let line = "run basic -P workloada -threads 3 -p hdrhistogram.fileoutput=true -p exportfile=disk.txt";
+    let line =
+        "run basic -P workloada -threads 3 -p hdrhistogram.fileoutput=true -p exportfile=disk.txt";
     let run = ycsb(dir.path(), line);
     assert_eq!(run.status.code(), Some(0), "{}", err(&run));
     let import = Command::new(PROGRAM)
-        .args(["import", "ycsb", "disk.txt", "READ.hdr", "UPDATE.hdr", "--threads", "3", "-o", "study"])
+        .args([
+            "import",
+            "ycsb",
+            "disk.txt",
+            "READ.hdr",
+            "UPDATE.hdr",
+            "--threads",
+            "3",
+            "-o",
+            "study",
+        ])
         .args(["--workload", "a"])
         .current_dir(dir.path())
         .output()
@@ -112,7 +177,10 @@ fn its_own_output_and_logs_can_be_imported() {
         .unwrap();
     let table = out(&export);
     assert_eq!(table.lines().count(), 3, "{table}");
-    assert!(table.contains("disk,ycsb (imported),a,unknown,3,1,"), "{table}");
+    assert!(
+        table.contains("disk,ycsb (imported),a,unknown,3,1,"),
+        "{table}"
+    );
 }
 
 /// A data set that is loaded is found, and checks.
@@ -126,10 +194,22 @@ fn what_is_loaded_is_read_back_whole() {
     let run = ycsb(dir.path(), &format!("run rocksdb {common}"));
     let out = out(&run);
     assert_eq!(run.status.code(), Some(0), "{}", err(&run));
-    let count = |name: &str| out.lines().find_map(|l| l.strip_prefix(name)?.parse::<u64>().ok());
-    assert_eq!(count("[VERIFY], Return=OK, "), count("[READ], Operations, "));
-    assert!(count("[VERIFY], Return=OK, ").is_some() && !out.contains("UNEXPECTED_STATE"), "{out}");
-    let beyond = ycsb(dir.path(), "run rocksdb -P workloada -p rocksdb.dir=db -p recordcount=4000");
+    let count = |name: &str| {
+        out.lines()
+            .find_map(|l| l.strip_prefix(name)?.parse::<u64>().ok())
+    };
+    assert_eq!(
+        count("[VERIFY], Return=OK, "),
+        count("[READ], Operations, ")
+    );
+    assert!(
+        count("[VERIFY], Return=OK, ").is_some() && !out.contains("UNEXPECTED_STATE"),
+        "{out}"
+    );
+    let beyond = ycsb(
+        dir.path(),
+        "run rocksdb -P workloada -p rocksdb.dir=db -p recordcount=4000",
+    );
     assert!(self::out(&beyond).contains("[READ], Return=NOT_FOUND, "));
     assert!(self::out(&beyond).contains("[READ-FAILED], Operations, "));
 }

@@ -22,16 +22,26 @@ fn class_path() -> Option<String> {
     let cache = env::var_os("XDG_CACHE_HOME").map(PathBuf::from);
     let cache = cache.or_else(|| Some(PathBuf::from(env::var_os("HOME")?).join(".cache")))?;
     let jars = cache.join("tailmark/ycsb");
-    let has_java = Command::new("java").arg("-version").output().is_ok_and(|o| o.status.success());
+    let has_java = Command::new("java")
+        .arg("-version")
+        .output()
+        .is_ok_and(|o| o.status.success());
     if has_java && jars.join("core-0.17.0.jar").exists() {
         return Some(jars.join("*").display().to_string());
     }
-    println!("skipped: there is no Java, or no core-0.17.0.jar in {}", jars.display());
+    println!(
+        "skipped: there is no Java, or no core-0.17.0.jar in {}",
+        jars.display()
+    );
     None
 }
 
 fn java(class_path: &str, words: &[&str]) -> String {
-    let output = Command::new("java").args(["-cp", class_path]).args(words).output().unwrap();
+    let output = Command::new("java")
+        .args(["-cp", class_path])
+        .args(words)
+        .output()
+        .unwrap();
     let said = String::from_utf8_lossy(&output.stderr);
     assert!(output.status.success(), "{said}");
     String::from_utf8(output.stdout).unwrap()
@@ -44,7 +54,9 @@ fn draws(class_path: &str, words: &[&str]) -> String {
 
 #[test]
 fn keys_have_the_names_of_the_reference() {
-    let Some(class_path) = class_path() else { return };
+    let Some(class_path) = class_path() else {
+        return;
+    };
     let mut name = KeyName::new();
     let names = draws(&class_path, &["names", "100000"]);
     assert_eq!(names.lines().count(), 100_000);
@@ -56,13 +68,19 @@ fn keys_have_the_names_of_the_reference() {
 
 /// A stream of reads from so many records.
 fn reads(distribution: Distribution, records: u64) -> Stream {
-    let mix = Mix { read: 1.0, ..Mix::NONE };
+    let mix = Mix {
+        read: 1.0,
+        ..Mix::NONE
+    };
     let fields = vec!["field0".to_owned()];
     Stream::new(&StreamConfig {
         workload: Arc::new(Workload::new("reads", "", Group::new(mix, distribution))),
         group: 0,
         data: DataSet {
-            schema: Schema { table: "usertable".to_owned(), fields },
+            schema: Schema {
+                table: "usertable".to_owned(),
+                fields,
+            },
             records,
             field_length: 1,
         },
@@ -78,9 +96,18 @@ fn reads(distribution: Distribution, records: u64) -> Stream {
 
 #[test]
 fn every_distribution_draws_as_the_reference_does() {
-    let Some(class_path) = class_path() else { return };
+    let Some(class_path) = class_path() else {
+        return;
+    };
     for records in [1_000_u64, 1_000_000] {
-        for name in ["uniform", "zipfian", "latest", "hotspot", "exponential", "sequential"] {
+        for name in [
+            "uniform",
+            "zipfian",
+            "latest",
+            "hotspot",
+            "exponential",
+            "sequential",
+        ] {
             let words = [name, &records.to_string(), &DRAWS.to_string()];
             let theirs = draws(&class_path, &words);
             let theirs: Vec<f64> = theirs.lines().map(|count| count.parse().unwrap()).collect();
@@ -96,7 +123,10 @@ fn every_distribution_draws_as_the_reference_does() {
             for (bin, (a, b)) in ours.iter().zip(&theirs).enumerate() {
                 // Both counts vary; their difference has the variance of their sum.
                 let bound = 6.0 * (a + b).max(1.0_f64).sqrt();
-                assert!((a - b).abs() <= bound, "{name} of {records}, bin {bin}: {a} and {b}");
+                assert!(
+                    (a - b).abs() <= bound,
+                    "{name} of {records}, bin {bin}: {a} and {b}"
+                );
             }
         }
     }
@@ -114,23 +144,43 @@ fn lines(class_path: &str, more: &[&str]) -> [BTreeSet<String>; 2] {
     let common = ["-P", &file, "-threads", "2", "-p", "basicdb.verbose=false"];
     let theirs = ["site.ycsb.Client", "-db", "site.ycsb.BasicDB"];
     let theirs = java(class_path, &[&theirs[..], &common, more].concat());
-    let ours: Output =
-        Command::new(PROGRAM).args(["ycsb", "-db", "site.ycsb.BasicDB"]).args(common).args(more).output().unwrap();
-    assert!(ours.status.success(), "{}", String::from_utf8_lossy(&ours.stderr));
+    let ours: Output = Command::new(PROGRAM)
+        .args(["ycsb", "-db", "site.ycsb.BasicDB"])
+        .args(common)
+        .args(more)
+        .output()
+        .unwrap();
+    assert!(
+        ours.status.success(),
+        "{}",
+        String::from_utf8_lossy(&ours.stderr)
+    );
     let ours = String::from_utf8(ours.stdout).unwrap();
     // What Java says of its garbage collectors by name is none of ours.
-    let is_own = |line: &&str| !line.starts_with("[TOTAL_GC") || line.starts_with("[TOTAL_GCs]")
-        || line.starts_with("[TOTAL_GC_TIME]") || line.starts_with("[TOTAL_GC_TIME_%]");
+    let is_own = |line: &&str| {
+        !line.starts_with("[TOTAL_GC")
+            || line.starts_with("[TOTAL_GCs]")
+            || line.starts_with("[TOTAL_GC_TIME]")
+            || line.starts_with("[TOTAL_GC_TIME_%]")
+    };
     let names = |text: &str| {
         let lines = text.lines().filter(is_own);
-        lines.map(|line| line.rsplit_once(", ").map_or(line, |(name, _)| name).to_owned()).collect()
+        lines
+            .map(|line| {
+                line.rsplit_once(", ")
+                    .map_or(line, |(name, _)| name)
+                    .to_owned()
+            })
+            .collect()
     };
     [names(&ours), names(&theirs)]
 }
 
 #[test]
 fn the_output_has_the_lines_of_the_reference() {
-    let Some(class_path) = class_path() else { return };
+    let Some(class_path) = class_path() else {
+        return;
+    };
     for more in [
         &["-t"][..],
         &["-load"],

@@ -66,7 +66,10 @@ impl LengthHistogram {
     /// # Errors
     /// Names the first line that is none of these.
     pub fn parse(text: &str) -> Result<Self, Error> {
-        let bad = |line: usize, accepted| Error::BadHistogram { line: line + 1, accepted };
+        let bad = |line: usize, accepted| Error::BadHistogram {
+            line: line + 1,
+            accepted,
+        };
         let mut lines = text.lines().enumerate();
         let pair = |line: &str| {
             let (name, number) = line.trim_end().split_once('\t')?;

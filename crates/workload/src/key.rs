@@ -62,8 +62,11 @@ pub enum KeyOrder {
 
 impl Naming {
     /// YCSB's default: `user` and the digits of the hash.
-    pub const YCSB: Self =
-        Self { prefix: Cow::Borrowed(PREFIX), order: KeyOrder::Hashed, digits_min: 1 };
+    pub const YCSB: Self = Self {
+        prefix: Cow::Borrowed(PREFIX),
+        order: KeyOrder::Hashed,
+        digits_min: 1,
+    };
 }
 
 impl Default for Naming {
@@ -97,7 +100,14 @@ impl KeyName {
         let mut bytes = vec![b'0'; prefix + digits_min.max(DIGITS_MAX)];
         bytes[..prefix].copy_from_slice(naming.prefix.as_bytes());
         let (bytes, order) = (bytes.into(), naming.order);
-        let mut name = Self { number: 0, order, digits_min, prefix, length: 0, bytes };
+        let mut name = Self {
+            number: 0,
+            order,
+            digits_min,
+            prefix,
+            length: 0,
+            bytes,
+        };
         name.set(0);
         name
     }
@@ -193,7 +203,11 @@ mod tests {
 
     #[test]
     fn ordered_names_are_padded_to_their_digits() {
-        let naming = Naming { order: KeyOrder::Ordered, digits_min: 12, ..Naming::YCSB };
+        let naming = Naming {
+            order: KeyOrder::Ordered,
+            digits_min: 12,
+            ..Naming::YCSB
+        };
         let mut name = KeyName::named(&naming);
         for (number, expected) in [
             (0, "user000000000000"),
@@ -205,7 +219,14 @@ mod tests {
             name.set(number);
             assert_eq!(name.key().name, expected.as_bytes());
         }
-        let wide = Naming { prefix: "k".into(), digits_min: 24, ..Naming::YCSB };
-        assert_eq!(KeyName::named(&wide).key().name, b"k000006284781860667377211");
+        let wide = Naming {
+            prefix: "k".into(),
+            digits_min: 24,
+            ..Naming::YCSB
+        };
+        assert_eq!(
+            KeyName::named(&wide).key().name,
+            b"k000006284781860667377211"
+        );
     }
 }

@@ -103,8 +103,7 @@ impl<'a> Session<'a> {
     /// # Errors
     /// Where a benchmark is not known, or the database refuses.
     pub fn run(mut self) -> anyhow::Result<Exit> {
-        let entries = Entry::list(self.flags.text("benchmarks"))?;
-        ensure!(!entries.is_empty(), "--benchmarks is empty: name at least one");
+        let entries = self.entries()?;
         self.seed = match self.flags.number("seed")? {
             0_i64 => {
                 let seed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -142,6 +141,19 @@ impl<'a> Session<'a> {
             output::warn(&sink.report()?.display().to_string());
         }
         Ok(if self.failed { Exit::Errors } else { Exit::Done })
+    }
+
+    /// The list of benchmarks, each of which can be made of the flags.
+    fn entries(&self) -> anyhow::Result<Vec<Entry>> {
+        let entries = Entry::list(self.flags.text("benchmarks"))?;
+        ensure!(!entries.is_empty(), "--benchmarks is empty: name at least one");
+        for entry in &entries {
+            if let Action::Measure(measure) = entry.action {
+                measure.counts(self.flags)?;
+                measure.workload(entry.name, self.flags)?;
+            }
+        }
+        Ok(entries)
     }
 
     fn open(&mut self) -> anyhow::Result<()> {

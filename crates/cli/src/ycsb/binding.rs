@@ -78,18 +78,28 @@ pub const BINDINGS: &[Binding] = &[
         ],
     },
     CASSANDRA,
-    Binding { name: "cassandra2-cql", ..CASSANDRA },
+    Binding {
+        name: "cassandra2-cql",
+        ..CASSANDRA
+    },
     Binding {
         name: "rocksdb",
         class: "RocksDBClient",
         driver: "rocksdb",
         place: ("rocksdb.dir", None),
         port: None,
-        settings: &[("rocksdb.optionsfile", "options_file"), ("rocksdb.wal_dir", "wal_dir")],
+        settings: &[
+            ("rocksdb.optionsfile", "options_file"),
+            ("rocksdb.wal_dir", "wal_dir"),
+        ],
         defaults: &[],
         ignored: &[],
     },
-    Binding { name: "scylla", class: "ScyllaCQLClient", ..CASSANDRA },
+    Binding {
+        name: "scylla",
+        class: "ScyllaCQLClient",
+        ..CASSANDRA
+    },
 ];
 
 impl Binding {
@@ -108,7 +118,10 @@ impl Binding {
             let hint = tailmark_driver::nearest(name, names.iter().copied())
                 .map(|near| format!("; did you mean `{near}`?"))
                 .unwrap_or_default();
-            format!("there is no binding `{name}`{hint}; bindings: {}", names.join(", "))
+            format!(
+                "there is no binding `{name}`{hint}; bindings: {}",
+                names.join(", ")
+            )
         })
     }
 
@@ -139,7 +152,9 @@ impl Binding {
         let Some(place) = properties.text(name).or(default) else {
             bail!("the binding `{}` wants the property `{name}`", self.name);
         };
-        let Some((port, default)) = self.port else { return Ok(place.into()) };
+        let Some((port, default)) = self.port else {
+            return Ok(place.into());
+        };
         let port = properties.text_or(port, default);
         let hosts = place.split(',').map(|host| match host.trim() {
             host if host.contains(':') => host.to_owned(),
@@ -151,13 +166,20 @@ impl Binding {
     /// The driver's settings that the properties ask for. Besides those that YCSB knows, every
     /// setting can be given as `DRIVER.SETTING`.
     pub fn settings(&self, driver: &Driver, properties: &Properties) -> BTreeMap<String, String> {
-        let mut settings: BTreeMap<String, String> =
-            self.defaults.iter().map(|&(name, value)| (name.to_owned(), value.to_owned())).collect();
+        let mut settings: BTreeMap<String, String> = self
+            .defaults
+            .iter()
+            .map(|&(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
         let knows = |setting: &str| driver.settings.iter().any(|known| known.name == setting);
         for &(property, setting) in self.settings.iter().filter(|(_, setting)| knows(setting)) {
             if let Some(value) = properties.text(property) {
                 let is_word = driver.place == Place::Hosts && setting != "user";
-                let value = if is_word { value.to_ascii_lowercase() } else { value.to_owned() };
+                let value = if is_word {
+                    value.to_ascii_lowercase()
+                } else {
+                    value.to_owned()
+                };
                 settings.insert(setting.to_owned(), value);
             }
         }
@@ -200,7 +222,10 @@ mod tests {
             assert_eq!(Binding::find(name).unwrap().driver, driver, "{name}");
         }
         let error = Binding::find("rocksbd").unwrap_err().to_string();
-        assert!(error.contains("did you mean `rocksdb`?") && error.contains("basic"), "{error}");
+        assert!(
+            error.contains("did you mean `rocksdb`?") && error.contains("basic"),
+            "{error}"
+        );
     }
 
     #[test]
@@ -214,7 +239,10 @@ mod tests {
     #[test]
     fn a_place_without_default_is_wanted() {
         let rocksdb = Binding::find("rocksdb").unwrap();
-        let error = rocksdb.place(&Properties::default()).unwrap_err().to_string();
+        let error = rocksdb
+            .place(&Properties::default())
+            .unwrap_err()
+            .to_string();
         assert!(error.contains("rocksdb.dir"), "{error}");
     }
 }

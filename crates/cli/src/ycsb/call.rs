@@ -67,7 +67,10 @@ impl Call {
         let semantics = match properties.text_or("tailmark.semantics", "faithful") {
             "faithful" => Semantics::Faithful,
             "correct" => Semantics::Correct,
-            _ => bail!("{}", properties.refuse("tailmark.semantics", "faithful or correct")),
+            _ => bail!(
+                "{}",
+                properties.refuse("tailmark.semantics", "faithful or correct")
+            ),
         };
         let action = options.action();
         let mut core = Core::read(properties, action, semantics == Semantics::Faithful)?;
@@ -104,7 +107,11 @@ impl Call {
             );
             threads = operations as u32;
         }
-        ensure!(threads > 0, "{}", properties.refuse("threadcount", "a whole number from 1 up"));
+        ensure!(
+            threads > 0,
+            "{}",
+            properties.refuse("threadcount", "a whole number from 1 up")
+        );
         let target = properties.number::<u64>("target", 0, COUNT)?;
         let stop = Stop::new();
         let (exporter, why) = Exporter::named(properties.text_or(
@@ -112,9 +119,17 @@ impl Call {
             "site.ycsb.measurements.exporter.TextMeasurementsExporter",
         ));
         why.iter().for_each(|why| output::warn(why));
-        let path = |name| properties.text(name).filter(|path| !path.is_empty()).map(PathBuf::from);
+        let path = |name| {
+            properties
+                .text(name)
+                .filter(|path| !path.is_empty())
+                .map(PathBuf::from)
+        };
         // Java's own; there is nothing of the kind here.
-        let _ = (properties.flag("measurement.trackjvm", false), properties.flag("spin.sleep", false));
+        let _ = (
+            properties.flag("measurement.trackjvm", false),
+            properties.flag("spin.sleep", false),
+        );
         Ok(Self {
             watch: watch(options, &core, &stop)?,
             driver,
@@ -148,10 +163,16 @@ impl Call {
         output::warn("Starting test.");
         if let Some(duration) = self.core.duration {
             let seconds = duration.as_secs();
-            output::warn(&format!("Maximum execution time specified as: {seconds} secs"));
+            output::warn(&format!(
+                "Maximum execution time specified as: {seconds} secs"
+            ));
         }
         let phase = self.measure(database.as_ref(), &system, point.as_ref())?;
-        if self.core.duration.is_some_and(|limit| phase.duration_s >= limit.as_secs_f64() - 0.01) {
+        if self
+            .core
+            .duration
+            .is_some_and(|limit| phase.duration_s >= limit.as_secs_f64() - 0.01)
+        {
             output::warn("Maximum time elapsed. Requesting stop for the workload.");
             output::warn("Stop requested for workload. Now Joining!");
         }
@@ -236,7 +257,13 @@ impl Call {
             return database;
         }
         let (verify, samples) = (verify.clone(), samples.clone());
-        Box::new(Layered { database, clients: self.driver.clients, retry, verify, samples })
+        Box::new(Layered {
+            database,
+            clients: self.driver.clients,
+            retry,
+            verify,
+            samples,
+        })
     }
 
     fn verify(&self) -> Option<Arc<Verify>> {
@@ -244,7 +271,11 @@ impl Call {
         reads.then(|| {
             let fields = self.core.data.schema.fields.clone();
             let (field_length, tally) = (self.core.data.field_length, Mutex::default());
-            Arc::new(Verify { fields, field_length, tally })
+            Arc::new(Verify {
+                fields,
+                field_length,
+                tally,
+            })
         })
     }
 
@@ -277,11 +308,19 @@ impl Call {
         samples: Option<&Samples>,
     ) -> anyhow::Result<()> {
         let mut measured = self.watch.measured();
-        let Measured { all, series, log_error, .. } = &mut *measured;
+        let Measured {
+            all,
+            series,
+            log_error,
+            ..
+        } = &mut *measured;
         if let Some(error) = log_error.take() {
             bail!("failed to write a histogram log: {error}");
         }
         if !cleanup.latencies.is_empty() {
+            if self.watch.interval == Interval::Both {
+                all.insert("Intended-CLEANUP".to_owned(), cleanup.clone());
+            }
             all.insert("CLEANUP".to_owned(), cleanup);
         }
         if let Some(verify) = verify {
@@ -296,7 +335,8 @@ impl Call {
                 Some(path) => {
                     let file = File::options().create(true).append(true).open(path);
                     let mut file = BufWriter::new(file.with_context(|| failed(path))?);
-                    self.write_samples(samples, &mut file).with_context(|| failed(path))?;
+                    self.write_samples(samples, &mut file)
+                        .with_context(|| failed(path))?;
                 }
                 None => self.write_samples(samples, &mut io::stdout().lock())?,
             }
@@ -304,9 +344,13 @@ impl Call {
         match &self.export_file {
             Some(path) => {
                 let mut file = BufWriter::new(File::create(path).with_context(|| failed(path))?);
-                self.exporter.write(&lines, &mut file).with_context(|| failed(path))?;
+                self.exporter
+                    .write(&lines, &mut file)
+                    .with_context(|| failed(path))?;
             }
-            None => self.exporter.write(&lines, &mut BufWriter::new(io::stdout().lock()))?,
+            None => self
+                .exporter
+                .write(&lines, &mut BufWriter::new(io::stdout().lock()))?,
         }
         Ok(())
     }
@@ -315,12 +359,18 @@ impl Call {
         let mut samples = samples.lock().unwrap_or_else(PoisonError::into_inner);
         samples.sort_by_key(|sample| (sample.group, sample.at_ms));
         let forms = &self.watch.forms.forms;
-        let prefix = forms.iter().find(|(_, form)| *form == Form::Raw).map_or("", |(name, _)| name);
+        let prefix = forms
+            .iter()
+            .find(|(_, form)| *form == Form::Raw)
+            .map_or("", |(name, _)| name);
         let mut group = "";
         for sample in &*samples {
             if sample.group != group {
                 group = sample.group;
-                writeln!(out, "{prefix}{group} latency raw data: op, timestamp(ms), latency(us)")?;
+                writeln!(
+                    out,
+                    "{prefix}{group} latency raw data: op, timestamp(ms), latency(us)"
+                )?;
             }
             writeln!(out, "{prefix}{group},{},{}", sample.at_ms, sample.us)?;
         }
@@ -348,7 +398,9 @@ impl Call {
 
 fn watch(options: &Options, core: &Core, stop: &Stop) -> anyhow::Result<Watch> {
     let properties = &options.properties;
-    let every = properties.number("status.interval", 10_u64, "whole seconds")?.max(1);
+    let every = properties
+        .number("status.interval", 10_u64, "whole seconds")?
+        .max(1);
     let failed = failed(properties);
     let (each, tracked) = (failed.each, failed.tracked.join(", "));
     output::warn(&format!(
@@ -356,11 +408,15 @@ fn watch(options: &Options, core: &Core, stop: &Stop) -> anyhow::Result<Watch> {
          latency are: [{tracked}]"
     ));
     let logs = properties.flag("hdrhistogram.fileoutput", false);
-    let path = properties.text_or("hdrhistogram.output.path", "").to_owned();
+    let path = properties
+        .text_or("hdrhistogram.output.path", "")
+        .to_owned();
     let stops = core.action == Action::Load && !core.retry.keep_going;
     Ok(Watch {
         label: options.label_or(properties),
-        every: properties.flag("status", false).then(|| Duration::from_secs(every)),
+        every: properties
+            .flag("status", false)
+            .then(|| Duration::from_secs(every)),
         operations: core.operations,
         interval: Interval::named(properties.text_or("measurement.interval", "op")),
         failed,
@@ -373,7 +429,10 @@ fn watch(options: &Options, core: &Core, stop: &Stop) -> anyhow::Result<Watch> {
 
 fn failed(properties: &Properties) -> Failed {
     let tracked = properties.text_or("latencytrackederrors", "");
-    let tracked = tracked.split(',').map(str::trim).filter(|status| !status.is_empty());
+    let tracked = tracked
+        .split(',')
+        .map(str::trim)
+        .filter(|status| !status.is_empty());
     Failed {
         each: properties.flag("reportlatencyforeacherror", false),
         tracked: tracked.map(str::to_owned).collect(),
@@ -385,7 +444,11 @@ fn overall(phase: &Phase) -> Vec<Line> {
     let ms = ((phase.duration_s * 1000.0) as u64).max(1);
     vec![
         Line::whole("OVERALL", "RunTime(ms)", ms),
-        Line::double("OVERALL", "Throughput(ops/sec)", phase.operations as f64 * 1000.0 / ms as f64),
+        Line::double(
+            "OVERALL",
+            "Throughput(ops/sec)",
+            phase.operations as f64 * 1000.0 / ms as f64,
+        ),
         Line::whole("TOTAL_GCs", "Count", 0),
         Line::whole("TOTAL_GC_TIME", "Time(ms)", 0),
         Line::double("TOTAL_GC_TIME_%", "Time(%)", 0.0),

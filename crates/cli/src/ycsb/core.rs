@@ -52,12 +52,23 @@ impl Core {
     ///
     /// # Errors
     /// Names the property that is wrong.
-    pub fn read(properties: &Properties, action: Action, is_faithful: bool) -> anyhow::Result<Self> {
-        let class = properties.text("workload").context("Missing property: workload")?;
-        let known = ["site.ycsb.workloads.CoreWorkload", "com.yahoo.ycsb.workloads.CoreWorkload", "core"];
+    pub fn read(
+        properties: &Properties,
+        action: Action,
+        is_faithful: bool,
+    ) -> anyhow::Result<Self> {
+        let class = properties
+            .text("workload")
+            .context("Missing property: workload")?;
+        let known = [
+            "site.ycsb.workloads.CoreWorkload",
+            "com.yahoo.ycsb.workloads.CoreWorkload",
+            "core",
+        ];
         ensure!(
             known.contains(&class),
-            "property workload is `{class}`, but it must be one of {}", known.join(", ")
+            "property workload is `{class}`, but it must be one of {}",
+            known.join(", ")
         );
         let count = |name, default| properties.number::<u64>(name, default, COUNT);
         let records = match count("recordcount", 0)? {
@@ -72,7 +83,9 @@ impl Core {
         );
         let mut operations = count("operationcount", 0)?;
         if action == Action::Load {
-            let unset = properties.text("recordcount").is_none_or(|text| text.trim() == "0");
+            let unset = properties
+                .text("recordcount")
+                .is_none_or(|text| text.trim() == "0");
             let all = properties.text("insertcount").is_some() || !unset;
             operations = if all { inserts } else { 0 };
         }
@@ -80,7 +93,10 @@ impl Core {
         let form = form(properties, data.field_length, is_faithful)?;
         let data_integrity = form.bytes == ValueBytes::Checked;
         let data = match &form.lengths {
-            FieldLengths::Histogram(histogram) => DataSet { field_length: histogram.longest(), ..data },
+            FieldLengths::Histogram(histogram) => DataSet {
+                field_length: histogram.longest(),
+                ..data
+            },
             _ => data,
         };
         let mut workload = match action {
@@ -89,13 +105,20 @@ impl Core {
         };
         workload.form = form;
         if action == Action::Run {
-            workload.range = Some(KeyRange { first: start, count: inserts.max(1) });
+            workload.range = Some(KeyRange {
+                first: start,
+                count: inserts.max(1),
+            });
         }
         let seconds = count("maxexecutiontime", 0)?;
         Ok(Self {
             action,
             workload,
-            first_insert: if action == Action::Load { start } else { records },
+            first_insert: if action == Action::Load {
+                start
+            } else {
+                records
+            },
             data,
             operations: (operations > 0).then_some(operations),
             write_all_fields: properties.flag("writeallfields", false),
@@ -108,12 +131,18 @@ impl Core {
 
 fn data(properties: &Properties, records: u64) -> anyhow::Result<DataSet> {
     let fields = properties.number::<u64>("fieldcount", 10, COUNT)?;
-    ensure!((1..=100_000).contains(&fields), "{}", properties.refuse("fieldcount", "from 1 to 100,000"));
+    ensure!(
+        (1..=100_000).contains(&fields),
+        "{}",
+        properties.refuse("fieldcount", "from 1 to 100,000")
+    );
     let prefix = properties.text_or("fieldnameprefix", "field");
     Ok(DataSet {
         schema: Schema {
             table: properties.text_or("table", "usertable").to_owned(),
-            fields: (0..fields).map(|field| format!("{prefix}{field}")).collect(),
+            fields: (0..fields)
+                .map(|field| format!("{prefix}{field}"))
+                .collect(),
         },
         records,
         field_length: properties.number("fieldlength", 100, COUNT)?,
@@ -133,7 +162,9 @@ fn form(properties: &Properties, longest: u32, is_faithful: bool) -> anyhow::Res
             let path = properties.text_or("fieldlengthhistogram", "hist.txt");
             let failed = || format!("Couldn't read field length histogram file: {path}");
             let text = fs::read_to_string(path).with_context(failed)?;
-            FieldLengths::Histogram(Arc::new(LengthHistogram::parse(&text).with_context(failed)?))
+            FieldLengths::Histogram(Arc::new(
+                LengthHistogram::parse(&text).with_context(failed)?,
+            ))
         }
         other => bail!("Unknown field length distribution \"{other}\""),
     };
@@ -149,7 +180,8 @@ fn form(properties: &Properties, longest: u32, is_faithful: bool) -> anyhow::Res
     let digits_min = properties.number("zeropadding", 1, "a whole number from 0 to 1,000")?;
     ensure!(
         digits_min <= 1_000,
-        "{}", properties.refuse("zeropadding", "a whole number from 0 to 1,000")
+        "{}",
+        properties.refuse("zeropadding", "a whole number from 0 to 1,000")
     );
     let prefix = properties.text_or("keyprefix", "user").to_owned().into();
     let bytes = match (checked, is_faithful) {
@@ -157,7 +189,15 @@ fn form(properties: &Properties, longest: u32, is_faithful: bool) -> anyhow::Res
         (false, true) => ValueBytes::Printable,
         (false, false) => ValueBytes::Random,
     };
-    Ok(Form { naming: Naming { prefix, order, digits_min }, lengths, bytes })
+    Ok(Form {
+        naming: Naming {
+            prefix,
+            order,
+            digits_min,
+        },
+        lengths,
+        bytes,
+    })
 }
 
 fn transactions(
@@ -181,7 +221,11 @@ fn transactions(
         other => bail!("Distribution \"{other}\" not allowed for scan length"),
     };
     let mut group = Group::new(mix, distribution(properties, is_faithful)?);
-    group.scan = ScanLength { min: least, max: most, choice };
+    group.scan = ScanLength {
+        min: least,
+        max: most,
+        choice,
+    };
     // Every field by its name is the whole record, however it is asked for.
     let _ = properties.flag("readallfieldsbyname", false);
     group.read_all_fields = properties.flag("readallfields", true) || data_integrity;
@@ -245,18 +289,31 @@ mod tests {
     fn defaults_are_those_of_ycsb() {
         let core = read("recordcount=1000", Action::Run).unwrap();
         let group = &core.workload.groups[0];
-        assert_eq!((group.mix.read, group.mix.update, group.mix.sum()), (0.95, 0.05, 1.0));
+        assert_eq!(
+            (group.mix.read, group.mix.update, group.mix.sum()),
+            (0.95, 0.05, 1.0)
+        );
         assert_eq!(group.distribution, Distribution::Uniform);
         assert_eq!((group.scan.min, group.scan.max), (1, 1000));
-        assert_eq!((core.data.schema.fields.len(), core.data.field_length), (10, 100));
+        assert_eq!(
+            (core.data.schema.fields.len(), core.data.field_length),
+            (10, 100)
+        );
         assert_eq!(core.data.schema.table, "usertable");
-        assert_eq!((core.first_insert, core.operations, core.duration), (1000, None, None));
+        assert_eq!(
+            (core.first_insert, core.operations, core.duration),
+            (1000, None, None)
+        );
         assert!(group.read_all_fields && !core.write_all_fields && !core.data_integrity);
     }
 
     #[test]
     fn a_load_inserts_its_slice() {
-        let core = read("recordcount=1000\ninsertstart=200\ninsertcount=300", Action::Load).unwrap();
+        let core = read(
+            "recordcount=1000\ninsertstart=200\ninsertcount=300",
+            Action::Load,
+        )
+        .unwrap();
         assert_eq!((core.first_insert, core.operations), (200, Some(300)));
         let rest = read("recordcount=1000\ninsertstart=200", Action::Load).unwrap();
         assert_eq!(rest.operations, Some(800));
@@ -264,21 +321,46 @@ mod tests {
 
     #[test]
     fn counts_beyond_32_bits_are_taken() {
-        let core = read("recordcount=10000000000\noperationcount=20000000000", Action::Run).unwrap();
-        assert_eq!((core.data.records, core.operations), (10_000_000_000, Some(20_000_000_000)));
+        let core = read(
+            "recordcount=10000000000\noperationcount=20000000000",
+            Action::Run,
+        )
+        .unwrap();
+        assert_eq!(
+            (core.data.records, core.operations),
+            (10_000_000_000, Some(20_000_000_000))
+        );
     }
 
     #[test]
     fn what_is_wrong_is_refused_by_name() {
         for (text, word) in [
             ("recordcount=x", "recordcount"),
-            ("recordcount=10\ninsertstart=5\ninsertcount=6", "insertstart + insertcount"),
-            ("requestdistribution=zipf", "Unknown request distribution \"zipf\""),
+            (
+                "recordcount=10\ninsertstart=5\ninsertcount=6",
+                "insertstart + insertcount",
+            ),
+            (
+                "requestdistribution=zipf",
+                "Unknown request distribution \"zipf\"",
+            ),
             ("scanlengthdistribution=x", "not allowed for scan length"),
-            ("fieldlengthdistribution=x", "Unknown field length distribution"),
-            ("fieldlengthdistribution=uniform\nminfieldlength=101", "minfieldlength"),
-            ("fieldlengthdistribution=uniform\ndataintegrity=true", "constant field size"),
-            ("fieldlengthdistribution=histogram\nfieldlengthhistogram=/no", "/no"),
+            (
+                "fieldlengthdistribution=x",
+                "Unknown field length distribution",
+            ),
+            (
+                "fieldlengthdistribution=uniform\nminfieldlength=101",
+                "minfieldlength",
+            ),
+            (
+                "fieldlengthdistribution=uniform\ndataintegrity=true",
+                "constant field size",
+            ),
+            (
+                "fieldlengthdistribution=histogram\nfieldlengthhistogram=/no",
+                "/no",
+            ),
             ("fieldcount=0", "fieldcount"),
             ("workload=site.ycsb.workloads.RestWorkload", "RestWorkload"),
             ("readproportion=0\nupdateproportion=0", "weight"),

@@ -28,12 +28,20 @@ impl Line {
     /// A line with a whole number; one that is too great is the greatest.
     pub fn whole(group: &str, name: impl Into<String>, value: u64) -> Self {
         let value = Value::Whole(i64::try_from(value).unwrap_or(i64::MAX));
-        Self { group: group.to_owned(), name: name.into(), value }
+        Self {
+            group: group.to_owned(),
+            name: name.into(),
+            value,
+        }
     }
 
     /// A line with a double.
     pub fn double(group: &str, name: impl Into<String>, value: f64) -> Self {
-        Self { group: group.to_owned(), name: name.into(), value: Value::Double(value) }
+        Self {
+            group: group.to_owned(),
+            name: name.into(),
+            value: Value::Double(value),
+        }
     }
 }
 
@@ -56,7 +64,8 @@ impl Exporter {
             Some("JSONMeasurementsExporter") => (Self::Json, None),
             Some("JSONArrayMeasurementsExporter") => (Self::JsonArray, None),
             _ => {
-                let why = format!("Could not find exporter {class}, will use default text reporter.");
+                let why =
+                    format!("Could not find exporter {class}, will use default text reporter.");
                 (Self::Text, Some(why))
             }
         }
@@ -82,7 +91,9 @@ impl Exporter {
                     _ => value.clone(),
                 };
                 let [metric, name] = [&line.group, &line.name].map(|text| quoted(text));
-                format!("{{\n  \"metric\" : {metric},\n  \"measurement\" : {name},\n  \"value\" : {value}\n}}")
+                format!(
+                    "{{\n  \"metric\" : {metric},\n  \"measurement\" : {name},\n  \"value\" : {value}\n}}"
+                )
             };
             match self {
                 Self::Text => writeln!(out, "[{}], {}, {value}", line.group, line.name)?,

@@ -36,14 +36,27 @@ impl Layered {
     fn around(&self, mut session: Box<dyn Session>) -> Box<dyn Session> {
         if let Some(verify) = &self.verify {
             let (verify, tally) = (Arc::clone(verify), Tally::default());
-            session = Box::new(Verifying { session, verify, tally, expected: Vec::new() });
+            session = Box::new(Verifying {
+                session,
+                verify,
+                tally,
+                expected: Vec::new(),
+            });
         }
         if let Some(retry) = self.retry {
-            session = Box::new(Retrying { session, retry, clients: self.clients });
+            session = Box::new(Retrying {
+                session,
+                retry,
+                clients: self.clients,
+            });
         }
         if let Some(all) = &self.samples {
             let (all, samples) = (Arc::clone(all), Vec::new());
-            session = Box::new(Sampling { session, all, samples });
+            session = Box::new(Sampling {
+                session,
+                all,
+                samples,
+            });
         }
         session
     }
@@ -123,7 +136,9 @@ impl Retrying {
 /// A number from 0 to 1 that differs from call to call: enough to keep clients from trying again
 /// at the same instant.
 fn spread() -> f64 {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
     f64::from(since.subsec_nanos() % 1_000_000) / 1e6
 }
 
@@ -148,7 +163,12 @@ struct Verifying {
 
 impl Verifying {
     fn read(&mut self, key: Key<'_>) -> Reply {
-        let Self { session, verify, tally, expected } = self;
+        let Self {
+            session,
+            verify,
+            tally,
+            expected,
+        } = self;
         let (mut fields, mut wrong) = (0, 0);
         let mut spent = Duration::ZERO;
         let reply = session.fetch(key, &mut |field, value| {
@@ -167,7 +187,10 @@ impl Verifying {
         };
         *tally.returns.entry(status).or_default() += 1;
         let ns = u64::try_from(spent.as_nanos()).unwrap_or(u64::MAX);
-        tally.latencies.record(ns).expect("a histogram that grows takes any value");
+        tally
+            .latencies
+            .record(ns)
+            .expect("a histogram that grows takes any value");
         reply
     }
 }
@@ -183,8 +206,14 @@ impl Session for Verifying {
 
 impl Drop for Verifying {
     fn drop(&mut self) {
-        let mut all = self.verify.tally.lock().unwrap_or_else(PoisonError::into_inner);
-        all.latencies.add(&self.tally.latencies).expect("a histogram that grows takes any other");
+        let mut all = self
+            .verify
+            .tally
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner);
+        all.latencies
+            .add(&self.tally.latencies)
+            .expect("a histogram that grows takes any other");
         for (status, count) in &self.tally.returns {
             *all.returns.entry(status).or_default() += count;
         }
@@ -214,8 +243,12 @@ struct Sampling {
 
 impl Session for Sampling {
     fn execute<'a>(&'a mut self, operation: Operation<'a>) -> Completion<'a> {
-        let Self { session, samples, .. } = self;
-        let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        let Self {
+            session, samples, ..
+        } = self;
+        let since = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
         let (at_ms, started) = (since.as_millis() as u64, Instant::now());
         let mut keep = move |reply: &Reply| {
             let group = group(operation.kind(), reply);
@@ -238,7 +271,10 @@ impl Session for Sampling {
 
 impl Drop for Sampling {
     fn drop(&mut self) {
-        self.all.lock().unwrap_or_else(PoisonError::into_inner).append(&mut self.samples);
+        self.all
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .append(&mut self.samples);
     }
 }
 
@@ -271,10 +307,16 @@ mod tests {
     impl Session for Stubborn {
         fn execute<'a>(&'a mut self, _: Operation<'a>) -> Completion<'a> {
             if self.failures == 0 {
-                return Completion::Ready(Ok(Outcome { records: 1, bytes: 0 }));
+                return Completion::Ready(Ok(Outcome {
+                    records: 1,
+                    bytes: 0,
+                }));
             }
             self.failures -= 1;
-            Completion::Ready(Err(Failure { cause: Cause::Timeout, message: String::new() }))
+            Completion::Ready(Err(Failure {
+                cause: Cause::Timeout,
+                message: String::new(),
+            }))
         }
 
         fn fetch(&mut self, key: Key<'_>, take: &mut dyn FnMut(u32, &[u8])) -> Reply {
@@ -287,23 +329,44 @@ mod tests {
             if key.number == 1 {
                 take(1, &value);
             }
-            Ok(Outcome { records: 1, bytes: 20 })
+            Ok(Outcome {
+                records: 1,
+                bytes: 20,
+            })
         }
     }
 
     fn key(number: u64) -> Key<'static> {
-        Key { number, name: b"user1" }
+        Key {
+            number,
+            name: b"user1",
+        }
     }
 
     fn insert() -> Operation<'static> {
-        Operation::Insert { key: key(0), values: Values { first: 0, lengths: &[], bytes: &[] } }
+        Operation::Insert {
+            key: key(0),
+            values: Values {
+                first: 0,
+                lengths: &[],
+                bytes: &[],
+            },
+        }
     }
 
     fn retried(failures: u32, limit: u64) -> bool {
         let interval = Duration::from_millis(1);
-        let retry = Retry { limit, interval, keep_going: false };
+        let retry = Retry {
+            limit,
+            interval,
+            keep_going: false,
+        };
         let session = Box::new(Stubborn { failures });
-        let mut retrying = Retrying { session, retry, clients: Clients::Threads };
+        let mut retrying = Retrying {
+            session,
+            retry,
+            clients: Clients::Threads,
+        };
         matches!(retrying.execute(insert()), Completion::Ready(Ok(_)))
     }
 
@@ -316,28 +379,52 @@ mod tests {
     #[test]
     fn what_is_read_is_compared_field_by_field() {
         let fields = vec!["field0".to_owned(), "field1".to_owned()];
-        let verify = Arc::new(Verify { fields, field_length: 20, tally: Mutex::default() });
+        let verify = Arc::new(Verify {
+            fields,
+            field_length: 20,
+            tally: Mutex::default(),
+        });
         let (session, tally) = (Box::new(Stubborn { failures: 0 }), Tally::default());
         let expected = Vec::new();
-        let mut verifying = Verifying { session, verify: verify.clone(), tally, expected };
+        let mut verifying = Verifying {
+            session,
+            verify: verify.clone(),
+            tally,
+            expected,
+        };
         for number in [0, 1, 2, 9] {
-            drop(verifying.execute(Operation::Read { key: key(number), fields: Fields::All }));
+            drop(verifying.execute(Operation::Read {
+                key: key(number),
+                fields: Fields::All,
+            }));
         }
         drop(verifying);
         let tally = verify.tally.lock().unwrap();
         let expected = BTreeMap::from([("ERROR", 1), ("OK", 2), ("UNEXPECTED_STATE", 1)]);
-        assert_eq!((tally.returns.clone(), tally.latencies.len()), (expected, 4));
+        assert_eq!(
+            (tally.returns.clone(), tally.latencies.len()),
+            (expected, 4)
+        );
     }
 
     #[test]
     fn every_request_is_kept_as_a_sample() {
         let all = Samples::default();
         let session = Box::new(Stubborn { failures: 1 });
-        let mut sampling = Sampling { session, all: all.clone(), samples: Vec::new() };
+        let mut sampling = Sampling {
+            session,
+            all: all.clone(),
+            samples: Vec::new(),
+        };
         drop(sampling.execute(insert()));
         drop(sampling.execute(insert()));
         drop(sampling);
-        let groups: Vec<_> = all.lock().unwrap().iter().map(|sample| sample.group).collect();
+        let groups: Vec<_> = all
+            .lock()
+            .unwrap()
+            .iter()
+            .map(|sample| sample.group)
+            .collect();
         assert_eq!(groups, ["INSERT-FAILED", "INSERT"]);
     }
 }

@@ -57,7 +57,10 @@ impl Forms {
         };
         let granularity = properties.number("timeseries.granularity", 1000_u64, "milliseconds")?;
         if forms[0].1 == Form::Series && (granularity == 0 || !granularity.is_multiple_of(1000)) {
-            bail!("{}", properties.refuse("timeseries.granularity", "a multiple of 1000 milliseconds"));
+            bail!(
+                "{}",
+                properties.refuse("timeseries.granularity", "a multiple of 1000 milliseconds")
+            );
         }
         Ok(Self {
             forms,
@@ -90,7 +93,8 @@ impl Forms {
                 }
                 if at == 0 {
                     // Statuses stand behind the summary, before single values.
-                    let single = |line: &Line| !line.name.ends_with(')') || line.name.starts_with('>');
+                    let single =
+                        |line: &Line| !line.name.ends_with(')') || line.name.starts_with('>');
                     let end = lines[before..]
                         .iter()
                         .position(|line| line.name != "Operations" && single(line))
@@ -112,7 +116,11 @@ impl Forms {
         summary(name, tally, lines);
         for percentile in &self.percentiles {
             let label = format!("{}PercentileLatency(us)", java::ordinal(*percentile));
-            lines.push(Line::whole(name, label, us.value_at_quantile(percentile / 100.0)));
+            lines.push(Line::whole(
+                name,
+                label,
+                us.value_at_quantile(percentile / 100.0),
+            ));
         }
         if self.verbose {
             for value in us.iter_recorded() {
@@ -128,7 +136,10 @@ impl Forms {
         let all = tally.latencies.len();
         for value in tally.latencies.iter_recorded() {
             let us = (value.value_iterated_to() / 1000) as f64;
-            let (bucket, count) = (value.value_iterated_to() / 1_000_000, value.count_at_value());
+            let (bucket, count) = (
+                value.value_iterated_to() / 1_000_000,
+                value.count_at_value(),
+            );
             squares += us * us * count as f64;
             match counts.get_mut(bucket as usize) {
                 Some(bucket) => *bucket += count,
@@ -161,9 +172,15 @@ impl Forms {
 
     fn series(&self, name: &str, tally: &Tally, pieces: &[Piece], lines: &mut Vec<Line>) {
         summary(name, tally, lines);
+        if pieces.is_empty() && !tally.latencies.is_empty() {
+            // What is measured only at the end is one piece.
+            lines.push(Line::double(name, "0", mean_us(tally)));
+        }
         let seconds = (self.granularity_ms / 1000) as usize;
         for (at, pieces) in pieces.chunks(seconds).enumerate() {
-            let sum = pieces.iter().fold(Piece::default(), |sum, piece| sum.with(*piece));
+            let sum = pieces
+                .iter()
+                .fold(Piece::default(), |sum, piece| sum.with(*piece));
             if sum.count > 0 {
                 let label = (at as u64 * self.granularity_ms).to_string();
                 lines.push(Line::double(name, label, sum.us / sum.count as f64));
@@ -175,7 +192,11 @@ impl Forms {
 /// Count, average, least and greatest.
 fn summary(name: &str, tally: &Tally, lines: &mut Vec<Line>) {
     let latencies = &tally.latencies;
-    let least = if latencies.is_empty() { i64::MAX as u64 } else { latencies.min() / 1000 };
+    let least = if latencies.is_empty() {
+        i64::MAX as u64
+    } else {
+        latencies.min() / 1000
+    };
     lines.extend([
         Line::whole(name, "Operations", latencies.len()),
         Line::double(name, "AverageLatency(us)", mean_us(tally)),
@@ -213,7 +234,12 @@ fn raw(name: &str, tally: &Tally, lines: &mut Vec<Line>) {
 fn percentiles(properties: &Properties) -> Vec<f64> {
     const DEFAULT: &str = "95,99";
     let parse = |list: &str| -> Option<Vec<f64>> {
-        let percentile = |text: &str| text.trim().parse().ok().filter(|p| (0.0..=100.0).contains(p));
+        let percentile = |text: &str| {
+            text.trim()
+                .parse()
+                .ok()
+                .filter(|p| (0.0..=100.0).contains(p))
+        };
         list.split(',').map(percentile).collect()
     };
     let given = properties.text_or("hdrhistogram.percentiles", DEFAULT);
@@ -235,7 +261,10 @@ struct Piece {
 
 impl Piece {
     fn with(self, other: Self) -> Self {
-        Self { count: self.count + other.count, us: self.us + other.us }
+        Self {
+            count: self.count + other.count,
+            us: self.us + other.us,
+        }
     }
 }
 
@@ -247,7 +276,9 @@ impl Series {
     /// Adds a sheet of a second.
     pub fn add(&mut self, second: u32, sheet: &Sheet) {
         for kind in tailmark_results::Kind::ALL {
-            let Some(recorded) = &sheet.kinds[kind as usize] else { continue };
+            let Some(recorded) = &sheet.kinds[kind as usize] else {
+                continue;
+            };
             let pieces = self.0.entry(super::tally::group(kind)).or_default();
             if pieces.len() <= second as usize {
                 pieces.resize(second as usize + 1, Piece::default());
@@ -280,12 +311,21 @@ mod tests {
         let tallies = Tallies::from([("READ".to_owned(), tally)]);
         let mut out = Vec::new();
         let lines = forms.lines(&tallies, &Series::default());
-        super::super::exporter::Exporter::Text.write(&lines, &mut out).unwrap();
-        String::from_utf8(out).unwrap().lines().map(str::to_owned).collect()
+        super::super::exporter::Exporter::Text
+            .write(&lines, &mut out)
+            .unwrap();
+        String::from_utf8(out)
+            .unwrap()
+            .lines()
+            .map(str::to_owned)
+            .collect()
     }
 
     fn names(lines: &[String]) -> Vec<&str> {
-        lines.iter().filter_map(|line| line.split(", ").nth(1)).collect()
+        lines
+            .iter()
+            .filter_map(|line| line.split(", ").nth(1))
+            .collect()
     }
 
     #[test]
@@ -313,7 +353,9 @@ mod tests {
 
     #[test]
     fn buckets_are_milliseconds_and_what_is_beyond_the_last_has_no_percentile() {
-        let lines = text("measurementtype=histogram\nhistogram.buckets=7\nmeasurement.histogram.verbose=true");
+        let lines = text(
+            "measurementtype=histogram\nhistogram.buckets=7\nmeasurement.histogram.verbose=true",
+        );
         assert_eq!(
             names(&lines),
             [
@@ -325,7 +367,14 @@ mod tests {
                 "95thPercentileLatency(us)",
                 "99thPercentileLatency(us)",
                 "Return=OK",
-                "0", "1", "2", "3", "4", "5", "6", ">7"
+                "0",
+                "1",
+                "2",
+                "3",
+                "4",
+                "5",
+                "6",
+                ">7"
             ]
         );
         assert!(lines.contains(&"[READ], 95thPercentileLatency(us), 5000".to_owned()));
@@ -337,20 +386,39 @@ mod tests {
     #[test]
     fn combined_forms_have_groups_of_their_own() {
         let lines = text("measurementtype=hdrhistogram+histogram");
-        assert!(lines[0].starts_with("[HdrREAD], ") && lines.last().unwrap().starts_with("[BucketREAD], "));
-        assert_eq!(lines.iter().filter(|line| line.contains("Return=OK")).count(), 1);
+        assert!(
+            lines[0].starts_with("[HdrREAD], ")
+                && lines.last().unwrap().starts_with("[BucketREAD], ")
+        );
+        assert_eq!(
+            lines
+                .iter()
+                .filter(|line| line.contains("Return=OK"))
+                .count(),
+            1
+        );
     }
 
     #[test]
     fn a_list_of_percentiles_that_cannot_be_read_is_the_default() {
-        assert!(text("hdrhistogram.percentiles=95,many").iter().any(|line| line.contains("99thP")));
+        assert!(
+            text("hdrhistogram.percentiles=95,many")
+                .iter()
+                .any(|line| line.contains("99thP"))
+        );
     }
 
     #[test]
     fn a_summary_of_raw_samples_has_its_own_words() {
         let lines = text("measurementtype=raw");
         assert_eq!(lines[0], "[READ], Total Operations, 100");
-        assert_eq!(lines[1], "[READ], Below is a summary of latency in microseconds:, -1");
-        assert!(lines.contains(&"[READ], p99.9, 2000000".to_owned()) || lines.iter().any(|l| l.starts_with("[READ], p99.9, ")));
+        assert_eq!(
+            lines[1],
+            "[READ], Below is a summary of latency in microseconds:, -1"
+        );
+        assert!(
+            lines.contains(&"[READ], p99.9, 2000000".to_owned())
+                || lines.iter().any(|l| l.starts_with("[READ], p99.9, "))
+        );
     }
 }

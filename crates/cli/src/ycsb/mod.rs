@@ -57,7 +57,11 @@ pub fn ycsb(words: &[String]) -> anyhow::Result<Exit> {
     let options = match Options::parse(words) {
         Ok(options) if options.help || words.is_empty() => {
             output::say(HELP)?;
-            return Ok(if options.help { Exit::Done } else { Exit::Usage });
+            return Ok(if options.help {
+                Exit::Done
+            } else {
+                Exit::Usage
+            });
         }
         Ok(options) => options,
         Err(wrong) => return refuse(&wrong.into()),
@@ -94,7 +98,11 @@ fn echo(binding: &Binding, words: &[String], action: Action) {
     let given = match words.first().is_some_and(|word| !word.starts_with('-')) {
         true => {
             let rest = words.get(2..).unwrap_or_default().join(" ");
-            let action = if action == Action::Load { "-load" } else { "-t" };
+            let action = if action == Action::Load {
+                "-load"
+            } else {
+                "-t"
+            };
             format!("-db {} {rest} {action}", binding.class())
         }
         false => words.join(" "),
@@ -105,7 +113,10 @@ fn echo(binding: &Binding, words: &[String], action: Action) {
 
 /// The name of the workload: of its file, or what the properties call it.
 fn workload_name(options: &Options) -> String {
-    let stem = options.workload_file.as_deref().and_then(|path| path.file_stem());
+    let stem = options
+        .workload_file
+        .as_deref()
+        .and_then(|path| path.file_stem());
     match (options.properties.text("tailmark.workload"), stem) {
         (Some(name), _) => name.to_owned(),
         (None, Some(stem)) => stem.to_string_lossy().into_owned(),

@@ -52,7 +52,9 @@ pub enum BadOptions {
         value: String,
     },
     /// A property without a value.
-    #[error("Argument '-p' expected to be in key=value format (e.g., -p operationcount=99999), but it is `{0}`")]
+    #[error(
+        "Argument '-p' expected to be in key=value format (e.g., -p operationcount=99999), but it is `{0}`"
+    )]
     NoPair(String),
     /// A property file that cannot be read.
     #[error("Unable to open the properties file `{path}`")]
@@ -104,8 +106,9 @@ impl Options {
                 "-P" => options.read_file(value("-P")?)?,
                 "-p" => {
                     let pair = value("-p")?;
-                    let (name, value) =
-                        pair.split_once('=').ok_or_else(|| BadOptions::NoPair(pair.to_owned()))?;
+                    let (name, value) = pair
+                        .split_once('=')
+                        .ok_or_else(|| BadOptions::NoPair(pair.to_owned()))?;
                     given.push((name, value.to_owned()));
                 }
                 // What the wrapper starts Java with.
@@ -127,7 +130,11 @@ impl Options {
     /// What to do: as the command line says, else as the property `dotransactions` does.
     pub fn action(&self) -> Action {
         let transactions = self.properties.flag("dotransactions", true);
-        self.action.unwrap_or(if transactions { Action::Run } else { Action::Load })
+        self.action.unwrap_or(if transactions {
+            Action::Run
+        } else {
+            Action::Load
+        })
     }
 
     /// What stands before status lines.
@@ -139,8 +146,10 @@ impl Options {
     }
 
     fn read_file(&mut self, path: &str) -> Result<(), BadOptions> {
-        let bytes =
-            fs::read(path).map_err(|source| BadOptions::File { path: path.to_owned(), source })?;
+        let bytes = fs::read(path).map_err(|source| BadOptions::File {
+            path: path.to_owned(),
+            source,
+        })?;
         self.properties.read_text(&decode(bytes));
         self.workload_file = Some(path.into());
         Ok(())
@@ -154,7 +163,10 @@ fn is_help(word: &str) -> bool {
 fn number(option: &'static str, value: &str) -> Result<String, BadOptions> {
     match value.trim().parse::<u64>() {
         Ok(number) => Ok(number.to_string()),
-        Err(_) => Err(BadOptions::NoNumber { option, value: value.to_owned() }),
+        Err(_) => Err(BadOptions::NoNumber {
+            option,
+            value: value.to_owned(),
+        }),
     }
 }
 
@@ -164,7 +176,12 @@ mod tests {
     use std::io::Write;
 
     fn parse(line: &str) -> Result<Options, BadOptions> {
-        Options::parse(&line.split_whitespace().map(str::to_owned).collect::<Vec<_>>())
+        Options::parse(
+            &line
+                .split_whitespace()
+                .map(str::to_owned)
+                .collect::<Vec<_>>(),
+        )
     }
 
     fn file(text: &str) -> tempfile::NamedTempFile {
@@ -178,14 +195,18 @@ mod tests {
         let wrapper =
             parse("load rocksdb -s -threads 8 -target 100 -p a=b=c -l x -jvm-args -Xmx1g").unwrap();
         assert_eq!(wrapper.database.as_deref(), Some("rocksdb"));
-        let java = parse("-db site.ycsb.BasicDB -load -s -threads 8 -target 100 -p a=b=c -l x").unwrap();
+        let java =
+            parse("-db site.ycsb.BasicDB -load -s -threads 8 -target 100 -p a=b=c -l x").unwrap();
         assert_eq!(java.properties.text("db"), Some("site.ycsb.BasicDB"));
         for options in [wrapper, java] {
             assert_eq!(options.action(), Action::Load);
             assert_eq!(options.label, "x");
-            for (name, value) in
-                [("status", "true"), ("threadcount", "8"), ("target", "100"), ("a", "b=c")]
-            {
+            for (name, value) in [
+                ("status", "true"),
+                ("threadcount", "8"),
+                ("target", "100"),
+                ("a", "b=c"),
+            ] {
                 assert_eq!(options.properties.text(name), Some(value));
             }
         }
@@ -195,7 +216,10 @@ mod tests {
     fn options_win_over_files_wherever_they_stand() {
         let (one, two) = (file("x=1\ny=1\nthreadcount=2\n"), file("y=2\n"));
         let paths = [one.path(), two.path()].map(|path| path.display().to_string());
-        let line = format!("run basic -p x=9 -threads 4 -P {} -P {}", paths[0], paths[1]);
+        let line = format!(
+            "run basic -p x=9 -threads 4 -P {} -P {}",
+            paths[0], paths[1]
+        );
         let options = parse(&line).unwrap();
         let value = |name| options.properties.text(name).map(str::to_owned);
         let expected = ["9", "2", "4"].map(|value| Some(value.to_owned()));
@@ -206,15 +230,24 @@ mod tests {
     #[test]
     fn without_an_action_the_property_decides() {
         assert_eq!(parse("-db x").unwrap().action(), Action::Run);
-        assert_eq!(parse("-db x -p dotransactions=false").unwrap().action(), Action::Load);
-        assert_eq!(parse("-t -p dotransactions=false").unwrap().action(), Action::Run);
+        assert_eq!(
+            parse("-db x -p dotransactions=false").unwrap().action(),
+            Action::Load
+        );
+        assert_eq!(
+            parse("-t -p dotransactions=false").unwrap().action(),
+            Action::Run
+        );
     }
 
     #[test]
     fn what_is_wrong_is_named() {
         for (line, words) in [
             ("run rocksdb -foo", "Unknown option -foo"),
-            ("run rocksdb -threads", "Missing argument value for -threads."),
+            (
+                "run rocksdb -threads",
+                "Missing argument value for -threads.",
+            ),
             ("run rocksdb -threads many", "`many`"),
             ("run rocksdb -p recordcount", "key=value"),
             ("run rocksdb -P /no/such/file", "/no/such/file"),

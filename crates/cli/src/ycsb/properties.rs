@@ -73,7 +73,11 @@ impl Properties {
     /// The error of a value that is not accepted.
     pub fn refuse(&self, name: &str, accepted: &str) -> BadProperty {
         let value = self.text(name).unwrap_or_default().to_owned();
-        BadProperty { name: name.to_owned(), value, accepted: accepted.to_owned() }
+        BadProperty {
+            name: name.to_owned(),
+            value,
+            accepted: accepted.to_owned(),
+        }
     }
 
     /// A line for each property that nobody asked for.
@@ -86,7 +90,11 @@ impl Properties {
                 .unwrap_or_default();
             format!("warning: nothing reads the property `{name}`{hint}")
         };
-        self.values.keys().filter(|name| !read.contains(*name)).map(line).collect()
+        self.values
+            .keys()
+            .filter(|name| !read.contains(*name))
+            .map(line)
+            .collect()
     }
 }
 
@@ -135,7 +143,10 @@ fn split(line: &str) -> (String, String) {
     });
     let end = end.map_or(line.len(), |(at, _)| at);
     let value = line[end..].trim_start_matches(is_space);
-    let value = value.strip_prefix(['=', ':']).unwrap_or(value).trim_start_matches(is_space);
+    let value = value
+        .strip_prefix(['=', ':'])
+        .unwrap_or(value)
+        .trim_start_matches(is_space);
     (unescape(&line[..end]), unescape(value))
 }
 
@@ -201,7 +212,10 @@ mod tests {
     #[test]
     fn comments_and_empty_lines_are_none() {
         assert!(pairs("# a=b\n\n   ! c=d\r\n\r").is_empty());
-        assert_eq!(pairs("a=b\\\n# c").first().map(|p| p.1.as_str()), Some("b# c"));
+        assert_eq!(
+            pairs("a=b\\\n# c").first().map(|p| p.1.as_str()),
+            Some("b# c")
+        );
     }
 
     #[test]
@@ -233,7 +247,9 @@ mod tests {
     fn a_bad_number_is_refused_with_what_is_accepted() {
         let mut properties = Properties::default();
         properties.set("recordcount", "many");
-        let error = properties.number("recordcount", 0_u64, "a whole number").unwrap_err();
+        let error = properties
+            .number("recordcount", 0_u64, "a whole number")
+            .unwrap_err();
         assert_eq!(
             error.to_string(),
             "property recordcount is `many`, but it must be a whole number"

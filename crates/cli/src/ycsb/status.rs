@@ -29,7 +29,12 @@ pub struct Status<'a> {
 impl Status<'_> {
     /// The line, with the groups measured since the line before.
     pub fn line(&self, tallies: &Tallies, forms: &Forms) -> String {
-        let Self { label, now, operations, .. } = self;
+        let Self {
+            label,
+            now,
+            operations,
+            ..
+        } = self;
         let seconds = self.elapsed.as_secs();
         let mut line = format!("{label}{now} {seconds} sec: {operations} operations; ");
         if self.operations > 0 {
@@ -40,7 +45,11 @@ impl Status<'_> {
             // Without time there is no rate; without operations it takes for ever.
             let rate = self.operations as f64 / self.elapsed.as_secs_f64();
             let seconds = (left as f64 / rate).ceil();
-            let seconds = if rate.is_nan() { 0 } else { (seconds as u64).min(i64::MAX as u64) };
+            let seconds = if rate.is_nan() {
+                0
+            } else {
+                (seconds as u64).min(i64::MAX as u64)
+            };
             line.push_str(&format!("est completion in {}", remaining(seconds)));
         }
         for (group, tally) in tallies {
@@ -55,14 +64,24 @@ impl Status<'_> {
 
 fn summary(name: &str, tally: &super::tally::Tally, form: Form) -> String {
     let latencies = &tally.latencies;
-    let mean = if latencies.is_empty() { 0.0 } else { latencies.mean() / 1000.0 };
+    let mean = if latencies.is_empty() {
+        0.0
+    } else {
+        latencies.mean() / 1000.0
+    };
     match form {
         Form::Hdr => {
             let us = microseconds(latencies);
-            let least = if us.is_empty() { i64::MAX as u64 } else { us.min() };
+            let least = if us.is_empty() {
+                i64::MAX as u64
+            } else {
+                us.min()
+            };
             let mut line = format!(
                 "[{name}: Count={}, Max={}, Min={least}, Avg={}",
-                us.len(), us.max(), decimal(mean)
+                us.len(),
+                us.max(),
+                decimal(mean)
             );
             for percentile in [90.0, 99.0, 99.9, 99.99] {
                 let value = us.value_at_quantile(percentile / 100.0);
@@ -122,7 +141,10 @@ mod tests {
     fn a_line_is_ycsbs() {
         let mut tally = Tally::default();
         tally.latencies.record_n(12_500, 2).unwrap();
-        let tallies = Tallies::from([("READ".to_owned(), tally.clone()), ("UPDATE".to_owned(), tally)]);
+        let tallies = Tallies::from([
+            ("READ".to_owned(), tally.clone()),
+            ("UPDATE".to_owned(), tally),
+        ]);
         let line = status().line(&tallies, &forms(""));
         assert_eq!(
             line,
@@ -135,12 +157,27 @@ mod tests {
 
     #[test]
     fn the_first_line_has_no_rate() {
-        let first = Status { operations: 0, recent: 0, elapsed: Duration::ZERO, ..status() };
+        let first = Status {
+            operations: 0,
+            recent: 0,
+            elapsed: Duration::ZERO,
+            ..status()
+        };
         let line = first.line(&Tallies::new(), &forms(""));
-        assert!(line.ends_with("0 sec: 0 operations; est completion in 0 seconds "), "{line}");
-        let stalled = Status { operations: 0, recent: 0, ..status() };
+        assert!(
+            line.ends_with("0 sec: 0 operations; est completion in 0 seconds "),
+            "{line}"
+        );
+        let stalled = Status {
+            operations: 0,
+            recent: 0,
+            ..status()
+        };
         let line = stalled.line(&Tallies::new(), &forms(""));
-        assert!(line.ends_with("est completion in 106751991167300 days 15 hours "), "{line}");
+        assert!(
+            line.ends_with("est completion in 106751991167300 days 15 hours "),
+            "{line}"
+        );
     }
 
     #[test]

@@ -27,7 +27,9 @@ pub fn add(
     let described = describe(call, system);
     let study = match Study::exists(out) {
         true => Study::open(out).with_context(failed)?,
-        false => Study::create(out, &header(), std::slice::from_ref(&described)).with_context(failed)?,
+        false => {
+            Study::create(out, &header(), std::slice::from_ref(&described)).with_context(failed)?
+        }
     };
     study.add_system(&described).with_context(failed)?;
     let mut known = tailmark_host::machine_facts();
@@ -45,12 +47,21 @@ pub fn add(
             while study.has_point(&key).with_context(failed)? {
                 key.repeat += 1;
             }
-            study.add_point(&Point { key, phase }).with_context(failed)?;
+            study
+                .add_point(&Point { key, phase })
+                .with_context(failed)?;
         }
         None => {
             let system = system.to_owned();
             let records = phase.operations - phase.errors();
-            study.add_load(&Load { system, records, threads: call.threads, phase }).with_context(failed)?;
+            study
+                .add_load(&Load {
+                    system,
+                    records,
+                    threads: call.threads,
+                    phase,
+                })
+                .with_context(failed)?;
         }
     }
     report::write(&[out.to_owned()], "html", out)
@@ -58,7 +69,9 @@ pub fn add(
 
 fn header() -> Header {
     let words: Vec<String> = std::env::args().collect();
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
     Header {
         title: "YCSB".to_owned(),
         tailmark: env!("CARGO_PKG_VERSION").to_owned(),
@@ -70,8 +83,12 @@ fn header() -> Header {
 }
 
 fn describe(call: &Call, system: &str) -> System {
-    let mut settings: BTreeMap<String, String> =
-        call.params.settings.iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect();
+    let mut settings: BTreeMap<String, String> = call
+        .params
+        .settings
+        .iter()
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect();
     let data = &call.params.data;
     settings.insert("records".to_owned(), data.records.to_string());
     settings.insert("fields".to_owned(), data.schema.fields.len().to_string());

@@ -41,7 +41,10 @@ pub struct Tally {
 
 impl Default for Tally {
     fn default() -> Self {
-        Self { latencies: new_latencies(), returns: BTreeMap::new() }
+        Self {
+            latencies: new_latencies(),
+            returns: BTreeMap::new(),
+        }
     }
 }
 
@@ -125,15 +128,24 @@ fn add_kind(
     }
     if let Some(missed) = missed {
         let name = failed.name(group, "NOT_FOUND");
-        grow(&mut tallies.entry(name).or_default().latencies, &missed.service);
+        grow(
+            &mut tallies.entry(name).or_default().latencies,
+            &missed.service,
+        );
     }
     if let Some(first) = sheet.failures.first() {
         // Latencies of failures are kept together: those of several causes go to the first one's.
         let name = failed.name(group, status(first.cause));
-        grow(&mut tallies.entry(name).or_default().latencies, &sheet.failed);
+        grow(
+            &mut tallies.entry(name).or_default().latencies,
+            &sheet.failed,
+        );
     }
     let returns = &mut tallies.entry(group.to_owned()).or_default().returns;
-    for (status, count) in [("OK", sheet.count - sheet.not_found), ("NOT_FOUND", sheet.not_found)] {
+    for (status, count) in [
+        ("OK", sheet.count - sheet.not_found),
+        ("NOT_FOUND", sheet.not_found),
+    ] {
         if count > 0 {
             *returns.entry(status).or_default() += count;
         }
@@ -149,13 +161,17 @@ fn found(tallies: &mut Tallies, name: &str, all: &Counts, missed: Option<&Counts
         None => None,
         Some(missed) => {
             let mut hits = all.clone();
-            hits.subtract(missed).expect("what was missed is part of all");
+            hits.subtract(missed)
+                .expect("what was missed is part of all");
             Some(hits)
         }
     };
     let hits = hits.as_ref().unwrap_or(all);
     if !hits.is_empty() {
-        grow(&mut tallies.entry(name.to_owned()).or_default().latencies, hits);
+        grow(
+            &mut tallies.entry(name.to_owned()).or_default().latencies,
+            hits,
+        );
     }
 }
 
@@ -189,14 +205,24 @@ mod tests {
         kind.service.record_n(9_000, 3).unwrap();
         kind.response.record_n(80_000, 7).unwrap();
         kind.response.record_n(70_000, 3).unwrap();
-        let mut missed = Missed { service: counts(), response: counts() };
+        let mut missed = Missed {
+            service: counts(),
+            response: counts(),
+        };
         missed.service.record_n(9_000, 3).unwrap();
         missed.response.record_n(70_000, 3).unwrap();
         kind.missed = Some(Box::new(missed));
         kind.failed.record_n(1_000_000, 2).unwrap();
         let example = "no answer".to_owned();
-        kind.failures.push(Failures { cause: Cause::Timeout, count: 2, example });
-        let mut sheet = Sheet { operations: 12, ..Sheet::default() };
+        kind.failures.push(Failures {
+            cause: Cause::Timeout,
+            count: 2,
+            example,
+        });
+        let mut sheet = Sheet {
+            operations: 12,
+            ..Sheet::default()
+        };
         sheet.kinds[Kind::Read as usize] = Some(Box::new(kind));
         sheet
     }
@@ -222,7 +248,13 @@ mod tests {
     #[test]
     fn tracked_errors_have_groups_of_their_own() {
         let tracked = vec!["NOT_FOUND".to_owned()];
-        let tallies = tallied(Interval::Op, &Failed { each: false, tracked });
+        let tallies = tallied(
+            Interval::Op,
+            &Failed {
+                each: false,
+                tracked,
+            },
+        );
         assert_eq!(tallies["READ-NOT_FOUND"].latencies.len(), 6);
         assert_eq!(tallies["READ-FAILED"].latencies.len(), 4);
     }

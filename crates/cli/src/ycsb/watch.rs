@@ -67,7 +67,13 @@ pub struct Measured {
 impl Observer for Watch {
     fn recorded(&self, second: u32, sheet: &Sheet) {
         let mut measured = self.measured();
-        let Measured { all, recent, series, operations, .. } = &mut *measured;
+        let Measured {
+            all,
+            recent,
+            series,
+            operations,
+            ..
+        } = &mut *measured;
         *operations += sheet.operations;
         tally::add(all, sheet, self.interval, &self.failed);
         if self.every.is_some() || self.logs.is_some() {
@@ -76,7 +82,11 @@ impl Observer for Watch {
         if self.forms.wants(Form::Series) {
             series.add(second, sheet);
         }
-        let failed = sheet.kinds.iter().flatten().any(|kind| !kind.failures.is_empty());
+        let failed = sheet
+            .kinds
+            .iter()
+            .flatten()
+            .any(|kind| !kind.failures.is_empty());
         if let Some(stop) = self.stop_at_failure.as_ref().filter(|_| failed) {
             stop.request();
         }
@@ -118,7 +128,9 @@ impl Watch {
         let (operations, (told, when)) = (measured.operations, measured.told);
         let status = Status {
             label: &self.label,
-            now: jiff::Zoned::now().strftime("%Y-%m-%d %H:%M:%S:%3f").to_string(),
+            now: jiff::Zoned::now()
+                .strftime("%Y-%m-%d %H:%M:%S:%3f")
+                .to_string(),
             elapsed,
             since: elapsed.saturating_sub(when),
             operations,
@@ -160,12 +172,18 @@ fn log_line(
     elapsed: Duration,
 ) -> io::Result<(File, Duration)> {
     const US_PER_S: f64 = 1e6;
-    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let now = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
     let (mut file, from) = match log {
         Some(log) => log,
         None => {
             let path = format!("{prefix}{group}.hdr");
-            let mut file = OpenOptions::new().create(true).write(true).truncate(true).open(path)?;
+            let mut file = OpenOptions::new()
+                .create(true)
+                .write(true)
+                .truncate(true)
+                .open(path)?;
             let start = now.saturating_sub(elapsed).as_secs_f64();
             write!(
                 file,
@@ -185,7 +203,12 @@ fn log_line(
         .with_max_value_divisor(US_PER_S)
         .begin_log_with(&mut line, &mut serializer)?;
     writer
-        .write_histogram(&microseconds(&tally.latencies), now.saturating_sub(length), length, None)
+        .write_histogram(
+            &microseconds(&tally.latencies),
+            now.saturating_sub(length),
+            length,
+            None,
+        )
         .map_err(|error| io::Error::other(format!("{error:?}")))?;
     drop(writer);
     // The writer begins with comments of its own.

@@ -4,6 +4,7 @@
 //! counts and its rate, its latencies as the counters it was written with, and a finding that says
 //! so, but no histogram that would claim more.
 
+mod db_bench;
 mod ycsb;
 
 use crate::{Error, Phase};
@@ -21,7 +22,7 @@ pub struct Import {
 }
 
 /// Every format, sorted by name.
-pub const IMPORTS: &[Import] = &[ycsb::IMPORT];
+pub const IMPORTS: &[Import] = &[db_bench::IMPORT, ycsb::IMPORT];
 
 /// One file.
 #[derive(Debug, Clone)]
@@ -65,31 +66,53 @@ pub struct Imported {
 /// # Errors
 /// Names the formats that there are.
 pub fn find(name: &str) -> Result<&'static Import, Error> {
-    IMPORTS.iter().find(|import| import.name == name).ok_or_else(|| Error::UnknownFormat {
-        name: name.to_owned(),
-        known: IMPORTS.iter().map(|import| import.name).collect::<Vec<_>>().join(", "),
-    })
+    IMPORTS
+        .iter()
+        .find(|import| import.name == name)
+        .ok_or_else(|| Error::UnknownFormat {
+            name: name.to_owned(),
+            known: IMPORTS
+                .iter()
+                .map(|import| import.name)
+                .collect::<Vec<_>>()
+                .join(", "),
+        })
 }
 
 /// The words of a file's name.
 fn words(path: &Path) -> Vec<String> {
-    let stem = path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let stem = path
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
     let is_between = |c: char| !c.is_alphanumeric();
-    stem.split(is_between).filter(|word| !word.is_empty()).map(str::to_owned).collect()
+    stem.split(is_between)
+        .filter(|word| !word.is_empty())
+        .map(str::to_owned)
+        .collect()
 }
 
 /// The number of clients that a file's name tells: `t16`, `16t`, `threads16`, `16threads`, or
 /// `threads-16`.
 fn threads_in(path: &Path) -> Option<u32> {
     const NAMES: [&str; 5] = ["t", "thr", "thread", "threads", "clients"];
-    let words: Vec<_> = words(path).iter().map(|word| word.to_ascii_lowercase()).collect();
+    let words: Vec<_> = words(path)
+        .iter()
+        .map(|word| word.to_ascii_lowercase())
+        .collect();
     let joined = words.iter().find_map(|word| {
         let digits = word.trim_matches(|c: char| !c.is_ascii_digit());
         let name = word.replace(digits, "");
-        NAMES.contains(&name.as_str()).then(|| digits.parse().ok()).flatten()
+        NAMES
+            .contains(&name.as_str())
+            .then(|| digits.parse().ok())
+            .flatten()
     });
     joined.or_else(|| {
-        let pair = words.windows(2).find(|pair| NAMES.contains(&pair[0].as_str()))?;
+        let pair = words
+            .windows(2)
+            .find(|pair| NAMES.contains(&pair[0].as_str()))?;
         pair[1].parse().ok()
     })
 }

@@ -3,7 +3,7 @@
 
 use super::{Given, Import, Imported, Source, threads_in, words};
 use crate::{
-    ErrorCount, Error, Finding, Interval, IntervalKind, Kind, KindResult, Latencies, Packed, Phase,
+    Error, ErrorCount, Finding, Interval, IntervalKind, Kind, KindResult, Latencies, Packed, Phase,
     new_latencies,
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
@@ -37,7 +37,10 @@ fn read(sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
     let logs: Vec<&Source> = sources.iter().filter(is_log).collect();
     let texts: Vec<&Source> = sources.iter().filter(|source| !is_log(source)).collect();
     if let Some(log) = logs.first().filter(|_| texts.len() != 1) {
-        return Err(failed(log, "histogram logs are imported with exactly one file of output text"));
+        return Err(failed(
+            log,
+            "histogram logs are imported with exactly one file of output text",
+        ));
     }
     let mut all = Vec::new();
     for source in texts {
@@ -52,7 +55,10 @@ fn read(sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
 }
 
 fn failed(source: &Source, reason: impl Into<String>) -> Error {
-    Error::Import { path: source.path.clone(), reason: reason.into() }
+    Error::Import {
+        path: source.path.clone(),
+        reason: reason.into(),
+    }
 }
 
 /// Reads an output text or a JSON export.
@@ -64,7 +70,10 @@ fn read_text(source: &Source, given: &Given) -> Result<Imported, Error> {
         false => text.lines().filter_map(text_line).collect(),
     };
     let value = |group: &str, name: &str| {
-        lines.iter().find(|(g, n, _)| g == group && n == name).map(|(_, _, value)| *value)
+        lines
+            .iter()
+            .find(|(g, n, _)| g == group && n == name)
+            .map(|(_, _, value)| *value)
     };
     let no_overall = || failed(source, "it has no line `[OVERALL], RunTime(ms), ...`");
     let run_ms = value("OVERALL", "RunTime(ms)").ok_or_else(no_overall)?;
@@ -85,10 +94,16 @@ fn read_text(source: &Source, given: &Given) -> Result<Imported, Error> {
         add_kind(&mut phase, group, kind, &lines);
     }
     let command = Command::of(&text);
-    let threads = given.threads.or(command.threads).or_else(|| threads_in(&source.path));
-    let is_load = command.is_load
-        || phase.kinds.keys().eq([&Kind::Insert]) && command.workload.is_none();
-    let stem = words(&source.path).into_iter().next().unwrap_or_else(|| "ycsb".to_owned());
+    let threads = given
+        .threads
+        .or(command.threads)
+        .or_else(|| threads_in(&source.path));
+    let is_load =
+        command.is_load || phase.kinds.keys().eq([&Kind::Insert]) && command.workload.is_none();
+    let stem = words(&source.path)
+        .into_iter()
+        .next()
+        .unwrap_or_else(|| "ycsb".to_owned());
     let workload = given.workload.clone().or(command.workload);
     Ok(Imported {
         system: given.system.clone().unwrap_or(stem),
@@ -104,7 +119,11 @@ fn read_text(source: &Source, given: &Given) -> Result<Imported, Error> {
 fn text_line(line: &str) -> Option<Line> {
     let (group, rest) = line.trim().strip_prefix('[')?.split_once("], ")?;
     let (name, value) = rest.rsplit_once(", ")?;
-    Some((group.to_owned(), name.to_owned(), value.trim().parse().ok()?))
+    Some((
+        group.to_owned(),
+        name.to_owned(),
+        value.trim().parse().ok()?,
+    ))
 }
 
 /// An array of objects, or objects one behind the other.
@@ -119,7 +138,11 @@ fn json_lines(text: &str) -> Option<Vec<Line>> {
         for object in objects {
             let text = |name: &str| object.get(name)?.as_str().map(str::to_owned);
             let number = object.get("value").and_then(serde_json::Value::as_f64);
-            lines.push((text("metric")?, text("measurement")?, number.unwrap_or(f64::NAN)));
+            lines.push((
+                text("metric")?,
+                text("measurement")?,
+                number.unwrap_or(f64::NAN),
+            ));
         }
     }
     Some(lines)
@@ -128,23 +151,37 @@ fn json_lines(text: &str) -> Option<Vec<Line>> {
 fn add_kind(phase: &mut Phase, group: &str, kind: Kind, lines: &[Line]) {
     let own: Vec<_> = lines.iter().filter(|(g, _, _)| g == group).collect();
     let value = |name: &str| own.iter().find(|(_, n, _)| n == name).map(|(_, _, v)| *v);
-    let Some(found) = value("Operations").or_else(|| value("Total Operations")) else { return };
+    let Some(found) = value("Operations").or_else(|| value("Total Operations")) else {
+        return;
+    };
     let not_found = value("Return=NOT_FOUND").unwrap_or(0.0) as u64;
     let mut errors = 0;
     for (_, name, count) in &own {
-        let Some(status) = name.strip_prefix("Return=") else { continue };
+        let Some(status) = name.strip_prefix("Return=") else {
+            continue;
+        };
         let count = *count as u64;
         if matches!(status, "OK" | "BATCHED_OK" | "NOT_FOUND") || count == 0 {
             continue;
         }
         errors += count;
         let cause = status.to_ascii_lowercase();
-        phase.errors.push(ErrorCount { kind, cause, count, example: status.to_owned() });
+        phase.errors.push(ErrorCount {
+            kind,
+            cause,
+            count,
+            example: status.to_owned(),
+        });
     }
-    for (_, name, value) in own.iter().filter(|(_, name, _)| name.ends_with("Latency(us)")) {
+    for (_, name, value) in own
+        .iter()
+        .filter(|(_, name, _)| name.ends_with("Latency(us)"))
+    {
         let name = name.trim_end_matches("Latency(us)");
         // A counter is a whole number: the average loses its fraction.
-        phase.counters.insert(format!("{}.{name}_us", kind.name()), *value as u64);
+        phase
+            .counters
+            .insert(format!("{}.{name}_us", kind.name()), *value as u64);
     }
     let service = new_latencies();
     let result = KindResult {
@@ -191,7 +228,9 @@ struct Command {
 impl Command {
     fn of(text: &str) -> Self {
         let mut command = Self::default();
-        let line = text.lines().find_map(|line| line.strip_prefix("Command line: "));
+        let line = text
+            .lines()
+            .find_map(|line| line.strip_prefix("Command line: "));
         let mut words = line.unwrap_or_default().split_whitespace();
         while let Some(word) = words.next() {
             match word {
@@ -220,27 +259,48 @@ impl Command {
 
 /// Adds the histograms of a log to the kind that its name ends with.
 fn read_log(source: &Source, phase: &mut Phase) -> Result<(), Error> {
-    let stem = source.path.file_stem().unwrap_or_default().to_string_lossy().into_owned();
+    let stem = source
+        .path
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
     let of_kind = |(group, _): &&(&str, Kind)| stem.ends_with(group);
-    let Some((group, kind)) = GROUPS.iter().rev().find(of_kind) else { return Ok(()) };
+    let Some((group, kind)) = GROUPS.iter().rev().find(of_kind) else {
+        return Ok(());
+    };
     let is_intended = stem.trim_end_matches(group).ends_with("Intended-");
-    let Some(result) = phase.kinds.get_mut(kind) else { return Ok(()) };
+    let Some(result) = phase.kinds.get_mut(kind) else {
+        return Ok(());
+    };
     let mut deserializer = Deserializer::new();
     let (mut total, mut begin) = (new_latencies(), None);
     for entry in IntervalLogIterator::new(&source.bytes) {
-        let entry = entry.map_err(|error| failed(source, format!("line not understood: {error:?}")))?;
-        let LogEntry::Interval(line) = entry else { continue };
+        let entry =
+            entry.map_err(|error| failed(source, format!("line not understood: {error:?}")))?;
+        let LogEntry::Interval(line) = entry else {
+            continue;
+        };
         let damaged = || failed(source, "a histogram is damaged");
-        let bytes = BASE64_STANDARD.decode(line.encoded_histogram()).map_err(|_| damaged())?;
-        let us: Latencies =
-            deserializer.deserialize(&mut bytes.as_slice()).map_err(|_| damaged())?;
+        let bytes = BASE64_STANDARD
+            .decode(line.encoded_histogram())
+            .map_err(|_| damaged())?;
+        let us: Latencies = deserializer
+            .deserialize(&mut bytes.as_slice())
+            .map_err(|_| damaged())?;
         let latencies = nanoseconds(&us);
-        total.add(&latencies).expect("a histogram that grows takes any other");
+        total
+            .add(&latencies)
+            .expect("a histogram that grows takes any other");
         let at = line.start_timestamp();
         let begin = *begin.get_or_insert(at);
         let start_s = at.saturating_sub(begin).as_secs_f64();
         if !is_intended {
-            add_interval(phase_interval(&mut phase.intervals, start_s, line.duration().as_secs_f64()), *kind, &latencies);
+            add_interval(
+                phase_interval(&mut phase.intervals, start_s, line.duration().as_secs_f64()),
+                *kind,
+                &latencies,
+            );
         }
     }
     match is_intended {
@@ -252,10 +312,20 @@ fn read_log(source: &Source, phase: &mut Phase) -> Result<(), Error> {
 
 /// The interval that begins near an instant; a new one where there is none.
 fn phase_interval(intervals: &mut Vec<Interval>, start_s: f64, length_s: f64) -> &mut Interval {
-    let near = intervals.iter().position(|i| (i.start_s - start_s).abs() < 0.5 * length_s.max(0.1));
+    let near = intervals
+        .iter()
+        .position(|i| (i.start_s - start_s).abs() < 0.5 * length_s.max(0.1));
     let at = near.unwrap_or_else(|| {
         let at = intervals.partition_point(|i| i.start_s < start_s);
-        intervals.insert(at, Interval { start_s, length_s, operations: 0, kinds: BTreeMap::new() });
+        intervals.insert(
+            at,
+            Interval {
+                start_s,
+                length_s,
+                operations: 0,
+                kinds: BTreeMap::new(),
+            },
+        );
         at
     });
     &mut intervals[at]
@@ -266,22 +336,37 @@ fn add_interval(interval: &mut Interval, kind: Kind, latencies: &Latencies) {
         return;
     }
     let service = Packed::pack(latencies);
-    let measured = IntervalKind { count: latencies.len(), errors: 0, service, response: None };
-    interval.kinds.entry(kind).and_modify(|known| known.merge(&measured)).or_insert(measured);
+    let measured = IntervalKind {
+        count: latencies.len(),
+        errors: 0,
+        service,
+        response: None,
+    };
+    interval
+        .kinds
+        .entry(kind)
+        .and_modify(|known| known.merge(&measured))
+        .or_insert(measured);
 }
 
 fn nanoseconds(us: &Latencies) -> Latencies {
     let mut ns = new_latencies();
     for value in us.iter_recorded() {
-        ns.record_n(value.value_iterated_to().saturating_mul(1000), value.count_at_value())
-            .expect("a histogram that grows takes any value");
+        ns.record_n(
+            value.value_iterated_to().saturating_mul(1000),
+            value.count_at_value(),
+        )
+        .expect("a histogram that grows takes any value");
     }
     ns
 }
 
 /// Says what the files left untold.
 fn conclude(phase: &mut Phase) {
-    let untold = phase.kinds.values().any(|kind| kind.service.is_empty() && kind.count > 0);
+    let untold = phase
+        .kinds
+        .values()
+        .any(|kind| kind.service.is_empty() && kind.count > 0);
     if untold {
         phase.findings.push(Finding {
             code: "summary-only".to_owned(),
@@ -317,7 +402,10 @@ Command line: -db site.ycsb.BasicDB -P workloads/workloada -threads 16 -target 5
 ";
 
     fn source(path: &str, bytes: &[u8]) -> Source {
-        Source { path: path.into(), bytes: bytes.to_vec() }
+        Source {
+            path: path.into(),
+            bytes: bytes.to_vec(),
+        }
     }
 
     fn one(sources: &[Source]) -> Imported {
@@ -329,7 +417,10 @@ Command line: -db site.ycsb.BasicDB -P workloads/workloada -threads 16 -target 5
         let imported = one(&[source("disk-a.txt", TEXT.as_bytes())]);
         assert_eq!((imported.system.as_str(), imported.threads), ("disk", 16));
         assert_eq!(imported.workload.as_deref(), Some("workloada"));
-        assert_eq!((imported.distribution.as_str(), imported.target_rate), ("zipfian", Some(5000.0)));
+        assert_eq!(
+            (imported.distribution.as_str(), imported.target_rate),
+            ("zipfian", Some(5000.0))
+        );
         let phase = imported.phase;
         assert_eq!((phase.operations, phase.duration_s), (90_000, 20.0));
         let read = &phase.kinds[&Kind::Read];
@@ -361,7 +452,9 @@ Command line: -db site.ycsb.BasicDB -P workloads/workloada -threads 16 -target 5
             workload: Some("a".into()),
             threads: Some(3),
         };
-        let imported = read(&[source("x-t8.txt", TEXT.as_bytes())], &given).unwrap().remove(0);
+        let imported = read(&[source("x-t8.txt", TEXT.as_bytes())], &given)
+            .unwrap()
+            .remove(0);
         assert_eq!((imported.system.as_str(), imported.threads), ("Disk A", 3));
         assert_eq!(imported.workload.as_deref(), Some("a"));
     }
@@ -374,16 +467,22 @@ Command line: -db site.ycsb.BasicDB -P workloads/workloada -threads 16 -target 5
         use std::time::Duration;
         let mut bytes = Vec::new();
         let mut serializer = V2DeflateSerializer::new();
-        let mut writer =
-            IntervalLogWriterBuilder::new().begin_log_with(&mut bytes, &mut serializer).unwrap();
+        let mut writer = IntervalLogWriterBuilder::new()
+            .begin_log_with(&mut bytes, &mut serializer)
+            .unwrap();
         for second in 0..2 {
             let mut us = new_latencies();
             us.record_n(100 + second * 900, 22_450).unwrap();
             let at = Duration::from_secs(1_000_000 + second * 10);
-            writer.write_histogram(&us, at, Duration::from_secs(10), None).unwrap();
+            writer
+                .write_histogram(&us, at, Duration::from_secs(10), None)
+                .unwrap();
         }
         drop(writer);
-        let imported = one(&[source("d.txt", TEXT.as_bytes()), source("out/READ.hdr", &bytes)]);
+        let imported = one(&[
+            source("d.txt", TEXT.as_bytes()),
+            source("out/READ.hdr", &bytes),
+        ]);
         let read = &imported.phase.kinds[&Kind::Read];
         assert_eq!(read.service.len(), 44_900);
         assert!(read.service.equivalent(read.service.max(), 1_000_000));

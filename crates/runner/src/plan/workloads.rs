@@ -44,7 +44,7 @@ impl Workloads {
                     known: known.join(", "),
                 });
             };
-            chosen.push(Arc::new(match distribution.clone() {
+            chosen.push(Arc::new(match distribution {
                 Some(distribution) => workload.with_distribution(distribution),
                 None => workload,
             }));

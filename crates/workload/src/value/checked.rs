@@ -44,7 +44,8 @@ mod tests {
         // "a:b" hashes to 97 * 961 + 58 * 31 + 98 = 95,113; the colon is part of the next hash.
         let text = String::from_utf8(out).unwrap();
         let hash = |text: &str| {
-            text.bytes().fold(0_i32, |h, b| h.wrapping_mul(31).wrapping_add(i32::from(b)))
+            text.bytes()
+                .fold(0_i32, |h, b| h.wrapping_mul(31).wrapping_add(i32::from(b)))
         };
         let mut expected = "a:b".to_owned();
         while expected.len() < 64 {

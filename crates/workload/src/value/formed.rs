@@ -37,7 +37,11 @@ impl Formed {
         }
         let range = |choice| {
             let min = form.lengths.least(longest);
-            DrawLength::Range(Lengths::new(ScanLength { min, max: longest, choice }))
+            DrawLength::Range(Lengths::new(ScanLength {
+                min,
+                max: longest,
+                choice,
+            }))
         };
         let draw = match &form.lengths {
             FieldLengths::Constant => DrawLength::Constant(longest),
@@ -58,7 +62,14 @@ impl Formed {
 
     /// Makes values of `count` consecutive fields from `first`; `fill` makes random bytes.
     pub fn make(&mut self, first: u32, count: usize, key: &[u8], fill: &mut dyn FnMut(&mut [u8])) {
-        let Self { random, draw, bytes_are, names, lengths, bytes } = self;
+        let Self {
+            random,
+            draw,
+            bytes_are,
+            names,
+            lengths,
+            bytes,
+        } = self;
         lengths.clear();
         bytes.clear();
         for name in &names[first as usize..first as usize + count] {
@@ -79,7 +90,11 @@ impl Formed {
 
     /// The values made last, as those of fields from `first`.
     pub fn values(&self, first: u32) -> Values<'_> {
-        Values { first, lengths: &self.lengths, bytes: &self.bytes }
+        Values {
+            first,
+            lengths: &self.lengths,
+            bytes: &self.bytes,
+        }
     }
 }
 
@@ -105,14 +120,24 @@ mod tests {
     }
 
     fn counts(lengths: FieldLengths, longest: u32) -> Vec<u32> {
-        let form = Form { lengths, bytes: ValueBytes::Printable, ..Form::default() };
+        let form = Form {
+            lengths,
+            bytes: ValueBytes::Printable,
+            ..Form::default()
+        };
         let mut formed = formed(&form, longest);
         let mut counts = vec![0; longest as usize + 1];
         for _ in 0..100_000 {
             formed.make(0, 3, b"user1", &mut |_| {});
             let values = formed.values(0);
-            assert_eq!(values.lengths.iter().sum::<u32>() as usize, values.bytes.len());
-            values.lengths.iter().for_each(|&length| counts[length as usize] += 1);
+            assert_eq!(
+                values.lengths.iter().sum::<u32>() as usize,
+                values.bytes.len()
+            );
+            values
+                .lengths
+                .iter()
+                .for_each(|&length| counts[length as usize] += 1);
         }
         counts
     }
@@ -121,7 +146,10 @@ mod tests {
     fn uniform_lengths_reach_both_ends_alike() {
         let counts = counts(FieldLengths::Uniform { min: 2 }, 11);
         assert_eq!(counts[..2], [0, 0]);
-        assert!(counts[2..].iter().all(|c| c.abs_diff(30_000) < 900), "{counts:?}");
+        assert!(
+            counts[2..].iter().all(|c| c.abs_diff(30_000) < 900),
+            "{counts:?}"
+        );
     }
 
     #[test]
@@ -139,12 +167,18 @@ mod tests {
         let histogram = LengthHistogram::parse("BlockSize\t2\n0\t100\n1\t300\n2\t600").unwrap();
         let counts = counts(FieldLengths::Histogram(Arc::new(histogram)), 4);
         // 101 of 1,000 draws belong to the first bucket, all others to the edge of the other two.
-        assert!(counts[2].abs_diff(30_300) < 900 && counts[4].abs_diff(269_700) < 900, "{counts:?}");
+        assert!(
+            counts[2].abs_diff(30_300) < 900 && counts[4].abs_diff(269_700) < 900,
+            "{counts:?}"
+        );
     }
 
     #[test]
     fn checked_values_are_those_of_their_key_and_field() {
-        let form = Form { bytes: ValueBytes::Checked, ..Form::default() };
+        let form = Form {
+            bytes: ValueBytes::Checked,
+            ..Form::default()
+        };
         let mut formed = formed(&form, 20);
         formed.make(1, 2, b"user7", &mut |_| {});
         let values: Vec<_> = formed.values(1).iter().collect();

@@ -23,7 +23,9 @@ const RAISE: u64 = 0x2020_2020_2020_2020;
 /// Groups, not yet raised, that all clients share; only read.
 static POOL: LazyLock<Box<[u64]>> = LazyLock::new(|| {
     let mut random = Random::new(0x7965_6c6c_6f77_5f70, 0, Purpose::Values);
-    (0..POOL_WORDS / PERIOD).flat_map(|_| groups(&mut random)).collect()
+    (0..POOL_WORDS / PERIOD)
+        .flat_map(|_| groups(&mut random))
+        .collect()
 });
 
 /// The six bytes of a number, not yet raised, lowest first.
@@ -40,7 +42,13 @@ const fn group(number: u32) -> u64 {
 /// Four groups of fresh numbers as three words.
 fn groups(random: &mut Random) -> [u64; PERIOD] {
     let (one, two) = (random.bits(), random.bits());
-    let [a, b, c, d] = [one as u32, (one >> 32) as u32, two as u32, (two >> 32) as u32].map(group);
+    let [a, b, c, d] = [
+        one as u32,
+        (one >> 32) as u32,
+        two as u32,
+        (two >> 32) as u32,
+    ]
+    .map(group);
     [a | b << 48, b >> 16 | c << 32, c >> 32 | d << 16]
 }
 
@@ -75,7 +83,14 @@ mod tests {
     /// What YCSB makes of one number, as its documentation of the bits has it.
     fn plain(r: u32) -> [u8; GROUP] {
         let part = |shift: u32, mask: u32| ((r >> shift & mask) + 32) as u8;
-        [part(0, 31), part(5, 63), part(10, 95), part(15, 31), part(20, 63), part(25, 95)]
+        [
+            part(0, 31),
+            part(5, 63),
+            part(10, 95),
+            part(15, 31),
+            part(20, 63),
+            part(25, 95),
+        ]
     }
 
     #[test]
@@ -90,7 +105,10 @@ mod tests {
 
     /// The number whose group these bytes are, if they are one. Bit 30 takes no part.
     fn number_of(bytes: &[u8]) -> Option<u32> {
-        let b: Vec<u32> = bytes.iter().map(|&b| u32::from(b).wrapping_sub(32)).collect();
+        let b: Vec<u32> = bytes
+            .iter()
+            .map(|&b| u32::from(b).wrapping_sub(32))
+            .collect();
         let n = b[0] | b[1] << 5 | (b[2] & 95) << 10 | b[3] << 15 | b[4] << 20 | (b[5] & 95) << 25;
         (plain(n) == bytes[..GROUP]).then_some(n)
     }
@@ -102,7 +120,10 @@ mod tests {
             let mut value = vec![0; length];
             fill(&mut random, &mut value);
             for (at, bytes) in value.chunks_exact(GROUP).enumerate() {
-                assert!(number_of(bytes).is_some(), "group {at} of {length}: {bytes:?}");
+                assert!(
+                    number_of(bytes).is_some(),
+                    "group {at} of {length}: {bytes:?}"
+                );
             }
             assert!(value.iter().all(|byte| (0x20..0x80).contains(byte)));
         }
@@ -129,7 +150,9 @@ mod tests {
     fn an_entropy_coder_saves_about_a_third() {
         let mut random = Random::new(8, 0, Purpose::Values);
         let mut value = vec![0; 1 << 20];
-        value.chunks_mut(100).for_each(|field| fill(&mut random, field));
+        value
+            .chunks_mut(100)
+            .for_each(|field| fill(&mut random, field));
         let packed = zstd::bulk::compress(&value, 3).unwrap().len() as f64;
         let share = packed / value.len() as f64;
         assert!((0.6..0.85).contains(&share), "{share}");

@@ -72,10 +72,7 @@ fn tls(file: &str) -> Result<ClientConfig, BoxError> {
 
 /// How the server is asked of itself.
 pub(super) fn asking(settings: &Settings) -> AdminPolicy {
-    AdminPolicy {
-        timeout: milliseconds(settings, "request_timeout_ms"),
-        ..AdminPolicy::default()
-    }
+    AdminPolicy { timeout: milliseconds(settings, "request_timeout_ms") }
 }
 
 #[cfg(test)]

@@ -27,10 +27,14 @@ fn told(error: &Error) -> String {
 /// The shipped plan, with `null` where this build has no RocksDB.
 fn shipped(name: &str) -> Draft {
     let mut draft = Draft::find(name).unwrap();
-    if tailmark_driver::db::find("rocksdb").is_err() {
+    if driver_of(&draft) == "rocksdb" && tailmark_driver::db::find("rocksdb").is_err() {
         draft.set_driver("null");
     }
     draft
+}
+
+fn driver_of(draft: &Draft) -> &str {
+    draft.table()["database"]["driver"].as_str().unwrap()
 }
 
 #[test]
@@ -294,7 +298,14 @@ fn shipped_plans_are_sorted_and_accepted() {
             "{}",
             row.name
         );
-        let plan = shipped(row.name).check();
+        let draft = shipped(row.name);
+        let plan = draft.check();
+        if tailmark_driver::db::find(driver_of(&draft)).is_err() {
+            // A build without a server's driver says so; one with it checks the whole plan.
+            let error = told(&plan.unwrap_err());
+            assert!(error.contains("there is no driver"), "{error}");
+            continue;
+        }
         let plan = plan.unwrap_or_else(|error| panic!("{}: {}", row.name, told(&error)));
         assert!(plan.systems.len() >= 2, "{}", row.name);
     }

@@ -1,0 +1,370 @@
+//! Results of RocksDB's db_bench: what it prints, and the table that its benchmark.sh writes.
+//!
+//! Neither holds a histogram of more than two digits, so latencies are kept as the counters that were
+//! printed. The number of clients is not printed: time an operation times operations a second is.
+
+use super::{Given, Import, Imported, Source, words};
+use crate::{Error, Finding, Kind, KindResult, Phase, new_latencies};
+use std::collections::BTreeMap;
+
+/// The row of the table.
+pub const IMPORT: Import = Import {
+    name: "db_bench",
+    about: "RocksDB's db_bench: its output, and the table (TSV) that its benchmark.sh writes",
+    read,
+};
+
+/// What db_bench calls the kinds of its histograms.
+const WORDS: &[(&str, Kind)] = &[
+    ("read", Kind::Read),
+    ("write", Kind::Insert),
+    ("delete", Kind::Delete),
+    ("seek", Kind::Scan),
+    ("update", Kind::Update),
+];
+
+/// The columns of benchmark.sh's table that become counters, with what one unit of them is in that
+/// of the counter.
+const COLUMNS: &[(&str, &str, f64)] = &[
+    ("usec_op", "operation_us", 1.0),
+    ("p50", "p50_us", 1.0),
+    ("p99", "p99_us", 1.0),
+    ("p99.9", "p99.9_us", 1.0),
+    ("p99.99", "p99.99_us", 1.0),
+    ("pmax", "max_us", 1.0),
+    ("c_wgb", "compaction_written_mb", 1000.0),
+    ("stall%", "stall_permille", 10.0),
+    ("Nstall", "stalls", 1.0),
+];
+
+fn read(sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
+    let mut all = Vec::new();
+    for source in sources {
+        let text = String::from_utf8_lossy(&source.bytes);
+        let stem = words(&source.path)
+            .into_iter()
+            .next()
+            .unwrap_or_else(|| "db_bench".to_owned());
+        let system = given.system.clone().unwrap_or(stem);
+        let found = match text.lines().any(|line| line.starts_with("ops_sec\t")) {
+            true => table(&text, &system, given),
+            false => output(&text, &system, given),
+        };
+        if found.is_empty() {
+            return Err(Error::Import {
+                path: source.path.clone(),
+                reason: "it has no result line of db_bench and no table of benchmark.sh".to_owned(),
+            });
+        }
+        all.extend(found);
+    }
+    Ok(all)
+}
+
+/// The numbers of a result line.
+#[derive(Debug, Clone, PartialEq)]
+struct Line {
+    name: String,
+    micros: f64,
+    rate: f64,
+    /// Seconds and operations; db_bench printed neither before RocksDB 7.
+    length: Option<(f64, u64)>,
+    mib_rate: Option<f64>,
+    found: Option<(u64, u64)>,
+}
+
+impl Line {
+    /// `name : N micros/op N ops/sec [N seconds N operations]; [N MB/s] [(N of N found)]`
+    fn parse(line: &str) -> Option<Self> {
+        let (name, rest) = line.split_once(':')?;
+        let tokens: Vec<_> = rest
+            .split([' ', ';', '(', ')'])
+            .filter(|t| !t.is_empty())
+            .collect();
+        let before = |unit: &str| {
+            let at = tokens.iter().position(|token| *token == unit)?;
+            tokens.get(at.checked_sub(1)?)?.parse::<f64>().ok()
+        };
+        let of = tokens.iter().position(|token| *token == "of");
+        let found = of.and_then(|at| {
+            let number = |at: usize| tokens.get(at)?.parse().ok();
+            Some((number(at.checked_sub(1)?)?, number(at + 1)?))
+        });
+        Some(Self {
+            name: name.trim().to_owned(),
+            micros: before("micros/op")?,
+            rate: before("ops/sec")?,
+            length: before("seconds").zip(before("operations").map(|n| n as u64)),
+            mib_rate: before("MB/s"),
+            found,
+        })
+    }
+
+    fn threads(&self) -> u32 {
+        ((self.micros * self.rate / 1e6).round() as u32).max(1)
+    }
+}
+
+fn output(text: &str, system: &str, given: &Given) -> Vec<Imported> {
+    let mut all: Vec<Imported> = Vec::new();
+    let mut kind = None;
+    for line in text.lines() {
+        if let Some(result) = Line::parse(line) {
+            kind = None;
+            all.push(point(&result, system, given));
+        } else if let Some(point) = all.last_mut() {
+            if let Some(word) = line.strip_prefix("Microseconds per ") {
+                let word = word.trim_end_matches(':');
+                kind = WORDS
+                    .iter()
+                    .find(|(known, _)| *known == word)
+                    .map(|(_, kind)| *kind);
+            } else if let Some(kind) = kind {
+                block(&mut point.phase, kind, line);
+            }
+        }
+    }
+    all.iter_mut()
+        .for_each(|imported| conclude(&mut imported.phase));
+    all
+}
+
+/// A point with the numbers of its result line.
+fn point(line: &Line, system: &str, given: &Given) -> Imported {
+    // Without a length, a second of it: rates are right, counts are not known.
+    let (seconds, operations) = line.length.unwrap_or((1.0, line.rate as u64));
+    let mut phase = phase(seconds, operations);
+    if line.length.is_none() {
+        phase.findings.push(Finding {
+            code: "length-unknown".to_owned(),
+            text: "This db_bench printed neither duration nor operations: the rate is what was \
+                   measured, the duration of a second is not."
+                .to_owned(),
+        });
+    }
+    phase
+        .counters
+        .insert("operation_ns".to_owned(), (line.micros * 1000.0) as u64);
+    if let Some(kind) = kind_of(&line.name) {
+        let bytes = line.mib_rate.unwrap_or(0.0) * seconds * 1_048_576.0;
+        // What one thread found stands for all of them.
+        let missed = line
+            .found
+            .filter(|(_, of)| *of > 0)
+            .map_or(0.0, |(found, of)| 1.0 - (found as f64 / of as f64).min(1.0));
+        let result = KindResult {
+            count: operations,
+            not_found: (missed * operations as f64) as u64,
+            errors: 0,
+            bytes: bytes as u64,
+            service: new_latencies(),
+            response: None,
+            failed: None,
+        };
+        phase.kinds.insert(kind, result);
+    }
+    Imported {
+        system: system.to_owned(),
+        workload: Some(given.workload.clone().unwrap_or_else(|| line.name.clone())),
+        distribution: "unknown".to_owned(),
+        threads: given.threads.unwrap_or_else(|| line.threads()),
+        target_rate: None,
+        phase,
+    }
+}
+
+/// One line of a histogram's head.
+fn block(phase: &mut Phase, kind: Kind, line: &str) {
+    let mut tokens = line.split_whitespace();
+    let mut put = |name: &str, value: f64| {
+        phase
+            .counters
+            .insert(format!("{}.{name}", kind.name()), value as u64);
+    };
+    while let Some(token) = tokens.next() {
+        let mut value = || tokens.next()?.parse::<f64>().ok();
+        match token {
+            "Average:" => drop(value().map(|v| put("mean_ns", v * 1000.0))),
+            "Min:" => drop(value().map(|v| put("min_us", v))),
+            "Max:" => drop(value().map(|v| put("max_us", v))),
+            _ => {
+                let percentile = token.strip_prefix('P').and_then(|p| p.strip_suffix(':'));
+                if let Some(percent) = percentile
+                    && percent.parse::<f64>().is_ok()
+                    && let Some(value) = value()
+                {
+                    put(&format!("p{percent}_ns"), value * 1000.0);
+                }
+            }
+        }
+    }
+}
+
+/// The rows of benchmark.sh's table.
+fn table(text: &str, system: &str, given: &Given) -> Vec<Imported> {
+    let mut lines = text
+        .lines()
+        .skip_while(|line| !line.starts_with("ops_sec\t"));
+    let names: Vec<_> = lines.next().unwrap_or_default().split('\t').collect();
+    let row = |line: &str| {
+        let cells: Vec<_> = line.split('\t').collect();
+        let cell = |name: &str| {
+            let at = names.iter().position(|known| *known == name)?;
+            cells.get(at).map(|cell| cell.trim())
+        };
+        let number = |name: &str| {
+            cell(name)?
+                .trim_end_matches(char::is_alphabetic)
+                .parse::<f64>()
+                .ok()
+        };
+        let (rate, test) = (number("ops_sec")?, cell("test")?);
+        let (name, threads) = match test.split_once(".t") {
+            Some((name, rest)) => {
+                let digits: String = rest.chars().take_while(char::is_ascii_digit).collect();
+                (name, digits.parse().ok())
+            }
+            None => (test, None),
+        };
+        let micros = number("usec_op").unwrap_or(0.0);
+        let threads = threads.unwrap_or_else(|| ((micros * rate / 1e6).round() as u32).max(1));
+        let seconds = number("uptime")
+            .filter(|seconds| *seconds > 0.0)
+            .unwrap_or(1.0);
+        let mut phase = phase(seconds, (rate * seconds) as u64);
+        for (column, counter, unit) in COLUMNS {
+            if let Some(value) = number(column) {
+                phase
+                    .counters
+                    .insert((*counter).to_owned(), (value * unit) as u64);
+            }
+        }
+        conclude(&mut phase);
+        Some(Imported {
+            system: system.to_owned(),
+            workload: Some(given.workload.clone().unwrap_or_else(|| name.to_owned())),
+            distribution: "unknown".to_owned(),
+            threads: given.threads.unwrap_or(threads),
+            target_rate: None,
+            phase,
+        })
+    };
+    lines.filter_map(row).collect()
+}
+
+fn phase(duration_s: f64, operations: u64) -> Phase {
+    Phase {
+        started_ms: 0,
+        duration_s,
+        operations,
+        kinds: BTreeMap::new(),
+        errors: Vec::new(),
+        start_lag: None,
+        intervals: Vec::new(),
+        series: Vec::new(),
+        findings: Vec::new(),
+        counters: BTreeMap::new(),
+    }
+}
+
+/// What a benchmark mostly sends, where its name tells.
+fn kind_of(name: &str) -> Option<Kind> {
+    let begins = |words: &[&str]| words.iter().any(|word| name.starts_with(word));
+    match () {
+        () if begins(&["readrandomwriterandom", "mixgraph"]) => None,
+        () if begins(&["read", "multiread"]) => Some(Kind::Read),
+        () if begins(&["fill", "overwrite"]) => Some(Kind::Insert),
+        () if begins(&["seek"]) => Some(Kind::Scan),
+        () if begins(&["delete"]) => Some(Kind::Delete),
+        () if begins(&["update"]) => Some(Kind::Update),
+        () => None,
+    }
+}
+
+fn conclude(phase: &mut Phase) {
+    phase.findings.push(Finding {
+        code: "summary-only".to_owned(),
+        text: "Only a summary of the latencies was imported; it is kept with the counters of this \
+               point. db_bench interpolates percentiles within buckets that grow by a half, so they \
+               can be off by tens of per cent."
+            .to_owned(),
+    });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::path::PathBuf;
+
+    fn import(text: &str) -> Vec<Imported> {
+        let source = Source {
+            path: PathBuf::from("nvme.log"),
+            bytes: text.as_bytes().to_vec(),
+        };
+        read(&[source], &Given::default()).unwrap()
+    }
+
+    #[test]
+    fn a_result_is_read_with_its_histogram() {
+        let text = "\
+Keys:       16 bytes each (+ 0 bytes user-defined timestamp)
+DB path: [/tmp/db]
+readrandom   :       4.000 micros/op 1000000 ops/sec 2.000 seconds 2000000 operations;   69.9 MB/s (632 of 1000 found)
+
+Microseconds per read:
+Count: 2000000 Average: 3.5123  StdDev: 1.58
+Min: 1  Median: 3.3333  Max: 890
+Percentiles: P50: 3.33 P75: 3.93 P99: 9.12 P99.9: 14.81 P99.99: 41.02
+------------------------------------------------------
+fillseq      :       2.000 micros/op 500000 ops/sec 1.000 seconds 500000 operations;   55.3 MB/s
+";
+        let all = import(text);
+        assert_eq!(all.len(), 2);
+        let read = &all[0];
+        assert_eq!(
+            (read.system.as_str(), read.workload.as_deref()),
+            ("nvme", Some("readrandom"))
+        );
+        assert_eq!((read.threads, read.phase.operations), (4, 2_000_000));
+        assert_eq!(read.phase.counters["read.p99.9_ns"], 14_810);
+        assert_eq!(read.phase.counters["read.max_us"], 890);
+        let kind = &read.phase.kinds[&Kind::Read];
+        assert_eq!((kind.count, kind.not_found), (2_000_000, 736_000));
+        assert!(kind.service.is_empty());
+        assert_eq!(read.phase.findings[0].code, "summary-only");
+        assert_eq!(all[1].threads, 1);
+    }
+
+    #[test]
+    fn a_result_of_an_old_version_says_that_its_length_is_unknown() {
+        let text =
+            "readrandom   :      10.218 micros/op 3131616 ops/sec; 1254.3 MB/s (1 of 1 found)\n";
+        let point = &import(text)[0];
+        assert!((point.phase.ops_per_sec() - 3_131_616.0).abs() < 1.0);
+        assert_eq!(point.threads, 32);
+        assert_eq!(point.phase.findings[0].code, "length-unknown");
+    }
+
+    #[test]
+    fn a_table_is_read_row_by_row() {
+        let text = "# ops_sec - operations per second\n\
+                    ops_sec\tmb_sec\tusec_op\tp50\tp99\tpmax\tuptime\tstall%\ttest\n\
+                    1000\t3.5\t64000.0\t61.5\t900\t5000\t60\t1.5\treadwhilewriting.t64\n\
+                    failed\t\t\t\t\t\t\t\toverwrite.t64.s0\n";
+        let all = import(text);
+        assert_eq!(all.len(), 1);
+        assert_eq!((all[0].threads, all[0].phase.operations), (64, 60_000));
+        assert_eq!(all[0].workload.as_deref(), Some("readwhilewriting"));
+        assert_eq!(all[0].phase.counters["p99_us"], 900);
+        assert_eq!(all[0].phase.counters["stall_permille"], 15);
+    }
+
+    #[test]
+    fn what_is_neither_is_refused() {
+        let source = Source {
+            path: PathBuf::from("x"),
+            bytes: b"hello: world".to_vec(),
+        };
+        assert!(read(&[source], &Given::default()).is_err());
+    }
+}
