@@ -465,7 +465,7 @@ fn db_bench(program: &str, scratch: &Path, threads: u32, seconds: Duration) -> f
     ];
     let text = run(&[reads[0], reads[1], &threads, &time]);
     let line = text.lines().rfind(|l| l.starts_with("readrandom")).unwrap();
-    let (before, found) = line.split_once(" of ").map(|(a, b)| (a, b)).unwrap();
+    let (before, found) = line.split_once(" of ").unwrap();
     let found_all = before.rsplit('(').next() == found.split(' ').next();
     assert!(found_all, "every key is found: {line}");
     line.split(" ops/sec")

@@ -27,7 +27,11 @@ fn main() -> ExitCode {
         Err(asked) => {
             // Help and version are errors to clap; a closed pipe is none to us.
             let _ = asked.print();
-            return if asked.use_stderr() { Exit::Usage.into() } else { Exit::Done.into() };
+            return if asked.use_stderr() {
+                Exit::Usage.into()
+            } else {
+                Exit::Done.into()
+            };
         }
     };
     let done = match &args.command {

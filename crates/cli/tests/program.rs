@@ -1,5 +1,10 @@
 //! The program as it is typed: exit codes, what goes where, and what is refused.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot be set up has failed, and says so"
+)]
+
 use std::{
     path::Path,
     process::{Command, Output, Stdio},

@@ -1,6 +1,11 @@
 //! What is wrong in what was typed, in a plan or in a place of it: one line says so, with exit code
 //! 2, before anything is measured.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot be set up has failed, and says so"
+)]
+
 use std::{
     path::Path,
     process::{Command, Output},

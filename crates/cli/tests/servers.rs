@@ -1,6 +1,13 @@
 //! Whole sweeps on servers that are really there. Those of Cassandra need Java and Maven and start
 //! one of their own where `TEST_CASSANDRA` is set; otherwise they say that they were skipped.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "a test that cannot be set up has failed, and says so"
+)]
+
 use serde_json::Value;
 use std::{
     env,
@@ -37,11 +44,17 @@ impl Server {
     /// The words of a shell that does something with it.
     fn shell(&self, action: &str) -> String {
         let (dir, port, script) = (self.dir.path().display(), self.port, Self::script());
-        format!("CASSANDRA_DIR={dir} CASSANDRA_PORT={port} {} {action}", script.display())
+        format!(
+            "CASSANDRA_DIR={dir} CASSANDRA_PORT={port} {} {action}",
+            script.display()
+        )
     }
 
     fn act(&self, action: &str) {
-        let status = Command::new("sh").args(["-c", &self.shell(action)]).status().unwrap();
+        let status = Command::new("sh")
+            .args(["-c", &self.shell(action)])
+            .status()
+            .unwrap();
         assert!(status.success(), "{action}");
     }
 
@@ -56,13 +69,19 @@ impl Server {
 
 impl Drop for Server {
     fn drop(&mut self) {
-        let _ = Command::new("sh").args(["-c", &self.shell("kill")]).status();
+        let _ = Command::new("sh")
+            .args(["-c", &self.shell("kill")])
+            .status();
     }
 }
 
 fn start(dir: &Path, args: &[&str]) -> Child {
     let mut program = Command::new(PROGRAM);
-    program.args(args).current_dir(dir).stdout(Stdio::piped()).stderr(Stdio::piped());
+    program
+        .args(args)
+        .current_dir(dir)
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
     program.spawn().unwrap()
 }
 
@@ -81,7 +100,11 @@ fn points(dir: &Path) -> Vec<Value> {
 }
 
 fn has_finding(point: &Value, code: &str) -> bool {
-    point["findings"].as_array().unwrap().iter().any(|finding| finding["code"] == code)
+    point["findings"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .any(|finding| finding["code"] == code)
 }
 
 /// Runs YCSB's workloads on a server of this driver, and returns what was measured.
@@ -89,9 +112,25 @@ fn sweep(driver: &str, hosts: &str, setting: &str, workloads: &str) -> Vec<Value
     let dir = TempDir::new().unwrap();
     let system = format!("server={hosts}");
     let command = [
-        "run", "--driver", driver, "--system", &system, "--set", setting, "--records", "2k",
-        "--workload", workloads, "--threads", "1,20", "--operations", "1000", "--warmup", "0s",
-        "-o", "out",
+        "run",
+        "--driver",
+        driver,
+        "--system",
+        &system,
+        "--set",
+        setting,
+        "--records",
+        "2k",
+        "--workload",
+        workloads,
+        "--threads",
+        "1,20",
+        "--operations",
+        "1000",
+        "--warmup",
+        "0s",
+        "-o",
+        "out",
     ];
     let run = tailmark(dir.path(), &command);
     assert_eq!(run.status.code(), Some(0), "{}", said(&run));
@@ -102,7 +141,11 @@ fn sweep(driver: &str, hosts: &str, setting: &str, workloads: &str) -> Vec<Value
     again[8] = "3k";
     let refused = tailmark(dir.path(), &again);
     assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
-    assert!(said(&refused).contains("records is `3000`, was `2000`"), "{}", said(&refused));
+    assert!(
+        said(&refused).contains("records is `3000`, was `2000`"),
+        "{}",
+        said(&refused)
+    );
     points
 }
 
@@ -117,7 +160,11 @@ fn ycsb_a_to_f_run_on_cassandra_without_an_error_or_a_miss() {
     let points = sweep("cassandra", &hosts, &keyspace, all);
     assert_eq!(points.len(), 12);
     for point in points {
-        assert_eq!((&point["operations"], &point["errors"]), (&1000.into(), &0.into()), "{point}");
+        assert_eq!(
+            (&point["operations"], &point["errors"]),
+            (&1000.into(), &0.into()),
+            "{point}"
+        );
         for (name, kind) in point["kinds"].as_object().unwrap() {
             assert_eq!(kind["not_found"], 0, "{name} of {}", point["workload"]);
         }
@@ -130,8 +177,12 @@ fn ycsb_a_b_c_d_f_run_on_aerospike_without_an_error() {
         eprintln!("skipped: TEST_AEROSPIKE is not set");
         return;
     };
-    let mut points =
-        sweep("aerospike", &hosts, "database.namespace=test", "ycsb-a,ycsb-b,ycsb-c,ycsb-d,ycsb-f");
+    let mut points = sweep(
+        "aerospike",
+        &hosts,
+        "database.namespace=test",
+        "ycsb-a,ycsb-b,ycsb-c,ycsb-d,ycsb-f",
+    );
     assert_eq!(points.len(), 10);
     points.retain(|point| point["errors"] != 0 || point["operations"] != 1000);
     assert!(points.is_empty(), "{points:?}");
@@ -139,23 +190,51 @@ fn ycsb_a_b_c_d_f_run_on_aerospike_without_an_error() {
 
 #[test]
 fn a_server_that_is_killed_ends_the_point_and_the_same_command_goes_on_when_it_is_back() {
-    let Some(server) = Server::new(9242) else { return };
+    let Some(server) = Server::new(9242) else {
+        return;
+    };
     server.act("start");
     let dir = TempDir::new().unwrap();
     let system = format!("server={}", server.hosts());
     let command = [
-        "run", "--driver", "cassandra", "--system", &system, "--records", "2k", "--workload",
-        "ycsb-a", "--threads", "4,8", "--duration", "25s", "--warmup", "0s", "--set",
-        "sweep.ready_timeout=5s", "--set", "database.request_timeout_ms=2000", "-o", "out",
+        "run",
+        "--driver",
+        "cassandra",
+        "--system",
+        &system,
+        "--records",
+        "2k",
+        "--workload",
+        "ycsb-a",
+        "--threads",
+        "4,8",
+        "--duration",
+        "25s",
+        "--warmup",
+        "0s",
+        "--set",
+        "sweep.ready_timeout=5s",
+        "--set",
+        "database.request_timeout_ms=2000",
+        "-o",
+        "out",
     ];
     let run = start(dir.path(), &command);
     sleep(Duration::from_secs(15));
     server.act("kill");
     let killed = Instant::now();
     let ended = run.wait_with_output().unwrap();
-    assert!(killed.elapsed() < Duration::from_secs(45), "{:?}", killed.elapsed());
+    assert!(
+        killed.elapsed() < Duration::from_secs(45),
+        "{:?}",
+        killed.elapsed()
+    );
     assert_eq!(ended.status.code(), Some(1), "{}", said(&ended));
-    assert!(said(&ended).contains("did not answer within 5s"), "{}", said(&ended));
+    assert!(
+        said(&ended).contains("did not answer within 5s"),
+        "{}",
+        said(&ended)
+    );
     let kept = points(dir.path()).len();
     assert!(kept < 2, "a point that lost its server is measured again");
     server.act("start");
@@ -168,16 +247,24 @@ fn a_server_that_is_killed_ends_the_point_and_the_same_command_goes_on_when_it_i
     assert_eq!(points.len(), 2, "{}", said(&ended));
     assert_eq!(ended.status.code(), Some(3), "{}", said(&ended));
     let hurt: Vec<_> = points.iter().filter(|point| point["errors"] != 0).collect();
-    assert!(!hurt.is_empty(), "the point in progress counted its failures");
+    assert!(
+        !hurt.is_empty(),
+        "the point in progress counted its failures"
+    );
     for point in hurt {
         assert!(has_finding(point, "errors"), "{point}");
-        assert!(point["kinds"]["read"]["count"].as_u64().unwrap() > 0, "{point}");
+        assert!(
+            point["kinds"]["read"]["count"].as_u64().unwrap() > 0,
+            "{point}"
+        );
     }
 }
 
 #[test]
 fn a_service_is_stopped_and_started_around_each_point() {
-    let Some(server) = Server::new(9243) else { return };
+    let Some(server) = Server::new(9243) else {
+        return;
+    };
     let dir = TempDir::new().unwrap();
     let plan = |start: &str| {
         format!(
@@ -194,12 +281,20 @@ fn a_service_is_stopped_and_started_around_each_point() {
     std::fs::write(&file, plan("echo no such luck; exit 3")).unwrap();
     let failed = tailmark(dir.path(), &["run", "plan.toml", "-o", "failed"]);
     assert_eq!(failed.status.code(), Some(1), "{}", said(&failed));
-    assert!(said(&failed).contains("its log ends:\nno such luck"), "{}", said(&failed));
+    assert!(
+        said(&failed).contains("its log ends:\nno such luck"),
+        "{}",
+        said(&failed)
+    );
     server.act("start");
     let before = server.pid();
     std::fs::write(&file, plan(&server.shell("start"))).unwrap();
     let run = tailmark(dir.path(), &["run", "plan.toml", "-o", "out"]);
     assert_eq!(run.status.code(), Some(0), "{}", said(&run));
     assert_eq!(points(dir.path()).len(), 2);
-    assert_ne!(server.pid(), before, "another process serves the last point");
+    assert_ne!(
+        server.pid(),
+        before,
+        "another process serves the last point"
+    );
 }

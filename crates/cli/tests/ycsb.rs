@@ -1,5 +1,10 @@
 //! `tailmark ycsb` and `tailmark import ycsb` as they are typed.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot be set up has failed, and says so"
+)]
+
 use std::{
     path::Path,
     process::{Command, Output},

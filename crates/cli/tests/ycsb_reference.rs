@@ -2,6 +2,13 @@
 //! directory `tailmark/ycsb` of the user's cache. Without it, or without Java, the tests say that
 //! they were skipped.
 
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "a test that cannot be set up has failed, and says so"
+)]
+
 use std::{
     collections::BTreeSet,
     env,

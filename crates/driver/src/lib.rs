@@ -17,7 +17,8 @@ pub use driver::{Clients, Driver, Params, Place, Semantics};
 pub use error::Error;
 pub use operation::{Direction, Fields, Key, Keys, Kind, Operation, Special, Values};
 pub use session::{
-    Cause, Completion, Connecting, Database, Failure, Outcome, Remark, Reply, Session, Settled};
+    Cause, Completion, Connecting, Database, Failure, Outcome, Remark, Reply, Session, Settled,
+};
 pub use settings::{Setting, SettingKind, Settings, nearest};
 
 /// The bindings under the `rocksdb` driver, for benches that hold it against a bare loop.

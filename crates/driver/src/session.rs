@@ -84,8 +84,7 @@ pub enum Completion<'a> {
 }
 
 /// A client on its way to be connected.
-pub type Connecting<'a> =
-    Pin<Box<dyn Future<Output = Result<Box<dyn Session>, Error>> + 'a>>;
+pub type Connecting<'a> = Pin<Box<dyn Future<Output = Result<Box<dyn Session>, Error>> + 'a>>;
 
 /// One client's connection, with at most one request in flight.
 pub trait Session: Send {

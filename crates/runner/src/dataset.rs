@@ -117,7 +117,8 @@ impl<'a> Dataset<'a> {
             Keeper::Nobody => return Ok(None),
             Keeper::File(path) => (self.read_file(path)?, path.clone()),
             Keeper::Server => {
-                let marker = PathBuf::from(format!("the marker of {}", self.params.place.display()));
+                let marker =
+                    PathBuf::from(format!("the marker of {}", self.params.place.display()));
                 (self.read_server(&marker)?, marker)
             }
         };
@@ -360,7 +361,10 @@ impl<'a> Dataset<'a> {
 
 /// What loads the plan's data set.
 fn loader(plan: &Plan) -> Workload {
-    plan.sweep.workloads.first().map_or_else(Workload::load, |workload| workload.loader())
+    plan.sweep
+        .workloads
+        .first()
+        .map_or_else(Workload::load, |workload| workload.loader())
 }
 
 /// What decides whether a loaded data set serves a plan.
@@ -376,7 +380,12 @@ fn describe(plan: &Plan, system: &SystemPlan) -> BTreeMap<String, String> {
     ]
     .map(|(name, value)| (name.to_owned(), value))
     .into();
-    if let Some(shape) = plan.sweep.workloads.first().and_then(|workload| workload.shape()) {
+    if let Some(shape) = plan
+        .sweep
+        .workloads
+        .first()
+        .and_then(|workload| workload.shape())
+    {
         described.insert("key_length".to_owned(), shape.key_bytes.to_string());
     }
     for name in system.driver.stored {

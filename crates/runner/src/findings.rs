@@ -215,7 +215,9 @@ fn fits_in_memory(e: &Evidence<'_>) -> Option<String> {
 fn is_here(system: &SystemPlan) -> bool {
     let place = system.place.to_string_lossy();
     system.driver.place != Place::Hosts
-        || ["127.", "localhost", "[::1]", "::1"].iter().any(|here| place.starts_with(here))
+        || ["127.", "localhost", "[::1]", "::1"]
+            .iter()
+            .any(|here| place.starts_with(here))
 }
 
 fn misses(e: &Evidence<'_>) -> Option<String> {
@@ -251,13 +253,15 @@ fn rate_not_met(e: &Evidence<'_>) -> Option<String> {
     let target = e.key.target_rate?;
     let missing = target * e.phase.duration_s - e.phase.operations as f64;
     // Each client may have one operation in flight at the end that was due before it.
-    (missing > 0.01 * target * e.phase.duration_s && missing > f64::from(e.key.threads)).then(|| {
-        format!(
-            "{:.0} operations per second were reached of {target:.0}, so response times grow \
+    (missing > 0.01 * target * e.phase.duration_s && missing > f64::from(e.key.threads)).then(
+        || {
+            format!(
+                "{:.0} operations per second were reached of {target:.0}, so response times grow \
              with the length of the run. Use more threads, or a rate that the system holds.",
-            e.phase.ops_per_sec()
-        )
-    })
+                e.phase.ops_per_sec()
+            )
+        },
+    )
 }
 
 fn started_late(e: &Evidence<'_>) -> Option<String> {

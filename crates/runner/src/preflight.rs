@@ -50,7 +50,10 @@ pub fn preflight<'a>(
             reasons: left_out.join("; "),
         });
     }
-    Ok(Ready { systems: ready, left_out })
+    Ok(Ready {
+        systems: ready,
+        left_out,
+    })
 }
 
 /// An optional ceiling is of no use without the system it is for.

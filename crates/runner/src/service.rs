@@ -4,7 +4,10 @@
 //! the server in the background and end, or be the server itself. Whether it is ready is asked of
 //! a command, where there is one, and then of the database, which has to answer.
 
-use crate::{Error, Stop, plan::{Service, ServiceControl, SystemPlan}};
+use crate::{
+    Error, Stop,
+    plan::{Service, ServiceControl, SystemPlan},
+};
 use std::{
     fs::{self, File},
     io,
@@ -35,7 +38,12 @@ impl Running {
     pub fn of(system: &SystemPlan, out: &Path) -> Option<Self> {
         let service = system.service.clone()?;
         let log = out.join(format!("{}.service.log", system.name));
-        Some(Self { system: system.name.clone(), service, log, started: None })
+        Some(Self {
+            system: system.name.clone(),
+            service,
+            log,
+            started: None,
+        })
     }
 
     /// Whether it is that of this system.
@@ -49,7 +57,10 @@ impl Running {
         // A command that ends at once tells whether it failed; one that goes on is the server.
         let end = Instant::now() + Duration::from_secs(1);
         while Instant::now() < end {
-            match child.try_wait().map_err(|source| self.failed("start", Some(source)))? {
+            match child
+                .try_wait()
+                .map_err(|source| self.failed("start", Some(source)))?
+            {
                 Some(status) if status.success() => return Ok(()),
                 Some(_) => return Err(self.failed("start", None)),
                 None => std::thread::sleep(Duration::from_millis(20)),
@@ -63,7 +74,9 @@ impl Running {
     pub fn stop(&mut self) -> Result<(), Error> {
         if let Some(stop) = self.service.stop() {
             let mut child = self.command("stop", stop)?;
-            let status = child.wait().map_err(|source| self.failed("stop", Some(source)))?;
+            let status = child
+                .wait()
+                .map_err(|source| self.failed("stop", Some(source)))?;
             if !status.success() {
                 return Err(self.failed("stop", None));
             }
@@ -72,22 +85,30 @@ impl Running {
             if self.service.stop().is_none() {
                 terminate(&child);
             }
-            child.wait().map_err(|source| self.failed("stop", Some(source)))?;
+            child
+                .wait()
+                .map_err(|source| self.failed("stop", Some(source)))?;
         }
         Ok(())
     }
 
     /// Whether its own command says that it is ready; true where there is none.
     fn says_ready(&self) -> Result<bool, Error> {
-        let Some(ready) = &self.service.ready else { return Ok(true) };
+        let Some(ready) = &self.service.ready else {
+            return Ok(true);
+        };
         let mut child = self.command("ready", ready.clone())?;
-        let status = child.wait().map_err(|source| self.failed("ask", Some(source)))?;
+        let status = child
+            .wait()
+            .map_err(|source| self.failed("ask", Some(source)))?;
         Ok(status.success())
     }
 
     /// Whether the start command has failed meanwhile.
     fn has_failed(&mut self) -> bool {
-        let Some(child) = &mut self.started else { return false };
+        let Some(child) = &mut self.started else {
+            return false;
+        };
         match child.try_wait() {
             Ok(Some(status)) => {
                 self.started = None;
@@ -104,15 +125,26 @@ impl Running {
         };
         let spawn = |(out, err): (File, File)| {
             let mut command = Command::new(&words[0]);
-            command.args(&words[1..]).stdin(Stdio::null()).stdout(out).stderr(err);
+            command
+                .args(&words[1..])
+                .stdin(Stdio::null())
+                .stdout(out)
+                .stderr(err);
             // Ctrl-C ends the sweep, not the server.
             command.process_group(0).spawn()
         };
-        open().and_then(spawn).map_err(|source| self.failed(what, Some(source)))
+        open()
+            .and_then(spawn)
+            .map_err(|source| self.failed(what, Some(source)))
     }
 
     fn failed(&self, action: &'static str, source: Option<io::Error>) -> Error {
-        Error::Service { system: self.system.clone(), action, log: self.tail(), source }
+        Error::Service {
+            system: self.system.clone(),
+            action,
+            log: self.tail(),
+            source,
+        }
     }
 
     /// The end of its log: the one that the plan names, the journal, or what the commands printed.
@@ -130,12 +162,18 @@ impl Running {
         };
         let lines: Vec<_> = text.lines().collect();
         let tail = &lines[lines.len().saturating_sub(TAIL)..];
-        if tail.is_empty() { String::new() } else { format!("; its log ends:\n{}", tail.join("\n")) }
+        if tail.is_empty() {
+            String::new()
+        } else {
+            format!("; its log ends:\n{}", tail.join("\n"))
+        }
     }
 }
 
 fn terminate(child: &Child) {
-    let group = i32::try_from(child.id()).ok().and_then(rustix::process::Pid::from_raw);
+    let group = i32::try_from(child.id())
+        .ok()
+        .and_then(rustix::process::Pid::from_raw);
     if let Some(group) = group {
         let _ = rustix::process::kill_process_group(group, rustix::process::Signal::TERM);
     }
@@ -187,5 +225,8 @@ pub(crate) fn wait_ready<T>(
 /// Whether an error is that nobody answered, rather than what was answered.
 fn is_absence(error: &Error) -> bool {
     use tailmark_driver::Error as Driver;
-    matches!(error, Error::Driver(Driver::Open { .. } | Driver::Database { .. }))
+    matches!(
+        error,
+        Error::Driver(Driver::Open { .. } | Driver::Database { .. })
+    )
 }

@@ -1,5 +1,6 @@
 //! Carries out a plan: for each system the load, then each point, committed one by one.
 
+use crate::service::{Running, wait_ready};
 use crate::{
     Error, Observer, Stop,
     dataset::{self, Dataset},
@@ -8,7 +9,6 @@ use crate::{
     plan::{Plan, Reload, SystemPlan},
     preflight::{Ready, preflight},
 };
-use crate::service::{Running, wait_ready};
 use bytesize::ByteSize;
 use std::{
     fs,
@@ -183,7 +183,11 @@ impl Sweeper<'_> {
             let starts_empty = step.workload.starts_empty();
             let is_loaded = dataset.is_loaded()?;
             let was_filled = index > 0 && pending[index - 1].workload.starts_empty();
-            let anew = if is_loaded { self.starts_anew(&pending, index) } else { was_filled };
+            let anew = if is_loaded {
+                self.starts_anew(&pending, index)
+            } else {
+                was_filled
+            };
             if starts_empty || anew {
                 dataset.remove()?;
                 dataset.prepare()?;
@@ -262,7 +266,10 @@ impl Sweeper<'_> {
             return Ok(false);
         }
         // A server that is gone and stays away leaves the point to be measured again.
-        if phase.findings.iter().any(|finding| finding.code == phase::NO_ANSWER)
+        if phase
+            .findings
+            .iter()
+            .any(|finding| finding.code == phase::NO_ANSWER)
             && !self.wait_ready(dataset, system)?
         {
             return Ok(false);
@@ -339,7 +346,11 @@ impl Sweeper<'_> {
     /// Turns to the service of a system: that of the system before is stopped first. False where it
     /// has none.
     fn change_service(&mut self, system: &SystemPlan) -> Result<bool, Error> {
-        if self.service.as_ref().is_none_or(|service| !service.serves(system)) {
+        if self
+            .service
+            .as_ref()
+            .is_none_or(|service| !service.serves(system))
+        {
             self.stop_service()?;
             self.service = Running::of(system, self.out);
         }
@@ -347,13 +358,17 @@ impl Sweeper<'_> {
     }
 
     fn stop_service(&mut self) -> Result<(), Error> {
-        let Some(service) = &mut self.service else { return Ok(()) };
+        let Some(service) = &mut self.service else {
+            return Ok(());
+        };
         self.observer.step("stopping the service");
         service.stop()
     }
 
     fn start_service(&mut self) -> Result<(), Error> {
-        let Some(service) = &mut self.service else { return Ok(()) };
+        let Some(service) = &mut self.service else {
+            return Ok(());
+        };
         self.observer.step("starting the service");
         service.start()
     }

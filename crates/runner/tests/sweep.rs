@@ -1,6 +1,11 @@
 //! A whole sweep: points, the study, resuming, data sets and their markers, on drivers that need no
 //! server.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot be set up has failed, and says so"
+)]
+
 mod support;
 
 use std::{fs, path::Path, sync::Mutex, time::Duration};

@@ -1,5 +1,10 @@
 //! Clients that are tasks: nothing they do differs from what threads do but the cost.
 
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot be set up has failed, and says so"
+)]
+
 mod support;
 
 use std::time::{Duration, Instant};
@@ -22,9 +27,14 @@ fn point(
 
 #[test]
 fn every_operation_of_many_tasks_is_counted_once() {
-    let point = point(&[("latency_us", "500")], 200, |sweep| sweep.operations = Some(20_000));
+    let point = point(&[("latency_us", "500")], 200, |sweep| {
+        sweep.operations = Some(20_000)
+    });
     let read = &point.phase.kinds[&Kind::Read];
-    assert_eq!((point.phase.operations, read.count, read.service.len()), (20_000, 20_000, 20_000));
+    assert_eq!(
+        (point.phase.operations, read.count, read.service.len()),
+        (20_000, 20_000, 20_000)
+    );
     assert_eq!(point.phase.errors(), 0);
     assert!(read.service.min() >= 500_000, "{}", read.service.min());
 }
@@ -32,7 +42,9 @@ fn every_operation_of_many_tasks_is_counted_once() {
 #[test]
 fn tasks_keep_one_operation_in_flight_each() {
     let began = Instant::now();
-    let point = point(&[("latency_us", "20000")], 64, |sweep| sweep.operations = Some(640));
+    let point = point(&[("latency_us", "20000")], 64, |sweep| {
+        sweep.operations = Some(640)
+    });
     // Ten rounds of 64 that take 20 ms each.
     assert!(point.phase.duration_s >= 0.19, "{}", point.phase.duration_s);
     assert!(began.elapsed() < Duration::from_secs(10));
@@ -47,21 +59,42 @@ fn tasks_hold_a_rate_and_start_on_time() {
     });
     let reached = point.phase.ops_per_sec();
     assert!((reached / 2000.0 - 1.0).abs() < 0.02, "{reached}");
-    let lag = point.phase.start_lag.as_ref().unwrap().value_at_quantile(0.5);
+    let lag = point
+        .phase
+        .start_lag
+        .as_ref()
+        .unwrap()
+        .value_at_quantile(0.5);
     assert!(lag < 500_000, "half of the operations start {lag} ns late");
 }
 
 #[test]
 fn failures_without_end_end_the_point_with_a_finding() {
-    let settings = [("error_every", "1"), ("cause", "connection"), ("latency_us", "10000")];
+    let settings = [
+        ("error_every", "1"),
+        ("cause", "connection"),
+        ("latency_us", "10000"),
+    ];
     let began = Instant::now();
     let point = point(&settings, 8, |sweep| {
         sweep.operations = None;
         sweep.duration = Some(Duration::from_secs(120));
     });
-    assert!(began.elapsed() < Duration::from_secs(20), "{:?}", began.elapsed());
+    assert!(
+        began.elapsed() < Duration::from_secs(20),
+        "{:?}",
+        began.elapsed()
+    );
     assert_eq!(point.phase.kinds[&Kind::Read].count, 0);
     assert!(point.phase.errors() > 1000);
-    let codes: Vec<_> = point.phase.findings.iter().map(|finding| &*finding.code).collect();
-    assert!(codes.contains(&"no-answer") && codes.contains(&"errors"), "{codes:?}");
+    let codes: Vec<_> = point
+        .phase
+        .findings
+        .iter()
+        .map(|finding| &*finding.code)
+        .collect();
+    assert!(
+        codes.contains(&"no-answer") && codes.contains(&"errors"),
+        "{codes:?}"
+    );
 }

@@ -27,4 +27,6 @@ pub use mix::Mix;
 pub use stream::{Item, Stream, StreamConfig};
 pub use table::{WORKLOADS, find};
 pub use value::append_checked;
-pub use workload::{Group, GroupClients, KeyRange, LengthChoice, ScanLength, Workload, assign_groups};
+pub use workload::{
+    Group, GroupClients, KeyRange, LengthChoice, ScanLength, Workload, assign_groups,
+};

@@ -123,9 +123,15 @@ impl Stream {
             random(Purpose::Values),
         )
         .formed(&workload.form, &data.schema.fields);
-        let script = group.task.as_ref().map(|task| Box::new(Script::new(task, config)));
+        let script = group
+            .task
+            .as_ref()
+            .map(|task| Box::new(Script::new(task, config)));
         let mix = match script {
-            Some(_) => Mix { read: 1.0, ..Mix::NONE }, // never drawn from
+            Some(_) => Mix {
+                read: 1.0,
+                ..Mix::NONE
+            }, // never drawn from
             None => group.mix,
         };
         Ok(Self {
@@ -146,6 +152,10 @@ impl Stream {
 
     /// What to do next.
     #[inline]
+    #[expect(
+        clippy::unnecessary_unwrap,
+        reason = "a borrow that is returned in one branch only must not be taken in the others"
+    )]
     pub fn next_item(&mut self) -> Item<'_> {
         if self.script.is_some() {
             let script = self.script.as_mut().expect("it is some");

@@ -1,6 +1,8 @@
 //! The workloads known by name.
 
-use crate::{Distribution, db_bench, Error, Group, LengthChoice, Mix, ScanLength, Workload, error::hint};
+use crate::{
+    Distribution, Error, Group, LengthChoice, Mix, ScanLength, Workload, db_bench, error::hint,
+};
 
 /// One workload known by name: a row of [`WORKLOADS`].
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -31,7 +33,11 @@ const fn all() -> [Row; db_bench::ROWS.len() + YCSB.len()] {
     let mut i = 0;
     while i < rows.len() {
         let first = db_bench::ROWS.len();
-        rows[i] = if i < first { db_bench::ROWS[i] } else { YCSB[i - first] };
+        rows[i] = if i < first {
+            db_bench::ROWS[i]
+        } else {
+            YCSB[i - first]
+        };
         i += 1;
     }
     rows

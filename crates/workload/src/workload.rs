@@ -124,7 +124,13 @@ impl Workload {
         groups: Vec<Group>,
     ) -> Self {
         let (name, about) = (name.into(), about.into());
-        Self { name, about, groups, form: Form::default(), range: None }
+        Self {
+            name,
+            about,
+            groups,
+            form: Form::default(),
+            range: None,
+        }
     }
 
     /// Inserts only: what loads a data set.
@@ -227,7 +233,9 @@ impl Group {
             (ScanLength { min, max, .. }, _) if max < min => {
                 bad("greatest length of a scan", max, "no less than the least")
             }
-            (_, GroupClients::Exactly(0) | GroupClients::Beside(0)) => bad("number of clients of a group", 0, "1 or more"),
+            (_, GroupClients::Exactly(0) | GroupClients::Beside(0)) => {
+                bad("number of clients of a group", 0, "1 or more")
+            }
             _ => Ok(()),
         }
     }
@@ -241,14 +249,24 @@ impl Group {
 #[must_use]
 pub fn assign_groups(workload: &Workload, clients: u32) -> Vec<usize> {
     let clients = clients as usize;
-    let groups = || workload.groups.iter().enumerate().filter(|(_, group)| !group.is_beside());
-    let beside = workload.groups.iter().enumerate().flat_map(|(index, group)| {
-        let count = match group.clients {
-            GroupClients::Beside(count) => count,
-            GroupClients::Rest | GroupClients::Exactly(_) => 0,
-        };
-        std::iter::repeat_n(index, count as usize)
-    });
+    let groups = || {
+        workload
+            .groups
+            .iter()
+            .enumerate()
+            .filter(|(_, group)| !group.is_beside())
+    };
+    let beside = workload
+        .groups
+        .iter()
+        .enumerate()
+        .flat_map(|(index, group)| {
+            let count = match group.clients {
+                GroupClients::Beside(count) => count,
+                GroupClients::Rest | GroupClients::Exactly(_) => 0,
+            };
+            std::iter::repeat_n(index, count as usize)
+        });
     let rest: Vec<usize> = groups()
         .filter(|(_, g)| g.clients == GroupClients::Rest)
         .map(|(index, _)| index)
@@ -352,7 +370,7 @@ mod tests {
     fn the_distribution_is_that_of_the_groups_that_draw_keys() {
         let reader = |distribution| Group::new(READS, distribution);
         let writer = Group::new(WRITES, Distribution::Sequential);
-        let one = workload(vec![writer.clone(), reader(Distribution::Latest)]);
+        let one = workload(vec![writer, reader(Distribution::Latest)]);
         assert_eq!(one.distribution_name(), "latest");
         let two = workload(vec![
             reader(Distribution::Uniform),

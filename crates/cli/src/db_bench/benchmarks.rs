@@ -78,48 +78,132 @@ pub enum Tool {
 }
 
 const fn measure(row: &'static str, needs: Needs, count: Count) -> Action {
-    Action::Measure(Measure { row, needs, count, timed: true, bytes: true })
+    Action::Measure(Measure {
+        row,
+        needs,
+        count,
+        timed: true,
+        bytes: true,
+    })
 }
 
 const fn untimed(row: &'static str, needs: Needs, count: Count, bytes: bool) -> Action {
-    Action::Measure(Measure { row, needs, count, timed: false, bytes })
+    Action::Measure(Measure {
+        row,
+        needs,
+        count,
+        timed: false,
+        bytes,
+    })
 }
 
 const fn silent(row: &'static str, count: Count) -> Action {
-    Action::Measure(Measure { row, needs: Needs::Nothing, count, timed: true, bytes: false })
+    Action::Measure(Measure {
+        row,
+        needs: Needs::Nothing,
+        count,
+        timed: true,
+        bytes: false,
+    })
 }
 
 /// Every benchmark, sorted by name.
 pub const BENCHMARKS: &[(&str, Action)] = &[
-    ("cacheentrystats", Action::Tool(Tool::Print("rocksdb.block-cache-entry-stats"))),
+    (
+        "cacheentrystats",
+        Action::Tool(Tool::Print("rocksdb.block-cache-entry-stats")),
+    ),
     ("compact", Action::Tool(Tool::Compact)),
     ("compactall", Action::Tool(Tool::Compact)),
     ("deleterandom", silent("deleterandom", Count::Deletes)),
-    ("deleteseq", untimed("deleteseq", Needs::Nothing, Count::Deletes, false)),
-    ("fill100K", measure("fillrandom", Needs::FreshLarge, Count::Writes)),
-    ("fillrandom", measure("fillrandom", Needs::Fresh, Count::Writes)),
-    ("fillseq", untimed("fillseq", Needs::Fresh, Count::Writes, true)),
-    ("fillsync", measure("fillrandom", Needs::FreshSync, Count::Writes)),
-    ("filluniquerandom", untimed("filluniquerandom", Needs::Fresh, Count::Writes, true)),
+    (
+        "deleteseq",
+        untimed("deleteseq", Needs::Nothing, Count::Deletes, false),
+    ),
+    (
+        "fill100K",
+        measure("fillrandom", Needs::FreshLarge, Count::Writes),
+    ),
+    (
+        "fillrandom",
+        measure("fillrandom", Needs::Fresh, Count::Writes),
+    ),
+    (
+        "fillseq",
+        untimed("fillseq", Needs::Fresh, Count::Writes, true),
+    ),
+    (
+        "fillsync",
+        measure("fillrandom", Needs::FreshSync, Count::Writes),
+    ),
+    (
+        "filluniquerandom",
+        untimed("filluniquerandom", Needs::Fresh, Count::Writes, true),
+    ),
     ("flush", Action::Tool(Tool::Flush)),
-    ("levelstats", Action::Tool(Tool::Print("rocksdb.levelstats"))),
+    (
+        "levelstats",
+        Action::Tool(Tool::Print("rocksdb.levelstats")),
+    ),
     ("memstats", Action::Tool(Tool::Memstats)),
-    ("mixgraph", measure("mixgraph", Needs::Nothing, Count::Reads)),
-    ("multireadrandom", measure("multireadrandom", Needs::Nothing, Count::Reads)),
-    ("overwrite", measure("overwrite", Needs::Nothing, Count::Writes)),
-    ("readmissing", measure("readmissing", Needs::Nothing, Count::Reads)),
-    ("readrandom", measure("readrandom", Needs::Nothing, Count::Reads)),
-    ("readrandomsmall", measure("readrandom", Needs::FewReads, Count::Reads)),
-    ("readrandomwriterandom", silent("readrandomwriterandom", Count::Both)),
-    ("readreverse", untimed("readreverse", Needs::Nothing, Count::Reads, true)),
-    ("readseq", untimed("readseq", Needs::Nothing, Count::Reads, true)),
-    ("readtocache", untimed("readseq", Needs::OneClient, Count::Reads, true)),
-    ("readwhilewriting", measure("readwhilewriting", Needs::Nothing, Count::Reads)),
-    ("seekrandom", measure("seekrandom", Needs::Nothing, Count::Reads)),
-    ("seekrandomwhilewriting", measure("seekrandomwhilewriting", Needs::Nothing, Count::Reads)),
+    (
+        "mixgraph",
+        measure("mixgraph", Needs::Nothing, Count::Reads),
+    ),
+    (
+        "multireadrandom",
+        measure("multireadrandom", Needs::Nothing, Count::Reads),
+    ),
+    (
+        "overwrite",
+        measure("overwrite", Needs::Nothing, Count::Writes),
+    ),
+    (
+        "readmissing",
+        measure("readmissing", Needs::Nothing, Count::Reads),
+    ),
+    (
+        "readrandom",
+        measure("readrandom", Needs::Nothing, Count::Reads),
+    ),
+    (
+        "readrandomsmall",
+        measure("readrandom", Needs::FewReads, Count::Reads),
+    ),
+    (
+        "readrandomwriterandom",
+        silent("readrandomwriterandom", Count::Both),
+    ),
+    (
+        "readreverse",
+        untimed("readreverse", Needs::Nothing, Count::Reads, true),
+    ),
+    (
+        "readseq",
+        untimed("readseq", Needs::Nothing, Count::Reads, true),
+    ),
+    (
+        "readtocache",
+        untimed("readseq", Needs::OneClient, Count::Reads, true),
+    ),
+    (
+        "readwhilewriting",
+        measure("readwhilewriting", Needs::Nothing, Count::Reads),
+    ),
+    (
+        "seekrandom",
+        measure("seekrandom", Needs::Nothing, Count::Reads),
+    ),
+    (
+        "seekrandomwhilewriting",
+        measure("seekrandomwhilewriting", Needs::Nothing, Count::Reads),
+    ),
     ("sstables", Action::Tool(Tool::Print("rocksdb.sstables"))),
     ("stats", Action::Tool(Tool::Print("rocksdb.stats"))),
-    ("updaterandom", measure("updaterandom", Needs::Nothing, Count::Both)),
+    (
+        "updaterandom",
+        measure("updaterandom", Needs::Nothing, Count::Both),
+    ),
     ("waitforcompaction", Action::Tool(Tool::Wait)),
 ];
 
@@ -142,26 +226,46 @@ impl Entry {
     /// # Errors
     /// Names the benchmark that is not known, with the nearest that is.
     pub fn list(text: &str) -> anyhow::Result<Vec<Self>> {
-        text.split(',').map(str::trim).filter(|name| !name.is_empty()).map(Self::parse).collect()
+        text.split(',')
+            .map(str::trim)
+            .filter(|name| !name.is_empty())
+            .map(Self::parse)
+            .collect()
     }
 
     fn parse(text: &str) -> anyhow::Result<Self> {
         let (name, suffix) = match text.split_once('[') {
-            Some((name, suffix)) => {
-                (name, suffix.strip_suffix(']').with_context(|| format!("`{text}` lacks a `]`"))?)
-            }
+            Some((name, suffix)) => (
+                name,
+                suffix
+                    .strip_suffix(']')
+                    .with_context(|| format!("`{text}` lacks a `]`"))?,
+            ),
             None => (text, ""),
         };
         let Some(&(name, action)) = BENCHMARKS.iter().find(|(known, _)| *known == name) else {
             let near = tailmark_driver::nearest(name, BENCHMARKS.iter().map(|(known, _)| *known));
-            let near = near.map(|near| format!("; did you mean `{near}`?")).unwrap_or_default();
+            let near = near
+                .map(|near| format!("; did you mean `{near}`?"))
+                .unwrap_or_default();
             bail!("unknown benchmark `{name}`{near}");
         };
-        let mut entry = Self { name, action, repeats: 1, warmups: 0 };
+        let mut entry = Self {
+            name,
+            action,
+            repeats: 1,
+            warmups: 0,
+        };
         for part in suffix.split('-').filter(|part| !part.is_empty()) {
-            let count = || part[1..].parse().ok().filter(|count| (1..=10_000).contains(count));
+            let count = || {
+                part[1..]
+                    .parse()
+                    .ok()
+                    .filter(|count| (1..=10_000).contains(count))
+            };
             let count = part.is_char_boundary(1).then(count).flatten();
-            let count = count.with_context(|| format!("`{part}` of `{text}` is not X or W and a count"))?;
+            let count =
+                count.with_context(|| format!("`{part}` of `{text}` is not X or W and a count"))?;
             match &part[..1] {
                 "X" => entry.repeats = count,
                 "W" => entry.warmups = count,
@@ -209,14 +313,15 @@ impl Measure {
         let mut workload = tailmark_workload::find(self.row)?.with_shape(shape(flags)?);
         name.clone_into(&mut workload.name);
         let write_rate: f64 = flags.number("benchmark_write_rate_limit")?;
-        let bytes: f64 =
-            flags.number::<f64>("key_size")? + flags.number::<f64>("value_size")?;
+        let bytes: f64 = flags.number::<f64>("key_size")? + flags.number::<f64>("value_size")?;
         for group in &mut workload.groups {
             if group.is_beside() && write_rate > 0.0 {
                 group.rate = Some(write_rate / bytes);
             }
             let is_beside = group.is_beside();
-            let Some(task) = &mut group.task else { continue };
+            let Some(task) = &mut group.task else {
+                continue;
+            };
             if is_beside {
                 task.shape.batch = 1;
                 task.shape.writes_over = flags.number("bgwriter_num")?;
@@ -225,7 +330,11 @@ impl Measure {
                 Job::ReadThenWrite { read_percent } => {
                     *read_percent = flags.number("readwritepercent")?;
                 }
-                Job::Seek { nexts, direction, distance_max } => {
+                Job::Seek {
+                    nexts,
+                    direction,
+                    distance_max,
+                } => {
                     *nexts = flags.number("seek_nexts")?;
                     *distance_max = flags.number("max_scan_distance")?;
                     if flags.flag("reverse_iterator") {
@@ -265,7 +374,11 @@ impl Measure {
 
     /// Records that one operation stands for.
     pub fn batch(&self, workload: &Workload) -> u64 {
-        let task = workload.groups.iter().find(|group| !group.is_beside()).and_then(|g| g.task);
+        let task = workload
+            .groups
+            .iter()
+            .find(|group| !group.is_beside())
+            .and_then(|g| g.task);
         match task {
             Some(task) if is_batched(&task.job) => task.shape.batch.into(),
             _ => 1,
@@ -283,7 +396,10 @@ const fn is_batched(job: &Job) -> bool {
 }
 
 fn shape(flags: &Flags) -> anyhow::Result<Shape> {
-    let (min, max) = (flags.number("value_size_min")?, flags.number("value_size_max")?);
+    let (min, max) = (
+        flags.number("value_size_min")?,
+        flags.number("value_size_max")?,
+    );
     let sizes = match flags.text("value_size_distribution_type") {
         "fixed" => Sizes::Fixed,
         "uniform" => Sizes::Uniform { min, max },
@@ -307,8 +423,15 @@ fn shape(flags: &Flags) -> anyhow::Result<Shape> {
 fn mix_graph(flags: &Flags) -> anyhow::Result<MixGraph> {
     let n = |name| flags.number::<f64>(name);
     Ok(MixGraph {
-        weights: [n("mix_get_ratio")?, n("mix_put_ratio")?, n("mix_seek_ratio")?],
-        keys: Power { a: n("key_dist_a")?, b: n("key_dist_b")? },
+        weights: [
+            n("mix_get_ratio")?,
+            n("mix_put_ratio")?,
+            n("mix_seek_ratio")?,
+        ],
+        keys: Power {
+            a: n("key_dist_a")?,
+            b: n("key_dist_b")?,
+        },
         ranges: Exponential {
             a: n("keyrange_dist_a")?,
             b: n("keyrange_dist_b")?,
@@ -316,9 +439,17 @@ fn mix_graph(flags: &Flags) -> anyhow::Result<MixGraph> {
             d: n("keyrange_dist_d")?,
         },
         range_count: flags.number("keyrange_num")?,
-        values: Pareto { theta: n("value_theta")?, k: n("value_k")?, sigma: n("value_sigma")? },
+        values: Pareto {
+            theta: n("value_theta")?,
+            k: n("value_k")?,
+            sigma: n("value_sigma")?,
+        },
         value_max: flags.number("mix_max_value_size")?,
-        scans: Pareto { theta: n("iter_theta")?, k: n("iter_k")?, sigma: n("iter_sigma")? },
+        scans: Pareto {
+            theta: n("iter_theta")?,
+            k: n("iter_k")?,
+            sigma: n("iter_sigma")?,
+        },
         scan_max: flags.number("mix_max_scan_len")?,
         semantics: Semantics::Faithful,
     })
@@ -330,7 +461,10 @@ mod tests {
 
     #[test]
     fn names_are_unique_and_sorted() {
-        let names: Vec<_> = BENCHMARKS.iter().map(|(name, _)| name.to_lowercase()).collect();
+        let names: Vec<_> = BENCHMARKS
+            .iter()
+            .map(|(name, _)| name.to_lowercase())
+            .collect();
         assert!(names.is_sorted_by(|a, b| a < b), "{names:?}");
     }
 
@@ -339,7 +473,9 @@ mod tests {
         let flags = Flags::parse(&[]).unwrap();
         for (name, action) in BENCHMARKS {
             if let Action::Measure(measure) = action {
-                measure.workload(name, &flags).unwrap_or_else(|error| panic!("{name}: {error}"));
+                measure
+                    .workload(name, &flags)
+                    .unwrap_or_else(|error| panic!("{name}: {error}"));
             }
         }
     }
@@ -347,8 +483,16 @@ mod tests {
     #[test]
     fn suffixes_say_how_often() {
         let entry = Entry::list("readrandom[X3-W1]").unwrap()[0];
-        assert_eq!((entry.name, entry.repeats, entry.warmups), ("readrandom", 3, 1));
-        for bad in ["readrandom[X0]", "readrandom[Y1]", "readrandom[X3", "readrandm"] {
+        assert_eq!(
+            (entry.name, entry.repeats, entry.warmups),
+            ("readrandom", 3, 1)
+        );
+        for bad in [
+            "readrandom[X0]",
+            "readrandom[Y1]",
+            "readrandom[X3",
+            "readrandm",
+        ] {
             assert!(Entry::list(bad).is_err(), "{bad}");
         }
     }
@@ -357,8 +501,13 @@ mod tests {
     fn a_writer_beside_the_readers_has_its_own_rate() {
         let words = ["--benchmark_write_rate_limit=11600".to_owned()];
         let flags = Flags::parse(&words).unwrap();
-        let (_, action) = BENCHMARKS.iter().find(|(name, _)| *name == "readwhilewriting").unwrap();
-        let Action::Measure(measure) = action else { panic!("a tool") };
+        let (_, action) = BENCHMARKS
+            .iter()
+            .find(|(name, _)| *name == "readwhilewriting")
+            .unwrap();
+        let Action::Measure(measure) = action else {
+            panic!("a tool")
+        };
         let workload = measure.workload("readwhilewriting", &flags).unwrap();
         assert_eq!(workload.groups[1].rate, Some(100.0));
         assert_eq!(measure.rate(&workload, &flags).unwrap(), None);

@@ -32,9 +32,15 @@ impl Histogram {
             max: latencies.max() / 1000,
         };
         for recorded in latencies.iter_recorded() {
-            let (value, count) = (recorded.value_iterated_to() / 1000, recorded.count_at_value());
+            let (value, count) = (
+                recorded.value_iterated_to() / 1000,
+                recorded.count_at_value(),
+            );
             let last = histogram.limits.len() - 1;
-            let bucket = histogram.limits.partition_point(|limit| *limit < value).min(last);
+            let bucket = histogram
+                .limits
+                .partition_point(|limit| *limit < value)
+                .min(last);
             histogram.counts[bucket] += count;
             histogram.sum += value as f64 * count as f64;
             histogram.squares += (value as f64).powi(2) * count as f64;
@@ -67,7 +73,11 @@ impl Histogram {
     }
 
     fn left(&self, bucket: usize) -> u64 {
-        if bucket == 0 { 0 } else { self.limits[bucket - 1] }
+        if bucket == 0 {
+            0
+        } else {
+            self.limits[bucket - 1]
+        }
     }
 }
 
@@ -75,10 +85,22 @@ impl std::fmt::Display for Histogram {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let n = self.count as f64;
         let average = if self.count == 0 { 0.0 } else { self.sum / n };
-        let deviation = if self.count == 0 { 0.0 } else { self.deviation() };
-        writeln!(f, "Count: {} Average: {average:.4}  StdDev: {deviation:.2}", self.count)?;
+        let deviation = if self.count == 0 {
+            0.0
+        } else {
+            self.deviation()
+        };
+        writeln!(
+            f,
+            "Count: {} Average: {average:.4}  StdDev: {deviation:.2}",
+            self.count
+        )?;
         let median = self.percentile(50.0);
-        writeln!(f, "Min: {}  Median: {median:.4}  Max: {}", self.min, self.max)?;
+        writeln!(
+            f,
+            "Min: {}  Median: {median:.4}  Max: {}",
+            self.min, self.max
+        )?;
         let mut percentiles = String::new();
         for percent in [50.0, 75.0, 99.0, 99.9, 99.99] {
             write!(percentiles, " P{percent}: {:.2}", self.percentile(percent))?;
@@ -86,14 +108,25 @@ impl std::fmt::Display for Histogram {
         writeln!(f, "Percentiles:{percentiles}")?;
         writeln!(f, "------------------------------------------------------")?;
         let mut cumulative = 0;
-        for (bucket, &count) in self.counts.iter().enumerate().filter(|(_, count)| **count > 0) {
+        for (bucket, &count) in self
+            .counts
+            .iter()
+            .enumerate()
+            .filter(|(_, count)| **count > 0)
+        {
             cumulative += count;
             let share = |part: u64| 100.0 * part as f64 / n;
             let marks = "#".repeat((share(count) / 5.0 + 0.5) as usize);
-            let (open, left, right) =
-                (if bucket == 0 { '[' } else { '(' }, self.left(bucket), self.limits[bucket]);
+            let (open, left, right) = (
+                if bucket == 0 { '[' } else { '(' },
+                self.left(bucket),
+                self.limits[bucket],
+            );
             let (part, total) = (share(count), share(cumulative));
-            writeln!(f, "{open} {left:7}, {right:7} ] {count:8} {part:7.3}% {total:7.3}% {marks}")?;
+            writeln!(
+                f,
+                "{open} {left:7}, {right:7} ] {count:8} {part:7.3}% {total:7.3}% {marks}"
+            )?;
         }
         Ok(())
     }
@@ -123,7 +156,9 @@ mod tests {
 
     #[test]
     fn limits_are_those_of_rocksdb() {
-        let first = [1, 2, 3, 4, 6, 10, 15, 22, 34, 51, 76, 110, 170, 250, 380, 580, 870, 1300];
+        let first = [
+            1, 2, 3, 4, 6, 10, 15, 22, 34, 51, 76, 110, 170, 250, 380, 580, 870, 1300,
+        ];
         assert_eq!(limits()[..18], first);
         assert_eq!(limits().len(), 109);
     }
@@ -135,9 +170,20 @@ mod tests {
             latencies.record(micros * 1000).unwrap();
         }
         let text = Histogram::new(&latencies).to_string();
-        assert!(text.starts_with("Count: 4 Average: 2.0000  StdDev: 0.71\nMin: 1  Median: 1.5000  Max: 3\n"), "{text}");
-        assert!(text.contains("[       0,       1 ]        1  25.000%  25.000% #####\n"), "{text}");
-        assert!(text.contains("(       1,       2 ]        2  50.000%  75.000% ##########\n"), "{text}");
+        assert!(
+            text.starts_with(
+                "Count: 4 Average: 2.0000  StdDev: 0.71\nMin: 1  Median: 1.5000  Max: 3\n"
+            ),
+            "{text}"
+        );
+        assert!(
+            text.contains("[       0,       1 ]        1  25.000%  25.000% #####\n"),
+            "{text}"
+        );
+        assert!(
+            text.contains("(       1,       2 ]        2  50.000%  75.000% ##########\n"),
+            "{text}"
+        );
     }
 
     #[test]

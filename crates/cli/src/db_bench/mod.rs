@@ -31,12 +31,18 @@ pub fn db_bench(words: &[String]) -> anyhow::Result<Exit> {
     match flags.asked {
         Some(Asked::Help) => return help(),
         Some(Asked::Version) => {
-            output::say(&format!("db_bench of tailmark {}", env!("CARGO_PKG_VERSION")))?;
+            output::say(&format!(
+                "db_bench of tailmark {}",
+                env!("CARGO_PKG_VERSION")
+            ))?;
             return Ok(Exit::Done);
         }
         None => {}
     }
-    flags.warnings.iter().for_each(|warning| output::warn(&format!("warning: {warning}")));
+    flags
+        .warnings
+        .iter()
+        .for_each(|warning| output::warn(&format!("warning: {warning}")));
     let stop = Stop::new();
     interrupt::listen(&stop)?;
     run::Session::new(&flags, out, stop)?.run()
@@ -63,7 +69,10 @@ fn help() -> anyhow::Result<Exit> {
     for (name, _, default) in all {
         output::say(&format!("  --{name}={default}"))?;
     }
-    let names: Vec<_> = benchmarks::BENCHMARKS.iter().map(|(name, _)| *name).collect();
+    let names: Vec<_> = benchmarks::BENCHMARKS
+        .iter()
+        .map(|(name, _)| *name)
+        .collect();
     output::say(&format!("\nBenchmarks: {}", names.join(", ")))?;
     output::say("NAME[X3-W1] runs a benchmark once to warm up, then three times.")?;
     Ok(Exit::Done)

@@ -10,7 +10,13 @@ const WORDS: &[(&str, &[(&str, &str)])] = &[
     ("blob_compression_type", COMPRESSIONS),
     (
         "checksum_type",
-        &[("0", "kNoChecksum"), ("1", "kCRC32c"), ("2", "kxxHash"), ("3", "kxxHash64"), ("4", "kXXH3")],
+        &[
+            ("0", "kNoChecksum"),
+            ("1", "kCRC32c"),
+            ("2", "kxxHash"),
+            ("3", "kxxHash64"),
+            ("4", "kXXH3"),
+        ],
     ),
     (
         "compaction_pri",
@@ -40,10 +46,16 @@ const WORDS: &[(&str, &[(&str, &str)])] = &[
             ("2", "kShortenSeparatorsAndSuccessor"),
         ],
     ),
-    ("prepopulate_block_cache", &[("0", "kDisable"), ("1", "kFlushOnly")]),
+    (
+        "prepopulate_block_cache",
+        &[("0", "kDisable"), ("1", "kFlushOnly")],
+    ),
     (
         "use_data_block_hash_index",
-        &[("false", "kDataBlockBinarySearch"), ("true", "kDataBlockBinaryAndHash")],
+        &[
+            ("false", "kDataBlockBinarySearch"),
+            ("true", "kDataBlockBinaryAndHash"),
+        ],
     ),
 ];
 
@@ -78,7 +90,11 @@ pub fn settings(flags: &Flags, directory: &Path) -> anyhow::Result<BTreeMap<Stri
     let cache = flags.number::<i64>("cache_size")?.max(0).to_string();
     let rate = flags.text("rate_limiter_bytes_per_sec");
     let mut settings: BTreeMap<&str, &str> = [
-        ("options_file", path.to_str().context("the path of a temporary directory is no text")?),
+        (
+            "options_file",
+            path.to_str()
+                .context("the path of a temporary directory is no text")?,
+        ),
         ("layout", "raw"),
         ("block_cache", &cache),
         ("cache_kind", cache_kind),
@@ -91,7 +107,10 @@ pub fn settings(flags: &Flags, directory: &Path) -> anyhow::Result<BTreeMap<Stri
     if !flags.text("wal_dir").is_empty() {
         settings.insert("wal_dir", flags.text("wal_dir"));
     }
-    Ok(settings.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
+    Ok(settings
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect())
 }
 
 /// RocksDB's options format.
@@ -121,9 +140,15 @@ fn value(flags: &Flags, name: &str) -> anyhow::Result<Option<String>> {
     if let Some((_, words)) = WORDS.iter().find(|(known, _)| *known == name) {
         let lower = text.to_ascii_lowercase();
         let word = words.iter().find(|(flag, _)| *flag == lower);
-        let known = || words.iter().map(|(flag, _)| *flag).collect::<Vec<_>>().join(", ");
-        let (_, word) =
-            word.with_context(|| format!("--{name} is `{text}`, but it must be one of {}", known()))?;
+        let known = || {
+            words
+                .iter()
+                .map(|(flag, _)| *flag)
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        let (_, word) = word
+            .with_context(|| format!("--{name} is `{text}`, but it must be one of {}", known()))?;
         return Ok(Some((*word).to_owned()));
     }
     Ok(match (name, text) {
@@ -140,9 +165,18 @@ fn extra(flags: &Flags, text: &mut String) -> anyhow::Result<()> {
     let least: i64 = flags.number("min_level_to_compress")?;
     if least >= 0 {
         let levels: i64 = flags.number("num_levels")?;
-        ensure!((1..=64).contains(&levels), "--num_levels must be from 1 to 64");
+        ensure!(
+            (1..=64).contains(&levels),
+            "--num_levels must be from 1 to 64"
+        );
         let compression = value(flags, "compression_type")?.unwrap_or_default();
-        let of_level = |level| if level < least { "kNoCompression" } else { &compression };
+        let of_level = |level| {
+            if level < least {
+                "kNoCompression"
+            } else {
+                &compression
+            }
+        };
         let all: Vec<_> = (0..levels).map(of_level).collect();
         writeln!(text, "compression_per_level={}", all.join(":"))?;
     }
@@ -157,8 +191,14 @@ fn extra(flags: &Flags, text: &mut String) -> anyhow::Result<()> {
         ("universal_size_ratio", "size_ratio"),
         ("universal_min_merge_width", "min_merge_width"),
         ("universal_max_merge_width", "max_merge_width"),
-        ("universal_max_size_amplification_percent", "max_size_amplification_percent"),
-        ("universal_compression_size_percent", "compression_size_percent"),
+        (
+            "universal_max_size_amplification_percent",
+            "max_size_amplification_percent",
+        ),
+        (
+            "universal_compression_size_percent",
+            "compression_size_percent",
+        ),
         ("universal_allow_trivial_move", "allow_trivial_move"),
     ]
     .into_iter()
@@ -166,7 +206,11 @@ fn extra(flags: &Flags, text: &mut String) -> anyhow::Result<()> {
     .map(|(flag, key)| format!("{key}={}", flags.text(flag)))
     .collect();
     if !universal.is_empty() {
-        writeln!(text, "compaction_options_universal={{{}}}", universal.join(";"))?;
+        writeln!(
+            text,
+            "compaction_options_universal={{{}}}",
+            universal.join(";")
+        )?;
     }
     Ok(())
 }

@@ -16,9 +16,7 @@ use std::{
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
-use tailmark_driver::{
-    Clients, DataSet, Database, Driver, Params, Schema, Semantics, Settings,
-};
+use tailmark_driver::{Clients, DataSet, Database, Driver, Params, Schema, Semantics, Settings};
 use tailmark_host::probe::Target;
 use tailmark_results::{Phase, PointKey};
 use tailmark_runner::{
@@ -66,11 +64,20 @@ impl<'a> Session<'a> {
         let driver = tailmark_driver::db::find("rocksdb")?;
         let directory = tempfile::tempdir()?;
         let threads = flags.number("threads")?;
-        ensure!((1..=1024).contains(&threads), "--threads is {threads}, but it must be from 1 to 1024");
+        ensure!(
+            (1..=1024).contains(&threads),
+            "--threads is {threads}, but it must be from 1 to 1024"
+        );
         let ratio: f64 = flags.number("compression_ratio")?;
-        ensure!((0.0..=1.0).contains(&ratio), "--compression_ratio must be from 0 to 1");
+        ensure!(
+            (0.0..=1.0).contains(&ratio),
+            "--compression_ratio must be from 0 to 1"
+        );
         let data = DataSet {
-            schema: Schema { table: "default".to_owned(), fields: vec!["value".to_owned()] },
+            schema: Schema {
+                table: "default".to_owned(),
+                fields: vec!["value".to_owned()],
+            },
             records: flags.number("num")?,
             field_length: flags.number("value_size")?,
         };
@@ -106,7 +113,9 @@ impl<'a> Session<'a> {
         let entries = self.entries()?;
         self.seed = match self.flags.number("seed")? {
             0_i64 => {
-                let seed = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+                let seed = SystemTime::now()
+                    .duration_since(UNIX_EPOCH)
+                    .unwrap_or_default();
                 let seed = seed.as_micros() as u64;
                 output::say(&format!("Set seed to {seed} because --seed was 0"))?;
                 seed
@@ -120,7 +129,11 @@ impl<'a> Session<'a> {
             (self.driver.destroy)(&self.params)?;
         }
         self.open()?;
-        let version = self.database()?.facts().remove("version").unwrap_or_default();
+        let version = self
+            .database()?
+            .facts()
+            .remove("version")
+            .unwrap_or_default();
         output::warn(&text::environment(&version));
         output::say(&text::header(self.flags)?)?;
         for entry in &entries {
@@ -140,13 +153,20 @@ impl<'a> Session<'a> {
         if let Some(sink) = &self.sink {
             output::warn(&sink.report()?.display().to_string());
         }
-        Ok(if self.failed { Exit::Errors } else { Exit::Done })
+        Ok(if self.failed {
+            Exit::Errors
+        } else {
+            Exit::Done
+        })
     }
 
     /// The list of benchmarks, each of which can be made of the flags.
     fn entries(&self) -> anyhow::Result<Vec<Entry>> {
         let entries = Entry::list(self.flags.text("benchmarks"))?;
-        ensure!(!entries.is_empty(), "--benchmarks is empty: name at least one");
+        ensure!(
+            !entries.is_empty(),
+            "--benchmarks is empty: name at least one"
+        );
         for entry in &entries {
             if let Action::Measure(measure) = entry.action {
                 measure.counts(self.flags)?;
@@ -173,7 +193,10 @@ impl<'a> Session<'a> {
             let mut given = options::settings(self.flags, self._directory.path())?;
             given.insert("sync".to_owned(), "true".to_owned());
             let settings = Settings::check(self.driver, &given, &self.params.data, 1.0)?;
-            let params = Params { settings, ..self.params.clone() };
+            let params = Params {
+                settings,
+                ..self.params.clone()
+            };
             self.database = Some((self.driver.open)(&params)?);
             return Ok(());
         }
@@ -184,7 +207,9 @@ impl<'a> Session<'a> {
         let database = self.database()?;
         match tool {
             Tool::Print(name) => {
-                let text = database.report(name).unwrap_or_else(|| "(failed)".to_owned());
+                let text = database
+                    .report(name)
+                    .unwrap_or_else(|| "(failed)".to_owned());
                 output::say(&format!("\n{text}"))?;
             }
             Tool::Memstats => {
@@ -197,7 +222,9 @@ impl<'a> Session<'a> {
                     "rocksdb.num-entries-active-mem-table",
                     "rocksdb.num-entries-imm-mem-tables",
                 ] {
-                    let text = database.report(name).unwrap_or_else(|| "(failed)".to_owned());
+                    let text = database
+                        .report(name)
+                        .unwrap_or_else(|| "(failed)".to_owned());
                     output::say(&format!("{name}: {text}"))?;
                 }
             }
@@ -213,7 +240,10 @@ impl<'a> Session<'a> {
 
     /// Measures a benchmark as often as its entry says.
     fn measure(&mut self, entry: &Entry, measure: &Measure) -> anyhow::Result<()> {
-        if matches!(measure.needs, Needs::Fresh | Needs::FreshSync | Needs::FreshLarge) {
+        if matches!(
+            measure.needs,
+            Needs::Fresh | Needs::FreshSync | Needs::FreshLarge
+        ) {
             if self.flags.flag("use_existing_db") {
                 let name = entry.name;
                 return output::say(&format!("{name:<12} : skipped (--use_existing_db is true)"));
@@ -230,9 +260,18 @@ impl<'a> Session<'a> {
         let workload = Arc::new(measure.workload(entry.name, self.flags)?);
         let one = measure.needs == Needs::OneClient || measure.row == "filluniquerandom";
         let threads = if one { 1 } else { self.threads };
-        let task = Task { entry, measure, workload, threads, count };
+        let task = Task {
+            entry,
+            measure,
+            workload,
+            threads,
+            count,
+        };
         if entry.warmups > 0 {
-            output::say(&format!("Warming up benchmark by running {} times", entry.warmups))?;
+            output::say(&format!(
+                "Warming up benchmark by running {} times",
+                entry.warmups
+            ))?;
         }
         for _ in 0..entry.warmups {
             self.once(&task, &data)?;
@@ -267,9 +306,14 @@ impl<'a> Session<'a> {
         let ends = Stop::new();
         let tally = Arc::new(Tally::new(task.threads, ends.clone()));
         let database = self.database()?;
-        let counting = Counting { database, tally: Arc::clone(&tally) };
-        let needs_tally =
-            matches!(measure.row, "multireadrandom" | "mixgraph" | "readseq" | "readreverse");
+        let counting = Counting {
+            database,
+            tally: Arc::clone(&tally),
+        };
+        let needs_tally = matches!(
+            measure.row,
+            "multireadrandom" | "mixgraph" | "readseq" | "readreverse"
+        );
         // A walk that came to its end stops the benchmark, and so does Ctrl-C.
         let watch = Watch::new(self.flags, database, batch, [&self.stop, &ends])?;
         let key = key(task, 1, rate);
@@ -306,11 +350,16 @@ impl<'a> Session<'a> {
             output::say(blocks.trim_end_matches('\n'))?;
             output::say("")?;
         }
-        text::hidden(&phase, workload).iter().for_each(|line| output::warn(line));
+        text::hidden(&phase, workload)
+            .iter()
+            .for_each(|line| output::warn(line));
         for error in &phase.errors {
             self.failed = true;
             let (kind, cause) = (error.kind.name(), &error.cause);
-            output::warn(&format!("{} of {kind} failed ({cause}): {}", error.count, error.example));
+            output::warn(&format!(
+                "{} of {kind} failed ({cause}): {}",
+                error.count, error.example
+            ));
         }
         Ok((phase, outcome))
     }

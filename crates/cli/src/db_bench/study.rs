@@ -27,7 +27,9 @@ impl Sink {
     /// Where it cannot be made or opened.
     pub fn new(out: PathBuf, flags: &Flags, params: &Params) -> anyhow::Result<Self> {
         let failed = || format!("failed to open the study in `{}`", out.display());
-        let given = flags.given().map(|(name, value)| (name.to_owned(), value.to_owned()));
+        let given = flags
+            .given()
+            .map(|(name, value)| (name.to_owned(), value.to_owned()));
         let system = System {
             name: SYSTEM.to_owned(),
             driver: "rocksdb".to_owned(),
@@ -40,7 +42,8 @@ impl Sink {
             true => Study::open(&out).with_context(failed)?,
             false => {
                 std::fs::create_dir_all(&out).with_context(failed)?;
-                Study::create(&out, &header(), std::slice::from_ref(&system)).with_context(failed)?
+                Study::create(&out, &header(), std::slice::from_ref(&system))
+                    .with_context(failed)?
             }
         };
         study.add_system(&system).with_context(failed)?;
@@ -86,7 +89,9 @@ impl Sink {
 }
 
 fn header() -> Header {
-    let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    let since = SystemTime::now()
+        .duration_since(UNIX_EPOCH)
+        .unwrap_or_default();
     Header {
         title: "db_bench".to_owned(),
         tailmark: env!("CARGO_PKG_VERSION").to_owned(),

@@ -5,9 +5,7 @@ use std::sync::{
     Arc,
     atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
 };
-use tailmark_driver::{
-    Completion, Connecting, Database, Error, Operation, Session, Special,
-};
+use tailmark_driver::{Completion, Connecting, Database, Error, Operation, Session, Special};
 use tailmark_runner::Stop;
 
 /// What is counted of one benchmark. Sessions add to it when they end.
@@ -25,7 +23,11 @@ pub struct Tally {
 impl Tally {
     /// Of so many clients.
     pub fn new(clients: u32, end: Stop) -> Self {
-        Self { walks: AtomicU32::new(clients), end, ..Self::default() }
+        Self {
+            walks: AtomicU32::new(clients),
+            end,
+            ..Self::default()
+        }
     }
 
     /// Records found.
@@ -55,7 +57,12 @@ pub struct Counting<'a> {
 impl Database for Counting<'_> {
     fn session(&self) -> Result<Box<dyn Session>, Error> {
         let (session, tally) = (self.database.session()?, Arc::clone(&self.tally));
-        Ok(Box::new(CountingSession { session, tally, own: Own::default(), ended: false }))
+        Ok(Box::new(CountingSession {
+            session,
+            tally,
+            own: Own::default(),
+            ended: false,
+        }))
     }
 
     fn connect(&self) -> Connecting<'_> {
@@ -85,7 +92,9 @@ struct CountingSession {
 impl Session for CountingSession {
     fn execute<'a>(&'a mut self, operation: Operation<'a>) -> Completion<'a> {
         match operation {
-            Operation::Special(Special::Seek { records, .. }) => self.own.walked += u64::from(records),
+            Operation::Special(Special::Seek { records, .. }) => {
+                self.own.walked += u64::from(records)
+            }
             Operation::Insert { values, .. } => self.own.value_bytes += values.bytes.len() as u64,
             _ => {}
         }
@@ -108,6 +117,8 @@ impl Drop for CountingSession {
     fn drop(&mut self) {
         self.tally.records.fetch_add(self.own.records, Relaxed);
         self.tally.walked.fetch_add(self.own.walked, Relaxed);
-        self.tally.value_bytes.fetch_add(self.own.value_bytes, Relaxed);
+        self.tally
+            .value_bytes
+            .fetch_add(self.own.value_bytes, Relaxed);
     }
 }

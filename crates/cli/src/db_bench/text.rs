@@ -11,8 +11,11 @@ const MIB: f64 = 1_048_576.0;
 pub fn environment(version: &str) -> String {
     let cpus = fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
     let values = |name: &str| {
-        let of = |line: &str| line.split_once(':').filter(|(key, _)| key.trim() == name)
-            .map(|(_, value)| value.trim().to_owned());
+        let of = |line: &str| {
+            line.split_once(':')
+                .filter(|(key, _)| key.trim() == name)
+                .map(|(_, value)| value.trim().to_owned())
+        };
         cpus.lines().filter_map(of).collect::<Vec<_>>()
     };
     let (models, caches) = (values("model name"), values("cache size"));
@@ -37,7 +40,10 @@ pub fn header(flags: &Flags) -> anyhow::Result<String> {
     let compressed = (value * ratio + 0.5).floor();
     let mut text = format!("Keys:       {keys} bytes each (+ 0 bytes user-defined timestamp)\n");
     let average = if fixed { "" } else { " avg" };
-    writeln!(text, "Values:     {value}{average} bytes each ({compressed} bytes after compression)")?;
+    writeln!(
+        text,
+        "Values:     {value}{average} bytes each ({compressed} bytes after compression)"
+    )?;
     if !fixed {
         writeln!(
             text,
@@ -99,11 +105,19 @@ impl Outcome {
         let own = own_kinds(workload);
         let bytes = phase.kinds.iter().filter(|(kind, _)| own.contains(kind));
         let misses_end = matches!(job(workload), Some(Job::Walk(_)));
-        let ends = phase.kinds.get(&Kind::Read).filter(|_| misses_end).map_or(0, |k| k.not_found);
+        let ends = phase
+            .kinds
+            .get(&Kind::Read)
+            .filter(|_| misses_end)
+            .map_or(0, |k| k.not_found);
         Self {
             operations: (phase.operations - ends.min(phase.operations)) * measure.batch(workload),
             seconds: phase.duration_s,
-            bytes: if measure.bytes { bytes.map(|(_, kind)| kind.bytes).sum() } else { 0 },
+            bytes: if measure.bytes {
+                bytes.map(|(_, kind)| kind.bytes).sum()
+            } else {
+                0
+            },
             threads,
         }
     }
@@ -123,7 +137,9 @@ impl Outcome {
         let micros = f64::from(self.threads) * self.seconds * 1e6 / self.operations.max(1) as f64;
         let mut line = format!(
             "{name:<12} : {micros:11.3} micros/op {} ops/sec {:.3} seconds {} operations;",
-            self.rate() as u64, self.seconds, self.operations
+            self.rate() as u64,
+            self.seconds,
+            self.operations
         );
         if self.bytes > 0 {
             let _ = write!(line, " {:6.1} MB/s", self.mib_rate());
@@ -159,7 +175,11 @@ pub fn message(phase: &Phase, workload: &Workload, tally: &Tally, configured: u6
             found(Kind::Read)
         ),
         Some(Job::Update) => {
-            format!("( updates:{} found:{})", count(Kind::Update), found(Kind::Read))
+            format!(
+                "( updates:{} found:{})",
+                count(Kind::Update),
+                found(Kind::Read)
+            )
         }
         Some(Job::MixGraph(_)) => {
             let (gets, puts, seeks) = (count(Kind::Read), count(Kind::Insert), count(Kind::Scan));
@@ -187,7 +207,11 @@ pub fn histograms(phase: &Phase, workload: &Workload) -> String {
     let mut text = String::new();
     if matches!(job(workload), Some(Job::Update)) {
         if let Some(pair) = phase.kinds.get(&Kind::ReadModifyWrite) {
-            let _ = write!(text, "Microseconds per update:\n{}\n", Histogram::new(&pair.service));
+            let _ = write!(
+                text,
+                "Microseconds per update:\n{}\n",
+                Histogram::new(&pair.service)
+            );
         }
         return text;
     }
@@ -200,7 +224,11 @@ pub fn histograms(phase: &Phase, workload: &Workload) -> String {
             Kind::Delete => "delete",
         };
         if let Some(result) = phase.kinds.get(&kind) {
-            let _ = write!(text, "Microseconds per {word}:\n{}\n", Histogram::new(&result.service));
+            let _ = write!(
+                text,
+                "Microseconds per {word}:\n{}\n",
+                Histogram::new(&result.service)
+            );
         }
     }
     text
@@ -212,16 +240,25 @@ pub fn hidden(phase: &Phase, workload: &Workload) -> Vec<String> {
     let own = own_kinds(workload);
     let mut lines = Vec::new();
     for (kind, result) in &phase.kinds {
-        let beside = if own.contains(kind) { "" } else { " (beside the point)" };
+        let beside = if own.contains(kind) {
+            ""
+        } else {
+            " (beside the point)"
+        };
         let rate = result.count as f64 / phase.duration_s.max(1e-9);
         let micros = |latencies: &tailmark_results::Latencies| {
             let at = |q| latencies.value_at_quantile(q) as f64 / 1e3;
             let (p99, p9999, p99999) = (at(0.99), at(0.9999), at(0.99999));
-            format!("p99 {p99:.3}, p99.99 {p9999:.3}, p99.999 {p99999:.3}, max {:.3}",
-                latencies.max() as f64 / 1e3)
+            format!(
+                "p99 {p99:.3}, p99.99 {p9999:.3}, p99.999 {p99999:.3}, max {:.3}",
+                latencies.max() as f64 / 1e3
+            )
         };
         let mut line = format!(
-            "{}{beside}: {rate:.0} a second; service us: {}", kind.name(), micros(&result.service));
+            "{}{beside}: {rate:.0} a second; service us: {}",
+            kind.name(),
+            micros(&result.service)
+        );
         if let Some(response) = &result.response {
             let _ = write!(line, "; response us: {}", micros(response));
         }
@@ -245,10 +282,18 @@ pub fn summary(name: &str, outcomes: &[Outcome]) -> Option<String> {
             "{name} [AVG    {runs} runs] : {} (\u{b1} {}) ops/sec; {millis:.3} ms/op",
             average as i64, error as i64
         ),
-        format!("{name} [MEDIAN {runs} runs] : {} ops/sec", median(&rates) as i64),
+        format!(
+            "{name} [MEDIAN {runs} runs] : {} ops/sec",
+            median(&rates) as i64
+        ),
     );
     if outcomes.iter().all(|outcome| outcome.bytes > 0) {
-        let _ = write!(first, "; {:6.1} (\u{b1} {:.1}) MB/sec", mean(&mib), confidence(&mib));
+        let _ = write!(
+            first,
+            "; {:6.1} (\u{b1} {:.1}) MB/sec",
+            mean(&mib),
+            confidence(&mib)
+        );
         let _ = write!(second, "; {:6.1} MB/sec", median(&mib));
     }
     Some(format!("\n{first}\n{second}"))
@@ -303,21 +348,37 @@ mod tests {
 
     #[test]
     fn a_result_line_is_that_of_db_bench() {
-        let outcome = Outcome { operations: 1000, seconds: 0.5, bytes: 1 << 20, threads: 2 };
+        let outcome = Outcome {
+            operations: 1000,
+            seconds: 0.5,
+            bytes: 1 << 20,
+            threads: 2,
+        };
         assert_eq!(
             outcome.line("readrandom", "(632 of 1000 found)\n"),
             "readrandom   :    1000.000 micros/op 2000 ops/sec 0.500 seconds 1000 operations;    \
              2.0 MB/s (632 of 1000 found)\n"
         );
-        let silent = Outcome { bytes: 0, ..outcome };
+        let silent = Outcome {
+            bytes: 0,
+            ..outcome
+        };
         assert!(silent.line("deleteseq", "").ends_with("1000 operations;"));
     }
 
     #[test]
     fn repeats_are_summed_up_by_average_and_median() {
-        let run = |operations| Outcome { operations, seconds: 1.0, bytes: 0, threads: 1 };
+        let run = |operations| Outcome {
+            operations,
+            seconds: 1.0,
+            bytes: 0,
+            threads: 1,
+        };
         let text = summary("x", &[run(100), run(200), run(600)]).unwrap();
-        assert!(text.contains("x [AVG    3 runs] : 300 (\u{b1} 299) ops/sec; 3.333 ms/op"), "{text}");
+        assert!(
+            text.contains("x [AVG    3 runs] : 300 (\u{b1} 299) ops/sec; 3.333 ms/op"),
+            "{text}"
+        );
         assert!(text.contains("x [MEDIAN 3 runs] : 200 ops/sec"), "{text}");
         assert!(summary("x", &[run(1)]).is_none());
     }

@@ -59,7 +59,15 @@ impl<'a> Watch<'a> {
         let line_s = flags.number("stats_interval_seconds")?;
         let stats = flags.number::<i64>("stats_per_interval")? != 0;
         let stops = stops.map(Stop::clone);
-        Ok(Self { database, line_s, stats, row_s, batch, stops, state: Mutex::new(state) })
+        Ok(Self {
+            database,
+            line_s,
+            stats,
+            row_s,
+            batch,
+            stops,
+            state: Mutex::new(state),
+        })
     }
 
     fn line(&self, state: &mut State, elapsed: f64, operations: u64) {
@@ -75,7 +83,10 @@ impl<'a> Watch<'a> {
         if self.stats {
             for (name, label) in [
                 ("rocksdb.stats", ""),
-                ("rocksdb.num-running-compactions", "num-running-compactions: "),
+                (
+                    "rocksdb.num-running-compactions",
+                    "num-running-compactions: ",
+                ),
                 ("rocksdb.num-running-flushes", "num-running-flushes: "),
             ] {
                 if let Some(text) = self.database.report(name) {

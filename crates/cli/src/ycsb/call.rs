@@ -57,6 +57,35 @@ pub struct Call {
     stop: Stop,
 }
 
+/// What RocksDB 6.2.2 knows, which YCSB 0.17 comes with.
+fn make_readable_by_ycsb(
+    driver: &Driver,
+    settings: &mut std::collections::BTreeMap<String, String>,
+) {
+    for (name, value) in [("format_version", "4"), ("checksum", "crc32c")] {
+        if driver.settings.iter().any(|setting| setting.name == name) {
+            settings.insert(name.to_owned(), value.to_owned());
+        }
+    }
+}
+
+/// How many clients, no more than there are operations.
+fn threads(properties: &Properties, operations: Option<u64>) -> anyhow::Result<u32> {
+    let mut threads = properties.number("threadcount", 1, COUNT)?;
+    if let Some(operations) = operations.filter(|&n| n < u64::from(threads)) {
+        output::warn(
+            "Warning: the threadcount is bigger than recordcount, the threadcount will be recordcount!",
+        );
+        threads = operations as u32;
+    }
+    ensure!(
+        threads > 0,
+        "{}",
+        properties.refuse("threadcount", "a whole number from 1 up")
+    );
+    Ok(threads)
+}
+
 impl Call {
     /// Understands the properties.
     ///
@@ -86,12 +115,7 @@ impl Call {
         let mut settings = binding.settings(driver, properties);
         let for_ycsb = properties.flag("tailmark.forycsb", false);
         if for_ycsb {
-            // What RocksDB 6.2.2 knows, which YCSB 0.17 comes with.
-            for (name, value) in [("format_version", "4"), ("checksum", "crc32c")] {
-                if driver.settings.iter().any(|setting| setting.name == name) {
-                    settings.insert(name.to_owned(), value.to_owned());
-                }
-            }
+            make_readable_by_ycsb(driver, &mut settings);
         }
         let params = Params {
             place: binding.place(properties)?,
@@ -100,18 +124,7 @@ impl Call {
             semantics,
             create: action == Action::Load,
         };
-        let mut threads = properties.number("threadcount", 1, COUNT)?;
-        if let Some(operations) = core.operations.filter(|&n| n < u64::from(threads)) {
-            output::warn(
-                "Warning: the threadcount is bigger than recordcount, the threadcount will be recordcount!",
-            );
-            threads = operations as u32;
-        }
-        ensure!(
-            threads > 0,
-            "{}",
-            properties.refuse("threadcount", "a whole number from 1 up")
-        );
+        let threads = threads(properties, core.operations)?;
         let target = properties.number::<u64>("target", 0, COUNT)?;
         let stop = Stop::new();
         let (exporter, why) = Exporter::named(properties.text_or(

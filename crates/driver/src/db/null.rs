@@ -1,8 +1,7 @@
 //! Does nothing: what remains of a run is the cost of tailmark itself.
 
 use crate::{
-    Clients, Completion, Database, Driver, Error, Kind, Operation, Outcome, Place, Session,
-    Special,
+    Clients, Completion, Database, Driver, Error, Kind, Operation, Outcome, Place, Session, Special,
 };
 
 /// The row of the table.

@@ -14,6 +14,7 @@ const WHOLE: Outcome = Outcome {
 };
 
 /// A database of its own on each server that is named.
+#[expect(clippy::print_stderr, reason = "a test says that it was skipped")]
 fn servers(test: &str) -> Vec<Bench> {
     let mut benches = Vec::new();
     for driver in db::DRIVERS.iter().filter(|d| d.place == Place::Hosts) {
@@ -54,7 +55,12 @@ fn what_was_written_is_read_back() {
             assert_eq!(found, Ok(WHOLE), "{}", bench.driver.name);
         }
         let field = read(&mut *session, 42, Fields::One(1)).unwrap();
-        assert_eq!(field.bytes, KEY + u64::from(LENGTH), "{}", bench.driver.name);
+        assert_eq!(
+            field.bytes,
+            KEY + u64::from(LENGTH),
+            "{}",
+            bench.driver.name
+        );
         let missed = read(&mut *session, 100, Fields::All);
         assert_eq!(missed, Ok(Outcome::default()), "{}", bench.driver.name);
     }
@@ -69,7 +75,12 @@ fn an_update_of_one_field_keeps_the_others() {
         let shorter = LENGTH / 2;
         assert!(update(&mut *session, 1, 2, shorter).is_ok());
         let found = read(&mut *session, 1, Fields::All).unwrap();
-        assert_eq!(found.bytes, RECORD - u64::from(LENGTH - shorter), "{}", bench.driver.name);
+        assert_eq!(
+            found.bytes,
+            RECORD - u64::from(LENGTH - shorter),
+            "{}",
+            bench.driver.name
+        );
     }
 }
 
@@ -127,7 +138,10 @@ fn the_marker_and_the_data_outlive_the_client_and_a_destruction_keeps_the_marker
         let database = bench.open();
         assert_eq!(database.marker().unwrap().as_deref(), Some("seven"));
         assert!(!database.is_empty().unwrap(), "{}", bench.driver.name);
-        assert_eq!(read(&mut *database.session().unwrap(), 7, Fields::All), Ok(WHOLE));
+        assert_eq!(
+            read(&mut *database.session().unwrap(), 7, Fields::All),
+            Ok(WHOLE)
+        );
         drop(database);
         (bench.driver.destroy)(&bench.params).unwrap();
         let database = bench.open();
@@ -140,7 +154,11 @@ fn the_marker_and_the_data_outlive_the_client_and_a_destruction_keeps_the_marker
 fn a_server_tells_its_version_and_whether_it_is_at_rest() {
     for bench in servers("told") {
         let database = bench.open();
-        assert!(database.facts().contains_key("version"), "{:?}", database.facts());
+        assert!(
+            database.facts().contains_key("version"),
+            "{:?}",
+            database.facts()
+        );
         let settled = database.settle(Duration::from_secs(60)).unwrap();
         assert_ne!(settled, Settled::No, "{}", bench.driver.name);
     }
@@ -163,7 +181,10 @@ fn a_server_that_is_not_there_is_an_error_that_names_it() {
 fn clients_of_a_runtime_share_its_connection_and_answer_together() {
     for bench in servers("together") {
         let database = bench.open();
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
         let found = runtime.block_on(async {
             let mut sessions = Vec::new();
             for _ in 0..32 {
@@ -173,11 +194,23 @@ fn clients_of_a_runtime_share_its_connection_and_answer_together() {
             for (number, session) in (0..).zip(&mut sessions) {
                 let lengths = [LENGTH; FIELDS as usize];
                 let bytes = vec![b'x'; (LENGTH * FIELDS) as usize];
-                let values = tailmark_driver::Values { first: 0, lengths: &lengths, bytes: &bytes };
+                let values = tailmark_driver::Values {
+                    first: 0,
+                    lengths: &lengths,
+                    bytes: &bytes,
+                };
                 let name = name(number);
-                let key = Key { number, name: &name };
-                answer(&mut **session, Operation::Insert { key, values }).await.unwrap();
-                let read = Operation::Read { key, fields: Fields::All };
+                let key = Key {
+                    number,
+                    name: &name,
+                };
+                answer(&mut **session, Operation::Insert { key, values })
+                    .await
+                    .unwrap();
+                let read = Operation::Read {
+                    key,
+                    fields: Fields::All,
+                };
                 found += answer(&mut **session, read).await.unwrap().records;
             }
             found
@@ -201,12 +234,18 @@ fn settings_that_the_table_cannot_check_are_refused() {
     let file = file.to_str().unwrap();
     for driver in db::DRIVERS.iter().filter(|d| d.place == Place::Hosts) {
         for (settings, named) in [
-            (vec![("password_file", "/nowhere/secret"), ("user", "me")], "password_file"),
+            (
+                vec![("password_file", "/nowhere/secret"), ("user", "me")],
+                "password_file",
+            ),
             (vec![("user", "me")], "user"),
             (vec![("tls_ca", "/nowhere/ca.pem")], "tls_ca"),
         ] {
             let refused = check(driver, &settings, &data(1)).unwrap_err().to_string();
-            assert!(refused.contains(&format!("database.{named} is")), "{refused}");
+            assert!(
+                refused.contains(&format!("database.{named} is")),
+                "{refused}"
+            );
         }
         let accepted = check(driver, &[("user", "me"), ("password_file", file)], &data(1));
         assert!(accepted.is_ok(), "{accepted:?}");
@@ -219,7 +258,9 @@ mod cassandra {
 
     #[test]
     fn a_table_that_is_not_there_is_opened_only_to_be_made() {
-        let Ok(hosts) = env::var("TEST_CASSANDRA") else { return };
+        let Ok(hosts) = env::var("TEST_CASSANDRA") else {
+            return;
+        };
         let mut bench = Bench::with("cassandra", &[("keyspace", "never_made")]);
         bench.params.place = hosts.into();
         bench.params.create = false;
@@ -229,18 +270,32 @@ mod cassandra {
 
     #[test]
     fn a_table_of_another_type_is_refused() {
-        let Ok(hosts) = env::var("TEST_CASSANDRA") else { return };
+        let Ok(hosts) = env::var("TEST_CASSANDRA") else {
+            return;
+        };
         on("cassandra", &hosts, "typed", &[]).open();
-        let mut other = Bench::with("cassandra", &[("keyspace", "typed"), ("field_type", "blob")]);
+        let mut other = Bench::with(
+            "cassandra",
+            &[("keyspace", "typed"), ("field_type", "blob")],
+        );
         other.params.place = hosts.into();
         let refused = other.try_open().err();
-        let Some(Error::Open { source, .. }) = refused else { panic!("{refused:?}") };
-        assert!(source.to_string().contains("no column `field0` of type blob"), "{source}");
+        let Some(Error::Open { source, .. }) = refused else {
+            panic!("{refused:?}")
+        };
+        assert!(
+            source
+                .to_string()
+                .contains("no column `field0` of type blob"),
+            "{source}"
+        );
     }
 
     #[test]
     fn every_byte_of_a_blob_is_kept_and_text_is_valid() {
-        let Ok(hosts) = env::var("TEST_CASSANDRA") else { return };
+        let Ok(hosts) = env::var("TEST_CASSANDRA") else {
+            return;
+        };
         for (keyspace, kind) in [("blobs", "blob"), ("texts", "varchar")] {
             let bench = on("cassandra", &hosts, keyspace, &[("field_type", kind)]);
             let database = bench.open();
@@ -248,21 +303,35 @@ mod cassandra {
             // The bytes of a record are its number: 200 to 209 are no valid text by themselves.
             for number in 200..210 {
                 assert_eq!(insert(&mut *session, number), Ok(WHOLE), "{kind}");
-                assert_eq!(read(&mut *session, number, Fields::All), Ok(WHOLE), "{kind}");
+                assert_eq!(
+                    read(&mut *session, number, Fields::All),
+                    Ok(WHOLE),
+                    "{kind}"
+                );
             }
         }
     }
 
     #[test]
     fn retries_and_speculative_executions_are_counted_where_asked_for() {
-        let Ok(hosts) = env::var("TEST_CASSANDRA") else { return };
+        let Ok(hosts) = env::var("TEST_CASSANDRA") else {
+            return;
+        };
         let asked = [("retries", "true"), ("speculative_ms", "1")];
         let bench = on("cassandra", &hosts, "counted", &asked);
         let database = bench.open();
         insert(&mut *database.session().unwrap(), 1).unwrap();
         let counters = database.counters();
-        assert_eq!(counters.keys().collect::<Vec<_>>(), ["retries", "speculative_executions"]);
+        assert_eq!(
+            counters.keys().collect::<Vec<_>>(),
+            ["retries", "speculative_executions"]
+        );
         assert_eq!(counters["retries"], 0);
-        assert!(on("cassandra", &hosts, "uncounted", &[]).open().counters().is_empty());
+        assert!(
+            on("cassandra", &hosts, "uncounted", &[])
+                .open()
+                .counters()
+                .is_empty()
+        );
     }
 }

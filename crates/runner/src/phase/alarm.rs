@@ -48,7 +48,10 @@ impl Alarm {
     pub fn new(clock: &Clock) -> io::Result<Rc<Self>> {
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let timer = rustix::time::timerfd_create(TimerfdClockId::Monotonic, flags)?;
-        #[expect(unsafe_code, reason = "the descriptor must stay the same: it is owned, and never replaced")]
+        #[expect(
+            unsafe_code,
+            reason = "the descriptor must stay the same: it is owned, and never replaced"
+        )]
         // SAFETY: an `OwnedFd` always names the same open descriptor, and closes it after the
         // `AsyncFd` that owns it has deregistered it.
         let timer = unsafe { AsyncFd::register(timer)? };
@@ -64,7 +67,9 @@ impl Alarm {
     pub async fn run(&self) {
         loop {
             // It fails only where the runtime is gone.
-            let Ok(mut ready) = self.timer.readable().await else { return };
+            let Ok(mut ready) = self.timer.readable().await else {
+                return;
+            };
             let mut expirations = [0; 8];
             let read = rustix::io::read(self.timer.get_ref(), &mut expirations);
             if read == Err(rustix::io::Errno::AGAIN) {
@@ -77,7 +82,11 @@ impl Alarm {
 
     /// Waits until `at`, or a little longer.
     pub fn until(&self, at: Tick) -> impl Future<Output = ()> {
-        Until { alarm: self, at, entered: false }
+        Until {
+            alarm: self,
+            at,
+            entered: false,
+        }
     }
 
     fn wake(&self) {
@@ -109,9 +118,16 @@ impl Alarm {
             tv_sec: (left / 1_000_000_000) as i64,
             tv_nsec: (left % 1_000_000_000) as _,
         };
-        let it_interval = Timespec { tv_sec: 0, tv_nsec: 0 };
-        let once = Itimerspec { it_interval, it_value };
-        let set = rustix::time::timerfd_settime(self.timer.get_ref(), TimerfdTimerFlags::empty(), &once);
+        let it_interval = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        let once = Itimerspec {
+            it_interval,
+            it_value,
+        };
+        let set =
+            rustix::time::timerfd_settime(self.timer.get_ref(), TimerfdTimerFlags::empty(), &once);
         set.expect("a timer takes any time that a clock can tell");
         self.armed.set(at);
     }
@@ -166,7 +182,10 @@ mod tests {
 
     #[test]
     fn whoever_waits_is_woken_when_due_and_in_order() {
-        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
         let clock = Clock::start();
         let woken = Rc::new(RefCell::new(Vec::new()));
         tokio::task::LocalSet::new().block_on(&runtime, async {

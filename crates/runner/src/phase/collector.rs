@@ -80,7 +80,13 @@ impl Collector {
                 .map(|k| k.errors())
                 .sum::<u64>();
             self.last_done = self.last_done.max(handover.last_done);
-            self.succeeded += handover.sheet.kinds.iter().flatten().map(|k| k.count).sum::<u64>();
+            self.succeeded += handover
+                .sheet
+                .kinds
+                .iter()
+                .flatten()
+                .map(|k| k.count)
+                .sum::<u64>();
             self.newest = self.newest.max(interval);
             self.merge(interval / self.seconds, &handover.sheet);
             self.close_old();
@@ -99,7 +105,11 @@ impl Collector {
     pub fn has_no_answer(&mut self) -> bool {
         let (succeeded, failed, looks) = self.silence;
         if self.succeeded > succeeded || self.errors == failed {
-            let failed = if self.succeeded > succeeded { self.errors } else { failed };
+            let failed = if self.succeeded > succeeded {
+                self.errors
+            } else {
+                failed
+            };
             self.silence = (self.succeeded, failed, 0);
         } else {
             self.silence.2 = looks + 1;

@@ -44,18 +44,30 @@ impl Parts {
         let group = |index: usize| &workload.groups[index];
         // Those without a rate of their own share that of the point.
         let fellows = |a: usize, b: usize| {
-            a == b || [a, b].iter().all(|g| group(*g).rate.is_none() && !group(*g).is_beside())
+            a == b
+                || [a, b]
+                    .iter()
+                    .all(|g| group(*g).rate.is_none() && !group(*g).is_beside())
         };
         let count = |slice: &[usize], index| slice.iter().filter(|g| fellows(**g, index)).count();
         let part = |(client, &index): (usize, &usize)| Part {
             group: index,
             is_beside: group(index).is_beside(),
-            rate: group(index).rate.or(rate.filter(|_| !group(index).is_beside())),
-            place: (count(&assigned[..client], index) as u32, count(&assigned, index) as u32),
+            rate: group(index)
+                .rate
+                .or(rate.filter(|_| !group(index).is_beside())),
+            place: (
+                count(&assigned[..client], index) as u32,
+                count(&assigned, index) as u32,
+            ),
         };
         let parts = assigned.iter().enumerate().map(part).collect();
         let (running, beside_end) = (Arc::new(AtomicU32::new(clients)), End::at(Tick::MAX));
-        Self { parts, running, beside_end }
+        Self {
+            parts,
+            running,
+            beside_end,
+        }
     }
 
     /// Every client's number with its part.
@@ -75,7 +87,11 @@ impl Parts {
 
     /// When a client ends: one of the point at `end`, one beside it after the last of those.
     pub fn end(&self, part: Part, end: &End) -> End {
-        if part.is_beside { self.beside_end.clone() } else { end.clone() }
+        if part.is_beside {
+            self.beside_end.clone()
+        } else {
+            end.clone()
+        }
     }
 
     /// What a client keeps while it runs.
@@ -137,9 +153,15 @@ mod tests {
     fn only_clients_of_the_point_share_its_rate() {
         let workload = tailmark_workload::find("readwhilewriting").unwrap();
         let parts = Parts::new(&workload, 3, Some(300.0));
-        let places: Vec<_> = parts.iter().map(|(_, p)| (p.is_beside, p.rate, p.place)).collect();
+        let places: Vec<_> = parts
+            .iter()
+            .map(|(_, p)| (p.is_beside, p.rate, p.place))
+            .collect();
         let reader = |place| (false, Some(300.0), (place, 3));
-        assert_eq!(places, [(true, None, (0, 1)), reader(0), reader(1), reader(2)]);
+        assert_eq!(
+            places,
+            [(true, None, (0, 1)), reader(0), reader(1), reader(2)]
+        );
     }
 
     #[test]

@@ -11,8 +11,8 @@ mod recorder;
 mod tasks;
 
 pub use capture::Capture;
-pub use recorder::{Counts, Failures, KindSheet, Missed, Sheet, counts};
 pub use pollster::block_on;
+pub use recorder::{Counts, Failures, KindSheet, Missed, Sheet, counts};
 
 use crate::{
     Error, Live, Observer, PhaseKind, PhaseStart, Stop,
@@ -20,8 +20,8 @@ use crate::{
 };
 use client::{Acknowledge, Client};
 use collector::{Collected, Collector};
-use groups::{Beside, Parts};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
+use groups::{Beside, Parts};
 use pacer::{Budget, End, Pace, Pacer, Waiter};
 use recorder::{Handover, Keep, Record, Recorder};
 use std::{
@@ -34,8 +34,8 @@ use std::{
 };
 use tailmark_driver::{Clients, DataSet, Database, Session};
 use tailmark_results::{Finding, Phase, PointKey};
-use tasks::Ends;
 use tailmark_workload::{KeySpace, Stream, StreamConfig, Workload};
+use tasks::Ends;
 
 /// The code of the finding that a phase was ended for want of answers.
 pub const NO_ANSWER: &str = "no-answer";
@@ -109,7 +109,8 @@ pub fn run(
         capture.sample(&crew.clock, measure);
         let started_ms = unix_ms() + u64::try_from(spec.warmup.as_millis()).unwrap_or(0);
         if let Some(duration) = spec.duration {
-            crew.end.bring_forward(measure.saturating_add(nanos(duration)));
+            crew.end
+                .bring_forward(measure.saturating_add(nanos(duration)));
         }
         crew.start
             .set(Some(measure))
@@ -201,7 +202,14 @@ impl<'a> Crew<'a> {
     ) -> Result<(), Error> {
         for (index, stream) in streams {
             let session = self.spec.database.session()?;
-            let (hand, ends) = (Hand { index, stream, session }, ends.clone());
+            let (hand, ends) = (
+                Hand {
+                    index,
+                    stream,
+                    session,
+                },
+                ends.clone(),
+            );
             let client = move || {
                 // Sleeps of a schedule end on time; where this is refused they end 50 us late.
                 let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
@@ -219,7 +227,10 @@ impl<'a> Crew<'a> {
             };
             let thread = std::thread::Builder::new().name(format!("client-{index}"));
             let started = thread.spawn_scoped(scope, client);
-            started.map_err(|source| Error::Thread { threads: self.spec.threads, source })?;
+            started.map_err(|source| Error::Thread {
+                threads: self.spec.threads,
+                source,
+            })?;
         }
         Ok(())
     }

@@ -147,7 +147,10 @@ impl KindSheet {
 
 impl Default for Missed {
     fn default() -> Self {
-        Self { service: counts(), response: counts() }
+        Self {
+            service: counts(),
+            response: counts(),
+        }
     }
 }
 

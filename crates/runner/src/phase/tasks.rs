@@ -69,7 +69,9 @@ pub fn spawn<'scope>(
             LocalSet::new().block_on(&runtime, run(crew, share, ends, report));
         };
         let name = format!("clients-{index}");
-        let started = std::thread::Builder::new().name(name).spawn_scoped(scope, thread);
+        let started = std::thread::Builder::new()
+            .name(name)
+            .spawn_scoped(scope, thread);
         started.map_err(|source| Error::Thread { threads, source })?;
     }
     drop(report);
@@ -90,14 +92,21 @@ async fn run(
     let alarm = match Alarm::new(&crew.clock) {
         Ok(alarm) => alarm,
         Err(source) => {
-            let _ = report.send(Err(Error::Thread { threads: crew.spec.threads, source }));
+            let _ = report.send(Err(Error::Thread {
+                threads: crew.spec.threads,
+                source,
+            }));
             return;
         }
     };
     let mut hands = Vec::new();
     for (index, stream) in share {
         match crew.spec.database.connect().await {
-            Ok(session) => hands.push(Hand { index, stream, session }),
+            Ok(session) => hands.push(Hand {
+                index,
+                stream,
+                session,
+            }),
             Err(error) => {
                 let _ = report.send(Err(error.into()));
                 return;
@@ -107,12 +116,17 @@ async fn run(
     let _ = report.send(Ok(()));
     drop(report);
     // Nothing that the clients need is going on meanwhile.
-    let Some(measure) = *crew.start.wait() else { return };
+    let Some(measure) = *crew.start.wait() else {
+        return;
+    };
     let running = Rc::clone(&alarm);
     let alarm_task = tokio::task::spawn_local(async move { running.run().await });
     let recorder = Rc::new(RefCell::new(crew.recorder(measure, ends)));
     let client = |hand: Hand| {
-        let waiter = Waiter::Task { alarm: Rc::clone(&alarm), spin: crew.spin };
+        let waiter = Waiter::Task {
+            alarm: Rc::clone(&alarm),
+            spin: crew.spin,
+        };
         let recorder = Rc::clone(&recorder);
         match crew.parts.of(hand.index).is_beside {
             false => tokio::task::spawn_local(crew.client(hand, measure, waiter, recorder).run()),
@@ -139,9 +153,14 @@ mod tests {
 
     #[test]
     fn there_are_as_few_threads_as_serve_and_never_more_than_processors() {
-        for (clients, cpus, expected) in
-            [(1, 8, 1), (16, 8, 1), (17, 8, 2), (128, 8, 8), (1024, 2, 2), (64, 64, 4)]
-        {
+        for (clients, cpus, expected) in [
+            (1, 8, 1),
+            (16, 8, 1),
+            (17, 8, 2),
+            (128, 8, 8),
+            (1024, 2, 2),
+            (64, 64, 4),
+        ] {
             assert_eq!(threads(clients, cpus), expected, "{clients} on {cpus}");
         }
     }

@@ -13,13 +13,25 @@ pub(super) fn shaped(
     dataset: &Section<'_>,
     keys: &Section<'_>,
 ) -> Result<Sweep, Error> {
-    let count = sweep.workloads.iter().filter(|workload| workload.is_db_bench()).count();
+    let count = sweep
+        .workloads
+        .iter()
+        .filter(|workload| workload.is_db_bench())
+        .count();
     let names = || {
-        let names: Vec<_> = sweep.workloads.iter().map(|workload| &workload.name[..]).collect();
+        let names: Vec<_> = sweep
+            .workloads
+            .iter()
+            .map(|workload| &workload.name[..])
+            .collect();
         names.join(", ")
     };
     let refuse = |key, value: String, accepted: &str| {
-        Err(Error::BadValue { key, value, accepted: accepted.to_owned() })
+        Err(Error::BadValue {
+            key,
+            value,
+            accepted: accepted.to_owned(),
+        })
     };
     if count == 0 {
         return Ok(sweep);
@@ -30,12 +42,19 @@ pub(super) fn shaped(
     }
     let fields = dataset.count("fields")?.unwrap_or(1);
     if fields != 1 {
-        return refuse(dataset.label("fields"), fields.to_string(), "1 with db_bench's workloads");
+        return refuse(
+            dataset.label("fields"),
+            fields.to_string(),
+            "1 with db_bench's workloads",
+        );
     }
     let key_bytes = dataset.count("key_length")?.unwrap_or(16) as u32;
     let rate = keys.number("beside_rate")?;
     let shaped = |workload: &Arc<Workload>| {
-        let shape = Shape { key_bytes, ..workload.shape().unwrap_or(Shape::DEFAULT) };
+        let shape = Shape {
+            key_bytes,
+            ..workload.shape().unwrap_or(Shape::DEFAULT)
+        };
         let mut workload = workload.as_ref().clone().with_shape(shape);
         for group in workload.groups.iter_mut().filter(|group| group.is_beside()) {
             group.rate = rate;
@@ -51,7 +70,11 @@ pub(super) fn shaped(
 /// # Errors
 /// Names the setting and what it must be.
 pub(super) fn refuse_other_layout(systems: &[SystemPlan], sweep: &Sweep) -> Result<(), Error> {
-    let wanted = match sweep.workloads.iter().any(|workload| workload.is_db_bench()) {
+    let wanted = match sweep
+        .workloads
+        .iter()
+        .any(|workload| workload.is_db_bench())
+    {
         true => "raw",
         false => "ycsb",
     };

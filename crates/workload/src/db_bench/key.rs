@@ -37,13 +37,21 @@ impl KeyNames {
             prefix_bytes: (shape.prefix_bytes as usize).min(key_bytes),
             prefixes,
         };
-        Self { form, number: 0, bytes: vec![FILL; key_bytes * count].into() }
+        Self {
+            form,
+            number: 0,
+            bytes: vec![FILL; key_bytes * count].into(),
+        }
     }
 
     /// Writes the name of a number into the place of key `index`.
     #[inline]
     pub fn set(&mut self, index: usize, number: u64) {
-        let Form { key_bytes, prefix_bytes, prefixes } = self.form;
+        let Form {
+            key_bytes,
+            prefix_bytes,
+            prefixes,
+        } = self.form;
         let mut name = &mut self.bytes[index * key_bytes..(index + 1) * key_bytes];
         self.number = number;
         if let Some(prefixes) = prefixes {
@@ -57,7 +65,10 @@ impl KeyNames {
     /// The first key.
     #[inline]
     pub fn key(&self) -> Key<'_> {
-        Key { number: self.number, name: &self.bytes[..self.form.key_bytes] }
+        Key {
+            number: self.number,
+            name: &self.bytes[..self.form.key_bytes],
+        }
     }
 
     /// The name of key `index`.
@@ -70,7 +81,10 @@ impl KeyNames {
     #[inline]
     pub fn keys(&self, count: usize) -> Keys<'_> {
         let length = self.form.key_bytes;
-        Keys { names: &self.bytes[..count * length], length: length as u32 }
+        Keys {
+            names: &self.bytes[..count * length],
+            length: length as u32,
+        }
     }
 }
 
@@ -95,15 +109,25 @@ mod tests {
 
     #[test]
     fn a_key_is_eight_bytes_of_the_number_and_zeros() {
-        assert_eq!(name(Shape::DEFAULT, 0x0102), b"\0\0\0\0\0\0\x01\x0200000000");
-        let short = Shape { key_bytes: 3, ..Shape::DEFAULT };
+        assert_eq!(
+            name(Shape::DEFAULT, 0x0102),
+            b"\0\0\0\0\0\0\x01\x0200000000"
+        );
+        let short = Shape {
+            key_bytes: 3,
+            ..Shape::DEFAULT
+        };
         assert_eq!(name(short, 0x0a0b_0c0d), b"\x0b\x0c\x0d");
     }
 
     #[test]
     fn a_prefix_is_the_number_among_the_prefixes() {
-        let shape =
-            Shape { key_bytes: 12, prefix_bytes: 10, keys_per_prefix: 10, ..Shape::DEFAULT };
+        let shape = Shape {
+            key_bytes: 12,
+            prefix_bytes: 10,
+            keys_per_prefix: 10,
+            ..Shape::DEFAULT
+        };
         // 100 records of 10 a prefix are 10 prefixes; 47 is in prefix 7.
         assert_eq!(name(shape, 47), b"\0\0\0\0\0\0\0\x0700\0\x2f");
     }

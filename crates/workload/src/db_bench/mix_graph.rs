@@ -70,11 +70,24 @@ impl MixGraph {
     pub const DEFAULT: Self = Self {
         weights: [1.0, 0.0, 0.0],
         keys: Power { a: 0.0, b: 0.0 },
-        ranges: Exponential { a: 0.0, b: 0.0, c: 0.0, d: 0.0 },
+        ranges: Exponential {
+            a: 0.0,
+            b: 0.0,
+            c: 0.0,
+            d: 0.0,
+        },
         range_count: 1,
-        values: Pareto { theta: 0.0, k: 0.2615, sigma: 25.45 },
+        values: Pareto {
+            theta: 0.0,
+            k: 0.2615,
+            sigma: 25.45,
+        },
         value_max: 1024,
-        scans: Pareto { theta: 0.0, k: 2.517, sigma: 14.236 },
+        scans: Pareto {
+            theta: 0.0,
+            k: 2.517,
+            sigma: 14.236,
+        },
         scan_max: 10_000,
         semantics: Semantics::Faithful,
     };
@@ -84,13 +97,20 @@ impl MixGraph {
         let sum: f64 = self.weights.iter().sum();
         let least = self.range_count.min(self.value_max).min(self.scan_max);
         let (what, got, accepted) = match () {
-            () if !self.weights.iter().all(is_weight) || sum <= 0.0 => {
-                ("weights of get, put and seek", sum, "0 or more, and together above 0")
-            }
+            () if !self.weights.iter().all(is_weight) || sum <= 0.0 => (
+                "weights of get, put and seek",
+                sum,
+                "0 or more, and together above 0",
+            ),
             () if least == 0 => ("ranges, greatest value and scan", 0.0, "1 or more each"),
             () => return Ok(()),
         };
-        Err(Error::BadNumber { workload: workload.to_owned(), what, got, accepted })
+        Err(Error::BadNumber {
+            workload: workload.to_owned(),
+            what,
+            got,
+            accepted,
+        })
     }
 }
 
@@ -110,7 +130,11 @@ impl Pareto {
             false => theta + sigma * (u.powf(-k) - 1.0) / k,
         };
         // Of a share of 0 the value is infinite, which db_bench's conversion turns into the least.
-        if value.is_finite() { value.ceil() as i64 } else { i64::MIN }
+        if value.is_finite() {
+            value.ceil() as i64
+        } else {
+            i64::MIN
+        }
     }
 }
 
@@ -145,7 +169,13 @@ impl Social {
         let Exponential { a, b, c, d } = graph.ranges;
         let has_ranges = [a, b, c, d].iter().any(|x| *x != 0.0);
         let ranges = has_ranges.then(|| Ranges::new(&graph, records));
-        Self { graph, records, ends, ranges, seeded: Twister::new(0) }
+        Self {
+            graph,
+            records,
+            ends,
+            ranges,
+            seeded: Twister::new(0),
+        }
     }
 
     /// A key and what to ask of it, from one random record number. Correct semantics draw the rest
@@ -160,10 +190,14 @@ impl Social {
         let u = size as f64 / self.records as f64;
         let place = choice as i64 % self.ends[2];
         let query = match self.ends.iter().position(|end| place < *end) {
-            Some(1) => Query::Put { bytes: self.value_bytes(u) },
+            Some(1) => Query::Put {
+                bytes: self.value_bytes(u),
+            },
             Some(2) => {
                 let length = self.graph.scans.invert(u) % i64::from(self.graph.scan_max);
-                Query::Seek { nexts: u32::try_from(length).unwrap_or(0) }
+                Query::Seek {
+                    nexts: u32::try_from(length).unwrap_or(0),
+                }
             }
             _ => Query::Get,
         };
@@ -244,7 +278,11 @@ impl Ranges {
             starts.push(start);
             start += weight;
         }
-        Self { size: (records / count).max(1), starts, total: total.max(1) }
+        Self {
+            size: (records / count).max(1),
+            starts,
+            total: total.max(1),
+        }
     }
 
     /// The range that a random number falls into.
@@ -261,8 +299,16 @@ mod tests {
     /// The parameters of the all-random and prefix models that RocksDB's documentation gives.
     const PREFIXES: MixGraph = MixGraph {
         weights: [0.83, 0.14, 0.03],
-        keys: Power { a: 0.002_312, b: 0.3467 },
-        ranges: Exponential { a: 14.18, b: -2.917, c: 0.0164, d: -0.08082 },
+        keys: Power {
+            a: 0.002_312,
+            b: 0.3467,
+        },
+        ranges: Exponential {
+            a: 14.18,
+            b: -2.917,
+            c: 0.0164,
+            d: -0.08082,
+        },
         range_count: 30,
         ..MixGraph::DEFAULT
     };
@@ -283,7 +329,10 @@ mod tests {
     #[test]
     fn requests_are_shared_out_by_their_weights() {
         for semantics in [Semantics::Faithful, Semantics::Correct] {
-            let drawn = draws(MixGraph { semantics, ..PREFIXES });
+            let drawn = draws(MixGraph {
+                semantics,
+                ..PREFIXES
+            });
             let share = |is: fn(&Query) -> bool| {
                 drawn.iter().filter(|(_, query)| is(query)).count() as f64 / 1e5
             };
@@ -296,10 +345,17 @@ mod tests {
     #[test]
     fn a_key_is_for_ever_read_or_written_only_in_faithful_semantics() {
         let mixed = |semantics| {
-            let graph = MixGraph { weights: [0.5, 0.5, 0.0], semantics, ..MixGraph::DEFAULT };
+            let graph = MixGraph {
+                weights: [0.5, 0.5, 0.0],
+                semantics,
+                ..MixGraph::DEFAULT
+            };
             let drawn = draws(graph);
             let is_put = |query: &Query| matches!(query, Query::Put { .. });
-            drawn.iter().filter(|(key, query)| (key % 1000 >= 500) != is_put(query)).count()
+            drawn
+                .iter()
+                .filter(|(key, query)| (key % 1000 >= 500) != is_put(query))
+                .count()
         };
         assert_eq!(mixed(Semantics::Faithful), 0);
         assert!((45_000..55_000).contains(&mixed(Semantics::Correct)));
@@ -309,7 +365,9 @@ mod tests {
     fn hot_ranges_take_their_share() {
         let drawn = draws(PREFIXES);
         let mut counts = [0_u32; 31];
-        drawn.iter().for_each(|(key, _)| counts[(key / 33_333).min(30) as usize] += 1);
+        drawn
+            .iter()
+            .for_each(|(key, _)| counts[(key / 33_333).min(30) as usize] += 1);
         counts.sort_unstable();
         // The greatest share of the model: 14.18 e^-2.917 + 0.0164 e^-0.08082, of all of them.
         let share = |x: f64| 14.18 * (-2.917 * x).exp() + 0.0164 * (-0.080_82 * x).exp();
@@ -322,14 +380,20 @@ mod tests {
     fn sizes_are_those_of_the_generalised_pareto_distribution() {
         let pareto = MixGraph::DEFAULT.values;
         // Its median: sigma (2^k - 1) / k.
-        assert_eq!(pareto.invert(0.5), (25.45 * (2_f64.powf(0.2615) - 1.0) / 0.2615).ceil() as i64);
-        let sizes: Vec<_> = draws(MixGraph { weights: [0.0, 1.0, 0.0], ..MixGraph::DEFAULT })
-            .into_iter()
-            .map(|(_, query)| match query {
-                Query::Put { bytes } => f64::from(bytes),
-                other => panic!("{other:?}"),
-            })
-            .collect();
+        assert_eq!(
+            pareto.invert(0.5),
+            (25.45 * (2_f64.powf(0.2615) - 1.0) / 0.2615).ceil() as i64
+        );
+        let sizes: Vec<_> = draws(MixGraph {
+            weights: [0.0, 1.0, 0.0],
+            ..MixGraph::DEFAULT
+        })
+        .into_iter()
+        .map(|(_, query)| match query {
+            Query::Put { bytes } => f64::from(bytes),
+            other => panic!("{other:?}"),
+        })
+        .collect();
         let mean = sizes.iter().sum::<f64>() / sizes.len() as f64;
         assert!((34.0..38.0).contains(&mean), "{mean}");
     }

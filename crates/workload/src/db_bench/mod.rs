@@ -165,9 +165,19 @@ impl Task {
     pub(crate) fn validate(&self, workload: &str) -> Result<(), Error> {
         let bad = |what, got: f64, accepted| {
             let workload = workload.to_owned();
-            Err(Error::BadNumber { workload, what, got, accepted })
+            Err(Error::BadNumber {
+                workload,
+                what,
+                got,
+                accepted,
+            })
         };
-        let Shape { key_bytes, batch, exp_range, .. } = self.shape;
+        let Shape {
+            key_bytes,
+            batch,
+            exp_range,
+            ..
+        } = self.shape;
         match self.job {
             _ if key_bytes == 0 => bad("length of a key", 0.0, "1 or more"),
             _ if batch == 0 => bad("size of a batch", 0.0, "1 or more"),
@@ -193,7 +203,14 @@ pub const fn group(job: Job) -> Group {
 #[must_use]
 pub const fn filling(order: Order) -> Group {
     let (job, shape) = (Job::Write(order), Shape::DEFAULT);
-    Group { task: Some(Task { job, shape, starts_empty: true }), ..group(job) }
+    Group {
+        task: Some(Task {
+            job,
+            shape,
+            starts_empty: true,
+        }),
+        ..group(job)
+    }
 }
 
 /// A writer beside the point's clients, which goes on until they have ended.
@@ -203,16 +220,28 @@ pub const fn writer() -> Group {
 }
 
 const fn beside(job: Job, clients: GroupClients) -> Group {
-    let task = Task { job, shape: Shape::DEFAULT, starts_empty: false };
+    let task = Task {
+        job,
+        shape: Shape::DEFAULT,
+        starts_empty: false,
+    };
     let group = Group::new(Mix::NONE, job.distribution());
-    Group { clients, task: Some(task), ..group }
+    Group {
+        clients,
+        task: Some(task),
+        ..group
+    }
 }
 
 impl Workload {
     /// The same with other records and draws, in every group of db_bench's.
     #[must_use]
     pub fn with_shape(mut self, shape: Shape) -> Self {
-        for task in self.groups.iter_mut().filter_map(|group| group.task.as_mut()) {
+        for task in self
+            .groups
+            .iter_mut()
+            .filter_map(|group| group.task.as_mut())
+        {
             task.shape = shape;
         }
         self
@@ -227,13 +256,18 @@ impl Workload {
     /// Whether it begins with an empty database.
     #[must_use]
     pub fn starts_empty(&self) -> bool {
-        self.groups.iter().any(|group| group.task.is_some_and(|task| task.starts_empty))
+        self.groups
+            .iter()
+            .any(|group| group.task.is_some_and(|task| task.starts_empty))
     }
 
     /// How db_bench's records look, where it reads and writes those.
     #[must_use]
     pub fn shape(&self) -> Option<Shape> {
-        self.groups.iter().find_map(|group| group.task).map(|task| task.shape)
+        self.groups
+            .iter()
+            .find_map(|group| group.task)
+            .map(|task| task.shape)
     }
 
     /// What loads the data set that this one is done to: each record once, in the order of their

@@ -19,7 +19,11 @@ impl Permutation {
     /// The permutation of this seed.
     pub fn new(count: u64, seed: u64) -> Self {
         let bits = u64::BITS - count.saturating_sub(1).leading_zeros();
-        Self { count, half_bits: bits.div_ceil(2).max(1), seed }
+        Self {
+            count,
+            half_bits: bits.div_ceil(2).max(1),
+            seed,
+        }
     }
 
     /// The number at a place; both are below the count.

@@ -4,7 +4,11 @@ use super::{Job, MixGraph, Order, filling, group, writer};
 use crate::table::Row;
 use tailmark_driver::Direction::{Backward, Forward};
 
-const SEEK: Job = Job::Seek { nexts: 0, direction: Forward, distance_max: 0 };
+const SEEK: Job = Job::Seek {
+    nexts: 0,
+    direction: Forward,
+    distance_max: 0,
+};
 
 /// db_bench's workloads, sorted by name.
 pub const ROWS: &[Row] = &[

@@ -1,8 +1,12 @@
 //! One client's requests, drawn as db_bench draws them.
 
 use super::{
-    Job, Order, Shape, Task, key::KeyNames, mix_graph::{Query, Social}, permutation::Permutation,
-    twister::Twister, value::ValuePool,
+    Job, Order, Shape, Task,
+    key::KeyNames,
+    mix_graph::{Query, Social},
+    permutation::Permutation,
+    twister::Twister,
+    value::ValuePool,
 };
 use crate::{Item, KeySpace, StreamConfig};
 use tailmark_driver::{Direction, Fields, Key, Operation, Special};
@@ -42,7 +46,13 @@ impl Script {
         let records = config.data.records;
         let count = shape.batch.max(2) as usize;
         let compressibility = config.compressibility;
-        let values = ValuePool::new(&shape, config.data.field_length, compressibility, seed, client);
+        let values = ValuePool::new(
+            &shape,
+            config.data.field_length,
+            compressibility,
+            seed,
+            client,
+        );
         let social = match job {
             Job::MixGraph(graph) => Some(Box::new(Social::new(graph, records))),
             _ => None,
@@ -77,12 +87,18 @@ impl Script {
                 let reads = self.cycle < u32::from(read_percent);
                 self.cycle = (self.cycle + 1) % 100;
                 let number = self.random_record();
-                if reads { self.read(number) } else { self.put(number) }
+                if reads {
+                    self.read(number)
+                } else {
+                    self.put(number)
+                }
             }
             Job::Update => return self.update(),
-            Job::Seek { nexts, direction, distance_max } => {
-                self.seek(nexts, direction, distance_max)
-            }
+            Job::Seek {
+                nexts,
+                direction,
+                distance_max,
+            } => self.seek(nexts, direction, distance_max),
             Job::ReadMany => self.read_many(),
             Job::ReadMissing => self.read_missing(),
             Job::Walk(direction) => Operation::Special(Special::Next { direction }),
@@ -93,18 +109,27 @@ impl Script {
 
     fn read(&mut self, number: u64) -> Operation<'_> {
         self.names.set(0, number);
-        Operation::Read { key: self.names.key(), fields: Fields::All }
+        Operation::Read {
+            key: self.names.key(),
+            fields: Fields::All,
+        }
     }
 
     fn put(&mut self, number: u64) -> Operation<'_> {
         self.names.set(0, number);
-        Operation::Insert { key: self.names.key(), values: self.values.next(1) }
+        Operation::Insert {
+            key: self.names.key(),
+            values: self.values.next(1),
+        }
     }
 
     fn write(&mut self, order: Order, keys: &KeySpace) -> Operation<'_> {
         let count = self.draw_written(order, keys);
         match count {
-            1 => Operation::Insert { key: self.names.key(), values: self.values.next(1) },
+            1 => Operation::Insert {
+                key: self.names.key(),
+                values: self.values.next(1),
+            },
             _ => Operation::Special(Special::InsertMany {
                 keys: self.names.keys(count),
                 values: self.values.next(count),
@@ -114,8 +139,12 @@ impl Script {
 
     fn delete(&mut self, order: Order, keys: &KeySpace) -> Operation<'_> {
         match self.draw_written(order, keys) {
-            1 => Operation::Delete { key: self.names.key() },
-            count => Operation::Special(Special::DeleteMany { keys: self.names.keys(count) }),
+            1 => Operation::Delete {
+                key: self.names.key(),
+            },
+            count => Operation::Special(Special::DeleteMany {
+                keys: self.names.keys(count),
+            }),
         }
     }
 
@@ -124,7 +153,10 @@ impl Script {
         self.names.set(0, number);
         let (key, values) = (self.names.key(), self.values.next(1));
         Item::ReadModifyWrite {
-            read: Operation::Read { key, fields: Fields::All },
+            read: Operation::Read {
+                key,
+                fields: Fields::All,
+            },
             update: Operation::Update { key, values },
         }
     }
@@ -135,13 +167,23 @@ impl Script {
         self.missing.clear();
         self.missing.extend_from_slice(self.names.name(0));
         self.missing.push(0);
-        let key = Key { number, name: &self.missing };
-        Operation::Read { key, fields: Fields::All }
+        let key = Key {
+            number,
+            name: &self.missing,
+        };
+        Operation::Read {
+            key,
+            fields: Fields::All,
+        }
     }
 
     fn read_many(&mut self) -> Operation<'_> {
         let (batch, stride) = (self.shape.batch, self.shape.stride);
-        let first = if stride > 0 { self.first_of_stride() } else { 0 };
+        let first = if stride > 0 {
+            self.first_of_stride()
+        } else {
+            0
+        };
         for index in 0..batch {
             let number = match stride {
                 0 => self.draw_random(),
@@ -179,7 +221,10 @@ impl Script {
             Query::Get => self.read(number),
             Query::Put { bytes } => {
                 self.names.set(0, number);
-                Operation::Insert { key: self.names.key(), values: self.values.next_of(bytes) }
+                Operation::Insert {
+                    key: self.names.key(),
+                    values: self.values.next_of(bytes),
+                }
             }
             Query::Seek { nexts } => {
                 self.names.set(0, number);
@@ -225,7 +270,11 @@ impl Script {
 
     fn next_in_sequence(&mut self) -> u64 {
         let number = self.sequence;
-        self.sequence = if number + 1 == self.records { 0 } else { number + 1 };
+        self.sequence = if number + 1 == self.records {
+            0
+        } else {
+            number + 1
+        };
         number
     }
 
@@ -287,7 +336,11 @@ mod tests {
         StreamConfig {
             workload: Arc::new(Workload::load()),
             group: 0,
-            data: DataSet { schema: Schema { table, fields }, records, field_length: 100 },
+            data: DataSet {
+                schema: Schema { table, fields },
+                records,
+                field_length: 100,
+            },
             keys: Arc::new(KeySpace::new(records, records)),
             seed: 0,
             client: 0,
@@ -299,7 +352,14 @@ mod tests {
 
     fn script(job: Job, shape: Shape, records: u64) -> Script {
         let starts_empty = false;
-        Script::new(&Task { job, shape, starts_empty }, &config(records))
+        Script::new(
+            &Task {
+                job,
+                shape,
+                starts_empty,
+            },
+            &config(records),
+        )
     }
 
     fn numbers(script: &mut Script, count: usize) -> Vec<u64> {
@@ -313,7 +373,9 @@ mod tests {
             ) => key.number,
             other => panic!("{other:?}"),
         };
-        (0..count).map(|_| number(script.next_item(&keys))).collect()
+        (0..count)
+            .map(|_| number(script.next_item(&keys)))
+            .collect()
     }
 
     #[test]
@@ -321,16 +383,28 @@ mod tests {
         // db_bench --seed=0 seeds its first thread with 1.
         let mut expected = Twister::new(1);
         let expected: Vec<_> = (0..100).map(|_| expected.next() % 1000).collect();
-        assert_eq!(numbers(&mut script(Job::Read, Shape::DEFAULT, 1000), 100), expected);
+        assert_eq!(
+            numbers(&mut script(Job::Read, Shape::DEFAULT, 1000), 100),
+            expected
+        );
         let write = Job::Write(Order::Random);
-        assert_eq!(numbers(&mut script(write, Shape::DEFAULT, 1000), 100), expected);
+        assert_eq!(
+            numbers(&mut script(write, Shape::DEFAULT, 1000), 100),
+            expected
+        );
     }
 
     #[test]
     fn a_fill_in_order_writes_every_key_and_begins_again() {
         let write = Job::Write(Order::Sequential);
-        assert_eq!(numbers(&mut script(write, Shape::DEFAULT, 3), 5), [0, 1, 2, 0, 1]);
-        let mut unique = numbers(&mut script(Job::Write(Order::Unique), Shape::DEFAULT, 500), 500);
+        assert_eq!(
+            numbers(&mut script(write, Shape::DEFAULT, 3), 5),
+            [0, 1, 2, 0, 1]
+        );
+        let mut unique = numbers(
+            &mut script(Job::Write(Order::Unique), Shape::DEFAULT, 500),
+            500,
+        );
         unique.sort_unstable();
         assert!(unique.into_iter().eq(0..500));
     }
@@ -340,9 +414,7 @@ mod tests {
         let job = Job::ReadThenWrite { read_percent: 90 };
         let (mut script, keys) = (script(job, Shape::DEFAULT, 1000), KeySpace::new(0, 0));
         let writes: Vec<_> = (0..300)
-            .filter(|_| {
-                matches!(script.next_item(&keys), Item::One(Operation::Insert { .. }))
-            })
+            .filter(|_| matches!(script.next_item(&keys), Item::One(Operation::Insert { .. })))
             .collect();
         let expected: Vec<_> = (0..300).filter(|i| i % 100 >= 90).collect();
         assert_eq!(writes, expected);
@@ -350,7 +422,11 @@ mod tests {
 
     #[test]
     fn a_stride_stays_within_the_records() {
-        let shape = Shape { batch: 10, stride: 7, ..Shape::DEFAULT };
+        let shape = Shape {
+            batch: 10,
+            stride: 7,
+            ..Shape::DEFAULT
+        };
         let (mut script, keys) = (script(Job::ReadMany, shape, 100), KeySpace::new(0, 0));
         for _ in 0..1000 {
             let Item::One(Operation::Special(Special::ReadMany { keys })) = script.next_item(&keys)
@@ -367,7 +443,10 @@ mod tests {
 
     #[test]
     fn skewed_reads_prefer_few_keys() {
-        let shape = Shape { exp_range: 25.0, ..Shape::DEFAULT };
+        let shape = Shape {
+            exp_range: 25.0,
+            ..Shape::DEFAULT
+        };
         let drawn = numbers(&mut script(Job::Read, shape, 1_000_000), 10_000);
         let mut distinct = drawn.clone();
         distinct.sort_unstable();

@@ -19,7 +19,10 @@ pub(crate) struct Twister {
 impl Twister {
     /// The generator of this seed.
     pub fn new(seed: u64) -> Self {
-        let mut twister = Self { state: Box::new([0; N]), at: N };
+        let mut twister = Self {
+            state: Box::new([0; N]),
+            at: N,
+        };
         twister.reseed(seed);
         twister
     }
@@ -81,7 +84,9 @@ mod tests {
     #[test]
     fn a_reseeded_generator_is_a_new_one() {
         let mut used = Twister::new(1);
-        (0..500).for_each(|_| { used.next(); });
+        (0..500).for_each(|_| {
+            used.next();
+        });
         assert_eq!(used.first_of(7), Twister::new(7).next());
     }
 }

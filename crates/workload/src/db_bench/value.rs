@@ -15,7 +15,10 @@ const POOL_BYTES: usize = 1 << 20;
 const PIECE_BYTES: usize = 100;
 
 /// Pools by compressibility and size: one of each is made in a process.
-static POOLS: Mutex<BTreeMap<(u64, usize), Arc<[u8]>>> = Mutex::new(BTreeMap::new());
+static POOLS: Mutex<Pools> = Mutex::new(BTreeMap::new());
+
+/// By compressibility (its bits) and size.
+type Pools = BTreeMap<(u64, usize), Arc<[u8]>>;
 
 /// Makes one client's values.
 #[derive(Debug)]
@@ -74,7 +77,11 @@ impl ValuePool {
         }
         let start = self.at;
         self.at += total;
-        Values { first: 0, lengths: &self.lengths, bytes: &self.pool[start..start + total] }
+        Values {
+            first: 0,
+            lengths: &self.lengths,
+            bytes: &self.pool[start..start + total],
+        }
     }
 
     #[inline]
@@ -131,7 +138,11 @@ mod tests {
         for _ in 3..size / 1000 {
             values.next(1);
         }
-        assert_eq!(values.next(1).bytes, first, "the end of the pool has no room for another");
+        assert_eq!(
+            values.next(1).bytes,
+            first,
+            "the end of the pool has no room for another"
+        );
     }
 
     #[test]
@@ -144,8 +155,14 @@ mod tests {
 
     #[test]
     fn drawn_lengths_stay_in_their_range() {
-        for sizes in [Sizes::Uniform { min: 10, max: 20 }, Sizes::Normal { min: 10, max: 20 }] {
-            let shape = Shape { sizes, ..Shape::DEFAULT };
+        for sizes in [
+            Sizes::Uniform { min: 10, max: 20 },
+            Sizes::Normal { min: 10, max: 20 },
+        ] {
+            let shape = Shape {
+                sizes,
+                ..Shape::DEFAULT
+            };
             let mut values = ValuePool::new(&shape, 100, 0.5, 1, 0);
             let lengths: Vec<_> = (0..10_000).map(|_| values.next(1).lengths[0]).collect();
             assert!(lengths.iter().all(|length| (10..=20).contains(length)));

@@ -41,7 +41,10 @@ impl Draw {
     /// Starts to draw; takes a few microseconds for any number of records.
     pub fn new(distribution: Distribution, space: Space) -> Self {
         let all = space.records.max(1);
-        let range = space.range.unwrap_or(KeyRange { first: 0, count: all });
+        let range = space.range.unwrap_or(KeyRange {
+            first: 0,
+            count: all,
+        });
         let (first, records) = (range.first, range.count.max(1));
         let by = match distribution {
             Distribution::Uniform => By::Uniform { records },
@@ -155,14 +158,28 @@ mod tests {
     #[test]
     fn a_range_holds_the_draws_of_those_that_do_not_count_back() {
         let keys = KeySpace::new(1_000, 1_000);
-        let range = Some(KeyRange { first: 300, count: 100 });
+        let range = Some(KeyRange {
+            first: 300,
+            count: 100,
+        });
         for row in DISTRIBUTIONS {
-            let mut draw = Draw::new(row.default, Space { range, ..space(1_000, 0) });
+            let mut draw = Draw::new(
+                row.default,
+                Space {
+                    range,
+                    ..space(1_000, 0)
+                },
+            );
             let mut random = random();
             let numbers: Vec<_> = (0..5_000).map(|_| draw.draw(&mut random, &keys)).collect();
             // YCSB's zipfian has one key more than the range.
             let within = numbers.iter().all(|n| (300..=400).contains(n));
-            assert_eq!(within, !matches!(row.name, "latest" | "exponential"), "{}", row.name);
+            assert_eq!(
+                within,
+                !matches!(row.name, "latest" | "exponential"),
+                "{}",
+                row.name
+            );
         }
     }
 

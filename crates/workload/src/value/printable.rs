@@ -73,7 +73,7 @@ pub fn fill(random: &mut Random, value: &mut [u8]) {
             }
         }
     }
-    debug_assert!(GROUP * 4 == PERIOD * 8);
+    const { assert!(GROUP * 4 == PERIOD * 8) };
 }
 
 #[cfg(test)]

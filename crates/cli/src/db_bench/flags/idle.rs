@@ -42,7 +42,10 @@ pub const ROWS: &[(&str, Kind)] = &[
     ("column_family_distribution", Text),
     ("compaction_fadvice", Text),
     ("compressed_cache_size", Integer),
-    ("compressed_secondary_cache_compress_format_version", Integer),
+    (
+        "compressed_secondary_cache_compress_format_version",
+        Integer,
+    ),
     ("compressed_secondary_cache_compression_level", Integer),
     ("compressed_secondary_cache_compression_type", Text),
     ("compressed_secondary_cache_high_pri_pool_ratio", Number),
@@ -92,7 +95,10 @@ pub const ROWS: &[(&str, Kind)] = &[
     ("ingest_external_file_file_opening_threads", Integer),
     ("ingest_external_file_fill_cache", Flag),
     ("ingest_external_file_num_batches", Integer),
-    ("ingest_external_file_prefetch_lmax_index_and_filter_blocks", Flag),
+    (
+        "ingest_external_file_prefetch_lmax_index_and_filter_blocks",
+        Flag,
+    ),
     ("ingest_external_file_use_file_info", Flag),
     ("io_dispatcher_max_prefetch_memory_bytes", Integer),
     ("io_uring_enabled", Flag),

@@ -57,18 +57,24 @@ pub enum Asked {
 
 /// Every flag with an effect: name, kind and default.
 pub fn effective() -> impl Iterator<Item = (&'static str, Kind, &'static str)> {
-    let options = options::ROWS.iter().map(|&(name, kind, default, ..)| (name, kind, default));
+    let options = options::ROWS
+        .iter()
+        .map(|&(name, kind, default, ..)| (name, kind, default));
     used::ROWS.iter().copied().chain(options)
 }
 
 fn find(name: &str) -> Option<(&'static str, Kind, bool)> {
     let idle = idle::ROWS.iter().map(|&(name, kind)| (name, kind, false));
-    let mut all = effective().map(|(name, kind, _)| (name, kind, true)).chain(idle);
+    let mut all = effective()
+        .map(|(name, kind, _)| (name, kind, true))
+        .chain(idle);
     all.find(|(known, ..)| *known == name)
 }
 
 fn names() -> impl Iterator<Item = &'static str> {
-    effective().map(|(name, ..)| name).chain(idle::ROWS.iter().map(|(name, _)| *name))
+    effective()
+        .map(|(name, ..)| name)
+        .chain(idle::ROWS.iter().map(|(name, _)| *name))
 }
 
 impl Flags {
@@ -82,7 +88,7 @@ impl Flags {
         let mut unknown = Vec::new();
         let mut allowed: Vec<String> = Vec::new();
         flags.read(words, &mut unknown, &mut allowed)?;
-        for name in unknown.iter().filter(|name| !allowed.contains(name)) {
+        if let Some(name) = unknown.iter().find(|name| !allowed.contains(name)) {
             let near = tailmark_driver::nearest(name, names())
                 .map(|near| format!("; did you mean --{near}?"))
                 .unwrap_or_default();
@@ -110,13 +116,17 @@ impl Flags {
             match name {
                 "help" | "helpfull" | "h" => self.asked = Some(Asked::Help),
                 "version" => self.asked = Some(Asked::Version),
-                "undefok" => allowed.extend(value.iter().flat_map(|v| v.split(',').map(str::to_owned))),
+                "undefok" => {
+                    allowed.extend(value.iter().flat_map(|v| v.split(',').map(str::to_owned)))
+                }
                 "flagfile" => {
                     let path = value.or_else(|| words.next().cloned()).unwrap_or_default();
                     let text = fs::read_to_string(&path)
                         .with_context(|| format!("failed to read --flagfile `{path}`"))?;
                     let lines = text.lines().map(str::trim);
-                    let lines = lines.filter(|line| line.starts_with('-')).map(str::to_owned);
+                    let lines = lines
+                        .filter(|line| line.starts_with('-'))
+                        .map(str::to_owned);
                     self.read(&lines.collect::<Vec<_>>(), unknown, allowed)?;
                 }
                 _ => match find(name) {
@@ -126,7 +136,9 @@ impl Flags {
                         } else if value.is_none() {
                             value = words.next().cloned();
                         }
-                        let Some(value) = value else { bail!("--{name} needs a value") };
+                        let Some(value) = value else {
+                            bail!("--{name} needs a value")
+                        };
                         self.set(name, kind, effect, &value)?;
                     }
                     None => match name.strip_prefix("no").and_then(find) {
@@ -141,7 +153,13 @@ impl Flags {
         Ok(())
     }
 
-    fn set(&mut self, name: &'static str, kind: Kind, effect: bool, value: &str) -> anyhow::Result<()> {
+    fn set(
+        &mut self,
+        name: &'static str,
+        kind: Kind,
+        effect: bool,
+        value: &str,
+    ) -> anyhow::Result<()> {
         let refuse = |accepted| format!("--{name} is `{value}`, but it must be {accepted}");
         let value = match kind {
             Kind::Flag => match value.to_ascii_lowercase().as_str() {
@@ -149,9 +167,15 @@ impl Flags {
                 "false" | "f" | "0" | "no" | "n" => "false".to_owned(),
                 _ => bail!(refuse("true or false")),
             },
-            Kind::Integer => whole(value).with_context(|| refuse("a whole number"))?.to_string(),
+            Kind::Integer => whole(value)
+                .with_context(|| refuse("a whole number"))?
+                .to_string(),
             Kind::Number => {
-                let number: f64 = value.trim().parse().ok().with_context(|| refuse("a number"))?;
+                let number: f64 = value
+                    .trim()
+                    .parse()
+                    .ok()
+                    .with_context(|| refuse("a number"))?;
                 number.to_string()
             }
             Kind::Text => value.to_owned(),
@@ -159,14 +183,19 @@ impl Flags {
         if effect {
             self.given.insert(name, value);
         } else {
-            self.warnings.push(format!("--{name} is without effect here"));
+            self.warnings
+                .push(format!("--{name} is without effect here"));
         }
         Ok(())
     }
 
     /// The value that takes effect.
     pub fn text(&self, name: &str) -> &str {
-        let default = || effective().find(|row| row.0 == name).map_or("", |row| row.2);
+        let default = || {
+            effective()
+                .find(|row| row.0 == name)
+                .map_or("", |row| row.2)
+        };
         self.given.get(name).map_or_else(default, String::as_str)
     }
 
@@ -182,14 +211,11 @@ impl Flags {
         self.text(name) == "true"
     }
 
-    /// Whether it was given.
-    pub fn is_given(&self, name: &str) -> bool {
-        self.given.contains_key(name)
-    }
-
     /// What was given, by name.
     pub fn given(&self) -> impl Iterator<Item = (&'static str, &str)> {
-        self.given.iter().map(|(&name, value)| (name, value.as_str()))
+        self.given
+            .iter()
+            .map(|(&name, value)| (name, value.as_str()))
     }
 }
 
@@ -241,7 +267,13 @@ mod tests {
 
     #[test]
     fn a_value_that_its_flag_does_not_take_is_refused() {
-        for line in ["--num=many", "--histogram=maybe", "--compression_ratio=half", "--num", "7"] {
+        for line in [
+            "--num=many",
+            "--histogram=maybe",
+            "--compression_ratio=half",
+            "--num",
+            "7",
+        ] {
             assert!(parse(line).is_err(), "{line}");
         }
     }

@@ -19,7 +19,10 @@ const CONNECTIONS: usize = 1024;
 /// `host[:port][,host[:port]]` as the client crate takes them.
 fn hosts(place: &Path, tls_name: &str) -> Vec<Host> {
     let place = place.to_string_lossy();
-    let hosts = place.split(',').map(str::trim).filter(|host| !host.is_empty());
+    let hosts = place
+        .split(',')
+        .map(str::trim)
+        .filter(|host| !host.is_empty());
     let one = |host: &str| match host.rsplit_once(':') {
         Some((name, port)) if let Ok(port) = port.parse() => Host::new_tls(name, tls_name, port),
         _ => Host::new_tls(host, tls_name, PORT),
@@ -66,13 +69,16 @@ fn tls(file: &str) -> Result<ClientConfig, BoxError> {
         roots.add(certificate?)?;
     }
     let provider = Arc::new(ring::default_provider());
-    let config = ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
+    let config =
+        ClientConfig::builder_with_provider(provider).with_safe_default_protocol_versions()?;
     Ok(config.with_root_certificates(roots).with_no_client_auth())
 }
 
 /// How the server is asked of itself.
 pub(super) fn asking(settings: &Settings) -> AdminPolicy {
-    AdminPolicy { timeout: milliseconds(settings, "request_timeout_ms") }
+    AdminPolicy {
+        timeout: milliseconds(settings, "request_timeout_ms"),
+    }
 }
 
 #[cfg(test)]

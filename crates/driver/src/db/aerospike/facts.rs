@@ -47,7 +47,9 @@ async fn ask(
 
 /// The words `name=value` of an answer.
 fn words(answer: &str) -> impl Iterator<Item = (&str, &str)> {
-    answer.split([';', ':']).filter_map(|word| word.split_once('='))
+    answer
+        .split([';', ':'])
+        .filter_map(|word| word.split_once('='))
 }
 
 /// Records of a set over all nodes, replicas included.
@@ -60,7 +62,9 @@ pub(super) async fn records(
     let answers = ask(client, policy, &format!("sets/{namespace}/{set}")).await?;
     let objects = |answer: &String| {
         let count = words(answer).find(|(name, _)| *name == "objects");
-        count.and_then(|(_, count)| count.parse::<u64>().ok()).unwrap_or(0)
+        count
+            .and_then(|(_, count)| count.parse::<u64>().ok())
+            .unwrap_or(0)
     };
     Ok(answers.iter().map(objects).sum())
 }
@@ -108,7 +112,9 @@ pub(super) async fn settle(
     let end = Instant::now() + timeout;
     let question = format!("namespace/{namespace}");
     loop {
-        let Ok(answers) = ask(client, policy, &question).await else { return Settled::Unknown };
+        let Ok(answers) = ask(client, policy, &question).await else {
+            return Settled::Unknown;
+        };
         match queued(&answers) {
             None => return Settled::Unknown,
             Some(0) => return Settled::Yes,
@@ -120,11 +126,15 @@ pub(super) async fn settle(
 
 /// Blocks that wait to be written or defragmented; none where nothing is stored on a device.
 fn queued(answers: &[String]) -> Option<u64> {
-    let queues = answers.iter().flat_map(|answer| words(answer)).filter_map(|(name, value)| {
-        let own = name.strip_prefix("storage-engine.").unwrap_or(name);
-        let counts = is_of_device(own) && (own.ends_with("].write_q") || own.ends_with("].defrag_q"));
-        counts.then(|| value.parse::<u64>().unwrap_or(0))
-    });
+    let queues = answers
+        .iter()
+        .flat_map(|answer| words(answer))
+        .filter_map(|(name, value)| {
+            let own = name.strip_prefix("storage-engine.").unwrap_or(name);
+            let counts =
+                is_of_device(own) && (own.ends_with("].write_q") || own.ends_with("].defrag_q"));
+            counts.then(|| value.parse::<u64>().unwrap_or(0))
+        });
     queues.fold(None, |sum, queued| Some(sum.unwrap_or(0) + queued))
 }
 

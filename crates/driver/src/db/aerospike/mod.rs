@@ -17,9 +17,7 @@ use crate::{
     Clients, Connecting, Database, Driver, Error, Kind, Params, Place, Session, Settled,
     error::BoxError,
 };
-use aerospike::{
-    AdminPolicy, Bin, Bins, Client, Key, ReadPolicy, ResultCode, Value, WritePolicy,
-};
+use aerospike::{AdminPolicy, Bin, Bins, Client, Key, ReadPolicy, ResultCode, Value, WritePolicy};
 use session::{AerospikeSession, Requests};
 use std::{
     collections::BTreeMap,
@@ -81,7 +79,11 @@ impl Aerospike {
         });
         Ok(Self {
             client: client.map_err(refuse)?,
-            requests: Arc::new(Requests::new(&params.settings, &schema.table, &schema.fields)),
+            requests: Arc::new(Requests::new(
+                &params.settings,
+                &schema.table,
+                &schema.fields,
+            )),
             params: params.clone(),
             opened: Mutex::default(),
             lanes,
@@ -108,7 +110,12 @@ impl Aerospike {
             }
         }
         let (requests, bins) = (Arc::clone(&self.requests), Vec::new());
-        Ok(Box::new(AerospikeSession { lane, requests, bins, outside }))
+        Ok(Box::new(AerospikeSession {
+            lane,
+            requests,
+            bins,
+            outside,
+        }))
     }
 
     fn counts_retries(&self) -> bool {
@@ -123,7 +130,8 @@ impl Aerospike {
 
 impl Database for Aerospike {
     fn session(&self) -> Result<Box<dyn Session>, Error> {
-        self.lanes.wait(self.new_session(Some(self.lanes.own().clone())))
+        self.lanes
+            .wait(self.new_session(Some(self.lanes.own().clone())))
     }
 
     fn connect(&self) -> Connecting<'_> {
@@ -133,7 +141,11 @@ impl Database for Aerospike {
     fn marker(&self) -> Result<Option<String>, Error> {
         let read = async {
             let key = self.marker_key()?;
-            match self.client.get(&ReadPolicy::default(), &key, Bins::All).await {
+            match self
+                .client
+                .get(&ReadPolicy::default(), &key, Bins::All)
+                .await
+            {
                 Ok(record) => match record.bins.get(MARKER) {
                     Some(Value::String(text)) => Ok(Some(text.clone())),
                     _ => Ok(None),
@@ -150,7 +162,10 @@ impl Database for Aerospike {
         let write = async {
             let bins = [Bin::new(MARKER, Value::String(text.to_owned()))];
             let key = self.marker_key()?;
-            Ok(self.client.put(&WritePolicy::default(), &key, &bins).await?)
+            Ok(self
+                .client
+                .put(&WritePolicy::default(), &key, &bins)
+                .await?)
         };
         let written: Result<_, BoxError> = self.lanes.wait(write);
         written.map_err(|source| self.failed("write the marker of", source))
@@ -165,12 +180,15 @@ impl Database for Aerospike {
 
     fn settle(&self, timeout: Duration) -> Result<Settled, Error> {
         let (policy, namespace) = (self.asking(), namespace(&self.params));
-        Ok(self.lanes.wait(facts::settle(&self.client, &policy, namespace, timeout)))
+        Ok(self
+            .lanes
+            .wait(facts::settle(&self.client, &policy, namespace, timeout)))
     }
 
     fn facts(&self) -> BTreeMap<String, String> {
         let (policy, namespace) = (self.asking(), namespace(&self.params));
-        self.lanes.wait(facts::facts(&self.client, &policy, namespace))
+        self.lanes
+            .wait(facts::facts(&self.client, &policy, namespace))
     }
 
     fn counters(&self) -> BTreeMap<String, u64> {
@@ -186,7 +204,10 @@ impl Database for Aerospike {
 /// Requests that a client has repeated.
 fn retries(client: &Client) -> u64 {
     let nodes = client.metrics().nodes;
-    nodes.values().map(|node| node.counters.transaction_retry_count).sum()
+    nodes
+        .values()
+        .map(|node| node.counters.transaction_retry_count)
+        .sum()
 }
 
 fn namespace(params: &Params) -> &str {

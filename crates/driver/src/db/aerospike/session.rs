@@ -88,7 +88,11 @@ impl AerospikeSession {
                 Err(Failure::unsupported(super::DRIVER.name))
             }
         };
-        if let Err(Failure { cause: Cause::Connection, .. }) = &reply {
+        if let Err(Failure {
+            cause: Cause::Connection,
+            ..
+        }) = &reply
+        {
             tokio::time::sleep(REFUSED).await;
         }
         reply
@@ -100,7 +104,11 @@ impl AerospikeSession {
             Fields::All => Bins::All,
             Fields::One(field) => Bins::Some(vec![requests.fields[field as usize].clone()]),
         };
-        let record = match self.lane.get(&requests.read, &requests.key(key)?, bins).await {
+        let record = match self
+            .lane
+            .get(&requests.read, &requests.key(key)?, bins)
+            .await
+        {
             Ok(record) => record,
             Err(error) => return missing(&error),
         };
@@ -122,12 +130,17 @@ impl AerospikeSession {
         for (at, (field, value)) in values.iter().enumerate() {
             let name = &requests.fields[field as usize];
             match self.bins.get_mut(at) {
-                Some(Bin { name: bin, value: Value::Blob(bytes) }) => {
+                Some(Bin {
+                    name: bin,
+                    value: Value::Blob(bytes),
+                }) => {
                     name.clone_into(bin);
                     bytes.clear();
                     bytes.extend_from_slice(value);
                 }
-                _ => self.bins.push(Bin::new(name.as_str(), Value::Blob(value.to_vec()))),
+                _ => self
+                    .bins
+                    .push(Bin::new(name.as_str(), Value::Blob(value.to_vec()))),
             }
         }
         let policy = match write {
@@ -145,7 +158,11 @@ impl AerospikeSession {
 
     async fn delete(&self, key: Key<'_>) -> Reply {
         let requests = &*self.requests;
-        match self.lane.delete(&requests.insert, &requests.key(key)?).await {
+        match self
+            .lane
+            .delete(&requests.insert, &requests.key(key)?)
+            .await
+        {
             Ok(existed) => Ok(Outcome {
                 records: u32::from(existed),
                 bytes: key.name.len() as u64,

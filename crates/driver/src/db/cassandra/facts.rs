@@ -44,10 +44,19 @@ pub(super) async fn facts(session: &Session, tables: &Tables) -> BTreeMap<String
         facts.insert(name.to_owned(), value);
     };
     let local = "SELECT release_version, cluster_name, partitioner FROM system.local";
-    if let Ok((version, cluster, partitioner)) = first::<(String, String, String)>(session, local).await {
+    if let Ok((version, cluster, partitioner)) =
+        first::<(String, String, String)>(session, local).await
+    {
         put("version", format!("Cassandra {version}"));
         put("cluster", cluster);
-        put("partitioner", partitioner.rsplit('.').next().unwrap_or_default().to_owned());
+        put(
+            "partitioner",
+            partitioner
+                .rsplit('.')
+                .next()
+                .unwrap_or_default()
+                .to_owned(),
+        );
     }
     let scylla = "SELECT version FROM system.versions WHERE key = 'local'";
     if let Ok((version,)) = first::<(String,)>(session, scylla).await {
@@ -72,7 +81,9 @@ async fn table_options(
     tables: &Tables,
 ) -> Result<Vec<(&'static str, String)>, BoxError> {
     type Options = BTreeMap<String, String>;
-    let Tables { keyspace, table, .. } = tables;
+    let Tables {
+        keyspace, table, ..
+    } = tables;
     let replication = format!(
         "SELECT replication FROM system_schema.keyspaces WHERE keyspace_name = '{keyspace}'"
     );
@@ -85,7 +96,9 @@ async fn table_options(
         first(session, &options).await?;
     let text = |options: Options| {
         let class = |value: &str| value.rsplit('.').next().unwrap_or_default().to_owned();
-        let words = options.iter().map(|(name, value)| format!("{name} {}", class(value)));
+        let words = options
+            .iter()
+            .map(|(name, value)| format!("{name} {}", class(value)));
         words.collect::<Vec<_>>().join(", ")
     };
     Ok(vec![
@@ -130,12 +143,19 @@ async fn busy(session: &Session) -> Result<bool, BoxError> {
 
 /// Whether a node has flushes or compactions that run or wait.
 async fn node_is_busy(session: &Session, node: &Arc<Node>) -> Result<bool, BoxError> {
-    const POOLS: [&str; 3] = ["CompactionExecutor", "MemtableFlushWriter", "MemtablePostFlush"];
+    const POOLS: [&str; 3] = [
+        "CompactionExecutor",
+        "MemtableFlushWriter",
+        "MemtablePostFlush",
+    ];
     let mut select =
         Statement::new("SELECT name, active_tasks, pending_tasks FROM system_views.thread_pools");
     let node = NodeIdentifier::Node(Arc::clone(node));
     select.set_load_balancing_policy(Some(SingleTargetLoadBalancingPolicy::new(node, None)));
-    let answer = session.query_unpaged(select, ()).await?.into_rows_result()?;
+    let answer = session
+        .query_unpaged(select, ())
+        .await?
+        .into_rows_result()?;
     for row in answer.rows::<(String, i32, i32)>()? {
         let (name, active, pending) = row?;
         if POOLS.contains(&name.as_str()) && active + pending > 0 {

@@ -81,6 +81,9 @@ mod tests {
     #[test]
     fn the_message_says_what_the_server_said() {
         let said = failure(&db(DbError::Overloaded)).message;
-        assert!(said.contains("overloaded") && said.contains("says why"), "{said}");
+        assert!(
+            said.contains("overloaded") && said.contains("says why"),
+            "{said}"
+        );
     }
 }

@@ -70,7 +70,9 @@ impl Cassandra {
             if params.create {
                 tables.make(&connection, &params.settings).await?;
             } else if !tables.exist(&connection).await? {
-                let Tables { keyspace, table, .. } = &tables;
+                let Tables {
+                    keyspace, table, ..
+                } = &tables;
                 return Err(format!("there is no table `{keyspace}.{table}`").into());
             }
             tables.check(&connection, &params.settings).await?;
@@ -93,7 +95,9 @@ impl Cassandra {
     /// The connection of the runtime that awaits this.
     async fn lane(&self) -> Result<Arc<Lane>, Error> {
         let open = async || {
-            let Params { place, settings, .. } = &self.params;
+            let Params {
+                place, settings, ..
+            } = &self.params;
             let connection = connect::connect(place, settings, &self.tables.keyspace).await?;
             Lane::new(connection, &self.tables, settings, &self.attempts).await
         };
@@ -112,7 +116,10 @@ impl Database for Cassandra {
     fn connect(&self) -> Connecting<'_> {
         Box::pin(async {
             let lane = self.lane().await?;
-            Ok(Box::new(Client { lane, outside: None }) as Box<dyn Session>)
+            Ok(Box::new(Client {
+                lane,
+                outside: None,
+            }) as Box<dyn Session>)
         })
     }
 
@@ -122,7 +129,9 @@ impl Database for Cassandra {
     }
 
     fn set_marker(&self, text: &str) -> Result<(), Error> {
-        let written = self.lanes.wait(self.tables.set_marker(&self.connection, text));
+        let written = self
+            .lanes
+            .wait(self.tables.set_marker(&self.connection, text));
         written.map_err(|source| self.failed("write the marker of", source))
     }
 
@@ -136,7 +145,8 @@ impl Database for Cassandra {
     }
 
     fn facts(&self) -> BTreeMap<String, String> {
-        self.lanes.wait(facts::facts(&self.connection, &self.tables))
+        self.lanes
+            .wait(facts::facts(&self.connection, &self.tables))
     }
 
     fn counters(&self) -> BTreeMap<String, u64> {

@@ -39,10 +39,17 @@ impl Tables {
         if self.exist(session).await? && !self.columns(session, MARKERS).await?.is_empty() {
             return Ok(());
         }
-        let Self { keyspace, table, fields } = self;
+        let Self {
+            keyspace,
+            table,
+            fields,
+        } = self;
         let copies = settings.text("replication").unwrap_or("1");
         let kind = settings.text("field_type").unwrap_or("varchar");
-        let columns: String = fields.iter().map(|field| format!(", {field} {kind}")).collect();
+        let columns: String = fields
+            .iter()
+            .map(|field| format!(", {field} {kind}"))
+            .collect();
         let compression = match settings.text("compression") {
             None => String::new(),
             Some("none") => " WITH compression = {'enabled': 'false'}".to_owned(),
@@ -71,7 +78,9 @@ impl Tables {
 
     /// That the table has every field, in the type that the settings name.
     pub async fn check(&self, session: &Session, settings: &Settings) -> Result<(), BoxError> {
-        let Self { keyspace, table, .. } = self;
+        let Self {
+            keyspace, table, ..
+        } = self;
         let columns = self.columns(session, table).await?;
         let kind = match settings.text("field_type") {
             Some("blob") => "blob",
@@ -128,7 +137,9 @@ impl Tables {
         );
         let found = session.query_unpaged(select, (&self.table,)).await?;
         let found = found.into_rows_result()?;
-        Ok(found.maybe_first_row::<(String,)>()?.map(|(marker,)| marker))
+        Ok(found
+            .maybe_first_row::<(String,)>()?
+            .map(|(marker,)| marker))
     }
 
     /// Writes the marker of the table.

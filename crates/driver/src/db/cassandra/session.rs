@@ -50,7 +50,11 @@ impl Lane {
         settings: &Settings,
         attempts: &Arc<Attempts>,
     ) -> Result<Self, BoxError> {
-        let Tables { keyspace, table, fields } = tables;
+        let Tables {
+            keyspace,
+            table,
+            fields,
+        } = tables;
         let table = format!("{keyspace}.{table}");
         let counts = settings.flag("retries") || settings.integer("speculative_ms") != Some(0_u64);
         let maker = Maker {
@@ -61,7 +65,10 @@ impl Lane {
         let write = consistency(settings, "write_consistency");
         let set: Vec<_> = fields.iter().map(|field| format!("{field} = ?")).collect();
         let marks = ", ?".repeat(fields.len());
-        let insert = format!("INSERT INTO {table} (y_id, {}) VALUES (?{marks})", fields.join(", "));
+        let insert = format!(
+            "INSERT INTO {table} (y_id, {}) VALUES (?{marks})",
+            fields.join(", ")
+        );
         Ok(Self {
             stored: match settings.text("field_type") {
                 Some("blob") => Stored::Bytes,
@@ -83,7 +90,9 @@ impl Lane {
                 })
                 .await?,
             insert: maker.make(&insert, write).await?,
-            delete: maker.make(&format!("DELETE FROM {table} WHERE y_id = ?"), write).await?,
+            delete: maker
+                .make(&format!("DELETE FROM {table} WHERE y_id = ?"), write)
+                .await?,
             connection,
         })
     }
@@ -91,12 +100,20 @@ impl Lane {
     async fn execute(&self, operation: Operation<'_>) -> Reply {
         let reply = match operation {
             Operation::Read { key, fields } => self.read(key, fields).await,
-            Operation::Scan { start, records, fields } => self.scan(start, records, fields).await,
+            Operation::Scan {
+                start,
+                records,
+                fields,
+            } => self.scan(start, records, fields).await,
             Operation::Insert { key, values } => {
-                self.write(&self.insert, key, Some((Place::AfterKey, values))).await
+                self.write(&self.insert, key, Some((Place::AfterKey, values)))
+                    .await
             }
             Operation::Update { key, values } => match self.update.of(values) {
-                Some(update) => self.write(update, key, Some((Place::BeforeKey, values))).await,
+                Some(update) => {
+                    self.write(update, key, Some((Place::BeforeKey, values)))
+                        .await
+                }
                 None => Err(Failure {
                     cause: Cause::Unsupported,
                     message: "an update writes one field or all of them".to_owned(),
@@ -105,7 +122,11 @@ impl Lane {
             Operation::Delete { key } => self.write(&self.delete, key, None).await,
             Operation::Special(_) => Err(Failure::unsupported("cassandra")),
         };
-        if let Err(Failure { cause: Cause::Connection, .. }) = &reply {
+        if let Err(Failure {
+            cause: Cause::Connection,
+            ..
+        }) = &reply
+        {
             tokio::time::sleep(REFUSED).await;
         }
         reply
@@ -220,14 +241,18 @@ fn found(answer: QueryResult, bytes_unread: u64) -> Reply {
         message: error.to_string(),
     };
     let answer = answer.into_rows_result().map_err(|error| wrong(&error))?;
-    let rows = answer.rows::<ColumnIterator>().map_err(|error| wrong(&error))?;
+    let rows = answer
+        .rows::<ColumnIterator>()
+        .map_err(|error| wrong(&error))?;
     let mut outcome = Outcome::default();
     for row in rows {
         outcome.records += 1;
         outcome.bytes += bytes_unread;
         for column in row.map_err(|error| wrong(&error))? {
             let column = column.map_err(|error| wrong(&error))?;
-            outcome.bytes += column.slice.map_or(0, |value| value.as_slice().len() as u64);
+            outcome.bytes += column
+                .slice
+                .map_or(0, |value| value.as_slice().len() as u64);
         }
     }
     Ok(outcome)

@@ -66,7 +66,9 @@ pub(super) fn check(settings: &Settings) -> Result<(), Error> {
     };
     let is_name = |name: &str| {
         (1..=48).contains(&name.len())
-            && name.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
+            && name
+                .bytes()
+                .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
     };
     if !settings.text("keyspace").is_some_and(is_name) {
         return refuse("keyspace", "1 to 48 lower-case letters, digits or `_`");

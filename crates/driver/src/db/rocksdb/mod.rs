@@ -104,7 +104,11 @@ impl RocksDb {
             return Err(failed("there is no RocksDB database".into()));
         }
         let raw = options::is_raw(settings);
-        let table = if raw { RAW_TABLE } else { &params.data.schema.table };
+        let table = if raw {
+            RAW_TABLE
+        } else {
+            &params.data.schema.table
+        };
         let mut loaded = options::load(settings, table).map_err(|e| refused(settings, e))?;
         loaded.database.create_if_missing(params.create);
         loaded
@@ -247,7 +251,12 @@ impl Database for RocksDb {
     fn report(&self, name: &str) -> Option<String> {
         match name {
             "statistics" => self.options.get_statistics(),
-            _ => self.store.db.property_value_cf(self.store.table, name).ok().flatten(),
+            _ => self
+                .store
+                .db
+                .property_value_cf(self.store.table, name)
+                .ok()
+                .flatten(),
         }
     }
 

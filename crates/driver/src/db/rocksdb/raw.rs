@@ -45,7 +45,9 @@ impl RawSession {
 
     fn get(&self, key: Key<'_>) -> Reply {
         let store = &*self.store;
-        let found = store.db.get_pinned_cf_opt(store.table, key.name, &self.read);
+        let found = store
+            .db
+            .get_pinned_cf_opt(store.table, key.name, &self.read);
         Ok(match found.map_err(failure)? {
             Some(value) => one(key.name, &value),
             None => Outcome::default(),
@@ -54,14 +56,19 @@ impl RawSession {
 
     fn put(&self, key: Key<'_>, values: &Values<'_>) -> Reply {
         let store = &*self.store;
-        let put = store.db.put_cf_opt(store.table, key.name, values.bytes, &self.write);
+        let put = store
+            .db
+            .put_cf_opt(store.table, key.name, values.bytes, &self.write);
         put.map_err(failure)?;
         Ok(one(key.name, values.bytes))
     }
 
     fn delete(&self, key: Key<'_>) -> Reply {
         let store = &*self.store;
-        store.db.delete_cf_opt(store.table, key.name, &self.write).map_err(failure)?;
+        store
+            .db
+            .delete_cf_opt(store.table, key.name, &self.write)
+            .map_err(failure)?;
         Ok(one(key.name, &[]))
     }
 
@@ -85,8 +92,9 @@ impl RawSession {
 
     fn read_many(&self, keys: Keys<'_>) -> Reply {
         let store = &*self.store;
-        let values =
-            store.db.batched_multi_get_cf_opt(store.table, keys.iter(), false, &self.read);
+        let values = store
+            .db
+            .batched_multi_get_cf_opt(store.table, keys.iter(), false, &self.read);
         let mut found = Outcome::default();
         for (key, value) in keys.iter().zip(values) {
             if let Some(value) = value.map_err(failure)? {
@@ -102,7 +110,10 @@ impl RawSession {
         let sent = self.store.db.write_opt(&self.batch, &self.write);
         self.batch.clear();
         sent.map_err(failure)?;
-        Ok(Outcome { records: records as u32, bytes: bytes as u64 })
+        Ok(Outcome {
+            records: records as u32,
+            bytes: bytes as u64,
+        })
     }
 
     fn insert_many(&mut self, keys: Keys<'_>, values: &Values<'_>) -> Reply {
@@ -140,7 +151,9 @@ impl RawSession {
             bytes: 0,
         };
         for _ in 0..records {
-            let Some((key, value)) = iterator.item() else { break };
+            let Some((key, value)) = iterator.item() else {
+                break;
+            };
             let looked = value.len().min(LOOK_BYTES);
             self.look[..looked].copy_from_slice(&value[..looked]);
             std::hint::black_box(&self.look);
@@ -162,7 +175,9 @@ impl RawSession {
             (walk, Direction::Forward) => iterator(walk, &self.store).seek_to_first(),
             (walk, Direction::Backward) => iterator(walk, &self.store).seek_to_last(),
         }
-        let Some(walk) = &self.walk else { return Ok(Outcome::default()) };
+        let Some(walk) = &self.walk else {
+            return Ok(Outcome::default());
+        };
         match walk.item() {
             Some((key, value)) => Ok(one(key, value)),
             None => walk.status().map(|()| Outcome::default()).map_err(failure),
@@ -174,9 +189,12 @@ impl RawSession {
             Special::ReadMany { keys } => self.read_many(keys),
             Special::InsertMany { keys, values } => self.insert_many(keys, &values),
             Special::DeleteMany { keys } => self.delete_many(keys),
-            Special::Seek { start, records, direction, bound } => {
-                self.seek(start, records, direction, bound)
-            }
+            Special::Seek {
+                start,
+                records,
+                direction,
+                bound,
+            } => self.seek(start, records, direction, bound),
             Special::Next { direction } => self.next(direction),
         }
     }
@@ -200,14 +218,18 @@ impl Session for RawSession {
 }
 
 /// A new iterator, at no position yet, in place of the one before.
-#[expect(unsafe_code, reason = "an iterator that stays open lies beside the store it walks")]
+#[expect(
+    unsafe_code,
+    reason = "an iterator that stays open lies beside the store it walks"
+)]
 fn iterator<'a>(walk: &'a mut Option<Iterator>, store: &Arc<Store>) -> &'a mut Iterator {
-    let made = store.db.raw_iterator_cf_opt(store.table, ReadOptions::default());
+    let made = store
+        .db
+        .raw_iterator_cf_opt(store.table, ReadOptions::default());
     // SAFETY: the iterator borrows the database, which the store owns. The session that keeps the
     // iterator keeps an `Arc` of the store beside it, never replaces that, and drops it last.
-    let made = unsafe {
-        std::mem::transmute::<DBRawIteratorWithThreadMode<'_, DB>, Iterator>(made)
-    };
+    let made =
+        unsafe { std::mem::transmute::<DBRawIteratorWithThreadMode<'_, DB>, Iterator>(made) };
     walk.insert(made)
 }
 
