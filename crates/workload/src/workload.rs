@@ -88,6 +88,18 @@ impl ScanLength {
 }
 
 impl Group {
+    /// Whether each of its clients goes through the same keys in order, so that each has its own
+    /// share of the operations and none may do a part of another's.
+    #[must_use]
+    pub fn is_done_by_each(&self) -> bool {
+        use crate::db_bench::{Job, Order};
+        let job = self.task.map(|task| task.job);
+        matches!(
+            job,
+            Some(Job::Walk(_) | Job::Write(Order::Sequential) | Job::Delete(Order::Sequential))
+        )
+    }
+
     /// All clients, whole records, and YCSB's default lengths of scans.
     #[must_use]
     pub const fn new(mix: Mix, distribution: Distribution) -> Self {

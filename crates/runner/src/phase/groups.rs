@@ -96,8 +96,11 @@ impl Parts {
 
     /// What a client keeps while it runs.
     pub fn presence(&self, part: Part) -> Option<Presence> {
-        let (running, end) = (Arc::clone(&self.running), self.beside_end.clone());
-        (!part.is_beside).then_some(Presence { running, end })
+        // Made only where it is kept: one that is dropped counts as a client that has ended.
+        (!part.is_beside).then(|| Presence {
+            running: Arc::clone(&self.running),
+            end: self.beside_end.clone(),
+        })
     }
 }
 

@@ -21,7 +21,7 @@ use crate::{
 use client::{Acknowledge, Client};
 use collector::{Collected, Collector};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
-use groups::{Beside, Parts};
+use groups::{Beside, Part, Parts};
 use pacer::{Budget, End, Pace, Pacer, Waiter};
 use recorder::{Handover, Keep, Record, Recorder};
 use std::{
@@ -176,7 +176,7 @@ impl<'a> Crew<'a> {
     /// The operations of every client.
     fn streams(&self) -> Result<Vec<(u32, Stream)>, Error> {
         let spec = self.spec;
-        let stream = |(index, part): (u32, groups::Part)| {
+        let stream = |(index, part): (u32, Part)| {
             let config = StreamConfig {
                 workload: Arc::clone(spec.workload),
                 group: part.group,
@@ -244,6 +244,20 @@ impl<'a> Crew<'a> {
         Recorder::new(measure, keep, ends.full, ends.empty)
     }
 
+    /// What a client may send: of the common budget, of a share of its own, or without one.
+    fn budget(&self, part: Part) -> Option<Arc<Budget>> {
+        let (spec, group) = (self.spec, &self.spec.workload.groups[part.group]);
+        match (part.is_beside, group.is_done_by_each()) {
+            (true, _) => None,
+            (false, false) => self.budget.clone(),
+            (false, true) => {
+                let share =
+                    |operations| Arc::new(Budget::new(operations / u64::from(spec.threads), 1));
+                spec.operations.map(share)
+            }
+        }
+    }
+
     fn client<R: Record>(
         &self,
         hand: Hand,
@@ -262,7 +276,7 @@ impl<'a> Crew<'a> {
             start: measure - nanos(spec.warmup),
             measure,
             end: self.parts.end(part, &self.end),
-            budget: self.budget.clone().filter(|_| !part.is_beside),
+            budget: self.budget(part),
             schedule: part.schedule(),
             waiter,
             stop: self.stop.clone(),

@@ -119,6 +119,29 @@ impl Session for RocksDbSession {
             Operation::Special(_) => Err(Failure::unsupported("rocksdb in YCSB's layout")),
         })
     }
+
+    fn fetch(&mut self, key: Key<'_>, take: &mut dyn FnMut(u32, &[u8])) -> Reply {
+        let store = &*self.store;
+        let found = store
+            .db
+            .get_pinned_cf_opt(store.table, key.name, &self.read)
+            .map_err(failure)?;
+        let Some(value) = found else {
+            return Ok(Outcome::default());
+        };
+        for field in record::fields(&value) {
+            let (name, value) = field.map_err(|_| malformed())?;
+            let known = store
+                .schema
+                .fields
+                .iter()
+                .position(|f| f.as_bytes() == name);
+            if let Some(index) = known {
+                take(index as u32, value);
+            }
+        }
+        outcome(store, key.name, &value, Fields::All)
+    }
 }
 
 /// In correct semantics, keeps other writers of the key out until the guard is dropped.
