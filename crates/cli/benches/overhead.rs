@@ -340,10 +340,9 @@ fn raw(place: &Path) -> rocksdb::DB {
     rocksdb::DB::open_cf_descriptors(&options, place, families).unwrap()
 }
 
-/// Reads in cache against a bare loop around the same Get.
-fn reads(pairs: usize, seconds: Duration, all_threads: &[u32], scratch: &Path) {
+/// A data set in one level, whatever the load left: the shape of one that was filled in order.
+fn read_set(scratch: &Path) -> PathBuf {
     let place = scratch.join("reads");
-    let workload = reads_only();
     {
         let database = open(db::find("rocksdb").unwrap(), &place, CACHED);
         tailmark(
@@ -354,12 +353,18 @@ fn reads(pairs: usize, seconds: Duration, all_threads: &[u32], scratch: &Path) {
         );
         database.flush().unwrap();
     }
-    // One level, whatever the load left: the same shape as a data set that was filled in order.
     {
         let database = raw(&place);
         let family = database.cf_handle("usertable").unwrap();
         database.compact_range_cf(&family, None::<&[u8]>, None::<&[u8]>);
     }
+    place
+}
+
+/// Reads in cache against a bare loop around the same Get.
+fn reads(pairs: usize, seconds: Duration, all_threads: &[u32], scratch: &Path) {
+    let place = read_set(scratch);
+    let workload = reads_only();
     let mut by_threads = BTreeMap::new();
     for &threads in all_threads {
         let ours = || {
