@@ -160,6 +160,7 @@ fn point(line: &Line, system: &str, given: &Given) -> Imported {
             service: new_latencies(),
             response: None,
             failed: None,
+            ..KindResult::default()
         };
         phase.kinds.insert(kind, result);
     }
