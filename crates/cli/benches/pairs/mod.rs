@@ -1,0 +1,47 @@
+//! Programs side by side in one interleaved run.
+
+/// Something to be measured: its name, and a run of it.
+pub type Run<'a> = (String, Box<dyn FnMut() -> f64 + 'a>);
+
+/// Runs tailmark and each of the others in turn, A B C C B A, so that what one leaves behind for the
+/// next falls on each alike; prints the median of each and of the ratios. Returns our median.
+pub fn compare(name: &str, unit: &str, pairs: usize, mut runs: Vec<Run<'_>>) -> f64 {
+    let mut figures = vec![Vec::new(); runs.len()];
+    for pair in 0..pairs {
+        let mut order: Vec<_> = (0..runs.len()).collect();
+        if pair % 2 == 1 {
+            order.reverse();
+        }
+        for index in order {
+            figures[index].push(runs[index].1());
+        }
+    }
+    let sorted = |mut values: Vec<f64>| {
+        values.sort_by(f64::total_cmp);
+        values
+    };
+    let median = |values: &[f64]| sorted(values.to_vec())[values.len() / 2];
+    let ours = median(&figures[0]);
+    println!("{name}: tailmark {ours:.1} {unit}");
+    for ((other, _), theirs) in runs.iter().zip(&figures).skip(1) {
+        let ratios = sorted(figures[0].iter().zip(theirs).map(|(a, b)| a / b).collect());
+        println!(
+            "    to {other:<24} {:>6.3} ({:.3} to {:.3}), which did {:.1} {unit}",
+            ratios[ratios.len() / 2],
+            ratios[0],
+            ratios[ratios.len() - 1],
+            median(theirs),
+        );
+    }
+    ours
+}
+
+/// The `db_bench` programs to compare with: `DB_BENCH=name=path,name=path`.
+pub fn programs() -> Vec<(String, String)> {
+    let given = std::env::var("DB_BENCH").unwrap_or_default();
+    given
+        .split(',')
+        .filter_map(|p| p.split_once('='))
+        .map(|(name, path)| (name.to_owned(), path.to_owned()))
+        .collect()
+}
