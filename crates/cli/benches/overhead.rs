@@ -7,16 +7,16 @@
     reason = "a program to look at"
 )]
 
+mod support;
+
 use std::{
     collections::BTreeMap,
     hint::black_box,
     path::{Path, PathBuf},
-    sync::{
-        Arc, Barrier,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
     time::{Duration, Instant},
 };
+use support::{bare, compare, pair, programs};
 use tailmark_driver::rust_rocksdb as rocksdb;
 use tailmark_driver::{DataSet, Database, Driver, Params, Schema, Semantics, Settings, db};
 use tailmark_host::probe::Target;
@@ -45,50 +45,6 @@ fn main() {
     load(pairs, &scratch);
     reads(pairs, seconds, &threads, &scratch);
     std::fs::remove_dir_all(&scratch).unwrap();
-}
-
-/// Something to be measured: its name, and a run of it.
-type Run<'a> = (String, Box<dyn FnMut() -> f64 + 'a>);
-
-/// Runs tailmark and each of the others in turn, A B C C B A, so that what one leaves behind for the
-/// next falls on each alike; prints the median of each and of the ratios. Returns our median.
-fn compare(name: &str, unit: &str, pairs: usize, mut runs: Vec<Run<'_>>) -> f64 {
-    let mut figures = vec![Vec::new(); runs.len()];
-    for pair in 0..pairs {
-        let mut order: Vec<_> = (0..runs.len()).collect();
-        if pair % 2 == 1 {
-            order.reverse();
-        }
-        for index in order {
-            figures[index].push(runs[index].1());
-        }
-    }
-    let sorted = |mut values: Vec<f64>| {
-        values.sort_by(f64::total_cmp);
-        values
-    };
-    let median = |values: &[f64]| sorted(values.to_vec())[values.len() / 2];
-    let ours = median(&figures[0]);
-    println!("{name}: tailmark {ours:.1} {unit}");
-    for ((other, _), theirs) in runs.iter().zip(&figures).skip(1) {
-        let ratios = sorted(figures[0].iter().zip(theirs).map(|(a, b)| a / b).collect());
-        println!(
-            "    to {other:<24} {:>6.3} ({:.3} to {:.3}), which did {:.1} {unit}",
-            ratios[ratios.len() / 2],
-            ratios[0],
-            ratios[ratios.len() - 1],
-            median(theirs),
-        );
-    }
-    ours
-}
-
-/// The two that every comparison has.
-fn pair<'a>(ours: impl FnMut() -> f64 + 'a, bare: impl FnMut() -> f64 + 'a) -> Vec<Run<'a>> {
-    vec![
-        ("tailmark".into(), Box::new(ours)),
-        ("a bare loop".into(), Box::new(bare)),
-    ]
 }
 
 fn data() -> DataSet {
@@ -182,28 +138,6 @@ fn tailmark(
 enum Budget {
     Time(Duration),
     Load,
-}
-
-/// Runs `client` on so many threads for a time; operations per second.
-fn bare(threads: u32, time: Duration, client: impl Fn(u32, &AtomicBool) -> u64 + Sync) -> f64 {
-    let (stop, operations) = (AtomicBool::new(false), AtomicU64::new(0));
-    let gate = Barrier::new(threads as usize + 1);
-    let mut start = Instant::now();
-    std::thread::scope(|scope| {
-        for index in 0..threads {
-            let (gate, client, stop, operations) = (&gate, &client, &stop, &operations);
-            scope.spawn(move || {
-                gate.wait();
-                operations.fetch_add(client(index, stop), Ordering::Relaxed);
-            });
-        }
-        gate.wait();
-        start = Instant::now();
-        std::thread::sleep(time);
-        stop.store(true, Ordering::Relaxed);
-    });
-    // To the end of the last client, as a phase is measured: many clients take a while to end.
-    operations.load(Ordering::Relaxed) as f64 / start.elapsed().as_secs_f64()
 }
 
 fn stream(workload: &Arc<Workload>, client: u32, keys: &Arc<KeySpace>) -> Stream {
@@ -395,9 +329,12 @@ fn reads(pairs: usize, seconds: Duration, all_threads: &[u32], scratch: &Path) {
                             panic!("reads only");
                         };
                         let found = database
-                            .get_pinned_cf_opt(&family, key.name, &options)
+                            .get_into_buffer_cf_opt(&family, key.name, &mut [], &options)
                             .unwrap();
-                        assert!(black_box(found).is_some());
+                        assert!(matches!(
+                            black_box(found),
+                            rocksdb::GetIntoBufferResult::BufferTooSmall(_)
+                        ));
                         operations += 1;
                     }
                     operations
@@ -420,16 +357,6 @@ fn reads(pairs: usize, seconds: Duration, all_threads: &[u32], scratch: &Path) {
             many / fewer
         );
     }
-}
-
-/// The `db_bench` programs to compare with: `DB_BENCH=name=path,name=path`.
-fn programs() -> Vec<(String, String)> {
-    let given = std::env::var("DB_BENCH").unwrap_or_default();
-    given
-        .split(',')
-        .filter_map(|p| p.split_once('='))
-        .map(|(name, path)| (name.to_owned(), path.to_owned()))
-        .collect()
 }
 
 /// The same reads by `db_bench`: keys and values as long as ours, the same options, a data set of

@@ -1,0 +1,86 @@
+//! What benches share: an interleaved comparison, a bare loop on threads, programs to compare with.
+#![allow(dead_code, reason = "not every bench uses all of it")]
+
+use std::{
+    sync::{
+        Barrier,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
+
+/// Something to be measured: its name, and a run of it.
+pub type Run<'a> = (String, Box<dyn FnMut() -> f64 + 'a>);
+
+/// Runs tailmark and each of the others in turn, A B C C B A, so that what one leaves behind for the
+/// next falls on each alike; prints the median of each and of the ratios. Returns our median.
+pub fn compare(name: &str, unit: &str, pairs: usize, mut runs: Vec<Run<'_>>) -> f64 {
+    let mut figures = vec![Vec::new(); runs.len()];
+    for pair in 0..pairs {
+        let mut order: Vec<_> = (0..runs.len()).collect();
+        if pair % 2 == 1 {
+            order.reverse();
+        }
+        for index in order {
+            figures[index].push(runs[index].1());
+        }
+    }
+    let sorted = |mut values: Vec<f64>| {
+        values.sort_by(f64::total_cmp);
+        values
+    };
+    let median = |values: &[f64]| sorted(values.to_vec())[values.len() / 2];
+    let ours = median(&figures[0]);
+    println!("{name}: tailmark {ours:.1} {unit}");
+    for ((other, _), theirs) in runs.iter().zip(&figures).skip(1) {
+        let ratios = sorted(figures[0].iter().zip(theirs).map(|(a, b)| a / b).collect());
+        println!(
+            "    to {other:<24} {:>6.3} ({:.3} to {:.3}), which did {:.1} {unit}",
+            ratios[ratios.len() / 2],
+            ratios[0],
+            ratios[ratios.len() - 1],
+            median(theirs),
+        );
+    }
+    ours
+}
+
+/// The two that every comparison has.
+pub fn pair<'a>(ours: impl FnMut() -> f64 + 'a, bare: impl FnMut() -> f64 + 'a) -> Vec<Run<'a>> {
+    vec![
+        ("tailmark".into(), Box::new(ours)),
+        ("a bare loop".into(), Box::new(bare)),
+    ]
+}
+
+/// Runs `client` on so many threads for a time; operations per second.
+pub fn bare(threads: u32, time: Duration, client: impl Fn(u32, &AtomicBool) -> u64 + Sync) -> f64 {
+    let (stop, operations) = (AtomicBool::new(false), AtomicU64::new(0));
+    let gate = Barrier::new(threads as usize + 1);
+    let mut start = Instant::now();
+    std::thread::scope(|scope| {
+        for index in 0..threads {
+            let (gate, client, stop, operations) = (&gate, &client, &stop, &operations);
+            scope.spawn(move || {
+                gate.wait();
+                operations.fetch_add(client(index, stop), Ordering::Relaxed);
+            });
+        }
+        gate.wait();
+        start = Instant::now();
+        std::thread::sleep(time);
+        stop.store(true, Ordering::Relaxed);
+    });
+    // To the end of the last client, as a phase is measured: many clients take a while to end.
+    operations.load(Ordering::Relaxed) as f64 / start.elapsed().as_secs_f64()
+}
+
+/// The `db_bench` programs to compare with: `DB_BENCH=name=path,name=path`.
+pub fn programs() -> Vec<(String, String)> {
+    let given = std::env::var("DB_BENCH").unwrap_or_default();
+    given
+        .split(',')
+        .filter_map(|p| p.split_once('='))
+        .map(|(name, path)| (name.to_owned(), path.to_owned()))
+        .collect()
+}
