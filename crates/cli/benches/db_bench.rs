@@ -8,14 +8,14 @@
     reason = "a program to look at"
 )]
 
-mod pairs;
+mod support;
 
-use pairs::{Run, compare, programs};
 use std::{
     fs,
     path::{Path, PathBuf},
     process::Command,
 };
+use support::{Run, compare, programs};
 
 /// What is measured, unless named.
 const BENCHMARKS: &str = "readrandom,readwhilewriting,readrandomwriterandom,fillrandom,seekrandom";
