@@ -193,6 +193,12 @@ pub trait Database: Send + Sync {
         Ok(())
     }
 
+    /// Compacts the first level (0), or the first beyond it that holds anything (1), into the next
+    /// that does, where the database has levels; a sentence of what was done.
+    fn compact_level(&self, from: u32) -> Result<String, Error> {
+        Ok(format!("level {from}: this database has no levels"))
+    }
+
     /// Counters since the database was opened, by name, where it keeps any (statistics).
     fn counters(&self) -> BTreeMap<String, u64> {
         BTreeMap::new()

@@ -100,7 +100,7 @@ fn every_chart_has_one_variant_for_each_combination_of_choices() {
             );
         }
     }
-    assert_eq!(figures, 7, "peaks, five workloads, timelines");
+    assert_eq!(figures, 8, "peaks, five workloads, bandwidth, timelines");
 }
 
 #[test]

@@ -281,6 +281,19 @@ pub struct Series {
 }
 
 impl Series {
+    /// Change per second over the samples from the start of the phase to `end_s`, where there are
+    /// two; of a gauge, none.
+    #[must_use]
+    pub fn mean_rate(&self, end_s: f64) -> Option<f64> {
+        // Sampling is not on time to the last: what is half a second off still belongs to the phase.
+        let within = |at: &f64| (-0.5..=end_s + 0.5).contains(at);
+        let first = self.at_s.iter().position(within)?;
+        let last = self.at_s.iter().rposition(within)?;
+        let rise = self.values.get(last)? - self.values.get(first)?;
+        let time = self.at_s[last] - self.at_s[first];
+        (self.kind == SeriesKind::Counter && time > 0.0).then(|| rise.max(0.0) / time)
+    }
+
     /// Change per second between consecutive samples, at the later one's instant; of a gauge, the
     /// samples themselves.
     #[must_use]

@@ -309,12 +309,13 @@ impl Sweeper<'_> {
     ) -> Result<Phase, Error> {
         let sweep = &self.plan.sweep;
         let records = system.data.records;
+        let workload = step.workload.as_ref().clone();
         let spec = phase::Spec {
             database,
             clients: system.driver.clients,
             system: &system.name,
             point: Some(key),
-            workload: step.workload,
+            workload: &Arc::new(workload.with_semantics(system.semantics)),
             data: &system.data,
             keys: &Arc::new(KeySpace::new(records, records)),
             threads: step.threads,
