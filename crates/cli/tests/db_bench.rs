@@ -1,4 +1,4 @@
-//! `tailmark db-bench` against RocksDB's own: output, data sets both ways, studies.
+//! `tailmark db-bench`: output, studies, and db_bench's workloads in plans.
 
 #![allow(
     clippy::unwrap_used,
@@ -8,122 +8,10 @@
 )]
 #![cfg(feature = "rocksdb")]
 
-use std::{
-    path::Path,
-    process::{Command, Output},
-};
+mod db_bench_support;
 
-const TAILMARK: &str = env!("CARGO_BIN_EXE_tailmark");
-
-/// What Debian's db_bench 7.8 can read.
-const OLD: [&str; 2] = ["--format_version=5", "--checksum_type=1"];
-
-fn ours(db: &Path, flags: &[&str]) -> Output {
-    let mut command = Command::new(TAILMARK);
-    command
-        .arg("db-bench")
-        .arg(format!("--db={}", db.display()))
-        .args(flags);
-    command.output().unwrap()
-}
-
-/// The reference; none where it is not installed.
-fn theirs(db: &Path, flags: &[&str]) -> Option<Output> {
-    let db = format!("--db={}", db.display());
-    match Command::new("db_bench").arg(db).args(flags).output() {
-        Ok(output) => Some(output),
-        Err(_) => {
-            eprintln!("skipped: db_bench is not installed (Debian: rocksdb-tools)");
-            None
-        }
-    }
-}
-
-fn stdout(output: &Output) -> String {
-    let text = String::from_utf8_lossy(&output.stdout).into_owned();
-    assert!(
-        output.status.success(),
-        "{text}{}",
-        String::from_utf8_lossy(&output.stderr)
-    );
-    text
-}
-
-/// The result line of a benchmark.
-fn result<'a>(text: &'a str, name: &str) -> &'a str {
-    let is_result = |line: &&str| line.starts_with(name) && line.contains("micros/op");
-    text.lines()
-        .find(is_result)
-        .unwrap_or_else(|| panic!("{name} is missing in\n{text}"))
-}
-
-/// `(632 of 1000 found)`
-fn found(line: &str) -> &str {
-    &line[line.find('(').expect(line)..]
-}
-
-/// The same found ratio: their random streams differ, so the counts of 20,000 draws may differ by
-/// five standard deviations of that difference.
-fn assert_same_ratio(our: &str, their: &str) {
-    let count = |text| -> f64 {
-        let message = found(result(text, "readrandom"));
-        assert!(message.ends_with(" of 20000 found)"), "{message}");
-        let count = message.trim_start_matches('(').split(' ').next();
-        count.and_then(|count| count.parse().ok()).unwrap()
-    };
-    let (ours, theirs) = (count(our), count(their));
-    let share = theirs / 20_000.0;
-    let sigma = (2.0 * 20_000.0 * share * (1.0 - share)).sqrt();
-    assert!(
-        (ours - theirs).abs() <= 5.0 * sigma,
-        "{ours} against {theirs}"
-    );
-}
-
-#[test]
-fn a_data_set_of_db_bench_is_read_with_the_same_found_count() {
-    let dir = tempfile::tempdir().unwrap();
-    let db = dir.path().join("db");
-    let fill = ["--benchmarks=fillrandom", "--num=20000", "--seed=7"];
-    let Some(filled) = theirs(&db, &fill) else {
-        return;
-    };
-    stdout(&filled);
-    let read = [
-        "--benchmarks=readrandom",
-        "--use_existing_db",
-        "--num=20000",
-        "--seed=42",
-    ];
-    let their = stdout(&theirs(&db, &read).unwrap());
-    let our = stdout(&ours(&db, &read));
-    assert_same_ratio(&our, &their);
-}
-
-#[test]
-fn db_bench_reads_our_data_set_with_the_same_found_count() {
-    let dir = tempfile::tempdir().unwrap();
-    let db = dir.path().join("db");
-    let mut fill = vec![
-        "--benchmarks=fillrandom,flush",
-        "--num=20000",
-        "--seed=7",
-        "--threads=2",
-    ];
-    fill.extend(OLD);
-    stdout(&ours(&db, &fill));
-    let read = [
-        "--benchmarks=readrandom",
-        "--use_existing_db",
-        "--num=20000",
-        "--seed=42",
-    ];
-    let Some(their) = theirs(&db, &read) else {
-        return;
-    };
-    let (their, our) = (stdout(&their), stdout(&ours(&db, &read)));
-    assert_same_ratio(&our, &their);
-}
+use db_bench_support::{TAILMARK, found, ours, result, stdout};
+use std::process::{Command, Output};
 
 #[test]
 fn every_benchmark_runs_and_prints_its_line() {
@@ -132,7 +20,7 @@ fn every_benchmark_runs_and_prints_its_line() {
     let list = "fillseq,overwrite,readrandom,readmissing,readseq,readreverse,multireadrandom,\
                 seekrandom,seekrandomwhilewriting,readwhilewriting,readrandomwriterandom,\
                 updaterandom,mixgraph,deleteseq,deleterandom,filluniquerandom,fillrandom,\
-                flush,waitforcompaction,compact,levelstats,stats,memstats";
+                flush,compact0,waitforcompaction,compact,compact1,levelstats,stats,memstats";
     let benchmarks = format!("--benchmarks={list}");
     let flags = [
         &benchmarks[..],
@@ -241,4 +129,226 @@ fn wrong_flags_are_refused_before_anything_is_done() {
         );
         assert!(!db.exists(), "{flags:?} made a database");
     }
+}
+
+fn run(words: &[&str]) -> Output {
+    Command::new(TAILMARK)
+        .arg("run")
+        .args(words)
+        .output()
+        .unwrap()
+}
+
+#[test]
+fn a_plan_measures_the_readers_and_records_the_writer() {
+    let dir = tempfile::tempdir().unwrap();
+    let (system, out) = (
+        format!("a={}", dir.path().display()),
+        dir.path().join("study"),
+    );
+    let out = out.to_str().unwrap();
+    let words = [
+        "--system",
+        &system,
+        "--driver",
+        "rocksdb",
+        "--workload",
+        "fillseq,readwhilewriting",
+        "--records",
+        "5000",
+        "--threads",
+        "2",
+        "--operations",
+        "20000",
+        "--warmup",
+        "0s",
+        "--set",
+        "database.layout=raw",
+        "--set",
+        "dataset.fields=1",
+        "--set",
+        "dataset.field_length=100",
+        "--set",
+        "sweep.beside_rate=1000",
+        "-o",
+        out,
+    ];
+    stdout(&run(&words));
+    let export = Command::new(TAILMARK)
+        .args(["export", "--format", "json", out])
+        .output();
+    let json: serde_json::Value = serde_json::from_slice(&export.unwrap().stdout).unwrap();
+    let points = json["points"].as_array().unwrap();
+    let point = points
+        .iter()
+        .find(|point| point["workload"] == "readwhilewriting")
+        .unwrap();
+    assert_eq!(point["operations"], 20_000);
+    assert_eq!(point["kinds"]["read"]["not_found"], 0);
+    assert!(point["kinds"]["insert"]["count"].as_u64().unwrap() > 0);
+}
+
+#[test]
+fn the_plan_of_2023_is_shipped_and_can_be_scaled() {
+    let output = run(&["micron-7450-dbbench", "--scale", "0.00001", "--dry-run"]);
+    let text = stdout(&output);
+    for workload in ["readwhilewriting", "readrandomwriterandom", "readrandom"] {
+        assert!(text.contains(workload), "{text}");
+    }
+}
+
+#[test]
+fn records_of_db_bench_need_the_raw_layout() {
+    let dir = tempfile::tempdir().unwrap();
+    let system = format!("a={}", dir.path().display());
+    let words = [
+        "--system",
+        &system,
+        "--driver",
+        "rocksdb",
+        "--workload",
+        "readrandom",
+        "--set",
+        "dataset.fields=1",
+    ];
+    let output = run(&words);
+    let said = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert!(
+        !output.status.success() && said.contains("database.layout"),
+        "{said}"
+    );
+}
+
+/// The flags that RocksDB's benchmark.sh gives to every benchmark, with small numbers.
+const SCRIPT: [&str; 36] = [
+    "--undefok=use_blob_cache,multiread_batched,cache_low_pri_pool_ratio",
+    "--num=20000",
+    "--key_size=20",
+    "--value_size=400",
+    "--block_size=8192",
+    "--cache_size=67108864",
+    "--cache_numshardbits=6",
+    "--compression_max_dict_bytes=0",
+    "--compression_ratio=0.5",
+    "--compression_type=zstd",
+    "--bytes_per_sync=1048576",
+    "--benchmark_write_rate_limit=2097152",
+    "--write_buffer_size=1048576",
+    "--target_file_size_base=1048576",
+    "--max_bytes_for_level_base=4194304",
+    "--verify_checksum=1",
+    "--delete_obsolete_files_period_micros=62914560",
+    "--max_bytes_for_level_multiplier=8",
+    "--statistics=0",
+    "--stats_per_interval=1",
+    "--stats_interval_seconds=1",
+    "--report_interval_seconds=1",
+    "--histogram=1",
+    "--memtablerep=skip_list",
+    "--bloom_bits=10",
+    "--open_files=-1",
+    "--subcompactions=1",
+    "--compaction_style=0",
+    "--num_levels=8",
+    "--min_level_to_compress=-1",
+    "--level_compaction_dynamic_level_bytes=true",
+    "--pin_l0_filter_and_index_blocks_in_cache=1",
+    "--level0_file_num_compaction_trigger=4",
+    "--level0_slowdown_writes_trigger=20",
+    "--max_background_jobs=2",
+    "--max_write_buffer_number=8",
+];
+
+/// What the script takes of a log: how a line begins and which of its words, counted from 1, hold
+/// numbers.
+const COLUMNS: [(&str, &[usize]); 10] = [
+    ("Percentiles:", &[3, 5, 7, 9, 11]),
+    ("Min: ", &[2, 4, 6]),
+    ("Uptime(secs", &[2]),
+    ("Cumulative stall", &[5]),
+    ("Cumulative compaction", &[3, 6]),
+    ("Flush(GB)", &[3]),
+    (" Sum", &[3, 15, 16, 21, 22]),
+    ("Blob file count:", &[4, 7]),
+    ("Cumulative writes", &[3, 5]),
+    ("Date:", &[4, 6]),
+];
+
+#[test]
+fn what_benchmark_sh_looks_for_is_where_it_looks() {
+    let dir = tempfile::tempdir().unwrap();
+    // A link of the name that the script calls.
+    let program = dir.path().join("db_bench");
+    std::os::unix::fs::symlink(TAILMARK, &program).unwrap();
+    for (name, more) in [
+        (
+            "fillseq",
+            &[
+                "--use_existing_db=0",
+                "--disable_wal=1",
+                "--memtablerep=vector",
+            ][..],
+        ),
+        (
+            "overwrite",
+            &["--use_existing_db=1", "--duration=2", "--threads=2"],
+        ),
+        (
+            "readwhilewriting",
+            &[
+                "--use_existing_db=1",
+                "--duration=2",
+                "--merge_operator=put",
+            ],
+        ),
+        (
+            "seekrandom",
+            &["--use_existing_db=1", "--duration=2", "--seek_nexts=10"],
+        ),
+        (
+            "multireadrandom",
+            &["--use_existing_db=1", "--duration=2", "--batch_size=10"],
+        ),
+    ] {
+        let rows = dir.path().join(format!("{name}.csv"));
+        let output = Command::new(&program)
+            .arg(format!("--benchmarks={name},stats"))
+            .arg(format!("--db={}", dir.path().join("db").display()))
+            .arg(format!("--wal_dir={}", dir.path().join("wal").display()))
+            .arg(format!("--report_file={}", rows.display()))
+            .args(SCRIPT)
+            .args(more)
+            .output()
+            .unwrap();
+        let log = stdout(&output) + &String::from_utf8_lossy(&output.stderr);
+        let words = |start: &str| -> Vec<&str> {
+            let line = log.lines().rfind(|line| line.starts_with(start));
+            line.unwrap_or_else(|| panic!("{name}: no `{start}` in\n{log}"))
+                .split_whitespace()
+                .collect()
+        };
+        let is_number = |word: &str| {
+            let digits = word.trim_end_matches(|c: char| !c.is_ascii_digit());
+            digits.parse::<f64>().is_ok() || word.split(':').count() == 3
+        };
+        for (start, columns) in COLUMNS {
+            let words = words(start);
+            for column in columns {
+                let word = words.get(column - 1).unwrap_or(&"");
+                assert!(is_number(word), "{name}: word {column} of {words:?}");
+            }
+        }
+        let line = words(name);
+        assert_eq!((line[5], line[7]), ("ops/sec", "seconds"), "{line:?}");
+        assert!(line.len() >= 12 && line[11] == "MB/s", "{line:?}");
+        assert!(words("Cumulative writes").contains(&"ingest:"));
+        let starting = log.lines().filter(|line| line.starts_with(name)).count();
+        assert_eq!(starting, 1, "one line begins with the benchmark: {log}");
+        if name != "fillseq" {
+            let rows = std::fs::read_to_string(rows).unwrap();
+            assert!(rows.starts_with("secs_elapsed,interval_qps\n1,"), "{rows}");
+        }
+    }
+    let own = std::fs::read_to_string(dir.path().join("db/LOG")).unwrap();
+    assert!(own.contains("RocksDB version:") && own.contains("Git sha"));
 }

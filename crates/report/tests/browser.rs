@@ -118,8 +118,8 @@ fn all_charts_are_drawn_without_an_error() {
         );
         assert!(!root(&dom).contains("data-error"), "{}", root(&dom));
         assert!(
-            root(&dom).contains("data-charts=\"17\""),
-            "1 + 5 x 3 + 1: {}",
+            root(&dom).contains("data-charts=\"18\""),
+            "1 + 5 x 3 + 1 + 1: {}",
             root(&dom)
         );
 

@@ -4,7 +4,7 @@ use crate::service::{Services, wait_ready};
 use crate::{
     Error, Observer, Stop,
     dataset::{self, Dataset},
-    findings::{Evidence, findings},
+    findings::{Evidence, findings, remarks},
     phase::{self, Capture, unix_ms},
     plan::{Plan, Reload, SystemPlan},
     preflight::{Ready, preflight},
@@ -275,18 +275,17 @@ impl Sweeper<'_> {
         }
         self.observer.step("waiting for background work to settle");
         let settled_after = database.settle(plan.sweep.settle)?;
+        let unlimited = self.memory_unlimited.as_deref();
         let evidence = Evidence {
-            plan,
-            system,
-            key: &key,
-            phase: &phase,
+            unscaled: plan.unscaled.as_ref().filter(|_| plan.scale < 1.0),
             memory: self.memory(),
-            cpus: tailmark_host::cpus(),
+            settle: plan.sweep.settle,
             settled_before,
             settled_after,
             caches_kept: caches_kept.as_deref(),
-            memory_unlimited: self.memory_unlimited.as_deref(),
+            memory_unlimited: plan.host.memory_limit.zip(unlimited),
             clock_step,
+            ..Evidence::new(system.driver, &dataset.params, &key, &phase)
         };
         let found = findings(&evidence);
         phase.findings.extend(found);
@@ -309,12 +308,13 @@ impl Sweeper<'_> {
     ) -> Result<Phase, Error> {
         let sweep = &self.plan.sweep;
         let records = system.data.records;
+        let workload = step.workload.as_ref().clone();
         let spec = phase::Spec {
             database,
             clients: system.driver.clients,
             system: &system.name,
             point: Some(key),
-            workload: step.workload,
+            workload: &Arc::new(workload.with_semantics(system.semantics)),
             data: &system.data,
             keys: &Arc::new(KeySpace::new(records, records)),
             threads: step.threads,
@@ -479,12 +479,4 @@ fn database_facts(system: &str, database: &dyn Database) -> Vec<Fact> {
         }
     };
     database.facts().into_iter().map(fact).collect()
-}
-
-fn remarks(database: &dyn Database) -> Vec<Finding> {
-    let finding = |remark: tailmark_driver::Remark| Finding {
-        code: remark.code.to_owned(),
-        text: remark.text,
-    };
-    database.remarks().into_iter().map(finding).collect()
 }

@@ -16,6 +16,7 @@ mod random;
 mod stream;
 mod table;
 mod value;
+mod wave;
 mod workload;
 
 pub use distribution::{DISTRIBUTIONS, Distribution};
@@ -27,6 +28,7 @@ pub use mix::Mix;
 pub use stream::{Item, Stream, StreamConfig};
 pub use table::{WORKLOADS, find};
 pub use value::append_checked;
+pub use wave::Wave;
 pub use workload::{
     Group, GroupClients, KeyRange, LengthChoice, ScanLength, Workload, assign_groups,
 };

@@ -1,6 +1,6 @@
 //! A workload: groups of clients, and what each group does.
 
-use crate::{Distribution, Error, Form, Mix, db_bench::Task};
+use crate::{Distribution, Error, Form, Mix, Wave, db_bench::Task};
 use tailmark_driver::Kind;
 
 /// A named set of operations.
@@ -44,6 +44,8 @@ pub struct Group {
     pub task: Option<Task>,
     /// Operations per second over the clients of the group, in place of the point's rate.
     pub rate: Option<f64>,
+    /// What the rate swings by, where there is one.
+    pub wave: Option<Wave>,
 }
 
 /// Which clients of a point are in a group.
@@ -111,6 +113,7 @@ impl Group {
             read_all_fields: true,
             task: None,
             rate: None,
+            wave: None,
         }
     }
 }
@@ -231,6 +234,9 @@ impl Group {
             None => self.mix.validate(workload)?,
         }
         self.distribution.validate(workload)?;
+        if let Some(wave) = &self.wave {
+            wave.validate(workload)?;
+        }
         let bad = |what, got: u32, accepted| {
             let (workload, got) = (workload.to_owned(), f64::from(got));
             Err(Error::BadNumber {

@@ -1,7 +1,7 @@
 //! What a request to a server costs its client: user and system time of the client's process per
 //! operation, held against bare loops around the same client crates in one interleaved run. The
 //! servers are those that `TEST_CASSANDRA` and `TEST_AEROSPIKE` name; `LATTE` and `ASBENCH` name
-//! programs to compare with. `./dev bench [PAIRS] [SECONDS] [CLIENTS,...]`; the results are in
+//! programs to compare with. `./dev bench servers [PAIRS] [SECONDS] [CLIENTS,...]`; the results are in
 //! docs/PERFORMANCE.md.
 #![allow(
     clippy::print_stdout,
@@ -11,13 +11,13 @@
 )]
 
 mod bare;
-#[path = "../pairs/mod.rs"]
-mod pairs;
 mod programs;
+#[path = "../support/mod.rs"]
+mod support;
 
 use bare::{Aerospike, Cassandra};
-use pairs::{compare, pair};
 use std::{collections::BTreeMap, env, path::PathBuf, sync::Arc, time::Duration};
+use support::{compare, pair};
 use tailmark_driver::{DataSet, Database, Driver, Params, Schema, Semantics, Settings, db};
 use tailmark_host::probe::Target;
 use tailmark_results::PointKey;

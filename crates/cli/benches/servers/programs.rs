@@ -1,7 +1,7 @@
 //! Other programs that read the same kind of records from the same server, where they are named:
 //! `LATTE` for Cassandra, `ASBENCH` for Aerospike. Each loads records of its own first.
 
-use crate::{Meter, NAMESPACE, RECORDS, pairs::Run};
+use crate::{Meter, NAMESPACE, RECORDS, support::Run};
 use std::{env, path::Path, process::Command, time::Duration};
 
 /// Clients of one thread of latte: as many as tailmark gives one of its own.

@@ -8,11 +8,14 @@ mod benchmarks;
 mod date;
 mod flags;
 mod histogram;
+mod measure;
 mod options;
 mod run;
 mod study;
+mod summary;
 mod tally;
 mod text;
+mod tools;
 mod watch;
 
 use crate::{exit::Exit, interrupt, output};

@@ -122,9 +122,9 @@ fn text(flags: &Flags) -> anyhow::Result<String> {
         (Section::Table, "[TableOptions/BlockBasedTable \"default\"]"),
     ] {
         writeln!(text, "{header}")?;
-        for &(name, _, _, _, key) in OPTIONS.iter().filter(|row| row.3 == section) {
-            if let Some(value) = value(flags, name)? {
-                writeln!(text, "{key}={value}")?;
+        for row in OPTIONS.iter().filter(|row| row.section == section) {
+            if let Some(value) = value(flags, row.name)? {
+                writeln!(text, "{}={value}", row.key)?;
             }
         }
         if section == Section::Family {
@@ -227,8 +227,8 @@ mod tests {
     #[test]
     fn every_word_belongs_to_an_option() {
         for (name, words) in WORDS {
-            let row = OPTIONS.iter().find(|row| row.0 == *name);
-            let default = row.unwrap_or_else(|| panic!("{name}")).2;
+            let row = OPTIONS.iter().find(|row| row.name == *name);
+            let default = row.unwrap_or_else(|| panic!("{name}")).default;
             assert!(words.iter().any(|(flag, _)| *flag == default), "{name}");
         }
     }

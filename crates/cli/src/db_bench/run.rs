@@ -1,12 +1,15 @@
 //! Runs a list of benchmarks on one database.
 
 use super::{
-    benchmarks::{Action, Entry, Measure, Needs, Tool},
+    benchmarks::{Action, Entry, Tool},
     flags::Flags,
+    measure::{Measure, Needs},
     options, place,
     study::Sink,
+    summary,
     tally::{Counting, Tally},
     text::{self, Outcome},
+    tools,
     watch::Watch,
 };
 use crate::{exit::Exit, output};
@@ -24,9 +27,6 @@ use tailmark_runner::{
     phase::{self, Capture},
 };
 use tailmark_workload::{KeySpace, Workload};
-
-/// How long `waitforcompaction` waits at most.
-const SETTLE: Duration = Duration::from_secs(24 * 3600);
 
 /// One call of db_bench.
 pub struct Session<'a> {
@@ -203,47 +203,19 @@ impl<'a> Session<'a> {
         self.open()
     }
 
-    fn use_tool(&self, tool: Tool) -> anyhow::Result<()> {
-        let database = self.database()?;
-        match tool {
-            Tool::Print(name) => {
-                let text = database
-                    .report(name)
-                    .unwrap_or_else(|| "(failed)".to_owned());
-                output::say(&format!("\n{text}"))?;
-            }
-            Tool::Memstats => {
-                for name in [
-                    "rocksdb.num-immutable-mem-table",
-                    "rocksdb.mem-table-flush-pending",
-                    "rocksdb.cur-size-active-mem-table",
-                    "rocksdb.cur-size-all-mem-tables",
-                    "rocksdb.size-all-mem-tables",
-                    "rocksdb.num-entries-active-mem-table",
-                    "rocksdb.num-entries-imm-mem-tables",
-                ] {
-                    let text = database
-                        .report(name)
-                        .unwrap_or_else(|| "(failed)".to_owned());
-                    output::say(&format!("{name}: {text}"))?;
-                }
-            }
-            Tool::Flush => {
-                database.flush()?;
-                output::say("flush memtable")?;
-            }
-            Tool::Compact => database.compact()?,
-            Tool::Wait => drop(database.settle(SETTLE)?),
+    fn use_tool(&mut self, tool: Tool) -> anyhow::Result<()> {
+        let place = self.params.place.display().to_string();
+        if tool == Tool::Compact {
+            output::say(&format!("DB path: [{place}]"))?;
+            // db_bench has every thread do it; a thread takes a number from those of the seeds.
+            self.clients += u64::from(self.threads);
         }
-        Ok(())
+        tools::use_tool(self.database()?, tool, &place, self.threads)
     }
 
     /// Measures a benchmark as often as its entry says.
     fn measure(&mut self, entry: &Entry, measure: &Measure) -> anyhow::Result<()> {
-        if matches!(
-            measure.needs,
-            Needs::Fresh | Needs::FreshSync | Needs::FreshLarge
-        ) {
+        if measure.needs.is_fresh() {
             if self.flags.flag("use_existing_db") {
                 let name = entry.name;
                 return output::say(&format!("{name:<12} : skipped (--use_existing_db is true)"));
@@ -279,10 +251,13 @@ impl<'a> Session<'a> {
         if entry.repeats > 1 {
             output::say(&format!("Running benchmark for {} times", entry.repeats))?;
         }
-        let mut outcomes = Vec::new();
+        let (mut outcomes, intervals) = (Vec::new(), self.flags.flag("confidence_interval_only"));
         for repeat in 1..=entry.repeats {
             let (phase, outcome) = self.once(&task, &data)?;
             outcomes.push(outcome);
+            if let Some(line) = summary::so_far(entry.name, &outcomes, intervals) {
+                output::say(&line)?;
+            }
             if let (Some(sink), false) = (&mut self.sink, self.stop.requested()) {
                 let key = key(&task, repeat, measure.rate(&task.workload, self.flags)?);
                 let facts = self.database.as_ref().map(|database| database.facts());
@@ -292,7 +267,7 @@ impl<'a> Session<'a> {
                 return Ok(());
             }
         }
-        text::summary(entry.name, &outcomes).map_or(Ok(()), |summary| output::say(&summary))
+        summary::at_the_end(entry.name, &outcomes).map_or(Ok(()), |summary| output::say(&summary))
     }
 
     /// Measures once and prints the result.
@@ -301,7 +276,8 @@ impl<'a> Session<'a> {
         let batch = measure.batch(workload);
         let duration = Duration::from_secs(self.flags.number("duration")?);
         let timed = measure.timed && !duration.is_zero();
-        let operations = (!timed).then(|| task.count.div_ceil(batch) * u64::from(task.threads));
+        // Batches that fit, as db_bench counts.
+        let operations = (!timed).then(|| task.count / batch * u64::from(task.threads));
         let rate = measure.rate(workload, self.flags)?;
         let ends = Stop::new();
         let tally = Arc::new(Tally::new(task.threads, ends.clone()));
@@ -342,8 +318,10 @@ impl<'a> Session<'a> {
         let beside = phase_clients(workload, task.threads) - u64::from(task.threads);
         self.clients += u64::from(task.threads) + beside;
         let outcome = Outcome::new(&phase, measure, workload, task.threads);
-        let configured = task.count;
-        let message = text::message(&phase, workload, &tally, configured);
+        let message = match measure.needs.is_small() {
+            true => format!("({} ops)", data.records),
+            false => text::message(&phase, workload, &tally, task.count),
+        };
         output::say(&outcome.line(task.entry.name, &message))?;
         if self.flags.flag("histogram") {
             let blocks = text::histograms(&phase, workload);

@@ -1,6 +1,6 @@
-//! What db_bench prints: its header, result lines and summaries of repeats.
+//! What db_bench prints: its header, result lines and histograms.
 
-use super::{benchmarks::Measure, flags::Flags, histogram::Histogram, tally::Tally};
+use super::{flags::Flags, histogram::Histogram, measure::Measure, tally::Tally};
 use std::{fmt::Write as _, fs};
 use tailmark_results::{Kind, Phase};
 use tailmark_workload::{Workload, db_bench::Job};
@@ -267,59 +267,6 @@ pub fn hidden(phase: &Phase, workload: &Workload) -> Vec<String> {
     lines
 }
 
-/// The summary of repeats: average and median.
-pub fn summary(name: &str, outcomes: &[Outcome]) -> Option<String> {
-    let runs = outcomes.len();
-    if runs < 2 {
-        return None;
-    }
-    let rates: Vec<_> = outcomes.iter().map(Outcome::rate).collect();
-    let mib: Vec<_> = outcomes.iter().map(Outcome::mib_rate).collect();
-    let (average, error) = (mean(&rates), confidence(&rates));
-    let millis = if average > 0.0 { 1000.0 / average } else { 0.0 };
-    let (mut first, mut second) = (
-        format!(
-            "{name} [AVG    {runs} runs] : {} (\u{b1} {}) ops/sec; {millis:.3} ms/op",
-            average as i64, error as i64
-        ),
-        format!(
-            "{name} [MEDIAN {runs} runs] : {} ops/sec",
-            median(&rates) as i64
-        ),
-    );
-    if outcomes.iter().all(|outcome| outcome.bytes > 0) {
-        let _ = write!(
-            first,
-            "; {:6.1} (\u{b1} {:.1}) MB/sec",
-            mean(&mib),
-            confidence(&mib)
-        );
-        let _ = write!(second, "; {:6.1} MB/sec", median(&mib));
-    }
-    Some(format!("\n{first}\n{second}"))
-}
-
-fn mean(values: &[f64]) -> f64 {
-    values.iter().sum::<f64>() / values.len() as f64
-}
-
-/// Half the width of the interval that holds the mean with 95 %, for a normal distribution.
-fn confidence(values: &[f64]) -> f64 {
-    let (mean, n) = (mean(values), values.len() as f64);
-    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
-    1.959_964 * (squares / (n - 1.0)).sqrt() / n.sqrt()
-}
-
-fn median(values: &[f64]) -> f64 {
-    let mut sorted = values.to_vec();
-    sorted.sort_by(f64::total_cmp);
-    let middle = sorted.len() / 2;
-    match sorted.len() % 2 {
-        0 => f64::midpoint(sorted[middle - 1], sorted[middle]),
-        _ => sorted[middle],
-    }
-}
-
 fn job(workload: &Workload) -> Option<Job> {
     let group = workload.groups.iter().find(|group| !group.is_beside());
     group.and_then(|group| group.task).map(|task| task.job)
@@ -364,22 +311,5 @@ mod tests {
             ..outcome
         };
         assert!(silent.line("deleteseq", "").ends_with("1000 operations;"));
-    }
-
-    #[test]
-    fn repeats_are_summed_up_by_average_and_median() {
-        let run = |operations| Outcome {
-            operations,
-            seconds: 1.0,
-            bytes: 0,
-            threads: 1,
-        };
-        let text = summary("x", &[run(100), run(200), run(600)]).unwrap();
-        assert!(
-            text.contains("x [AVG    3 runs] : 300 (\u{b1} 299) ops/sec; 3.333 ms/op"),
-            "{text}"
-        );
-        assert!(text.contains("x [MEDIAN 3 runs] : 200 ops/sec"), "{text}");
-        assert!(summary("x", &[run(1)]).is_none());
     }
 }

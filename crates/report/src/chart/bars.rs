@@ -1,4 +1,4 @@
-//! Bars of ops/s: against client counts, as in the 7400 study, and the peaks of all workloads.
+//! Bars: ops/s against client counts, as in the 7400 study, the peaks of all workloads, and MB/s.
 
 use super::{axis, base, categories, line, narrow_base};
 use crate::{
@@ -37,17 +37,33 @@ pub fn ops_by_threads(group: &Group<'_>, sweep: &Sweep<'_>) -> Value {
 
 /// The peaks of all workloads.
 pub fn peaks(sweep: &Sweep<'_>) -> Value {
+    by_workload(sweep, |group, system| {
+        group.peak(&system.name).map(|p| p.ops)
+    })
+}
+
+/// MB/s of all workloads.
+pub fn bandwidth<'a>(
+    sweep: &Sweep<'a>,
+    value: impl Fn(&Group<'a>, &'a System) -> Option<Spread>,
+) -> Value {
+    let mut option = by_workload(sweep, value);
+    option["yAxis"] = axis("value", "MB/s", 44, "@rate");
+    option
+}
+
+/// A value of every workload and system.
+fn by_workload<'a>(
+    sweep: &Sweep<'a>,
+    value: impl Fn(&Group<'a>, &'a System) -> Option<Spread>,
+) -> Value {
     let labels: Vec<String> = sweep
         .groups
         .iter()
         .map(Group::title_with_conditions)
         .collect();
     let bars = Bars::new(sweep, |system| {
-        sweep
-            .groups
-            .iter()
-            .map(|g| g.peak(&system.name).map(|p| p.ops))
-            .collect()
+        sweep.groups.iter().map(|g| value(g, system)).collect()
     });
     let mut option = option(base(), categories("", &labels), bars.series);
     option["grid"]["bottom"] = 8.into();
@@ -82,8 +98,13 @@ fn ceiling_line(name: &str, data: &[Value]) -> Value {
     })
 }
 
-fn rounded(ops: Option<Spread>) -> Value {
-    ops.map_or(Value::Null, |o| json!(o.middle.round()))
+/// To whole numbers; below ten to four digits.
+fn rounded(value: Option<Spread>) -> Value {
+    match value {
+        None => Value::Null,
+        Some(v) if v.middle < 9.5 => quantised(v.middle),
+        Some(v) => json!(v.middle.round()),
+    }
 }
 
 struct Bars {

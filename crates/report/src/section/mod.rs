@@ -1,5 +1,6 @@
 //! The parts of a report, in reading order.
 
+mod bandwidth;
 mod ceiling;
 mod errors;
 mod findings;
@@ -30,6 +31,7 @@ pub const SECTIONS: &[Section] = &[
     summary::SECTION,
     peaks::SECTION,
     workload::SECTION,
+    bandwidth::SECTION,
     ceiling::SECTION,
     timeline::SECTION,
     findings::SECTION,

@@ -4,7 +4,7 @@
 //! printed. The number of clients is not printed: time an operation times operations a second is.
 
 use super::{Given, Import, Imported, Source, words};
-use crate::{Error, Finding, Kind, KindResult, Phase, new_latencies};
+use crate::{Error, Finding, Kind, KindResult, Phase};
 use std::collections::BTreeMap;
 
 /// The row of the table.
@@ -36,6 +36,9 @@ const COLUMNS: &[(&str, &str, f64)] = &[
     ("stall%", "stall_permille", 10.0),
     ("Nstall", "stalls", 1.0),
 ];
+
+/// Bytes of what both call a megabyte.
+const MIB: f64 = 1_048_576.0;
 
 fn read(sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
     let mut all = Vec::new();
@@ -111,7 +114,10 @@ fn output(text: &str, system: &str, given: &Given) -> Vec<Imported> {
     for line in text.lines() {
         if let Some(result) = Line::parse(line) {
             kind = None;
-            all.push(point(&result, system, given));
+            // A compaction as a whole is no operation of a client.
+            if result.name != "compact" {
+                all.push(point(&result, system, given));
+            }
         } else if let Some(point) = all.last_mut() {
             if let Some(word) = line.strip_prefix("Microseconds per ") {
                 let word = word.trim_end_matches(':');
@@ -146,20 +152,18 @@ fn point(line: &Line, system: &str, given: &Given) -> Imported {
         .counters
         .insert("operation_ns".to_owned(), (line.micros * 1000.0) as u64);
     if let Some(kind) = kind_of(&line.name) {
-        let bytes = line.mib_rate.unwrap_or(0.0) * seconds * 1_048_576.0;
+        let bytes = line.mib_rate.unwrap_or(0.0) * seconds * MIB;
         // What one thread found stands for all of them.
         let missed = line
             .found
             .filter(|(_, of)| *of > 0)
             .map_or(0.0, |(found, of)| 1.0 - (found as f64 / of as f64).min(1.0));
+        let not_found = (missed * operations as f64) as u64;
+        let bytes = bytes as u64;
         let result = KindResult {
-            count: operations,
-            not_found: (missed * operations as f64) as u64,
-            errors: 0,
-            bytes: bytes as u64,
-            service: new_latencies(),
-            response: None,
-            failed: None,
+            not_found,
+            bytes,
+            ..counted(operations)
         };
         phase.kinds.insert(kind, result);
     }
@@ -184,6 +188,12 @@ fn block(phase: &mut Phase, kind: Kind, line: &str) {
     while let Some(token) = tokens.next() {
         let mut value = || tokens.next()?.parse::<f64>().ok();
         match token {
+            // Where several kinds make up the operations, only their histograms count them.
+            "Count:" => {
+                if let (Some(count), true) = (value(), !phase.kinds.contains_key(&kind)) {
+                    phase.kinds.insert(kind, counted(count as u64));
+                }
+            }
             "Average:" => drop(value().map(|v| put("mean_ns", v * 1000.0))),
             "Min:" => drop(value().map(|v| put("min_us", v))),
             "Max:" => drop(value().map(|v| put("max_us", v))),
@@ -197,6 +207,14 @@ fn block(phase: &mut Phase, kind: Kind, line: &str) {
                 }
             }
         }
+    }
+}
+
+/// So many operations of a kind, of whose latencies there is no histogram.
+fn counted(count: u64) -> KindResult {
+    KindResult {
+        count,
+        ..KindResult::default()
     }
 }
 
@@ -231,7 +249,16 @@ fn table(text: &str, system: &str, given: &Given) -> Vec<Imported> {
         let seconds = number("uptime")
             .filter(|seconds| *seconds > 0.0)
             .unwrap_or(1.0);
-        let mut phase = phase(seconds, (rate * seconds) as u64);
+        let operations = (rate * seconds) as u64;
+        let mut phase = phase(seconds, operations);
+        if let Some(kind) = kind_of(name) {
+            let bytes = number("mb_sec").unwrap_or(0.0) * seconds * MIB;
+            let result = KindResult {
+                bytes: bytes as u64,
+                ..counted(operations)
+            };
+            phase.kinds.insert(kind, result);
+        }
         for (column, counter, unit) in COLUMNS {
             if let Some(value) = number(column) {
                 phase
@@ -267,14 +294,14 @@ fn phase(duration_s: f64, operations: u64) -> Phase {
     }
 }
 
-/// What a benchmark mostly sends, where its name tells.
+/// What a benchmark of db_bench or a test of benchmark.sh sends, where its name tells.
 fn kind_of(name: &str) -> Option<Kind> {
     let begins = |words: &[&str]| words.iter().any(|word| name.starts_with(word));
     match () {
         () if begins(&["readrandomwriterandom", "mixgraph"]) => None,
         () if begins(&["read", "multiread"]) => Some(Kind::Read),
-        () if begins(&["fill", "overwrite"]) => Some(Kind::Insert),
-        () if begins(&["seek"]) => Some(Kind::Scan),
+        () if begins(&["bulkload", "fill", "overwrite"]) => Some(Kind::Insert),
+        () if begins(&["fwdrange", "revrange", "seek"]) => Some(Kind::Scan),
         () if begins(&["delete"]) => Some(Kind::Delete),
         () if begins(&["update"]) => Some(Kind::Update),
         () => None,
@@ -355,6 +382,8 @@ fillseq      :       2.000 micros/op 500000 ops/sec 1.000 seconds 500000 operati
         assert_eq!(all.len(), 1);
         assert_eq!((all[0].threads, all[0].phase.operations), (64, 60_000));
         assert_eq!(all[0].workload.as_deref(), Some("readwhilewriting"));
+        let read = &all[0].phase.kinds[&Kind::Read];
+        assert_eq!((read.count, read.bytes), (60_000, 3_670_016 * 60));
         assert_eq!(all[0].phase.counters["p99_us"], 900);
         assert_eq!(all[0].phase.counters["stall_permille"], 15);
     }

@@ -3,7 +3,10 @@
 //! An interval stays open for a few seconds, so that clients that were late can add to it; then it
 //! is packed. A long phase is coarsened as it goes: intervals are merged in pairs.
 
-use super::recorder::{Counts, Handover, INTERVAL_NS, KindSheet, Sheet};
+use super::{
+    recorder::{Handover, INTERVAL_NS},
+    sheet::{Counts, KindSheet, Sheet},
+};
 use crate::clock::Tick;
 use std::collections::{BTreeMap, VecDeque};
 use tailmark_results::{
@@ -128,7 +131,7 @@ impl Collector {
         let Some((_, sheet)) = self.open.iter().rev().nth(usize::from(self.open.len() > 1)) else {
             return 0;
         };
-        let mut all = super::recorder::counts();
+        let mut all = super::sheet::counts();
         for kind in Kind::ALL
             .into_iter()
             .filter(|k| *k != Kind::ReadModifyWrite)
@@ -197,15 +200,7 @@ impl Collector {
         let errors = sheet.errors();
         let service = widen(&sheet.service);
         let response = (!sheet.response.is_empty()).then(|| widen(&sheet.response));
-        let total = self.kinds.entry(kind).or_insert_with(|| KindResult {
-            count: 0,
-            not_found: 0,
-            errors: 0,
-            bytes: 0,
-            service: new_latencies(),
-            response: None,
-            failed: None,
-        });
+        let total = self.kinds.entry(kind).or_default();
         total.count += sheet.count;
         total.not_found += sheet.not_found;
         total.errors += errors;
@@ -318,7 +313,7 @@ fn add(into: &mut Latencies, from: &Latencies) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phase::recorder::counts;
+    use crate::phase::sheet::counts;
 
     /// What a client hands over that did `n` reads of `value` ns in an interval.
     fn reads(interval: u32, n: u32, value: u64) -> Handover {

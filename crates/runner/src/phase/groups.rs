@@ -15,7 +15,7 @@ use std::sync::{
 };
 use tailmark_driver::Reply;
 use tailmark_results::Kind;
-use tailmark_workload::{Workload, assign_groups};
+use tailmark_workload::{Wave, Workload, assign_groups};
 
 /// The clients of a phase: which group each is in, and who is left.
 pub struct Parts {
@@ -33,6 +33,8 @@ pub struct Part {
     pub is_beside: bool,
     /// Operations per second over its fellows, if it does not go as fast as it can.
     pub rate: Option<f64>,
+    /// What the rate swings by.
+    pub wave: Option<Wave>,
     /// Its place among those that share the rate, and how many these are.
     place: (u32, u32),
 }
@@ -56,6 +58,7 @@ impl Parts {
             rate: group(index)
                 .rate
                 .or(rate.filter(|_| !group(index).is_beside())),
+            wave: group(index).wave,
             place: (
                 count(&assigned[..client], index) as u32,
                 count(&assigned, index) as u32,
@@ -108,7 +111,10 @@ impl Part {
     /// When its operations are due, at a rate.
     pub fn schedule(&self) -> Option<Schedule> {
         let (client, clients) = self.place;
-        self.rate.map(|rate| Schedule::new(rate, client, clients))
+        self.rate.map(|rate| match self.wave {
+            None => Schedule::new(rate, client, clients),
+            Some(wave) => Schedule::swinging(rate, wave, client, clients),
+        })
     }
 }
 

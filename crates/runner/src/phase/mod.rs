@@ -8,11 +8,12 @@ mod collector;
 mod groups;
 mod pacer;
 mod recorder;
+mod sheet;
 mod tasks;
 
 pub use capture::Capture;
 pub use pollster::block_on;
-pub use recorder::{Counts, Failures, KindSheet, Missed, Sheet, counts};
+pub use sheet::{Counts, Failures, KindSheet, Missed, Sheet, counts};
 
 use crate::{
     Error, Live, Observer, PhaseKind, PhaseStart, Stop,

@@ -3,6 +3,7 @@
 //! The pacer alone knows all three, and alone waits. At a fixed rate the operations of all clients
 //! are evenly spaced: client `c` of `n` is due at `start + (k n + c) / rate` for k = 0, 1, 2, ...
 //! A client that is late sends at once until it has caught up; its operations keep their due time.
+//! A rate that swings is its mean and a wave; the clients take turns as at any other.
 
 use super::alarm::Alarm;
 use crate::{
@@ -18,6 +19,7 @@ use std::{
     },
     time::Duration,
 };
+use tailmark_workload::Wave;
 
 /// When an operation is to be sent.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -60,14 +62,29 @@ impl Budget {
     }
 }
 
-/// The even spacing of one client's operations.
+/// When one client's operations are due.
 #[derive(Debug, Clone)]
-pub struct Schedule {
-    /// Nanoseconds between two operations of this client.
-    period_ns: f64,
-    /// When the first is due, after the start.
-    offset_ns: f64,
-    next: u64,
+pub enum Schedule {
+    /// Evenly spaced.
+    Even {
+        /// Nanoseconds between two operations of this client.
+        period_ns: f64,
+        /// When the first is due, after the start.
+        offset_ns: f64,
+        /// Operations so far.
+        count: u64,
+    },
+    /// At a rate that swings: each follows from the one before.
+    Swinging {
+        /// Operations per second over all clients, in the mean.
+        mean: f64,
+        /// What the rate swings by.
+        wave: Wave,
+        /// Clients that take turns.
+        clients: f64,
+        /// When the next is due, in seconds after the start.
+        at_s: f64,
+    },
 }
 
 impl Schedule {
@@ -75,15 +92,48 @@ impl Schedule {
     #[must_use]
     pub fn new(rate: f64, client: u32, clients: u32) -> Self {
         let step_ns = 1e9 / rate;
-        Self {
+        Self::Even {
             period_ns: step_ns * f64::from(clients),
             offset_ns: step_ns * f64::from(client),
-            next: 0,
+            count: 0,
         }
     }
 
-    fn due(&self, start: Tick) -> Tick {
-        start + (self.offset_ns + self.next as f64 * self.period_ns) as u64
+    /// The same at a rate that swings about this mean.
+    #[must_use]
+    pub fn swinging(mean: f64, wave: Wave, client: u32, clients: u32) -> Self {
+        Self::Swinging {
+            mean,
+            wave,
+            clients: clients.into(),
+            at_s: wave.after(mean, 0.0, client.into()),
+        }
+    }
+
+    /// When the next operation is due.
+    fn next_due(&mut self, start: Tick) -> Tick {
+        let after_ns = match self {
+            Self::Even {
+                period_ns,
+                offset_ns,
+                count,
+            } => {
+                let after_ns = *offset_ns + *count as f64 * *period_ns;
+                *count += 1;
+                after_ns
+            }
+            Self::Swinging {
+                mean,
+                wave,
+                clients,
+                at_s,
+            } => {
+                let after_ns = *at_s * 1e9;
+                *at_s = wave.after(*mean, *at_s, *clients);
+                after_ns
+            }
+        };
+        start.saturating_add(after_ns as u64)
     }
 }
 
@@ -194,8 +244,7 @@ impl Pacer {
 
     async fn next_scheduled(&mut self, now: Tick) -> Option<Due> {
         let schedule = self.pace.schedule.as_mut()?;
-        let due = schedule.due(self.pace.start);
-        schedule.next += 1;
+        let due = schedule.next_due(self.pace.start);
         if due >= self.pace.end.tick() || (due > now && !self.wait(due).await) {
             return None;
         }
@@ -293,16 +342,36 @@ mod tests {
     fn clients_take_turns_at_a_fixed_rate() {
         let due = |client| {
             let mut schedule = Schedule::new(1e6, client, 4);
-            (0..3)
-                .map(|_| {
-                    let due = schedule.due(1000);
-                    schedule.next += 1;
-                    due
-                })
-                .collect::<Vec<_>>()
+            (0..3).map(|_| schedule.next_due(1000)).collect::<Vec<_>>()
         };
         assert_eq!(due(0), [1000, 5000, 9000]);
         assert_eq!(due(3), [4000, 8000, 12000]);
+    }
+
+    #[test]
+    fn clients_take_turns_at_a_rate_that_swings() {
+        // 1,000 a second for a second, then 2,000, then 1,000, then none.
+        let wave = Wave {
+            amplitude: 1000.0,
+            speed: std::f64::consts::FRAC_PI_2,
+            phase: 0.0,
+            step_s: 1.0,
+        };
+        let due = |client, count| -> Vec<_> {
+            let mut schedule = Schedule::swinging(1000.0, wave, client, 2);
+            (0..count).map(|_| schedule.next_due(0)).collect()
+        };
+        let mut all = [due(0, 2000), due(1, 2000)].concat();
+        all.sort_unstable();
+        let in_second = |second: u64| {
+            let range = second * 1_000_000_000..(second + 1) * 1_000_000_000;
+            // A due time at a border may be rounded to the nanosecond before it.
+            all.iter()
+                .filter(|due| range.contains(&(**due + 10)))
+                .count()
+        };
+        assert_eq!([0, 1, 2, 3].map(in_second), [1000, 2000, 1000, 0]);
+        assert_eq!(due(1, 1), [1_000_000]);
     }
 
     #[test]
@@ -343,7 +412,7 @@ mod tests {
     fn a_stop_ends_a_long_wait() {
         let clock = Clock::start();
         let mut schedule = Schedule::new(0.01, 0, 1);
-        schedule.next = 1;
+        schedule.next_due(0);
         let stop = Stop::new();
         let mut pacer = Pacer::new(Pace {
             schedule: Some(schedule),

@@ -5,11 +5,7 @@
 //! together. Sockets, timers and the recorder of a runtime are touched by its thread alone.
 
 use super::{
-    Crew, Hand,
-    alarm::Alarm,
-    groups::Beside,
-    pacer::Waiter,
-    recorder::{Handover, Sheet},
+    Crew, Hand, alarm::Alarm, groups::Beside, pacer::Waiter, recorder::Handover, sheet::Sheet,
 };
 use crate::Error;
 use crossbeam_channel::{Receiver, Sender};

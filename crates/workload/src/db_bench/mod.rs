@@ -17,7 +17,7 @@ pub use rows::ROWS;
 pub(crate) use script::Script;
 
 use crate::{Distribution, Error, Group, GroupClients, Mix, Workload};
-use tailmark_driver::{Direction, Kind};
+use tailmark_driver::{Direction, Kind, Semantics};
 
 /// What a client does, as one of db_bench's benchmarks does it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -243,6 +243,21 @@ impl Workload {
             .filter_map(|group| group.task.as_mut())
         {
             task.shape = shape;
+        }
+        self
+    }
+
+    /// The same with these semantics, where there is a choice (mixgraph).
+    #[must_use]
+    pub fn with_semantics(mut self, semantics: Semantics) -> Self {
+        for group in &mut self.groups {
+            if let Some(Task {
+                job: Job::MixGraph(graph),
+                ..
+            }) = &mut group.task
+            {
+                graph.semantics = semantics;
+            }
         }
         self
     }

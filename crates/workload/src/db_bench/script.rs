@@ -79,6 +79,7 @@ impl Script {
     pub fn next_item(&mut self, keys: &KeySpace) -> Item<'_> {
         Item::One(match self.job {
             Job::Read => {
+                self.choose_database();
                 let number = self.draw_read();
                 self.read(number)
             }
@@ -86,6 +87,7 @@ impl Script {
             Job::ReadThenWrite { read_percent } => {
                 let reads = self.cycle < u32::from(read_percent);
                 self.cycle = (self.cycle + 1) % 100;
+                self.choose_database();
                 let number = self.random_record();
                 if reads {
                     self.read(number)
@@ -105,6 +107,12 @@ impl Script {
             Job::Delete(order) => self.delete(order, keys),
             Job::MixGraph(_) => self.social(),
         })
+    }
+
+    /// Draws as db_bench does before most requests, to choose one of its databases; here there is one.
+    #[inline]
+    fn choose_database(&mut self) {
+        self.random.next();
     }
 
     fn read(&mut self, number: u64) -> Operation<'_> {
@@ -149,6 +157,7 @@ impl Script {
     }
 
     fn update(&mut self) -> Item<'_> {
+        self.choose_database();
         let number = self.random_record();
         self.names.set(0, number);
         let (key, values) = (self.names.key(), self.values.next(1));
@@ -162,6 +171,7 @@ impl Script {
     }
 
     fn read_missing(&mut self) -> Operation<'_> {
+        self.choose_database();
         let number = self.draw_read();
         self.names.set(0, number);
         self.missing.clear();
@@ -178,6 +188,7 @@ impl Script {
     }
 
     fn read_many(&mut self) -> Operation<'_> {
+        self.choose_database();
         let (batch, stride) = (self.shape.batch, self.shape.stride);
         let first = if stride > 0 {
             self.first_of_stride()
@@ -214,6 +225,7 @@ impl Script {
     }
 
     fn social(&mut self) -> Operation<'_> {
+        self.choose_database();
         let drawn = self.draw_random();
         let social = self.social.as_mut().expect("a mixed graph has its model");
         let (number, query) = social.draw(drawn, &mut self.random);
@@ -245,6 +257,9 @@ impl Script {
             Order::Insert => 1,
             _ => self.shape.batch as usize,
         };
+        if order == Order::Random {
+            self.choose_database();
+        }
         let range = match self.shape.writes_over {
             0 => self.records,
             over => over,
@@ -380,9 +395,11 @@ mod tests {
 
     #[test]
     fn keys_are_those_of_db_bench_with_the_same_seed() {
-        // db_bench --seed=0 seeds its first thread with 1.
-        let mut expected = Twister::new(1);
-        let expected: Vec<_> = (0..100).map(|_| expected.next() % 1000).collect();
+        // Its first thread is seeded with the seed and 1. Of every two numbers the first chooses the
+        // database, but for a seek.
+        let mut random = Twister::new(1);
+        let drawn: Vec<_> = (0..200).map(|_| random.next() % 1000).collect();
+        let expected: Vec<_> = drawn.iter().copied().skip(1).step_by(2).collect();
         assert_eq!(
             numbers(&mut script(Job::Read, Shape::DEFAULT, 1000), 100),
             expected
@@ -392,6 +409,12 @@ mod tests {
             numbers(&mut script(write, Shape::DEFAULT, 1000), 100),
             expected
         );
+        let seek = Job::Seek {
+            nexts: 0,
+            direction: Direction::Forward,
+            distance_max: 0,
+        };
+        assert_eq!(numbers(&mut script(seek, Shape::DEFAULT, 1000), 200), drawn);
     }
 
     #[test]

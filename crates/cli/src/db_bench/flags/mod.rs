@@ -1,10 +1,12 @@
-//! The flags of db_bench: three tables by what a flag does here, and their parser.
+//! The flags of db_bench: tables by what a flag does here, and their parser.
 //!
 //! Spelling is that of gflags: one dash or two, `=` or the next word for the value, `--name` and
-//! `--noname` for flags, `--undefok` for names that may be unknown, `--flagfile` for files of flags.
+//! `--noname` for flags, `--undefok` for names that may be unknown, `--flagfile` for files of flags,
+//! `--fromenv` and `--tryfromenv` for flags in the environment.
 
 mod idle;
 mod options;
+mod tracing;
 mod used;
 
 pub use options::ROWS as OPTIONS;
@@ -59,22 +61,24 @@ pub enum Asked {
 pub fn effective() -> impl Iterator<Item = (&'static str, Kind, &'static str)> {
     let options = options::ROWS
         .iter()
-        .map(|&(name, kind, default, ..)| (name, kind, default));
+        .map(|row| (row.name, row.kind, row.default));
     used::ROWS.iter().copied().chain(options)
 }
 
-fn find(name: &str) -> Option<(&'static str, Kind, bool)> {
-    let idle = idle::ROWS.iter().map(|&(name, kind)| (name, kind, false));
-    let mut all = effective()
+/// Every flag: name, kind and whether it has an effect.
+fn all() -> impl Iterator<Item = (&'static str, Kind, bool)> {
+    let idle = idle::ROWS.iter().chain(tracing::ROWS);
+    effective()
         .map(|(name, kind, _)| (name, kind, true))
-        .chain(idle);
-    all.find(|(known, ..)| *known == name)
+        .chain(idle.map(|&(name, kind)| (name, kind, false)))
+}
+
+fn find(name: &str) -> Option<(&'static str, Kind, bool)> {
+    all().find(|(known, ..)| *known == name)
 }
 
 fn names() -> impl Iterator<Item = &'static str> {
-    effective()
-        .map(|(name, ..)| name)
-        .chain(idle::ROWS.iter().map(|(name, _)| *name))
+    all().map(|(name, ..)| name)
 }
 
 impl Flags {
@@ -114,7 +118,13 @@ impl Flags {
             };
             let name = &name.replace('-', "_")[..];
             match name {
-                "help" | "helpfull" | "h" => self.asked = Some(Asked::Help),
+                "help" | "helpfull" | "helppackage" | "helpshort" | "helpxml" | "h" => {
+                    self.asked = Some(Asked::Help);
+                }
+                "helpmatch" | "helpon" => {
+                    let _about = value.or_else(|| words.next().cloned());
+                    self.asked = Some(Asked::Help);
+                }
                 "version" => self.asked = Some(Asked::Version),
                 "undefok" => {
                     allowed.extend(value.iter().flat_map(|v| v.split(',').map(str::to_owned)))
@@ -128,6 +138,11 @@ impl Flags {
                         .filter(|line| line.starts_with('-'))
                         .map(str::to_owned);
                     self.read(&lines.collect::<Vec<_>>(), unknown, allowed)?;
+                }
+                "fromenv" | "tryfromenv" => {
+                    let list = value.or_else(|| words.next().cloned()).unwrap_or_default();
+                    let found = environment(&list, name == "fromenv")?;
+                    self.read(&found, unknown, allowed)?;
                 }
                 _ => match find(name) {
                     Some((name, kind, effect)) => {
@@ -219,6 +234,20 @@ impl Flags {
     }
 }
 
+/// The flags of this list as the environment has them: `FLAGS_num` is the value of `num`.
+fn environment(list: &str, required: bool) -> anyhow::Result<Vec<String>> {
+    let mut found = Vec::new();
+    for name in list.split(',').filter(|name| !name.is_empty()) {
+        let variable = format!("FLAGS_{name}");
+        match std::env::var(&variable) {
+            Ok(value) => found.push(format!("--{name}={value}")),
+            Err(_) if required => bail!("--fromenv names {name}, but {variable} is not set"),
+            Err(_) => {}
+        }
+    }
+    Ok(found)
+}
+
 /// A whole number as gflags reads it: decimal or hexadecimal.
 fn whole(text: &str) -> Option<i128> {
     let text = text.trim();
@@ -240,8 +269,9 @@ mod tests {
     #[test]
     fn names_are_unique_and_sorted() {
         assert!(used::ROWS.is_sorted_by(|a, b| a.0 < b.0));
-        assert!(options::ROWS.is_sorted_by(|a, b| a.0 < b.0));
+        assert!(options::ROWS.is_sorted_by(|a, b| a.name < b.name));
         assert!(idle::ROWS.is_sorted_by(|a, b| a.0 < b.0));
+        assert!(tracing::ROWS.is_sorted_by(|a, b| a.0 < b.0));
         let mut all: Vec<_> = names().collect();
         let count = all.len();
         all.sort_unstable();
@@ -263,6 +293,15 @@ mod tests {
         let error = parse("--value-siz=7").unwrap_err().to_string();
         assert!(error.contains("--value_size"), "{error}");
         assert!(parse("--undefok=blob_thing --blob_thing=7").is_ok());
+    }
+
+    #[test]
+    fn flags_of_the_environment_are_read_where_they_are_set() {
+        // The name is the test's own: no process sets it.
+        assert!(parse("--tryfromenv=num_of_a_test").is_ok());
+        let error = parse("--fromenv=num_of_a_test").unwrap_err().to_string();
+        assert!(error.contains("FLAGS_num_of_a_test is not set"), "{error}");
+        assert_eq!(environment("", true).unwrap(), Vec::<String>::new());
     }
 
     #[test]

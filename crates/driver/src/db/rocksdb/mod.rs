@@ -7,6 +7,7 @@
 
 mod facts;
 mod ini;
+mod levels;
 mod options;
 mod raw;
 mod record;
@@ -18,7 +19,10 @@ use crate::{
     Settings, Settled,
 };
 use rust_rocksdb::statistics::Ticker;
-use rust_rocksdb::{ColumnFamily, ColumnFamilyDescriptor, DB, FlushOptions, Options, properties};
+use rust_rocksdb::{
+    BottommostLevelCompaction, ColumnFamily, ColumnFamilyDescriptor, CompactOptions, DB,
+    FlushOptions, Options, properties,
+};
 use std::{
     collections::BTreeMap,
     fs, io,
@@ -262,8 +266,22 @@ impl Database for RocksDb {
 
     fn compact(&self) -> Result<(), Error> {
         let (all, store) = (None::<&[u8]>, &self.store);
-        store.db.compact_range_cf(store.table, all, all);
+        let mut options = CompactOptions::default();
+        // Also what lies in the last level already, but not what this call has put there.
+        options.set_bottommost_level_compaction(BottommostLevelCompaction::ForceOptimized);
+        store
+            .db
+            .compact_range_cf_opt(store.table, all, all, &options);
         Ok(())
+    }
+
+    fn compact_level(&self, from: u32) -> Result<String, Error> {
+        let name = self.store.table_name(self.raw);
+        let options = facts::options_of(&self.place, name);
+        let bytes = options.get("target_file_size_base");
+        let bytes = bytes.and_then(|text| text.parse().ok()).unwrap_or(u64::MAX);
+        levels::compact(&self.store.db, (self.store.table, name), from, bytes)
+            .map_err(|e| self.failed("compact a level of", e))
     }
 
     fn files(&self) -> Vec<PathBuf> {

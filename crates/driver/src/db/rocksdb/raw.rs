@@ -3,7 +3,10 @@
 //! Beside the common requests it knows batches, several keys in one read, seeks and iterators that
 //! stay open from one request to the next. Bytes are those of keys and values.
 
-use super::{Store, session::failure};
+use super::{
+    Store,
+    session::{failure, value_length},
+};
 use crate::{
     Cause, Completion, Direction, Failure, Key, Keys, Operation, Outcome, Reply, Session, Special,
     Values,
@@ -44,14 +47,8 @@ impl RawSession {
     }
 
     fn get(&self, key: Key<'_>) -> Reply {
-        let store = &*self.store;
-        let found = store
-            .db
-            .get_pinned_cf_opt(store.table, key.name, &self.read);
-        Ok(match found.map_err(failure)? {
-            Some(value) => one(key.name, &value),
-            None => Outcome::default(),
-        })
+        let found = value_length(&self.store, key.name, &self.read)?;
+        Ok(found.map_or_else(Outcome::default, |length| one(key.name, length)))
     }
 
     fn put(&self, key: Key<'_>, values: &Values<'_>) -> Reply {
@@ -60,7 +57,7 @@ impl RawSession {
             .db
             .put_cf_opt(store.table, key.name, values.bytes, &self.write);
         put.map_err(failure)?;
-        Ok(one(key.name, values.bytes))
+        Ok(one(key.name, values.bytes.len()))
     }
 
     fn delete(&self, key: Key<'_>) -> Reply {
@@ -69,7 +66,7 @@ impl RawSession {
             .db
             .delete_cf_opt(store.table, key.name, &self.write)
             .map_err(failure)?;
-        Ok(one(key.name, &[]))
+        Ok(one(key.name, 0))
     }
 
     fn scan(&self, start: Key<'_>, records: u32) -> Reply {
@@ -79,7 +76,7 @@ impl RawSession {
         let mut found = Outcome::default();
         iterator.seek(start.name);
         while let Some((key, value)) = iterator.item() {
-            found.bytes += one(key, value).bytes;
+            found.bytes += one(key, value.len()).bytes;
             found.records += 1;
             if found.records >= records {
                 break;
@@ -99,7 +96,7 @@ impl RawSession {
         for (key, value) in keys.iter().zip(values) {
             if let Some(value) = value.map_err(failure)? {
                 found.records += 1;
-                found.bytes += one(key, &value).bytes;
+                found.bytes += one(key, value.len()).bytes;
             }
         }
         Ok(found)
@@ -157,7 +154,7 @@ impl RawSession {
             let looked = value.len().min(LOOK_BYTES);
             self.look[..looked].copy_from_slice(&value[..looked]);
             std::hint::black_box(&self.look);
-            found.bytes += one(key, value).bytes;
+            found.bytes += one(key, value.len()).bytes;
             match direction {
                 Direction::Forward => iterator.next(),
                 Direction::Backward => iterator.prev(),
@@ -179,7 +176,7 @@ impl RawSession {
             return Ok(Outcome::default());
         };
         match walk.item() {
-            Some((key, value)) => Ok(one(key, value)),
+            Some((key, value)) => Ok(one(key, value.len())),
             None => walk.status().map(|()| Outcome::default()).map_err(failure),
         }
     }
@@ -234,10 +231,10 @@ fn iterator<'a>(walk: &'a mut Option<Iterator>, store: &Arc<Store>) -> &'a mut I
 }
 
 /// What one record counts as.
-fn one(key: &[u8], value: &[u8]) -> Outcome {
+fn one(key: &[u8], value_length: usize) -> Outcome {
     Outcome {
         records: 1,
-        bytes: (key.len() + value.len()) as u64,
+        bytes: (key.len() + value_length) as u64,
     }
 }
 

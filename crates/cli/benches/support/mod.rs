@@ -1,5 +1,13 @@
-//! Interleaved comparisons: what every bench of tailmark prints.
-#![allow(clippy::print_stdout, reason = "a program to look at")]
+//! What benches share: an interleaved comparison, a bare loop on threads, programs to compare with.
+#![allow(dead_code, reason = "not every bench uses all of it")]
+
+use std::{
+    sync::{
+        Barrier,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+    },
+    time::{Duration, Instant},
+};
 
 /// Something to be measured: its name, and a run of it.
 pub type Run<'a> = (String, Box<dyn FnMut() -> f64 + 'a>);
@@ -43,4 +51,36 @@ pub fn pair<'a>(ours: impl FnMut() -> f64 + 'a, bare: impl FnMut() -> f64 + 'a) 
         ("tailmark".into(), Box::new(ours)),
         ("a bare loop".into(), Box::new(bare)),
     ]
+}
+
+/// Runs `client` on so many threads for a time; operations per second.
+pub fn bare(threads: u32, time: Duration, client: impl Fn(u32, &AtomicBool) -> u64 + Sync) -> f64 {
+    let (stop, operations) = (AtomicBool::new(false), AtomicU64::new(0));
+    let gate = Barrier::new(threads as usize + 1);
+    let mut start = Instant::now();
+    std::thread::scope(|scope| {
+        for index in 0..threads {
+            let (gate, client, stop, operations) = (&gate, &client, &stop, &operations);
+            scope.spawn(move || {
+                gate.wait();
+                operations.fetch_add(client(index, stop), Ordering::Relaxed);
+            });
+        }
+        gate.wait();
+        start = Instant::now();
+        std::thread::sleep(time);
+        stop.store(true, Ordering::Relaxed);
+    });
+    // To the end of the last client, as a phase is measured: many clients take a while to end.
+    operations.load(Ordering::Relaxed) as f64 / start.elapsed().as_secs_f64()
+}
+
+/// The `db_bench` programs to compare with: `DB_BENCH=name=path,name=path`.
+pub fn programs() -> Vec<(String, String)> {
+    let given = std::env::var("DB_BENCH").unwrap_or_default();
+    given
+        .split(',')
+        .filter_map(|p| p.split_once('='))
+        .map(|(name, path)| (name.to_owned(), path.to_owned()))
+        .collect()
 }

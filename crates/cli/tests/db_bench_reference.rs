@@ -1,0 +1,183 @@
+//! `tailmark db-bench` against RocksDB's own: what is found, data sets both ways, flags.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    clippy::print_stdout,
+    reason = "a test that cannot be set up has failed, and says so"
+)]
+#![cfg(feature = "rocksdb")]
+
+mod db_bench_support;
+
+use db_bench_support::{found, ours, result, stdout};
+use std::{
+    path::Path,
+    process::{Command, Output},
+};
+
+/// What Debian's db_bench 7.8 can read.
+const OLD: [&str; 2] = ["--format_version=5", "--checksum_type=1"];
+
+/// The reference, `TEST_DB_BENCH` or the one that is installed; none where neither is there.
+fn theirs(db: &Path, flags: &[&str]) -> Option<Output> {
+    let db = format!("--db={}", db.display());
+    let program = std::env::var_os("TEST_DB_BENCH").unwrap_or_else(|| "db_bench".into());
+    match Command::new(program).arg(db).args(flags).output() {
+        Ok(output) => Some(output),
+        Err(_) => {
+            eprintln!("skipped: db_bench is not installed (Debian: rocksdb-tools)");
+            None
+        }
+    }
+}
+
+/// What a list of benchmarks says of what it found, a line each.
+fn messages(text: &str) -> Vec<String> {
+    let is_result = |line: &&str| line.contains("micros/op") && line.contains('(');
+    let lines = text.lines().filter(is_result);
+    let message = |line: &str| {
+        let name = line.split_whitespace().next().unwrap();
+        // How far a seek went depends on what lies behind its key, which the rest does not.
+        let found = found(line).split(" value, ").next().unwrap().to_owned();
+        format!("{name} {found}")
+    };
+    lines.map(message).collect()
+}
+
+/// Everything that draws keys, with seeds that go on from benchmark to benchmark.
+const DRAWING: &str = "--benchmarks=readrandom,readmissing,multireadrandom,seekrandom,compact,\
+    overwrite,readrandom,readrandomwriterandom,updaterandom,deleterandom,readrandom,\
+    mixgraph,readrandom[X2]";
+
+/// The flags under which they draw, besides the seed.
+const DRAWN: [&str; 11] = [
+    "--use_existing_db",
+    "--num=20000",
+    "--reads=9999",
+    "--batch_size=7",
+    "--mix_get_ratio=0.6",
+    "--mix_put_ratio=0.3",
+    "--mix_seek_ratio=0.1",
+    "--mix_max_scan_len=100",
+    "--key_dist_a=0.002312",
+    "--key_dist_b=0.3467",
+    "--readwritepercent=70",
+];
+
+/// The model of key ranges beside the power law.
+const RANGES: [&str; 5] = [
+    "--keyrange_dist_a=14.18",
+    "--keyrange_dist_b=-2.917",
+    "--keyrange_dist_c=0.0164",
+    "--keyrange_dist_d=-0.08082",
+    "--keyrange_num=30",
+];
+
+#[test]
+fn one_client_finds_exactly_what_db_bench_finds_with_the_same_seed() {
+    let dir = tempfile::tempdir().unwrap();
+    for (index, more) in [&[][..], &RANGES, &["--read_random_exp_range=8"]]
+        .into_iter()
+        .enumerate()
+    {
+        let db = |who: &str| dir.path().join(format!("{who}-{index}"));
+        let fill = ["--benchmarks=fillrandom,flush", "--num=20000", "--seed=7"];
+        let flags: Vec<_> = [DRAWING, "--seed=42"]
+            .into_iter()
+            .chain(DRAWN)
+            .chain(OLD)
+            .chain(more.iter().copied())
+            .collect();
+        let Some(filled) = theirs(&db("theirs"), &fill) else {
+            return;
+        };
+        stdout(&filled);
+        let mut fill = fill.to_vec();
+        fill.extend(OLD);
+        stdout(&ours(&db("ours"), &fill));
+        let their = messages(&stdout(&theirs(&db("theirs"), &flags).unwrap()));
+        let our = messages(&stdout(&ours(&db("ours"), &flags)));
+        assert_eq!(their.len(), 11, "{their:#?}");
+        assert_eq!(our, their, "{more:?}");
+    }
+}
+
+/// Data sets of one are read by the other, whatever compresses them.
+#[test]
+fn data_sets_are_read_in_both_directions() {
+    let dir = tempfile::tempdir().unwrap();
+    for compression in ["none", "snappy", "zlib", "lz4", "zstd"] {
+        let compression = format!("--compression_type={compression}");
+        let mut fill = vec![
+            "--benchmarks=fillrandom,flush",
+            "--num=20000",
+            "--seed=7",
+            &compression,
+        ];
+        fill.extend(OLD);
+        let read = [
+            "--benchmarks=readrandom,readseq",
+            "--use_existing_db",
+            "--num=20000",
+            "--seed=42",
+        ];
+        let (a, b) = (
+            dir.path().join(format!("a{compression}")),
+            dir.path().join(format!("b{compression}")),
+        );
+        let Some(filled) = theirs(&a, &fill) else {
+            return;
+        };
+        stdout(&filled);
+        stdout(&ours(&b, &fill));
+        let mut said = Vec::new();
+        for db in [&a, &b] {
+            for text in [
+                stdout(&ours(db, &read)),
+                stdout(&theirs(db, &read).unwrap()),
+            ] {
+                let walked = result(&text, "readseq").split_whitespace().nth(8);
+                let walked = walked.unwrap().to_owned();
+                said.push((found(result(&text, "readrandom")).to_owned(), walked));
+            }
+        }
+        assert!(said[0].0.ends_with(" of 20000 found)"), "{said:?}");
+        assert!(
+            said.iter().all(|one| *one == said[0]),
+            "{compression}: {said:?}"
+        );
+    }
+}
+
+#[test]
+fn every_flag_of_db_bench_is_known() {
+    let dir = tempfile::tempdir().unwrap();
+    let Some(help) = theirs(dir.path(), &["--help"]) else {
+        return;
+    };
+    // `    -name (what it is) type: int32 default: 7`, over several lines.
+    let text = String::from_utf8_lossy(&help.stdout).into_owned();
+    let words: Vec<_> = text.split_whitespace().collect();
+    let mut flags: Vec<String> = Vec::new();
+    let mut name = None;
+    for (at, word) in words.iter().enumerate() {
+        let begins = words.get(at + 1).is_some_and(|next| next.starts_with('('));
+        if let Some(flag) = word.strip_prefix('-').filter(|_| begins) {
+            name = Some(flag);
+        } else if *word == "default:"
+            && let Some(name) = name.take()
+        {
+            let default = words[at + 1].trim_matches('"');
+            let asks = name.starts_with("help") || ["version", "flagfile"].contains(&name);
+            if !asks {
+                flags.push(format!("--{name}={default}"));
+            }
+        }
+    }
+    assert!(flags.len() > 350, "{}", flags.len());
+    flags.push("--help".to_owned());
+    let flags: Vec<_> = flags.iter().map(String::as_str).collect();
+    let text = stdout(&ours(dir.path(), &flags));
+    assert!(text.contains("--benchmarks="), "{text}");
+}

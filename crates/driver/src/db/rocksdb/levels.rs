@@ -1,0 +1,85 @@
+//! Compacts one level of the tree into the next that has files, as db_bench's `compact0` does, so
+//! that what is read afterwards lies in levels that do not depend on when a compaction happened.
+
+use rust_rocksdb::{ColumnFamily, CompactionOptions, DB, Error, LiveFile};
+
+/// What a level was compacted into.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Step {
+    /// It has no files.
+    Empty,
+    /// No deeper level has files; the level itself.
+    Last(i32),
+    /// The level, and the next one that has files.
+    Into(i32, i32),
+}
+
+/// Compacts the first level of `table` (`from` 0), or the first beyond that which has files (1);
+/// a sentence of what was done.
+pub(super) fn compact(
+    db: &DB,
+    (table, name): (&ColumnFamily, &str),
+    from: u32,
+    file_bytes: u64,
+) -> Result<String, Error> {
+    let mut files = db.live_files()?;
+    files.retain(|file| file.column_family_name == name);
+    Ok(match step(&files, from) {
+        Step::Empty => format!("compact{from} found 0 files to compact"),
+        Step::Last(level) => format!("compact{from} found no data beyond L{level}"),
+        Step::Into(level, next) => {
+            let names = files.iter().filter(|file| file.level == level);
+            let names: Vec<_> = names.map(|file| file.name.clone()).collect();
+            let mut options = CompactionOptions::default();
+            options.set_output_file_size_limit(file_bytes);
+            db.compact_files_cf(table, &options, &names, next)?;
+            let count = names.len();
+            format!("compact{from} found {count} files to compact from L{level} to L{next}")
+        }
+    })
+}
+
+fn step(files: &[LiveFile], from: u32) -> Step {
+    let least_above = |level| files.iter().map(|f| f.level).filter(|l| *l > level).min();
+    let level = match from {
+        0 => files.iter().any(|file| file.level == 0).then_some(0),
+        _ => least_above(0),
+    };
+    match level.map(|level| (level, least_above(level))) {
+        None => Step::Empty,
+        Some((level, None)) => Step::Last(level),
+        Some((level, Some(next))) => Step::Into(level, next),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn files(levels: &[i32]) -> Vec<LiveFile> {
+        let file = |level: &i32| LiveFile {
+            column_family_name: "default".to_owned(),
+            name: "/1.sst".to_owned(),
+            directory: String::new(),
+            size: 1,
+            level: *level,
+            start_key: None,
+            end_key: None,
+            smallest_seqno: 0,
+            largest_seqno: 0,
+            num_entries: 1,
+            num_deletions: 0,
+        };
+        levels.iter().map(file).collect()
+    }
+
+    #[test]
+    fn a_level_goes_into_the_next_that_has_files() {
+        assert_eq!(step(&files(&[0, 0, 4, 5]), 0), Step::Into(0, 4));
+        assert_eq!(step(&files(&[0, 4, 5]), 1), Step::Into(4, 5));
+        assert_eq!(step(&files(&[4, 5]), 0), Step::Empty);
+        assert_eq!(step(&files(&[0, 0]), 0), Step::Last(0));
+        assert_eq!(step(&files(&[0, 6]), 1), Step::Last(6));
+        assert_eq!(step(&[], 1), Step::Empty);
+    }
+}
