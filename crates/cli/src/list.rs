@@ -53,7 +53,9 @@ fn rows(kind: ListKind) -> Vec<Row> {
             let reports = reports.map(|f| row(f.name, &format!("report: {}", f.about)));
             let exports = tailmark_results::export::FORMATS.iter();
             let exports = exports.map(|f| row(f.name, &format!("export: {}", f.about)));
-            reports.chain(exports).collect()
+            let imports = tailmark_results::import::IMPORTS.iter();
+            let imports = imports.map(|f| row(f.name, &format!("import: {}", f.about)));
+            reports.chain(exports).chain(imports).collect()
         }
         ListKind::Plans => PLANS.iter().map(|p| row(p.name, p.about)).collect(),
         ListKind::Keys => KEYS.iter().map(key).collect(),
@@ -100,6 +102,19 @@ fn lines(indent: &str, rows: &[Row]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn formats_are_those_of_reports_exports_and_imports() {
+        let rows = rows(ListKind::Formats);
+        for (name, what) in [
+            ("html", "report: "),
+            ("json", "export: "),
+            ("ycsb", "import: "),
+        ] {
+            let is_listed = |(n, about): &Row| n == name && about.starts_with(what);
+            assert!(rows.iter().any(is_listed), "{what}{name}");
+        }
+    }
 
     #[test]
     fn every_kind_lists_something_of_one_line_each() {

@@ -149,6 +149,56 @@ fn calls_land_in_one_study() {
         ]
     );
     assert!(dir.path().join("study/report.html").exists());
+    for point in export["points"].as_array().unwrap() {
+        let findings = point["findings"].as_array().unwrap();
+        let has = |code: &str| findings.iter().any(|finding| finding["code"] == code);
+        assert!(has("too-few-samples"), "5,000 requests: {findings:?}");
+    }
+}
+
+#[test]
+fn a_summary_without_logs_keeps_its_latencies() {
+    let dir = TempDir::new().unwrap();
+    let line = "run basic -P workloada -p exportfile=disk-t1.txt \
+                -p hdrhistogram.percentiles=50,99,99.9";
+    let run = ycsb(dir.path(), line);
+    assert_eq!(run.status.code(), Some(0), "{}", err(&run));
+    let mut import = Command::new(PROGRAM);
+    import
+        .args(["import", "ycsb", "disk-t1.txt", "-o", "study"])
+        .current_dir(dir.path());
+    assert_eq!(import.output().unwrap().status.code(), Some(0));
+    let text = std::fs::read_to_string(dir.path().join("disk-t1.txt")).unwrap();
+    let told = |name: &str| {
+        let line = text.lines().find_map(|l| {
+            l.strip_prefix("[READ], ")?
+                .strip_prefix(name)?
+                .strip_prefix("Latency(us), ")
+        });
+        line.unwrap().parse::<f64>().unwrap()
+    };
+    let mut export = Command::new(PROGRAM);
+    export
+        .args(["export", "study", "--format", "json"])
+        .current_dir(dir.path());
+    let export: serde_json::Value =
+        serde_json::from_slice(&export.output().unwrap().stdout).unwrap();
+    let point = &export["points"][0];
+    let read = &point["kinds"]["read"];
+    assert_eq!(read["only_summary"], true);
+    for (name, line) in [
+        ("mean", "Average"),
+        ("min", "Min"),
+        ("p50", "50thPercentile"),
+        ("p99", "99thPercentile"),
+        ("max", "Max"),
+    ] {
+        let got = read["service_us"][name].as_f64().unwrap();
+        assert!((got - told(line)).abs() < 1e-6, "{name}: {got}");
+    }
+    // 2,500 reads are too few for it, whoever says it.
+    assert!(read["service_us"]["p99.9"].is_null());
+    assert_eq!(point["findings"][0]["code"], "summary-only");
 }
 
 #[test]

@@ -10,7 +10,7 @@
 )]
 
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     env,
     path::PathBuf,
     process::{Command, Output},
@@ -18,11 +18,13 @@ use std::{
 };
 use tailmark_driver::{DataSet, Operation, Schema};
 use tailmark_workload::{
-    Distribution, Group, Item, KeySpace, Mix, Stream, StreamConfig, Workload, key::KeyName,
+    Distribution, Group, Item, KeySpace, Mix, Stream, StreamConfig, Workload, key, key::KeyName,
 };
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_tailmark");
 const DRAWS: u32 = 1_000_000;
+/// Single keys that are counted besides.
+const FIRST: usize = 50;
 
 /// The class path of the reference; none where it is not there.
 fn class_path() -> Option<String> {
@@ -101,6 +103,16 @@ fn reads(distribution: Distribution, records: u64) -> Stream {
     .unwrap()
 }
 
+/// The key that a distribution is to favour at a rank.
+fn favoured(name: &str, rank: u64, records: u64) -> u64 {
+    match name {
+        "zipfian" => key::hash(rank) % (records + 1),
+        "latest" | "exponential" => records - 1 - rank,
+        _ => rank,
+    }
+}
+
+/// Over a thousand parts of the records, the tail among them, and for the first ranks one by one.
 #[test]
 fn every_distribution_draws_as_the_reference_does() {
     let Some(class_path) = class_path() else {
@@ -118,15 +130,24 @@ fn every_distribution_draws_as_the_reference_does() {
             let words = [name, &records.to_string(), &DRAWS.to_string()];
             let theirs = draws(&class_path, &words);
             let theirs: Vec<f64> = theirs.lines().map(|count| count.parse().unwrap()).collect();
-            let mut ours = vec![0.0; 1000];
+            let mut ours = vec![0.0; 1000 + FIRST];
+            let mut first = BTreeMap::new();
+            for rank in 0..FIRST {
+                first
+                    .entry(favoured(name, rank as u64, records))
+                    .or_insert(1000 + rank);
+            }
             let mut stream = reads(Distribution::parse(name).unwrap(), records);
             for _ in 0..DRAWS {
                 let Item::One(Operation::Read { key, .. }) = stream.next_item() else {
                     panic!("only reads are drawn")
                 };
                 ours[(key.number * 1000 / records) as usize] += 1.0;
+                if let Some(rank) = first.get(&key.number) {
+                    ours[*rank] += 1.0;
+                }
             }
-            assert_eq!(theirs.len(), 1000);
+            assert_eq!(theirs.len(), ours.len());
             for (bin, (a, b)) in ours.iter().zip(&theirs).enumerate() {
                 // Both counts vary; their difference has the variance of their sum.
                 let bound = 6.0 * (a + b).max(1.0_f64).sqrt();

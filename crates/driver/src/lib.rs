@@ -18,6 +18,7 @@ pub use error::Error;
 pub use operation::{Direction, Fields, Key, Keys, Kind, Operation, Special, Values};
 pub use session::{
     Cause, Completion, Connecting, Database, Failure, Outcome, Remark, Reply, Session, Settled,
+    Take,
 };
 pub use settings::{Setting, SettingKind, Settings, nearest};
 

@@ -86,6 +86,9 @@ pub enum Completion<'a> {
 /// A client on its way to be connected.
 pub type Connecting<'a> = Pin<Box<dyn Future<Output = Result<Box<dyn Session>, Error>> + 'a>>;
 
+/// What is given each field of a record: its index in the schema, and its value.
+pub type Take<'a> = &'a mut (dyn FnMut(u32, &[u8]) + 'a);
+
 /// One client's connection, with at most one request in flight.
 pub trait Session: Send {
     /// Sends one request.
@@ -93,12 +96,12 @@ pub trait Session: Send {
 
     /// Reads a whole record and hands each field's index in the schema and its value to `take`: to
     /// check what was written. Fields that the schema does not have are left out.
-    fn fetch(&mut self, key: Key<'_>, take: &mut dyn FnMut(u32, &[u8])) -> Reply {
+    fn fetch<'a>(&'a mut self, key: Key<'a>, take: Take<'a>) -> Completion<'a> {
         let _ = (key, take);
-        Err(Failure {
+        Completion::Ready(Err(Failure {
             cause: Cause::Unsupported,
             message: "this driver does not hand out what it reads".to_owned(),
-        })
+        }))
     }
 }
 

@@ -1,6 +1,6 @@
-//! What can be read off a latency histogram: its mean, or the value at a quality of service.
+//! What can be read off latencies: their mean, or the value at a quality of service.
 
-use tailmark_results::{KindResult, Latencies, QUANTILES, Quantile, quantile};
+use tailmark_results::{KindResult, Known, QUANTILES, Quantile};
 
 /// One way to state a latency.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,20 +36,20 @@ pub const P99: Measure = MEASURES[4];
 pub const P999: Measure = MEASURES[5];
 
 impl Measure {
-    /// The value in nanoseconds; none, where too few samples are behind it.
+    /// The value in nanoseconds; none, where it is not known or too few samples are behind it.
     #[must_use]
-    pub fn of(self, latencies: &Latencies) -> Option<f64> {
+    pub fn of(self, known: Known<'_>) -> Option<f64> {
         match self.quantile {
-            None => quantile::mean(latencies),
-            Some(quantile) => quantile.of(latencies).map(|ns| ns as f64),
+            None => known.mean(),
+            Some(quantile) => known.quantile(quantile),
         }
     }
 
     /// Whether enough samples are behind the value to draw it as certain.
     #[must_use]
-    pub fn is_solid(self, latencies: &Latencies) -> bool {
+    pub fn is_solid(self, known: Known<'_>) -> bool {
         self.quantile
-            .is_none_or(|quantile| quantile.solid(latencies))
+            .is_none_or(|quantile| known.is_solid(quantile))
     }
 }
 
@@ -75,12 +75,12 @@ impl Clock {
         }
     }
 
-    /// The histogram of this clock.
+    /// What is known of the latencies of this clock.
     #[must_use]
-    pub fn of(self, result: &KindResult) -> &Latencies {
+    pub fn of(self, result: &KindResult) -> Known<'_> {
         match self {
-            Self::Service => &result.service,
-            Self::Response => result.response(),
+            Self::Service => result.known_service(),
+            Self::Response => result.known_response(),
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::{
     style::{self, Look},
 };
 use std::collections::{BTreeMap, BTreeSet};
-use tailmark_results::{Kind, Point, System};
+use tailmark_results::{Kind, KindResult, Point, System};
 
 /// All points, by workload.
 #[derive(Debug)]
@@ -258,7 +258,7 @@ impl<'a> Group<'a> {
     #[must_use]
     pub fn has_response(&self) -> bool {
         self.points()
-            .any(|p| p.phase.kinds.values().any(|k| k.response.is_some()))
+            .any(|p| p.phase.kinds.values().any(KindResult::has_response))
     }
 
     /// All points of the group.

@@ -7,6 +7,7 @@ mod synthetic;
 use std::{collections::BTreeSet, fs, path::Path};
 use synthetic::{SMALL, Shape};
 use tailmark_report::{Block, Data, Error, FORMATS, SECTIONS, html};
+use tailmark_results::{Kind, KindResult, Summary};
 
 /// Compares with a golden file, or rewrites it where `UPDATE_GOLDEN` is set.
 fn assert_golden(name: &str, text: &str) {
@@ -255,40 +256,65 @@ fn repeats_that_overlap_show_no_difference() {
     assert!(body.contains("the repeats overlap"));
 }
 
-#[test]
-fn quantiles_with_too_few_samples_are_not_numbers() {
+/// The first cell of the column of a quantity in the table of the first workload.
+fn first_cell(data: &Data, quantity: &str) -> String {
+    let workloads = SECTIONS.iter().find(|s| s.name == "workloads").unwrap();
+    let blocks = (workloads.render)(data);
+    let table = blocks.iter().find_map(|block| match block {
+        Block::Table(table) => Some(table),
+        _ => None,
+    });
+    let table = table.unwrap();
+    let is_of = |column: &tailmark_report::Column| column.group == quantity;
+    let at = table.columns.iter().position(is_of).unwrap();
+    table.rows[0].cells[at].text.clone()
+}
+
+/// A small study, its reads replaced.
+fn with_reads(read: &KindResult) -> Data {
     let mut data = synthetic::study(SMALL);
     for point in &mut data.points {
-        let read = point
-            .phase
-            .kinds
-            .get_mut(&tailmark_results::Kind::Read)
-            .unwrap();
-        let mut few = tailmark_results::new_latencies();
-        few.record_n(1_000_000, 500).unwrap();
-        read.service = few;
+        point.phase.kinds.insert(Kind::Read, read.clone());
     }
+    data
+}
+
+#[test]
+fn quantiles_with_too_few_samples_are_not_numbers() {
+    let mut few = KindResult::default();
+    few.service.record_n(1_000_000, 500).unwrap();
+    let data = with_reads(&few);
+    assert_eq!(first_cell(&data, "p99 read latency"), "–");
+    assert_eq!(first_cell(&data, "mean read latency"), "1.00 ms");
+}
+
+#[test]
+fn an_imported_summary_is_in_the_table_and_on_the_curve() {
+    let mut summary = Summary::default();
+    summary.set(Summary::MEAN, 234_000.0);
+    summary.set_percentile(99.0, 5_670_000.0);
+    let told = KindResult {
+        count: 100_000,
+        summary: Some(summary),
+        ..KindResult::default()
+    };
+    let data = with_reads(&told);
+    assert_eq!(first_cell(&data, "mean read latency"), "234 µs");
+    assert_eq!(first_cell(&data, "p99 read latency"), "5.67 ms");
     let workloads = SECTIONS.iter().find(|s| s.name == "workloads").unwrap();
     let blocks = (workloads.render)(&data);
-    let table = blocks
-        .iter()
-        .find_map(|block| match block {
-            Block::Table(table) => Some(table),
-            _ => None,
-        })
-        .unwrap();
-    let p99 = table
-        .columns
-        .iter()
-        .position(|c| c.group == "p99 read latency")
-        .unwrap();
-    assert_eq!(table.rows[0].cells[p99].text, "–");
-    let mean = table
-        .columns
-        .iter()
-        .position(|c| c.group == "mean read latency")
-        .unwrap();
-    assert_eq!(table.rows[0].cells[mean].text, "1.00 ms");
+    let figure = blocks.iter().find_map(|block| match block {
+        Block::Figure(figure) => Some(figure),
+        _ => None,
+    });
+    let figure = figure.unwrap();
+    let measures = figure.controls.iter().find(|c| c.key == "measure").unwrap();
+    let drawn = |name: &str| {
+        let at = measures.choices.iter().position(|c| c.label == name);
+        figure.charts[0].variants[at.unwrap()].to_string()
+    };
+    assert!(drawn("p99").contains("5670"), "{}", drawn("p99"));
+    assert_eq!(drawn("p99.9"), "null", "what was not told is not drawn");
 }
 
 #[test]

@@ -13,6 +13,7 @@ pub mod model;
 pub mod packed;
 pub mod quantile;
 pub mod study;
+mod summary;
 
 pub use error::{Damaged, Error};
 pub use export::{FORMATS, Format};
@@ -22,3 +23,4 @@ pub use model::*;
 pub use packed::new_interval_latencies;
 pub use quantile::{QUANTILES, Quantile, quantile};
 pub use study::Study;
+pub use summary::{Known, Summary};

@@ -1,5 +1,9 @@
 //! What a study holds, as plain data: systems, facts, loads, points, series, findings.
 
+use crate::{
+    histogram::new_latencies,
+    summary::{Known, Summary},
+};
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -154,6 +158,28 @@ pub struct KindResult {
     pub response: Option<Latencies>,
     /// Service time of those that failed, where any did.
     pub failed: Option<Latencies>,
+    /// Service time as another program summed it up, where its result was imported without a
+    /// histogram.
+    pub summary: Option<Summary>,
+    /// Response time likewise, where it differs.
+    pub response_summary: Option<Summary>,
+}
+
+impl Default for KindResult {
+    /// Nothing was measured.
+    fn default() -> Self {
+        Self {
+            count: 0,
+            not_found: 0,
+            errors: 0,
+            bytes: 0,
+            service: new_latencies(),
+            response: None,
+            failed: None,
+            summary: None,
+            response_summary: None,
+        }
+    }
 }
 
 impl KindResult {
@@ -161,6 +187,38 @@ impl KindResult {
     #[must_use]
     pub fn response(&self) -> &Latencies {
         self.response.as_ref().unwrap_or(&self.service)
+    }
+
+    /// What is known of the service time.
+    #[must_use]
+    pub fn known_service(&self) -> Known<'_> {
+        match &self.summary {
+            Some(numbers) if self.service.is_empty() => self.summed_up(numbers),
+            _ => Known::Histogram(&self.service),
+        }
+    }
+
+    /// What is known of the response time: its own at a fixed rate, otherwise the service time.
+    #[must_use]
+    pub fn known_response(&self) -> Known<'_> {
+        match (&self.response, &self.response_summary) {
+            (Some(latencies), _) => Known::Histogram(latencies),
+            (None, Some(numbers)) => self.summed_up(numbers),
+            (None, None) => self.known_service(),
+        }
+    }
+
+    /// Whether response time differs from service time.
+    #[must_use]
+    pub fn has_response(&self) -> bool {
+        self.response.is_some() || self.response_summary.is_some()
+    }
+
+    fn summed_up<'a>(&self, numbers: &'a Summary) -> Known<'a> {
+        Known::Summary {
+            numbers,
+            samples: self.count,
+        }
     }
 }
 

@@ -8,7 +8,7 @@ use common::{facts, header, load, point, systems};
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
-use tailmark_results::{Study, export};
+use tailmark_results::{Kind, KindResult, Study, Summary, export};
 
 fn study(dir: &std::path::Path) -> Study {
     let study = Study::create(dir, &header(), &systems()).unwrap();
@@ -112,6 +112,7 @@ fn check(root: &Value, schema: &Value, value: &Value, at: &str, faults: &mut Vec
 fn is(value: &Value, kind: &str) -> bool {
     match kind {
         "null" => value.is_null(),
+        "boolean" => value.is_boolean(),
         "string" => value.is_string(),
         "number" => value.is_number(),
         "integer" => value.is_u64() || value.is_i64(),
@@ -231,6 +232,46 @@ fn hlog_has_a_line_per_interval_kind_and_time() {
         (format!("{system}/ycsb-a/uniform/t4/r1/update/service"), 3),
     ];
     assert_eq!(tags.into_iter().collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn a_summary_is_exported_where_there_is_no_histogram() {
+    let dir = tempfile::tempdir().unwrap();
+    let study = Study::create(dir.path(), &header(), &systems()).unwrap();
+    let mut summary = Summary::default();
+    summary.set(Summary::MEAN, 1_500.0);
+    summary.set_percentile(75.0, 2_500.0);
+    summary.set_percentile(99.0, 9_000.0);
+    let mut imported = point(4, false);
+    let result = KindResult {
+        count: 1_000,
+        summary: Some(summary),
+        ..KindResult::default()
+    };
+    imported.phase.kinds = BTreeMap::from([(Kind::Read, result)]);
+    study.add_point(&imported).unwrap();
+    let document: Value = serde_json::from_str(&exported("json", &study)).unwrap();
+    let read = &document["points"][0]["kinds"]["read"];
+    assert_eq!(read["only_summary"], true);
+    for time in ["service_us", "response_us"] {
+        let numbers = ["mean", "p75", "p99", "p99.9"].map(|name| read[time][name].as_f64());
+        assert_eq!(numbers, [Some(1.5), Some(2.5), Some(9.0), None], "{time}");
+    }
+    let schema: Value =
+        serde_json::from_str(include_str!("../../../docs/export.schema.json")).unwrap();
+    let mut faults = Vec::new();
+    check(&schema, &schema, &document, "", &mut faults);
+    assert_eq!(faults, Vec::<String>::new());
+    let table = exported("csv", &study);
+    let mut rows = csv::Reader::from_reader(table.as_bytes());
+    let at = rows
+        .headers()
+        .unwrap()
+        .iter()
+        .position(|name| name == "response_p99_us")
+        .unwrap();
+    let row = rows.records().next().unwrap().unwrap();
+    assert_eq!((&row[at], &row[at + 1]), ("9", ""));
 }
 
 #[test]

@@ -121,6 +121,7 @@ fn the_largest_published_study_fits_at_full_scale() {
         service: totals,
         response: None,
         failed: None,
+        ..KindResult::default()
     };
     let kinds = Kind::ALL.map(|kind| (kind, result.clone())).into();
     let totals = bytes_of(Phase {

@@ -224,7 +224,7 @@ fn a_later_version_is_refused_by_number() {
         .unwrap();
     let error = Study::open(dir.path()).unwrap_err().to_string();
     assert!(
-        error.ends_with("is of version 7, but this program reads up to 1"),
+        error.ends_with("is of version 7, but this program reads up to 2"),
         "{error}"
     );
 }

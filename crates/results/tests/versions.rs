@@ -4,7 +4,7 @@
 
 mod common;
 
-use common::{facts, header, load, point, systems};
+use common::{facts, header, load, point, summary, systems};
 use std::path::{Path, PathBuf};
 use tailmark_results::{Kind, Study};
 
@@ -33,6 +33,10 @@ fn a_study_of_every_version_opens() {
         assert_eq!(phase.counters["rocksdb.stall.micros"], u64::MAX);
         let read = &phase.kinds[&Kind::Read];
         assert_eq!((read.service.len(), read.response().len()), (5_000, 5_000));
+        // Summaries are from version 2 on.
+        let expected = |ns| (version > 1).then(|| summary(ns));
+        assert_eq!(read.summary, expected(2_000_000.0));
+        assert_eq!(read.response_summary, expected(3_000_000.5));
         assert!((900_000..1_100_000).contains(&read.service.value_at_quantile(0.5)));
         assert_eq!(phase.intervals.len(), 12);
         for interval in &phase.intervals {

@@ -1,18 +1,22 @@
 //! What qualifies a point's numbers: each rule looks at the evidence and says what it saw and what
 //! to do about it.
 
-use crate::plan::{Plan, SystemPlan};
 use bytesize::ByteSize;
 use std::time::Duration;
-use tailmark_driver::{Place, Settled};
+use tailmark_driver::{DataSet, Database, Driver, Params, Place, Settled};
 use tailmark_results::{Finding, Kind, Phase, PointKey};
 
 /// What the rules look at.
+#[derive(Clone, Copy)]
 pub struct Evidence<'a> {
-    /// The plan.
-    pub plan: &'a Plan,
-    /// The system.
-    pub system: &'a SystemPlan,
+    /// What opened the database.
+    pub driver: &'a Driver,
+    /// What it opened.
+    pub params: &'a Params,
+    /// The data set that was worked on.
+    pub data: &'a DataSet,
+    /// What the data set is at full scale, where the plan scales it down.
+    pub unscaled: Option<&'a DataSet>,
     /// Which point.
     pub key: &'a PointKey,
     /// What was measured.
@@ -21,16 +25,46 @@ pub struct Evidence<'a> {
     pub memory: u64,
     /// Processors of the machine.
     pub cpus: usize,
+    /// How long background work was waited for at most.
+    pub settle: Duration,
     /// Whether background work came to rest before the point.
     pub settled_before: Settled,
     /// Whether it did after the point.
     pub settled_after: Settled,
     /// Why caches were not dropped, if they were not.
     pub caches_kept: Option<&'a str>,
-    /// Why memory was not limited, if it was to be.
-    pub memory_unlimited: Option<&'a str>,
+    /// The limit of memory that was asked for, bytes, and why there is none.
+    pub memory_unlimited: Option<(u64, &'a str)>,
     /// How far the wall clock moved against the monotonic clock during the point.
     pub clock_step: Duration,
+}
+
+impl<'a> Evidence<'a> {
+    /// Of a point that was measured as it came: nothing waited for, dropped, limited or scaled.
+    #[must_use]
+    pub fn new(
+        driver: &'a Driver,
+        params: &'a Params,
+        key: &'a PointKey,
+        phase: &'a Phase,
+    ) -> Self {
+        Self {
+            driver,
+            params,
+            data: &params.data,
+            unscaled: None,
+            key,
+            phase,
+            memory: tailmark_host::memory().total,
+            cpus: tailmark_host::cpus(),
+            settle: Duration::ZERO,
+            settled_before: Settled::Unknown,
+            settled_after: Settled::Unknown,
+            caches_kept: None,
+            memory_unlimited: None,
+            clock_step: Duration::ZERO,
+        }
+    }
 }
 
 /// One rule: a row of [`RULES`].
@@ -114,6 +148,16 @@ pub fn findings(evidence: &Evidence<'_>) -> Vec<Finding> {
     RULES.iter().filter_map(apply).collect()
 }
 
+/// What a database itself has to say beside its numbers.
+#[must_use]
+pub fn remarks(database: &dyn Database) -> Vec<Finding> {
+    let finding = |remark: tailmark_driver::Remark| Finding {
+        code: remark.code.to_owned(),
+        text: remark.text,
+    };
+    database.remarks().into_iter().map(finding).collect()
+}
+
 fn caches_not_dropped(e: &Evidence<'_>) -> Option<String> {
     e.caches_kept.map(|why| {
         format!("Caches were not dropped before this point ({why}), so part of its reads may not have reached the device. Run as root.")
@@ -121,8 +165,7 @@ fn caches_not_dropped(e: &Evidence<'_>) -> Option<String> {
 }
 
 fn memory_not_limited(e: &Evidence<'_>) -> Option<String> {
-    let limit = e.plan.host.memory_limit?;
-    e.memory_unlimited.map(|why| {
+    e.memory_unlimited.map(|(limit, why)| {
         format!(
             "The plan limits memory to {}, but that was not applied: {why}.",
             ByteSize(limit)
@@ -188,9 +231,9 @@ fn errors(e: &Evidence<'_>) -> Option<String> {
 }
 
 fn fits_in_memory(e: &Evidence<'_>) -> Option<String> {
-    let data = e.system.data.bytes();
-    let cache = (e.system.driver.cache)(&e.system.data, &e.system.settings);
-    let paged = (e.system.driver.page_cache)(&e.system.settings) && is_here(e.system);
+    let (data, settings) = (e.data.bytes(), &e.params.settings);
+    let cache = (e.driver.cache)(e.data, settings);
+    let paged = (e.driver.page_cache)(settings) && is_here(e);
     let (room, what) = match paged {
         true => (
             cache.max(e.memory),
@@ -198,10 +241,9 @@ fn fits_in_memory(e: &Evidence<'_>) -> Option<String> {
         ),
         false => (cache, "the cache of the database"),
     };
-    let scaled = match (e.plan.scale < 1.0, &e.plan.unscaled) {
-        (true, Some(full)) => format!(" At full scale it is {}.", ByteSize(full.bytes())),
-        _ => String::new(),
-    };
+    let scaled = e.unscaled.map_or_else(String::new, |full| {
+        format!(" At full scale it is {}.", ByteSize(full.bytes()))
+    });
     (data > 0 && data <= room).then(|| {
         format!(
             "The data set ({}) fits in {what} ({}), so most reads did not reach the device.{scaled} \
@@ -212,9 +254,9 @@ fn fits_in_memory(e: &Evidence<'_>) -> Option<String> {
 }
 
 /// Whether the data is on this machine, whose memory is known.
-fn is_here(system: &SystemPlan) -> bool {
-    let place = system.place.to_string_lossy();
-    system.driver.place != Place::Hosts
+fn is_here(e: &Evidence<'_>) -> bool {
+    let place = e.params.place.to_string_lossy();
+    e.driver.place != Place::Hosts
         || ["127.", "localhost", "[::1]", "::1"]
             .iter()
             .any(|here| place.starts_with(here))
@@ -232,7 +274,7 @@ fn misses(e: &Evidence<'_>) -> Option<String> {
 }
 
 fn not_settled(e: &Evidence<'_>) -> Option<String> {
-    let wait = humantime::format_duration(e.plan.sweep.settle);
+    let wait = humantime::format_duration(e.settle);
     let left = |when, what| {
         Some(format!(
             "Background work (flushes, compactions) was still going on {wait} {when} the point; {what}. \

@@ -17,7 +17,7 @@ mod sweep;
 
 pub use clock::{Clock, Tick};
 pub use error::Error;
-pub use findings::RULES;
+pub use findings::{Evidence, RULES, Rule, findings, remarks};
 pub use observer::{Live, Observer, PhaseKind, PhaseStart, Silent};
 pub use preflight::{Ready, preflight};
 pub use stop::Stop;

@@ -4,7 +4,7 @@ use crate::service::{Running, wait_ready};
 use crate::{
     Error, Observer, Stop,
     dataset::{self, Dataset},
-    findings::{Evidence, findings},
+    findings::{Evidence, findings, remarks},
     phase::{self, Capture, unix_ms},
     plan::{Plan, Reload, SystemPlan},
     preflight::{Ready, preflight},
@@ -276,18 +276,17 @@ impl Sweeper<'_> {
         }
         self.observer.step("waiting for background work to settle");
         let settled_after = database.settle(plan.sweep.settle)?;
+        let unlimited = self.memory_unlimited.as_deref();
         let evidence = Evidence {
-            plan,
-            system,
-            key: &key,
-            phase: &phase,
+            unscaled: plan.unscaled.as_ref().filter(|_| plan.scale < 1.0),
             memory: self.memory(),
-            cpus: tailmark_host::cpus(),
+            settle: plan.sweep.settle,
             settled_before,
             settled_after,
             caches_kept: caches_kept.as_deref(),
-            memory_unlimited: self.memory_unlimited.as_deref(),
+            memory_unlimited: plan.host.memory_limit.zip(unlimited),
             clock_step,
+            ..Evidence::new(system.driver, &dataset.params, &key, &phase)
         };
         let found = findings(&evidence);
         phase.findings.extend(found);
@@ -497,12 +496,4 @@ fn database_facts(system: &str, database: &dyn Database) -> Vec<Fact> {
         }
     };
     database.facts().into_iter().map(fact).collect()
-}
-
-fn remarks(database: &dyn Database) -> Vec<Finding> {
-    let finding = |remark: tailmark_driver::Remark| Finding {
-        code: remark.code.to_owned(),
-        text: remark.text,
-    };
-    database.remarks().into_iter().map(finding).collect()
 }

@@ -2,8 +2,9 @@
 
 use super::properties::Properties;
 use anyhow::{Context, bail};
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{collections::BTreeMap, io::Write, path::PathBuf};
 use tailmark_driver::{Driver, Place, db};
+use tempfile::NamedTempFile;
 
 /// One binding: a row of [`BINDINGS`].
 #[derive(Debug, Clone, Copy)]
@@ -20,6 +21,8 @@ pub struct Binding {
     port: Option<(&'static str, &'static str)>,
     /// Properties and the settings that they become.
     settings: &'static [(&'static str, &'static str)],
+    /// The property of the password.
+    password: Option<&'static str>,
     /// What the binding's defaults differ in from the driver's.
     defaults: &'static [(&'static str, &'static str)],
     /// Properties that are taken and change nothing, because there is nothing to change.
@@ -42,6 +45,7 @@ const CASSANDRA: Binding = Binding {
         ("cassandra.readtimeoutmillis", "request_timeout_ms"),
         ("cassandra.useSSL", "tls"),
     ],
+    password: Some("cassandra.password"),
     defaults: &[],
     ignored: &["cassandra.maxconnections", "cassandra.tracing"],
 };
@@ -59,6 +63,7 @@ pub const BINDINGS: &[Binding] = &[
             ("as.timeout", "request_timeout_ms"),
             ("as.user", "user"),
         ],
+        password: Some("as.password"),
         defaults: &[],
         ignored: &[],
     },
@@ -69,6 +74,7 @@ pub const BINDINGS: &[Binding] = &[
         place: ("", Some("nowhere")),
         port: None,
         settings: &[],
+        password: None,
         defaults: &[],
         ignored: &[
             "basicdb.verbose",
@@ -92,6 +98,7 @@ pub const BINDINGS: &[Binding] = &[
             ("rocksdb.optionsfile", "options_file"),
             ("rocksdb.wal_dir", "wal_dir"),
         ],
+        password: None,
         defaults: &[],
         ignored: &[],
     },
@@ -196,6 +203,44 @@ impl Binding {
     }
 }
 
+impl Binding {
+    /// A file that only this user can read with the password of the properties, for as long as it is
+    /// kept: drivers take passwords from files. None without a user or a password.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn password_file(&self, properties: &Properties) -> anyhow::Result<Option<NamedTempFile>> {
+        let password = self.password.and_then(|name| properties.text(name));
+        let has_user = self
+            .settings
+            .iter()
+            .any(|(name, setting)| *setting == "user" && properties.text(name).is_some());
+        let Some(password) = password.filter(|_| has_user) else {
+            return Ok(None);
+        };
+        let write = || {
+            let mut file = NamedTempFile::new()?;
+            writeln!(file, "{password}")?;
+            std::io::Result::Ok(file)
+        };
+        let file = write().context("failed to write the password to a file for the driver")?;
+        Ok(Some(file))
+    }
+}
+
+/// The words of a command line without the passwords in them.
+pub fn without_passwords(words: &[String]) -> Vec<String> {
+    let hidden = |word: &String| {
+        let known = BINDINGS.iter().filter_map(|binding| binding.password);
+        let mut names = known.filter(|name| word.split('=').next() == Some(*name));
+        match names.next() {
+            Some(name) => format!("{name}=..."),
+            None => word.clone(),
+        }
+    };
+    words.iter().map(hidden).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -234,6 +279,22 @@ mod tests {
         properties.set("hosts", "a, b:9999");
         let place = CASSANDRA.place(&properties).unwrap();
         assert_eq!(place.to_str(), Some("a:9042,b:9999"));
+    }
+
+    #[test]
+    fn a_password_goes_to_the_driver_by_file_and_nowhere_else() {
+        let mut properties = Properties::default();
+        properties.set("cassandra.password", "s=1 ");
+        let file = |properties: &Properties| CASSANDRA.password_file(properties).unwrap();
+        assert!(file(&properties).is_none(), "YCSB does without, too");
+        properties.set("cassandra.username", "me");
+        let kept = file(&properties).unwrap();
+        assert_eq!(std::fs::read_to_string(kept.path()).unwrap(), "s=1 \n");
+        let words = ["-p", "cassandra.password=s=1 ", "-p", "as.password=x", "y"];
+        assert_eq!(
+            without_passwords(&words.map(str::to_owned)),
+            ["-p", "cassandra.password=...", "-p", "as.password=...", "y"]
+        );
     }
 
     #[test]

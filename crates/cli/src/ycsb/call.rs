@@ -23,14 +23,16 @@ use std::{
     sync::{Arc, Mutex, PoisonError, mpsc},
     time::{Duration, Instant},
 };
-use tailmark_driver::{Database, Driver, Params, Place, Semantics};
+use tailmark_driver::{Database, Driver, Params, Semantics};
 use tailmark_host::probe::Target;
 use tailmark_results::{Phase, PointKey};
 use tailmark_runner::{
-    Stop,
+    Evidence, Stop, findings,
     phase::{self, Capture},
+    remarks,
 };
 use tailmark_workload::KeySpace;
+use tempfile::NamedTempFile;
 
 const COUNT: &str = "a whole number from 0 up";
 
@@ -53,6 +55,8 @@ pub struct Call {
     raw_file: Option<PathBuf>,
     /// Whether YCSB itself is to read what is loaded.
     for_ycsb: bool,
+    /// Kept until the database is closed.
+    _password: Option<NamedTempFile>,
     watch: Watch,
     stop: Stop,
 }
@@ -107,15 +111,15 @@ impl Call {
             core.workload.name = workload_name(options);
         }
         let driver = binding.driver()?;
-        ensure!(
-            !core.data_integrity || driver.place != Place::Hosts,
-            "dataintegrity is not possible with `{}`, whose sessions do not hand out what they read",
-            driver.name
-        );
         let mut settings = binding.settings(driver, properties);
         let for_ycsb = properties.flag("tailmark.forycsb", false);
         if for_ycsb {
             make_readable_by_ycsb(driver, &mut settings);
+        }
+        let password = binding.password_file(properties)?;
+        if let Some(file) = &password {
+            let path = file.path().display().to_string();
+            settings.insert("password_file".to_owned(), path);
         }
         let params = Params {
             place: binding.place(properties)?,
@@ -155,6 +159,7 @@ impl Call {
             export_file: path("exportfile"),
             raw_file: path("measurement.raw.output_file"),
             for_ycsb,
+            _password: password,
             core,
             stop,
         })
@@ -180,7 +185,7 @@ impl Call {
                 "Maximum execution time specified as: {seconds} secs"
             ));
         }
-        let phase = self.measure(database.as_ref(), &system, point.as_ref())?;
+        let mut phase = self.measure(database.as_ref(), &system, point.as_ref())?;
         if self
             .core
             .duration
@@ -195,6 +200,11 @@ impl Call {
             self.name_families()?;
         }
         let facts = database.facts();
+        if let Some(key) = &point {
+            let evidence = Evidence::new(self.driver, &self.params, key, &phase);
+            phase.findings.extend(findings(&evidence));
+        }
+        phase.findings.extend(remarks(database.as_ref()));
         drop(database);
         self.finish(&phase, cleanup, verify.as_deref(), samples.as_ref())?;
         if let Some(out) = &options.out {

@@ -39,6 +39,7 @@ impl Layered {
             session = Box::new(Verifying {
                 session,
                 verify,
+                clients: self.clients,
                 tally,
                 expected: Vec::new(),
             });
@@ -106,12 +107,23 @@ struct Retrying {
 impl Session for Retrying {
     fn execute<'a>(&'a mut self, operation: Operation<'a>) -> Completion<'a> {
         let clients = self.clients;
-        let trials = self.try_often(operation);
-        match clients {
-            // The sessions of threads never wait.
-            Clients::Threads => Completion::Ready(block_on(trials)),
-            Clients::Tasks => Completion::Pending(Box::pin(trials)),
-        }
+        completion(clients, self.try_often(operation))
+    }
+}
+
+/// What a request comes back with that is made of others.
+fn completion<'a>(clients: Clients, reply: impl Future<Output = Reply> + 'a) -> Completion<'a> {
+    match clients {
+        // The sessions of threads never wait.
+        Clients::Threads => Completion::Ready(block_on(reply)),
+        Clients::Tasks => Completion::Pending(Box::pin(reply)),
+    }
+}
+
+async fn answer(completion: Completion<'_>) -> Reply {
+    match completion {
+        Completion::Ready(reply) => reply,
+        Completion::Pending(reply) => reply.await,
     }
 }
 
@@ -119,10 +131,7 @@ impl Retrying {
     async fn try_often(&mut self, operation: Operation<'_>) -> Reply {
         let mut left = self.retry.limit;
         loop {
-            let reply = match self.session.execute(operation) {
-                Completion::Ready(reply) => reply,
-                Completion::Pending(reply) => reply.await,
-            };
+            let reply = answer(self.session.execute(operation)).await;
             if reply.is_ok() || left == 0 || operation.kind() != Kind::Insert {
                 return reply;
             }
@@ -157,21 +166,23 @@ pub struct Verify {
 struct Verifying {
     session: Box<dyn Session>,
     verify: Arc<Verify>,
+    clients: Clients,
     tally: Tally,
     expected: Vec<u8>,
 }
 
 impl Verifying {
-    fn read(&mut self, key: Key<'_>) -> Reply {
+    async fn read(&mut self, key: Key<'_>) -> Reply {
         let Self {
             session,
             verify,
             tally,
             expected,
+            ..
         } = self;
         let (mut fields, mut wrong) = (0, 0);
         let mut spent = Duration::ZERO;
-        let reply = session.fetch(key, &mut |field, value| {
+        let mut take = |field: u32, value: &[u8]| {
             let started = Instant::now();
             expected.clear();
             let name = verify.fields[field as usize].as_bytes();
@@ -179,7 +190,8 @@ impl Verifying {
             fields += 1;
             wrong += u32::from(value != expected.as_slice());
             spent += started.elapsed();
-        });
+        };
+        let reply = answer(session.fetch(key, &mut take)).await;
         let status = match (fields, wrong) {
             (0, _) => "ERROR",
             (_, 0) => "OK",
@@ -198,7 +210,10 @@ impl Verifying {
 impl Session for Verifying {
     fn execute<'a>(&'a mut self, operation: Operation<'a>) -> Completion<'a> {
         match operation {
-            Operation::Read { key, .. } => Completion::Ready(self.read(key)),
+            Operation::Read { key, .. } => {
+                let clients = self.clients;
+                completion(clients, self.read(key))
+            }
             other => self.session.execute(other),
         }
     }
@@ -297,7 +312,7 @@ fn group(kind: Kind, reply: &Reply) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use tailmark_driver::{Cause, Failure, Fields, Outcome, Values};
+    use tailmark_driver::{Cause, Failure, Fields, Outcome, Take, Values};
 
     /// Fails so often, then succeeds; every record has a wrong second field.
     struct Stubborn {
@@ -319,9 +334,9 @@ mod tests {
             }))
         }
 
-        fn fetch(&mut self, key: Key<'_>, take: &mut dyn FnMut(u32, &[u8])) -> Reply {
+        fn fetch<'a>(&'a mut self, key: Key<'a>, take: Take<'a>) -> Completion<'a> {
             if key.number == 9 {
-                return Ok(Outcome::default());
+                return Completion::Ready(Ok(Outcome::default()));
             }
             let mut value = Vec::new();
             append_checked(key.name, b"field0", 20, &mut value);
@@ -329,10 +344,10 @@ mod tests {
             if key.number == 1 {
                 take(1, &value);
             }
-            Ok(Outcome {
+            Completion::Ready(Ok(Outcome {
                 records: 1,
                 bytes: 20,
-            })
+            }))
         }
     }
 
@@ -389,6 +404,7 @@ mod tests {
         let mut verifying = Verifying {
             session,
             verify: verify.clone(),
+            clients: Clients::Threads,
             tally,
             expected,
         };

@@ -95,6 +95,7 @@ fn refuse(wrong: &anyhow::Error) -> anyhow::Result<Exit> {
 
 /// The lines with which YCSB's client begins.
 fn echo(binding: &Binding, words: &[String], action: Action) {
+    let words = binding::without_passwords(words);
     let given = match words.first().is_some_and(|word| !word.starts_with('-')) {
         true => {
             let rest = words.get(2..).unwrap_or_default().join(" ");

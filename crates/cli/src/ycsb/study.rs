@@ -1,6 +1,6 @@
 //! A call as a part of a study, so that a YCSB user gets the report too.
 
-use super::call::Call;
+use super::{binding::without_passwords, call::Call};
 use crate::report;
 use anyhow::Context;
 use std::{
@@ -77,7 +77,7 @@ fn header() -> Header {
         tailmark: env!("CARGO_PKG_VERSION").to_owned(),
         created_ms: since.as_millis() as u64,
         plan: BTreeMap::new(),
-        source: words.join(" "),
+        source: without_passwords(&words).join(" "),
         assumed: Vec::new(),
     }
 }
@@ -89,6 +89,8 @@ fn describe(call: &Call, system: &str) -> System {
         .iter()
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect();
+    // It is gone when the call ends.
+    settings.remove("password_file");
     let data = &call.params.data;
     settings.insert("records".to_owned(), data.records.to_string());
     settings.insert("fields".to_owned(), data.schema.fields.len().to_string());

@@ -1,7 +1,8 @@
 //! Does nothing: what remains of a run is the cost of tailmark itself.
 
 use crate::{
-    Clients, Completion, Database, Driver, Error, Kind, Operation, Outcome, Place, Session, Special,
+    Clients, Completion, Database, Driver, Error, Fields, Key, Kind, Operation, Outcome, Place,
+    Session, Special, Take,
 };
 
 /// The row of the table.
@@ -56,5 +57,11 @@ impl Session for Null {
         };
         let bytes = std::hint::black_box(key.name).len() as u64;
         Completion::Ready(Ok(Outcome { records, bytes }))
+    }
+
+    /// A record without fields.
+    fn fetch<'a>(&'a mut self, key: Key<'a>, _: Take<'a>) -> Completion<'a> {
+        let fields = Fields::All;
+        self.execute(Operation::Read { key, fields })
     }
 }

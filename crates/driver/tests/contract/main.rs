@@ -6,6 +6,8 @@
     reason = "a test that cannot be set up has failed"
 )]
 
+#[cfg(feature = "cassandra")]
+mod cassandra;
 mod file;
 #[cfg(feature = "rocksdb")]
 mod rocksdb;

@@ -9,7 +9,7 @@ use crate::{
 };
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use tailmark_results::{Interval, Kind, Latencies, Phase, Series, SeriesKind};
+use tailmark_results::{Interval, Kind, Known, Latencies, Phase, Series, SeriesKind};
 
 /// No line has more points than this.
 const POINTS_MAX: usize = 300;
@@ -217,9 +217,10 @@ impl Lines<'_> {
             rates.push((bucket.at_s, Some(bucket.ops_per_sec)));
             for (kind, latencies) in bucket.kinds {
                 let us = |ns: Option<f64>| (bucket.at_s, ns.map(|v| v / 1e3));
+                let known = Known::Histogram(&latencies);
                 let [p99, p999] = kinds.entry(kind).or_default();
-                p99.push(us(P99.of(&latencies)));
-                p999.push(us(P999.of(&latencies)));
+                p99.push(us(P99.of(known)));
+                p999.push(us(P999.of(known)));
             }
         }
         let color = self.color.to_owned();

@@ -202,7 +202,7 @@ fn phase(rate: f64, threads: u32, mix: &[(Kind, f64)], seconds: u32, random: &mu
                     response: None,
                 },
             );
-            let result = kinds.entry(kind).or_insert_with(empty);
+            let result = kinds.entry(kind).or_default();
             result.count += count;
             result.bytes += count * 4_096;
             result.service.add(&service).expect("the histogram grows");
@@ -220,18 +220,6 @@ fn phase(rate: f64, threads: u32, mix: &[(Kind, f64)], seconds: u32, random: &mu
         series: series(rate, mix, seconds, random),
         findings: Vec::new(),
         counters: BTreeMap::new(),
-    }
-}
-
-fn empty() -> KindResult {
-    KindResult {
-        count: 0,
-        not_found: 0,
-        errors: 0,
-        bytes: 0,
-        service: new_latencies(),
-        response: None,
-        failed: None,
     }
 }
 

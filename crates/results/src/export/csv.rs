@@ -1,7 +1,7 @@
 //! The points as a table: one row per point and kind. Its columns are in `docs/EXPORT.md`.
 
 use super::{Format, failed, timestamp, us};
-use crate::{Error, Kind, KindResult, Latencies, Point, QUANTILES, Study, quantile};
+use crate::{Error, Kind, KindResult, Known, Point, QUANTILES, Study};
 use csv::Writer;
 use std::{collections::BTreeMap, io::Write};
 
@@ -83,8 +83,8 @@ fn row(point: &Point, driver: &str, kind: Kind, result: &KindResult) -> Vec<Stri
         result.errors.to_string(),
         result.bytes.to_string(),
     ];
-    row.extend(latency(&result.service));
-    row.extend(latency(result.response()));
+    row.extend(latency(result.known_service()));
+    row.extend(latency(result.known_response()));
     let codes: Vec<&str> = phase
         .findings
         .iter()
@@ -94,18 +94,13 @@ fn row(point: &Point, driver: &str, kind: Kind, result: &KindResult) -> Vec<Stri
     row
 }
 
-/// Microseconds; what has too few samples is empty.
-fn latency(latencies: &Latencies) -> impl Iterator<Item = String> {
-    let whole = |ns: Option<u64>| ns.map(|ns| us(ns as f64));
-    let ends = [
-        quantile::mean(latencies).map(us),
-        whole(quantile::min(latencies)),
-    ];
-    let quantiles = QUANTILES.map(|quantile| whole(quantile.of(latencies)));
-    ends.into_iter()
-        .chain(quantiles)
-        .chain([whole(quantile::max(latencies))])
-        .map(cell)
+/// Microseconds; what has too few samples, or is not known, is empty.
+fn latency(known: Known<'_>) -> impl Iterator<Item = String> {
+    [known.mean(), known.min()]
+        .into_iter()
+        .chain(QUANTILES.map(|quantile| known.quantile(quantile)))
+        .chain([known.max()])
+        .map(|ns| cell(ns.map(us)))
 }
 
 fn cell(number: Option<f64>) -> String {

@@ -2,8 +2,8 @@
 
 use super::{Format, failed, timestamp, us};
 use crate::{
-    Error, ErrorCount, Finding, KindResult, Latencies, Load, Phase, Point, QUANTILES, Study,
-    System, quantile,
+    Error, ErrorCount, Finding, KindResult, Known, Load, Phase, Point, QUANTILES, Study, Summary,
+    System,
 };
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, io::Write};
@@ -81,7 +81,7 @@ fn phase(phase: &Phase) -> Value {
         "errors": phase.errors(),
         "errors_by_cause": phase.errors.iter().map(error).collect::<Vec<_>>(),
         "findings": phase.findings.iter().map(finding).collect::<Vec<_>>(),
-        "start_lag_us": phase.start_lag.as_ref().map(latency),
+        "start_lag_us": phase.start_lag.as_ref().map(Known::Histogram).map(latency),
         "kinds": phase.kinds.iter().map(|(k, r)| (k.name(), kind(r))).collect::<BTreeMap<_, _>>(),
         "counters": phase.counters,
     })
@@ -106,22 +106,30 @@ fn kind(result: &KindResult) -> Value {
         "not_found": result.not_found,
         "errors": result.errors,
         "bytes": result.bytes,
-        "service_us": latency(&result.service),
-        "response_us": latency(result.response()),
-        "failed_us": result.failed.as_ref().map(latency),
+        "service_us": latency(result.known_service()),
+        "response_us": latency(result.known_response()),
+        "failed_us": result.failed.as_ref().map(Known::Histogram).map(latency),
+        "only_summary": matches!(result.known_service(), Known::Summary { .. }),
     })
 }
 
-/// Microseconds; what has too few samples is null.
-fn latency(latencies: &Latencies) -> Value {
+/// Microseconds; what has too few samples, or is not known, is null.
+fn latency(known: Known<'_>) -> Value {
     let mut map = Map::new();
-    let whole = |ns: Option<u64>| json!(ns.map(|ns| us(ns as f64)));
-    map.insert("mean".to_owned(), json!(quantile::mean(latencies).map(us)));
-    map.insert("min".to_owned(), whole(quantile::min(latencies)));
-    for quantile in QUANTILES {
-        map.insert(quantile.name.to_owned(), whole(quantile.of(latencies)));
+    if let Known::Summary { numbers, .. } = known {
+        map.extend(
+            numbers
+                .numbers()
+                .map(|(name, ns)| (name.to_owned(), json!(us(ns)))),
+        );
     }
-    map.insert("max".to_owned(), whole(quantile::max(latencies)));
+    let mut put = |name: &str, ns: Option<f64>| map.insert(name.to_owned(), json!(ns.map(us)));
+    put(Summary::MEAN, known.mean());
+    put(Summary::MIN, known.min());
+    for quantile in QUANTILES {
+        put(quantile.name, known.quantile(quantile));
+    }
+    put(Summary::MAX, known.max());
     map.into()
 }
 

@@ -1,8 +1,8 @@
 //! Results of other programs, read into the model: one row of [`IMPORTS`] each.
 //!
 //! What a file does not tell stays untold: a result of which only a summary was written has its
-//! counts and its rate, its latencies as the counters it was written with, and a finding that says
-//! so, but no histogram that would claim more.
+//! counts and its rate, its latencies as a [`crate::Summary`] beside empty histograms, and a finding
+//! that says so, but no histogram that would claim more.
 
 mod db_bench;
 mod ycsb;

@@ -4,7 +4,7 @@
 use super::{Given, Import, Imported, Source, threads_in, words};
 use crate::{
     Error, ErrorCount, Finding, Interval, IntervalKind, Kind, KindResult, Latencies, Packed, Phase,
-    new_latencies,
+    Summary, new_latencies,
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
 use hdrhistogram::serialization::{
@@ -173,27 +173,38 @@ fn add_kind(phase: &mut Phase, group: &str, kind: Kind, lines: &[Line]) {
             example: status.to_owned(),
         });
     }
-    for (_, name, value) in own
-        .iter()
-        .filter(|(_, name, _)| name.ends_with("Latency(us)"))
-    {
-        let name = name.trim_end_matches("Latency(us)");
-        // A counter is a whole number: the average loses its fraction.
-        phase
-            .counters
-            .insert(format!("{}.{name}_us", kind.name()), *value as u64);
-    }
-    let service = new_latencies();
     let result = KindResult {
         count: found as u64 + not_found,
         not_found,
         errors,
-        bytes: 0,
-        service,
-        response: None,
-        failed: None,
+        summary: summary(group, lines),
+        response_summary: summary(&format!("Intended-{group}"), lines),
+        ..KindResult::default()
     };
     phase.kinds.insert(kind, result);
+}
+
+/// What a group tells of its latencies: `95thPercentileLatency(us)` of histograms, and `p95` of the
+/// summary of raw samples.
+fn summary(group: &str, lines: &[Line]) -> Option<Summary> {
+    let mut summary = Summary::default();
+    for (_, name, us) in lines.iter().filter(|(of, _, _)| of == group) {
+        let name = name.strip_suffix("Latency(us)").unwrap_or(name);
+        let percent = name
+            .strip_suffix("Percentile")
+            .map(|label| label.trim_end_matches(char::is_alphabetic))
+            .or_else(|| name.strip_prefix('p'))
+            .and_then(|percent| percent.parse().ok());
+        let ns = us * 1000.0;
+        match (name, percent) {
+            ("Average", _) => summary.set(Summary::MEAN, ns),
+            ("Min", _) => summary.set(Summary::MIN, ns),
+            ("Max", _) => summary.set(Summary::MAX, ns),
+            (_, Some(percent)) => summary.set_percentile(percent, ns),
+            _ => {}
+        }
+    }
+    summary.if_any()
 }
 
 /// The operations of each stretch between two status lines.
@@ -370,10 +381,11 @@ fn conclude(phase: &mut Phase) {
     if untold {
         phase.findings.push(Finding {
             code: "summary-only".to_owned(),
-            text: "Only a summary of the latencies was imported; it is kept with the counters of \
-                   this point. Import the .hdr logs with it (hdrhistogram.fileoutput=true) to have \
+            text:
+                "Only a summary of the latencies was imported: quantiles that it does not name are \
+                   not known. Import the .hdr logs with it (hdrhistogram.fileoutput=true) to have \
                    every quantile."
-                .to_owned(),
+                    .to_owned(),
         });
     }
 }
@@ -426,10 +438,37 @@ Command line: -db site.ycsb.BasicDB -P workloads/workloada -threads 16 -target 5
         let read = &phase.kinds[&Kind::Read];
         assert_eq!((read.count, read.not_found, read.errors), (44_960, 60, 40));
         assert_eq!(phase.errors(), 40);
-        assert_eq!(phase.counters["read.95thPercentile_us"], 300);
+        let known = read.known_service();
+        assert_eq!((known.mean(), known.max()), (Some(120_500.0), None));
+        assert_eq!(known.quantile(crate::QUANTILES[2]), Some(300_000.0));
         let counts: Vec<_> = phase.intervals.iter().map(|i| i.operations).collect();
         assert_eq!(counts, [50_000, 40_000]);
         assert_eq!(phase.findings[0].code, "summary-only");
+    }
+
+    #[test]
+    fn every_way_to_sum_up_latencies_is_read() {
+        let told = |text: &str, group: &str| {
+            let lines: Vec<_> = text.lines().filter_map(text_line).collect();
+            let summary = summary(group, &lines).unwrap_or_default();
+            let numbers = summary.numbers().map(|(name, ns)| format!("{name} {ns}"));
+            numbers.collect::<Vec<_>>().join(", ")
+        };
+        let hdr = "[READ], Operations, 5\n[READ], AverageLatency(us), 1.5\n\
+                   [READ], MinLatency(us), 1\n[READ], MaxLatency(us), 9\n\
+                   [READ], 50thPercentileLatency(us), 2\n[READ], 99.9PercentileLatency(us), 8\n\
+                   [READ], Return=OK, 5\n[READ], 0, 5.0\n\
+                   [Intended-READ], 99thPercentileLatency(us), 70\n";
+        assert_eq!(
+            told(hdr, "READ"),
+            "max 9000, mean 1500, min 1000, p50 2000, p99.9 8000"
+        );
+        assert_eq!(told(hdr, "Intended-READ"), "p99 70000");
+        assert_eq!(told(hdr, "UPDATE"), "");
+        let raw = "[READ], Total Operations, 5\n\
+                   [READ], Below is a summary of latency in microseconds:, -1\n\
+                   [READ], Average, 1.5\n[READ], p99.99, 7\n[READ], Return=OK, 5\n";
+        assert_eq!(told(raw, "READ"), "mean 1500, p99.99 7000");
     }
 
     #[test]
@@ -442,6 +481,8 @@ Command line: -db site.ycsb.BasicDB -P workloads/workloada -threads 16 -target 5
             let imported = one(&[source("disk-t8.json", text.as_bytes())]);
             assert_eq!((imported.threads, imported.phase.operations), (8, 90_000));
             assert_eq!(imported.phase.kinds[&Kind::Update].count, 45_000);
+            let read = &imported.phase.kinds[&Kind::Read];
+            assert_eq!(read.known_response().mean(), Some(120_500.0));
         }
     }
 

@@ -21,6 +21,11 @@ use std::{
 /// How long a reader or writer waits for the other.
 const BUSY: Duration = Duration::from_secs(60);
 
+/// In the table of summaries: from the sending of a request.
+const SERVICE: &str = "service";
+/// In the table of summaries: from the instant a request was due.
+const RESPONSE: &str = "response";
+
 /// An open study.
 #[derive(Debug)]
 pub struct Study {
@@ -42,7 +47,7 @@ impl Study {
     pub const FILE: &str = "study.sqlite";
 
     /// The version of the file's tables that this program writes.
-    pub const VERSION: u32 = 1;
+    pub const VERSION: u32 = 2;
 
     /// Makes a study in a directory, which is made where there is none. It appears whole or not at
     /// all.
@@ -72,7 +77,7 @@ impl Study {
     }
 
     /// Opens a study, given its directory or its file; one of an older version is brought to
-    /// [`Study::VERSION`]. Writing fails later where the file cannot be written.
+    /// [`Study::VERSION`], or only read where the file cannot be written. Writing fails later then.
     ///
     /// # Errors
     /// Where there is none, or it is none of this program's, or of a later version.

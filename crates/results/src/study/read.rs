@@ -1,9 +1,10 @@
 //! What is read: the model from rows. The caller holds the transaction.
 
-use super::{Detail, numbers};
+use super::{Detail, RESPONSE, SERVICE, numbers};
 use crate::{
     ErrorCount, Fact, Finding, Header, Interval, IntervalKind, Kind, KindResult, Latencies, Load,
-    Packed, Phase, Point, PointKey, Series, SeriesKind, System, error::Damaged, histogram::decode,
+    Packed, Phase, Point, PointKey, Series, SeriesKind, Summary, System, error::Damaged,
+    histogram::decode,
 };
 use rusqlite::{Connection, Error, OptionalExtension, Params, Result, Row, params, types::Type};
 use serde::de::DeserializeOwned;
@@ -159,7 +160,9 @@ fn phase(c: &Connection, id: i64, detail: Detail) -> Result<Phase> {
 fn kinds(c: &Connection, phase: i64) -> Result<BTreeMap<Kind, KindResult>> {
     let sql = "SELECT kind, count, not_found, errors, bytes, service, response, failed FROM kind
                WHERE phase = ?";
+    let mut summaries = summaries(c, phase)?;
     let kinds = rows(c, sql, [phase], |row| {
+        let kind = word(row, 0)?;
         let result = KindResult {
             count: count(row, 1)?,
             not_found: count(row, 2)?,
@@ -168,10 +171,29 @@ fn kinds(c: &Connection, phase: i64) -> Result<BTreeMap<Kind, KindResult>> {
             service: decoded(row, 5, decode)?,
             response: latencies(row, 6)?,
             failed: latencies(row, 7)?,
+            summary: summaries.remove(&(kind, SERVICE.to_owned())),
+            response_summary: summaries.remove(&(kind, RESPONSE.to_owned())),
         };
-        Ok((word(row, 0)?, result))
+        Ok((kind, result))
     })?;
     Ok(kinds.into_iter().collect())
+}
+
+/// Summaries by kind and by what they are of; a file of version 1 has none.
+fn summaries(c: &Connection, phase: i64) -> Result<BTreeMap<(Kind, String), Summary>> {
+    let mut summaries: BTreeMap<_, Summary> = BTreeMap::new();
+    if !c.table_exists(None, "summary")? {
+        return Ok(summaries);
+    }
+    let sql = "SELECT kind, time, name, ns FROM summary WHERE phase = ?";
+    let numbers = rows(c, sql, [phase], |row| {
+        let of = (word(row, 0)?, row.get(1)?);
+        Ok((of, row.get::<_, String>(2)?, row.get(3)?))
+    })?;
+    for (of, name, ns) in numbers {
+        summaries.entry(of).or_default().set(name, ns);
+    }
+    Ok(summaries)
 }
 
 fn errors(c: &Connection, phase: i64) -> Result<Vec<ErrorCount>> {

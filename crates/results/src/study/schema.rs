@@ -12,7 +12,14 @@ const APPLICATION: u32 = u32::from_be_bytes(*b"tmrk");
 const TABLES: &str = include_str!("schema.sql");
 
 /// What brings a file from version i + 1 to i + 2.
-const MIGRATIONS: [&str; Study::VERSION as usize - 1] = [];
+const MIGRATIONS: [&str; Study::VERSION as usize - 1] = ["CREATE TABLE summary (
+        phase INTEGER NOT NULL REFERENCES phase ON DELETE CASCADE,
+        kind TEXT NOT NULL,
+        time TEXT NOT NULL,
+        name TEXT NOT NULL,
+        ns REAL NOT NULL
+    ) STRICT;
+    CREATE INDEX summary_phase ON summary (phase);"];
 
 /// Large enough that the histogram of an interval leaves little of a page unused.
 const PAGE_BYTES: u32 = 16 << 10;
@@ -40,7 +47,8 @@ pub fn set_up(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "synchronous", "FULL")
 }
 
-/// Refuses what is not a study of a known version; brings an older one up to date.
+/// Refuses what is not a study of a known version; brings an older one up to date, unless it cannot
+/// be written: then it is read as it is, and what its version did not have is not there.
 pub fn check(connection: &mut Connection, path: &Path) -> Result<(), Error> {
     let number = |connection: &Connection, name: &str| {
         connection.pragma_query_value(None, name, |row| row.get::<_, u32>(0))
@@ -63,7 +71,10 @@ pub fn check(connection: &mut Connection, path: &Path) -> Result<(), Error> {
             known,
         });
     }
-    if version < Study::VERSION {
+    let can_write = !connection
+        .is_readonly("main")
+        .map_err(study_error("open", path))?;
+    if version < Study::VERSION && can_write {
         migrate(connection, version).map_err(study_error("bring up to date", path))?;
     }
     Ok(())
@@ -76,4 +87,30 @@ fn migrate(connection: &mut Connection, from: u32) -> rusqlite::Result<()> {
     }
     transaction.pragma_update(None, "user_version", Study::VERSION)?;
     transaction.commit()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::{Detail, read};
+    use rusqlite::OpenFlags;
+
+    #[test]
+    fn an_older_study_that_cannot_be_written_is_read_as_it_is() {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures/version-1.study");
+        let before = std::fs::read(&path).unwrap();
+        let mut connection =
+            Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
+        check(&mut connection, &path).unwrap();
+        let points = read::points(&connection, Detail::Whole).unwrap();
+        assert!(
+            points[0]
+                .phase
+                .kinds
+                .values()
+                .all(|k| k.count > 0 && k.summary.is_none())
+        );
+        drop(connection);
+        assert_eq!(std::fs::read(&path).unwrap(), before);
+    }
 }

@@ -1,4 +1,4 @@
--- The tables of a study, version 1. docs/STUDY.md says what each column means.
+-- The tables of a study, version 2. docs/STUDY.md says what each column means.
 CREATE TABLE header (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     title TEXT NOT NULL,
@@ -74,6 +74,16 @@ CREATE TABLE kind (
     failed BLOB
 ) STRICT;
 CREATE INDEX kind_phase ON kind (phase);
+
+-- What was imported of latencies without their histogram.
+CREATE TABLE summary (
+    phase INTEGER NOT NULL REFERENCES phase ON DELETE CASCADE,
+    kind TEXT NOT NULL,
+    time TEXT NOT NULL,
+    name TEXT NOT NULL,
+    ns REAL NOT NULL
+) STRICT;
+CREATE INDEX summary_phase ON summary (phase);
 
 CREATE TABLE error (
     phase INTEGER NOT NULL REFERENCES phase ON DELETE CASCADE,

@@ -1,8 +1,9 @@
 //! What is written: rows from the model. The caller holds the transaction.
 
-use super::{numbers, read};
+use super::{RESPONSE, SERVICE, numbers, read};
 use crate::{
-    Fact, Header, Interval, Load, Phase, Point, Series, SeriesKind, System, histogram::encode,
+    Fact, Header, Interval, Load, Phase, Point, Series, SeriesKind, Summary, System,
+    histogram::encode,
 };
 use rusqlite::{Connection, Result, ToSql, named_params, params};
 use serde::Serialize;
@@ -128,6 +129,15 @@ fn totals(c: &Connection, id: i64, phase: &Phase) -> Result<()> {
                 result.response.as_ref().map(encode),
                 result.failed.as_ref().map(encode)
             ])?;
+        for (time, summary) in [
+            (SERVICE, &result.summary),
+            (RESPONSE, &result.response_summary),
+        ] {
+            for (name, ns) in summary.iter().flat_map(Summary::numbers) {
+                c.prepare_cached("INSERT INTO summary VALUES (?, ?, ?, ?, ?)")?
+                    .execute(params![id, kind.name(), time, name, ns])?;
+            }
+        }
     }
     for error in &phase.errors {
         c.prepare_cached("INSERT INTO error VALUES (?, ?, ?, ?, ?)")?

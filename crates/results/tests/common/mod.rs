@@ -80,6 +80,14 @@ pub fn key(threads: u32) -> PointKey {
     }
 }
 
+/// A summary with this quantile of three nines.
+pub fn summary(ns: f64) -> Summary {
+    let mut summary = Summary::default();
+    summary.set(Summary::MEAN, ns / 3.0);
+    summary.set_percentile(99.9, ns);
+    summary
+}
+
 /// A phase in which nothing is left out; `rated` has response times too.
 pub fn phase(seed: u64, rated: bool) -> Phase {
     let random = &mut Random(seed);
@@ -96,6 +104,8 @@ pub fn phase(seed: u64, rated: bool) -> Phase {
         service: latencies(random, samples),
         response: rated.then(|| latencies(random, samples)),
         failed: (samples > 1000).then(|| latencies(random, 2)),
+        summary: Some(summary(2_000_000.0)),
+        response_summary: rated.then(|| summary(3_000_000.5)),
     };
     let error = |kind, cause: &str| ErrorCount {
         kind,

@@ -200,15 +200,7 @@ impl Collector {
         let errors = sheet.errors();
         let service = widen(&sheet.service);
         let response = (!sheet.response.is_empty()).then(|| widen(&sheet.response));
-        let total = self.kinds.entry(kind).or_insert_with(|| KindResult {
-            count: 0,
-            not_found: 0,
-            errors: 0,
-            bytes: 0,
-            service: new_latencies(),
-            response: None,
-            failed: None,
-        });
+        let total = self.kinds.entry(kind).or_default();
         total.count += sheet.count;
         total.not_found += sheet.not_found;
         total.errors += errors;

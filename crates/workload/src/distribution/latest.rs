@@ -44,6 +44,21 @@ mod tests {
     }
 
     #[test]
+    fn distances_have_the_shares_of_the_formula_to_the_oldest_record() {
+        for last in [999_u64, 999_999, 9_999_999_999] {
+            let (mut latest, mut random) = (Latest::new(last), random());
+            let distances = Zipfian::new(last);
+            let share = |bin: usize| {
+                let from = if bin == 0 { 0 } else { decade_end(bin - 1) };
+                distances.below(decade_end(bin).min(last)) - distances.below(from)
+            };
+            let shares: Vec<_> = (0..=decade(last - 1)).map(share).collect();
+            let bin = || decade(last - latest.draw(&mut random, last));
+            assert_shares(2_000_000, &shares, bin);
+        }
+    }
+
+    #[test]
     fn the_newest_record_stays_the_most_frequent_while_records_are_added() {
         let (mut latest, mut random, mut last) = (Latest::new(999), random(), 999_u64);
         let sum = zeta(1_500_000, THETA);

@@ -57,19 +57,23 @@ mod tests {
         }
     }
 
+    /// The first ranks are hashed one by one; the others are too many for their places to matter.
     #[test]
-    fn the_other_ranks_lie_scattered_over_all_items() {
-        let items = 1_000_001;
-        let (scrambled, mut random) = (Scrambled::new(items), random());
-        let mut counts = [0_u32; 10];
-        for _ in 0..1_000_000 {
-            let number = scrambled.draw(&mut random);
-            counts[(number * 10 / items) as usize] += 1;
+    fn every_part_of_the_items_gets_the_shares_of_the_ranks_that_are_hashed_to_it() {
+        const HASHED: u64 = 2_000_000;
+        for items in [1_001, 1_000_001, 10_000_000_001] {
+            let (scrambled, mut random) = (Scrambled::new(items), random());
+            let below = |end| scrambled.ranks.below(end);
+            let bin = |number: u64| (u128::from(number) * 50 / u128::from(items)) as usize;
+            let start = |bin: u64| (bin * items).div_ceil(50);
+            let rest = (1.0 - below(HASHED)) / items as f64;
+            let mut shares: [f64; 50] = std::array::from_fn(|bin| {
+                rest * (start(bin as u64 + 1) - start(bin as u64)) as f64
+            });
+            for rank in 0..HASHED {
+                shares[bin(hash(rank) % items)] += below(rank + 1) - below(rank);
+            }
+            assert_shares(2_000_000, &shares, || bin(scrambled.draw(&mut random)));
         }
-        // The few most frequent ones weigh on the tenth in which they lie.
-        assert!(
-            counts.iter().all(|c| (60_000..160_000).contains(c)),
-            "{counts:?}"
-        );
     }
 }

@@ -79,21 +79,34 @@ impl Zipfian {
 }
 
 #[cfg(test)]
+impl Zipfian {
+    /// The share of draws with a rank below `end`, by the inverse of the formula.
+    pub fn below(&self, end: u64) -> f64 {
+        match end {
+            0 => 0.0,
+            1 => 1.0 / self.zetan,
+            2 => self.zeta2 / self.zetan,
+            _ => {
+                let position = (end as f64 / self.items as f64).powf(1.0 - THETA);
+                ((position - 1.0 + self.eta) / self.eta).clamp(0.0, 1.0)
+            }
+        }
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::super::testing::*;
     use super::*;
 
-    /// The share of draws with a rank below `end`, by the inverse of the formula.
-    fn below(zipfian: &Zipfian, end: u64) -> f64 {
-        match end {
-            0 => 0.0,
-            1 => 1.0 / zipfian.zetan,
-            2 => zipfian.zeta2 / zipfian.zetan,
-            _ => {
-                let position = (end as f64 / zipfian.items as f64).powf(1.0 - THETA);
-                ((position - 1.0 + zipfian.eta) / zipfian.eta).clamp(0.0, 1.0)
-            }
-        }
+    /// The shares of the powers of ten of ranks: 0, 1 to 9, 10 to 99, ...
+    fn decades(zipfian: &Zipfian, items: u64) -> Vec<f64> {
+        let edges = (0..=decade(items - 1)).map(|bin| decade_end(bin).min(items));
+        let below: Vec<_> = std::iter::once(0)
+            .chain(edges)
+            .map(|end| zipfian.below(end))
+            .collect();
+        below.windows(2).map(|pair| pair[1] - pair[0]).collect()
     }
 
     #[test]
@@ -101,16 +114,10 @@ mod tests {
         for items in [1_000, 1_000_000, 10_000_000_000] {
             let (zipfian, mut random) = (Zipfian::new(items), random());
             let first: Vec<_> = (0..100)
-                .map(|k| below(&zipfian, k + 1) - below(&zipfian, k))
+                .map(|k| zipfian.below(k + 1) - zipfian.below(k))
                 .collect();
             assert_shares(2_000_000, &first, || zipfian.draw(&mut random) as usize);
-            let bins = decade(items - 1);
-            let decades: Vec<_> = (0..=bins)
-                .map(|bin| {
-                    let start = if bin == 0 { 0 } else { decade_end(bin - 1) };
-                    below(&zipfian, decade_end(bin).min(items)) - below(&zipfian, start)
-                })
-                .collect();
+            let decades = decades(&zipfian, items);
             assert_shares(2_000_000, &decades, || decade(zipfian.draw(&mut random)));
         }
     }
@@ -121,7 +128,7 @@ mod tests {
             let zipfian = Zipfian::new(items);
             for end in [1, 2, 100, items / 100, items / 10, items / 2, items] {
                 let law = zeta(end, THETA) / zeta(items, THETA);
-                let got = below(&zipfian, end);
+                let got = zipfian.below(end);
                 assert!(
                     (got - law).abs() < 0.02,
                     "{end} of {items}: {got}, not {law}"

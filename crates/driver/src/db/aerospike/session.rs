@@ -2,8 +2,8 @@
 
 use super::{connect::milliseconds, failure::failure};
 use crate::{
-    Cause, Completion, Failure, Fields, Key, Operation, Outcome, Reply, Session, Settings, Values,
-    db::lanes::Within,
+    Cause, Completion, Failure, Fields, Key, Operation, Outcome, Reply, Session, Settings, Take,
+    Values, db::lanes::Within,
 };
 use aerospike::{
     Bin, Bins, Client, CommitLevel, Error, Key as RecordKey, ReadPolicy, RecordExistsAction,
@@ -80,7 +80,7 @@ pub(super) struct AerospikeSession {
 impl AerospikeSession {
     async fn request(&mut self, operation: Operation<'_>) -> Reply {
         let reply = match operation {
-            Operation::Read { key, fields } => self.read(key, fields).await,
+            Operation::Read { key, fields } => self.read(key, fields, &mut |_, _| {}).await,
             Operation::Insert { key, values } => self.write(key, values, Write::Insert).await,
             Operation::Update { key, values } => self.write(key, values, Write::Update).await,
             Operation::Delete { key } => self.delete(key).await,
@@ -98,7 +98,17 @@ impl AerospikeSession {
         reply
     }
 
-    async fn read(&self, key: Key<'_>, fields: Fields) -> Reply {
+    async fn take_fields(&self, key: Key<'_>, take: Take<'_>) -> Reply {
+        let place = |name: &str| self.requests.fields.iter().position(|field| field == name);
+        let mut named = |name: &str, value: &[u8]| {
+            if let Some(index) = place(name) {
+                take(index as u32, value);
+            }
+        };
+        self.read(key, Fields::All, &mut named).await
+    }
+
+    async fn read(&self, key: Key<'_>, fields: Fields, take: TakeBin<'_>) -> Reply {
         let requests = &*self.requests;
         let bins = match fields {
             Fields::All => Bins::All,
@@ -112,15 +122,19 @@ impl AerospikeSession {
             Ok(record) => record,
             Err(error) => return missing(&error),
         };
-        let length = |value: &Value| match value {
-            Value::Blob(bytes) => bytes.len(),
-            Value::String(text) => text.len(),
-            _ => 0,
-        };
-        let values: usize = record.bins.values().map(length).sum();
+        let mut bytes = key.name.len();
+        for (name, value) in &record.bins {
+            let value = match value {
+                Value::Blob(bytes) => bytes,
+                Value::String(text) => text.as_bytes(),
+                _ => &[],
+            };
+            bytes += value.len();
+            take(name, value);
+        }
         Ok(Outcome {
             records: 1,
-            bytes: (key.name.len() + values) as u64,
+            bytes: bytes as u64,
         })
     }
 
@@ -172,6 +186,9 @@ impl AerospikeSession {
     }
 }
 
+/// What is given each bin of a record: its name, and its value.
+type TakeBin<'a> = &'a mut (dyn FnMut(&str, &[u8]) + 'a);
+
 /// Whether a write makes a record or changes one.
 #[derive(Debug, Clone, Copy)]
 enum Write {
@@ -189,12 +206,23 @@ fn missing(error: &Error) -> Reply {
 
 impl Session for AerospikeSession {
     fn execute<'a>(&'a mut self, operation: Operation<'a>) -> Completion<'a> {
-        match self.outside.clone() {
-            None => Completion::Pending(Box::pin(self.request(operation))),
-            Some(runtime) => {
-                let request = Box::pin(self.request(operation));
-                Completion::Pending(Box::pin(Within { runtime, request }))
-            }
-        }
+        let outside = self.outside.clone();
+        pending(self.request(operation), outside)
     }
+
+    fn fetch<'a>(&'a mut self, key: Key<'a>, take: Take<'a>) -> Completion<'a> {
+        let outside = self.outside.clone();
+        pending(self.take_fields(key, take), outside)
+    }
+}
+
+fn pending<'a>(
+    request: impl Future<Output = Reply> + 'a,
+    outside: Option<Handle>,
+) -> Completion<'a> {
+    let request = Box::pin(request);
+    Completion::Pending(match outside {
+        None => request,
+        Some(runtime) => Box::pin(Within { runtime, request }),
+    })
 }

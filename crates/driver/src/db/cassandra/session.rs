@@ -8,8 +8,8 @@ use super::{
     settings::consistency,
 };
 use crate::{
-    Cause, Completion, Failure, Fields, Key, Operation, Outcome, Reply, Session, Settings, Values,
-    db::lanes::Within, error::BoxError,
+    Cause, Completion, Failure, Fields, Key, Operation, Outcome, Reply, Session, Settings, Take,
+    Values, db::lanes::Within, error::BoxError,
 };
 use scylla::{
     client::session::Session as Connection,
@@ -34,6 +34,7 @@ pub(super) struct Lane {
     update: PerField,
     insert: PreparedStatement,
     delete: PreparedStatement,
+    fields: Vec<String>,
 }
 
 /// A statement on all fields, and one on each field alone.
@@ -93,13 +94,14 @@ impl Lane {
             delete: maker
                 .make(&format!("DELETE FROM {table} WHERE y_id = ?"), write)
                 .await?,
+            fields: fields.clone(),
             connection,
         })
     }
 
     async fn execute(&self, operation: Operation<'_>) -> Reply {
         let reply = match operation {
-            Operation::Read { key, fields } => self.read(key, fields).await,
+            Operation::Read { key, fields } => self.read(key, fields, &mut |_, _| {}).await,
             Operation::Scan {
                 start,
                 records,
@@ -132,20 +134,31 @@ impl Lane {
         reply
     }
 
-    async fn read(&self, key: Key<'_>, fields: Fields) -> Reply {
+    async fn fetch(&self, key: Key<'_>, take: Take<'_>) -> Reply {
+        let place = |name: &str| self.fields.iter().position(|field| field == name);
+        let mut named = |name: &str, value: &[u8]| {
+            if let Some(index) = place(name) {
+                take(index as u32, value);
+            }
+        };
+        self.read(key, Fields::All, &mut named).await
+    }
+
+    async fn read(&self, key: Key<'_>, fields: Fields, take: TakeColumn<'_>) -> Reply {
         let answer = self.send(self.read.asked(fields), key, None, None).await?;
         // The key is a column of the answer only where all are asked for.
         let unread = match fields {
             Fields::All => 0,
             Fields::One(_) => key.name.len() as u64,
         };
-        found(answer, unread)
+        found(answer, unread, take)
     }
 
     async fn scan(&self, start: Key<'_>, records: u32, fields: Fields) -> Reply {
         let limit = i32::try_from(records).unwrap_or(i32::MAX);
         let statement = self.scan.asked(fields);
-        found(self.send(statement, start, None, Some(limit)).await?, 0)
+        let answer = self.send(statement, start, None, Some(limit)).await?;
+        found(answer, 0, &mut |_, _| {})
     }
 
     async fn write(
@@ -234,8 +247,11 @@ impl PerField {
     }
 }
 
+/// What is given each column of an answer: its name, and its value.
+type TakeColumn<'a> = &'a mut (dyn FnMut(&str, &[u8]) + 'a);
+
 /// The records of an answer, each of whose columns is looked at.
-fn found(answer: QueryResult, bytes_unread: u64) -> Reply {
+fn found(answer: QueryResult, bytes_unread: u64, take: TakeColumn<'_>) -> Reply {
     let wrong = |error: &dyn std::fmt::Display| Failure {
         cause: Cause::Corruption,
         message: error.to_string(),
@@ -250,9 +266,10 @@ fn found(answer: QueryResult, bytes_unread: u64) -> Reply {
         outcome.bytes += bytes_unread;
         for column in row.map_err(|error| wrong(&error))? {
             let column = column.map_err(|error| wrong(&error))?;
-            outcome.bytes += column
-                .slice
-                .map_or(0, |value| value.as_slice().len() as u64);
+            if let Some(value) = column.slice.map(|value| value.as_slice()) {
+                outcome.bytes += value.len() as u64;
+                take(column.spec.name(), value);
+            }
         }
     }
     Ok(outcome)
@@ -268,7 +285,17 @@ pub(super) struct Client {
 
 impl Session for Client {
     fn execute<'a>(&'a mut self, operation: Operation<'a>) -> Completion<'a> {
-        let request = Box::pin(self.lane.execute(operation));
+        self.pending(self.lane.execute(operation))
+    }
+
+    fn fetch<'a>(&'a mut self, key: Key<'a>, take: Take<'a>) -> Completion<'a> {
+        self.pending(self.lane.fetch(key, take))
+    }
+}
+
+impl Client {
+    fn pending<'a>(&'a self, request: impl Future<Output = Reply> + 'a) -> Completion<'a> {
+        let request = Box::pin(request);
         Completion::Pending(match self.outside.clone() {
             None => request,
             Some(runtime) => Box::pin(Within { runtime, request }),

@@ -5,7 +5,9 @@
 //! values, without what the encoding adds, so that they compare with those of other drivers.
 
 use super::{Store, record};
-use crate::{Cause, Completion, Failure, Fields, Key, Operation, Outcome, Reply, Session, Values};
+use crate::{
+    Cause, Completion, Failure, Fields, Key, Operation, Outcome, Reply, Session, Take, Values,
+};
 use rust_rocksdb::{Error, ErrorKind, GetIntoBufferResult, ReadOptions, WriteOptions};
 use std::sync::{Arc, MutexGuard, PoisonError};
 
@@ -122,7 +124,13 @@ impl Session for RocksDbSession {
         })
     }
 
-    fn fetch(&mut self, key: Key<'_>, take: &mut dyn FnMut(u32, &[u8])) -> Reply {
+    fn fetch<'a>(&'a mut self, key: Key<'a>, take: Take<'a>) -> Completion<'a> {
+        Completion::Ready(self.take_fields(key, take))
+    }
+}
+
+impl RocksDbSession {
+    fn take_fields(&self, key: Key<'_>, take: Take<'_>) -> Reply {
         let store = &*self.store;
         let found = store
             .db

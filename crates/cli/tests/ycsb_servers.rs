@@ -1,0 +1,142 @@
+//! `tailmark ycsb` on servers that are really there: `TEST_CASSANDRA` and `TEST_AEROSPIKE` name contact
+//! points. Without them the tests say that they were skipped.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::print_stderr,
+    reason = "a test that cannot be set up has failed, and says so"
+)]
+
+use std::{
+    env,
+    path::Path,
+    process::{Command, Output},
+};
+use tempfile::TempDir;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_tailmark");
+
+/// YCSB's workloads: what their files hold besides the counts.
+const WORKLOADS: &[(&str, &str)] = &[
+    (
+        "workloada",
+        "readproportion=0.5\nupdateproportion=0.5\nrequestdistribution=zipfian\n",
+    ),
+    (
+        "workloadb",
+        "readproportion=0.95\nupdateproportion=0.05\nrequestdistribution=zipfian\n",
+    ),
+    (
+        "workloadc",
+        "readproportion=1\nupdateproportion=0\nrequestdistribution=zipfian\n",
+    ),
+    (
+        "workloadd",
+        "readproportion=0.95\nupdateproportion=0\ninsertproportion=0.05\n\
+         requestdistribution=latest\n",
+    ),
+    (
+        "workloade",
+        "readproportion=0\nupdateproportion=0\nscanproportion=0.95\ninsertproportion=0.05\n\
+         requestdistribution=zipfian\nmaxscanlength=100\nscanlengthdistribution=uniform\n",
+    ),
+    (
+        "workloadf",
+        "readproportion=0.5\nupdateproportion=0\nreadmodifywriteproportion=0.5\n\
+         requestdistribution=zipfian\n",
+    ),
+];
+
+fn ycsb(dir: &Path, call: [&str; 2], properties: &[&str], workload: &str) -> Output {
+    Command::new(PROGRAM)
+        .arg("ycsb")
+        .args(call)
+        .args(["-P", workload, "-threads", "8", "-s"])
+        .args(properties.iter().flat_map(|pair| ["-p", pair]))
+        .current_dir(dir)
+        .output()
+        .unwrap()
+}
+
+/// The value of a line of the final block.
+fn value(output: &Output, line: &str) -> Option<u64> {
+    let text = String::from_utf8_lossy(&output.stdout).into_owned();
+    text.lines()
+        .find_map(|l| l.strip_prefix(line)?.strip_prefix(", ")?.parse().ok())
+}
+
+/// Loads, and runs each of the workloads on what was loaded: every read is found and is what was
+/// written.
+fn load_and_run(binding: &str, properties: &[&str], workloads: &[&str]) {
+    let dir = TempDir::new().unwrap();
+    let chosen = WORKLOADS
+        .iter()
+        .filter(|(name, _)| workloads.contains(name));
+    let mut loaded = false;
+    for (name, text) in chosen {
+        let common = "workload=site.ycsb.workloads.CoreWorkload\nrecordcount=1000\n\
+                      operationcount=1000\ndataintegrity=true\n";
+        std::fs::write(dir.path().join(name), format!("{common}{text}")).unwrap();
+        for action in ["load", "run"] {
+            if action == "load" && loaded {
+                continue;
+            }
+            loaded = true;
+            let output = ycsb(dir.path(), [action, binding], properties, name);
+            let said = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(output.status.code(), Some(0), "{action} {name}: {said}");
+            if action == "load" {
+                assert_eq!(value(&output, "[INSERT], Return=OK"), Some(1000), "{name}");
+                continue;
+            }
+            let out = String::from_utf8_lossy(&output.stdout);
+            assert!(out.starts_with("[OVERALL], "), "{out}");
+            for word in ["NOT_FOUND", "UNEXPECTED_STATE", "-FAILED", "Return=ERROR"] {
+                assert!(!out.contains(word), "{name}: {out}");
+            }
+            let reads = value(&output, "[READ], Operations");
+            assert_eq!(
+                value(&output, "[VERIFY], Return=OK"),
+                reads,
+                "{name}: {out}"
+            );
+            assert!(said.contains(" sec: 1000 operations; "), "{name}: {said}");
+        }
+    }
+}
+
+#[test]
+fn workloads_a_to_f_run_on_cassandra() {
+    let Ok(hosts) = env::var("TEST_CASSANDRA") else {
+        eprintln!("skipped: TEST_CASSANDRA is not set");
+        return;
+    };
+    let (host, port) = hosts.rsplit_once(':').unwrap();
+    let keyspace = format!("cassandra.keyspace=drop_in_{}", std::process::id());
+    let (hosts, port) = (format!("hosts={host}"), format!("port={port}"));
+    let level = "cassandra.readconsistencylevel=ONE";
+    let all: Vec<_> = WORKLOADS.iter().map(|(name, _)| *name).collect();
+    load_and_run("cassandra-cql", &[&hosts, &port, &keyspace, level], &all);
+}
+
+#[test]
+fn workloads_without_scans_run_on_aerospike() {
+    let Ok(hosts) = env::var("TEST_AEROSPIKE") else {
+        eprintln!("skipped: TEST_AEROSPIKE is not set");
+        return;
+    };
+    let (host, port) = hosts.rsplit_once(':').unwrap();
+    let (host, port) = (format!("as.host={host}"), format!("as.port={port}"));
+    let table = format!("table=drop_in_{}", std::process::id());
+    load_and_run(
+        "aerospike",
+        &[&host, &port, "as.namespace=test", &table],
+        &[
+            "workloada",
+            "workloadb",
+            "workloadc",
+            "workloadd",
+            "workloadf",
+        ],
+    );
+}
