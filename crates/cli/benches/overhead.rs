@@ -1,5 +1,5 @@
 //! What tailmark costs, side by side with bare loops in one interleaved run: A B B A, medians of
-//! pairs, ratios only. `./dev bench [PAIRS] [SECONDS] [THREADS,...]`; the results are in docs/PERFORMANCE.md.
+//! pairs, ratios only. `./dev bench [PAIRS] [SECONDS] [THREADS,...] [memory,null,load,reads]`; the results are in docs/PERFORMANCE.md.
 #![allow(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -18,7 +18,10 @@ use std::{
 };
 use support::{bare, compare, pair, programs};
 use tailmark_driver::rust_rocksdb as rocksdb;
-use tailmark_driver::{DataSet, Database, Driver, Params, Schema, Semantics, Settings, db};
+use tailmark_driver::{
+    Completion, DataSet, Database, Driver, Fields, Key, Operation, Params, Schema, Semantics,
+    Settings, db,
+};
 use tailmark_host::probe::Target;
 use tailmark_results::{Kind, PointKey};
 use tailmark_runner::{Silent, Stop, phase};
@@ -34,16 +37,27 @@ fn main() {
         || vec![1, 2, 16, 64, 256],
         |list| list.split(',').filter_map(|n| n.parse().ok()).collect(),
     );
+    let parts = args.next().unwrap_or_default();
+    let wanted = |part: &str| parts.is_empty() || parts.split(',').any(|p| p == part);
     println!(
         "{pairs} pairs of {} s; ratio = tailmark / bare loop, median (min to max)",
         seconds.as_secs_f64()
     );
-    memory(); // first: RocksDB's memory is not the client's
-    null(pairs, seconds);
+    // First: RocksDB's memory is not the client's.
+    if wanted("memory") {
+        memory();
+    }
+    if wanted("null") {
+        null(pairs, seconds);
+    }
     let scratch = std::env::temp_dir().join(format!("tailmark-bench-{}", std::process::id()));
     std::fs::create_dir_all(&scratch).unwrap();
-    load(pairs, &scratch);
-    reads(pairs, seconds, &threads, &scratch);
+    if wanted("load") {
+        load(pairs, &scratch);
+    }
+    if wanted("reads") {
+        reads(pairs, seconds, &threads, &scratch);
+    }
     std::fs::remove_dir_all(&scratch).unwrap();
 }
 
@@ -295,7 +309,8 @@ fn read_set(scratch: &Path) -> PathBuf {
     place
 }
 
-/// Reads in cache against a bare loop around the same Get.
+/// Reads in cache against a bare loop around the same Get. The cache is filled in the order of the
+/// keys by each, as db_bench's readseq does, so that its memory has the same shape.
 fn reads(pairs: usize, seconds: Duration, all_threads: &[u32], scratch: &Path) {
     let place = read_set(scratch);
     let workload = reads_only();
@@ -303,45 +318,50 @@ fn reads(pairs: usize, seconds: Duration, all_threads: &[u32], scratch: &Path) {
     for &threads in all_threads {
         let ours = || {
             let database = open(db::find("rocksdb").unwrap(), &place, CACHED);
-            warm(|| {
-                tailmark(
-                    database.as_ref(),
-                    &workload,
-                    2,
-                    Budget::Time(Duration::from_secs(2)),
-                )
-            });
+            let all = Operation::Scan {
+                start: Key {
+                    number: 0,
+                    name: b"user",
+                },
+                records: u32::MAX,
+                fields: Fields::All,
+            };
+            let Completion::Ready(found) = database.session().unwrap().execute(all) else {
+                panic!("an embedded database answers at once");
+            };
+            assert_eq!(u64::from(found.unwrap().records), RECORDS);
             tailmark(database.as_ref(), &workload, threads, Budget::Time(seconds))
         };
         let gets = || {
             let database = raw(&place);
             let family = database.cf_handle("usertable").unwrap();
             let keys = Arc::new(KeySpace::new(RECORDS, RECORDS));
-            let run = |threads, time| {
-                bare(threads, time, |client, stop| {
-                    let mut stream = stream(&workload, client, &keys);
-                    let options = rocksdb::ReadOptions::default();
-                    let mut operations = 0;
-                    while !stop.load(Ordering::Relaxed) {
-                        let Item::One(tailmark_driver::Operation::Read { key, .. }) =
-                            stream.next_item()
-                        else {
-                            panic!("reads only");
-                        };
-                        let found = database
-                            .get_into_buffer_cf_opt(&family, key.name, &mut [], &options)
-                            .unwrap();
-                        assert!(matches!(
-                            black_box(found),
-                            rocksdb::GetIntoBufferResult::BufferTooSmall(_)
-                        ));
-                        operations += 1;
-                    }
-                    operations
-                })
-            };
-            warm(|| run(2, Duration::from_secs(2)));
-            run(threads, seconds)
+            let mut all = database.raw_iterator_cf(&family);
+            all.seek_to_first();
+            while all.valid() {
+                all.next();
+            }
+            bare(threads, seconds, |client, stop| {
+                let mut stream = stream(&workload, client, &keys);
+                let options = rocksdb::ReadOptions::default();
+                let mut operations = 0;
+                while !stop.load(Ordering::Relaxed) {
+                    let Item::One(tailmark_driver::Operation::Read { key, .. }) =
+                        stream.next_item()
+                    else {
+                        panic!("reads only");
+                    };
+                    let found = database
+                        .get_into_buffer_cf_opt(&family, key.name, &mut [], &options)
+                        .unwrap();
+                    assert!(matches!(
+                        black_box(found),
+                        rocksdb::GetIntoBufferResult::BufferTooSmall(_)
+                    ));
+                    operations += 1;
+                }
+                operations
+            })
         };
         let mut runs = pair(ours, gets);
         for (name, program) in programs() {
@@ -416,11 +436,6 @@ fn db_bench(program: &str, scratch: &Path, threads: u32, seconds: Duration) -> f
         .unwrap()
         .parse()
         .unwrap()
-}
-
-/// Fills the cache.
-fn warm(run: impl Fn() -> f64) {
-    black_box(run());
 }
 
 /// Memory of the client itself: the null driver with all clients, updates and reads recorded.
