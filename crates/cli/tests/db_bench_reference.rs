@@ -10,7 +10,7 @@
 
 mod db_bench_support;
 
-use db_bench_support::{found, ours, result, stdout};
+use db_bench_support::{TAILMARK, found, ours, result, stdout};
 use std::{
     path::Path,
     process::{Command, Output},
@@ -180,4 +180,57 @@ fn every_flag_of_db_bench_is_known() {
     let flags: Vec<_> = flags.iter().map(String::as_str).collect();
     let text = stdout(&ours(dir.path(), &flags));
     assert!(text.contains("--benchmarks="), "{text}");
+}
+
+#[test]
+fn what_db_bench_printed_is_imported() {
+    let dir = tempfile::tempdir().unwrap();
+    let flags = [
+        "--benchmarks=fillrandom,readrandom,compact,readrandomwriterandom,stats",
+        "--num=20000",
+        "--seed=7",
+        "--histogram",
+    ];
+    let Some(their) = theirs(&dir.path().join("a"), &flags) else {
+        return;
+    };
+    let our = ours(&dir.path().join("b"), &flags);
+    for (name, output) in [("theirs", &their), ("ours", &our)] {
+        let log = dir.path().join(format!("{name}.log"));
+        std::fs::write(log, stdout(output)).unwrap();
+    }
+    let out = dir.path().join("study");
+    let import = Command::new(TAILMARK)
+        .args(["import", "db_bench", "theirs.log", "ours.log", "-o"])
+        .arg(&out)
+        .current_dir(&dir)
+        .output();
+    stdout(&import.unwrap());
+    let export = Command::new(TAILMARK)
+        .args(["export", "--format", "json"])
+        .arg(&out)
+        .output();
+    let json: serde_json::Value = serde_json::from_slice(&export.unwrap().stdout).unwrap();
+    let points = json["points"].as_array().unwrap();
+    assert_eq!(points.len(), 6, "a compaction is no point");
+    let misses = |system: &str| {
+        let of = |p: &&serde_json::Value| p["system"] == system && p["workload"] == "readrandom";
+        let point = points.iter().find(of).unwrap();
+        let read = &point["kinds"]["read"];
+        assert_eq!(
+            (&point["threads"], &read["count"]),
+            (&1.into(), &20_000.into())
+        );
+        assert!(read["service_us"]["p99"].as_f64().unwrap() > 0.0, "{read}");
+        assert_eq!(read["only_summary"], true);
+        read["not_found"].as_u64().unwrap()
+    };
+    assert_eq!(misses("ours"), misses("theirs"));
+    let both = points
+        .iter()
+        .filter(|p| p["workload"] == "readrandomwriterandom");
+    for point in both {
+        let kinds = ["read", "insert"].map(|kind| point["kinds"][kind]["count"].as_u64());
+        assert_eq!(kinds, [Some(18_000), Some(2_000)], "{point}");
+    }
 }

@@ -124,7 +124,7 @@ fn all_charts_are_drawn_without_an_error() {
         );
 
         let charts: Vec<&str> = dom.split("data-chart=\"").skip(1).collect();
-        assert_eq!(charts.len(), 17);
+        assert_eq!(charts.len(), 18);
         for chart in charts {
             assert!(chart.contains("<svg"), "a chart was not drawn");
             let svg = &chart[..chart.find("</svg>").unwrap()];

@@ -23,7 +23,7 @@ use tailmark_driver::{Clients, DataSet, Database, Driver, Params, Schema, Semant
 use tailmark_host::probe::Target;
 use tailmark_results::{Phase, PointKey};
 use tailmark_runner::{
-    Stop,
+    Evidence, Stop, findings,
     phase::{self, Capture},
 };
 use tailmark_workload::{KeySpace, Workload};
@@ -253,13 +253,16 @@ impl<'a> Session<'a> {
         }
         let (mut outcomes, intervals) = (Vec::new(), self.flags.flag("confidence_interval_only"));
         for repeat in 1..=entry.repeats {
-            let (phase, outcome) = self.once(&task, &data)?;
+            let (mut phase, outcome) = self.once(&task, &data)?;
             outcomes.push(outcome);
             if let Some(line) = summary::so_far(entry.name, &outcomes, intervals) {
                 output::say(&line)?;
             }
             if let (Some(sink), false) = (&mut self.sink, self.stop.requested()) {
                 let key = key(&task, repeat, measure.rate(&task.workload, self.flags)?);
+                let evidence = Evidence::new(self.driver, &self.params, &key, &phase);
+                let mut found = findings(&evidence);
+                phase.findings.append(&mut found);
                 let facts = self.database.as_ref().map(|database| database.facts());
                 sink.add(key, phase, facts.unwrap_or_default())?;
             }
@@ -348,7 +351,14 @@ fn phase_clients(workload: &Workload, threads: u32) -> u64 {
     tailmark_workload::assign_groups(workload, threads).len() as u64
 }
 
-fn key(task: &Task<'_>, repeat: u32, target_rate: Option<f64>) -> PointKey {
+/// The point of a repeat. A rate that swings is not the fixed rate that a point's name tells.
+fn key(task: &Task<'_>, repeat: u32, rate: Option<f64>) -> PointKey {
+    let swings = task
+        .workload
+        .groups
+        .iter()
+        .any(|group| group.wave.is_some());
+    let target_rate = rate.filter(|_| !swings);
     PointKey {
         system: super::study::SYSTEM.to_owned(),
         workload: task.entry.name.to_owned(),

@@ -180,7 +180,7 @@ fn of_database(phase: &Phase) -> f64 {
 mod tests {
     use super::*;
     use std::collections::BTreeMap;
-    use tailmark_results::{KindResult, SeriesKind, new_latencies};
+    use tailmark_results::{KindResult, SeriesKind};
 
     fn phase() -> Phase {
         let disk = |name: &str, per_s: f64| Series {
@@ -194,12 +194,8 @@ mod tests {
         };
         let kind = |bytes| KindResult {
             count: 1,
-            not_found: 0,
-            errors: 0,
             bytes,
-            service: new_latencies(),
-            response: None,
-            failed: None,
+            ..KindResult::default()
         };
         let kinds = [
             (Kind::Read, kind(30_000_000)),

@@ -1,10 +1,10 @@
 //! Results of RocksDB's db_bench: what it prints, and the table that its benchmark.sh writes.
 //!
-//! Neither holds a histogram of more than two digits, so latencies are kept as the counters that were
+//! Neither holds a histogram of more than two digits, so latencies are kept as the summary that was
 //! printed. The number of clients is not printed: time an operation times operations a second is.
 
 use super::{Given, Import, Imported, Source, words};
-use crate::{Error, Finding, Kind, KindResult, Phase};
+use crate::{Error, Finding, Kind, KindResult, Phase, Summary};
 use std::collections::BTreeMap;
 
 /// The row of the table.
@@ -27,14 +27,18 @@ const WORDS: &[(&str, Kind)] = &[
 /// of the counter.
 const COLUMNS: &[(&str, &str, f64)] = &[
     ("usec_op", "operation_us", 1.0),
-    ("p50", "p50_us", 1.0),
-    ("p99", "p99_us", 1.0),
-    ("p99.9", "p99.9_us", 1.0),
-    ("p99.99", "p99.99_us", 1.0),
-    ("pmax", "max_us", 1.0),
     ("c_wgb", "compaction_written_mb", 1000.0),
     ("stall%", "stall_permille", 10.0),
     ("Nstall", "stalls", 1.0),
+];
+
+/// The columns that are latencies of the test's kind, microseconds each; without a name the greatest.
+const LATENCIES: &[(&str, Option<f64>)] = &[
+    ("p50", Some(50.0)),
+    ("p99", Some(99.0)),
+    ("p99.9", Some(99.9)),
+    ("p99.99", Some(99.99)),
+    ("pmax", None),
 ];
 
 /// Bytes of what both call a megabyte.
@@ -125,6 +129,8 @@ fn output(text: &str, system: &str, given: &Given) -> Vec<Imported> {
                     .iter()
                     .find(|(known, _)| *known == word)
                     .map(|(_, kind)| *kind);
+            } else if line.starts_with("---") {
+                kind = None;
             } else if let Some(kind) = kind {
                 block(&mut point.phase, kind, line);
             }
@@ -177,33 +183,27 @@ fn point(line: &Line, system: &str, given: &Given) -> Imported {
     }
 }
 
-/// One line of a histogram's head.
+/// One line of a histogram's head, whose numbers are microseconds.
 fn block(phase: &mut Phase, kind: Kind, line: &str) {
-    let mut tokens = line.split_whitespace();
-    let mut put = |name: &str, value: f64| {
-        phase
-            .counters
-            .insert(format!("{}.{name}", kind.name()), value as u64);
-    };
-    while let Some(token) = tokens.next() {
-        let mut value = || tokens.next()?.parse::<f64>().ok();
-        match token {
-            // Where several kinds make up the operations, only their histograms count them.
-            "Count:" => {
-                if let (Some(count), true) = (value(), !phase.kinds.contains_key(&kind)) {
-                    phase.kinds.insert(kind, counted(count as u64));
-                }
-            }
-            "Average:" => drop(value().map(|v| put("mean_ns", v * 1000.0))),
-            "Min:" => drop(value().map(|v| put("min_us", v))),
-            "Max:" => drop(value().map(|v| put("max_us", v))),
+    let tokens: Vec<_> = line.split_whitespace().collect();
+    for pair in tokens.windows(2) {
+        let value = pair[1].parse::<f64>();
+        let (Some(name), Ok(value)) = (pair[0].strip_suffix(':'), value) else {
+            continue;
+        };
+        // Where several kinds make up the operations, only their histograms count them.
+        let result = phase.kinds.entry(kind).or_insert_with(|| counted(0));
+        let summary = result.summary.get_or_insert_default();
+        let ns = value * 1000.0;
+        match name {
+            "Count" if result.count == 0 => result.count = value as u64,
+            "Average" => summary.set(Summary::MEAN, ns),
+            "Min" => summary.set(Summary::MIN, ns),
+            "Max" => summary.set(Summary::MAX, ns),
             _ => {
-                let percentile = token.strip_prefix('P').and_then(|p| p.strip_suffix(':'));
-                if let Some(percent) = percentile
-                    && percent.parse::<f64>().is_ok()
-                    && let Some(value) = value()
-                {
-                    put(&format!("p{percent}_ns"), value * 1000.0);
+                let percent = name.strip_prefix('P').and_then(|p| p.parse().ok());
+                if let Some(percent) = percent {
+                    summary.set_percentile(percent, ns);
                 }
             }
         }
@@ -253,8 +253,17 @@ fn table(text: &str, system: &str, given: &Given) -> Vec<Imported> {
         let mut phase = phase(seconds, operations);
         if let Some(kind) = kind_of(name) {
             let bytes = number("mb_sec").unwrap_or(0.0) * seconds * MIB;
+            let mut summary = Summary::default();
+            for &(column, percent) in LATENCIES {
+                match (number(column), percent) {
+                    (Some(us), Some(percent)) => summary.set_percentile(percent, us * 1000.0),
+                    (Some(us), None) => summary.set(Summary::MAX, us * 1000.0),
+                    (None, _) => {}
+                }
+            }
             let result = KindResult {
                 bytes: bytes as u64,
+                summary: summary.if_any(),
                 ..counted(operations)
             };
             phase.kinds.insert(kind, result);
@@ -311,10 +320,11 @@ fn kind_of(name: &str) -> Option<Kind> {
 fn conclude(phase: &mut Phase) {
     phase.findings.push(Finding {
         code: "summary-only".to_owned(),
-        text: "Only a summary of the latencies was imported; it is kept with the counters of this \
-               point. db_bench interpolates percentiles within buckets that grow by a half, so they \
-               can be off by tens of per cent."
-            .to_owned(),
+        text:
+            "Only a summary of the latencies was imported: quantiles that it does not name are not \
+               known. db_bench interpolates within buckets that grow by a half, so those that it \
+               names can be off by tens of per cent."
+                .to_owned(),
     });
 }
 
@@ -353,11 +363,18 @@ fillseq      :       2.000 micros/op 500000 ops/sec 1.000 seconds 500000 operati
             ("nvme", Some("readrandom"))
         );
         assert_eq!((read.threads, read.phase.operations), (4, 2_000_000));
-        assert_eq!(read.phase.counters["read.p99.9_ns"], 14_810);
-        assert_eq!(read.phase.counters["read.max_us"], 890);
         let kind = &read.phase.kinds[&Kind::Read];
         assert_eq!((kind.count, kind.not_found), (2_000_000, 736_000));
         assert!(kind.service.is_empty());
+        let summary = kind.summary.as_ref().unwrap();
+        let numbers = ["min", "mean", "p50", "p99.9", "max"].map(|name| summary.number(name));
+        let expected = [1e3, 3512.3, 3330.0, 14_810.0, 890e3];
+        for (number, expected) in numbers.into_iter().zip(expected) {
+            assert!(
+                (number.unwrap() - expected).abs() < 1e-6,
+                "{number:?} {expected}"
+            );
+        }
         assert_eq!(read.phase.findings[0].code, "summary-only");
         assert_eq!(all[1].threads, 1);
     }
@@ -384,7 +401,9 @@ fillseq      :       2.000 micros/op 500000 ops/sec 1.000 seconds 500000 operati
         assert_eq!(all[0].workload.as_deref(), Some("readwhilewriting"));
         let read = &all[0].phase.kinds[&Kind::Read];
         assert_eq!((read.count, read.bytes), (60_000, 3_670_016 * 60));
-        assert_eq!(all[0].phase.counters["p99_us"], 900);
+        let summary = read.summary.as_ref().unwrap();
+        assert_eq!(summary.number("p99"), Some(900_000.0));
+        assert_eq!(summary.number(Summary::MAX), Some(5_000_000.0));
         assert_eq!(all[0].phase.counters["stall_permille"], 15);
     }
 
