@@ -11,8 +11,10 @@
 use serde_json::Value;
 use std::{
     env,
+    net::TcpStream,
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
+    sync::{Mutex, PoisonError},
     thread::sleep,
     time::{Duration, Instant},
 };
@@ -20,10 +22,15 @@ use tempfile::TempDir;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_tailmark");
 
+/// Servers of a test's own take turns: several at once would make each other late.
+static TURN: Mutex<()> = Mutex::new(());
+
 /// A Cassandra of a test's own; ended and removed with it.
 struct Server {
     dir: TempDir,
     port: u16,
+    /// What else is set for its script.
+    settings: &'static str,
 }
 
 impl Server {
@@ -34,7 +41,11 @@ impl Server {
             return None;
         }
         let dir = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
-        Some(Self { dir, port })
+        Some(Self {
+            dir,
+            port,
+            settings: "",
+        })
     }
 
     fn script() -> PathBuf {
@@ -43,10 +54,10 @@ impl Server {
 
     /// The words of a shell that does something with it.
     fn shell(&self, action: &str) -> String {
-        let (dir, port, script) = (self.dir.path().display(), self.port, Self::script());
+        let (dir, port, settings) = (self.dir.path().display(), self.port, self.settings);
         format!(
-            "CASSANDRA_DIR={dir} CASSANDRA_PORT={port} {} {action}",
-            script.display()
+            "{settings} CASSANDRA_DIR={dir} CASSANDRA_PORT={port} {} {action}",
+            Self::script().display()
         )
     }
 
@@ -62,8 +73,10 @@ impl Server {
         format!("127.0.0.1:{}", self.port)
     }
 
-    fn pid(&self) -> String {
-        std::fs::read_to_string(self.dir.path().join("pid")).unwrap()
+    /// Which process it is; none where it was stopped.
+    fn pid(&self) -> Option<String> {
+        let pid = std::fs::read_to_string(self.dir.path().join("pid")).ok()?;
+        (!pid.is_empty()).then_some(pid)
     }
 }
 
@@ -108,38 +121,36 @@ fn has_finding(point: &Value, code: &str) -> bool {
 }
 
 /// Runs YCSB's workloads on a server of this driver, and returns what was measured.
-fn sweep(driver: &str, hosts: &str, setting: &str, workloads: &str) -> Vec<Value> {
+fn sweep(driver: &str, hosts: &str, settings: &[&str], workloads: &str) -> Vec<Value> {
     let dir = TempDir::new().unwrap();
     let system = format!("server={hosts}");
-    let command = [
-        "run",
-        "--driver",
-        driver,
-        "--system",
-        &system,
-        "--set",
-        setting,
-        "--records",
-        "2k",
-        "--workload",
-        workloads,
-        "--threads",
-        "1,20",
-        "--operations",
-        "1000",
-        "--warmup",
-        "0s",
-        "-o",
-        "out",
-    ];
-    let run = tailmark(dir.path(), &command);
+    let command = |records: &str, out: &str| {
+        let mut words = vec![
+            "run",
+            "--driver",
+            driver,
+            "--system",
+            &system,
+            "--records",
+            records,
+        ];
+        words.extend(settings.iter().flat_map(|setting| ["--set", setting]));
+        words.extend([
+            "--workload",
+            workloads,
+            "--threads",
+            "1,20",
+            "--operations",
+            "1000",
+        ]);
+        words.extend(["--warmup", "0s", "-o", out]);
+        tailmark(dir.path(), &words)
+    };
+    let run = command("2k", "out");
     assert_eq!(run.status.code(), Some(0), "{}", said(&run));
     let points = points(dir.path());
     // Another run directory finds the data set by its marker, and refuses to take it for another.
-    let mut again = command;
-    again[again.len() - 1] = "other";
-    again[8] = "3k";
-    let refused = tailmark(dir.path(), &again);
+    let refused = command("3k", "other");
     assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
     assert!(
         said(&refused).contains("records is `3000`, was `2000`"),
@@ -157,7 +168,7 @@ fn ycsb_a_to_f_run_on_cassandra_without_an_error_or_a_miss() {
     };
     let keyspace = format!("database.keyspace=sweep_{}", std::process::id());
     let all = "ycsb-a,ycsb-b,ycsb-c,ycsb-d,ycsb-e,ycsb-f";
-    let points = sweep("cassandra", &hosts, &keyspace, all);
+    let points = sweep("cassandra", &hosts, &[&keyspace], all);
     assert_eq!(points.len(), 12);
     for point in points {
         assert_eq!(
@@ -177,10 +188,11 @@ fn ycsb_a_b_c_d_f_run_on_aerospike_without_an_error() {
         eprintln!("skipped: TEST_AEROSPIKE is not set");
         return;
     };
+    let set = format!("database.set=sweep_{}", std::process::id());
     let mut points = sweep(
         "aerospike",
         &hosts,
-        "database.namespace=test",
+        &["database.namespace=test", &set],
         "ycsb-a,ycsb-b,ycsb-c,ycsb-d,ycsb-f",
     );
     assert_eq!(points.len(), 10);
@@ -188,97 +200,119 @@ fn ycsb_a_b_c_d_f_run_on_aerospike_without_an_error() {
     assert!(points.is_empty(), "{points:?}");
 }
 
-#[test]
-fn a_server_that_is_killed_ends_the_point_and_the_same_command_goes_on_when_it_is_back() {
-    let Some(server) = Server::new(9242) else {
-        return;
-    };
-    server.act("start");
-    let dir = TempDir::new().unwrap();
-    let system = format!("server={}", server.hosts());
-    let command = [
-        "run",
-        "--driver",
-        "cassandra",
-        "--system",
-        &system,
-        "--records",
-        "2k",
-        "--workload",
-        "ycsb-a",
-        "--threads",
-        "4,8",
-        "--duration",
-        "25s",
-        "--warmup",
-        "0s",
-        "--set",
-        "sweep.ready_timeout=5s",
-        "--set",
-        "database.request_timeout_ms=2000",
-        "-o",
-        "out",
-    ];
-    let run = start(dir.path(), &command);
-    sleep(Duration::from_secs(15));
-    server.act("kill");
-    let killed = Instant::now();
-    let ended = run.wait_with_output().unwrap();
-    assert!(
-        killed.elapsed() < Duration::from_secs(45),
-        "{:?}",
-        killed.elapsed()
+/// A plan of systems behind one address, whose services are these.
+fn plan_with_services(sweep: &str, systems: &[(&str, &Server, &str)]) -> String {
+    let head = format!(
+        "[database]\ndriver = 'cassandra'\nrequest_timeout_ms = 2000\n[dataset]\nrecords = 500\n\
+         [sweep]\nwarmup = '0s'\n{sweep}\n"
     );
-    assert_eq!(ended.status.code(), Some(1), "{}", said(&ended));
-    assert!(
-        said(&ended).contains("did not answer within 5s"),
-        "{}",
-        said(&ended)
-    );
-    let kept = points(dir.path()).len();
-    assert!(kept < 2, "a point that lost its server is measured again");
-    server.act("start");
-    let run = start(dir.path(), &command);
-    sleep(Duration::from_secs(8));
-    server.act("kill");
-    server.act("start");
-    let ended = run.wait_with_output().unwrap();
-    let points = points(dir.path());
-    assert_eq!(points.len(), 2, "{}", said(&ended));
-    assert_eq!(ended.status.code(), Some(3), "{}", said(&ended));
-    let hurt: Vec<_> = points.iter().filter(|point| point["errors"] != 0).collect();
-    assert!(
-        !hurt.is_empty(),
-        "the point in progress counted its failures"
-    );
-    for point in hurt {
-        assert!(has_finding(point, "errors"), "{point}");
-        assert!(
-            point["kinds"]["read"]["count"].as_u64().unwrap() > 0,
-            "{point}"
-        );
-    }
-}
-
-#[test]
-fn a_service_is_stopped_and_started_around_each_point() {
-    let Some(server) = Server::new(9243) else {
-        return;
-    };
-    let dir = TempDir::new().unwrap();
-    let plan = |start: &str| {
+    let system = |(name, server, start): &(&str, &Server, &str)| {
         format!(
-            "[database]\ndriver = 'cassandra'\n[dataset]\nrecords = 500\n[sweep]\n\
-             workloads = ['ycsb-c']\nthreads = [1, 2]\noperations = 500\nwarmup = '0s'\n\
-             ready_timeout = '2m'\n[[system]]\nname = 'server'\nhosts = ['{}']\npath = '{}'\n\
-             [system.service]\nstart = '{start}'\nstop = '{}'\n",
+            "[[system]]\nname = '{name}'\nhosts = ['{}']\npath = '{}'\n\
+             service = {{ start = '{start}', stop = '{}' }}\n",
             server.hosts(),
             server.dir.path().display(),
             server.shell("stop"),
         )
     };
+    systems
+        .iter()
+        .map(system)
+        .fold(head, |plan, system| plan + &system)
+}
+
+/// Waits until something is so.
+fn until(what: &str, mut is_so: impl FnMut() -> bool) {
+    let end = Instant::now() + Duration::from_secs(120);
+    while !is_so() {
+        assert!(Instant::now() < end, "{what}");
+        sleep(Duration::from_millis(100));
+    }
+}
+
+/// Lets a run get into the point that follows when its service was restarted, then kills that.
+fn kill_in_mid_run(server: &Server, pid_before: &str) -> String {
+    until("the service was restarted", || {
+        server.pid().is_some_and(|pid| pid != pid_before)
+            && TcpStream::connect(server.hosts()).is_ok()
+    });
+    sleep(Duration::from_secs(6));
+    let killed = server.pid().unwrap();
+    server.act("kill");
+    killed
+}
+
+#[test]
+fn a_point_whose_server_was_killed_is_kept_when_it_is_back_and_measured_again_otherwise() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(server) = Server::new(9242) else {
+        return;
+    };
+    let dir = TempDir::new().unwrap();
+    let sweep = "workloads = ['ycsb-a']\nthreads = [2, 4]\nduration = '25s'\nready_timeout = '40s'";
+    let service = [("server", &server, &*server.shell("start"))];
+    std::fs::write(
+        dir.path().join("plan.toml"),
+        plan_with_services(sweep, &service),
+    )
+    .unwrap();
+    let command = ["run", "plan.toml", "-o", "out"];
+
+    server.act("start");
+    let loader = server.pid().unwrap();
+    let run = start(dir.path(), &command);
+    let killed = kill_in_mid_run(&server, &loader);
+    // Longer than a phase goes on without an answer.
+    sleep(Duration::from_secs(12));
+    server.act("start");
+    let back = server.pid().unwrap();
+    // The first point was kept, and the service is restarted for the second; that one stays away.
+    until("the sweep went on", || {
+        server.pid().is_some_and(|pid| pid != back)
+    });
+    kill_in_mid_run(&server, &back);
+    let lost = Instant::now();
+    let ended = run.wait_with_output().unwrap();
+    let took = lost.elapsed();
+    assert!(took < Duration::from_secs(75), "{took:?}");
+    assert_eq!(ended.status.code(), Some(1), "{}", said(&ended));
+    assert!(
+        said(&ended).contains("did not answer within 40s"),
+        "{}",
+        said(&ended)
+    );
+    let kept = points(dir.path());
+    assert_eq!(kept.len(), 1, "{}", said(&ended));
+    let hurt = &kept[0];
+    assert!(
+        has_finding(hurt, "no-answer") && has_finding(hurt, "errors"),
+        "{hurt}"
+    );
+    assert!(hurt["errors"].as_u64().unwrap() > 100, "{hurt}");
+    assert!(
+        hurt["kinds"]["read"]["count"].as_u64().unwrap() > 0,
+        "{hurt}"
+    );
+    assert_ne!(killed, back);
+
+    let ended = tailmark(dir.path(), &command);
+    assert_eq!(ended.status.code(), Some(0), "{}", said(&ended));
+    let points = points(dir.path());
+    assert_eq!(points.len(), 2, "{}", said(&ended));
+    assert_eq!(points[1]["errors"], 0, "{}", points[1]);
+}
+
+#[test]
+fn two_systems_behind_one_address_are_served_one_after_the_other() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let (Some(first), Some(second)) = (Server::new(9243), Server::new(9243)) else {
+        return;
+    };
+    let dir = TempDir::new().unwrap();
     let file = dir.path().join("plan.toml");
-    std::fs::write(&file, plan("echo no such luck; exit 3")).unwrap();
+    let sweep = "workloads = ['ycsb-c']\nthreads = [2]\noperations = 500\nready_timeout = '2m'";
+    let bad = [("first", &first, "echo no such luck; exit 3")];
+    std::fs::write(&file, plan_with_services(sweep, &bad)).unwrap();
     let failed = tailmark(dir.path(), &["run", "plan.toml", "-o", "failed"]);
     assert_eq!(failed.status.code(), Some(1), "{}", said(&failed));
     assert!(
@@ -286,15 +320,80 @@ fn a_service_is_stopped_and_started_around_each_point() {
         "{}",
         said(&failed)
     );
-    server.act("start");
-    let before = server.pid();
-    std::fs::write(&file, plan(&server.shell("start"))).unwrap();
+
+    // A sweep that was killed may have left the service of any system running.
+    second.act("start");
+    let left_over = second.pid();
+    let both = [
+        ("first", &first, &*first.shell("start")),
+        ("second", &second, &*second.shell("start")),
+    ];
+    std::fs::write(&file, plan_with_services(sweep, &both)).unwrap();
     let run = tailmark(dir.path(), &["run", "plan.toml", "-o", "out"]);
     assert_eq!(run.status.code(), Some(0), "{}", said(&run));
-    assert_eq!(points(dir.path()).len(), 2);
-    assert_ne!(
-        server.pid(),
-        before,
-        "another process serves the last point"
+    let points = points(dir.path());
+    let systems: Vec<_> = points.iter().map(|point| &point["system"]).collect();
+    assert_eq!(systems, ["first", "second"]);
+    for point in &points {
+        assert_eq!(
+            (&point["operations"], &point["errors"]),
+            (&500.into(), &0.into()),
+            "{point}"
+        );
+        assert_eq!(point["kinds"]["read"]["not_found"], 0, "{point}");
+    }
+    // Each has data of its own, the first is stopped, and the second was started anew.
+    assert!(first.pid().is_none(), "{:?}", first.pid());
+    assert!(
+        second.pid().is_some() && second.pid() != left_over,
+        "{left_over:?}"
     );
+    for server in [&first, &second] {
+        assert!(server.dir.path().join("data/ycsb").is_dir());
+    }
+}
+
+#[test]
+fn a_server_that_encrypts_and_asks_for_a_password_is_run_on_with_both_and_refused_without() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(mut server) = Server::new(9244) else {
+        return;
+    };
+    server.settings = "CASSANDRA_SECURE=1";
+    server.act("start");
+    let dir = TempDir::new().unwrap();
+    std::fs::write(dir.path().join("right"), "cassandra\n").unwrap();
+    std::fs::write(dir.path().join("wrong"), "sesame\n").unwrap();
+    let certificate = server.dir.path().join("ca.pem");
+    let run = |user: &str, password: &str, tls: &str| {
+        let plan = format!(
+            "[database]\ndriver = 'cassandra'\nconnect_timeout_ms = 3000\n{user}{password}{tls}\n\
+             [dataset]\nrecords = 500\n[sweep]\nworkloads = ['ycsb-a']\nthreads = [2]\n\
+             operations = 500\nwarmup = '0s'\n[[system]]\nname = 'server'\nhosts = '{}'\n",
+            server.hosts()
+        );
+        std::fs::write(dir.path().join("plan.toml"), plan).unwrap();
+        tailmark(dir.path(), &["run", "plan.toml", "-o", "out"])
+    };
+    let user = "user = 'cassandra'\n";
+    let tls = format!("tls = true\ntls_ca = '{}'\n", certificate.display());
+    for (user, password, tls, expected) in [
+        ("", "", &*tls, "wants a `user`"),
+        (user, "password_file = 'wrong'\n", &*tls, "incorrect"),
+        (user, "password_file = 'right'\n", "", "failed to open"),
+        (
+            user,
+            "password_file = 'right'\n",
+            "tls = true\n",
+            "certificate",
+        ),
+    ] {
+        let refused = run(user, password, tls);
+        assert_eq!(refused.status.code(), Some(2), "{}", said(&refused));
+        assert!(said(&refused).contains(expected), "{}", said(&refused));
+    }
+    let ran = run(user, "password_file = 'right'\n", &tls);
+    assert_eq!(ran.status.code(), Some(0), "{}", said(&ran));
+    let points = points(dir.path());
+    assert_eq!(points[0]["errors"], 0, "{}", points[0]);
 }

@@ -22,6 +22,14 @@ pub use session::{
 };
 pub use settings::{Setting, SettingKind, Settings, nearest};
 
+/// The client crates under the drivers of servers, for benches that hold those against bare loops.
+#[cfg(feature = "aerospike")]
+pub use aerospike;
+#[cfg(feature = "cassandra")]
+pub use scylla;
+#[cfg(any(feature = "aerospike", feature = "cassandra"))]
+pub use tokio;
+
 /// The bindings under the `rocksdb` driver, for benches that hold it against a bare loop.
 #[cfg(feature = "rocksdb")]
 pub use rust_rocksdb;

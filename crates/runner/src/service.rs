@@ -2,25 +2,103 @@
 //!
 //! A service is named by commands of one's own or by a unit of systemd. A start command may leave
 //! the server in the background and end, or be the server itself. Whether it is ready is asked of
-//! a command, where there is one, and then of the database, which has to answer.
+//! a command, where there is one, and then of the database, which has to answer. No command is
+//! waited for longer than a server may take to answer.
 
 use crate::{
     Error, Stop,
-    plan::{Service, ServiceControl, SystemPlan},
+    plan::{Plan, Service, ServiceControl, SystemPlan},
 };
+use rustix::process::{Pid, Signal, kill_process_group};
 use std::{
     fs::{self, File},
     io,
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
     time::{Duration, Instant},
 };
 
+/// How often a command that runs is looked at.
+const LOOK: Duration = Duration::from_millis(20);
 /// How often what is not ready yet is asked again.
 const POLL: Duration = Duration::from_millis(500);
 /// Lines of the log that an error tells.
 const TAIL: usize = 20;
+
+/// The services of a plan, of which one runs at a time.
+#[derive(Debug)]
+pub(crate) struct Services<'a> {
+    plan: &'a Plan,
+    out: &'a Path,
+    running: Option<Running>,
+}
+
+impl<'a> Services<'a> {
+    /// Those of a plan; their commands print into `out`.
+    pub fn new(plan: &'a Plan, out: &'a Path) -> Self {
+        Self {
+            plan,
+            out,
+            running: None,
+        }
+    }
+
+    /// Turns to the service of a system; false where it has none. What else could answer at its
+    /// address is stopped first: the service of the system before, and those that a sweep that was
+    /// killed may have left running.
+    pub fn turn_to(&mut self, system: &SystemPlan) -> Result<bool, Error> {
+        if self
+            .running
+            .as_ref()
+            .is_none_or(|s| s.system != system.name)
+        {
+            self.stop()?;
+            for other in &self.plan.systems {
+                if other.name != system.name
+                    && share_an_address(other, system)
+                    && let Some(mut service) = self.of(other)
+                {
+                    service.stop()?;
+                }
+            }
+            self.running = self.of(system);
+        }
+        Ok(self.running.is_some())
+    }
+
+    /// Starts the one that was turned to.
+    pub fn start(&mut self) -> Result<(), Error> {
+        self.running.as_mut().map_or(Ok(()), Running::start)
+    }
+
+    /// Stops the one that was turned to.
+    pub fn stop(&mut self) -> Result<(), Error> {
+        self.running.as_mut().map_or(Ok(()), Running::stop)
+    }
+
+    /// The one that was turned to.
+    pub fn running(&mut self) -> Option<&mut Running> {
+        self.running.as_mut()
+    }
+
+    fn of(&self, system: &SystemPlan) -> Option<Running> {
+        Some(Running {
+            system: system.name.clone(),
+            service: system.service.clone()?,
+            log: self.out.join(format!("{}.service.log", system.name)),
+            patience: self.plan.sweep.ready_timeout,
+            started: None,
+        })
+    }
+}
+
+/// Whether two systems name one contact point.
+fn share_an_address(a: &SystemPlan, b: &SystemPlan) -> bool {
+    let (a, b) = (a.place.to_string_lossy(), b.place.to_string_lossy());
+    a.split(',')
+        .any(|host| b.split(',').any(|other| other == host))
+}
 
 /// The service of the system that is measured.
 #[derive(Debug)]
@@ -29,79 +107,74 @@ pub(crate) struct Running {
     service: Service,
     /// What the commands print.
     log: PathBuf,
+    /// How long a command may take.
+    patience: Duration,
     /// The start command, while it goes on.
     started: Option<Child>,
 }
 
 impl Running {
-    /// The service of a system, not yet started by us; its commands print into `out`.
-    pub fn of(system: &SystemPlan, out: &Path) -> Option<Self> {
-        let service = system.service.clone()?;
-        let log = out.join(format!("{}.service.log", system.name));
-        Some(Self {
-            system: system.name.clone(),
-            service,
-            log,
-            started: None,
-        })
-    }
-
-    /// Whether it is that of this system.
-    pub fn serves(&self, system: &SystemPlan) -> bool {
-        self.system == system.name
-    }
-
-    /// Starts it.
-    pub fn start(&mut self) -> Result<(), Error> {
+    fn start(&mut self) -> Result<(), Error> {
         let mut child = self.command("start", self.service.start())?;
         // A command that ends at once tells whether it failed; one that goes on is the server.
-        let end = Instant::now() + Duration::from_secs(1);
-        while Instant::now() < end {
-            match child
-                .try_wait()
-                .map_err(|source| self.failed("start", Some(source)))?
-            {
-                Some(status) if status.success() => return Ok(()),
-                Some(_) => return Err(self.failed("start", None)),
-                None => std::thread::sleep(Duration::from_millis(20)),
+        match ended(&mut child, Duration::from_secs(1)) {
+            Ok(Some(status)) if status.success() => Ok(()),
+            Ok(Some(_)) => Err(self.failed("start", None)),
+            Ok(None) => {
+                self.started = Some(child);
+                Ok(())
             }
+            Err(source) => Err(self.failed("start", Some(source))),
         }
-        self.started = Some(child);
-        Ok(())
     }
 
     /// Stops it, and waits until it has.
-    pub fn stop(&mut self) -> Result<(), Error> {
+    fn stop(&mut self) -> Result<(), Error> {
         if let Some(stop) = self.service.stop() {
-            let mut child = self.command("stop", stop)?;
-            let status = child
-                .wait()
-                .map_err(|source| self.failed("stop", Some(source)))?;
-            if !status.success() {
-                return Err(self.failed("stop", None));
-            }
+            let stop = self.command("stop", stop)?;
+            self.succeed("stop", stop)?;
         }
-        if let Some(mut child) = self.started.take() {
-            if self.service.stop().is_none() {
-                terminate(&child);
-            }
-            child
-                .wait()
-                .map_err(|source| self.failed("stop", Some(source)))?;
+        let Some(mut child) = self.started.take() else {
+            return Ok(());
+        };
+        if self.service.stop().is_none() {
+            signal(&child, Signal::TERM);
         }
-        Ok(())
+        match ended(&mut child, self.patience) {
+            Ok(Some(_)) => Ok(()),
+            Ok(None) => Err(self.failed("stop", None)),
+            Err(source) => Err(self.failed("stop", Some(source))),
+        }
+    }
+
+    /// Waits for a command that has to succeed; ends it where it takes too long.
+    fn succeed(&self, action: &'static str, mut command: Child) -> Result<(), Error> {
+        match ended(&mut command, self.patience) {
+            Ok(Some(status)) if status.success() => Ok(()),
+            Ok(ended) => {
+                if ended.is_none() {
+                    signal(&command, Signal::KILL);
+                }
+                Err(self.failed(action, None))
+            }
+            Err(source) => Err(self.failed(action, Some(source))),
+        }
     }
 
     /// Whether its own command says that it is ready; true where there is none.
-    fn says_ready(&self) -> Result<bool, Error> {
+    fn says_ready(&self, timeout: Duration) -> Result<bool, Error> {
         let Some(ready) = &self.service.ready else {
             return Ok(true);
         };
-        let mut child = self.command("ready", ready.clone())?;
-        let status = child
-            .wait()
-            .map_err(|source| self.failed("ask", Some(source)))?;
-        Ok(status.success())
+        let mut command = self.command("ask", ready.clone())?;
+        match ended(&mut command, timeout) {
+            Ok(Some(status)) => Ok(status.success()),
+            Ok(None) => {
+                signal(&command, Signal::KILL);
+                Ok(false)
+            }
+            Err(source) => Err(self.failed("ask", Some(source))),
+        }
     }
 
     /// Whether the start command has failed meanwhile.
@@ -170,12 +243,23 @@ impl Running {
     }
 }
 
-fn terminate(child: &Child) {
-    let group = i32::try_from(child.id())
-        .ok()
-        .and_then(rustix::process::Pid::from_raw);
+/// How a command ended; none where it goes on for longer than that.
+fn ended(child: &mut Child, timeout: Duration) -> io::Result<Option<ExitStatus>> {
+    let end = Instant::now() + timeout;
+    loop {
+        let status = child.try_wait()?;
+        if status.is_some() || Instant::now() >= end {
+            return Ok(status);
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+/// To a command and all that it started.
+fn signal(child: &Child, signal: Signal) {
+    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
     if let Some(group) = group {
-        let _ = rustix::process::kill_process_group(group, rustix::process::Signal::TERM);
+        let _ = kill_process_group(group, signal);
     }
 }
 
@@ -193,7 +277,7 @@ pub(crate) fn wait_ready<T>(
     let end = Instant::now() + timeout;
     loop {
         let says_ready = match &service {
-            Some(service) => service.says_ready()?,
+            Some(service) => service.says_ready(end.saturating_duration_since(Instant::now()))?,
             None => true,
         };
         let opened = says_ready.then(&mut open);

@@ -1,6 +1,6 @@
 //! Carries out a plan: for each system the load, then each point, committed one by one.
 
-use crate::service::{Running, wait_ready};
+use crate::service::{Services, wait_ready};
 use crate::{
     Error, Observer, Stop,
     dataset::{self, Dataset},
@@ -90,7 +90,7 @@ pub fn run(
         observer,
         stop,
         memory_unlimited,
-        service: None,
+        services: Services::new(plan, out),
         summary: Summary {
             points_kept: kept,
             ..Summary::default()
@@ -114,8 +114,7 @@ struct Sweeper<'a> {
     observer: &'a dyn Observer,
     stop: &'a Stop,
     memory_unlimited: Option<String>,
-    /// The service that was started last.
-    service: Option<Running>,
+    services: Services<'a>,
     summary: Summary,
 }
 
@@ -173,7 +172,7 @@ impl Sweeper<'_> {
         self.study
             .set_facts(&tailmark_host::place_facts(&system.name, system.watched()))?;
         let dataset = Dataset::new(plan, system, self.out);
-        if self.change_service(system)? {
+        if self.services.turn_to(system)? {
             self.start_service()?;
             if !self.wait_ready(&dataset, system)? {
                 return Ok(());
@@ -343,34 +342,18 @@ impl Sweeper<'_> {
         capture
     }
 
-    /// Turns to the service of a system: that of the system before is stopped first. False where it
-    /// has none.
-    fn change_service(&mut self, system: &SystemPlan) -> Result<bool, Error> {
-        if self
-            .service
-            .as_ref()
-            .is_none_or(|service| !service.serves(system))
-        {
-            self.stop_service()?;
-            self.service = Running::of(system, self.out);
-        }
-        Ok(self.service.is_some())
-    }
-
     fn stop_service(&mut self) -> Result<(), Error> {
-        let Some(service) = &mut self.service else {
-            return Ok(());
-        };
-        self.observer.step("stopping the service");
-        service.stop()
+        if self.services.running().is_some() {
+            self.observer.step("stopping the service");
+        }
+        self.services.stop()
     }
 
     fn start_service(&mut self) -> Result<(), Error> {
-        let Some(service) = &mut self.service else {
-            return Ok(());
-        };
-        self.observer.step("starting the service");
-        service.start()
+        if self.services.running().is_some() {
+            self.observer.step("starting the service");
+        }
+        self.services.start()
     }
 
     /// Waits until the server of a system answers; false where that was stopped. A database without
@@ -381,21 +364,21 @@ impl Sweeper<'_> {
         }
         self.observer.step("waiting until the server answers");
         let timeout = self.plan.sweep.ready_timeout;
-        let ready = wait_ready(system, self.service.as_mut(), timeout, self.stop, || {
+        let ready = wait_ready(system, self.services.running(), timeout, self.stop, || {
             dataset.prepare()
         });
         Ok(ready?.is_some())
     }
 
     /// Drops the caches; says why where that was not done.
-    fn drop_caches(&self, dataset: &Dataset<'_>) -> Result<Option<String>, Error> {
+    fn drop_caches(&mut self, dataset: &Dataset<'_>) -> Result<Option<String>, Error> {
         if !self.plan.host.drop_caches {
             return Ok(Some("host.drop_caches is false".to_owned()));
         }
         self.observer.step("dropping caches");
         let files = match tailmark_host::can_drop_caches() {
             true => Vec::new(),
-            false if self.service.is_some() => Vec::new(),
+            false if self.services.running().is_some() => Vec::new(),
             false => dataset.open()?.files(),
         };
         Ok(match tailmark_host::drop_caches(&files) {

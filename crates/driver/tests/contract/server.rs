@@ -252,6 +252,39 @@ fn settings_that_the_table_cannot_check_are_refused() {
     }
 }
 
+#[cfg(feature = "aerospike")]
+mod aerospike {
+    use super::*;
+
+    #[test]
+    fn a_namespace_that_is_not_there_is_an_error_that_names_those_that_are() {
+        let Ok(hosts) = env::var("TEST_AEROSPIKE") else {
+            return;
+        };
+        let mut bench = Bench::with("aerospike", &[("namespace", "never_made")]);
+        bench.params.place = hosts.into();
+        let Some(Error::Open { source, .. }) = bench.try_open().err() else {
+            panic!("it was opened");
+        };
+        let expected = "the server has no namespace `never_made`, but `";
+        assert!(source.to_string().starts_with(expected), "{source}");
+    }
+
+    #[test]
+    fn retries_are_counted_where_asked_for() {
+        let Ok(hosts) = env::var("TEST_AEROSPIKE") else {
+            return;
+        };
+        let bench = on("aerospike", &hosts, "counted", &[("retries", "2")]);
+        let database = bench.open();
+        insert(&mut *database.session().unwrap(), 1).unwrap();
+        assert_eq!(
+            database.counters().into_iter().collect::<Vec<_>>(),
+            [("retries".to_owned(), 0)]
+        );
+    }
+}
+
 #[cfg(feature = "cassandra")]
 mod cassandra {
     use super::*;

@@ -51,11 +51,17 @@ pub(super) async fn connect(place: &Path, settings: &Settings) -> Result<Client,
         });
     }
     let hosts = hosts(place, settings.text("tls_name").unwrap_or_default());
-    let client = Client::new(&policy, &hosts).await?;
+    let client = Client::new(&policy, &hosts).await.map_err(said)?;
     if settings.integer("retries") != Some(0_usize) {
         client.enable_metrics(MetricsPolicy::default());
     }
     Ok(client)
+}
+
+/// What went wrong, in one line.
+fn said(error: aerospike::Error) -> BoxError {
+    let text = error.to_string();
+    text.split_whitespace().collect::<Vec<_>>().join(" ").into()
 }
 
 /// The value of a setting in milliseconds.

@@ -3,7 +3,7 @@
 use crate::{Settled, error::BoxError};
 use aerospike::{AdminPolicy, Client};
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     time::{Duration, Instant},
 };
 
@@ -50,6 +50,26 @@ fn words(answer: &str) -> impl Iterator<Item = (&str, &str)> {
     answer
         .split([';', ':'])
         .filter_map(|word| word.split_once('='))
+}
+
+/// That the cluster has this namespace: it is made in the servers' settings, not by a client.
+pub(super) async fn require(
+    client: &Client,
+    policy: &AdminPolicy,
+    namespace: &str,
+) -> Result<(), BoxError> {
+    let answers = ask(client, policy, "namespaces").await?;
+    let known: BTreeSet<&str> = answers
+        .iter()
+        .flat_map(|answer| answer.split(';'))
+        .collect();
+    match known.contains(namespace) {
+        true => Ok(()),
+        false => {
+            let known = known.into_iter().collect::<Vec<_>>().join("`, `");
+            Err(format!("the server has no namespace `{namespace}`, but `{known}`").into())
+        }
+    }
 }
 
 /// Records of a set over all nodes, replicas included.

@@ -1,5 +1,5 @@
 //! Aerospike, Community and Enterprise Edition, with YCSB's layout: the key is the user key of a
-//! record in the set `usertable`, and each field is a bin.
+//! record in the set (`usertable` unless another is named), and each field is a bin.
 //!
 //! An insert replaces whatever is there. An update changes the bins that it writes and keeps the
 //! others; YCSB's binding replaces the record by them, so that its data sets shrink, and that is
@@ -70,10 +70,11 @@ impl Aerospike {
             place: params.place.display().to_string(),
             source,
         };
-        let schema = &params.data.schema;
         let lanes = Lanes::new().map_err(|error| refuse(error.into()))?;
         let client = lanes.wait(async {
             let client = connect::connect(&params.place, &params.settings).await?;
+            let asking = connect::asking(&params.settings);
+            facts::require(&client, &asking, namespace(params)).await?;
             prove(&client, namespace(params)).await?;
             Ok(client)
         });
@@ -81,8 +82,8 @@ impl Aerospike {
             client: client.map_err(refuse)?,
             requests: Arc::new(Requests::new(
                 &params.settings,
-                &schema.table,
-                &schema.fields,
+                set(params),
+                &params.data.schema.fields,
             )),
             params: params.clone(),
             opened: Mutex::default(),
@@ -123,8 +124,8 @@ impl Aerospike {
     }
 
     fn marker_key(&self) -> Result<Key, BoxError> {
-        let table = Value::String(self.params.data.schema.table.clone());
-        Ok(Key::new(namespace(&self.params), MARKERS, table)?)
+        let set = Value::String(set(&self.params).to_owned());
+        Ok(Key::new(namespace(&self.params), MARKERS, set)?)
     }
 }
 
@@ -172,7 +173,7 @@ impl Database for Aerospike {
     }
 
     fn is_empty(&self) -> Result<bool, Error> {
-        let (policy, set) = (self.asking(), &self.params.data.schema.table);
+        let (policy, set) = (self.asking(), set(&self.params));
         let records = facts::records(&self.client, &policy, namespace(&self.params), set);
         let records = self.lanes.wait(records);
         Ok(records.map_err(|source| self.failed("look into", source))? == 0)
@@ -214,6 +215,12 @@ fn namespace(params: &Params) -> &str {
     params.settings.text("namespace").unwrap_or_default()
 }
 
+/// The set of the records.
+fn set(params: &Params) -> &str {
+    let table = &params.data.schema.table;
+    params.settings.text("set").unwrap_or(table)
+}
+
 fn is_missing(error: &aerospike::Error) -> bool {
     error.server_result_code() == Some(ResultCode::KeyNotFoundError)
 }
@@ -243,7 +250,7 @@ async fn prove(client: &Client, namespace: &str) -> Result<(), BoxError> {
 fn destroy(params: &Params) -> Result<(), Error> {
     let removed = || -> Result<(), BoxError> {
         let lanes = Lanes::<Client>::new()?;
-        let (namespace, set) = (namespace(params), &params.data.schema.table);
+        let (namespace, set) = (namespace(params), set(params));
         let policy = connect::asking(&params.settings);
         lanes.wait(async {
             let client = connect::connect(&params.place, &params.settings).await?;

@@ -31,6 +31,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     setting("request_timeout_ms", "how long a request may take before it counts as failed", MILLISECONDS, "10000"),
     setting("retries", "how often the client library repeats a failed request; they are counted", SettingKind::Integer { min: 0, max: 100 }, "0"),
     setting("send_key", "whether the key itself is stored beside its digest", SettingKind::Flag, "false"),
+    setting("set", "of the records; none given: `usertable`", SettingKind::Text, ""),
     setting("tls_ca", "encrypts the connections; the certificates that the servers' are checked against", SettingKind::Text, ""),
     setting("tls_name", "the name in the servers' certificates", SettingKind::Text, ""),
     setting("user", "of the server; none given: no authentication", SettingKind::Text, ""),

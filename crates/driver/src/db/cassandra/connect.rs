@@ -61,7 +61,23 @@ pub(super) async fn connect(
     if settings.flag("tls") {
         builder = builder.tls_context(Some(tls(settings)?));
     }
-    Ok(builder.build().await?)
+    builder.build().await.map_err(|error| said(&error).into())
+}
+
+/// What went wrong, without what the client crate was about when it did: it says so at every level.
+fn said(error: &dyn std::error::Error) -> String {
+    let mut innermost = error;
+    while let Some(source) = innermost.source() {
+        innermost = source;
+    }
+    let text = innermost.to_string();
+    let why = text
+        .rsplit_once(" failed with: ")
+        .map_or(&*text, |(_, why)| why);
+    match why.contains("Authentication is required") {
+        true => "the server wants a `user` and a `password_file`".to_owned(),
+        false => why.to_owned(),
+    }
 }
 
 fn tls(settings: &Settings) -> Result<openssl::ssl::SslConnectorBuilder, BoxError> {

@@ -1,0 +1,226 @@
+//! What a request to a server costs its client: user and system time of the client's process per
+//! operation, held against bare loops around the same client crates in one interleaved run. The
+//! servers are those that `TEST_CASSANDRA` and `TEST_AEROSPIKE` name; `LATTE` and `ASBENCH` name
+//! programs to compare with. `./dev bench [PAIRS] [SECONDS] [CLIENTS,...]`; the results are in
+//! docs/PERFORMANCE.md.
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    missing_docs,
+    reason = "a program to look at"
+)]
+
+mod bare;
+mod programs;
+#[path = "../support/mod.rs"]
+mod support;
+
+use bare::{Aerospike, Cassandra};
+use std::{collections::BTreeMap, env, path::PathBuf, sync::Arc, time::Duration};
+use support::{compare, pair};
+use tailmark_driver::{DataSet, Database, Driver, Params, Schema, Semantics, Settings, db};
+use tailmark_host::probe::Target;
+use tailmark_results::PointKey;
+use tailmark_runner::{Silent, Stop, phase};
+use tailmark_workload::{Distribution, KeySpace, Stream, StreamConfig, Workload};
+
+/// Enough that keys differ, and few enough to be loaded in seconds.
+const RECORDS: u64 = 20_000;
+/// Where Cassandra keeps them, apart from the data of others.
+const KEYSPACE: &str = "tailmark_bench";
+/// Where Aerospike keeps them.
+const NAMESPACE: &str = "test";
+
+fn main() {
+    let mut args = env::args().skip(1).filter(|a| !a.starts_with("--"));
+    let pairs = args.next().and_then(|a| a.parse().ok()).unwrap_or(5);
+    let seconds = Duration::from_secs_f64(args.next().and_then(|a| a.parse().ok()).unwrap_or(3.0));
+    let clients: Vec<u32> = args.next().map_or_else(
+        || vec![16, 128],
+        |list| list.split(',').filter_map(|n| n.parse().ok()).collect(),
+    );
+    for name in ["cassandra", "aerospike"] {
+        let variable = format!("TEST_{}", name.to_uppercase());
+        let Ok(hosts) = env::var(&variable) else {
+            println!("{name}: left out, {variable} names no server");
+            continue;
+        };
+        let driver = db::find(name).unwrap();
+        let settings = match name {
+            "cassandra" => ("keyspace", KEYSPACE),
+            _ => ("namespace", NAMESPACE),
+        };
+        let database = open(driver, &hosts, settings);
+        measure(driver, database.as_ref(), 16, Budget::Load);
+        for &clients in &clients {
+            let ours = || measure(driver, database.as_ref(), clients, Budget::Time(seconds));
+            let hosts = hosts.as_str();
+            let mut runs = match name {
+                "cassandra" => pair(ours, || bare::run::<Cassandra>(hosts, clients, seconds)),
+                _ => pair(ours, || bare::run::<Aerospike>(hosts, clients, seconds)),
+            };
+            runs.extend(programs::runs(name, hosts, clients, seconds));
+            let title = format!("{name}, reads, {clients} clients");
+            compare(&title, "us of processor time an operation", pairs, runs);
+        }
+    }
+}
+
+/// The records that are read.
+fn data() -> DataSet {
+    let fields = (0..4).map(|i| format!("field{i}")).collect();
+    DataSet {
+        schema: Schema {
+            table: "usertable".into(),
+            fields,
+        },
+        records: RECORDS,
+        field_length: 1024,
+    }
+}
+
+fn open(driver: &'static Driver, hosts: &str, setting: (&str, &str)) -> Box<dyn Database> {
+    let given = BTreeMap::from([(setting.0.to_owned(), setting.1.to_owned())]);
+    let settings = Settings::check(driver, &given, &data(), 1.0).unwrap();
+    let params = Params {
+        place: PathBuf::from(hosts),
+        data: data(),
+        settings,
+        semantics: Semantics::Faithful,
+        create: true,
+    };
+    (driver.open)(&params).unwrap()
+}
+
+#[derive(Clone, Copy)]
+enum Budget {
+    Time(Duration),
+    Load,
+}
+
+/// Reads, or loads, with everything on, as a sweep does.
+fn measure(driver: &Driver, database: &dyn Database, clients: u32, budget: Budget) -> f64 {
+    let workload = match budget {
+        Budget::Time(_) => reads(),
+        Budget::Load => Arc::new(Workload::load()),
+    };
+    let key = PointKey {
+        system: "bench".into(),
+        workload: workload.name.clone(),
+        distribution: "uniform".into(),
+        threads: clients,
+        repeat: 1,
+        target_rate: None,
+    };
+    let (keys, operations, duration) = match budget {
+        Budget::Time(time) => (KeySpace::new(RECORDS, RECORDS), None, Some(time)),
+        Budget::Load => (KeySpace::new(0, 0), Some(RECORDS), None),
+    };
+    let spec = phase::Spec {
+        database,
+        clients: driver.clients,
+        system: "bench",
+        point: Some(&key),
+        workload: &workload,
+        data: &data(),
+        keys: &Arc::new(keys),
+        threads: clients,
+        rate: None,
+        operations,
+        duration,
+        warmup: Duration::ZERO,
+        seed: 1,
+        write_all_fields: false,
+        compressibility: 0.0,
+    };
+    let target = Target {
+        system: "bench".into(),
+        place: PathBuf::from("/"),
+    };
+    let capture = phase::Capture::open(&target);
+    let meter = Meter::start();
+    let phase = phase::run(&spec, capture, &Silent, &Stop::new()).unwrap();
+    let cost = meter.per_operation(phase.operations);
+    assert_eq!(phase.errors(), 0);
+    let missed: u64 = phase.kinds.values().map(|kind| kind.not_found).sum();
+    assert_eq!(missed, 0, "every key is found");
+    cost
+}
+
+fn reads() -> Arc<Workload> {
+    let workload = tailmark_workload::find("ycsb-c").unwrap();
+    Arc::new(workload.with_distribution(Distribution::Uniform))
+}
+
+/// The reads of one client.
+fn stream(client: u32, keys: &Arc<KeySpace>) -> Stream {
+    Stream::new(&StreamConfig {
+        workload: reads(),
+        group: 0,
+        data: data(),
+        keys: Arc::clone(keys),
+        seed: 1,
+        client,
+        operations: None,
+        write_all_fields: false,
+        compressibility: 0.0,
+    })
+    .unwrap()
+}
+
+/// Processor time that passes.
+struct Meter {
+    began: f64,
+    of: Of,
+}
+
+/// Whose time it is.
+#[derive(Clone, Copy)]
+enum Of {
+    /// This process.
+    Own,
+    /// The processes that it started, and that have ended.
+    Children,
+}
+
+impl Meter {
+    /// Of this process, from now on.
+    fn start() -> Self {
+        Self::of(Of::Own)
+    }
+
+    /// Of the processes that are started and have ended, from now on.
+    fn of_children() -> Self {
+        Self::of(Of::Children)
+    }
+
+    fn of(of: Of) -> Self {
+        let began = processor_s(of);
+        Self { began, of }
+    }
+
+    /// Seconds until now.
+    fn passed_s(&self) -> f64 {
+        processor_s(self.of) - self.began
+    }
+
+    /// Microseconds for each of so many operations.
+    fn per_operation(&self, operations: u64) -> f64 {
+        self.passed_s() * 1e6 / operations as f64
+    }
+}
+
+/// User and system time so far, from `/proc/self/stat`, which counts hundredths of a second.
+fn processor_s(of: Of) -> f64 {
+    let stat = std::fs::read_to_string("/proc/self/stat").unwrap();
+    // Behind the name, which may hold blanks: the state is the third column of the manual.
+    let columns: Vec<&str> = stat[stat.rfind(')').unwrap()..].split(' ').collect();
+    let first = match of {
+        Of::Own => 12,
+        Of::Children => 14,
+    };
+    let ticks = columns[first..first + 2]
+        .iter()
+        .map(|ticks| ticks.parse::<f64>().unwrap());
+    ticks.sum::<f64>() / 100.0
+}
