@@ -28,6 +28,8 @@ fn render(data: &Data) -> Vec<Block> {
         Column::text("Cause"),
         Column::number("Failed"),
         Column::number("Share"),
+        Column::number("Failed after, p50"),
+        Column::number("Failed after, max"),
         Column::text("First message"),
     ];
     vec![Block::Table(Table {
@@ -42,10 +44,11 @@ fn phase_rows(place: &str, phase: &Phase) -> Vec<Row> {
         .errors
         .iter()
         .map(|error| {
-            let sent = phase
-                .kinds
-                .get(&error.kind)
-                .map_or(0, |k| k.count + k.errors);
+            let kind = phase.kinds.get(&error.kind);
+            let sent = kind.map_or(0, |k| k.count + k.errors);
+            // The latencies of failures are kept by kind of request, not by cause.
+            let failed = kind.and_then(|k| k.failed.as_ref());
+            let after = |ns: Option<u64>| ns.map_or("–".into(), |ns| number::latency(ns as f64));
             let share = if sent > 0 {
                 number::share(error.count as f64 / sent as f64)
             } else {
@@ -57,6 +60,8 @@ fn phase_rows(place: &str, phase: &Phase) -> Vec<Row> {
                 &error.cause,
                 &number::count(error.count),
                 &share,
+                &after(failed.map(|failed| failed.value_at_quantile(0.5))),
+                &after(failed.map(|failed| failed.max())),
                 &error.example,
             ];
             Row {

@@ -47,7 +47,9 @@ impl Facts {
             .unwrap_or_default();
         let systems = plan.systems.iter().map(|system| {
             let dataset = Dataset::new(plan, system, out);
-            let loaded = dataset.is_kept().then(|| dataset.is_loaded());
+            // A server may not be there yet, and asking it would make its tables.
+            let is_known = dataset.is_kept() && system.driver.place != Place::Hosts;
+            let loaded = is_known.then(|| dataset.is_loaded());
             SystemFacts {
                 loaded: matches!(loaded, Some(Ok(true))),
                 refusal: match loaded {
@@ -169,7 +171,7 @@ fn steps(plan: &Plan, system: &SystemPlan, known: &SystemFacts, facts: &Facts) -
     }
     steps.push("and for each point:".to_owned());
     steps.extend(
-        point(plan, facts)
+        point(plan, system, facts)
             .into_iter()
             .map(|step| format!("  {step}")),
     );
@@ -184,9 +186,13 @@ fn load(system: &SystemPlan, known: &SystemFacts, threads: u32) -> Option<String
             grouped(data.records)
         ));
     }
+    let unless = match system.driver.place {
+        Place::Hosts => ", unless the server has them",
+        _ => "",
+    };
     (system.driver.place != Place::Nowhere).then(|| {
         format!(
-            "load {} records of {} x {} B with {threads} threads",
+            "load {} records of {} x {} B with {threads} threads{unless}",
             grouped(data.records),
             data.schema.fields.len(),
             grouped(u64::from(data.field_length)),
@@ -195,14 +201,27 @@ fn load(system: &SystemPlan, known: &SystemFacts, threads: u32) -> Option<String
 }
 
 /// What is done for one point, in order.
-fn point(plan: &Plan, facts: &Facts) -> Vec<String> {
+fn point(plan: &Plan, system: &SystemPlan, facts: &Facts) -> Vec<String> {
     let sweep = &plan.sweep;
     let mut steps = Vec::new();
+    let is_server = system.driver.place == Place::Hosts;
+    if let Some(service) = &system.service {
+        let stop = service.stop().map(|words| format!(": {}", words.join(" ")));
+        steps.push(format!("stop the service{}", stop.unwrap_or_default()));
+    }
     if plan.host.drop_caches {
-        steps.push(match facts.can_drop_caches {
-            true => "drop the caches of the machine (/proc/sys/vm/drop_caches)".to_owned(),
-            false => "drop the cached pages of the database's files (not root)".to_owned(),
+        steps.push(match (facts.can_drop_caches, is_server) {
+            (true, _) => "drop the caches of the machine (/proc/sys/vm/drop_caches)".to_owned(),
+            (false, true) => "leave the caches as they are (not root)".to_owned(),
+            (false, false) => "drop the cached pages of the database's files (not root)".to_owned(),
         });
+    }
+    if let Some(service) = &system.service {
+        steps.push(format!("start the service: {}", service.start().join(" ")));
+    }
+    if is_server {
+        let timeout = rounded(sweep.ready_timeout);
+        steps.push(format!("wait until the server answers, {timeout} at most"));
     }
     let settle = rounded(sweep.settle);
     steps.push("open the database".to_owned());
@@ -252,6 +271,10 @@ fn totals(plan: &Plan, facts: &Facts) -> Vec<String> {
             Reload::Point => per_system - 1,
         };
         loads += system.data.bytes() * (again as u64 + u64::from(!known.loaded));
+        // What a server stores, and where, is its own affair.
+        if system.driver.place == Place::Hosts {
+            continue;
+        }
         let needed = match known.loaded {
             true => 0,
             false => (system.driver.space)(&system.data, &system.settings),

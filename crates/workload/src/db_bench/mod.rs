@@ -298,3 +298,20 @@ impl Workload {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn semantics_reach_the_model_of_the_mix() {
+        for semantics in [Semantics::Faithful, Semantics::Correct] {
+            let workload = crate::find("mixgraph").unwrap().with_semantics(semantics);
+            let task = workload.groups[0].task.unwrap();
+            let Job::MixGraph(graph) = task.job else {
+                panic!("{task:?}");
+            };
+            assert_eq!(graph.semantics, semantics);
+        }
+    }
+}

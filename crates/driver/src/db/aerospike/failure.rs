@@ -13,8 +13,11 @@ pub(super) fn failure(error: &Error) -> Failure {
 }
 
 fn cause(error: &Error) -> Cause {
-    if error.is_client_timeout() {
-        return Cause::Timeout;
+    // A request that is not tried again ends in a time-out whatever it failed of: the cause says it.
+    if let Some(found) = error.cause().map(cause)
+        && found != Cause::Other
+    {
+        return found;
     }
     match error.kind() {
         ErrorKind::Server { rc, .. } => refusal(*rc),
@@ -22,11 +25,11 @@ fn cause(error: &Error) -> Cause {
         ErrorKind::Connection
         | ErrorKind::ConnectionPoolEmpty
         | ErrorKind::InvalidNode
+        | ErrorKind::Io(_)
         | ErrorKind::MaxErrorRate => Cause::Connection,
         ErrorKind::NoMoreConnections => Cause::Overloaded,
         ErrorKind::BadResponse => Cause::Corruption,
-        // A wrapper around the one that matters.
-        _ => error.cause().map_or(Cause::Other, cause),
+        _ => Cause::Other,
     }
 }
 
@@ -56,6 +59,12 @@ mod tests {
         ] {
             assert_eq!(refusal(code), expected, "{code:?}");
         }
+    }
+
+    #[test]
+    fn what_is_wrapped_is_counted_by_its_cause() {
+        let lost = Error::from(std::io::Error::from(std::io::ErrorKind::ConnectionReset));
+        assert_eq!(cause(&lost.chain_error("no luck")), Cause::Connection);
     }
 
     #[test]

@@ -67,3 +67,32 @@ fn a_dry_run_tells_what_each_place_must_hold() {
         assert!(lines.contains(part), "{lines}\nlacks {part}");
     }
 }
+
+#[test]
+fn a_dry_run_of_a_server_names_its_service_and_does_not_ask_it() {
+    if tailmark_driver::db::find("cassandra").is_err() {
+        return;
+    }
+    let plan = plan(
+        "[database]\ndriver = 'cassandra'\n[sweep]\nready_timeout = '3m'\n[[system]]\n\
+         name = 'a'\nhosts = '127.0.0.1:1'\nservice = { systemd = 'cassandra-a' }",
+    );
+    let facts = Facts::gather(&plan, Path::new("out"));
+    assert_eq!(facts.systems[0].refusal, None);
+    let text = dry_run(&plan, Path::new("out"), &facts).join("\n");
+    let mut rest = text.as_str();
+    for part in [
+        ", unless the server has them",
+        "stop the service: systemctl stop cassandra-a",
+        "caches",
+        "start the service: systemctl start cassandra-a",
+        "wait until the server answers, 3m at most",
+        "open the database",
+    ] {
+        let (_, behind) = rest
+            .split_once(part)
+            .unwrap_or_else(|| panic!("{text}\nlacks {part}"));
+        rest = behind;
+    }
+    assert!(!text.contains("space:"), "{text}");
+}
