@@ -1,6 +1,6 @@
 //! What YCSB's drop-in costs: `tailmark ycsb` beside `tailmark run` on the same work, and, where Java and
 //! YCSB's jars are there, beside YCSB's own client on its BasicDB. Interleaved: A B C, C B A, ...;
-//! ratios only. `./dev bench` runs it; `[PAIRS] [SECONDS] [WORDS OF CASES...]` by itself.
+//! ratios only. `./dev bench drop_in [PAIRS] [SECONDS] [WORDS OF CASES...]`.
 #![allow(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -8,11 +8,14 @@
     reason = "a program to look at"
 )]
 
+mod support;
+
 use std::{
     env,
     path::{Path, PathBuf},
     process::Command,
 };
+use support::{Run, compare};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_tailmark");
 const RECORDS: u64 = 100_000;
@@ -67,58 +70,35 @@ fn main() {
     println!("{pairs} pairs of {seconds} s; ratio = the drop-in / the other, median (min to max)");
     let chosen = |work: &&Work| wanted.iter().all(|word| work.name.contains(word.as_str()));
     for work in CASES.iter().filter(chosen) {
-        compare(*work, pairs, seconds);
+        measure(*work, pairs, seconds);
     }
 }
 
 /// Every run of one case, in turn, and the ratios of each turn.
-fn compare(work: Work, pairs: usize, seconds: u32) {
+fn measure(work: Work, pairs: usize, seconds: u32) {
     let scratch = tempfile::tempdir().unwrap();
     let bench = Bench {
         work,
         seconds,
         place: scratch.path(),
     };
-    type Run<'a> = (&'static str, Box<dyn Fn(usize) -> f64 + 'a>);
+    let bench = &bench;
+    bench.plan("load"); // Loads the data set.
+    let mut turn = 0;
     let mut runs: Vec<Run<'_>> = vec![
-        ("the drop-in", Box::new(|_| bench.drop_in())),
-        ("tailmark run", Box::new(|turn| bench.plan(turn))),
+        ("the drop-in".into(), Box::new(|| bench.drop_in())),
+        (
+            "tailmark run".into(),
+            Box::new(move || {
+                turn += 1;
+                bench.plan(&turn.to_string())
+            }),
+        ),
     ];
     if let (true, Some(jars)) = (work.reference, jars()) {
-        let reference = &bench;
-        runs.push(("YCSB's client", Box::new(move |_| reference.java(&jars))));
+        runs.push(("YCSB's client".into(), Box::new(move || bench.java(&jars))));
     }
-    bench.plan(usize::MAX); // Loads the data set.
-    let mut figures = vec![Vec::new(); runs.len()];
-    for turn in 0..pairs {
-        let mut order: Vec<_> = (0..runs.len()).collect();
-        if turn % 2 == 1 {
-            order.reverse();
-        }
-        for index in order {
-            figures[index].push(runs[index].1(turn));
-        }
-    }
-    let sorted = |mut values: Vec<f64>| {
-        values.sort_by(f64::total_cmp);
-        values
-    };
-    let median = |values: &[f64]| sorted(values.to_vec())[values.len() / 2];
-    println!(
-        "{}: the drop-in {:.0} ops/s",
-        work.name,
-        median(&figures[0])
-    );
-    for ((other, _), theirs) in runs.iter().zip(&figures).skip(1) {
-        let ratios = sorted(figures[0].iter().zip(theirs).map(|(a, b)| a / b).collect());
-        println!(
-            "    to {other:<14} {:>6.3} ({:.3} to {:.3}), which did {:.0} ops/s",
-            ratios[ratios.len() / 2],
-            ratios[0],
-            ratios[ratios.len() - 1],
-            median(theirs),
-        );
-    }
+    compare(work.name, "ops/s", pairs, runs);
 }
 
 /// The directory of YCSB's jars, as a class path.
@@ -192,7 +172,7 @@ impl Bench<'_> {
     }
 
     /// The same by a plan.
-    fn plan(&self, turn: usize) -> f64 {
+    fn plan(&self, turn: &str) -> f64 {
         let Work {
             driver,
             threads,

@@ -90,7 +90,7 @@ fn load_and_run(binding: &str, properties: &[&str], workloads: &[&str]) {
                 continue;
             }
             let out = String::from_utf8_lossy(&output.stdout);
-            assert!(out.starts_with("[OVERALL], "), "{out}");
+            assert!(out.contains("\n[OVERALL], "), "{out}");
             for word in ["NOT_FOUND", "UNEXPECTED_STATE", "-FAILED", "Return=ERROR"] {
                 assert!(!out.contains(word), "{name}: {out}");
             }

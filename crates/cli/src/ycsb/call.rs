@@ -77,9 +77,9 @@ fn make_readable_by_ycsb(
 fn threads(properties: &Properties, operations: Option<u64>) -> anyhow::Result<u32> {
     let mut threads = properties.number("threadcount", 1, COUNT)?;
     if let Some(operations) = operations.filter(|&n| n < u64::from(threads)) {
-        output::warn(
+        output::say(
             "Warning: the threadcount is bigger than recordcount, the threadcount will be recordcount!",
-        );
+        )?;
         threads = operations as u32;
     }
     ensure!(
@@ -173,6 +173,13 @@ impl Call {
         interrupt::listen(&self.stop)?;
         if self.core.data_integrity {
             output::say("Data integrity is enabled.")?;
+        }
+        if self.watch.forms.wants(Form::Raw) {
+            let place = self.raw_file.as_ref().map_or_else(
+                || "stdout.".to_owned(),
+                |path| format!("result file: {}", path.display()),
+            );
+            output::say(&format!("Raw data measurement: will output to {place}"))?;
         }
         let database = (self.driver.open)(&self.params)?;
         let (verify, samples) = (self.verify(), self.samples());

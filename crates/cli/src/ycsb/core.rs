@@ -99,9 +99,12 @@ impl Core {
             },
             _ => data,
         };
+        // A load reads what the transactions will be, too, though it is no concern of it: a
+        // workload file serves both, and no property of it is unknown.
+        let transactions = transactions(properties, is_faithful, data_integrity);
         let mut workload = match action {
             Action::Load => Workload::load(),
-            Action::Run => transactions(properties, is_faithful, data_integrity)?,
+            Action::Run => transactions?,
         };
         workload.form = form;
         if action == Action::Run {
@@ -317,6 +320,17 @@ mod tests {
         assert_eq!((core.first_insert, core.operations), (200, Some(300)));
         let rest = read("recordcount=1000\ninsertstart=200", Action::Load).unwrap();
         assert_eq!(rest.operations, Some(800));
+    }
+
+    #[test]
+    fn a_load_knows_the_properties_of_transactions() {
+        let mut properties = Properties::default();
+        properties.read_text(
+            "workload=core\nrecordcount=9\nreadproportion=0\nupdateproportion=0\n\
+             scanproportion=1\nrequestdistribution=zipfian\nmaxscanlength=5\n",
+        );
+        Core::read(&properties, Action::Load, true).unwrap();
+        assert_eq!(properties.unread(), Vec::<String>::new());
     }
 
     #[test]

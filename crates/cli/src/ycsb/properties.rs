@@ -123,7 +123,8 @@ fn logical_lines(text: &str) -> Vec<String> {
         };
         let slashes = joined.len() - joined.trim_end_matches('\\').len();
         if slashes % 2 == 1 {
-            open = Some(joined[..joined.len() - 1].to_owned());
+            // Of nothing there is no continuation: what follows may be a comment.
+            open = Some(joined[..joined.len() - 1].to_owned()).filter(|text| !text.is_empty());
         } else {
             lines.push(joined);
         }
@@ -212,6 +213,7 @@ mod tests {
     #[test]
     fn comments_and_empty_lines_are_none() {
         assert!(pairs("# a=b\n\n   ! c=d\r\n\r").is_empty());
+        assert!(pairs("\\\n# a=b\n\\\n\\").is_empty());
         assert_eq!(
             pairs("a=b\\\n# c").first().map(|p| p.1.as_str()),
             Some("b# c")

@@ -5,6 +5,8 @@
 //! that says so, but no histogram that would claim more.
 
 mod db_bench;
+mod hdr;
+mod log;
 mod ycsb;
 
 use crate::{Error, Phase};
@@ -77,6 +79,14 @@ pub fn find(name: &str) -> Result<&'static Import, Error> {
                 .collect::<Vec<_>>()
                 .join(", "),
         })
+}
+
+/// The error of a file that cannot be imported.
+fn failed(source: &Source, reason: impl Into<String>) -> Error {
+    Error::Import {
+        path: source.path.clone(),
+        reason: reason.into(),
+    }
 }
 
 /// The words of a file's name.

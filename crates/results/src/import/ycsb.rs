@@ -1,16 +1,8 @@
 //! YCSB's results: the text of its client (0.17 and later), its JSON exports, and its histogram
 //! logs (`READ.hdr`, in microseconds), which belong to the text that is given with them.
 
-use super::{Given, Import, Imported, Source, threads_in, words};
-use crate::{
-    Error, ErrorCount, Finding, Interval, IntervalKind, Kind, KindResult, Latencies, Packed, Phase,
-    Summary, new_latencies,
-};
-use base64::{Engine, prelude::BASE64_STANDARD};
-use hdrhistogram::serialization::{
-    Deserializer,
-    interval_log::{IntervalLogIterator, LogEntry},
-};
+use super::{Given, Import, Imported, Source, failed, log, threads_in, words};
+use crate::{Error, ErrorCount, Finding, Interval, Kind, KindResult, Phase, Summary};
 use std::{collections::BTreeMap, path::Path};
 
 pub const IMPORT: Import = Import {
@@ -46,19 +38,12 @@ fn read(sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
     for source in texts {
         let mut imported = read_text(source, given)?;
         for log in &logs {
-            read_log(log, &mut imported.phase)?;
+            log::read(log, &GROUPS, &mut imported.phase)?;
         }
         conclude(&mut imported.phase);
         all.push(imported);
     }
     Ok(all)
-}
-
-fn failed(source: &Source, reason: impl Into<String>) -> Error {
-    Error::Import {
-        path: source.path.clone(),
-        reason: reason.into(),
-    }
 }
 
 /// Reads an output text or a JSON export.
@@ -268,110 +253,6 @@ impl Command {
     }
 }
 
-/// Adds the histograms of a log to the kind that its name ends with.
-fn read_log(source: &Source, phase: &mut Phase) -> Result<(), Error> {
-    let stem = source
-        .path
-        .file_stem()
-        .unwrap_or_default()
-        .to_string_lossy()
-        .into_owned();
-    let of_kind = |(group, _): &&(&str, Kind)| stem.ends_with(group);
-    let Some((group, kind)) = GROUPS.iter().rev().find(of_kind) else {
-        return Ok(());
-    };
-    let is_intended = stem.trim_end_matches(group).ends_with("Intended-");
-    let Some(result) = phase.kinds.get_mut(kind) else {
-        return Ok(());
-    };
-    let mut deserializer = Deserializer::new();
-    let (mut total, mut begin) = (new_latencies(), None);
-    for entry in IntervalLogIterator::new(&source.bytes) {
-        let entry =
-            entry.map_err(|error| failed(source, format!("line not understood: {error:?}")))?;
-        let LogEntry::Interval(line) = entry else {
-            continue;
-        };
-        let damaged = || failed(source, "a histogram is damaged");
-        let bytes = BASE64_STANDARD
-            .decode(line.encoded_histogram())
-            .map_err(|_| damaged())?;
-        let us: Latencies = deserializer
-            .deserialize(&mut bytes.as_slice())
-            .map_err(|_| damaged())?;
-        let latencies = nanoseconds(&us);
-        total
-            .add(&latencies)
-            .expect("a histogram that grows takes any other");
-        let at = line.start_timestamp();
-        let begin = *begin.get_or_insert(at);
-        let start_s = at.saturating_sub(begin).as_secs_f64();
-        if !is_intended {
-            add_interval(
-                phase_interval(&mut phase.intervals, start_s, line.duration().as_secs_f64()),
-                *kind,
-                &latencies,
-            );
-        }
-    }
-    match is_intended {
-        true => result.response = Some(total),
-        false => result.service = total,
-    }
-    Ok(())
-}
-
-/// The interval that begins near an instant; a new one where there is none.
-fn phase_interval(intervals: &mut Vec<Interval>, start_s: f64, length_s: f64) -> &mut Interval {
-    let near = intervals
-        .iter()
-        .position(|i| (i.start_s - start_s).abs() < 0.5 * length_s.max(0.1));
-    let at = near.unwrap_or_else(|| {
-        let at = intervals.partition_point(|i| i.start_s < start_s);
-        intervals.insert(
-            at,
-            Interval {
-                start_s,
-                length_s,
-                operations: 0,
-                kinds: BTreeMap::new(),
-            },
-        );
-        at
-    });
-    &mut intervals[at]
-}
-
-fn add_interval(interval: &mut Interval, kind: Kind, latencies: &Latencies) {
-    if latencies.is_empty() {
-        return;
-    }
-    let service = Packed::pack(latencies);
-    let measured = IntervalKind {
-        count: latencies.len(),
-        errors: 0,
-        service,
-        response: None,
-    };
-    interval
-        .kinds
-        .entry(kind)
-        .and_modify(|known| known.merge(&measured))
-        .or_insert(measured);
-}
-
-fn nanoseconds(us: &Latencies) -> Latencies {
-    let mut ns = new_latencies();
-    for value in us.iter_recorded() {
-        ns.record_n(
-            value.value_iterated_to().saturating_mul(1000),
-            value.count_at_value(),
-        )
-        .expect("a histogram that grows takes any value");
-    }
-    ns
-}
-
 /// Says what the files left untold.
 fn conclude(phase: &mut Phase) {
     let untold = phase
@@ -393,6 +274,7 @@ fn conclude(phase: &mut Phase) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::new_latencies;
 
     const TEXT: &str = "\
 Command line: -db site.ycsb.BasicDB -P workloads/workloada -threads 16 -target 5000 -p requestdistribution=zipfian -t

@@ -1,0 +1,133 @@
+//! Encoded HdrHistograms of any version that programs write into their logs.
+//!
+//! The `hdrhistogram` crate reads the second encoding. YCSB 0.17 carries HdrHistogram 2.1.4, which
+//! writes the first: the counts of all slots up to the highest, in words of one size, most
+//! significant byte first.
+
+use crate::{Latencies, new_latencies};
+use flate2::read::ZlibDecoder;
+use hdrhistogram::serialization::Deserializer;
+use std::io::Read;
+
+/// The number that the first encoding begins with. Bits 4 to 7 are the size of a word in bytes.
+const COOKIE: u32 = 0x1c84_9301;
+/// The same, where what follows is compressed.
+const COOKIE_COMPRESSED: u32 = 0x1c84_9302;
+/// Bits of a cookie that name the size of a word.
+const WORD_BITS: u32 = 0xf0;
+
+/// No histogram of 64-bit values has more bytes than this, uncompressed.
+const BYTES_MAX: u64 = 64 << 20;
+
+/// The histogram that some bytes of a log are; none where they are no such thing.
+pub fn decode(bytes: &[u8]) -> Option<Latencies> {
+    match be32(bytes, 0)? & !WORD_BITS {
+        COOKIE => first(bytes),
+        COOKIE_COMPRESSED => {
+            let mut whole = Vec::new();
+            let decoder = ZlibDecoder::new(bytes.get(8..)?);
+            decoder.take(BYTES_MAX).read_to_end(&mut whole).ok()?;
+            first(&whole)
+        }
+        _ => Deserializer::new().deserialize(&mut &*bytes).ok(),
+    }
+}
+
+/// Cookie, bytes of the counts, offset, digits (32 bits each), the least and the greatest value and
+/// a factor (64 bits each), and the counts.
+fn first(bytes: &[u8]) -> Option<Latencies> {
+    const HEAD: usize = 40;
+    let cookie = be32(bytes, 0).filter(|cookie| cookie & !WORD_BITS == COOKIE)?;
+    let word = ((cookie & WORD_BITS) >> 4) as usize;
+    let (length, offset, digits) = (be32(bytes, 4)?, be32(bytes, 8)?, be32(bytes, 12)?);
+    let least = u64::from(be32(bytes, 16)?) << 32 | u64::from(be32(bytes, 20)?);
+    if !matches!(word, 2 | 4 | 8) || offset != 0 || digits > 5 || least == 0 {
+        return None;
+    }
+    let counts = bytes.get(HEAD..HEAD + length as usize)?;
+    // Below twice ten to the digits, values have a slot each; every doubling above has half as many.
+    let slots = (2 * 10_u64.pow(digits)).next_power_of_two();
+    let mut latencies = new_latencies();
+    for (at, count) in (0_u64..).zip(counts.chunks_exact(word)) {
+        let count = count
+            .iter()
+            .fold(0, |sum, byte| sum << 8 | u64::from(*byte));
+        if count == 0 {
+            continue;
+        }
+        let doublings = (at / (slots / 2)).saturating_sub(1);
+        let slot = at - doublings * (slots / 2);
+        let shift = u32::try_from(doublings).ok()? + least.ilog2();
+        let value = slot
+            .checked_shl(shift)
+            .filter(|value| value >> shift == slot)?;
+        latencies.record_n(value, count).ok()?;
+    }
+    Some(latencies)
+}
+
+fn be32(bytes: &[u8], at: usize) -> Option<u32> {
+    let bytes = bytes.get(at..at + 4)?;
+    Some(u32::from_be_bytes(bytes.try_into().ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use base64::{Engine, prelude::BASE64_STANDARD};
+    use hdrhistogram::serialization::{Serializer, V2DeflateSerializer};
+
+    /// 5 three times, 2,047 once, 2,048 twice and 123,456 four times, as HdrHistogram 2.1.4 writes
+    /// them in words of 8 and of 4 bytes, and in words of 2 from 1,000 up with two digits.
+    const WRITTEN: [(&str, [u64; 4]); 3] = [
+        (
+            "HISTggAAAHx42u3QMQ2AMABE0StFBl6wgCUSHGAUASRlaBUQJvLecH+/5Tj35N7S1dHSt7X1yhs1AAAAAAAA\
+             AAAAAAAAAAAAAAAAAAAAwNfK6OQKAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA\
+             AAAAAH5ofgAx9wY9",
+            [5, 2_047, 2_048, 123_456],
+        ),
+        (
+            "HISTQgAAAGB42u3aqw2AUAADwMLDswADsAWfwVBswKKMQPhoJAnJnWh9dbt1m5Klz608XV3ZzuOw500JAAAA\
+             AAAAAAAAAPAX5x+gNgMAAAAAAAAAAAAAAAAAAAAAAAAAAAAAwGeaA2pjA+k=",
+            [5, 2_047, 2_048, 123_456],
+        ),
+        (
+            "HISTIgAAACp42pNpmazIwMD4hAECmCAU8wswxe/kYP8BKsMMJhlhKkbBsAMsAL8VBPE=",
+            [0, 1_536, 2_048, 123_392],
+        ),
+    ];
+
+    fn bytes(text: &str) -> Vec<u8> {
+        BASE64_STANDARD.decode(text).unwrap()
+    }
+
+    #[test]
+    fn the_first_encoding_is_read_in_words_of_every_size() {
+        for (text, values) in WRITTEN {
+            let latencies = decode(&bytes(text)).unwrap();
+            let mut expected = new_latencies();
+            for (value, count) in values.into_iter().zip([3, 1, 2, 4]) {
+                expected.record_n(value, count).unwrap();
+            }
+            assert_eq!(latencies, expected, "{values:?}");
+        }
+    }
+
+    #[test]
+    fn the_second_encoding_is_read_too() {
+        let mut latencies = new_latencies();
+        latencies.record_n(77_000, 9).unwrap();
+        let mut bytes = Vec::new();
+        let mut serializer = V2DeflateSerializer::new();
+        serializer.serialize(&latencies, &mut bytes).unwrap();
+        assert_eq!(decode(&bytes), Some(latencies));
+    }
+
+    #[test]
+    fn what_is_damaged_is_none() {
+        let whole = bytes(WRITTEN[0].0);
+        assert_eq!(decode(&whole[..whole.len() / 2]), None);
+        assert_eq!(decode(&whole[..3]), None);
+        assert_eq!(decode(b"nothing of the kind"), None);
+    }
+}

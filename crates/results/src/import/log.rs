@@ -1,0 +1,112 @@
+//! Logs of HdrHistograms, of one group each, into the kinds and intervals of a phase: `READ.hdr`, and
+//! `Intended-READ.hdr` with the times from when requests were due. Their values are microseconds.
+
+use super::{Source, failed, hdr};
+use crate::{Error, Interval, IntervalKind, Kind, Latencies, Packed, Phase, new_latencies};
+use base64::{Engine, prelude::BASE64_STANDARD};
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use std::collections::BTreeMap;
+
+/// Adds the histograms of a log to the kind whose group its name ends with; of another group, none.
+///
+/// # Errors
+/// Where the log is damaged.
+pub fn read(source: &Source, groups: &[(&str, Kind)], phase: &mut Phase) -> Result<(), Error> {
+    let stem = source
+        .path
+        .file_stem()
+        .unwrap_or_default()
+        .to_string_lossy()
+        .into_owned();
+    let of_kind = |(group, _): &&(&str, Kind)| stem.ends_with(group);
+    let Some((group, kind)) = groups.iter().rev().find(of_kind) else {
+        return Ok(());
+    };
+    let is_intended = stem.trim_end_matches(group).ends_with("Intended-");
+    let Some(result) = phase.kinds.get_mut(kind) else {
+        return Ok(());
+    };
+    let (mut total, mut begin) = (new_latencies(), None);
+    for entry in IntervalLogIterator::new(&source.bytes) {
+        let entry =
+            entry.map_err(|error| failed(source, format!("line not understood: {error:?}")))?;
+        let LogEntry::Interval(line) = entry else {
+            continue;
+        };
+        let damaged = || failed(source, "a histogram is damaged");
+        let bytes = BASE64_STANDARD
+            .decode(line.encoded_histogram())
+            .map_err(|_| damaged())?;
+        let us = hdr::decode(&bytes).ok_or_else(damaged)?;
+        let latencies = nanoseconds(&us);
+        total
+            .add(&latencies)
+            .expect("a histogram that grows takes any other");
+        let at = line.start_timestamp();
+        let begin = *begin.get_or_insert(at);
+        let start_s = at.saturating_sub(begin).as_secs_f64();
+        if !is_intended {
+            add_interval(
+                phase_interval(&mut phase.intervals, start_s, line.duration().as_secs_f64()),
+                *kind,
+                &latencies,
+            );
+        }
+    }
+    match is_intended {
+        true => result.response = Some(total),
+        false => result.service = total,
+    }
+    Ok(())
+}
+
+/// The interval that begins near an instant; a new one where there is none.
+fn phase_interval(intervals: &mut Vec<Interval>, start_s: f64, length_s: f64) -> &mut Interval {
+    let near = intervals
+        .iter()
+        .position(|i| (i.start_s - start_s).abs() < 0.5 * length_s.max(0.1));
+    let at = near.unwrap_or_else(|| {
+        let at = intervals.partition_point(|i| i.start_s < start_s);
+        intervals.insert(
+            at,
+            Interval {
+                start_s,
+                length_s,
+                operations: 0,
+                kinds: BTreeMap::new(),
+            },
+        );
+        at
+    });
+    &mut intervals[at]
+}
+
+fn add_interval(interval: &mut Interval, kind: Kind, latencies: &Latencies) {
+    if latencies.is_empty() {
+        return;
+    }
+    let service = Packed::pack(latencies);
+    let measured = IntervalKind {
+        count: latencies.len(),
+        errors: 0,
+        service,
+        response: None,
+    };
+    interval
+        .kinds
+        .entry(kind)
+        .and_modify(|known| known.merge(&measured))
+        .or_insert(measured);
+}
+
+fn nanoseconds(us: &Latencies) -> Latencies {
+    let mut ns = new_latencies();
+    for value in us.iter_recorded() {
+        ns.record_n(
+            value.value_iterated_to().saturating_mul(1000),
+            value.count_at_value(),
+        )
+        .expect("a histogram that grows takes any value");
+    }
+    ns
+}
