@@ -222,11 +222,14 @@ impl<'a> Group<'a> {
         self.cells_of(system).next().is_some()
     }
 
-    /// The peak of a system, where it was measured. Of equal peaks, that of fewer clients.
+    /// The peak of a system, where it was measured. Of equal peaks, that of fewer clients. Points
+    /// during which the database went away are none, unless there are no others.
     #[must_use]
     pub fn peak(&self, system: &'a str) -> Option<Peak> {
         let mut peak: Option<Peak> = None;
-        for cell in self.cells_of(system) {
+        let any_answered = self.cells_of(system).any(Cell::answered);
+        let cells = self.cells_of(system);
+        for cell in cells.filter(|cell| cell.answered() || !any_answered) {
             let Some(ops) = cell.ops() else { continue };
             if peak.is_none_or(|p| ops.middle > p.ops.middle) {
                 peak = Some(Peak {
@@ -294,6 +297,12 @@ impl<'a> Group<'a> {
 }
 
 impl Cell<'_> {
+    /// Whether the database answered to the end, in every repeat.
+    fn answered(&self) -> bool {
+        let mut findings = self.points.iter().flat_map(|p| &p.phase.findings);
+        findings.all(|finding| finding.code != "no-answer")
+    }
+
     /// Operations per second over the repeats.
     #[must_use]
     pub fn ops(&self) -> Option<Spread> {

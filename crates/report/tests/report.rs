@@ -7,7 +7,7 @@ mod synthetic;
 use std::{collections::BTreeSet, fs, path::Path};
 use synthetic::{SMALL, Shape};
 use tailmark_report::{Block, Data, Error, FORMATS, SECTIONS, html};
-use tailmark_results::{Kind, KindResult, Summary};
+use tailmark_results::{Finding, Kind, KindResult, Summary};
 
 /// Compares with a golden file, or rewrites it where `UPDATE_GOLDEN` is set.
 fn assert_golden(name: &str, text: &str) {
@@ -238,6 +238,36 @@ fn a_study_of_one_system_and_one_point_has_a_report() {
         !body.contains("improvement"),
         "there is nothing to compare with"
     );
+}
+
+#[test]
+fn a_point_whose_database_went_away_is_no_peak() {
+    let mut data = synthetic::study(SMALL);
+    data.systems.truncate(1);
+    let workload = data.points[0].key.workload.clone();
+    let system = data.systems[0].name.clone();
+    data.points
+        .retain(|p| p.key.system == system && p.key.workload == workload);
+    let said = |data: &Data| {
+        let body = html::body(data);
+        let (_, peak) = body.split_once("peaks at ").unwrap();
+        peak.split_once('.').unwrap().0.to_owned()
+    };
+    let best = data
+        .points
+        .iter()
+        .max_by(|a, b| a.phase.ops_per_sec().total_cmp(&b.phase.ops_per_sec()))
+        .unwrap();
+    let threads = format!("with {} thread", best.key.threads);
+    let mut went_away = best.clone();
+    went_away.phase.findings.push(Finding {
+        code: "no-answer".to_owned(),
+        text: "Nothing answered.".to_owned(),
+    });
+    assert!(said(&data).contains(&threads));
+    data.points.retain(|p| p.key != went_away.key);
+    data.points.push(went_away);
+    assert!(!said(&data).contains(&threads));
 }
 
 #[test]
