@@ -130,6 +130,7 @@ impl Bench<'_> {
         let all = [
             "workload=site.ycsb.workloads.CoreWorkload".to_owned(),
             format!("recordcount={RECORDS}"),
+            "operationcount=2000000000".to_owned(),
             format!("maxexecutiontime={}", self.seconds),
             format!("fieldcount={}", fields.0),
             format!("fieldlength={}", fields.1),
