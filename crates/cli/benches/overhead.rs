@@ -16,16 +16,14 @@ use std::{
     sync::{Arc, atomic::Ordering},
     time::{Duration, Instant},
 };
-use support::{bare, compare, pair, programs};
-use tailmark_driver::rust_rocksdb as rocksdb;
-use tailmark_driver::{
-    Completion, DataSet, Database, Driver, Fields, Key, Operation, Params, Schema, Semantics,
-    Settings, db,
+use support::{
+    bare, compare,
+    measured::{self, Budget, stream, uniform_reads},
+    pair, programs,
 };
-use tailmark_host::probe::Target;
-use tailmark_results::{Kind, PointKey};
-use tailmark_runner::{Silent, Stop, phase};
-use tailmark_workload::{Distribution, Item, KeySpace, Stream, StreamConfig, Workload};
+use tailmark_driver::rust_rocksdb as rocksdb;
+use tailmark_driver::{Clients, Completion, Database, Fields, Key, Operation, db};
+use tailmark_workload::{Item, KeySpace, Workload};
 
 const RECORDS: u64 = 200_000;
 
@@ -61,118 +59,32 @@ fn main() {
     std::fs::remove_dir_all(&scratch).unwrap();
 }
 
-fn data() -> DataSet {
-    let fields = (0..4).map(|i| format!("field{i}")).collect();
-    DataSet {
-        schema: Schema {
-            table: "usertable".into(),
-            fields,
-        },
-        records: RECORDS,
-        field_length: 1024,
-    }
+fn open(driver: &str, place: &Path, settings: &[(&str, &str)]) -> Box<dyn Database> {
+    measured::open(db::find(driver).unwrap(), place, settings, RECORDS)
 }
 
-fn reads_only() -> Arc<Workload> {
-    let workload = tailmark_workload::find("ycsb-c").unwrap();
-    Arc::new(workload.with_distribution(Distribution::Uniform))
-}
-
-fn open(driver: &'static Driver, place: &Path, settings: &[(&str, &str)]) -> Box<dyn Database> {
-    let given: BTreeMap<_, _> = settings
-        .iter()
-        .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
-        .collect();
-    let settings = Settings::check(driver, &given, &data(), 1.0).unwrap();
-    let place = place.to_owned();
-    let params = Params {
-        place,
-        data: data(),
-        settings,
-        semantics: Semantics::Faithful,
-        create: true,
-    };
-    (driver.open)(&params).unwrap()
-}
-
-/// Measures a workload with everything on, as a sweep does; operations per second.
+/// Measures a workload on an embedded database; operations per second.
 fn tailmark(
     database: &dyn Database,
     workload: &Arc<Workload>,
     threads: u32,
     budget: Budget,
 ) -> f64 {
-    let key = PointKey {
-        system: "bench".into(),
-        workload: workload.name.clone(),
-        distribution: "uniform".into(),
-        threads,
-        repeat: 1,
-        target_rate: None,
-    };
-    let keys = match budget {
-        Budget::Time(_) => KeySpace::new(RECORDS, RECORDS),
-        Budget::Load => KeySpace::new(0, 0),
-    };
-    let spec = phase::Spec {
+    measured::run(
         database,
-        clients: tailmark_driver::Clients::Threads,
-        system: "bench",
-        point: Some(&key),
+        Clients::Threads,
         workload,
-        data: &data(),
-        keys: &Arc::new(keys),
+        RECORDS,
         threads,
-        rate: None,
-        operations: matches!(budget, Budget::Load).then_some(RECORDS),
-        duration: match budget {
-            Budget::Time(time) => Some(time),
-            Budget::Load => None,
-        },
-        warmup: Duration::ZERO,
-        seed: 1,
-        write_all_fields: false,
-        compressibility: 0.0,
-    };
-    let target = Target {
-        system: "bench".into(),
-        place: PathBuf::from("/"),
-    };
-    let phase = phase::run(&spec, phase::Capture::open(&target), &Silent, &Stop::new()).unwrap();
-    assert_eq!(phase.errors(), 0);
-    assert!(
-        phase.kinds.values().all(|k| k.not_found == 0),
-        "every key is found"
-    );
-    assert!(phase.kinds.contains_key(&Kind::Read) || matches!(budget, Budget::Load));
-    phase.ops_per_sec()
-}
-
-#[derive(Clone, Copy)]
-enum Budget {
-    Time(Duration),
-    Load,
-}
-
-fn stream(workload: &Arc<Workload>, client: u32, keys: &Arc<KeySpace>) -> Stream {
-    Stream::new(&StreamConfig {
-        workload: Arc::clone(workload),
-        group: 0,
-        data: data(),
-        keys: Arc::clone(keys),
-        seed: 1,
-        client,
-        operations: None,
-        write_all_fields: false,
-        compressibility: 0.0,
-    })
-    .unwrap()
+        budget,
+    )
+    .ops_per_sec()
 }
 
 /// The null driver against a hand-written loop of key, hash, two clock readings and a histogram.
 fn null(pairs: usize, seconds: Duration) {
-    let database = open(db::find("null").unwrap(), Path::new("/"), &[]);
-    let workload = reads_only();
+    let database = open("null", Path::new("/"), &[]);
+    let workload = uniform_reads();
     let ours = || 1e9 / tailmark(database.as_ref(), &workload, 1, Budget::Time(seconds));
     let by_hand = || {
         1e9 / bare(1, seconds, |_, stop| {
@@ -233,7 +145,7 @@ fn load(pairs: usize, scratch: &Path) {
     let next = std::cell::RefCell::new(&mut next);
     let ours = || {
         let place = next.borrow_mut().next().unwrap();
-        let database = open(db::find("rocksdb").unwrap(), place, CACHED);
+        let database = open("rocksdb", place, CACHED);
         let rate = tailmark(database.as_ref(), &workload, 2, Budget::Load);
         drop(database);
         std::fs::remove_dir_all(place).unwrap();
@@ -242,7 +154,7 @@ fn load(pairs: usize, scratch: &Path) {
     let puts = || {
         let place = next.borrow_mut().next().unwrap();
         // Made and configured by the driver, then opened as it was left.
-        drop(open(db::find("rocksdb").unwrap(), place, CACHED));
+        drop(open("rocksdb", place, CACHED));
         let database = raw(place);
         let family = database.cf_handle("usertable").unwrap();
         let start = Instant::now();
@@ -251,7 +163,7 @@ fn load(pairs: usize, scratch: &Path) {
             for client in 0..2 {
                 let (database, keys, workload, family) = (&database, &keys, &workload, &family);
                 scope.spawn(move || {
-                    let mut stream = stream(workload, client, keys);
+                    let mut stream = stream(workload, RECORDS, client, keys);
                     let mut record = Vec::new();
                     for _ in 0..RECORDS / 2 {
                         let Item::One(tailmark_driver::Operation::Insert { key, values }) =
@@ -292,7 +204,7 @@ fn raw(place: &Path) -> rocksdb::DB {
 fn read_set(scratch: &Path) -> PathBuf {
     let place = scratch.join("reads");
     {
-        let database = open(db::find("rocksdb").unwrap(), &place, CACHED);
+        let database = open("rocksdb", &place, CACHED);
         tailmark(
             database.as_ref(),
             &Arc::new(Workload::load()),
@@ -313,11 +225,11 @@ fn read_set(scratch: &Path) -> PathBuf {
 /// keys by each, as db_bench's readseq does, so that its memory has the same shape.
 fn reads(pairs: usize, seconds: Duration, all_threads: &[u32], scratch: &Path) {
     let place = read_set(scratch);
-    let workload = reads_only();
+    let workload = uniform_reads();
     let mut by_threads = BTreeMap::new();
     for &threads in all_threads {
         let ours = || {
-            let database = open(db::find("rocksdb").unwrap(), &place, CACHED);
+            let database = open("rocksdb", &place, CACHED);
             let all = Operation::Scan {
                 start: Key {
                     number: 0,
@@ -342,7 +254,7 @@ fn reads(pairs: usize, seconds: Duration, all_threads: &[u32], scratch: &Path) {
                 all.next();
             }
             bare(threads, seconds, |client, stop| {
-                let mut stream = stream(&workload, client, &keys);
+                let mut stream = stream(&workload, RECORDS, client, &keys);
                 let options = rocksdb::ReadOptions::default();
                 let mut operations = 0;
                 while !stop.load(Ordering::Relaxed) {
@@ -440,7 +352,7 @@ fn db_bench(program: &str, scratch: &Path, threads: u32, seconds: Duration) -> f
 
 /// Memory of the client itself: the null driver with all clients, updates and reads recorded.
 fn memory() {
-    let database = open(db::find("null").unwrap(), Path::new("/"), &[]);
+    let database = open("null", Path::new("/"), &[]);
     let workload = Arc::new(tailmark_workload::find("ycsb-a").unwrap());
     for threads in [256, 1024] {
         let peak_before = status_kib("VmRSS");

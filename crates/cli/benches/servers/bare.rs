@@ -1,7 +1,10 @@
 //! Bare loops around the client crates: the least that does the same reads. Their clients are tasks
 //! of as many runtime threads as those of tailmark are, and share a connection in the same way.
 
-use crate::{KEYSPACE, Meter, NAMESPACE, RECORDS, stream};
+use crate::{
+    KEYSPACE, Meter, NAMESPACE, RECORDS,
+    support::measured::{stream, uniform_reads},
+};
 use std::{
     hint::black_box,
     rc::Rc,
@@ -77,7 +80,7 @@ pub fn run<C: Client>(hosts: &str, clients: u32, time: Duration) -> f64 {
 /// One client; returns how many records it has read.
 async fn reader<C: Client>(client: Rc<C>, index: u32, stop: Arc<AtomicBool>) -> u64 {
     let keys = Arc::new(KeySpace::new(RECORDS, RECORDS));
-    let mut stream = stream(index, &keys);
+    let mut stream = stream(&uniform_reads(), RECORDS, index, &keys);
     let mut operations = 0;
     while !stop.load(Ordering::Relaxed) {
         let Item::One(Operation::Read { key, .. }) = stream.next_item() else {

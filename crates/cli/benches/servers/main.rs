@@ -16,13 +16,14 @@ mod programs;
 mod support;
 
 use bare::{Aerospike, Cassandra};
-use std::{collections::BTreeMap, env, path::PathBuf, sync::Arc, time::Duration};
-use support::{compare, pair};
-use tailmark_driver::{DataSet, Database, Driver, Params, Schema, Semantics, Settings, db};
-use tailmark_host::probe::Target;
-use tailmark_results::PointKey;
-use tailmark_runner::{Silent, Stop, phase};
-use tailmark_workload::{Distribution, KeySpace, Stream, StreamConfig, Workload};
+use std::{env, path::Path, sync::Arc, time::Duration};
+use support::{
+    compare,
+    measured::{self, Budget, uniform_reads},
+    pair,
+};
+use tailmark_driver::{Database, Driver, db};
+use tailmark_workload::Workload;
 
 /// Enough that keys differ, and few enough to be loaded in seconds.
 const RECORDS: u64 = 20_000;
@@ -50,7 +51,7 @@ fn main() {
             "cassandra" => ("keyspace", KEYSPACE),
             _ => ("namespace", NAMESPACE),
         };
-        let database = open(driver, &hosts, settings);
+        let database = measured::open(driver, Path::new(&hosts), &[settings], RECORDS);
         measure(driver, database.as_ref(), 16, Budget::Load);
         for &clients in &clients {
             let ours = || measure(driver, database.as_ref(), clients, Budget::Time(seconds));
@@ -66,106 +67,22 @@ fn main() {
     }
 }
 
-/// The records that are read.
-fn data() -> DataSet {
-    let fields = (0..4).map(|i| format!("field{i}")).collect();
-    DataSet {
-        schema: Schema {
-            table: "usertable".into(),
-            fields,
-        },
-        records: RECORDS,
-        field_length: 1024,
-    }
-}
-
-fn open(driver: &'static Driver, hosts: &str, setting: (&str, &str)) -> Box<dyn Database> {
-    let given = BTreeMap::from([(setting.0.to_owned(), setting.1.to_owned())]);
-    let settings = Settings::check(driver, &given, &data(), 1.0).unwrap();
-    let params = Params {
-        place: PathBuf::from(hosts),
-        data: data(),
-        settings,
-        semantics: Semantics::Faithful,
-        create: true,
-    };
-    (driver.open)(&params).unwrap()
-}
-
-#[derive(Clone, Copy)]
-enum Budget {
-    Time(Duration),
-    Load,
-}
-
-/// Reads, or loads, with everything on, as a sweep does.
+/// Reads, or loads; processor time of this process per operation.
 fn measure(driver: &Driver, database: &dyn Database, clients: u32, budget: Budget) -> f64 {
     let workload = match budget {
-        Budget::Time(_) => reads(),
+        Budget::Time(_) => uniform_reads(),
         Budget::Load => Arc::new(Workload::load()),
     };
-    let key = PointKey {
-        system: "bench".into(),
-        workload: workload.name.clone(),
-        distribution: "uniform".into(),
-        threads: clients,
-        repeat: 1,
-        target_rate: None,
-    };
-    let (keys, operations, duration) = match budget {
-        Budget::Time(time) => (KeySpace::new(RECORDS, RECORDS), None, Some(time)),
-        Budget::Load => (KeySpace::new(0, 0), Some(RECORDS), None),
-    };
-    let spec = phase::Spec {
-        database,
-        clients: driver.clients,
-        system: "bench",
-        point: Some(&key),
-        workload: &workload,
-        data: &data(),
-        keys: &Arc::new(keys),
-        threads: clients,
-        rate: None,
-        operations,
-        duration,
-        warmup: Duration::ZERO,
-        seed: 1,
-        write_all_fields: false,
-        compressibility: 0.0,
-    };
-    let target = Target {
-        system: "bench".into(),
-        place: PathBuf::from("/"),
-    };
-    let capture = phase::Capture::open(&target);
     let meter = Meter::start();
-    let phase = phase::run(&spec, capture, &Silent, &Stop::new()).unwrap();
-    let cost = meter.per_operation(phase.operations);
-    assert_eq!(phase.errors(), 0);
-    let missed: u64 = phase.kinds.values().map(|kind| kind.not_found).sum();
-    assert_eq!(missed, 0, "every key is found");
-    cost
-}
-
-fn reads() -> Arc<Workload> {
-    let workload = tailmark_workload::find("ycsb-c").unwrap();
-    Arc::new(workload.with_distribution(Distribution::Uniform))
-}
-
-/// The reads of one client.
-fn stream(client: u32, keys: &Arc<KeySpace>) -> Stream {
-    Stream::new(&StreamConfig {
-        workload: reads(),
-        group: 0,
-        data: data(),
-        keys: Arc::clone(keys),
-        seed: 1,
-        client,
-        operations: None,
-        write_all_fields: false,
-        compressibility: 0.0,
-    })
-    .unwrap()
+    let phase = measured::run(
+        database,
+        driver.clients,
+        &workload,
+        RECORDS,
+        clients,
+        budget,
+    );
+    meter.per_operation(phase.operations)
 }
 
 /// Processor time that passes.

@@ -1,6 +1,8 @@
 //! What benches share: an interleaved comparison, a bare loop on threads, programs to compare with.
 #![allow(dead_code, reason = "not every bench uses all of it")]
 
+pub mod measured;
+
 use std::{
     sync::{
         Barrier,

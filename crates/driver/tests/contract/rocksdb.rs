@@ -3,7 +3,9 @@
 use crate::support::*;
 use rust_rocksdb::{DB, Options};
 use std::{
-    env, fs,
+    env,
+    ffi::OsString,
+    fs,
     io::Read,
     process::{Command, Stdio},
     thread,
@@ -352,18 +354,24 @@ fn other_peoples_files_are_not_destroyed() {
     assert!(thesis.exists());
 }
 
+/// What the environment names the database by that the other process is to hold.
+const HOLD: &str = "TAILMARK_HOLD";
+
+/// Starts this program again as the other process, which runs this test alone.
 #[test]
 fn another_process_that_has_the_database_is_named() {
+    if let Some(place) = env::var_os(HOLD) {
+        return hold_until_it_may_go(place);
+    }
     let bench = Bench::new("rocksdb");
     drop(bench.open());
     let mut holder = Command::new(env::current_exe().unwrap())
         .args([
-            "--ignored",
             "--exact",
             "--nocapture",
-            "rocksdb::holds_a_database_until_it_may_go",
+            "rocksdb::another_process_that_has_the_database_is_named",
         ])
-        .env("TAILMARK_HOLD", &bench.params.place)
+        .env(HOLD, &bench.params.place)
         .stdin(Stdio::piped())
         .spawn()
         .unwrap();
@@ -382,11 +390,8 @@ fn another_process_that_has_the_database_is_named() {
     assert!(who.is_empty() || who.starts_with(&pid), "{who}");
 }
 
-/// Not a test of its own: the other process of the one above.
-#[test]
-#[ignore = "it is the other process of another_process_that_has_the_database_is_named"]
-fn holds_a_database_until_it_may_go() {
-    let place = env::var_os("TAILMARK_HOLD").expect("started by the other test");
+/// The other process.
+fn hold_until_it_may_go(place: OsString) {
     let mut bench = Bench::new("rocksdb");
     bench.params.place = place.into();
     let database = bench.open();

@@ -1,0 +1,129 @@
+//! tailmark as a sweep runs it, with everything on: the side that is held against the others.
+
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::Duration,
+};
+use tailmark_driver::{Clients, DataSet, Database, Driver, Params, Schema, Semantics, Settings};
+use tailmark_host::probe::Target;
+use tailmark_results::{Phase, PointKey};
+use tailmark_runner::{Silent, Stop, phase};
+use tailmark_workload::{Distribution, KeySpace, Stream, StreamConfig, Workload};
+
+/// Records of 4 x 1,024 B.
+pub fn data(records: u64) -> DataSet {
+    let fields = (0..4).map(|i| format!("field{i}")).collect();
+    DataSet {
+        schema: Schema {
+            table: "usertable".into(),
+            fields,
+        },
+        records,
+        field_length: 1024,
+    }
+}
+
+/// Opens a database of so many records.
+pub fn open(
+    driver: &'static Driver,
+    place: &Path,
+    settings: &[(&str, &str)],
+    records: u64,
+) -> Box<dyn Database> {
+    let given: BTreeMap<_, _> = settings
+        .iter()
+        .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
+        .collect();
+    let data = data(records);
+    let params = Params {
+        place: place.to_owned(),
+        settings: Settings::check(driver, &given, &data, 1.0).unwrap(),
+        data,
+        semantics: Semantics::Faithful,
+        create: true,
+    };
+    (driver.open)(&params).unwrap()
+}
+
+/// The reads of YCSB C, uniform.
+pub fn uniform_reads() -> Arc<Workload> {
+    let workload = tailmark_workload::find("ycsb-c").unwrap();
+    Arc::new(workload.with_distribution(Distribution::Uniform))
+}
+
+/// The operations of one client.
+pub fn stream(workload: &Arc<Workload>, records: u64, client: u32, keys: &Arc<KeySpace>) -> Stream {
+    Stream::new(&StreamConfig {
+        workload: Arc::clone(workload),
+        group: 0,
+        data: data(records),
+        keys: Arc::clone(keys),
+        seed: 1,
+        client,
+        operations: None,
+        write_all_fields: false,
+        compressibility: 0.0,
+    })
+    .unwrap()
+}
+
+/// When a run ends.
+#[derive(Clone, Copy)]
+pub enum Budget {
+    /// After so long, on a data set that is there.
+    Time(Duration),
+    /// When every record was written.
+    Load,
+}
+
+/// Runs a workload; what it found and did not find is checked.
+pub fn run(
+    database: &dyn Database,
+    kind: Clients,
+    workload: &Arc<Workload>,
+    records: u64,
+    clients: u32,
+    budget: Budget,
+) -> Phase {
+    let key = PointKey {
+        system: "bench".into(),
+        workload: workload.name.clone(),
+        distribution: "uniform".into(),
+        threads: clients,
+        repeat: 1,
+        target_rate: None,
+    };
+    let (keys, operations, duration) = match budget {
+        Budget::Time(time) => (KeySpace::new(records, records), None, Some(time)),
+        Budget::Load => (KeySpace::new(0, 0), Some(records), None),
+    };
+    let spec = phase::Spec {
+        database,
+        clients: kind,
+        system: "bench",
+        point: Some(&key),
+        workload,
+        data: &data(records),
+        keys: &Arc::new(keys),
+        threads: clients,
+        rate: None,
+        operations,
+        duration,
+        warmup: Duration::ZERO,
+        seed: 1,
+        write_all_fields: false,
+        compressibility: 0.0,
+    };
+    let target = Target {
+        system: "bench".into(),
+        place: PathBuf::from("/"),
+    };
+    let phase = phase::run(&spec, phase::Capture::open(&target), &Silent, &Stop::new()).unwrap();
+    assert_eq!(phase.errors(), 0);
+    let missed: u64 = phase.kinds.values().map(|kind| kind.not_found).sum();
+    assert_eq!(missed, 0, "every key is found");
+    assert!(phase.operations > 0);
+    phase
+}
