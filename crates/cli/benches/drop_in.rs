@@ -19,6 +19,8 @@ use support::{Run, compare};
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_tailmark");
 const RECORDS: u64 = 100_000;
+/// More operations than a run has time for.
+const OPERATIONS: u64 = 2_000_000_000;
 
 /// What is done: fields, their length, and the share of reads; the rest are updates of all fields.
 #[derive(Clone, Copy)]
@@ -28,6 +30,8 @@ struct Work {
     threads: u32,
     fields: (u32, u32),
     reads: f64,
+    /// In correct semantics both make the same values; in faithful ones the drop-in makes YCSB's.
+    semantics: &'static str,
     /// Whether YCSB's client, which has no database here, does it too.
     reference: bool,
 }
@@ -39,6 +43,7 @@ const fn work(name: &'static str, driver: &'static str, threads: u32, reads: f64
         threads,
         fields: (10, 100),
         reads,
+        semantics: "faithful",
         reference: false,
     }
 }
@@ -57,6 +62,25 @@ const CASES: &[Work] = &[
         reference: true,
         fields: (4, 1024),
         ..work("null, updates of 4 x 1,024 B, 1 client", "null", 1, 0.0)
+    },
+    Work {
+        semantics: "correct",
+        ..work(
+            "null, updates of 10 x 100 B, correct semantics",
+            "null",
+            1,
+            0.0,
+        )
+    },
+    Work {
+        semantics: "correct",
+        fields: (4, 1024),
+        ..work(
+            "null, updates of 4 x 1,024 B, correct semantics",
+            "null",
+            1,
+            0.0,
+        )
     },
     work("rocksdb in cache, reads, 1 client", "rocksdb", 1, 1.0),
     work("rocksdb in cache, reads, 16 clients", "rocksdb", 16, 1.0),
@@ -126,11 +150,16 @@ struct Bench<'a> {
 impl Bench<'_> {
     /// The properties of a YCSB call, as words.
     fn properties(&self) -> Vec<String> {
-        let Work { fields, reads, .. } = self.work;
+        let Work {
+            fields,
+            reads,
+            semantics,
+            ..
+        } = self.work;
         let all = [
             "workload=site.ycsb.workloads.CoreWorkload".to_owned(),
             format!("recordcount={RECORDS}"),
-            "operationcount=2000000000".to_owned(),
+            format!("operationcount={OPERATIONS}"),
             format!("maxexecutiontime={}", self.seconds),
             format!("fieldcount={}", fields.0),
             format!("fieldlength={}", fields.1),
@@ -138,6 +167,7 @@ impl Bench<'_> {
             format!("updateproportion={}", 1.0 - reads),
             "writeallfields=true".to_owned(),
             "basicdb.verbose=false".to_owned(),
+            format!("tailmark.semantics={semantics}"),
         ];
         let threads = ["-threads".to_owned(), self.work.threads.to_string()];
         all.into_iter()
@@ -179,13 +209,14 @@ impl Bench<'_> {
             threads,
             fields,
             reads,
+            semantics,
             ..
         } = self.work;
         let out = self.place.join(format!("study-{turn}"));
         let mut text = format!(
-            "[database]\ndriver = '{driver}'\n[dataset]\nrecords = {RECORDS}\nfields = {}\n\
+            "[database]\ndriver = '{driver}'\nsemantics = '{semantics}'\n[dataset]\nrecords = {RECORDS}\nfields = {}\n\
              field_length = {}\nwrite_all_fields = true\n[sweep]\nworkloads = ['bench']\n\
-             threads = [{threads}]\nduration = '{}s'\nwarmup = '0s'\ndistribution = 'uniform'\n\
+             threads = [{threads}]\noperations = {OPERATIONS}\nduration = '{}s'\nwarmup = '0s'\ndistribution = 'uniform'\n\
              [host]\ndrop_caches = false\n\
              [[workload]]\nname = 'bench'\nread = {reads}\nupdate = {}\n\
              [[system]]\nname = 'bench'\npath = '{}'\n",

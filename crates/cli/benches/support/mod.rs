@@ -5,7 +5,7 @@ pub mod measured;
 
 use std::{
     sync::{
-        Barrier,
+        OnceLock,
         atomic::{AtomicBool, AtomicU64, Ordering},
     },
     time::{Duration, Instant},
@@ -56,25 +56,26 @@ pub fn pair<'a>(ours: impl FnMut() -> f64 + 'a, bare: impl FnMut() -> f64 + 'a) 
 }
 
 /// Runs `client` on so many threads for a time; operations per second.
+///
+/// The time begins before the threads do: once they run, the one that reads the clock may wait
+/// behind all of them for some tenths of a second, in which they are not idle.
 pub fn bare(threads: u32, time: Duration, client: impl Fn(u32, &AtomicBool) -> u64 + Sync) -> f64 {
     let (stop, operations) = (AtomicBool::new(false), AtomicU64::new(0));
-    let gate = Barrier::new(threads as usize + 1);
-    let mut start = Instant::now();
+    let start = OnceLock::new();
     std::thread::scope(|scope| {
         for index in 0..threads {
-            let (gate, client, stop, operations) = (&gate, &client, &stop, &operations);
+            let (start, client, stop, operations) = (&start, &client, &stop, &operations);
             scope.spawn(move || {
-                gate.wait();
+                let _: &Instant = start.wait();
                 operations.fetch_add(client(index, stop), Ordering::Relaxed);
             });
         }
-        gate.wait();
-        start = Instant::now();
+        start.set(Instant::now()).unwrap();
         std::thread::sleep(time);
         stop.store(true, Ordering::Relaxed);
     });
     // To the end of the last client, as a phase is measured: many clients take a while to end.
-    operations.load(Ordering::Relaxed) as f64 / start.elapsed().as_secs_f64()
+    operations.load(Ordering::Relaxed) as f64 / start.wait().elapsed().as_secs_f64()
 }
 
 /// The `db_bench` programs to compare with: `DB_BENCH=name=path,name=path`.

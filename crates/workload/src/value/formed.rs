@@ -18,6 +18,7 @@ pub struct Formed {
     bytes_are: ValueBytes,
     names: Box<[String]>,
     lengths: Vec<u32>,
+    /// The values one after the other, and room for a block.
     bytes: Vec<u8>,
 }
 
@@ -56,7 +57,7 @@ impl Formed {
             bytes_are: form.bytes,
             names: names.into(),
             lengths: Vec::with_capacity(names.len()),
-            bytes: Vec::with_capacity(names.len() * longest as usize),
+            bytes: vec![0; names.len() * longest as usize + printable::BLOCK],
         })
     }
 
@@ -70,20 +71,24 @@ impl Formed {
             lengths,
             bytes,
         } = self;
+        let names = &names[first as usize..first as usize + count];
         lengths.clear();
-        bytes.clear();
-        for name in &names[first as usize..first as usize + count] {
-            let length = draw.draw(random);
-            lengths.push(length);
-            let (start, length) = (bytes.len(), length as usize);
-            if *bytes_are == ValueBytes::Checked {
-                checked::append(key, name.as_bytes(), length, bytes);
-                continue;
+        lengths.extend(names.iter().map(|_| draw.draw(random)));
+        match bytes_are {
+            ValueBytes::Printable => printable::fill(random, lengths, bytes),
+            ValueBytes::Random => {
+                let mut rest = &mut bytes[..];
+                for length in &*lengths {
+                    let value;
+                    (value, rest) = rest.split_at_mut(*length as usize);
+                    fill(value);
+                }
             }
-            bytes.resize(start + length, 0);
-            match bytes_are {
-                ValueBytes::Random => fill(&mut bytes[start..]),
-                _ => printable::fill(random, &mut bytes[start..]),
+            ValueBytes::Checked => {
+                bytes.clear();
+                for (name, length) in names.iter().zip(&*lengths) {
+                    checked::append(key, name.as_bytes(), *length as usize, bytes);
+                }
             }
         }
     }
@@ -93,7 +98,7 @@ impl Formed {
         Values {
             first,
             lengths: &self.lengths,
-            bytes: &self.bytes,
+            bytes: &self.bytes[..self.lengths.iter().map(|l| *l as usize).sum()],
         }
     }
 }

@@ -11,22 +11,29 @@ use std::sync::LazyLock;
 
 /// Bytes made of one number.
 const GROUP: usize = 6;
-/// Words after which groups begin at a word again: 24 bytes, four groups.
-const PERIOD: usize = 3;
-/// Words of the pool: about 64 KiB.
-const POOL_WORDS: usize = PERIOD * 2730;
-/// Words made from one draw, at most: 4,080 bytes.
-const DRAW_WORDS: usize = PERIOD * 170;
+/// Words of a block: 48 bytes, eight groups; groups and vector registers both begin again there.
+const BLOCK_WORDS: usize = 6;
+/// Bytes of a block.
+pub const BLOCK: usize = 8 * BLOCK_WORDS;
+/// Blocks of the pool: about 64 KiB.
+const POOL_BLOCKS: usize = 1365;
+/// Blocks made from one draw, at most: 4,080 bytes.
+const DRAW_BLOCKS: usize = 85;
 /// What every byte is raised by.
 const RAISE: u64 = 0x2020_2020_2020_2020;
 
 /// Groups, not yet raised, that all clients share; only read.
-static POOL: LazyLock<Box<[u64]>> = LazyLock::new(|| {
+static POOL: LazyLock<Box<[Block]>> = LazyLock::new(|| {
     let mut random = Random::new(0x7965_6c6c_6f77_5f70, 0, Purpose::Values);
-    (0..POOL_WORDS / PERIOD)
-        .flat_map(|_| groups(&mut random))
-        .collect()
+    let mut block = || {
+        let halves = [groups(&mut random), groups(&mut random)];
+        std::array::from_fn(|i| halves[i / 3][i % 3])
+    };
+    (0..POOL_BLOCKS).map(|_| block()).collect()
 });
+
+/// Eight groups.
+type Block = [u64; BLOCK_WORDS];
 
 /// The six bytes of a number, not yet raised, lowest first.
 const fn group(number: u32) -> u64 {
@@ -40,40 +47,46 @@ const fn group(number: u32) -> u64 {
 }
 
 /// Four groups of fresh numbers as three words.
-fn groups(random: &mut Random) -> [u64; PERIOD] {
+fn groups(random: &mut Random) -> [u64; BLOCK_WORDS / 2] {
     let (one, two) = (random.bits(), random.bits());
-    let [a, b, c, d] = [
-        one as u32,
-        (one >> 32) as u32,
-        two as u32,
-        (two >> 32) as u32,
-    ]
-    .map(group);
+    let [a, b, c, d] = [one, one >> 32, two, two >> 32].map(|bits| group(bits as u32));
     [a | b << 48, b >> 16 | c << 32, c >> 32 | d << 16]
 }
 
-/// Fills a value; its first byte begins a group, as in YCSB.
-pub fn fill(random: &mut Random, value: &mut [u8]) {
+/// Makes values that follow each other, of these lengths. The first byte of each begins a group, as
+/// in YCSB. Whole blocks are written: `bytes` has room for one more than the values need.
+pub fn fill(random: &mut Random, lengths: &[u32], bytes: &mut [u8]) {
     let pool = &**POOL;
-    for bytes in value.chunks_mut(DRAW_WORDS * 8) {
-        let starts = (POOL_WORDS - DRAW_WORDS) / PERIOD;
-        let start = random.below(starts as u64) as usize * PERIOD;
-        let fresh = groups(random);
-        let words = &pool[start..start + DRAW_WORDS];
-        for (bytes, words) in bytes.chunks_mut(8 * PERIOD).zip(words.chunks_exact(PERIOD)) {
-            let made: [u64; PERIOD] = std::array::from_fn(|i| (words[i] ^ fresh[i]) + RAISE);
-            if let Ok(whole) = <&mut [u8; 8 * PERIOD]>::try_from(&mut *bytes) {
-                for (i, word) in made.iter().enumerate() {
-                    whole[8 * i..8 * (i + 1)].copy_from_slice(&word.to_le_bytes());
-                }
-            } else {
-                for (byte, i) in bytes.iter_mut().zip(0..) {
-                    *byte = made[i / 8].to_le_bytes()[i % 8];
-                }
+    let (mut start, mut drawn, mut fresh) = (0, &[][..], [0; BLOCK_WORDS]);
+    for length in lengths {
+        let end = start + *length as usize;
+        let mut at = start;
+        while at < end {
+            if drawn.is_empty() {
+                let first = random.below((POOL_BLOCKS - DRAW_BLOCKS) as u64) as usize;
+                drawn = &pool[first..first + DRAW_BLOCKS];
+                let groups = groups(random);
+                fresh = std::array::from_fn(|i| groups[i % groups.len()]);
             }
+            let blocks;
+            (blocks, drawn) = drawn.split_at((end - at).div_ceil(BLOCK).min(drawn.len()));
+            write(blocks, &fresh, &mut bytes[at..at + blocks.len() * BLOCK]);
+            at += blocks.len() * BLOCK;
+        }
+        start = end;
+    }
+}
+
+/// Writes blocks, each xored with `fresh` and raised.
+#[inline]
+fn write(blocks: &[Block], fresh: &Block, bytes: &mut [u8]) {
+    const { assert!(GROUP * 8 == BLOCK) };
+    for (bytes, block) in bytes.as_chunks_mut::<BLOCK>().0.iter_mut().zip(blocks) {
+        let words = bytes.as_chunks_mut::<8>().0.iter_mut();
+        for (bytes, (word, fresh)) in words.zip(block.iter().zip(fresh)) {
+            *bytes = ((word ^ fresh) + RAISE).to_le_bytes();
         }
     }
-    const { assert!(GROUP * 4 == PERIOD * 8) };
 }
 
 #[cfg(test)]
@@ -113,12 +126,19 @@ mod tests {
         (plain(n) == bytes[..GROUP]).then_some(n)
     }
 
+    /// A value of this length.
+    fn value(random: &mut Random, length: usize) -> Vec<u8> {
+        let mut value = vec![0; length + BLOCK];
+        fill(random, &[length as u32], &mut value);
+        value.truncate(length);
+        value
+    }
+
     #[test]
     fn every_six_bytes_are_a_group_and_begin_with_the_value() {
         let mut random = Random::new(6, 0, Purpose::Values);
         for length in [6, 24, 96, 100, 1_024, 4_080, 4_098, 10_000] {
-            let mut value = vec![0; length];
-            fill(&mut random, &mut value);
+            let value = value(&mut random, length);
             for (at, bytes) in value.chunks_exact(GROUP).enumerate() {
                 assert!(
                     number_of(bytes).is_some(),
@@ -130,14 +150,39 @@ mod tests {
     }
 
     #[test]
+    fn every_value_of_a_record_begins_with_a_group() {
+        let mut random = Random::new(9, 0, Purpose::Values);
+        let lengths = [100, 0, 7, 48, 5_000, 1, 6];
+        let total: usize = lengths.iter().map(|l| *l as usize).sum();
+        let mut bytes = vec![0; total + BLOCK];
+        fill(&mut random, &lengths, &mut bytes);
+        let mut rest = &bytes[..total];
+        for length in lengths {
+            let (value, others) = rest.split_at(length as usize);
+            assert!(value.chunks_exact(GROUP).all(|g| number_of(g).is_some()));
+            assert!(value.iter().all(|byte| (0x20..0x80).contains(byte)));
+            rest = others;
+        }
+    }
+
+    #[test]
+    fn no_value_repeats_another() {
+        let mut random = Random::new(10, 0, Purpose::Values);
+        let mut seen = std::collections::HashSet::new();
+        for _ in 0..50_000 {
+            let mut record = vec![0; 200 + BLOCK];
+            fill(&mut random, &[100, 100], &mut record);
+            assert!(record[..200].chunks(100).all(|v| seen.insert(v.to_vec())));
+        }
+    }
+
+    #[test]
     fn every_bit_of_the_numbers_is_as_often_set_as_not() {
         let mut random = Random::new(7, 0, Purpose::Values);
         let mut set = [0_u32; 32];
         let values = 20_000;
         for _ in 0..values {
-            let mut value = [0; 6];
-            fill(&mut random, &mut value);
-            let number = number_of(&value).expect("a group");
+            let number = number_of(&value(&mut random, 6)).expect("a group");
             (0..32).for_each(|bit| set[bit] += number >> bit & 1);
         }
         for (bit, count) in set.into_iter().enumerate().filter(|(bit, _)| *bit != 30) {
@@ -149,10 +194,9 @@ mod tests {
     #[test]
     fn an_entropy_coder_saves_about_a_third() {
         let mut random = Random::new(8, 0, Purpose::Values);
-        let mut value = vec![0; 1 << 20];
-        value
-            .chunks_mut(100)
-            .for_each(|field| fill(&mut random, field));
+        let mut value = vec![0; (1 << 20) + BLOCK];
+        fill(&mut random, &[128; 1 << 13], &mut value);
+        value.truncate(1 << 20);
         let packed = zstd::bulk::compress(&value, 3).unwrap().len() as f64;
         let share = packed / value.len() as f64;
         assert!((0.6..0.85).contains(&share), "{share}");
