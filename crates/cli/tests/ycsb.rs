@@ -47,8 +47,9 @@ fn a_call_writes_status_lines_and_the_final_block() {
     );
     assert!(err.contains("YCSB Client 0.17.0\n") && err.contains("Starting test.\n"));
     assert!(
-        err.lines()
-            .any(|line| line.starts_with("lab:2") && line.contains(" sec: 5000 operations; ")),
+        err.lines().any(|line| line.starts_with("lab:2")
+            && line.contains(" sec: 5000 operations; ")
+            && line.contains("[CLEANUP: Count=4, ")),
         "{err}"
     );
 }

@@ -201,7 +201,6 @@ impl Call {
             output::warn("Maximum time elapsed. Requesting stop for the workload.");
             output::warn("Stop requested for workload. Now Joining!");
         }
-        let cleanup = self.cleanup(database.as_ref())?;
         if self.core.action == Action::Load {
             database.flush()?;
             self.name_families()?;
@@ -213,7 +212,7 @@ impl Call {
         }
         phase.findings.extend(remarks(database.as_ref()));
         drop(database);
-        self.finish(&phase, cleanup, verify.as_deref(), samples.as_ref())?;
+        self.finish(&phase, verify.as_deref(), samples.as_ref())?;
         if let Some(out) = &options.out {
             let page = study::add(out, &self, &system, point, &phase, facts)?;
             output::warn(&format!("the report: {}", page.display()));
@@ -270,6 +269,7 @@ impl Call {
             drop(done);
             teller.join().expect("status lines do not panic");
             let phase = phase?;
+            self.watch.closed(self.cleanup(database)?);
             self.watch.end(Duration::from_secs_f64(phase.duration_s));
             Ok(phase)
         })
@@ -333,7 +333,6 @@ impl Call {
     fn finish(
         &self,
         phase: &Phase,
-        cleanup: Tally,
         verify: Option<&Verify>,
         samples: Option<&Samples>,
     ) -> anyhow::Result<()> {
@@ -346,12 +345,6 @@ impl Call {
         } = &mut *measured;
         if let Some(error) = log_error.take() {
             bail!("failed to write a histogram log: {error}");
-        }
-        if !cleanup.latencies.is_empty() {
-            if self.watch.interval == Interval::Both {
-                all.insert("Intended-CLEANUP".to_owned(), cleanup.clone());
-            }
-            all.insert("CLEANUP".to_owned(), cleanup);
         }
         if let Some(verify) = verify {
             let tally = verify.tally.lock().unwrap_or_else(PoisonError::into_inner);

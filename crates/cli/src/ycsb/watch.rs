@@ -3,7 +3,7 @@
 use super::{
     measurement::{Form, Forms, Series},
     status::Status,
-    tally::{self, Failed, Interval, Tallies, microseconds},
+    tally::{self, Failed, Interval, Tallies, Tally, microseconds},
 };
 use crate::output;
 use hdrhistogram::serialization::{V2DeflateSerializer, interval_log::IntervalLogWriterBuilder};
@@ -114,6 +114,22 @@ impl Watch {
         }
     }
 
+    /// Takes how long it took to close the sessions: a group like those of the operations.
+    pub fn closed(&self, cleanup: Tally) {
+        if cleanup.latencies.is_empty() {
+            return;
+        }
+        let groups: &[&str] = match self.interval {
+            Interval::Both => &["CLEANUP", "Intended-CLEANUP"],
+            _ => &["CLEANUP"],
+        };
+        let mut measured = self.measured();
+        for group in groups {
+            measured.all.insert((*group).to_owned(), cleanup.clone());
+            measured.recent.insert((*group).to_owned(), cleanup.clone());
+        }
+    }
+
     /// What is written when the phase has ended.
     pub fn end(&self, elapsed: Duration) {
         if self.every.is_some() {
@@ -146,7 +162,7 @@ impl Watch {
         measured.told = (operations, elapsed);
         self.write_logs(&mut measured, elapsed);
         for tally in measured.recent.values_mut() {
-            *tally = tally::Tally::default();
+            *tally = Tally::default();
         }
     }
 
@@ -168,7 +184,7 @@ fn log_line(
     prefix: &str,
     group: &str,
     log: Option<(File, Duration)>,
-    tally: &tally::Tally,
+    tally: &Tally,
     elapsed: Duration,
 ) -> io::Result<(File, Duration)> {
     const US_PER_S: f64 = 1e6;
