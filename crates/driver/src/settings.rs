@@ -19,6 +19,24 @@ pub struct Setting {
     pub default: &'static str,
 }
 
+impl Setting {
+    /// A row of a driver's table.
+    #[must_use]
+    pub const fn new(
+        name: &'static str,
+        about: &'static str,
+        kind: SettingKind,
+        default: &'static str,
+    ) -> Self {
+        Self {
+            name,
+            about,
+            kind,
+            default,
+        }
+    }
+}
+
 /// What a setting accepts.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum SettingKind {
@@ -47,6 +65,14 @@ pub enum SettingKind {
     Choice(&'static [&'static str]),
     /// A path or any other text.
     Text,
+}
+
+impl SettingKind {
+    /// A time-out in milliseconds, up to an hour.
+    pub const MILLISECONDS: Self = Self::Integer {
+        min: 1,
+        max: 3_600_000,
+    };
 }
 
 /// A driver's settings, checked: text as effective, by name. A setting that was not given and has
@@ -137,6 +163,16 @@ impl Settings {
         self.text(name)?.parse().ok()
     }
 
+    /// The error that a value of a setting is not what is accepted.
+    #[cfg(any(feature = "aerospike", feature = "cassandra"))]
+    pub(crate) fn refuse(&self, name: &str, accepted: &str) -> Error {
+        Error::BadSetting {
+            name: name.to_owned(),
+            value: self.text(name).unwrap_or_default().to_owned(),
+            accepted: accepted.to_owned(),
+        }
+    }
+
     /// Every effective setting.
     pub fn iter(&self) -> impl Iterator<Item = (&'static str, &str)> {
         self.values
@@ -220,12 +256,7 @@ mod tests {
     use crate::{Clients, Place, Schema};
 
     const fn setting(name: &'static str, kind: SettingKind, default: &'static str) -> Setting {
-        Setting {
-            name,
-            about: "for these tests",
-            kind,
-            default,
-        }
+        Setting::new(name, "for these tests", kind, default)
     }
 
     const DRIVER: Driver = Driver {

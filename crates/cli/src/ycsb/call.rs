@@ -213,11 +213,23 @@ impl Call {
         phase.findings.extend(remarks(database.as_ref()));
         drop(database);
         self.finish(&phase, verify.as_deref(), samples.as_ref())?;
+        let errors = phase.errors();
         if let Some(out) = &options.out {
-            let page = study::add(out, &self, &system, point, &phase, facts)?;
+            let (driver, params, threads) = (self.driver, &self.params, self.threads);
+            let system = &system;
+            let entry = study::Entry {
+                driver,
+                params,
+                threads,
+                system,
+                point,
+                phase,
+                facts,
+            };
+            let page = study::add(out, entry)?;
             output::warn(&format!("the report: {}", page.display()));
         }
-        Ok(match (phase.errors(), self.stop.requested()) {
+        Ok(match (errors, self.stop.requested()) {
             (0, true) => Exit::Interrupted,
             (0, false) => Exit::Done,
             _ => Exit::Errors,

@@ -1,6 +1,6 @@
 //! A call as a part of a study, so that a YCSB user gets the report too.
 
-use super::{binding::without_passwords, call::Call};
+use super::binding::without_passwords;
 use crate::report;
 use anyhow::Context;
 use std::{
@@ -8,23 +8,44 @@ use std::{
     path::{Path, PathBuf},
     time::{SystemTime, UNIX_EPOCH},
 };
+use tailmark_driver::{Driver, Params};
 use tailmark_results::{Fact, Header, Load, Phase, Point, PointKey, Study, System};
+
+/// What a call adds.
+pub struct Entry<'a> {
+    /// Opened the database.
+    pub driver: &'static Driver,
+    /// What was opened.
+    pub params: &'a Params,
+    /// Clients.
+    pub threads: u32,
+    /// The name of the system.
+    pub system: &'a str,
+    /// The name of the point; none for a load.
+    pub point: Option<PointKey>,
+    /// What was measured.
+    pub phase: Phase,
+    /// What the database told of itself.
+    pub facts: BTreeMap<String, String>,
+}
 
 /// Adds a call to the study in `out`, which is made where there is none, and writes its report. A
 /// point that is there already becomes another repeat.
 ///
 /// # Errors
 /// Where the study refuses.
-pub fn add(
-    out: &Path,
-    call: &Call,
-    system: &str,
-    point: Option<PointKey>,
-    phase: &Phase,
-    facts: BTreeMap<String, String>,
-) -> anyhow::Result<PathBuf> {
+pub fn add(out: &Path, entry: Entry<'_>) -> anyhow::Result<PathBuf> {
     let failed = || format!("failed to add to the study in `{}`", out.display());
-    let described = describe(call, system);
+    let described = describe(&entry);
+    let Entry {
+        params,
+        threads,
+        system,
+        point,
+        phase,
+        facts,
+        ..
+    } = entry;
     let study = match Study::exists(out) {
         true => Study::open(out).with_context(failed)?,
         false => {
@@ -33,7 +54,7 @@ pub fn add(
     };
     study.add_system(&described).with_context(failed)?;
     let mut known = tailmark_host::machine_facts();
-    known.extend(tailmark_host::place_facts(system, &call.params.place));
+    known.extend(tailmark_host::place_facts(system, &params.place));
     known.extend(facts.into_iter().map(|(name, value)| Fact {
         system: Some(system.to_owned()),
         group: "database".to_owned(),
@@ -41,7 +62,6 @@ pub fn add(
         value,
     }));
     study.set_facts(&known).with_context(failed)?;
-    let phase = phase.clone();
     match point {
         Some(mut key) => {
             while study.has_point(&key).with_context(failed)? {
@@ -58,7 +78,7 @@ pub fn add(
                 .add_load(&Load {
                     system,
                     records,
-                    threads: call.threads,
+                    threads,
                     phase,
                 })
                 .with_context(failed)?;
@@ -82,24 +102,24 @@ fn header() -> Header {
     }
 }
 
-fn describe(call: &Call, system: &str) -> System {
-    let mut settings: BTreeMap<String, String> = call
-        .params
+fn describe(entry: &Entry<'_>) -> System {
+    let params = entry.params;
+    let mut settings: BTreeMap<String, String> = params
         .settings
         .iter()
         .map(|(name, value)| (name.to_owned(), value.to_owned()))
         .collect();
     // It is gone when the call ends.
     settings.remove("password_file");
-    let data = &call.params.data;
+    let data = &params.data;
     settings.insert("records".to_owned(), data.records.to_string());
     settings.insert("fields".to_owned(), data.schema.fields.len().to_string());
     settings.insert("field_length".to_owned(), data.field_length.to_string());
     System {
-        name: system.to_owned(),
-        driver: call.driver.name.to_owned(),
-        place: call.params.place.display().to_string(),
-        semantics: call.params.semantics.name().to_owned(),
+        name: entry.system.to_owned(),
+        driver: entry.driver.name.to_owned(),
+        place: params.place.display().to_string(),
+        semantics: params.semantics.name().to_owned(),
         settings,
         ceiling_for: None,
     }

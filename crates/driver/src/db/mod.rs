@@ -8,6 +8,8 @@ mod file;
 mod holder;
 #[cfg(any(feature = "aerospike", feature = "cassandra"))]
 mod lanes;
+#[cfg(any(feature = "aerospike", feature = "cassandra"))]
+mod login;
 mod null;
 #[cfg(feature = "rocksdb")]
 mod rocksdb;

@@ -60,33 +60,33 @@ const MICROSECONDS: SettingKind = SettingKind::Integer {
 };
 
 const SETTINGS: &[Setting] = &[
-    setting("cause", "what a failure is counted by", CAUSES, "io"),
-    setting(
+    Setting::new("cause", "what a failure is counted by", CAUSES, "io"),
+    Setting::new(
         "error_every",
         "every n-th request of a client fails; 0: none",
         COUNT,
         "0",
     ),
-    setting("latency_us", "how long a request takes", MICROSECONDS, "0"),
-    setting(
+    Setting::new("latency_us", "how long a request takes", MICROSECONDS, "0"),
+    Setting::new(
         "miss_every",
         "every n-th read of a client finds nothing; 0: none",
         COUNT,
         "0",
     ),
-    setting(
+    Setting::new(
         "pending",
         "answers are awaited instead of returned",
         SettingKind::Flag,
         "false",
     ),
-    setting(
+    Setting::new(
         "stall_every",
         "every n-th request of a client takes stall_us; 0: none",
         COUNT,
         "0",
     ),
-    setting(
+    Setting::new(
         "stall_us",
         "how long a request takes that stalls",
         MICROSECONDS,
@@ -104,20 +104,6 @@ const CAUSES: SettingKind = SettingKind::Choice(&[
     "unavailable",
     "unsupported",
 ]);
-
-const fn setting(
-    name: &'static str,
-    about: &'static str,
-    kind: SettingKind,
-    default: &'static str,
-) -> Setting {
-    Setting {
-        name,
-        about,
-        kind,
-        default,
-    }
-}
 
 /// What all clients share.
 struct Scripted {
