@@ -58,6 +58,16 @@ fn every_benchmark_runs_and_prints_its_line() {
 }
 
 #[test]
+fn a_cache_of_no_bytes_is_none() {
+    for size in ["--cache_size=0", "--cache_size=-1"] {
+        let dir = tempfile::tempdir().unwrap();
+        let flags = ["--benchmarks=fillseq,flush,readrandom", "--num=500", size];
+        let text = stdout(&ours(&dir.path().join("db"), &flags));
+        assert!(found(result(&text, "readrandom")).starts_with("(500 of 500 found)"));
+    }
+}
+
+#[test]
 fn a_benchmark_is_a_point_of_a_study() {
     let dir = tempfile::tempdir().unwrap();
     let (db, out) = (dir.path().join("db"), dir.path().join("study"));

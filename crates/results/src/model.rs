@@ -319,8 +319,8 @@ impl Series {
 /// One measured phase: a load or the measured part of a point.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Phase {
-    /// When it began, milliseconds since 1970 UTC.
-    pub started_ms: u64,
+    /// When it began, milliseconds since 1970 UTC; none where what was imported does not tell.
+    pub started_ms: Option<u64>,
     /// How long it took, to the end of the last operation.
     pub duration_s: f64,
     /// Operations completed, failures included; a read-modify-write is one.

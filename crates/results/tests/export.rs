@@ -72,7 +72,9 @@ fn check(root: &Value, schema: &Value, value: &Value, at: &str, faults: &mut Vec
             "minimum" => value
                 .as_f64()
                 .is_none_or(|v| v >= accepted.as_f64().unwrap()),
-            "format" => humantime::parse_rfc3339(value.as_str().unwrap_or_default()).is_ok(),
+            "format" => value
+                .as_str()
+                .is_none_or(|text| humantime::parse_rfc3339(text).is_ok()),
             "items" => {
                 for (i, item) in value.as_array().into_iter().flatten().enumerate() {
                     check(root, accepted, item, &format!("{at}/{i}"), faults);
@@ -182,6 +184,31 @@ fn csv_has_a_row_per_point_and_kind() {
 }
 
 #[test]
+fn a_start_that_is_not_known_is_no_date() {
+    let dir = tempfile::tempdir().unwrap();
+    let study = study(dir.path());
+    let mut imported = point(64, false);
+    imported.phase.started_ms = None;
+    study.add_point(&imported).unwrap();
+    assert_eq!(study.point(&imported.key).unwrap().unwrap(), imported);
+    let document: Value = serde_json::from_str(&exported("json", &study)).unwrap();
+    let schema = serde_json::from_str(include_str!("../../../docs/export.schema.json")).unwrap();
+    let mut faults = Vec::new();
+    check(&schema, &schema, &document, "", &mut faults);
+    assert_eq!(faults, Vec::<String>::new());
+    assert_eq!(document["points"][2]["started_at"], Value::Null);
+    for format in ["json", "csv", "hlog"] {
+        assert!(!exported(format, &study).contains("1970"), "{format}");
+    }
+    let log = exported("hlog", &study);
+    let start = load().phase.started_ms.unwrap() as f64 / 1000.0;
+    assert!(
+        log.contains(&format!("#[StartTime: {start:.3} ")),
+        "{log:.300}"
+    );
+}
+
+#[test]
 fn hlog_has_a_line_per_interval_kind_and_time() {
     let dir = tempfile::tempdir().unwrap();
     let log = exported("hlog", &study(dir.path()));
@@ -198,7 +225,10 @@ fn hlog_has_a_line_per_interval_kind_and_time() {
                     .or_default() += 1;
             }
             LogEntry::StartTime(time) | LogEntry::BaseTime(time) => {
-                assert_eq!(time.as_millis(), u128::from(load().phase.started_ms));
+                assert_eq!(
+                    time.as_millis(),
+                    u128::from(load().phase.started_ms.unwrap())
+                );
                 heads += 1;
             }
         }

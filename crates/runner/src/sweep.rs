@@ -69,8 +69,12 @@ pub fn run(
     if let Some(why) = &memory_unlimited {
         observer.notice(&format!("memory is not limited: {why}"));
     }
-    for reason in &left_out {
-        study.add_notice(reason)?;
+    let raised = plan.host.limit_notice();
+    if let Some(why) = &raised {
+        observer.notice(why);
+    }
+    for notice in left_out.iter().chain(&raised) {
+        study.add_notice(notice)?;
     }
     study.set_facts(&run_facts(limit.as_ref().and_then(|l| l.as_ref().ok())))?;
     let points = systems.len() * plan.points().count();

@@ -61,6 +61,43 @@ const fn silent(row: &'static str, count: Count) -> Action {
     })
 }
 
+/// Benchmarks that db_bench has and this program has not: most need a merge operator, transactions
+/// or backups, or measure no database.
+const OTHERS: &[&str] = &[
+    "acquireload",
+    "appendrandom",
+    "backup",
+    "crc32c",
+    "fillseekseq",
+    "fillseqdeterministic",
+    "filluniquerandomdeterministic",
+    "getmergeoperands",
+    "heapprofile",
+    "mergerandom",
+    "multiscan",
+    "newiterator",
+    "newiteratorwhilewriting",
+    "randomreplacekeys",
+    "randomtransaction",
+    "readrandomfast",
+    "readrandommergerandom",
+    "readrandomoperands",
+    "readwhilemerging",
+    "readwhilescanning",
+    "replay",
+    "resetstats",
+    "restore",
+    "seekrandomwhilemerging",
+    "timeseries",
+    "verify",
+    "verifychecksum",
+    "verifyfilechecksums",
+    "xorupdaterandom",
+    "xxh3",
+    "xxhash",
+    "xxhash64",
+];
+
 /// Every benchmark, sorted by name.
 pub const BENCHMARKS: &[(&str, Action)] = &[
     (
@@ -200,6 +237,9 @@ impl Entry {
             None => (text, ""),
         };
         let Some(&(name, action)) = BENCHMARKS.iter().find(|(known, _)| *known == name) else {
+            if OTHERS.contains(&name) {
+                bail!("the benchmark `{name}` of db_bench is not part of this program");
+            }
             let near = tailmark_driver::nearest(name, BENCHMARKS.iter().map(|(known, _)| *known));
             let near = near
                 .map(|near| format!("; did you mean `{near}`?"))
@@ -243,6 +283,16 @@ mod tests {
             .map(|(name, _)| name.to_lowercase())
             .collect();
         assert!(names.is_sorted_by(|a, b| a < b), "{names:?}");
+    }
+
+    #[test]
+    fn what_only_db_bench_has_is_told_apart_from_what_is_misspelt() {
+        let error = |name| Entry::list(name).unwrap_err().to_string();
+        let others = "the benchmark `mergerandom` of db_bench is not part of this program";
+        assert_eq!(error("mergerandom"), others);
+        assert!(error("readrandm").ends_with("did you mean `readrandom`?"));
+        assert!(OTHERS.is_sorted());
+        assert!(BENCHMARKS.iter().all(|(name, _)| !OTHERS.contains(name)));
     }
 
     #[test]

@@ -283,8 +283,10 @@ mod tests {
 
     fn read(text: &str, action: Action) -> anyhow::Result<Core> {
         let mut properties = Properties::default();
-        properties.read_text("workload=site.ycsb.workloads.CoreWorkload\n");
-        properties.read_text(text);
+        properties
+            .read_text("workload=site.ycsb.workloads.CoreWorkload\n")
+            .unwrap();
+        properties.read_text(text).unwrap();
         Core::read(&properties, action, true)
     }
 
@@ -325,10 +327,12 @@ mod tests {
     #[test]
     fn a_load_knows_the_properties_of_transactions() {
         let mut properties = Properties::default();
-        properties.read_text(
-            "workload=core\nrecordcount=9\nreadproportion=0\nupdateproportion=0\n\
+        properties
+            .read_text(
+                "workload=core\nrecordcount=9\nreadproportion=0\nupdateproportion=0\n\
              scanproportion=1\nrequestdistribution=zipfian\nmaxscanlength=5\n",
-        );
+            )
+            .unwrap();
         Core::read(&properties, Action::Load, true).unwrap();
         assert_eq!(properties.unread(), Vec::<String>::new());
     }

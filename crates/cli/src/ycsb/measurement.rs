@@ -88,8 +88,7 @@ impl Forms {
                     Form::Hdr => self.hdr(&name, tally, &mut lines),
                     Form::Buckets => self.bucket_lines(&name, tally, &mut lines),
                     Form::Series => self.series(&name, tally, series.of(group), &mut lines),
-                    Form::Raw if self.no_summary => {}
-                    Form::Raw => raw(&name, tally, &mut lines),
+                    Form::Raw => self.raw(&name, tally, &mut lines),
                 }
                 if at == 0 {
                     // Statuses stand behind the summary, before single values.
@@ -187,6 +186,24 @@ impl Forms {
             }
         }
     }
+
+    fn raw(&self, name: &str, tally: &Tally, lines: &mut Vec<Line>) {
+        let us = microseconds(&tally.latencies);
+        lines.push(Line::whole(name, "Total Operations", us.len()));
+        if us.is_empty() || self.no_summary {
+            return;
+        }
+        let mut note = Line::whole(name, "Below is a summary of latency in microseconds:", 0);
+        note.value = super::exporter::Value::Whole(-1);
+        lines.push(note);
+        lines.push(Line::double(name, "Average", mean_us(tally)));
+        lines.push(Line::whole(name, "Min", us.min()));
+        lines.push(Line::whole(name, "Max", us.max()));
+        for percentile in [1.0, 5.0, 50.0, 90.0, 95.0, 99.0, 99.9, 99.99] {
+            let value = us.value_at_quantile(percentile / 100.0);
+            lines.push(Line::whole(name, format!("p{percentile}"), value));
+        }
+    }
 }
 
 /// Count, average, least and greatest.
@@ -209,24 +226,6 @@ fn mean_us(tally: &Tally) -> f64 {
     match tally.latencies.is_empty() {
         true => f64::NAN,
         false => tally.latencies.mean() / 1000.0,
-    }
-}
-
-fn raw(name: &str, tally: &Tally, lines: &mut Vec<Line>) {
-    let us = microseconds(&tally.latencies);
-    lines.push(Line::whole(name, "Total Operations", us.len()));
-    if us.is_empty() {
-        return;
-    }
-    let mut note = Line::whole(name, "Below is a summary of latency in microseconds:", 0);
-    note.value = super::exporter::Value::Whole(-1);
-    lines.push(note);
-    lines.push(Line::double(name, "Average", mean_us(tally)));
-    lines.push(Line::whole(name, "Min", us.min()));
-    lines.push(Line::whole(name, "Max", us.max()));
-    for percentile in [1.0, 5.0, 50.0, 90.0, 95.0, 99.0, 99.9, 99.99] {
-        let value = us.value_at_quantile(percentile / 100.0);
-        lines.push(Line::whole(name, format!("p{percentile}"), value));
     }
 }
 
@@ -301,7 +300,7 @@ mod tests {
 
     fn text(properties: &str) -> Vec<String> {
         let mut read = Properties::default();
-        read.read_text(properties);
+        read.read_text(properties).unwrap();
         let forms = Forms::read(&read).unwrap();
         let mut tally = Tally::default();
         for (ns, count) in [(100_000, 90), (5_500_000, 9), (2_000_000_000, 1)] {
@@ -406,6 +405,13 @@ mod tests {
                 .iter()
                 .any(|line| line.contains("99thP"))
         );
+    }
+
+    #[test]
+    fn raw_samples_without_a_summary_are_counted() {
+        let lines = text("measurementtype=raw\nmeasurement.raw.no_summary=true");
+        let expected = ["[READ], Total Operations, 100", "[READ], Return=OK, 100"];
+        assert_eq!(lines, expected);
     }
 
     #[test]

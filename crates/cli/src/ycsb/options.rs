@@ -1,7 +1,7 @@
 //! What YCSB's wrapper (`bin/ycsb run rocksdb ...`) and its Java client (`-db CLASS -t ...`) take on
 //! their command lines, and the few options that are ours.
 
-use super::properties::{Properties, decode};
+use super::properties::{BadEscape, Properties, decode};
 use std::{fs, path::PathBuf};
 
 /// What is done.
@@ -63,6 +63,14 @@ pub enum BadOptions {
         path: String,
         /// Why.
         source: std::io::Error,
+    },
+    /// A property file that is none.
+    #[error("failed to read the properties file `{path}`")]
+    Syntax {
+        /// Which.
+        path: String,
+        /// Why.
+        source: BadEscape,
     },
     /// A command that only YCSB's wrapper has.
     #[error("the command `{0}` is not part of this program; it does `load` and `run`")]
@@ -150,7 +158,11 @@ impl Options {
             path: path.to_owned(),
             source,
         })?;
-        self.properties.read_text(&decode(bytes));
+        let read = self.properties.read_text(&decode(bytes));
+        read.map_err(|source| BadOptions::Syntax {
+            path: path.to_owned(),
+            source,
+        })?;
         self.workload_file = Some(path.into());
         Ok(())
     }

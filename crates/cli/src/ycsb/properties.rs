@@ -25,6 +25,11 @@ pub struct BadProperty {
     accepted: String,
 }
 
+/// An escape that Java does not read either.
+#[derive(Debug, thiserror::Error, PartialEq, Eq)]
+#[error("`\\u{0}` is not \\u and four hexadecimal digits; a backslash itself is `\\\\`")]
+pub struct BadEscape(String);
+
 impl Properties {
     /// Sets a property, in place of an earlier value.
     pub fn set(&mut self, name: &str, value: &str) {
@@ -32,10 +37,12 @@ impl Properties {
     }
 
     /// Adds all properties of a file's text.
-    pub fn read_text(&mut self, text: &str) {
-        for (name, value) in parse(text) {
-            self.values.insert(name, value);
-        }
+    ///
+    /// # Errors
+    /// Shows the first escape that is wrong; nothing is added then.
+    pub fn read_text(&mut self, text: &str) -> Result<(), BadEscape> {
+        self.values.extend(parse(text)?);
+        Ok(())
     }
 
     /// A property, if it is set.
@@ -106,7 +113,10 @@ pub fn decode(bytes: Vec<u8>) -> String {
 }
 
 /// Names and values of a property file, in order.
-pub fn parse(text: &str) -> Vec<(String, String)> {
+///
+/// # Errors
+/// Shows the first escape that is wrong.
+pub fn parse(text: &str) -> Result<Vec<(String, String)>, BadEscape> {
     logical_lines(text).iter().map(|line| split(line)).collect()
 }
 
@@ -134,7 +144,7 @@ fn logical_lines(text: &str) -> Vec<String> {
 }
 
 /// The name ends at the first `=`, `:` or white space that no backslash precedes.
-fn split(line: &str) -> (String, String) {
+fn split(line: &str) -> Result<(String, String), BadEscape> {
     let is_space = |c: char| matches!(c, ' ' | '\t' | '\x0c');
     let mut escaped = false;
     let end = line.char_indices().find(|&(_, c)| {
@@ -148,11 +158,11 @@ fn split(line: &str) -> (String, String) {
         .strip_prefix(['=', ':'])
         .unwrap_or(value)
         .trim_start_matches(is_space);
-    (unescape(&line[..end]), unescape(value))
+    Ok((unescape(&line[..end])?, unescape(value)?))
 }
 
 /// Resolves escapes; an unknown one is the character itself.
-fn unescape(text: &str) -> String {
+fn unescape(text: &str) -> Result<String, BadEscape> {
     let mut units: Vec<u16> = Vec::with_capacity(text.len());
     let mut rest = text.chars();
     while let Some(c) = rest.next() {
@@ -165,10 +175,7 @@ fn unescape(text: &str) -> String {
                 Some('f') => '\x0c',
                 Some('u') => {
                     let digits: String = rest.by_ref().take(4).collect();
-                    match u16::from_str_radix(&digits, 16) {
-                        Ok(unit) => units.push(unit),
-                        Err(_) => units.extend(format!("u{digits}").encode_utf16()),
-                    }
+                    units.push(unit(&digits).ok_or(BadEscape(digits))?);
                     continue;
                 }
                 Some(other) => other,
@@ -177,7 +184,13 @@ fn unescape(text: &str) -> String {
         };
         units.extend_from_slice(c.encode_utf16(&mut [0; 2]));
     }
-    String::from_utf16_lossy(&units)
+    Ok(String::from_utf16_lossy(&units))
+}
+
+/// The UTF-16 unit of four digits.
+fn unit(digits: &str) -> Option<u16> {
+    let are_digits = digits.len() == 4 && digits.bytes().all(|byte| byte.is_ascii_hexdigit());
+    are_digits.then(|| u16::from_str_radix(digits, 16).ok())?
 }
 
 #[cfg(test)]
@@ -185,7 +198,7 @@ mod tests {
     use super::*;
 
     fn pairs(text: &str) -> Vec<(String, String)> {
-        parse(text)
+        parse(text).unwrap()
     }
 
     #[test]
@@ -205,9 +218,30 @@ mod tests {
             ("a=\\u00e9\\t\\q", "a", "\u{e9}\tq"),
             ("a=\\ud83d\\ude00", "a", "\u{1f600}"),
             ("a=x\\\\", "a", "x\\"),
+            ("a\\u003db=c", "a=b", "c"),
+            ("a\\\r\n  b\\\n\t=c\\\rd\\", "ab", "cd"),
+            (
+                "\\ \u{a0}\u{b}\u{85}:\x0c\\\x0c\\0",
+                " \u{a0}\u{b}\u{85}",
+                "\x0c0",
+            ),
+            ("a\\:\\#!=\\u0020 \\", "a:#!", "  "),
+            ("a=\\uD800\\U0041\u{feff}", "a", "\u{fffd}U0041\u{feff}"),
         ] {
             assert_eq!(pairs(text), [(name.to_owned(), value.to_owned())], "{text}");
         }
+    }
+
+    #[test]
+    fn an_escape_that_java_refuses_is_refused() {
+        for escape in ["u", "users", "u12g4", "u+123", "u\u{ff11}234"] {
+            let error = parse(&format!("a=b\nrocksdb.dir=c:\\{escape}")).unwrap_err();
+            assert!(error.to_string().contains(&escape[..1]), "{error}");
+        }
+        let mut properties = Properties::default();
+        let error = properties.read_text("a=b\nc=\\users").unwrap_err();
+        assert!(error.to_string().starts_with("`\\users` is not"), "{error}");
+        assert_eq!(properties.text("a"), None);
     }
 
     #[test]
@@ -223,8 +257,8 @@ mod tests {
     #[test]
     fn later_files_win_and_command_line_wins_over_all() {
         let mut properties = Properties::default();
-        properties.read_text("x=1\ny=1\nz=1");
-        properties.read_text("y=2\nz=2");
+        properties.read_text("x=1\ny=1\nz=1").unwrap();
+        properties.read_text("y=2\nz=2").unwrap();
         properties.set("z", "3");
         let values = ["x", "y", "z"].map(|name| properties.text(name));
         assert_eq!(values, [Some("1"), Some("2"), Some("3")]);
@@ -233,7 +267,9 @@ mod tests {
     #[test]
     fn what_nobody_reads_is_named_with_the_nearest() {
         let mut properties = Properties::default();
-        properties.read_text("recordcuont=5\nfieldcount=3\nsomething.else=1");
+        properties
+            .read_text("recordcuont=5\nfieldcount=3\nsomething.else=1")
+            .unwrap();
         assert_eq!(properties.number("recordcount", 0_u64, "a count"), Ok(0));
         assert_eq!(properties.number("fieldcount", 10, "a count"), Ok(3));
         assert_eq!(

@@ -95,7 +95,8 @@ fn summary(name: &str, tally: &super::tally::Tally, form: Form) -> String {
     }
 }
 
-/// How long something takes: days and hours, or hours and minutes, or seconds.
+/// How long something takes: days and hours, or hours and minutes, or seconds. YCSB's plural of
+/// seconds goes by the digits: `9 second`, `10 seconds`.
 fn remaining(seconds: u64) -> String {
     let unit = |count: u64, name: &str| match count {
         0 => String::new(),
@@ -108,7 +109,7 @@ fn remaining(seconds: u64) -> String {
         text += &unit(minutes, "minute");
     }
     match text.is_empty() {
-        true if seconds == 1 => "1 second ".to_owned(),
+        true if seconds < 10 => format!("{seconds} second "),
         true => format!("{seconds} seconds "),
         false => text,
     }
@@ -133,7 +134,7 @@ mod tests {
 
     fn forms(text: &str) -> Forms {
         let mut properties = Properties::default();
-        properties.read_text(text);
+        properties.read_text(text).unwrap();
         Forms::read(&properties).unwrap()
     }
 
@@ -165,7 +166,7 @@ mod tests {
         };
         let line = first.line(&Tallies::new(), &forms(""));
         assert!(
-            line.ends_with("0 sec: 0 operations; est completion in 0 seconds "),
+            line.ends_with("0 sec: 0 operations; est completion in 0 second "),
             "{line}"
         );
         let stalled = Status {
@@ -183,8 +184,10 @@ mod tests {
     #[test]
     fn times_left_are_in_two_units() {
         for (seconds, text) in [
-            (0, "0 seconds "),
+            (0, "0 second "),
             (1, "1 second "),
+            (9, "9 second "),
+            (10, "10 seconds "),
             (59, "59 seconds "),
             (60, "1 minute "),
             (3_661, "1 hour 1 minute "),

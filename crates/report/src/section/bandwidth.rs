@@ -203,7 +203,7 @@ mod tests {
             (Kind::ReadModifyWrite, kind(40_000_000)),
         ];
         Phase {
-            started_ms: 0,
+            started_ms: None,
             duration_s: 10.0,
             operations: 2,
             kinds: BTreeMap::from(kinds),

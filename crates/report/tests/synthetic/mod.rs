@@ -210,7 +210,7 @@ fn phase(rate: f64, threads: u32, mix: &[(Kind, f64)], seconds: u32, random: &mu
         intervals.push(interval);
     }
     Phase {
-        started_ms: 1_795_255_200_000,
+        started_ms: Some(1_795_255_200_000),
         duration_s: f64::from(seconds),
         operations,
         kinds,

@@ -73,7 +73,7 @@ fn row(point: &Point, driver: &str, kind: Kind, result: &KindResult) -> Vec<Stri
         key.threads.to_string(),
         key.repeat.to_string(),
         cell(key.target_rate),
-        timestamp(phase.started_ms),
+        phase.started_ms.map(timestamp).unwrap_or_default(),
         phase.duration_s.to_string(),
         phase.operations.to_string(),
         phase.ops_per_sec().to_string(),

@@ -37,7 +37,7 @@ enum Source {
 
 fn write(study: &Study, mut out: &mut dyn Write) -> Result<(), Error> {
     let phases = phases(study)?;
-    let base = Duration::from_millis(phases.first().map_or(0, |(started_ms, _)| *started_ms));
+    let base = Duration::from_millis(phases.iter().find_map(|(started, _)| *started).unwrap_or(0));
     writeln!(out, "{VERSION}\n{LEGEND}").map_err(failed(FORMAT.name))?;
     let mut serializer = V2DeflateSerializer::new();
     let mut log = IntervalLogWriterBuilder::new()
@@ -47,7 +47,8 @@ fn write(study: &Study, mut out: &mut dyn Write) -> Result<(), Error> {
         .begin_log_with(&mut out, &mut serializer)
         .map_err(failed(FORMAT.name))?;
     for (started_ms, source) in phases {
-        let since_base = Duration::from_millis(started_ms).saturating_sub(base);
+        // Of an unknown start, as if it were the first: its intervals keep their distances.
+        let since_base = Duration::from_millis(started_ms.unwrap_or(0)).saturating_sub(base);
         let (tag, phase) = match source {
             Source::Load { tag, phase } => (tag, phase),
             Source::Point(key) => match study.point(&key)? {
@@ -62,8 +63,8 @@ fn write(study: &Study, mut out: &mut dyn Write) -> Result<(), Error> {
     Ok(())
 }
 
-/// Every phase, in order of time.
-fn phases(study: &Study) -> Result<Vec<(u64, Source)>, Error> {
+/// Every phase, in order of time; those of which the start is not known come first.
+fn phases(study: &Study) -> Result<Vec<(Option<u64>, Source)>, Error> {
     let mut phases = Vec::new();
     for (position, load) in (1..).zip(study.loads()?) {
         let tag = format!("{}/load/{position}", escaped(&load.system));

@@ -74,7 +74,7 @@ fn point(point: &Point) -> Value {
 
 fn phase(phase: &Phase) -> Value {
     json!({
-        "started_at": timestamp(phase.started_ms),
+        "started_at": phase.started_ms.map(timestamp),
         "duration_s": phase.duration_s,
         "operations": phase.operations,
         "ops_per_sec": phase.ops_per_sec(),

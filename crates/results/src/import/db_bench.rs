@@ -290,7 +290,7 @@ fn table(text: &str, system: &str, given: &Given) -> Vec<Imported> {
 
 fn phase(duration_s: f64, operations: u64) -> Phase {
     Phase {
-        started_ms: 0,
+        started_ms: None,
         duration_s,
         operations,
         kinds: BTreeMap::new(),

@@ -30,8 +30,14 @@ pub fn read(source: &Source, groups: &[(&str, Kind)], phase: &mut Phase) -> Resu
     for entry in IntervalLogIterator::new(&source.bytes) {
         let entry =
             entry.map_err(|error| failed(source, format!("line not understood: {error:?}")))?;
-        let LogEntry::Interval(line) = entry else {
-            continue;
+        let line = match entry {
+            LogEntry::Interval(line) => line,
+            LogEntry::StartTime(at) => {
+                let ms = at.as_millis() as u64;
+                phase.started_ms = Some(phase.started_ms.map_or(ms, |known| known.min(ms)));
+                continue;
+            }
+            LogEntry::BaseTime(_) => continue,
         };
         let damaged = || failed(source, "a histogram is damaged");
         let bytes = BASE64_STANDARD

@@ -64,7 +64,7 @@ fn read_text(source: &Source, given: &Given) -> Result<Imported, Error> {
     let run_ms = value("OVERALL", "RunTime(ms)").ok_or_else(no_overall)?;
     let rate = value("OVERALL", "Throughput(ops/sec)").ok_or_else(no_overall)?;
     let mut phase = Phase {
-        started_ms: 0,
+        started_ms: None,
         duration_s: run_ms / 1000.0,
         operations: (rate * run_ms / 1000.0).round() as u64,
         kinds: BTreeMap::new(),
@@ -387,10 +387,11 @@ Command line: -db site.ycsb.BasicDB -P workloads/workloada -threads 16 -target 5
         use hdrhistogram::serialization::{
             V2DeflateSerializer, interval_log::IntervalLogWriterBuilder,
         };
-        use std::time::Duration;
+        use std::time::{Duration, UNIX_EPOCH};
         let mut bytes = Vec::new();
         let mut serializer = V2DeflateSerializer::new();
         let mut writer = IntervalLogWriterBuilder::new()
+            .with_start_time(UNIX_EPOCH + Duration::from_secs(1_000_000))
             .begin_log_with(&mut bytes, &mut serializer)
             .unwrap();
         for second in 0..2 {
@@ -406,6 +407,7 @@ Command line: -db site.ycsb.BasicDB -P workloads/workloada -threads 16 -target 5
             source("d.txt", TEXT.as_bytes()),
             source("out/READ.hdr", &bytes),
         ]);
+        assert_eq!(imported.phase.started_ms, Some(1_000_000_000));
         let read = &imported.phase.kinds[&Kind::Read];
         assert_eq!(read.service.len(), 44_900);
         assert!(read.service.equivalent(read.service.max(), 1_000_000));

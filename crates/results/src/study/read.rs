@@ -135,7 +135,7 @@ fn phase(c: &Connection, id: i64, detail: Detail) -> Result<Phase> {
                WHERE id = ?";
     let mut phase = c.prepare_cached(sql)?.query_row([id], |row| {
         Ok(Phase {
-            started_ms: count(row, 0)?,
+            started_ms: Some(count(row, 0)?).filter(|&ms| ms > 0),
             duration_s: row.get(1)?,
             operations: count(row, 2)?,
             start_lag: latencies(row, 3)?,

@@ -99,7 +99,7 @@ fn phase(c: &Connection, phase: &Phase) -> Result<i64> {
         "INSERT INTO phase (id, started_ms, duration_s, operations, start_lag, counters)
          VALUES ((SELECT ifnull(max(id), 0) + 1 FROM phase), ?, ?, ?, ?, ?)",
         params![
-            integer(phase.started_ms),
+            integer(phase.started_ms.unwrap_or(0)),
             phase.duration_s,
             integer(phase.operations),
             phase.start_lag.as_ref().map(encode),

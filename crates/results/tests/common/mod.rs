@@ -114,7 +114,7 @@ pub fn phase(seed: u64, rated: bool) -> Phase {
         example: "io: No space left on device".into(),
     };
     Phase {
-        started_ms: 1_764_000_001_000 + seed * 60_000,
+        started_ms: Some(1_764_000_001_000 + seed * 60_000),
         duration_s: 12.345_678_9,
         operations: 5_120,
         kinds: kinds.map(|(kind, n)| (kind, result(n, random))).into(),

@@ -124,7 +124,7 @@ pub fn run(
         Ok((started_ms, measure, collected))
     })?;
     Ok(Phase {
-        started_ms,
+        started_ms: Some(started_ms),
         duration_s: (collected.last_done - measure) as f64 / 1e9,
         operations: collected.operations,
         kinds: collected.kinds,

@@ -15,6 +15,9 @@ use toml::Value;
 
 /// `--time-scale` makes no time shorter than this that was longer.
 const TIME_SCALE_FLOOR: Duration = Duration::from_secs(10);
+/// `--scale` makes no memory limit less than this that was more: the program, its clients and the
+/// write buffers of a database, which stay as they are, need about so much.
+const MEMORY_LIMIT_FLOOR: u64 = 512 << 20;
 /// What ends a point where the plan does not say.
 const DURATION_DEFAULT: Duration = Duration::from_secs(60);
 /// The most that is warmed up where the plan does not say.
@@ -227,9 +230,12 @@ fn threads(section: &Section<'_>) -> Result<Vec<u32>, Error> {
 }
 
 fn host(section: &Section<'_>, scale: f64) -> Result<HostPlan, Error> {
-    let limit = section.size("memory_limit")?;
+    let given = section.size("memory_limit")?;
+    let scaled = given.map(|bytes| times(bytes, scale));
+    let least = given.map(|bytes| bytes.min(MEMORY_LIMIT_FLOOR));
     Ok(HostPlan {
-        memory_limit: limit.map(|bytes| times(bytes, scale)),
+        memory_limit: scaled.max(least),
+        memory_limit_scaled: scaled.filter(|_| scaled < least),
         drop_caches: section.flag("drop_caches")?,
     })
 }

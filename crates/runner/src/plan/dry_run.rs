@@ -97,6 +97,8 @@ pub fn dry_run(plan: &Plan, out: &Path, facts: &Facts) -> Vec<String> {
             ByteSize(facts.memory)
         ));
     }
+    let raised = plan.host.limit_notice();
+    lines.extend(raised.map(|notice| format!("  {notice}")));
     let unknown = SystemFacts::default();
     for (index, system) in plan.systems.iter().enumerate() {
         let known = facts.systems.get(index).unwrap_or(&unknown);

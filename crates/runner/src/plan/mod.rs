@@ -25,6 +25,7 @@ pub use error::Error;
 pub use keys::{Accept, KEYS, Key};
 pub use shipped::{PLANS, ShippedPlan};
 
+use bytesize::ByteSize;
 use std::{path::PathBuf, sync::Arc, time::Duration};
 use tailmark_driver::{DataSet, Driver, Semantics, Settings};
 use tailmark_results::Header;
@@ -182,6 +183,21 @@ pub enum Reload {
 pub struct HostPlan {
     /// Bytes of memory that the run may use, page cache included.
     pub memory_limit: Option<u64>,
+    /// What `scale` made of it, where that is less than a run needs.
+    pub memory_limit_scaled: Option<u64>,
     /// Whether caches are dropped before each point.
     pub drop_caches: bool,
+}
+
+impl HostPlan {
+    /// What is said where the limit of memory was not scaled as far as the data.
+    pub(crate) fn limit_notice(&self) -> Option<String> {
+        let (limit, scaled) = self.memory_limit.zip(self.memory_limit_scaled)?;
+        Some(format!(
+            "host.memory_limit is {} and not {}, as scaled: a run needs so much. A larger part \
+             of the data fits in it than at full scale",
+            ByteSize(limit),
+            ByteSize(scaled)
+        ))
+    }
 }

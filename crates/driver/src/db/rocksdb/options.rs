@@ -293,8 +293,8 @@ pub(super) fn load(settings: &Settings, table: &str) -> Result<Loaded, String> {
 fn cache(settings: &Settings) -> Cache {
     let bytes = block_cache(settings) as usize;
     match settings.text("cache_kind") {
-        // 0: the cache learns the size of its entries by itself.
-        Some("hyper_clock") => Cache::new_hyper_clock_cache(bytes, 0),
+        // 0: the cache learns the size of its entries by itself. One of no bytes ends the process.
+        Some("hyper_clock") if bytes > 0 => Cache::new_hyper_clock_cache(bytes, 0),
         _ => Cache::new_lru_cache(bytes),
     }
 }

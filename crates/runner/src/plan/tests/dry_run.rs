@@ -5,6 +5,15 @@ use crate::plan::{Facts, SystemFacts, dry_run};
 use std::path::Path;
 
 #[test]
+fn a_dry_run_says_that_a_limit_was_not_scaled_as_far_as_the_data() {
+    let plan = plan(&format!(
+        "scale = 0.0002\n{SYSTEM}[host]\nmemory_limit = '256GB'"
+    ));
+    let lines = dry_run(&plan, Path::new("out"), &Facts::default()).join("\n");
+    assert!(lines.contains("host.memory_limit is 512.0 MiB"), "{lines}");
+}
+
+#[test]
 fn a_dry_run_names_every_step_with_time_and_space() {
     let text = format!(
         "{SYSTEM}[[system]]\nname = 'b'\n[sweep]\nworkloads = ['ycsb-a', 'ycsb-c']\n\

@@ -189,14 +189,30 @@ fn bad_assignments_are_refused() {
 fn scale_shrinks_counts_and_memory_and_keeps_threads() {
     let text = format!(
         "scale = 0.001\n{SYSTEM}[dataset]\nrecords = '1M'\n[sweep]\noperations = '2M'\n\
-         [host]\nmemory_limit = '2GiB'"
+         [host]\nmemory_limit = '2TiB'"
     );
     let plan = plan(&text);
     assert_eq!(plan.systems[0].data.records, 1_000);
     assert_eq!(plan.sweep.operations, Some(2_000));
     assert_eq!(plan.sweep.threads, [1, 4, 16]);
-    assert_eq!(plan.host.memory_limit, Some(2_147_484));
+    assert_eq!(plan.host.memory_limit, Some(2_199_023_256));
+    assert_eq!(plan.host.limit_notice(), None);
     assert_eq!(plan.unscaled.unwrap().records, 1_000_000);
+}
+
+#[test]
+fn scale_leaves_the_memory_that_a_run_needs() {
+    let host = |limit: &str| {
+        plan(&format!(
+            "scale = 0.0002\n{SYSTEM}[host]\nmemory_limit = '{limit}'"
+        ))
+        .host
+    };
+    let raised = host("256GB");
+    assert_eq!(raised.memory_limit, Some(512 << 20));
+    let notice = raised.limit_notice().unwrap();
+    assert!(notice.contains("512.0 MiB and not 48.8 MiB"), "{notice}");
+    assert_eq!(host("64MiB").memory_limit, Some(64 << 20));
 }
 
 #[test]
