@@ -262,6 +262,12 @@ fn what_is_loaded_is_read_back_whole() {
         count("[VERIFY], Return=OK, ").is_some() && !out.contains("UNEXPECTED_STATE"),
         "{out}"
     );
+    let other = ycsb(
+        dir.path(),
+        &format!("run rocksdb {common} -p fieldlength=50"),
+    );
+    assert_eq!(other.status.code(), Some(3), "{}", err(&other));
+    assert!(self::out(&other).contains("[VERIFY], Return=UNEXPECTED_STATE, "));
     let beyond = ycsb(
         dir.path(),
         "run rocksdb -P workloada -p rocksdb.dir=db -p recordcount=4000",

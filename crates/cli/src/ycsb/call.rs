@@ -186,6 +186,11 @@ impl Call {
         let database = self.layered(database, &verify, &samples);
         let (point, system) = (self.point(options), self.system(options));
         output::warn("Starting test.");
+        let (each, tracked) = (self.watch.failed.each, self.watch.failed.tracked.join(", "));
+        output::warn(&format!(
+            "DBWrapper: report latency for each error is {each} and specific error codes to track \
+             for latency are: [{tracked}]"
+        ));
         if let Some(duration) = self.core.duration {
             let seconds = duration.as_secs();
             output::warn(&format!(
@@ -201,10 +206,10 @@ impl Call {
             output::warn("Maximum time elapsed. Requesting stop for the workload.");
             output::warn("Stop requested for workload. Now Joining!");
         }
-        if self.core.action == Action::Load {
-            database.flush()?;
-            self.name_families()?;
-        }
+        let kept = match self.core.action {
+            Action::Load => self.keep(database.as_ref()),
+            Action::Run => Ok(()),
+        };
         let facts = database.facts();
         if let Some(key) = &point {
             let evidence = Evidence::new(self.driver, &self.params, key, &phase);
@@ -213,7 +218,8 @@ impl Call {
         phase.findings.extend(remarks(database.as_ref()));
         drop(database);
         self.finish(&phase, verify.as_deref(), samples.as_ref())?;
-        let errors = phase.errors();
+        kept?; // what was measured is told even where it could not be kept
+        let errors = phase.errors() + verify.map_or(0, |verify| verify.failures());
         if let Some(out) = &options.out {
             let (driver, params, threads) = (self.driver, &self.params, self.threads);
             let system = &system;
@@ -236,8 +242,10 @@ impl Call {
         })
     }
 
-    /// YCSB's binding of RocksDB opens the column families that a file of its own names.
-    fn name_families(&self) -> anyhow::Result<()> {
+    /// Has the database write down what was loaded. YCSB's binding of RocksDB opens the column
+    /// families that a file of its own names.
+    fn keep(&self, database: &dyn Database) -> anyhow::Result<()> {
+        database.flush()?;
         if !self.for_ycsb || self.driver.name != "rocksdb" {
             return Ok(());
         }
@@ -436,12 +444,6 @@ fn watch(options: &Options, core: &Core, stop: &Stop) -> anyhow::Result<Watch> {
     let every = properties
         .number("status.interval", 10_u64, "whole seconds")?
         .max(1);
-    let failed = failed(properties);
-    let (each, tracked) = (failed.each, failed.tracked.join(", "));
-    output::warn(&format!(
-        "DBWrapper: report latency for each error is {each} and specific error codes to track for \
-         latency are: [{tracked}]"
-    ));
     let logs = properties.flag("hdrhistogram.fileoutput", false);
     let path = properties
         .text_or("hdrhistogram.output.path", "")
@@ -454,7 +456,7 @@ fn watch(options: &Options, core: &Core, stop: &Stop) -> anyhow::Result<Watch> {
             .then(|| Duration::from_secs(every)),
         operations: core.operations,
         interval: Interval::named(properties.text_or("measurement.interval", "op")),
-        failed,
+        failed: failed(properties),
         forms: Forms::read(properties)?,
         logs: logs.then_some(path),
         stop_at_failure: stops.then(|| stop.clone()),

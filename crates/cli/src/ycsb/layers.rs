@@ -162,6 +162,15 @@ pub struct Verify {
     pub tally: Mutex<Tally>,
 }
 
+impl Verify {
+    /// Records that were not as they were written.
+    pub fn failures(&self) -> u64 {
+        let tally = self.tally.lock().unwrap_or_else(PoisonError::into_inner);
+        let all: u64 = tally.returns.values().sum();
+        all - tally.returns.get("OK").copied().unwrap_or(0)
+    }
+}
+
 /// Compares every record that is read with what was written, as YCSB's `dataintegrity` does.
 struct Verifying {
     session: Box<dyn Session>,
