@@ -397,3 +397,59 @@ fn a_server_that_encrypts_and_asks_for_a_password_is_run_on_with_both_and_refuse
     let points = points(dir.path());
     assert_eq!(points[0]["errors"], 0, "{}", points[0]);
 }
+
+#[test]
+fn a_cluster_that_lost_a_node_is_measured_where_the_consistency_allows_it_and_says_so() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let (Some(first), Some(mut second)) = (Server::new(9246), Server::new(9246)) else {
+        return;
+    };
+    second.settings = "CASSANDRA_ADDRESS=127.0.0.2 CASSANDRA_SEED=127.0.0.1";
+    first.act("start");
+    second.act("start");
+    let dir = TempDir::new().unwrap();
+    let run = |consistency: &str| {
+        let plan = format!(
+            "[database]\ndriver = 'cassandra'\nreplication = 2\nrequest_timeout_ms = 2000\n\
+             read_consistency = '{consistency}'\nwrite_consistency = '{consistency}'\n\
+             [dataset]\nrecords = 2000\n[sweep]\nworkloads = ['ycsb-a', 'ycsb-e']\n\
+             threads = [4]\noperations = 1000\nwarmup = '0s'\nready_timeout = '20s'\n\
+             [[system]]\nname = 'both'\nhosts = '{},127.0.0.2:9246'\n",
+            first.hosts()
+        );
+        std::fs::write(dir.path().join("plan.toml"), plan).unwrap();
+        tailmark(dir.path(), &["run", "plan.toml", "-o", "out"])
+    };
+
+    let whole = run("quorum");
+    assert_eq!(whole.status.code(), Some(0), "{}", said(&whole));
+    for point in points(dir.path()) {
+        assert_eq!(point["errors"], 0, "{point}");
+        assert!(!has_finding(&point, "nodes-down"), "{point}");
+        assert!(!has_finding(&point, "misses"), "{point}");
+    }
+
+    second.act("kill");
+    // The other one takes its time to call it down.
+    sleep(Duration::from_secs(15));
+    std::fs::rename(dir.path().join("out"), dir.path().join("whole")).unwrap();
+    let hurt = run("one");
+    assert_eq!(hurt.status.code(), Some(0), "{}", said(&hurt));
+    for point in points(dir.path()) {
+        assert!(has_finding(&point, "nodes-down"), "{point}");
+    }
+    std::fs::rename(dir.path().join("out"), dir.path().join("hurt")).unwrap();
+    let refused = run("quorum");
+    assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
+    assert!(
+        said(&refused).contains("Not enough nodes are alive"),
+        "{}",
+        said(&refused)
+    );
+
+    second.act("start");
+    let went_on = run("quorum");
+    assert_eq!(went_on.status.code(), Some(0), "{}", said(&went_on));
+    let points = points(dir.path());
+    assert_eq!(points.len(), 2, "{}", said(&went_on));
+}

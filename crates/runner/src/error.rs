@@ -143,18 +143,18 @@ pub enum Error {
     },
     /// A server does not answer.
     #[error(
-        "system `{system}`: its server did not answer within {waited} (sweep.ready_timeout); the \
-         finished points are kept, and the same command goes on with the others{log}"
+        "system `{system}`: its server did not answer within {waited} (sweep.ready_timeout){why}; \
+         the finished points are kept, and the same command goes on with the others{log}"
     )]
     NotReady {
         /// The system's name.
         system: String,
         /// How long it was waited for.
         waited: String,
+        /// `: ` and what became of the last attempt, or empty. Not a source: the log comes last.
+        why: String,
         /// `; its log ends: ...` or empty.
         log: String,
-        /// What became of the last attempt.
-        source: Option<Box<Self>>,
     },
     /// Every system of the plan was left out.
     #[error("no system is left to measure: {reasons}")]

@@ -4,6 +4,10 @@
 //! the server in the background and end, or be the server itself. Whether it is ready is asked of
 //! a command, where there is one, and then of the database, which has to answer. No command is
 //! waited for longer than a server may take to answer.
+//!
+//! A unit whose start succeeded may fail a moment later; that is asked of systemd, so that nobody
+//! waits for it. systemd counts starts, and refuses one too many in a short time: it is told that
+//! ours are meant.
 
 use crate::{
     Error, Stop,
@@ -23,7 +27,7 @@ use std::{
 const LOOK: Duration = Duration::from_millis(20);
 /// How often what is not ready yet is asked again.
 const POLL: Duration = Duration::from_millis(500);
-/// Lines of the log that an error tells.
+/// Lines of a log that an error tells.
 const TAIL: usize = 20;
 
 /// The services of a plan, of which one runs at a time.
@@ -88,7 +92,9 @@ impl<'a> Services<'a> {
             service: system.service.clone()?,
             log: self.out.join(format!("{}.service.log", system.name)),
             patience: self.plan.sweep.ready_timeout,
+            printed_from: 0,
             started: None,
+            is_starting: false,
         })
     }
 }
@@ -107,14 +113,23 @@ pub(crate) struct Running {
     service: Service,
     /// What the commands print.
     log: PathBuf,
+    /// Where in `log` the output of the last command begins.
+    printed_from: u64,
     /// How long a command may take.
     patience: Duration,
     /// The start command, while it goes on.
     started: Option<Child>,
+    /// From its start until it was ready.
+    is_starting: bool,
 }
 
 impl Running {
     fn start(&mut self) -> Result<(), Error> {
+        if let ServiceControl::Systemd(unit) = &self.service.control {
+            // Of no consequence where nothing is to be reset.
+            let _ = systemctl("reset-failed", unit);
+        }
+        self.is_starting = true;
         let mut child = self.command("start", self.service.start())?;
         // A command that ends at once tells whether it failed; one that goes on is the server.
         match ended(&mut child, Duration::from_secs(1)) {
@@ -162,11 +177,11 @@ impl Running {
     }
 
     /// Whether its own command says that it is ready; true where there is none.
-    fn says_ready(&self, timeout: Duration) -> Result<bool, Error> {
-        let Some(ready) = &self.service.ready else {
+    fn says_ready(&mut self, timeout: Duration) -> Result<bool, Error> {
+        let Some(ready) = self.service.ready.clone() else {
             return Ok(true);
         };
-        let mut command = self.command("ask", ready.clone())?;
+        let mut command = self.command("ask", ready)?;
         match ended(&mut command, timeout) {
             Ok(Some(status)) => Ok(status.success()),
             Ok(None) => {
@@ -177,23 +192,29 @@ impl Running {
         }
     }
 
-    /// Whether the start command has failed meanwhile.
+    /// Whether the start has failed meanwhile: its command, or the unit that it began. One that was
+    /// ready and failed later may be brought back by somebody.
     fn has_failed(&mut self) -> bool {
-        let Some(child) = &mut self.started else {
-            return false;
-        };
-        match child.try_wait() {
-            Ok(Some(status)) => {
-                self.started = None;
-                !status.success()
+        if let Some(child) = &mut self.started
+            && let Ok(Some(status)) = child.try_wait()
+        {
+            self.started = None;
+            if !status.success() {
+                return true;
             }
-            _ => false,
+        }
+        match &self.service.control {
+            ServiceControl::Systemd(unit) => self.is_starting && systemctl("is-failed", unit),
+            ServiceControl::Commands { .. } => false,
         }
     }
 
-    fn command(&self, what: &'static str, words: Vec<String>) -> Result<Child, Error> {
-        let open = || {
-            let log = File::options().create(true).append(true).open(&self.log)?;
+    fn command(&mut self, what: &'static str, words: Vec<String>) -> Result<Child, Error> {
+        let printed_from = &mut self.printed_from;
+        let log = &self.log;
+        let mut open = || {
+            let log = File::options().create(true).append(true).open(log)?;
+            *printed_from = log.metadata()?.len();
             Ok::<_, io::Error>((log.try_clone()?, log))
         };
         let spawn = |(out, err): (File, File)| {
@@ -220,27 +241,49 @@ impl Running {
         }
     }
 
-    /// The end of its log: the one that the plan names, the journal, or what the commands printed.
+    /// The end of its log: the one that the plan names or the journal, and after it what the last
+    /// command printed, such as why it was refused; or what all commands printed.
     fn tail(&self) -> String {
-        let text = match (&self.service.log, &self.service.control) {
-            (Some(log), _) => fs::read_to_string(log).unwrap_or_default(),
+        let kept = match (&self.service.log, &self.service.control) {
+            (Some(log), _) => read(log, 0),
             (None, ServiceControl::Systemd(unit)) => Command::new("journalctl")
-                .args(["--no-pager", "-n", &TAIL.to_string(), "-u", unit])
+                .args(["--quiet", "--no-pager", "-n", &TAIL.to_string(), "-u", unit])
                 .output()
                 .map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
                 .unwrap_or_default(),
-            (None, ServiceControl::Commands { .. }) => {
-                fs::read_to_string(&self.log).unwrap_or_default()
-            }
+            (None, ServiceControl::Commands { .. }) => read(&self.log, 0),
         };
-        let lines: Vec<_> = text.lines().collect();
-        let tail = &lines[lines.len().saturating_sub(TAIL)..];
+        let printed = match (&self.service.log, &self.service.control) {
+            (None, ServiceControl::Commands { .. }) => String::new(),
+            _ => read(&self.log, self.printed_from),
+        };
+        let tail = [last(&kept), last(&printed)].concat();
         if tail.is_empty() {
             String::new()
         } else {
             format!("; its log ends:\n{}", tail.join("\n"))
         }
     }
+}
+
+/// The text of a file from an offset on; empty where it cannot be read.
+fn read(path: &Path, from: u64) -> String {
+    let bytes = fs::read(path).unwrap_or_default();
+    let from = usize::try_from(from).map_or(bytes.len(), |from| from.min(bytes.len()));
+    String::from_utf8_lossy(&bytes[from..]).into_owned()
+}
+
+/// The last lines of a text.
+fn last(text: &str) -> Vec<&str> {
+    let lines: Vec<_> = text.lines().collect();
+    lines[lines.len().saturating_sub(TAIL)..].to_vec()
+}
+
+/// Whether systemd does, or affirms, something about a unit.
+fn systemctl(action: &str, unit: &str) -> bool {
+    let mut command = Command::new("systemctl");
+    command.args(["--quiet", action, unit]).stdin(Stdio::null());
+    command.output().is_ok_and(|output| output.status.success())
 }
 
 /// How a command ended; none where it goes on for longer than that.
@@ -276,13 +319,18 @@ pub(crate) fn wait_ready<T>(
 ) -> Result<Option<T>, Error> {
     let end = Instant::now() + timeout;
     loop {
-        let says_ready = match &service {
+        let says_ready = match &mut service {
             Some(service) => service.says_ready(end.saturating_duration_since(Instant::now()))?,
             None => true,
         };
         let opened = says_ready.then(&mut open);
         let why = match opened {
-            Some(Ok(opened)) => return Ok(Some(opened)),
+            Some(Ok(opened)) => {
+                if let Some(service) = service {
+                    service.is_starting = false;
+                }
+                return Ok(Some(opened));
+            }
             // What an answer has shown to be wrong does not mend itself.
             Some(Err(error)) if !is_absence(&error) => return Err(error),
             Some(Err(error)) => Some(error),
@@ -299,11 +347,17 @@ pub(crate) fn wait_ready<T>(
                 system: system.name.clone(),
                 waited: humantime::format_duration(timeout).to_string(),
                 log: service.map_or_else(String::new, |service| service.tail()),
-                source: why.map(Box::new),
+                why: why.map_or_else(String::new, |why| told(&why)),
             });
         }
         std::thread::sleep(POLL);
     }
+}
+
+/// `: ` and an error with its causes.
+fn told(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes.map(|error| format!(": {error}")).collect()
 }
 
 /// Whether an error is that nobody answered, rather than what was answered.

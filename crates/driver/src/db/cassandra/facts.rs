@@ -1,7 +1,8 @@
-//! What the server tells of itself: version, settings, and whether it is at rest.
+//! What the server tells of itself: version, settings, which nodes are down, and whether it is at
+//! rest.
 
 use super::schema::Tables;
-use crate::{Settled, error::BoxError};
+use crate::{Remark, Settled, error::BoxError};
 use scylla::{
     client::session::Session,
     cluster::Node,
@@ -9,7 +10,7 @@ use scylla::{
     statement::Statement,
 };
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -118,7 +119,34 @@ where
     Ok(answer.into_rows_result()?.first_row::<R>()?)
 }
 
-/// Waits until no node flushes or compacts. Cassandra tells since 4.0; ScyllaDB does not by CQL.
+/// The nodes of the cluster that no connection leads to.
+pub(super) fn down(session: &Session) -> BTreeSet<String> {
+    let state = session.get_cluster_state();
+    let down = state.get_nodes_info().iter().filter(|n| !n.is_connected());
+    down.map(|node| node.address.to_string()).collect()
+}
+
+/// What the user must know where nodes were down before a point or are after it: the others do the
+/// work, and where the consistency allows it no request fails.
+pub(super) fn nodes_down(session: &Session, before: &BTreeSet<String>) -> Option<Remark> {
+    let all = session.get_cluster_state().get_nodes_info().len();
+    nodes_down_of(all, before | &down(session))
+}
+
+fn nodes_down_of(all: usize, down: BTreeSet<String>) -> Option<Remark> {
+    (!down.is_empty()).then(|| Remark {
+        code: "nodes-down",
+        text: format!(
+            "{} of {all} nodes took no connection before this point or after it ({}), so that the \
+             numbers are those of the others. Start what is down, and measure the point again.",
+            down.len(),
+            down.into_iter().collect::<Vec<_>>().join(", ")
+        ),
+    })
+}
+
+/// Waits until no node flushes or compacts; one that is down does neither. Cassandra tells since
+/// 4.0; ScyllaDB does not by CQL.
 pub(super) async fn settle(session: &Session, timeout: Duration) -> Settled {
     let end = Instant::now() + timeout;
     loop {
@@ -133,7 +161,7 @@ pub(super) async fn settle(session: &Session, timeout: Duration) -> Settled {
 
 async fn busy(session: &Session) -> Result<bool, BoxError> {
     let state = session.get_cluster_state();
-    for node in state.get_nodes_info() {
+    for node in state.get_nodes_info().iter().filter(|n| n.is_connected()) {
         if node_is_busy(session, node).await? {
             return Ok(true);
         }
@@ -163,4 +191,23 @@ async fn node_is_busy(session: &Session, node: &Arc<Node>) -> Result<bool, BoxEr
         }
     }
     Ok(false)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nodes_that_are_down_are_named_and_counted() {
+        assert_eq!(nodes_down_of(3, BTreeSet::new()), None);
+        let down = ["10.0.0.2:9042", "10.0.0.3:9042"].map(str::to_owned);
+        let said = nodes_down_of(3, down.into()).unwrap();
+        assert_eq!(said.code, "nodes-down");
+        assert!(said.text.starts_with("2 of 3 nodes"), "{}", said.text);
+        assert!(
+            said.text.contains("(10.0.0.2:9042, 10.0.0.3:9042)"),
+            "{}",
+            said.text
+        );
+    }
 }

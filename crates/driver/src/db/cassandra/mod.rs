@@ -17,14 +17,18 @@ mod settings;
 
 use super::lanes::Lanes;
 use crate::{
-    Clients, Connecting, Database, Driver, Error, Kind, Params, Place, Session, Settled,
+    Clients, Connecting, Database, Driver, Error, Kind, Params, Place, Remark, Session, Settled,
     error::BoxError,
 };
 use attempts::Attempts;
 use schema::Tables;
 use scylla::client::session::Session as Connection;
 use session::{Client, Lane};
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 /// The row of the table.
 pub const DRIVER: Driver = Driver {
@@ -50,6 +54,8 @@ struct Cassandra {
     tables: Tables,
     /// Asks what is not measured.
     connection: Connection,
+    /// The nodes that were down when it was opened.
+    down: BTreeSet<String>,
     attempts: Arc<Attempts>,
     /// Dropped last: it is what the connections run on.
     lanes: Lanes<Lane>,
@@ -78,8 +84,10 @@ impl Cassandra {
             tables.check(&connection, &params.settings).await?;
             Ok(connection)
         });
+        let connection = connection.map_err(refuse)?;
         Ok(Self {
-            connection: connection.map_err(refuse)?,
+            down: facts::down(&connection),
+            connection,
             params: params.clone(),
             tables,
             attempts: Arc::default(),
@@ -147,6 +155,11 @@ impl Database for Cassandra {
     fn facts(&self) -> BTreeMap<String, String> {
         self.lanes
             .wait(facts::facts(&self.connection, &self.tables))
+    }
+
+    fn remarks(&self) -> Vec<Remark> {
+        let down = facts::nodes_down(&self.connection, &self.down);
+        down.into_iter().collect()
     }
 
     fn counters(&self) -> BTreeMap<String, u64> {
