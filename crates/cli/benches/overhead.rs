@@ -10,14 +10,13 @@
 mod support;
 
 use std::{
-    collections::BTreeMap,
     hint::black_box,
     path::{Path, PathBuf},
     sync::{Arc, atomic::Ordering},
     time::{Duration, Instant},
 };
 use support::{
-    bare, compare,
+    Run, bare, compare,
     measured::{self, Budget, stream, uniform_reads},
     pair, programs,
 };
@@ -226,24 +225,23 @@ fn read_set(scratch: &Path) -> PathBuf {
 fn reads(pairs: usize, seconds: Duration, all_threads: &[u32], scratch: &Path) {
     let place = read_set(scratch);
     let workload = uniform_reads();
-    let mut by_threads = BTreeMap::new();
-    for &threads in all_threads {
-        let ours = || {
-            let database = open("rocksdb", &place, CACHED);
-            let all = Operation::Scan {
-                start: Key {
-                    number: 0,
-                    name: b"user",
-                },
-                records: u32::MAX,
-                fields: Fields::All,
-            };
-            let Completion::Ready(found) = database.session().unwrap().execute(all) else {
-                panic!("an embedded database answers at once");
-            };
-            assert_eq!(u64::from(found.unwrap().records), RECORDS);
-            tailmark(database.as_ref(), &workload, threads, Budget::Time(seconds))
+    let ours = |threads| {
+        let database = open("rocksdb", &place, CACHED);
+        let all = Operation::Scan {
+            start: Key {
+                number: 0,
+                name: b"user",
+            },
+            records: u32::MAX,
+            fields: Fields::All,
         };
+        let Completion::Ready(found) = database.session().unwrap().execute(all) else {
+            panic!("an embedded database answers at once");
+        };
+        assert_eq!(u64::from(found.unwrap().records), RECORDS);
+        tailmark(database.as_ref(), &workload, threads, Budget::Time(seconds))
+    };
+    for &threads in all_threads {
         let gets = || {
             let database = raw(&place);
             let family = database.cf_handle("usertable").unwrap();
@@ -275,19 +273,20 @@ fn reads(pairs: usize, seconds: Duration, all_threads: &[u32], scratch: &Path) {
                 operations
             })
         };
-        let mut runs = pair(ours, gets);
+        let mut runs = pair(|| ours(threads), gets);
         for (name, program) in programs() {
             let theirs = move || db_bench(&program, scratch, threads, seconds);
             runs.push((format!("{name} readrandom"), Box::new(theirs)));
         }
         let name = format!("rocksdb, reads in cache, {threads} clients");
-        by_threads.insert(threads, compare(&name, "ops/s", pairs, runs));
+        compare(&name, "ops/s", pairs, runs);
     }
-    if let (Some(many), Some(fewer)) = (by_threads.get(&256), by_threads.get(&64)) {
-        println!(
-            "rocksdb, reads in cache, 256 clients to 64: {:.3}",
-            many / fewer
-        );
+    if [64, 256].iter().all(|count| all_threads.contains(count)) {
+        let runs: Vec<Run<'_>> = vec![
+            ("256 clients".into(), Box::new(|| ours(256))),
+            ("64 clients".into(), Box::new(|| ours(64))),
+        ];
+        compare("rocksdb, reads in cache, 256 clients", "ops/s", pairs, runs);
     }
 }
 

@@ -441,11 +441,10 @@ fn a_cluster_that_lost_a_node_is_measured_where_the_consistency_allows_it_and_sa
     std::fs::rename(dir.path().join("out"), dir.path().join("hurt")).unwrap();
     let refused = run("quorum");
     assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
-    assert!(
-        said(&refused).contains("Not enough nodes are alive"),
-        "{}",
-        said(&refused)
-    );
+    // The first, once the other node has called it down; until then it is asked in vain.
+    let reasons = ["Not enough nodes are alive", "exceeded a client timeout"];
+    let why = said(&refused);
+    assert!(reasons.iter().any(|reason| why.contains(reason)), "{why}");
 
     second.act("start");
     let went_on = run("quorum");

@@ -15,8 +15,8 @@ use std::{
 pub type Run<'a> = (String, Box<dyn FnMut() -> f64 + 'a>);
 
 /// Runs tailmark and each of the others in turn, A B C C B A, so that what one leaves behind for the
-/// next falls on each alike; prints the median of each and of the ratios. Returns our median.
-pub fn compare(name: &str, unit: &str, pairs: usize, mut runs: Vec<Run<'_>>) -> f64 {
+/// next falls on each alike; prints the median of each and of the ratios.
+pub fn compare(name: &str, unit: &str, pairs: usize, mut runs: Vec<Run<'_>>) {
     let mut figures = vec![Vec::new(); runs.len()];
     for pair in 0..pairs {
         let mut order: Vec<_> = (0..runs.len()).collect();
@@ -44,7 +44,6 @@ pub fn compare(name: &str, unit: &str, pairs: usize, mut runs: Vec<Run<'_>>) -> 
             median(theirs),
         );
     }
-    ours
 }
 
 /// The two that every comparison has.
