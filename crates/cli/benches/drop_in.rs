@@ -214,9 +214,11 @@ impl Bench<'_> {
         } = self.work;
         let out = self.place.join(format!("study-{turn}"));
         let mut text = format!(
-            "[database]\ndriver = '{driver}'\nsemantics = '{semantics}'\n[dataset]\nrecords = {RECORDS}\nfields = {}\n\
+            "[database]\ndriver = '{driver}'\nsemantics = '{semantics}'\n\
+             [dataset]\nrecords = {RECORDS}\nfields = {}\n\
              field_length = {}\nwrite_all_fields = true\n[sweep]\nworkloads = ['bench']\n\
-             threads = [{threads}]\noperations = {OPERATIONS}\nduration = '{}s'\nwarmup = '0s'\ndistribution = 'uniform'\n\
+             threads = [{threads}]\noperations = {OPERATIONS}\nduration = '{}s'\nwarmup = '0s'\n\
+             distribution = 'uniform'\n\
              [host]\ndrop_caches = false\n\
              [[workload]]\nname = 'bench'\nread = {reads}\nupdate = {}\n\
              [[system]]\nname = 'bench'\npath = '{}'\n",

@@ -218,16 +218,13 @@ impl Call {
         phase.findings.extend(remarks(database.as_ref()));
         drop(database);
         self.finish(&phase, verify.as_deref(), samples.as_ref())?;
-        kept?; // what was measured is told even where it could not be kept
         let errors = phase.errors() + verify.map_or(0, |verify| verify.failures());
         if let Some(out) = &options.out {
-            let (driver, params, threads) = (self.driver, &self.params, self.threads);
-            let system = &system;
             let entry = study::Entry {
-                driver,
-                params,
-                threads,
-                system,
+                driver: self.driver,
+                params: &self.params,
+                threads: self.threads,
+                system: &system,
                 point,
                 phase,
                 facts,
@@ -235,6 +232,7 @@ impl Call {
             let page = study::add(out, entry)?;
             output::warn(&format!("the report: {}", page.display()));
         }
+        kept?; // what was measured is told even where it could not be kept
         Ok(match (errors, self.stop.requested()) {
             (0, true) => Exit::Interrupted,
             (0, false) => Exit::Done,

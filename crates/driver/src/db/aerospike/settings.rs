@@ -1,7 +1,6 @@
 //! What can be set of the driver.
 
-use super::super::login;
-use crate::{Error, Setting, SettingKind, Settings};
+use crate::{Error, Setting, SettingKind, Settings, db::login};
 
 /// Sorted by name; the defaults of what YCSB's binding has too are YCSB's.
 #[rustfmt::skip]

@@ -1,7 +1,6 @@
 //! What can be set of the driver.
 
-use super::super::login;
-use crate::{Error, Setting, SettingKind, Settings};
+use crate::{Error, Setting, SettingKind, Settings, db::login};
 use scylla::frame::types::Consistency;
 
 const CONSISTENCY: SettingKind = SettingKind::Choice(&[
