@@ -110,8 +110,7 @@ fn a_fixed_rate_keeps_response_time_and_its_schedule() {
     let out = tempfile::tempdir().unwrap();
     let mut plan = plan(vec![system("a", "null", "x".as_ref())], &["ycsb-c"], &[2]);
     plan.sweep.rate = Some(1000.0);
-    plan.sweep.operations = None;
-    plan.sweep.duration = Some(Duration::from_millis(500));
+    plan.sweep.operations = Some(500);
     plan.sweep.warmup = Duration::from_millis(100);
     run(&plan, out.path()).unwrap();
     let point = &points(out.path())[0];
@@ -122,8 +121,9 @@ fn a_fixed_rate_keeps_response_time_and_its_schedule() {
         point.phase.start_lag.as_ref().map(|l| l.len()),
         Some(read.count)
     );
-    // 100 more may have been due in the warm-up and sent late.
-    assert!((495..=600).contains(&read.count), "{}", read.count);
+    // 500 at 1,000 a second, the first when the warm-up ends.
+    assert_eq!(read.count, 500);
+    assert!(point.phase.duration_s >= 0.49, "{}", point.phase.duration_s);
 }
 
 #[test]

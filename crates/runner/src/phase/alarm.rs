@@ -192,7 +192,8 @@ mod tests {
             let alarm = Alarm::new(&clock).unwrap();
             let running = Rc::clone(&alarm);
             tokio::task::spawn_local(async move { running.run().await });
-            let start = clock.now();
+            // Late enough that all of them wait by then.
+            let start = clock.now() + 500_000_000;
             let wait = |ms: u64| {
                 let (alarm, woken, clock) = (Rc::clone(&alarm), Rc::clone(&woken), clock.clone());
                 tokio::task::spawn_local(async move {
