@@ -30,6 +30,7 @@ pub use scylla;
 #[cfg(any(feature = "aerospike", feature = "cassandra"))]
 pub use tokio;
 
-/// The bindings under the `rocksdb` driver, for benches that hold it against a bare loop.
+/// The bindings under the `rocksdb` driver, and a database that both can be asked for, for benches that
+/// hold it against a bare loop.
 #[cfg(feature = "rocksdb")]
-pub use rust_rocksdb;
+pub use {db::Bared, rust_rocksdb};

@@ -32,19 +32,28 @@ pub fn open(
     settings: &[(&str, &str)],
     records: u64,
 ) -> Box<dyn Database> {
+    (driver.open)(&params(driver, place, settings, records)).unwrap()
+}
+
+/// What a database of so many records is opened with.
+pub fn params(
+    driver: &'static Driver,
+    place: &Path,
+    settings: &[(&str, &str)],
+    records: u64,
+) -> Params {
     let given: BTreeMap<_, _> = settings
         .iter()
         .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
         .collect();
     let data = data(records);
-    let params = Params {
+    Params {
         place: place.to_owned(),
         settings: Settings::check(driver, &given, &data, 1.0).unwrap(),
         data,
         semantics: Semantics::Faithful,
         create: true,
-    };
-    (driver.open)(&params).unwrap()
+    }
 }
 
 /// The reads of YCSB C, uniform.

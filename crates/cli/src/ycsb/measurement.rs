@@ -282,8 +282,11 @@ impl Series {
             if pieces.len() <= second as usize {
                 pieces.resize(second as usize + 1, Piece::default());
             }
-            let count = recorded.service.len();
-            let us = recorded.service.mean() / 1000.0 * count as f64;
+            let service = recorded.service.latencies();
+            let (count, us) = (
+                service.len(),
+                service.mean() / 1000.0 * service.len() as f64,
+            );
             let piece = &mut pieces[second as usize];
             *piece = piece.with(Piece { count, us });
         }

@@ -128,18 +128,16 @@ fn add_kind(
     }
     if let Some(missed) = missed {
         let name = failed.name(group, "NOT_FOUND");
-        grow(
-            &mut tallies.entry(name).or_default().latencies,
-            &missed.service,
-        );
+        missed
+            .service
+            .add_to(&mut tallies.entry(name).or_default().latencies);
     }
     if let Some(first) = sheet.failures.first() {
         // Latencies of failures are kept together: those of several causes go to the first one's.
         let name = failed.name(group, status(first.cause));
-        grow(
-            &mut tallies.entry(name).or_default().latencies,
-            &sheet.failed,
-        );
+        sheet
+            .failed
+            .add_to(&mut tallies.entry(name).or_default().latencies);
     }
     let returns = &mut tallies.entry(group.to_owned()).or_default().returns;
     for (status, count) in [
@@ -161,24 +159,13 @@ fn found(tallies: &mut Tallies, name: &str, all: &Counts, missed: Option<&Counts
         None => None,
         Some(missed) => {
             let mut hits = all.clone();
-            hits.subtract(missed)
-                .expect("what was missed is part of all");
+            hits.subtract(missed);
             Some(hits)
         }
     };
     let hits = hits.as_ref().unwrap_or(all);
     if !hits.is_empty() {
-        grow(
-            &mut tallies.entry(name.to_owned()).or_default().latencies,
-            hits,
-        );
-    }
-}
-
-fn grow(into: &mut Latencies, from: &Counts) {
-    for value in from.iter_recorded() {
-        into.record_n(value.value_iterated_to(), value.count_at_value().into())
-            .expect("a histogram that grows takes any value");
+        hits.add_to(&mut tallies.entry(name.to_owned()).or_default().latencies);
     }
 }
 
@@ -196,23 +183,20 @@ pub fn microseconds(latencies: &Latencies) -> Histogram<u64> {
 mod tests {
     use super::*;
     use tailmark_driver::Cause;
-    use tailmark_runner::phase::{Failures, Missed, counts};
+    use tailmark_runner::phase::{Failures, Missed};
 
     fn sheet() -> Sheet {
-        let mut kind = KindSheet::new();
+        let mut kind = KindSheet::default();
         (kind.count, kind.not_found) = (10, 3);
-        kind.service.record_n(50_000, 7).unwrap();
-        kind.service.record_n(9_000, 3).unwrap();
-        kind.response.record_n(80_000, 7).unwrap();
-        kind.response.record_n(70_000, 3).unwrap();
-        let mut missed = Missed {
-            service: counts(),
-            response: counts(),
-        };
-        missed.service.record_n(9_000, 3).unwrap();
-        missed.response.record_n(70_000, 3).unwrap();
+        kind.service.record_n(50_000, 7);
+        kind.service.record_n(9_000, 3);
+        kind.response.record_n(80_000, 7);
+        kind.response.record_n(70_000, 3);
+        let mut missed = Missed::default();
+        missed.service.record_n(9_000, 3);
+        missed.response.record_n(70_000, 3);
         kind.missed = Some(Box::new(missed));
-        kind.failed.record_n(1_000_000, 2).unwrap();
+        kind.failed.record_n(1_000_000, 2);
         let example = "no answer".to_owned();
         kind.failures.push(Failures {
             cause: Cause::Timeout,

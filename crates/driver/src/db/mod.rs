@@ -15,6 +15,9 @@ mod null;
 mod rocksdb;
 mod scripted;
 
+#[cfg(feature = "rocksdb")]
+pub use rocksdb::Bared;
+
 use crate::{Driver, Error, nearest};
 
 /// The drivers of this build, sorted by name.

@@ -54,7 +54,7 @@ impl<R: Record> Client<R> {
                     let reply = send(self.session.as_mut(), operation).await;
                     now = self.clock.now();
                     self.recorder.record(
-                        kind(&operation),
+                        kind(operation.kind()),
                         Timing {
                             due,
                             sent,
@@ -112,9 +112,10 @@ async fn send(session: &mut dyn Session, operation: Operation<'_>) -> Reply {
     }
 }
 
+/// How results name what a database is asked for.
 #[inline]
-const fn kind(operation: &Operation<'_>) -> Kind {
-    match operation.kind() {
+pub const fn kind(asked: tailmark_driver::Kind) -> Kind {
+    match asked {
         tailmark_driver::Kind::Read => Kind::Read,
         tailmark_driver::Kind::Update => Kind::Update,
         tailmark_driver::Kind::Insert => Kind::Insert,

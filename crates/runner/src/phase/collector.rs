@@ -4,8 +4,9 @@
 //! is packed. A long phase is coarsened as it goes: intervals are merged in pairs.
 
 use super::{
+    counts::Counts,
     recorder::{Handover, INTERVAL_NS},
-    sheet::{Counts, KindSheet, Sheet},
+    sheet::{KindSheet, Sheet},
 };
 use crate::clock::Tick;
 use std::collections::{BTreeMap, VecDeque};
@@ -131,7 +132,7 @@ impl Collector {
         let Some((_, sheet)) = self.open.iter().rev().nth(usize::from(self.open.len() > 1)) else {
             return 0;
         };
-        let mut all = super::sheet::counts();
+        let mut all = Counts::default();
         for kind in Kind::ALL
             .into_iter()
             .filter(|k| *k != Kind::ReadModifyWrite)
@@ -142,11 +143,10 @@ impl Collector {
                 } else {
                     &kind.response
                 };
-                all.add(latencies)
-                    .expect("a histogram that grows takes any other");
+                all.add(latencies);
             }
         }
-        all.value_at_quantile(0.99)
+        all.latencies().value_at_quantile(0.99)
     }
 
     fn merge(&mut self, slot: u32, sheet: &Sheet) {
@@ -178,7 +178,7 @@ impl Collector {
     /// Adds a sheet to the totals and to a packed interval.
     fn pack(&mut self, slot: u32, sheet: &Sheet) {
         if let Some(lag) = &sheet.lag {
-            add(self.lag.get_or_insert_with(new_latencies), &widen(lag));
+            lag.add_to(self.lag.get_or_insert_with(new_latencies));
         }
         let mut interval = empty(slot, self.seconds);
         interval.operations = sheet.operations;
@@ -198,8 +198,8 @@ impl Collector {
     /// Adds one kind's sheet to its totals; returns it as of its interval.
     fn total(&mut self, kind: Kind, sheet: &KindSheet) -> IntervalKind {
         let errors = sheet.errors();
-        let service = widen(&sheet.service);
-        let response = (!sheet.response.is_empty()).then(|| widen(&sheet.response));
+        let service = sheet.service.latencies();
+        let response = (!sheet.response.is_empty()).then(|| sheet.response.latencies());
         let total = self.kinds.entry(kind).or_default();
         total.count += sheet.count;
         total.not_found += sheet.not_found;
@@ -210,10 +210,8 @@ impl Collector {
             add(total.response.get_or_insert_with(new_latencies), response);
         }
         if !sheet.failed.is_empty() {
-            add(
-                total.failed.get_or_insert_with(new_latencies),
-                &widen(&sheet.failed),
-            );
+            let failed = total.failed.get_or_insert_with(new_latencies);
+            sheet.failed.add_to(failed);
         }
         for failures in &sheet.failures {
             let cause = failures.cause.name();
@@ -295,16 +293,6 @@ fn empty(slot: u32, seconds: u32) -> Interval {
     }
 }
 
-/// The same histogram with 64-bit counts.
-fn widen(counts: &Counts) -> Latencies {
-    let mut wide = new_latencies();
-    for value in counts.iter_recorded() {
-        wide.record_n(value.value_iterated_to(), value.count_at_value().into())
-            .expect("a histogram that grows takes any value");
-    }
-    wide
-}
-
 fn add(into: &mut Latencies, from: &Latencies) {
     into.add(from)
         .expect("a histogram that grows takes any other");
@@ -313,16 +301,15 @@ fn add(into: &mut Latencies, from: &Latencies) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::phase::sheet::counts;
 
     /// What a client hands over that did `n` reads of `value` ns in an interval.
     fn reads(interval: u32, n: u32, value: u64) -> Handover {
-        let mut service = counts();
-        service.record_n(value, n).unwrap();
+        let mut service = Counts::default();
+        service.record_n(value, n);
         let kind = KindSheet {
             count: n.into(),
             service,
-            ..KindSheet::new()
+            ..KindSheet::default()
         };
         let mut sheet = Box::new(Sheet {
             operations: n.into(),

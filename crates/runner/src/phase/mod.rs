@@ -5,6 +5,7 @@ mod alarm;
 mod capture;
 mod client;
 mod collector;
+mod counts;
 mod groups;
 mod pacer;
 mod recorder;
@@ -12,8 +13,9 @@ mod sheet;
 mod tasks;
 
 pub use capture::Capture;
+pub use counts::Counts;
 pub use pollster::block_on;
-pub use sheet::{Counts, Failures, KindSheet, Missed, Sheet, counts};
+pub use sheet::{Failures, KindSheet, Missed, Sheet};
 
 use crate::{
     Error, Live, Observer, PhaseKind, PhaseStart, Stop,
@@ -24,7 +26,8 @@ use collector::{Collected, Collector};
 use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, unbounded};
 use groups::{Beside, Part, Parts};
 use pacer::{Budget, End, Pace, Pacer, Waiter};
-use recorder::{Handover, Keep, Record, Recorder};
+use recorder::{Handover, Record, Recorder};
+use sheet::Keep;
 use std::{
     num::NonZeroU64,
     sync::{
@@ -34,12 +37,15 @@ use std::{
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
 use tailmark_driver::{Clients, DataSet, Database, Session};
-use tailmark_results::{Finding, Phase, PointKey};
-use tailmark_workload::{KeySpace, Stream, StreamConfig, Workload};
+use tailmark_results::{Finding, Kind, Phase, PointKey};
+use tailmark_workload::{Group, KeySpace, Stream, StreamConfig, Workload};
 use tasks::Ends;
 
 /// The code of the finding that a phase was ended for want of answers.
 pub const NO_ANSWER: &str = "no-answer";
+
+/// Sheets beyond one a recorder, at most: more processors than these seldom turn to an interval at once.
+const SPARE_SHEETS: u32 = 64;
 
 /// For how long a client may spin before an instant, at most.
 const SPIN: Duration = Duration::from_micros(20);
@@ -92,6 +98,12 @@ pub fn run(
     let (full, received) = unbounded();
     let (give_back, empty) = unbounded();
     let streams = crew.streams()?;
+    // One for each recorder to fill, and some to go on with while those are merged.
+    let recorders = crew.recorders();
+    for _ in 0..recorders + recorders.min(SPARE_SHEETS) {
+        let sheet = Sheet::ready(&crew.kinds(), crew.keep());
+        let _ = give_back.send(Box::new(sheet));
+    }
     let ends = Ends { full, empty };
     let done = AtomicBool::new(false);
     let (started_ms, measure, collected) = std::thread::scope(|scope| {
@@ -236,13 +248,35 @@ impl<'a> Crew<'a> {
         Ok(())
     }
 
-    /// The recorder of one OS thread.
-    fn recorder(&self, measure: Tick, ends: Ends) -> Recorder {
-        let keep = match self.parts.have_rate() {
+    /// OS threads that run clients: each has a recorder.
+    fn recorders(&self) -> u32 {
+        match self.spec.clients {
+            Clients::Threads => self.spec.threads,
+            Clients::Tasks => tasks::threads(self.spec.threads, tailmark_host::cpus()),
+        }
+    }
+
+    /// What is recorded.
+    fn kinds(&self) -> Vec<Kind> {
+        let workload = self.spec.workload;
+        let mut kinds: Vec<_> = workload.kinds().into_iter().map(client::kind).collect();
+        let pairs = |group: &Group| group.mix.read_modify_write > 0.0;
+        if workload.groups.iter().any(pairs) {
+            kinds.push(Kind::ReadModifyWrite);
+        }
+        kinds
+    }
+
+    fn keep(&self) -> Keep {
+        match self.parts.have_rate() {
             true => Keep::Both,
             false => Keep::Service,
-        };
-        Recorder::new(measure, keep, ends.full, ends.empty)
+        }
+    }
+
+    /// The recorder of one OS thread.
+    fn recorder(&self, measure: Tick, ends: Ends) -> Recorder {
+        Recorder::new(measure, self.keep(), ends.full, ends.empty)
     }
 
     /// What a client may send: of the common budget, of a share of its own, or without one.

@@ -3,7 +3,7 @@
 //! A recorder fills a [`Sheet`]. When an operation ends in a later interval, the sheet is handed
 //! over whole to the collector, which merges it off the measured path, empties it and gives it back.
 
-use super::sheet::{Counts, KindSheet, Sheet, counts};
+use super::sheet::{Keep, KindSheet, Sheet};
 use crate::clock::Tick;
 use crossbeam_channel::{Receiver, Sender};
 use std::{cell::RefCell, rc::Rc};
@@ -22,15 +22,6 @@ pub struct Timing {
     pub sent: Tick,
     /// When its answer was there.
     pub done: Tick,
-}
-
-/// What is kept of response time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Keep {
-    /// Service time only: a closed loop, where both are equal.
-    Service,
-    /// Both: a fixed rate.
-    Both,
 }
 
 /// A sheet on its way to the collector.
@@ -73,7 +64,7 @@ pub struct Recorder {
 
 impl Recorder {
     /// A recorder whose measured part starts at `measure`; it hands sheets to `full` and takes
-    /// emptied ones from `empty`.
+    /// empty ones from `empty`, or makes one where there is none.
     #[must_use]
     pub fn new(
         measure: Tick,
@@ -83,7 +74,7 @@ impl Recorder {
     ) -> Self {
         let (interval, boundary, last_done) = (None, measure, 0);
         Self {
-            sheet: Box::default(),
+            sheet: empty.try_recv().unwrap_or_default(),
             interval,
             boundary,
             measure,
@@ -96,9 +87,9 @@ impl Recorder {
 
     #[inline]
     fn time(sheet: &mut KindSheet, keep: Keep, timing: Timing) {
-        grow(&mut sheet.service, timing.done - timing.sent);
+        sheet.service.record(timing.done - timing.sent);
         if keep == Keep::Both {
-            grow(&mut sheet.response, timing.done - timing.due);
+            sheet.response.record(timing.done - timing.due);
         }
     }
 
@@ -106,9 +97,9 @@ impl Recorder {
     fn miss(sheet: &mut KindSheet, keep: Keep, timing: Timing) {
         sheet.not_found += 1;
         let missed = sheet.missed.get_or_insert_default();
-        grow(&mut missed.service, timing.done - timing.sent);
+        missed.service.record(timing.done - timing.sent);
         if keep == Keep::Both {
-            grow(&mut missed.response, timing.done - timing.due);
+            missed.response.record(timing.done - timing.due);
         }
     }
 
@@ -148,7 +139,7 @@ impl Record for Recorder {
             }
             Err(failure) => {
                 sheet.count_failures(failure.cause, 1, &failure.message);
-                grow(&mut sheet.failed, timing.done - timing.sent);
+                sheet.failed.record(timing.done - timing.sent);
             }
         }
     }
@@ -168,14 +159,14 @@ impl Record for Recorder {
             self.sheet.operations += 1;
             self.last_done = timing.done;
             if self.keep == Keep::Both {
-                let lag = self.sheet.lag.get_or_insert_with(counts);
-                grow(lag, timing.sent - timing.due);
+                let lag = self.sheet.lag.get_or_insert_default();
+                lag.record(timing.sent - timing.due);
             }
         }
     }
 
     fn hand_over(&mut self) {
-        if self.sheet.operations == 0 && self.sheet.kinds.iter().all(Option::is_none) {
+        if self.sheet.is_empty() {
             return;
         }
         let empty = self.empty.try_recv().unwrap_or_default();
@@ -210,14 +201,6 @@ impl Record for Rc<RefCell<Recorder>> {
     fn hand_over(&mut self) {
         self.borrow_mut().hand_over();
     }
-}
-
-/// Records a value in a histogram that grows.
-#[inline]
-fn grow(histogram: &mut Counts, value: u64) {
-    histogram
-        .record(value)
-        .expect("a histogram that grows takes any value");
 }
 
 #[cfg(test)]
@@ -292,8 +275,17 @@ mod tests {
             recorder.finish(timing);
         });
         let kind = sheets[0].sheet.kinds[Kind::Read as usize].as_ref().unwrap();
-        assert_eq!((kind.service.max(), kind.response.max()), (2_000, 7_003));
-        assert_eq!(sheets[0].sheet.lag.as_ref().unwrap().min(), 5_000);
+        assert_eq!(
+            (
+                kind.service.latencies().max(),
+                kind.response.latencies().max()
+            ),
+            (2_000, 7_003)
+        );
+        assert_eq!(
+            sheets[0].sheet.lag.as_ref().unwrap().latencies().min(),
+            5_000
+        );
     }
 
     #[test]
@@ -316,8 +308,8 @@ mod tests {
             (
                 kind.count,
                 kind.errors(),
-                kind.service.len(),
-                kind.failed.len()
+                kind.service.latencies().len(),
+                kind.failed.latencies().len()
             ),
             (0, 3, 0, 3)
         );
@@ -335,7 +327,13 @@ mod tests {
         });
         let kind = sheets[0].sheet.kinds[0].as_ref().unwrap();
         let missed = &kind.missed.as_ref().unwrap().service;
-        assert_eq!((kind.count, kind.not_found, kind.service.len()), (2, 1, 2));
-        assert_eq!((missed.len(), missed.max()), (1, 200));
+        assert_eq!(
+            (kind.count, kind.not_found, kind.service.latencies().len()),
+            (2, 1, 2)
+        );
+        assert_eq!(
+            (missed.latencies().len(), missed.latencies().max()),
+            (1, 200)
+        );
     }
 }

@@ -1,16 +1,16 @@
 //! What is counted and timed in one interval, by kind of request.
 
-use hdrhistogram::Histogram;
+use super::counts::Counts;
 use tailmark_driver::Cause;
 use tailmark_results::Kind;
 
-/// A histogram of one interval: three digits, 32-bit counts, as large as its largest value needs.
-pub type Counts = Histogram<u32>;
-
-/// An empty histogram.
-#[must_use]
-pub fn counts() -> Counts {
-    Histogram::new(3).expect("three digits are accepted")
+/// What is kept of response time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// Service time only: a closed loop, where both are equal.
+    Service,
+    /// Both: a fixed rate.
+    Both,
 }
 
 /// Failures of one cause.
@@ -25,7 +25,7 @@ pub struct Failures {
 }
 
 /// What was recorded of one kind in one interval.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct KindSheet {
     /// Requests that did not fail.
     pub count: u64,
@@ -46,7 +46,7 @@ pub struct KindSheet {
 }
 
 /// Latencies of requests that found nothing.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Missed {
     /// Service time, nanoseconds.
     pub service: Counts,
@@ -55,21 +55,6 @@ pub struct Missed {
 }
 
 impl KindSheet {
-    /// One with nothing in it.
-    #[must_use]
-    pub fn new() -> Self {
-        Self {
-            count: 0,
-            not_found: 0,
-            bytes: 0,
-            service: counts(),
-            response: counts(),
-            failed: counts(),
-            missed: None,
-            failures: Vec::new(),
-        }
-    }
-
     /// Requests that failed.
     #[must_use]
     pub fn errors(&self) -> u64 {
@@ -78,17 +63,16 @@ impl KindSheet {
 
     /// Adds what another sheet has.
     pub fn add(&mut self, other: &Self) {
-        const GROWS: &str = "a histogram that grows takes any other";
         self.count += other.count;
         self.not_found += other.not_found;
         self.bytes += other.bytes;
-        self.service.add(&other.service).expect(GROWS);
-        self.response.add(&other.response).expect(GROWS);
-        self.failed.add(&other.failed).expect(GROWS);
+        self.service.add(&other.service);
+        self.response.add(&other.response);
+        self.failed.add(&other.failed);
         if let Some(theirs) = &other.missed {
             let mine = self.missed.get_or_insert_default();
-            mine.service.add(&theirs.service).expect(GROWS);
-            mine.response.add(&theirs.response).expect(GROWS);
+            mine.service.add(&theirs.service);
+            mine.response.add(&theirs.response);
         }
         for failures in &other.failures {
             self.count_failures(failures.cause, failures.count, &failures.example);
@@ -108,26 +92,11 @@ impl KindSheet {
 
     fn clear(&mut self) {
         (self.count, self.not_found, self.bytes) = (0, 0, 0);
-        self.service.reset();
-        self.response.reset();
-        self.failed.reset();
+        self.service.clear();
+        self.response.clear();
+        self.failed.clear();
         self.missed = None;
         self.failures.clear();
-    }
-}
-
-impl Default for Missed {
-    fn default() -> Self {
-        Self {
-            service: counts(),
-            response: counts(),
-        }
-    }
-}
-
-impl Default for KindSheet {
-    fn default() -> Self {
-        Self::new()
     }
 }
 
@@ -142,7 +111,36 @@ pub struct Sheet {
     pub lag: Option<Counts>,
 }
 
+/// Latencies up to this one, nanoseconds, find their place in a sheet that was made ready: a client that
+/// shares its processor with hundreds is often interrupted for a second.
+const READY_NS: u64 = 2_000_000_000;
+
 impl Sheet {
+    /// An empty one that has memory for requests of these kinds, and for their response time and lag
+    /// where those are kept: taking it on the measured path would cost the first operations of each
+    /// client some microseconds.
+    #[must_use]
+    pub fn ready(kinds: &[Kind], keep: Keep) -> Self {
+        let mut sheet = Self::default();
+        let room = || Counts::with_room(READY_NS);
+        for &kind in kinds {
+            let kind = sheet.kinds[kind as usize].get_or_insert_default();
+            kind.service = room();
+            if keep == Keep::Both {
+                kind.response = room();
+            }
+        }
+        sheet.lag = (keep == Keep::Both).then(room);
+        sheet
+    }
+
+    /// Whether nothing was recorded in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let mut kinds = self.kinds.iter().flatten();
+        self.operations == 0 && kinds.all(|kind| kind.count == 0 && kind.failures.is_empty())
+    }
+
     /// Adds what another sheet has.
     pub fn add(&mut self, other: &Self) {
         self.operations += other.operations;
@@ -152,9 +150,7 @@ impl Sheet {
             }
         }
         if let Some(lag) = &other.lag {
-            let mine = self.lag.get_or_insert_with(counts);
-            mine.add(lag)
-                .expect("a histogram that grows takes any other");
+            self.lag.get_or_insert_default().add(lag);
         }
     }
 
@@ -165,6 +161,6 @@ impl Sheet {
             .iter_mut()
             .flatten()
             .for_each(|kind| kind.clear());
-        self.lag.iter_mut().for_each(Histogram::reset);
+        self.lag.iter_mut().for_each(Counts::clear);
     }
 }

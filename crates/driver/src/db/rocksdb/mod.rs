@@ -67,6 +67,39 @@ struct RocksDb {
     semantics: Semantics,
 }
 
+/// An open database and the bindings' own under it.
+pub struct Bared {
+    /// The driver's.
+    pub database: Box<dyn Database>,
+    store: Arc<Store>,
+}
+
+impl Bared {
+    /// Opens a database as the driver does.
+    ///
+    /// # Errors
+    /// As the driver's.
+    pub fn open(params: &Params) -> Result<Self, Error> {
+        let database = RocksDb::open(params)?;
+        Ok(Self {
+            store: Arc::clone(&database.store),
+            database: Box::new(database),
+        })
+    }
+
+    /// What the driver's sessions ask, and the column family of its table.
+    #[must_use]
+    pub fn bare(&self) -> (&DB, &ColumnFamily) {
+        (&self.store.db, self.store.table)
+    }
+}
+
+impl std::fmt::Debug for Bared {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Bared").finish_non_exhaustive()
+    }
+}
+
 /// What all sessions share.
 struct Store {
     /// The table's column family, in `db`: looked up once.
