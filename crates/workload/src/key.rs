@@ -4,13 +4,12 @@
 //! length: the hash is printed as it is, and has 15 to 19 digits. A data set may be named otherwise
 //! ([`Naming`]): numbers as they are, more digits, another prefix.
 
+use crate::digits;
 use std::borrow::Cow;
 use tailmark_driver::Key;
 
 /// What every name starts with.
 const PREFIX: &str = "user";
-/// Digits of the greatest 64-bit number.
-const DIGITS_MAX: usize = 20;
 
 /// YCSB's hash of a number (`Utils.fnvhash64`): FNV-1a over its eight bytes, lowest first, and the
 /// absolute value of that as a signed number. Below 2^63, but for a hash of exactly 2^63.
@@ -81,10 +80,16 @@ pub struct KeyName {
     number: u64,
     order: KeyOrder,
     digits_min: usize,
-    prefix: usize,
-    length: usize,
+    prefix: Box<[u8]>,
+    /// Where the name is in `bytes`.
+    start: usize,
+    /// Where every name ends: at the end of a cache line, so that short ones lie in one.
+    end: usize,
     bytes: Box<[u8]>,
 }
+
+/// Bytes of a cache line.
+const LINE: usize = 64;
 
 impl KeyName {
     /// The name of key 0, as YCSB names it.
@@ -96,16 +101,18 @@ impl KeyName {
     /// The name of key 0, as `naming` has it.
     #[must_use]
     pub fn named(naming: &Naming) -> Self {
-        let (prefix, digits_min) = (naming.prefix.len(), usize::from(naming.digits_min));
-        let mut bytes = vec![b'0'; prefix + digits_min.max(DIGITS_MAX)];
-        bytes[..prefix].copy_from_slice(naming.prefix.as_bytes());
-        let (bytes, order) = (bytes.into(), naming.order);
+        let prefix: Box<[u8]> = naming.prefix.as_bytes().into();
+        let digits_min = usize::from(naming.digits_min);
+        let longest = prefix.len() + digits_min.max(digits::WRITTEN);
+        let bytes = vec![b'0'; longest + LINE - 1].into_boxed_slice();
+        let end = longest + (LINE - (bytes.as_ptr().addr() + longest) % LINE) % LINE;
         let mut name = Self {
             number: 0,
-            order,
+            order: naming.order,
             digits_min,
             prefix,
-            length: 0,
+            start: end,
+            end,
             bytes,
         };
         name.set(0);
@@ -115,19 +122,22 @@ impl KeyName {
     /// Writes the name of another number.
     #[inline]
     pub fn set(&mut self, number: u64) {
-        let mut digits = itoa::Buffer::new();
-        let digits = digits.format(match self.order {
+        let printed = match self.order {
             KeyOrder::Hashed => hash(number),
             KeyOrder::Ordered => number,
-        });
-        let zeros = self.digits_min.saturating_sub(digits.len());
-        let start = self.prefix + zeros;
-        if zeros > 0 {
-            self.bytes[self.prefix..start].fill(b'0');
+        };
+        let name = &mut self.bytes[..self.end];
+        if let Some(last) = name.last_chunk_mut() {
+            digits::write(printed, last);
+        }
+        let first_digit = name.len() - digits::count(printed).max(self.digits_min);
+        self.start = first_digit - self.prefix.len();
+        let prefix = &mut name[self.start..first_digit];
+        match (prefix.as_mut_array(), self.prefix.as_array::<4>()) {
+            (Some(four), Some(user)) => *four = *user, // without a call
+            _ => prefix.copy_from_slice(&self.prefix),
         }
         self.number = number;
-        self.length = start + digits.len();
-        self.bytes[start..self.length].copy_from_slice(digits.as_bytes());
     }
 
     /// The number and its name.
@@ -136,7 +146,7 @@ impl KeyName {
     pub fn key(&self) -> Key<'_> {
         Key {
             number: self.number,
-            name: &self.bytes[..self.length],
+            name: &self.bytes[self.start..self.end],
         }
     }
 }

@@ -6,6 +6,7 @@
 //! an operation allocates nothing.
 
 pub mod db_bench;
+mod digits;
 pub mod distribution;
 mod error;
 mod form;
