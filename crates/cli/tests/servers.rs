@@ -73,6 +73,12 @@ impl Server {
         format!("127.0.0.1:{}", self.port)
     }
 
+    /// How often it has seen another node come up since it was started.
+    fn saw_others(&self) -> usize {
+        let log = std::fs::read_to_string(self.dir.path().join("server.log")).unwrap();
+        log.matches("is now UP").count()
+    }
+
     /// Which process it is; none where it was stopped.
     fn pid(&self) -> Option<String> {
         let pid = std::fs::read_to_string(self.dir.path().join("pid")).ok()?;
@@ -406,7 +412,15 @@ fn a_cluster_that_lost_a_node_is_measured_where_the_consistency_allows_it_and_sa
     };
     second.settings = "CASSANDRA_ADDRESS=127.0.0.2 CASSANDRA_SEED=127.0.0.1";
     first.act("start");
-    second.act("start");
+    let start_second = || {
+        let seen = first.saw_others();
+        second.act("start");
+        // A node that is up is asked only when the other has heard of it.
+        until("the nodes know of each other", || {
+            first.saw_others() > seen && second.saw_others() > 0
+        });
+    };
+    start_second();
     let dir = TempDir::new().unwrap();
     let run = |consistency: &str| {
         let plan = format!(
@@ -448,7 +462,7 @@ fn a_cluster_that_lost_a_node_is_measured_where_the_consistency_allows_it_and_sa
     let is_called_down = |why: String| why.contains("Not enough nodes are alive");
     assert!((0..30).map(refused).any(is_called_down));
 
-    second.act("start");
+    start_second();
     let went_on = run("quorum");
     assert_eq!(went_on.status.code(), Some(0), "{}", said(&went_on));
     let points = points(dir.path());
