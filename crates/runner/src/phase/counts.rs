@@ -1,9 +1,9 @@
 //! Latencies of one interval, counted in the places of an `HdrHistogram` of three digits.
 //!
 //! Every client has its own, and the collector goes over all of them once a second. The counts of
-//! latencies up to a second are 84 KB; those of a thousand clients, gone over whole, would push
-//! everything else out of the processor's caches. So counts are in slabs, one for each power of two, of which
-//! a client fills a few, and only those are looked at.
+//! latencies up to a second are 84 KB; those of hundreds of clients, gone over whole, would push
+//! everything else out of the processor's caches. So counts are in slabs, one for each power of
+//! two, of which a client fills a few, and only those are looked at.
 
 use tailmark_results::{Latencies, new_latencies};
 
