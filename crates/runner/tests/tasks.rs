@@ -47,26 +47,27 @@ fn tasks_keep_one_operation_in_flight_each() {
     });
     // Ten rounds of 64 that take 100 ms each; one at a time, 64 s.
     assert!(point.phase.duration_s >= 0.95, "{}", point.phase.duration_s);
-    assert!(began.elapsed() < Duration::from_secs(40));
+    assert!(began.elapsed() < Duration::from_secs(10));
 }
 
 #[test]
-fn tasks_hold_a_rate_and_keep_how_late_they_start() {
-    let point = point(&[("latency_us", "2000")], 40, |sweep| {
-        sweep.operations = Some(6000);
-        sweep.rate = Some(2000.0);
-    });
-    let phase = &point.phase;
-    let lag = phase.start_lag.as_ref().unwrap();
-    assert_eq!((phase.operations, lag.len()), (6000, 6000));
-    // None is sent before it is due, the last 2,999.5 ms after the start; one after the other
-    // they take 12 s.
-    assert!(
-        (2.99..9.0).contains(&phase.duration_s),
-        "{}",
-        phase.duration_s
-    );
-    assert!(lag.min() < 1_000_000, "all start {} ns late", lag.min());
+fn tasks_hold_a_rate_and_start_on_time() {
+    let once = || {
+        let point = point(&[("latency_us", "2000")], 40, |sweep| {
+            sweep.operations = Some(6000);
+            sweep.rate = Some(2000.0);
+        });
+        let lag = point.phase.start_lag.as_ref().unwrap();
+        assert_eq!((point.phase.operations, lag.len()), (6000, 6000));
+        // None is sent before it is due, the last 2,999.5 ms after the start.
+        assert!(point.phase.duration_s >= 2.99, "{}", point.phase.duration_s);
+        (point.phase.ops_per_sec(), lag.value_at_quantile(0.5))
+    };
+    let on_time =
+        |(reached, lag_ns): (f64, u64)| (reached / 2000.0 - 1.0).abs() < 0.02 && lag_ns < 500_000;
+    // One of some: a busy machine may be late at any of them.
+    let mut runs = std::iter::repeat_with(once).take(5);
+    assert!(runs.any(on_time));
 }
 
 #[test]
@@ -82,7 +83,7 @@ fn failures_without_end_end_the_point_with_a_finding() {
         sweep.duration = Some(Duration::from_secs(120));
     });
     assert!(
-        began.elapsed() < Duration::from_secs(60),
+        began.elapsed() < Duration::from_secs(20),
         "{:?}",
         began.elapsed()
     );

@@ -388,7 +388,7 @@ fn ten_thousand_million_records_start_at_once() {
         };
         // The best of some: a busy machine may take a while over any of them.
         let took = (0..5).map(once).min().expect("five");
-        assert!(took < Duration::from_secs(1), "{} {took:?}", row.name);
+        assert!(took < Duration::from_millis(500), "{} {took:?}", row.name);
     }
 }
 

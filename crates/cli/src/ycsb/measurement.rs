@@ -283,10 +283,8 @@ impl Series {
                 pieces.resize(second as usize + 1, Piece::default());
             }
             let service = recorded.service.latencies();
-            let (count, us) = (
-                service.len(),
-                service.mean() / 1000.0 * service.len() as f64,
-            );
+            let count = service.len();
+            let us = service.mean() / 1000.0 * count as f64;
             let piece = &mut pieces[second as usize];
             *piece = piece.with(Piece { count, us });
         }

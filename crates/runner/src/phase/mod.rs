@@ -99,9 +99,9 @@ pub fn run(
     let (give_back, empty) = unbounded();
     let streams = crew.streams()?;
     // One for each recorder to fill, and some to go on with while those are merged.
-    let recorders = crew.recorders();
+    let (recorders, kinds) = (crew.recorders(), crew.kinds());
     for _ in 0..recorders + recorders.min(SPARE_SHEETS) {
-        let sheet = Sheet::ready(&crew.kinds(), crew.keep());
+        let sheet = Sheet::ready(&kinds, crew.keep());
         let _ = give_back.send(Box::new(sheet));
     }
     let ends = Ends { full, empty };

@@ -4,6 +4,10 @@ use super::counts::Counts;
 use tailmark_driver::Cause;
 use tailmark_results::Kind;
 
+/// Latencies up to this one, nanoseconds, find their place in a sheet that was made ready: a client that
+/// shares its processor with hundreds is often interrupted for a second.
+const READY_NS: u64 = 2_000_000_000;
+
 /// What is kept of response time.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Keep {
@@ -110,10 +114,6 @@ pub struct Sheet {
     /// How much later than due operations were sent, nanoseconds; at a fixed rate only.
     pub lag: Option<Counts>,
 }
-
-/// Latencies up to this one, nanoseconds, find their place in a sheet that was made ready: a client that
-/// shares its processor with hundreds is often interrupted for a second.
-const READY_NS: u64 = 2_000_000_000;
 
 impl Sheet {
     /// An empty one that has memory for requests of these kinds, and for their response time and lag

@@ -122,7 +122,7 @@ mod tests {
             };
             // The best of some: a busy machine may take a while over any of them.
             let took = (0..5).map(once).min().expect("five");
-            assert!(took < Duration::from_secs(1), "{} {took:?}", row.name);
+            assert!(took < Duration::from_millis(100), "{} {took:?}", row.name);
         }
         assert!(size_of::<Draw>() <= 128);
     }
