@@ -78,37 +78,8 @@ pub(super) struct AerospikeSession {
 }
 
 impl AerospikeSession {
-    async fn request(&mut self, operation: Operation<'_>) -> Reply {
-        let reply = match operation {
-            Operation::Read { key, fields } => self.read(key, fields, &mut |_, _| {}).await,
-            Operation::Insert { key, values } => self.write(key, values, Write::Insert).await,
-            Operation::Update { key, values } => self.write(key, values, Write::Update).await,
-            Operation::Delete { key } => self.delete(key).await,
-            Operation::Scan { .. } | Operation::Special(_) => {
-                Err(Failure::unsupported(super::DRIVER.name))
-            }
-        };
-        if let Err(Failure {
-            cause: Cause::Connection,
-            ..
-        }) = &reply
-        {
-            tokio::time::sleep(REFUSED).await;
-        }
-        reply
-    }
-
-    async fn take_fields(&self, key: Key<'_>, take: Take<'_>) -> Reply {
-        let place = |name: &str| self.requests.fields.iter().position(|field| field == name);
-        let mut named = |name: &str, value: &[u8]| {
-            if let Some(index) = place(name) {
-                take(index as u32, value);
-            }
-        };
-        self.read(key, Fields::All, &mut named).await
-    }
-
-    async fn read(&self, key: Key<'_>, fields: Fields, take: TakeBin<'_>) -> Reply {
+    /// Gives each bin of the record to `take`: its name, and its value.
+    async fn read(&self, key: Key<'_>, fields: Fields, mut take: impl FnMut(&str, &[u8])) -> Reply {
         let requests = &*self.requests;
         let bins = match fields {
             Fields::All => Bins::All,
@@ -120,7 +91,7 @@ impl AerospikeSession {
             .await
         {
             Ok(record) => record,
-            Err(error) => return missing(&error),
+            Err(error) => return answer(&error).await,
         };
         let mut bytes = key.name.len();
         for (name, value) in &record.bins {
@@ -166,7 +137,7 @@ impl AerospikeSession {
                 records: 1,
                 bytes: (key.name.len() + values.bytes.len()) as u64,
             }),
-            Err(error) => missing(&error),
+            Err(error) => answer(&error).await,
         }
     }
 
@@ -181,13 +152,10 @@ impl AerospikeSession {
                 records: u32::from(existed),
                 bytes: key.name.len() as u64,
             }),
-            Err(error) => missing(&error),
+            Err(error) => answer(&error).await,
         }
     }
 }
-
-/// What is given each bin of a record: its name, and its value.
-type TakeBin<'a> = &'a mut (dyn FnMut(&str, &[u8]) + 'a);
 
 /// Whether a write makes a record or changes one.
 #[derive(Debug, Clone, Copy)]
@@ -196,23 +164,46 @@ enum Write {
     Update,
 }
 
-/// A record that is not there is an answer, not a failure.
-fn missing(error: &Error) -> Reply {
-    match error.server_result_code() {
-        Some(ResultCode::KeyNotFoundError) => Ok(Outcome::default()),
-        _ => Err(failure(error)),
+/// What an error is to whoever asked: a record that is not there is an answer, not a failure.
+async fn answer(error: &Error) -> Reply {
+    if error.server_result_code() == Some(ResultCode::KeyNotFoundError) {
+        return Ok(Outcome::default());
     }
+    let failure = failure(error);
+    if failure.cause == Cause::Connection {
+        tokio::time::sleep(REFUSED).await;
+    }
+    Err(failure)
 }
 
 impl Session for AerospikeSession {
     fn execute<'a>(&'a mut self, operation: Operation<'a>) -> Completion<'a> {
         let outside = self.outside.clone();
-        pending(self.request(operation), outside)
+        // Each kind has a future of its own: one of all is as large as the largest, and is moved.
+        match operation {
+            Operation::Read { key, fields } => pending(self.read(key, fields, |_, _| {}), outside),
+            Operation::Insert { key, values } => {
+                pending(self.write(key, values, Write::Insert), outside)
+            }
+            Operation::Update { key, values } => {
+                pending(self.write(key, values, Write::Update), outside)
+            }
+            Operation::Delete { key } => pending(self.delete(key), outside),
+            Operation::Scan { .. } | Operation::Special(_) => {
+                Completion::Ready(Err(Failure::unsupported(super::DRIVER.name)))
+            }
+        }
     }
 
     fn fetch<'a>(&'a mut self, key: Key<'a>, take: Take<'a>) -> Completion<'a> {
         let outside = self.outside.clone();
-        pending(self.take_fields(key, take), outside)
+        let requests = Arc::clone(&self.requests);
+        let named = move |name: &str, value: &[u8]| {
+            if let Some(index) = requests.fields.iter().position(|field| field == name) {
+                take(index as u32, value);
+            }
+        };
+        pending(self.read(key, Fields::All, named), outside)
     }
 }
 
