@@ -11,6 +11,7 @@
 use serde_json::Value;
 use std::{
     env,
+    io::{BufRead, BufReader},
     net::TcpStream,
     path::{Path, PathBuf},
     process::{Child, Command, Output, Stdio},
@@ -113,9 +114,13 @@ fn said(output: &Output) -> String {
 }
 
 fn points(dir: &Path) -> Vec<Value> {
+    exported(dir, "points")
+}
+
+fn exported(dir: &Path, what: &str) -> Vec<Value> {
     let json = tailmark(dir, &["export", "out", "--format", "json"]).stdout;
     let document: Value = serde_json::from_slice(&json).unwrap();
-    document["points"].as_array().unwrap().clone()
+    document[what].as_array().unwrap().clone()
 }
 
 fn has_finding(point: &Value, code: &str) -> bool {
@@ -264,10 +269,13 @@ fn a_point_whose_server_was_killed_is_kept_when_it_is_back_and_measured_again_ot
     .unwrap();
     let command = ["run", "plan.toml", "-o", "out"];
 
-    server.act("start");
-    let loader = server.pid().unwrap();
     let run = start(dir.path(), &command);
-    let killed = kill_in_mid_run(&server, &loader);
+    let mut loader = None;
+    until("the server that is loaded was started", || {
+        loader = server.pid();
+        loader.is_some()
+    });
+    let killed = kill_in_mid_run(&server, &loader.unwrap());
     // Longer than a phase goes on without an answer.
     sleep(Duration::from_secs(12));
     server.act("start");
@@ -295,6 +303,11 @@ fn a_point_whose_server_was_killed_is_kept_when_it_is_back_and_measured_again_ot
         "{hurt}"
     );
     assert!(hurt["errors"].as_u64().unwrap() > 100, "{hurt}");
+    let causes = hurt["errors_by_cause"].as_array().unwrap();
+    assert!(
+        causes.iter().any(|error| error["cause"] == "connection"),
+        "{hurt}"
+    );
     assert!(
         hurt["kinds"]["read"]["count"].as_u64().unwrap() > 0,
         "{hurt}"
@@ -306,6 +319,56 @@ fn a_point_whose_server_was_killed_is_kept_when_it_is_back_and_measured_again_ot
     let points = points(dir.path());
     assert_eq!(points.len(), 2, "{}", said(&ended));
     assert_eq!(points[1]["errors"], 0, "{}", points[1]);
+}
+
+#[test]
+fn a_server_that_is_gone_while_it_is_loaded_and_between_points_is_awaited() {
+    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
+    let Some(server) = Server::new(9245) else {
+        return;
+    };
+    server.act("start");
+    let dir = TempDir::new().unwrap();
+    let plan = format!(
+        "[database]\ndriver = 'cassandra'\nrequest_timeout_ms = 2000\n[dataset]\nrecords = 40000\n\
+         [sweep]\nworkloads = ['ycsb-b']\nthreads = [2, 4]\nduration = '10s'\nwarmup = '0s'\n\
+         load_threads = 1\nready_timeout = '90s'\n[[system]]\nname = 'server'\nhosts = '{}'\n",
+        server.hosts()
+    );
+    std::fs::write(dir.path().join("plan.toml"), plan).unwrap();
+    let mut run = start(dir.path(), &["run", "plan.toml", "-o", "out"]);
+    let mut lines = BufReader::new(run.stderr.take().unwrap()).lines();
+    until("the table was made", || {
+        let tables = std::fs::read_dir(server.dir.path().join("data/ycsb"));
+        tables.is_ok_and(|mut tables| tables.next().is_some())
+    });
+    sleep(Duration::from_secs(2));
+    server.act("kill");
+    server.act("start");
+    let told = |what: &str, lines: &mut dyn Iterator<Item = std::io::Result<String>>| {
+        let told = lines.map(Result::unwrap).find(|line| line.contains(what));
+        assert!(told.is_some(), "{what}");
+    };
+    told("loading failed", &mut lines);
+    told("loaded", &mut lines);
+    // Too late in the first point for it to be ended for want of answers.
+    sleep(Duration::from_secs(5));
+    server.act("kill");
+    told("[1/2]", &mut lines);
+    sleep(Duration::from_secs(3));
+    server.act("start");
+    told("[2/2]", &mut lines);
+    assert_eq!(run.wait().unwrap().code(), Some(0));
+
+    let loads = exported(dir.path(), "loads");
+    assert!(has_finding(&loads[0], "load-resumed"), "{}", loads[0]);
+    let points = points(dir.path());
+    assert!(points[0]["errors"].as_u64().unwrap() > 0, "{}", points[0]);
+    assert!(!has_finding(&points[0], "no-answer"), "{}", points[0]);
+    assert_eq!(points[1]["errors"], 0, "{}", points[1]);
+    for point in &points {
+        assert_eq!(point["kinds"]["read"]["not_found"], 0, "{point}");
+    }
 }
 
 #[test]

@@ -1,5 +1,6 @@
-//! Services that are units of systemd, with programs in the place of `systemctl` and `journalctl`
-//! that answer as systemd does: what a sweep asks of them, and what it says where a unit fails.
+//! Services of which no server ever answers. Units of systemd, with programs in the place of `systemctl` and
+//! `journalctl` that answer as systemd does: what a sweep asks of them, and what it says where a unit
+//! fails. Commands: when a sweep goes on to wait, and what it says in the end.
 
 #![allow(
     clippy::unwrap_used,
@@ -15,8 +16,21 @@ use std::{
 };
 use tempfile::TempDir;
 
-/// Runs a plan whose server nobody starts: `systemctl` is this script and notes its words in
-/// `asked`, and the journal of every unit is this text.
+/// Runs a plan whose server does not answer, with this service.
+fn sweep(dir: &Path, service: &str, ready_timeout: &str) -> Output {
+    let plan = format!(
+        "[database]\ndriver = 'cassandra'\n[sweep]\nready_timeout = '{ready_timeout}'\n[[system]]\n\
+         name = 'server'\nhosts = '127.0.0.1:1'\nservice = {{ {service} }}\n"
+    );
+    fs::write(dir.join("plan.toml"), plan).unwrap();
+    let path = format!("{}:{}", dir.display(), env::var("PATH").unwrap());
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tailmark"));
+    command.args(["run", "plan.toml", "-o", "out"]);
+    command.current_dir(dir).env("PATH", path).output().unwrap()
+}
+
+/// Runs one of a unit: `systemctl` is this script and notes its words in `asked`, and the journal of
+/// every unit is this text.
 fn run(dir: &Path, systemctl: &str, journal: &str) -> Output {
     let program = |name: &str, script: &str| {
         let file = dir.join(name);
@@ -27,16 +41,7 @@ fn run(dir: &Path, systemctl: &str, journal: &str) -> Output {
     let note = format!("echo \"$@\" >>{}\n{systemctl}", asked.display());
     program("systemctl", &note);
     program("journalctl", &format!("echo '{journal}'"));
-    fs::write(
-        dir.join("plan.toml"),
-        "[database]\ndriver = 'cassandra'\n[sweep]\nready_timeout = '1m'\n[[system]]\n\
-         name = 'server'\nhosts = '127.0.0.1:1'\nservice = { systemd = 'store' }\n",
-    )
-    .unwrap();
-    let path = format!("{}:{}", dir.display(), env::var("PATH").unwrap());
-    let mut command = Command::new(env!("CARGO_BIN_EXE_tailmark"));
-    command.args(["run", "plan.toml", "-o", "out"]);
-    command.current_dir(dir).env("PATH", path).output().unwrap()
+    sweep(dir, "systemd = 'store'", "1m")
 }
 
 fn said(output: &Output) -> String {
@@ -54,7 +59,8 @@ fn a_refusal_of_systemctl_is_told_after_the_journal() {
     assert!(said(&refused).ends_with(expected), "{}", said(&refused));
     // What systemd counted of earlier starts is reset before each.
     let asked = fs::read_to_string(dir.path().join("asked")).unwrap();
-    assert_eq!(asked, "--quiet reset-failed store\nstart store\n");
+    let expected = "stop store\n--quiet reset-failed store\nstart store\n";
+    assert_eq!(asked, expected, "what was left over is stopped first");
 }
 
 #[test]
@@ -66,4 +72,45 @@ fn a_unit_that_fails_after_its_start_is_not_waited_for() {
     assert_eq!(failed.status.code(), Some(1), "{}", said(&failed));
     let expected = "failed to start its service; its log ends:\nthe disk is gone\n";
     assert!(said(&failed).ends_with(expected), "{}", said(&failed));
+}
+
+#[test]
+fn a_service_that_does_not_get_ready_ends_the_sweep_with_the_end_of_its_log() {
+    let dir = TempDir::new().unwrap();
+    fs::write(dir.path().join("log"), "the index is read\n3 % so far\n").unwrap();
+    let service =
+        "start = 'echo $$ >pid; exec sleep 100', ready = 'echo asked >>asked; false', log = 'log'";
+    let late = sweep(dir.path(), service, "2s");
+    assert_eq!(late.status.code(), Some(1), "{}", said(&late));
+    let expected = "did not answer within 2s (sweep.ready_timeout); the finished points are kept, \
+                    and the same command goes on with the others; its log ends:\nthe index is read\n3 % so far\n";
+    assert!(said(&late).contains(expected), "{}", said(&late));
+    let asked = fs::read_to_string(dir.path().join("asked")).unwrap();
+    assert!(asked.lines().count() > 1, "{asked}");
+    let pid = fs::read_to_string(dir.path().join("pid")).unwrap();
+    Command::new("kill").arg(pid.trim()).status().unwrap();
+}
+
+#[test]
+fn a_start_that_ends_needs_a_stop() {
+    let dir = TempDir::new().unwrap();
+    let ended = sweep(dir.path(), "start = 'true'", "1m");
+    assert_eq!(ended.status.code(), Some(1), "{}", said(&ended));
+    let expected = "failed to start its service: its `start` has ended, and there is no `stop` for what it began";
+    assert!(said(&ended).contains(expected), "{}", said(&ended));
+}
+
+#[test]
+fn a_service_that_ends_before_it_is_ready_is_not_waited_for() {
+    let dir = TempDir::new().unwrap();
+    let began = Instant::now();
+    let failed = sweep(
+        dir.path(),
+        "start = 'sleep 2; echo no memory; exit 1'",
+        "1m",
+    );
+    assert!(began.elapsed() < Duration::from_secs(30), "{began:?}");
+    assert_eq!(failed.status.code(), Some(1), "{}", said(&failed));
+    let expected = "failed to start its service; its log ends:\nno memory\n";
+    assert!(said(&failed).contains(expected), "{}", said(&failed));
 }

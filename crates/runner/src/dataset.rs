@@ -307,30 +307,33 @@ impl<'a> Dataset<'a> {
             seed: plan.sweep.seed.wrapping_add(from),
             write_all_fields: true,
             compressibility: plan.sweep.compressibility,
+            ends_at_failure: true,
         };
         let phase = std::thread::scope(|scope| {
             let (done, wait) = mpsc::channel::<()>();
-            let checkpoints = scope.spawn(|| self.checkpoint(database.as_ref(), &keys, wait));
+            let (database, keys) = (database.as_ref(), &keys);
+            scope.spawn(move || self.checkpoint(database, keys, &wait, observer));
             let phase = phase::run(&spec, capture, observer, stop);
             drop(done);
-            checkpoints.join().expect("checkpoints do not panic")?;
             phase
         })?;
         let loaded = keys.acknowledged();
         if let Some(first) = phase.errors.first() {
+            // Of no consequence where that fails too: the marker promises less.
+            let _ = self.mark(database.as_ref(), loaded);
             let (system, failed) = (self.system.name.clone(), phase.errors());
             let example = format!("{}: {}", first.cause, first.example);
             return Err(Error::LoadFailed {
                 system,
                 failed,
                 records,
+                loaded,
                 example,
             });
         }
         observer.step("flushing what was loaded");
         if loaded < records {
-            database.sync()?;
-            self.write(Some(database.as_ref()), loaded, false)?;
+            self.mark(database.as_ref(), loaded)?;
             return Ok(None);
         }
         database.flush()?;
@@ -343,19 +346,26 @@ impl<'a> Dataset<'a> {
         }))
     }
 
-    /// Marks what is loaded every few seconds until `wait` is closed.
+    /// Marks what is loaded every few seconds until `wait` is closed. One that fails is made up for
+    /// by the next; the last mark, after the load, has to succeed.
     fn checkpoint(
         &self,
         database: &dyn Database,
         keys: &KeySpace,
-        wait: mpsc::Receiver<()>,
-    ) -> Result<(), Error> {
+        wait: &mpsc::Receiver<()>,
+        observer: &dyn Observer,
+    ) {
         while let Err(mpsc::RecvTimeoutError::Timeout) = wait.recv_timeout(CHECKPOINT) {
-            let loaded = keys.acknowledged();
-            database.sync()?;
-            self.write(Some(database), loaded, false)?;
+            if let Err(error) = self.mark(database, keys.acknowledged()) {
+                observer.notice(&format!("what is loaded could not be marked: {error}"));
+            }
         }
-        Ok(())
+    }
+
+    /// Marks that so many records are loaded, once that is durable.
+    fn mark(&self, database: &dyn Database, loaded: u64) -> Result<(), Error> {
+        database.sync()?;
+        self.write(Some(database), loaded, false)
     }
 }
 

@@ -117,7 +117,8 @@ pub enum Error {
     },
     /// Some records could not be written.
     #[error(
-        "system `{system}`: loading failed for {failed} of {records} records; first: {example}"
+        "system `{system}`: loading failed for {failed} of {records} records, and was ended when {loaded} \
+         were written; the same command goes on with it; first: {example}"
     )]
     LoadFailed {
         /// The system's name.
@@ -126,20 +127,22 @@ pub enum Error {
         failed: u64,
         /// How many there were to write.
         records: u64,
+        /// How many were written, from the first on without a gap.
+        loaded: u64,
         /// The first failure.
         example: String,
     },
     /// A command of a service failed.
-    #[error("system `{system}`: failed to {action} its service{log}")]
+    #[error("system `{system}`: failed to {action} its service{why}{log}")]
     Service {
         /// The system's name.
         system: String,
         /// `start`, `stop`, ...
         action: &'static str,
+        /// `: ` and why, where that is not in its log, or empty. Not a source: the log comes last.
+        why: String,
         /// `; its log ends: ...` or empty.
         log: String,
-        /// Why, where the command could not be run at all.
-        source: Option<io::Error>,
     },
     /// A server does not answer.
     #[error(

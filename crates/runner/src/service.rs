@@ -13,7 +13,7 @@ use crate::{
     Error, Stop,
     plan::{Plan, Service, ServiceControl, SystemPlan},
 };
-use rustix::process::{Pid, Signal, kill_process_group};
+use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use std::{
     fs::{self, File},
     io,
@@ -50,7 +50,7 @@ impl<'a> Services<'a> {
 
     /// Turns to the service of a system; false where it has none. What else could answer at its
     /// address is stopped first: the service of the system before, and those that a sweep that was
-    /// killed may have left running.
+    /// killed may have left running, its own among them.
     pub fn turn_to(&mut self, system: &SystemPlan) -> Result<bool, Error> {
         if self
             .running
@@ -67,6 +67,7 @@ impl<'a> Services<'a> {
                 }
             }
             self.running = self.of(system);
+            self.stop()?;
         }
         Ok(self.running.is_some())
     }
@@ -103,7 +104,22 @@ impl<'a> Services<'a> {
 fn share_an_address(a: &SystemPlan, b: &SystemPlan) -> bool {
     let (a, b) = (a.place.to_string_lossy(), b.place.to_string_lossy());
     a.split(',')
-        .any(|host| b.split(',').any(|other| other == host))
+        .any(|host| b.split(',').any(|other| are_one(host, other)))
+}
+
+/// Whether two contact points are one. One without a port may be any of that host.
+fn are_one(a: &str, b: &str) -> bool {
+    let parts = |host: &str| {
+        let host = host.trim().replace("localhost", "127.0.0.1");
+        match host.rsplit_once(':') {
+            Some((name, port)) if port.parse::<u16>().is_ok() && !name.ends_with(':') => {
+                (name.to_owned(), Some(port.to_owned()))
+            }
+            _ => (host, None),
+        }
+    };
+    let ((a, a_port), (b, b_port)) = (parts(a), parts(b));
+    a == b && (a_port == b_port || a_port.is_none() || b_port.is_none())
 }
 
 /// The service of the system that is measured.
@@ -133,7 +149,11 @@ impl Running {
         let mut child = self.command("start", self.service.start())?;
         // A command that ends at once tells whether it failed; one that goes on is the server.
         match ended(&mut child, Duration::from_secs(1)) {
-            Ok(Some(status)) if status.success() => Ok(()),
+            Ok(Some(status)) if status.success() && self.service.stop().is_some() => Ok(()),
+            Ok(Some(status)) if status.success() => {
+                let why = "its `start` has ended, and there is no `stop` for what it began";
+                Err(self.failed("start", Some(io::Error::other(why))))
+            }
             Ok(Some(_)) => Err(self.failed("start", None)),
             Ok(None) => {
                 self.started = Some(child);
@@ -152,28 +172,43 @@ impl Running {
         let Some(mut child) = self.started.take() else {
             return Ok(());
         };
-        if self.service.stop().is_none() {
+        let is_ours = self.service.stop().is_none();
+        if is_ours {
             signal(&child, Signal::TERM);
         }
+        let end = Instant::now() + self.patience;
         match ended(&mut child, self.patience) {
-            Ok(Some(_)) => Ok(()),
-            Ok(None) => Err(self.failed("stop", None)),
-            Err(source) => Err(self.failed("stop", Some(source))),
+            Ok(Some(_)) => {}
+            Ok(None) => return Err(self.too_long("stop")),
+            Err(source) => return Err(self.failed("stop", Some(source))),
         }
+        // A script may end before the server that it began.
+        while is_ours && group(&child).is_some_and(|group| test_kill_process_group(group).is_ok()) {
+            if Instant::now() >= end {
+                return Err(self.too_long("stop"));
+            }
+            std::thread::sleep(LOOK);
+        }
+        Ok(())
     }
 
     /// Waits for a command that has to succeed; ends it where it takes too long.
     fn succeed(&self, action: &'static str, mut command: Child) -> Result<(), Error> {
         match ended(&mut command, self.patience) {
             Ok(Some(status)) if status.success() => Ok(()),
-            Ok(ended) => {
-                if ended.is_none() {
-                    signal(&command, Signal::KILL);
-                }
-                Err(self.failed(action, None))
+            Ok(Some(_)) => Err(self.failed(action, None)),
+            Ok(None) => {
+                signal(&command, Signal::KILL);
+                Err(self.too_long(action))
             }
             Err(source) => Err(self.failed(action, Some(source))),
         }
+    }
+
+    fn too_long(&self, action: &'static str) -> Error {
+        let waited = humantime::format_duration(self.patience);
+        let why = format!("it went on for longer than {waited} (sweep.ready_timeout)");
+        self.failed(action, Some(io::Error::other(why)))
     }
 
     /// Whether its own command says that it is ready; true where there is none.
@@ -200,7 +235,7 @@ impl Running {
         {
             self.started = None;
             if !status.success() {
-                return true;
+                return self.is_starting;
             }
         }
         match &self.service.control {
@@ -232,12 +267,12 @@ impl Running {
             .map_err(|source| self.failed(what, Some(source)))
     }
 
-    fn failed(&self, action: &'static str, source: Option<io::Error>) -> Error {
+    fn failed(&self, action: &'static str, why: Option<io::Error>) -> Error {
         Error::Service {
             system: self.system.clone(),
             action,
+            why: why.map_or_else(String::new, |why| format!(": {why}")),
             log: self.tail(),
-            source,
         }
     }
 
@@ -300,10 +335,14 @@ fn ended(child: &mut Child, timeout: Duration) -> io::Result<Option<ExitStatus>>
 
 /// To a command and all that it started.
 fn signal(child: &Child, signal: Signal) {
-    let group = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
-    if let Some(group) = group {
+    if let Some(group) = group(child) {
         let _ = kill_process_group(group, signal);
     }
+}
+
+/// A command and all that it started.
+fn group(child: &Child) -> Option<Pid> {
+    i32::try_from(child.id()).ok().and_then(Pid::from_raw)
 }
 
 /// Waits until the server of a system answers: `open` succeeds. None where that was stopped.
@@ -324,6 +363,12 @@ pub(crate) fn wait_ready<T>(
             None => true,
         };
         let opened = says_ready.then(&mut open);
+        // Where the start has failed, it is another server that answers.
+        if let Some(service) = service.as_deref_mut()
+            && service.has_failed()
+        {
+            return Err(service.failed("start", None));
+        }
         let why = match opened {
             Some(Ok(opened)) => {
                 if let Some(service) = service {
@@ -338,9 +383,6 @@ pub(crate) fn wait_ready<T>(
         };
         if stop.requested() {
             return Ok(None);
-        }
-        if service.as_mut().is_some_and(|service| service.has_failed()) {
-            return Err(service.expect("it has failed").failed("start", None));
         }
         if Instant::now() >= end {
             return Err(Error::NotReady {

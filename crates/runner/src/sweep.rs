@@ -18,7 +18,7 @@ use std::{
 };
 use tailmark_driver::{Database, Place, Settled};
 use tailmark_host::{CacheDrop, MemoryLimit, probe::Target};
-use tailmark_results::{Fact, Finding, Phase, Point, PointKey, Study, System};
+use tailmark_results::{Fact, Finding, Load, Phase, Point, PointKey, Study, System};
 use tailmark_workload::{KeySpace, Workload};
 
 /// What a run did.
@@ -178,25 +178,33 @@ impl Sweeper<'_> {
         let dataset = Dataset::new(plan, system, self.out);
         if self.services.turn_to(system)? {
             self.start_service()?;
-            if !self.wait_ready(&dataset, system)? {
-                return Ok(());
-            }
         }
+        if !self.wait_ready(&dataset, system)? {
+            return Ok(());
+        }
+        let mut is_loaded = dataset.is_loaded()?;
         for (index, step) in pending.iter().enumerate() {
             let starts_empty = step.workload.starts_empty();
-            let is_loaded = dataset.is_loaded()?;
             let was_filled = index > 0 && pending[index - 1].workload.starts_empty();
             let anew = if is_loaded {
                 self.starts_anew(&pending, index)
             } else {
                 was_filled
             };
+            let is_changed = starts_empty || anew || !is_loaded;
+            // The server may have gone away since the point before.
+            if is_changed && index > 0 && !self.wait_ready(&dataset, system)? {
+                return Ok(());
+            }
             if starts_empty || anew {
                 dataset.remove()?;
                 dataset.prepare()?;
             }
             if !starts_empty && (anew || !is_loaded) && !self.load(&dataset, system)? {
                 return Ok(());
+            }
+            if is_changed {
+                is_loaded = dataset.is_loaded()?;
             }
             if !self.point(&dataset, system, *step)? {
                 return Ok(());
@@ -218,8 +226,7 @@ impl Sweeper<'_> {
 
     /// Loads the data set; false where that was stopped.
     fn load(&mut self, dataset: &Dataset<'_>, system: &SystemPlan) -> Result<bool, Error> {
-        let loaded = dataset.load(self.plan, self.capture(system), self.observer, self.stop)?;
-        let Some(mut load) = loaded else {
+        let Some(mut load) = self.load_to_its_end(dataset, system)? else {
             return Ok(false);
         };
         let database = dataset.open()?;
@@ -236,6 +243,40 @@ impl Sweeper<'_> {
         Ok(true)
     }
 
+    /// Loads, from where it was ended as often as it got on; none where that was stopped. A server
+    /// may be gone for a while.
+    fn load_to_its_end(
+        &mut self,
+        dataset: &Dataset<'_>,
+        system: &SystemPlan,
+    ) -> Result<Option<Load>, Error> {
+        let mut reached = 0;
+        let mut failures = Vec::new();
+        loop {
+            match dataset.load(self.plan, self.capture(system), self.observer, self.stop) {
+                Err(error @ Error::LoadFailed { loaded, .. })
+                    if system.driver.place == Place::Hosts && loaded > reached =>
+                {
+                    reached = loaded;
+                    self.observer.notice(&error.to_string());
+                    failures.push(error);
+                    if !self.wait_ready(dataset, system)? {
+                        return Ok(None);
+                    }
+                }
+                Ok(Some(mut load)) => {
+                    if let Some(first) = failures.first() {
+                        load.phase
+                            .findings
+                            .push(load_resumed(failures.len(), first));
+                    }
+                    return Ok(Some(load));
+                }
+                ended => return ended,
+            }
+        }
+    }
+
     /// Measures one point and commits it; false where that was stopped.
     fn point(
         &mut self,
@@ -248,7 +289,7 @@ impl Sweeper<'_> {
         }
         let plan = self.plan;
         self.stop_service()?;
-        let caches_kept = self.drop_caches(dataset)?;
+        let caches_kept = self.drop_caches(dataset, system)?;
         self.start_service()?;
         if !self.wait_ready(dataset, system)? {
             return Ok(false);
@@ -329,6 +370,7 @@ impl Sweeper<'_> {
             seed: sweep.seed.wrapping_add(u64::from(step.repeat - 1)),
             write_all_fields: sweep.write_all_fields,
             compressibility: sweep.compressibility,
+            ends_at_failure: false,
         };
         phase::run(&spec, self.capture(system), self.observer, self.stop)
     }
@@ -375,14 +417,19 @@ impl Sweeper<'_> {
     }
 
     /// Drops the caches; says why where that was not done.
-    fn drop_caches(&mut self, dataset: &Dataset<'_>) -> Result<Option<String>, Error> {
+    fn drop_caches(
+        &mut self,
+        dataset: &Dataset<'_>,
+        system: &SystemPlan,
+    ) -> Result<Option<String>, Error> {
         if !self.plan.host.drop_caches {
             return Ok(Some("host.drop_caches is false".to_owned()));
         }
         self.observer.step("dropping caches");
         let files = match tailmark_host::can_drop_caches() {
             true => Vec::new(),
-            false if self.services.running().is_some() => Vec::new(),
+            // A server's files are its own, and it may not run.
+            false if system.driver.place == Place::Hosts => Vec::new(),
             false => dataset.open()?.files(),
         };
         Ok(match tailmark_host::drop_caches(&files) {
@@ -397,6 +444,17 @@ impl Sweeper<'_> {
             (Some(limit), None) => limit.min(total),
             _ => total,
         }
+    }
+}
+
+/// What the user must know where a load went on after requests had failed.
+fn load_resumed(times: usize, first: &Error) -> Finding {
+    Finding {
+        code: "load-resumed".into(),
+        text: format!(
+            "Requests failed while the data set was loaded, and the load went on from its marker {times} \
+             times; its numbers are of the last part alone. First, {first}."
+        ),
     }
 }
 

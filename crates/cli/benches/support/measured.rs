@@ -124,6 +124,7 @@ pub fn run(
         seed: 1,
         write_all_fields: false,
         compressibility: 0.0,
+        ends_at_failure: false,
     };
     let target = Target {
         system: "bench".into(),

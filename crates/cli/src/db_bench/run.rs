@@ -312,6 +312,7 @@ impl<'a> Session<'a> {
             seed: self.seed.wrapping_add(self.clients),
             write_all_fields: true,
             compressibility: 1.0 - self.flags.number::<f64>("compression_ratio")?,
+            ends_at_failure: false,
         };
         let target = Target {
             system: spec.system.to_owned(),

@@ -276,6 +276,7 @@ impl Call {
             seed: self.seed,
             write_all_fields: core.write_all_fields,
             compressibility: self.compressibility,
+            ends_at_failure: false,
         };
         let (system, place) = (system.to_owned(), self.params.place.clone());
         let capture = Capture::open(&Target { system, place });

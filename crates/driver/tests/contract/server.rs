@@ -2,7 +2,7 @@
 //! name contact points; a driver whose server is not named is left out, and the test says so.
 
 use crate::support::*;
-use std::{collections::BTreeSet, env, fs, time::Duration};
+use std::{collections::BTreeSet, env, fs, net::TcpListener, time::Duration};
 use tailmark_driver::{
     Cause, Completion, Error, Fields, Key, Kind, Operation, Outcome, Place, Reply, Session,
     Settled, db,
@@ -178,6 +178,27 @@ fn a_server_that_is_not_there_is_an_error_that_names_it() {
 }
 
 #[test]
+fn a_server_that_takes_connections_and_says_nothing_is_an_error() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let quick = ("connect_timeout_ms", "50");
+    for driver in db::DRIVERS.iter().filter(|d| d.place == Place::Hosts) {
+        let encrypted: &[_] = match driver.name {
+            "cassandra" => &[quick, ("tls", "true")],
+            _ => &[quick],
+        };
+        for settings in [&[quick], encrypted] {
+            let mut bench = Bench::with(driver.name, settings);
+            bench.params.place = silent.local_addr().unwrap().to_string().into();
+            let Some(Error::Open { source, .. }) = bench.try_open().err() else {
+                panic!("{}: it was opened", driver.name);
+            };
+            let said = source.to_string();
+            assert!(said.contains("did not answer within 200ms"), "{said}");
+        }
+    }
+}
+
+#[test]
 fn clients_of_a_runtime_share_its_connection_and_answer_together() {
     for bench in servers("together") {
         let database = bench.open();
@@ -233,6 +254,11 @@ fn settings_that_the_table_cannot_check_are_refused() {
     fs::write(&file, "secret\n").unwrap();
     let file = file.to_str().unwrap();
     for driver in db::DRIVERS.iter().filter(|d| d.place == Place::Hosts) {
+        // What is refused of certificates that nothing else of TLS is given with.
+        let alone = match driver.name {
+            "aerospike" => "tls_name",
+            _ => "tls_ca",
+        };
         for (settings, named) in [
             (
                 vec![("password_file", "/nowhere/secret"), ("user", "me")],
@@ -240,6 +266,7 @@ fn settings_that_the_table_cannot_check_are_refused() {
             ),
             (vec![("user", "me")], "user"),
             (vec![("tls_ca", "/nowhere/ca.pem")], "tls_ca"),
+            (vec![("tls_ca", file)], alone),
         ] {
             let refused = check(driver, &settings, &data(1)).unwrap_err().to_string();
             assert!(
@@ -271,7 +298,7 @@ mod aerospike {
     }
 
     #[test]
-    fn retries_are_counted_where_asked_for() {
+    fn attempts_that_failed_are_counted_where_retries_are_asked_for() {
         let Ok(hosts) = env::var("TEST_AEROSPIKE") else {
             return;
         };
@@ -280,7 +307,7 @@ mod aerospike {
         insert(&mut *database.session().unwrap(), 1).unwrap();
         assert_eq!(
             database.counters().into_iter().collect::<Vec<_>>(),
-            [("retries".to_owned(), 0)]
+            [("failed_attempts".to_owned(), 0)]
         );
     }
 }

@@ -36,11 +36,27 @@ pub struct Collector {
     operations: u64,
     errors: u64,
     succeeded: u64,
-    /// Successes and failures when there was a success last, and looks at them since.
-    silence: (u64, u64, u32),
+    silence: Silence,
     kinds: BTreeMap<Kind, KindResult>,
     causes: Vec<ErrorCount>,
     lag: Option<Latencies>,
+}
+
+/// How long nothing has succeeded.
+#[derive(Debug, Default)]
+struct Silence {
+    /// Successes when there was one last.
+    succeeded: u64,
+    /// Failures at that time.
+    failed: u64,
+    /// Looks since then that found failures.
+    looks: u32,
+}
+
+impl Silence {
+    const fn is_final(&self) -> bool {
+        self.looks >= NO_ANSWER_S
+    }
 }
 
 /// What a phase measured.
@@ -107,22 +123,19 @@ impl Collector {
 
     /// Whether requests have failed and none succeeded for [`NO_ANSWER_S`]. Asked once a second.
     pub fn has_no_answer(&mut self) -> bool {
-        let (succeeded, failed, looks) = self.silence;
-        if self.succeeded > succeeded || self.errors == failed {
-            let failed = if self.succeeded > succeeded {
-                self.errors
-            } else {
-                failed
+        let silence = &mut self.silence;
+        if silence.is_final() {
+            // What is answered while the last requests come in does not make the phase longer.
+        } else if self.succeeded > silence.succeeded {
+            *silence = Silence {
+                succeeded: self.succeeded,
+                failed: self.errors,
+                looks: 0,
             };
-            self.silence = (self.succeeded, failed, 0);
-        } else {
-            self.silence.2 = looks + 1;
+        } else if self.errors > silence.failed {
+            silence.looks += 1;
         }
-        self.no_answer()
-    }
-
-    fn no_answer(&self) -> bool {
-        self.silence.2 >= NO_ANSWER_S
+        silence.is_final()
     }
 
     /// The 99th percentile over all kinds that are sent, of the newest interval that all clients
@@ -260,7 +273,7 @@ impl Collector {
         }
         let last_done = self.last_done.max(measure);
         let end_s = (last_done - measure) as f64 / 1e9;
-        let no_answer = self.no_answer();
+        let no_answer = self.silence.is_final();
         let mut intervals: Vec<_> = self.closed.into_values().collect();
         if let Some(mut last) = intervals.pop() {
             last.length_s = (end_s - last.start_s).clamp(0.0, last.length_s);
@@ -301,6 +314,7 @@ fn add(into: &mut Latencies, from: &Latencies) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tailmark_driver::Cause;
 
     /// What a client hands over that did `n` reads of `value` ns in an interval.
     fn reads(interval: u32, n: u32, value: u64) -> Handover {
@@ -374,6 +388,30 @@ mod tests {
             end = interval.start_s + interval.length_s;
         }
         assert!((end - 5000.0).abs() < 0.01, "{end}");
+    }
+
+    #[test]
+    fn a_phase_that_was_ended_for_want_of_answers_stays_so() {
+        let failed = |interval| {
+            let mut failed = reads(interval, 1, 1_000);
+            let kind = failed.sheet.kinds[Kind::Read as usize].as_mut().unwrap();
+            kind.count = 0;
+            kind.count_failures(Cause::Timeout, 1, "no answer");
+            failed
+        };
+        let mut collector = Collector::new();
+        collector.take(reads(0, 1, 1_000));
+        assert!(!collector.has_no_answer());
+        for look in 1..NO_ANSWER_S {
+            collector.take(failed(look));
+            assert!(!collector.has_no_answer(), "{look}");
+        }
+        collector.take(failed(NO_ANSWER_S));
+        assert!(collector.has_no_answer());
+        // The answer to a request that was in flight.
+        collector.take(reads(NO_ANSWER_S + 1, 1, 1_000));
+        assert!(collector.has_no_answer());
+        assert!(collector.finish(0).no_answer);
     }
 
     #[test]

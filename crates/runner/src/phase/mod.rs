@@ -82,6 +82,8 @@ pub struct Spec<'a> {
     pub write_all_fields: bool,
     /// How much of each value is not random.
     pub compressibility: f64,
+    /// Whether it ends soon after the first request that failed.
+    pub ends_at_failure: bool,
 }
 
 /// Runs a phase to its end, or until `stop` is requested.
@@ -414,10 +416,10 @@ fn collect(
             start(measured, spec.duration);
             next += nanos(LATE);
         } else {
-            if collector.has_no_answer() {
+            let (operations, errors) = collector.counts();
+            if collector.has_no_answer() || (spec.ends_at_failure && errors > 0) {
                 crew.end.bring_forward(clock.now());
             }
-            let (operations, errors) = collector.counts();
             observer.interval(&Live {
                 elapsed: Duration::from_nanos(clock.now() - measure),
                 operations,

@@ -1,8 +1,9 @@
 //! Connects to a cluster as the settings say.
 
-use crate::{Settings, error::BoxError};
+use crate::{Settings, db::login, error::BoxError};
 use aerospike::{
-    AdminPolicy, AuthMode, Client, ClientPolicy, Host, TlsPolicy, metrics::MetricsPolicy,
+    AdminPolicy, AuthMode, Client, ClientPolicy, Host, ReadPolicy, TlsPolicy, WritePolicy,
+    metrics::MetricsPolicy,
 };
 use rustls::{
     ClientConfig, RootCertStore,
@@ -15,19 +16,15 @@ use std::{fs, path::Path, sync::Arc};
 const PORT: u16 = 3000;
 /// Connections of one runtime to a node: as many as clients can be.
 const CONNECTIONS: usize = 1024;
+/// How long a request may take that is not measured.
+const UNMEASURED_MS: u32 = 60_000;
 
 /// `host[:port][,host[:port]]` as the client crate takes them.
 fn hosts(place: &Path, tls_name: &str) -> Vec<Host> {
-    let place = place.to_string_lossy();
-    let hosts = place
-        .split(',')
-        .map(str::trim)
-        .filter(|host| !host.is_empty());
-    let one = |host: &str| match host.rsplit_once(':') {
-        Some((name, port)) if let Ok(port) = port.parse() => Host::new_tls(name, tls_name, port),
-        _ => Host::new_tls(host, tls_name, PORT),
-    };
-    hosts.map(one).collect()
+    let points = login::contact_points(place, PORT).into_iter();
+    points
+        .map(|(host, port)| Host::new_tls(&host, tls_name, port))
+        .collect()
 }
 
 /// Connects to the cluster.
@@ -51,9 +48,10 @@ pub(super) async fn connect(place: &Path, settings: &Settings) -> Result<Client,
         });
     }
     let hosts = hosts(place, settings.text("tls_name").unwrap_or_default());
-    let client = Client::new(&policy, &hosts).await.map_err(said)?;
+    let new = async { Client::new(&policy, &hosts).await.map_err(said) };
+    let client = login::in_time(place, settings, new).await?;
     if settings.integer("retries") != Some(0_usize) {
-        client.enable_metrics(MetricsPolicy::default());
+        client.enable_metrics(MetricsPolicy::default().with_operational(true));
     }
     Ok(client)
 }
@@ -81,10 +79,24 @@ fn tls(file: &str) -> Result<ClientConfig, BoxError> {
 }
 
 /// How the server is asked of itself.
-pub(super) fn asking(settings: &Settings) -> AdminPolicy {
+pub(super) fn asking() -> AdminPolicy {
     AdminPolicy {
-        timeout: milliseconds(settings, "request_timeout_ms"),
+        timeout: UNMEASURED_MS,
     }
+}
+
+/// How a record is read that is not measured.
+pub(super) fn reading() -> ReadPolicy {
+    let mut policy = ReadPolicy::default();
+    policy.base_policy.total_timeout = UNMEASURED_MS;
+    policy
+}
+
+/// How a record is written that is not measured.
+pub(super) fn writing() -> WritePolicy {
+    let mut policy = WritePolicy::default();
+    policy.base_policy.total_timeout = UNMEASURED_MS;
+    policy
 }
 
 #[cfg(test)]
@@ -93,9 +105,15 @@ mod tests {
 
     #[test]
     fn a_contact_point_without_a_port_gets_that_of_the_server() {
-        let hosts = hosts(Path::new("10.0.0.1, db2:3100,"), "");
-        let addresses: Vec<_> = hosts.iter().map(Host::address).collect();
-        assert_eq!(addresses, ["10.0.0.1:3000", "db2:3100"]);
+        let hosts = hosts(Path::new("10.0.0.1, db2:3100,::1,[::1]:3100,"), "");
+        let found: Vec<_> = hosts.iter().map(|h| (h.name.as_str(), h.port)).collect();
+        let expected = [
+            ("10.0.0.1", 3000),
+            ("db2", 3100),
+            ("::1", 3000),
+            ("::1", 3100),
+        ];
+        assert_eq!(found, expected);
         assert!(hosts.iter().all(|host| host.tls_name.is_none()));
     }
 }

@@ -17,7 +17,7 @@ use crate::{
     Clients, Connecting, Database, Driver, Error, Kind, Params, Place, Session, Settled,
     error::BoxError,
 };
-use aerospike::{AdminPolicy, Bin, Bins, Client, Key, ReadPolicy, ResultCode, Value, WritePolicy};
+use aerospike::{Bin, Bins, Client, Key, ResultCode, Value};
 use session::{AerospikeSession, Requests};
 use std::{
     collections::BTreeMap,
@@ -73,8 +73,7 @@ impl Aerospike {
         let lanes = Lanes::new().map_err(|error| refuse(error.into()))?;
         let client = lanes.wait(async {
             let client = connect::connect(&params.place, &params.settings).await?;
-            let asking = connect::asking(&params.settings);
-            facts::require(&client, &asking, namespace(params)).await?;
+            facts::require(&client, &connect::asking(), namespace(params)).await?;
             prove(&client, namespace(params)).await?;
             Ok(client)
         });
@@ -96,15 +95,11 @@ impl Aerospike {
         failed(&self.params, action, source)
     }
 
-    fn asking(&self) -> AdminPolicy {
-        connect::asking(&self.params.settings)
-    }
-
     async fn new_session(&self, outside: Option<Handle>) -> Result<Box<dyn Session>, Error> {
         let open = async || connect::connect(&self.params.place, &self.params.settings).await;
         let lane = self.lanes.here(open).await;
         let lane = lane.map_err(|source| self.failed("connect to", source))?;
-        if self.counts_retries() {
+        if self.counts_attempts() {
             let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
             if !opened.iter().any(|known| Arc::ptr_eq(known, &lane)) {
                 opened.push(Arc::clone(&lane));
@@ -119,7 +114,7 @@ impl Aerospike {
         }))
     }
 
-    fn counts_retries(&self) -> bool {
+    fn counts_attempts(&self) -> bool {
         self.params.settings.integer("retries") != Some(0_usize)
     }
 
@@ -142,11 +137,7 @@ impl Database for Aerospike {
     fn marker(&self) -> Result<Option<String>, Error> {
         let read = async {
             let key = self.marker_key()?;
-            match self
-                .client
-                .get(&ReadPolicy::default(), &key, Bins::All)
-                .await
-            {
+            match self.client.get(&connect::reading(), &key, Bins::All).await {
                 Ok(record) => match record.bins.get(MARKER) {
                     Some(Value::String(text)) => Ok(Some(text.clone())),
                     _ => Ok(None),
@@ -163,47 +154,45 @@ impl Database for Aerospike {
         let write = async {
             let bins = [Bin::new(MARKER, Value::String(text.to_owned()))];
             let key = self.marker_key()?;
-            Ok(self
-                .client
-                .put(&WritePolicy::default(), &key, &bins)
-                .await?)
+            Ok(self.client.put(&connect::writing(), &key, &bins).await?)
         };
         let written: Result<_, BoxError> = self.lanes.wait(write);
         written.map_err(|source| self.failed("write the marker of", source))
     }
 
     fn is_empty(&self) -> Result<bool, Error> {
-        let (policy, set) = (self.asking(), set(&self.params));
+        let (policy, set) = (connect::asking(), set(&self.params));
         let records = facts::records(&self.client, &policy, namespace(&self.params), set);
         let records = self.lanes.wait(records);
         Ok(records.map_err(|source| self.failed("look into", source))? == 0)
     }
 
     fn settle(&self, timeout: Duration) -> Result<Settled, Error> {
-        let (policy, namespace) = (self.asking(), namespace(&self.params));
+        let (policy, namespace) = (connect::asking(), namespace(&self.params));
         Ok(self
             .lanes
             .wait(facts::settle(&self.client, &policy, namespace, timeout)))
     }
 
     fn facts(&self) -> BTreeMap<String, String> {
-        let (policy, namespace) = (self.asking(), namespace(&self.params));
+        let (policy, namespace) = (connect::asking(), namespace(&self.params));
         self.lanes
             .wait(facts::facts(&self.client, &policy, namespace))
     }
 
     fn counters(&self) -> BTreeMap<String, u64> {
-        if !self.counts_retries() {
+        if !self.counts_attempts() {
             return BTreeMap::new();
         }
         let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-        let retries = opened.iter().map(|client| retries(client)).sum();
-        BTreeMap::from([("retries".to_owned(), retries)])
+        let failed = opened.iter().map(|client| failed_attempts(client)).sum();
+        BTreeMap::from([("failed_attempts".to_owned(), failed)])
     }
 }
 
-/// Requests that a client has repeated.
-fn retries(client: &Client) -> u64 {
+/// Attempts of a client's requests that failed, whether or not they were repeated: the client crate
+/// tells no more.
+fn failed_attempts(client: &Client) -> u64 {
     let nodes = client.metrics().nodes;
     nodes
         .values()
@@ -238,8 +227,8 @@ fn failed(params: &Params, action: &'static str, source: BoxError) -> Error {
 async fn prove(client: &Client, namespace: &str) -> Result<(), BoxError> {
     let key = Key::new(namespace, MARKERS, Value::String("ready".to_owned()))?;
     let bins = [Bin::new(MARKER, Value::Int(1))];
-    client.put(&WritePolicy::default(), &key, &bins).await?;
-    let read = client.get(&ReadPolicy::default(), &key, Bins::All).await?;
+    client.put(&connect::writing(), &key, &bins).await?;
+    let read = client.get(&connect::reading(), &key, Bins::All).await?;
     match read.bins.get(MARKER) {
         Some(Value::Int(1)) => Ok(()),
         _ => Err("a record that was written did not read back".into()),
@@ -251,7 +240,7 @@ fn destroy(params: &Params) -> Result<(), Error> {
     let removed = || -> Result<(), BoxError> {
         let lanes = Lanes::<Client>::new()?;
         let (namespace, set) = (namespace(params), set(params));
-        let policy = connect::asking(&params.settings);
+        let policy = connect::asking();
         lanes.wait(async {
             let client = connect::connect(&params.place, &params.settings).await?;
             client.truncate(&policy, namespace, set, 0).await?;

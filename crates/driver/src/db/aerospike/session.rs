@@ -110,11 +110,17 @@ impl AerospikeSession {
     }
 
     async fn write(&mut self, key: Key<'_>, values: Values<'_>, write: Write) -> Reply {
-        let requests = Arc::clone(&self.requests);
-        self.bins.truncate(values.lengths.len());
+        // Shared by all clients: their count of holders is not touched for each request.
+        let Self {
+            lane,
+            requests,
+            bins,
+            ..
+        } = self;
+        bins.truncate(values.lengths.len());
         for (at, (field, value)) in values.iter().enumerate() {
             let name = &requests.fields[field as usize];
-            match self.bins.get_mut(at) {
+            match bins.get_mut(at) {
                 Some(Bin {
                     name: bin,
                     value: Value::Blob(bytes),
@@ -123,16 +129,14 @@ impl AerospikeSession {
                     bytes.clear();
                     bytes.extend_from_slice(value);
                 }
-                _ => self
-                    .bins
-                    .push(Bin::new(name.as_str(), Value::Blob(value.to_vec()))),
+                _ => bins.push(Bin::new(name.as_str(), Value::Blob(value.to_vec()))),
             }
         }
         let policy = match write {
             Write::Insert => &requests.insert,
             Write::Update => &requests.update,
         };
-        match self.lane.put(policy, &requests.key(key)?, &self.bins).await {
+        match lane.put(policy, &requests.key(key)?, bins).await {
             Ok(()) => Ok(Outcome {
                 records: 1,
                 bytes: (key.name.len() + values.bytes.len()) as u64,
@@ -197,13 +201,14 @@ impl Session for AerospikeSession {
 
     fn fetch<'a>(&'a mut self, key: Key<'a>, take: Take<'a>) -> Completion<'a> {
         let outside = self.outside.clone();
-        let requests = Arc::clone(&self.requests);
+        let this: &'a Self = self;
+        let fields = &this.requests.fields;
         let named = move |name: &str, value: &[u8]| {
-            if let Some(index) = requests.fields.iter().position(|field| field == name) {
+            if let Some(index) = fields.iter().position(|field| field == name) {
                 take(index as u32, value);
             }
         };
-        pending(self.read(key, Fields::All, named), outside)
+        pending(this.read(key, Fields::All, named), outside)
     }
 }
 

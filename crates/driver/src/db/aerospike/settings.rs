@@ -10,7 +10,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     Setting::new("namespace", "of the server; it must be there", SettingKind::Text, "ycsb"),
     Setting::new("password_file", "a file whose first line is the password", SettingKind::Text, ""),
     Setting::new("request_timeout_ms", "how long a request may take before it counts as failed", SettingKind::MILLISECONDS, "10000"),
-    Setting::new("retries", "how often the client library repeats a failed request; they are counted", SettingKind::Integer { min: 0, max: 100 }, "0"),
+    Setting::new("retries", "how often the client library repeats a failed request; attempts that failed are counted", SettingKind::Integer { min: 0, max: 100 }, "0"),
     Setting::new("send_key", "whether the key itself is stored beside its digest", SettingKind::Flag, "false"),
     Setting::new("set", "of the records; none given: `usertable`", SettingKind::Text, ""),
     Setting::new("tls_ca", "encrypts the connections; the certificates that the servers' are checked against", SettingKind::Text, ""),

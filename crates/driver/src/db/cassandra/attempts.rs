@@ -23,7 +23,7 @@ impl Attempts {
         self.retries.load(Ordering::Relaxed)
     }
 
-    /// Requests that were sent again because no answer had come yet.
+    /// Requests that were sent again because no answer had come yet, retries of them included.
     pub fn speculative(&self) -> u64 {
         self.speculative.load(Ordering::Relaxed)
     }
@@ -38,17 +38,20 @@ impl HistoryListener for Attempts {
 
     fn log_request_error(&self, _: RequestId, _: &RequestError) {}
 
+    // Nothing is sent where no other node is left to ask.
     fn log_new_speculative_fiber(&self, _: RequestId) -> SpeculativeId {
-        self.speculative.fetch_add(1, Ordering::Relaxed);
         SpeculativeId(0)
     }
 
     fn log_attempt_start(
         &self,
         _: RequestId,
-        _: Option<SpeculativeId>,
+        speculative: Option<SpeculativeId>,
         _: SocketAddr,
     ) -> AttemptId {
+        if speculative.is_some() {
+            self.speculative.fetch_add(1, Ordering::Relaxed);
+        }
         AttemptId(0)
     }
 
@@ -61,5 +64,22 @@ impl HistoryListener for Attempts {
         ) {
             self.retries.fetch_add(1, Ordering::Relaxed);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_speculative_execution_counts_once_it_is_sent() {
+        let attempts = Attempts::default();
+        let node = SocketAddr::from(([127, 0, 0, 1], 9042));
+        let request = attempts.log_request_start();
+        attempts.log_attempt_start(request, None, node);
+        let speculative = attempts.log_new_speculative_fiber(request);
+        assert_eq!(attempts.speculative(), 0);
+        attempts.log_attempt_start(request, Some(speculative), node);
+        assert_eq!((attempts.speculative(), attempts.retries()), (1, 0));
     }
 }

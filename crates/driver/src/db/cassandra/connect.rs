@@ -1,45 +1,48 @@
 //! Connects to a cluster as the settings say.
 
 use super::settings::consistency;
-use crate::{Settings, error::BoxError};
+use crate::{Settings, db::login, error::BoxError};
 use scylla::{
     client::{
-        PoolSize, execution_profile::ExecutionProfile, session::Session,
+        PoolSize,
+        execution_profile::{ExecutionProfile, ExecutionProfileBuilder},
+        session::Session,
         session_builder::SessionBuilder,
     },
-    frame::Compression,
+    frame::{Compression, types::Consistency},
     policies::{
         load_balancing::DefaultPolicy,
-        retry::{DefaultRetryPolicy, FallthroughRetryPolicy},
+        retry::{
+            DefaultRetryPolicy, DowngradingConsistencyRetryPolicy, FallthroughRetryPolicy,
+            RetryPolicy,
+        },
         speculative_execution::SimpleSpeculativeExecutionPolicy,
     },
 };
-use std::{fs, num::NonZeroUsize, path::Path, time::Duration};
+use std::{fs, num::NonZeroUsize, path::Path, sync::Arc, time::Duration};
 
 /// The port of CQL where a contact point names none.
 const PORT: u16 = 9042;
+/// How long a request may take that is not measured: a TRUNCATE is one.
+const UNMEASURED: Duration = Duration::from_secs(60);
 
 /// `host[:port][,host[:port]]` as the client crate takes them.
 pub(super) fn contact_points(hosts: &Path) -> Vec<String> {
-    let with_port = |host: &str| match host.rsplit_once(':') {
-        Some((_, port)) if port.parse::<u16>().is_ok() && !is_bare_v6(host) => host.to_owned(),
-        _ if is_bare_v6(host) => format!("[{host}]:{PORT}"),
-        _ => format!("{host}:{PORT}"),
+    let with_port = |(host, port): (String, u16)| match host.contains(':') {
+        true => format!("[{host}]:{port}"),
+        false => format!("{host}:{port}"),
     };
-    let hosts = hosts.to_string_lossy();
-    let hosts = hosts.split(',').map(str::trim).filter(|h| !h.is_empty());
-    hosts.map(with_port).collect()
+    let points = login::contact_points(hosts, PORT).into_iter();
+    points.map(with_port).collect()
 }
 
-fn is_bare_v6(host: &str) -> bool {
-    host.parse::<std::net::Ipv6Addr>().is_ok()
-}
-
-/// Connects to the cluster; knows the metadata of `keyspace` only.
+/// Connects to the cluster; knows the metadata of `keyspace` only. What is asked is asked as
+/// `profile` says, where the statement does not say otherwise.
 pub(super) async fn connect(
     hosts: &Path,
     settings: &Settings,
     keyspace: &str,
+    profile: ExecutionProfile,
 ) -> Result<Session, BoxError> {
     let milliseconds = |name| Duration::from_millis(settings.integer(name).unwrap_or(1));
     let connections = settings.integer("connections").and_then(NonZeroUsize::new);
@@ -53,7 +56,7 @@ pub(super) async fn connect(
             _ => None,
         })
         .keyspaces_to_fetch([keyspace])
-        .default_execution_profile_handle(profile(settings).into_handle());
+        .default_execution_profile_handle(profile.into_handle());
     if let (Some(user), Some(file)) = (settings.text("user"), settings.text("password_file")) {
         let password = fs::read_to_string(file)?;
         builder = builder.user(user, password.lines().next().unwrap_or_default());
@@ -61,7 +64,8 @@ pub(super) async fn connect(
     if settings.flag("tls") {
         builder = builder.tls_context(Some(tls(settings)?));
     }
-    builder.build().await.map_err(|error| said(&error).into())
+    let build = async { builder.build().await.map_err(|error| said(&error).into()) };
+    login::in_time(hosts, settings, build).await
 }
 
 /// What went wrong, without what the client crate was about when it did: it says so at every level.
@@ -88,30 +92,57 @@ fn tls(settings: &Settings) -> Result<openssl::ssl::SslConnectorBuilder, BoxErro
     Ok(builder)
 }
 
-/// What holds for every request: no second attempt, unless asked for.
-fn profile(settings: &Settings) -> ExecutionProfile {
+/// Of requests that are measured: no second attempt, unless asked for.
+pub(super) fn measured(settings: &Settings) -> ExecutionProfile {
     let timeout = settings.integer("request_timeout_ms").unwrap_or(1);
-    let mut balancing = DefaultPolicy::builder().token_aware(true);
-    if let Some(datacenter) = settings.text("datacenter") {
-        balancing = balancing.prefer_datacenter(datacenter.to_owned());
-    }
-    let mut profile = ExecutionProfile::builder()
+    let mut profile = balanced(settings)
         .request_timeout(Some(Duration::from_millis(timeout)))
         .consistency(consistency(settings, "read_consistency"))
-        .load_balancing_policy(balancing.build());
-    profile = match settings.flag("retries") {
-        true => profile.retry_policy(std::sync::Arc::new(DefaultRetryPolicy::new())),
-        false => profile.retry_policy(std::sync::Arc::new(FallthroughRetryPolicy::new())),
-    };
+        .retry_policy(match settings.flag("retries") {
+            true => Arc::new(DefaultRetryPolicy::new()),
+            false => Arc::new(FallthroughRetryPolicy::new()),
+        });
     let speculative = settings.integer("speculative_ms").unwrap_or(0);
     if speculative > 0 {
         let policy = SimpleSpeculativeExecutionPolicy {
             max_retry_count: 1,
             retry_interval: Duration::from_millis(speculative),
         };
-        profile = profile.speculative_execution_policy(Some(std::sync::Arc::new(policy)));
+        profile = profile.speculative_execution_policy(Some(Arc::new(policy)));
     }
     profile.build()
+}
+
+/// Of what is not measured. A plan that needs less than a quorum goes on without some of the nodes:
+/// so do we, but ask for a quorum first, for a marker that is written is then the one that is read.
+/// One that needs more finds the cluster ready only when it is, and hears the first refusal: a
+/// second attempt would be told that there is no other node.
+pub(super) fn unmeasured(settings: &Settings) -> ExecutionProfile {
+    let measured = consistency(settings, "read_consistency");
+    let (consistency, retry): (_, Arc<dyn RetryPolicy>) = match measured {
+        Consistency::One | Consistency::LocalOne | Consistency::Two => (
+            match settings.text("datacenter") {
+                Some(_) => Consistency::LocalQuorum,
+                None => Consistency::Quorum,
+            },
+            Arc::new(DowngradingConsistencyRetryPolicy::new()),
+        ),
+        _ => (measured, Arc::new(FallthroughRetryPolicy::new())),
+    };
+    balanced(settings)
+        .request_timeout(Some(UNMEASURED))
+        .consistency(consistency)
+        .retry_policy(retry)
+        .build()
+}
+
+/// Which nodes are asked.
+fn balanced(settings: &Settings) -> ExecutionProfileBuilder {
+    let mut balancing = DefaultPolicy::builder().token_aware(true);
+    if let Some(datacenter) = settings.text("datacenter") {
+        balancing = balancing.prefer_datacenter(datacenter.to_owned());
+    }
+    ExecutionProfile::builder().load_balancing_policy(balancing.build())
 }
 
 #[cfg(test)]

@@ -127,14 +127,15 @@ pub(super) fn down(session: &Session) -> BTreeSet<String> {
 }
 
 /// What the user must know where nodes were down before a point or are after it: the others do the
-/// work, and where the consistency allows it no request fails.
+/// work, and where the consistency allows it no request fails. Where all were down there are no
+/// others: the failures tell.
 pub(super) fn nodes_down(session: &Session, before: &BTreeSet<String>) -> Option<Remark> {
     let all = session.get_cluster_state().get_nodes_info().len();
     nodes_down_of(all, before | &down(session))
 }
 
 fn nodes_down_of(all: usize, down: BTreeSet<String>) -> Option<Remark> {
-    (!down.is_empty()).then(|| Remark {
+    (!down.is_empty() && down.len() < all).then(|| Remark {
         code: "nodes-down",
         text: format!(
             "{} of {all} nodes took no connection before this point or after it ({}), so that the \
@@ -145,8 +146,8 @@ fn nodes_down_of(all: usize, down: BTreeSet<String>) -> Option<Remark> {
     })
 }
 
-/// Waits until no node flushes or compacts; one that is down does neither. Cassandra tells since
-/// 4.0; ScyllaDB does not by CQL.
+/// Waits until no node flushes or compacts; one that is down does neither, and where all are
+/// nobody tells. Cassandra tells since 4.0; ScyllaDB does not by CQL.
 pub(super) async fn settle(session: &Session, timeout: Duration) -> Settled {
     let end = Instant::now() + timeout;
     loop {
@@ -161,12 +162,17 @@ pub(super) async fn settle(session: &Session, timeout: Duration) -> Settled {
 
 async fn busy(session: &Session) -> Result<bool, BoxError> {
     let state = session.get_cluster_state();
+    let mut is_told = false;
     for node in state.get_nodes_info().iter().filter(|n| n.is_connected()) {
         if node_is_busy(session, node).await? {
             return Ok(true);
         }
+        is_told = true;
     }
-    Ok(false)
+    match is_told {
+        true => Ok(false),
+        false => Err("no node of the cluster is connected".into()),
+    }
 }
 
 /// Whether a node has flushes or compactions that run or wait.
@@ -201,6 +207,7 @@ mod tests {
     fn nodes_that_are_down_are_named_and_counted() {
         assert_eq!(nodes_down_of(3, BTreeSet::new()), None);
         let down = ["10.0.0.2:9042", "10.0.0.3:9042"].map(str::to_owned);
+        assert_eq!(nodes_down_of(2, down.clone().into()), None);
         let said = nodes_down_of(3, down.into()).unwrap();
         assert_eq!(said.code, "nodes-down");
         assert!(said.text.starts_with("2 of 3 nodes"), "{}", said.text);

@@ -15,7 +15,7 @@ mod schema;
 mod session;
 mod settings;
 
-use super::lanes::Lanes;
+use super::{lanes::Lanes, login};
 use crate::{
     Clients, Connecting, Database, Driver, Error, Kind, Params, Place, Remark, Session, Settled,
     error::BoxError,
@@ -71,8 +71,7 @@ impl Cassandra {
         let tables = Tables::new(&params.settings, &params.data);
         let lanes = Lanes::new().map_err(|error| refuse(error.into()))?;
         let connection = lanes.wait(async {
-            let hosts = &params.place;
-            let connection = connect::connect(hosts, &params.settings, &tables.keyspace).await?;
+            let connection = connect(params, &tables).await?;
             if params.create {
                 tables.make(&connection, &params.settings).await?;
             } else if !tables.exist(&connection).await? {
@@ -106,8 +105,10 @@ impl Cassandra {
             let Params {
                 place, settings, ..
             } = &self.params;
-            let connection = connect::connect(place, settings, &self.tables.keyspace).await?;
-            Lane::new(connection, &self.tables, settings, &self.attempts).await
+            let (tables, profile) = (&self.tables, connect::measured(settings));
+            let connection = connect::connect(place, settings, &tables.keyspace, profile).await?;
+            let lane = Lane::new(connection, tables, settings, &self.attempts);
+            login::in_time(place, settings, lane).await
         };
         let lane = self.lanes.here(open).await;
         lane.map_err(|source| self.failed("connect to", source))
@@ -176,6 +177,15 @@ impl Database for Cassandra {
     }
 }
 
+/// Connects for what is not measured.
+async fn connect(params: &Params, tables: &Tables) -> Result<Connection, BoxError> {
+    let Params {
+        place, settings, ..
+    } = params;
+    let profile = connect::unmeasured(settings);
+    connect::connect(place, settings, &tables.keyspace, profile).await
+}
+
 fn failed(params: &Params, action: &'static str, source: BoxError) -> Error {
     Error::Database {
         action,
@@ -191,8 +201,7 @@ fn destroy(params: &Params) -> Result<(), Error> {
         let tables = Tables::new(&params.settings, &params.data);
         let lanes = Lanes::<Lane>::new()?;
         lanes.wait(async {
-            let connection =
-                connect::connect(&params.place, &params.settings, &tables.keyspace).await?;
+            let connection = connect(params, &tables).await?;
             match tables.exist(&connection).await? {
                 true => tables.truncate(&connection).await,
                 false => Ok(()),

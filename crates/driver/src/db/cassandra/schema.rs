@@ -1,7 +1,7 @@
 //! The keyspace and its tables: YCSB's, and one that holds the marker.
 
 use crate::{DataSet, Settings, error::BoxError};
-use scylla::client::session::Session;
+use scylla::{client::session::Session, statement::Statement};
 use std::collections::BTreeSet;
 
 /// The table of markers, in the same keyspace as the data.
@@ -148,6 +148,8 @@ impl Tables {
             "INSERT INTO {}.{MARKERS} (name, marker) VALUES (?, ?)",
             self.keyspace
         );
+        let mut insert = Statement::new(insert);
+        insert.set_is_idempotent(true);
         session.query_unpaged(insert, (&self.table, marker)).await?;
         Ok(())
     }

@@ -20,7 +20,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     Setting::new("compression", "how the table is compressed; none given: the server's default", SettingKind::Choice(&["deflate", "lz4", "none", "snappy", "zstd"]), ""),
     Setting::new("connect_timeout_ms", "how long a connection may take to be made", SettingKind::MILLISECONDS, "5000"),
     Setting::new("connections", "to each node (each shard of ScyllaDB), of each runtime thread", SettingKind::Integer { min: 1, max: 64 }, "1"),
-    Setting::new("datacenter", "whose nodes are preferred; none given: all nodes alike", SettingKind::Text, ""),
+    Setting::new("datacenter", "whose nodes alone are asked; none given: those of all", SettingKind::Text, ""),
     Setting::new("field_type", "varchar: as YCSB, 7 bits of each byte; blob: all 8", SettingKind::Choice(&["blob", "varchar"]), "varchar"),
     Setting::new("keyspace", "made by the load where it is missing", SettingKind::Text, "ycsb"),
     Setting::new("password_file", "a file whose first line is the password", SettingKind::Text, ""),
@@ -48,7 +48,12 @@ pub(super) fn check(settings: &Settings) -> Result<(), Error> {
         let accepted = "1 to 48 lower-case letters, digits or `_`";
         return Err(settings.refuse("keyspace", accepted));
     }
-    login::check(settings)
+    login::check(settings)?;
+    // Whoever names certificates does not want plain text.
+    if settings.text("tls_ca").is_some() && !settings.flag("tls") {
+        return Err(settings.refuse("tls_ca", "given together with `tls`"));
+    }
+    Ok(())
 }
 
 /// The consistency that a setting names.

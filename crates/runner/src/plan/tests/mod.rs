@@ -364,6 +364,56 @@ fn the_studies_are_faithful_at_full_scale() {
 }
 
 #[test]
+fn the_studies_of_servers_are_faithful_at_full_scale() {
+    for (name, records, threads, workloads, systems, assumed) in [
+        (
+            "micron-6500ion-cassandra",
+            2_000_000_000,
+            &[8, 16, 32, 64, 128][..],
+            ["ycsb-a", "ycsb-b", "ycsb-c", "ycsb-f"],
+            2,
+            "database.replication",
+        ),
+        (
+            "micron-9400-aerospike",
+            900_000_000,
+            &[8, 16, 32, 64, 128, 256, 512],
+            ["ycsb-c", "ycsb-a", "ycsb-b", "ycsb-f"],
+            4,
+            "sweep.threads",
+        ),
+    ] {
+        let (_, driver) = name.rsplit_once('-').unwrap();
+        if tailmark_driver::db::find(driver).is_err() {
+            continue; // this build has no such driver
+        }
+        let plan = shipped(name).check().unwrap();
+        let data = &plan.systems[0].data;
+        let shape = (data.records, data.schema.fields.len(), data.field_length);
+        assert_eq!(shape, (records, 4, 1024), "{name}");
+        assert_eq!(plan.sweep.threads, threads, "{name}");
+        assert_eq!(
+            plan.sweep.duration,
+            Some(Duration::from_secs(20 * 60)),
+            "{name}"
+        );
+        let sent = plan.sweep.workloads.iter();
+        let sent: Vec<_> = sent
+            .map(|w| (w.name.as_str(), w.distribution_name()))
+            .collect();
+        assert_eq!(sent, workloads.map(|name| (name, "uniform")), "{name}");
+        assert!(plan.systems.iter().all(|s| s.service.is_some()), "{name}");
+        assert_eq!(plan.systems.len(), systems, "{name}");
+        for assumed in ["dataset.records", assumed] {
+            assert!(
+                plan.header.assumed.contains(&assumed.to_owned()),
+                "{name}: {assumed}"
+            );
+        }
+    }
+}
+
+#[test]
 fn a_named_system_moves_with_its_ceiling_and_replaces_the_others() {
     let mut draft = shipped("quickstart");
     draft.set_systems(&["disk=/mnt/nvme0".into()]).unwrap();
