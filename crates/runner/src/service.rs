@@ -376,8 +376,8 @@ pub(crate) fn wait_ready<T>(
                 }
                 return Ok(Some(opened));
             }
-            // What an answer has shown to be wrong does not mend itself.
-            Some(Err(error)) if !is_absence(&error) => return Err(error),
+            // What is wrong with the data does not mend itself.
+            Some(Err(error)) if !may_pass(&error) => return Err(error),
             Some(Err(error)) => Some(error),
             None => None,
         };
@@ -402,8 +402,9 @@ fn told(error: &dyn std::error::Error) -> String {
     causes.map(|error| format!(": {error}")).collect()
 }
 
-/// Whether an error is that nobody answered, rather than what was answered.
-fn is_absence(error: &Error) -> bool {
+/// Whether a server may get over an error: it did not open, or did not answer. Drivers do not tell a
+/// wrong password or a missing name from a server that is not ready for them yet.
+fn may_pass(error: &Error) -> bool {
     use tailmark_driver::Error as Driver;
     matches!(
         error,
