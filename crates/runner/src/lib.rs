@@ -6,6 +6,7 @@
 mod clock;
 mod dataset;
 mod error;
+mod facts;
 mod findings;
 mod observer;
 pub mod phase;

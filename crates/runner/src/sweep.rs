@@ -4,12 +4,12 @@ use crate::service::{Services, wait_ready};
 use crate::{
     Error, Observer, Stop,
     dataset::{self, Dataset},
+    facts::{database_facts, describe, run_facts},
     findings::{Evidence, findings, remarks},
     phase::{self, Capture, unix_ms},
     plan::{Plan, Reload, SystemPlan},
     preflight::{Ready, preflight},
 };
-use bytesize::ByteSize;
 use std::{
     fs,
     path::Path,
@@ -18,7 +18,7 @@ use std::{
 };
 use tailmark_driver::{Database, Place, Settled};
 use tailmark_host::{CacheDrop, MemoryLimit, probe::Target};
-use tailmark_results::{Fact, Finding, Load, Phase, Point, PointKey, Study, System};
+use tailmark_results::{Finding, Load, Phase, Point, PointKey, Study};
 use tailmark_workload::{KeySpace, Workload};
 
 /// What a run did.
@@ -488,57 +488,4 @@ fn refuse_changed_plan(plan: &Plan, out: &Path) -> Result<(), Error> {
             differences,
         }),
     }
-}
-
-fn describe(plan: &Plan) -> Vec<System> {
-    let system = |system: &SystemPlan| System {
-        name: system.name.clone(),
-        driver: system.driver.name.to_owned(),
-        place: system.place.display().to_string(),
-        semantics: system.semantics.name().to_owned(),
-        settings: system
-            .settings
-            .iter()
-            .map(|(k, v)| (k.to_owned(), v.to_owned()))
-            .collect(),
-        ceiling_for: system.ceiling_for.clone(),
-    };
-    plan.systems.iter().map(system).collect()
-}
-
-fn run_facts(limit: Option<&MemoryLimit>) -> Vec<Fact> {
-    let mut facts = tailmark_host::machine_facts();
-    let mut add = |group: &str, name: &str, value: String| {
-        let (group, name) = (group.to_owned(), name.to_owned());
-        facts.push(Fact {
-            system: None,
-            group,
-            name,
-            value,
-        });
-    };
-    add("tailmark", "version", env!("CARGO_PKG_VERSION").to_owned());
-    if let Some(limit) = limit {
-        add("memory", "limit", limit.describe());
-    } else {
-        add(
-            "memory",
-            "limit",
-            format!("none; {} in all", ByteSize(tailmark_host::memory().total)),
-        );
-    }
-    facts
-}
-
-fn database_facts(system: &str, database: &dyn Database) -> Vec<Fact> {
-    let fact = |(name, value)| {
-        let (system, group) = (Some(system.to_owned()), "database".to_owned());
-        Fact {
-            system,
-            group,
-            name,
-            value,
-        }
-    };
-    database.facts().into_iter().map(fact).collect()
 }

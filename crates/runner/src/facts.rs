@@ -1,0 +1,63 @@
+//! What a study says of where its numbers come from: systems, machine, databases.
+
+use crate::plan::{Plan, SystemPlan};
+use bytesize::ByteSize;
+use tailmark_driver::Database;
+use tailmark_host::MemoryLimit;
+use tailmark_results::{Fact, System};
+
+/// The systems of a plan.
+pub(crate) fn describe(plan: &Plan) -> Vec<System> {
+    let system = |system: &SystemPlan| System {
+        name: system.name.clone(),
+        driver: system.driver.name.to_owned(),
+        place: system.place.display().to_string(),
+        semantics: system.semantics.name().to_owned(),
+        settings: system
+            .settings
+            .iter()
+            .map(|(k, v)| (k.to_owned(), v.to_owned()))
+            .collect(),
+        ceiling_for: system.ceiling_for.clone(),
+    };
+    plan.systems.iter().map(system).collect()
+}
+
+/// The machine, the program and its memory.
+pub(crate) fn run_facts(limit: Option<&MemoryLimit>) -> Vec<Fact> {
+    let mut facts = tailmark_host::machine_facts();
+    let mut add = |group: &str, name: &str, value: String| {
+        let (group, name) = (group.to_owned(), name.to_owned());
+        facts.push(Fact {
+            system: None,
+            group,
+            name,
+            value,
+        });
+    };
+    add("tailmark", "version", env!("CARGO_PKG_VERSION").to_owned());
+    if let Some(limit) = limit {
+        add("memory", "limit", limit.describe());
+    } else {
+        add(
+            "memory",
+            "limit",
+            format!("none; {} in all", ByteSize(tailmark_host::memory().total)),
+        );
+    }
+    facts
+}
+
+/// What an open database tells of itself.
+pub(crate) fn database_facts(system: &str, database: &dyn Database) -> Vec<Fact> {
+    let fact = |(name, value)| {
+        let (system, group) = (Some(system.to_owned()), "database".to_owned());
+        Fact {
+            system,
+            group,
+            name,
+            value,
+        }
+    };
+    database.facts().into_iter().map(fact).collect()
+}
