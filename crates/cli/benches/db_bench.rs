@@ -1,5 +1,5 @@
-//! The drop-in beside db_bench: the same benchmarks with the same flags on copies of one data set, A B
-//! C C B A, medians of pairs, ratios only. `DB_BENCH=name=path,... ./dev bench db_bench [PAIRS]
+//! The drop-in beside db_bench: the same benchmarks with the same flags on copies of one data set,
+//! A B C C B A, medians of pairs, ratios only. `DB_BENCH=name=path,... ./dev bench db_bench [PAIRS]
 //! [SECONDS] [THREADS,...] [BENCHMARK,...] [FLAG...]`; the results are in docs/PERFORMANCE.md.
 #![allow(
     clippy::print_stdout,
@@ -20,8 +20,8 @@ use support::{Run, compare, programs};
 /// What is measured, unless named.
 const BENCHMARKS: &str = "readrandom,readwhilewriting,readrandomwriterandom,fillrandom,seekrandom";
 
-/// The same for every program: keys and values of RocksDB's benchmark.sh, all in cache, and a format
-/// that older versions read.
+/// The same for every program: keys and values of RocksDB's benchmark.sh, all in cache, and a
+/// format that older versions read.
 const FLAGS: &[&str] = &[
     "--num=500000",
     "--key_size=20",

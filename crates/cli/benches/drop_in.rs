@@ -1,6 +1,6 @@
-//! What YCSB's drop-in costs: `tailmark ycsb` beside `tailmark run` on the same work, and, where Java and
-//! YCSB's jars are there, beside YCSB's own client on its BasicDB. Interleaved: A B C, C B A, ...;
-//! ratios only. `./dev bench drop_in [PAIRS] [SECONDS] [WORDS OF CASES...]`.
+//! What YCSB's drop-in costs: `tailmark ycsb` beside `tailmark run` on the same work, and, where
+//! Java and YCSB's jars are there, beside YCSB's own client on its BasicDB. Interleaved: A B C, C B
+//! A, ...; ratios only. `./dev bench drop_in [PAIRS] [SECONDS] [WORDS OF CASES...]`.
 #![allow(
     clippy::print_stdout,
     clippy::unwrap_used,

@@ -1,5 +1,6 @@
 //! What tailmark costs, side by side with bare loops in one interleaved run: A B B A, medians of
-//! pairs, ratios only. `./dev bench [PAIRS] [SECONDS] [THREADS,...] [memory,null,load,reads]`; the results are in docs/PERFORMANCE.md.
+//! pairs, ratios only. `./dev bench [PAIRS] [SECONDS] [THREADS,...] [memory,null,load,reads]`; the
+//! results are in docs/PERFORMANCE.md.
 #![allow(
     clippy::print_stdout,
     clippy::unwrap_used,
@@ -9,6 +10,7 @@
 
 mod support;
 
+use rust_rocksdb as rocksdb;
 use std::{
     hint::black_box,
     path::{Path, PathBuf},
@@ -20,8 +22,10 @@ use support::{
     measured::{self, Budget, stream, uniform_reads},
     pair, programs,
 };
-use tailmark_driver::rust_rocksdb as rocksdb;
-use tailmark_driver::{Bared, Clients, Database, Operation, db};
+use tailmark_driver::{
+    Clients, Database, Operation,
+    db::{self, RocksDb},
+};
 use tailmark_workload::{Item, KeySpace, Workload};
 
 const RECORDS: u64 = 200_000;
@@ -219,13 +223,13 @@ fn read_set(scratch: &Path) -> PathBuf {
     place
 }
 
-/// Reads in cache against a bare loop around the same Get, both on one open database: where the blocks
-/// of a cache happen to lie in memory decides more than any loop. The cache is filled in the order of
-/// the keys, as db_bench's readseq does.
+/// Reads in cache against a bare loop around the same Get, both on one open database: where the
+/// blocks of a cache happen to lie in memory decides more than any loop. The cache is filled in the
+/// order of the keys, as db_bench's readseq does.
 fn reads(pairs: usize, seconds: Duration, all_threads: &[u32], scratch: &Path) {
     let place = read_set(scratch);
     let driver = db::find("rocksdb").unwrap();
-    let opened = Bared::open(&measured::params(driver, &place, CACHED, RECORDS)).unwrap();
+    let opened = RocksDb::open(&measured::params(driver, &place, CACHED, RECORDS)).unwrap();
     let (database, family) = opened.bare();
     let mut all = database.raw_iterator_cf(family);
     all.seek_to_first();
@@ -239,7 +243,7 @@ fn reads(pairs: usize, seconds: Duration, all_threads: &[u32], scratch: &Path) {
     let workload = uniform_reads();
     let ours = |threads| {
         let budget = Budget::Time(seconds);
-        tailmark(opened.database.as_ref(), &workload, threads, budget)
+        tailmark(&opened, &workload, threads, budget)
     };
     for &threads in all_threads {
         let gets = || {

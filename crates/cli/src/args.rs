@@ -1,6 +1,7 @@
 //! What can be typed. Values of plan keys are text here: the plan checks them, so that a flag, a
 //! `--set` and a plan file are refused in the same words.
 
+use crate::key_flags::KeyFlags;
 use clap::{Parser, Subcommand, ValueEnum, builder::PossibleValuesParser};
 use std::path::PathBuf;
 
@@ -21,8 +22,8 @@ Exit codes:
   0    done
   1    something failed while it was being done
   2    the arguments, the plan or a place in it are wrong; nothing was measured
-  3    everything was measured, but requests failed (the report says which)
-  130  stopped by Ctrl-C; the same command goes on";
+  3    everything was measured, but the study holds points that failed (--retry-failed)
+  130  stopped by Ctrl-C, SIGTERM or a closed terminal; the same command goes on";
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -57,10 +58,11 @@ pub enum Command {
     List(ListArgs),
     /// Read results of other programs into a study
     Import(ImportArgs),
+    #[cfg(feature = "ycsb")]
     /// Do what YCSB's bin/ycsb does: its options, properties and output (`tailmark ycsb --help`)
     #[command(disable_help_flag = true)]
     Ycsb(YcsbArgs),
-    #[cfg(feature = "rocksdb")]
+    #[cfg(feature = "db-bench")]
     /// Do what RocksDB's db_bench does: its flags, benchmarks and output
     #[command(disable_help_flag = true)]
     DbBench(DbBenchArgs),
@@ -85,50 +87,18 @@ pub struct RunArgs {
     /// name keeps its other keys
     #[arg(long = "system", value_name = "NAME=WHERE")]
     pub systems: Vec<String>,
-    /// The database (`tailmark list drivers`)
-    #[arg(long)]
-    pub driver: Option<String>,
-    /// Workloads, with commas between (`tailmark list workloads`)
-    #[arg(long = "workload", value_name = "NAMES")]
-    pub workloads: Option<String>,
-    /// How keys are drawn, for all workloads (`tailmark list distributions`)
-    #[arg(long, value_name = "NAME")]
-    pub distribution: Option<String>,
-    /// Records to load: 250_000_000, 100k, 2.5M, 10G
-    #[arg(long, value_name = "COUNT")]
-    pub records: Option<String>,
-    /// Client counts, with commas between: 1,4,16
-    #[arg(long, value_name = "COUNTS")]
-    pub threads: Option<String>,
-    /// Ends a point after so many operations; with --duration, whichever ends first
-    #[arg(long, value_name = "COUNT")]
-    pub operations: Option<String>,
-    /// Ends a point after this time: 90s, 20m
-    #[arg(long, value_name = "TIME")]
-    pub duration: Option<String>,
-    /// Runs before each point, not counted: 10s
-    #[arg(long, value_name = "TIME")]
-    pub warmup: Option<String>,
-    /// Operations per second over all clients; without it, as fast as the clients can
-    #[arg(long, value_name = "OPS")]
-    pub rate: Option<String>,
-    /// How often the whole sweep is measured
-    #[arg(long, value_name = "COUNT")]
-    pub repeats: Option<String>,
-    /// Of every random draw; the same seed gives the same operations
-    #[arg(long, value_name = "NUMBER")]
-    pub seed: Option<String>,
+    /// The flags that stand for keys of the plan.
+    #[command(flatten)]
+    pub keys: KeyFlags,
     /// Any key of the plan (`tailmark list keys`), such as database.block_cache=64MiB
-    #[arg(long = "set", value_name = "KEY=VALUE")]
+    #[arg(long = "set", value_name = "KEY=VALUE", display_order = KeyFlags::order(12))]
     pub set: Vec<String>,
-    /// Multiplies records, operations, caches and memory limits
-    #[arg(long, value_name = "FACTOR")]
-    pub scale: Option<String>,
-    /// Multiplies durations; those of 10 s or more stay so
-    #[arg(long, value_name = "FACTOR")]
-    pub time_scale: Option<String>,
+    /// Measure those points of the study again that failed: more than sweep.allow_errors of their
+    /// operations, for want of a database, or without finding anything
+    #[arg(long, display_order = KeyFlags::order(15))]
+    pub retry_failed: bool,
     /// Print every step, the expected time and space, and do nothing
-    #[arg(long)]
+    #[arg(long, display_order = KeyFlags::order(16))]
     pub dry_run: bool,
 }
 
@@ -178,12 +148,13 @@ pub struct ImportArgs {
     /// The workload's name; without it, that of the workload file in the echoed command line
     #[arg(long, value_name = "NAME")]
     pub workload: Option<String>,
-    /// The number of clients; without it, as the command line or the file's name tells
+    /// The number of clients; without it, as the command line or the file's name says
     #[arg(long, value_name = "COUNT")]
     pub threads: Option<u32>,
 }
 
 /// `tailmark ycsb`
+#[cfg(feature = "ycsb")]
 #[derive(Debug, clap::Args)]
 pub struct YcsbArgs {
     /// As bin/ycsb takes them
@@ -196,7 +167,7 @@ pub struct YcsbArgs {
 }
 
 /// `tailmark db-bench`
-#[cfg(feature = "rocksdb")]
+#[cfg(feature = "db-bench")]
 #[derive(Debug, clap::Args)]
 pub struct DbBenchArgs {
     /// As db_bench takes them, and -o DIR for a study

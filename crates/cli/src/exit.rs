@@ -1,59 +1,25 @@
-//! Exit codes: what a script can know without reading.
+//! The exit code that an error ends with.
 
-use std::{path::PathBuf, process::ExitCode};
+use tailmark_console::{Closed, Exit, closed};
 use tailmark_driver as driver;
-use tailmark_runner::{self as runner, plan};
+use tailmark_plan as plan;
+use tailmark_results as results;
+use tailmark_runner as runner;
 
-/// How the program ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Exit {
-    /// Everything was done.
-    Done = 0,
-    /// Something failed while it was being done.
-    Failed = 1,
-    /// The arguments, the plan or a place in it are wrong; nothing was measured.
-    Usage = 2,
-    /// Everything was measured, but requests failed.
-    Errors = 3,
-    /// Stopped by Ctrl-C; the same command goes on.
-    Interrupted = 130,
-}
-
-impl From<Exit> for ExitCode {
-    fn from(exit: Exit) -> Self {
-        Self::from(exit as u8)
+/// The exit code of an error.
+pub fn of(error: &anyhow::Error) -> Exit {
+    match closed(error) {
+        Some(Closed::Pipe) => return Exit::Done,
+        Some(Closed::Terminal) => return Exit::Interrupted,
+        None => {}
     }
+    let is_usage = error.chain().any(|cause| {
+        cause.is::<plan::Error>()
+            || matches!(cause.downcast_ref(), Some(results::Error::Missing { .. }))
+            || cause.downcast_ref().is_some_and(is_wrong_plan)
+    });
+    if is_usage { Exit::Usage } else { Exit::Failed }
 }
-
-impl Exit {
-    /// The exit code of an error.
-    pub fn of(error: &anyhow::Error) -> Self {
-        let is_usage = error.chain().any(|cause| {
-            cause.is::<plan::Error>()
-                || cause.is::<NoStudy>()
-                || cause
-                    .downcast_ref::<runner::Error>()
-                    .is_some_and(is_wrong_plan)
-        });
-        if is_usage { Self::Usage } else { Self::Failed }
-    }
-}
-
-/// A directory that was to hold a study, and does not.
-#[derive(Debug)]
-pub struct NoStudy(pub PathBuf);
-
-impl std::fmt::Display for NoStudy {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        let dir = self.0.display();
-        write!(
-            f,
-            "there is no study in `{dir}`; give the directory of a `tailmark run -o`"
-        )
-    }
-}
-
-impl std::error::Error for NoStudy {}
 
 /// Whether it is what was asked for that is wrong.
 fn is_wrong_plan(error: &runner::Error) -> bool {
@@ -63,11 +29,37 @@ fn is_wrong_plan(error: &runner::Error) -> bool {
         E::Busy { .. }
         | E::ChangedPlan { .. }
         | E::MissingPlace { .. }
+        | E::NoDevice { .. }
+        | E::Placeholders { .. }
+        | E::SameDevice { .. }
         | E::NoRoom { .. }
         | E::ForeignData { .. }
         | E::OtherData { .. }
+        | E::UnknownData { .. }
+        | E::NotAdopted { .. }
         | E::BadMarker { .. }
+        | E::LaterMarker { .. }
         | E::NoSystem { .. } => true,
         _ => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn later_marker() -> runner::Error {
+        runner::Error::LaterMarker {
+            marker: "m".to_owned(),
+            version: 2,
+            known: 1,
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_before_anything_was_measured_is_told_from_what_is_wrong_later() {
+        assert_eq!(of(&later_marker().into()), Exit::Usage);
+        let later = runner::Error::Midway(Box::new(later_marker()));
+        assert_eq!(of(&later.into()), Exit::Failed);
     }
 }

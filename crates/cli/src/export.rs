@@ -1,30 +1,23 @@
 //! `tailmark export`: what was measured, for other programs.
 
-use crate::{args::ExportArgs, exit::Exit, report};
+use crate::args::ExportArgs;
 use anyhow::Context;
-use std::{
-    fs::File,
-    io::{self, BufWriter, Write},
-};
-use tailmark_results::export::FORMATS;
+use tailmark_console::{Console, Exit};
+use tailmark_results::{NewFile, Study, export::FORMATS};
 
 /// Writes the study in the format asked for.
-pub fn export(args: &ExportArgs) -> anyhow::Result<Exit> {
-    let study = report::open(&args.study)?;
+pub fn export(args: &ExportArgs, console: &Console) -> anyhow::Result<Exit> {
+    let study = Study::open_read_only(&args.study)?;
     let format = FORMATS.iter().find(|format| format.name == args.format);
     let format = format.context("the argument parser knows the table of formats")?;
     match &args.out {
         Some(path) => {
             let failed = || format!("failed to write `{}`", path.display());
-            let mut out = BufWriter::new(File::create(path).with_context(failed)?);
+            let mut out = NewFile::create(path).with_context(failed)?;
             (format.write)(&study, &mut out).with_context(failed)?;
-            out.flush().with_context(failed)?;
+            out.finish().with_context(failed)?;
         }
-        None => {
-            let mut out = BufWriter::new(io::stdout().lock());
-            (format.write)(&study, &mut out)?;
-            out.flush()?;
-        }
+        None => console.write(|out| Ok((format.write)(&study, out)?))?,
     }
     Ok(Exit::Done)
 }

@@ -1,19 +1,17 @@
 //! `tailmark import`: results of other programs, into a study.
 
-use crate::{args::ImportArgs, exit::Exit, output, report};
+use crate::args::ImportArgs;
 use anyhow::Context;
-use std::{
-    collections::BTreeMap,
-    fs,
-    time::{SystemTime, UNIX_EPOCH},
-};
+use std::{collections::BTreeMap, fs, path::Path};
+use tailmark_console::{Console, Exit};
+use tailmark_report::write_studies;
 use tailmark_results::{
-    Header, Load, Point, PointKey, Study, System,
+    Error, Header, Load, PointKey, Study, System,
     import::{Given, Imported, Source, find},
 };
 
 /// Reads the files and adds what is in them to the study; prints the path of its report.
-pub fn import(args: &ImportArgs) -> anyhow::Result<Exit> {
+pub fn import(args: &ImportArgs, console: &Console) -> anyhow::Result<Exit> {
     let format = find(&args.format)?;
     let read = |path: &std::path::PathBuf| {
         let bytes =
@@ -36,20 +34,37 @@ pub fn import(args: &ImportArgs) -> anyhow::Result<Exit> {
     };
     let all = (format.read)(&sources, &given)?;
     let failed = || format!("failed to add to the study in `{}`", args.out.display());
-    let study = match Study::exists(&args.out) {
-        true => Study::open(&args.out),
-        false => Study::create(&args.out, &header(format.name), &[]),
-    };
-    let study = study.with_context(failed)?;
-    for imported in all {
-        add(&study, imported, format.name).with_context(failed)?;
-    }
-    let page = report::write(std::slice::from_ref(&args.out), "html", &args.out)?;
-    output::say(&page.display().to_string())?;
+    add_all(&args.out, all, format.name).with_context(failed)?;
+    let reported = write_studies(std::slice::from_ref(&args.out), "html", &args.out);
+    let page = reported.context("the study is complete, but has no report")?;
+    console.say(&page.display().to_string())?;
     Ok(Exit::Done)
 }
 
-fn add(study: &Study, imported: Imported, format: &str) -> Result<(), tailmark_results::Error> {
+/// Adds everything to the study in a directory, or nothing: a study and a directory that were made
+/// for it go again.
+fn add_all(out: &Path, all: Vec<Imported>, format: &str) -> Result<(), Error> {
+    let (had_study, had_directory) = (Study::exists(out), out.exists());
+    let study = match had_study {
+        true => Study::open(out),
+        false => Study::create(out, &header(format), &[]),
+    };
+    let added = study.and_then(|study| {
+        study.together(|| {
+            all.into_iter()
+                .try_for_each(|imported| add(&study, imported, format))
+        })
+    });
+    if added.is_err() && !had_study {
+        let _ = fs::remove_file(out.join(Study::FILE));
+        if !had_directory {
+            let _ = fs::remove_dir(out);
+        }
+    }
+    added
+}
+
+fn add(study: &Study, imported: Imported, format: &str) -> Result<(), Error> {
     let Imported {
         system,
         workload,
@@ -67,7 +82,7 @@ fn add(study: &Study, imported: Imported, format: &str) -> Result<(), tailmark_r
         ceiling_for: None,
     })?;
     let Some(workload) = workload else {
-        let records = phase.operations.saturating_sub(phase.errors());
+        let records = phase.succeeded();
         return study.add_load(&Load {
             system,
             records,
@@ -75,7 +90,7 @@ fn add(study: &Study, imported: Imported, format: &str) -> Result<(), tailmark_r
             phase,
         });
     };
-    let mut key = PointKey {
+    let key = PointKey {
         system,
         workload,
         distribution,
@@ -83,22 +98,10 @@ fn add(study: &Study, imported: Imported, format: &str) -> Result<(), tailmark_r
         repeat: 1,
         target_rate,
     };
-    while study.has_point(&key)? {
-        key.repeat += 1;
-    }
-    study.add_point(&Point { key, phase })
+    study.append_point(key, phase)
 }
 
 fn header(format: &str) -> Header {
-    let since = SystemTime::now()
-        .duration_since(UNIX_EPOCH)
-        .unwrap_or_default();
-    Header {
-        title: format!("Imported from {format}"),
-        tailmark: env!("CARGO_PKG_VERSION").to_owned(),
-        created_ms: since.as_millis() as u64,
-        plan: BTreeMap::new(),
-        source: std::env::args().collect::<Vec<_>>().join(" "),
-        assumed: Vec::new(),
-    }
+    let words: Vec<_> = std::env::args().collect();
+    Header::without_plan(format!("Imported from {format}"), words.join(" "))
 }

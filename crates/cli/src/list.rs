@@ -1,34 +1,31 @@
 //! `tailmark list`: the tables of the program, as they are.
 
-use crate::{
-    args::{ListArgs, ListKind},
-    exit::Exit,
-    output,
-};
+use crate::args::{ListArgs, ListKind};
 use clap::ValueEnum;
-use tailmark_runner::plan::{KEYS, Key, PLANS};
+use tailmark_console::{Console, Exit};
+use tailmark_plan::{KEYS, PLANS, PlanKey};
 
 /// A name and what it is.
-type Row = (String, String);
+type Line = (String, String);
 
 /// Prints the table of one kind, or of every kind under its heading.
-pub fn list(args: &ListArgs) -> anyhow::Result<Exit> {
+pub fn list(args: &ListArgs, console: &Console) -> anyhow::Result<Exit> {
     match args.kind {
-        Some(kind) => output::say(&lines("", &rows(kind)))?,
+        Some(kind) => console.say(&lines("", &rows(kind)))?,
         None => {
             for kind in ListKind::value_variants() {
                 let name = kind
                     .to_possible_value()
                     .expect("every kind can be asked for");
-                output::say(&format!("{}:", name.get_name()))?;
-                output::say(&lines("  ", &rows(*kind)))?;
+                console.say(&format!("{}:", name.get_name()))?;
+                console.say(&lines("  ", &rows(*kind)))?;
             }
         }
     }
     Ok(Exit::Done)
 }
 
-fn rows(kind: ListKind) -> Vec<Row> {
+fn rows(kind: ListKind) -> Vec<Line> {
     let row = |name: &str, about: &str| (name.to_owned(), about.to_owned());
     match kind {
         ListKind::Drivers => drivers(),
@@ -63,7 +60,7 @@ fn rows(kind: ListKind) -> Vec<Row> {
 }
 
 /// Each driver, and below it what can be set.
-fn drivers() -> Vec<Row> {
+fn drivers() -> Vec<Line> {
     let mut rows = Vec::new();
     for driver in tailmark_driver::db::DRIVERS {
         rows.push((driver.name.to_owned(), driver.about.to_owned()));
@@ -80,8 +77,8 @@ fn drivers() -> Vec<Row> {
     rows
 }
 
-fn key(key: &Key) -> Row {
-    let default = match key.default {
+fn key(key: &PlanKey) -> Line {
+    let default = match key.fixed_default() {
         "" => String::new(),
         default => format!(" (default {default})"),
     };
@@ -89,13 +86,13 @@ fn key(key: &Key) -> Row {
 }
 
 /// Names and abouts in two columns.
-fn lines(indent: &str, rows: &[Row]) -> String {
+fn lines(indent: &str, rows: &[Line]) -> String {
     let width = rows
         .iter()
         .map(|(name, _)| name.chars().count())
         .max()
         .unwrap_or(0);
-    let line = |(name, about): &Row| format!("{indent}{name:width$}  {about}");
+    let line = |(name, about): &Line| format!("{indent}{name:width$}  {about}");
     rows.iter().map(line).collect::<Vec<_>>().join("\n")
 }
 
@@ -111,7 +108,7 @@ mod tests {
             ("json", "export: "),
             ("ycsb", "import: "),
         ] {
-            let is_listed = |(n, about): &Row| n == name && about.starts_with(what);
+            let is_listed = |(n, about): &Line| n == name && about.starts_with(what);
             assert!(rows.iter().any(is_listed), "{what}{name}");
         }
     }

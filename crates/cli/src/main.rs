@@ -2,24 +2,19 @@
 
 mod args;
 mod complete;
-#[cfg(feature = "rocksdb")]
-mod db_bench;
 mod exit;
 mod export;
 mod import;
-mod interrupt;
+mod key_flags;
 mod list;
-mod number;
-mod output;
 mod progress;
 mod report;
 mod run;
-mod ycsb;
 
 use args::{Args, Command};
 use clap::Parser;
-use exit::Exit;
 use std::{ffi::OsString, path::Path, process::ExitCode};
+use tailmark_console::{Console, Exit, closed};
 
 fn main() -> ExitCode {
     let args = match Args::try_parse_from(words()) {
@@ -34,24 +29,27 @@ fn main() -> ExitCode {
             };
         }
     };
+    let console = &Console::standard();
     let done = match &args.command {
-        Command::Run(args) => run::run(args),
-        Command::Report(args) => report::report(args),
-        Command::Export(args) => export::export(args),
-        Command::Import(args) => import::import(args),
-        Command::Ycsb(args) => ycsb::ycsb(&args.words),
-        #[cfg(feature = "rocksdb")]
-        Command::DbBench(args) => db_bench::db_bench(&args.words),
-        Command::List(args) => list::list(args),
-        Command::Completions(args) => complete::completions(args),
-        Command::Man(args) => complete::man(args),
+        Command::Run(args) => run::run(args, console),
+        Command::Report(args) => report::report(args, console),
+        Command::Export(args) => export::export(args, console),
+        Command::Import(args) => import::import(args, console),
+        #[cfg(feature = "ycsb")]
+        Command::Ycsb(args) => tailmark_ycsb::ycsb(&args.words, console),
+        #[cfg(feature = "db-bench")]
+        Command::DbBench(args) => tailmark_db_bench::db_bench(&args.words, console),
+        Command::List(args) => list::list(args, console),
+        Command::Completions(args) => complete::completions(args, console),
+        Command::Man(args) => complete::man(args, console),
     };
     match done {
         Ok(exit) => exit.into(),
-        Err(error) if output::is_closed_pipe(&error) => Exit::Done.into(),
         Err(error) => {
-            output::warn(&format!("error: {error:#}"));
-            Exit::of(&error).into()
+            if closed(&error).is_none() {
+                console.error(&error);
+            }
+            exit::of(&error).into()
         }
     }
 }
@@ -61,7 +59,7 @@ fn main() -> ExitCode {
 fn words() -> Vec<OsString> {
     let mut words: Vec<_> = std::env::args_os().collect();
     let name = words.first().and_then(|word| Path::new(word).file_name());
-    if cfg!(feature = "rocksdb") && name.is_some_and(|name| name == "db_bench") {
+    if cfg!(feature = "db-bench") && name.is_some_and(|name| name == "db_bench") {
         words.insert(1, "db-bench".into());
     }
     words

@@ -1,24 +1,23 @@
 //! The progress of a run: on a terminal a bar for the whole sweep and a live line for the phase in
 //! progress, elsewhere one plain line for each load and point.
 
-use crate::{number, output};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::{
     io::IsTerminal,
     sync::{Mutex, MutexGuard},
     time::{Duration, Instant},
 };
-use tailmark_results::{Kind, Load, Phase, Point, PointKey, quantile};
-use tailmark_runner::{
-    Live, Observer, PhaseKind, PhaseStart,
-    plan::{Plan, units::grouped},
-};
+use tailmark_console::Console;
+use tailmark_engine::{Live, Observer, PhaseKind, PhaseStart};
+use tailmark_plan::Plan;
+use tailmark_results::{Kind, Load, Phase, Point, PointKey, number, quantile};
 
 /// The bar moves within a point, in thousandths of one.
 const PARTS: u64 = 1_000;
 
-/// Told by the runner, tells a person.
+/// Shows what the runner reports.
 pub struct Progress {
+    console: Console,
     screen: Option<Screen>,
     state: Mutex<State>,
 }
@@ -60,7 +59,7 @@ struct Running {
 
 impl Progress {
     /// Ready for a run of `plan`.
-    pub fn new(plan: &Plan) -> Self {
+    pub fn new(plan: &Plan, console: &Console) -> Self {
         let sweep = &plan.sweep;
         let state = State {
             systems_left: plan.systems.len(),
@@ -69,6 +68,7 @@ impl Progress {
         };
         let screen = std::io::stderr().is_terminal().then(Screen::new);
         Self {
+            console: console.clone(),
             screen,
             state: Mutex::new(state),
         }
@@ -90,9 +90,10 @@ impl Progress {
 
     /// A line that stays.
     fn line(&self, text: &str) {
+        // Not `suspend`, which panics where the terminal was closed.
         match &self.screen {
-            Some(screen) => screen.all.suspend(|| output::warn(text)),
-            None => output::warn(text),
+            Some(screen) => drop(screen.all.println(text)),
+            None => self.console.warn(text),
         }
     }
 
@@ -138,7 +139,7 @@ impl State {
         let (done, points) = (self.points_done, self.points);
         match self.left() {
             Some(left) => {
-                let left = humantime::format_duration(Duration::from_secs(left.as_secs()));
+                let left = number::rounded(Duration::from_secs(left.as_secs()));
                 format!("{done} of {points} points, {left} left")
             }
             None => format!("{done} of {points} points"),
@@ -153,7 +154,8 @@ impl State {
                 .phase
                 .as_ref()
                 .filter(|phase| phase.kind == PhaseKind::Measure)?;
-            let rate = phase.live.ops_per_sec;
+            // What fails takes of the budget too.
+            let rate = phase.live.ops_per_sec + phase.live.errors_per_sec;
             let operations = phase.operations?;
             (rate > 0.0).then(|| Duration::from_secs_f64(operations as f64 / rate))
         };
@@ -185,7 +187,7 @@ impl State {
 }
 
 impl Running {
-    /// How much of it is done, 0 to 1, where that can be told.
+    /// How much of it is done, 0 to 1, where that is known.
     fn part(&self) -> Option<f64> {
         let by_time = self
             .duration
@@ -217,8 +219,8 @@ impl Running {
         }
         format!(
             "{what}: {doing}{}, p99 {}, {}",
-            number::rate(live.ops_per_sec),
-            number::latency(live.p99_ns),
+            number::ops(live.ops_per_sec),
+            number::latency(live.p99_ns as f64),
             failed(live.errors),
         )
     }
@@ -299,9 +301,9 @@ impl Observer for Progress {
         self.line(&format!(
             "{}: loaded {} records in {:.1} s, {}",
             load.system,
-            grouped(load.records),
+            number::count(load.records),
             load.phase.duration_s,
-            number::rate(load.phase.ops_per_sec()),
+            number::ops(load.phase.ops_per_sec()),
         ));
     }
 
@@ -327,7 +329,7 @@ impl Observer for Progress {
 }
 
 /// `disk ycsb-a uniform, 16 threads`
-fn name(key: &PointKey) -> String {
+pub fn name(key: &PointKey) -> String {
     let PointKey {
         system,
         workload,
@@ -349,21 +351,30 @@ fn threads(key: &PointKey) -> String {
 
 /// What a point came to: `12,345 ops/s, read p99 1.23 ms, no errors`.
 fn measured(phase: &Phase) -> String {
-    let mut said = vec![number::rate(phase.ops_per_sec())];
+    let mut said = vec![number::ops(phase.ops_per_sec())];
     for (kind, result) in &phase.kinds {
         // The pair of a read-modify-write says what its two halves say.
         if *kind == Kind::ReadModifyWrite {
             continue;
         }
         if let Some(p99) = quantile(result.response(), 0.99) {
-            said.push(format!("{} p99 {}", kind.name(), number::latency(p99)));
+            said.push(format!(
+                "{} p99 {}",
+                kind.name(),
+                number::latency(p99 as f64)
+            ));
         }
     }
     said.push(failed(phase.errors()));
-    match phase.findings.len() {
-        0 => {}
-        1 => said.push("1 finding".to_owned()),
-        findings => said.push(format!("{findings} findings")),
+    if phase.failed > 0 {
+        let share = number::percent(phase.error_share());
+        said.push(format!(
+            "{share} failed, {}",
+            number::ops(phase.errors_per_sec())
+        ));
+    }
+    if !phase.findings.is_empty() {
+        said.push(number::plural(phase.findings.len() as u64, "finding"));
     }
     said.join(", ")
 }
@@ -371,8 +382,7 @@ fn measured(phase: &Phase) -> String {
 fn failed(errors: u64) -> String {
     match errors {
         0 => "no errors".to_owned(),
-        1 => "1 error".to_owned(),
-        errors => format!("{} errors", grouped(errors)),
+        errors => number::plural(errors, "error"),
     }
 }
 

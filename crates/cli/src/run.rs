@@ -1,97 +1,98 @@
 //! `tailmark run`: from what was typed to a checked plan, the run itself, and its report.
 
-use crate::{args::RunArgs, exit::Exit, interrupt, output, progress::Progress, report};
+use crate::{
+    args::RunArgs,
+    exit,
+    progress::{self, Progress},
+};
 use std::{
     path::{Path, PathBuf},
     time::SystemTime,
 };
-use tailmark_runner::{
-    Stop, Summary,
-    plan::{self, Draft, Facts, Plan, units::grouped},
-};
+use tailmark_console::{Console, Exit, closed, listen};
+use tailmark_engine::Stop;
+use tailmark_plan::{self as plan, Plan, RawPlan};
+use tailmark_report::write_studies;
+use tailmark_results::{Fault, PointKey, Study, number};
+use tailmark_runner::{Facts, Summary};
 
 /// Carries out the plan, writes the report and prints its path.
-pub fn run(args: &RunArgs) -> anyhow::Result<Exit> {
-    let draft = draft(args)?;
-    let plan = draft.check()?;
-    let out = args.out.clone().unwrap_or_else(|| default_out(&draft));
+pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
+    let raw = raw_plan(args)?;
+    let mut plan = raw.check()?;
+    plan.retry_failed = args.retry_failed;
+    let out = args.out.clone().unwrap_or_else(|| default_out(&raw));
     if args.dry_run {
         let facts = Facts::gather(&plan, &out);
-        for line in plan::dry_run(&plan, &out, &facts) {
-            output::say(&line)?;
+        for line in tailmark_runner::dry_run(&plan, &out, &facts) {
+            console.say(&line)?;
         }
         return Ok(Exit::Done);
     }
     let stop = Stop::new();
-    interrupt::listen(&stop)?;
-    let progress = Progress::new(&plan);
-    let done = tailmark_runner::run(&plan, &out, &progress, &stop);
+    listen(&stop, console)?;
+    let progress = Progress::new(&plan, console);
+    let done = tailmark_runner::run(&plan, &out, &progress, &stop).map_err(anyhow::Error::from);
     progress.finish();
-    match done {
-        Ok(summary) => {
-            let page = report::write(std::slice::from_ref(&out), "html", &out)?;
-            let exit = conclude(&plan, &summary, &out, args.out.is_some());
-            output::say(&page.display().to_string())?;
+    // What ended the run is reported first, and decides the exit code.
+    let exit = match &done {
+        Ok(summary) => conclude(&plan, summary, &out, args.out.is_some(), console),
+        Err(error) => {
+            console.error(error);
+            exit::of(error)
+        }
+    };
+    match written(&out, exit) {
+        Ok(None) => Ok(exit),
+        Ok(Some(page)) if done.is_err() => {
+            console.warn(&format!("what was measured until then: {}", page.display()));
             Ok(exit)
         }
-        Err(error) => {
-            let error = anyhow::Error::from(error);
-            // What was measured is reported, whatever ended the run.
-            if Exit::of(&error) == Exit::Failed && has_points(&out) {
-                let page = report::write(std::slice::from_ref(&out), "html", &out)?;
-                output::warn(&format!("what was measured until then: {}", page.display()));
+        Ok(Some(page)) => {
+            // Whoever read it may have gone; the run has not failed for that.
+            match console.say(&page.display().to_string()) {
+                Err(error) if closed(&error).is_none() => Err(error),
+                _ => Ok(exit),
             }
-            Err(error)
+        }
+        Err(error) if matches!(exit, Exit::Done | Exit::Errors) => Err(error),
+        Err(error) => {
+            console.warn(&format!("there is no report: {error:#}"));
+            Ok(exit)
         }
     }
 }
 
-fn has_points(out: &Path) -> bool {
-    let keys = report::open(out)
-        .ok()
-        .and_then(|study| study.point_keys().ok());
-    keys.is_some_and(|keys| !keys.is_empty())
+/// Writes the report of what was measured, whatever ended the run; none where nothing was.
+fn written(out: &Path, exit: Exit) -> anyhow::Result<Option<PathBuf>> {
+    if exit == Exit::Usage || !Study::exists(out) {
+        return Ok(None);
+    }
+    match write_studies(&[out.to_owned()], "html", out) {
+        Ok(page) => Ok(Some(page)),
+        Err(tailmark_report::Error::Empty) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
 }
 
 /// What the plan file and the flags say together.
-fn draft(args: &RunArgs) -> Result<Draft, plan::Error> {
-    let mut draft = match &args.plan {
-        Some(name) => Draft::find(name)?,
-        None => Draft::default(),
+fn raw_plan(args: &RunArgs) -> Result<RawPlan, plan::Error> {
+    let mut raw = match &args.plan {
+        Some(name) => RawPlan::find(name)?,
+        None => RawPlan::default(),
     };
-    if let Some(driver) = &args.driver {
-        draft.set_driver(driver);
-    }
-    draft.set_systems(&args.systems)?;
-    let flags = [
-        ("--workload", "sweep.workloads", &args.workloads),
-        ("--distribution", "sweep.distribution", &args.distribution),
-        ("--records", "dataset.records", &args.records),
-        ("--threads", "sweep.threads", &args.threads),
-        ("--operations", "sweep.operations", &args.operations),
-        ("--duration", "sweep.duration", &args.duration),
-        ("--warmup", "sweep.warmup", &args.warmup),
-        ("--rate", "sweep.rate", &args.rate),
-        ("--repeats", "sweep.repeats", &args.repeats),
-        ("--seed", "sweep.seed", &args.seed),
-        ("--scale", "scale", &args.scale),
-        ("--time-scale", "time_scale", &args.time_scale),
-    ];
-    for (flag, key, value) in flags {
-        if let Some(value) = value {
-            draft.set(flag, key, value.as_str().into())?;
-        }
-    }
+    args.keys.set(&mut raw)?;
+    raw.set_systems(&args.systems)?;
     for assignment in &args.set {
-        draft.assign(assignment)?;
+        raw.assign(assignment)?;
     }
-    Ok(draft)
+    Ok(raw)
 }
 
-/// Where a run goes that was not told: a plan's runs into one directory, so that the same command
+/// Where a run goes without `-o`: a plan's runs into one directory, so that the same command
 /// goes on; a run from flags alone into one of its own.
-fn default_out(draft: &Draft) -> PathBuf {
-    match &draft.name {
+fn default_out(raw: &RawPlan) -> PathBuf {
+    match &raw.name {
         Some(name) => PathBuf::from(format!("study-{name}")),
         None => {
             let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
@@ -102,14 +103,13 @@ fn default_out(draft: &Draft) -> PathBuf {
 }
 
 /// Says how the run ended.
-fn conclude(plan: &Plan, summary: &Summary, out: &Path, is_out_given: bool) -> Exit {
-    let points = |count: usize| {
-        format!(
-            "{} point{}",
-            grouped(count as u64),
-            if count == 1 { "" } else { "s" }
-        )
-    };
+fn conclude(
+    plan: &Plan,
+    summary: &Summary,
+    out: &Path,
+    is_out_given: bool,
+    console: &Console,
+) -> Exit {
     let mut said = format!("{} measured", points(summary.points_measured));
     if summary.points_kept > 0 {
         said.push_str(&format!(", {} kept from before", summary.points_kept));
@@ -117,28 +117,59 @@ fn conclude(plan: &Plan, summary: &Summary, out: &Path, is_out_given: bool) -> E
     if summary.findings > 0 {
         said.push_str(&format!(
             ", {} findings (in the report)",
-            grouped(summary.findings as u64)
+            number::count(summary.findings as u64)
         ));
     }
     if summary.errors > 0 {
-        said.push_str(&format!(", {} requests failed", grouped(summary.errors)));
+        said.push_str(&format!(
+            ", {} requests failed",
+            number::count(summary.errors)
+        ));
     }
-    output::warn(&said);
+    console.warn(&said);
     if summary.interrupted {
-        output::warn(&format!("stopped; to go on: {}", again(out, is_out_given)));
+        console.warn(&format!("stopped; to go on: {}", again(out, is_out_given)));
         return Exit::Interrupted;
     }
     if summary.points_measured == 0 {
-        output::warn(&format!(
+        console.warn(&format!(
             "everything was measured before; give another -o to measure `{}` again",
             plan.header.title
         ));
     }
-    if summary.errors > 0 {
-        Exit::Errors
-    } else {
-        Exit::Done
+    if summary.failed.is_empty() {
+        return Exit::Done;
     }
+    console.warn(&failed(plan, summary));
+    let mut again = again(out, is_out_given);
+    if !plan.retry_failed {
+        again.push_str(" --retry-failed");
+    }
+    console.warn(&format!("to measure what failed again: {again}"));
+    Exit::Errors
+}
+
+/// The points that are no peak, and why.
+fn failed(plan: &Plan, summary: &Summary) -> String {
+    /// So many are named.
+    const NAMED: usize = 3;
+    let all = summary.failed.len();
+    let name = |(key, fault): &(PointKey, Fault)| format!("{} ({fault})", progress::name(key));
+    let mut named: Vec<_> = summary.failed.iter().take(NAMED).map(name).collect();
+    if all > NAMED {
+        named.push(format!("{} more", number::count((all - NAMED) as u64)));
+    }
+    format!(
+        "{} failed and {} no peak and in no comparison (sweep.allow_errors is {}): {}",
+        points(all),
+        if all == 1 { "is" } else { "are" },
+        number::percent(plan.sweep.allow_errors),
+        named.join("; ")
+    )
+}
+
+fn points(count: usize) -> String {
+    number::plural(count as u64, "point")
 }
 
 /// The command that goes on with this run.

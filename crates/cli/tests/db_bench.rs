@@ -114,9 +114,9 @@ fn a_rate_limit_of_the_writer_is_kept() {
     let said = String::from_utf8_lossy(&output.stderr).into_owned();
     let line = said
         .lines()
-        .find(|line| line.starts_with("insert (beside the point): "))
+        .find(|line| line.starts_with("insert (background clients): "))
         .expect(&said);
-    let rate: f64 = line.split_whitespace().nth(4).unwrap().parse().unwrap();
+    let rate: f64 = line.split_whitespace().nth(3).unwrap().parse().unwrap();
     assert!((400.0..=510.0).contains(&rate), "{line}");
     assert!(line.contains("response us"), "{line}");
 }
@@ -179,7 +179,7 @@ fn a_plan_measures_the_readers_and_records_the_writer() {
         "--set",
         "dataset.field_length=100",
         "--set",
-        "sweep.beside_rate=1000",
+        "sweep.background_rate=1000",
         "-o",
         out,
     ];
@@ -364,4 +364,100 @@ fn what_benchmark_sh_looks_for_is_where_it_looks() {
     }
     let own = std::fs::read_to_string(dir.path().join("db/LOG")).unwrap();
     assert!(own.contains("RocksDB version:"));
+}
+
+/// The rows of a report file.
+fn rows(path: &std::path::Path) -> Vec<[u64; 2]> {
+    let text = std::fs::read_to_string(path).unwrap();
+    let row = |line: &str| {
+        let (seconds, operations) = line.split_once(',').unwrap();
+        [seconds.parse().unwrap(), operations.parse().unwrap()]
+    };
+    text.lines().skip(1).map(row).collect()
+}
+
+#[test]
+fn the_report_file_has_a_row_for_every_full_interval() {
+    let dir = tempfile::tempdir().unwrap();
+    let file = dir.path().join("rows.csv");
+    let report = format!("--report_file={}", file.display());
+    let flags = [
+        "--benchmarks=fillseq,readrandom",
+        "--num=1000",
+        "--report_interval_seconds=1",
+        "--duration=2",
+        "--threads=2",
+        &report,
+    ];
+    let text = stdout(&ours(&dir.path().join("db"), &flags));
+    let rows = rows(&file);
+    let words: Vec<_> = result(&text, "readrandom").split_whitespace().collect();
+    let (seconds, operations): (f64, u64) = (words[6].parse().unwrap(), words[8].parse().unwrap());
+    let ends: Vec<_> = rows.iter().map(|row| row[0]).collect();
+    assert_eq!(ends, Vec::from_iter(1..=seconds as u64), "{text}");
+    let told: u64 = rows.iter().map(|row| row[1]).sum();
+    assert!(told > 0 && told <= operations, "{rows:?}");
+}
+
+#[test]
+fn mixgraph_counts_the_bytes_that_it_reads() {
+    let dir = tempfile::tempdir().unwrap();
+    let line = |ratios: [&str; 2]| {
+        let [get, put] = ratios;
+        let flags = [
+            "--benchmarks=mixgraph",
+            "--num=1000",
+            &format!("--mix_get_ratio={get}"),
+            &format!("--mix_put_ratio={put}"),
+        ];
+        let text = stdout(&ours(&dir.path().join("db"), &flags));
+        result(&text, "mixgraph").to_owned()
+    };
+    let puts = line(["0", "1"]);
+    assert!(
+        puts.contains(" Puts:1000 ") && !puts.contains("MB/s"),
+        "{puts}"
+    );
+}
+
+#[test]
+fn a_database_is_written_in_the_format_of_db_bench_7_and_keeps_what_it_has() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = dir.path().join("db");
+    let format = |more: &[&str]| {
+        let flags = [&["--benchmarks=overwrite", "--num=100"], more].concat();
+        stdout(&ours(&db, &flags));
+        let files = std::fs::read_dir(&db)
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
+        let newest = files
+            .filter(|path| path.to_str().unwrap().contains("OPTIONS-"))
+            .max();
+        let text = std::fs::read_to_string(newest.unwrap()).unwrap();
+        let value = |name: &str| {
+            let value = text.lines().find_map(|line| line.trim().strip_prefix(name));
+            value.unwrap().to_owned()
+        };
+        [value("format_version="), value("checksum=")]
+    };
+    let file = dir.path().join("options.ini");
+    let text = "[Version]\nrocksdb_version=7.8.3\noptions_file_version=1.1\n[DBOptions]\n\
+                [CFOptions \"default\"]\n[TableOptions/BlockBasedTable \"default\"]\n";
+    std::fs::write(&file, text).unwrap();
+    let file = &format!("--options_file={}", file.display())[..];
+    let existing = "--use_existing_db";
+    for (flags, expected) in [
+        (&[][..], ["5", "kXXH3"]),
+        (
+            &["--format_version=4", "--checksum_type=1"],
+            ["4", "kCRC32c"],
+        ),
+        (&[existing], ["4", "kCRC32c"]),
+        // A file that tells no format decides nothing.
+        (&[existing, file], ["4", "kCRC32c"]),
+        (&[file], ["5", "kXXH3"]),
+        (&[existing, "--format_version=7"], ["7", "kXXH3"]),
+    ] {
+        assert_eq!(format(flags), expected, "{flags:?}");
+    }
 }

@@ -2,11 +2,8 @@
 
 #![allow(
     clippy::unwrap_used,
-    clippy::print_stderr,
-    clippy::print_stdout,
-    reason = "a test that cannot be set up has failed, and says so"
+    reason = "a test that cannot be set up has failed"
 )]
-#![cfg(feature = "rocksdb")]
 
 mod db_bench_support;
 
@@ -15,21 +12,17 @@ use std::{
     path::Path,
     process::{Command, Output},
 };
+use tailmark_testing::{not_installed, test};
 
 /// What Debian's db_bench 7.8 can read.
 const OLD: [&str; 2] = ["--format_version=5", "--checksum_type=1"];
 
-/// The reference, `TEST_DB_BENCH` or the one that is installed; none where neither is there.
-fn theirs(db: &Path, flags: &[&str]) -> Option<Output> {
+/// The reference, `TEST_DB_BENCH` or the one that is installed.
+fn theirs(db: &Path, flags: &[&str]) -> Output {
     let db = format!("--db={}", db.display());
     let program = std::env::var_os("TEST_DB_BENCH").unwrap_or_else(|| "db_bench".into());
-    match Command::new(program).arg(db).args(flags).output() {
-        Ok(output) => Some(output),
-        Err(_) => {
-            eprintln!("skipped: db_bench is not installed (Debian: rocksdb-tools)");
-            None
-        }
-    }
+    let ended = Command::new(program).arg(db).args(flags).output();
+    ended.unwrap_or_else(|_| not_installed("db_bench is missing (Debian: rocksdb-tools)"))
 }
 
 /// What a list of benchmarks says of what it found, a line each.
@@ -74,6 +67,10 @@ const RANGES: [&str; 5] = [
     "--keyrange_num=30",
 ];
 
+fn main() -> std::process::ExitCode {
+    tailmark_testing::run()
+}
+
 #[test]
 fn one_client_finds_exactly_what_db_bench_finds_with_the_same_seed() {
     let dir = tempfile::tempdir().unwrap();
@@ -89,14 +86,12 @@ fn one_client_finds_exactly_what_db_bench_finds_with_the_same_seed() {
             .chain(OLD)
             .chain(more.iter().copied())
             .collect();
-        let Some(filled) = theirs(&db("theirs"), &fill) else {
-            return;
-        };
+        let filled = theirs(&db("theirs"), &fill);
         stdout(&filled);
         let mut fill = fill.to_vec();
         fill.extend(OLD);
         stdout(&ours(&db("ours"), &fill));
-        let their = messages(&stdout(&theirs(&db("theirs"), &flags).unwrap()));
+        let their = messages(&stdout(&theirs(&db("theirs"), &flags)));
         let our = messages(&stdout(&ours(&db("ours"), &flags)));
         assert_eq!(their.len(), 11, "{their:#?}");
         assert_eq!(our, their, "{more:?}");
@@ -126,17 +121,12 @@ fn data_sets_are_read_in_both_directions() {
             dir.path().join(format!("a{compression}")),
             dir.path().join(format!("b{compression}")),
         );
-        let Some(filled) = theirs(&a, &fill) else {
-            return;
-        };
+        let filled = theirs(&a, &fill);
         stdout(&filled);
         stdout(&ours(&b, &fill));
         let mut said = Vec::new();
         for db in [&a, &b] {
-            for text in [
-                stdout(&ours(db, &read)),
-                stdout(&theirs(db, &read).unwrap()),
-            ] {
+            for text in [stdout(&ours(db, &read)), stdout(&theirs(db, &read))] {
                 let walked = result(&text, "readseq").split_whitespace().nth(8);
                 let walked = walked.unwrap().to_owned();
                 said.push((found(result(&text, "readrandom")).to_owned(), walked));
@@ -153,9 +143,7 @@ fn data_sets_are_read_in_both_directions() {
 #[test]
 fn every_flag_of_db_bench_is_known() {
     let dir = tempfile::tempdir().unwrap();
-    let Some(help) = theirs(dir.path(), &["--help"]) else {
-        return;
-    };
+    let help = theirs(dir.path(), &["--help"]);
     // `    -name (what it is) type: int32 default: 7`, over several lines.
     let text = String::from_utf8_lossy(&help.stdout).into_owned();
     let words: Vec<_> = text.split_whitespace().collect();
@@ -191,9 +179,7 @@ fn what_db_bench_printed_is_imported() {
         "--seed=7",
         "--histogram",
     ];
-    let Some(their) = theirs(&dir.path().join("a"), &flags) else {
-        return;
-    };
+    let their = theirs(&dir.path().join("a"), &flags);
     let our = ours(&dir.path().join("b"), &flags);
     for (name, output) in [("theirs", &their), ("ours", &our)] {
         let log = dir.path().join(format!("{name}.log"));
@@ -232,5 +218,36 @@ fn what_db_bench_printed_is_imported() {
     for point in both {
         let kinds = ["read", "insert"].map(|kind| point["kinds"][kind]["count"].as_u64());
         assert_eq!(kinds, [Some(18_000), Some(2_000)], "{point}");
+    }
+}
+
+/// How many of the records each finds: of a data set that one of them made, by default.
+#[test]
+fn db_bench_reads_what_was_written_here_and_its_own_after_it_was_written_to_here() {
+    let dir = tempfile::tempdir().unwrap();
+    let fill = ["--benchmarks=fillrandom,flush", "--num=20000", "--seed=7"];
+    let read = [
+        "--benchmarks=readrandom",
+        "--use_existing_db",
+        "--num=20000",
+        "--seed=42",
+    ];
+    let write = [
+        "--benchmarks=overwrite,flush,compact,overwrite",
+        "--use_existing_db",
+        "--num=20000",
+        "--seed=9",
+    ];
+    let (a, b) = (dir.path().join("a"), dir.path().join("b"));
+    let filled = theirs(&a, &fill);
+    stdout(&filled);
+    stdout(&ours(&b, &fill));
+    for db in [&a, &b] {
+        stdout(&ours(db, &write));
+        let [our, their] = [ours(db, &read), theirs(db, &read)].map(|output| {
+            let text = stdout(&output);
+            found(result(&text, "readrandom")).to_owned()
+        });
+        assert_eq!(our, their);
     }
 }

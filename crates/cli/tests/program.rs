@@ -6,14 +6,14 @@
 )]
 
 use std::{
-    path::Path,
-    process::{Command, Output, Stdio},
+    process::{Command, Stdio},
     thread::sleep,
     time::{Duration, Instant},
 };
+use tailmark_testing::{Program, err, not_here, out, test};
 use tempfile::TempDir;
 
-const PROGRAM: &str = env!("CARGO_BIN_EXE_tailmark");
+const TAILMARK: Program = Program(env!("CARGO_BIN_EXE_tailmark"));
 
 /// A run of two short points of the driver that does nothing.
 const SHORT: &[&str] = &[
@@ -34,22 +34,6 @@ const SHORT: &[&str] = &[
     "out",
 ];
 
-fn tailmark(dir: &Path, args: &[&str]) -> Output {
-    Command::new(PROGRAM)
-        .args(args)
-        .current_dir(dir)
-        .output()
-        .unwrap()
-}
-
-fn out(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn err(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
 fn short_and(more: &[&str]) -> Vec<&'static str> {
     let more = more
         .iter()
@@ -57,10 +41,14 @@ fn short_and(more: &[&str]) -> Vec<&'static str> {
     SHORT.iter().copied().chain(more).collect()
 }
 
+fn main() -> std::process::ExitCode {
+    tailmark_testing::run()
+}
+
 #[test]
 fn a_run_prints_only_the_path_of_its_report() {
     let dir = TempDir::new().unwrap();
-    let run = tailmark(dir.path(), SHORT);
+    let run = TAILMARK.run(dir.path(), SHORT);
     assert_eq!(run.status.code(), Some(0), "{}", err(&run));
     assert_eq!(out(&run), "out/report.html\n");
     let page = std::fs::read_to_string(dir.path().join("out/report.html")).unwrap();
@@ -79,15 +67,15 @@ fn a_run_prints_only_the_path_of_its_report() {
 #[test]
 fn the_same_command_keeps_what_was_measured_and_a_changed_one_is_refused() {
     let dir = TempDir::new().unwrap();
-    assert_eq!(tailmark(dir.path(), SHORT).status.code(), Some(0));
-    let again = tailmark(dir.path(), SHORT);
+    assert_eq!(TAILMARK.run(dir.path(), SHORT).status.code(), Some(0));
+    let again = TAILMARK.run(dir.path(), SHORT);
     assert_eq!(again.status.code(), Some(0));
     assert!(
         err(&again).contains("0 points measured, 2 kept"),
         "{}",
         err(&again)
     );
-    let changed = tailmark(dir.path(), &short_and(&["--seed", "7"]));
+    let changed = TAILMARK.run(dir.path(), &short_and(&["--seed", "7"]));
     assert_eq!(changed.status.code(), Some(2));
     assert!(
         err(&changed).contains("sweep.seed is `7`, was `1`"),
@@ -117,7 +105,7 @@ fn ctrl_c_keeps_finished_points_and_the_same_command_goes_on() {
         "-o",
         "out",
     ];
-    let mut run = Command::new(PROGRAM);
+    let mut run = Command::new(TAILMARK.0);
     run.args(args)
         .current_dir(dir.path())
         .stdout(Stdio::piped())
@@ -126,7 +114,7 @@ fn ctrl_c_keeps_finished_points_and_the_same_command_goes_on() {
     let study = dir.path().join("out");
     let begun = Instant::now();
     loop {
-        let export = tailmark(dir.path(), &["export", "out", "--format", "csv"]);
+        let export = TAILMARK.run(dir.path(), &["export", "out", "--format", "csv"]);
         if study.exists() && out(&export).lines().count() > 1 {
             break;
         }
@@ -149,10 +137,10 @@ fn ctrl_c_keeps_finished_points_and_the_same_command_goes_on() {
         "{said}"
     );
     assert_eq!(out(&stopped), "out/report.html\n");
-    let on = tailmark(dir.path(), &args);
+    let on = TAILMARK.run(dir.path(), &args);
     assert_eq!(on.status.code(), Some(0), "{}", err(&on));
     assert!(err(&on).contains("kept from before"), "{}", err(&on));
-    let all = tailmark(dir.path(), &["export", "out", "--format", "json"]);
+    let all = TAILMARK.run(dir.path(), &["export", "out", "--format", "json"]);
     let all: serde_json::Value = serde_json::from_slice(&all.stdout).unwrap();
     assert_eq!(all["points"].as_array().unwrap().len(), 3);
 }
@@ -167,15 +155,15 @@ fn failed_requests_are_an_exit_code_of_their_own() {
         "--system",
         "a=x",
         "--records",
-        "1k",
+        "400",
         "--threads",
         "1",
         "--workload",
         "ycsb-c",
         "--operations",
-        "1000",
+        "400",
         "--set",
-        "database.error_every=3000",
+        "database.error_every=500",
         "--set",
         "sweep.load_threads=1",
         "--warmup",
@@ -183,24 +171,24 @@ fn failed_requests_are_an_exit_code_of_their_own() {
         "-o",
         "out",
     ];
-    // The load's 1,000 requests of one client stay below the first failure; a point's do not.
+    // The load's 400 requests of one client stay below the first failure; a point's do not.
     let mut args: Vec<&str> = args.to_vec();
-    let run = tailmark(dir.path(), &args);
+    let run = TAILMARK.run(dir.path(), &args);
     assert_eq!(run.status.code(), Some(0), "{}", err(&run));
     args.extend(["--operations", "9000"]);
-    let at = args.iter().position(|word| *word == "1000").unwrap();
+    let at = args.iter().rposition(|word| *word == "400").unwrap();
     args.drain(at - 1..=at);
     let at = args.iter().position(|word| *word == "out").unwrap();
     args[at] = "other";
-    let run = tailmark(dir.path(), &args);
+    let run = TAILMARK.run(dir.path(), &args);
     assert_eq!(run.status.code(), Some(3), "{}", err(&run));
-    assert!(err(&run).contains("3 requests failed"), "{}", err(&run));
+    assert!(err(&run).contains("18 requests failed"), "{}", err(&run));
 }
 
 #[test]
 fn a_dry_run_changes_nothing() {
     let dir = TempDir::new().unwrap();
-    let run = tailmark(dir.path(), &short_and(&["--dry-run"]));
+    let run = TAILMARK.run(dir.path(), &short_and(&["--dry-run"]));
     assert_eq!(run.status.code(), Some(0), "{}", err(&run));
     assert!(
         out(&run).contains("2 points, 400ms in all"),
@@ -211,15 +199,92 @@ fn a_dry_run_changes_nothing() {
 }
 
 #[test]
+fn a_plan_with_example_places_is_explained_and_runs_where_they_are_given() {
+    let dir = TempDir::new().unwrap();
+    let small = [
+        "run",
+        "micron-7450-rocksdb",
+        "--driver",
+        "file",
+        "--records",
+        "100",
+        "--threads",
+        "1",
+        "--operations",
+        "100",
+        "-o",
+        "out",
+    ];
+    let dry = TAILMARK.run(dir.path(), &[&small[..], &["--dry-run"]].concat());
+    assert_eq!(dry.status.code(), Some(0), "{}", err(&dry));
+    for part in [
+        "cannot be run: the places in this plan are examples",
+        "--system \"Device C=WHERE\"",
+        "Device A: file in /mnt/device-a (an example)",
+        "4 points in all",
+    ] {
+        assert!(out(&dry).contains(part), "{}lacks {part}", out(&dry));
+    }
+    let given = ["--system", "Micron 7450=a", "--system", "Device A=b"];
+    let given = [&small[..], &given, &["--set", "same_device=true"]].concat();
+    let run = TAILMARK.run(dir.path(), &given);
+    assert_eq!(run.status.code(), Some(0), "{}", err(&run));
+    assert!(err(&run).contains("2 points measured"), "{}", err(&run));
+}
+
+#[test]
+fn two_systems_on_one_device_are_refused_before_anything_is_made() {
+    let dir = TempDir::new().unwrap();
+    if tailmark_host::physical_devices(dir.path()).is_empty() {
+        not_here("the temporary directory is in memory");
+    }
+    let args = [
+        "run",
+        "--driver",
+        "file",
+        "--system",
+        "a=one",
+        "--system",
+        "b=two",
+        "--records",
+        "100",
+        "--threads",
+        "1",
+        "--operations",
+        "100",
+        "-o",
+        "out",
+    ];
+    let run = TAILMARK.run(dir.path(), &args);
+    assert_eq!(run.status.code(), Some(2), "{}", err(&run));
+    assert!(err(&run).contains("`same_device = true`"), "{}", err(&run));
+    let dry = TAILMARK.run(dir.path(), &[&args[..], &["--dry-run"]].concat());
+    assert!(out(&dry).contains("one physical device"), "{}", out(&dry));
+    assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 0);
+    let meant = TAILMARK.run(
+        dir.path(),
+        &[&args[..], &["--set", "same_device=true"]].concat(),
+    );
+    assert_eq!(meant.status.code(), Some(0), "{}", err(&meant));
+    assert!(
+        err(&meant).contains("settings, not devices"),
+        "{}",
+        err(&meant)
+    );
+    let json = TAILMARK.run(dir.path(), &["export", "out", "--format", "json"]);
+    assert!(out(&json).contains("settings, not devices"));
+}
+
+#[test]
 fn a_reader_that_goes_away_is_no_error() {
     let dir = TempDir::new().unwrap();
-    assert_eq!(tailmark(dir.path(), SHORT).status.code(), Some(0));
+    assert_eq!(TAILMARK.run(dir.path(), SHORT).status.code(), Some(0));
     for args in [
         &["export", "out", "--format", "hlog"][..],
         &["list"],
         &["man"],
     ] {
-        let mut run = Command::new(PROGRAM);
+        let mut run = Command::new(TAILMARK.0);
         run.args(args)
             .current_dir(dir.path())
             .stdout(Stdio::piped())
@@ -239,9 +304,9 @@ fn a_report_is_written_again_and_over_several_studies() {
         let mut args = SHORT.to_vec();
         args[4] = if name == "one" { "first=x" } else { "second=x" };
         *args.last_mut().unwrap() = name;
-        assert_eq!(tailmark(dir.path(), &args).status.code(), Some(0));
+        assert_eq!(TAILMARK.run(dir.path(), &args).status.code(), Some(0));
     }
-    let report = tailmark(dir.path(), &["report", "one", "two", "-o", "page"]);
+    let report = TAILMARK.run(dir.path(), &["report", "one", "two", "-o", "page"]);
     assert_eq!(report.status.code(), Some(0), "{}", err(&report));
     assert_eq!(out(&report), "page/report.html\n");
     let page = std::fs::read_to_string(dir.path().join("page/report.html")).unwrap();
@@ -262,11 +327,40 @@ fn the_program_explains_itself() {
         (&["completions", "zsh"], "#compdef tailmark"),
         (&["man"], ".TH tailmark"),
     ] {
-        let said = tailmark(dir.path(), args);
+        let said = TAILMARK.run(dir.path(), args);
         assert_eq!(said.status.code(), Some(0), "{args:?}");
         assert!(out(&said).contains(word), "{args:?} lacks {word}");
     }
-    let man = tailmark(dir.path(), &["man", "-o", "pages"]);
+    let man = TAILMARK.run(dir.path(), &["man", "-o", "pages"]);
     assert_eq!(man.status.code(), Some(0), "{}", err(&man));
     assert!(dir.path().join("pages/tailmark-run.1").exists());
+}
+
+#[test]
+fn two_runs_of_one_plan_are_one_system_in_a_report() {
+    let dir = TempDir::new().unwrap();
+    for study in ["first", "second"] {
+        let args = [
+            "run",
+            "--driver",
+            "file",
+            "--system",
+            "a=data",
+            "--records",
+            "1k",
+        ];
+        let args = [&args[..], &["--threads", "1", "--operations", "100"]].concat();
+        let run = TAILMARK.run(
+            dir.path(),
+            &[&args[..], &["--warmup", "0s", "-o", study]].concat(),
+        );
+        assert_eq!(run.status.code(), Some(0), "{}", err(&run));
+        // The next one loads again, in another second.
+        std::fs::remove_dir_all(dir.path().join("data")).unwrap();
+        sleep(Duration::from_millis(1100));
+    }
+    let report = TAILMARK.run(dir.path(), &["report", "first", "second", "-o", "page"]);
+    assert_eq!(report.status.code(), Some(0), "{}", err(&report));
+    let page = std::fs::read_to_string(dir.path().join("page/report.html")).unwrap();
+    assert!(!page.contains("under conditions that differ"));
 }

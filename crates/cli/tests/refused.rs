@@ -6,28 +6,10 @@
     reason = "a test that cannot be set up has failed, and says so"
 )]
 
-use std::{
-    path::Path,
-    process::{Command, Output},
-};
+use tailmark_testing::{Program, err, out};
 use tempfile::TempDir;
 
-fn tailmark(dir: &Path, args: &[&str]) -> Output {
-    let program = env!("CARGO_BIN_EXE_tailmark");
-    Command::new(program)
-        .args(args)
-        .current_dir(dir)
-        .output()
-        .unwrap()
-}
-
-fn out(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn err(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
+const TAILMARK: Program = Program(env!("CARGO_BIN_EXE_tailmark"));
 
 /// Arguments, and what the one line on standard error must name.
 const REFUSED: &[(&[&str], &[&str])] = &[
@@ -181,6 +163,26 @@ const REFUSED: &[(&[&str], &[&str])] = &[
         &["`a`", "no/such/place", "exists"],
     ),
     (
+        &["run", "--driver", "file", "--system", "a=/dev/no-such-disk"],
+        &["`a`", "no block device `/dev/no-such-disk`"],
+    ),
+    (
+        &["run", "micron-7400-rocksdb", "--scale", "0.00001"],
+        &[
+            "places in this plan are examples",
+            "--system \"Micron 7400=WHERE\" --system \"Micron 7300=WHERE\"",
+        ],
+    ),
+    (
+        &[
+            "run",
+            "micron-7450-rocksdb",
+            "--set",
+            "system.\"Device A\".path=a",
+        ],
+        &["=WHERE", "\"Device B=WHERE\""],
+    ),
+    (
         &[
             "run",
             "--driver",
@@ -213,7 +215,7 @@ const REFUSED: &[(&[&str], &[&str])] = &[
 fn what_is_wrong_is_said_once_and_nothing_is_measured() {
     for (args, words) in REFUSED {
         let dir = TempDir::new().unwrap();
-        let run = tailmark(dir.path(), args);
+        let run = TAILMARK.run(dir.path(), args);
         let said = err(&run);
         assert_eq!(run.status.code(), Some(2), "{args:?}: {said}");
         assert!(out(&run).is_empty(), "{args:?}");
@@ -236,7 +238,7 @@ fn a_plan_that_is_not_toml_is_refused_with_its_line() {
         "[sweep]\nthreads = [1,\n\n[host\n",
     )
     .unwrap();
-    let run = tailmark(dir.path(), &["run", "p.toml"]);
+    let run = TAILMARK.run(dir.path(), &["run", "p.toml"]);
     assert_eq!(run.status.code(), Some(2));
     assert!(
         err(&run).starts_with("error: p.toml, line "),
@@ -268,7 +270,7 @@ fn a_data_set_of_other_parameters_is_refused() {
             "-o",
             out,
         ];
-        tailmark(dir.path(), &args)
+        TAILMARK.run(dir.path(), &args)
     };
     let first = run("100", "one");
     assert_eq!(first.status.code(), Some(0), "{}", err(&first));

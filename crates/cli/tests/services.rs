@@ -14,6 +14,7 @@ use std::{
     process::{Command, Output},
     time::{Duration, Instant},
 };
+use tailmark_testing::err;
 use tempfile::TempDir;
 
 /// Runs a plan whose server does not answer, with this service.
@@ -29,8 +30,8 @@ fn sweep(dir: &Path, service: &str, ready_timeout: &str) -> Output {
     command.current_dir(dir).env("PATH", path).output().unwrap()
 }
 
-/// Runs one of a unit: `systemctl` is this script and notes its words in `asked`, and the journal of
-/// every unit is this text.
+/// Runs one of a unit: `systemctl` is this script and notes its words in `asked`, and the journal
+/// of every unit is this text.
 fn run(dir: &Path, systemctl: &str, journal: &str) -> Output {
     let program = |name: &str, script: &str| {
         let file = dir.join(name);
@@ -44,19 +45,15 @@ fn run(dir: &Path, systemctl: &str, journal: &str) -> Output {
     sweep(dir, "systemd = 'store'", "1m")
 }
 
-fn said(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
-}
-
 #[test]
 fn a_refusal_of_systemctl_is_told_after_the_journal() {
     let dir = TempDir::new().unwrap();
     let refuse = "case \"$*\" in 'start store') echo Access denied; exit 4 ;; esac";
     let refused = run(dir.path(), refuse, "was well an hour ago");
-    assert_eq!(refused.status.code(), Some(1), "{}", said(&refused));
+    assert_eq!(refused.status.code(), Some(1), "{}", err(&refused));
     let expected =
         "failed to start its service; its log ends:\nwas well an hour ago\nAccess denied\n";
-    assert!(said(&refused).ends_with(expected), "{}", said(&refused));
+    assert!(err(&refused).ends_with(expected), "{}", err(&refused));
     // What systemd counted of earlier starts is reset before each.
     let asked = fs::read_to_string(dir.path().join("asked")).unwrap();
     let expected = "stop store\n--quiet reset-failed store\nstart store\n";
@@ -75,9 +72,9 @@ fn is_not_waited_for(sweep: impl FnOnce() -> Output, log: &str) {
     let began = Instant::now();
     let failed = sweep();
     assert!(began.elapsed() < Duration::from_secs(30), "{began:?}");
-    assert_eq!(failed.status.code(), Some(1), "{}", said(&failed));
+    assert_eq!(failed.status.code(), Some(1), "{}", err(&failed));
     let expected = format!("failed to start its service; its log ends:\n{log}\n");
-    assert!(said(&failed).ends_with(&expected), "{}", said(&failed));
+    assert!(err(&failed).ends_with(&expected), "{}", err(&failed));
 }
 
 #[test]
@@ -87,10 +84,10 @@ fn a_service_that_does_not_get_ready_ends_the_sweep_with_the_end_of_its_log() {
     let service =
         "start = 'echo $$ >pid; exec sleep 100', ready = 'echo asked >>asked; false', log = 'log'";
     let late = sweep(dir.path(), service, "2s");
-    assert_eq!(late.status.code(), Some(1), "{}", said(&late));
+    assert_eq!(late.status.code(), Some(1), "{}", err(&late));
     let expected = "did not answer within 2s (sweep.ready_timeout); the finished points are kept, \
                     and the same command goes on with the others; its log ends:\nthe index is read\n3 % so far\n";
-    assert!(said(&late).contains(expected), "{}", said(&late));
+    assert!(err(&late).contains(expected), "{}", err(&late));
     let asked = fs::read_to_string(dir.path().join("asked")).unwrap();
     assert!(asked.lines().count() > 1, "{asked}");
     let pid = fs::read_to_string(dir.path().join("pid")).unwrap();
@@ -101,9 +98,10 @@ fn a_service_that_does_not_get_ready_ends_the_sweep_with_the_end_of_its_log() {
 fn a_start_that_ends_needs_a_stop() {
     let dir = TempDir::new().unwrap();
     let ended = sweep(dir.path(), "start = 'true'", "1m");
-    assert_eq!(ended.status.code(), Some(1), "{}", said(&ended));
-    let expected = "failed to start its service: its `start` has ended, and there is no `stop` for what it began";
-    assert!(said(&ended).contains(expected), "{}", said(&ended));
+    assert_eq!(ended.status.code(), Some(1), "{}", err(&ended));
+    let expected = "failed to start its service: its `start` has ended, and there is no `stop` \
+        for what it began";
+    assert!(err(&ended).contains(expected), "{}", err(&ended));
 }
 
 #[test]

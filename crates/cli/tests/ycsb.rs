@@ -9,6 +9,7 @@ use std::{
     path::Path,
     process::{Command, Output},
 };
+use tailmark_testing::{err, out};
 use tempfile::TempDir;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_tailmark");
@@ -23,14 +24,6 @@ fn ycsb(dir: &Path, line: &str) -> Output {
         .current_dir(dir)
         .output()
         .unwrap()
-}
-
-fn out(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stdout).into_owned()
-}
-
-fn err(output: &Output) -> String {
-    String::from_utf8_lossy(&output.stderr).into_owned()
 }
 
 #[test]
@@ -274,4 +267,185 @@ fn what_is_loaded_is_read_back_whole() {
     );
     assert!(self::out(&beyond).contains("[READ], Return=NOT_FOUND, "));
     assert!(self::out(&beyond).contains("[READ-FAILED], Operations, "));
+}
+
+/// Seconds since the start and text of each status line.
+fn status_lines(err: &str) -> Vec<(u64, &str)> {
+    let lines = err.lines().filter_map(|line| {
+        let (before, _) = line.split_once(" sec: ")?;
+        Some((before.rsplit(' ').next()?.parse().ok()?, line))
+    });
+    lines.collect()
+}
+
+/// Those who read the lines by their seconds take the first of each.
+#[test]
+fn the_last_status_line_has_a_second_that_was_told_already() {
+    let dir = TempDir::new().unwrap();
+    for more in ["-target 1000", ""] {
+        let line = format!(
+            "run basic -P workloada -s -p status.interval=1 -p operationcount=0 \
+             -p maxexecutiontime=2 {more}"
+        );
+        let err = err(&ycsb(dir.path(), &line));
+        let lines = status_lines(&err);
+        let seconds: Vec<_> = lines.iter().map(|(second, _)| *second).collect();
+        let last = seconds.len() as u64 - 2;
+        let expected: Vec<_> = (0..=last).chain([last]).collect();
+        assert!(last >= 2 && seconds == expected, "{err}");
+        let has_cleanup = |(_, line): &(u64, &str)| line.contains("[CLEANUP: ");
+        let (end, before) = lines.split_last().unwrap();
+        assert!(has_cleanup(end) && !before.iter().any(has_cleanup), "{err}");
+        // Each operation is in one line.
+        let numbers = |line: &str, before: &str| -> u64 {
+            let found = line.split(before).skip(1);
+            let number = |text: &str| -> u64 { text[..text.find(',').unwrap()].parse().unwrap() };
+            found.map(number).sum()
+        };
+        let of_kinds =
+            |line: &str| numbers(line, "[READ: Count=") + numbers(line, "[UPDATE: Count=");
+        let counted: u64 = lines.iter().map(|(_, line)| of_kinds(line)).sum();
+        let told = format!(" sec: {counted} operations; ");
+        assert!(end.1.contains(&told), "{counted} in {err}");
+    }
+}
+
+#[test]
+fn histogram_logs_count_their_time_from_the_start() {
+    let dir = TempDir::new().unwrap();
+    let run = ycsb(
+        dir.path(),
+        "run basic -P workloada -s -p status.interval=1 -p operationcount=0 -target 1000 \
+         -p maxexecutiontime=2 -p hdrhistogram.fileoutput=true",
+    );
+    assert_eq!(run.status.code(), Some(0), "{}", err(&run));
+    let text = std::fs::read_to_string(dir.path().join("READ.hdr")).unwrap();
+    let lines = text
+        .lines()
+        .filter(|line| line.starts_with(char::is_numeric));
+    let times: Vec<[f64; 2]> = lines
+        .map(|line| {
+            let mut numbers = line.split(',').map(|number| number.parse().unwrap());
+            [numbers.next().unwrap(), numbers.next().unwrap()]
+        })
+        .collect();
+    assert!(times.len() >= 3, "{text}");
+    let mut end = 0.0;
+    for [start, length] in times {
+        assert!((start - end).abs() < 0.002, "{text}");
+        end = start + length;
+    }
+    let start = text
+        .lines()
+        .find_map(|line| line.strip_prefix("#[StartTime: "));
+    let start: f64 = start.unwrap().split(' ').next().unwrap().parse().unwrap();
+    let now = std::time::SystemTime::now()
+        .duration_since(std::time::UNIX_EPOCH)
+        .unwrap();
+    assert!(start > 1.7e9 && start < now.as_secs_f64(), "{text}");
+}
+
+/// The options that RocksDB wrote down last.
+#[cfg(feature = "rocksdb")]
+fn options(db: &Path) -> String {
+    let files = std::fs::read_dir(db)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let newest = files
+        .filter(|path| path.to_str().unwrap().contains("OPTIONS-"))
+        .max();
+    std::fs::read_to_string(newest.unwrap()).unwrap()
+}
+
+#[cfg(feature = "rocksdb")]
+#[test]
+fn a_load_writes_what_ycsb_reads_unless_another_format_is_asked_for() {
+    let dir = TempDir::new().unwrap();
+    let call = |line: &str| {
+        let done = ycsb(dir.path(), line);
+        assert_eq!(done.status.code(), Some(0), "{}", err(&done));
+    };
+    let has = |db: &str, format: &str, checksum: &str| {
+        let text = options(&dir.path().join(db));
+        let table = text
+            .split("[TableOptions/BlockBasedTable \"usertable\"]")
+            .nth(1);
+        let table = table.unwrap_or_else(|| panic!("{text}"));
+        for line in [
+            format!("format_version={format}"),
+            format!("checksum={checksum}"),
+        ] {
+            assert!(table.lines().any(|l| l.trim() == line), "{line} in {table}");
+        }
+    };
+    call("load rocksdb -P workloada -p rocksdb.dir=old");
+    has("old", "4", "kCRC32c");
+    let names = std::fs::read_to_string(dir.path().join("old/CF_NAMES")).unwrap();
+    assert_eq!(names, "default\nusertable\n");
+    call("run rocksdb -P workloada -p rocksdb.dir=old");
+    has("old", "4", "kCRC32c");
+    call(
+        "load rocksdb -P workloada -p rocksdb.dir=new -p rocksdb.format_version=7 \
+         -p rocksdb.checksum=xxh3",
+    );
+    has("new", "7", "kXXH3");
+    call("load rocksdb -P workloada -p rocksdb.dir=new");
+    has("new", "7", "kXXH3");
+    call("run rocksdb -P workloada -p rocksdb.dir=new --for-ycsb");
+    has("new", "4", "kCRC32c");
+}
+
+/// Reads of fields that the records do not have fail: throughput is that of all that was tried, as
+/// YCSB computes it, and the exit code tells.
+#[cfg(feature = "rocksdb")]
+#[test]
+fn failures_keep_ycsbs_arithmetic_and_the_exit_code_tells_of_them() {
+    let dir = TempDir::new().unwrap();
+    let load = ycsb(
+        dir.path(),
+        "load rocksdb -P workloada -p rocksdb.dir=db -p fieldcount=1",
+    );
+    assert_eq!(load.status.code(), Some(0), "{}", err(&load));
+    let run = ycsb(
+        dir.path(),
+        "run rocksdb -P workloada -p rocksdb.dir=db -p readallfields=false -p readproportion=1 \
+         -p updateproportion=0 -p reportlatencyforeacherror=true",
+    );
+    assert_eq!(run.status.code(), Some(3), "{}", err(&run));
+    let out = out(&run);
+    let value = |name: &str| -> f64 {
+        let value = out.lines().find_map(|line| line.strip_prefix(name));
+        value
+            .unwrap_or_else(|| panic!("{name} in {out}"))
+            .parse()
+            .unwrap()
+    };
+    let (ms, rate) = (
+        value("[OVERALL], RunTime(ms), "),
+        value("[OVERALL], Throughput(ops/sec), "),
+    );
+    assert!((rate * ms / 1000.0 - 5000.0).abs() < 1e-6, "{out}");
+    let failed = value("[READ-UNEXPECTED_STATE], Operations, ");
+    assert!(failed > 0.0);
+    assert_eq!(value("[READ], Operations, ") + failed, 5000.0);
+    assert_eq!(value("[READ], Return=UNEXPECTED_STATE, "), failed);
+}
+
+#[test]
+fn calls_over_other_data_are_no_repeats() {
+    let dir = TempDir::new().unwrap();
+    for records in [1000, 2000, 1000] {
+        let line = format!("run basic -P workloada -p recordcount={records} -o study");
+        let run = ycsb(dir.path(), &line);
+        assert_eq!(run.status.code(), Some(0), "{}", err(&run));
+    }
+    let study = tailmark_results::Study::open(&dir.path().join("study")).unwrap();
+    let keys = study.point_keys().unwrap();
+    let keys: Vec<_> = keys
+        .iter()
+        .map(|key| (key.system.as_str(), key.repeat))
+        .collect();
+    let (first, other) = (keys[0].0, keys[1].0);
+    assert_eq!(keys, [(first, 1), (other, 1), (first, 2)]);
+    assert_eq!(other, format!("{first} (records 2000)"));
 }

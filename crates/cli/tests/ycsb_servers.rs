@@ -1,17 +1,16 @@
-//! `tailmark ycsb` on servers that are really there: `TEST_CASSANDRA` and `TEST_AEROSPIKE` name contact
-//! points. Without them the tests say that they were skipped.
+//! `tailmark ycsb` on servers that are really there: `TEST_CASSANDRA` and `TEST_AEROSPIKE` name
+//! contact points. Without them the tests are ignored.
 
 #![allow(
     clippy::unwrap_used,
-    clippy::print_stderr,
-    reason = "a test that cannot be set up has failed, and says so"
+    reason = "a test that cannot be set up has failed"
 )]
 
 use std::{
-    env,
     path::Path,
     process::{Command, Output},
 };
+use tailmark_testing::{server, test};
 use tempfile::TempDir;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_tailmark");
@@ -105,12 +104,13 @@ fn load_and_run(binding: &str, properties: &[&str], workloads: &[&str]) {
     }
 }
 
+fn main() -> std::process::ExitCode {
+    tailmark_testing::run()
+}
+
 #[test]
 fn workloads_a_to_f_run_on_cassandra() {
-    let Ok(hosts) = env::var("TEST_CASSANDRA") else {
-        eprintln!("skipped: TEST_CASSANDRA is not set");
-        return;
-    };
+    let hosts = server("cassandra");
     let (host, port) = hosts.rsplit_once(':').unwrap();
     let keyspace = format!("cassandra.keyspace=drop_in_{}", std::process::id());
     let (hosts, port) = (format!("hosts={host}"), format!("port={port}"));
@@ -121,10 +121,7 @@ fn workloads_a_to_f_run_on_cassandra() {
 
 #[test]
 fn workloads_without_scans_run_on_aerospike() {
-    let Ok(hosts) = env::var("TEST_AEROSPIKE") else {
-        eprintln!("skipped: TEST_AEROSPIKE is not set");
-        return;
-    };
+    let hosts = server("aerospike");
     let (host, port) = hosts.rsplit_once(':').unwrap();
     let (host, port) = (format!("as.host={host}"), format!("as.port={port}"));
     let table = format!("table=drop_in_{}", std::process::id());

@@ -22,7 +22,7 @@ pub struct DataSet {
 
 impl DataSet {
     /// The longest key name: `user` and up to 19 digits.
-    pub const KEY_BYTES_MAX: u64 = 23;
+    pub(crate) const KEY_BYTES_MAX: u64 = 23;
 
     /// Bytes of all field values of one record.
     #[must_use]
@@ -31,8 +31,7 @@ impl DataSet {
     }
 
     /// Bytes of one record as the user counts them: key and field values.
-    #[must_use]
-    pub fn record_bytes(&self) -> u64 {
+    pub(crate) fn record_bytes(&self) -> u64 {
         Self::KEY_BYTES_MAX + self.value_bytes()
     }
 

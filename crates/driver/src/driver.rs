@@ -1,7 +1,7 @@
 //! A driver: a row of the table of databases.
 
-use crate::{DataSet, Database, Error, Kind, Setting, Settings};
-use std::path::PathBuf;
+use crate::{DataSet, Database, Error, Location, OperationKind, Setting, Settings};
+use std::path::Path;
 
 /// What a driver is told to open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -12,7 +12,7 @@ pub enum Place {
     DirectoryOrDevice,
     /// Contact points of a server: `host:port[,host:port]`.
     Hosts,
-    /// Nothing: the word after `=` is not used.
+    /// Nothing: the word after `=` is ignored.
     Nowhere,
 }
 
@@ -51,15 +51,40 @@ impl Semantics {
 pub struct Params {
     /// The exact place of the data: the database's own directory, the file or device, or the
     /// contact points.
-    pub place: PathBuf,
+    pub location: Location,
     /// The data set that is or will be in it.
     pub data: DataSet,
     /// Checked settings, every one of the driver's with its value.
     pub settings: Settings,
     /// Whose semantics to keep.
     pub semantics: Semantics,
-    /// Whether to make the database where there is none; otherwise a missing one is an error.
-    pub create: bool,
+    /// What may be done to the database.
+    pub access: Access,
+}
+
+/// What may be done to a database by opening it, and then.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Access {
+    /// It is made where there is none.
+    Create,
+    /// It is read and written; a missing one is an error.
+    Write,
+    /// It is read, and left as it is where it is embedded; a missing one is an error.
+    Read,
+}
+
+impl Params {
+    /// The directory, file or device to open.
+    ///
+    /// # Errors
+    /// Where the location is none.
+    pub(crate) fn path(&self, driver: &'static str) -> Result<&Path, Error> {
+        self.location.path().ok_or_else(|| Error::Open {
+            driver,
+            place: self.location.to_string(),
+            source: "it is no directory, file or device".into(),
+        })
+    }
 }
 
 /// A database that can be tested: a row of [`crate::db::DRIVERS`].
@@ -70,10 +95,12 @@ pub struct Driver {
     pub about: &'static str,
     /// What it opens.
     pub place: Place,
+    /// The port of a contact point that names none; of servers only.
+    pub port: Option<u16>,
     /// How its clients are run.
     pub clients: Clients,
     /// Which kinds of request it can do.
-    pub supports: &'static [Kind],
+    pub supports: &'static [OperationKind],
     /// What can be set, sorted by name.
     pub settings: &'static [Setting],
     /// The settings that shape what a load stores: a data set loaded with other values of them is
@@ -87,7 +114,7 @@ pub struct Driver {
     pub check: fn(&Settings) -> Result<(), Error>,
     /// Opens the database.
     pub open: fn(&Params) -> Result<Box<dyn Database>, Error>,
-    /// Removes the data at `params.place`, so that the next open makes it anew.
+    /// Removes the data at `params.location`, so that the next open makes it again.
     pub destroy: fn(&Params) -> Result<(), Error>,
     /// Bytes of storage that the loaded data set is expected to need at most, working space
     /// included.
@@ -96,6 +123,8 @@ pub struct Driver {
     pub cache: fn(&DataSet, &Settings) -> u64,
     /// Whether reads go through the kernel's page cache, which then counts as cache.
     pub page_cache: fn(&Settings) -> bool,
+    /// Whose semantics the settings keep, where they decide that: what is said must be so.
+    pub semantics: fn(&Settings) -> Option<Semantics>,
 }
 
 impl std::fmt::Debug for Driver {

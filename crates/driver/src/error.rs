@@ -55,7 +55,7 @@ pub enum Error {
         driver: &'static str,
         /// As given.
         name: String,
-        /// `, did you mean ...?` or empty.
+        /// `; did you mean ...?` or empty.
         hint: String,
         /// All names.
         known: String,

@@ -8,29 +8,22 @@ mod data;
 pub mod db;
 mod driver;
 mod error;
+mod hint;
+mod location;
+mod net;
 mod operation;
 mod session;
 mod settings;
 
 pub use data::{DataSet, Schema};
-pub use driver::{Clients, Driver, Params, Place, Semantics};
+pub use driver::{Access, Clients, Driver, Params, Place, Semantics};
 pub use error::Error;
-pub use operation::{Direction, Fields, Key, Keys, Kind, Operation, Special, Values};
+pub use hint::did_you_mean;
+pub use location::Location;
+pub use net::HostPort;
+pub use operation::{Direction, Fields, Key, Keys, Operation, OperationKind, Special, Values};
 pub use session::{
-    Cause, Completion, Connecting, Database, Failure, Outcome, Remark, Reply, Session, Settled,
-    Take,
+    Cause, Completion, Connecting, Database, Failure, FieldVisitor, Outcome, Remark, RemarkCode,
+    Reply, Session, Settled, Stopped,
 };
-pub use settings::{Setting, SettingKind, Settings, nearest};
-
-/// The client crates under the drivers of servers, for benches that hold those against bare loops.
-#[cfg(feature = "aerospike")]
-pub use aerospike;
-#[cfg(feature = "cassandra")]
-pub use scylla;
-#[cfg(any(feature = "aerospike", feature = "cassandra"))]
-pub use tokio;
-
-/// The bindings under the `rocksdb` driver, and a database that both can be asked for, for benches that
-/// hold it against a bare loop.
-#[cfg(feature = "rocksdb")]
-pub use {db::Bared, rust_rocksdb};
+pub use settings::{Setting, SettingKind, Settings};

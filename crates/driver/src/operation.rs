@@ -5,7 +5,7 @@
 
 /// What kinds of request there are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Kind {
+pub enum OperationKind {
     /// Fetch one record by its key.
     Read,
     /// Change some or all fields of a record that exists.
@@ -18,7 +18,7 @@ pub enum Kind {
     Delete,
 }
 
-impl Kind {
+impl OperationKind {
     /// Every kind, in the order of declaration.
     pub const ALL: &'static [Self] = &[
         Self::Read,
@@ -153,12 +153,12 @@ pub enum Special<'a> {
 impl Special<'_> {
     /// The kind that it is counted as.
     #[must_use]
-    pub const fn kind(&self) -> Kind {
+    pub const fn kind(&self) -> OperationKind {
         match self {
-            Self::ReadMany { .. } | Self::Next { .. } => Kind::Read,
-            Self::InsertMany { .. } => Kind::Insert,
-            Self::DeleteMany { .. } => Kind::Delete,
-            Self::Seek { .. } => Kind::Scan,
+            Self::ReadMany { .. } | Self::Next { .. } => OperationKind::Read,
+            Self::InsertMany { .. } => OperationKind::Insert,
+            Self::DeleteMany { .. } => OperationKind::Delete,
+            Self::Seek { .. } => OperationKind::Scan,
         }
     }
 }
@@ -166,28 +166,28 @@ impl Special<'_> {
 /// One request.
 #[derive(Debug, Clone, Copy)]
 pub enum Operation<'a> {
-    /// See [`Kind::Read`].
+    /// See [`OperationKind::Read`].
     Read {
         /// Which record.
         key: Key<'a>,
         /// Which of its fields.
         fields: Fields,
     },
-    /// See [`Kind::Insert`].
+    /// See [`OperationKind::Insert`].
     Insert {
         /// Which record.
         key: Key<'a>,
         /// All fields of the schema.
         values: Values<'a>,
     },
-    /// See [`Kind::Update`].
+    /// See [`OperationKind::Update`].
     Update {
         /// Which record.
         key: Key<'a>,
         /// The fields to replace.
         values: Values<'a>,
     },
-    /// See [`Kind::Scan`].
+    /// See [`OperationKind::Scan`].
     Scan {
         /// Where to start, inclusive.
         start: Key<'a>,
@@ -196,7 +196,7 @@ pub enum Operation<'a> {
         /// Which fields of each.
         fields: Fields,
     },
-    /// See [`Kind::Delete`].
+    /// See [`OperationKind::Delete`].
     Delete {
         /// Which record.
         key: Key<'a>,
@@ -208,13 +208,13 @@ pub enum Operation<'a> {
 impl Operation<'_> {
     /// The kind of this request.
     #[must_use]
-    pub const fn kind(&self) -> Kind {
+    pub const fn kind(&self) -> OperationKind {
         match self {
-            Self::Read { .. } => Kind::Read,
-            Self::Insert { .. } => Kind::Insert,
-            Self::Update { .. } => Kind::Update,
-            Self::Scan { .. } => Kind::Scan,
-            Self::Delete { .. } => Kind::Delete,
+            Self::Read { .. } => OperationKind::Read,
+            Self::Insert { .. } => OperationKind::Insert,
+            Self::Update { .. } => OperationKind::Update,
+            Self::Scan { .. } => OperationKind::Scan,
+            Self::Delete { .. } => OperationKind::Delete,
             Self::Special(special) => special.kind(),
         }
     }

@@ -63,8 +63,7 @@ pub struct Failure {
 impl Failure {
     /// The answer to a request that the database does not know.
     #[cold]
-    #[must_use]
-    pub fn unsupported(driver: &str) -> Self {
+    pub(crate) fn unsupported(driver: &str) -> Self {
         Self {
             cause: Cause::Unsupported,
             message: format!("{driver} does not know this request"),
@@ -87,17 +86,17 @@ pub enum Completion<'a> {
 pub type Connecting<'a> = Pin<Box<dyn Future<Output = Result<Box<dyn Session>, Error>> + 'a>>;
 
 /// What is given each field of a record: its index in the schema, and its value.
-pub type Take<'a> = &'a mut (dyn FnMut(u32, &[u8]) + 'a);
+pub type FieldVisitor<'a> = &'a mut (dyn FnMut(u32, &[u8]) + 'a);
 
 /// One client's connection, with at most one request in flight.
 pub trait Session: Send {
     /// Sends one request.
     fn execute<'a>(&'a mut self, operation: Operation<'a>) -> Completion<'a>;
 
-    /// Reads a whole record and hands each field's index in the schema and its value to `take`: to
+    /// Reads a whole record and hands each field's index in the schema and its value to `visit`: to
     /// check what was written. Fields that the schema does not have are left out.
-    fn fetch<'a>(&'a mut self, key: Key<'a>, take: Take<'a>) -> Completion<'a> {
-        let _ = (key, take);
+    fn read_verified<'a>(&'a mut self, key: Key<'a>, visit: FieldVisitor<'a>) -> Completion<'a> {
+        let _ = (key, visit);
         Completion::Ready(Err(Failure {
             cause: Cause::Unsupported,
             message: "this driver does not hand out what it reads".to_owned(),
@@ -112,17 +111,55 @@ pub enum Settled {
     Yes,
     /// Some was left when the time was up.
     No,
-    /// The database cannot tell.
+    /// The database cannot tell, or it was not waited for to the end.
     Unknown,
 }
+
+/// Asked whether a wait is to be ended, as by Ctrl-C.
+pub type Stopped<'a> = &'a dyn Fn() -> bool;
 
 /// Something a user must know beside the numbers, for example that a fallback was taken.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Remark {
-    /// A stable word to find it by, for example `buffered-io`.
-    pub code: &'static str,
+    /// The code of the finding that is made of it.
+    pub code: RemarkCode,
     /// What was seen, and the remedy.
     pub text: String,
+}
+
+/// What a remark is of. Its name is the code of a finding, whose table is above this crate: a test
+/// of `runner` looks up each.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum RemarkCode {
+    /// Flushes or compactions failed.
+    BackgroundErrors,
+    /// Reads and writes went through the page cache against the plan.
+    BufferedIo,
+    /// Nodes of a cluster took no connection.
+    NodesDown,
+    /// Checksums are computed without the processor's instruction.
+    SoftwareCrc,
+}
+
+impl RemarkCode {
+    /// Every code.
+    pub const ALL: [Self; 4] = [
+        Self::BackgroundErrors,
+        Self::BufferedIo,
+        Self::NodesDown,
+        Self::SoftwareCrc,
+    ];
+
+    /// The stable word of the finding.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::BackgroundErrors => "background-errors",
+            Self::BufferedIo => "buffered-io",
+            Self::NodesDown => "nodes-down",
+            Self::SoftwareCrc => "software-crc",
+        }
+    }
 }
 
 /// An open database, shared by all clients; dropped, it is closed.
@@ -138,12 +175,13 @@ pub trait Database: Send + Sync {
     }
 
     /// What [`Self::set_marker`] kept beside the data. Only databases without a directory of their
-    /// own, whose place is [`crate::Place::Hosts`], keep one.
+    /// own keep one: servers, and those on a block device.
     fn marker(&self) -> Result<Option<String>, Error> {
         Ok(None)
     }
 
-    /// Keeps a text beside the data, in a table or set of its own, as durable as a write.
+    /// Keeps a text beside the data, in a table or set of its own, as durable as a write; on a
+    /// block device, durable when it returns.
     fn set_marker(&self, text: &str) -> Result<(), Error> {
         let _ = text;
         Ok(())
@@ -165,9 +203,11 @@ pub trait Database: Send + Sync {
         self.sync()
     }
 
-    /// Waits until background work (flushes, compactions) has come to rest, at most for `timeout`.
-    fn settle(&self, timeout: Duration) -> Result<Settled, Error> {
-        let _ = timeout;
+    /// Waits until background work (flushes, compactions) has come to rest, at most for `timeout`,
+    /// and no longer than some tenths of a second after `stop` says so. Where it cannot come to
+    /// rest, for example on a full disk, that is an error.
+    fn settle(&self, timeout: Duration, stop: Stopped<'_>) -> Result<Settled, Error> {
+        let _ = (timeout, stop);
         Ok(Settled::Unknown)
     }
 
@@ -179,24 +219,6 @@ pub trait Database: Send + Sync {
     /// What the user must know beside the numbers.
     fn remarks(&self) -> Vec<Remark> {
         Vec::new()
-    }
-
-    /// A report of the database's own, as text, by the database's name for it (RocksDB:
-    /// `rocksdb.stats`, `rocksdb.levelstats`, ..., and `statistics`). None where it has none.
-    fn report(&self, name: &str) -> Option<String> {
-        let _ = name;
-        None
-    }
-
-    /// Compacts the whole data set, as far as the database knows what that is.
-    fn compact(&self) -> Result<(), Error> {
-        Ok(())
-    }
-
-    /// Compacts the first level (0), or the first beyond it that holds anything (1), into the next
-    /// that does, where the database has levels; a sentence of what was done.
-    fn compact_level(&self, from: u32) -> Result<String, Error> {
-        Ok(format!("level {from}: this database has no levels"))
     }
 
     /// Counters since the database was opened, by name, where it keeps any (statistics).

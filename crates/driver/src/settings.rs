@@ -3,7 +3,7 @@
 //! Values arrive as text (a plan's TOML value or the right side of `--set`), so that one check
 //! serves every source. A size may be absolute (`64MiB`) or a share of the data set (`5%`).
 
-use crate::{DataSet, Driver, Error};
+use crate::{DataSet, Driver, Error, did_you_mean};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One thing that can be set.
@@ -21,8 +21,7 @@ pub struct Setting {
 
 impl Setting {
     /// A row of a driver's table.
-    #[must_use]
-    pub const fn new(
+    pub(crate) const fn new(
         name: &'static str,
         about: &'static str,
         kind: SettingKind,
@@ -49,27 +48,30 @@ pub enum SettingKind {
     },
     /// A whole number in this range, both ends included.
     Integer {
-        /// The least.
+        /// The minimum.
         min: i64,
-        /// The most.
+        /// The maximum.
         max: i64,
     },
     /// A number in this range, both ends included.
     Number {
-        /// The least.
+        /// The minimum.
         min: f64,
-        /// The most.
+        /// The maximum.
         max: f64,
     },
     /// One of these words.
     Choice(&'static [&'static str]),
+    /// A file whose content takes effect.
+    File,
     /// A path or any other text.
     Text,
 }
 
 impl SettingKind {
     /// A time-out in milliseconds, up to an hour.
-    pub const MILLISECONDS: Self = Self::Integer {
+    #[cfg(any(feature = "aerospike", feature = "cassandra"))]
+    pub(crate) const MILLISECONDS: Self = Self::Integer {
         min: 1,
         max: 3_600_000,
     };
@@ -102,9 +104,7 @@ impl Settings {
             return Err(Error::UnknownSetting {
                 driver: driver.name,
                 name: name.clone(),
-                hint: nearest(name, driver.settings.iter().map(|s| s.name))
-                    .map(|near| format!(", did you mean `{near}`?"))
-                    .unwrap_or_default(),
+                hint: did_you_mean(name, driver.settings.iter().map(|s| s.name)),
                 known: driver
                     .settings
                     .iter()
@@ -143,6 +143,13 @@ impl Settings {
     #[must_use]
     pub fn given(&self, name: &str) -> bool {
         self.given.contains(name)
+    }
+
+    /// Another value for a setting that was not given: a default of the caller's own.
+    pub fn set_default(&mut self, name: &'static str, value: &str) {
+        if !self.given(name) {
+            self.values.insert(name, value.to_owned());
+        }
     }
 
     /// A flag; false where it is absent.
@@ -203,7 +210,7 @@ impl Setting {
                 .filter(|n| (min..=max).contains(n))
                 .map(|n| n.to_string()),
             SettingKind::Choice(words) => words.contains(&value).then(|| value.to_owned()),
-            SettingKind::Text => Some(value.to_owned()),
+            SettingKind::File | SettingKind::Text => Some(value.to_owned()),
         };
         accepted.ok_or_else(refuse)
     }
@@ -221,6 +228,7 @@ impl SettingKind {
             Self::Integer { min, max } => format!("a whole number from {min} to {max}"),
             Self::Number { min, max } => format!("a number from {min} to {max}"),
             Self::Choice(words) => format!("one of {}", words.join(", ")),
+            Self::File => "the path of a file".to_owned(),
             Self::Text => "text".to_owned(),
         }
     }
@@ -240,16 +248,6 @@ fn bytes(value: &str, data: &DataSet, scale: f64) -> Option<String> {
     Some(((size as f64 * scale) as u64).to_string())
 }
 
-/// The known word nearest to a misspelt one, if one is near.
-#[must_use]
-pub fn nearest<'a>(word: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    known
-        .map(|k| (strsim::damerau_levenshtein(word, k), k))
-        .min()
-        .filter(|(distance, k)| *distance <= 1 + k.len() / 3)
-        .map(|(_, k)| k)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -263,6 +261,7 @@ mod tests {
         name: "settable",
         about: "for these tests",
         place: Place::Nowhere,
+        port: None,
         clients: Clients::Threads,
         supports: &[],
         settings: &[
@@ -296,6 +295,7 @@ mod tests {
         space: |_, _| 0,
         cache: |_, _| 0,
         page_cache: |_| false,
+        semantics: |_| None,
     };
 
     fn check(given: &[(&str, &str)], scale: f64) -> Result<Settings, Error> {
@@ -365,7 +365,7 @@ mod tests {
     fn an_unknown_setting_is_refused_with_the_nearest() {
         let error = check(&[("cahce", "1GiB")], 1.0).unwrap_err().to_string();
         assert!(
-            error.contains("no setting `cahce`, did you mean `cache`?"),
+            error.contains("no setting `cahce`; did you mean `cache`?"),
             "{error}"
         );
         let error = check(&[("quorum", "3")], 1.0).unwrap_err().to_string();

@@ -1,4 +1,4 @@
-//! Block devices, as `/sys` tells them: disks, partitions, loop devices, and what is made of them.
+//! Block devices, as `/sys` has them: disks, partitions, loop devices, and what is made of them.
 //!
 //! A directory's device is found by the device number of its files. btrfs and overlay give their
 //! files numbers of no device; there the mount table names it.
@@ -12,6 +12,9 @@ use std::{
 
 /// Bytes of a sector in `/sys` and `/proc/diskstats`, whatever the device's own block is.
 pub const SECTOR_BYTES: u64 = 512;
+
+/// Where the kernel shows its devices.
+pub const SYS: &str = "/sys";
 
 /// How deep file systems can be stacked (the kernel's `FILESYSTEM_MAX_STACK_DEPTH`).
 const OVERLAYS_MAX: u32 = 2;
@@ -32,7 +35,7 @@ pub struct BlockDevice {
     pub disk: String,
     /// Bytes of the whole disk.
     pub disk_bytes: u64,
-    /// Vendor, where it tells, and model.
+    /// Vendor, where it is known, and model.
     pub model: Option<String>,
     /// Serial number.
     pub serial: Option<String>,
@@ -66,7 +69,7 @@ impl BlockDevice {
     }
 
     /// Reads a device of `/sys/class/block`.
-    fn of_name(sys: &Path, name: &str) -> Option<Self> {
+    pub(crate) fn of_name(sys: &Path, name: &str) -> Option<Self> {
         let directory = fs::canonicalize(sys.join("class/block").join(name)).ok()?;
         let number = sysfs::text(&directory.join("dev"))?;
         let (major, minor) = number.split_once(':')?;
@@ -113,7 +116,7 @@ impl BlockDevice {
         let mut disks: Vec<Self> = Vec::new();
         let mut pending = self.members.clone();
         while let Some(name) = pending.pop() {
-            let Some(device) = Self::of_name(Path::new("/sys"), &name) else {
+            let Some(device) = Self::of_name(Path::new(SYS), &name) else {
                 continue;
             };
             if device.members.is_empty() {
@@ -141,7 +144,7 @@ pub fn is_device(path: &Path) -> bool {
 }
 
 fn device_of(path: &Path, overlays_left: u32) -> Option<BlockDevice> {
-    let sys = Path::new("/sys");
+    let sys = Path::new(SYS);
     let metadata = fs::metadata(path).ok()?;
     let of_number = |number| {
         let (major, minor) = (rustix::fs::major(number), rustix::fs::minor(number));
@@ -190,36 +193,37 @@ fn serial(disk: &Path) -> Option<String> {
         .or_else(page)
 }
 
+/// A `/sys` of our own: devices by directory, each with its attributes.
+#[cfg(test)]
+pub(crate) fn fixture(devices: &[(&str, &[(&str, &str)])]) -> tempfile::TempDir {
+    use std::os::unix::fs::symlink;
+    let sys = tempfile::tempdir().unwrap();
+    for links in ["class/block", "dev/block"] {
+        fs::create_dir_all(sys.path().join(links)).unwrap();
+    }
+    for (device, attributes) in devices {
+        let directory = sys.path().join("devices").join(device);
+        for (name, value) in *attributes {
+            let path = directory.join(name);
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, value).unwrap();
+            if *name == "dev" {
+                symlink(&directory, sys.path().join("dev/block").join(value.trim())).unwrap();
+                let name = directory.file_name().unwrap();
+                symlink(&directory, sys.path().join("class/block").join(name)).unwrap();
+            }
+        }
+    }
+    sys
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::symlink;
-
-    /// A `/sys` of our own: devices by directory, each with its attributes.
-    fn sys(devices: &[(&str, &[(&str, &str)])]) -> tempfile::TempDir {
-        let sys = tempfile::tempdir().unwrap();
-        for links in ["class/block", "dev/block"] {
-            fs::create_dir_all(sys.path().join(links)).unwrap();
-        }
-        for (device, attributes) in devices {
-            let directory = sys.path().join("devices").join(device);
-            for (name, value) in *attributes {
-                let path = directory.join(name);
-                fs::create_dir_all(path.parent().unwrap()).unwrap();
-                fs::write(path, value).unwrap();
-                if *name == "dev" {
-                    symlink(&directory, sys.path().join("dev/block").join(value.trim())).unwrap();
-                    let name = directory.file_name().unwrap();
-                    symlink(&directory, sys.path().join("class/block").join(name)).unwrap();
-                }
-            }
-        }
-        sys
-    }
 
     #[test]
     fn a_partition_is_described_by_its_disk() {
-        let sys = sys(&[
+        let sys = fixture(&[
             (
                 "pci/nvme0/nvme0n1",
                 &[
@@ -264,7 +268,7 @@ mod tests {
 
     #[test]
     fn vendor_and_serial_are_found_where_each_bus_keeps_them() {
-        let sys = sys(&[
+        let sys = fixture(&[
             (
                 "scsi/sda",
                 &[
@@ -305,7 +309,7 @@ mod tests {
 
     #[test]
     fn a_mapped_device_names_its_members() {
-        let sys = sys(&[(
+        let sys = fixture(&[(
             "virtual/block/dm-0",
             &[
                 ("dev", "253:0"),

@@ -20,7 +20,7 @@ pub enum Error {
         /// The kernel's name of it.
         device: String,
     },
-    /// The kernel refused to tell what this process used.
+    /// The kernel refused to say what this process used.
     #[error("failed to read the resource usage of this process")]
     Usage(#[source] io::Error),
 }
@@ -33,7 +33,7 @@ pub enum LimitError {
         "a memory limit of {} is too low: this process uses {} already, so it must be at least {}",
         ByteSize(*asked),
         ByteSize(*used),
-        ByteSize(*least)
+        ByteSize(*min)
     )]
     TooLow {
         /// The limit that was asked for, bytes.
@@ -41,7 +41,7 @@ pub enum LimitError {
         /// What the process uses, bytes.
         used: u64,
         /// The lowest limit that is accepted, bytes.
-        least: u64,
+        min: u64,
     },
     /// No hierarchy of control groups accounts memory.
     #[error(
@@ -59,7 +59,8 @@ pub enum LimitError {
         group: PathBuf,
     },
     /// A group around this process has a lower limit, which a new group beside it would evade.
-    #[error("`{group}` already limits memory to {}, which is less than {}", ByteSize(*limit), ByteSize(*asked))]
+    #[error("`{group}` already limits memory to {}, which is less than \
+        {}", ByteSize(*limit), ByteSize(*asked))]
     LowerLimit {
         /// The group that limits.
         group: PathBuf,

@@ -1,6 +1,6 @@
 //! What a study says of the machine and of the place of each system.
 //!
-//! A fact that the machine does not tell is left out; none is guessed, but for the kind of
+//! A fact that the machine does not report is left out; none is guessed, but for the kind of
 //! virtualisation, which says that it is a guess.
 
 mod machine;
@@ -13,13 +13,13 @@ use bytesize::ByteSize;
 use tailmark_results::Fact;
 
 /// Facts of one group in the making.
-struct Group<'a> {
+struct FactGroup<'a> {
     system: Option<&'a str>,
     name: &'static str,
     facts: Vec<Fact>,
 }
 
-impl<'a> Group<'a> {
+impl<'a> FactGroup<'a> {
     fn new(system: Option<&'a str>, name: &'static str) -> Self {
         Self {
             system,
@@ -28,7 +28,7 @@ impl<'a> Group<'a> {
         }
     }
 
-    /// Adds a fact, unless the machine does not tell.
+    /// Adds a fact, unless the machine does not report it.
     fn add(&mut self, name: &str, value: impl IntoText) {
         if let Some(value) = value.into_text().filter(|value| !value.is_empty()) {
             self.facts.push(Fact {

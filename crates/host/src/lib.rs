@@ -11,16 +11,18 @@ mod facts;
 mod limit;
 mod memory;
 mod mount;
+mod physical;
 pub mod probe;
 mod space;
 mod sysfs;
 
 pub use block::{BlockDevice, block_device_of};
-pub use cache::{CacheDrop, can_drop_caches, drop_caches};
+pub use cache::{CacheDrop, can_drop_caches, drop_caches, forget_all};
 pub use error::{Error, LimitError};
 pub use facts::{machine_facts, place_facts};
 pub use limit::MemoryLimit;
 pub use memory::{Memory, memory};
+pub use physical::physical_devices;
 pub use space::{Space, space};
 
 /// CPUs that this process may run on: affinity and CPU quotas are taken into account; at least 1.

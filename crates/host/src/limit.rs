@@ -60,12 +60,12 @@ impl MemoryLimit {
     /// then.
     pub fn enter(bytes: u64) -> Result<Self, LimitError> {
         let used = used_bytes();
-        let least = used + MARGIN_BYTES;
-        if bytes < least {
+        let min = used + MARGIN_BYTES;
+        if bytes < min {
             return Err(LimitError::TooLow {
                 asked: bytes,
                 used,
-                least,
+                min,
             });
         }
         let hierarchy = Hierarchy::of_memory().ok_or(LimitError::NoController)?;
@@ -299,7 +299,7 @@ mod tests {
     fn a_limit_below_what_is_used_is_refused() {
         let error = MemoryLimit::enter(1 << 20).unwrap_err();
         assert!(
-            matches!(error, LimitError::TooLow { least, used, .. } if least > used),
+            matches!(error, LimitError::TooLow { min, used, .. } if min > used),
             "{error}"
         );
     }

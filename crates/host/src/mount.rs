@@ -1,6 +1,6 @@
-//! Mounted file systems, as `/proc/self/mountinfo` tells them.
+//! Mounted file systems, as `/proc/self/mountinfo` has them.
 //!
-//! Parsed here, because the order of the options and names with spaces in them are wanted
+//! Parsed here, because the order of the options and names with spaces in them are required
 //! (proc(5): fields separated by spaces, odd characters as three octal digits).
 
 use rustix::fs::{AtFlags, CWD, StatxFlags, statx};
@@ -89,7 +89,7 @@ pub fn mounts() -> Vec<Mount> {
 /// The file system that an existing absolute path without links is on.
 pub fn mount_at(path: &Path) -> Option<Mount> {
     let mut mounts = mounts();
-    // The kernel knows best, for mounts can hide one another; it tells since Linux 5.8.
+    // The kernel knows best, for mounts can hide one another; it says so since Linux 5.8.
     let stat = statx(CWD, path, AtFlags::empty(), StatxFlags::MNT_ID).ok();
     let id = stat.filter(|stat| stat.stx_mask & StatxFlags::MNT_ID.bits() != 0);
     let known = id.and_then(|stat| mounts.iter().position(|mount| mount.id == stat.stx_mnt_id));
@@ -97,8 +97,8 @@ pub fn mount_at(path: &Path) -> Option<Mount> {
     Some(mounts.swap_remove(index))
 }
 
-/// Which of the mounts an absolute path without links is on, by its text: the deepest mount point above it,
-/// and of several mounts on one point the last.
+/// Which of the mounts an absolute path without links is on, by its text: the deepest mount point
+/// above it, and of several mounts on one point the last.
 fn deepest(mounts: &[Mount], path: &Path) -> Option<usize> {
     let above = mounts
         .iter()

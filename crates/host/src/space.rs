@@ -17,6 +17,10 @@ pub struct Space {
     pub is_device: bool,
     /// What it is the room of; the same for two directories of one file system.
     pub file_system: String,
+    /// What exists: the place itself, or the nearest directory above it.
+    pub at: PathBuf,
+    /// Options of the mount; of a device, none.
+    pub options: Vec<String>,
 }
 
 /// The room at a directory, at its nearest parent that exists, or on a block device.
@@ -33,21 +37,28 @@ pub fn space(path: &Path) -> io::Result<Space> {
             total: device.size_bytes,
             is_device: true,
             file_system: format!("/dev/{}", device.name),
+            at: path,
+            options: Vec::new(),
         });
     }
     let stat = rustix::fs::statvfs(&path)?;
     let mount = mount::mount_at(&path);
-    let file_system = mount.map_or_else(|| path.display().to_string(), |m| m.file_system());
+    let (file_system, options) = match mount {
+        Some(mount) => (mount.file_system(), mount.options),
+        None => (path.display().to_string(), Vec::new()),
+    };
     Ok(Space {
         available: stat.f_bavail.saturating_mul(stat.f_frsize),
         total: stat.f_blocks.saturating_mul(stat.f_frsize),
         is_device: false,
         file_system,
+        at: path,
+        options,
     })
 }
 
 /// The path, or its nearest parent that exists, absolute and without links.
-fn existing(path: &Path) -> io::Result<PathBuf> {
+pub(crate) fn existing(path: &Path) -> io::Result<PathBuf> {
     let absolute = std::path::absolute(path)?;
     let mut nearest = absolute.as_path();
     loop {
@@ -74,6 +85,8 @@ mod tests {
             (here.total, &here.file_system),
             (below.total, &below.file_system)
         );
+        assert_eq!(below.at, dir.path().canonicalize().unwrap());
+        assert_eq!(below.options, here.options);
     }
 
     #[test]

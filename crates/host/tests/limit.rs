@@ -1,11 +1,11 @@
 //! A process under a memory limit really has it. Each test starts this program again as a child,
 //! so that neither the tests nor whoever runs them are limited. Where control groups may not be
-//! made, each test says that it was skipped.
+//! made, each test is ignored.
 
 #![expect(
     clippy::unwrap_used,
     clippy::print_stdout,
-    reason = "the functions serve tests only"
+    reason = "a test that cannot be set up has failed; the child says what it found"
 )]
 
 use std::{
@@ -16,27 +16,27 @@ use std::{
     process::{Command, Output},
 };
 use tailmark_host::{LimitError, MemoryLimit, memory};
+use tailmark_testing::{not_here, test};
 
 const LIMIT: u64 = 64 << 20;
+/// Before the words of a child that may not make its group.
+const NOT_PERMITTED: &str = "not permitted: ";
 const ROLE: &str = "TAILMARK_TEST_LIMIT_ROLE";
 /// The test that a child runs: in a role, it is the child.
 const CHILD: &str = "every_thread_is_limited_and_back_afterwards";
 
-/// Starts the child in a role; none where limits are not permitted here.
-fn child(role: &str) -> Option<Output> {
+/// Starts the child in a role.
+fn child(role: &str) -> Output {
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", CHILD, "--nocapture"])
         .env(ROLE, role)
         .output()
         .unwrap();
     let text = String::from_utf8_lossy(&output.stdout);
-    match text.split_once("skipped: ") {
-        Some((_, why)) => {
-            println!("skipped: {}", why.lines().next().unwrap_or_default());
-            None
-        }
-        None => Some(output),
+    if let Some((_, why)) = text.split_once(NOT_PERMITTED) {
+        not_here(why.lines().next().unwrap_or_default());
     }
+    output
 }
 
 /// The group that the child named.
@@ -57,35 +57,34 @@ fn assert_passed(output: &Output) {
     );
 }
 
+fn main() -> std::process::ExitCode {
+    tailmark_testing::run()
+}
+
 #[test]
 fn every_thread_is_limited_and_back_afterwards() {
     if let Ok(role) = std::env::var(ROLE) {
         return the_child(&role);
     }
-    if let Some(output) = child("look") {
-        assert_passed(&output);
-        assert!(!group_of(&output).exists());
-    }
+    let output = child("look");
+    assert_passed(&output);
+    assert!(!group_of(&output).exists());
 }
 
 #[test]
 fn the_page_cache_counts() {
-    if let Some(output) = child("cache") {
-        assert_passed(&output);
-    }
+    assert_passed(&child("cache"));
 }
 
 #[test]
 fn a_process_beyond_its_limit_is_ended_and_its_group_swept_up_by_the_next() {
-    let Some(output) = child("overrun") else {
-        return;
-    };
+    let output = child("overrun");
     assert!(!output.status.success());
     assert_eq!(output.status.signal(), Some(9), "{output:?}");
     let left = group_of(&output);
-    let swept = child("look").map(|output| assert_passed(&output));
+    assert_passed(&child("look"));
     let remained = fs::remove_dir(&left).is_ok();
-    assert!(swept.is_some() && !remained, "{} was left", left.display());
+    assert!(!remained, "{} was left", left.display());
 }
 
 fn the_child(role: &str) {
@@ -101,7 +100,7 @@ fn the_child(role: &str) {
     let limit = match MemoryLimit::enter(LIMIT) {
         Ok(limit) => limit,
         Err(error @ LimitError::TooLow { .. }) => panic!("{error}"),
-        Err(error) => return println!("skipped: {error}"),
+        Err(error) => return println!("{NOT_PERMITTED}{error}"),
     };
     println!("group: {}", limit.group().display());
     let _ = std::io::stdout().flush();

@@ -121,7 +121,7 @@ pub struct Table {
     /// From left to right.
     pub columns: Vec<Column>,
     /// From top to bottom, each as long as `columns`.
-    pub rows: Vec<Row>,
+    pub rows: Vec<TableRow>,
     /// Below the table; empty: none.
     pub note: String,
 }
@@ -165,7 +165,7 @@ impl Column {
 
 /// A row of a table.
 #[derive(Debug, Clone, Default)]
-pub struct Row {
+pub struct TableRow {
     /// As many as there are columns.
     pub cells: Vec<Cell>,
     /// Whether it is set apart: a sum or a mean.
@@ -259,21 +259,21 @@ pub struct Control {
     /// What is chosen.
     pub label: String,
     /// What there is to choose.
-    pub choices: Vec<Choice>,
+    pub choices: Vec<ControlChoice>,
     /// Which is chosen at first: an index into `choices`.
     pub initial: usize,
 }
 
 /// One of the choices of a control.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Choice {
+pub struct ControlChoice {
     /// Choices of a group stand together; empty: none.
     pub group: String,
     /// What it is called.
     pub label: String,
 }
 
-impl Choice {
+impl ControlChoice {
     /// A choice without a group.
     pub fn new(label: impl Into<String>) -> Self {
         Self {

@@ -3,11 +3,10 @@
 
 use crate::{
     block::Text,
-    measure::{Clock, MEAN, Spread},
-    number,
-    sweep::{Group, Peak, Sweep},
+    measure::{MEAN, Spread, TimeBasis},
+    sweep::{SpreadPeak, SweepTable, WorkloadGrid},
 };
-use tailmark_results::{System, compare};
+use tailmark_results::{System, compare, number};
 
 /// Differences of less are called a tie, whatever the repeats say.
 const TIE: f64 = 0.03;
@@ -21,7 +20,7 @@ pub struct Standing<'a> {
     /// Which system.
     pub system: &'a str,
     /// Its peak.
-    pub peak: Peak,
+    pub peak: SpreadPeak,
 }
 
 /// Who is ahead.
@@ -37,7 +36,7 @@ pub enum Verdict {
 
 /// The systems that were measured in a group, the highest peak first.
 #[must_use]
-pub fn standings<'a>(group: &Group<'a>, systems: &[&'a System]) -> Vec<Standing<'a>> {
+pub fn standings<'a>(group: &WorkloadGrid<'a>, systems: &[&'a System]) -> Vec<Standing<'a>> {
     let mut standings: Vec<Standing<'a>> = systems
         .iter()
         .filter_map(|s| {
@@ -67,7 +66,7 @@ pub fn verdict(better: Spread, other: Spread) -> Verdict {
 /// The system that all improvements of a report are stated for: the one with the highest geometric
 /// mean of its peaks' ratios to the best, over the workloads.
 #[must_use]
-pub fn leader<'a>(sweep: &Sweep<'a>) -> Option<&'a System> {
+pub fn leader<'a>(sweep: &SweepTable<'a>) -> Option<&'a System> {
     let score = |system: &'a System| -> f64 {
         let logs = sweep.groups.iter().map(|group| {
             let best = standings(group, &sweep.systems)
@@ -92,10 +91,10 @@ pub fn leader<'a>(sweep: &Sweep<'a>) -> Option<&'a System> {
     best.map(|(system, _)| system)
 }
 
-/// The improvement of `a` over `b` at each client count where both were measured.
+/// The improvement of `a` over `b` at each client count where both were measured and are valid.
 #[must_use]
-pub fn improvements<'a>(group: &Group<'a>, a: &'a str, b: &'a str) -> Vec<(u32, f64)> {
-    let ops = |system: &'a str, threads| Some(group.cell(system, threads)?.ops()?.middle);
+pub fn improvements<'a>(group: &WorkloadGrid<'a>, a: &'a str, b: &'a str) -> Vec<(u32, f64)> {
+    let ops = |system: &'a str, threads| Some(group.valid_cell(system, threads)?.ops()?.middle);
     group
         .threads
         .iter()
@@ -108,7 +107,7 @@ pub fn improvements<'a>(group: &Group<'a>, a: &'a str, b: &'a str) -> Vec<(u32, 
 
 /// What can be said of one workload, the most important first.
 #[must_use]
-pub fn statements(group: &Group<'_>, sweep: &Sweep<'_>) -> Vec<Text> {
+pub fn statements(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Vec<Text> {
     let standings = standings(group, &sweep.systems);
     let mut lines = Vec::new();
     match standings.as_slice() {
@@ -122,13 +121,42 @@ pub fn statements(group: &Group<'_>, sweep: &Sweep<'_>) -> Vec<Text> {
             lines.extend(latency_statement(group, first.system, second.system));
         }
     }
+    lines.extend(left_out(group, sweep));
     lines
+}
+
+/// The points that are no peak and in no comparison, and why.
+fn left_out(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
+    let mut text = Text::plain("In no comparison: ");
+    let said = text.0.len();
+    for system in sweep.systems.iter().chain(&sweep.ceilings) {
+        let cells = group.cells_of(&system.name);
+        let points = cells.filter_map(|cell| {
+            let threads = number::threads(cell.threads);
+            cell.fault.map(|fault| format!("{threads} ({fault})"))
+        });
+        let points: Vec<String> = points.collect();
+        if points.is_empty() {
+            continue;
+        }
+        let joint = if text.0.len() == said { "" } else { "; " };
+        let points: Vec<&str> = points.iter().map(String::as_str).collect();
+        text = text
+            .and(joint)
+            .and_strong(&*system.name)
+            .and(format!(" at {}", number::list(&points)));
+    }
+    let rule = format!(
+        ". A point with more than {} of failed operations is no peak.",
+        number::percent(sweep.allow_errors)
+    );
+    (text.0.len() > said).then(|| text.and(rule))
 }
 
 fn alone(only: &Standing<'_>) -> Text {
     Text::strong(only.system)
         .and(" peaks at ")
-        .and_strong(format!("{} ops/s", number::rate(only.peak.ops.middle)))
+        .and_strong(number::ops(only.peak.ops.middle))
         .and(format!(" with {}.", number::threads(only.peak.threads)))
 }
 
@@ -170,7 +198,7 @@ fn peak_statement(first: &Standing<'_>, rest: &[Standing<'_>]) -> Text {
     ))
 }
 
-fn average_statement<'a>(group: &Group<'a>, a: &'a str, b: &'a str) -> Option<Text> {
+fn average_statement<'a>(group: &WorkloadGrid<'a>, a: &'a str, b: &'a str) -> Option<Text> {
     let gains = improvements(group, a, b);
     if gains.len() < 2 {
         return None;
@@ -200,7 +228,7 @@ fn extreme(gains: &[(u32, f64)], beats: fn(&f64, &f64) -> bool) -> Option<(u32, 
 }
 
 /// Says where the other one is ahead, if anywhere.
-fn lead_statement<'a>(group: &Group<'a>, a: &'a str, b: &'a str) -> Option<Text> {
+fn lead_statement<'a>(group: &WorkloadGrid<'a>, a: &'a str, b: &'a str) -> Option<Text> {
     let gains = improvements(group, a, b);
     let behind: Vec<String> = gains
         .iter()
@@ -225,13 +253,13 @@ fn lead_statement<'a>(group: &Group<'a>, a: &'a str, b: &'a str) -> Option<Text>
 }
 
 /// Mean latency of the main kind at the highest client count that both have.
-fn latency_statement<'a>(group: &Group<'a>, a: &'a str, b: &'a str) -> Option<Text> {
+fn latency_statement<'a>(group: &WorkloadGrid<'a>, a: &'a str, b: &'a str) -> Option<Text> {
     let kind = group.main_kind()?;
     let mean = |system: &'a str, threads| {
         Some(
             group
-                .cell(system, threads)?
-                .latency(kind, Clock::Response, MEAN)?
+                .valid_cell(system, threads)?
+                .latency(kind, TimeBasis::Response, MEAN)?
                 .spread,
         )
     };

@@ -3,10 +3,9 @@
 use crate::{
     Data,
     block::{Badge, FindingEntry},
-    number,
     sweep::workload_title,
 };
-use tailmark_results::{Finding, Load, Point};
+use tailmark_results::{Finding, Load, Point, number};
 
 /// The codes of a report in order of appearance.
 #[derive(Debug, Default)]
@@ -72,12 +71,12 @@ impl<'a> Index<'a> {
 }
 
 #[derive(Clone, Copy)]
-enum Place<'a> {
+enum FindingPlace<'a> {
     Load(&'a Load),
     Point(&'a Point),
 }
 
-impl Place<'_> {
+impl FindingPlace<'_> {
     fn text(self) -> String {
         match self {
             Self::Load(load) => format!("{}, load", load.system),
@@ -102,15 +101,19 @@ pub fn point_title(point: &Point) -> String {
     text
 }
 
-fn all(data: &Data) -> impl Iterator<Item = (&Finding, Place<'_>)> {
-    let loads = data
-        .loads
-        .iter()
-        .flat_map(|l| l.phase.findings.iter().map(move |f| (f, Place::Load(l))));
-    let points = data
-        .points
-        .iter()
-        .flat_map(|p| p.phase.findings.iter().map(move |f| (f, Place::Point(p))));
+fn all(data: &Data) -> impl Iterator<Item = (&Finding, FindingPlace<'_>)> {
+    let loads = data.loads.iter().flat_map(|l| {
+        l.phase
+            .findings
+            .iter()
+            .map(move |f| (f, FindingPlace::Load(l)))
+    });
+    let points = data.points.iter().flat_map(|p| {
+        p.phase
+            .findings
+            .iter()
+            .map(move |f| (f, FindingPlace::Point(p)))
+    });
     loads.chain(points)
 }
 

@@ -1,8 +1,8 @@
 //! From a study to sections of blocks, and from those to a page.
 //!
 //! [`Data`] is what was measured, as plain data; a [`Section`] turns it into [`Block`]s, which know
-//! no format; a [`Format`] writes blocks. Charts are Apache ECharts options as JSON, so that every
-//! format draws from the same definition.
+//! no format; a [`ReportFormat`] writes blocks. Charts are Apache ECharts options as JSON, so that
+//! every format draws from the same definition.
 
 mod block;
 mod chart;
@@ -12,16 +12,16 @@ mod error;
 mod findings;
 mod format;
 mod measure;
-mod number;
+mod merge;
 mod section;
 mod style;
 mod sweep;
 
 pub use block::{
-    Badge, Bar, Block, Card, Cell, Chart, Choice, Column, Control, Figure, FindingEntry, Row, Span,
-    Table, Text,
+    Badge, Bar, Block, Card, Cell, Chart, Column, Control, ControlChoice, Figure, FindingEntry,
+    Span, Table, TableRow, Text,
 };
 pub use data::Data;
 pub use error::Error;
-pub use format::{FORMATS, Format, html, write};
+pub use format::{FORMATS, ReportFormat, html, write, write_studies};
 pub use section::{SECTIONS, Section};

@@ -4,7 +4,7 @@ use tailmark_results::{KindResult, Known, QUANTILES, Quantile};
 
 /// One way to state a latency.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Measure {
+pub struct Statistic {
     /// In tables and controls: `mean`, `p99.9`.
     pub name: &'static str,
     /// None: the mean.
@@ -12,14 +12,14 @@ pub struct Measure {
 }
 
 /// Every measure, in the order of reports.
-pub const MEASURES: [Measure; 1 + QUANTILES.len()] = {
-    let mut measures = [Measure {
+pub const STATISTICS: [Statistic; 1 + QUANTILES.len()] = {
+    let mut measures = [Statistic {
         name: "mean",
         quantile: None,
     }; 1 + QUANTILES.len()];
     let mut i = 0;
     while i < QUANTILES.len() {
-        measures[1 + i] = Measure {
+        measures[1 + i] = Statistic {
             name: QUANTILES[i].name,
             quantile: Some(QUANTILES[i]),
         };
@@ -29,13 +29,13 @@ pub const MEASURES: [Measure; 1 + QUANTILES.len()] = {
 };
 
 /// The mean.
-pub const MEAN: Measure = MEASURES[0];
+pub const MEAN: Statistic = STATISTICS[0];
 /// The 99th percentile.
-pub const P99: Measure = MEASURES[4];
+pub const P99: Statistic = STATISTICS[4];
 /// The 99.9th percentile.
-pub const P999: Measure = MEASURES[5];
+pub const P999: Statistic = STATISTICS[5];
 
-impl Measure {
+impl Statistic {
     /// The value in nanoseconds; none, where it is not known or too few samples are behind it.
     #[must_use]
     pub fn of(self, known: Known<'_>) -> Option<f64> {
@@ -55,14 +55,14 @@ impl Measure {
 
 /// From which instant a latency is counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Clock {
+pub enum TimeBasis {
     /// From the sending of an operation.
     Service,
     /// From the instant it was due.
     Response,
 }
 
-impl Clock {
+impl TimeBasis {
     /// Both, in the order of reports.
     pub const ALL: [Self; 2] = [Self::Response, Self::Service];
 

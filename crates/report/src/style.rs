@@ -5,7 +5,7 @@
 
 /// The look of one system.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Look {
+pub struct SystemStyle {
     /// `#rrggbb`.
     pub color: &'static str,
     /// An ECharts symbol.
@@ -14,38 +14,38 @@ pub struct Look {
     pub dash: &'static [u32],
 }
 
-const LOOKS: [Look; 7] = [
-    Look {
+const STYLES: [SystemStyle; 7] = [
+    SystemStyle {
         color: "#0072b2",
         symbol: "circle",
         dash: &[],
     },
-    Look {
+    SystemStyle {
         color: "#d55e00",
         symbol: "rect",
         dash: &[9, 3],
     },
-    Look {
+    SystemStyle {
         color: "#009e73",
         symbol: "triangle",
         dash: &[],
     },
-    Look {
+    SystemStyle {
         color: "#aa4499",
         symbol: "diamond",
         dash: &[9, 3],
     },
-    Look {
+    SystemStyle {
         color: "#56b4e9",
         symbol: "roundRect",
         dash: &[],
     },
-    Look {
+    SystemStyle {
         color: "#e69f00",
         symbol: "pin",
         dash: &[9, 3],
     },
-    Look {
+    SystemStyle {
         color: "#3b3b3b",
         symbol: "arrow",
         dash: &[],
@@ -56,6 +56,8 @@ const LOOKS: [Look; 7] = [
 pub const CEILING: &str = "#8a929e";
 /// The dash of a ceiling.
 pub const CEILING_DASH: &[u32] = &[2, 4];
+/// What is no peak and in no comparison.
+pub const FAULT: &str = "#c1121f";
 /// Text beside marks.
 pub const INK: &str = "#1d2733";
 /// Text of axes.
@@ -65,8 +67,8 @@ pub const GRID: &str = "#e6e9ee";
 
 /// The look of the `index`-th system that is compared.
 #[must_use]
-pub fn look(index: usize) -> Look {
-    LOOKS[index % LOOKS.len()]
+pub fn look(index: usize) -> SystemStyle {
+    STYLES[index % STYLES.len()]
 }
 
 #[cfg(test)]
@@ -75,8 +77,8 @@ mod tests {
 
     #[test]
     fn no_two_systems_share_a_colour_or_a_mark() {
-        for (i, a) in LOOKS.iter().enumerate() {
-            for b in &LOOKS[i + 1..] {
+        for (i, a) in STYLES.iter().enumerate() {
+            for b in &STYLES[i + 1..] {
                 assert!(a.color != b.color && a.symbol != b.symbol);
             }
         }

@@ -4,27 +4,28 @@
 use crate::{
     Data,
     block::anchor,
-    measure::{Clock, Latency, Measure, Spread},
-    number,
-    style::{self, Look},
+    measure::{Latency, Spread, Statistic, TimeBasis},
+    style::{self, SystemStyle},
 };
 use std::collections::{BTreeMap, BTreeSet};
-use tailmark_results::{Kind, KindResult, Point, System};
+use tailmark_results::{Fault, Kind, KindResult, Point, System, number};
 
 /// All points, by workload.
 #[derive(Debug)]
-pub struct Sweep<'a> {
+pub struct SweepTable<'a> {
     /// The systems that are compared, in the order of the plan.
     pub systems: Vec<&'a System>,
     /// The systems that measure the ceiling of another.
     pub ceilings: Vec<&'a System>,
     /// One for each workload, distribution and rate, in the order measured.
-    pub groups: Vec<Group<'a>>,
+    pub groups: Vec<WorkloadGrid<'a>>,
+    /// The part of a point's operations that may fail, 0 to 1.
+    pub allow_errors: f64,
 }
 
 /// The points of one workload, distribution and rate.
 #[derive(Debug)]
-pub struct Group<'a> {
+pub struct WorkloadGrid<'a> {
     /// Unique in the report.
     pub anchor: String,
     /// The workload in words.
@@ -37,28 +38,30 @@ pub struct Group<'a> {
     pub rate: Option<f64>,
     /// Client counts, ascending.
     pub threads: Vec<u32>,
-    cells: BTreeMap<(&'a str, u32), Cell<'a>>,
+    cells: BTreeMap<(&'a str, u32), GridCell<'a>>,
 }
 
 /// The repeats of one point.
 #[derive(Debug)]
-pub struct Cell<'a> {
+pub struct GridCell<'a> {
     /// Client count.
     pub threads: u32,
     /// One for each repeat.
     pub points: Vec<&'a Point>,
+    /// Why it is no peak and in no comparison, where one of the repeats is not valid.
+    pub fault: Option<Fault>,
 }
 
 /// The highest ops/s over all client counts.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Peak {
+pub struct SpreadPeak {
     /// Where it is.
     pub threads: u32,
     /// Operations per second.
     pub ops: Spread,
 }
 
-impl<'a> Sweep<'a> {
+impl<'a> SweepTable<'a> {
     /// Arranges the points of `data`.
     #[must_use]
     pub fn new(data: &'a Data) -> Self {
@@ -69,29 +72,31 @@ impl<'a> Sweep<'a> {
         } else {
             (systems, ceilings)
         };
-        let mut groups: Vec<Group<'a>> = Vec::new();
+        let allow_errors = data.allow_errors();
+        let mut groups: Vec<WorkloadGrid<'a>> = Vec::new();
         for point in &data.points {
-            let name = GroupName::of(point);
+            let name = GridName::of(point);
             let index = groups
                 .iter()
                 .position(|g| g.anchor == name.anchor)
                 .unwrap_or_else(|| {
-                    groups.push(name.into_group(point));
+                    groups.push(name.into_grid(point));
                     groups.len() - 1
                 });
-            groups[index].add(point);
+            groups[index].add(point, point.phase.fault(allow_errors));
         }
         tell_apart(&mut groups);
         Self {
             systems,
             ceilings,
             groups,
+            allow_errors,
         }
     }
 
     /// How a system looks; a ceiling has no look of its own.
     #[must_use]
-    pub fn look(&self, system: &str) -> Option<Look> {
+    pub fn look(&self, system: &str) -> Option<SystemStyle> {
         self.systems
             .iter()
             .position(|s| s.name == system)
@@ -113,7 +118,7 @@ impl<'a> Sweep<'a> {
 }
 
 /// Adds the distribution to titles that several groups of one rate share.
-fn tell_apart(groups: &mut [Group<'_>]) {
+fn tell_apart(groups: &mut [WorkloadGrid<'_>]) {
     let titles: Vec<(String, Option<f64>)> =
         groups.iter().map(|g| (g.title.clone(), g.rate)).collect();
     for (group, own) in groups.iter_mut().zip(&titles) {
@@ -123,18 +128,16 @@ fn tell_apart(groups: &mut [Group<'_>]) {
     }
 }
 
-struct GroupName {
+struct GridName {
     anchor: String,
     title: String,
     conditions: String,
 }
 
-impl GroupName {
+impl GridName {
     fn of(point: &Point) -> Self {
         let key = &point.key;
-        let rate = key
-            .target_rate
-            .map(|r| format!("{} ops/s", number::rate(r)));
+        let rate = key.target_rate.map(number::ops);
         let mut parts = vec!["workload", &key.workload, &key.distribution];
         parts.extend(rate.as_deref());
         let anchor = anchor(&parts);
@@ -149,8 +152,8 @@ impl GroupName {
         }
     }
 
-    fn into_group<'a>(self, point: &Point) -> Group<'a> {
-        Group {
+    fn into_grid<'a>(self, point: &Point) -> WorkloadGrid<'a> {
+        WorkloadGrid {
             anchor: self.anchor,
             title: self.title,
             distribution: point.key.distribution.clone(),
@@ -178,20 +181,20 @@ pub fn workload_title(name: &str) -> String {
     }
 }
 
-impl<'a> Group<'a> {
-    fn add(&mut self, point: &'a Point) {
+impl<'a> WorkloadGrid<'a> {
+    fn add(&mut self, point: &'a Point, fault: Option<Fault>) {
         let threads = point.key.threads;
         if let Err(at) = self.threads.binary_search(&threads) {
             self.threads.insert(at, threads);
         }
-        self.cells
-            .entry((&point.key.system, threads))
-            .or_insert_with(|| Cell {
-                threads,
-                points: Vec::new(),
-            })
-            .points
-            .push(point);
+        let cell = self.cells.entry((&point.key.system, threads));
+        let cell = cell.or_insert_with(|| GridCell {
+            threads,
+            points: Vec::new(),
+            fault: None,
+        });
+        cell.points.push(point);
+        cell.fault = cell.fault.or(fault);
     }
 
     /// The title, and the rate where there is one.
@@ -203,14 +206,21 @@ impl<'a> Group<'a> {
         }
     }
 
+    /// The cell of a system at a client count, where it was measured and is valid.
+    #[must_use]
+    pub fn valid_cell(&self, system: &'a str, threads: u32) -> Option<&GridCell<'a>> {
+        self.cell(system, threads)
+            .filter(|cell| cell.fault.is_none())
+    }
+
     /// The cell of a system at a client count, where it was measured.
     #[must_use]
-    pub fn cell(&self, system: &'a str, threads: u32) -> Option<&Cell<'a>> {
+    pub fn cell(&self, system: &'a str, threads: u32) -> Option<&GridCell<'a>> {
         self.cells.get(&(system, threads))
     }
 
     /// The cells of a system by ascending client count.
-    pub fn cells_of(&self, system: &'a str) -> impl Iterator<Item = &Cell<'a>> {
+    pub fn cells_of(&self, system: &'a str) -> impl Iterator<Item = &GridCell<'a>> {
         self.cells
             .range((system, 0)..=(system, u32::MAX))
             .map(|(_, cell)| cell)
@@ -223,16 +233,14 @@ impl<'a> Group<'a> {
     }
 
     /// The peak of a system, where it was measured. Of equal peaks, that of fewer clients. Points
-    /// during which the database went away are none, unless there are no others.
+    /// that are not valid are none.
     #[must_use]
-    pub fn peak(&self, system: &'a str) -> Option<Peak> {
-        let mut peak: Option<Peak> = None;
-        let any_answered = self.cells_of(system).any(Cell::answered);
-        let cells = self.cells_of(system);
-        for cell in cells.filter(|cell| cell.answered() || !any_answered) {
+    pub fn peak(&self, system: &'a str) -> Option<SpreadPeak> {
+        let mut peak: Option<SpreadPeak> = None;
+        for cell in self.cells_of(system).filter(|cell| cell.fault.is_none()) {
             let Some(ops) = cell.ops() else { continue };
             if peak.is_none_or(|p| ops.middle > p.ops.middle) {
-                peak = Some(Peak {
+                peak = Some(SpreadPeak {
                     threads: cell.threads,
                     ops,
                 });
@@ -296,13 +304,7 @@ impl<'a> Group<'a> {
     }
 }
 
-impl Cell<'_> {
-    /// Whether the database answered to the end, in every repeat.
-    fn answered(&self) -> bool {
-        let mut findings = self.points.iter().flat_map(|p| &p.phase.findings);
-        findings.all(|finding| finding.code != "no-answer")
-    }
-
+impl GridCell<'_> {
     /// Operations per second over the repeats.
     #[must_use]
     pub fn ops(&self) -> Option<Spread> {
@@ -311,7 +313,7 @@ impl Cell<'_> {
 
     /// A latency over the repeats; none where any of them has too few samples for it.
     #[must_use]
-    pub fn latency(&self, kind: Kind, clock: Clock, measure: Measure) -> Option<Latency> {
+    pub fn latency(&self, kind: Kind, clock: TimeBasis, measure: Statistic) -> Option<Latency> {
         let mut values = Vec::with_capacity(self.points.len());
         let mut solid = true;
         for point in &self.points {

@@ -3,8 +3,7 @@
 #![allow(
     missing_docs,
     clippy::unwrap_used,
-    clippy::print_stdout,
-    reason = "a test fails by a panic, and says so where it is skipped"
+    reason = "a test that cannot be set up has failed"
 )]
 
 mod synthetic;
@@ -14,18 +13,20 @@ use std::{
     process::{Command, Stdio},
 };
 use synthetic::{SMALL, Shape};
+use tailmark_testing::{not_installed, test};
 
 const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
 /// The first browser that is installed.
-fn browser() -> Option<&'static str> {
-    BROWSERS.into_iter().find(|name| {
+fn browser() -> &'static str {
+    let installed = BROWSERS.into_iter().find(|name| {
         let version = Command::new(name)
             .arg("--version")
             .stdout(Stdio::null())
             .status();
         version.is_ok_and(|status| status.success())
-    })
+    });
+    installed.unwrap_or_else(|| not_installed(format!("none of {BROWSERS:?} is installed")))
 }
 
 /// A headless browser with a profile of its own and no business of its own on the network.
@@ -93,17 +94,13 @@ fn watched(page: &Path, more: &str) -> PathBuf {
     copy
 }
 
-fn installed() -> Option<&'static str> {
-    let browser = browser();
-    if browser.is_none() {
-        println!("skipped: none of {BROWSERS:?} is installed");
-    }
-    browser
+fn main() -> std::process::ExitCode {
+    tailmark_testing::run()
 }
 
 #[test]
 fn all_charts_are_drawn_without_an_error() {
-    let Some(browser) = installed() else { return };
+    let browser = browser();
     for (repeats, name) in [(1, "one-run"), (3, "three-runs")] {
         let dom = dom(
             browser,
@@ -139,7 +136,7 @@ fn all_charts_are_drawn_without_an_error() {
 
 #[test]
 fn a_choice_changes_the_charts_of_all_workloads() {
-    let Some(browser) = installed() else { return };
+    let browser = browser();
     let choose = "<script>(() => { const s = document.querySelector('select[data-key=measure]'); \
                   s.selectedIndex = 5; s.dispatchEvent(new Event('change')); })();</script>";
     let page = watched(&report(SMALL, "choice"), choose);
@@ -151,7 +148,7 @@ fn a_choice_changes_the_charts_of_all_workloads() {
 
 #[test]
 fn the_page_asks_for_nothing() {
-    let Some(browser) = installed() else { return };
+    let browser = browser();
     let page = report(SMALL, "offline");
     let quiet = dom(browser, &watched(&page, ""));
     assert!(

@@ -7,7 +7,7 @@ mod synthetic;
 use std::{collections::BTreeSet, fs, path::Path};
 use synthetic::{SMALL, Shape};
 use tailmark_report::{Block, Data, Error, FORMATS, SECTIONS, html};
-use tailmark_results::{Finding, Kind, KindResult, Summary};
+use tailmark_results::{ErrorCount, Finding, Kind, KindResult, Point, Summary};
 
 /// Compares with a golden file, or rewrites it where `UPDATE_GOLDEN` is set.
 fn assert_golden(name: &str, text: &str) {
@@ -323,13 +323,13 @@ fn an_imported_summary_is_in_the_table_and_on_the_curve() {
     let mut summary = Summary::default();
     summary.set(Summary::MEAN, 234_000.0);
     summary.set_percentile(99.0, 5_670_000.0);
-    let told = KindResult {
+    let imported = KindResult {
         count: 100_000,
         summary: Some(summary),
         ..KindResult::default()
     };
-    let data = with_reads(&told);
-    assert_eq!(first_cell(&data, "mean read latency"), "234 µs");
+    let data = with_reads(&imported);
+    assert_eq!(first_cell(&data, "mean read latency"), "234 us");
     assert_eq!(first_cell(&data, "p99 read latency"), "5.67 ms");
     let workloads = SECTIONS.iter().find(|s| s.name == "workloads").unwrap();
     let blocks = (workloads.render)(&data);
@@ -344,7 +344,7 @@ fn an_imported_summary_is_in_the_table_and_on_the_curve() {
         figure.charts[0].variants[at.unwrap()].to_string()
     };
     assert!(drawn("p99").contains("5670"), "{}", drawn("p99"));
-    assert_eq!(drawn("p99.9"), "null", "what was not told is not drawn");
+    assert_eq!(drawn("p99.9"), "null", "what was not imported is not drawn");
 }
 
 #[test]
@@ -354,4 +354,134 @@ fn an_unknown_format_is_refused_and_the_known_are_named() {
         panic!("{error:?}")
     };
     assert_eq!((name.as_str(), known.as_str()), ("pdf", "html"));
+}
+
+/// Has most of the operations of a point fail, at ten times its rate: a full disk fails quickly.
+fn fill_up(data: &mut Data, system: &str, threads: u32) {
+    let of = |p: &&mut Point| p.key.system == system && p.key.threads == threads;
+    for point in data.points.iter_mut().filter(of) {
+        let phase = &mut point.phase;
+        phase.failed = phase.operations * 9;
+        phase.operations *= 10;
+        for interval in &mut phase.intervals {
+            interval.failed = interval.operations * 9;
+            interval.operations *= 10;
+        }
+        phase.kinds.entry(Kind::Update).or_default().errors += phase.failed;
+        phase.errors.push(ErrorCount {
+            kind: Kind::Update,
+            cause: "io".into(),
+            count: phase.failed,
+            example: "no space".into(),
+        });
+    }
+}
+
+fn section(data: &Data, name: &str) -> Vec<Block> {
+    let section = SECTIONS.iter().find(|s| s.name == name).unwrap();
+    (section.render)(data)
+}
+
+/// Statements, texts, cards and notes of blocks.
+fn said(blocks: &[Block]) -> String {
+    let texts = blocks.iter().flat_map(|block| match block {
+        Block::Text(text) => vec![text.to_plain()],
+        Block::Statements(texts) => texts.iter().map(tailmark_report::Text::to_plain).collect(),
+        Block::Cards(cards) => cards
+            .iter()
+            .map(|c| format!("{} {}", c.value, c.about))
+            .collect(),
+        Block::Table(table) => vec![table.note.clone()],
+        _ => Vec::new(),
+    });
+    texts.collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn a_point_that_failed_is_no_peak_and_in_no_comparison_but_marked() {
+    let (a, b) = ("Drive A 3.84TB", "Drive B 3.84TB");
+    let whole = synthetic::study(SMALL);
+    let mut data = synthetic::study(SMALL);
+    // The slower drive, where both are fast.
+    fill_up(&mut data, b, 64);
+    // Successes are as many as before, so that only what is said of the point changes.
+    let summary = said(&section(&data, "summary"));
+    assert!(summary.contains("5 runs are not valid"), "{summary}");
+    let workloads = section(&data, "workloads");
+    let statements = said(&workloads);
+    let left_out = format!("In no comparison: {b} at 64 threads (90% failed).");
+    assert_eq!(statements.matches(&left_out).count(), 5, "{statements}");
+    assert!(!statements.contains(&format!("{b}: 64")), "{statements}");
+    let averages = |blocks: &[Block]| said(blocks).matches("at 64 threads").count();
+    assert!(averages(&section(&whole, "workloads")) > 0);
+    let table = workloads.iter().find_map(|block| match block {
+        Block::Table(table) => Some(table),
+        _ => None,
+    });
+    let table = table.unwrap();
+    let last = &table.rows[3];
+    let of_ops = |title: &str| {
+        let is_it =
+            |c: &tailmark_report::Column| c.group == "operations per second" && c.title == title;
+        let at = table.columns.iter().position(is_it).unwrap();
+        &last.cells[at]
+    };
+    assert_eq!(
+        (of_ops(b).detail.as_str(), of_ops(b).muted),
+        ("90% failed", true)
+    );
+    assert_eq!(of_ops("improvement").text, "–");
+    assert!(!of_ops(b).strong && of_ops(a).detail.is_empty());
+    let drawn = workloads.iter().find_map(|block| match block {
+        Block::Figure(figure) => Some(figure.charts[0].variants[0].to_string()),
+        _ => None,
+    });
+    assert!(drawn.unwrap().contains("64: 90% failed"));
+    let errors = said(&section(&data, "errors"));
+    assert!(
+        errors.contains(&format!("{b}, YCSB A, 64 threads: 90% failed")),
+        "{errors}"
+    );
+    let timelines = section(&data, "timelines");
+    let Block::Figure(figure) = &timelines[1] else {
+        panic!("the second block is the figure")
+    };
+    let failures = |variants: &[serde_json::Value]| {
+        let has = |v: &&serde_json::Value| v.to_string().contains("failed ops/s");
+        variants.iter().filter(has).count()
+    };
+    assert_eq!(failures(&figure.charts[0].variants), 5);
+}
+
+#[test]
+fn a_system_of_which_every_point_failed_leads_nothing() {
+    let mut data = synthetic::study(SMALL);
+    for &threads in SMALL.threads {
+        fill_up(&mut data, "Drive A 3.84TB", threads);
+    }
+    let summary = said(&section(&data, "summary"));
+    assert!(summary.contains("No system leads"), "{summary}");
+    let peaks = section(&data, "peaks");
+    let Block::Table(table) = &peaks[1] else {
+        panic!("the second block is the table")
+    };
+    assert_eq!(table.rows[0].cells[1].detail, "no valid point");
+    let ceilings = section(&data, "ceilings");
+    let Block::Table(table) = &ceilings[1] else {
+        panic!("the second block is the table")
+    };
+    assert_eq!(
+        table.rows[0].cells[3].text, "–",
+        "no share of the ceiling either"
+    );
+}
+
+#[test]
+fn the_plan_says_how_many_operations_may_fail() {
+    let mut data = synthetic::study(SMALL);
+    fill_up(&mut data, "Drive B 3.84TB", 64);
+    data.headers[0]
+        .plan
+        .insert("sweep.allow_errors".into(), "95%".into());
+    assert!(!said(&section(&data, "workloads")).contains("In no comparison"));
 }

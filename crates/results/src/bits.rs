@@ -1,7 +1,7 @@
 //! Whole numbers in as few bits as they need: unary, Rice and Elias gamma codes.
 //!
-//! Small numbers get short codes. Rice's code of order k is right for numbers of about 2^k; here one
-//! far greater goes on in Elias' gamma code, so that no number takes more than a few words.
+//! Small numbers get short codes. Rice's code of order k is right for numbers of about 2^k; here
+//! one far greater goes on in Elias' gamma code, so that no number takes more than a few words.
 
 /// A Rice code whose unary part would be longer goes on in gamma code.
 const UNARY_MAX: u64 = 24;

@@ -16,7 +16,8 @@ pub struct Peak {
     pub ops_per_sec: f64,
 }
 
-/// How much more operations per second `a` does than `b`: a / b - 1. None where `b` is not positive.
+/// How much more operations per second `a` does than `b`: a / b - 1. None where `b` is not
+/// positive.
 #[must_use]
 pub fn improvement(a: f64, b: f64) -> Option<f64> {
     (b > 0.0).then(|| a / b - 1.0)

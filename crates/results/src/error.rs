@@ -6,10 +6,10 @@ use std::{io, path::PathBuf};
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
     /// There is no study to open.
-    #[error("there is no study at `{path}`")]
+    #[error("there is no study in `{dir}`; give the directory of a `tailmark run -o`")]
     Missing {
         /// Where it was looked for.
-        path: PathBuf,
+        dir: PathBuf,
     },
     /// A study is never overwritten.
     #[error("there is a study at `{path}` already")]

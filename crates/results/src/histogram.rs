@@ -8,6 +8,7 @@ use hdrhistogram::{
     Histogram,
     serialization::{Deserializer, Serializer, V2Serializer},
 };
+use std::io::Read;
 
 /// Significant digits of the histograms of whole phases: values are within 0.1 %.
 pub const DIGITS: u8 = 3;
@@ -41,12 +42,34 @@ pub fn decode(bytes: &[u8]) -> Result<Latencies, Damaged> {
     let damaged = Damaged {
         what: "a histogram",
     };
-    let bytes = zstd::bulk::decompress(bytes, ENCODED_BYTES_MAX).map_err(|_| damaged)?;
-    let mut latencies: Latencies = Deserializer::new()
-        .deserialize(&mut bytes.as_slice())
-        .map_err(|_| damaged)?;
+    let bytes = decompress(bytes, ENCODED_BYTES_MAX).ok_or(damaged)?;
+    let mut latencies = from_v2(&mut bytes.as_slice()).ok_or(damaged)?;
     latencies.auto(true);
     Ok(latencies)
+}
+
+/// The bytes that Zstandard compressed as a whole; none where they are damaged or say that they are
+/// more than `bytes_max`: a few of them can stand for terabytes.
+pub(crate) fn decompress(bytes: &[u8], bytes_max: usize) -> Option<Vec<u8>> {
+    let size = zstd::zstd_safe::get_frame_content_size(bytes).ok()??;
+    let size = usize::try_from(size)
+        .ok()
+        .filter(|size| *size <= bytes_max)?;
+    zstd::bulk::decompress(bytes, size).ok()
+}
+
+/// The histogram in HdrHistogram's V2 encoding, uncompressed. Its head is looked at first: memory
+/// for as many bytes as it names is taken before there is one of them.
+pub(crate) fn from_v2(bytes: &mut dyn Read) -> Option<Latencies> {
+    let mut head = [0; 8];
+    bytes.read_exact(&mut head).ok()?;
+    let (_, length) = head.split_at(4);
+    let length = u32::from_be_bytes(length.try_into().ok()?);
+    if length as usize > ENCODED_BYTES_MAX {
+        return None;
+    }
+    let mut whole = head.as_slice().chain(bytes);
+    Deserializer::new().deserialize(&mut whole).ok()
 }
 
 #[cfg(test)]

@@ -1,6 +1,8 @@
-//! Intervals of a phase: merging neighbours, so that a long phase keeps a bounded number of them.
+//! Intervals of a phase: merging neighbours, so that a long phase keeps a bounded number of them,
+//! and filling gaps, so that time in which nothing was done shows.
 
 use crate::{Interval, IntervalKind};
+use std::collections::BTreeMap;
 
 impl Interval {
     /// Adds another interval of the same phase: the merged one covers both, and what lies between.
@@ -9,6 +11,7 @@ impl Interval {
         self.start_s = self.start_s.min(other.start_s);
         self.length_s = end_s - self.start_s;
         self.operations += other.operations;
+        self.failed += other.failed;
         for (&kind, theirs) in &other.kinds {
             self.kinds
                 .entry(kind)
@@ -30,13 +33,13 @@ impl IntervalKind {
             self.response = Some(ours.sum(theirs));
         }
         self.service = self.service.sum(&other.service);
-        self.count += other.count;
-        self.errors += other.errors;
+        self.count = self.count.saturating_add(other.count);
+        self.errors = self.errors.saturating_add(other.errors);
     }
 }
 
-/// Merges neighbours until there are at most `max` intervals (at least 1): as often as needed, every
-/// two that follow each other become one. `intervals` are in order of time.
+/// Merges neighbours until there are at most `max` intervals (at least 1): as often as needed,
+/// every two that follow each other become one. `intervals` are in order of time.
 #[must_use]
 pub fn coarsen(mut intervals: Vec<Interval>, max: usize) -> Vec<Interval> {
     while intervals.len() > max.max(1) {
@@ -51,6 +54,33 @@ pub fn coarsen(mut intervals: Vec<Interval>, max: usize) -> Vec<Interval> {
         intervals = merged;
     }
     intervals
+}
+
+/// Puts empty intervals where there are none, before the first and between two: nothing was done
+/// there. `intervals` are in order of time; what is shorter than half of the one behind is no gap.
+#[must_use]
+pub fn without_gaps(intervals: Vec<Interval>) -> Vec<Interval> {
+    /// A gap is filled with no more than this, which are longer then.
+    const FILL_MAX: f64 = 10_000.0;
+    let mut whole: Vec<Interval> = Vec::with_capacity(intervals.len());
+    let mut end_s = 0.0;
+    for interval in intervals {
+        let gap_s = interval.start_s - end_s;
+        if interval.length_s > 0.0 && gap_s > interval.length_s / 2.0 {
+            let count = (gap_s / interval.length_s).round().clamp(1.0, FILL_MAX);
+            let length_s = gap_s / count;
+            whole.extend((0..count as u32).map(|i| Interval {
+                start_s: end_s + f64::from(i) * length_s,
+                length_s,
+                operations: 0,
+                failed: 0,
+                kinds: BTreeMap::new(),
+            }));
+        }
+        end_s = interval.start_s + interval.length_s;
+        whole.push(interval);
+    }
+    whole
 }
 
 #[cfg(test)]
@@ -76,6 +106,7 @@ mod tests {
             start_s: second.into(),
             length_s: 1.0,
             operations: 11,
+            failed: 1,
             kinds: BTreeMap::from([(Kind::Read, kind)]),
         }
     }
@@ -91,15 +122,16 @@ mod tests {
             );
             let sum = |intervals: &[Interval]| {
                 let mut total = new_latencies();
-                let (mut operations, mut count, mut errors) = (0, 0, 0);
+                let (mut operations, mut failed, mut count, mut errors) = (0, 0, 0, 0);
                 for interval in intervals {
                     let kind = &interval.kinds[&Kind::Read];
                     operations += interval.operations;
+                    failed += interval.failed;
                     count += kind.count;
                     errors += kind.errors;
                     total.add(kind.service.unpack()).unwrap();
                 }
-                (operations, count, errors, total)
+                (operations, failed, count, errors, total)
             };
             assert_eq!(sum(&coarse), sum(&fine));
             let mut end_s = 0.0;
@@ -109,6 +141,38 @@ mod tests {
             }
             assert_eq!(end_s, f64::from(n));
         }
+    }
+
+    #[test]
+    fn gaps_are_filled_with_empty_intervals() {
+        let seconds: Vec<_> = [2, 3, 6].map(|second| interval(second, None)).into();
+        let seen: Vec<_> = without_gaps(seconds)
+            .iter()
+            .map(|i| (i.start_s, i.length_s, i.operations))
+            .collect();
+        let expected: Vec<_> = [0, 0, 11, 11, 0, 0, 11]
+            .into_iter()
+            .zip(0..)
+            .map(|(operations, second)| (f64::from(second), 1.0, operations))
+            .collect();
+        assert_eq!(seen, expected);
+    }
+
+    #[test]
+    fn what_has_no_gap_stays_as_it_is() {
+        let mut whole: Vec<_> = (0..5).map(|second| interval(second, None)).collect();
+        whole[3].start_s += 0.02; // an imported log is not that exact
+        assert_eq!(without_gaps(whole.clone()), whole);
+        assert!(without_gaps(Vec::new()).is_empty());
+    }
+
+    #[test]
+    fn a_gap_without_end_takes_no_memory() {
+        let far = Interval {
+            start_s: 1e15,
+            ..interval(0, None)
+        };
+        assert!(without_gaps(vec![far]).len() < 20_000);
     }
 
     #[test]

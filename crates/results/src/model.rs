@@ -1,12 +1,17 @@
 //! What a study holds, as plain data: systems, facts, loads, points, series, findings.
 
 use crate::{
+    Finding,
+    failure::{ALLOW_ERRORS, ALLOW_ERRORS_KEY},
     histogram::new_latencies,
     summary::{Known, Summary},
 };
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
+use std::{
+    collections::BTreeMap,
+    time::{SystemTime, UNIX_EPOCH},
+};
 
 /// Latencies in nanoseconds, three significant digits, growing as needed.
 pub type Latencies = Histogram<u64>;
@@ -68,8 +73,37 @@ pub struct Header {
     pub plan: BTreeMap<String, String>,
     /// The plan file as it was given, or one that says the same as the flags.
     pub source: String,
-    /// Dotted keys whose values the described study does not publish.
+    /// Dotted keys whose values the described study does not publish and the user did not give: as
+    /// the plan names them, and those of `plan` that they become.
     pub assumed: Vec<String>,
+}
+
+impl Header {
+    /// The header of results that come without a plan, made now: by a call of a program, or
+    /// imported.
+    #[must_use]
+    pub fn without_plan(title: impl Into<String>, source: String) -> Self {
+        let since = SystemTime::now()
+            .duration_since(UNIX_EPOCH)
+            .unwrap_or_default();
+        Self {
+            title: title.into(),
+            tailmark: env!("CARGO_PKG_VERSION").to_owned(),
+            created_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),
+            plan: BTreeMap::new(),
+            source,
+            assumed: Vec::new(),
+        }
+    }
+
+    /// The part of a point's operations that may fail, 0 to 1 (`sweep.allow_errors`).
+    #[must_use]
+    pub fn allow_errors(&self) -> f64 {
+        let given = self.plan.get(ALLOW_ERRORS_KEY);
+        given
+            .and_then(|text| text.strip_suffix('%')?.trim().parse::<f64>().ok())
+            .map_or(ALLOW_ERRORS, |percent| percent / 100.0)
+    }
 }
 
 /// One system under test.
@@ -102,13 +136,17 @@ pub struct Fact {
     pub value: String,
 }
 
-/// Something that qualifies a number, shown beside it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
-pub struct Finding {
-    /// A stable word to find it by, for example `client-saturated`.
-    pub code: String,
-    /// The evidence and the remedy, in one or two sentences.
-    pub text: String,
+impl Fact {
+    /// What an open database reports of itself.
+    pub fn of_database(system: &str, reported: BTreeMap<String, String>) -> Vec<Self> {
+        let fact = |(name, value)| Self {
+            system: Some(system.to_owned()),
+            group: "database".to_owned(),
+            name,
+            value,
+        };
+        reported.into_iter().map(fact).collect()
+    }
 }
 
 /// How often one kind of request failed for one cause.
@@ -148,7 +186,7 @@ pub struct KindResult {
     pub count: u64,
     /// Of those, reads that found nothing.
     pub not_found: u64,
-    /// Requests that failed.
+    /// Requests that failed; of a read-modify-write, the pairs of which either half did.
     pub errors: u64,
     /// Bytes of keys and values read or written.
     pub bytes: u64,
@@ -249,6 +287,8 @@ pub struct Interval {
     pub length_s: f64,
     /// Operations completed (a read-modify-write is one), failures included.
     pub operations: u64,
+    /// Of those, the ones that failed; see [`crate::failure`].
+    pub failed: u64,
     /// By kind; a kind that did nothing in it is absent.
     pub kinds: BTreeMap<Kind, IntervalKind>,
 }
@@ -285,7 +325,8 @@ impl Series {
     /// two; of a gauge, none.
     #[must_use]
     pub fn mean_rate(&self, end_s: f64) -> Option<f64> {
-        // Sampling is not on time to the last: what is half a second off still belongs to the phase.
+        // Sampling is not on time to the last: what is half a second off still belongs to the
+        // phase.
         let within = |at: &f64| (-0.5..=end_s + 0.5).contains(at);
         let first = self.at_s.iter().position(within)?;
         let last = self.at_s.iter().rposition(within)?;
@@ -319,19 +360,23 @@ impl Series {
 /// One measured phase: a load or the measured part of a point.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Phase {
-    /// When it began, milliseconds since 1970 UTC; none where what was imported does not tell.
+    /// When it began, milliseconds since 1970 UTC; none where what was imported does not say.
     pub started_ms: Option<u64>,
-    /// How long it took, to the end of the last operation.
+    /// What rates are divided by: the planned time where it ran to that, otherwise how long it
+    /// took to the end of the last operation. At a fixed rate so many operations are planned to
+    /// take as long as they are due in.
     pub duration_s: f64,
     /// Operations completed, failures included; a read-modify-write is one.
     pub operations: u64,
+    /// Of those, the ones that failed; see [`crate::failure`].
+    pub failed: u64,
     /// By kind; a kind that was never asked for is absent.
     pub kinds: BTreeMap<Kind, KindResult>,
     /// Failures by kind and cause.
     pub errors: Vec<ErrorCount>,
     /// How much later than due operations were sent, nanoseconds; at a fixed rate only.
     pub start_lag: Option<Latencies>,
-    /// What it was like over time.
+    /// What it was like over time, without a gap: a second in which nothing was done is one too.
     pub intervals: Vec<Interval>,
     /// What the machine did meanwhile.
     pub series: Vec<Series>,
@@ -342,20 +387,12 @@ pub struct Phase {
 }
 
 impl Phase {
-    /// Operations per second, failures included, over the whole duration.
+    /// Seconds until the last operation was done, or until the planned end where that was later.
     #[must_use]
-    pub fn ops_per_sec(&self) -> f64 {
-        if self.duration_s > 0.0 {
-            self.operations as f64 / self.duration_s
-        } else {
-            0.0
-        }
-    }
-
-    /// Requests that failed, over all kinds that are sent (the pair of a read-modify-write is not).
-    #[must_use]
-    pub fn errors(&self) -> u64 {
-        self.errors.iter().map(|e| e.count).sum()
+    pub fn elapsed_s(&self) -> f64 {
+        let last = self.intervals.last();
+        last.map_or(0.0, |last| last.start_s + last.length_s)
+            .max(self.duration_s)
     }
 }
 

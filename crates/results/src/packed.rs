@@ -2,10 +2,10 @@
 //!
 //! Two significant digits are kept (HdrHistogram's own slots of two digits: values are within 1 %),
 //! and every count. Counts of neighbouring slots are alike but for chance, whose size the level
-//! tells; so each count is kept as its difference from a running mean of those before it, in a Rice
+//! says; so each count is kept as its difference from a running mean of those before it, in a Rice
 //! code whose order follows the differences. Runs of empty slots are kept as their length. That is
-//! within a quarter of what chance alone needs, and half of HdrHistogram's V2 encoding compressed by
-//! Zstandard (`tests/size.rs` measures a whole study of them).
+//! within a quarter of what chance alone needs, and half of HdrHistogram's V2 encoding compressed
+//! by Zstandard (`tests/size.rs` measures a whole study of them).
 //!
 //! The bytes: [`FORM`]; then in gamma code the number of slots from the first to the last that is
 //! not empty, plus one; the first of them, plus one; then their counts.
@@ -30,7 +30,7 @@ const SLOTS_PER_OCTAVE: u64 = 128;
 const SLOTS: usize = 58 * SLOTS_PER_OCTAVE as usize;
 
 /// An empty histogram of two digits, to add unpacked ones to: in one of three digits their values
-/// would count as the least of their slot.
+/// would count as the lowest of their slot.
 #[must_use]
 pub fn new_interval_latencies() -> Latencies {
     Histogram::new(DIGITS).expect("two digits are accepted")
@@ -100,7 +100,7 @@ const fn slot_of(value: u64) -> usize {
     (shift as u64 * SLOTS_PER_OCTAVE + (value >> shift)) as usize
 }
 
-/// The least value of a slot.
+/// The lowest value of a slot.
 const fn value_of(slot: usize) -> u64 {
     let slot = slot as u64;
     let shift = (slot / SLOTS_PER_OCTAVE).saturating_sub(1);
@@ -169,7 +169,6 @@ impl Slots {
             return None;
         }
         let (mut model, mut counts) = (Model::default(), Vec::with_capacity(length));
-        let mut total = 0_u64;
         while counts.len() < length {
             let count = if model.expects_none() {
                 let empty = usize::try_from(bits.gamma()? - 1).ok()?;
@@ -187,7 +186,6 @@ impl Slots {
                 model.learn(count, coded);
                 count
             };
-            total = total.checked_add(count)?;
             counts.push(count);
         }
         Some(Self { first, counts })
@@ -303,8 +301,8 @@ mod tests {
     fn slots_are_those_of_hdr_histogram() {
         let histogram = new_interval_latencies();
         for value in (0..64).flat_map(|bit| [1_u64 << bit, (3 << bit >> 1) + 1, (1 << bit) - 1]) {
-            let least = value_of(slot_of(value));
-            assert_eq!(least, histogram.lowest_equivalent(value), "{value}");
+            let lowest = value_of(slot_of(value));
+            assert_eq!(lowest, histogram.lowest_equivalent(value), "{value}");
             assert!(slot_of(value) < SLOTS);
         }
     }
@@ -326,6 +324,19 @@ mod tests {
         assert_eq!(a.sum(&b), both);
         assert_eq!(b.sum(&a), both);
         assert_eq!(a.sum(&of(&[])), a);
+    }
+
+    #[test]
+    fn counts_beyond_every_number_add_up_to_the_greatest() {
+        let of = |value| {
+            let mut latencies = new_latencies();
+            latencies.record_n(value, u64::MAX).unwrap();
+            Packed::pack(&latencies)
+        };
+        let sum = of(9_000).sum(&of(70_000)).sum(&of(9_000));
+        assert_eq!(sum.unpack().len(), u64::MAX);
+        assert_eq!(sum.unpack().count_at(9_000), u64::MAX);
+        assert_eq!(Packed::from_bytes(sum.as_bytes()), Ok(sum));
     }
 
     #[test]

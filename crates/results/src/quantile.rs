@@ -1,8 +1,8 @@
 //! Quantiles as the studies state them: the k-th highest of n samples.
 //!
 //! The value at quality q over n samples is the k-th highest latency, k = max(1, floor(n(1 - q))):
-//! of every million, the lowest of the 100 highest is the 99.99 % quality of service. One with fewer
-//! than [`SAMPLES_MIN`] samples at or above it says too little to be printed as a number.
+//! of every million, the lowest of the 100 highest is the 99.99 % quality of service. One with
+//! fewer than [`SAMPLES_MIN`] samples at or above it says too little to be printed as a number.
 
 use crate::{Interval, Latencies, Packed, packed::new_interval_latencies};
 
@@ -78,8 +78,8 @@ pub fn quantile(latencies: &Latencies, q: f64) -> Option<u64> {
 
 /// floor(n(1 - q)): how many of `n` samples are at or above the value at quality `q`.
 ///
-/// A q such as 0.9999 is not exact in binary; a product that is a whole number but for that is taken
-/// as that whole number.
+/// A q such as 0.9999 is not exact in binary; a product that is a whole number but for that is
+/// taken as that whole number.
 #[must_use]
 pub fn samples_beyond(n: u64, q: f64) -> u64 {
     let n = n as f64;
@@ -108,13 +108,13 @@ pub fn value_at(latencies: &Latencies, q: f64) -> u64 {
     0
 }
 
-/// The least latency, nanoseconds; none without samples.
+/// The minimum latency, nanoseconds; none without samples.
 #[must_use]
 pub fn min(latencies: &Latencies) -> Option<u64> {
     (!latencies.is_empty()).then(|| latencies.min())
 }
 
-/// The greatest latency, nanoseconds; none without samples.
+/// The maximum latency, nanoseconds; none without samples.
 #[must_use]
 pub fn max(latencies: &Latencies) -> Option<u64> {
     (!latencies.is_empty()).then(|| latencies.max())
@@ -128,7 +128,7 @@ pub fn mean(latencies: &Latencies) -> Option<f64> {
 
 /// A quantile over one block of a run.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Block {
+pub struct SampleBlock {
     /// Seconds since the start of the phase.
     pub start_s: f64,
     /// Length in seconds.
@@ -139,15 +139,15 @@ pub struct Block {
     pub value: u64,
 }
 
-/// The value at quality `q` block by block: a block is the fewest consecutive intervals that hold at
-/// least [`BLOCK_SAMPLES`] samples. `pick` names the histogram of an interval. What is left at the
-/// end, too little for a block, is left out.
+/// The value at quality `q` block by block: a block is the fewest consecutive intervals that hold
+/// at least [`BLOCK_SAMPLES`] samples. `pick` names the histogram of an interval. What is left at
+/// the end, too little for a block, is left out.
 #[must_use]
 pub fn blocks<'a>(
     intervals: &'a [Interval],
     pick: impl Fn(&'a Interval) -> Option<&'a Packed>,
     q: f64,
-) -> Vec<Block> {
+) -> Vec<SampleBlock> {
     let mut blocks = Vec::new();
     let mut open: Option<(f64, Latencies)> = None;
     for interval in intervals {
@@ -159,7 +159,7 @@ pub fn blocks<'a>(
                 .expect("a histogram that grows takes any other");
         }
         if samples.len() >= BLOCK_SAMPLES {
-            blocks.push(Block {
+            blocks.push(SampleBlock {
                 start_s: *start_s,
                 length_s: interval.start_s + interval.length_s - *start_s,
                 samples: samples.len(),
@@ -292,6 +292,7 @@ mod tests {
                 start_s: second.into(),
                 length_s: 1.0,
                 operations: samples,
+                failed: 0,
                 kinds: BTreeMap::from([(Kind::Read, kind)]),
             }
         };
@@ -310,13 +311,13 @@ mod tests {
         assert_eq!(
             blocks,
             [
-                Block {
+                SampleBlock {
                     start_s: 0.0,
                     length_s: 3.0,
                     samples: 1_399_999,
                     value: 200_703
                 },
-                Block {
+                SampleBlock {
                     start_s: 3.0,
                     length_s: 1.0,
                     samples: 1_000_000,

@@ -1,7 +1,7 @@
 //! Latencies of which another program wrote a few numbers and kept the rest to itself.
 //!
-//! A histogram made up from a few quantiles would claim what nobody measured, so the numbers are kept as
-//! they were written, and [`Known`] lets a report read them and histograms alike.
+//! A histogram made up from a few quantiles would claim what nobody measured, so the numbers are
+//! kept as they were written, and [`Known`] lets a report read them and histograms alike.
 
 use crate::{
     Latencies,
@@ -9,8 +9,8 @@ use crate::{
 };
 use std::collections::BTreeMap;
 
-/// Numbers of a latency by name, in nanoseconds: `mean`, `min`, `max`, and quantiles such as `p50` and
-/// `p99.9`, named as in [`crate::QUANTILES`].
+/// Numbers of a latency by name, in nanoseconds: `mean`, `min`, `max`, and quantiles such as `p50`
+/// and `p99.9`, named as in [`crate::QUANTILES`].
 ///
 /// An import of `p99 = 61.5 us` and a mean is
 /// `summary.set_percentile(99.0, 61_500.0); summary.set(Summary::MEAN, 20_100.0);`, and goes to
@@ -21,9 +21,9 @@ pub struct Summary(BTreeMap<String, f64>);
 impl Summary {
     /// The name of the mean.
     pub const MEAN: &str = "mean";
-    /// The name of the least.
+    /// The name of the minimum.
     pub const MIN: &str = "min";
-    /// The name of the greatest.
+    /// The name of the maximum.
     pub const MAX: &str = "max";
 
     /// Sets a number; one that is none, or negative, is left out.
@@ -80,7 +80,7 @@ impl Known<'_> {
         }
     }
 
-    /// The least, if it is known.
+    /// The minimum, if it is known.
     #[must_use]
     pub fn min(self) -> Option<f64> {
         match self {
@@ -89,7 +89,7 @@ impl Known<'_> {
         }
     }
 
-    /// The greatest, if it is known.
+    /// The maximum, if it is known.
     #[must_use]
     pub fn max(self) -> Option<f64> {
         match self {

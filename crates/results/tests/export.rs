@@ -43,7 +43,7 @@ fn json_is_as_its_schema_says() {
         ("/points/0/threads", Value::from("4")),
         ("/points/1/kinds/read/service_us/p99", Value::from(true)),
         ("/systems/0", serde_json::json!({})),
-        ("/version", Value::from(2)),
+        ("/version", Value::from(1)),
         ("/points/0/started_at", Value::from("yesterday")),
     ] {
         let (mut document, mut faults) = (json(), Vec::new());
@@ -148,8 +148,15 @@ fn json_has_microseconds_and_no_quantile_without_samples() {
     assert_eq!(document["points"][1]["target_rate"], 1234.5);
     let rated = &document["points"][1]["kinds"]["read"];
     assert_ne!(rated["response_us"], rated["service_us"]);
-    let ops = 5_120.0 / 12.345_678_9;
-    assert!((phase["ops_per_sec"].as_f64().unwrap() - ops).abs() < 1e-9);
+    let is = |name: &str, count: f64| {
+        let rate = phase[name].as_f64().unwrap();
+        assert!((rate - count / 12.345_678_9).abs() < 1e-9, "{name}: {rate}");
+    };
+    is("ops_per_sec", 5_120.0 - 7.0);
+    is("errors_per_sec", 7.0);
+    assert_eq!(phase["failed_operations"], 7);
+    // 7 of 5,120 are 0.14 %.
+    assert_eq!(phase["valid"], false);
 }
 
 #[test]
@@ -176,6 +183,17 @@ fn csv_has_a_row_per_point_and_kind() {
     assert_eq!(rows[0]["service_p99.9_us"], "");
     assert_eq!(rows[0]["target_rate"], "");
     assert_eq!(rows[3]["target_rate"], "1234.5");
+    for (name, value) in [
+        ("operations", "5120"),
+        ("failed_operations", "7"),
+        ("valid", "false"),
+    ] {
+        assert_eq!(rows[0][name], value);
+    }
+    assert_eq!(
+        rows[0]["errors_per_sec"].parse::<f64>().unwrap(),
+        7.0 / 12.345_678_9
+    );
     assert_eq!(rows[0]["findings"], "too-few-samples client-saturated");
     let p99 = json()["points"][0]["kinds"]["read"]["service_us"]["p99"]
         .as_f64()
@@ -241,7 +259,7 @@ fn hlog_has_a_line_per_interval_kind_and_time() {
     let system = "disk%2C%20%22fast%22";
     let expected = [
         (format!("{system}/load/1/read/service"), 12),
-        (format!("{system}/load/1/update/service"), 3),
+        (format!("{system}/load/1/update/service"), 12),
         (
             format!("{system}/ycsb-a/uniform/t16/r1/1234.5/read/response"),
             12,
@@ -252,14 +270,14 @@ fn hlog_has_a_line_per_interval_kind_and_time() {
         ),
         (
             format!("{system}/ycsb-a/uniform/t16/r1/1234.5/update/response"),
-            3,
+            12,
         ),
         (
             format!("{system}/ycsb-a/uniform/t16/r1/1234.5/update/service"),
-            3,
+            12,
         ),
         (format!("{system}/ycsb-a/uniform/t4/r1/read/service"), 12),
-        (format!("{system}/ycsb-a/uniform/t4/r1/update/service"), 3),
+        (format!("{system}/ycsb-a/uniform/t4/r1/update/service"), 12),
     ];
     assert_eq!(tags.into_iter().collect::<Vec<_>>(), expected);
 }

@@ -18,15 +18,15 @@ const TICKS: u32 = 4_330;
 const SERIES: u32 = 25;
 const LIMIT_BYTES: u64 = 300_000_000;
 
-/// What an interval of so many samples of [`Random::latency`] would hold: a normal number of samples
-/// in every slot where many are expected, otherwise one at a time.
+/// What an interval of so many samples of [`Random::latency`] would hold: a normal number of
+/// samples in every slot where many are expected, otherwise one at a time.
 fn drawn(random: &mut Random, samples: f64) -> Packed {
     let mut latencies = new_latencies();
     // HdrHistogram's slots of two digits, 128 an octave, from 2^13 ns (8 us) to 2^25 ns (34 ms).
     for slot in 0..12 * 128 {
         let (octave, within) = (slot / 128, slot % 128);
-        let (least, width) = ((128 + within) << (6 + octave), 1 << (6 + octave));
-        let middle = f64::from(least) + f64::from(width) / 2.0;
+        let (lowest, width) = ((128 + within) << (6 + octave), 1 << (6 + octave));
+        let middle = f64::from(lowest) + f64::from(width) / 2.0;
         let deviations = (middle / 1e6).ln();
         let density = (-deviations * deviations / 2.0).exp() / std::f64::consts::TAU.sqrt();
         let expected = samples * density * f64::from(width) / middle;
@@ -59,6 +59,7 @@ fn interval(random: &mut Random, number: u32, samples: f64) -> Interval {
         start_s: f64::from(number) * 4.0,
         length_s: 4.0,
         operations: samples as u64,
+        failed: 0,
         kinds: kinds.map(|kind| (kind, of(random))).into(),
     }
 }

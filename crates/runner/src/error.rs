@@ -1,6 +1,7 @@
 //! What can go wrong in carrying out a plan.
 
 use std::{io, path::PathBuf};
+use tailmark_driver::Location;
 
 /// An error of the crate. Failures of single requests are counted, not this.
 #[derive(Debug, thiserror::Error)]
@@ -11,17 +12,12 @@ pub enum Error {
     /// A workload cannot be drawn.
     #[error(transparent)]
     Workload(#[from] tailmark_workload::Error),
+    /// A phase could not be measured.
+    #[error(transparent)]
+    Engine(#[from] tailmark_engine::Error),
     /// The study refused.
     #[error(transparent)]
     Results(#[from] tailmark_results::Error),
-    /// The system has too few threads.
-    #[error("failed to start {threads} client threads")]
-    Thread {
-        /// How many were asked for.
-        threads: u32,
-        /// Why.
-        source: io::Error,
-    },
     /// A file or directory refused.
     #[error("failed to {action} `{}`", path.display())]
     Io {
@@ -33,7 +29,8 @@ pub enum Error {
         source: io::Error,
     },
     /// Another run uses the directory.
-    #[error("another tailmark run is using `{}`; wait for it to end or give another -o", dir.display())]
+    #[error("another tailmark run is using `{}`; wait for it to end or give another \
+        -o", dir.display())]
     Busy {
         /// The run directory.
         dir: PathBuf,
@@ -51,7 +48,8 @@ pub enum Error {
     },
     /// A system's place does not exist.
     #[error(
-        "system `{system}`: neither `{}` nor the directory it would be in exists; create or mount it first",
+        "system `{system}`: neither `{}` nor the directory it would be in exists; create or mount \
+         it first",
         place.display()
     )]
     MissingPlace {
@@ -60,9 +58,43 @@ pub enum Error {
         /// Where.
         place: PathBuf,
     },
+    /// A device is named that is not one.
+    #[error(
+        "system `{system}`: there is no block device `{}`; give one, or `path` for a directory",
+        place.display()
+    )]
+    NoDevice {
+        /// The system's name.
+        system: String,
+        /// What was named.
+        place: PathBuf,
+    },
+    /// The places of a plan are examples.
+    #[error("the places in this plan are examples; say where its systems are: {flags}")]
+    Placeholders {
+        /// `--system "NAME=WHERE"` for each of them.
+        flags: String,
+    },
+    /// Two systems are on one device.
+    #[error(
+        "systems `{first}` and `{second}` ({places}) are on one physical device ({devices}), which \
+         would be compared with itself; give them places on different devices, or write \
+         `same_device = true` at the top of the plan (--set same_device=true) to compare settings on one"
+    )]
+    SameDevice {
+        /// One system.
+        first: String,
+        /// The other.
+        second: String,
+        /// Where both are.
+        places: String,
+        /// The device that both are on.
+        devices: String,
+    },
     /// There is too little room.
     #[error(
-        "system `{system}`: the data set needs about {needed} in `{}`, but only {available} are free{together}",
+        "system `{system}`: the data set needs about {needed} in `{}`, but only {available} are \
+         free{together}",
         place.display()
     )]
     NoRoom {
@@ -79,45 +111,98 @@ pub enum Error {
     },
     /// There is data that tailmark did not load.
     #[error(
-        "system `{system}`: `{}` was not loaded by tailmark (there is no `{}`); it is left alone: \
-         remove it or give another path",
-        place.display(), marker.display()
+        "system `{system}`: {found} was not loaded by tailmark ({why}); it is left alone: remove \
+         it, \
+         give another {other}, or take it as it is with --adopt (dataset.adopt = true), which reads a \
+         sample of its records first"
     )]
     ForeignData {
         /// The system's name.
         system: String,
+        /// What is there.
+        found: String,
+        /// Which marker is missing.
+        why: String,
+        /// What else the plan may name: `path`, `hosts`.
+        other: &'static str,
+    },
+    /// Data that is to be taken as it is lies beside the marker of a load that was begun.
+    #[error(
+        "system `{system}`: it is not known whose the data in `{place}` is: {marker} says that a \
+         load of \
+         tailmark began there, and promises no record; it is left alone: remove the marker to have the \
+         data adopted, or run without --adopt (dataset.adopt = false) to have it removed and loaded"
+    )]
+    UnknownData {
+        /// The system's name.
+        system: String,
+        /// Where it is.
+        place: Location,
+        /// What the marker is called.
+        marker: String,
+    },
+    /// What was to be taken as it is is not what the plan has.
+    #[error(
+        "system `{system}`: what is in `{place}` cannot be adopted: record {number} (key \
+         `{key}`): {why}; \
+         it is left alone: correct [dataset] in the plan, or give another place"
+    )]
+    NotAdopted {
+        /// The system's name.
+        system: String,
         /// Where.
-        place: PathBuf,
-        /// The file that is missing.
-        marker: PathBuf,
+        place: Location,
+        /// The first record that is not as the plan has it.
+        number: u64,
+        /// Its key.
+        key: String,
+        /// What is wrong with it.
+        why: String,
     },
     /// The data set was loaded with other parameters.
     #[error(
-        "system `{system}`: the data set in `{}` was loaded with other parameters: {differences}; \
-         remove it together with `{}`, or give another path",
-        place.display(), marker.display()
+        "system `{system}`: the data set in `{place}` was loaded with other parameters: \
+         {differences}; \
+         remove it together with {marker}, or give another path"
     )]
     OtherData {
         /// The system's name.
         system: String,
         /// Where.
-        place: PathBuf,
-        /// The file that says so.
-        marker: PathBuf,
+        place: Location,
+        /// What says so.
+        marker: String,
         /// `key is x, was y; ...`
         differences: String,
     },
     /// The marker beside the data cannot be understood.
-    #[error("`{}` does not say what was loaded; remove it together with the data", path.display())]
+    #[error("{marker} does not say what was loaded; remove it together with the data")]
     BadMarker {
-        /// The marker.
-        path: PathBuf,
+        /// Which marker.
+        marker: String,
         /// Why.
         source: serde_json::Error,
     },
+    /// The marker beside the data was written by a later program.
+    #[error(
+        "{marker} is of version {version}, and this program knows {known}: a later tailmark loaded \
+         the data; use that one, or remove it together with the data"
+    )]
+    LaterMarker {
+        /// Which marker.
+        marker: String,
+        /// Its version.
+        version: u32,
+        /// The latest that is known.
+        known: u32,
+    },
+    /// What ended a sweep that had measured something by then.
+    #[error(transparent)]
+    Midway(Box<Self>),
     /// Some records could not be written.
     #[error(
-        "system `{system}`: loading failed for {failed} of {records} records, and was ended when {loaded} \
+        "system `{system}`: loading failed for {failed} of {records} records, and was ended when \
+         {loaded} \
          were written; the same command goes on with it; first: {example}"
     )]
     LoadFailed {
@@ -127,6 +212,8 @@ pub enum Error {
         failed: u64,
         /// How many there were to write.
         records: u64,
+        /// Where this attempt began.
+        from: u64,
         /// How many were written, from the first on without a gap.
         loaded: u64,
         /// The first failure.
@@ -165,4 +252,13 @@ pub enum Error {
         /// Why each was left out.
         reasons: String,
     },
+}
+
+/// An error and its causes, in one line.
+pub(crate) fn in_one_line(error: &dyn std::error::Error) -> String {
+    let causes = std::iter::successors(Some(error), |error| error.source());
+    causes
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(": ")
 }

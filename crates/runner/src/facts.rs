@@ -1,9 +1,8 @@
 //! What a study says of where its numbers come from: systems, machine, databases.
 
-use crate::plan::{Plan, SystemPlan};
 use bytesize::ByteSize;
-use tailmark_driver::Database;
 use tailmark_host::MemoryLimit;
+use tailmark_plan::{Plan, SystemPlan};
 use tailmark_results::{Fact, System};
 
 /// The systems of a plan.
@@ -11,7 +10,7 @@ pub(crate) fn describe(plan: &Plan) -> Vec<System> {
     let system = |system: &SystemPlan| System {
         name: system.name.clone(),
         driver: system.driver.name.to_owned(),
-        place: system.place.display().to_string(),
+        place: system.location.to_string(),
         semantics: system.semantics.name().to_owned(),
         settings: system
             .settings
@@ -46,18 +45,4 @@ pub(crate) fn run_facts(limit: Option<&MemoryLimit>) -> Vec<Fact> {
         );
     }
     facts
-}
-
-/// What an open database tells of itself.
-pub(crate) fn database_facts(system: &str, database: &dyn Database) -> Vec<Fact> {
-    let fact = |(name, value)| {
-        let (system, group) = (Some(system.to_owned()), "database".to_owned());
-        Fact {
-            system,
-            group,
-            name,
-            value,
-        }
-    };
-    database.facts().into_iter().map(fact).collect()
 }

@@ -1,10 +1,13 @@
 //! What qualifies a point's numbers: each rule looks at the evidence and says what it saw and what
 //! to do about it.
 
+use crate::CachesKept;
+use crate::point::Measured;
 use bytesize::ByteSize;
 use std::time::Duration;
-use tailmark_driver::{DataSet, Database, Driver, Params, Place, Settled};
-use tailmark_results::{Finding, Kind, Phase, PointKey};
+use tailmark_driver::{DataSet, Database, Driver, Params, Place, Remark, RemarkCode, Settled};
+use tailmark_results::{Finding, FindingCode, Kind, Phase, PointKey, finding, number};
+use tailmark_workload::{Workload, db_bench::Op};
 
 /// What the rules look at.
 #[derive(Clone, Copy)]
@@ -32,11 +35,18 @@ pub struct Evidence<'a> {
     /// Whether it did after the point.
     pub settled_after: Settled,
     /// Why caches were not dropped, if they were not.
-    pub caches_kept: Option<&'a str>,
+    pub caches_kept: Option<&'a CachesKept>,
+    /// The version of the database that the plan speaks of, and its own.
+    pub version: Option<(&'a str, &'a str)>,
+    /// Whether the data is on this machine, whose memory is known.
+    pub is_here: bool,
     /// The limit of memory that was asked for, bytes, and why there is none.
     pub memory_unlimited: Option<(u64, &'a str)>,
-    /// How far the wall clock moved against the monotonic clock during the point.
-    pub clock_step: Duration,
+    /// How far the wall clock was set forwards against the monotonic clock during the point, or
+    /// backwards where negative, milliseconds.
+    pub clock_step_ms: i64,
+    /// What is known of a data set that somebody else has loaded.
+    pub adopted: Option<&'a str>,
 }
 
 impl<'a> Evidence<'a> {
@@ -46,7 +56,7 @@ impl<'a> Evidence<'a> {
         driver: &'a Driver,
         params: &'a Params,
         key: &'a PointKey,
-        phase: &'a Phase,
+        measured: &'a Measured,
     ) -> Self {
         Self {
             driver,
@@ -54,25 +64,26 @@ impl<'a> Evidence<'a> {
             data: &params.data,
             unscaled: None,
             key,
-            phase,
+            phase: &measured.phase,
             memory: tailmark_host::memory().total,
             cpus: tailmark_host::cpus(),
             settle: Duration::ZERO,
             settled_before: Settled::Unknown,
             settled_after: Settled::Unknown,
             caches_kept: None,
+            version: None,
+            is_here: driver.place != Place::Hosts || params.location.is_here(),
             memory_unlimited: None,
-            clock_step: Duration::ZERO,
+            clock_step_ms: measured.clock_step_ms,
+            adopted: None,
         }
     }
 }
 
 /// One rule: a row of [`RULES`].
 pub struct Rule {
-    /// The stable word that the finding is found by.
-    pub code: &'static str,
-    /// One line for the documentation.
-    pub about: &'static str,
+    /// What the finding is of.
+    pub code: FindingCode,
     /// The evidence and the remedy, where the rule applies.
     pub check: fn(&Evidence<'_>) -> Option<String>,
 }
@@ -80,58 +91,59 @@ pub struct Rule {
 /// Every rule, sorted by code.
 pub const RULES: &[Rule] = &[
     Rule {
-        code: "caches-not-dropped",
-        about: "the caches of the point before were kept",
+        code: finding::CACHES_NOT_DROPPED,
         check: caches_not_dropped,
     },
     Rule {
-        code: "client-saturated",
-        about: "the processors were the limit, not the storage",
+        code: finding::CLIENT_SATURATED,
         check: client_saturated,
     },
     Rule {
-        code: "clock-stepped",
-        about: "the wall clock was set during the point",
+        code: finding::CLOCK_STEPPED,
         check: clock_stepped,
     },
     Rule {
-        code: "errors",
-        about: "requests failed",
+        code: finding::DATA_ADOPTED,
+        check: |e| e.adopted.map(str::to_owned),
+    },
+    Rule {
+        code: finding::ERRORS,
         check: errors,
     },
     Rule {
-        code: "fits-in-memory",
-        about: "the data set fits in memory or in the cache",
+        code: finding::FITS_IN_MEMORY,
         check: fits_in_memory,
     },
     Rule {
-        code: "memory-not-limited",
-        about: "the memory limit of the plan was not applied",
+        code: finding::MEMORY_NOT_LIMITED,
         check: memory_not_limited,
     },
     Rule {
-        code: "misses",
-        about: "reads found nothing",
+        code: finding::MISSES,
         check: misses,
     },
     Rule {
-        code: "not-settled",
-        about: "background work was left over",
+        code: finding::NOT_SETTLED,
         check: not_settled,
     },
     Rule {
-        code: "rate-not-met",
-        about: "the target rate was not reached",
+        code: finding::NOTHING_FOUND,
+        check: nothing_found,
+    },
+    Rule {
+        code: finding::OTHER_VERSION,
+        check: other_version,
+    },
+    Rule {
+        code: finding::RATE_NOT_MET,
         check: rate_not_met,
     },
     Rule {
-        code: "started-late",
-        about: "operations were sent later than due, for want of a free client or processor",
+        code: finding::STARTED_LATE,
         check: started_late,
     },
     Rule {
-        code: "too-few-samples",
-        about: "too few samples for a high quantile",
+        code: finding::TOO_FEW_SAMPLES,
         check: too_few_samples,
     },
 ];
@@ -139,28 +151,29 @@ pub const RULES: &[Rule] = &[
 /// The findings of a point.
 #[must_use]
 pub fn findings(evidence: &Evidence<'_>) -> Vec<Finding> {
-    let apply = |rule: &Rule| {
-        (rule.check)(evidence).map(|text| Finding {
-            code: rule.code.to_owned(),
-            text,
-        })
-    };
+    let apply = |rule: &Rule| (rule.check)(evidence).map(|text| rule.code.finding(text));
     RULES.iter().filter_map(apply).collect()
 }
 
 /// What a database itself has to say beside its numbers.
 #[must_use]
 pub fn remarks(database: &dyn Database) -> Vec<Finding> {
-    let finding = |remark: tailmark_driver::Remark| Finding {
-        code: remark.code.to_owned(),
-        text: remark.text,
-    };
+    let finding = |remark: Remark| code_of(remark.code).finding(remark.text);
     database.remarks().into_iter().map(finding).collect()
 }
 
+/// The code of the finding that a remark becomes.
+fn code_of(remark: RemarkCode) -> &'static FindingCode {
+    finding::find(remark.name()).expect("every code of a remark has a row, which a test looks up")
+}
+
 fn caches_not_dropped(e: &Evidence<'_>) -> Option<String> {
-    e.caches_kept.map(|why| {
-        format!("Caches were not dropped before this point ({why}), so part of its reads may not have reached the device. Run as root.")
+    e.caches_kept.map(|kept| {
+        let (why, remedy) = kept.describe();
+        format!(
+            "Caches were not dropped before this point ({why}), so part of its reads may not have \
+             reached the device. {remedy}"
+        )
     })
 }
 
@@ -193,7 +206,8 @@ fn client_saturated(e: &Evidence<'_>) -> Option<String> {
     let busy = working / (working + idle);
     (busy >= BUSY).then(|| {
         format!(
-            "The {} processors were {:.0} % busy, so they, not the storage, were the limit. Use fewer \
+            "The {} processors were {:.0} % busy, so they, not the storage, were the limit. Use \
+             fewer \
              threads, more processors, or a cache small enough that reads reach the device.",
             e.cpus,
             busy * 100.0
@@ -202,28 +216,27 @@ fn client_saturated(e: &Evidence<'_>) -> Option<String> {
 }
 
 fn clock_stepped(e: &Evidence<'_>) -> Option<String> {
-    (e.clock_step >= Duration::from_secs(1)).then(|| {
-        format!(
-            "The wall clock moved by {:.1} s against the monotonic clock. Latencies are not affected; \
-             times of day are. Let the clock settle before measuring.",
-            e.clock_step.as_secs_f64()
-        )
-    })
+    let direction = match e.clock_step_ms {
+        1000.. => "forwards",
+        ..=-1000 => "backwards",
+        _ => return None,
+    };
+    Some(format!(
+        "The wall clock was set {direction} by {:.1} s, against the monotonic clock. Latencies \
+         are not \
+         affected; times of day are. Let the clock settle before measuring.",
+        e.clock_step_ms.unsigned_abs() as f64 / 1e3
+    ))
 }
 
 fn errors(e: &Evidence<'_>) -> Option<String> {
-    let failed = e.phase.errors();
-    let sent: u64 = e
-        .phase
-        .kinds
-        .iter()
-        .filter(|(k, _)| **k != Kind::ReadModifyWrite)
-        .map(|(_, r)| r.count + r.errors)
-        .sum();
+    let (failed, sent) = (e.phase.errors(), e.phase.requests());
     let first = e.phase.errors.iter().max_by_key(|c| c.count)?;
     Some(format!(
-        "{failed} of {sent} requests failed, most often: {} {} ({}). Their latencies are kept apart; \
-         the rate counts them. Find the cause before using these numbers.",
+        "{} of {} requests failed, most often: {} {} ({}). Their latencies are kept apart, \
+         and operations per second are those that succeeded. Find the cause before using these numbers.",
+        number::count(failed),
+        number::count(sent),
         first.kind.name(),
         first.cause,
         first.example
@@ -233,7 +246,7 @@ fn errors(e: &Evidence<'_>) -> Option<String> {
 fn fits_in_memory(e: &Evidence<'_>) -> Option<String> {
     let (data, settings) = (e.data.bytes(), &e.params.settings);
     let cache = (e.driver.cache)(e.data, settings);
-    let paged = (e.driver.page_cache)(settings) && is_here(e);
+    let paged = (e.driver.page_cache)(settings) && e.is_here;
     let (room, what) = match paged {
         true => (
             cache.max(e.memory),
@@ -246,38 +259,52 @@ fn fits_in_memory(e: &Evidence<'_>) -> Option<String> {
     });
     (data > 0 && data <= room).then(|| {
         format!(
-            "The data set ({}) fits in {what} ({}), so most reads did not reach the device.{scaled} \
+            "The data set ({}) fits in {what} ({}), so most reads did not reach the \
+             device.{scaled} \
              Use more records, a smaller cache, direct reads or host.memory_limit.",
-            ByteSize(data), ByteSize(room)
+            ByteSize(data),
+            ByteSize(room)
         )
     })
-}
-
-/// Whether the data is on this machine, whose memory is known.
-fn is_here(e: &Evidence<'_>) -> bool {
-    let place = e.params.place.to_string_lossy();
-    e.driver.place != Place::Hosts
-        || ["127.", "localhost", "[::1]", "::1"]
-            .iter()
-            .any(|here| place.starts_with(here))
 }
 
 fn misses(e: &Evidence<'_>) -> Option<String> {
     let read = e.phase.kinds.get(&Kind::Read)?;
-    (read.not_found > 0).then(|| {
+    (read.not_found > 0 && nothing_found(e).is_none()).then(|| {
         format!(
             "{} of {} reads found nothing; a miss is often cheaper than a hit. Check that the data \
              set was loaded with as many records as are asked for.",
-            read.not_found, read.count
+            number::count(read.not_found),
+            number::count(read.count)
         )
     })
+}
+
+fn nothing_found(e: &Evidence<'_>) -> Option<String> {
+    (e.phase.found_nothing() && !misses_on_purpose(&e.key.workload)).then(|| {
+        "Every read found nothing, so nothing was read: this point is no peak and in no \
+         comparison. \
+         Check that the data set is where it was loaded, with as many records as are asked for."
+            .to_owned()
+    })
+}
+
+/// Whether a workload reads keys that are not there.
+fn misses_on_purpose(workload: &str) -> bool {
+    let reads_missing = |workload: Workload| {
+        workload
+            .db_bench()
+            .any(|db_bench| db_bench.op == Op::ReadMissing)
+    };
+    tailmark_workload::find(workload).is_ok_and(reads_missing)
 }
 
 fn not_settled(e: &Evidence<'_>) -> Option<String> {
     let wait = humantime::format_duration(e.settle);
     let left = |when, what| {
         Some(format!(
-            "Background work (flushes, compactions) was still going on {wait} {when} the point; {what}. \
+            "Background work (flushes, compactions) was still going on {wait} {when} the point; \
+             {what}. \
              Raise sweep.settle."
         ))
     };
@@ -291,6 +318,20 @@ fn not_settled(e: &Evidence<'_>) -> Option<String> {
     }
 }
 
+fn other_version(e: &Evidence<'_>) -> Option<String> {
+    let (planned, own) = e.version?;
+    let mut parts = own.split('.');
+    let is_same = planned.split('.').all(|part| parts.next() == Some(part));
+    (!is_same).then(|| {
+        format!(
+            "The plan is of a study with version {planned} of {}, and this is version {own}. \
+             Compare the \
+             systems with one another, not with the numbers of the study.",
+            e.driver.name
+        )
+    })
+}
+
 fn rate_not_met(e: &Evidence<'_>) -> Option<String> {
     let target = e.key.target_rate?;
     let missing = target * e.phase.duration_s - e.phase.operations as f64;
@@ -298,9 +339,10 @@ fn rate_not_met(e: &Evidence<'_>) -> Option<String> {
     (missing > 0.01 * target * e.phase.duration_s && missing > f64::from(e.key.threads)).then(
         || {
             format!(
-                "{:.0} operations per second were reached of {target:.0}, so response times grow \
+                "{} operations per second were reached of {}, so response times grow \
              with the length of the run. Use more threads, or a rate that the system holds.",
-                e.phase.ops_per_sec()
+                number::rate(e.phase.ops_per_sec()),
+                number::rate(target),
             )
         },
     )
@@ -317,9 +359,9 @@ fn started_late(e: &Evidence<'_>) -> Option<String> {
         .max()?;
     (lag > FLOOR_NS.min(response / 10) && lag > 100_000).then(|| {
         format!(
-            "1 % of the operations were sent {:.1} ms or more after they were due. Response time \
+            "1 % of the operations were sent {} or more after they were due. Response time \
              includes that wait: use more threads, or leave the clients more processor time.",
-            lag as f64 / 1e6
+            number::latency(lag as f64)
         )
     })
 }
@@ -339,9 +381,9 @@ fn too_few_samples(e: &Evidence<'_>) -> Option<String> {
     let needed = (10.0 / (1.0 - last.value)).round();
     let rate = result.count as f64 / e.phase.duration_s.max(1e-9);
     Some(format!(
-        "{} {}s are too few to state {}: it takes 10 samples beyond a quantile, for {} {needed:.0} \
+        "{} {}s are too few to state {}: it takes 10 samples beyond a quantile, for {} {} \
          operations or {} at this rate.",
-        result.count,
+        number::count(result.count),
         kind.name(),
         if first.name == last.name {
             first.name.to_owned()
@@ -349,7 +391,8 @@ fn too_few_samples(e: &Evidence<'_>) -> Option<String> {
             format!("{} to {}", first.name, last.name)
         },
         last.name,
-        humantime::format_duration(Duration::from_secs(
+        number::count(needed as u64),
+        number::rounded(Duration::from_secs(
             (needed / rate.max(1e-9)).ceil().min(1e9) as u64
         )),
     ))
@@ -358,14 +401,74 @@ fn too_few_samples(e: &Evidence<'_>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::BTreeMap;
 
     #[test]
-    fn codes_are_unique_and_sorted() {
-        assert!(RULES.is_sorted_by(|a, b| a.code < b.code));
-        assert!(
-            RULES
-                .iter()
-                .all(|r| !r.about.is_empty() && !r.about.contains('\n'))
-        );
+    fn a_clock_that_was_set_is_a_finding_in_either_direction() {
+        let driver = tailmark_driver::db::find("null").expect("a row");
+        let params = Params {
+            location: tailmark_driver::Location::None,
+            data: DataSet {
+                schema: tailmark_driver::Schema {
+                    table: "t".into(),
+                    fields: vec![],
+                },
+                records: 0,
+                field_length: 0,
+            },
+            settings: tailmark_driver::Settings::default(),
+            semantics: tailmark_driver::Semantics::Faithful,
+            access: tailmark_driver::Access::Write,
+        };
+        let key = PointKey {
+            system: "a".into(),
+            workload: "w".into(),
+            distribution: "uniform".into(),
+            threads: 1,
+            repeat: 1,
+            target_rate: None,
+        };
+        let phase = Phase {
+            started_ms: None,
+            duration_s: 0.0,
+            operations: 0,
+            failed: 0,
+            kinds: BTreeMap::new(),
+            errors: vec![],
+            start_lag: None,
+            intervals: vec![],
+            series: vec![],
+            findings: vec![],
+            counters: BTreeMap::new(),
+        };
+        let measured = Measured {
+            phase,
+            clock_step_ms: 0,
+        };
+        let text = |clock_step_ms| {
+            clock_stepped(&Evidence {
+                clock_step_ms,
+                ..Evidence::new(driver, &params, &key, &measured)
+            })
+            .unwrap_or_default()
+        };
+        assert!(text(100_000).contains("set forwards by 100.0 s"));
+        assert!(text(-3_500).contains("set backwards by 3.5 s"));
+        assert_eq!((text(999), text(-999)), (String::new(), String::new()));
+    }
+
+    #[test]
+    fn rules_are_unique_and_sorted_and_their_codes_are_rows() {
+        assert!(RULES.is_sorted_by(|a, b| a.code.name < b.code.name));
+        for rule in RULES {
+            assert_eq!(finding::find(rule.code.name), Some(&rule.code));
+        }
+    }
+
+    #[test]
+    fn every_remark_of_a_driver_has_a_code() {
+        for remark in RemarkCode::ALL {
+            assert_eq!(code_of(remark).name, remark.name());
+        }
     }
 }

@@ -1,25 +1,25 @@
-//! From a plan to measured points: all clocks and threads.
-//!
-//! [`run`] carries out a checked [`plan::Plan`]: for each system the load, then each point of the
-//! sweep, committed to the study one by one. [`phase`] holds the loop that measures.
+//! Carries out a checked plan: for each system the load, then each point of the sweep, committed to
+//! the study one by one.
 
-mod clock;
+mod caches;
+mod capture;
 mod dataset;
+mod devices;
+mod dry_run;
 mod error;
 mod facts;
 mod findings;
-mod observer;
-pub mod phase;
-pub mod plan;
+pub mod point;
 mod preflight;
+mod retry;
+mod seeds;
 mod service;
-mod stop;
 mod sweep;
 
-pub use clock::{Clock, Tick};
+pub use caches::CachesKept;
+pub use dry_run::{Facts, SystemFacts, dry_run};
 pub use error::Error;
-pub use findings::{Evidence, RULES, Rule, findings, remarks};
-pub use observer::{Live, Observer, PhaseKind, PhaseStart, Silent};
+pub use findings::{Evidence, RULES, Rule};
 pub use preflight::{Ready, preflight};
-pub use stop::Stop;
+pub use seeds::PointSeeds;
 pub use sweep::{Summary, run};

@@ -1,14 +1,17 @@
 //! What is checked before anything is measured: places, room, and that every database opens.
+//! Nothing that is stored is changed by it.
 
 use crate::{
-    Error, Observer,
-    dataset::Dataset,
-    plan::{Plan, SystemPlan},
+    Error,
+    dataset::{Dataset, State},
+    error::in_one_line,
 };
 use bytesize::ByteSize;
-use std::{collections::BTreeMap, fs, path::Path};
-use tailmark_driver::Place;
+use std::{collections::BTreeMap, fs, os::unix::fs::FileTypeExt, path::Path};
+use tailmark_driver::{Location, Place};
+use tailmark_engine::Observer;
 use tailmark_host::Space;
+use tailmark_plan::{Plan, SystemPlan};
 
 /// What can be measured of a plan.
 #[derive(Debug)]
@@ -19,56 +22,88 @@ pub struct Ready<'a> {
     pub left_out: Vec<String>,
 }
 
-/// Checks every system of the plan and makes the databases that are missing. An optional system
-/// that cannot be measured is left out, with a notice.
+/// Checks the systems of the plan that have something to measure: first what can be told by looking
+/// at all of them, then that their databases open. Nothing that is stored is changed. An optional
+/// system that cannot be measured is left out, with a notice.
 ///
 /// # Errors
 /// Where a system that is not optional cannot be measured, or none is left.
 pub fn preflight<'a>(
     plan: &'a Plan,
-    out: &Path,
+    is_pending: impl Fn(&SystemPlan) -> bool,
     observer: &dyn Observer,
 ) -> Result<Ready<'a>, Error> {
     let mut room = Room::default();
-    let mut ready = Vec::new();
     let mut left_out = Vec::new();
-    for system in &plan.systems {
-        let checked = ceiling_is_ready(system, plan, &ready)
-            .and_then(|()| check(plan, system, out, &mut room));
-        match checked {
-            Ok(()) => ready.push(system),
+    let looks = |system: &SystemPlan| match is_pending(system) {
+        true => look(plan, system, &mut room),
+        false => Ok(()),
+    };
+    let systems = plan.systems.iter().collect();
+    let systems = passing(systems, looks, &mut left_out, observer)?;
+    let opens = |system: &SystemPlan| match is_pending(system) {
+        true => try_open(plan, system),
+        false => Ok(()),
+    };
+    let systems = passing(systems, opens, &mut left_out, observer)?;
+    if systems.is_empty() {
+        return Err(Error::NoSystem {
+            reasons: left_out.join("; "),
+        });
+    }
+    Ok(Ready { systems, left_out })
+}
+
+/// The systems that pass a check; why optional ones do not is added to `left_out`.
+fn passing<'a>(
+    systems: Vec<&'a SystemPlan>,
+    mut check: impl FnMut(&SystemPlan) -> Result<(), Error>,
+    left_out: &mut Vec<String>,
+    observer: &dyn Observer,
+) -> Result<Vec<&'a SystemPlan>, Error> {
+    let mut passing = Vec::new();
+    for (index, system) in systems.iter().enumerate() {
+        let checked = ceiling_is_of_use(system, &passing, &systems[index..]);
+        match checked.and_then(|()| check(system)) {
+            Ok(()) => passing.push(*system),
             Err(error) if system.optional => {
-                let reason = format!("left out {}", describe(&error));
+                let reason = format!("left out {}", in_one_line(&error));
                 observer.notice(&reason);
                 left_out.push(reason);
             }
             Err(error) => return Err(error),
         }
     }
-    if ready.is_empty() {
-        return Err(Error::NoSystem {
-            reasons: left_out.join("; "),
-        });
-    }
-    Ok(Ready {
-        systems: ready,
-        left_out,
-    })
+    Ok(passing)
 }
 
-/// An optional ceiling is of no use without the system it is for.
-fn ceiling_is_ready(system: &SystemPlan, plan: &Plan, ready: &[&SystemPlan]) -> Result<(), Error> {
+/// Refuses a plan whose places are examples.
+///
+/// # Errors
+/// Names the systems, and the flag that says where they are.
+pub(crate) fn refuse_placeholders(plan: &Plan) -> Result<(), Error> {
+    let placeholders = plan.systems.iter().filter(|system| system.placeholder);
+    let flags: Vec<_> = placeholders
+        .map(|system| format!("--system \"{}=WHERE\"", system.name))
+        .collect();
+    match flags.is_empty() {
+        true => Ok(()),
+        false => Err(Error::Placeholders {
+            flags: flags.join(" "),
+        }),
+    }
+}
+
+/// An optional ceiling is of no use without the system it is for, which has passed or comes later.
+fn ceiling_is_of_use(
+    system: &SystemPlan,
+    passed: &[&SystemPlan],
+    later: &[&SystemPlan],
+) -> Result<(), Error> {
     let Some(of) = &system.ceiling_for else {
         return Ok(());
     };
-    let is_ready = ready.iter().any(|s| s.name == *of);
-    let comes_later = !is_ready
-        && plan
-            .systems
-            .iter()
-            .skip_while(|s| s.name != system.name)
-            .any(|s| s.name == *of);
-    if is_ready || comes_later || !system.optional {
+    if !system.optional || passed.iter().chain(later).any(|s| s.name == *of) {
         return Ok(());
     }
     Err(Error::NoSystem {
@@ -76,98 +111,148 @@ fn ceiling_is_ready(system: &SystemPlan, plan: &Plan, ready: &[&SystemPlan]) -> 
     })
 }
 
-fn check(plan: &Plan, system: &SystemPlan, out: &Path, room: &mut Room) -> Result<(), Error> {
-    let dataset = Dataset::new(plan, system, out);
+/// Checks the place of a system, what is there, and the room.
+fn look(plan: &Plan, system: &SystemPlan, room: &mut Room) -> Result<(), Error> {
+    let dataset = Dataset::new(plan, system);
     if matches!(
         system.driver.place,
         Place::Directory | Place::DirectoryOrDevice
     ) {
         make_place(system)?;
-        if !dataset.is_loaded()? {
-            room.claim(system, &dataset)?;
+        dataset.adopt(plan)?;
+        match dataset.state()? {
+            State::Loaded | State::Adopted => {}
+            State::Empty => room.claim(system, dataset.present(), 0)?,
+            State::Begun(_) => room.claim(system, 0, dataset.present())?,
         }
     }
-    // A server that is started by the sweep may not be there yet, and another one in its place.
+    Ok(())
+}
+
+/// Opens the database of a system. A server that is started by the sweep may not be there yet, and
+/// another one in its place.
+fn try_open(plan: &Plan, system: &SystemPlan) -> Result<(), Error> {
     match system.service {
         Some(_) => Ok(()),
-        None => dataset.prepare(),
+        None => Dataset::new(plan, system).try_open(),
     }
 }
 
-/// Makes the last component of a directory place: a parent that is missing is a device that was
-/// not mounted, and must not be made on the disk below.
-fn make_place(system: &SystemPlan) -> Result<(), Error> {
-    let place = &system.place;
-    if place.exists() {
+/// Refuses a place that is missing with its parent: that is a device that was not mounted, and must
+/// not be made on the disk below. A device that is missing is not made either.
+///
+/// # Errors
+/// Names the system and its place.
+pub(crate) fn refuse_missing(system: &SystemPlan) -> Result<(), Error> {
+    let Some(place) = system.location.path() else {
         return Ok(());
-    }
-    let parent = place
-        .parent()
-        .filter(|p| !p.as_os_str().is_empty())
-        .unwrap_or(Path::new("."));
-    if !parent.is_dir() {
-        return Err(Error::MissingPlace {
+    };
+    let is_device = matches!(system.location, Location::Device(_));
+    let found = fs::metadata(place).ok();
+    let lacks_device = match &found {
+        Some(found) => is_device && !found.file_type().is_block_device(),
+        // What is missing below /dev is a device, also where `path` or --system names it.
+        None => is_device || (place.starts_with("/dev") && !place.starts_with("/dev/shm")),
+    };
+    if lacks_device {
+        return Err(Error::NoDevice {
             system: system.name.clone(),
-            place: place.clone(),
+            place: place.to_owned(),
         });
     }
-    fs::create_dir(place).map_err(|source| Error::Io {
+    if found.is_some() {
+        return Ok(());
+    }
+    match parent(place).is_dir() {
+        true => Ok(()),
+        false => Err(Error::MissingPlace {
+            system: system.name.clone(),
+            place: place.to_owned(),
+        }),
+    }
+}
+
+/// Where a place is.
+fn parent(place: &Path) -> &Path {
+    let named = place.parent().filter(|p| !p.as_os_str().is_empty());
+    named.unwrap_or(Path::new("."))
+}
+
+/// Makes the last component of a directory place.
+fn make_place(system: &SystemPlan) -> Result<(), Error> {
+    refuse_missing(system)?;
+    let missing = system.location.path().filter(|place| !place.exists());
+    let Some(place) = missing else {
+        return Ok(());
+    };
+    let made = fs::create_dir(place).and_then(|()| fs::File::open(parent(place))?.sync_all());
+    made.map_err(|source| Error::Io {
         action: "create",
-        path: place.clone(),
+        path: place.to_owned(),
         source,
     })
 }
 
-/// What the systems checked so far need of each file system.
+/// What the systems checked so far leave of each file system.
 #[derive(Default)]
 struct Room {
-    claimed: BTreeMap<String, (u64, Vec<String>)>,
+    left: BTreeMap<String, Left>,
+}
+
+/// What is left of a file system. What is removed meanwhile may be free at once or a while later:
+/// it is asked once, and goes by this from then on.
+struct Left {
+    /// Bytes, when the systems so far are loaded.
+    free: u64,
+    /// Bytes that those still need, and their names.
+    claimed: u64,
+    others: Vec<String>,
 }
 
 impl Room {
-    fn claim(&mut self, system: &SystemPlan, dataset: &Dataset<'_>) -> Result<(), Error> {
-        let place = &system.place;
+    /// Sets aside what a system needs, of which so many bytes are there already; others are removed
+    /// before it is loaded.
+    fn claim(&mut self, system: &SystemPlan, removed: u64, present: u64) -> Result<(), Error> {
+        let Some(place) = system.location.path() else {
+            return Ok(());
+        };
         let Space {
             available,
             file_system,
             ..
         } = tailmark_host::space(place).map_err(|source| Error::Io {
             action: "examine",
-            path: place.clone(),
+            path: place.to_owned(),
             source,
         })?;
         let needed = (system.driver.space)(&system.data, &system.settings);
-        let present = dataset.present();
-        let (claimed, others) = self.claimed.entry(file_system).or_default();
-        if claimed.saturating_add(needed) > available.saturating_add(present) {
+        let left = self.left.entry(file_system).or_insert(Left {
+            free: available,
+            claimed: 0,
+            others: Vec::new(),
+        });
+        let free = left.free.saturating_add(removed);
+        let missing = needed.saturating_sub(present);
+        if missing > free {
+            let together = match left.others.is_empty() {
+                true => String::new(),
+                false => format!(
+                    " beside the {} for {} there",
+                    ByteSize(left.claimed),
+                    left.others.join(", ")
+                ),
+            };
             return Err(Error::NoRoom {
                 system: system.name.clone(),
-                place: place.clone(),
+                place: place.to_owned(),
                 needed: ByteSize(needed).to_string(),
-                available: ByteSize(available).to_string(),
-                together: match others.is_empty() {
-                    true => String::new(),
-                    false => format!(
-                        ", of which {} for {} there",
-                        ByteSize(*claimed),
-                        others.join(", ")
-                    ),
-                },
+                available: ByteSize(free.saturating_add(present)).to_string(),
+                together,
             });
         }
-        *claimed += needed.saturating_sub(present);
-        others.push(format!("`{}`", system.name));
+        left.free = free - missing;
+        left.claimed = left.claimed.saturating_add(missing);
+        left.others.push(format!("`{}`", system.name));
         Ok(())
     }
-}
-
-/// An error with its causes, in one line.
-fn describe(error: &Error) -> String {
-    let mut text = error.to_string();
-    let mut source = std::error::Error::source(error);
-    while let Some(cause) = source {
-        text = format!("{text}: {cause}");
-        source = cause.source();
-    }
-    text
 }

@@ -9,10 +9,7 @@
 //! waits for it. systemd counts starts, and refuses one too many in a short time: it is told that
 //! ours are meant.
 
-use crate::{
-    Error, Stop,
-    plan::{Plan, Service, ServiceControl, SystemPlan},
-};
+use crate::{Error, error::in_one_line};
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use std::{
     fs::{self, File},
@@ -22,6 +19,8 @@ use std::{
     process::{Child, Command, ExitStatus, Stdio},
     time::{Duration, Instant},
 };
+use tailmark_engine::Stop;
+use tailmark_plan::{Plan, Service, ServiceControl, SystemPlan};
 
 /// How often a command that runs is looked at.
 const LOOK: Duration = Duration::from_millis(20);
@@ -48,10 +47,10 @@ impl<'a> Services<'a> {
         }
     }
 
-    /// Turns to the service of a system; false where it has none. What else could answer at its
+    /// Switches to the service of a system; false where it has none. What else could answer at its
     /// address is stopped first: the service of the system before, and those that a sweep that was
     /// killed may have left running, its own among them.
-    pub fn turn_to(&mut self, system: &SystemPlan) -> Result<bool, Error> {
+    pub fn switch_to(&mut self, system: &SystemPlan) -> Result<bool, Error> {
         if self
             .running
             .as_ref()
@@ -72,17 +71,17 @@ impl<'a> Services<'a> {
         Ok(self.running.is_some())
     }
 
-    /// Starts the one that was turned to.
+    /// Starts the one that was switched to.
     pub fn start(&mut self) -> Result<(), Error> {
         self.running.as_mut().map_or(Ok(()), Running::start)
     }
 
-    /// Stops the one that was turned to.
+    /// Stops the one that was switched to.
     pub fn stop(&mut self) -> Result<(), Error> {
         self.running.as_mut().map_or(Ok(()), Running::stop)
     }
 
-    /// The one that was turned to.
+    /// The one that was switched to.
     pub fn running(&mut self) -> Option<&mut Running> {
         self.running.as_mut()
     }
@@ -92,7 +91,7 @@ impl<'a> Services<'a> {
             system: system.name.clone(),
             service: system.service.clone()?,
             log: self.out.join(format!("{}.service.log", system.name)),
-            patience: self.plan.sweep.ready_timeout,
+            command_timeout: self.plan.sweep.ready_timeout,
             printed_from: 0,
             started: None,
             is_starting: false,
@@ -102,24 +101,8 @@ impl<'a> Services<'a> {
 
 /// Whether two systems name one contact point.
 fn share_an_address(a: &SystemPlan, b: &SystemPlan) -> bool {
-    let (a, b) = (a.place.to_string_lossy(), b.place.to_string_lossy());
-    a.split(',')
-        .any(|host| b.split(',').any(|other| are_one(host, other)))
-}
-
-/// Whether two contact points are one. One without a port may be any of that host.
-fn are_one(a: &str, b: &str) -> bool {
-    let parts = |host: &str| {
-        let host = host.trim().replace("localhost", "127.0.0.1");
-        match host.rsplit_once(':') {
-            Some((name, port)) if port.parse::<u16>().is_ok() && !name.ends_with(':') => {
-                (name.to_owned(), Some(port.to_owned()))
-            }
-            _ => (host, None),
-        }
-    };
-    let ((a, a_port), (b, b_port)) = (parts(a), parts(b));
-    a == b && (a_port == b_port || a_port.is_none() || b_port.is_none())
+    let mut hosts = a.location.hosts();
+    hosts.any(|host| b.location.hosts().any(|other| host.same_endpoint(other)))
 }
 
 /// The service of the system that is measured.
@@ -132,7 +115,7 @@ pub(crate) struct Running {
     /// Where in `log` the output of the last command begins.
     printed_from: u64,
     /// How long a command may take.
-    patience: Duration,
+    command_timeout: Duration,
     /// The start command, while it goes on.
     started: Option<Child>,
     /// From its start until it was ready.
@@ -176,8 +159,8 @@ impl Running {
         if is_ours {
             signal(&child, Signal::TERM);
         }
-        let end = Instant::now() + self.patience;
-        match ended(&mut child, self.patience) {
+        let end = Instant::now() + self.command_timeout;
+        match ended(&mut child, self.command_timeout) {
             Ok(Some(_)) => {}
             Ok(None) => return Err(self.too_long("stop")),
             Err(source) => return Err(self.failed("stop", Some(source))),
@@ -194,7 +177,7 @@ impl Running {
 
     /// Waits for a command that has to succeed; ends it where it takes too long.
     fn succeed(&self, action: &'static str, mut command: Child) -> Result<(), Error> {
-        match ended(&mut command, self.patience) {
+        match ended(&mut command, self.command_timeout) {
             Ok(Some(status)) if status.success() => Ok(()),
             Ok(Some(_)) => Err(self.failed(action, None)),
             Ok(None) => {
@@ -206,7 +189,7 @@ impl Running {
     }
 
     fn too_long(&self, action: &'static str) -> Error {
-        let waited = humantime::format_duration(self.patience);
+        let waited = humantime::format_duration(self.command_timeout);
         let why = format!("it went on for longer than {waited} (sweep.ready_timeout)");
         self.failed(action, Some(io::Error::other(why)))
     }
@@ -376,7 +359,7 @@ pub(crate) fn wait_ready<T>(
                 }
                 return Ok(Some(opened));
             }
-            // What is wrong with the data does not mend itself.
+            // What is wrong with the data does not fix itself.
             Some(Err(error)) if !may_pass(&error) => return Err(error),
             Some(Err(error)) => Some(error),
             None => None,
@@ -389,21 +372,15 @@ pub(crate) fn wait_ready<T>(
                 system: system.name.clone(),
                 waited: humantime::format_duration(timeout).to_string(),
                 log: service.map_or_else(String::new, |service| service.tail()),
-                why: why.map_or_else(String::new, |why| told(&why)),
+                why: why.map_or_else(String::new, |why| format!(": {}", in_one_line(&why))),
             });
         }
         std::thread::sleep(POLL);
     }
 }
 
-/// `: ` and an error with its causes.
-fn told(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    causes.map(|error| format!(": {error}")).collect()
-}
-
-/// Whether a server may get over an error: it did not open, or did not answer. Drivers do not tell a
-/// wrong password or a missing name from a server that is not ready for them yet.
+/// Whether a server may get over an error: it did not open, or did not answer. Drivers do not tell
+/// a wrong password or a missing name from a server that is not ready for them yet.
 fn may_pass(error: &Error) -> bool {
     use tailmark_driver::Error as Driver;
     matches!(

@@ -1,28 +1,30 @@
 //! Carries out a plan: for each system the load, then each point, committed one by one.
 
+mod load;
+
 use crate::service::{Services, wait_ready};
 use crate::{
-    Error, Observer, Stop,
+    Error,
+    caches::{CachesKept, drop_caches},
     dataset::{self, Dataset},
-    facts::{database_facts, describe, run_facts},
-    findings::{Evidence, findings, remarks},
-    phase::{self, Capture, unix_ms},
-    plan::{Plan, Reload, SystemPlan},
-    preflight::{Ready, preflight},
+    devices::refuse_one_device,
+    facts::{describe, run_facts},
+    findings::Evidence,
+    point::{self, Measured, all_findings},
+    preflight::{Ready, preflight, refuse_placeholders},
+    retry,
+    seeds::PointSeeds,
 };
-use std::{
-    fs,
-    path::Path,
-    sync::Arc,
-    time::{Duration, Instant},
-};
+use std::{fs, path::Path, sync::Arc};
 use tailmark_driver::{Database, Place, Settled};
-use tailmark_host::{CacheDrop, MemoryLimit, probe::Target};
-use tailmark_results::{Finding, Load, Phase, Point, PointKey, Study};
-use tailmark_workload::{KeySpace, Workload};
+use tailmark_engine::{Observer, Spec, Stop};
+use tailmark_host::MemoryLimit;
+use tailmark_plan::{Plan, Reload, Step, SystemPlan, keys_of_study};
+use tailmark_results::{Fact, Fault, Point, PointKey, Study, finding::NO_ANSWER};
+use tailmark_workload::KeySpace;
 
 /// What a run did.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Default)]
 pub struct Summary {
     /// Points that were measured.
     pub points_measured: usize,
@@ -34,6 +36,8 @@ pub struct Summary {
     pub findings: usize,
     /// Requests that failed in the points measured.
     pub errors: u64,
+    /// Points of the study, whenever they were measured, that are no peak, and why.
+    pub failed: Vec<(PointKey, Fault)>,
 }
 
 /// Carries out `plan`, with its study in the directory `out`.
@@ -47,19 +51,24 @@ pub fn run(
     observer: &dyn Observer,
     stop: &Stop,
 ) -> Result<Summary, Error> {
+    refuse_placeholders(plan)?;
+    let one_device = refuse_one_device(plan)?;
     fs::create_dir_all(out).map_err(|source| Error::Io {
         action: "create",
         path: out.to_owned(),
         source,
     })?;
     let _lock = lock(out)?;
-    if Study::exists(out) {
-        refuse_changed_plan(plan, out)?;
-    }
-    let Ready { systems, left_out } = preflight(plan, out, observer)?;
-    let study = match Study::exists(out) {
-        true => Study::open(out)?,
-        false => Study::create(out, &plan.header, &describe(plan))?,
+    let known = known(plan, out)?;
+    let measured = match &known {
+        Some(study) => measured(plan, study)?,
+        None => Vec::new(),
+    };
+    let is_pending = |system: &SystemPlan| !measured.contains(&system.name.as_str());
+    let Ready { systems, left_out } = preflight(plan, is_pending, observer)?;
+    let study = match known {
+        Some(study) => study,
+        None => Study::create(out, &plan.header, &describe(plan))?,
     };
     let limit = plan.host.memory_limit.map(MemoryLimit::enter);
     let memory_unlimited = match &limit {
@@ -73,39 +82,35 @@ pub fn run(
     if let Some(why) = &raised {
         observer.notice(why);
     }
-    for notice in left_out.iter().chain(&raised) {
+    one_device.iter().for_each(|what| observer.notice(what));
+    for notice in left_out.iter().chain(&raised).chain(&one_device) {
         study.add_notice(notice)?;
     }
     study.set_facts(&run_facts(limit.as_ref().and_then(|l| l.as_ref().ok())))?;
     let points = systems.len() * plan.points().count();
-    let kept = systems
-        .iter()
-        .flat_map(|s| plan.points().map(|p| p.key(plan, s)))
-        .map(|key| study.has_point(&key))
-        .collect::<Result<Vec<_>, _>>()?
-        .into_iter()
-        .filter(|kept| *kept)
-        .count();
+    let retried = retry::retried(plan, &study)?;
+    let mut kept = points;
+    for system in &systems {
+        kept -= pending(plan, &study, &retried, system)?.len();
+    }
     observer.sweep_started(points, kept);
     let mut sweep = Sweeper {
         plan,
-        out,
         study,
         observer,
         stop,
         memory_unlimited,
         services: Services::new(plan, out),
+        adopted: None,
+        retried,
         summary: Summary {
             points_kept: kept,
             ..Summary::default()
         },
+        has_measured: false,
     };
-    for system in systems {
-        sweep.measure(system)?;
-        if stop.requested() {
-            break;
-        }
-    }
+    sweep.measure_all(&systems)?;
+    sweep.summary.failed = retry::failed_points(plan, &sweep.study)?;
     sweep.summary.interrupted = stop.requested() && sweep.summary.points_measured + kept < points;
     Ok(sweep.summary)
 }
@@ -113,94 +118,80 @@ pub fn run(
 /// One run of a plan.
 struct Sweeper<'a> {
     plan: &'a Plan,
-    out: &'a Path,
     study: Study,
     observer: &'a dyn Observer,
     stop: &'a Stop,
     memory_unlimited: Option<String>,
     services: Services<'a>,
+    /// What is known of the system's data set, where somebody else has loaded it.
+    adopted: Option<String>,
+    /// Points of the study that are measured again.
+    retried: Vec<PointKey>,
     summary: Summary,
-}
-
-/// One point of every system: a workload at a number of threads.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Step<'a> {
-    workload: &'a Arc<Workload>,
-    threads: u32,
-    repeat: u32,
-}
-
-impl Step<'_> {
-    fn key(&self, plan: &Plan, system: &SystemPlan) -> PointKey {
-        PointKey {
-            system: system.name.clone(),
-            workload: self.workload.name.clone(),
-            distribution: self.workload.distribution_name().to_owned(),
-            threads: self.threads,
-            repeat: self.repeat,
-            target_rate: plan.sweep.rate,
-        }
-    }
-}
-
-impl Plan {
-    /// The points of one system in the order in which they are measured: workloads in the order of
-    /// the plan, each over all thread counts, and all of that again for each repeat.
-    pub(crate) fn points(&self) -> impl Iterator<Item = Step<'_>> {
-        let sweep = &self.sweep;
-        (1..=sweep.repeats).flat_map(move |repeat| {
-            sweep.workloads.iter().flat_map(move |workload| {
-                sweep.threads.iter().map(move |&threads| Step {
-                    workload,
-                    threads,
-                    repeat,
-                })
-            })
-        })
-    }
+    /// Whether a load or a point of this run is in the study.
+    has_measured: bool,
 }
 
 impl Sweeper<'_> {
-    /// Measures the points of a system that are not in the study yet.
-    fn measure(&mut self, system: &SystemPlan) -> Result<(), Error> {
-        let plan = self.plan;
-        let mut pending = Vec::new();
-        for step in plan.points() {
-            if !self.study.has_point(&step.key(plan, system))? {
-                pending.push(step);
+    /// Measures the systems one after the other, until a stop is requested.
+    fn measure_all(&mut self, systems: &[&SystemPlan]) -> Result<(), Error> {
+        for system in systems {
+            let measured = self.measure(system);
+            measured.map_err(|error| match self.has_measured {
+                true => Error::Midway(Box::new(error)),
+                false => error,
+            })?;
+            if self.stop.requested() {
+                break;
             }
         }
+        Ok(())
+    }
+
+    /// Measures the points of a system that are not in the study yet, or are to be measured again.
+    fn measure(&mut self, system: &SystemPlan) -> Result<(), Error> {
+        let plan = self.plan;
+        let pending = pending(plan, &self.study, &self.retried, system)?;
         if pending.is_empty() {
             return Ok(());
         }
-        self.study
-            .set_facts(&tailmark_host::place_facts(&system.name, system.watched()))?;
-        let dataset = Dataset::new(plan, system, self.out);
-        if self.services.turn_to(system)? {
+        if let Some(watched) = system.watched() {
+            self.study
+                .set_facts(&tailmark_host::place_facts(&system.name, watched))?;
+        }
+        let kept = CachesKept::elsewhere(system);
+        if let Some((why, remedy)) = kept.filter(|_| plan.host.drop_caches).map(|k| k.describe()) {
+            let notice = format!("caches of system `{}` are not dropped: {why}", system.name);
+            self.observer.notice(&format!("{notice}. {remedy}"));
+        }
+        let dataset = Dataset::new(plan, system);
+        if self.services.switch_to(system)? {
             self.start_service()?;
         }
         if !self.wait_ready(&dataset, system)? {
             return Ok(());
         }
+        self.adopted = dataset.adopt(plan)?;
         let mut is_loaded = dataset.is_loaded()?;
         for (index, step) in pending.iter().enumerate() {
             let starts_empty = step.workload.starts_empty();
             let was_filled = index > 0 && pending[index - 1].workload.starts_empty();
-            let anew = if is_loaded {
-                self.starts_anew(&pending, index)
+            let loads_again = if is_loaded {
+                self.is_reloaded(&pending, index)
             } else {
                 was_filled
             };
-            let is_changed = starts_empty || anew || !is_loaded;
+            let is_changed = starts_empty || loads_again || !is_loaded;
             // The server may have gone away since the point before.
             if is_changed && index > 0 && !self.wait_ready(&dataset, system)? {
                 return Ok(());
             }
-            if starts_empty || anew {
+            if starts_empty {
+                dataset.start_empty()?;
+            } else if loads_again {
                 dataset.remove()?;
-                dataset.prepare()?;
             }
-            if !starts_empty && (anew || !is_loaded) && !self.load(&dataset, system)? {
+            if !starts_empty && (loads_again || !is_loaded) && !self.load(&dataset, system, step)? {
                 return Ok(());
             }
             if is_changed {
@@ -213,67 +204,14 @@ impl Sweeper<'_> {
         Ok(())
     }
 
-    /// Whether the data set is made anew before this point. A workload that was begun in an earlier
-    /// run goes on with the data set as it is.
-    fn starts_anew(&self, pending: &[Step<'_>], index: usize) -> bool {
+    /// Whether the data set is removed and loaded again before this point. A workload that was
+    /// begun in an earlier run goes on with the data set as it is.
+    fn is_reloaded(&self, pending: &[Step<'_>], index: usize) -> bool {
         let step = &pending[index];
         match self.plan.sweep.reload {
             Reload::Never => false,
             Reload::Point => true,
             Reload::Workload => self.plan.sweep.threads.first() == Some(&step.threads),
-        }
-    }
-
-    /// Loads the data set; false where that was stopped.
-    fn load(&mut self, dataset: &Dataset<'_>, system: &SystemPlan) -> Result<bool, Error> {
-        let Some(mut load) = self.load_to_its_end(dataset, system)? else {
-            return Ok(false);
-        };
-        let database = dataset.open()?;
-        self.observer.step("waiting for background work to settle");
-        if database.settle(self.plan.sweep.settle)? == Settled::No {
-            load.phase.findings.push(Finding {
-                code: "not-settled".into(),
-                text: "Background work was left over when the time to wait for it was up.".into(),
-            });
-        }
-        load.phase.findings.extend(remarks(database.as_ref()));
-        self.study.add_load(&load)?;
-        self.observer.load_finished(&load);
-        Ok(true)
-    }
-
-    /// Loads, from where it was ended as often as it got on; none where that was stopped. A server
-    /// may be gone for a while.
-    fn load_to_its_end(
-        &mut self,
-        dataset: &Dataset<'_>,
-        system: &SystemPlan,
-    ) -> Result<Option<Load>, Error> {
-        let mut reached = 0;
-        let mut failures = Vec::new();
-        loop {
-            match dataset.load(self.plan, self.capture(system), self.observer, self.stop) {
-                Err(error @ Error::LoadFailed { loaded, .. })
-                    if system.driver.place == Place::Hosts && loaded > reached =>
-                {
-                    reached = loaded;
-                    self.observer.notice(&error.to_string());
-                    failures.push(error);
-                    if !self.wait_ready(dataset, system)? {
-                        return Ok(None);
-                    }
-                }
-                Ok(Some(mut load)) => {
-                    if let Some(first) = failures.first() {
-                        load.phase
-                            .findings
-                            .push(load_resumed(failures.len(), first));
-                    }
-                    return Ok(Some(load));
-                }
-                ended => return ended,
-            }
         }
     }
 
@@ -289,59 +227,76 @@ impl Sweeper<'_> {
         }
         let plan = self.plan;
         self.stop_service()?;
-        let caches_kept = self.drop_caches(dataset, system)?;
+        if plan.host.drop_caches && system.is_here() {
+            self.observer.step("dropping caches");
+        }
+        let caches_kept = drop_caches(plan, dataset, system)?;
         self.start_service()?;
         if !self.wait_ready(dataset, system)? {
             return Ok(false);
         }
         self.observer.step("opening the database");
         let database = dataset.open()?;
-        self.observer.step("waiting for background work to settle");
-        let settled_before = database.settle(plan.sweep.settle)?;
+        let settled_before = self.settle(database.as_ref())?;
+        if self.stop.requested() {
+            return Ok(false);
+        }
         self.study
-            .set_facts(&database_facts(&system.name, database.as_ref()))?;
+            .set_facts(&Fact::of_database(&system.name, database.facts()))?;
         let key = step.key(plan, system);
-        let clocks = (Instant::now(), unix_ms());
-        let mut phase = self.run_phase(database.as_ref(), system, step, &key)?;
-        let clock_step = Duration::from_millis(
-            (unix_ms() - clocks.1).abs_diff(clocks.0.elapsed().as_millis() as u64),
-        );
+        let measured = self.run_phase(database.as_ref(), system, step, &key)?;
         if self.stop.requested() {
             return Ok(false);
         }
         // A server that is gone and stays away leaves the point to be measured again.
-        if phase
-            .findings
-            .iter()
-            .any(|finding| finding.code == phase::NO_ANSWER)
-            && !self.wait_ready(dataset, system)?
-        {
+        let is_gone = NO_ANSWER.is_among(&measured.phase.findings);
+        if is_gone && !self.wait_ready(dataset, system)? {
             return Ok(false);
         }
-        self.observer.step("waiting for background work to settle");
-        let settled_after = database.settle(plan.sweep.settle)?;
+        // A stop ends the wait, but what was measured is kept.
+        let settled = self.settle(database.as_ref());
+        let settled_after = *settled.as_ref().unwrap_or(&Settled::Yes);
         let unlimited = self.memory_unlimited.as_deref();
+        let version = system.version.as_deref();
+        let own_version = version.and_then(|_| database.facts().remove("version"));
         let evidence = Evidence {
             unscaled: plan.unscaled.as_ref().filter(|_| plan.scale < 1.0),
             memory: self.memory(),
             settle: plan.sweep.settle,
             settled_before,
             settled_after,
-            caches_kept: caches_kept.as_deref(),
+            caches_kept: caches_kept.as_ref(),
+            version: version.zip(own_version.as_deref()),
+            is_here: system.is_here(),
             memory_unlimited: plan.host.memory_limit.zip(unlimited),
-            clock_step,
-            ..Evidence::new(system.driver, &dataset.params, &key, &phase)
+            adopted: self.adopted.as_deref(),
+            ..Evidence::new(system.driver, &dataset.params, &key, &measured)
         };
-        let found = findings(&evidence);
+        let found = all_findings(&evidence, database.as_ref());
+        let mut phase = measured.phase;
         phase.findings.extend(found);
-        phase.findings.extend(remarks(database.as_ref()));
-        let point = Point { key, phase };
-        self.study.add_point(&point)?;
+        phase
+            .findings
+            .extend(settled.as_ref().err().map(load::never_settled));
+        self.commit(&Point { key, phase })?;
+        settled.map(|_| true)
+    }
+
+    fn commit(&mut self, point: &Point) -> Result<(), Error> {
+        self.study.add_point(point)?;
+        self.has_measured = true;
         self.summary.points_measured += 1;
         self.summary.findings += point.phase.findings.len();
         self.summary.errors += point.phase.errors();
-        self.observer.point_finished(&point);
-        Ok(true)
+        self.observer.point_finished(point);
+        Ok(())
+    }
+
+    /// Waits until background work has come to rest, the time is up or a stop was requested.
+    fn settle(&self, database: &dyn Database) -> Result<Settled, Error> {
+        self.observer.step("waiting for background work to settle");
+        let stop = || self.stop.requested();
+        Ok(database.settle(self.plan.sweep.settle, &stop)?)
     }
 
     fn run_phase(
@@ -350,42 +305,29 @@ impl Sweeper<'_> {
         system: &SystemPlan,
         step: Step<'_>,
         key: &PointKey,
-    ) -> Result<Phase, Error> {
+    ) -> Result<Measured, Error> {
         let sweep = &self.plan.sweep;
         let records = system.data.records;
         let workload = step.workload.as_ref().clone();
-        let spec = phase::Spec {
-            database,
+        let workload = Arc::new(workload.with_semantics(system.semantics));
+        let keys = Arc::new(KeySpace::new(records, records));
+        let seeds = PointSeeds::new(sweep.seed, key);
+        let spec = Spec {
             clients: system.driver.clients,
             system: &system.name,
             point: Some(key),
-            workload: &Arc::new(workload.with_semantics(system.semantics)),
-            data: &system.data,
-            keys: &Arc::new(KeySpace::new(records, records)),
             threads: step.threads,
             rate: sweep.rate,
             operations: sweep.operations,
             duration: sweep.duration,
             warmup: sweep.warmup,
-            seed: sweep.seed.wrapping_add(u64::from(step.repeat - 1)),
+            seed: seeds.measure(),
+            warmup_seed: seeds.warmup(),
             write_all_fields: sweep.write_all_fields,
             compressibility: sweep.compressibility,
-            ends_at_failure: false,
+            ..Spec::new(database, &workload, &system.data, &keys)
         };
-        phase::run(&spec, self.capture(system), self.observer, self.stop)
-    }
-
-    fn capture(&self, system: &SystemPlan) -> Capture {
-        let target = Target {
-            system: system.name.clone(),
-            place: system.watched().clone(),
-        };
-        let capture = Capture::open(&target);
-        capture
-            .notices
-            .iter()
-            .for_each(|notice| self.observer.notice(notice));
-        capture
+        point::measure(&spec, system.watched(), self.observer, self.stop)
     }
 
     fn stop_service(&mut self) -> Result<(), Error> {
@@ -411,31 +353,9 @@ impl Sweeper<'_> {
         self.observer.step("waiting until the server answers");
         let timeout = self.plan.sweep.ready_timeout;
         let ready = wait_ready(system, self.services.running(), timeout, self.stop, || {
-            dataset.prepare()
+            dataset.try_open()
         });
         Ok(ready?.is_some())
-    }
-
-    /// Drops the caches; says why where that was not done.
-    fn drop_caches(
-        &mut self,
-        dataset: &Dataset<'_>,
-        system: &SystemPlan,
-    ) -> Result<Option<String>, Error> {
-        if !self.plan.host.drop_caches {
-            return Ok(Some("host.drop_caches is false".to_owned()));
-        }
-        self.observer.step("dropping caches");
-        let files = match tailmark_host::can_drop_caches() {
-            true => Vec::new(),
-            // A server's files are its own, and it may not run.
-            false if system.driver.place == Place::Hosts => Vec::new(),
-            false => dataset.open()?.files(),
-        };
-        Ok(match tailmark_host::drop_caches(&files) {
-            CacheDrop::Dropped | CacheDrop::Advised(_) => None,
-            CacheDrop::Skipped(why) => Some(why),
-        })
     }
 
     fn memory(&self) -> u64 {
@@ -447,15 +367,42 @@ impl Sweeper<'_> {
     }
 }
 
-/// What the user must know where a load went on after requests had failed.
-fn load_resumed(times: usize, first: &Error) -> Finding {
-    Finding {
-        code: "load-resumed".into(),
-        text: format!(
-            "Requests failed while the data set was loaded, and the load went on from its marker {times} \
-             times; its numbers are of the last part alone. First, {first}."
-        ),
+/// The study of an earlier run of this plan.
+fn known(plan: &Plan, out: &Path) -> Result<Option<Study>, Error> {
+    if !Study::exists(out) {
+        return Ok(None);
     }
+    refuse_changed_plan(plan, out)?;
+    Ok(Some(Study::open(out)?))
+}
+
+/// The points of a system that are not in the study, or are measured again.
+fn pending<'a>(
+    plan: &'a Plan,
+    study: &Study,
+    retried: &[PointKey],
+    system: &SystemPlan,
+) -> Result<Vec<Step<'a>>, Error> {
+    let mut pending = Vec::new();
+    for step in plan.points() {
+        let key = step.key(plan, system);
+        if !study.has_point(&key)? || retried.contains(&key) {
+            pending.push(step);
+        }
+    }
+    Ok(pending)
+}
+
+/// The systems of which there is nothing to measure.
+fn measured<'a>(plan: &'a Plan, study: &Study) -> Result<Vec<&'a str>, Error> {
+    let retried = retry::retried(plan, study)?;
+    let mut measured = Vec::new();
+    for system in &plan.systems {
+        if pending(plan, study, &retried, system)?.is_empty() {
+            measured.push(system.name.as_str());
+        }
+    }
+    Ok(measured)
 }
 
 /// Holds the run directory until it is dropped.
@@ -479,7 +426,7 @@ fn lock(out: &Path) -> Result<fs::File, Error> {
 }
 
 fn refuse_changed_plan(plan: &Plan, out: &Path) -> Result<(), Error> {
-    let was = Study::open_read_only(out)?.header()?.plan;
+    let was = keys_of_study(&Study::open_read_only(out)?.header()?);
     let differences = dataset::differences(&plan.header.plan, &was);
     match differences.is_empty() {
         true => Ok(()),

@@ -8,13 +8,21 @@
 
 mod support;
 
-use std::{fs, path::Path, sync::Mutex, time::Duration};
-use support::{RECORDS, plan, points, run, system};
-use tailmark_results::{Kind, Load, Point};
-use tailmark_runner::{
-    Error, Observer, PhaseKind, PhaseStart, Stop, Summary,
-    plan::{Plan, Reload},
+use std::{
+    fs,
+    path::Path,
+    sync::{
+        Mutex,
+        atomic::{AtomicUsize, Ordering},
+    },
+    time::Duration,
 };
+use support::{RECORDS, plan, points, run, system, system_with};
+use tailmark_driver::Location;
+use tailmark_engine::{Observer, PhaseKind, PhaseStart, Stop};
+use tailmark_plan::{Plan, Reload};
+use tailmark_results::{Kind, Load, Point};
+use tailmark_runner::{Error, Summary};
 
 /// Requests a stop when something happens, and remembers what did.
 struct Stopper {
@@ -127,6 +135,118 @@ fn a_fixed_rate_keeps_response_time_and_its_schedule() {
 }
 
 #[test]
+fn the_measured_part_has_as_many_operations_as_the_budget() {
+    for _ in 0..3 {
+        let out = tempfile::tempdir().unwrap();
+        let system = || {
+            let settings = [("latency_us", "2000")];
+            vec![system_with("a", "scripted", "x".as_ref(), &settings)]
+        };
+        let mut plan = plan(system(), &["ycsb-a"], &[16]);
+        plan.sweep.warmup = Duration::from_millis(50);
+        plan.sweep.operations = Some(400);
+        run(&plan, out.path()).unwrap();
+        assert_eq!(points(out.path())[0].phase.operations, 400);
+        // Clients that are late at a rate send what was due in the warm-up after its end.
+        let out = tempfile::tempdir().unwrap();
+        plan.sweep.rate = Some(100_000.0);
+        run(&plan, out.path()).unwrap();
+        assert_eq!(points(out.path())[0].phase.operations, 400);
+    }
+}
+
+#[test]
+fn a_read_modify_write_is_measured_whole_or_not_at_all() {
+    for _ in 0..3 {
+        let out = tempfile::tempdir().unwrap();
+        let settings = [("latency_us", "3000")];
+        let system = system_with("a", "scripted", "x".as_ref(), &settings);
+        let mut plan = plan(vec![system], &["ycsb-f"], &[16]);
+        plan.sweep.warmup = Duration::from_millis(50);
+        plan.sweep.operations = None;
+        plan.sweep.duration = Some(Duration::from_millis(100));
+        run(&plan, out.path()).unwrap();
+        let phase = &points(out.path())[0].phase;
+        let count = |kind| phase.kinds[&kind].count;
+        assert_eq!(count(Kind::Read), phase.operations);
+        assert_eq!(count(Kind::Update), count(Kind::ReadModifyWrite));
+    }
+}
+
+#[test]
+fn a_rate_is_divided_by_the_planned_time() {
+    let out = tempfile::tempdir().unwrap();
+    let mut plan = plan(vec![system("a", "null", "x".as_ref())], &["ycsb-c"], &[1]);
+    (plan.sweep.rate, plan.sweep.operations) = (Some(10.0), None);
+    plan.sweep.duration = Some(Duration::from_secs(1));
+    run(&plan, out.path()).unwrap();
+    let phase = &points(out.path())[0].phase;
+    assert!(
+        (phase.duration_s - 1.0).abs() < 1e-9,
+        "{}",
+        phase.duration_s
+    );
+    assert!((1..=10).contains(&phase.operations), "{}", phase.operations);
+    // The last of 10 is due after 0.9 s.
+    let out = tempfile::tempdir().unwrap();
+    (plan.sweep.operations, plan.sweep.duration) = (Some(10), None);
+    run(&plan, out.path()).unwrap();
+    let phase = &points(out.path())[0].phase;
+    assert_eq!(phase.operations, 10);
+    assert!(phase.duration_s >= 1.0 - 1e-9, "{}", phase.duration_s);
+}
+
+#[test]
+fn a_closed_loop_by_time_is_divided_by_the_time_that_its_operations_took() {
+    let out = tempfile::tempdir().unwrap();
+    let settings = [("latency_us", "300000")];
+    let system = system_with("a", "scripted", "x".as_ref(), &settings);
+    let mut plan = plan(vec![system], &["ycsb-c"], &[1]);
+    plan.sweep.operations = None;
+    plan.sweep.duration = Some(Duration::from_millis(400));
+    run(&plan, out.path()).unwrap();
+    // What was begun before 0.4 s took 0.3 s each.
+    let phase = &points(out.path())[0].phase;
+    assert!(phase.ops_per_sec() <= 1.0 / 0.3, "{}", phase.ops_per_sec());
+}
+
+#[test]
+fn operations_that_clients_share_evenly_are_all_done() {
+    for (operations, threads) in [(1003, 4), (2, 4)] {
+        let out = tempfile::tempdir().unwrap();
+        let system = system("a", "null", "x".as_ref());
+        let mut plan = plan(vec![system], &["fillseq"], &[threads]);
+        plan.sweep.operations = Some(operations);
+        run(&plan, out.path()).unwrap();
+        assert_eq!(points(out.path())[0].phase.operations, operations);
+    }
+}
+
+#[test]
+fn seconds_of_a_stall_are_in_the_study() {
+    let out = tempfile::tempdir().unwrap();
+    // Of three requests the second takes 3.7 s.
+    let settings = [("stall_every", "2"), ("stall_us", "3700000")];
+    let system = system_with("a", "scripted", "x".as_ref(), &settings);
+    let mut plan = plan(vec![system], &["ycsb-c"], &[1]);
+    plan.sweep.operations = Some(3);
+    run(&plan, out.path()).unwrap();
+    let phase = &points(out.path())[0].phase;
+    let mut end_s = 0.0;
+    for interval in &phase.intervals {
+        assert!(
+            (interval.start_s - end_s).abs() < 1e-9,
+            "a gap at {end_s} s"
+        );
+        end_s = interval.start_s + interval.length_s;
+    }
+    assert!((end_s - phase.duration_s).abs() < 1e-9, "{end_s}");
+    let empty = phase.intervals.iter().filter(|i| i.operations == 0);
+    assert!(empty.count() >= 2);
+    assert_eq!(phase.intervals.last().unwrap().operations, 2);
+}
+
+#[test]
 fn finished_points_are_kept() {
     let out = tempfile::tempdir().unwrap();
     let plan = plan(
@@ -164,6 +284,43 @@ fn a_stopped_sweep_goes_on() {
         ),
         (2, 1, false)
     );
+}
+
+/// Stops a run while it waits, the n-th time, for background work to come to rest.
+struct StopsAt(usize, AtomicUsize, Stop);
+
+impl Observer for StopsAt {
+    fn step(&self, text: &str) {
+        let waits = text.contains("background work to settle");
+        if waits && self.1.fetch_add(1, Ordering::Relaxed) + 1 == self.0 {
+            self.2.request();
+        }
+    }
+}
+
+#[test]
+fn a_stop_ends_the_wait_for_background_work_that_never_ends() {
+    let settings = [("never_settles", "true")];
+    let system = system_with("a", "scripted", "x".as_ref(), &settings);
+    let mut plan = plan(vec![system], &["ycsb-c"], &[1, 2]);
+    plan.sweep.settle = Duration::from_secs(24 * 3600);
+    let out = tempfile::tempdir().unwrap();
+    let observer = StopsAt(1, AtomicUsize::new(0), Stop::new());
+    let summary = tailmark_runner::run(&plan, out.path(), &observer, &observer.2).unwrap();
+    assert!(summary.interrupted && points(out.path()).is_empty());
+}
+
+#[test]
+fn a_stop_while_a_point_settles_keeps_the_point() {
+    let settings = [("never_settles", "true")];
+    let system = system_with("a", "scripted", "x".as_ref(), &settings);
+    let mut plan = plan(vec![system], &["ycsb-c"], &[1, 2]);
+    plan.sweep.settle = Duration::from_millis(50);
+    let out = tempfile::tempdir().unwrap();
+    let observer = StopsAt(2, AtomicUsize::new(0), Stop::new());
+    let summary = tailmark_runner::run(&plan, out.path(), &observer, &observer.2).unwrap();
+    assert_eq!((summary.points_measured, summary.interrupted), (1, true));
+    assert_eq!(points(out.path()).len(), 1);
 }
 
 #[test]
@@ -241,7 +398,7 @@ fn reload_loads_before_each_point() {
     let (_, loads) = run_until(&plan, out.path(), |_| false);
     assert_eq!(loads, [RECORDS; 4]);
     let (place, out) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
-    plan.systems[0].place = place.path().to_owned();
+    plan.systems[0].location = Location::Directory(place.path().to_owned());
     plan.sweep.reload = Reload::Workload;
     let (_, loads) = run_until(&plan, out.path(), |_| false);
     assert_eq!(loads, [RECORDS; 2]);
@@ -300,4 +457,29 @@ fn a_place_without_room_is_refused_unless_optional() {
     large.optional = true;
     let summary = run(&plan(vec![large, small], &["ycsb-c"], &[1]), out.path()).unwrap();
     assert_eq!(summary.points_measured, 1);
+}
+
+/// Damages the marker of another system when a point of the first is measured.
+struct Damager(std::path::PathBuf);
+
+impl Observer for Damager {
+    fn point_finished(&self, _: &Point) {
+        fs::write(&self.0, "{").unwrap();
+    }
+}
+
+#[test]
+fn what_is_wrong_after_the_first_point_is_told_from_what_is_wrong_before() {
+    let (out, data) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let [first, second] = ["first", "second"].map(|name| data.path().join(name));
+    let systems = vec![system("a", "file", &first), system("b", "file", &second)];
+    let plan = plan(systems, &["ycsb-c"], &[1]);
+    let damager = Damager(second.join("slots.dat.dataset.json"));
+    let run = || tailmark_runner::run(&plan, out.path(), &damager, &Stop::new()).unwrap_err();
+    let Error::Midway(later) = run() else {
+        panic!("a point was measured")
+    };
+    assert!(matches!(*later, Error::BadMarker { .. }), "{later}");
+    assert_eq!(points(out.path()).len(), 1);
+    assert!(matches!(run(), Error::BadMarker { .. }));
 }

@@ -7,15 +7,23 @@
 
 mod support;
 
-use std::time::{Duration, Instant};
+use std::{
+    sync::{Arc, Mutex},
+    time::{Duration, Instant},
+};
 use support::{plan, points, run, system_with};
+use tailmark_driver::{
+    Clients, Completion, DataSet, Database, Error, Operation, Outcome, Schema, Session,
+};
+use tailmark_engine::{self as engine, Observer, Spec, Stop};
 use tailmark_results::{Kind, Point};
+use tailmark_workload::KeySpace;
 
 /// Runs one point with tasks that wait for each answer.
 fn point(
     settings: &[(&str, &str)],
     threads: u32,
-    change: impl FnOnce(&mut tailmark_runner::plan::Sweep),
+    change: impl FnOnce(&mut tailmark_plan::Sweep),
 ) -> Point {
     let out = tempfile::tempdir().unwrap();
     let system = system_with("a", "scripted-tasks", "nowhere".as_ref(), settings);
@@ -99,4 +107,85 @@ fn failures_without_end_end_the_point_with_a_finding() {
         codes.contains(&"no-answer") && codes.contains(&"errors"),
         "{codes:?}"
     );
+}
+
+/// What a session takes to close.
+const CLOSING: Duration = Duration::from_millis(20);
+
+struct SlowToClose;
+
+impl Database for SlowToClose {
+    fn session(&self) -> Result<Box<dyn Session>, Error> {
+        Ok(Box::new(SlowSession { used: false }))
+    }
+}
+
+struct SlowSession {
+    used: bool,
+}
+
+impl Session for SlowSession {
+    fn execute<'a>(&'a mut self, _: Operation<'a>) -> Completion<'a> {
+        self.used = true;
+        Completion::Ready(Ok(Outcome {
+            records: 1,
+            bytes: 0,
+        }))
+    }
+}
+
+impl Drop for SlowSession {
+    fn drop(&mut self) {
+        if self.used {
+            std::thread::sleep(CLOSING);
+        }
+    }
+}
+
+#[derive(Default)]
+struct Closings(Mutex<Vec<Duration>>);
+
+impl Observer for Closings {
+    fn session_closed(&self, took: Duration) {
+        self.0.lock().unwrap().push(took);
+    }
+}
+
+#[test]
+fn the_closing_of_each_session_that_worked_is_timed() {
+    for clients in [Clients::Threads, Clients::Tasks] {
+        let closings = Closings::default();
+        let workload = tailmark_workload::find("fillseq").unwrap();
+        let spec = Spec {
+            database: &SlowToClose,
+            clients,
+            system: "a",
+            point: None,
+            workload: &Arc::new(workload),
+            data: &DataSet {
+                schema: Schema {
+                    table: "default".into(),
+                    fields: vec!["value".into()],
+                },
+                records: 100,
+                field_length: 10,
+            },
+            keys: &Arc::new(KeySpace::new(0, 100)),
+            threads: 3,
+            rate: None,
+            operations: Some(300),
+            duration: None,
+            warmup: Duration::ZERO,
+            seed: 1,
+            warmup_seed: 2,
+            write_all_fields: false,
+            compressibility: 0.0,
+            ends_at_failure: false,
+        };
+        engine::run(&spec, &mut (), &closings, &Stop::new()).unwrap();
+        // fillseq has each client do its share.
+        let closings = closings.0.into_inner().unwrap();
+        assert_eq!(closings.len(), 3, "{clients:?}");
+        assert!(closings.iter().all(|took| *took >= CLOSING), "{closings:?}");
+    }
 }

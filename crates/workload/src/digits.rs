@@ -1,10 +1,10 @@
-//! The decimal digits of a number, where they are wanted.
+//! The decimal digits of a number, where they are required.
 //!
-//! A library's conversion has a buffer of its own, and copying the digits out of it at once reads what
-//! was just written in smaller pieces: processors wait for that, for longer than a conversion takes
-//! and by how the two lie in memory. Here eight digits are made at a time and stored as one.
+//! A library's conversion has a buffer of its own, and copying the digits out of it at once reads
+//! what was just written in smaller pieces: processors wait for that, for longer than a conversion
+//! takes and by how the two lie in memory. Here eight digits are made at a time and stored as one.
 
-/// Digits that are always written: those of the greatest 64-bit number, and zeros in front.
+/// Digits that are always written: those of the maximum 64-bit number, and zeros in front.
 pub const WRITTEN: usize = 24;
 
 /// Digits of a number without zeros in front.
@@ -28,10 +28,10 @@ pub fn write(number: u64, into: &mut [u8; WRITTEN]) {
     }
 }
 
-/// The digits of a number below 10^8, halved again and again, all halves at once: two numbers of four
-/// digits, four of two, eight of one, each in its share of the 64 bits, the first one lowest. The
-/// multiplications divide by 100 and by 10: 10,486 / 2^20 and 103 / 2^10 are that near enough for
-/// four and for two digits.
+/// The digits of a number below 10^8, halved again and again, all halves at once: two numbers of
+/// four digits, four of two, eight of one, each in its share of the 64 bits, the first one lowest.
+/// The multiplications divide by 100 and by 10: 10,486 / 2^20 and 103 / 2^10 are that near enough
+/// for four and for two digits.
 #[inline]
 const fn eight_digits(number: u64) -> [u8; 8] {
     let (high, low) = (number / 10_000, number % 10_000);

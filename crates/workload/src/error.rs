@@ -8,7 +8,7 @@ pub enum Error {
     UnknownWorkload {
         /// As given.
         name: String,
-        /// `, did you mean ...?` or empty.
+        /// `; did you mean ...?` or empty.
         hint: String,
         /// All names.
         known: String,
@@ -18,7 +18,7 @@ pub enum Error {
     UnknownDistribution {
         /// As given.
         name: String,
-        /// `, did you mean ...?` or empty.
+        /// `; did you mean ...?` or empty.
         hint: String,
         /// All names.
         known: String,
@@ -69,11 +69,4 @@ pub enum Error {
         /// `records` or `fields`.
         what: &'static str,
     },
-}
-
-/// `, did you mean ...?`, or empty where no known word is near.
-pub(crate) fn hint<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
-    tailmark_driver::nearest(name, known)
-        .map(|near| format!(", did you mean `{near}`?"))
-        .unwrap_or_default()
 }

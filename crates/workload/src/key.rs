@@ -2,7 +2,7 @@
 //!
 //! Hashed names scatter consecutive numbers over the order of the store. They are not of one
 //! length: the hash is printed as it is, and has 15 to 19 digits. A data set may be named otherwise
-//! ([`Naming`]): numbers as they are, more digits, another prefix.
+//! ([`KeyFormat`]): numbers as they are, more digits, another prefix.
 
 use crate::digits;
 use std::borrow::Cow;
@@ -41,12 +41,12 @@ pub const fn hash(number: u64) -> u64 {
 
 /// How numbers become names.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Naming {
+pub struct KeyFormat {
     /// What every name starts with.
     pub prefix: Cow<'static, str>,
     /// In which order consecutive numbers lie in the store.
     pub order: KeyOrder,
-    /// The least digits of a name; shorter numbers get zeros in front. At most 1,000.
+    /// The minimum number of digits of a name; shorter numbers get zeros in front. At most 1,000.
     pub digits_min: u16,
 }
 
@@ -59,7 +59,7 @@ pub enum KeyOrder {
     Ordered,
 }
 
-impl Naming {
+impl KeyFormat {
     /// YCSB's default: `user` and the digits of the hash.
     pub const YCSB: Self = Self {
         prefix: Cow::Borrowed(PREFIX),
@@ -68,7 +68,7 @@ impl Naming {
     };
 }
 
-impl Default for Naming {
+impl Default for KeyFormat {
     fn default() -> Self {
         Self::YCSB
     }
@@ -95,20 +95,20 @@ impl KeyName {
     /// The name of key 0, as YCSB names it.
     #[must_use]
     pub fn new() -> Self {
-        Self::named(&Naming::YCSB)
+        Self::with_format(&KeyFormat::YCSB)
     }
 
-    /// The name of key 0, as `naming` has it.
+    /// The name of key 0, in this format.
     #[must_use]
-    pub fn named(naming: &Naming) -> Self {
-        let prefix: Box<[u8]> = naming.prefix.as_bytes().into();
-        let digits_min = usize::from(naming.digits_min);
+    pub fn with_format(format: &KeyFormat) -> Self {
+        let prefix: Box<[u8]> = format.prefix.as_bytes().into();
+        let digits_min = usize::from(format.digits_min);
         let longest = prefix.len() + digits_min.max(digits::WRITTEN);
         let bytes = vec![b'0'; longest + LINE - 1].into_boxed_slice();
         let end = longest + (LINE - (bytes.as_ptr().addr() + longest) % LINE) % LINE;
         let mut name = Self {
             number: 0,
-            order: naming.order,
+            order: format.order,
             digits_min,
             prefix,
             start: end,
@@ -213,12 +213,12 @@ mod tests {
 
     #[test]
     fn ordered_names_are_padded_to_their_digits() {
-        let naming = Naming {
+        let format = KeyFormat {
             order: KeyOrder::Ordered,
             digits_min: 12,
-            ..Naming::YCSB
+            ..KeyFormat::YCSB
         };
-        let mut name = KeyName::named(&naming);
+        let mut name = KeyName::with_format(&format);
         for (number, expected) in [
             (0, "user000000000000"),
             (10_000_000_000, "user010000000000"),
@@ -229,13 +229,13 @@ mod tests {
             name.set(number);
             assert_eq!(name.key().name, expected.as_bytes());
         }
-        let wide = Naming {
+        let wide = KeyFormat {
             prefix: "k".into(),
             digits_min: 24,
-            ..Naming::YCSB
+            ..KeyFormat::YCSB
         };
         assert_eq!(
-            KeyName::named(&wide).key().name,
+            KeyName::with_format(&wide).key().name,
             b"k000006284781860667377211"
         );
     }

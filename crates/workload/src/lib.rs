@@ -9,27 +9,32 @@ pub mod db_bench;
 mod digits;
 pub mod distribution;
 mod error;
-mod form;
+mod group;
 pub mod key;
 mod keyspace;
 mod mix;
+mod mix_generator;
 mod random;
+mod record_format;
+mod seed;
+mod sine_rate;
 mod stream;
 mod table;
 mod value;
-mod wave;
 mod workload;
 
 pub use distribution::{DISTRIBUTIONS, Distribution};
 pub use error::Error;
-pub use form::{FieldLengths, Form, LengthHistogram, ValueBytes};
-pub use key::{KeyOrder, Naming};
+pub use group::{
+    ClientGroup, GroupClients, GroupOperations, LengthChoice, MixedOperations, ScanLength,
+};
+pub use key::{KeyFormat, KeyOrder};
 pub use keyspace::KeySpace;
 pub use mix::Mix;
+pub use record_format::{FieldLengths, LengthHistogram, RecordFormat, ValueBytes};
+pub use seed::Seed;
+pub use sine_rate::SineRate;
 pub use stream::{Item, Stream, StreamConfig};
 pub use table::{WORKLOADS, find};
 pub use value::append_checked;
-pub use wave::Wave;
-pub use workload::{
-    Group, GroupClients, KeyRange, LengthChoice, ScanLength, Workload, assign_groups,
-};
+pub use workload::{KeyRange, Workload, assign_groups};

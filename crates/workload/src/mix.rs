@@ -1,7 +1,7 @@
 //! The weights of operations, and the choice among them.
 
 use crate::{Error, random::Random};
-use tailmark_driver::Kind;
+use tailmark_driver::OperationKind;
 
 /// How often each operation is chosen, as weights: `{ read: 0.95, update: 0.05, .. }` and
 /// `{ read: 95.0, update: 5.0, .. }` are the same. Each is finite and at least 0.
@@ -49,13 +49,13 @@ impl Mix {
 
     /// Whether requests of this kind are sent. A read-modify-write sends a read and an update.
     #[must_use]
-    pub fn sends(&self, kind: Kind) -> bool {
+    pub fn sends(&self, kind: OperationKind) -> bool {
         match kind {
-            Kind::Read => self.read > 0.0 || self.read_modify_write > 0.0,
-            Kind::Update => self.update > 0.0 || self.read_modify_write > 0.0,
-            Kind::Insert => self.insert > 0.0,
-            Kind::Scan => self.scan > 0.0,
-            Kind::Delete => false,
+            OperationKind::Read => self.read > 0.0 || self.read_modify_write > 0.0,
+            OperationKind::Update => self.update > 0.0 || self.read_modify_write > 0.0,
+            OperationKind::Insert => self.insert > 0.0,
+            OperationKind::Scan => self.scan > 0.0,
+            OperationKind::Delete => false,
         }
     }
 

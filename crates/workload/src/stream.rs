@@ -1,16 +1,10 @@
 //! One client's operations.
 
 use crate::{
-    Error, KeySpace, Mix, Workload,
-    db_bench::Script,
-    distribution::{Draw, Lengths, Space},
-    key::KeyName,
-    mix::{Choice, Chooser},
-    random::{Purpose, Random},
-    value::ValueMaker,
+    ClientGroup, Error, GroupOperations, KeySpace, Workload, db_bench, mix_generator::MixGenerator,
 };
 use std::sync::Arc;
-use tailmark_driver::{DataSet, Fields, Operation};
+use tailmark_driver::{DataSet, Operation};
 
 /// What a stream is made of.
 #[derive(Debug, Clone)]
@@ -57,20 +51,19 @@ pub enum Item<'a> {
 /// inserts, `sequential` and `latest`, which depend on the other clients too.
 #[derive(Debug)]
 pub struct Stream {
-    random: Random,
-    chooser: Chooser,
-    draw: Draw,
-    lengths: Lengths,
     keys: Arc<KeySpace>,
-    name: KeyName,
-    values: ValueMaker,
-    fields: u32,
-    read_all_fields: bool,
-    write_all_fields: bool,
-    /// The insert drawn last, until it is acknowledged.
-    inserting: Option<u64>,
-    /// Draws everything, where the group does one of db_bench's benchmarks.
-    script: Option<Box<Script>>,
+    generator: Generator,
+}
+
+/// What a stream draws from.
+#[derive(Debug)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one a client, and the loop that measures goes through no pointer to it"
+)]
+enum Generator {
+    Mix(MixGenerator),
+    DbBench(Box<db_bench::Generator>),
 }
 
 impl Stream {
@@ -79,132 +72,25 @@ impl Stream {
     /// # Errors
     /// Where the workload or the data set leaves nothing to draw from.
     pub fn new(config: &StreamConfig) -> Result<Self, Error> {
-        let StreamConfig { workload, data, .. } = config;
-        workload.validate()?;
-        let name = || workload.name.clone();
-        let group = workload
-            .groups
-            .get(config.group)
-            .ok_or_else(|| Error::NoSuchGroup {
-                workload: name(),
-                groups: workload.groups.len(),
-                group: config.group,
-            })?;
-        if data.schema.fields.is_empty() {
-            return Err(Error::EmptyData {
-                workload: name(),
-                what: "fields",
-            });
-        }
-        if data.records == 0 && (group.mix.draws_keys() || group.task.is_some()) {
-            return Err(Error::EmptyData {
-                workload: name(),
-                what: "records",
-            });
-        }
-        if !(0.0..=1.0).contains(&config.compressibility) {
-            return Err(Error::BadNumber {
-                workload: name(),
-                what: "compressibility of the values",
-                got: config.compressibility,
-                accepted: "from 0 to 1",
-            });
-        }
-        let space = Space {
-            records: data.records,
-            inserts_expected: inserts_expected(config),
-            range: workload.range,
-        };
-        let random = |purpose| Random::new(config.seed, config.client, purpose);
-        let values = ValueMaker::new(
-            data.schema.fields.len(),
-            data.field_length,
-            config.compressibility,
-            random(Purpose::Values),
-        )
-        .formed(&workload.form, &data.schema.fields);
-        let script = group
-            .task
-            .as_ref()
-            .map(|task| Box::new(Script::new(task, config)));
-        let mix = match script {
-            Some(_) => Mix {
-                read: 1.0,
-                ..Mix::NONE
-            }, // never drawn from
-            None => group.mix,
+        let group = group(config)?;
+        let generator = match &group.operations {
+            GroupOperations::Mix(mixed) => Generator::Mix(MixGenerator::new(mixed, config)),
+            GroupOperations::DbBench(workload) => {
+                Generator::DbBench(Box::new(db_bench::Generator::new(workload, config)))
+            }
         };
         Ok(Self {
-            random: random(Purpose::Operations),
-            chooser: Chooser::new(&mix),
-            draw: Draw::new(group.distribution, space),
-            lengths: Lengths::new(group.scan),
             keys: Arc::clone(&config.keys),
-            name: KeyName::named(&workload.form.naming),
-            values,
-            fields: data.schema.fields.len() as u32,
-            read_all_fields: group.read_all_fields,
-            write_all_fields: config.write_all_fields,
-            inserting: None,
-            script,
+            generator,
         })
     }
 
     /// What to do next.
     #[inline]
-    #[expect(
-        clippy::unnecessary_unwrap,
-        reason = "a borrow that is returned in one branch only must not be taken in the others"
-    )]
     pub fn next_item(&mut self) -> Item<'_> {
-        if self.script.is_some() {
-            let script = self.script.as_mut().expect("it is some");
-            return script.next_item(&self.keys);
-        }
-        match self.chooser.draw(&mut self.random) {
-            Choice::Read => {
-                self.draw_key();
-                let fields = self.draw_read_fields();
-                Item::One(Operation::Read {
-                    key: self.name.key(),
-                    fields,
-                })
-            }
-            Choice::Update => {
-                self.draw_key();
-                let (first, count) = self.draw_written();
-                let (key, values) = (self.name.key(), self.values.values(first, count));
-                Item::One(Operation::Update { key, values })
-            }
-            Choice::Insert => {
-                let number = self.keys.next_insert();
-                self.inserting = Some(number);
-                self.name.set(number);
-                let count = self.fields as usize;
-                self.values.make_for(0, count, &self.name);
-                let (key, values) = (self.name.key(), self.values.values(0, count));
-                Item::One(Operation::Insert { key, values })
-            }
-            Choice::Scan => {
-                self.draw_key();
-                let records = self.lengths.draw(&mut self.random);
-                let fields = self.draw_read_fields();
-                Item::One(Operation::Scan {
-                    start: self.name.key(),
-                    records,
-                    fields,
-                })
-            }
-            Choice::ReadModifyWrite => {
-                self.draw_key();
-                let fields = self.draw_read_fields();
-                let (first, count) = self.draw_written();
-                let (key, values) = (self.name.key(), self.values.values(first, count));
-                Item::ReadModifyWrite {
-                    read: Operation::Read { key, fields },
-                    update: Operation::Update { key, values },
-                }
-            }
+        match &mut self.generator {
+            Generator::Mix(mix) => mix.next_item(&self.keys),
+            Generator::DbBench(db_bench) => db_bench.next_item(&self.keys),
         }
     }
 
@@ -212,52 +98,63 @@ impl Stream {
     /// where the operation drawn last is no insert.
     #[inline]
     pub fn acknowledge(&mut self) {
-        let inserting = match &mut self.script {
-            Some(script) => &mut script.inserting,
-            None => &mut self.inserting,
+        let inserting = match &mut self.generator {
+            Generator::Mix(mix) => &mut mix.inserting,
+            Generator::DbBench(db_bench) => &mut db_bench.inserting,
         };
         if let Some(number) = inserting.take() {
             self.keys.acknowledge(number);
         }
     }
 
-    /// Draws the key of a record that exists.
-    #[inline]
-    fn draw_key(&mut self) {
-        self.inserting = None;
-        self.name.set(self.draw.draw(&mut self.random, &self.keys));
-    }
-
-    #[inline]
-    fn draw_read_fields(&mut self) -> Fields {
-        if self.read_all_fields {
-            Fields::All
-        } else {
-            Fields::One(self.random.below(u64::from(self.fields)) as u32)
+    /// Draws what follows as `next` does: from a part of a phase on, by another seed. Orders that a
+    /// client walks on its own go on where they are.
+    pub fn follow(&mut self, mut next: Self) {
+        if let (Generator::DbBench(before), Generator::DbBench(next)) =
+            (&self.generator, &mut next.generator)
+        {
+            next.go_on_from(before);
         }
-    }
-
-    /// Makes the values of an update: the first of its fields, and how many.
-    #[inline]
-    fn draw_written(&mut self) -> (u32, usize) {
-        let (first, count) = if self.write_all_fields {
-            (0, self.fields as usize)
-        } else {
-            (self.random.below(u64::from(self.fields)) as u32, 1)
-        };
-        self.values.make_for(first, count, &self.name);
-        (first, count)
+        *self = next;
     }
 }
 
-/// How many inserts YCSB provides for: twice the expected ones. Where groups differ, the largest
-/// share counts.
-fn inserts_expected(config: &StreamConfig) -> u64 {
-    let shares = config
-        .workload
+/// The group of the client, checked with the data that it draws from.
+fn group(config: &StreamConfig) -> Result<&ClientGroup, Error> {
+    let StreamConfig { workload, data, .. } = config;
+    workload.validate()?;
+    let name = || workload.name.clone();
+    let group = workload
         .groups
-        .iter()
-        .map(|group| group.mix.insert_share());
-    let share = shares.fold(0.0, f64::max);
-    (config.operations.unwrap_or(0) as f64 * share * 2.0) as u64
+        .get(config.group)
+        .ok_or_else(|| Error::NoSuchGroup {
+            workload: name(),
+            groups: workload.groups.len(),
+            group: config.group,
+        })?;
+    if data.schema.fields.is_empty() {
+        return Err(Error::EmptyData {
+            workload: name(),
+            what: "fields",
+        });
+    }
+    let draws_keys = match &group.operations {
+        GroupOperations::Mix(mixed) => mixed.mix.draws_keys(),
+        GroupOperations::DbBench(_) => true,
+    };
+    if data.records == 0 && draws_keys {
+        return Err(Error::EmptyData {
+            workload: name(),
+            what: "records",
+        });
+    }
+    if !(0.0..=1.0).contains(&config.compressibility) {
+        return Err(Error::BadNumber {
+            workload: name(),
+            what: "compressibility of the values",
+            got: config.compressibility,
+            accepted: "from 0 to 1",
+        });
+    }
+    Ok(group)
 }

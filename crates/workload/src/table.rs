@@ -1,21 +1,23 @@
 //! The workloads known by name.
 
 use crate::{
-    Distribution, Error, Group, LengthChoice, Mix, ScanLength, Workload, db_bench, error::hint,
+    ClientGroup, Distribution, Error, LengthChoice, Mix, MixedOperations, ScanLength, Workload,
+    db_bench,
 };
+use tailmark_driver::did_you_mean;
 
 /// One workload known by name: a row of [`WORKLOADS`].
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Row {
+pub struct WorkloadRow {
     /// The name in plans and reports.
     pub name: &'static str,
     /// One line for `list`.
     pub about: &'static str,
     /// What the clients do; most workloads have one group.
-    pub groups: &'static [Group],
+    pub groups: &'static [ClientGroup],
 }
 
-impl Row {
+impl WorkloadRow {
     /// The workload.
     #[must_use]
     pub fn workload(&self) -> Workload {
@@ -23,12 +25,12 @@ impl Row {
     }
 }
 
-/// Every workload known by name, sorted: db_bench's, YCSB's six with their own distributions, and the variant
-/// of D that published device studies use.
-pub const WORKLOADS: &[Row] = &all();
+/// Every workload known by name, sorted: db_bench's, YCSB's six with their own distributions, and
+/// the variant of D that published device studies use.
+pub const WORKLOADS: &[WorkloadRow] = &all();
 
 /// db_bench's rows, then YCSB's.
-const fn all() -> [Row; db_bench::ROWS.len() + YCSB.len()] {
+const fn all() -> [WorkloadRow; db_bench::ROWS.len() + YCSB.len()] {
     let mut rows = [YCSB[0]; db_bench::ROWS.len() + YCSB.len()];
     let mut i = 0;
     while i < rows.len() {
@@ -43,11 +45,11 @@ const fn all() -> [Row; db_bench::ROWS.len() + YCSB.len()] {
     rows
 }
 
-const YCSB: &[Row] = &[
-    Row {
+const YCSB: &[WorkloadRow] = &[
+    WorkloadRow {
         name: "ycsb-a",
         about: "update heavy: 50 % read, 50 % update",
-        groups: &[Group::new(
+        groups: &[ClientGroup::new(
             Mix {
                 read: 0.5,
                 update: 0.5,
@@ -56,10 +58,10 @@ const YCSB: &[Row] = &[
             Distribution::Zipfian,
         )],
     },
-    Row {
+    WorkloadRow {
         name: "ycsb-b",
         about: "read mostly: 95 % read, 5 % update",
-        groups: &[Group::new(
+        groups: &[ClientGroup::new(
             Mix {
                 read: 0.95,
                 update: 0.05,
@@ -68,10 +70,10 @@ const YCSB: &[Row] = &[
             Distribution::Zipfian,
         )],
     },
-    Row {
+    WorkloadRow {
         name: "ycsb-c",
         about: "read only",
-        groups: &[Group::new(
+        groups: &[ClientGroup::new(
             Mix {
                 read: 1.0,
                 ..Mix::NONE
@@ -79,10 +81,10 @@ const YCSB: &[Row] = &[
             Distribution::Zipfian,
         )],
     },
-    Row {
+    WorkloadRow {
         name: "ycsb-d",
         about: "read latest: 95 % read of mostly the newest records, 5 % insert",
-        groups: &[Group::new(
+        groups: &[ClientGroup::new(
             Mix {
                 read: 0.95,
                 insert: 0.05,
@@ -91,10 +93,10 @@ const YCSB: &[Row] = &[
             Distribution::Latest,
         )],
     },
-    Row {
+    WorkloadRow {
         name: "ycsb-d-uniform",
         about: "status updates: 95 % read of all loaded records alike, 5 % insert",
-        groups: &[Group::new(
+        groups: &[ClientGroup::new(
             Mix {
                 read: 0.95,
                 insert: 0.05,
@@ -103,29 +105,28 @@ const YCSB: &[Row] = &[
             Distribution::Uniform,
         )],
     },
-    Row {
+    WorkloadRow {
         name: "ycsb-e",
         about: "short ranges: 95 % scan of 1 to 100 records, 5 % insert",
-        groups: &[Group {
+        groups: &[ClientGroup::mixed(MixedOperations {
+            mix: Mix {
+                scan: 0.95,
+                insert: 0.05,
+                ..Mix::NONE
+            },
+            distribution: Distribution::Zipfian,
             scan: ScanLength {
                 min: 1,
                 max: 100,
                 choice: LengthChoice::Uniform,
             },
-            ..Group::new(
-                Mix {
-                    scan: 0.95,
-                    insert: 0.05,
-                    ..Mix::NONE
-                },
-                Distribution::Zipfian,
-            )
-        }],
+            read_all_fields: true,
+        })],
     },
-    Row {
+    WorkloadRow {
         name: "ycsb-f",
         about: "read-modify-write: 50 % read, 50 % read and update of the same record",
-        groups: &[Group::new(
+        groups: &[ClientGroup::new(
             Mix {
                 read: 0.5,
                 read_modify_write: 0.5,
@@ -145,10 +146,10 @@ pub fn find(name: &str) -> Result<Workload, Error> {
     WORKLOADS
         .iter()
         .find(|row| row.name == name)
-        .map(Row::workload)
+        .map(WorkloadRow::workload)
         .ok_or_else(|| Error::UnknownWorkload {
             name: name.to_owned(),
-            hint: hint(name, names()),
+            hint: did_you_mean(name, names()),
             known: names().collect::<Vec<_>>().join(", "),
         })
 }
@@ -167,8 +168,8 @@ mod tests {
         for row in WORKLOADS {
             row.workload().validate().expect(row.name);
             assert!(!row.about.is_empty() && row.about.len() <= 80 && !row.about.contains('\n'));
-            for group in row.groups.iter().filter(|group| group.task.is_none()) {
-                assert!((group.mix.sum() - 1.0).abs() < 1e-12, "{}", row.name);
+            for mixed in row.groups.iter().filter_map(ClientGroup::mix) {
+                assert!((mixed.mix.sum() - 1.0).abs() < 1e-12, "{}", row.name);
             }
         }
     }

@@ -1,23 +1,23 @@
 //! The bytes of field values: random, fresh, and as compressible as asked.
 //!
 //! A value is a stretch of a pool of random words, each xored with the same fresh 64 random bits.
-//! Stretch and bits are drawn anew for at most 4 KiB, so that no value repeats another: neither
+//! Stretch and bits are drawn again for at most 4 KiB, so that no value repeats another: neither
 //! compression nor deduplication finds anything, and making one costs little more than writing it
 //! down. What is to be compressible is zeros, dealt out evenly in pieces of at most 128 bytes, so
 //! that every block that a database or a device compresses shrinks alike.
 
 mod checked;
-mod formed;
+mod formatted;
 mod printable;
 
 pub use checked::append as append_checked;
 
 use crate::{
-    form::Form as RecordForm,
     key::KeyName,
     random::{Purpose, Random},
+    record_format::RecordFormat,
 };
-use formed::Formed;
+use formatted::Formatted;
 use std::sync::LazyLock;
 use tailmark_driver::Values;
 
@@ -43,7 +43,7 @@ pub(crate) struct ValueMaker {
     random: Random,
     pool: &'static [u64],
     field_length: usize,
-    form: Form,
+    pieces: Pieces,
     /// Bytes that are divided together: a field, or all of them where nothing is zeros.
     value_bytes: usize,
     /// The length of every field of the schema.
@@ -51,12 +51,12 @@ pub(crate) struct ValueMaker {
     /// All fields of one record. What is to be zeros is never written.
     bytes: Box<[u8]>,
     /// Makes all values, where they are not random bytes of one length.
-    formed: Option<Box<Formed>>,
+    formatted: Option<Box<Formatted>>,
 }
 
 /// How a value is divided: every piece begins with random bytes and ends with zeros.
 #[derive(Debug, Clone)]
-struct Form {
+struct Pieces {
     /// The length of a piece, at least 1; the last one may be shorter.
     piece: usize,
     /// How much of a whole piece is random.
@@ -78,32 +78,32 @@ impl ValueMaker {
             random,
             pool: &POOL,
             field_length: length,
-            form: Form::new(value_bytes, compressibility),
+            pieces: Pieces::new(value_bytes, compressibility),
             // A field of no bytes leaves nothing to divide.
             value_bytes: value_bytes.max(1),
             lengths: vec![field_length; fields].into(),
             bytes: vec![0; fields * length].into(),
-            formed: None,
+            formatted: None,
         }
     }
 
-    /// The same with values of another form; `names` are those of all fields.
-    pub fn formed(mut self, form: &RecordForm, names: &[String]) -> Self {
+    /// The same with values of another format; `names` are those of all fields.
+    pub fn with_format(mut self, format: &RecordFormat, names: &[String]) -> Self {
         let (longest, random) = (self.field_length as u32, self.random.clone());
-        self.formed = Formed::new(form, names, longest, random).map(Box::new);
+        self.formatted = Formatted::new(format, names, longest, random).map(Box::new);
         self
     }
 
     /// Makes fresh values of `count` consecutive fields from `first` of the record of this key.
     #[inline]
     pub fn make_for(&mut self, first: u32, count: usize, key: &KeyName) {
-        match self.formed.take() {
+        match self.formatted.take() {
             None => self.make(count),
-            Some(mut formed) => {
-                formed.make(first, count, key.key().name, &mut |bytes| {
-                    self.form.fill(&mut self.random, self.pool, bytes);
+            Some(mut formatted) => {
+                formatted.make(first, count, key.key().name, &mut |bytes| {
+                    self.pieces.fill(&mut self.random, self.pool, bytes);
                 });
-                self.formed = Some(formed);
+                self.formatted = Some(formatted);
             }
         }
     }
@@ -113,15 +113,15 @@ impl ValueMaker {
     pub fn make(&mut self, count: usize) {
         let bytes = &mut self.bytes[..count * self.field_length];
         for value in bytes.chunks_mut(self.value_bytes) {
-            self.form.fill(&mut self.random, self.pool, value);
+            self.pieces.fill(&mut self.random, self.pool, value);
         }
     }
 
     /// The values made last, as those of `count` fields from `first`.
     #[inline]
     pub fn values(&self, first: u32, count: usize) -> Values<'_> {
-        if let Some(formed) = &self.formed {
-            return formed.values(first);
+        if let Some(formatted) = &self.formatted {
+            return formatted.values(first);
         }
         Values {
             first,
@@ -131,7 +131,7 @@ impl ValueMaker {
     }
 }
 
-impl Form {
+impl Pieces {
     /// Values of `length` bytes, in pieces of nearly the same length.
     fn new(length: usize, compressibility: f64) -> Self {
         let most = if compressibility == 0.0 {
@@ -247,10 +247,10 @@ mod tests {
         let shares = bytes
             .chunks(4 << 10)
             .map(|block| compressed(block, 4 << 10, 1));
-        let (least, most) = shares.fold((1.0_f64, 0.0_f64), |(least, most), s| {
-            (least.min(s), most.max(s))
+        let (min, most) = shares.fold((1.0_f64, 0.0_f64), |(min, most), s| {
+            (min.min(s), most.max(s))
         });
-        assert!(most - least < 0.02, "{least} to {most}");
+        assert!(most - min < 0.02, "{min} to {most}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! A workload: groups of clients, and what each group does.
 
-use crate::{Distribution, Error, Form, Mix, Wave, db_bench::Task};
-use tailmark_driver::Kind;
+use crate::{ClientGroup, Distribution, Error, GroupClients, Mix, RecordFormat};
+use tailmark_driver::OperationKind;
 
 /// A named set of operations.
 #[derive(Debug, Clone, PartialEq)]
@@ -11,9 +11,9 @@ pub struct Workload {
     /// One line for `list`.
     pub about: String,
     /// At least one; most workloads have one.
-    pub groups: Vec<Group>,
+    pub groups: Vec<ClientGroup>,
     /// How the records look that are read and written.
-    pub form: Form,
+    pub format: RecordFormat,
     /// The keys that are drawn from, where that is not every loaded one.
     pub range: Option<KeyRange>,
 }
@@ -27,106 +27,15 @@ pub struct KeyRange {
     pub count: u64,
 }
 
-/// Clients that do the same.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Group {
-    /// Which of the clients are in it.
-    pub clients: GroupClients,
-    /// What they do.
-    pub mix: Mix,
-    /// Which records they do it to.
-    pub distribution: Distribution,
-    /// How many records a scan fetches.
-    pub scan: ScanLength,
-    /// Whether reads and scans fetch the whole record, or one uniformly chosen field.
-    pub read_all_fields: bool,
-    /// What they do in place of the mix: one of db_bench's benchmarks.
-    pub task: Option<Task>,
-    /// Operations per second over the clients of the group, in place of the point's rate.
-    pub rate: Option<f64>,
-    /// What the rate swings by, where there is one.
-    pub wave: Option<Wave>,
-}
-
-/// Which clients of a point are in a group.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum GroupClients {
-    /// Those that no other group names; several such groups share them evenly.
-    Rest,
-    /// So many.
-    Exactly(u32),
-    /// So many more than the point has. What they do is recorded by kind, but is no operation of
-    /// the point, and they end when its clients have ended.
-    Beside(u32),
-}
-
-/// How many records a scan fetches: `min..=max`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct ScanLength {
-    /// The least, from 1.
-    pub min: u32,
-    /// The most.
-    pub max: u32,
-    /// How the length is drawn.
-    pub choice: LengthChoice,
-}
-
-/// How a length is drawn.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum LengthChoice {
-    /// Every length equally often.
-    Uniform,
-    /// Zipfian with exponent 0.99; the least length is the most frequent.
-    Zipfian,
-}
-
-impl ScanLength {
-    /// YCSB's default: 1 to 1,000 records, uniform.
-    pub const DEFAULT: Self = Self {
-        min: 1,
-        max: 1_000,
-        choice: LengthChoice::Uniform,
-    };
-}
-
-impl Group {
-    /// Whether each of its clients goes through the same keys in order, so that each has its own
-    /// share of the operations and none may do a part of another's.
-    #[must_use]
-    pub fn is_done_by_each(&self) -> bool {
-        use crate::db_bench::{Job, Order};
-        let job = self.task.map(|task| task.job);
-        matches!(
-            job,
-            Some(Job::Walk(_) | Job::Write(Order::Sequential) | Job::Delete(Order::Sequential))
-        )
-    }
-
-    /// All clients, whole records, and YCSB's default lengths of scans.
-    #[must_use]
-    pub const fn new(mix: Mix, distribution: Distribution) -> Self {
-        Self {
-            clients: GroupClients::Rest,
-            mix,
-            distribution,
-            scan: ScanLength::DEFAULT,
-            read_all_fields: true,
-            task: None,
-            rate: None,
-            wave: None,
-        }
-    }
-}
-
 impl Workload {
     /// A workload of one group of all clients.
     #[must_use]
-    pub fn new(name: impl Into<String>, about: impl Into<String>, group: Group) -> Self {
+    pub fn new(name: impl Into<String>, about: impl Into<String>, group: ClientGroup) -> Self {
         Self {
             name: name.into(),
             about: about.into(),
             groups: vec![group],
-            form: Form::default(),
+            format: RecordFormat::default(),
             range: None,
         }
     }
@@ -136,14 +45,14 @@ impl Workload {
     pub fn of_groups(
         name: impl Into<String>,
         about: impl Into<String>,
-        groups: Vec<Group>,
+        groups: Vec<ClientGroup>,
     ) -> Self {
         let (name, about) = (name.into(), about.into());
         Self {
             name,
             about,
             groups,
-            form: Form::default(),
+            format: RecordFormat::default(),
             range: None,
         }
     }
@@ -158,15 +67,15 @@ impl Workload {
         Self::new(
             "load",
             "100 % insert",
-            Group::new(mix, Distribution::Sequential),
+            ClientGroup::new(mix, Distribution::Sequential),
         )
     }
 
     /// The same with another distribution, in every group that has a mix.
     #[must_use]
     pub fn with_distribution(mut self, distribution: Distribution) -> Self {
-        for group in self.groups.iter_mut().filter(|group| group.task.is_none()) {
-            group.distribution = distribution;
+        for mixed in self.groups.iter_mut().filter_map(ClientGroup::mix_mut) {
+            mixed.distribution = distribution;
         }
         self
     }
@@ -177,13 +86,14 @@ impl Workload {
         let mut names = self
             .groups
             .iter()
-            .filter(|group| group.mix.draws_keys())
-            .map(|group| group.distribution.name());
+            .filter_map(ClientGroup::mix)
+            .filter(|mixed| mixed.mix.draws_keys())
+            .map(|mixed| mixed.distribution.name());
         match names.next() {
             None => self
                 .groups
                 .first()
-                .map_or("none", |group| group.distribution.name()),
+                .map_or("none", |group| group.distribution().name()),
             Some(first) if names.all(|name| name == first) => first,
             Some(_) => "mixed",
         }
@@ -191,9 +101,9 @@ impl Workload {
 
     /// What a database must be able to do. A read-modify-write needs reads and updates.
     #[must_use]
-    pub fn kinds(&self) -> Vec<Kind> {
-        let sent = |kind: &Kind| self.groups.iter().any(|group| group.sends(*kind));
-        Kind::ALL.iter().copied().filter(sent).collect()
+    pub fn kinds(&self) -> Vec<OperationKind> {
+        let sent = |kind: &OperationKind| self.groups.iter().any(|group| group.sends(*kind));
+        OperationKind::ALL.iter().copied().filter(sent).collect()
     }
 
     /// Checks that operations can be drawn from it.
@@ -214,53 +124,8 @@ impl Workload {
     }
 }
 
-impl Group {
-    /// Whether its clients are beside those of the point.
-    #[must_use]
-    pub const fn is_beside(&self) -> bool {
-        matches!(self.clients, GroupClients::Beside(_))
-    }
-
-    fn sends(&self, kind: Kind) -> bool {
-        match &self.task {
-            Some(task) => task.job.kinds().contains(&kind),
-            None => self.mix.sends(kind),
-        }
-    }
-
-    fn validate(&self, workload: &str) -> Result<(), Error> {
-        match &self.task {
-            Some(task) => task.validate(workload)?,
-            None => self.mix.validate(workload)?,
-        }
-        self.distribution.validate(workload)?;
-        if let Some(wave) = &self.wave {
-            wave.validate(workload)?;
-        }
-        let bad = |what, got: u32, accepted| {
-            let (workload, got) = (workload.to_owned(), f64::from(got));
-            Err(Error::BadNumber {
-                workload,
-                what,
-                got,
-                accepted,
-            })
-        };
-        match (self.scan, self.clients) {
-            (ScanLength { min: 0, .. }, _) => bad("least length of a scan", 0, "1 or more"),
-            (ScanLength { min, max, .. }, _) if max < min => {
-                bad("greatest length of a scan", max, "no less than the least")
-            }
-            (_, GroupClients::Exactly(0) | GroupClients::Beside(0)) => {
-                bad("number of clients of a group", 0, "1 or more")
-            }
-            _ => Ok(()),
-        }
-    }
-}
-
-/// Which group each client is in, as an index into the groups: those beside the point's come first,
-/// then the `clients` of the point.
+/// Which group each client is in, as an index into the groups: background clients come first, then
+/// the `clients` of the point.
 ///
 /// Groups of a given number are filled first, in their order; the other clients are dealt in turn
 /// to the groups of the rest or, where there is none, to all groups.
@@ -272,15 +137,15 @@ pub fn assign_groups(workload: &Workload, clients: u32) -> Vec<usize> {
             .groups
             .iter()
             .enumerate()
-            .filter(|(_, group)| !group.is_beside())
+            .filter(|(_, group)| !group.is_background())
     };
-    let beside = workload
+    let background = workload
         .groups
         .iter()
         .enumerate()
         .flat_map(|(index, group)| {
             let count = match group.clients {
-                GroupClients::Beside(count) => count,
+                GroupClients::Background(count) => count,
                 GroupClients::Rest | GroupClients::Exactly(_) => 0,
             };
             std::iter::repeat_n(index, count as usize)
@@ -297,30 +162,31 @@ pub fn assign_groups(workload: &Workload, clients: u32) -> Vec<usize> {
     let of_the_point = groups()
         .flat_map(|(index, group)| match group.clients {
             GroupClients::Exactly(count) => std::iter::repeat_n(index, count as usize),
-            GroupClients::Rest | GroupClients::Beside(_) => std::iter::repeat_n(index, 0),
+            GroupClients::Rest | GroupClients::Background(_) => std::iter::repeat_n(index, 0),
         })
         .chain(dealt.iter().copied().cycle())
         .take(clients);
-    beside.chain(of_the_point).collect()
+    background.chain(of_the_point).collect()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{LengthChoice, ScanLength};
 
-    fn group(clients: GroupClients, mix: Mix) -> Group {
-        Group {
+    fn group(clients: GroupClients, mix: Mix) -> ClientGroup {
+        ClientGroup {
             clients,
-            ..Group::new(mix, Distribution::Uniform)
+            ..ClientGroup::new(mix, Distribution::Uniform)
         }
     }
 
-    fn workload(groups: Vec<Group>) -> Workload {
+    fn workload(groups: Vec<ClientGroup>) -> Workload {
         Workload {
             name: "own".into(),
             about: String::new(),
             groups,
-            form: Form::default(),
+            format: RecordFormat::default(),
             range: None,
         }
     }
@@ -356,10 +222,10 @@ mod tests {
     }
 
     #[test]
-    fn clients_beside_the_point_are_added_to_it() {
+    fn background_clients_are_added_to_those_of_the_point() {
         let own = workload(vec![
             group(GroupClients::Rest, READS),
-            group(GroupClients::Beside(1), WRITES),
+            group(GroupClients::Background(1), WRITES),
         ]);
         assert_eq!(assign_groups(&own, 3), [1, 0, 0, 0]);
     }
@@ -380,14 +246,14 @@ mod tests {
             ..Mix::NONE
         };
         let own = workload(vec![group(GroupClients::Rest, mix)]);
-        assert_eq!(own.kinds(), [Kind::Read, Kind::Update]);
-        assert_eq!(Workload::load().kinds(), [Kind::Insert]);
+        assert_eq!(own.kinds(), [OperationKind::Read, OperationKind::Update]);
+        assert_eq!(Workload::load().kinds(), [OperationKind::Insert]);
     }
 
     #[test]
     fn the_distribution_is_that_of_the_groups_that_draw_keys() {
-        let reader = |distribution| Group::new(READS, distribution);
-        let writer = Group::new(WRITES, Distribution::Sequential);
+        let reader = |distribution| ClientGroup::new(READS, distribution);
+        let writer = ClientGroup::new(WRITES, Distribution::Sequential);
         let one = workload(vec![writer, reader(Distribution::Latest)]);
         assert_eq!(one.distribution_name(), "latest");
         let two = workload(vec![
@@ -410,15 +276,14 @@ mod tests {
                 max,
                 choice: LengthChoice::Uniform,
             };
-            workload(vec![Group {
-                scan,
-                ..group(GroupClients::Rest, READS)
-            }])
+            let mut own = group(GroupClients::Rest, READS);
+            own.mix_mut().expect("a mix").scan = scan;
+            workload(vec![own])
         };
         for (bad, word) in [
             (workload(Vec::new()), "groups"),
-            (scan(0, 10), "least length"),
-            (scan(10, 9), "greatest length"),
+            (scan(0, 10), "minimum length"),
+            (scan(10, 9), "maximum length"),
             (
                 workload(vec![group(GroupClients::Exactly(0), READS)]),
                 "clients",

@@ -7,7 +7,7 @@ use std::{
 };
 use tailmark_driver::{DataSet, Fields, Operation, Schema};
 use tailmark_workload::{
-    DISTRIBUTIONS, Distribution, Group, Item, KeySpace, Mix, Stream, StreamConfig, WORKLOADS,
+    ClientGroup, DISTRIBUTIONS, Distribution, Item, KeySpace, Mix, Stream, StreamConfig, WORKLOADS,
     Workload, find, key,
 };
 
@@ -38,7 +38,7 @@ fn stream(workload: Workload, records: u64) -> Stream {
 }
 
 fn own(mix: Mix) -> Workload {
-    Workload::new("own", "", Group::new(mix, Distribution::Uniform))
+    Workload::new("own", "", ClientGroup::new(mix, Distribution::Uniform))
 }
 
 /// Everything that a database would see of an item.
@@ -99,8 +99,70 @@ fn another_seed_or_client_draws_other_operations() {
     assert_eq!(draws.len(), 3);
 }
 
+/// Every value that so many items write.
+fn written(config: &StreamConfig, count: usize) -> BTreeSet<Vec<u8>> {
+    let mut stream = Stream::new(config).expect("a valid configuration");
+    let mut written = BTreeSet::new();
+    for _ in 0..count {
+        let (Item::One(Operation::Insert { values, .. } | Operation::Update { values, .. })
+        | Item::ReadModifyWrite {
+            update: Operation::Update { values, .. },
+            ..
+        }) = stream.next_item()
+        else {
+            continue;
+        };
+        written.extend(values.iter().map(|(_, value)| value.to_vec()));
+    }
+    written
+}
+
 #[test]
-fn the_form_of_values_changes_no_key() {
+fn no_value_of_another_seed_comes_again() {
+    let names = ["ycsb-a", "ycsb-d", "ycsb-f", "overwrite", "updaterandom"];
+    for name in names {
+        for compressibility in [0.0, 0.5] {
+            let of = |seed| {
+                let mut config = config(find(name).expect("a row"), 1_000);
+                (config.seed, config.compressibility) = (seed, compressibility);
+                written(&config, 2_000)
+            };
+            let (one, other) = (of(1), of(2));
+            assert!(one.len() > 50 && one.is_disjoint(&other), "{name}");
+        }
+    }
+}
+
+#[test]
+fn a_stream_that_follows_draws_by_its_own_seed_and_keeps_the_place() {
+    for name in ["ycsb-a", "ycsb-f", "readrandom", "overwrite"] {
+        let first = config(find(name).expect("a row"), 1_000_000);
+        let second = StreamConfig {
+            seed: 2,
+            ..first.clone()
+        };
+        let mut stream = Stream::new(&first).expect("a valid configuration");
+        for _ in 0..10 {
+            stream.next_item();
+        }
+        stream.follow(Stream::new(&second).expect("a valid configuration"));
+        let follow: Vec<_> = (0..100).map(|_| seen(stream.next_item())).collect();
+        assert_eq!(follow, drawn(&second, 100), "{name}");
+    }
+    let mut stream = stream(find("fillseq").expect("a row"), 1_000);
+    let numbers = |stream: &mut Stream| (0..5).map(|_| number(stream.next_item())).collect();
+    let before: Vec<u64> = numbers(&mut stream);
+    let other = StreamConfig {
+        seed: 2,
+        ..config(find("fillseq").expect("a row"), 1_000)
+    };
+    stream.follow(Stream::new(&other).expect("a valid configuration"));
+    let after: Vec<u64> = numbers(&mut stream);
+    assert_eq!((before, after), ((0..5).collect(), (5..10).collect()));
+}
+
+#[test]
+fn the_format_of_values_changes_no_key() {
     let keys = |config: &StreamConfig| -> Vec<u64> {
         let mut stream = Stream::new(config).expect("a valid configuration");
         (0..1_000).map(|_| number(stream.next_item())).collect()
@@ -318,7 +380,7 @@ fn reads_of_one_field_take_every_field() {
         read: 1.0,
         ..Mix::NONE
     });
-    workload.groups[0].read_all_fields = false;
+    workload.groups[0].mix_mut().expect("a mix").read_all_fields = false;
     let mut stream = stream(workload, 100);
     let fields: BTreeSet<_> = (0..1_000)
         .map(|_| match stream.next_item() {
@@ -350,7 +412,7 @@ fn groups_do_their_own_mix() {
         read: 1.0,
         ..Mix::NONE
     });
-    workload.groups.push(Group::new(
+    workload.groups.push(ClientGroup::new(
         Mix {
             insert: 1.0,
             ..Mix::NONE

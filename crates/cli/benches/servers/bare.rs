@@ -5,6 +5,13 @@ use crate::{
     KEYSPACE, Meter, NAMESPACE, RECORDS,
     support::measured::{stream, uniform_reads},
 };
+use aerospike::{Bins, ClientPolicy, Key, ReadPolicy, Value, policy::BasePolicy};
+use scylla::{
+    client::session_builder::SessionBuilder,
+    deserialize::row::ColumnIterator,
+    frame::types::Consistency,
+    statement::{Statement, prepared::PreparedStatement},
+};
 use std::{
     hint::black_box,
     rc::Rc,
@@ -14,19 +21,9 @@ use std::{
     },
     time::Duration,
 };
-use tailmark_driver::{
-    Operation,
-    aerospike::{self, Bins, ClientPolicy, Key, ReadPolicy, Value, policy::BasePolicy},
-    scylla::{
-        self,
-        client::session_builder::SessionBuilder,
-        deserialize::row::ColumnIterator,
-        frame::types::Consistency,
-        statement::{Statement, prepared::PreparedStatement},
-    },
-    tokio::{self, runtime::Builder, task::LocalSet},
-};
+use tailmark_driver::Operation;
 use tailmark_workload::{Item, KeySpace};
+use tokio::{runtime::Builder, task::LocalSet};
 
 /// The clients of one runtime thread.
 const CLIENTS: u32 = 16;

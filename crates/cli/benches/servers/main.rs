@@ -1,8 +1,8 @@
 //! What a request to a server costs its client: user and system time of the client's process per
 //! operation, held against bare loops around the same client crates in one interleaved run. The
 //! servers are those that `TEST_CASSANDRA` and `TEST_AEROSPIKE` name; `LATTE` and `ASBENCH` name
-//! programs to compare with. `./dev bench servers [PAIRS] [SECONDS] [CLIENTS,...]`; the results are in
-//! docs/PERFORMANCE.md.
+//! programs to compare with. `./dev bench servers [PAIRS] [SECONDS] [CLIENTS,...]`; the results are
+//! in docs/PERFORMANCE.md.
 #![allow(
     clippy::print_stdout,
     clippy::unwrap_used,

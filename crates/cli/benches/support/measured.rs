@@ -1,15 +1,12 @@
 //! tailmark as a sweep runs it, with everything on: the side that is held against the others.
 
-use std::{
-    collections::BTreeMap,
-    path::{Path, PathBuf},
-    sync::Arc,
-    time::Duration,
+use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
+use tailmark_driver::{
+    Access, Clients, DataSet, Database, Driver, Location, Params, Schema, Semantics, Settings,
 };
-use tailmark_driver::{Clients, DataSet, Database, Driver, Params, Schema, Semantics, Settings};
-use tailmark_host::probe::Target;
+use tailmark_engine::{Silent, Spec, Stop};
 use tailmark_results::{Phase, PointKey};
-use tailmark_runner::{Silent, Stop, phase};
+use tailmark_runner::point;
 use tailmark_workload::{Distribution, KeySpace, Stream, StreamConfig, Workload};
 
 /// Records of 4 x 1,024 B.
@@ -48,11 +45,11 @@ pub fn params(
         .collect();
     let data = data(records);
     Params {
-        place: place.to_owned(),
+        location: Location::Directory(place.to_owned()),
         settings: Settings::check(driver, &given, &data, 1.0).unwrap(),
         data,
         semantics: Semantics::Faithful,
-        create: true,
+        access: Access::Create,
     }
 }
 
@@ -108,29 +105,19 @@ pub fn run(
         Budget::Time(time) => (KeySpace::new(records, records), None, Some(time)),
         Budget::Load => (KeySpace::new(0, 0), Some(records), None),
     };
-    let spec = phase::Spec {
-        database,
+    let (data, keys) = (data(records), Arc::new(keys));
+    let spec = Spec {
         clients: kind,
         system: "bench",
         point: Some(&key),
-        workload,
-        data: &data(records),
-        keys: &Arc::new(keys),
         threads: clients,
-        rate: None,
         operations,
         duration,
-        warmup: Duration::ZERO,
         seed: 1,
-        write_all_fields: false,
-        compressibility: 0.0,
-        ends_at_failure: false,
+        ..Spec::new(database, workload, &data, &keys)
     };
-    let target = Target {
-        system: "bench".into(),
-        place: PathBuf::from("/"),
-    };
-    let phase = phase::run(&spec, phase::Capture::open(&target), &Silent, &Stop::new()).unwrap();
+    let measured = point::measure(&spec, Some(Path::new("/")), &Silent, &Stop::new()).unwrap();
+    let phase = measured.phase;
     assert_eq!(phase.errors(), 0);
     let missed: u64 = phase.kinds.values().map(|kind| kind.not_found).sum();
     assert_eq!(missed, 0, "every key is found");

@@ -14,8 +14,8 @@ use std::{
 /// Something to be measured: its name, and a run of it.
 pub type Run<'a> = (String, Box<dyn FnMut() -> f64 + 'a>);
 
-/// Runs tailmark and each of the others in turn, A B C C B A, so that what one leaves behind for the
-/// next falls on each alike; prints the median of each and of the ratios.
+/// Runs tailmark and each of the others in turn, A B C C B A, so that what one leaves behind for
+/// the next falls on each alike; prints the median of each and of the ratios.
 pub fn compare(name: &str, unit: &str, pairs: usize, mut runs: Vec<Run<'_>>) {
     let mut figures = vec![Vec::new(); runs.len()];
     for pair in 0..pairs {

@@ -6,19 +6,16 @@ mod aerospike;
 mod cassandra;
 mod file;
 mod holder;
-#[cfg(any(feature = "aerospike", feature = "cassandra"))]
-mod lanes;
-#[cfg(any(feature = "aerospike", feature = "cassandra"))]
-mod login;
 mod null;
 #[cfg(feature = "rocksdb")]
 mod rocksdb;
 mod scripted;
 
+pub use file::stamp;
 #[cfg(feature = "rocksdb")]
-pub use rocksdb::Bared;
+pub use rocksdb::RocksDb;
 
-use crate::{Driver, Error, nearest};
+use crate::{Driver, Error, did_you_mean};
 
 /// The drivers of this build, sorted by name.
 pub const DRIVERS: &[&Driver] = &[
@@ -45,9 +42,7 @@ pub fn find(name: &str) -> Result<&'static Driver, Error> {
         .find(|d| d.name == name)
         .ok_or_else(|| Error::UnknownDriver {
             name: name.to_owned(),
-            hint: nearest(name, DRIVERS.iter().map(|d| d.name))
-                .map(|near| format!("; did you mean `{near}`?"))
-                .unwrap_or_default(),
+            hint: did_you_mean(name, DRIVERS.iter().map(|d| d.name)),
             known: DRIVERS
                 .iter()
                 .map(|d| d.name)

@@ -1,8 +1,8 @@
 //! Does nothing: what remains of a run is the cost of tailmark itself.
 
 use crate::{
-    Clients, Completion, Database, Driver, Error, Fields, Key, Kind, Operation, Outcome, Place,
-    Session, Special, Take,
+    Clients, Completion, Database, Driver, Error, FieldVisitor, Fields, Key, Operation,
+    OperationKind, Outcome, Place, Session, Special,
 };
 
 /// The row of the table.
@@ -10,8 +10,9 @@ pub const DRIVER: Driver = Driver {
     name: "null",
     about: "does nothing; measures the overhead of tailmark itself",
     place: Place::Nowhere,
+    port: None,
     clients: Clients::Threads,
-    supports: Kind::ALL,
+    supports: OperationKind::ALL,
     settings: &[],
     stored: &[],
     entry: "",
@@ -21,6 +22,7 @@ pub const DRIVER: Driver = Driver {
     space: |_, _| 0,
     cache: |_, _| 0,
     page_cache: |_| false,
+    semantics: |_| None,
 };
 
 struct Null;
@@ -60,7 +62,7 @@ impl Session for Null {
     }
 
     /// A record without fields.
-    fn fetch<'a>(&'a mut self, key: Key<'a>, _: Take<'a>) -> Completion<'a> {
+    fn read_verified<'a>(&'a mut self, key: Key<'a>, _: FieldVisitor<'a>) -> Completion<'a> {
         let fields = Fields::All;
         self.execute(Operation::Read { key, fields })
     }

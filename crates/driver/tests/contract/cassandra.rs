@@ -4,8 +4,9 @@
 
 use crate::support::*;
 use scylla::client::{session::Session as Connection, session_builder::SessionBuilder};
-use std::{collections::BTreeMap, env};
-use tailmark_driver::{Completion, Fields, Key, Outcome, Reply, Session};
+use std::collections::BTreeMap;
+use tailmark_driver::{Access, Completion, Fields, Key, Location, Outcome, Reply, Session};
+use tailmark_testing::{server, test};
 
 /// As YCSB's instructions have it: the keyspace and the table are made by hand.
 const KEYSPACE: &str = "of_ycsb";
@@ -27,16 +28,16 @@ async fn query(connection: &Connection, text: &str) {
 }
 
 /// Reads a record and keeps its fields.
-fn fetch(session: &mut dyn Session, name: &str) -> (Reply, BTreeMap<u32, String>) {
+fn read_verified(session: &mut dyn Session, name: &str) -> (Reply, BTreeMap<u32, String>) {
     let mut fields = BTreeMap::new();
-    let mut take = |field, value: &[u8]| {
+    let mut visit = |field, value: &[u8]| {
         fields.insert(field, String::from_utf8(value.to_vec()).unwrap());
     };
     let key = Key {
         number: 0,
         name: name.as_bytes(),
     };
-    let reply = match session.fetch(key, &mut take) {
+    let reply = match session.read_verified(key, &mut visit) {
         Completion::Ready(reply) => reply,
         Completion::Pending(reply) => pollster::block_on(reply),
     };
@@ -45,10 +46,7 @@ fn fetch(session: &mut dyn Session, name: &str) -> (Reply, BTreeMap<u32, String>
 
 #[test]
 fn rows_of_ycsbs_schema_are_read_and_written() {
-    let Ok(hosts) = env::var("TEST_CASSANDRA") else {
-        eprintln!("skipped: TEST_CASSANDRA names no server");
-        return;
-    };
+    let hosts = server("cassandra");
     elsewhere(&hosts, async |connection| {
         query(&connection, &format!("DROP KEYSPACE IF EXISTS {KEYSPACE}")).await;
         query(
@@ -72,17 +70,17 @@ fn rows_of_ycsbs_schema_are_read_and_written() {
         connection.query_unpaged(insert, row).await.unwrap();
     });
     let mut bench = Bench::with("cassandra", &[("keyspace", KEYSPACE)]);
-    bench.params.place = hosts.clone().into();
-    bench.params.create = false;
+    bench.params.location = Location::of_hosts(&hosts);
+    bench.params.access = Access::Write;
     let database = bench.open();
     let mut session = database.session().unwrap();
-    let (reply, fields) = fetch(&mut *session, "user6284781860667377211");
+    let (reply, fields) = read_verified(&mut *session, "user6284781860667377211");
     // The name of the key, 23 bytes, and the fields.
     let (records, bytes) = (1, 23 + 1 + 2 + 3);
     assert_eq!(reply, Ok(Outcome { records, bytes }));
     let expected = [(0, "a"), (1, "bb"), (2, "\u{e9}~")].map(|(i, text)| (i, text.to_owned()));
     assert_eq!(fields, expected.into());
-    let (reply, fields) = fetch(&mut *session, "user8517097267634966620");
+    let (reply, fields) = read_verified(&mut *session, "user8517097267634966620");
     assert_eq!((reply, fields.len()), (Ok(Outcome::default()), 0));
 
     insert(&mut *session, 7).unwrap();

@@ -2,12 +2,12 @@
 
 use crate::support::*;
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, OpenOptions},
     os::unix::fs::FileExt,
     path::Path,
-    process::Command,
 };
-use tailmark_driver::{Cause, Error, Fields, Outcome};
+use tailmark_driver::{Cause, Error, Fields, Location, Outcome, db};
+use tailmark_testing::{LoopDevice, Mounted, test};
 use tempfile::TempDir;
 
 fn slot_bytes(bench: &Bench) -> u64 {
@@ -22,7 +22,7 @@ fn slots_are_rounded_up_and_a_tenth_is_in_reserve() {
     let (slot, block): (u64, u64) = (slot.parse().unwrap(), block.parse().unwrap());
     assert_eq!(slot, (23 + 3 * 200_u64).next_multiple_of(block));
     assert_eq!(facts["slots"], "110");
-    assert_eq!(fs::metadata(&bench.params.place).unwrap().len(), 110 * slot);
+    assert_eq!(fs::metadata(bench.data_path()).unwrap().len(), 110 * slot);
 }
 
 #[test]
@@ -48,7 +48,7 @@ fn a_slot_with_another_record_is_corruption() {
     let file = OpenOptions::new()
         .read(true)
         .write(true)
-        .open(&bench.params.place)
+        .open(bench.data_path())
         .unwrap();
     file.write_all_at(&77_u64.to_le_bytes(), 5 * slot).unwrap();
     file.sync_all().unwrap();
@@ -96,7 +96,7 @@ fn buffered_io_is_never_taken_in_silence() {
         let codes: Vec<_> = database
             .remarks()
             .iter()
-            .map(|remark| remark.code)
+            .map(|remark| remark.code.name())
             .collect();
         match database.facts()["direct"].as_str() {
             "true" => assert_eq!(codes, [""; 0], "{place:?}"),
@@ -118,77 +118,45 @@ fn buffered_io_that_was_asked_for_needs_no_remark() {
     insert(&mut *bench.open().session().unwrap(), 1).unwrap();
 }
 
-/// A loop device over a file, where this machine and user can make one.
-struct Loop(String);
-
-impl Loop {
-    fn new(file: &Path, bytes: u64) -> Option<Self> {
-        File::create(file).unwrap().set_len(bytes).unwrap();
-        let made = Command::new("losetup")
-            .args(["--find", "--show"])
-            .arg(file)
-            .output()
-            .ok()?;
-        let name = String::from_utf8(made.stdout).ok()?.trim().to_owned();
-        made.status.success().then_some(Self(name))
-    }
-}
-
-impl Drop for Loop {
-    fn drop(&mut self) {
-        drop(Command::new("losetup").args(["--detach", &self.0]).status());
-    }
-}
-
 #[test]
 fn a_block_device_is_used_as_it_is() {
     let mut bench = Bench::new("file");
-    let Some(device) = Loop::new(&bench.path("device"), 1 << 20) else {
-        return skipped("a loop device");
-    };
-    bench.params.place = device.0.clone().into();
+    let device = LoopDevice::new(&bench.path("device"), 2 << 20);
+    bench.params.location = Location::Device(device.path().to_owned());
     let database = bench.open();
     let mut session = database.session().unwrap();
     assert_eq!(read(&mut *session, 9, Fields::All), Ok(Outcome::default()));
     insert(&mut *session, 9).unwrap();
     assert_eq!(read(&mut *session, 9, Fields::All).unwrap().bytes, RECORD);
+    assert_eq!(database.marker().unwrap(), None);
+    for text in ["0 records", "100 records"] {
+        database.set_marker(text).unwrap();
+        assert_eq!(database.marker().unwrap().as_deref(), Some(text));
+    }
+    insert(&mut *session, 0).unwrap();
     drop((session, database));
+    let stamp = db::stamp::read(bench.data_path()).unwrap();
+    assert_eq!(
+        stamp.as_deref(),
+        Some("100 records"),
+        "the records lie behind it"
+    );
     bench.params.data = data(10_000);
     let error = bench.try_open().err().unwrap();
     let source = std::error::Error::source(&error).unwrap().to_string();
-    assert!(source.contains("the device has 1048576 bytes"), "{source}");
+    assert!(source.contains("the device has 2097152 bytes"), "{source}");
 }
 
 #[test]
 fn a_mounted_device_is_refused() {
     let mut bench = Bench::new("file");
-    let Some(device) = Loop::new(&bench.path("device"), 16 << 20) else {
-        return skipped("a loop device");
-    };
-    let folder = bench.path("mounted");
-    fs::create_dir(&folder).unwrap();
-    let run = |program: &str, args: &[&str]| {
-        Command::new(program)
-            .args(args)
-            .output()
-            .is_ok_and(|o| o.status.success())
-    };
-    let mounted = folder.to_str().unwrap();
-    if !run("mkfs.ext4", &["-q", &device.0]) || !run("mount", &[&device.0, mounted]) {
-        return skipped("mkfs.ext4 and mount");
-    }
-    bench.params.place = device.0.clone().into();
+    let device = LoopDevice::new(&bench.path("device"), 16 << 20);
+    device.make_ext4();
+    let mounted = Mounted::new(&[device.path().as_ref()], &bench.path("mounted"));
+    bench.params.location = Location::Device(device.path().to_owned());
     let refused = bench.try_open().err();
-    assert!(run("umount", &[mounted]));
+    drop(mounted);
     let error = refused.expect("a mounted device must be refused");
     let source = std::error::Error::source(&error).unwrap().to_string();
     assert!(source.contains("the device is mounted"), "{source}");
-}
-
-#[expect(
-    clippy::print_stderr,
-    reason = "a test that could not be made must say so"
-)]
-fn skipped(wants: &str) {
-    eprintln!("skipped: it takes {wants}");
 }

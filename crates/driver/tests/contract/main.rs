@@ -18,7 +18,12 @@ mod support;
 
 use std::{thread, time::Duration};
 use support::*;
-use tailmark_driver::{Cause, Error, Fields, Kind, Outcome, Settled};
+use tailmark_driver::{Access, Cause, Error, Fields, OperationKind, Outcome, Settled};
+use tailmark_testing::test;
+
+fn main() -> std::process::ExitCode {
+    tailmark_testing::run()
+}
 
 #[test]
 fn what_was_written_is_read_back() {
@@ -85,11 +90,11 @@ fn a_kind_is_supported_or_fails_as_unsupported() {
         let mut session = database.session().unwrap();
         insert(&mut *session, 1).unwrap();
         let replies = [
-            (Kind::Read, read(&mut *session, 1, Fields::All)),
-            (Kind::Update, update(&mut *session, 1, 2, LENGTH)),
-            (Kind::Insert, insert(&mut *session, 2)),
-            (Kind::Scan, scan(&mut *session, 1, 2)),
-            (Kind::Delete, delete(&mut *session, 1)),
+            (OperationKind::Read, read(&mut *session, 1, Fields::All)),
+            (OperationKind::Update, update(&mut *session, 1, 2, LENGTH)),
+            (OperationKind::Insert, insert(&mut *session, 2)),
+            (OperationKind::Scan, scan(&mut *session, 1, 2)),
+            (OperationKind::Delete, delete(&mut *session, 1)),
         ];
         for (kind, reply) in replies {
             let done = match reply {
@@ -123,7 +128,7 @@ fn data_outlives_the_database_that_wrote_it() {
         database.sync().unwrap();
         database.flush().unwrap();
         drop(database);
-        bench.params.create = false;
+        bench.params.access = Access::Write;
         let database = bench.open();
         let found = read(&mut *database.session().unwrap(), 3, Fields::All).unwrap();
         assert_eq!(found.bytes, RECORD, "{}", driver.name);
@@ -134,26 +139,26 @@ fn data_outlives_the_database_that_wrote_it() {
 fn a_database_that_is_not_there_is_opened_only_to_be_made() {
     for driver in drivers() {
         let mut bench = Bench::new(driver.name);
-        bench.params.create = false;
+        bench.params.access = Access::Write;
         let refused = bench.try_open().err();
         assert!(
             matches!(refused, Some(Error::Open { .. })),
             "{} {refused:?}",
             driver.name
         );
-        assert!(!bench.params.place.exists(), "{}", driver.name);
+        assert!(!bench.data_path().exists(), "{}", driver.name);
     }
 }
 
 #[test]
-fn what_was_destroyed_is_made_anew() {
+fn what_was_destroyed_is_made_again() {
     for driver in drivers() {
         let bench = Bench::new(driver.name);
         let database = bench.open();
         insert(&mut *database.session().unwrap(), 3).unwrap();
         drop(database);
         (driver.destroy)(&bench.params).unwrap();
-        assert!(!bench.params.place.exists(), "{}", driver.name);
+        assert!(!bench.data_path().exists(), "{}", driver.name);
         let found = read(&mut *bench.open().session().unwrap(), 3, Fields::All);
         assert_eq!(found, Ok(Outcome::default()), "{}", driver.name);
     }
@@ -217,7 +222,7 @@ fn background_work_comes_to_rest() {
         let database = bench.open();
         insert(&mut *database.session().unwrap(), 3).unwrap();
         database.flush().unwrap();
-        let settled = database.settle(Duration::from_secs(60)).unwrap();
+        let settled = database.settle(Duration::from_secs(60), &|| false).unwrap();
         assert_eq!(settled, Settled::Yes, "{}", driver.name);
     }
 }

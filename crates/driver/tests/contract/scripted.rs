@@ -3,6 +3,7 @@
 use crate::support::*;
 use std::time::{Duration, Instant};
 use tailmark_driver::{Cause, Clients, Completion, Fields, Key, Operation, db};
+use tailmark_testing::test;
 
 const DRIVERS: [&str; 2] = ["scripted", "scripted-tasks"];
 

@@ -1,31 +1,25 @@
 //! What drivers of servers promise, tried against a live one: `TEST_CASSANDRA` and `TEST_AEROSPIKE`
-//! name contact points; a driver whose server is not named is left out, and the test says so.
+//! name contact points; a test whose server is not named is ignored.
 
 use crate::support::*;
-use std::{collections::BTreeSet, env, fs, net::TcpListener, time::Duration};
+use std::{collections::BTreeSet, fs, net::TcpListener, time::Duration};
 use tailmark_driver::{
-    Cause, Completion, Error, Fields, Key, Kind, Operation, Outcome, Place, Reply, Session,
-    Settled, db,
+    Access, Cause, Completion, Error, Fields, Key, Location, Operation, OperationKind, Outcome,
+    Place, Reply, Session, Settled, db,
 };
+use tailmark_testing::{not_here, server, test};
 
 const WHOLE: Outcome = Outcome {
     records: 1,
     bytes: RECORD,
 };
 
-/// A database of its own on each server that is named.
-#[expect(clippy::print_stderr, reason = "a test says that it was skipped")]
-fn servers(test: &str) -> Vec<Bench> {
-    let mut benches = Vec::new();
-    for driver in db::DRIVERS.iter().filter(|d| d.place == Place::Hosts) {
-        let variable = format!("TEST_{}", driver.name.to_uppercase());
-        let Ok(hosts) = env::var(&variable) else {
-            eprintln!("skipped for {}: {variable} names no server", driver.name);
-            continue;
-        };
-        benches.push(on(driver.name, &hosts, test, &[]));
+/// A database of a test's own on the server of a driver.
+fn own(driver: &str, test: &str) -> Bench {
+    if db::find(driver).is_err() {
+        not_here(format!("this build has no driver {driver}"));
     }
-    benches
+    on(driver, &server(driver), test, &[])
 }
 
 fn on(driver: &str, hosts: &str, test: &str, settings: &[(&str, &str)]) -> Bench {
@@ -34,7 +28,7 @@ fn on(driver: &str, hosts: &str, test: &str, settings: &[(&str, &str)]) -> Bench
         _ => &[("keyspace", test)],
     };
     let mut bench = Bench::with(driver, &[own, settings].concat());
-    bench.params.place = hosts.into();
+    bench.params.location = Location::of_hosts(hosts);
     if driver == "aerospike" {
         bench.params.data.schema.table = test.to_owned();
     }
@@ -42,133 +36,127 @@ fn on(driver: &str, hosts: &str, test: &str, settings: &[(&str, &str)]) -> Bench
     bench
 }
 
-#[test]
-fn what_was_written_is_read_back() {
-    for bench in servers("written") {
-        let database = bench.open();
-        let mut session = database.session().unwrap();
-        for number in 0..100 {
-            assert_eq!(insert(&mut *session, number), Ok(WHOLE));
-        }
-        for number in 0..100 {
-            let found = read(&mut *session, number, Fields::All);
-            assert_eq!(found, Ok(WHOLE), "{}", bench.driver.name);
-        }
-        let field = read(&mut *session, 42, Fields::One(1)).unwrap();
-        assert_eq!(
-            field.bytes,
-            KEY + u64::from(LENGTH),
-            "{}",
-            bench.driver.name
-        );
-        let missed = read(&mut *session, 100, Fields::All);
-        assert_eq!(missed, Ok(Outcome::default()), "{}", bench.driver.name);
+#[test(aerospike, cassandra)]
+fn what_was_written_is_read_back(driver: &str) {
+    let bench = own(driver, "written");
+    let database = bench.open();
+    let mut session = database.session().unwrap();
+    for number in 0..100 {
+        assert_eq!(insert(&mut *session, number), Ok(WHOLE));
     }
+    for number in 0..100 {
+        let found = read(&mut *session, number, Fields::All);
+        assert_eq!(found, Ok(WHOLE), "{}", bench.driver.name);
+    }
+    let field = read(&mut *session, 42, Fields::One(1)).unwrap();
+    assert_eq!(
+        field.bytes,
+        KEY + u64::from(LENGTH),
+        "{}",
+        bench.driver.name
+    );
+    let missed = read(&mut *session, 100, Fields::All);
+    assert_eq!(missed, Ok(Outcome::default()), "{}", bench.driver.name);
 }
 
-#[test]
-fn an_update_of_one_field_keeps_the_others() {
-    for bench in servers("updated") {
-        let database = bench.open();
-        let mut session = database.session().unwrap();
-        insert(&mut *session, 1).unwrap();
-        let shorter = LENGTH / 2;
-        assert!(update(&mut *session, 1, 2, shorter).is_ok());
-        let found = read(&mut *session, 1, Fields::All).unwrap();
-        assert_eq!(
-            found.bytes,
-            RECORD - u64::from(LENGTH - shorter),
-            "{}",
-            bench.driver.name
-        );
-    }
+#[test(aerospike, cassandra)]
+fn an_update_of_one_field_keeps_the_others(driver: &str) {
+    let bench = own(driver, "updated");
+    let database = bench.open();
+    let mut session = database.session().unwrap();
+    insert(&mut *session, 1).unwrap();
+    let shorter = LENGTH / 2;
+    assert!(update(&mut *session, 1, 2, shorter).is_ok());
+    let found = read(&mut *session, 1, Fields::All).unwrap();
+    assert_eq!(
+        found.bytes,
+        RECORD - u64::from(LENGTH - shorter),
+        "{}",
+        bench.driver.name
+    );
 }
 
-#[test]
-fn an_insert_overwrites_and_a_delete_removes() {
-    for bench in servers("overwritten") {
-        let database = bench.open();
-        let mut session = database.session().unwrap();
-        for _ in 0..2 {
-            assert_eq!(insert(&mut *session, 1), Ok(WHOLE), "{}", bench.driver.name);
-        }
-        assert_eq!(read(&mut *session, 1, Fields::All), Ok(WHOLE));
-        assert!(delete(&mut *session, 1).is_ok());
-        let missed = read(&mut *session, 1, Fields::All);
-        assert_eq!(missed, Ok(Outcome::default()), "{}", bench.driver.name);
+#[test(aerospike, cassandra)]
+fn an_insert_overwrites_and_a_delete_removes(driver: &str) {
+    let bench = own(driver, "overwritten");
+    let database = bench.open();
+    let mut session = database.session().unwrap();
+    for _ in 0..2 {
+        assert_eq!(insert(&mut *session, 1), Ok(WHOLE), "{}", bench.driver.name);
     }
+    assert_eq!(read(&mut *session, 1, Fields::All), Ok(WHOLE));
+    assert!(delete(&mut *session, 1).is_ok());
+    let missed = read(&mut *session, 1, Fields::All);
+    assert_eq!(missed, Ok(Outcome::default()), "{}", bench.driver.name);
 }
 
-#[test]
-fn a_scan_returns_records_of_the_ring_from_its_start_on() {
-    for bench in servers("scanned") {
-        let database = bench.open();
-        let mut session = database.session().unwrap();
-        for number in 0..50 {
-            insert(&mut *session, number).unwrap();
-        }
-        if !bench.driver.supports.contains(&Kind::Scan) {
-            let refused = scan(&mut *session, 0, 1).unwrap_err();
-            assert_eq!(refused.cause, Cause::Unsupported, "{}", bench.driver.name);
-            continue;
-        }
-        // From every record there is another number of records to the end of the ring: 1 to 50.
-        let mut lengths = BTreeSet::new();
-        for number in 0..50 {
-            let found = scan(&mut *session, number, 100).unwrap();
-            assert_eq!(found.bytes, u64::from(found.records) * RECORD);
-            lengths.insert(found.records);
-            assert_eq!(scan(&mut *session, number, 1), Ok(WHOLE));
-        }
-        assert_eq!(lengths, (1..=50).collect(), "{}", bench.driver.name);
+#[test(aerospike, cassandra)]
+fn a_scan_returns_records_of_the_ring_from_its_start_on(driver: &str) {
+    let bench = own(driver, "scanned");
+    let database = bench.open();
+    let mut session = database.session().unwrap();
+    for number in 0..50 {
+        insert(&mut *session, number).unwrap();
     }
+    if !bench.driver.supports.contains(&OperationKind::Scan) {
+        let refused = scan(&mut *session, 0, 1).unwrap_err();
+        assert_eq!(refused.cause, Cause::Unsupported, "{}", bench.driver.name);
+        return;
+    }
+    // From every record there is another number of records to the end of the ring: 1 to 50.
+    let mut lengths = BTreeSet::new();
+    for number in 0..50 {
+        let found = scan(&mut *session, number, 100).unwrap();
+        assert_eq!(found.bytes, u64::from(found.records) * RECORD);
+        lengths.insert(found.records);
+        assert_eq!(scan(&mut *session, number, 1), Ok(WHOLE));
+    }
+    assert_eq!(lengths, (1..=50).collect(), "{}", bench.driver.name);
 }
 
-#[test]
-fn the_marker_and_the_data_outlive_the_client_and_a_destruction_keeps_the_marker() {
-    for bench in servers("marked") {
-        let database = bench.open();
-        database.set_marker("nothing yet").unwrap();
-        assert!(database.is_empty().unwrap(), "{}", bench.driver.name);
-        insert(&mut *database.session().unwrap(), 7).unwrap();
-        database.set_marker("seven").unwrap();
-        database.sync().unwrap();
-        database.flush().unwrap();
-        drop(database);
-        let database = bench.open();
-        assert_eq!(database.marker().unwrap().as_deref(), Some("seven"));
-        assert!(!database.is_empty().unwrap(), "{}", bench.driver.name);
-        assert_eq!(
-            read(&mut *database.session().unwrap(), 7, Fields::All),
-            Ok(WHOLE)
-        );
-        drop(database);
-        (bench.driver.destroy)(&bench.params).unwrap();
-        let database = bench.open();
-        assert!(database.is_empty().unwrap(), "{}", bench.driver.name);
-        assert_eq!(database.marker().unwrap().as_deref(), Some("seven"));
-    }
+#[test(aerospike, cassandra)]
+fn the_marker_and_the_data_outlive_the_client_and_a_destruction_keeps_the_marker(driver: &str) {
+    let bench = own(driver, "marked");
+    let database = bench.open();
+    database.set_marker("nothing yet").unwrap();
+    assert!(database.is_empty().unwrap(), "{}", bench.driver.name);
+    insert(&mut *database.session().unwrap(), 7).unwrap();
+    database.set_marker("seven").unwrap();
+    database.sync().unwrap();
+    database.flush().unwrap();
+    drop(database);
+    let database = bench.open();
+    assert_eq!(database.marker().unwrap().as_deref(), Some("seven"));
+    assert!(!database.is_empty().unwrap(), "{}", bench.driver.name);
+    assert_eq!(
+        read(&mut *database.session().unwrap(), 7, Fields::All),
+        Ok(WHOLE)
+    );
+    drop(database);
+    (bench.driver.destroy)(&bench.params).unwrap();
+    let database = bench.open();
+    assert!(database.is_empty().unwrap(), "{}", bench.driver.name);
+    assert_eq!(database.marker().unwrap().as_deref(), Some("seven"));
 }
 
-#[test]
-fn a_server_tells_its_version_and_whether_it_is_at_rest() {
-    for bench in servers("told") {
-        let database = bench.open();
-        assert!(
-            database.facts().contains_key("version"),
-            "{:?}",
-            database.facts()
-        );
-        let settled = database.settle(Duration::from_secs(60)).unwrap();
-        assert_ne!(settled, Settled::No, "{}", bench.driver.name);
-    }
+#[test(aerospike, cassandra)]
+fn a_server_tells_its_version_and_whether_it_is_at_rest(driver: &str) {
+    let bench = own(driver, "told");
+    let database = bench.open();
+    assert!(
+        database.facts().contains_key("version"),
+        "{:?}",
+        database.facts()
+    );
+    let settled = database.settle(Duration::from_secs(60), &|| false).unwrap();
+    assert_ne!(settled, Settled::No, "{}", bench.driver.name);
 }
 
 #[test]
 fn a_server_that_is_not_there_is_an_error_that_names_it() {
     for driver in db::DRIVERS.iter().filter(|d| d.place == Place::Hosts) {
         let mut bench = Bench::with(driver.name, &[("connect_timeout_ms", "500")]);
-        bench.params.place = "127.0.0.1:1".into();
+        bench.params.location = Location::of_hosts("127.0.0.1:1");
         let refused = bench.try_open().err();
         let Some(Error::Open { place, .. }) = refused else {
             panic!("{}: {refused:?}", driver.name);
@@ -188,7 +176,7 @@ fn a_server_that_takes_connections_and_says_nothing_is_an_error() {
         };
         for settings in [&[quick], encrypted] {
             let mut bench = Bench::with(driver.name, settings);
-            bench.params.place = silent.local_addr().unwrap().to_string().into();
+            bench.params.location = Location::of_hosts(&silent.local_addr().unwrap().to_string());
             let Some(Error::Open { source, .. }) = bench.try_open().err() else {
                 panic!("{}: it was opened", driver.name);
             };
@@ -198,46 +186,45 @@ fn a_server_that_takes_connections_and_says_nothing_is_an_error() {
     }
 }
 
-#[test]
-fn clients_of_a_runtime_share_its_connection_and_answer_together() {
-    for bench in servers("together") {
-        let database = bench.open();
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .unwrap();
-        let found = runtime.block_on(async {
-            let mut sessions = Vec::new();
-            for _ in 0..32 {
-                sessions.push(database.connect().await.unwrap());
-            }
-            let mut found = 0;
-            for (number, session) in (0..).zip(&mut sessions) {
-                let lengths = [LENGTH; FIELDS as usize];
-                let bytes = vec![b'x'; (LENGTH * FIELDS) as usize];
-                let values = tailmark_driver::Values {
-                    first: 0,
-                    lengths: &lengths,
-                    bytes: &bytes,
-                };
-                let name = name(number);
-                let key = Key {
-                    number,
-                    name: &name,
-                };
-                answer(&mut **session, Operation::Insert { key, values })
-                    .await
-                    .unwrap();
-                let read = Operation::Read {
-                    key,
-                    fields: Fields::All,
-                };
-                found += answer(&mut **session, read).await.unwrap().records;
-            }
-            found
-        });
-        assert_eq!(found, 32, "{}", bench.driver.name);
-    }
+#[test(aerospike, cassandra)]
+fn clients_of_a_runtime_share_its_connection_and_answer_together(driver: &str) {
+    let bench = own(driver, "together");
+    let database = bench.open();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .unwrap();
+    let found = runtime.block_on(async {
+        let mut sessions = Vec::new();
+        for _ in 0..32 {
+            sessions.push(database.connect().await.unwrap());
+        }
+        let mut found = 0;
+        for (number, session) in (0..).zip(&mut sessions) {
+            let lengths = [LENGTH; FIELDS as usize];
+            let bytes = vec![b'x'; (LENGTH * FIELDS) as usize];
+            let values = tailmark_driver::Values {
+                first: 0,
+                lengths: &lengths,
+                bytes: &bytes,
+            };
+            let name = name(number);
+            let key = Key {
+                number,
+                name: &name,
+            };
+            answer(&mut **session, Operation::Insert { key, values })
+                .await
+                .unwrap();
+            let read = Operation::Read {
+                key,
+                fields: Fields::All,
+            };
+            found += answer(&mut **session, read).await.unwrap().records;
+        }
+        found
+    });
+    assert_eq!(found, 32, "{}", bench.driver.name);
 }
 
 async fn answer(session: &mut dyn Session, operation: Operation<'_>) -> Reply {
@@ -282,14 +269,13 @@ fn settings_that_the_table_cannot_check_are_refused() {
 #[cfg(feature = "aerospike")]
 mod aerospike {
     use super::*;
+    use tailmark_testing::test;
 
     #[test]
     fn a_namespace_that_is_not_there_is_an_error_that_names_those_that_are() {
-        let Ok(hosts) = env::var("TEST_AEROSPIKE") else {
-            return;
-        };
+        let hosts = server("aerospike");
         let mut bench = Bench::with("aerospike", &[("namespace", "never_made")]);
-        bench.params.place = hosts.into();
+        bench.params.location = Location::of_hosts(&hosts);
         let Some(Error::Open { source, .. }) = bench.try_open().err() else {
             panic!("it was opened");
         };
@@ -299,9 +285,7 @@ mod aerospike {
 
     #[test]
     fn attempts_that_failed_are_counted_where_retries_are_asked_for() {
-        let Ok(hosts) = env::var("TEST_AEROSPIKE") else {
-            return;
-        };
+        let hosts = server("aerospike");
         let bench = on("aerospike", &hosts, "counted", &[("retries", "2")]);
         let database = bench.open();
         insert(&mut *database.session().unwrap(), 1).unwrap();
@@ -315,30 +299,27 @@ mod aerospike {
 #[cfg(feature = "cassandra")]
 mod cassandra {
     use super::*;
+    use tailmark_testing::test;
 
     #[test]
     fn a_table_that_is_not_there_is_opened_only_to_be_made() {
-        let Ok(hosts) = env::var("TEST_CASSANDRA") else {
-            return;
-        };
+        let hosts = server("cassandra");
         let mut bench = Bench::with("cassandra", &[("keyspace", "never_made")]);
-        bench.params.place = hosts.into();
-        bench.params.create = false;
+        bench.params.location = Location::of_hosts(&hosts);
+        bench.params.access = Access::Write;
         let refused = bench.try_open().err();
         assert!(matches!(refused, Some(Error::Open { .. })), "{refused:?}");
     }
 
     #[test]
     fn a_table_of_another_type_is_refused() {
-        let Ok(hosts) = env::var("TEST_CASSANDRA") else {
-            return;
-        };
+        let hosts = server("cassandra");
         on("cassandra", &hosts, "typed", &[]).open();
         let mut other = Bench::with(
             "cassandra",
             &[("keyspace", "typed"), ("field_type", "blob")],
         );
-        other.params.place = hosts.into();
+        other.params.location = Location::of_hosts(&hosts);
         let refused = other.try_open().err();
         let Some(Error::Open { source, .. }) = refused else {
             panic!("{refused:?}")
@@ -353,9 +334,7 @@ mod cassandra {
 
     #[test]
     fn every_byte_of_a_blob_is_kept_and_text_is_valid() {
-        let Ok(hosts) = env::var("TEST_CASSANDRA") else {
-            return;
-        };
+        let hosts = server("cassandra");
         for (keyspace, kind) in [("blobs", "blob"), ("texts", "varchar")] {
             let bench = on("cassandra", &hosts, keyspace, &[("field_type", kind)]);
             let database = bench.open();
@@ -374,9 +353,7 @@ mod cassandra {
 
     #[test]
     fn retries_and_speculative_executions_are_counted_where_asked_for() {
-        let Ok(hosts) = env::var("TEST_CASSANDRA") else {
-            return;
-        };
+        let hosts = server("cassandra");
         let asked = [("retries", "true"), ("speculative_ms", "1")];
         let bench = on("cassandra", &hosts, "counted", &asked);
         let database = bench.open();

@@ -1,9 +1,12 @@
 //! What the contract's tests share: a place to put a database, and requests in short form.
 
-use std::{collections::BTreeMap, path::PathBuf};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 use tailmark_driver::{
-    Completion, DataSet, Database, Driver, Error, Fields, Key, Operation, Params, Place, Reply,
-    Schema, Semantics, Session, Settings, Values, db,
+    Access, Completion, DataSet, Database, Driver, Error, Fields, Key, Location, Operation, Params,
+    Place, Reply, Schema, Semantics, Session, Settings, Values, db,
 };
 use tempfile::TempDir;
 
@@ -32,6 +35,11 @@ pub fn drivers() -> impl Iterator<Item = &'static Driver> {
 }
 
 impl Bench {
+    /// The directory, file or device.
+    pub fn data_path(&self) -> &Path {
+        self.params.location.path().unwrap()
+    }
+
     /// A new place on the disk of the build, for 100 records.
     pub fn new(driver: &str) -> Self {
         Self::with(driver, &[])
@@ -48,11 +56,11 @@ impl Bench {
         let driver = db::find(driver).unwrap();
         let data = data(100);
         let params = Params {
-            place: folder.path().join(driver.entry),
+            location: Location::Directory(folder.path().join(driver.entry)),
             settings: check(driver, settings, &data).unwrap(),
             data,
             semantics: Semantics::Faithful,
-            create: true,
+            access: Access::Create,
         };
         Self {
             driver,

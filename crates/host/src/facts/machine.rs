@@ -1,6 +1,6 @@
 //! Facts of the machine: CPU, memory, kernel, operating system.
 
-use super::{Group, binary};
+use super::{FactGroup, binary};
 use crate::{cgroup::Hierarchy, memory, sysfs};
 use procfs::{CpuInfo, Current};
 use std::{collections::BTreeSet, fs, path::Path};
@@ -8,7 +8,7 @@ use tailmark_results::Fact;
 
 /// How the text of a kernel setting is to be read.
 #[derive(Clone, Copy)]
-enum Form {
+enum SettingText {
     /// The whole line.
     Line,
     /// The word in brackets.
@@ -16,36 +16,52 @@ enum Form {
 }
 
 /// Settings of the kernel that decide how storage and memory behave: name, file, form.
-const SETTINGS: &[(&str, &str, Form)] = &[
-    ("swappiness", "/proc/sys/vm/swappiness", Form::Line),
-    ("dirty ratio, %", "/proc/sys/vm/dirty_ratio", Form::Line),
+const SETTINGS: &[(&str, &str, SettingText)] = &[
+    ("swappiness", "/proc/sys/vm/swappiness", SettingText::Line),
+    (
+        "dirty ratio, %",
+        "/proc/sys/vm/dirty_ratio",
+        SettingText::Line,
+    ),
     (
         "dirty background ratio, %",
         "/proc/sys/vm/dirty_background_ratio",
-        Form::Line,
+        SettingText::Line,
     ),
-    ("zone reclaim", "/proc/sys/vm/zone_reclaim_mode", Form::Line),
-    ("overcommit", "/proc/sys/vm/overcommit_memory", Form::Line),
+    (
+        "zone reclaim",
+        "/proc/sys/vm/zone_reclaim_mode",
+        SettingText::Line,
+    ),
+    (
+        "overcommit",
+        "/proc/sys/vm/overcommit_memory",
+        SettingText::Line,
+    ),
     (
         "huge pages reserved",
         "/proc/sys/vm/nr_hugepages",
-        Form::Line,
+        SettingText::Line,
     ),
     (
         "NUMA balancing",
         "/proc/sys/kernel/numa_balancing",
-        Form::Line,
+        SettingText::Line,
     ),
-    ("open files, system", "/proc/sys/fs/file-max", Form::Line),
+    (
+        "open files, system",
+        "/proc/sys/fs/file-max",
+        SettingText::Line,
+    ),
     (
         "transparent huge pages",
         "/sys/kernel/mm/transparent_hugepage/enabled",
-        Form::Choice,
+        SettingText::Choice,
     ),
     (
         "clock source",
         "/sys/devices/system/clocksource/clocksource0/current_clocksource",
-        Form::Line,
+        SettingText::Line,
     ),
 ];
 
@@ -94,8 +110,8 @@ pub fn machine_facts() -> Vec<Fact> {
         .collect()
 }
 
-fn machine<'a>() -> Group<'a> {
-    let mut group = Group::new(None, "machine");
+fn machine<'a>() -> FactGroup<'a> {
+    let mut group = FactGroup::new(None, "machine");
     let uname = rustix::system::uname();
     let dmi = |name: &str| sysfs::text(&Path::new("/sys/class/dmi/id").join(name));
     group.add("hostname", uname.nodename().to_string_lossy().into_owned());
@@ -137,7 +153,7 @@ fn container() -> Option<&'static str> {
         .map(|&(_, name)| name)
 }
 
-/// What tells a virtual machine.
+/// What shows a virtual machine.
 struct Evidence {
     /// The CPU says that a hypervisor is there.
     flag: bool,
@@ -190,8 +206,8 @@ fn virtualisation(evidence: &Evidence) -> String {
     }
 }
 
-fn cpu<'a>() -> Group<'a> {
-    let mut group = Group::new(None, "cpu");
+fn cpu<'a>() -> FactGroup<'a> {
+    let mut group = FactGroup::new(None, "cpu");
     let base = Path::new("/sys/devices/system/cpu");
     let info = CpuInfo::current().ok();
     let field = |names: &[&str]| {
@@ -204,7 +220,7 @@ fn cpu<'a>() -> Group<'a> {
     group.add(
         "model",
         field(&["model name", "Processor", "cpu model", "cpu"]).or_else(|| {
-            // Arm tells numbers (`CPU part`) instead of names; the board is the better name.
+            // Arm has numbers (`CPU part`) instead of names; the board is the better name.
             sysfs::text(Path::new("/proc/device-tree/model"))
         }),
     );
@@ -247,7 +263,7 @@ struct Topology {
 }
 
 impl Topology {
-    /// Reads the CPUs that are online; where the kernel does not tell, one thread a core and one
+    /// Reads the CPUs that are online; where the kernel does not say, one thread a core and one
     /// socket are assumed.
     fn read(base: &Path) -> Self {
         let (mut sockets, mut cores, mut threads) = (BTreeSet::new(), BTreeSet::new(), 0);
@@ -285,8 +301,8 @@ fn numa_nodes() -> usize {
     names.iter().filter(is_node).count().max(1)
 }
 
-fn memory_facts<'a>() -> Group<'a> {
-    let mut group = Group::new(None, "memory");
+fn memory_facts<'a>() -> FactGroup<'a> {
+    let mut group = FactGroup::new(None, "memory");
     let machine = memory::machine();
     group.add("total", binary(machine.total));
     group.add("available at the start", binary(machine.available));
@@ -298,8 +314,8 @@ fn memory_facts<'a>() -> Group<'a> {
     group
 }
 
-fn kernel<'a>() -> Group<'a> {
-    let mut group = Group::new(None, "kernel");
+fn kernel<'a>() -> FactGroup<'a> {
+    let mut group = FactGroup::new(None, "kernel");
     let uname = rustix::system::uname();
     group.add("release", uname.release().to_string_lossy().into_owned());
     group.add("version", uname.version().to_string_lossy().into_owned());
@@ -310,8 +326,8 @@ fn kernel<'a>() -> Group<'a> {
         group.add(
             name,
             text.map(|text| match form {
-                Form::Line => text,
-                Form::Choice => sysfs::chosen(&text).to_owned(),
+                SettingText::Line => text,
+                SettingText::Choice => sysfs::chosen(&text).to_owned(),
             }),
         );
     }

@@ -1,13 +1,13 @@
 //! Facts of the place of one system: its file system and the device behind it.
 
-use super::{Group, binary, decimal};
+use super::{FactGroup, binary, decimal};
 use crate::{BlockDevice, block, block_device_of, mount, space};
 use std::path::Path;
 use tailmark_results::Fact;
 
 /// The file system and the devices behind a directory, or the device itself, in the groups
 /// `file system` and `device`. Of a place that does not exist here (the contact points of a
-/// server) nothing is told.
+/// server) nothing is reported.
 #[must_use]
 pub fn place_facts(system: &str, place: &Path) -> Vec<Fact> {
     let Ok(place) = place.canonicalize() else {
@@ -23,8 +23,8 @@ pub fn place_facts(system: &str, place: &Path) -> Vec<Fact> {
     facts
 }
 
-fn file_system<'a>(system: &'a str, place: &Path) -> Group<'a> {
-    let mut group = Group::new(Some(system), "file system");
+fn file_system<'a>(system: &'a str, place: &Path) -> FactGroup<'a> {
+    let mut group = FactGroup::new(Some(system), "file system");
     if let Some(mount) = mount::mount_at(place) {
         group.add("type", mount.kind.as_str());
         group.add("mount point", mount.point.display().to_string());
@@ -41,8 +41,8 @@ fn file_system<'a>(system: &'a str, place: &Path) -> Group<'a> {
     group
 }
 
-fn device_facts<'a>(system: &'a str, device: &BlockDevice) -> Group<'a> {
-    let mut group = Group::new(Some(system), "device");
+fn device_facts<'a>(system: &'a str, device: &BlockDevice) -> FactGroup<'a> {
+    let mut group = FactGroup::new(Some(system), "device");
     let bytes = |value: Option<u64>| value.map(|value| format!("{value} bytes"));
     group.add("name", device.disk.as_str());
     group.add("model", device.model.as_deref());

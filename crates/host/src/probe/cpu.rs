@@ -8,7 +8,8 @@ use tailmark_results::SeriesKind::{Counter, Gauge};
 /// The row of this probe.
 pub const PROBE: ProbeRow = ProbeRow {
     name: "cpu",
-    about: "time of all CPUs of the machine: user, system, waiting for I/O, interrupts, stolen, idle",
+    about: "time of all CPUs of the machine: user, system, waiting for I/O, interrupts, stolen, \
+        idle",
     open: |_| Ok(Some(Box::new(Cpu))),
 };
 

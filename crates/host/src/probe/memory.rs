@@ -9,12 +9,12 @@ use tailmark_results::SeriesKind::Gauge;
 pub const PROBE: ProbeRow = ProbeRow {
     name: "memory",
     about: "memory of the machine: available, caching files, dirty, being written back",
-    open: |_| Ok(Some(Box::new(Memory))),
+    open: |_| Ok(Some(Box::new(MemoryProbe))),
 };
 
-struct Memory;
+struct MemoryProbe;
 
-impl Probe for Memory {
+impl Probe for MemoryProbe {
     fn sample(&mut self) -> Result<Vec<Reading>, Error> {
         let info = Meminfo::current().map_err(unread("/proc/meminfo"))?;
         let available = info.mem_available.unwrap_or(info.mem_free + info.cached);

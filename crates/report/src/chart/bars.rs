@@ -3,21 +3,22 @@
 use super::{axis, base, categories, line, narrow_base};
 use crate::{
     chart::curve::ceilings_in_sight,
+    chart::quantised::quantised,
     measure::Spread,
-    number::quantised,
     style,
-    sweep::{Group, Sweep},
+    sweep::{SweepTable, WorkloadGrid},
 };
 use serde_json::{Value, json};
 use tailmark_results::System;
 
 /// Ops/s of each system against client counts; ceilings as dashed lines.
-pub fn ops_by_threads(group: &Group<'_>, sweep: &Sweep<'_>) -> Value {
+pub fn ops_by_threads(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Value {
     let labels: Vec<String> = group.threads.iter().map(u32::to_string).collect();
     let at = |system: &System, threads: u32| group.cell(&system.name, threads)?.ops();
     let mut bars = Bars::new(sweep, |system| {
         group.threads.iter().map(|&t| at(system, t)).collect()
     });
+    mark_faults(&mut bars, group, sweep);
     let mut selected = serde_json::Map::new();
     for ceiling in sweep.ceilings.iter().filter(|c| group.has(&c.name)) {
         if !ceilings_in_sight(group, sweep) {
@@ -35,8 +36,28 @@ pub fn ops_by_threads(group: &Group<'_>, sweep: &Sweep<'_>) -> Value {
     option
 }
 
+/// Draws what is not valid faint, in a broken frame.
+fn mark_faults(bars: &mut Bars, group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) {
+    // The bars of the systems come first.
+    for (series, system) in bars.series.iter_mut().zip(&sweep.systems) {
+        for (i, &threads) in group.threads.iter().enumerate() {
+            let cell = group.cell(&system.name, threads);
+            if cell.is_some_and(|cell| cell.fault.is_some()) {
+                let value = series["data"][i].take();
+                series["data"][i] = json!({
+                    "value": value,
+                    "itemStyle": {
+                        "opacity": 0.35, "borderColor": style::FAULT, "borderType": "dashed",
+                        "borderWidth": 2,
+                    },
+                });
+            }
+        }
+    }
+}
+
 /// The peaks of all workloads.
-pub fn peaks(sweep: &Sweep<'_>) -> Value {
+pub fn peaks(sweep: &SweepTable<'_>) -> Value {
     by_workload(sweep, |group, system| {
         group.peak(&system.name).map(|p| p.ops)
     })
@@ -44,8 +65,8 @@ pub fn peaks(sweep: &Sweep<'_>) -> Value {
 
 /// MB/s of all workloads.
 pub fn bandwidth<'a>(
-    sweep: &Sweep<'a>,
-    value: impl Fn(&Group<'a>, &'a System) -> Option<Spread>,
+    sweep: &SweepTable<'a>,
+    value: impl Fn(&WorkloadGrid<'a>, &'a System) -> Option<Spread>,
 ) -> Value {
     let mut option = by_workload(sweep, value);
     option["yAxis"] = axis("value", "MB/s", 44, "@rate");
@@ -54,13 +75,13 @@ pub fn bandwidth<'a>(
 
 /// A value of every workload and system.
 fn by_workload<'a>(
-    sweep: &Sweep<'a>,
-    value: impl Fn(&Group<'a>, &'a System) -> Option<Spread>,
+    sweep: &SweepTable<'a>,
+    value: impl Fn(&WorkloadGrid<'a>, &'a System) -> Option<Spread>,
 ) -> Value {
     let labels: Vec<String> = sweep
         .groups
         .iter()
-        .map(Group::title_with_conditions)
+        .map(WorkloadGrid::title_with_conditions)
         .collect();
     let bars = Bars::new(sweep, |system| {
         sweep.groups.iter().map(|g| value(g, system)).collect()
@@ -112,7 +133,7 @@ struct Bars {
 }
 
 impl Bars {
-    fn new<'a>(sweep: &Sweep<'a>, values: impl Fn(&'a System) -> Vec<Option<Spread>>) -> Self {
+    fn new<'a>(sweep: &SweepTable<'a>, values: impl Fn(&'a System) -> Vec<Option<Spread>>) -> Self {
         let mut series = Vec::new();
         let mut spreads = Vec::new();
         for (i, system) in sweep.systems.iter().enumerate() {

@@ -3,26 +3,26 @@
 
 use super::{axis, base, line, log_axis, narrow_base};
 use crate::{
-    measure::{Clock, Measure, Spread},
-    number::quantised,
+    chart::quantised::quantised,
+    measure::{Spread, Statistic, TimeBasis},
     style,
-    sweep::{Group, Sweep},
+    sweep::{SweepTable, WorkloadGrid},
 };
 use serde_json::{Value, json};
-use tailmark_results::{Kind, System};
+use tailmark_results::{Fault, Kind, System};
 
 /// Which latency a chart shows.
 #[derive(Debug, Clone, Copy)]
-pub struct Reading {
+pub struct LatencyChoice {
     /// Of which requests.
     pub kind: Kind,
     /// From which instant on.
-    pub clock: Clock,
+    pub clock: TimeBasis,
     /// Mean or quantile.
-    pub measure: Measure,
+    pub measure: Statistic,
 }
 
-impl Reading {
+impl LatencyChoice {
     /// `p99 read latency`.
     pub fn title(self) -> String {
         format!("{} {} latency", self.measure.name, self.kind.name())
@@ -39,8 +39,8 @@ pub fn curve_base() -> Value {
 }
 
 /// The lines of one reading; null where nothing was measured.
-pub fn curve(group: &Group<'_>, sweep: &Sweep<'_>, reading: Reading) -> Value {
-    let lines = Lines {
+pub fn curve(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>, reading: LatencyChoice) -> Value {
+    let lines = CurveLines {
         group,
         sweep,
         reading,
@@ -50,7 +50,7 @@ pub fn curve(group: &Group<'_>, sweep: &Sweep<'_>, reading: Reading) -> Value {
 }
 
 /// The part of the chart of latency against client counts that all readings share.
-pub fn latency_base(group: &Group<'_>) -> Value {
+pub fn latency_base(group: &WorkloadGrid<'_>) -> Value {
     let labels: Vec<String> = group.threads.iter().map(u32::to_string).collect();
     let mut option = narrow_base();
     option["tooltip"] = json!({"trigger": "item", "formatter": "@curve", "confine": true});
@@ -60,8 +60,8 @@ pub fn latency_base(group: &Group<'_>) -> Value {
 }
 
 /// Latency against client counts.
-pub fn latency(group: &Group<'_>, sweep: &Sweep<'_>, reading: Reading) -> Value {
-    let lines = Lines {
+pub fn latency(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>, reading: LatencyChoice) -> Value {
+    let lines = CurveLines {
         group,
         sweep,
         reading,
@@ -77,10 +77,10 @@ enum Along {
     Threads,
 }
 
-struct Lines<'s, 'a> {
-    group: &'s Group<'a>,
-    sweep: &'s Sweep<'a>,
-    reading: Reading,
+struct CurveLines<'s, 'a> {
+    group: &'s WorkloadGrid<'a>,
+    sweep: &'s SweepTable<'a>,
+    reading: LatencyChoice,
     along: Along,
 }
 
@@ -90,12 +90,13 @@ struct Mark {
     ops: Spread,
     ns: Spread,
     solid: bool,
+    fault: Option<Fault>,
 }
 
 /// A ceiling so many times above the systems is hidden at first: it would press them into a corner.
 const CEILING_IN_SIGHT: f64 = 2.0;
 
-impl<'a> Lines<'_, 'a> {
+impl<'a> CurveLines<'_, 'a> {
     fn variant(&self) -> Value {
         let systems = self.sweep.systems.iter().enumerate();
         let mut series: Vec<Value> = Vec::new();
@@ -139,7 +140,7 @@ impl<'a> Lines<'_, 'a> {
     fn marks(&self, system: &'a System) -> Vec<Option<Mark>> {
         let mark = |threads| {
             let cell = self.group.cell(&system.name, threads)?;
-            let Reading {
+            let LatencyChoice {
                 kind,
                 clock,
                 measure,
@@ -150,6 +151,7 @@ impl<'a> Lines<'_, 'a> {
                 ops: cell.ops()?,
                 ns: latency.spread,
                 solid: latency.solid,
+                fault: cell.fault,
             })
         };
         self.group.threads.iter().map(|&t| mark(t)).collect()
@@ -172,7 +174,16 @@ impl<'a> Lines<'_, 'a> {
             value.extend([mark.ops.low, mark.ops.high].map(quantised));
             value.extend([mark.ns.low, mark.ns.high].map(us));
         }
-        if mark.solid {
+        if let Some(fault) = mark.fault {
+            json!({
+                "value": value, "symbol": "diamond", "symbolSize": 12,
+                "itemStyle": {"color": "#fff", "borderColor": style::FAULT, "borderWidth": 2},
+                "label": {
+                    "show": true, "formatter": format!("{}: {fault}", mark.threads),
+                    "color": style::FAULT,
+                },
+            })
+        } else if mark.solid {
             value.into()
         } else {
             json!({
@@ -249,13 +260,14 @@ impl<'a> Lines<'_, 'a> {
 }
 
 /// Whether ceilings are near enough to be shown at first.
-pub fn ceilings_in_sight(group: &Group<'_>, sweep: &Sweep<'_>) -> bool {
+pub fn ceilings_in_sight(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> bool {
     let highest = |systems: &[&System]| {
         systems
             .iter()
             .filter_map(|s| {
                 group
                     .cells_of(&s.name)
+                    .filter(|c| c.fault.is_none())
                     .filter_map(|c| c.ops())
                     .map(|o| o.middle)
                     .reduce(f64::max)

@@ -2,6 +2,7 @@
 
 pub mod bars;
 pub mod curve;
+mod quantised;
 pub mod timeline;
 
 use crate::style;

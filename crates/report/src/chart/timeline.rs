@@ -3,8 +3,8 @@
 
 use super::{axis, legend, line, log_range};
 use crate::{
+    chart::quantised::quantised,
     measure::{P99, P999},
-    number::quantised,
     style,
 };
 use serde_json::{Value, json};
@@ -125,14 +125,14 @@ pub fn timeline(phase: &Phase, color: &str) -> Value {
     if phase.intervals.is_empty() {
         return Value::Null;
     }
-    let mut lines = Lines {
+    let mut lines = TimelineLines {
         color,
         lines: Vec::new(),
     };
     lines.intervals(&phase.intervals);
     lines.devices(&phase.series);
     lines.processors(&phase.series);
-    let end = quantised(phase.duration_s.max(0.1));
+    let end = quantised(phase.elapsed_s().max(0.1));
     let x: Vec<Value> = PANELS.iter().map(|_| json!({"max": end})).collect();
     let legends: Vec<Value> = PANELS
         .iter()
@@ -147,24 +147,24 @@ pub fn timeline(phase: &Phase, color: &str) -> Value {
         .collect();
     json!({
         "xAxis": x, "yAxis": lines.y_axes(), "legend": legends,
-        "series": lines.lines.iter().map(Line::series).collect::<Vec<_>>(),
+        "series": lines.lines.iter().map(TimelineLine::series).collect::<Vec<_>>(),
     })
 }
 
 /// Seconds, and the value where there is one.
-type Values = Vec<(f64, Option<f64>)>;
+type LineData = Vec<(f64, Option<f64>)>;
 
-struct Line {
+struct TimelineLine {
     panel: Panel,
     name: String,
     color: String,
     width: f64,
     dash: &'static [u32],
     area: bool,
-    data: Values,
+    data: LineData,
 }
 
-impl Line {
+impl TimelineLine {
     fn series(&self) -> Value {
         let grid = PANELS.iter().position(|p| p.panel == self.panel);
         let data: Vec<Value> = self
@@ -184,20 +184,23 @@ impl Line {
         series
     }
 
-    /// Few points are marked, so that single ones between holes can be seen.
+    /// Few points are marked, and those of a line that has one alone between holes: no line shows
+    /// it.
     fn is_sparse(&self) -> bool {
-        self.data.len() <= 40
+        let is_drawn = |i: usize| self.data.get(i).is_some_and(|(_, v)| v.is_some());
+        let is_alone = |i: usize| is_drawn(i) && !is_drawn(i + 1) && !(i > 0 && is_drawn(i - 1));
+        self.data.len() <= 40 || (0..self.data.len()).any(is_alone)
     }
 }
 
-struct Lines<'a> {
+struct TimelineLines<'a> {
     color: &'a str,
-    lines: Vec<Line>,
+    lines: Vec<TimelineLine>,
 }
 
-impl Lines<'_> {
-    fn push(&mut self, panel: Panel, name: String, color: &str, data: Values) {
-        let line = Line {
+impl TimelineLines<'_> {
+    fn push(&mut self, panel: Panel, name: String, color: &str, data: LineData) {
+        let line = TimelineLine {
             panel,
             name,
             color: color.to_owned(),
@@ -210,22 +213,33 @@ impl Lines<'_> {
     }
 
     fn intervals(&mut self, intervals: &[Interval]) {
-        let mut rates = Vec::new();
-        let mut kinds: BTreeMap<Kind, [Values; 2]> = BTreeMap::new();
+        let (mut rates, mut failures) = (Vec::new(), Vec::new());
+        let mut kinds: BTreeMap<Kind, [LineData; 2]> = BTreeMap::new();
+        for kind in intervals.iter().flat_map(|interval| interval.kinds.keys()) {
+            kinds.entry(*kind).or_default();
+        }
         for chunk in chunks(intervals) {
             let bucket = Bucket::of(chunk);
             rates.push((bucket.at_s, Some(bucket.ops_per_sec)));
-            for (kind, latencies) in bucket.kinds {
-                let us = |ns: Option<f64>| (bucket.at_s, ns.map(|v| v / 1e3));
-                let known = Known::Histogram(&latencies);
-                let [p99, p999] = kinds.entry(kind).or_default();
-                p99.push(us(P99.of(known)));
-                p999.push(us(P999.of(known)));
+            failures.push((bucket.at_s, Some(bucket.errors_per_sec)));
+            // Where nothing was done there is no latency: a hole, which no line bridges.
+            for (kind, lines) in &mut kinds {
+                let known = bucket.kinds.get(kind).map(Known::Histogram);
+                for (line, of) in lines.iter_mut().zip([P99, P999]) {
+                    let ns = known.and_then(|known| of.of(known));
+                    line.push((bucket.at_s, ns.map(|ns| ns / 1e3)));
+                }
             }
         }
         let color = self.color.to_owned();
         self.push(Panel::Rate, "ops/s".into(), &color, rates);
         self.lines[0].area = true;
+        if failures
+            .iter()
+            .any(|(_, rate)| rate.is_some_and(|rate| rate > 0.0))
+        {
+            self.push(Panel::Rate, "failed ops/s".into(), style::FAULT, failures);
+        }
         for (i, (kind, [p99, p999])) in kinds.into_iter().enumerate() {
             let color = style::look(i).color;
             self.push(Panel::Latency, format!("{} p99", kind.name()), color, p99);
@@ -300,7 +314,7 @@ impl Lines<'_> {
             ("waiting for I/O", share(&waiting), "#e69f00"),
         ] {
             if !values.is_empty() {
-                self.lines.push(Line {
+                self.lines.push(TimelineLine {
                     panel: Panel::Processor,
                     name: name.into(),
                     color: color.into(),
@@ -341,6 +355,7 @@ impl Lines<'_> {
 struct Bucket {
     at_s: f64,
     ops_per_sec: f64,
+    errors_per_sec: f64,
     kinds: BTreeMap<Kind, Latencies>,
 }
 
@@ -348,8 +363,9 @@ impl Bucket {
     fn of(intervals: &[Interval]) -> Self {
         let start = intervals.first().map_or(0.0, |i| i.start_s);
         let end = intervals.last().map_or(start, |i| i.start_s + i.length_s);
-        let operations: u64 = intervals.iter().map(|i| i.operations).sum();
-        let length: f64 = intervals.iter().map(|i| i.length_s).sum();
+        let succeeded: u64 = intervals.iter().map(Interval::succeeded).sum();
+        let failed: u64 = intervals.iter().map(|i| i.failed).sum();
+        let length = end - start;
         let mut kinds: BTreeMap<Kind, Latencies> = BTreeMap::new();
         for (kind, recorded) in intervals.iter().flat_map(|i| &i.kinds) {
             let latencies = recorded
@@ -367,13 +383,14 @@ impl Bucket {
                     .expect("a latency histogram grows as needed"),
             }
         }
+        let rate = |count: u64| match length > 0.0 {
+            true => count as f64 / length,
+            false => 0.0,
+        };
         Self {
             at_s: f64::midpoint(start, end),
-            ops_per_sec: if length > 0.0 {
-                operations as f64 / length
-            } else {
-                0.0
-            },
+            ops_per_sec: rate(succeeded),
+            errors_per_sec: rate(failed),
             kinds,
         }
     }
@@ -384,7 +401,7 @@ fn chunks<T>(items: &[T]) -> std::slice::Chunks<'_, T> {
 }
 
 /// Means of neighbours, at most [`POINTS_MAX`] of them, from the start of the phase on.
-fn thinned(samples: &[(f64, f64)]) -> Values {
+fn thinned(samples: &[(f64, f64)]) -> LineData {
     let inside: Vec<(f64, f64)> = samples.iter().copied().filter(|(t, _)| *t >= 0.0).collect();
     chunks(&inside)
         .map(|chunk| {
@@ -434,7 +451,7 @@ fn spans(series: &Series) -> Vec<(f64, f64)> {
     }
 }
 
-fn rates(series: &Series) -> Values {
+fn rates(series: &Series) -> LineData {
     thinned(&spans(series))
 }
 
@@ -454,40 +471,4 @@ fn sum<'a>(series: impl Iterator<Item = &'a Series>) -> Vec<(f64, f64)> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn counter(at_s: &[f64], values: &[f64]) -> Series {
-        Series {
-            probe: "disk".into(),
-            subject: "nvme0n1".into(),
-            name: "reads".into(),
-            kind: SeriesKind::Counter,
-            at_s: at_s.into(),
-            values: values.into(),
-        }
-    }
-
-    #[test]
-    fn a_rate_stands_in_the_middle_of_its_span() {
-        let series = counter(&[0.0, 1.0, 2.0], &[5.0, 15.0, 35.0]);
-        assert_eq!(spans(&series), [(0.5, 10.0), (1.5, 20.0)]);
-    }
-
-    #[test]
-    fn a_sample_right_after_another_is_left_out() {
-        let series = counter(&[0.0, 1.0, 2.0, 2.001], &[0.0, 10.0, 20.0, 30.0]);
-        assert_eq!(spans(&series), [(0.5, 10.0), (1.5, 10.0)]);
-    }
-
-    #[test]
-    fn no_line_has_more_points_than_can_be_seen() {
-        let samples: Vec<(f64, f64)> = (0..1_201).map(|i| (f64::from(i), 1.0)).collect();
-        let line = thinned(&samples);
-        assert!(
-            line.len() <= POINTS_MAX && line.len() > POINTS_MAX / 2,
-            "{}",
-            line.len()
-        );
-    }
-}
+mod tests;

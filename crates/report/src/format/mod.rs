@@ -4,14 +4,15 @@ pub mod html;
 
 use crate::{Data, Error};
 use std::{
-    fs::{self, File},
-    io::{self, BufWriter, Write},
+    fs,
+    io::{self, Write},
     path::{Path, PathBuf},
 };
+use tailmark_results::{NewFile, Study};
 
 /// One format.
 #[derive(Debug, Clone, Copy)]
-pub struct Format {
+pub struct ReportFormat {
     /// Unique; what `--format` takes.
     pub name: &'static str,
     /// One line for `list`.
@@ -23,7 +24,17 @@ pub struct Format {
 }
 
 /// Every format, by name.
-pub const FORMATS: &[Format] = &[html::FORMAT];
+pub const FORMATS: &[ReportFormat] = &[html::FORMAT];
+
+/// Writes the report of the studies in these directories into another, and says where it is.
+///
+/// # Errors
+/// Where one of them holds no study, there is nothing to report, or as [`write()`].
+pub fn write_studies(studies: &[PathBuf], format: &str, out_dir: &Path) -> Result<PathBuf, Error> {
+    let open = |dir: &PathBuf| Study::open_read_only(dir).map_err(Error::Study);
+    let studies = studies.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+    write(format, &Data::read(&studies)?, out_dir)
+}
 
 /// Writes `OUT/report.EXTENSION` and says where it is.
 ///
@@ -47,13 +58,9 @@ pub fn write(format: &str, data: &Data, out_dir: &Path) -> Result<PathBuf, Error
         source,
     };
     fs::create_dir_all(out_dir).map_err(failed)?;
-    // Written beside and renamed: an interrupted report leaves the one before.
-    let partial = out_dir.join(format!(".report.{}.partial", format.extension));
-    let file = File::create(&partial).map_err(failed)?;
-    let mut out = BufWriter::new(file);
-    (format.write)(data, &mut out)
-        .and_then(|()| out.flush())
-        .map_err(failed)?;
-    fs::rename(&partial, &path).map_err(failed)?;
+    // A report that cannot be written leaves the one before.
+    let mut out = NewFile::create(&path).map_err(failed)?;
+    (format.write)(data, &mut out).map_err(failed)?;
+    out.finish().map_err(failed)?;
     Ok(path)
 }

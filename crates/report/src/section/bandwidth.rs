@@ -3,13 +3,12 @@
 
 use super::Section;
 use crate::{
-    Block, Cell, Chart, Column, Data, Figure, Row, Table,
+    Block, Cell, Chart, Column, Data, Figure, Table, TableRow,
     chart::bars,
     measure::Spread,
-    number,
-    sweep::{self, Group, Sweep},
+    sweep::{self, SweepTable, WorkloadGrid},
 };
-use tailmark_results::{Kind, Phase, Series, System};
+use tailmark_results::{Kind, Phase, Series, System, number};
 
 pub const SECTION: Section = Section {
     name: "bandwidth",
@@ -20,7 +19,7 @@ pub const SECTION: Section = Section {
 
 /// Whose bytes are counted.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Source {
+enum BandwidthSource {
     /// Those that the device read and wrote.
     Device,
     /// Keys and values that the clients asked for.
@@ -28,7 +27,7 @@ enum Source {
 }
 
 fn render(data: &Data) -> Vec<Block> {
-    let sweep = Sweep::new(data);
+    let sweep = SweepTable::new(data);
     let mut cells = sweep
         .groups
         .iter()
@@ -44,19 +43,19 @@ fn render(data: &Data) -> Vec<Block> {
     }
     let have_devices = cells.all(|cell| cell.points.iter().all(|p| of_device(&p.phase).is_some()));
     let source = if have_devices {
-        Source::Device
+        BandwidthSource::Device
     } else {
-        Source::Database
+        BandwidthSource::Database
     };
-    if source == Source::Database && sweep.groups.iter().all(|g| !has_bytes(g)) {
+    if source == BandwidthSource::Database && sweep.groups.iter().all(|g| !has_bytes(g)) {
         return Vec::new();
     }
     let (title, about) = match source {
-        Source::Device => (
+        BandwidthSource::Device => (
             "Device bandwidth at the highest thread count",
             "device reads and writes",
         ),
-        Source::Database => (
+        BandwidthSource::Database => (
             "Database bandwidth at the highest thread count",
             "keys and values",
         ),
@@ -69,8 +68,8 @@ fn render(data: &Data) -> Vec<Block> {
         wide: true,
         base: bars::bandwidth(&sweep, |group, system| {
             spread(last(group, system)?, |phase| match source {
-                Source::Device => of_device(phase).map(|[read, written]| read + written),
-                Source::Database => Some(of_database(phase)),
+                BandwidthSource::Device => of_device(phase).map(|[read, written]| read + written),
+                BandwidthSource::Database => Some(of_database(phase)),
             })
         }),
         variants: vec![serde_json::json!({})],
@@ -83,12 +82,12 @@ fn render(data: &Data) -> Vec<Block> {
     vec![Block::Figure(figure), Block::Table(table(&sweep, source))]
 }
 
-fn table(sweep: &Sweep<'_>, source: Source) -> Table {
+fn table(sweep: &SweepTable<'_>, source: BandwidthSource) -> Table {
     let mut columns = vec![Column::text("Workload"), Column::number("Threads")];
     for system in &sweep.systems {
         let names: &[&str] = match source {
-            Source::Device => &["read", "written", "database"],
-            Source::Database => &["database"],
+            BandwidthSource::Device => &["read", "written", "database"],
+            BandwidthSource::Database => &["database"],
         };
         columns.extend(
             names
@@ -97,14 +96,15 @@ fn table(sweep: &Sweep<'_>, source: Source) -> Table {
         );
     }
     let note = match source {
-        Source::Device => {
+        BandwidthSource::Device => {
             "Means over the measured part, in MB/s of a million bytes. A device counts whatever is \
              done to it; the database's are keys and values as clients give and get them, those of \
-             clients beside the point included."
+             background clients included."
         }
-        Source::Database => {
-            "Means over the measured part, in MB/s of a million bytes, of keys and values as clients \
-             give and get them, those of clients beside the point included. Not every device was \
+        BandwidthSource::Database => {
+            "Means over the measured part, in MB/s of a million bytes, of keys and values as \
+             clients \
+             give and get them, those of background clients included. Not every device was \
              known, so none is shown."
         }
     };
@@ -116,7 +116,7 @@ fn table(sweep: &Sweep<'_>, source: Source) -> Table {
     }
 }
 
-fn row<'a>(group: &Group<'a>, sweep: &Sweep<'a>, source: Source) -> Row {
+fn row<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>, source: BandwidthSource) -> TableRow {
     let threads = group.threads.last().map(u32::to_string);
     let mut cells = vec![
         Cell::new(group.title_with_conditions()),
@@ -124,37 +124,46 @@ fn row<'a>(group: &Group<'a>, sweep: &Sweep<'a>, source: Source) -> Row {
     ];
     for &system in &sweep.systems {
         let cell = last(group, system);
-        if source == Source::Device {
+        if source == BandwidthSource::Device {
             let of = |index: usize| move |phase: &Phase| of_device(phase).map(|both| both[index]);
             cells.extend([written(cell, of(0)), written(cell, of(1))]);
         }
         cells.push(written(cell, |phase| Some(of_database(phase))));
     }
-    Row {
+    TableRow {
         cells,
         total: false,
     }
 }
 
-fn written(cell: Option<&sweep::Cell<'_>>, of: impl Fn(&Phase) -> Option<f64>) -> Cell {
+fn written(cell: Option<&sweep::GridCell<'_>>, of: impl Fn(&Phase) -> Option<f64>) -> Cell {
     cell.and_then(|cell| spread(cell, of))
         .map_or_else(Cell::none, |spread| {
-            Cell::new(number::rate(spread.middle)).with_detail(spread.range(number::rate))
+            let fault = cell.and_then(|cell| cell.fault);
+            let detail = fault.map_or_else(|| spread.range(number::rate), |f| f.to_string());
+            let value = Cell::new(number::rate(spread.middle)).with_detail(detail);
+            Cell {
+                muted: fault.is_some(),
+                ..value
+            }
         })
 }
 
 /// What a system did at the highest thread count of the workload.
-fn last<'a, 'g>(group: &'g Group<'a>, system: &'a System) -> Option<&'g sweep::Cell<'a>> {
+fn last<'a, 'g>(
+    group: &'g WorkloadGrid<'a>,
+    system: &'a System,
+) -> Option<&'g sweep::GridCell<'a>> {
     group.cell(&system.name, *group.threads.last()?)
 }
 
 /// A figure of every repeat.
-fn spread(cell: &sweep::Cell<'_>, of: impl Fn(&Phase) -> Option<f64>) -> Option<Spread> {
+fn spread(cell: &sweep::GridCell<'_>, of: impl Fn(&Phase) -> Option<f64>) -> Option<Spread> {
     let values: Option<Vec<_>> = cell.points.iter().map(|p| of(&p.phase)).collect();
     Spread::of(values?)
 }
 
-fn has_bytes(group: &Group<'_>) -> bool {
+fn has_bytes(group: &WorkloadGrid<'_>) -> bool {
     group.points().any(|point| of_database(&point.phase) > 0.0)
 }
 
@@ -206,6 +215,7 @@ mod tests {
             started_ms: None,
             duration_s: 10.0,
             operations: 2,
+            failed: 0,
             kinds: BTreeMap::from(kinds),
             errors: Vec::new(),
             start_lag: None,

@@ -2,10 +2,10 @@
 
 use super::Section;
 use crate::{
-    Block, Cell, Column, Data, Row, Table, Text, number,
-    sweep::{Group, Sweep},
+    Block, Cell, Column, Data, Table, TableRow, Text,
+    sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_results::System;
+use tailmark_results::{System, number};
 
 pub const SECTION: Section = Section {
     name: "ceilings",
@@ -15,7 +15,7 @@ pub const SECTION: Section = Section {
 };
 
 fn render(data: &Data) -> Vec<Block> {
-    let sweep = Sweep::new(data);
+    let sweep = SweepTable::new(data);
     let pairs: Vec<(&System, &System)> = sweep
         .ceilings
         .iter()
@@ -35,7 +35,7 @@ fn render(data: &Data) -> Vec<Block> {
     vec![Block::Text(text), Block::Table(table(&sweep, &pairs))]
 }
 
-fn table<'a>(sweep: &Sweep<'a>, pairs: &[(&'a System, &'a System)]) -> Table {
+fn table<'a>(sweep: &SweepTable<'a>, pairs: &[(&'a System, &'a System)]) -> Table {
     let mut columns = vec![Column::text("Workload")];
     for (system, ceiling) in pairs {
         columns.push(Column::number("peak ops/s").of(&system.name));
@@ -50,7 +50,7 @@ fn table<'a>(sweep: &Sweep<'a>, pairs: &[(&'a System, &'a System)]) -> Table {
             let shares = pairs
                 .iter()
                 .flat_map(|(system, ceiling)| cells(group, system, ceiling));
-            Row {
+            TableRow {
                 cells: std::iter::once(title).chain(shares).collect(),
                 total: false,
             }
@@ -63,7 +63,7 @@ fn table<'a>(sweep: &Sweep<'a>, pairs: &[(&'a System, &'a System)]) -> Table {
     }
 }
 
-fn cells<'a>(group: &Group<'a>, system: &'a System, ceiling: &'a System) -> [Cell; 3] {
+fn cells<'a>(group: &WorkloadGrid<'a>, system: &'a System, ceiling: &'a System) -> [Cell; 3] {
     let peak = |s: &'a System| group.peak(&s.name).map(|p| p.ops.middle);
     let (own, highest) = (peak(system), peak(ceiling));
     let rate = |value: Option<f64>| value.map_or_else(Cell::none, |v| Cell::new(number::rate(v)));

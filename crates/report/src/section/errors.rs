@@ -1,8 +1,8 @@
 //! Which requests failed, and why.
 
 use super::Section;
-use crate::{Block, Cell, Column, Data, Row, Table, Text, findings::point_title, number};
-use tailmark_results::Phase;
+use crate::{Block, Cell, Column, Data, Table, TableRow, Text, findings::point_title};
+use tailmark_results::{Fault, Phase, Point, number};
 
 pub const SECTION: Section = Section {
     name: "errors",
@@ -19,7 +19,7 @@ fn render(data: &Data) -> Vec<Block> {
     for point in &data.points {
         rows.extend(phase_rows(&point_title(point), &point.phase));
     }
-    if rows.is_empty() {
+    if rows.is_empty() && invalid(data).is_empty() {
         return vec![Block::Text(Text::plain("No request failed."))];
     }
     let columns = vec![
@@ -28,18 +28,53 @@ fn render(data: &Data) -> Vec<Block> {
         Column::text("Cause"),
         Column::number("Failed"),
         Column::number("Share"),
+        Column::number("Failed/s"),
         Column::number("Failed after, p50"),
         Column::number("Failed after, max"),
         Column::text("First message"),
     ];
-    vec![Block::Table(Table {
+    let table = Table {
         columns,
         rows,
         ..Table::default()
-    })]
+    };
+    let mut blocks = Vec::new();
+    let invalid = invalid(data);
+    if !invalid.is_empty() {
+        let rule = format!(
+            "No peak and in no comparison, as more than {} of the operations failed, the database \
+             went \
+             away or nothing was found; `tailmark run` with --retry-failed measures them again:",
+            number::percent(data.allow_errors())
+        );
+        blocks.push(Block::Text(Text::plain(rule)));
+        blocks.push(Block::Statements(invalid));
+    }
+    blocks.push(Block::Table(table));
+    blocks
 }
 
-fn phase_rows(place: &str, phase: &Phase) -> Vec<Row> {
+/// The points that are not valid: how many of their operations succeeded and failed a second.
+fn invalid(data: &Data) -> Vec<Text> {
+    let allowed = data.allow_errors();
+    let points = data.points.iter();
+    let invalid = points.filter_map(|point| Some((point, point.phase.fault(allowed)?)));
+    let line = |(point, fault): (&Point, Fault)| {
+        let phase = &point.phase;
+        Text::plain(format!("{}: ", point_title(point)))
+            .and_strong(fault.to_string())
+            .and(format!(
+                ", {} of {} operations; {} ops/s succeeded and {} ops/s failed.",
+                number::count(phase.failed),
+                number::count(phase.operations),
+                number::rate(phase.ops_per_sec()),
+                number::rate(phase.errors_per_sec())
+            ))
+    };
+    invalid.map(line).collect()
+}
+
+fn phase_rows(place: &str, phase: &Phase) -> Vec<TableRow> {
     phase
         .errors
         .iter()
@@ -60,11 +95,12 @@ fn phase_rows(place: &str, phase: &Phase) -> Vec<Row> {
                 &error.cause,
                 &number::count(error.count),
                 &share,
+                &number::rate(error.count as f64 / phase.duration_s.max(1e-9)),
                 &after(failed.map(|failed| failed.value_at_quantile(0.5))),
                 &after(failed.map(|failed| failed.max())),
                 &error.example,
             ];
-            Row {
+            TableRow {
                 cells: cells.map(Cell::new).into(),
                 total: false,
             }

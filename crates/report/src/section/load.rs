@@ -2,12 +2,11 @@
 
 use super::Section;
 use crate::{
-    Block, Cell, Column, Data, Row, Table,
+    Block, Cell, Column, Data, Table, TableRow,
     findings::Index,
-    measure::{Clock, MEAN, P99, P999},
-    number,
+    measure::{MEAN, P99, P999, TimeBasis},
 };
-use tailmark_results::{Kind, Load};
+use tailmark_results::{Kind, Load, number};
 
 pub const SECTION: Section = Section {
     name: "load",
@@ -43,7 +42,7 @@ fn render(data: &Data) -> Vec<Block> {
     })]
 }
 
-fn row(load: &Load, index: &Index<'_>) -> Row {
+fn row(load: &Load, index: &Index<'_>) -> TableRow {
     let phase = &load.phase;
     let inserts = phase.kinds.get(&Kind::Insert);
     let bandwidth = match inserts {
@@ -65,10 +64,10 @@ fn row(load: &Load, index: &Index<'_>) -> Row {
         bandwidth,
     ];
     for measure in [MEAN, P99, P999] {
-        let value = inserts.and_then(|kind| measure.of(Clock::Response.of(kind)));
+        let value = inserts.and_then(|kind| measure.of(TimeBasis::Response.of(kind)));
         cells.push(value.map_or_else(Cell::none, |ns| Cell::new(number::latency(ns))));
     }
-    Row {
+    TableRow {
         cells,
         total: false,
     }

@@ -1,9 +1,9 @@
 //! How it was tested: everything that somebody needs who would repeat it.
 
 use super::Section;
-use crate::{Block, Cell, Column, Data, Row, Table, Text, block::anchor, number, sweep::Sweep};
+use crate::{Block, Cell, Column, Data, Table, TableRow, Text, block::anchor, sweep::SweepTable};
 use std::collections::{BTreeMap, BTreeSet};
-use tailmark_results::{Fact, Header, System};
+use tailmark_results::{Fact, Header, System, number};
 
 pub const SECTION: Section = Section {
     name: "method",
@@ -57,12 +57,17 @@ fn heading(name: &str, title: &str) -> Block {
 }
 
 fn definitions(data: &Data) -> Text {
-    let sweep = Sweep::new(data);
+    let sweep = SweepTable::new(data);
     let text = "Threads are clients with one operation in flight each. A latency at a quality of \
         service q over n samples is the k-th highest of them, k = n(1 − q) rounded down and at \
         least 1; with fewer than 10 samples beyond it, it is not given. A read-modify-write counts \
-        as one operation in ops/s and is recorded as a read, an update and the pair. Failed \
-        requests count in ops/s and not in latencies. ";
+        as one operation in ops/s and is recorded as a read, an update and the pair; it failed where \
+        either half did. Ops/s are operations that succeeded; failed requests are not in latencies. ";
+    let valid = format!(
+        "A point of whose operations more than {} failed (sweep.allow_errors), whose database went \
+         away, or which found nothing is marked, and is no peak and in no comparison. ",
+        number::percent(sweep.allow_errors)
+    );
     let merged = if sweep.repeats() > 1 {
         "Values over repeats are medians, with the lowest and the highest beside them; where the \
          ranges of two systems meet, no difference is shown. "
@@ -75,7 +80,7 @@ fn definitions(data: &Data) -> Text {
     } else {
         ""
     };
-    Text::plain(text).and(merged).and(compared)
+    Text::plain(text).and(valid).and(merged).and(compared)
 }
 
 /// One column for each system; what differs between those that are compared is in bold.
@@ -130,7 +135,7 @@ fn systems(data: &Data) -> Table {
 struct Rows {
     /// Which of the columns are compared with each other.
     compared: Vec<bool>,
-    rows: Vec<Row>,
+    rows: Vec<TableRow>,
 }
 
 impl Rows {
@@ -157,7 +162,7 @@ impl Rows {
                 },
             });
         let cells = std::iter::once(Cell::new(name)).chain(cells).collect();
-        self.rows.push(Row {
+        self.rows.push(TableRow {
             cells,
             total: false,
         });
@@ -203,7 +208,7 @@ fn machine(data: &Data) -> Table {
             let of_group = facts.iter().filter(move |f| f.group == *group);
             of_group.enumerate().map(|(i, f)| {
                 let group = if i == 0 { f.group.as_str() } else { "" };
-                Row {
+                TableRow {
                     cells: [group, &f.name, &f.value].map(Cell::new).into(),
                     total: false,
                 }
@@ -230,7 +235,7 @@ fn plan(header: &Header) -> Table {
             } else {
                 value
             };
-            Row {
+            TableRow {
                 cells: vec![Cell::new(key), value],
                 total: false,
             }

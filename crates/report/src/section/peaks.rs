@@ -2,13 +2,12 @@
 
 use super::Section;
 use crate::{
-    Block, Cell, Chart, Column, Data, Figure, Row, Table,
+    Block, Cell, Chart, Column, Data, Figure, Table, TableRow,
     chart::bars,
     compare::{self, Verdict},
-    number,
-    sweep::{Group, Sweep},
+    sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_results::System;
+use tailmark_results::{System, number};
 
 pub const SECTION: Section = Section {
     name: "peaks",
@@ -18,7 +17,7 @@ pub const SECTION: Section = Section {
 };
 
 fn render(data: &Data) -> Vec<Block> {
-    let sweep = Sweep::new(data);
+    let sweep = SweepTable::new(data);
     if sweep.groups.is_empty() {
         return Vec::new();
     }
@@ -39,7 +38,7 @@ fn render(data: &Data) -> Vec<Block> {
     vec![Block::Figure(figure), Block::Table(table(&sweep))]
 }
 
-fn table(sweep: &Sweep<'_>) -> Table {
+fn table(sweep: &SweepTable<'_>) -> Table {
     let several = sweep.systems.len() > 1;
     let mut columns = vec![Column::text("Workload")];
     for system in &sweep.systems {
@@ -56,10 +55,11 @@ fn table(sweep: &Sweep<'_>) -> Table {
         .map(|group| row(group, sweep, several))
         .collect();
     let note = if several {
-        "The peak is the highest ops/s over all thread counts, wherever each system has it. The \
-         advantage is that of the highest peak over the next."
+        "The peak is the highest ops/s of a valid point over all thread counts, wherever each \
+         system \
+         has it. The advantage is that of the highest peak over the next."
     } else {
-        "The peak is the highest ops/s over all thread counts."
+        "The peak is the highest ops/s of a valid point over all thread counts."
     };
     Table {
         caption: String::new(),
@@ -69,7 +69,7 @@ fn table(sweep: &Sweep<'_>) -> Table {
     }
 }
 
-fn row<'a>(group: &Group<'a>, sweep: &Sweep<'a>, several: bool) -> Row {
+fn row<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>, several: bool) -> TableRow {
     let standings = compare::standings(group, &sweep.systems);
     let best = standings.first().map(|s| s.system);
     let mut cells = vec![Cell::new(group.title_with_conditions())];
@@ -96,14 +96,18 @@ fn row<'a>(group: &Group<'a>, sweep: &Sweep<'a>, several: bool) -> Row {
             _ => cells.extend([Cell::none(), Cell::none()]),
         }
     }
-    Row {
+    TableRow {
         cells,
         total: false,
     }
 }
 
-fn peak_cells<'a>(group: &Group<'a>, system: &'a System, strong: bool) -> [Cell; 2] {
+fn peak_cells<'a>(group: &WorkloadGrid<'a>, system: &'a System, strong: bool) -> [Cell; 2] {
     match group.peak(&system.name) {
+        None if group.has(&system.name) => {
+            let none = Cell::none().with_detail("no valid point");
+            [none, Cell::none()]
+        }
         None => [Cell::none(), Cell::none()],
         Some(peak) => {
             let ops =

@@ -5,9 +5,9 @@ use crate::{
     Bar, Block, Card, Data, Text,
     compare::{self, Verdict, WORTH_A_RATIO},
     findings::Index,
-    number,
-    sweep::{Group, Sweep},
+    sweep::{SweepTable, WorkloadGrid},
 };
+use tailmark_results::number;
 
 pub const SECTION: Section = Section {
     name: "summary",
@@ -17,7 +17,7 @@ pub const SECTION: Section = Section {
 };
 
 fn render(data: &Data) -> Vec<Block> {
-    let sweep = Sweep::new(data);
+    let sweep = SweepTable::new(data);
     let mut blocks = Vec::new();
     blocks.extend(overall(&sweep).map(Block::Text));
     if !sweep.groups.is_empty() {
@@ -30,7 +30,7 @@ fn render(data: &Data) -> Vec<Block> {
 }
 
 /// Who leads how many workloads.
-fn overall(sweep: &Sweep<'_>) -> Option<Text> {
+fn overall(sweep: &SweepTable<'_>) -> Option<Text> {
     let leader = compare::leader(sweep)?;
     let total = sweep.groups.len();
     if sweep.systems.len() < 2 || total == 0 {
@@ -81,10 +81,14 @@ fn advantage(ratio: f64) -> String {
     }
 }
 
-fn card(group: &Group<'_>, sweep: &Sweep<'_>) -> Card {
+fn card(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Card {
     let standings = compare::standings(group, &sweep.systems);
     let highest = standings.first().map_or(1.0, |s| s.peak.ops.middle);
     let (value, about) = match standings.as_slice() {
+        [] if sweep.systems.iter().any(|s| group.has(&s.name)) => (
+            "–".to_owned(),
+            "no valid point: operations failed".to_owned(),
+        ),
         [] => ("–".to_owned(), "only ceilings were measured".to_owned()),
         [only] => (
             number::rate(only.peak.ops.middle),
@@ -129,7 +133,7 @@ fn card(group: &Group<'_>, sweep: &Sweep<'_>) -> Card {
 }
 
 /// How much was measured, how often, and whether anything qualifies it.
-fn basis(data: &Data, sweep: &Sweep<'_>) -> Text {
+fn basis(data: &Data, sweep: &SweepTable<'_>) -> Text {
     let repeats = sweep.repeats();
     let runs = match repeats {
         0 => String::new(),
@@ -137,7 +141,8 @@ fn basis(data: &Data, sweep: &Sweep<'_>) -> Text {
               measured and not yet a verdict. "
             .to_owned(),
         n => format!(
-            "Each point is the median of up to {n} runs, with the lowest and the highest beside it. "
+            "Each point is the median of up to {n} runs, with the lowest and the highest beside \
+             it. "
         ),
     };
     let seconds: f64 = data.points.iter().map(|p| p.phase.duration_s).sum();
@@ -154,6 +159,18 @@ fn basis(data: &Data, sweep: &Sweep<'_>) -> Text {
             failed(errors)
         },
     );
+    let invalid = data.points.iter();
+    let invalid = invalid.filter(|p| p.phase.fault(sweep.allow_errors).is_some());
+    let measured = match invalid.count() {
+        0 => measured,
+        n => format!(
+            "{measured}{} not valid, and so no peak and in no comparison. ",
+            match n {
+                1 => "One run is".to_owned(),
+                n => format!("{} are", number::plural(n as u64, "run")),
+            }
+        ),
+    };
     let findings = match Index::new(data).entries(data).len() {
         0 => "Nothing was found that qualifies the numbers.".to_owned(),
         1 => "One kind of finding qualifies the numbers.".to_owned(),

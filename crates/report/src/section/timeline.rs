@@ -2,10 +2,10 @@
 
 use super::Section;
 use crate::{
-    Block, Chart, Choice, Control, Data, Figure, Text,
+    Block, Chart, Control, ControlChoice, Data, Figure, Text,
     chart::timeline,
     findings::point_title,
-    sweep::{Sweep, workload_title},
+    sweep::{SweepTable, workload_title},
 };
 use serde_json::Value;
 
@@ -17,11 +17,11 @@ pub const SECTION: Section = Section {
 };
 
 fn render(data: &Data) -> Vec<Block> {
-    let sweep = Sweep::new(data);
-    let mut choices: Vec<Choice> = Vec::new();
+    let sweep = SweepTable::new(data);
+    let mut choices: Vec<ControlChoice> = Vec::new();
     let mut variants: Vec<Value> = Vec::new();
     for point in &data.points {
-        let choice = Choice {
+        let choice = ControlChoice {
             group: workload_title(&point.key.workload),
             label: point_title(point),
         };
@@ -32,7 +32,7 @@ fn render(data: &Data) -> Vec<Block> {
         ));
     }
     for load in &data.loads {
-        choices.push(Choice {
+        choices.push(ControlChoice {
             group: "Load".into(),
             label: format!("{}, load", load.system),
         });
@@ -72,7 +72,7 @@ fn render(data: &Data) -> Vec<Block> {
 }
 
 /// The busiest point of the first system in the first workload.
-fn initial(data: &Data, sweep: &Sweep<'_>) -> usize {
+fn initial(data: &Data, sweep: &SweepTable<'_>) -> usize {
     let Some(system) = sweep.systems.first() else {
         return 0;
     };

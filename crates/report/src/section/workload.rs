@@ -2,19 +2,18 @@
 
 use super::Section;
 use crate::{
-    Block, Cell, Chart, Choice, Column, Control, Data, Figure, Row, Table, Text,
+    Block, Cell, Chart, Column, Control, ControlChoice, Data, Figure, Table, TableRow, Text,
     block::anchor,
     chart::{
         bars,
-        curve::{self, Reading},
+        curve::{self, LatencyChoice},
     },
     compare,
     findings::Index,
-    measure::{Clock, MEAN, MEASURES, Measure, P99, Spread},
-    number,
-    sweep::{self, Group, Peak, Sweep},
+    measure::{MEAN, P99, STATISTICS, Spread, Statistic, TimeBasis},
+    sweep::{self, SpreadPeak, SweepTable, WorkloadGrid},
 };
-use tailmark_results::{Kind, System, compare as statistics};
+use tailmark_results::{Kind, System, compare as statistics, number};
 
 pub const SECTION: Section = Section {
     name: "workloads",
@@ -24,7 +23,7 @@ pub const SECTION: Section = Section {
 };
 
 fn render(data: &Data) -> Vec<Block> {
-    let sweep = Sweep::new(data);
+    let sweep = SweepTable::new(data);
     let index = Index::new(data);
     let leader = compare::leader(&sweep);
     sweep
@@ -35,8 +34,8 @@ fn render(data: &Data) -> Vec<Block> {
 }
 
 fn workload<'a>(
-    group: &Group<'a>,
-    sweep: &Sweep<'a>,
+    group: &WorkloadGrid<'a>,
+    sweep: &SweepTable<'a>,
     index: &Index<'_>,
     leader: Option<&'a System>,
 ) -> Vec<Block> {
@@ -63,31 +62,32 @@ fn workload<'a>(
     blocks
 }
 
-fn figure(group: &Group<'_>, sweep: &Sweep<'_>) -> Option<Figure> {
+fn figure(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Figure> {
     let kinds = group.kinds();
-    let clocks: &[Clock] = if group.has_response() {
-        &Clock::ALL
+    let clocks: &[TimeBasis] = if group.has_response() {
+        &TimeBasis::ALL
     } else {
-        &Clock::ALL[..1]
+        &TimeBasis::ALL[..1]
     };
     let initial = initial_measure(group, sweep)?;
-    let readings: Vec<Reading> = kinds
+    let readings: Vec<LatencyChoice> = kinds
         .iter()
         .flat_map(|&kind| clocks.iter().map(move |&clock| (kind, clock)))
         .flat_map(|(kind, clock)| {
-            MEASURES.iter().map(move |&measure| Reading {
+            STATISTICS.iter().map(move |&measure| LatencyChoice {
                 kind,
                 clock,
                 measure,
             })
         })
         .collect();
-    let variants = |draw: fn(&Group<'_>, &Sweep<'_>, Reading) -> serde_json::Value| {
-        readings
-            .iter()
-            .map(|&reading| draw(group, sweep, reading))
-            .collect::<Vec<_>>()
-    };
+    let variants =
+        |draw: fn(&WorkloadGrid<'_>, &SweepTable<'_>, LatencyChoice) -> serde_json::Value| {
+            readings
+                .iter()
+                .map(|&reading| draw(group, sweep, reading))
+                .collect::<Vec<_>>()
+        };
     let mut charts = vec![Chart {
         title: "Latency against operations per second".into(),
         hint: "lower and further right is better; labels are thread counts".into(),
@@ -135,11 +135,11 @@ fn figure(group: &Group<'_>, sweep: &Sweep<'_>) -> Option<Figure> {
 }
 
 /// In the order in which readings are made: kind, clock, measure.
-fn controls(kinds: &[Kind], clocks: &[Clock], initial: usize) -> Vec<Control> {
+fn controls(kinds: &[Kind], clocks: &[TimeBasis], initial: usize) -> Vec<Control> {
     let control = |key, label: &str, names: Vec<&str>, initial| Control {
         key,
         label: label.into(),
-        choices: names.into_iter().map(Choice::new).collect(),
+        choices: names.into_iter().map(ControlChoice::new).collect(),
         initial,
     };
     vec![
@@ -158,46 +158,46 @@ fn controls(kinds: &[Kind], clocks: &[Clock], initial: usize) -> Vec<Control> {
         control(
             "measure",
             "Latency",
-            MEASURES.iter().map(|m| m.name).collect(),
+            STATISTICS.iter().map(|m| m.name).collect(),
             initial,
         ),
     ]
 }
 
 /// The 99th percentile where every system has it everywhere, otherwise the mean.
-fn initial_measure(group: &Group<'_>, sweep: &Sweep<'_>) -> Option<usize> {
+fn initial_measure(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<usize> {
     let kind = group.main_kind()?;
-    let has = |measure: Measure| {
+    let has = |measure: Statistic| {
         sweep
             .systems
             .iter()
             .flat_map(|s| group.cells_of(&s.name))
-            .all(|cell| cell.latency(kind, Clock::Response, measure).is_some())
+            .all(|cell| cell.latency(kind, TimeBasis::Response, measure).is_some())
     };
     let measure = if has(P99) { P99 } else { MEAN };
-    MEASURES.iter().position(|m| *m == measure)
+    STATISTICS.iter().position(|m| *m == measure)
 }
 
 /// A number a table shows for each system, and how two of them compare.
 struct Quantity<'q, 'a> {
     title: String,
-    value: &'q dyn Fn(&sweep::Cell<'a>) -> Option<(Spread, bool)>,
+    value: &'q dyn Fn(&sweep::GridCell<'a>) -> Option<(Spread, bool)>,
     write: fn(f64) -> String,
     improvement: fn(f64, f64) -> Option<f64>,
     is_rate: bool,
 }
 
 struct Grid<'s, 'a> {
-    group: &'s Group<'a>,
+    group: &'s WorkloadGrid<'a>,
     systems: Vec<&'a System>,
     leader: Option<&'a System>,
-    peaks: Vec<Option<Peak>>,
+    peaks: Vec<Option<SpreadPeak>>,
     index: &'s Index<'s>,
 }
 
 fn table<'a>(
-    group: &Group<'a>,
-    sweep: &Sweep<'a>,
+    group: &WorkloadGrid<'a>,
+    sweep: &SweepTable<'a>,
     index: &Index<'_>,
     leader: Option<&'a System>,
 ) -> Table {
@@ -217,15 +217,16 @@ fn table<'a>(
         index,
     };
     let kind = group.main_kind();
-    let ops = |cell: &sweep::Cell<'a>| cell.ops().map(|o| (o, true));
+    let ops = |cell: &sweep::GridCell<'a>| cell.ops().map(|o| (o, true));
     let latency = |measure| {
-        move |cell: &sweep::Cell<'a>| {
-            let latency = cell.latency(kind?, Clock::Response, measure)?;
+        move |cell: &sweep::GridCell<'a>| {
+            let latency = cell.latency(kind?, TimeBasis::Response, measure)?;
             Some((latency.spread, latency.solid))
         }
     };
     let (mean, p99) = (latency(MEAN), latency(P99));
-    let of = |measure: Measure| format!("{} {} latency", measure.name, kind.map_or("", Kind::name));
+    let of =
+        |measure: Statistic| format!("{} {} latency", measure.name, kind.map_or("", Kind::name));
     let quantity = |title: String, value, is_rate| Quantity {
         title,
         value,
@@ -265,7 +266,7 @@ impl<'a> Grid<'_, 'a> {
                 columns.push(Column::number(title).of(&quantity.title));
             }
         }
-        let mut rows: Vec<Row> = self
+        let mut rows: Vec<TableRow> = self
             .group
             .threads
             .iter()
@@ -298,10 +299,20 @@ impl<'a> Grid<'_, 'a> {
             ));
         }
         note.push_str("– means fewer than 10 samples beyond the value; grey, fewer than 100.");
+        let mut cells = self
+            .systems
+            .iter()
+            .flat_map(|s| self.group.cells_of(&s.name));
+        if cells.any(|cell| cell.fault.is_some()) {
+            note.push_str(
+                " Grey with a reason: not valid, so no peak and in no improvement; ops/s are those \
+                 that succeeded.",
+            );
+        }
         note
     }
 
-    fn row(&self, threads: u32, quantities: &[Quantity<'_, 'a>]) -> Row {
+    fn row(&self, threads: u32, quantities: &[Quantity<'_, 'a>]) -> TableRow {
         let mut cells = vec![Cell::new(threads.to_string())];
         for quantity in quantities {
             for (i, system) in self.systems.iter().enumerate() {
@@ -311,7 +322,7 @@ impl<'a> Grid<'_, 'a> {
                 cells.push(self.improvement(quantity, a, b, threads));
             }
         }
-        Row {
+        TableRow {
             cells,
             total: false,
         }
@@ -330,16 +341,20 @@ impl<'a> Grid<'_, 'a> {
         let Some((spread, solid)) = (quantity.value)(cell) else {
             return Cell::none();
         };
+        let detail = match cell.fault.filter(|_| quantity.is_rate) {
+            Some(fault) => fault.to_string(),
+            None => spread.range(quantity.write),
+        };
         let findings = cell.points.iter().flat_map(|p| &p.phase.findings);
         Cell {
             strong: quantity.is_rate && self.peaks[at].is_some_and(|p| p.threads == threads),
-            muted: !solid,
+            muted: !solid || cell.fault.is_some(),
             badges: if quantity.is_rate {
                 self.index.badges(findings)
             } else {
                 Vec::new()
             },
-            detail: spread.range(quantity.write),
+            detail,
             text: (quantity.write)(spread.middle),
         }
     }
@@ -351,7 +366,7 @@ impl<'a> Grid<'_, 'a> {
         b: &'a System,
         threads: u32,
     ) -> Option<(f64, bool)> {
-        let value = |s: &'a System| (quantity.value)(self.group.cell(&s.name, threads)?);
+        let value = |s: &'a System| (quantity.value)(self.group.valid_cell(&s.name, threads)?);
         let ((ours, _), (theirs, _)) = (value(a)?, value(b)?);
         Some((
             (quantity.improvement)(ours.middle, theirs.middle)?,
@@ -377,7 +392,7 @@ impl<'a> Grid<'_, 'a> {
     }
 
     /// The mean of the improvements at each client count.
-    fn average(&self, quantities: &[Quantity<'_, 'a>]) -> Option<Row> {
+    fn average(&self, quantities: &[Quantity<'_, 'a>]) -> Option<TableRow> {
         if self.pairs().is_empty() || self.group.threads.len() < 2 {
             return None;
         }
@@ -395,6 +410,6 @@ impl<'a> Grid<'_, 'a> {
                 cells.push(average.map_or_else(Cell::none, |v| Cell::new(number::change(v))));
             }
         }
-        Some(Row { cells, total: true })
+        Some(TableRow { cells, total: true })
     }
 }

@@ -185,6 +185,7 @@ fn phase(rate: f64, threads: u32, mix: &[(Kind, f64)], seconds: u32, random: &mu
             start_s: f64::from(second),
             length_s: 1.0,
             operations: now as u64,
+            failed: 0,
             kinds: BTreeMap::new(),
         };
         operations += interval.operations;
@@ -213,6 +214,7 @@ fn phase(rate: f64, threads: u32, mix: &[(Kind, f64)], seconds: u32, random: &mu
         started_ms: Some(1_795_255_200_000),
         duration_s: f64::from(seconds),
         operations,
+        failed: 0,
         kinds,
         errors: Vec::new(),
         start_lag: None,
@@ -290,7 +292,8 @@ fn qualify(key: &PointKey, phase: &mut Phase) {
     if key.threads == 1 {
         add(
             "too-few-samples",
-            "p99.999 has fewer than 10 samples beyond it. Run longer: 200 s are needed at this rate.",
+            "p99.999 has fewer than 10 samples beyond it. Run longer: 200 s are needed at this \
+             rate.",
         );
     }
     if key.threads == 16 && key.system == "Drive B 3.84TB" && key.workload == "ycsb-a" {
@@ -301,6 +304,7 @@ fn qualify(key: &PointKey, phase: &mut Phase) {
         if let Some(updates) = phase.kinds.get_mut(&Kind::Update) {
             updates.errors = 12;
         }
+        phase.failed = 12;
         phase.errors.push(ErrorCount {
             kind: Kind::Update,
             cause: "io".into(),

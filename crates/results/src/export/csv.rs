@@ -12,7 +12,7 @@ pub const FORMAT: Format = Format {
 };
 
 /// The columns before the latencies.
-const HEAD: [&str; 16] = [
+const HEAD: [&str; 19] = [
     "system",
     "driver",
     "workload",
@@ -23,7 +23,10 @@ const HEAD: [&str; 16] = [
     "started_at",
     "duration_s",
     "operations",
+    "failed_operations",
     "ops_per_sec",
+    "errors_per_sec",
+    "valid",
     "kind",
     "count",
     "not_found",
@@ -39,11 +42,12 @@ fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
         .collect();
     let mut table = Writer::from_writer(out);
     table.write_record(columns()).map_err(failed(FORMAT.name))?;
+    let allowed = study.header()?.allow_errors();
     for point in study.point_totals()? {
         let driver = drivers.get(&point.key.system).map_or("", String::as_str);
         for (&kind, result) in &point.phase.kinds {
             table
-                .write_record(row(&point, driver, kind, result))
+                .write_record(row(&point, allowed, driver, kind, result))
                 .map_err(failed(FORMAT.name))?;
         }
     }
@@ -63,7 +67,7 @@ fn columns() -> Vec<String> {
     columns
 }
 
-fn row(point: &Point, driver: &str, kind: Kind, result: &KindResult) -> Vec<String> {
+fn row(point: &Point, allowed: f64, driver: &str, kind: Kind, result: &KindResult) -> Vec<String> {
     let (key, phase) = (&point.key, &point.phase);
     let mut row = vec![
         key.system.clone(),
@@ -76,7 +80,10 @@ fn row(point: &Point, driver: &str, kind: Kind, result: &KindResult) -> Vec<Stri
         phase.started_ms.map(timestamp).unwrap_or_default(),
         phase.duration_s.to_string(),
         phase.operations.to_string(),
+        phase.failed.to_string(),
         phase.ops_per_sec().to_string(),
+        phase.errors_per_sec().to_string(),
+        phase.fault(allowed).is_none().to_string(),
         kind.name().to_owned(),
         result.count.to_string(),
         result.not_found.to_string(),

@@ -5,12 +5,13 @@
 //! time (`-tag`). Values are nanoseconds, the maximum in a line's third column milliseconds.
 
 use super::{Format, failed};
-use crate::{Error, Interval, Phase, PointKey, Study};
+use crate::{Error, Interval, Kind, Packed, Phase, PointKey, Study, new_latencies};
 use hdrhistogram::serialization::{
     V2DeflateSerializer,
     interval_log::{IntervalLogWriter, IntervalLogWriterBuilder, Tag},
 };
 use std::{
+    collections::BTreeMap,
     fmt::Write as _,
     io::Write,
     time::{Duration, UNIX_EPOCH},
@@ -30,8 +31,8 @@ const NS_PER_MS: f64 = 1e6;
 type Log<'a, 'b, 'o> = IntervalLogWriter<'a, 'b, &'o mut dyn Write, V2DeflateSerializer>;
 
 /// One phase of the study; points are read when it is their turn, as they are large.
-enum Source {
-    Load { tag: String, phase: Phase },
+enum PhaseSource {
+    Load { tag: String, phase: Box<Phase> },
     Point(PointKey),
 }
 
@@ -50,53 +51,68 @@ fn write(study: &Study, mut out: &mut dyn Write) -> Result<(), Error> {
         // Of an unknown start, as if it were the first: its intervals keep their distances.
         let since_base = Duration::from_millis(started_ms.unwrap_or(0)).saturating_sub(base);
         let (tag, phase) = match source {
-            Source::Load { tag, phase } => (tag, phase),
-            Source::Point(key) => match study.point(&key)? {
-                Some(point) => (point_tag(&key), point.phase),
+            PhaseSource::Load { tag, phase } => (tag, phase),
+            PhaseSource::Point(key) => match study.point(&key)? {
+                Some(point) => (point_tag(&key), point.phase.into()),
                 None => continue,
             },
         };
+        let lines = lines(&phase.intervals);
         for interval in &phase.intervals {
-            write_interval(&mut log, since_base, &tag, interval)?;
+            write_interval(&mut log, since_base, &tag, interval, &lines)?;
         }
     }
     Ok(())
 }
 
 /// Every phase, in order of time; those of which the start is not known come first.
-fn phases(study: &Study) -> Result<Vec<(Option<u64>, Source)>, Error> {
+fn phases(study: &Study) -> Result<Vec<(Option<u64>, PhaseSource)>, Error> {
     let mut phases = Vec::new();
     for (position, load) in (1..).zip(study.loads()?) {
         let tag = format!("{}/load/{position}", escaped(&load.system));
         phases.push((
             load.phase.started_ms,
-            Source::Load {
+            PhaseSource::Load {
                 tag,
-                phase: load.phase,
+                phase: load.phase.into(),
             },
         ));
     }
     for point in study.point_totals()? {
-        phases.push((point.phase.started_ms, Source::Point(point.key)));
+        phases.push((point.phase.started_ms, PhaseSource::Point(point.key)));
     }
     phases.sort_by_key(|(started_ms, _)| *started_ms);
     Ok(phases)
 }
 
+/// What each interval of a phase has a line for: the kinds of any, and whether they have response
+/// times.
+fn lines(intervals: &[Interval]) -> BTreeMap<Kind, bool> {
+    let mut lines = BTreeMap::new();
+    for (kind, measured) in intervals.iter().flat_map(|interval| &interval.kinds) {
+        *lines.entry(*kind).or_default() |= measured.response.is_some();
+    }
+    lines
+}
+
+/// Writes the lines of an interval; one in which nothing was done has empty histograms.
 fn write_interval(
     log: &mut Log<'_, '_, '_>,
     since_base: Duration,
     tag: &str,
     interval: &Interval,
+    lines: &BTreeMap<Kind, bool>,
 ) -> Result<(), Error> {
     let start = since_base + seconds(interval.start_s);
     let length = seconds(interval.length_s);
-    for (kind, measured) in &interval.kinds {
-        let times = [
-            ("service", Some(&measured.service)),
-            ("response", measured.response.as_ref()),
-        ];
-        for (time, packed) in times {
+    let nothing = Packed::pack(&new_latencies());
+    for (kind, has_response) in lines {
+        let measured = interval.kinds.get(kind);
+        let service = measured.map_or(&nothing, |measured| &measured.service);
+        // Where only some intervals have response times, the others' are their service times.
+        let response = measured.and_then(|measured| measured.response.as_ref());
+        let response = has_response.then(|| response.unwrap_or(service));
+        for (time, packed) in [("service", Some(service)), ("response", response)] {
             let Some(packed) = packed else { continue };
             let tag = format!("{tag}/{}/{time}", kind.name());
             let tag = Tag::new(&tag).expect("names are escaped");

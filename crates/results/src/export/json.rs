@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, io::Write};
 
 /// The version of the document's schema.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 
 pub const FORMAT: Format = Format {
     name: "json",
@@ -25,6 +25,7 @@ fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
 
 fn document(study: &Study) -> Result<Value, Error> {
     let header = study.header()?;
+    let allowed = header.allow_errors();
     Ok(json!({
         "version": VERSION,
         "title": header.title,
@@ -35,8 +36,8 @@ fn document(study: &Study) -> Result<Value, Error> {
         "systems": study.systems()?.iter().map(system).collect::<Vec<_>>(),
         "facts": study.facts()?,
         "notices": study.notices()?,
-        "loads": study.load_totals()?.iter().map(load).collect::<Vec<_>>(),
-        "points": study.point_totals()?.iter().map(point).collect::<Vec<_>>(),
+        "loads": study.load_totals()?.iter().map(|l| load(l, allowed)).collect::<Vec<_>>(),
+        "points": study.point_totals()?.iter().map(|p| point(p, allowed)).collect::<Vec<_>>(),
     }))
 }
 
@@ -51,16 +52,16 @@ fn system(system: &System) -> Value {
     })
 }
 
-fn load(load: &Load) -> Value {
+fn load(load: &Load, allowed: f64) -> Value {
     let head = json!({
         "system": load.system,
         "records": load.records,
         "threads": load.threads,
     });
-    joined(head, phase(&load.phase))
+    joined(head, phase(&load.phase, allowed))
 }
 
-fn point(point: &Point) -> Value {
+fn point(point: &Point, allowed: f64) -> Value {
     let head = json!({
         "system": point.key.system,
         "workload": point.key.workload,
@@ -69,15 +70,18 @@ fn point(point: &Point) -> Value {
         "repeat": point.key.repeat,
         "target_rate": point.key.target_rate,
     });
-    joined(head, phase(&point.phase))
+    joined(head, phase(&point.phase, allowed))
 }
 
-fn phase(phase: &Phase) -> Value {
+fn phase(phase: &Phase, allowed: f64) -> Value {
     json!({
         "started_at": phase.started_ms.map(timestamp),
         "duration_s": phase.duration_s,
         "operations": phase.operations,
+        "failed_operations": phase.failed,
         "ops_per_sec": phase.ops_per_sec(),
+        "errors_per_sec": phase.errors_per_sec(),
+        "valid": phase.fault(allowed).is_none(),
         "errors": phase.errors(),
         "errors_by_cause": phase.errors.iter().map(error).collect::<Vec<_>>(),
         "findings": phase.findings.iter().map(finding).collect::<Vec<_>>(),

@@ -3,8 +3,11 @@
 //! Neither holds a histogram of more than two digits, so latencies are kept as the summary that was
 //! printed. The number of clients is not printed: time an operation times operations a second is.
 
-use super::{Given, Import, Imported, Source, words};
-use crate::{Error, Finding, Kind, KindResult, Phase, Summary};
+use super::{Given, Import, Imported, Source, nothing_found, number, words};
+use crate::{
+    Error, Kind, KindResult, Phase, Summary,
+    finding::{LENGTH_UNKNOWN, SUMMARY_ONLY},
+};
 use std::collections::BTreeMap;
 
 /// The row of the table.
@@ -32,7 +35,8 @@ const COLUMNS: &[(&str, &str, f64)] = &[
     ("Nstall", "stalls", 1.0),
 ];
 
-/// The columns that are latencies of the test's kind, microseconds each; without a name the greatest.
+/// The columns that are latencies of the test's kind, microseconds each; without a name the
+/// maximum.
 const LATENCIES: &[(&str, Option<f64>)] = &[
     ("p50", Some(50.0)),
     ("p99", Some(99.0)),
@@ -70,7 +74,7 @@ fn read(sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
 
 /// The numbers of a result line.
 #[derive(Debug, Clone, PartialEq)]
-struct Line {
+struct ResultLine {
     name: String,
     micros: f64,
     rate: f64,
@@ -80,7 +84,7 @@ struct Line {
     found: Option<(u64, u64)>,
 }
 
-impl Line {
+impl ResultLine {
     /// `name : N micros/op N ops/sec [N seconds N operations]; [N MB/s] [(N of N found)]`
     fn parse(line: &str) -> Option<Self> {
         let (name, rest) = line.split_once(':')?;
@@ -90,12 +94,12 @@ impl Line {
             .collect();
         let before = |unit: &str| {
             let at = tokens.iter().position(|token| *token == unit)?;
-            tokens.get(at.checked_sub(1)?)?.parse::<f64>().ok()
+            number(tokens.get(at.checked_sub(1)?)?)
         };
         let of = tokens.iter().position(|token| *token == "of");
         let found = of.and_then(|at| {
-            let number = |at: usize| tokens.get(at)?.parse().ok();
-            Some((number(at.checked_sub(1)?)?, number(at + 1)?))
+            let count = |at: usize| tokens.get(at)?.parse().ok();
+            Some((count(at.checked_sub(1)?)?, count(at + 1)?))
         });
         Some(Self {
             name: name.trim().to_owned(),
@@ -116,7 +120,7 @@ fn output(text: &str, system: &str, given: &Given) -> Vec<Imported> {
     let mut all: Vec<Imported> = Vec::new();
     let mut kind = None;
     for line in text.lines() {
-        if let Some(result) = Line::parse(line) {
+        if let Some(result) = ResultLine::parse(line) {
             kind = None;
             // A compaction as a whole is no operation of a client.
             if result.name != "compact" {
@@ -142,17 +146,15 @@ fn output(text: &str, system: &str, given: &Given) -> Vec<Imported> {
 }
 
 /// A point with the numbers of its result line.
-fn point(line: &Line, system: &str, given: &Given) -> Imported {
+fn point(line: &ResultLine, system: &str, given: &Given) -> Imported {
     // Without a length, a second of it: rates are right, counts are not known.
     let (seconds, operations) = line.length.unwrap_or((1.0, line.rate as u64));
     let mut phase = phase(seconds, operations);
     if line.length.is_none() {
-        phase.findings.push(Finding {
-            code: "length-unknown".to_owned(),
-            text: "This db_bench printed neither duration nor operations: the rate is what was \
-                   measured, the duration of a second is not."
-                .to_owned(),
-        });
+        phase.findings.push(LENGTH_UNKNOWN.finding(
+            "This db_bench printed neither duration nor operations: the rate is what was \
+             measured, the duration of a second is not.",
+        ));
     }
     phase
         .counters
@@ -173,6 +175,10 @@ fn point(line: &Line, system: &str, given: &Given) -> Imported {
         };
         phase.kinds.insert(kind, result);
     }
+    // One benchmark reads keys that are not there.
+    if line.name != "readmissing" {
+        phase.findings.extend(nothing_found(&phase));
+    }
     Imported {
         system: system.to_owned(),
         workload: Some(given.workload.clone().unwrap_or_else(|| line.name.clone())),
@@ -187,8 +193,7 @@ fn point(line: &Line, system: &str, given: &Given) -> Imported {
 fn block(phase: &mut Phase, kind: Kind, line: &str) {
     let tokens: Vec<_> = line.split_whitespace().collect();
     for pair in tokens.windows(2) {
-        let value = pair[1].parse::<f64>();
-        let (Some(name), Ok(value)) = (pair[0].strip_suffix(':'), value) else {
+        let (Some(name), Some(value)) = (pair[0].strip_suffix(':'), number(pair[1])) else {
             continue;
         };
         // Where several kinds make up the operations, only their histograms count them.
@@ -201,7 +206,7 @@ fn block(phase: &mut Phase, kind: Kind, line: &str) {
             "Min" => summary.set(Summary::MIN, ns),
             "Max" => summary.set(Summary::MAX, ns),
             _ => {
-                let percent = name.strip_prefix('P').and_then(|p| p.parse().ok());
+                let percent = name.strip_prefix('P').and_then(number);
                 if let Some(percent) = percent {
                     summary.set_percentile(percent, ns);
                 }
@@ -230,12 +235,7 @@ fn table(text: &str, system: &str, given: &Given) -> Vec<Imported> {
             let at = names.iter().position(|known| *known == name)?;
             cells.get(at).map(|cell| cell.trim())
         };
-        let number = |name: &str| {
-            cell(name)?
-                .trim_end_matches(char::is_alphabetic)
-                .parse::<f64>()
-                .ok()
-        };
+        let number = |name: &str| super::number(cell(name)?.trim_end_matches(char::is_alphabetic));
         let (rate, test) = (number("ops_sec")?, cell("test")?);
         let (name, threads) = match test.split_once(".t") {
             Some((name, rest)) => {
@@ -293,6 +293,7 @@ fn phase(duration_s: f64, operations: u64) -> Phase {
         started_ms: None,
         duration_s,
         operations,
+        failed: 0,
         kinds: BTreeMap::new(),
         errors: Vec::new(),
         start_lag: None,
@@ -303,7 +304,7 @@ fn phase(duration_s: f64, operations: u64) -> Phase {
     }
 }
 
-/// What a benchmark of db_bench or a test of benchmark.sh sends, where its name tells.
+/// What a benchmark of db_bench or a test of benchmark.sh sends, where its name says.
 fn kind_of(name: &str) -> Option<Kind> {
     let begins = |words: &[&str]| words.iter().any(|word| name.starts_with(word));
     match () {
@@ -318,14 +319,11 @@ fn kind_of(name: &str) -> Option<Kind> {
 }
 
 fn conclude(phase: &mut Phase) {
-    phase.findings.push(Finding {
-        code: "summary-only".to_owned(),
-        text:
-            "Only a summary of the latencies was imported: quantiles that it does not name are not \
-               known. db_bench interpolates within buckets that grow by a half, so those that it \
-               names can be off by tens of per cent."
-                .to_owned(),
-    });
+    phase.findings.push(SUMMARY_ONLY.finding(
+        "Only a summary of the latencies was imported: quantiles that it does not name are not \
+         known. db_bench interpolates within buckets that grow by a half, so those that it names \
+         can be off by tens of per cent.",
+    ));
 }
 
 #[cfg(test)]
@@ -375,7 +373,7 @@ fillseq      :       2.000 micros/op 500000 ops/sec 1.000 seconds 500000 operati
                 "{number:?} {expected}"
             );
         }
-        assert_eq!(read.phase.findings[0].code, "summary-only");
+        assert_eq!(read.phase.findings[0].code, SUMMARY_ONLY.name);
         assert_eq!(all[1].threads, 1);
     }
 
@@ -386,7 +384,18 @@ fillseq      :       2.000 micros/op 500000 ops/sec 1.000 seconds 500000 operati
         let point = &import(text)[0];
         assert!((point.phase.ops_per_sec() - 3_131_616.0).abs() < 1.0);
         assert_eq!(point.threads, 32);
-        assert_eq!(point.phase.findings[0].code, "length-unknown");
+        assert_eq!(point.phase.findings[0].code, LENGTH_UNKNOWN.name);
+    }
+
+    #[test]
+    fn a_number_that_nothing_was_measured_as_is_none() {
+        for seconds in ["NaN", "inf", "2.1e-320", "-1"] {
+            let text =
+                format!("fillseq : 2.000 micros/op 500 ops/sec {seconds} seconds 500 operations;");
+            let phase = &import(&text)[0].phase;
+            assert!((phase.ops_per_sec() - 500.0).abs() < 1e-9, "{seconds}");
+            assert_eq!(phase.findings[0].code, LENGTH_UNKNOWN.name);
+        }
     }
 
     #[test]

@@ -4,10 +4,9 @@
 //! writes the first: the counts of all slots up to the highest, in words of one size, most
 //! significant byte first.
 
-use crate::{Latencies, new_latencies};
+use crate::{Latencies, histogram::from_v2, new_latencies};
 use flate2::read::ZlibDecoder;
-use hdrhistogram::serialization::Deserializer;
-use std::io::Read;
+use std::io::{BufReader, Read};
 
 /// The number that the first encoding begins with. Bits 4 to 7 are the size of a word in bytes.
 const COOKIE: u32 = 0x1c84_9301;
@@ -16,48 +15,47 @@ const COOKIE_COMPRESSED: u32 = 0x1c84_9302;
 /// Bits of a cookie that name the size of a word.
 const WORD_BITS: u32 = 0xf0;
 
-/// No histogram of 64-bit values has more bytes than this, uncompressed.
-const BYTES_MAX: u64 = 64 << 20;
+/// The same of the second encoding, compressed.
+const COOKIE_V2_COMPRESSED: u32 = 0x1c84_9304;
 
 /// The histogram that some bytes of a log are; none where they are no such thing.
-pub fn decode(bytes: &[u8]) -> Option<Latencies> {
+pub fn decode(mut bytes: &[u8]) -> Option<Latencies> {
     match be32(bytes, 0)? & !WORD_BITS {
-        COOKIE => first(bytes),
-        COOKIE_COMPRESSED => {
-            let mut whole = Vec::new();
-            let decoder = ZlibDecoder::new(bytes.get(8..)?);
-            decoder.take(BYTES_MAX).read_to_end(&mut whole).ok()?;
-            first(&whole)
-        }
-        _ => Deserializer::new().deserialize(&mut &*bytes).ok(),
+        COOKIE => first(&mut bytes),
+        // What is unpacked is read as it comes: a few bytes can stand for any number of them.
+        COOKIE_COMPRESSED => first(&mut BufReader::new(ZlibDecoder::new(bytes.get(8..)?))),
+        COOKIE_V2_COMPRESSED => from_v2(&mut ZlibDecoder::new(bytes.get(8..)?)),
+        _ => from_v2(&mut bytes),
     }
 }
 
-/// Cookie, bytes of the counts, offset, digits (32 bits each), the least and the greatest value and
-/// a factor (64 bits each), and the counts.
-fn first(bytes: &[u8]) -> Option<Latencies> {
-    const HEAD: usize = 40;
-    let cookie = be32(bytes, 0).filter(|cookie| cookie & !WORD_BITS == COOKIE)?;
+/// Cookie, bytes of the counts, offset, digits (32 bits each), the minimum and the maximum value
+/// and a factor (64 bits each), and the counts.
+fn first(bytes: &mut dyn Read) -> Option<Latencies> {
+    let mut head = [0; 40];
+    bytes.read_exact(&mut head).ok()?;
+    let cookie = be32(&head, 0).filter(|cookie| cookie & !WORD_BITS == COOKIE)?;
     let word = ((cookie & WORD_BITS) >> 4) as usize;
-    let (length, offset, digits) = (be32(bytes, 4)?, be32(bytes, 8)?, be32(bytes, 12)?);
-    let least = u64::from(be32(bytes, 16)?) << 32 | u64::from(be32(bytes, 20)?);
-    if !matches!(word, 2 | 4 | 8) || offset != 0 || digits > 5 || least == 0 {
+    let (length, offset, digits) = (be32(&head, 4)?, be32(&head, 8)?, be32(&head, 12)?);
+    let lowest = u64::from(be32(&head, 16)?) << 32 | u64::from(be32(&head, 20)?);
+    if !matches!(word, 2 | 4 | 8) || offset != 0 || digits > 5 || lowest == 0 {
         return None;
     }
-    let counts = bytes.get(HEAD..HEAD + length as usize)?;
-    // Below twice ten to the digits, values have a slot each; every doubling above has half as many.
+    // Below twice ten to the digits, values have a slot each; every doubling above has half as
+    // many.
     let slots = (2 * 10_u64.pow(digits)).next_power_of_two();
+    let all = slots / 2 * (u64::from(u64::BITS - slots.ilog2()) + 2);
     let mut latencies = new_latencies();
-    for (at, count) in (0_u64..).zip(counts.chunks_exact(word)) {
-        let count = count
-            .iter()
-            .fold(0, |sum, byte| sum << 8 | u64::from(*byte));
-        if count == 0 {
+    for at in 0..u64::from(length) / word as u64 {
+        let mut count = [0; 8];
+        bytes.read_exact(&mut count[8 - word..]).ok()?;
+        let count = u64::from_be_bytes(count);
+        if count == 0 && at < all {
             continue;
         }
         let doublings = (at / (slots / 2)).saturating_sub(1);
         let slot = at - doublings * (slots / 2);
-        let shift = u32::try_from(doublings).ok()? + least.ilog2();
+        let shift = u32::try_from(doublings).ok()? + lowest.ilog2();
         let value = slot
             .checked_shl(shift)
             .filter(|value| value >> shift == slot)?;

@@ -1,10 +1,11 @@
-//! Logs of HdrHistograms, of one group each, into the kinds and intervals of a phase: `READ.hdr`, and
-//! `Intended-READ.hdr` with the times from when requests were due. Their values are microseconds.
+//! Logs of HdrHistograms, of one group each, into the kinds and intervals of a phase: `READ.hdr`,
+//! and `Intended-READ.hdr` with the times from when requests were due. Their values are
+//! microseconds.
 
 use super::{Source, failed, hdr};
 use crate::{Error, Interval, IntervalKind, Kind, Latencies, Packed, Phase, new_latencies};
 use base64::{Engine, prelude::BASE64_STANDARD};
-use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry, LogIteratorError};
 use std::collections::BTreeMap;
 
 /// Adds the histograms of a log to the kind whose group its name ends with; of another group, none.
@@ -28,8 +29,11 @@ pub fn read(source: &Source, groups: &[(&str, Kind)], phase: &mut Phase) -> Resu
     };
     let (mut total, mut begin) = (new_latencies(), None);
     for entry in IntervalLogIterator::new(&source.bytes) {
-        let entry =
-            entry.map_err(|error| failed(source, format!("line not understood: {error:?}")))?;
+        let entry = entry.map_err(|LogIteratorError::ParseError { offset }| {
+            let before = &source.bytes[..offset.min(source.bytes.len())];
+            let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
+            failed(source, format!("line {line} is none of a histogram log"))
+        })?;
         let line = match entry {
             LogEntry::Interval(line) => line,
             LogEntry::StartTime(at) => {
@@ -79,6 +83,7 @@ fn phase_interval(intervals: &mut Vec<Interval>, start_s: f64, length_s: f64) ->
                 start_s,
                 length_s,
                 operations: 0,
+                failed: 0,
                 kinds: BTreeMap::new(),
             },
         );

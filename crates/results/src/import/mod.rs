@@ -1,15 +1,16 @@
 //! Results of other programs, read into the model: one row of [`IMPORTS`] each.
 //!
-//! What a file does not tell stays untold: a result of which only a summary was written has its
-//! counts and its rate, its latencies as a [`crate::Summary`] beside empty histograms, and a finding
-//! that says so, but no histogram that would claim more.
+//! What a file does not say stays unknown: a result of which only a summary was written has its
+//! counts and its rate, its latencies as a [`crate::Summary`] beside empty histograms, and a
+//! finding that says so, but no histogram that would claim more.
 
+mod command;
 mod db_bench;
 mod hdr;
 mod log;
 mod ycsb;
 
-use crate::{Error, Phase};
+use crate::{Error, Finding, Phase, finding::NOTHING_FOUND};
 use std::path::{Path, PathBuf};
 
 /// A format that can be imported.
@@ -29,7 +30,7 @@ pub const IMPORTS: &[Import] = &[db_bench::IMPORT, ycsb::IMPORT];
 /// One file.
 #[derive(Debug, Clone)]
 pub struct Source {
-    /// Its path, of which the name may tell system and threads.
+    /// Its path, of which the name may say system and threads.
     pub path: PathBuf,
     /// What is in it.
     pub bytes: Vec<u8>,
@@ -53,7 +54,7 @@ pub struct Imported {
     pub system: String,
     /// The workload's name; none: a load.
     pub workload: Option<String>,
-    /// How keys were drawn; `unknown` where it is not told.
+    /// How keys were drawn; `unknown` where it is not said.
     pub distribution: String,
     /// The number of clients.
     pub threads: u32,
@@ -89,6 +90,28 @@ fn failed(source: &Source, reason: impl Into<String>) -> Error {
     }
 }
 
+/// What to say of results in which nothing was found.
+fn nothing_found(phase: &Phase) -> Option<Finding> {
+    phase.found_nothing().then(|| {
+        NOTHING_FOUND.finding(
+            "Every read found nothing, so nothing was read: this point is no peak and in no \
+             comparison.",
+        )
+    })
+}
+
+/// A number that something was measured as: finite, not negative, and neither so great nor so small
+/// that what is computed from it would not be a number.
+fn number(text: &str) -> Option<f64> {
+    let number = text.trim().parse().ok()?;
+    is_measured(number).then_some(number)
+}
+
+/// See [`number`].
+fn is_measured(number: f64) -> bool {
+    number == 0.0 || (1e-9..=1e18).contains(&number)
+}
+
 /// The words of a file's name.
 fn words(path: &Path) -> Vec<String> {
     let stem = path
@@ -103,7 +126,7 @@ fn words(path: &Path) -> Vec<String> {
         .collect()
 }
 
-/// The number of clients that a file's name tells: `t16`, `16t`, `threads16`, `16threads`, or
+/// The number of clients that a file's name says: `t16`, `16t`, `threads16`, `16threads`, or
 /// `threads-16`.
 fn threads_in(path: &Path) -> Option<u32> {
     const NAMES: [&str; 5] = ["t", "thr", "thread", "threads", "clients"];

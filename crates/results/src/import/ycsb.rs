@@ -1,9 +1,16 @@
 //! YCSB's results: the text of its client (0.17 and later), its JSON exports, and its histogram
 //! logs (`READ.hdr`, in microseconds), which belong to the text that is given with them.
 
-use super::{Given, Import, Imported, Source, failed, log, threads_in, words};
-use crate::{Error, ErrorCount, Finding, Interval, Kind, KindResult, Phase, Summary};
-use std::{collections::BTreeMap, path::Path};
+use super::{
+    Given, Import, Imported, Source, command::Command, failed, is_measured, log, nothing_found,
+    number, threads_in, words,
+};
+use crate::{
+    Error, ErrorCount, Interval, Kind, KindResult, Phase, Summary,
+    failure::{Counted, failed_operations},
+    finding::SUMMARY_ONLY,
+};
+use std::collections::BTreeMap;
 
 pub const IMPORT: Import = Import {
     name: "ycsb",
@@ -22,7 +29,7 @@ const GROUPS: [(&str, Kind); 6] = [
 ];
 
 /// Group, name, value.
-type Line = (String, String, f64);
+type ResultValue = (String, String, f64);
 
 fn read(sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
     let is_log = |source: &&Source| source.path.extension().is_some_and(|end| end == "hdr");
@@ -40,6 +47,7 @@ fn read(sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
         for log in &logs {
             log::read(log, &GROUPS, &mut imported.phase)?;
         }
+        count_operations(&mut imported.phase);
         conclude(&mut imported.phase);
         all.push(imported);
     }
@@ -67,6 +75,7 @@ fn read_text(source: &Source, given: &Given) -> Result<Imported, Error> {
         started_ms: None,
         duration_s: run_ms / 1000.0,
         operations: (rate * run_ms / 1000.0).round() as u64,
+        failed: 0,
         kinds: BTreeMap::new(),
         errors: Vec::new(),
         start_lag: None,
@@ -78,6 +87,9 @@ fn read_text(source: &Source, given: &Given) -> Result<Imported, Error> {
     for (group, kind) in GROUPS {
         add_kind(&mut phase, group, kind, &lines);
     }
+    count_pairs(&mut phase);
+    // Its throughput counts them.
+    phase.failed = failed_operations(phase.operations, &phase.kinds);
     let command = Command::of(&text);
     let threads = given
         .threads
@@ -101,18 +113,14 @@ fn read_text(source: &Source, given: &Given) -> Result<Imported, Error> {
 }
 
 /// `[GROUP], name, value`
-fn text_line(line: &str) -> Option<Line> {
+fn text_line(line: &str) -> Option<ResultValue> {
     let (group, rest) = line.trim().strip_prefix('[')?.split_once("], ")?;
     let (name, value) = rest.rsplit_once(", ")?;
-    Some((
-        group.to_owned(),
-        name.to_owned(),
-        value.trim().parse().ok()?,
-    ))
+    Some((group.to_owned(), name.to_owned(), number(value)?))
 }
 
 /// An array of objects, or objects one behind the other.
-fn json_lines(text: &str) -> Option<Vec<Line>> {
+fn json_lines(text: &str) -> Option<Vec<ResultValue>> {
     let values = serde_json::Deserializer::from_str(text).into_iter::<serde_json::Value>();
     let mut lines = Vec::new();
     for value in values {
@@ -122,18 +130,18 @@ fn json_lines(text: &str) -> Option<Vec<Line>> {
         };
         for object in objects {
             let text = |name: &str| object.get(name)?.as_str().map(str::to_owned);
+            let (metric, measurement) = (text("metric")?, text("measurement")?);
             let number = object.get("value").and_then(serde_json::Value::as_f64);
-            lines.push((
-                text("metric")?,
-                text("measurement")?,
-                number.unwrap_or(f64::NAN),
-            ));
+            // One that JSON does not have is a text: of nothing there is no average.
+            if let Some(number) = number.filter(|number| is_measured(*number)) {
+                lines.push((metric, measurement, number));
+            }
         }
     }
     Some(lines)
 }
 
-fn add_kind(phase: &mut Phase, group: &str, kind: Kind, lines: &[Line]) {
+fn add_kind(phase: &mut Phase, group: &str, kind: Kind, lines: &[ResultValue]) {
     let own: Vec<_> = lines.iter().filter(|(g, _, _)| g == group).collect();
     let value = |name: &str| own.iter().find(|(_, n, _)| n == name).map(|(_, _, v)| *v);
     let Some(found) = value("Operations").or_else(|| value("Total Operations")) else {
@@ -169,9 +177,25 @@ fn add_kind(phase: &mut Phase, group: &str, kind: Kind, lines: &[Line]) {
     phase.kinds.insert(kind, result);
 }
 
-/// What a group tells of its latencies: `95thPercentileLatency(us)` of histograms, and `p95` of the
-/// summary of raw samples.
-fn summary(group: &str, lines: &[Line]) -> Option<Summary> {
+/// Takes the pairs that failed out of those that are reported: YCSB measures a pair whether or not
+/// its halves succeeded. Each failed update is one, and so are the failed reads that cannot have
+/// been reads alone.
+fn count_pairs(phase: &mut Phase) {
+    let all = phase.requests().saturating_sub(phase.operations);
+    let of = |kind| phase.kinds.get(&kind).map_or((0, 0), Counted::counted);
+    let ((read, reads_failed), (_, updates_failed)) = (of(Kind::Read), of(Kind::Update));
+    if let Some(pairs) = phase.kinds.get_mut(&Kind::ReadModifyWrite) {
+        let all = all.max(pairs.count);
+        let alone = (read + reads_failed).saturating_sub(all);
+        let failed = updates_failed + reads_failed.saturating_sub(alone);
+        pairs.errors = failed.min(all);
+        pairs.count = all - pairs.errors;
+    }
+}
+
+/// What a group reports of its latencies: `95thPercentileLatency(us)` of histograms, and `p95` of
+/// the summary of raw samples.
+fn summary(group: &str, lines: &[ResultValue]) -> Option<Summary> {
     let mut summary = Summary::default();
     for (_, name, us) in lines.iter().filter(|(of, _, _)| of == group) {
         let name = name.strip_suffix("Latency(us)").unwrap_or(name);
@@ -179,7 +203,7 @@ fn summary(group: &str, lines: &[Line]) -> Option<Summary> {
             .strip_suffix("Percentile")
             .map(|label| label.trim_end_matches(char::is_alphabetic))
             .or_else(|| name.strip_prefix('p'))
-            .and_then(|percent| percent.parse().ok());
+            .and_then(number);
         let ns = us * 1000.0;
         match (name, percent) {
             ("Average", _) => summary.set(Summary::MEAN, ns),
@@ -196,79 +220,58 @@ fn summary(group: &str, lines: &[Line]) -> Option<Summary> {
 fn intervals(text: &str) -> Vec<Interval> {
     let status = |line: &str| -> Option<(f64, u64)> {
         let (before, after) = line.split_once(" sec: ")?;
-        let seconds = before.rsplit(' ').next()?.parse().ok()?;
+        let seconds = number(before.rsplit(' ').next()?)?;
         Some((seconds, after.split_once(" operations;")?.0.parse().ok()?))
     };
-    let told: Vec<_> = text.lines().filter_map(status).collect();
-    let pairs = told.windows(2).filter(|pair| pair[1].0 > pair[0].0);
+    let reported: Vec<_> = text.lines().filter_map(status).collect();
+    let pairs = reported.windows(2).filter(|pair| pair[1].0 > pair[0].0);
     pairs
         .map(|pair| Interval {
             start_s: pair[0].0,
             length_s: pair[1].0 - pair[0].0,
             operations: pair[1].1.saturating_sub(pair[0].1),
+            // A status line does not say.
+            failed: 0,
             kinds: BTreeMap::new(),
         })
         .collect()
 }
 
-/// What the echoed command line tells.
-#[derive(Debug, Default)]
-struct Command {
-    threads: Option<u32>,
-    target: Option<f64>,
-    workload: Option<String>,
-    distribution: Option<String>,
-    is_load: bool,
-}
-
-impl Command {
-    fn of(text: &str) -> Self {
-        let mut command = Self::default();
-        let line = text
-            .lines()
-            .find_map(|line| line.strip_prefix("Command line: "));
-        let mut words = line.unwrap_or_default().split_whitespace();
-        while let Some(word) = words.next() {
-            match word {
-                "-threads" => command.threads = words.next().and_then(|n| n.parse().ok()),
-                "-target" => command.target = words.next().and_then(|n| n.parse().ok()),
-                "-load" => command.is_load = true,
-                "-P" => {
-                    let stem = words.next().map(Path::new).and_then(Path::file_stem);
-                    command.workload = stem.map(|stem| stem.to_string_lossy().into_owned());
-                }
-                "-p" => match words.next().and_then(|pair| pair.split_once('=')) {
-                    Some(("threadcount", n)) => command.threads = n.parse().ok(),
-                    Some(("target", n)) => command.target = n.parse().ok(),
-                    Some(("requestdistribution", name)) => {
-                        command.distribution = Some(name.to_owned());
-                    }
-                    _ => {}
-                },
-                _ => {}
-            }
-        }
-        command.target = command.target.filter(|rate| *rate > 0.0);
-        command
+/// Where no status line says what was done in an interval the logs do, if there is one of each
+/// kind; otherwise nothing does, and intervals would show a database that did nothing.
+fn count_operations(phase: &mut Phase) {
+    if phase.intervals.iter().any(|i| i.operations > 0) {
+        return;
+    }
+    let mut sent = phase
+        .kinds
+        .iter()
+        .filter(|(kind, _)| **kind != Kind::ReadModifyWrite);
+    if sent.any(|(_, kind)| kind.count > 0 && kind.service.is_empty()) {
+        phase.intervals.clear();
+    }
+    for interval in &mut phase.intervals {
+        let all: u64 = interval.kinds.values().map(|kind| kind.count).sum();
+        // A pair is reported beside its halves.
+        let pairs = interval.kinds.get(&Kind::ReadModifyWrite);
+        interval.operations = all.saturating_sub(2 * pairs.map_or(0, |pairs| pairs.count));
     }
 }
 
-/// Says what the files left untold.
+/// Gives a finding of what the files do not report.
 fn conclude(phase: &mut Phase) {
-    let untold = phase
+    let is_missing = phase
         .kinds
         .values()
         .any(|kind| kind.service.is_empty() && kind.count > 0);
-    if untold {
-        phase.findings.push(Finding {
-            code: "summary-only".to_owned(),
-            text:
-                "Only a summary of the latencies was imported: quantiles that it does not name are \
-                   not known. Import the .hdr logs with it (hdrhistogram.fileoutput=true) to have \
-                   every quantile."
-                    .to_owned(),
-        });
+    if is_missing {
+        phase.findings.push(SUMMARY_ONLY.finding(
+            "Only a summary of the latencies was imported: quantiles that it does not name are \
+             not known. Import the .hdr logs with it (hdrhistogram.fileoutput=true) to have every \
+             quantile.",
+        ));
     }
+    phase.findings.extend(nothing_found(phase));
 }
 
 #[cfg(test)]
@@ -320,17 +323,18 @@ Command line: -db site.ycsb.BasicDB -P workloads/workloada -threads 16 -target 5
         let read = &phase.kinds[&Kind::Read];
         assert_eq!((read.count, read.not_found, read.errors), (44_960, 60, 40));
         assert_eq!(phase.errors(), 40);
+        assert_eq!((phase.failed, phase.ops_per_sec()), (40, 4498.0));
         let known = read.known_service();
         assert_eq!((known.mean(), known.max()), (Some(120_500.0), None));
         assert_eq!(known.quantile(crate::QUANTILES[2]), Some(300_000.0));
         let counts: Vec<_> = phase.intervals.iter().map(|i| i.operations).collect();
         assert_eq!(counts, [50_000, 40_000]);
-        assert_eq!(phase.findings[0].code, "summary-only");
+        assert_eq!(phase.findings[0].code, SUMMARY_ONLY.name);
     }
 
     #[test]
     fn every_way_to_sum_up_latencies_is_read() {
-        let told = |text: &str, group: &str| {
+        let known = |text: &str, group: &str| {
             let lines: Vec<_> = text.lines().filter_map(text_line).collect();
             let summary = summary(group, &lines).unwrap_or_default();
             let numbers = summary.numbers().map(|(name, ns)| format!("{name} {ns}"));
@@ -342,20 +346,20 @@ Command line: -db site.ycsb.BasicDB -P workloads/workloada -threads 16 -target 5
                    [READ], Return=OK, 5\n[READ], 0, 5.0\n\
                    [Intended-READ], 99thPercentileLatency(us), 70\n";
         assert_eq!(
-            told(hdr, "READ"),
+            known(hdr, "READ"),
             "max 9000, mean 1500, min 1000, p50 2000, p99.9 8000"
         );
-        assert_eq!(told(hdr, "Intended-READ"), "p99 70000");
-        assert_eq!(told(hdr, "UPDATE"), "");
+        assert_eq!(known(hdr, "Intended-READ"), "p99 70000");
+        assert_eq!(known(hdr, "UPDATE"), "");
         let raw = "[READ], Total Operations, 5\n\
                    [READ], Below is a summary of latency in microseconds:, -1\n\
                    [READ], Average, 1.5\n[READ], p99.99, 7\n[READ], Return=OK, 5\n";
-        assert_eq!(told(raw, "READ"), "mean 1500, p99.99 7000");
+        assert_eq!(known(raw, "READ"), "mean 1500, p99.99 7000");
     }
 
     #[test]
     fn json_says_the_same_as_text() {
-        let object = |(group, name, value): Line| {
+        let object = |(group, name, value): ResultValue| {
             serde_json::json!({ "metric": group, "measurement": name, "value": value }).to_string()
         };
         let objects: Vec<_> = TEXT.lines().filter_map(text_line).map(object).collect();
@@ -403,6 +407,21 @@ Command line: -db site.ycsb.BasicDB -P workloads/workloada -threads 16 -target 5
                 .unwrap();
         }
         drop(writer);
+        // Without status lines the logs say what was done, if there is one of each kind.
+        let text = TEXT.lines().filter(|line| !line.contains(" sec: "));
+        let all: String = text.map(|line| format!("{line}\n")).collect();
+        let reads = all.replace("[UPDATE]", "[OTHER]");
+        let intervals = |text: &str| {
+            let log = source("out/READ.hdr", &bytes);
+            let phase = one(&[source("d.txt", text.as_bytes()), log]).phase;
+            phase
+                .intervals
+                .iter()
+                .map(|i| i.operations)
+                .collect::<Vec<_>>()
+        };
+        assert_eq!(intervals(&reads), [22_450, 22_450]);
+        assert!(intervals(&all).is_empty());
         let imported = one(&[
             source("d.txt", TEXT.as_bytes()),
             source("out/READ.hdr", &bytes),
@@ -413,6 +432,49 @@ Command line: -db site.ycsb.BasicDB -P workloads/workloada -threads 16 -target 5
         assert!(read.service.equivalent(read.service.max(), 1_000_000));
         let interval = &imported.phase.intervals[1].kinds[&Kind::Read];
         assert_eq!(interval.service.unpack().len(), 22_450);
+    }
+
+    #[test]
+    fn pairs_are_told_whether_or_not_they_succeeded() {
+        // Of 1,000 operations 500 are pairs; 300 of their updates failed, and 10 reads.
+        let text = "[OVERALL], RunTime(ms), 1000\n[OVERALL], Throughput(ops/sec), 1000\n\
+                    [READ], Operations, 990\n[READ], Return=OK, 990\n[READ], Return=ERROR, 10\n\
+                    [UPDATE], Operations, 200\n[UPDATE], Return=ERROR, 300\n\
+                    [READ-MODIFY-WRITE], Operations, 500\n";
+        let phase = one(&[source("d.txt", text.as_bytes())]).phase;
+        let pairs = &phase.kinds[&Kind::ReadModifyWrite];
+        assert_eq!((pairs.count, pairs.errors), (200, 300));
+        assert_eq!(phase.failed, 310);
+        // Of 600 failed reads at least 100 were those of pairs, whose updates succeeded.
+        let text = text
+            .replace(", 990", ", 400")
+            .replace("ERROR, 10\n", "ERROR, 600\n");
+        let text = text.replace("[UPDATE], Operations, 200", "[UPDATE], Operations, 500");
+        let text = text.replace("[UPDATE], Return=ERROR, 300\n", "");
+        let phase = one(&[source("d.txt", text.as_bytes())]).phase;
+        let pairs = &phase.kinds[&Kind::ReadModifyWrite];
+        assert_eq!((pairs.count, pairs.errors), (400, 100));
+        assert_eq!(phase.failed, 600);
+    }
+
+    #[test]
+    fn results_in_which_nothing_was_found_are_no_peak() {
+        let text = "[OVERALL], RunTime(ms), 1000\n[OVERALL], Throughput(ops/sec), 100\n\
+                    [READ], Operations, 0\n[READ], Return=NOT_FOUND, 100\n";
+        let phase = one(&[source("d.txt", text.as_bytes())]).phase;
+        assert_eq!(phase.fault(1.0), Some(crate::Fault::NothingFound));
+    }
+
+    #[test]
+    fn a_number_that_nothing_was_measured_as_is_none() {
+        for number in ["NaN", "inf", "1e309", "-5", "1e-320", "1e19"] {
+            let text = TEXT.replace("20000", number);
+            let error = read(&[source("d.txt", text.as_bytes())], &Given::default());
+            assert!(error.is_err(), "{number}");
+            let text = TEXT.replace(" 20 sec", &format!(" {number} sec"));
+            let phase = one(&[source("d.txt", text.as_bytes())]).phase;
+            assert_eq!(phase.intervals.len(), 1, "{number}");
+        }
     }
 
     #[test]

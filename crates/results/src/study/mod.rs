@@ -2,17 +2,20 @@
 //!
 //! It keeps SQLite's rollback journal (not the write-ahead log): a closed study is a single file
 //! wherever it is copied, it works on every file system, and what a killed run left half-written is
-//! rolled back by whoever opens it next. Every call is one transaction, on the disk when it returns.
+//! rolled back by whoever opens it next. Every call is one transaction, on the disk when it
+//! returns: a power cut after that does not take it back.
 //! A reader waits for the commit of a writer and the other way round; both are short.
 
+mod digest;
 mod numbers;
 mod read;
 mod schema;
 mod write;
 
-use crate::{Error, Fact, Header, Load, Point, PointKey, System};
+use crate::{Error, Fact, Header, Load, Phase, Point, PointKey, System};
 use rusqlite::{Connection, OpenFlags};
 use std::{
+    collections::BTreeSet,
     fs, io,
     path::{Path, PathBuf},
     time::Duration,
@@ -46,8 +49,11 @@ impl Study {
     /// The name of the file in a run directory.
     pub const FILE: &str = "study.sqlite";
 
+    /// Group and name of the fact that says when the last load of a system began.
+    pub const LOAD_BEGAN: (&str, &str) = (write::DATA_SET, write::LOADED);
+
     /// The version of the file's tables that this program writes.
-    pub const VERSION: u32 = 2;
+    pub const VERSION: u32 = 3;
 
     /// Makes a study in a directory, which is made where there is none. It appears whole or not at
     /// all.
@@ -68,11 +74,21 @@ impl Study {
             schema::create(&mut connection, header, systems)?;
             connection.close().map_err(|(_, error)| error)
         };
-        make().map_err(study_error("make", &draft))?;
+        if let Err(error) = make() {
+            let _ = remove_if_there(&draft);
+            let _ = remove_if_there(&journal_of(&draft));
+            return Err(study_error("make", &path)(error));
+        }
         fs::rename(&draft, &path).map_err(file_error("rename", &draft))?;
-        fs::File::open(dir)
-            .and_then(|dir| dir.sync_all())
-            .map_err(file_error("write the directory", dir))?;
+        // The one above too: the directory may be as new as the study.
+        for dir in std::path::absolute(dir)
+            .iter()
+            .flat_map(|dir| dir.ancestors().take(2))
+        {
+            fs::File::open(dir)
+                .and_then(|dir| dir.sync_all())
+                .map_err(file_error("write the directory", dir))?;
+        }
         Self::open(&path)
     }
 
@@ -84,7 +100,8 @@ impl Study {
     pub fn open(dir_or_file: &Path) -> Result<Self, Error> {
         let path = Self::file_of(dir_or_file);
         if !path.is_file() {
-            return Err(Error::Missing { path });
+            let dir = dir_or_file.to_owned();
+            return Err(Error::Missing { dir });
         }
         // SQLite falls back to reading by itself where the file cannot be written. Without the
         // permission to write, what a killed run left could not be rolled back.
@@ -98,6 +115,17 @@ impl Study {
         schema::check(&mut connection, &path)?;
         schema::set_up(&connection).map_err(study_error("open", &path))?;
         Ok(Self { path, connection })
+    }
+
+    /// Opens the study in a directory, or makes it there.
+    ///
+    /// # Errors
+    /// As [`Study::open`] and [`Study::create`].
+    pub fn open_or_create(dir: &Path, header: &Header, systems: &[System]) -> Result<Self, Error> {
+        match Self::exists(dir) {
+            true => Self::open(dir),
+            false => Self::create(dir, header, systems),
+        }
     }
 
     /// Opens a study that is never to be changed by what is called on it.
@@ -234,11 +262,38 @@ impl Study {
         self.write(|c| write::systems(c, std::slice::from_ref(system)))
     }
 
+    /// Adds a system and returns the name that it has here. Where one of its name is known and
+    /// differs in its driver, its place or a setting that `counts`, this one's name says in what.
+    ///
+    /// # Errors
+    /// As [`Study::set_facts`].
+    pub fn add_system_apart(
+        &self,
+        system: &System,
+        counts: impl Fn(&str) -> bool,
+    ) -> Result<String, Error> {
+        let known = self.systems()?;
+        let differs = match known.iter().find(|known| known.name == system.name) {
+            Some(known) => differences(known, system, counts),
+            None => Vec::new(),
+        };
+        let name = match differs.is_empty() {
+            true => system.name.clone(),
+            false => format!("{} ({})", system.name, differs.join(", ")),
+        };
+        let named = System {
+            name: name.clone(),
+            ..system.clone()
+        };
+        self.add_system(&named)?;
+        Ok(name)
+    }
+
     /// Sets facts; those of the same system, group and name are replaced, in their place.
     ///
     /// # Errors
-    /// Where the file cannot be written; so of every method that writes. Then nothing of the call is
-    /// in it.
+    /// Where the file cannot be written; so of every method that writes. Then nothing of the call
+    /// is in it.
     pub fn set_facts(&self, facts: &[Fact]) -> Result<(), Error> {
         self.write(|c| write::facts(c, facts))
     }
@@ -259,6 +314,37 @@ impl Study {
         self.write(|c| write::load(c, load))
     }
 
+    /// Adds the load of a sweep, which began at this time, and sets the fact of it. Where the last
+    /// load of its system began at the same time it is replaced: a run that ended before the load
+    /// was marked as complete goes on with it.
+    ///
+    /// # Errors
+    /// As [`Study::set_facts`].
+    pub fn replace_load(&self, load: &Load, begun: &str) -> Result<(), Error> {
+        let fact = Fact {
+            system: Some(load.system.clone()),
+            group: Self::LOAD_BEGAN.0.to_owned(),
+            name: Self::LOAD_BEGAN.1.to_owned(),
+            value: begun.to_owned(),
+        };
+        self.write(|c| {
+            write::remove_load(c, &load.system, begun)?;
+            write::load(c, load)?;
+            write::facts(c, &[fact])
+        })
+    }
+
+    /// Adds a point; where there is one of its key, as the next repeat that is free.
+    ///
+    /// # Errors
+    /// As [`Study::set_facts`].
+    pub fn append_point(&self, mut key: PointKey, phase: Phase) -> Result<(), Error> {
+        while self.has_point(&key)? {
+            key.repeat += 1;
+        }
+        self.add_point(&Point { key, phase })
+    }
+
     /// Adds a point; one of the same key is replaced.
     ///
     /// # Errors
@@ -275,8 +361,27 @@ impl Study {
         }
     }
 
+    /// Does several things to the study, all of them or nothing: what `act` adds is in the file
+    /// when this returns, or none of it.
+    ///
+    /// # Errors
+    /// That of `act`, or where the file cannot be written.
+    pub fn together(&self, act: impl FnOnce() -> Result<(), Error>) -> Result<(), Error> {
+        let failed = || study_error("write", &self.path);
+        let transaction = rusqlite::Transaction::new_unchecked(
+            &self.connection,
+            rusqlite::TransactionBehavior::Immediate,
+        );
+        let transaction = transaction.map_err(failed())?;
+        act()?;
+        transaction.commit().map_err(failed())
+    }
+
     /// Reads in one transaction, so that what is read is of one moment.
     fn read<T>(&self, act: impl FnOnce(&Connection) -> rusqlite::Result<T>) -> Result<T, Error> {
+        if !self.connection.is_autocommit() {
+            return act(&self.connection).map_err(study_error("read", &self.path));
+        }
         let read = || {
             let transaction = self.connection.unchecked_transaction()?;
             let result = act(&transaction)?;
@@ -288,6 +393,9 @@ impl Study {
 
     /// Writes all or nothing, on the disk when it returns.
     fn write(&self, act: impl FnOnce(&Connection) -> rusqlite::Result<()>) -> Result<(), Error> {
+        if !self.connection.is_autocommit() {
+            return act(&self.connection).map_err(study_error("write", &self.path));
+        }
         let write = || {
             let transaction = rusqlite::Transaction::new_unchecked(
                 &self.connection,
@@ -298,6 +406,27 @@ impl Study {
         };
         write().map_err(study_error("write", &self.path))
     }
+}
+
+/// In what a system differs from a known one, in its own words: `records 2000`.
+fn differences(known: &System, system: &System, counts: impl Fn(&str) -> bool) -> Vec<String> {
+    let own = [
+        ("driver", &known.driver, &system.driver),
+        ("place", &known.place, &system.place),
+        ("semantics", &known.semantics, &system.semantics),
+    ];
+    let own = own.iter().filter(|(_, known, new)| known != new);
+    let mut differs: Vec<_> = own.map(|(name, _, new)| format!("{name} {new}")).collect();
+    let (before, now) = (&known.settings, &system.settings);
+    let names: BTreeSet<_> = before.keys().chain(now.keys()).collect();
+    for name in names.into_iter().filter(|name| counts(name)) {
+        match (before.get(name), now.get(name)) {
+            (before, Some(now)) if before != Some(now) => differs.push(format!("{name} {now}")),
+            (Some(_), None) => differs.push(format!("no {name}")),
+            _ => {}
+        }
+    }
+    differs
 }
 
 fn study_error(action: &'static str, path: &Path) -> impl FnOnce(rusqlite::Error) -> Error {

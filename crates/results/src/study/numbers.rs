@@ -4,7 +4,7 @@
 //! little. Such are kept as whole multiples of a power of ten, each as its difference from the one
 //! before in a variable number of bytes; all others as they are. Both are compressed by Zstandard.
 
-use crate::error::Damaged;
+use crate::{error::Damaged, histogram};
 
 /// The first byte of the form that keeps every number as its eight bytes.
 const RAW: u8 = 255;
@@ -13,6 +13,8 @@ const PLACES_MAX: u8 = 9;
 /// Beyond, a 64-bit float does not hold every whole number.
 const WHOLE_MAX: f64 = 9_007_199_254_740_992.0;
 const ZSTD_LEVEL: i32 = 9;
+/// More bytes than any series has, uncompressed: a million numbers.
+const BYTES_MAX: usize = 8 << 20;
 
 /// The numbers as bytes.
 pub fn encode(numbers: &[f64]) -> Vec<u8> {
@@ -37,7 +39,7 @@ pub fn encode(numbers: &[f64]) -> Vec<u8> {
 /// The numbers that [`encode`] made bytes of.
 pub fn decode(bytes: &[u8]) -> Result<Vec<f64>, Damaged> {
     let damaged = Damaged { what: "a series" };
-    let bytes = zstd::stream::decode_all(bytes).map_err(|_| damaged)?;
+    let bytes = histogram::decompress(bytes, BYTES_MAX).ok_or(damaged)?;
     let (&form, mut rest) = bytes.split_first().ok_or(damaged)?;
     if form == RAW {
         let (numbers, []) = rest.as_chunks() else {

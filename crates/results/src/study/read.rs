@@ -1,10 +1,10 @@
 //! What is read: the model from rows. The caller holds the transaction.
 
-use super::{Detail, RESPONSE, SERVICE, numbers};
+use super::{Detail, RESPONSE, SERVICE, digest, numbers};
 use crate::{
     ErrorCount, Fact, Finding, Header, Interval, IntervalKind, Kind, KindResult, Latencies, Load,
     Packed, Phase, Point, PointKey, Series, SeriesKind, Summary, System, error::Damaged,
-    histogram::decode,
+    failure::failed_operations, histogram::decode, interval::without_gaps,
 };
 use rusqlite::{Connection, Error, OptionalExtension, Params, Result, Row, params, types::Type};
 use serde::de::DeserializeOwned;
@@ -22,7 +22,8 @@ pub fn header(c: &Connection) -> Result<Header> {
                 source: row.get(3)?,
                 plan: json(row, 4)?,
                 assumed: json(row, 5)?,
-            })
+            }
+            .with_present_keys())
         },
     )
 }
@@ -131,13 +132,18 @@ pub fn phase_of(c: &Connection, key: &PointKey) -> Result<Option<i64>> {
 }
 
 fn phase(c: &Connection, id: i64, detail: Detail) -> Result<Phase> {
-    let sql = "SELECT started_ms, duration_s, operations, start_lag, counters FROM phase
-               WHERE id = ?";
-    let mut phase = c.prepare_cached(sql)?.query_row([id], |row| {
-        Ok(Phase {
+    digest::verify(c, id, detail == Detail::Whole)?;
+    let sql = format!(
+        "SELECT started_ms, duration_s, operations, start_lag, counters, {} FROM phase
+         WHERE id = ?",
+        failed(c, "phase")?
+    );
+    let (mut phase, failed) = c.prepare_cached(&sql)?.query_row([id], |row| {
+        let phase = Phase {
             started_ms: Some(count(row, 0)?).filter(|&ms| ms > 0),
             duration_s: row.get(1)?,
             operations: count(row, 2)?,
+            failed: 0,
             start_lag: latencies(row, 3)?,
             counters: json(row, 4)?,
             kinds: BTreeMap::new(),
@@ -145,9 +151,11 @@ fn phase(c: &Connection, id: i64, detail: Detail) -> Result<Phase> {
             findings: Vec::new(),
             intervals: Vec::new(),
             series: Vec::new(),
-        })
+        };
+        Ok((phase, counted(row, 5)?))
     })?;
     phase.kinds = kinds(c, id)?;
+    phase.failed = failed.unwrap_or_else(|| failed_operations(phase.operations, &phase.kinds));
     phase.errors = errors(c, id)?;
     phase.findings = findings(c, id)?;
     if detail == Detail::Whole {
@@ -219,15 +227,23 @@ fn findings(c: &Connection, phase: i64) -> Result<Vec<Finding>> {
 }
 
 fn intervals(c: &Connection, phase: i64) -> Result<Vec<Interval>> {
-    let sql = "SELECT id, start_s, length_s, operations FROM interval WHERE phase = ? ORDER BY id";
-    rows(c, sql, [phase], |row| {
+    let sql = format!(
+        "SELECT id, start_s, length_s, operations, {} FROM interval WHERE phase = ? ORDER BY id",
+        failed(c, "interval")?
+    );
+    let intervals = rows(c, &sql, [phase], |row| {
+        let (operations, kinds) = (count(row, 3)?, interval_kinds(c, row.get(0)?)?);
+        let failed = counted(row, 4)?.unwrap_or_else(|| failed_operations(operations, &kinds));
         Ok(Interval {
             start_s: row.get(1)?,
             length_s: row.get(2)?,
-            operations: count(row, 3)?,
-            kinds: interval_kinds(c, row.get(0)?)?,
+            operations,
+            failed,
+            kinds,
         })
-    })
+    })?;
+    // Older programs, and what is imported, leave out what nothing was done in.
+    Ok(without_gaps(intervals))
 }
 
 fn interval_kinds(c: &Connection, interval: i64) -> Result<BTreeMap<Kind, IntervalKind>> {
@@ -276,6 +292,19 @@ fn rows<T>(
 
 fn count(row: &Row<'_>, column: usize) -> Result<u64> {
     Ok(row.get::<_, i64>(column)?.cast_unsigned())
+}
+
+/// A count that is null where nobody counted.
+fn counted(row: &Row<'_>, column: usize) -> Result<Option<u64>> {
+    Ok(row.get::<_, Option<i64>>(column)?.map(i64::cast_unsigned))
+}
+
+/// The column of operations that failed, which a file before version 3 lacks.
+fn failed(c: &Connection, table: &str) -> Result<&'static str> {
+    Ok(match c.column_exists(None, table, "failed")? {
+        true => "failed",
+        false => "NULL",
+    })
 }
 
 fn latencies(row: &Row<'_>, column: usize) -> Result<Option<Latencies>> {

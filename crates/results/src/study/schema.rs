@@ -12,14 +12,21 @@ const APPLICATION: u32 = u32::from_be_bytes(*b"tmrk");
 const TABLES: &str = include_str!("schema.sql");
 
 /// What brings a file from version i + 1 to i + 2.
-const MIGRATIONS: [&str; Study::VERSION as usize - 1] = ["CREATE TABLE summary (
+const MIGRATIONS: [&str; Study::VERSION as usize - 1] = [
+    "CREATE TABLE summary (
         phase INTEGER NOT NULL REFERENCES phase ON DELETE CASCADE,
         kind TEXT NOT NULL,
         time TEXT NOT NULL,
         name TEXT NOT NULL,
         ns REAL NOT NULL
     ) STRICT;
-    CREATE INDEX summary_phase ON summary (phase);"];
+    CREATE INDEX summary_phase ON summary (phase);",
+    // Null in what was there before: then it is made out from the kinds.
+    "ALTER TABLE phase ADD COLUMN failed INTEGER;
+    ALTER TABLE phase ADD COLUMN totals_digest BLOB;
+    ALTER TABLE phase ADD COLUMN details_digest BLOB;
+    ALTER TABLE interval ADD COLUMN failed INTEGER;",
+];
 
 /// Large enough that the histogram of an interval leaves little of a page unused.
 const PAGE_BYTES: u32 = 16 << 10;
@@ -44,7 +51,14 @@ pub fn create(
 /// What holds for a connection, not for the file.
 pub fn set_up(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "foreign_keys", true)?;
-    connection.pragma_update(None, "synchronous", "FULL")
+    be_durable(connection)
+}
+
+/// A transaction is committed when its rollback journal is gone. With `FULL` the directory is not
+/// synced after that, so that a power cut brings the journal back, and what was committed is rolled
+/// back; with `EXTRA` it is.
+fn be_durable(connection: &Connection) -> rusqlite::Result<()> {
+    connection.pragma_update(None, "synchronous", "EXTRA")
 }
 
 /// Refuses what is not a study of a known version; brings an older one up to date, unless it cannot
@@ -81,6 +95,7 @@ pub fn check(connection: &mut Connection, path: &Path) -> Result<(), Error> {
 }
 
 fn migrate(connection: &mut Connection, from: u32) -> rusqlite::Result<()> {
+    be_durable(connection)?;
     let transaction = connection.transaction()?;
     for script in &MIGRATIONS[from.saturating_sub(1) as usize..] {
         transaction.execute_batch(script)?;

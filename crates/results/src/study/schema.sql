@@ -1,4 +1,4 @@
--- The tables of a study, version 2. docs/STUDY.md says what each column means.
+-- The tables of a study, version 3. docs/STUDY.md says what each column means.
 CREATE TABLE header (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     title TEXT NOT NULL,
@@ -40,7 +40,10 @@ CREATE TABLE phase (
     duration_s REAL NOT NULL,
     operations INTEGER NOT NULL,
     start_lag BLOB,
-    counters TEXT NOT NULL CHECK (json_valid(counters))
+    counters TEXT NOT NULL CHECK (json_valid(counters)),
+    failed INTEGER,
+    totals_digest BLOB,
+    details_digest BLOB
 ) STRICT;
 
 CREATE TABLE load (
@@ -106,7 +109,8 @@ CREATE TABLE interval (
     phase INTEGER NOT NULL REFERENCES phase ON DELETE CASCADE,
     start_s REAL NOT NULL,
     length_s REAL NOT NULL,
-    operations INTEGER NOT NULL
+    operations INTEGER NOT NULL,
+    failed INTEGER
 ) STRICT;
 CREATE INDEX interval_phase ON interval (phase);
 

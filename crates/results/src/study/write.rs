@@ -1,12 +1,16 @@
 //! What is written: rows from the model. The caller holds the transaction.
 
-use super::{RESPONSE, SERVICE, numbers, read};
+use super::{RESPONSE, SERVICE, digest, numbers, read};
 use crate::{
     Fact, Header, Interval, Load, Phase, Point, Series, SeriesKind, Summary, System,
     histogram::encode,
 };
 use rusqlite::{Connection, Result, ToSql, named_params, params};
 use serde::Serialize;
+
+/// The group and the name of the fact that says when the load of a data set began.
+pub const DATA_SET: &str = "data set";
+pub const LOADED: &str = "load began";
 
 pub fn header(c: &Connection, header: &Header) -> Result<()> {
     c.execute(
@@ -68,6 +72,19 @@ pub fn load(c: &Connection, load: &Load) -> Result<()> {
         "INSERT INTO load (phase, system, records, threads) VALUES (?, ?, ?, ?)",
         params![id, load.system, integer(load.records), load.threads],
     )?;
+    digest::seal(c, id)
+}
+
+/// Removes the last load of a system where it began at this time.
+pub fn remove_load(c: &Connection, system: &str, begun: &str) -> Result<()> {
+    c.execute(
+        "DELETE FROM phase WHERE id = (SELECT max(phase) FROM load WHERE system = :system)
+         AND EXISTS (SELECT 1 FROM fact WHERE system = :system AND \"group\" = :group
+                     AND name = :name AND value = :begun)",
+        named_params! {
+            ":system": system, ":group": DATA_SET, ":name": LOADED, ":begun": begun
+        },
+    )?;
     Ok(())
 }
 
@@ -90,18 +107,19 @@ pub fn point(c: &Connection, point: &Point) -> Result<()> {
             key.target_rate
         ],
     )?;
-    Ok(())
+    digest::seal(c, id)
 }
 
 /// Writes a phase and returns its id, greater than that of every phase before.
 fn phase(c: &Connection, phase: &Phase) -> Result<i64> {
     c.execute(
-        "INSERT INTO phase (id, started_ms, duration_s, operations, start_lag, counters)
-         VALUES ((SELECT ifnull(max(id), 0) + 1 FROM phase), ?, ?, ?, ?, ?)",
+        "INSERT INTO phase (id, started_ms, duration_s, operations, failed, start_lag, counters)
+         VALUES ((SELECT ifnull(max(id), 0) + 1 FROM phase), ?, ?, ?, ?, ?, ?)",
         params![
             integer(phase.started_ms.unwrap_or(0)),
             phase.duration_s,
             integer(phase.operations),
+            integer(phase.failed),
             phase.start_lag.as_ref().map(encode),
             json(&phase.counters)?
         ],
@@ -158,13 +176,15 @@ fn totals(c: &Connection, id: i64, phase: &Phase) -> Result<()> {
 
 fn interval(c: &Connection, phase: i64, interval: &Interval) -> Result<()> {
     c.prepare_cached(
-        "INSERT INTO interval (phase, start_s, length_s, operations) VALUES (?, ?, ?, ?)",
+        "INSERT INTO interval (phase, start_s, length_s, operations, failed)
+         VALUES (?, ?, ?, ?, ?)",
     )?
     .execute(params![
         phase,
         interval.start_s,
         interval.length_s,
-        integer(interval.operations)
+        integer(interval.operations),
+        integer(interval.failed)
     ])?;
     let id = c.last_insert_rowid();
     let mut insert = c.prepare_cached("INSERT INTO interval_kind VALUES (?, ?, ?, ?, ?, ?)")?;

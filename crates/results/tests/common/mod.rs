@@ -117,6 +117,7 @@ pub fn phase(seed: u64, rated: bool) -> Phase {
         started_ms: Some(1_764_000_001_000 + seed * 60_000),
         duration_s: 12.345_678_9,
         operations: 5_120,
+        failed: 7,
         kinds: kinds.map(|(kind, n)| (kind, result(n, random))).into(),
         errors: vec![error(Kind::Update, "timeout"), error(Kind::Read, "io")],
         start_lag: rated.then(|| latencies(random, 100)),
@@ -150,10 +151,12 @@ fn interval(random: &mut Random, second: u32, rated: bool) -> Interval {
         kinds.insert(Kind::Update, of(40));
     }
     let operations = kinds.values().map(|k| k.count + k.errors).sum();
+    let failed = kinds.values().map(|k| k.errors).sum();
     Interval {
         start_s: second.into(),
         length_s: 1.0,
         operations,
+        failed,
         kinds,
     }
 }

@@ -3,12 +3,11 @@
 #![allow(dead_code, reason = "each test program uses a part of it")]
 
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
-use tailmark_driver::{DataSet, Schema, Semantics, Settings, db};
-use tailmark_results::{Header, Point, Study};
-use tailmark_runner::{
-    Error, Silent, Stop, Summary,
-    plan::{HostPlan, Plan, Reload, Sweep, SystemPlan},
-};
+use tailmark_driver::{DataSet, Location, Schema, Semantics, Settings, db};
+use tailmark_engine::{Silent, Stop};
+use tailmark_plan::{HostPlan, Plan, Reload, Sweep, SystemPlan};
+use tailmark_results::{ALLOW_ERRORS, Header, Load, Point, Study};
+use tailmark_runner::{Error, Summary};
 
 pub const RECORDS: u64 = 2000;
 
@@ -38,10 +37,12 @@ pub fn system_with(
     };
     SystemPlan {
         name: name.into(),
-        place: place.to_owned(),
+        location: Location::Directory(place.to_owned()),
+        placeholder: false,
         driver,
         settings: Settings::check(driver, &given, &data, 1.0).unwrap(),
         semantics: Semantics::Faithful,
+        version: None,
         data,
         ceiling_for: None,
         optional: false,
@@ -76,16 +77,21 @@ pub fn plan(systems: Vec<SystemPlan>, workloads: &[&str], threads: &[u32]) -> Pl
             warmup: Duration::ZERO,
             seed: 1,
             reload: Reload::Never,
+            adopt: false,
             load_threads: 2,
             write_all_fields: false,
             compressibility: 0.0,
             settle: Duration::from_secs(1),
             ready_timeout: Duration::from_secs(1),
+            allow_errors: ALLOW_ERRORS,
         },
         host: HostPlan::default(),
+        // All places are directories of one file system.
+        same_device: true,
         scale: 1.0,
         time_scale: 1.0,
         unscaled: None,
+        retry_failed: false,
     }
 }
 
@@ -95,4 +101,8 @@ pub fn run(plan: &Plan, out: &Path) -> Result<Summary, Error> {
 
 pub fn points(out: &Path) -> Vec<Point> {
     Study::open_read_only(out).unwrap().points().unwrap()
+}
+
+pub fn loads(out: &Path) -> Vec<Load> {
+    Study::open_read_only(out).unwrap().loads().unwrap()
 }

@@ -3,7 +3,7 @@
 //! An optional prefix (the number's place among the prefixes, big endian), then the number's lowest
 //! bytes, big endian, eight at most, then the digit 0 up to the length of the key.
 
-use super::Shape;
+use super::RecordLayout;
 use tailmark_driver::{Key, Keys};
 
 /// What a key is filled with.
@@ -11,7 +11,7 @@ const FILL: u8 = b'0';
 
 /// How a number becomes a name.
 #[derive(Debug, Clone, Copy)]
-struct Form {
+struct KeyLayout {
     key_bytes: usize,
     prefix_bytes: usize,
     /// How many prefixes there are; none: keys without one.
@@ -21,24 +21,24 @@ struct Form {
 /// A buffer for the names of a request's keys.
 #[derive(Debug, Clone)]
 pub(crate) struct KeyNames {
-    form: Form,
+    layout: KeyLayout,
     number: u64,
     bytes: Box<[u8]>,
 }
 
 impl KeyNames {
     /// Room for `count` keys of `records` records.
-    pub fn new(shape: &Shape, records: u64, count: usize) -> Self {
-        let key_bytes = shape.key_bytes as usize;
-        let per_prefix = shape.keys_per_prefix;
+    pub fn new(layout: &RecordLayout, records: u64, count: usize) -> Self {
+        let key_bytes = layout.key_bytes as usize;
+        let per_prefix = layout.keys_per_prefix;
         let prefixes = (per_prefix > 0).then(|| (records / per_prefix).max(1));
-        let form = Form {
+        let layout = KeyLayout {
             key_bytes,
-            prefix_bytes: (shape.prefix_bytes as usize).min(key_bytes),
+            prefix_bytes: (layout.prefix_bytes as usize).min(key_bytes),
             prefixes,
         };
         Self {
-            form,
+            layout,
             number: 0,
             bytes: vec![FILL; key_bytes * count].into(),
         }
@@ -47,11 +47,11 @@ impl KeyNames {
     /// Writes the name of a number into the place of key `index`.
     #[inline]
     pub fn set(&mut self, index: usize, number: u64) {
-        let Form {
+        let KeyLayout {
             key_bytes,
             prefix_bytes,
             prefixes,
-        } = self.form;
+        } = self.layout;
         let mut name = &mut self.bytes[index * key_bytes..(index + 1) * key_bytes];
         self.number = number;
         if let Some(prefixes) = prefixes {
@@ -67,20 +67,20 @@ impl KeyNames {
     pub fn key(&self) -> Key<'_> {
         Key {
             number: self.number,
-            name: &self.bytes[..self.form.key_bytes],
+            name: &self.bytes[..self.layout.key_bytes],
         }
     }
 
     /// The name of key `index`.
     pub fn name(&self, index: usize) -> &[u8] {
-        let length = self.form.key_bytes;
+        let length = self.layout.key_bytes;
         &self.bytes[index * length..(index + 1) * length]
     }
 
     /// The first `count` keys.
     #[inline]
     pub fn keys(&self, count: usize) -> Keys<'_> {
-        let length = self.form.key_bytes;
+        let length = self.layout.key_bytes;
         Keys {
             names: &self.bytes[..count * length],
             length: length as u32,
@@ -101,8 +101,8 @@ fn write(place: &mut [u8], number: u64) {
 mod tests {
     use super::*;
 
-    fn name(shape: Shape, number: u64) -> Vec<u8> {
-        let mut names = KeyNames::new(&shape, 100, 2);
+    fn name(layout: RecordLayout, number: u64) -> Vec<u8> {
+        let mut names = KeyNames::new(&layout, 100, 2);
         names.set(1, number);
         names.name(1).to_vec()
     }
@@ -110,25 +110,25 @@ mod tests {
     #[test]
     fn a_key_is_eight_bytes_of_the_number_and_zeros() {
         assert_eq!(
-            name(Shape::DEFAULT, 0x0102),
+            name(RecordLayout::DEFAULT, 0x0102),
             b"\0\0\0\0\0\0\x01\x0200000000"
         );
-        let short = Shape {
+        let short = RecordLayout {
             key_bytes: 3,
-            ..Shape::DEFAULT
+            ..RecordLayout::DEFAULT
         };
         assert_eq!(name(short, 0x0a0b_0c0d), b"\x0b\x0c\x0d");
     }
 
     #[test]
     fn a_prefix_is_the_number_among_the_prefixes() {
-        let shape = Shape {
+        let layout = RecordLayout {
             key_bytes: 12,
             prefix_bytes: 10,
             keys_per_prefix: 10,
-            ..Shape::DEFAULT
+            ..RecordLayout::DEFAULT
         };
         // 100 records of 10 a prefix are 10 prefixes; 47 is in prefix 7.
-        assert_eq!(name(shape, 47), b"\0\0\0\0\0\0\0\x0700\0\x2f");
+        assert_eq!(name(layout, 47), b"\0\0\0\0\0\0\0\x0700\0\x2f");
     }
 }

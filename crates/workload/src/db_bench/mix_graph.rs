@@ -1,9 +1,9 @@
 //! The mix of a social graph: which keys, requests and sizes db_bench's `mixgraph` draws.
 //!
-//! The models are those of Cao, Dong, Vemuri, Du: Characterizing, modeling, and benchmarking RocksDB
-//! key-value workloads at Facebook (FAST 2020). In db_bench key, request and sizes follow from one
-//! random number, so that a key is for ever read or for ever written; faithful semantics keep that,
-//! correct semantics draw each on its own.
+//! The models are those of Cao, Dong, Vemuri, Du: Characterizing, modeling, and benchmarking
+//! RocksDB key-value workloads at Facebook (FAST 2020). In db_bench key, request and sizes follow
+//! from one random number, so that a key is for ever read or for ever written; faithful semantics
+//! keep that, correct semantics draw each on its own.
 
 use super::twister::Twister;
 use crate::Error;
@@ -95,14 +95,14 @@ impl MixGraph {
     pub(super) fn validate(&self, workload: &str) -> Result<(), Error> {
         let is_weight = |w: &f64| w.is_finite() && *w >= 0.0;
         let sum: f64 = self.weights.iter().sum();
-        let least = self.range_count.min(self.value_max).min(self.scan_max);
+        let min = self.range_count.min(self.value_max).min(self.scan_max);
         let (what, got, accepted) = match () {
             () if !self.weights.iter().all(is_weight) || sum <= 0.0 => (
                 "weights of get, put and seek",
                 sum,
                 "0 or more, and together above 0",
             ),
-            () if least == 0 => ("ranges, greatest value and scan", 0.0, "1 or more each"),
+            () if min == 0 => ("ranges, maximum value and scan", 0.0, "1 or more each"),
             () => return Ok(()),
         };
         Err(Error::BadNumber {
@@ -129,7 +129,8 @@ impl Pareto {
             true => theta - sigma * u.ln(),
             false => theta + sigma * (u.powf(-k) - 1.0) / k,
         };
-        // Of a share of 0 the value is infinite, which db_bench's conversion turns into the least.
+        // Of a share of 0 the value is infinite, which db_bench's conversion turns into the
+        // minimum.
         if value.is_finite() {
             value.ceil() as i64
         } else {
@@ -369,7 +370,7 @@ mod tests {
             .iter()
             .for_each(|(key, _)| counts[(key / 33_333).min(30) as usize] += 1);
         counts.sort_unstable();
-        // The greatest share of the model: 14.18 e^-2.917 + 0.0164 e^-0.08082, of all of them.
+        // The maximum share of the model: 14.18 e^-2.917 + 0.0164 e^-0.08082, of all of them.
         let share = |x: f64| 14.18 * (-2.917 * x).exp() + 0.0164 * (-0.080_82 * x).exp();
         let expected = share(1.0) / (1..=30).map(|x| share(f64::from(x))).sum::<f64>();
         let found = f64::from(counts[30]) / 1e5;

@@ -1,38 +1,38 @@
 //! The workloads of RocksDB's db_bench: what each of its benchmarks does, as data.
 //!
-//! A [`Task`] stands in a [`crate::Group`] in place of a mix. Keys, values and random numbers are
-//! db_bench's, so that its data sets can be read and its seeds draw the same keys. Semantics were
-//! read in tools/db_bench_tool.cc of RocksDB 11.
+//! A [`DbBenchWorkload`] is what a [`crate::ClientGroup`] does in place of a mix. Keys, values and
+//! random numbers are db_bench's, so that its data sets can be read and its seeds draw the same
+//! keys. Semantics were read in tools/db_bench_tool.cc of RocksDB 11.
 
+mod generator;
 mod key;
 mod mix_graph;
 mod permutation;
 mod rows;
-mod script;
 mod twister;
 mod value;
 
+pub(crate) use generator::Generator;
 pub use mix_graph::{Exponential, MixGraph, Pareto, Power};
 pub use rows::ROWS;
-pub(crate) use script::Script;
 
-use crate::{Distribution, Error, Group, GroupClients, Mix, Workload};
-use tailmark_driver::{Direction, Kind, Semantics};
+use crate::{ClientGroup, Distribution, Error, GroupClients, GroupOperations, Workload};
+use tailmark_driver::{Direction, OperationKind, Semantics};
 
 /// What a client does, as one of db_bench's benchmarks does it.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Task {
+pub struct DbBenchWorkload {
     /// Which requests.
-    pub job: Job,
+    pub op: Op,
     /// How records look and keys are drawn.
-    pub shape: Shape,
+    pub layout: RecordLayout,
     /// Whether it begins with an empty database.
     pub starts_empty: bool,
 }
 
 /// Which requests a client sends.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Job {
+pub enum Op {
     /// Writes whole records.
     Write(Order),
     /// Removes records.
@@ -80,7 +80,7 @@ pub enum Order {
 
 /// How records look and keys are drawn.
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Shape {
+pub struct RecordLayout {
     /// Bytes of a key, at least 1.
     pub key_bytes: u32,
     /// Bytes of the prefix of a key.
@@ -106,21 +106,21 @@ pub enum Sizes {
     Fixed,
     /// Equally often.
     Uniform {
-        /// Bytes at least.
+        /// Minimum, bytes.
         min: u32,
-        /// Bytes at most.
+        /// Maximum, bytes.
         max: u32,
     },
     /// Around the middle, with a sixth of the range as standard deviation.
     Normal {
-        /// Bytes at least.
+        /// Minimum, bytes.
         min: u32,
-        /// Bytes at most.
+        /// Maximum, bytes.
         max: u32,
     },
 }
 
-impl Shape {
+impl RecordLayout {
     /// db_bench's own defaults: keys of 16 bytes, one record a request, no skew.
     pub const DEFAULT: Self = Self {
         key_bytes: 16,
@@ -134,23 +134,29 @@ impl Shape {
     };
 }
 
-impl Job {
+impl Op {
     /// What is sent, in the order of declaration.
     #[must_use]
-    pub fn kinds(&self) -> &'static [Kind] {
+    pub fn kinds(&self) -> &'static [OperationKind] {
         match self {
-            Self::Write(_) => &[Kind::Insert],
-            Self::Delete(_) => &[Kind::Delete],
-            Self::Read | Self::ReadMissing | Self::ReadMany | Self::Walk(_) => &[Kind::Read],
-            Self::ReadThenWrite { .. } => &[Kind::Read, Kind::Insert],
-            Self::Update => &[Kind::Read, Kind::Update],
-            Self::Seek { .. } => &[Kind::Scan],
-            Self::MixGraph(_) => &[Kind::Read, Kind::Insert, Kind::Scan],
+            Self::Write(_) => &[OperationKind::Insert],
+            Self::Delete(_) => &[OperationKind::Delete],
+            Self::Read | Self::ReadMissing | Self::ReadMany | Self::Walk(_) => {
+                &[OperationKind::Read]
+            }
+            Self::ReadThenWrite { .. } => &[OperationKind::Read, OperationKind::Insert],
+            Self::Update => &[OperationKind::Read, OperationKind::Update],
+            Self::Seek { .. } => &[OperationKind::Scan],
+            Self::MixGraph(_) => &[
+                OperationKind::Read,
+                OperationKind::Insert,
+                OperationKind::Scan,
+            ],
         }
     }
 
     /// How the keys are drawn, in the words of reports.
-    const fn distribution(&self) -> Distribution {
+    pub(crate) const fn distribution(&self) -> Distribution {
         match self {
             Self::Write(Order::Sequential | Order::Insert)
             | Self::Delete(Order::Sequential)
@@ -160,7 +166,7 @@ impl Job {
     }
 }
 
-impl Task {
+impl DbBenchWorkload {
     /// Checks that requests can be drawn from it.
     pub(crate) fn validate(&self, workload: &str) -> Result<(), Error> {
         let bad = |what, got: f64, accepted| {
@@ -172,22 +178,22 @@ impl Task {
                 accepted,
             })
         };
-        let Shape {
+        let RecordLayout {
             key_bytes,
             batch,
             exp_range,
             ..
-        } = self.shape;
-        match self.job {
+        } = self.layout;
+        match self.op {
             _ if key_bytes == 0 => bad("length of a key", 0.0, "1 or more"),
             _ if batch == 0 => bad("size of a batch", 0.0, "1 or more"),
             _ if !(exp_range.is_finite() && exp_range >= 0.0) => {
                 bad("exponential range of reads", exp_range, "0 or more")
             }
-            Job::ReadThenWrite { read_percent } if read_percent > 100 => {
+            Op::ReadThenWrite { read_percent } if read_percent > 100 => {
                 bad("percentage of reads", read_percent.into(), "from 0 to 100")
             }
-            Job::MixGraph(graph) => graph.validate(workload),
+            Op::MixGraph(graph) => graph.validate(workload),
             _ => Ok(()),
         }
     }
@@ -195,54 +201,39 @@ impl Task {
 
 /// All clients of a point, or those that no other group names.
 #[must_use]
-pub const fn group(job: Job) -> Group {
-    beside(job, GroupClients::Rest)
+pub const fn group(op: Op) -> ClientGroup {
+    with_operations(op, false)
 }
 
 /// All clients of a point, which begin with an empty database.
 #[must_use]
-pub const fn filling(order: Order) -> Group {
-    let (job, shape) = (Job::Write(order), Shape::DEFAULT);
-    Group {
-        task: Some(Task {
-            job,
-            shape,
-            starts_empty: true,
-        }),
-        ..group(job)
-    }
+pub const fn filling(order: Order) -> ClientGroup {
+    with_operations(Op::Write(order), true)
 }
 
-/// A writer beside the point's clients, which goes on until they have ended.
+/// A background client that writes until the point's clients have ended.
 #[must_use]
-pub const fn writer() -> Group {
-    beside(Job::Write(Order::Random), GroupClients::Beside(1))
+pub const fn writer() -> ClientGroup {
+    ClientGroup {
+        clients: GroupClients::Background(1),
+        ..group(Op::Write(Order::Random))
+    }
 }
 
-const fn beside(job: Job, clients: GroupClients) -> Group {
-    let task = Task {
-        job,
-        shape: Shape::DEFAULT,
-        starts_empty: false,
-    };
-    let group = Group::new(Mix::NONE, job.distribution());
-    Group {
-        clients,
-        task: Some(task),
-        ..group
-    }
+const fn with_operations(op: Op, starts_empty: bool) -> ClientGroup {
+    ClientGroup::of(GroupOperations::DbBench(DbBenchWorkload {
+        op,
+        layout: RecordLayout::DEFAULT,
+        starts_empty,
+    }))
 }
 
 impl Workload {
     /// The same with other records and draws, in every group of db_bench's.
     #[must_use]
-    pub fn with_shape(mut self, shape: Shape) -> Self {
-        for task in self
-            .groups
-            .iter_mut()
-            .filter_map(|group| group.task.as_mut())
-        {
-            task.shape = shape;
+    pub fn with_layout(mut self, layout: RecordLayout) -> Self {
+        for workload in self.groups.iter_mut().filter_map(ClientGroup::db_bench_mut) {
+            workload.layout = layout;
         }
         self
     }
@@ -250,12 +241,8 @@ impl Workload {
     /// The same with these semantics, where there is a choice (mixgraph).
     #[must_use]
     pub fn with_semantics(mut self, semantics: Semantics) -> Self {
-        for group in &mut self.groups {
-            if let Some(Task {
-                job: Job::MixGraph(graph),
-                ..
-            }) = &mut group.task
-            {
+        for workload in self.groups.iter_mut().filter_map(ClientGroup::db_bench_mut) {
+            if let Op::MixGraph(graph) = &mut workload.op {
                 graph.semantics = semantics;
             }
         }
@@ -265,34 +252,34 @@ impl Workload {
     /// Whether it reads and writes db_bench's records.
     #[must_use]
     pub fn is_db_bench(&self) -> bool {
-        self.groups.iter().any(|group| group.task.is_some())
+        self.db_bench().next().is_some()
     }
 
     /// Whether it begins with an empty database.
     #[must_use]
     pub fn starts_empty(&self) -> bool {
-        self.groups
-            .iter()
-            .any(|group| group.task.is_some_and(|task| task.starts_empty))
+        self.db_bench().any(|workload| workload.starts_empty)
     }
 
     /// How db_bench's records look, where it reads and writes those.
     #[must_use]
-    pub fn shape(&self) -> Option<Shape> {
-        self.groups
-            .iter()
-            .find_map(|group| group.task)
-            .map(|task| task.shape)
+    pub fn record_layout(&self) -> Option<RecordLayout> {
+        self.db_bench().next().map(|workload| workload.layout)
+    }
+
+    /// What its groups do of db_bench's.
+    pub fn db_bench(&self) -> impl Iterator<Item = &DbBenchWorkload> {
+        self.groups.iter().filter_map(ClientGroup::db_bench)
     }
 
     /// What loads the data set that this one is done to: each record once, in the order of their
     /// numbers.
     #[must_use]
     pub fn loader(&self) -> Self {
-        match self.shape() {
-            Some(shape) => {
-                let group = group(Job::Write(Order::Insert));
-                Self::new("load", "100 % insert", group).with_shape(shape)
+        match self.record_layout() {
+            Some(layout) => {
+                let group = group(Op::Write(Order::Insert));
+                Self::new("load", "100 % insert", group).with_layout(layout)
             }
             None => Self::load(),
         }
@@ -307,9 +294,9 @@ mod tests {
     fn semantics_reach_the_model_of_the_mix() {
         for semantics in [Semantics::Faithful, Semantics::Correct] {
             let workload = crate::find("mixgraph").unwrap().with_semantics(semantics);
-            let task = workload.groups[0].task.unwrap();
-            let Job::MixGraph(graph) = task.job else {
-                panic!("{task:?}");
+            let db_bench = workload.groups[0].db_bench().unwrap();
+            let Op::MixGraph(graph) = db_bench.op else {
+                panic!("{db_bench:?}");
             };
             assert_eq!(graph.semantics, semantics);
         }

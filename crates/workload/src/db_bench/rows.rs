@@ -1,100 +1,100 @@
 //! The rows of db_bench's workloads, by the names of its benchmarks.
 
-use super::{Job, MixGraph, Order, filling, group, writer};
-use crate::table::Row;
+use super::{MixGraph, Op, Order, filling, group, writer};
+use crate::table::WorkloadRow;
 use tailmark_driver::Direction::{Backward, Forward};
 
-const SEEK: Job = Job::Seek {
+const SEEK: Op = Op::Seek {
     nexts: 0,
     direction: Forward,
     distance_max: 0,
 };
 
 /// db_bench's workloads, sorted by name.
-pub const ROWS: &[Row] = &[
-    Row {
+pub const ROWS: &[WorkloadRow] = &[
+    WorkloadRow {
         name: "deleterandom",
         about: "db_bench: remove random keys",
-        groups: &[group(Job::Delete(Order::Random))],
+        groups: &[group(Op::Delete(Order::Random))],
     },
-    Row {
+    WorkloadRow {
         name: "deleteseq",
         about: "db_bench: remove keys in their order",
-        groups: &[group(Job::Delete(Order::Sequential))],
+        groups: &[group(Op::Delete(Order::Sequential))],
     },
-    Row {
+    WorkloadRow {
         name: "fillrandom",
         about: "db_bench: write random keys into an empty database",
         groups: &[filling(Order::Random)],
     },
-    Row {
+    WorkloadRow {
         name: "fillseq",
         about: "db_bench: write keys in their order into an empty database",
         groups: &[filling(Order::Sequential)],
     },
-    Row {
+    WorkloadRow {
         name: "filluniquerandom",
         about: "db_bench: write each key once, in random order, into an empty database",
         groups: &[filling(Order::Unique)],
     },
-    Row {
+    WorkloadRow {
         name: "mixgraph",
         about: "db_bench: the modelled mix of a social graph",
-        groups: &[group(Job::MixGraph(MixGraph::DEFAULT))],
+        groups: &[group(Op::MixGraph(MixGraph::DEFAULT))],
     },
-    Row {
+    WorkloadRow {
         name: "multireadrandom",
         about: "db_bench: read random keys, several in a request",
-        groups: &[group(Job::ReadMany)],
+        groups: &[group(Op::ReadMany)],
     },
-    Row {
+    WorkloadRow {
         name: "overwrite",
         about: "db_bench: write random keys",
-        groups: &[group(Job::Write(Order::Random))],
+        groups: &[group(Op::Write(Order::Random))],
     },
-    Row {
+    WorkloadRow {
         name: "readmissing",
         about: "db_bench: read keys that are not there",
-        groups: &[group(Job::ReadMissing)],
+        groups: &[group(Op::ReadMissing)],
     },
-    Row {
+    WorkloadRow {
         name: "readrandom",
         about: "db_bench: read random keys",
-        groups: &[group(Job::Read)],
+        groups: &[group(Op::Read)],
     },
-    Row {
+    WorkloadRow {
         name: "readrandomwriterandom",
         about: "db_bench: each client 90 random reads, then 10 random writes",
-        groups: &[group(Job::ReadThenWrite { read_percent: 90 })],
+        groups: &[group(Op::ReadThenWrite { read_percent: 90 })],
     },
-    Row {
+    WorkloadRow {
         name: "readreverse",
         about: "db_bench: read record after record, backwards",
-        groups: &[group(Job::Walk(Backward))],
+        groups: &[group(Op::Walk(Backward))],
     },
-    Row {
+    WorkloadRow {
         name: "readseq",
         about: "db_bench: read record after record",
-        groups: &[group(Job::Walk(Forward))],
+        groups: &[group(Op::Walk(Forward))],
     },
-    Row {
+    WorkloadRow {
         name: "readwhilewriting",
         about: "db_bench: read random keys, with one more client that writes",
-        groups: &[group(Job::Read), writer()],
+        groups: &[group(Op::Read), writer()],
     },
-    Row {
+    WorkloadRow {
         name: "seekrandom",
         about: "db_bench: find random positions",
         groups: &[group(SEEK)],
     },
-    Row {
+    WorkloadRow {
         name: "seekrandomwhilewriting",
         about: "db_bench: find random positions, with one more client that writes",
         groups: &[group(SEEK), writer()],
     },
-    Row {
+    WorkloadRow {
         name: "updaterandom",
         about: "db_bench: read and write random keys",
-        groups: &[group(Job::Update)],
+        groups: &[group(Op::Update)],
     },
 ];

@@ -27,7 +27,7 @@ impl Twister {
         twister
     }
 
-    /// Begins anew with another seed.
+    /// Begins again with another seed.
     pub fn reseed(&mut self, seed: u64) {
         self.state[0] = seed;
         for i in 1..N {

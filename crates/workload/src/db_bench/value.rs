@@ -1,24 +1,29 @@
 //! Values as db_bench makes them: consecutive slices of one pool that is as compressible as asked.
 //!
 //! The pool is at least 1 MiB of pieces of 100 bytes, each of which begins with random printable
-//! bytes and repeats them. Here all clients share one pool; each walks it on its own.
+//! bytes and repeats them. Here the clients of a phase share one pool, made by its seed; each
+//! walks it on its own. So values repeat within a phase, as db_bench's do, and never those of
+//! another phase.
 
-use super::{Shape, Sizes};
-use crate::random::{Purpose, Random};
+use super::{RecordLayout, Sizes};
+use crate::{
+    Seed,
+    random::{Purpose, Random},
+};
 use std::{
     collections::BTreeMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::{Arc, Mutex, PoisonError, Weak},
 };
 use tailmark_driver::Values;
 
 const POOL_BYTES: usize = 1 << 20;
 const PIECE_BYTES: usize = 100;
 
-/// Pools by compressibility and size: one of each is made in a process.
+/// Pools that are in use: one of each is made for all clients.
 static POOLS: Mutex<Pools> = Mutex::new(BTreeMap::new());
 
-/// By compressibility (its bits) and size.
-type Pools = BTreeMap<(u64, usize), Arc<[u8]>>;
+/// By seed, compressibility (its bits) and size.
+type Pools = BTreeMap<(u64, u64, usize), Weak<[u8]>>;
 
 /// Makes one client's values.
 #[derive(Debug)]
@@ -32,20 +37,27 @@ pub(crate) struct ValuePool {
 }
 
 impl ValuePool {
-    /// Values of `bytes` bytes, where `shape` does not say otherwise; `compressibility` from 0 to 1.
-    pub fn new(shape: &Shape, bytes: u32, compressibility: f64, seed: u64, client: u32) -> Self {
-        let longest = match shape.sizes {
+    /// Values of `bytes` bytes, where `layout` does not say otherwise; `compressibility` from 0 to
+    /// 1.
+    pub fn new(
+        layout: &RecordLayout,
+        bytes: u32,
+        compressibility: f64,
+        seed: u64,
+        client: u32,
+    ) -> Self {
+        let longest = match layout.sizes {
             Sizes::Fixed => bytes,
             Sizes::Uniform { max, .. } | Sizes::Normal { max, .. } => max,
         };
-        let size = POOL_BYTES.max(longest as usize * shape.batch as usize);
+        let size = POOL_BYTES.max(longest as usize * layout.batch as usize);
         Self {
-            pool: pool(compressibility, size),
+            pool: pool(seed, compressibility, size),
             at: 0,
-            sizes: shape.sizes,
+            sizes: layout.sizes,
             fixed: bytes,
             random: Random::new(seed, client, Purpose::Values),
-            lengths: Vec::with_capacity(shape.batch as usize),
+            lengths: Vec::with_capacity(layout.batch as usize),
         }
     }
 
@@ -103,16 +115,21 @@ impl ValuePool {
     }
 }
 
-fn pool(compressibility: f64, size: usize) -> Arc<[u8]> {
+fn pool(seed: u64, compressibility: f64, size: usize) -> Arc<[u8]> {
     let mut pools = POOLS.lock().unwrap_or_else(PoisonError::into_inner);
-    let made = pools
-        .entry((compressibility.to_bits(), size))
-        .or_insert_with(|| make(compressibility, size));
-    Arc::clone(made)
+    let key = (seed, compressibility.to_bits(), size);
+    if let Some(made) = pools.get(&key).and_then(Weak::upgrade) {
+        return made;
+    }
+    pools.retain(|_, pool| pool.strong_count() > 0);
+    let made = make(seed, compressibility, size);
+    pools.insert(key, Arc::downgrade(&made));
+    made
 }
 
-fn make(compressibility: f64, size: usize) -> Arc<[u8]> {
-    let mut random = Random::new(301, 0, Purpose::Values);
+fn make(seed: u64, compressibility: f64, size: usize) -> Arc<[u8]> {
+    let seed = Seed::new(seed).of("values of db_bench", "pool").value();
+    let mut random = Random::new(seed, 0, Purpose::Values);
     let distinct = ((PIECE_BYTES as f64 * (1.0 - compressibility)) as usize).max(1);
     let mut bytes = Vec::with_capacity(size + PIECE_BYTES);
     while bytes.len() < size {
@@ -131,7 +148,7 @@ mod tests {
 
     #[test]
     fn values_follow_each_other_and_wrap() {
-        let mut values = ValuePool::new(&Shape::DEFAULT, 1000, 0.5, 1, 0);
+        let mut values = ValuePool::new(&RecordLayout::DEFAULT, 1000, 0.5, 1, 0);
         let size = values.pool.len();
         let first = values.next(1).bytes.to_vec();
         assert_eq!(values.next(2).lengths, [1000, 1000]);
@@ -147,7 +164,7 @@ mod tests {
 
     #[test]
     fn half_of_a_piece_repeats_the_other_half() {
-        let mut values = ValuePool::new(&Shape::DEFAULT, 100, 0.5, 1, 0);
+        let mut values = ValuePool::new(&RecordLayout::DEFAULT, 100, 0.5, 1, 0);
         let piece = values.next(1).bytes.to_vec();
         assert_eq!(piece[..50], piece[50..]);
         assert!(piece[..50].iter().any(|byte| *byte != piece[0]));
@@ -159,11 +176,11 @@ mod tests {
             Sizes::Uniform { min: 10, max: 20 },
             Sizes::Normal { min: 10, max: 20 },
         ] {
-            let shape = Shape {
+            let layout = RecordLayout {
                 sizes,
-                ..Shape::DEFAULT
+                ..RecordLayout::DEFAULT
             };
-            let mut values = ValuePool::new(&shape, 100, 0.5, 1, 0);
+            let mut values = ValuePool::new(&layout, 100, 0.5, 1, 0);
             let lengths: Vec<_> = (0..10_000).map(|_| values.next(1).lengths[0]).collect();
             assert!(lengths.iter().all(|length| (10..=20).contains(length)));
             let mean = lengths.iter().sum::<u32>() as f64 / 1e4;

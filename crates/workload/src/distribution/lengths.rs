@@ -55,7 +55,7 @@ mod tests {
     }
 
     #[test]
-    fn the_least_zipfian_length_is_the_most_frequent() {
+    fn the_minimum_zipfian_length_is_the_most_frequent() {
         let (lengths, mut random) = (lengths(10, 12, LengthChoice::Zipfian), random());
         let sum = 1.0 + 0.5_f64.powf(0.99) + 3.0_f64.powf(-0.99);
         let mut shares = [0.0; 12];

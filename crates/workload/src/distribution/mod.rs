@@ -15,7 +15,8 @@ mod zipfian;
 pub(crate) use draw::{Draw, Space};
 pub(crate) use lengths::Lengths;
 
-use crate::{Error, error::hint};
+use crate::Error;
+use tailmark_driver::did_you_mean;
 
 /// How the key of a read, an update or a scan is drawn from those that exist.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -54,7 +55,7 @@ pub enum Distribution {
 
 /// One distribution: a row of [`DISTRIBUTIONS`].
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Row {
+pub struct DistributionRow {
     /// The name in plans and reports.
     pub name: &'static str,
     /// One line for `list`.
@@ -64,8 +65,8 @@ pub struct Row {
 }
 
 /// Every distribution, sorted by name.
-pub const DISTRIBUTIONS: &[Row] = &[
-    Row {
+pub const DISTRIBUTIONS: &[DistributionRow] = &[
+    DistributionRow {
         name: "exponential",
         about: "exponentially rarer with age: 95 % within the newest 6/7 of the records",
         default: Distribution::Exponential {
@@ -73,7 +74,7 @@ pub const DISTRIBUTIONS: &[Row] = &[
             fraction: 0.857_142_857_1,
         },
     },
-    Row {
+    DistributionRow {
         name: "hotspot",
         about: "80 % of the draws from 20 % of the records",
         default: Distribution::Hotspot {
@@ -81,27 +82,27 @@ pub const DISTRIBUTIONS: &[Row] = &[
             operation_fraction: 0.8,
         },
     },
-    Row {
+    DistributionRow {
         name: "latest",
         about: "Zipf's law counted back from the newest record",
         default: Distribution::Latest,
     },
-    Row {
+    DistributionRow {
         name: "sequential",
         about: "one record after the other",
         default: Distribution::Sequential,
     },
-    Row {
+    DistributionRow {
         name: "true-zipfian",
         about: "Zipf's law over the records, exponent 0.99",
         default: Distribution::TrueZipfian { theta: 0.99 },
     },
-    Row {
+    DistributionRow {
         name: "uniform",
         about: "every loaded record equally often",
         default: Distribution::Uniform,
     },
-    Row {
+    DistributionRow {
         name: "zipfian",
         about: "YCSB's scrambled zipfian; milder than Zipf's law over the records",
         default: Distribution::Zipfian,
@@ -135,7 +136,7 @@ impl Distribution {
             .map(|row| row.default)
             .ok_or_else(|| Error::UnknownDistribution {
                 name: name.to_owned(),
-                hint: hint(name, names()),
+                hint: did_you_mean(name, names()),
                 known: names().collect::<Vec<_>>().join(", "),
             })
     }

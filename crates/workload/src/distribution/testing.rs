@@ -31,7 +31,7 @@ pub fn decade(number: u64) -> usize {
     number.checked_ilog10().map_or(0, |log| log as usize + 1)
 }
 
-/// The least number beyond a bin of [`decade`].
+/// The minimum number beyond a bin of [`decade`].
 pub fn decade_end(bin: usize) -> u64 {
     10_u64.pow(bin as u32)
 }

@@ -2,7 +2,7 @@
 //!
 //! `key:field`, and then again and again `:` and the hash of all that stands before, in decimal, as
 //! Java's `String.hashCode` makes it; cut at the length. An update writes the same text again, so
-//! that a lost update cannot be told by it; a torn, foreign or shortened value can.
+//! that a lost update cannot be seen by it; a torn, foreign or shortened value can.
 
 /// Appends the value of a field of `length` bytes to `out`.
 pub fn append(key: &[u8], field: &[u8], length: usize, out: &mut Vec<u8>) {

@@ -1,10 +1,10 @@
 //! The printable bytes of YCSB's values.
 //!
 //! YCSB's `RandomByteIterator` makes six bytes of one random 32-bit number: parts of it, each plus
-//! 32. Without the 32 the bytes are a linear function of the number's bits, so that the exclusive or
-//! of two such groups is the group of another random number. That allows the same economy as for
-//! random bytes: groups of a pool, each xored with the group of a fresh number, have exactly the
-//! bytes that YCSB's generator makes, at the cost of writing them down.
+//! 32. Without the 32 the bytes are a linear function of the number's bits, so that the exclusive
+//!     or of two such groups is the group of another random number. That allows the same economy as
+//!     for random bytes: groups of a pool, each xored with the group of a fresh number, have
+//!     exactly the bytes that YCSB's generator makes, at the cost of writing them down.
 
 use crate::random::{Purpose, Random};
 use std::sync::LazyLock;

@@ -1,6 +1,7 @@
 //! Connects to a cluster as the settings say.
 
-use crate::{Settings, db::login, error::BoxError};
+use super::{DRIVER, failure::one_line};
+use crate::{Location, Settings, error::BoxError, net::login};
 use aerospike::{
     AdminPolicy, AuthMode, Client, ClientPolicy, Host, ReadPolicy, TlsPolicy, WritePolicy,
     metrics::MetricsPolicy,
@@ -10,25 +11,24 @@ use rustls::{
     crypto::ring,
     pki_types::{CertificateDer, pem::PemObject},
 };
-use std::{fs, path::Path, sync::Arc};
+use std::{fs, sync::Arc};
 
-/// The port where a contact point names none.
-const PORT: u16 = 3000;
 /// Connections of one runtime to a node: as many as clients can be.
 const CONNECTIONS: usize = 1024;
 /// How long a request may take that is not measured.
 const UNMEASURED_MS: u32 = 60_000;
 
-/// `host[:port][,host[:port]]` as the client crate takes them.
-fn hosts(place: &Path, tls_name: &str) -> Vec<Host> {
-    let points = login::contact_points(place, PORT).into_iter();
+/// Contact points as the client crate takes them.
+fn hosts(location: &Location, tls_name: &str) -> Vec<Host> {
+    let default = DRIVER.port.unwrap_or_default();
+    let points = location.hosts();
     points
-        .map(|(host, port)| Host::new_tls(&host, tls_name, port))
+        .map(|point| Host::new_tls(point.host(), tls_name, point.port_or(default)))
         .collect()
 }
 
 /// Connects to the cluster.
-pub(super) async fn connect(place: &Path, settings: &Settings) -> Result<Client, BoxError> {
+pub(super) async fn connect(location: &Location, settings: &Settings) -> Result<Client, BoxError> {
     let mut policy = ClientPolicy {
         connect_timeout: milliseconds(settings, "connect_timeout_ms"),
         max_conns_per_node: CONNECTIONS,
@@ -47,19 +47,17 @@ pub(super) async fn connect(place: &Path, settings: &Settings) -> Result<Client,
             for_login_only: false,
         });
     }
-    let hosts = hosts(place, settings.text("tls_name").unwrap_or_default());
-    let new = async { Client::new(&policy, &hosts).await.map_err(said) };
-    let client = login::in_time(place, settings, new).await?;
+    let hosts = hosts(location, settings.text("tls_name").unwrap_or_default());
+    let new = async {
+        Client::new(&policy, &hosts)
+            .await
+            .map_err(|error| one_line(&error).into())
+    };
+    let client = login::in_time(location, settings, new).await?;
     if settings.integer("retries") != Some(0_usize) {
         client.enable_metrics(MetricsPolicy::default().with_operational(true));
     }
     Ok(client)
-}
-
-/// What went wrong, in one line.
-fn said(error: aerospike::Error) -> BoxError {
-    let text = error.to_string();
-    text.split_whitespace().collect::<Vec<_>>().join(" ").into()
 }
 
 /// The value of a setting in milliseconds.
@@ -105,7 +103,10 @@ mod tests {
 
     #[test]
     fn a_contact_point_without_a_port_gets_that_of_the_server() {
-        let hosts = hosts(Path::new("10.0.0.1, db2:3100,::1,[::1]:3100,"), "");
+        let hosts = hosts(
+            &Location::of_hosts("10.0.0.1, db2:3100,::1,[::1]:3100,"),
+            "",
+        );
         let found: Vec<_> = hosts.iter().map(|h| (h.name.as_str(), h.port)).collect();
         let expected = [
             ("10.0.0.1", 3000),

@@ -8,12 +8,19 @@ use aerospike::{Error, ErrorKind, ResultCode};
 pub(super) fn failure(error: &Error) -> Failure {
     Failure {
         cause: cause(error),
-        message: error.to_string(),
+        message: one_line(error),
     }
 }
 
+/// What went wrong, in one line: the client crate has a line for each attempt and cause.
+pub(super) fn one_line(error: &Error) -> String {
+    let text = error.to_string();
+    text.split_whitespace().collect::<Vec<_>>().join(" ")
+}
+
 fn cause(error: &Error) -> Cause {
-    // A request that is not tried again ends in a time-out whatever it failed of: the cause says it.
+    // A request that is not tried again ends in a time-out whatever it failed of: the cause says
+    // it.
     if let Some(found) = error.cause().map(cause)
         && found != Cause::Other
     {
@@ -65,6 +72,17 @@ mod tests {
     fn what_is_wrapped_is_counted_by_its_cause() {
         let lost = Error::from(std::io::Error::from(std::io::ErrorKind::ConnectionReset));
         assert_eq!(cause(&lost.chain_error("no luck")), Cause::Connection);
+    }
+
+    #[test]
+    fn a_message_is_one_line() {
+        let lost = Error::from(std::io::Error::from(std::io::ErrorKind::ConnectionReset));
+        let message = failure(&lost.chain_error("no luck")).message;
+        assert!(
+            message.contains("no luck") && message.contains("connection reset"),
+            "{message}"
+        );
+        assert!(!message.contains(['\n', '{']), "{message}");
     }
 
     #[test]

@@ -1,10 +1,10 @@
 //! Aerospike, Community and Enterprise Edition, with YCSB's layout: the key is the user key of a
 //! record in the set (`usertable` unless another is named), and each field is a bin.
 //!
-//! An insert replaces whatever is there. An update changes the bins that it writes and keeps the
-//! others; YCSB's binding replaces the record by them, so that its data sets shrink, and that is
-//! not repeated. There are no scans: records have no order. A cluster is open when a record could
-//! be written and read back: a server takes connections long before it serves its partitions.
+//! An insert replaces whatever is there. An update merges the bins that it writes with the others,
+//! or replaces the record by them, as YCSB's binding does: then data sets shrink. There are no
+//! scans: records have no order. A cluster is open when a record could be written and read back: a
+//! server takes connections long before it serves its partitions.
 
 mod connect;
 mod facts;
@@ -12,10 +12,9 @@ mod failure;
 mod session;
 mod settings;
 
-use super::lanes::Lanes;
 use crate::{
-    Clients, Connecting, Database, Driver, Error, Kind, Params, Place, Session, Settled,
-    error::BoxError,
+    Clients, Connecting, Database, Driver, Error, OperationKind, Params, Place, Session, Settled,
+    Stopped, error::BoxError, net::runtime_pool::RuntimePool,
 };
 use aerospike::{Bin, Bins, Client, Key, ResultCode, Value};
 use session::{AerospikeSession, Requests};
@@ -31,8 +30,14 @@ pub const DRIVER: Driver = Driver {
     name: "aerospike",
     about: "Aerospike, by its own protocol",
     place: Place::Hosts,
+    port: Some(3000),
     clients: Clients::Tasks,
-    supports: &[Kind::Read, Kind::Update, Kind::Insert, Kind::Delete],
+    supports: &[
+        OperationKind::Read,
+        OperationKind::Update,
+        OperationKind::Insert,
+        OperationKind::Delete,
+    ],
     settings: settings::SETTINGS,
     stored: &["namespace", "send_key"],
     entry: "",
@@ -42,6 +47,7 @@ pub const DRIVER: Driver = Driver {
     space: |_, _| 0,
     cache: |_, _| 0,
     page_cache: |_| false,
+    semantics: settings::semantics,
 };
 
 /// The set of markers, in the same namespace as the data.
@@ -57,22 +63,22 @@ struct Aerospike {
     requests: Arc<Requests>,
     /// Asks what is not measured.
     client: Client,
-    /// The clients of all lanes that were opened, for their counts of retries.
+    /// The clients of all runtimes that were opened, for their counts of retries.
     opened: Mutex<Vec<Arc<Client>>>,
     /// Dropped last: it is what the connections run on.
-    lanes: Lanes<Client>,
+    pool: RuntimePool<Client>,
 }
 
 impl Aerospike {
     fn open(params: &Params) -> Result<Self, Error> {
         let refuse = |source: BoxError| Error::Open {
             driver: DRIVER.name,
-            place: params.place.display().to_string(),
+            place: params.location.to_string(),
             source,
         };
-        let lanes = Lanes::new().map_err(|error| refuse(error.into()))?;
-        let client = lanes.wait(async {
-            let client = connect::connect(&params.place, &params.settings).await?;
+        let pool = RuntimePool::new().map_err(|error| refuse(error.into()))?;
+        let client = pool.wait(async {
+            let client = connect::connect(&params.location, &params.settings).await?;
             facts::require(&client, &connect::asking(), namespace(params)).await?;
             prove(&client, namespace(params)).await?;
             Ok(client)
@@ -86,7 +92,7 @@ impl Aerospike {
             )),
             params: params.clone(),
             opened: Mutex::default(),
-            lanes,
+            pool,
         })
     }
 
@@ -96,18 +102,18 @@ impl Aerospike {
     }
 
     async fn new_session(&self, outside: Option<Handle>) -> Result<Box<dyn Session>, Error> {
-        let open = async || connect::connect(&self.params.place, &self.params.settings).await;
-        let lane = self.lanes.here(open).await;
-        let lane = lane.map_err(|source| self.failed("connect to", source))?;
+        let open = async || connect::connect(&self.params.location, &self.params.settings).await;
+        let client = self.pool.here(open).await;
+        let client = client.map_err(|source| self.failed("connect to", source))?;
         if self.counts_attempts() {
             let mut opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
-            if !opened.iter().any(|known| Arc::ptr_eq(known, &lane)) {
-                opened.push(Arc::clone(&lane));
+            if !opened.iter().any(|known| Arc::ptr_eq(known, &client)) {
+                opened.push(Arc::clone(&client));
             }
         }
         let (requests, bins) = (Arc::clone(&self.requests), Vec::new());
         Ok(Box::new(AerospikeSession {
-            lane,
+            client,
             requests,
             bins,
             outside,
@@ -126,8 +132,8 @@ impl Aerospike {
 
 impl Database for Aerospike {
     fn session(&self) -> Result<Box<dyn Session>, Error> {
-        self.lanes
-            .wait(self.new_session(Some(self.lanes.own().clone())))
+        self.pool
+            .wait(self.new_session(Some(self.pool.own().clone())))
     }
 
     fn connect(&self) -> Connecting<'_> {
@@ -146,7 +152,7 @@ impl Database for Aerospike {
                 Err(error) => Err(error.into()),
             }
         };
-        let marker: Result<_, BoxError> = self.lanes.wait(read);
+        let marker: Result<_, BoxError> = self.pool.wait(read);
         marker.map_err(|source| self.failed("read the marker of", source))
     }
 
@@ -156,27 +162,27 @@ impl Database for Aerospike {
             let key = self.marker_key()?;
             Ok(self.client.put(&connect::writing(), &key, &bins).await?)
         };
-        let written: Result<_, BoxError> = self.lanes.wait(write);
+        let written: Result<_, BoxError> = self.pool.wait(write);
         written.map_err(|source| self.failed("write the marker of", source))
     }
 
     fn is_empty(&self) -> Result<bool, Error> {
         let (policy, set) = (connect::asking(), set(&self.params));
         let records = facts::records(&self.client, &policy, namespace(&self.params), set);
-        let records = self.lanes.wait(records);
+        let records = self.pool.wait(records);
         Ok(records.map_err(|source| self.failed("look into", source))? == 0)
     }
 
-    fn settle(&self, timeout: Duration) -> Result<Settled, Error> {
+    fn settle(&self, timeout: Duration, stop: Stopped<'_>) -> Result<Settled, Error> {
         let (policy, namespace) = (connect::asking(), namespace(&self.params));
-        Ok(self
-            .lanes
-            .wait(facts::settle(&self.client, &policy, namespace, timeout)))
+        let settled = facts::settle(&self.client, &policy, namespace, timeout);
+        let settled = self.pool.wait_unless(stop, settled);
+        Ok(settled.unwrap_or(Settled::Unknown))
     }
 
     fn facts(&self) -> BTreeMap<String, String> {
         let (policy, namespace) = (connect::asking(), namespace(&self.params));
-        self.lanes
+        self.pool
             .wait(facts::facts(&self.client, &policy, namespace))
     }
 
@@ -218,7 +224,7 @@ fn failed(params: &Params, action: &'static str, source: BoxError) -> Error {
     Error::Database {
         action,
         driver: DRIVER.name,
-        place: params.place.display().to_string(),
+        place: params.location.to_string(),
         source,
     }
 }
@@ -238,11 +244,11 @@ async fn prove(client: &Client, namespace: &str) -> Result<(), BoxError> {
 /// Truncates the set, and waits until it is empty: the server removes records in the background.
 fn destroy(params: &Params) -> Result<(), Error> {
     let removed = || -> Result<(), BoxError> {
-        let lanes = Lanes::<Client>::new()?;
+        let pool = RuntimePool::<Client>::new()?;
         let (namespace, set) = (namespace(params), set(params));
         let policy = connect::asking();
-        lanes.wait(async {
-            let client = connect::connect(&params.place, &params.settings).await?;
+        pool.wait(async {
+            let client = connect::connect(&params.location, &params.settings).await?;
             client.truncate(&policy, namespace, set, 0).await?;
             let end = Instant::now() + TRUNCATION;
             while facts::records(&client, &policy, namespace, set).await? > 0 {

@@ -1,9 +1,9 @@
 //! The measured path: one client, whose requests are those of the client crate.
 
-use super::{connect::milliseconds, failure::failure};
+use super::{connect::milliseconds, failure::failure, settings::replaces};
 use crate::{
-    Cause, Completion, Failure, Fields, Key, Operation, Outcome, Reply, Session, Settings, Take,
-    Values, db::lanes::Within,
+    Cause, Completion, Failure, FieldVisitor, Fields, Key, Operation, Outcome, Reply, Session,
+    Settings, Values, net::runtime_pool::Within,
 };
 use aerospike::{
     Bin, Bins, Client, CommitLevel, Error, Key as RecordKey, ReadPolicy, RecordExistsAction,
@@ -53,7 +53,10 @@ impl Requests {
             set: set.to_owned(),
             fields: fields.to_vec(),
             insert: write(RecordExistsAction::Replace),
-            update: write(RecordExistsAction::UpdateOnly),
+            update: write(match replaces(settings) {
+                true => RecordExistsAction::ReplaceOnly,
+                false => RecordExistsAction::UpdateOnly,
+            }),
             read: ReadPolicy { base_policy },
         }
     }
@@ -68,7 +71,7 @@ impl Requests {
 /// One client.
 pub(super) struct AerospikeSession {
     /// The client crate's client of the runtime that it runs on.
-    pub lane: Arc<Client>,
+    pub client: Arc<Client>,
     /// How requests are made.
     pub requests: Arc<Requests>,
     /// The bins of a write, whose names and buffers are used again.
@@ -78,15 +81,20 @@ pub(super) struct AerospikeSession {
 }
 
 impl AerospikeSession {
-    /// Gives each bin of the record to `take`: its name, and its value.
-    async fn read(&self, key: Key<'_>, fields: Fields, mut take: impl FnMut(&str, &[u8])) -> Reply {
+    /// Gives each bin of the record to `visit`: its name, and its value.
+    async fn read(
+        &self,
+        key: Key<'_>,
+        fields: Fields,
+        mut visit: impl FnMut(&str, &[u8]),
+    ) -> Reply {
         let requests = &*self.requests;
         let bins = match fields {
             Fields::All => Bins::All,
             Fields::One(field) => Bins::Some(vec![requests.fields[field as usize].clone()]),
         };
         let record = match self
-            .lane
+            .client
             .get(&requests.read, &requests.key(key)?, bins)
             .await
         {
@@ -101,7 +109,7 @@ impl AerospikeSession {
                 _ => &[],
             };
             bytes += value.len();
-            take(name, value);
+            visit(name, value);
         }
         Ok(Outcome {
             records: 1,
@@ -112,7 +120,7 @@ impl AerospikeSession {
     async fn write(&mut self, key: Key<'_>, values: Values<'_>, write: Write) -> Reply {
         // Shared by all clients: their count of holders is not touched for each request.
         let Self {
-            lane,
+            client,
             requests,
             bins,
             ..
@@ -136,7 +144,7 @@ impl AerospikeSession {
             Write::Insert => &requests.insert,
             Write::Update => &requests.update,
         };
-        match lane.put(policy, &requests.key(key)?, bins).await {
+        match client.put(policy, &requests.key(key)?, bins).await {
             Ok(()) => Ok(Outcome {
                 records: 1,
                 bytes: (key.name.len() + values.bytes.len()) as u64,
@@ -148,7 +156,7 @@ impl AerospikeSession {
     async fn delete(&self, key: Key<'_>) -> Reply {
         let requests = &*self.requests;
         match self
-            .lane
+            .client
             .delete(&requests.insert, &requests.key(key)?)
             .await
         {
@@ -199,13 +207,13 @@ impl Session for AerospikeSession {
         }
     }
 
-    fn fetch<'a>(&'a mut self, key: Key<'a>, take: Take<'a>) -> Completion<'a> {
+    fn read_verified<'a>(&'a mut self, key: Key<'a>, visit: FieldVisitor<'a>) -> Completion<'a> {
         let outside = self.outside.clone();
         let this: &'a Self = self;
         let fields = &this.requests.fields;
         let named = move |name: &str, value: &[u8]| {
             if let Some(index) = fields.iter().position(|field| field == name) {
-                take(index as u32, value);
+                visit(index as u32, value);
             }
         };
         pending(this.read(key, Fields::All, named), outside)
@@ -221,4 +229,45 @@ fn pending<'a>(
         None => request,
         Some(runtime) => Box::pin(Within { runtime, request }),
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{DataSet, Schema, Semantics};
+    use std::collections::BTreeMap;
+
+    /// What is asked of the server, and whose semantics that are.
+    fn update(given: &[(&str, &str)]) -> (RecordExistsAction, Option<Semantics>) {
+        let given = given.iter().map(|&(k, v)| (k.to_owned(), v.to_owned()));
+        let schema = Schema {
+            table: "usertable".to_owned(),
+            fields: vec!["field0".to_owned()],
+        };
+        let data = DataSet {
+            schema,
+            records: 1,
+            field_length: 1,
+        };
+        let driver = &super::super::DRIVER;
+        let given: BTreeMap<_, _> = given.collect();
+        let settings = Settings::check(driver, &given, &data, 1.0).unwrap();
+        let requests = Requests::new(&settings, "usertable", &data.schema.fields);
+        assert!(matches!(
+            requests.insert.record_exists_action,
+            RecordExistsAction::Replace
+        ));
+        let action = requests.update.record_exists_action;
+        (action, (driver.semantics)(&settings))
+    }
+
+    #[test]
+    fn an_update_merges_or_replaces_and_makes_no_record() {
+        use RecordExistsAction::{ReplaceOnly, UpdateOnly};
+        let correct = Some(Semantics::Correct);
+        assert!(matches!(update(&[]), (UpdateOnly, s) if s == correct));
+        assert!(matches!(update(&[("update", "merge")]), (UpdateOnly, s) if s == correct));
+        let faithful = Some(Semantics::Faithful);
+        assert!(matches!(update(&[("update", "replace")]), (ReplaceOnly, s) if s == faithful));
+    }
 }

@@ -1,6 +1,6 @@
 //! What can be set of the driver.
 
-use crate::{Error, Setting, SettingKind, Settings, db::login};
+use crate::{Error, Semantics, Setting, SettingKind, Settings, net::login};
 
 /// Sorted by name; the defaults of what YCSB's binding has too are YCSB's.
 #[rustfmt::skip]
@@ -15,8 +15,23 @@ pub(super) const SETTINGS: &[Setting] = &[
     Setting::new("set", "of the records; none given: `usertable`", SettingKind::Text, ""),
     Setting::new("tls_ca", "encrypts the connections; the certificates that the servers' are checked against", SettingKind::Text, ""),
     Setting::new("tls_name", "the name in the servers' certificates", SettingKind::Text, ""),
+    Setting::new("update", "whether an update merges the bins that it writes with the others, or replaces the record by them, as YCSB's binding does", SettingKind::Choice(&["merge", "replace"]), "merge"),
     Setting::new("user", "of the server; none given: no authentication", SettingKind::Text, ""),
 ];
+
+/// Whether updates replace the record.
+pub(super) fn replaces(settings: &Settings) -> bool {
+    settings.text("update") == Some("replace")
+}
+
+/// An update that replaces the record is YCSB's; one that keeps the other fields does what an
+/// update promises.
+pub(super) fn semantics(settings: &Settings) -> Option<Semantics> {
+    Some(match replaces(settings) {
+        true => Semantics::Faithful,
+        false => Semantics::Correct,
+    })
+}
 
 /// Checks what the table cannot.
 pub(super) fn check(settings: &Settings) -> Result<(), Error> {

@@ -1,7 +1,8 @@
 //! Connects to a cluster as the settings say.
 
-use super::settings::consistency;
-use crate::{Settings, db::login, error::BoxError};
+use super::{DRIVER, settings::consistency};
+use crate::{HostPort, Location, Settings, error::BoxError, net::login};
+use scylla::errors::NewSessionError;
 use scylla::{
     client::{
         PoolSize,
@@ -19,27 +20,21 @@ use scylla::{
         speculative_execution::SimpleSpeculativeExecutionPolicy,
     },
 };
-use std::{fs, num::NonZeroUsize, path::Path, sync::Arc, time::Duration};
+use std::{fs, num::NonZeroUsize, sync::Arc, time::Duration};
 
-/// The port of CQL where a contact point names none.
-const PORT: u16 = 9042;
 /// How long a request may take that is not measured: a TRUNCATE is one.
 const UNMEASURED: Duration = Duration::from_secs(60);
 
-/// `host[:port][,host[:port]]` as the client crate takes them.
-pub(super) fn contact_points(hosts: &Path) -> Vec<String> {
-    let with_port = |(host, port): (String, u16)| match host.contains(':') {
-        true => format!("[{host}]:{port}"),
-        false => format!("{host}:{port}"),
-    };
-    let points = login::contact_points(hosts, PORT).into_iter();
-    points.map(with_port).collect()
+/// Contact points as the client crate takes them.
+fn contact_points(location: &Location) -> Vec<String> {
+    let with_port = |point: &HostPort| point.address(DRIVER.port.unwrap_or_default());
+    location.hosts().map(with_port).collect()
 }
 
 /// Connects to the cluster; knows the metadata of `keyspace` only. What is asked is asked as
 /// `profile` says, where the statement does not say otherwise.
 pub(super) async fn connect(
-    hosts: &Path,
+    location: &Location,
     settings: &Settings,
     keyspace: &str,
     profile: ExecutionProfile,
@@ -47,7 +42,7 @@ pub(super) async fn connect(
     let milliseconds = |name| Duration::from_millis(settings.integer(name).unwrap_or(1));
     let connections = settings.integer("connections").and_then(NonZeroUsize::new);
     let mut builder = SessionBuilder::new()
-        .known_nodes(contact_points(hosts))
+        .known_nodes(contact_points(location))
         .connection_timeout(milliseconds("connect_timeout_ms"))
         .pool_size(PoolSize::PerShard(connections.unwrap_or(NonZeroUsize::MIN)))
         .compression(match settings.text("wire_compression") {
@@ -65,12 +60,15 @@ pub(super) async fn connect(
         builder = builder.tls_context(Some(tls(settings)?));
     }
     let build = async { builder.build().await.map_err(|error| said(&error).into()) };
-    login::in_time(hosts, settings, build).await
+    login::in_time(location, settings, build).await
 }
 
 /// What went wrong, without what the client crate was about when it did: it says so at every level.
-fn said(error: &dyn std::error::Error) -> String {
-    let mut innermost = error;
+fn said(error: &NewSessionError) -> String {
+    if let NewSessionError::FailedToResolveAnyHostname(hosts) = error {
+        return format!("no address is known of {}", hosts.join(", "));
+    }
+    let mut innermost: &dyn std::error::Error = error;
     while let Some(source) = innermost.source() {
         innermost = source;
     }
@@ -151,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_contact_point_without_a_port_gets_that_of_cql() {
-        let points = contact_points(Path::new("10.0.0.1, db2:9142,::1,[::1]:9043,"));
+        let points = contact_points(&Location::of_hosts("10.0.0.1, db2:9142,::1,[::1]:9043,"));
         let expected = ["10.0.0.1:9042", "db2:9142", "[::1]:9042", "[::1]:9043"];
         assert_eq!(points, expected);
     }

@@ -2,7 +2,7 @@
 //! rest.
 
 use super::schema::Tables;
-use crate::{Remark, Settled, error::BoxError};
+use crate::{Remark, RemarkCode, Settled, error::BoxError};
 use scylla::{
     client::session::Session,
     cluster::Node,
@@ -136,7 +136,7 @@ pub(super) fn nodes_down(session: &Session, before: &BTreeSet<String>) -> Option
 
 fn nodes_down_of(all: usize, down: BTreeSet<String>) -> Option<Remark> {
     (!down.is_empty() && down.len() < all).then(|| Remark {
-        code: "nodes-down",
+        code: RemarkCode::NodesDown,
         text: format!(
             "{} of {all} nodes took no connection before this point or after it ({}), so that the \
              numbers are those of the others. Start what is down, and measure the point again.",
@@ -209,7 +209,7 @@ mod tests {
         let down = ["10.0.0.2:9042", "10.0.0.3:9042"].map(str::to_owned);
         assert_eq!(nodes_down_of(2, down.clone().into()), None);
         let said = nodes_down_of(3, down.into()).unwrap();
-        assert_eq!(said.code, "nodes-down");
+        assert_eq!(said.code, RemarkCode::NodesDown);
         assert!(said.text.starts_with("2 of 3 nodes"), "{}", said.text);
         assert!(
             said.text.contains("(10.0.0.2:9042, 10.0.0.3:9042)"),

@@ -15,15 +15,16 @@ mod schema;
 mod session;
 mod settings;
 
-use super::{lanes::Lanes, login};
 use crate::{
-    Clients, Connecting, Database, Driver, Error, Kind, Params, Place, Remark, Session, Settled,
+    Access, Clients, Connecting, Database, Driver, Error, OperationKind, Params, Place, Remark,
+    Session, Settled, Stopped,
     error::BoxError,
+    net::{login, runtime_pool::RuntimePool},
 };
 use attempts::Attempts;
 use schema::Tables;
 use scylla::client::session::Session as Connection;
-use session::{Client, Lane};
+use session::{CassandraSession, Prepared};
 use std::{
     collections::{BTreeMap, BTreeSet},
     sync::Arc,
@@ -35,8 +36,9 @@ pub const DRIVER: Driver = Driver {
     name: "cassandra",
     about: "Apache Cassandra and ScyllaDB, by CQL",
     place: Place::Hosts,
+    port: Some(9042),
     clients: Clients::Tasks,
-    supports: Kind::ALL,
+    supports: OperationKind::ALL,
     settings: settings::SETTINGS,
     stored: &["compression", "field_type", "keyspace", "replication"],
     entry: "",
@@ -46,6 +48,7 @@ pub const DRIVER: Driver = Driver {
     space: |_, _| 0,
     cache: |_, _| 0,
     page_cache: |_| true,
+    semantics: |_| None,
 };
 
 /// A cluster.
@@ -58,21 +61,21 @@ struct Cassandra {
     down: BTreeSet<String>,
     attempts: Arc<Attempts>,
     /// Dropped last: it is what the connections run on.
-    lanes: Lanes<Lane>,
+    pool: RuntimePool<Prepared>,
 }
 
 impl Cassandra {
     fn open(params: &Params) -> Result<Self, Error> {
         let refuse = |source: BoxError| Error::Open {
             driver: DRIVER.name,
-            place: params.place.display().to_string(),
+            place: params.location.to_string(),
             source,
         };
         let tables = Tables::new(&params.settings, &params.data);
-        let lanes = Lanes::new().map_err(|error| refuse(error.into()))?;
-        let connection = lanes.wait(async {
+        let pool = RuntimePool::new().map_err(|error| refuse(error.into()))?;
+        let connection = pool.wait(async {
             let connection = connect(params, &tables).await?;
-            if params.create {
+            if params.access == Access::Create {
                 tables.make(&connection, &params.settings).await?;
             } else if !tables.exist(&connection).await? {
                 let Tables {
@@ -90,7 +93,7 @@ impl Cassandra {
             params: params.clone(),
             tables,
             attempts: Arc::default(),
-            lanes,
+            pool,
         })
     }
 
@@ -100,62 +103,64 @@ impl Cassandra {
     }
 
     /// The connection of the runtime that awaits this.
-    async fn lane(&self) -> Result<Arc<Lane>, Error> {
+    async fn prepared(&self) -> Result<Arc<Prepared>, Error> {
         let open = async || {
             let Params {
-                place, settings, ..
+                location, settings, ..
             } = &self.params;
             let (tables, profile) = (&self.tables, connect::measured(settings));
-            let connection = connect::connect(place, settings, &tables.keyspace, profile).await?;
-            let lane = Lane::new(connection, tables, settings, &self.attempts);
-            login::in_time(place, settings, lane).await
+            let connection =
+                connect::connect(location, settings, &tables.keyspace, profile).await?;
+            let prepared = Prepared::new(connection, tables, settings, &self.attempts);
+            login::in_time(location, settings, prepared).await
         };
-        let lane = self.lanes.here(open).await;
-        lane.map_err(|source| self.failed("connect to", source))
+        let prepared = self.pool.here(open).await;
+        prepared.map_err(|source| self.failed("connect to", source))
     }
 }
 
 impl Database for Cassandra {
     fn session(&self) -> Result<Box<dyn Session>, Error> {
-        let lane = self.lanes.wait(self.lane())?;
-        let outside = Some(self.lanes.own().clone());
-        Ok(Box::new(Client { lane, outside }))
+        let prepared = self.pool.wait(self.prepared())?;
+        let outside = Some(self.pool.own().clone());
+        Ok(Box::new(CassandraSession { prepared, outside }))
     }
 
     fn connect(&self) -> Connecting<'_> {
         Box::pin(async {
-            let lane = self.lane().await?;
-            Ok(Box::new(Client {
-                lane,
+            let prepared = self.prepared().await?;
+            Ok(Box::new(CassandraSession {
+                prepared,
                 outside: None,
             }) as Box<dyn Session>)
         })
     }
 
     fn marker(&self) -> Result<Option<String>, Error> {
-        let marker = self.lanes.wait(self.tables.marker(&self.connection));
+        let marker = self.pool.wait(self.tables.marker(&self.connection));
         marker.map_err(|source| self.failed("read the marker of", source))
     }
 
     fn set_marker(&self, text: &str) -> Result<(), Error> {
         let written = self
-            .lanes
+            .pool
             .wait(self.tables.set_marker(&self.connection, text));
         written.map_err(|source| self.failed("write the marker of", source))
     }
 
     fn is_empty(&self) -> Result<bool, Error> {
-        let empty = self.lanes.wait(self.tables.are_empty(&self.connection));
+        let empty = self.pool.wait(self.tables.are_empty(&self.connection));
         empty.map_err(|source| self.failed("look into", source))
     }
 
-    fn settle(&self, timeout: Duration) -> Result<Settled, Error> {
-        Ok(self.lanes.wait(facts::settle(&self.connection, timeout)))
+    fn settle(&self, timeout: Duration, stop: Stopped<'_>) -> Result<Settled, Error> {
+        let settled = facts::settle(&self.connection, timeout);
+        let settled = self.pool.wait_unless(stop, settled);
+        Ok(settled.unwrap_or(Settled::Unknown))
     }
 
     fn facts(&self) -> BTreeMap<String, String> {
-        self.lanes
-            .wait(facts::facts(&self.connection, &self.tables))
+        self.pool.wait(facts::facts(&self.connection, &self.tables))
     }
 
     fn remarks(&self) -> Vec<Remark> {
@@ -180,17 +185,17 @@ impl Database for Cassandra {
 /// Connects for what is not measured.
 async fn connect(params: &Params, tables: &Tables) -> Result<Connection, BoxError> {
     let Params {
-        place, settings, ..
+        location, settings, ..
     } = params;
     let profile = connect::unmeasured(settings);
-    connect::connect(place, settings, &tables.keyspace, profile).await
+    connect::connect(location, settings, &tables.keyspace, profile).await
 }
 
 fn failed(params: &Params, action: &'static str, source: BoxError) -> Error {
     Error::Database {
         action,
         driver: DRIVER.name,
-        place: params.place.display().to_string(),
+        place: params.location.to_string(),
         source,
     }
 }
@@ -199,8 +204,8 @@ fn failed(params: &Params, action: &'static str, source: BoxError) -> Error {
 fn destroy(params: &Params) -> Result<(), Error> {
     let removed = || {
         let tables = Tables::new(&params.settings, &params.data);
-        let lanes = Lanes::<Lane>::new()?;
-        lanes.wait(async {
+        let pool = RuntimePool::<Prepared>::new()?;
+        pool.wait(async {
             let connection = connect(params, &tables).await?;
             match tables.exist(&connection).await? {
                 true => tables.truncate(&connection).await,

@@ -23,7 +23,7 @@ pub(super) enum Stored {
 #[derive(Debug)]
 pub(super) struct Bound<'a> {
     /// The fields, before the key (an update) or behind it (an insert).
-    pub fields: Option<(Place, Values<'a>)>,
+    pub fields: Option<(FieldsPosition, Values<'a>)>,
     /// The key.
     pub key: Key<'a>,
     /// How the values are stored.
@@ -34,7 +34,7 @@ pub(super) struct Bound<'a> {
 
 /// Where the fields stand.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum FieldsPosition {
     /// `UPDATE .. SET field0 = ? WHERE y_id = ?`
     BeforeKey,
     /// `INSERT INTO .. (y_id, field0) VALUES (?, ?)`
@@ -48,11 +48,11 @@ impl SerializeRow for Bound<'_> {
         writer: &mut RowWriter<'_>,
     ) -> Result<(), SerializationError> {
         match self.fields {
-            Some((Place::BeforeKey, values)) => {
+            Some((FieldsPosition::BeforeKey, values)) => {
                 self.write(writer, values)?;
                 set(writer.make_cell_writer(), self.key.name)?;
             }
-            Some((Place::AfterKey, values)) => {
+            Some((FieldsPosition::AfterKey, values)) => {
                 set(writer.make_cell_writer(), self.key.name)?;
                 self.write(writer, values)?;
             }

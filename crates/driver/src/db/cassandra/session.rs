@@ -3,13 +3,13 @@
 use super::{
     attempts::Attempts,
     failure::failure,
-    row::{Bound, Place, Stored},
+    row::{Bound, FieldsPosition, Stored},
     schema::Tables,
     settings::consistency,
 };
 use crate::{
-    Cause, Completion, Failure, Fields, Key, Operation, Outcome, Reply, Session, Settings, Take,
-    Values, db::lanes::Within, error::BoxError,
+    Cause, Completion, Failure, FieldVisitor, Fields, Key, Operation, Outcome, Reply, Session,
+    Settings, Values, error::BoxError, net::runtime_pool::Within,
 };
 use scylla::{
     client::session::Session as Connection,
@@ -26,7 +26,7 @@ use tokio::runtime::Handle;
 const REFUSED: Duration = Duration::from_millis(10);
 
 /// A connection to the cluster with its statements, shared by the clients of a runtime.
-pub(super) struct Lane {
+pub(super) struct Prepared {
     connection: Connection,
     stored: Stored,
     read: PerField,
@@ -43,7 +43,7 @@ struct PerField {
     one: Vec<PreparedStatement>,
 }
 
-impl Lane {
+impl Prepared {
     /// Prepares the statements on a connection.
     pub async fn new(
         connection: Connection,
@@ -108,12 +108,12 @@ impl Lane {
                 fields,
             } => self.scan(start, records, fields).await,
             Operation::Insert { key, values } => {
-                self.write(&self.insert, key, Some((Place::AfterKey, values)))
+                self.write(&self.insert, key, Some((FieldsPosition::AfterKey, values)))
                     .await
             }
             Operation::Update { key, values } => match self.update.of(values) {
                 Some(update) => {
-                    self.write(update, key, Some((Place::BeforeKey, values)))
+                    self.write(update, key, Some((FieldsPosition::BeforeKey, values)))
                         .await
                 }
                 None => Err(Failure {
@@ -134,24 +134,24 @@ impl Lane {
         reply
     }
 
-    async fn fetch(&self, key: Key<'_>, take: Take<'_>) -> Reply {
+    async fn read_verified(&self, key: Key<'_>, visit: FieldVisitor<'_>) -> Reply {
         let place = |name: &str| self.fields.iter().position(|field| field == name);
         let mut named = |name: &str, value: &[u8]| {
             if let Some(index) = place(name) {
-                take(index as u32, value);
+                visit(index as u32, value);
             }
         };
         self.read(key, Fields::All, &mut named).await
     }
 
-    async fn read(&self, key: Key<'_>, fields: Fields, take: TakeColumn<'_>) -> Reply {
+    async fn read(&self, key: Key<'_>, fields: Fields, visit: ColumnVisitor<'_>) -> Reply {
         let answer = self.send(self.read.asked(fields), key, None, None).await?;
         // The key is a column of the answer only where all are asked for.
         let unread = match fields {
             Fields::All => 0,
             Fields::One(_) => key.name.len() as u64,
         };
-        found(answer, unread, take)
+        found(answer, unread, visit)
     }
 
     async fn scan(&self, start: Key<'_>, records: u32, fields: Fields) -> Reply {
@@ -165,7 +165,7 @@ impl Lane {
         &self,
         statement: &PreparedStatement,
         key: Key<'_>,
-        fields: Option<(Place, Values<'_>)>,
+        fields: Option<(FieldsPosition, Values<'_>)>,
     ) -> Reply {
         self.send(statement, key, fields, None).await?;
         let values = fields.map_or(0, |(_, values)| values.bytes.len());
@@ -179,7 +179,7 @@ impl Lane {
         &self,
         statement: &PreparedStatement,
         key: Key<'_>,
-        fields: Option<(Place, Values<'_>)>,
+        fields: Option<(FieldsPosition, Values<'_>)>,
         limit: Option<i32>,
     ) -> Result<QueryResult, Failure> {
         let bound = Bound {
@@ -248,10 +248,10 @@ impl PerField {
 }
 
 /// What is given each column of an answer: its name, and its value.
-type TakeColumn<'a> = &'a mut (dyn FnMut(&str, &[u8]) + 'a);
+type ColumnVisitor<'a> = &'a mut (dyn FnMut(&str, &[u8]) + 'a);
 
 /// The records of an answer, each of whose columns is looked at.
-fn found(answer: QueryResult, bytes_unread: u64, take: TakeColumn<'_>) -> Reply {
+fn found(answer: QueryResult, bytes_unread: u64, visit: ColumnVisitor<'_>) -> Reply {
     let wrong = |error: &dyn std::fmt::Display| Failure {
         cause: Cause::Corruption,
         message: error.to_string(),
@@ -268,7 +268,7 @@ fn found(answer: QueryResult, bytes_unread: u64, take: TakeColumn<'_>) -> Reply 
             let column = column.map_err(|error| wrong(&error))?;
             if let Some(value) = column.slice.map(|value| value.as_slice()) {
                 outcome.bytes += value.len() as u64;
-                take(column.spec.name(), value);
+                visit(column.spec.name(), value);
             }
         }
     }
@@ -276,24 +276,24 @@ fn found(answer: QueryResult, bytes_unread: u64, take: TakeColumn<'_>) -> Reply 
 }
 
 /// One client.
-pub(super) struct Client {
+pub(super) struct CassandraSession {
     /// The connection of the runtime that it runs on.
-    pub lane: Arc<Lane>,
+    pub prepared: Arc<Prepared>,
     /// That runtime, where the client is not one of its tasks.
     pub outside: Option<Handle>,
 }
 
-impl Session for Client {
+impl Session for CassandraSession {
     fn execute<'a>(&'a mut self, operation: Operation<'a>) -> Completion<'a> {
-        self.pending(self.lane.execute(operation))
+        self.pending(self.prepared.execute(operation))
     }
 
-    fn fetch<'a>(&'a mut self, key: Key<'a>, take: Take<'a>) -> Completion<'a> {
-        self.pending(self.lane.fetch(key, take))
+    fn read_verified<'a>(&'a mut self, key: Key<'a>, visit: FieldVisitor<'a>) -> Completion<'a> {
+        self.pending(self.prepared.read_verified(key, visit))
     }
 }
 
-impl Client {
+impl CassandraSession {
     fn pending<'a>(&'a self, request: impl Future<Output = Reply> + 'a) -> Completion<'a> {
         let request = Box::pin(request);
         Completion::Pending(match self.outside.clone() {

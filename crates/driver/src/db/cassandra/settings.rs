@@ -1,6 +1,6 @@
 //! What can be set of the driver.
 
-use crate::{Error, Setting, SettingKind, Settings, db::login};
+use crate::{Error, Setting, SettingKind, Settings, net::login};
 use scylla::frame::types::Consistency;
 
 const CONSISTENCY: SettingKind = SettingKind::Choice(&[

@@ -13,6 +13,8 @@ const NUMBER_BYTES: usize = 8;
 
 /// The geometry of a file or device.
 pub(super) struct Layout {
+    /// Where the first slot is, bytes: 0 in a file, behind the stamp on a device.
+    start: u64,
     /// The unit of reads and writes that the device takes, bytes.
     pub(super) block_bytes: u64,
     /// A multiple of it.
@@ -26,7 +28,7 @@ pub(super) struct Layout {
 
 /// What stands in a slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Found {
+pub(super) enum SlotContent {
     /// The record that belongs there.
     Record,
     /// No record, or another one that inserts have wrapped onto.
@@ -36,8 +38,9 @@ pub(super) enum Found {
 }
 
 impl Layout {
-    pub(super) fn new(data: &DataSet, block_bytes: u64) -> Self {
+    pub(super) fn new(data: &DataSet, block_bytes: u64, start: u64) -> Self {
         Self {
+            start,
             block_bytes,
             slot_bytes: data.record_bytes().next_multiple_of(block_bytes) as usize,
             records: data.records,
@@ -52,9 +55,10 @@ impl Layout {
         self.records + self.reserve
     }
 
-    /// Of all slots.
+    /// Of all slots, and what lies before them.
     pub(super) fn bytes(&self) -> u64 {
-        self.slots().saturating_mul(self.slot_bytes as u64)
+        let slots = self.slots().saturating_mul(self.slot_bytes as u64);
+        slots.saturating_add(self.start)
     }
 
     /// The slot of the record of this number.
@@ -66,7 +70,12 @@ impl Layout {
     }
 
     pub(super) fn offset(&self, slot: u64) -> u64 {
-        slot * self.slot_bytes as u64
+        self.start + slot * self.slot_bytes as u64
+    }
+
+    /// Where the reserve begins, bytes.
+    pub(super) fn reserve_offset(&self) -> u64 {
+        self.offset(self.records)
     }
 
     /// Bytes of the field values that a read asks for.
@@ -87,22 +96,22 @@ impl Layout {
     }
 
     /// What a slot holds that was read for the record of this number.
-    pub(super) fn check(&self, slot: &[u8], number: u64) -> Found {
+    pub(super) fn check(&self, slot: &[u8], number: u64) -> SlotContent {
         match stored(slot) {
-            Some(found) if found == number => Found::Record,
+            Some(found) if found == number => SlotContent::Record,
             Some(found) if found < self.records || self.slot(found) != self.slot(number) => {
-                Found::Other(found)
+                SlotContent::Other(found)
             }
-            _ => Found::Nothing,
+            _ => SlotContent::Nothing,
         }
     }
 
     /// What the slot of this index holds: in the reserve, any record that belongs there.
-    pub(super) fn check_slot(&self, slot: &[u8], index: u64) -> Found {
+    pub(super) fn check_slot(&self, slot: &[u8], index: u64) -> SlotContent {
         match stored(slot) {
-            Some(found) if self.slot(found) == index => Found::Record,
-            Some(found) => Found::Other(found),
-            None => Found::Nothing,
+            Some(found) if self.slot(found) == index => SlotContent::Record,
+            Some(found) => SlotContent::Other(found),
+            None => SlotContent::Nothing,
         }
     }
 }
@@ -129,7 +138,7 @@ mod tests {
             records,
             field_length: 1024,
         };
-        Layout::new(&data, block_bytes)
+        Layout::new(&data, block_bytes, 0)
     }
 
     #[test]
@@ -159,15 +168,15 @@ mod tests {
     fn a_slot_tells_whose_it_is() {
         let layout = layout(100, 512);
         let mut slot = vec![0; layout.slot_bytes];
-        assert_eq!(layout.check(&slot, 5), Found::Nothing);
+        assert_eq!(layout.check(&slot, 5), SlotContent::Nothing);
         let values = Values {
             first: 1,
             lengths: &[3],
             bytes: b"abc",
         };
         layout.fill(&mut slot, 5, &values);
-        assert_eq!(layout.check(&slot, 5), Found::Record);
-        assert_eq!(layout.check(&slot, 6), Found::Other(5));
+        assert_eq!(layout.check(&slot, 5), SlotContent::Record);
+        assert_eq!(layout.check(&slot, 6), SlotContent::Other(5));
         assert_eq!(&slot[8 + 1024..8 + 1027], b"abc");
     }
 
@@ -181,8 +190,8 @@ mod tests {
             bytes: b"",
         };
         layout.fill(&mut slot, 113, &values);
-        assert_eq!(layout.check(&slot, 103), Found::Nothing);
-        assert_eq!(layout.check_slot(&slot, 103), Found::Record);
-        assert_eq!(layout.check(&slot, 104), Found::Other(113));
+        assert_eq!(layout.check(&slot, 103), SlotContent::Nothing);
+        assert_eq!(layout.check_slot(&slot, 103), SlotContent::Record);
+        assert_eq!(layout.check(&slot, 104), SlotContent::Other(113));
     }
 }

@@ -7,18 +7,21 @@
 //! without touching the device: that is why a load writes every slot. An update writes the whole
 //! slot without reading it before; what stands in the fields that it does not name is whatever the
 //! same client wrote last. Deletes are not supported: a slot is never empty again.
+//!
+//! On a device the slots begin behind a stamp ([`stamp`]), which is where its marker is kept.
 
 mod buffer;
 mod layout;
 mod open;
+pub mod stamp;
 
 use crate::{
-    Cause, Clients, Completion, DataSet, Database, Driver, Error, Failure, Fields, Key, Kind,
-    Operation, Outcome, Params, Place, Remark, Reply, Session, Setting, SettingKind, Settings,
-    Settled, Values,
+    Cause, Clients, Completion, DataSet, Database, Driver, Error, Failure, Fields, Key, Operation,
+    OperationKind, Outcome, Params, Place, Remark, RemarkCode, Reply, Session, Setting,
+    SettingKind, Settings, Settled, Stopped, Values,
 };
 use buffer::Buffer;
-use layout::{Found, Layout};
+use layout::{Layout, SlotContent};
 use std::{
     collections::BTreeMap,
     fs::{self, File},
@@ -36,8 +39,14 @@ pub const DRIVER: Driver = Driver {
     name: NAME,
     about: "fixed slots of a file or block device, in place: the device's own ceiling",
     place: Place::DirectoryOrDevice,
+    port: None,
     clients: Clients::Threads,
-    supports: &[Kind::Read, Kind::Update, Kind::Insert, Kind::Scan],
+    supports: &[
+        OperationKind::Read,
+        OperationKind::Update,
+        OperationKind::Insert,
+        OperationKind::Scan,
+    ],
     settings: &[
         Setting {
             name: "direct",
@@ -60,6 +69,7 @@ pub const DRIVER: Driver = Driver {
     space,
     cache: |_, _| 0,
     page_cache: |settings| !settings.flag("direct"),
+    semantics: |_| None,
 };
 
 /// An open file or device.
@@ -68,6 +78,7 @@ struct Slots {
     place: PathBuf,
     /// Whether O_DIRECT was asked for, and whether it is in force.
     direct: (bool, bool),
+    is_device: bool,
 }
 
 /// What all sessions share.
@@ -78,16 +89,27 @@ struct Store {
 
 impl Slots {
     fn open(params: &Params) -> Result<Self, Error> {
-        let wanted = params.settings.flag("direct");
-        let opened = open::open(params, wanted)?;
+        let asked = params.settings.flag("direct");
+        let opened = open::open(params, asked)?;
         Ok(Self {
             store: Arc::new(Store {
                 file: opened.file,
                 layout: opened.layout,
             }),
-            place: params.place.clone(),
-            direct: (wanted, opened.direct),
+            place: params.path(NAME)?.to_owned(),
+            direct: (asked, opened.direct),
+            is_device: opened.is_device,
         })
+    }
+
+    fn failed(&self, action: &'static str) -> impl FnOnce(io::Error) -> Error {
+        let place = self.place.display().to_string();
+        move |source| Error::Database {
+            action,
+            driver: NAME,
+            place,
+            source: source.into(),
+        }
     }
 }
 
@@ -99,17 +121,28 @@ impl Database for Slots {
         }))
     }
 
+    fn marker(&self) -> Result<Option<String>, Error> {
+        match self.is_device {
+            true => stamp::read_from(&self.store.file).map_err(self.failed("read the stamp of")),
+            false => Ok(None),
+        }
+    }
+
+    fn set_marker(&self, text: &str) -> Result<(), Error> {
+        match self.is_device {
+            true => {
+                stamp::write_to(&self.store.file, text).map_err(self.failed("write the stamp of"))
+            }
+            false => Ok(()),
+        }
+    }
+
     fn sync(&self) -> Result<(), Error> {
-        self.store.file.sync_data().map_err(|e| Error::Database {
-            action: "sync",
-            driver: NAME,
-            place: self.place.display().to_string(),
-            source: e.into(),
-        })
+        self.store.file.sync_data().map_err(self.failed("sync"))
     }
 
     /// There is no background work.
-    fn settle(&self, _: Duration) -> Result<Settled, Error> {
+    fn settle(&self, _: Duration, _: Stopped<'_>) -> Result<Settled, Error> {
         Ok(Settled::Yes)
     }
 
@@ -132,7 +165,7 @@ impl Database for Slots {
         );
         fell_back
             .then_some(Remark {
-                code: "buffered-io",
+                code: RemarkCode::BufferedIo,
                 text,
             })
             .into_iter()
@@ -158,12 +191,12 @@ impl SlotsSession {
         let at = layout.offset(layout.slot(key.number));
         self.store.file.read_exact_at(slot, at).map_err(failure)?;
         match layout.check(slot, key.number) {
-            Found::Record => Ok(Outcome {
+            SlotContent::Record => Ok(Outcome {
                 records: 1,
                 bytes: key.name.len() as u64 + layout.value_bytes(fields),
             }),
-            Found::Nothing => Ok(Outcome::default()),
-            Found::Other(number) => Err(misplaced(key.number, number)),
+            SlotContent::Nothing => Ok(Outcome::default()),
+            SlotContent::Other(number) => Err(misplaced(key.number, number)),
         }
     }
 
@@ -192,12 +225,12 @@ impl SlotsSession {
         let mut found = Outcome::default();
         for (slot, index) in read.chunks_exact(layout.slot_bytes).zip(first..) {
             match layout.check_slot(slot, index) {
-                Found::Record => {
+                SlotContent::Record => {
                     found.records += 1;
                     found.bytes += start.name.len() as u64 + layout.value_bytes(fields);
                 }
-                Found::Nothing => {}
-                Found::Other(number) => return Err(misplaced(index, number)),
+                SlotContent::Nothing => {}
+                SlotContent::Other(number) => return Err(misplaced(index, number)),
             }
         }
         Ok(found)
@@ -225,9 +258,9 @@ impl Session for SlotsSession {
     }
 }
 
-/// Removes the file. Of a device nothing is erased: the next load writes every slot of it.
+/// Removes the file. Of a device only the reserve is erased: the next load writes every other slot.
 fn destroy(params: &Params) -> Result<(), Error> {
-    let place = &params.place;
+    let place = params.path(NAME)?;
     let failed = |source: crate::error::BoxError| Error::Database {
         action: "remove",
         driver: NAME,
@@ -240,7 +273,8 @@ fn destroy(params: &Params) -> Result<(), Error> {
         Err(e) => return Err(failed(e.into())),
     };
     if kind.is_block_device() {
-        return Ok(());
+        let opened = open::open(params, params.settings.flag("direct"))?;
+        return open::zero_reserve(&opened).map_err(|e| failed(e.into()));
     }
     if !kind.is_file() {
         return Err(failed("it is not a file".into()));
@@ -252,14 +286,14 @@ fn destroy(params: &Params) -> Result<(), Error> {
 
 /// Bytes of all slots, for a device with blocks of 4 KiB.
 fn space(data: &DataSet, _: &Settings) -> u64 {
-    Layout::new(data, open::BLOCK_BYTES_MAX).bytes()
+    Layout::new(data, open::BLOCK_BYTES_MAX, 0).bytes()
 }
 
 #[cold]
-fn misplaced(wanted: u64, found: u64) -> Failure {
+fn misplaced(asked: u64, found: u64) -> Failure {
     Failure {
         cause: Cause::Corruption,
-        message: format!("the slot of record {wanted} holds record {found}"),
+        message: format!("the slot of record {asked} holds record {found}"),
     }
 }
 

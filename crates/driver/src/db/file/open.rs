@@ -1,7 +1,7 @@
 //! How a file or device is opened: its block, O_DIRECT or not, its size, and that it is ours alone.
 
-use super::{NAME, buffer::Buffer, layout::Layout};
-use crate::{Error, Params, db::holder::holder};
+use super::{NAME, buffer::Buffer, layout::Layout, stamp};
+use crate::{Access, Error, Params, db::holder::holder};
 use rustix::{
     fs::{AtFlags, FallocateFlags, FlockOperation, OFlags, StatxFlags, major, minor},
     io::Errno,
@@ -22,15 +22,17 @@ pub(super) struct Opened {
     pub(super) layout: Layout,
     /// Whether O_DIRECT is in force.
     pub(super) direct: bool,
+    pub(super) is_device: bool,
 }
 
-/// Opens what `params` names; with O_DIRECT, if it is wanted and not refused.
+/// Opens what `params` names; with O_DIRECT, if that is asked for and not refused.
 pub(super) fn open(params: &Params, direct: bool) -> Result<Opened, Error> {
-    let mut opened = prepare(params, direct);
+    let place = params.path(NAME)?;
+    let mut opened = prepare(params, place, direct);
     if direct && matches!(&opened, Err(Refusal::Io(e)) if is(e, Errno::INVAL)) {
-        opened = prepare(params, false);
+        opened = prepare(params, place, false);
     }
-    opened.map_err(|refusal| refusal.into_error(&params.place))
+    opened.map_err(|refusal| refusal.into_error(place))
 }
 
 /// Makes sure that nobody else uses a file.
@@ -73,12 +75,12 @@ impl Refusal {
     }
 }
 
-fn prepare(params: &Params, direct: bool) -> Result<Opened, Refusal> {
-    let place = &params.place;
+fn prepare(params: &Params, place: &Path, direct: bool) -> Result<Opened, Refusal> {
     let device = fs::metadata(place).is_ok_and(|m| m.file_type().is_block_device());
-    let mut file = open_exclusive(params, device, direct)?;
+    let mut file = open_exclusive(params, place, device, direct)?;
     let block = block_bytes(&file, device)?;
-    let layout = Layout::new(&params.data, block);
+    let start = if device { stamp::RESERVED_BYTES } else { 0 };
+    let layout = Layout::new(&params.data, block, start);
     let bytes = file.seek(SeekFrom::End(0))?;
     if device && bytes < layout.bytes() {
         return Err(Refusal::because(format!(
@@ -86,7 +88,7 @@ fn prepare(params: &Params, direct: bool) -> Result<Opened, Refusal> {
             layout.bytes()
         )));
     }
-    if !device && bytes == 0 && params.create {
+    if !device && bytes == 0 && params.access == Access::Create {
         allocate(&file, layout.bytes())?;
     } else if !device && bytes != layout.bytes() {
         return Err(Refusal::because(format!(
@@ -96,15 +98,21 @@ fn prepare(params: &Params, direct: bool) -> Result<Opened, Refusal> {
     }
     // Some file systems take the flag and refuse the first request instead.
     let mut probe = Buffer::new(layout.slot_bytes);
-    file.read_exact_at(probe.first(layout.slot_bytes), 0)?;
+    file.read_exact_at(probe.first(layout.slot_bytes), layout.offset(0))?;
     Ok(Opened {
         file,
         layout,
         direct,
+        is_device: device,
     })
 }
 
-fn open_exclusive(params: &Params, device: bool, direct: bool) -> Result<File, Refusal> {
+fn open_exclusive(
+    params: &Params,
+    place: &Path,
+    device: bool,
+    direct: bool,
+) -> Result<File, Refusal> {
     let mut flags = OFlags::empty();
     flags.set(OFlags::DIRECT, direct);
     flags.set(OFlags::DSYNC, params.settings.flag("sync"));
@@ -112,11 +120,11 @@ fn open_exclusive(params: &Params, device: bool, direct: bool) -> Result<File, R
     flags.set(OFlags::EXCL, device);
     let opened = OpenOptions::new()
         .read(true)
-        .write(true)
-        .create(params.create && !device)
+        .write(params.access != Access::Read)
+        .create(params.access == Access::Create && !device)
         .truncate(false)
         .custom_flags(flags.bits().cast_signed())
-        .open(&params.place);
+        .open(place);
     let file = match opened {
         Err(e) if device && is(&e, Errno::BUSY) => {
             let text = "the device is mounted, or part of one that is in use";
@@ -146,6 +154,21 @@ fn allocate(file: &File, bytes: u64) -> io::Result<()> {
         }
         Ok(()) => Ok(()),
     }
+}
+
+/// Writes zeros into the reserve of a device, which a scan may read before anything was inserted.
+pub(super) fn zero_reserve(opened: &Opened) -> io::Result<()> {
+    const PIECE: usize = 1 << 20;
+    let (file, layout) = (&opened.file, &opened.layout);
+    let mut buffer = Buffer::new(PIECE);
+    let zeros = buffer.first(PIECE);
+    let (mut at, end) = (layout.reserve_offset(), layout.bytes());
+    while at < end {
+        let length = PIECE.min((end - at) as usize);
+        file.write_all_at(&zeros[..length], at)?;
+        at += length as u64;
+    }
+    file.sync_data()
 }
 
 /// The unit of reads and writes: the logical block of the device, or what the file system asks for

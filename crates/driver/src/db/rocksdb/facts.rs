@@ -1,36 +1,43 @@
 //! What can be learnt of a database from its directory: version, effective options, files.
 
-use super::ini::{Ini, Section};
+use super::ini::{Ini, OptionsSection};
 use std::{
     collections::BTreeMap,
-    fs, io,
+    fs,
+    io::{self, Read},
     path::{Path, PathBuf},
 };
 
 /// Options of note, as RocksDB itself wrote them when it opened the database.
-const NOTED: &[(Section, &str)] = &[
-    (Section::Database, "max_background_jobs"),
-    (Section::Database, "max_background_compactions"),
-    (Section::Database, "max_open_files"),
-    (Section::Database, "use_direct_io_for_flush_and_compaction"),
-    (Section::Database, "use_direct_reads"),
-    (Section::Database, "wal_dir"),
-    (Section::Family, "bottommost_compression"),
-    (Section::Family, "compaction_style"),
-    (Section::Family, "compression"),
-    (Section::Family, "compression_per_level"),
-    (Section::Family, "level0_file_num_compaction_trigger"),
-    (Section::Family, "level_compaction_dynamic_level_bytes"),
-    (Section::Family, "max_bytes_for_level_base"),
-    (Section::Family, "max_write_buffer_number"),
-    (Section::Family, "min_write_buffer_number_to_merge"),
-    (Section::Family, "target_file_size_base"),
-    (Section::Family, "write_buffer_size"),
-    (Section::Table, "block_size"),
-    (Section::Table, "cache_index_and_filter_blocks"),
-    (Section::Table, "checksum"),
-    (Section::Table, "filter_policy"),
-    (Section::Table, "format_version"),
+const NOTED: &[(OptionsSection, &str)] = &[
+    (OptionsSection::Database, "max_background_jobs"),
+    (OptionsSection::Database, "max_background_compactions"),
+    (OptionsSection::Database, "max_open_files"),
+    (
+        OptionsSection::Database,
+        "use_direct_io_for_flush_and_compaction",
+    ),
+    (OptionsSection::Database, "use_direct_reads"),
+    (OptionsSection::Database, "wal_dir"),
+    (OptionsSection::Family, "bottommost_compression"),
+    (OptionsSection::Family, "compaction_style"),
+    (OptionsSection::Family, "compression"),
+    (OptionsSection::Family, "compression_per_level"),
+    (OptionsSection::Family, "level0_file_num_compaction_trigger"),
+    (
+        OptionsSection::Family,
+        "level_compaction_dynamic_level_bytes",
+    ),
+    (OptionsSection::Family, "max_bytes_for_level_base"),
+    (OptionsSection::Family, "max_write_buffer_number"),
+    (OptionsSection::Family, "min_write_buffer_number_to_merge"),
+    (OptionsSection::Family, "target_file_size_base"),
+    (OptionsSection::Family, "write_buffer_size"),
+    (OptionsSection::Table, "block_size"),
+    (OptionsSection::Table, "cache_index_and_filter_blocks"),
+    (OptionsSection::Table, "checksum"),
+    (OptionsSection::Table, "filter_policy"),
+    (OptionsSection::Table, "format_version"),
 ];
 
 /// Names that RocksDB gives to files in a database's directory.
@@ -87,7 +94,17 @@ pub(super) fn add_files(directory: &Path, files: &mut Vec<PathBuf>) {
     }
 }
 
-fn newest_options(place: &Path) -> Option<PathBuf> {
+/// The beginning of RocksDB's own log of this opening, where it says what it is.
+pub(super) fn head_of_log(place: &Path) -> io::Result<String> {
+    const HEAD: u64 = 64 << 10;
+    let mut head = Vec::new();
+    let log = fs::File::open(place.join("LOG"))?;
+    log.take(HEAD).read_to_end(&mut head)?;
+    Ok(String::from_utf8_lossy(&head).into_owned())
+}
+
+/// The file that RocksDB wrote when it opened the database last.
+pub(super) fn newest_options(place: &Path) -> Option<PathBuf> {
     fs::read_dir(place)
         .ok()?
         .flatten()

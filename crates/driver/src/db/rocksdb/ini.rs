@@ -5,7 +5,7 @@
 
 /// A kind of section that a setting belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Section {
+pub(super) enum OptionsSection {
     /// `[DBOptions]`
     Database,
     /// `[CFOptions "table"]`
@@ -14,7 +14,7 @@ pub(super) enum Section {
     Table,
 }
 
-impl Section {
+impl OptionsSection {
     fn header(self, table: &str) -> String {
         match self {
             Self::Database => "[DBOptions]".to_owned(),
@@ -49,10 +49,10 @@ impl Ini {
 
     /// Gives `table` the options of the default column family, unless it has its own.
     pub(super) fn add_family(&mut self, table: &str) {
-        if self.find(&Section::Family.header(table)).is_some() {
+        if self.find(&OptionsSection::Family.header(table)).is_some() {
             return;
         }
-        for section in [Section::Family, Section::Table] {
+        for section in [OptionsSection::Family, OptionsSection::Table] {
             if let Some(default) = self.find(&section.header("default")) {
                 let lines = self.sections[default].1.clone();
                 self.sections.push((section.header(table), lines));
@@ -60,13 +60,23 @@ impl Ini {
         }
     }
 
+    /// A column family without options, which then are RocksDB's own, unless there is one.
+    pub(super) fn add_empty_family(&mut self, table: &str) {
+        let header = OptionsSection::Family.header(table);
+        if self.find(&header).is_none() {
+            self.sections.push((header, Vec::new()));
+        }
+    }
+
     /// Sets one option, `key=value`, in place of the line that set it before.
-    pub(super) fn set(&mut self, section: Section, table: &str, line: &str) {
+    pub(super) fn set(&mut self, section: OptionsSection, table: &str, line: &str) {
         let header = section.header(table);
         let at = self.find(&header).unwrap_or_else(|| {
             let behind = match section {
-                Section::Table => self.find(&Section::Family.header(table)).map(|i| i + 1),
-                Section::Database | Section::Family => None,
+                OptionsSection::Table => self
+                    .find(&OptionsSection::Family.header(table))
+                    .map(|i| i + 1),
+                OptionsSection::Database | OptionsSection::Family => None,
             };
             let at = behind.unwrap_or(self.sections.len());
             self.sections.insert(at, (header, Vec::new()));
@@ -78,7 +88,7 @@ impl Ini {
     }
 
     /// The value of one option, if it is set.
-    pub(super) fn value(&self, section: Section, table: &str, name: &str) -> Option<&str> {
+    pub(super) fn value(&self, section: OptionsSection, table: &str, name: &str) -> Option<&str> {
         let lines = &self.sections[self.find(&section.header(table))?].1;
         let line = lines.iter().find(|line| key(line) == name)?;
         line.split_once('=').map(|(_, value)| value.trim())
@@ -136,10 +146,10 @@ mod tests {
     fn a_table_takes_the_options_of_the_default_family() {
         let mut ini = Ini::parse(TEXT);
         ini.add_family("usertable");
-        let buffer = ini.value(Section::Family, "usertable", "write_buffer_size");
+        let buffer = ini.value(OptionsSection::Family, "usertable", "write_buffer_size");
         assert_eq!(buffer, Some("1024"));
         assert_eq!(
-            ini.value(Section::Table, "usertable", "checksum"),
+            ini.value(OptionsSection::Table, "usertable", "checksum"),
             Some("kCRC32c")
         );
     }
@@ -149,20 +159,53 @@ mod tests {
         let own = format!("{TEXT}[CFOptions \"usertable\"]\nwrite_buffer_size=7\n");
         let mut ini = Ini::parse(&own);
         ini.add_family("usertable");
-        let buffer = ini.value(Section::Family, "usertable", "write_buffer_size");
+        let buffer = ini.value(OptionsSection::Family, "usertable", "write_buffer_size");
         assert_eq!(buffer, Some("7"));
     }
 
     #[test]
     fn setting_an_option_replaces_it_once() {
         let mut ini = Ini::parse(TEXT);
-        ini.set(Section::Database, "", "max_open_files=-1");
+        ini.set(OptionsSection::Database, "", "max_open_files=-1");
         let text = ini.to_string();
         assert_eq!(text.matches("max_open_files").count(), 1);
         assert_eq!(
-            ini.value(Section::Database, "", "max_open_files"),
+            ini.value(OptionsSection::Database, "", "max_open_files"),
             Some("-1")
         );
+    }
+
+    #[test]
+    fn every_text_is_taken_and_an_option_is_set_in_it() {
+        let trial = tailmark_testing::Trial {
+            name: "options file",
+            samples: &[TEXT.as_bytes().to_vec()],
+            words: &[
+                "[CFOptions \"usertable\"]",
+                "[Version]",
+                "[",
+                "checksum=",
+                "=",
+                "#",
+            ],
+            inputs: 3_000,
+        };
+        trial.run(|input| {
+            let mut ini = Ini::parse(&String::from_utf8_lossy(input));
+            ini.add_family("usertable");
+            for section in [
+                OptionsSection::Database,
+                OptionsSection::Family,
+                OptionsSection::Table,
+            ] {
+                ini.set(section, "usertable", "checksum=kNoChecksum");
+                let value = ini.value(section, "usertable", "checksum");
+                assert_eq!(value, Some("kNoChecksum"));
+            }
+            let again = Ini::parse(&ini.to_string());
+            assert_eq!(again.to_string(), ini.to_string());
+            let _ = again.version();
+        });
     }
 
     #[test]

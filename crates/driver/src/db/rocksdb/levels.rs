@@ -5,7 +5,7 @@ use rust_rocksdb::{ColumnFamily, CompactionOptions, DB, Error, LiveFile};
 
 /// What a level was compacted into.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Step {
+enum Compaction {
     /// It has no files.
     Empty,
     /// No deeper level has files; the level itself.
@@ -24,10 +24,10 @@ pub(super) fn compact(
 ) -> Result<String, Error> {
     let mut files = db.live_files()?;
     files.retain(|file| file.column_family_name == name);
-    Ok(match step(&files, from) {
-        Step::Empty => format!("compact{from} found 0 files to compact"),
-        Step::Last(level) => format!("compact{from} found no data beyond L{level}"),
-        Step::Into(level, next) => {
+    Ok(match compaction(&files, from) {
+        Compaction::Empty => format!("compact{from} found 0 files to compact"),
+        Compaction::Last(level) => format!("compact{from} found no data beyond L{level}"),
+        Compaction::Into(level, next) => {
             let names = files.iter().filter(|file| file.level == level);
             let names: Vec<_> = names.map(|file| file.name.clone()).collect();
             let mut options = CompactionOptions::default();
@@ -39,16 +39,16 @@ pub(super) fn compact(
     })
 }
 
-fn step(files: &[LiveFile], from: u32) -> Step {
-    let least_above = |level| files.iter().map(|f| f.level).filter(|l| *l > level).min();
+fn compaction(files: &[LiveFile], from: u32) -> Compaction {
+    let min_above = |level| files.iter().map(|f| f.level).filter(|l| *l > level).min();
     let level = match from {
         0 => files.iter().any(|file| file.level == 0).then_some(0),
-        _ => least_above(0),
+        _ => min_above(0),
     };
-    match level.map(|level| (level, least_above(level))) {
-        None => Step::Empty,
-        Some((level, None)) => Step::Last(level),
-        Some((level, Some(next))) => Step::Into(level, next),
+    match level.map(|level| (level, min_above(level))) {
+        None => Compaction::Empty,
+        Some((level, None)) => Compaction::Last(level),
+        Some((level, Some(next))) => Compaction::Into(level, next),
     }
 }
 
@@ -75,11 +75,11 @@ mod tests {
 
     #[test]
     fn a_level_goes_into_the_next_that_has_files() {
-        assert_eq!(step(&files(&[0, 0, 4, 5]), 0), Step::Into(0, 4));
-        assert_eq!(step(&files(&[0, 4, 5]), 1), Step::Into(4, 5));
-        assert_eq!(step(&files(&[4, 5]), 0), Step::Empty);
-        assert_eq!(step(&files(&[0, 0]), 0), Step::Last(0));
-        assert_eq!(step(&files(&[0, 6]), 1), Step::Last(6));
-        assert_eq!(step(&[], 1), Step::Empty);
+        assert_eq!(compaction(&files(&[0, 0, 4, 5]), 0), Compaction::Into(0, 4));
+        assert_eq!(compaction(&files(&[0, 4, 5]), 1), Compaction::Into(4, 5));
+        assert_eq!(compaction(&files(&[4, 5]), 0), Compaction::Empty);
+        assert_eq!(compaction(&files(&[0, 0]), 0), Compaction::Last(0));
+        assert_eq!(compaction(&files(&[0, 6]), 1), Compaction::Last(6));
+        assert_eq!(compaction(&[], 1), Compaction::Empty);
     }
 }

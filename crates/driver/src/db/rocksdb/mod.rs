@@ -7,29 +7,30 @@
 
 mod facts;
 mod ini;
+mod kept;
 mod levels;
 mod options;
+mod processor;
 mod raw;
 mod record;
 mod session;
+mod settle;
 
 use super::holder::holder;
 use crate::{
-    Clients, DataSet, Database, Driver, Error, Kind, Params, Place, Schema, Semantics, Session,
-    Settings, Settled,
+    Access, Clients, DataSet, Database, Driver, Error, OperationKind, Params, Place, Remark,
+    RemarkCode, Schema, Semantics, Session, Settings, Settled, Stopped,
 };
 use rust_rocksdb::statistics::Ticker;
 use rust_rocksdb::{
-    BottommostLevelCompaction, ColumnFamily, ColumnFamilyDescriptor, CompactOptions, DB,
-    FlushOptions, Options, properties,
+    BottommostLevelCompaction, ColumnFamily, CompactOptions, DB, FlushOptions, Options, properties,
 };
 use std::{
     collections::BTreeMap,
     fs, io,
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
-    thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 const NAME: &str = "rocksdb";
@@ -42,8 +43,9 @@ pub const DRIVER: Driver = Driver {
     name: NAME,
     about: "embedded RocksDB, keys and records as in YCSB's binding",
     place: Place::Directory,
+    port: None,
     clients: Clients::Threads,
-    supports: Kind::ALL,
+    supports: OperationKind::ALL,
     settings: options::SETTINGS,
     stored: options::STORED,
     entry: "rocksdb",
@@ -53,10 +55,11 @@ pub const DRIVER: Driver = Driver {
     space,
     cache: |_, settings| options::block_cache(settings),
     page_cache: options::page_cache,
+    semantics: |_| None,
 };
 
-/// An open database.
-struct RocksDb {
+/// An open database, for those who need of it what no other database has.
+pub struct RocksDb {
     store: Arc<Store>,
     /// Kept for its statistics.
     options: Options,
@@ -67,36 +70,9 @@ struct RocksDb {
     semantics: Semantics,
 }
 
-/// An open database and the bindings' own under it.
-pub struct Bared {
-    /// The driver's.
-    pub database: Box<dyn Database>,
-    store: Arc<Store>,
-}
-
-impl Bared {
-    /// Opens a database as the driver does.
-    ///
-    /// # Errors
-    /// As the driver's.
-    pub fn open(params: &Params) -> Result<Self, Error> {
-        let database = RocksDb::open(params)?;
-        Ok(Self {
-            store: Arc::clone(&database.store),
-            database: Box::new(database),
-        })
-    }
-
-    /// What the driver's sessions ask, and the column family of its table.
-    #[must_use]
-    pub fn bare(&self) -> (&DB, &ColumnFamily) {
-        (&self.store.db, self.store.table)
-    }
-}
-
-impl std::fmt::Debug for Bared {
+impl std::fmt::Debug for RocksDb {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Bared").finish_non_exhaustive()
+        f.debug_struct("RocksDb").finish_non_exhaustive()
     }
 }
 
@@ -129,15 +105,20 @@ struct Stripe(Mutex<()>);
 const STRIPES: usize = 4096;
 
 impl RocksDb {
-    fn open(params: &Params) -> Result<Self, Error> {
-        let (place, settings) = (&params.place, &params.settings);
+    /// Opens it as the driver does.
+    ///
+    /// # Errors
+    /// Where there is none and `params` do not say to make one, or it is in use or broken.
+    pub fn open(params: &Params) -> Result<Self, Error> {
+        let (place, settings) = (params.path(NAME)?, &params.settings);
         let failed = |source: crate::error::BoxError| Error::Open {
             driver: NAME,
             place: place.display().to_string(),
             source,
         };
         let exists = place.join("CURRENT").exists();
-        if !exists && !params.create {
+        let creates = params.access == Access::Create;
+        if !exists && !creates {
             return Err(failed("there is no RocksDB database".into()));
         }
         let raw = options::is_raw(settings);
@@ -146,15 +127,21 @@ impl RocksDb {
         } else {
             &params.data.schema.table
         };
-        let mut loaded = options::load(settings, table).map_err(|e| refused(settings, e))?;
-        loaded.database.create_if_missing(params.create);
-        loaded
-            .database
-            .create_missing_column_families(params.create);
-        if exists {
-            add_families_of(place, &mut loaded).map_err(|e| failed(e.into()))?;
+        let existing = exists.then(|| existing(place)).transpose();
+        let existing = existing.map_err(|e| failed(e.into()))?;
+        let loaded = options::load(settings, table, existing.as_ref());
+        let mut loaded = loaded.map_err(|e| refused(settings, e))?;
+        loaded.database.create_if_missing(creates);
+        loaded.database.create_missing_column_families(creates);
+        if creates {
+            // The bindings would tell why it cannot be made in Rust's own notation.
+            fs::create_dir_all(place).map_err(|e| failed(e.into()))?;
         }
-        let db = DB::open_cf_descriptors(&loaded.database, place, loaded.families);
+        let (options, families) = (&loaded.database, loaded.families);
+        let db = match params.access {
+            Access::Read => DB::open_cf_descriptors_read_only(options, place, families, false),
+            _ => DB::open_cf_descriptors(options, place, families),
+        };
         let db = db.map_err(|e| {
             if is_lock(&e) {
                 locked(place)
@@ -177,10 +164,56 @@ impl RocksDb {
             options: loaded.database,
             statistics: settings.flag("statistics"),
             raw,
-            place: place.clone(),
+            place: place.to_owned(),
             wal: settings.text("wal_dir").map(PathBuf::from),
             semantics: params.semantics,
         })
+    }
+
+    /// The binding's own database, which the sessions ask, and the column family of the table.
+    #[must_use]
+    pub fn bare(&self) -> (&DB, &ColumnFamily) {
+        (&self.store.db, self.store.table)
+    }
+
+    /// One of RocksDB's own reports by its name (`rocksdb.stats`, `rocksdb.levelstats`, ...), or
+    /// `statistics`; none where it has none of that name.
+    #[must_use]
+    pub fn report(&self, name: &str) -> Option<String> {
+        match name {
+            "statistics" => self.options.get_statistics(),
+            _ => self
+                .store
+                .db
+                .property_value_cf(self.store.table, name)
+                .ok()
+                .flatten(),
+        }
+    }
+
+    /// Compacts the whole table.
+    pub fn compact(&self) {
+        let (all, store) = (None::<&[u8]>, &self.store);
+        let mut options = CompactOptions::default();
+        // Also what lies in the last level already, but not what this call has put there.
+        options.set_bottommost_level_compaction(BottommostLevelCompaction::ForceOptimized);
+        store
+            .db
+            .compact_range_cf_opt(store.table, all, all, &options);
+    }
+
+    /// Compacts the first level (0), or the first beyond it that holds anything (1), into the next
+    /// that does; a sentence of what was done.
+    ///
+    /// # Errors
+    /// Where RocksDB fails.
+    pub fn compact_level(&self, from: u32) -> Result<String, Error> {
+        let name = self.store.table_name(self.raw);
+        let options = facts::options_of(&self.place, name);
+        let bytes = options.get("target_file_size_base");
+        let bytes = bytes.and_then(|text| text.parse().ok()).unwrap_or(u64::MAX);
+        levels::compact(&self.store.db, (self.store.table, name), from, bytes)
+            .map_err(|e| self.failed("compact a level of", e))
     }
 
     fn failed(&self, action: &'static str, source: rust_rocksdb::Error) -> Error {
@@ -198,21 +231,10 @@ impl RocksDb {
         self.store.db.flush_cf_opt(self.store.table, &wait)
     }
 
-    /// Whether no flush and no compaction runs or waits.
-    fn quiet(&self) -> Result<bool, rust_rocksdb::Error> {
-        for property in [
-            properties::NUM_RUNNING_FLUSHES,
-            properties::MEM_TABLE_FLUSH_PENDING,
-            properties::NUM_RUNNING_COMPACTIONS,
-            properties::COMPACTION_PENDING,
-        ] {
-            let store = &self.store;
-            let running = store.db.property_int_value_cf(store.table, property)?;
-            if running.unwrap_or(0) > 0 {
-                return Ok(false);
-            }
-        }
-        Ok(true)
+    /// What RocksDB's own log says of CRC32C: it says so when the database is opened.
+    fn crc32c(&self) -> Option<String> {
+        let log = facts::head_of_log(&self.place).ok()?;
+        processor::crc32c(&log).map(str::to_owned)
     }
 }
 
@@ -240,21 +262,8 @@ impl Database for RocksDb {
         self.sync()
     }
 
-    /// Two readings 100 ms apart must be quiet: a compaction may follow the one that just ended.
-    fn settle(&self, timeout: Duration) -> Result<Settled, Error> {
-        let (end, mut quiet) = (Instant::now() + timeout, 0);
-        loop {
-            let now_quiet = self.quiet().map_err(|e| self.failed("watch", e))?;
-            quiet = if now_quiet { quiet + 1 } else { 0 };
-            if quiet == 2 {
-                return Ok(Settled::Yes);
-            }
-            let left = end.saturating_duration_since(Instant::now());
-            if left.is_zero() {
-                return Ok(Settled::No);
-            }
-            thread::sleep(left.min(Duration::from_millis(100)));
-        }
+    fn settle(&self, timeout: Duration, stop: Stopped<'_>) -> Result<Settled, Error> {
+        self.wait_for_work(timeout, stop)
     }
 
     fn facts(&self) -> BTreeMap<String, String> {
@@ -267,7 +276,24 @@ impl Database for RocksDb {
         facts.insert("semantics".to_owned(), self.semantics.name().to_owned());
         facts.insert("sync".to_owned(), store.sync.to_string());
         facts.insert("disable_wal".to_owned(), store.disable_wal.to_string());
+        facts.insert("build".to_owned(), processor::build());
+        if let Some(said) = self.crc32c() {
+            facts.insert("crc32c".to_owned(), said);
+        }
         facts
+    }
+
+    fn remarks(&self) -> Vec<Remark> {
+        let is_slow = self.crc32c().is_some_and(|s| processor::is_software(&s));
+        let slow = is_slow.then(|| Remark {
+            code: RemarkCode::SoftwareCrc,
+            text: "RocksDB computes CRC32C without the processor's instruction, which makes loads \
+                and \
+                   reads slower than they are elsewhere. Build tailmark with ./dev on a processor \
+                   that has it."
+                .to_owned(),
+        });
+        slow.into_iter().chain(self.remark_of_errors()).collect()
     }
 
     fn counters(&self) -> BTreeMap<String, u64> {
@@ -283,38 +309,6 @@ impl Database for RocksDb {
             })
             .filter(|(_, count)| *count > 0)
             .collect()
-    }
-
-    fn report(&self, name: &str) -> Option<String> {
-        match name {
-            "statistics" => self.options.get_statistics(),
-            _ => self
-                .store
-                .db
-                .property_value_cf(self.store.table, name)
-                .ok()
-                .flatten(),
-        }
-    }
-
-    fn compact(&self) -> Result<(), Error> {
-        let (all, store) = (None::<&[u8]>, &self.store);
-        let mut options = CompactOptions::default();
-        // Also what lies in the last level already, but not what this call has put there.
-        options.set_bottommost_level_compaction(BottommostLevelCompaction::ForceOptimized);
-        store
-            .db
-            .compact_range_cf_opt(store.table, all, all, &options);
-        Ok(())
-    }
-
-    fn compact_level(&self, from: u32) -> Result<String, Error> {
-        let name = self.store.table_name(self.raw);
-        let options = facts::options_of(&self.place, name);
-        let bytes = options.get("target_file_size_base");
-        let bytes = bytes.and_then(|text| text.parse().ok()).unwrap_or(u64::MAX);
-        levels::compact(&self.store.db, (self.store.table, name), from, bytes)
-            .map_err(|e| self.failed("compact a level of", e))
     }
 
     fn files(&self) -> Vec<PathBuf> {
@@ -345,7 +339,7 @@ fn handle(db: &DB, table: &str) -> &'static ColumnFamily {
 
 /// Tries the options without a database.
 fn check(settings: &Settings) -> Result<(), Error> {
-    options::load(settings, "usertable")
+    options::load(settings, "usertable", None)
         .map(drop)
         .map_err(|e| refused(settings, e))
 }
@@ -368,15 +362,10 @@ fn refused(settings: &Settings, why: String) -> Error {
     }
 }
 
-/// RocksDB wants every column family of a database named when it is opened.
-fn add_families_of(place: &Path, loaded: &mut options::Loaded) -> Result<(), rust_rocksdb::Error> {
-    for name in DB::list_cf(&loaded.database, place)? {
-        if loaded.families.iter().all(|family| family.name() != name) {
-            let other = ColumnFamilyDescriptor::new(name, Options::default());
-            loaded.families.push(other);
-        }
-    }
-    Ok(())
+/// The database in a directory that has one. All its column families must be opened with it.
+fn existing(place: &Path) -> Result<kept::Existing<'_>, rust_rocksdb::Error> {
+    let families = DB::list_cf(&Options::default(), place)?;
+    Ok(kept::Existing { place, families })
 }
 
 /// Whether another process, or another handle of this one, has the database.
@@ -395,7 +384,7 @@ fn locked(place: &Path) -> Error {
 
 /// Removes the database, but only a directory that is one.
 fn destroy(params: &Params) -> Result<(), Error> {
-    let place = &params.place;
+    let place = params.path(NAME)?;
     let failed = |source: crate::error::BoxError| Error::Database {
         action: "remove",
         driver: NAME,

@@ -4,9 +4,13 @@
 //! `options_file` names), the settings laid over it line by line, and RocksDB's own parser, which
 //! refuses what it does not know. So a setting is a row of a table, and an options file that a
 //! production machine writes is used as it is. Without an options file every setting takes effect;
-//! over an options file only those that were given do.
+//! over an options file only those that were given do, and the table format where it tells none.
+//! The table format of a database that is there wins over all but a setting that was given.
 
-use super::ini::{Ini, Section};
+use super::{
+    ini::{Ini, OptionsSection},
+    kept::{Existing, FORMAT},
+};
 use crate::{Setting, SettingKind, Settings};
 use rust_rocksdb::{Cache, ColumnFamilyDescriptor, Env, Options};
 use std::fs;
@@ -20,10 +24,10 @@ struct Row {
 /// What a setting does.
 enum Effect {
     /// Lines of a section of the options, with `{}` for the value.
-    Lines(Section, &'static [&'static str]),
+    Lines(OptionsSection, &'static [&'static str]),
     /// The same, by the value's word.
     Words(
-        Section,
+        OptionsSection,
         &'static [&'static str],
         &'static [(&'static str, &'static str)],
     ),
@@ -60,7 +64,7 @@ const ROWS: &[Row] = &[
         SettingKind::Integer { min: 1, max: 1024 },
         "",
         Effect::Lines(
-            Section::Database,
+            OptionsSection::Database,
             &[
                 "max_background_jobs={}",
                 "max_background_compactions=-1",
@@ -83,6 +87,13 @@ const ROWS: &[Row] = &[
         Effect::Other,
     ),
     row(
+        "block_size",
+        "bytes of a block before compression; unless given, RocksDB's own 4 KiB",
+        SettingKind::Bytes { scales: false },
+        "",
+        Effect::Lines(OptionsSection::Table, &["block_size={}"]),
+    ),
+    row(
         "bloom_bits",
         "bits of Bloom filter a key; 0: no filter",
         SettingKind::Number {
@@ -90,7 +101,10 @@ const ROWS: &[Row] = &[
             max: 100.0,
         },
         "0",
-        Effect::Lines(Section::Table, &["filter_policy=bloomfilter:{}:false"]),
+        Effect::Lines(
+            OptionsSection::Table,
+            &["filter_policy=bloomfilter:{}:false"],
+        ),
     ),
     row(
         "cache_kind",
@@ -101,10 +115,10 @@ const ROWS: &[Row] = &[
     ),
     row(
         "checksum",
-        "checksum of a block",
+        "checksum of a block; unless given, a database that is there keeps its own",
         SettingKind::Choice(&["crc32c", "none", "xxh3", "xxhash", "xxhash64"]),
         "xxh3",
-        Effect::Words(Section::Table, &["checksum={}"], CHECKSUMS),
+        Effect::Words(OptionsSection::Table, &["checksum={}"], CHECKSUMS),
     ),
     row(
         "compression",
@@ -112,7 +126,7 @@ const ROWS: &[Row] = &[
         SettingKind::Choice(&["bzip2", "lz4", "lz4hc", "none", "snappy", "zlib", "zstd"]),
         "",
         Effect::Words(
-            Section::Family,
+            OptionsSection::Family,
             &[
                 "compression={}",
                 "compression_per_level={}",
@@ -127,7 +141,7 @@ const ROWS: &[Row] = &[
         FLAG,
         "false",
         Effect::Lines(
-            Section::Database,
+            OptionsSection::Database,
             &["use_direct_io_for_flush_and_compaction={}"],
         ),
     ),
@@ -136,7 +150,7 @@ const ROWS: &[Row] = &[
         "O_DIRECT for reads, so that the page cache takes no part",
         FLAG,
         "false",
-        Effect::Lines(Section::Database, &["use_direct_reads={}"]),
+        Effect::Lines(OptionsSection::Database, &["use_direct_reads={}"]),
     ),
     row(
         "disable_wal",
@@ -147,14 +161,15 @@ const ROWS: &[Row] = &[
     ),
     row(
         "format_version",
-        "version of the table format",
+        "version of the table format; unless given, a database that is there keeps its own",
         SettingKind::Integer { min: 2, max: 7 },
         "7",
-        Effect::Lines(Section::Table, &["format_version={}"]),
+        Effect::Lines(OptionsSection::Table, &["format_version={}"]),
     ),
     row(
         "layout",
-        "how a record is stored: as YCSB's binding does, or raw (key and value alone) as db_bench does",
+        "how a record is stored: as YCSB's binding does, or raw (key and value alone, levels as \
+         wide) as db_bench does",
         SettingKind::Choice(&["raw", "ycsb"]),
         "ycsb",
         Effect::Other,
@@ -167,12 +182,12 @@ const ROWS: &[Row] = &[
             max: i32::MAX as i64,
         },
         "-1",
-        Effect::Lines(Section::Database, &["max_open_files={}"]),
+        Effect::Lines(OptionsSection::Database, &["max_open_files={}"]),
     ),
     row(
         "options_file",
         "an options file of RocksDB; settings that are given are laid over it",
-        SettingKind::Text,
+        SettingKind::File,
         "",
         Effect::Other,
     ),
@@ -202,7 +217,7 @@ const ROWS: &[Row] = &[
         "size of a memtable; the sizes of files and levels follow from it",
         SettingKind::Bytes { scales: true },
         "128MiB",
-        Effect::Lines(Section::Family, &["write_buffer_size={}"]),
+        Effect::Lines(OptionsSection::Family, &["write_buffer_size={}"]),
     ),
 ];
 
@@ -211,6 +226,7 @@ pub(super) const SETTINGS: &[Setting] = &settings();
 
 /// The settings that shape the files which a load leaves.
 pub(super) const STORED: &[&str] = &[
+    "block_size",
     "bloom_bits",
     "checksum",
     "compression",
@@ -255,11 +271,16 @@ pub(super) struct Loaded {
     pub(super) families: Vec<ColumnFamilyDescriptor>,
 }
 
-/// Makes options from checked settings for a table of this name.
+/// Makes options from checked settings for a table of this name, and for the database that is there
+/// already, if one is.
 ///
 /// # Errors
 /// What RocksDB's parser or the file system said.
-pub(super) fn load(settings: &Settings, table: &str) -> Result<Loaded, String> {
+pub(super) fn load(
+    settings: &Settings,
+    table: &str,
+    existing: Option<&Existing<'_>>,
+) -> Result<Loaded, String> {
     let base = match settings.text("options_file") {
         Some(path) => fs::read_to_string(path).map_err(|e| e.to_string())?,
         None => base(settings),
@@ -267,6 +288,9 @@ pub(super) fn load(settings: &Settings, table: &str) -> Result<Loaded, String> {
     let mut ini = Ini::parse(&base);
     ini.add_family(table);
     lay_over(settings, &mut ini, table);
+    if let Some(existing) = existing {
+        existing.keep(settings, &mut ini, table);
+    }
 
     // The C API reads the options of a database's directory only, so the text becomes one.
     let directory = tempfile::tempdir().map_err(|e| e.to_string())?;
@@ -321,17 +345,24 @@ pub(super) fn page_cache(settings: &Settings) -> bool {
         Some(path) => {
             let text = fs::read_to_string(path).unwrap_or_default();
             let ini = Ini::parse(&text);
-            ini.value(Section::Database, "", "use_direct_reads") != Some("true")
+            ini.value(OptionsSection::Database, "", "use_direct_reads") != Some("true")
         }
         None => !settings.flag("direct_reads"),
     }
 }
 
 /// YCSB's base: what `optimizeLevelStyleCompaction` makes of a memory budget of four write buffers
-/// (RocksDB, options/options.cc), and twice as many compactions as CPUs. Files are never smaller
-/// than 2 MiB, so that a scaled-down data set does not become thousands of them.
+/// (RocksDB, options/options.cc), and twice as many compactions as CPUs. For raw records the tree
+/// is db_bench's: compaction from four files in level 0 on, two write buffers, and with a buffer of
+/// 128 MiB a first level of 256 MiB and files of 64 MiB, which follow the buffer where it is
+/// scaled. Files are never smaller than 2 MiB, so that a scaled-down data set does not become
+/// thousands of them.
 fn base(settings: &Settings) -> String {
     let buffer = write_buffer(settings);
+    let (trigger, buffers, merged, level) = match is_raw(settings) {
+        true => (4, 2, 1, 2 * buffer),
+        false => (2, 6, 2, 4 * buffer),
+    };
     let jobs = 2 * std::thread::available_parallelism().map_or(1, usize::from);
     format!(
         "[Version]\n\
@@ -343,13 +374,13 @@ fn base(settings: &Settings) -> String {
          [CFOptions \"default\"]\n\
          compaction_style=kCompactionStyleLevel\n\
          compression_per_level=kNoCompression:kNoCompression:kLZ4Compression\n\
-         level0_file_num_compaction_trigger=2\n\
+         level0_file_num_compaction_trigger={trigger}\n\
          max_bytes_for_level_base={level}\n\
-         max_write_buffer_number=6\n\
-         min_write_buffer_number_to_merge=2\n\
+         max_write_buffer_number={buffers}\n\
+         min_write_buffer_number_to_merge={merged}\n\
          target_file_size_base={file}\n\
          [TableOptions/BlockBasedTable \"default\"]\n",
-        level = (4 * buffer).max(8 << 20),
+        level = level.max(8 << 20),
         file = (buffer / 2).max(2 << 20),
     )
 }
@@ -362,12 +393,14 @@ fn lay_over(settings: &Settings, ini: &mut Ini, table: &str) {
         let Some(value) = settings.text(name) else {
             continue;
         };
-        if over_file && !settings.given(name) {
+        let is_left =
+            FORMAT.contains(&name) && ini.value(OptionsSection::Table, table, name).is_none();
+        if over_file && !settings.given(name) && !is_left {
             continue;
         }
         match row.effect {
             Effect::Lines(_, _) if name == "bloom_bits" && value == "0" => {
-                ini.set(Section::Table, table, "filter_policy=nullptr");
+                ini.set(OptionsSection::Table, table, "filter_policy=nullptr");
             }
             Effect::Lines(section, lines) => set_all(ini, section, table, lines, value),
             Effect::Words(section, lines, words) => {
@@ -379,11 +412,11 @@ fn lay_over(settings: &Settings, ini: &mut Ini, table: &str) {
         }
     }
     if block_cache(settings) == 0 {
-        ini.set(Section::Table, table, "no_block_cache=true");
+        ini.set(OptionsSection::Table, table, "no_block_cache=true");
     }
 }
 
-fn set_all(ini: &mut Ini, section: Section, table: &str, lines: &[&str], value: &str) {
+fn set_all(ini: &mut Ini, section: OptionsSection, table: &str, lines: &[&str], value: &str) {
     for line in lines {
         ini.set(section, table, &line.replace("{}", value));
     }

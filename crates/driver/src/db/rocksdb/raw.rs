@@ -1,4 +1,5 @@
-//! One client's requests to RocksDB in the raw layout: a key and one value, as db_bench stores them.
+//! One client's requests to RocksDB in the raw layout: a key and one value, as db_bench stores
+//! them.
 //!
 //! Beside the common requests it knows batches, several keys in one read, seeks and iterators that
 //! stay open from one request to the next. Bytes are those of keys and values.

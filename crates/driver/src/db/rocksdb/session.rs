@@ -1,12 +1,13 @@
 //! One client's requests to RocksDB.
 //!
-//! A read has RocksDB find and pin the value, takes its length and copies nothing, as db_bench does;
-//! the value is looked into only where one field is asked for. Bytes are those of keys and field
-//! values, without what the encoding adds, so that they compare with those of other drivers.
+//! A read has RocksDB find and pin the value, takes its length and copies nothing, as db_bench
+//! does; the value is looked into only where one field is asked for. Bytes are those of keys and
+//! field values, without what the encoding adds, so that they compare with those of other drivers.
 
 use super::{Store, record};
 use crate::{
-    Cause, Completion, Failure, Fields, Key, Operation, Outcome, Reply, Session, Take, Values,
+    Cause, Completion, Failure, FieldVisitor, Fields, Key, Operation, Outcome, Reply, Session,
+    Values,
 };
 use rust_rocksdb::{Error, ErrorKind, GetIntoBufferResult, ReadOptions, WriteOptions};
 use std::sync::{Arc, MutexGuard, PoisonError};
@@ -54,7 +55,8 @@ impl RocksDbSession {
         put(store, key, values, &self.record, &self.write)
     }
 
-    /// As YCSB's binding does it: Get, replace the fields, Put. Of a key that is not there, nothing.
+    /// As YCSB's binding does it: Get, replace the fields, Put. Of a key that is not there,
+    /// nothing.
     fn update(&mut self, key: Key<'_>, values: &Values<'_>) -> Reply {
         let store = &*self.store;
         let _guard = lock(store, key);
@@ -124,13 +126,13 @@ impl Session for RocksDbSession {
         })
     }
 
-    fn fetch<'a>(&'a mut self, key: Key<'a>, take: Take<'a>) -> Completion<'a> {
-        Completion::Ready(self.take_fields(key, take))
+    fn read_verified<'a>(&'a mut self, key: Key<'a>, visit: FieldVisitor<'a>) -> Completion<'a> {
+        Completion::Ready(self.visit_fields(key, visit))
     }
 }
 
 impl RocksDbSession {
-    fn take_fields(&self, key: Key<'_>, take: Take<'_>) -> Reply {
+    fn visit_fields(&self, key: Key<'_>, visit: FieldVisitor<'_>) -> Reply {
         let store = &*self.store;
         let found = store
             .db
@@ -147,7 +149,7 @@ impl RocksDbSession {
                 .iter()
                 .position(|f| f.as_bytes() == name);
             if let Some(index) = known {
-                take(index as u32, value);
+                visit(index as u32, value);
             }
         }
         outcome(store, key.name, &value, Fields::All)
@@ -179,8 +181,8 @@ fn put(
     })
 }
 
-/// Finds a value and tells its length. Given no room, the binding's Get neither copies nor allocates,
-/// where its pinned Get allocates what it pins with.
+/// Finds a value and tells its length. Given no room, the binding's Get neither copies nor
+/// allocates, where its pinned Get allocates what it pins with.
 #[inline]
 pub(super) fn value_length(
     store: &Store,

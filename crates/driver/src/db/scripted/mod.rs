@@ -7,8 +7,8 @@
 mod timer;
 
 use crate::{
-    Cause, Clients, Completion, Database, Driver, Error, Failure, Kind, Operation, Outcome, Params,
-    Place, Reply, Session, Setting, SettingKind, Settings, Settled,
+    Cause, Clients, Completion, Database, Driver, Error, Failure, Operation, OperationKind,
+    Outcome, Params, Place, Reply, Session, Setting, SettingKind, Settings, Settled, Stopped,
 };
 use std::{
     sync::Arc,
@@ -22,8 +22,9 @@ pub const DRIVER: Driver = Driver {
     name: "scripted",
     about: "for tests: fixed latencies, and errors, misses and stalls on cue",
     place: Place::Nowhere,
+    port: None,
     clients: Clients::Threads,
-    supports: Kind::ALL,
+    supports: OperationKind::ALL,
     settings: SETTINGS,
     stored: &[],
     entry: "",
@@ -38,6 +39,7 @@ pub const DRIVER: Driver = Driver {
     space: |_, _| 0,
     cache: |_, _| 0,
     page_cache: |_| false,
+    semantics: |_| None,
 };
 
 /// The row of the table for clients that are tasks.
@@ -75,6 +77,12 @@ const SETTINGS: &[Setting] = &[
         "0",
     ),
     Setting::new(
+        "never_settles",
+        "background work never comes to rest",
+        SettingKind::Flag,
+        "false",
+    ),
+    Setting::new(
         "pending",
         "answers are awaited instead of returned",
         SettingKind::Flag,
@@ -108,6 +116,7 @@ const CAUSES: SettingKind = SettingKind::Choice(&[
 /// What all clients share.
 struct Scripted {
     script: Script,
+    never_settles: bool,
     /// Where answers are awaited.
     timer: Option<Arc<Timer>>,
 }
@@ -142,6 +151,7 @@ impl Scripted {
     fn new(params: &Params, pending: bool) -> Self {
         Self {
             script: Script::new(&params.settings),
+            never_settles: params.settings.flag("never_settles"),
             timer: pending.then(Timer::start),
         }
     }
@@ -157,8 +167,21 @@ impl Database for Scripted {
         }))
     }
 
-    fn settle(&self, _: Duration) -> Result<Settled, Error> {
-        Ok(Settled::Yes)
+    fn settle(&self, timeout: Duration, stop: Stopped<'_>) -> Result<Settled, Error> {
+        if !self.never_settles {
+            return Ok(Settled::Yes);
+        }
+        let end = Instant::now() + timeout;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(Settled::No);
+            }
+            if stop() {
+                return Ok(Settled::Unknown);
+            }
+            thread::sleep(left.min(Duration::from_millis(10)));
+        }
     }
 }
 

@@ -23,11 +23,11 @@ struct Queue {
 
 #[derive(Default)]
 struct State {
-    waiting: BinaryHeap<Reverse<Entry>>,
+    waiting: BinaryHeap<Reverse<Waiting>>,
     closed: bool,
 }
 
-struct Entry {
+struct Waiting {
     due: Instant,
     waker: Waker,
 }
@@ -78,7 +78,7 @@ impl Queue {
     }
 
     fn push(&self, due: Instant, waker: Waker) {
-        self.lock().waiting.push(Reverse(Entry { due, waker }));
+        self.lock().waiting.push(Reverse(Waiting { due, waker }));
         self.changed.notify_one();
     }
 }
@@ -117,21 +117,21 @@ impl Future for Sleep {
     }
 }
 
-impl PartialEq for Entry {
+impl PartialEq for Waiting {
     fn eq(&self, other: &Self) -> bool {
         self.due == other.due
     }
 }
 
-impl Eq for Entry {}
+impl Eq for Waiting {}
 
-impl PartialOrd for Entry {
+impl PartialOrd for Waiting {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Ord for Entry {
+impl Ord for Waiting {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.due.cmp(&other.due)
     }

@@ -1,8 +1,8 @@
 //! Blocks as HTML.
 
 use crate::{
-    Badge, Block, Card, Cell, Chart, Choice, Column, Control, Figure, FindingEntry, Span, Table,
-    Text,
+    Badge, Block, Card, Cell, Chart, Column, Control, ControlChoice, Figure, FindingEntry, Span,
+    Table, Text,
 };
 use maud::{Markup, html};
 
@@ -179,7 +179,7 @@ fn figure(figure: &Figure) -> Markup {
 
 /// A control with one choice only is there, but has nothing to offer.
 fn control(control: &Control) -> Markup {
-    let options: Vec<(&Choice, Markup)> = control
+    let options: Vec<(&ControlChoice, Markup)> = control
         .choices
         .iter()
         .enumerate()

@@ -2,14 +2,15 @@
 
 mod blocks;
 
-use super::Format;
-use crate::{Block, Data, Figure, SECTIONS, Section, number};
+use super::ReportFormat;
+use crate::{Block, Data, Figure, SECTIONS, Section};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::{Value, json};
 use std::io::{self, Write};
+use tailmark_results::number;
 
 /// The row of the table of formats.
-pub const FORMAT: Format = Format {
+pub const FORMAT: ReportFormat = ReportFormat {
     name: "html",
     about: "one page with interactive charts that opens offline",
     extension: "html",
@@ -20,7 +21,7 @@ const STYLE: &str = include_str!("page.css");
 const SCRIPT: &str = include_str!("page.js");
 const CHARTS: &str = include_str!(concat!(env!("OUT_DIR"), "/echarts.min.js"));
 
-/// The page's own promise to ask for nothing: the browser is told to refuse.
+/// The page's own promise to ask for nothing: the browser is to refuse.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
                       img-src data: blob:";
 

@@ -13,7 +13,7 @@
     const step = steps.find((s) => v >= s[0]) || steps[steps.length - 1];
     return [v / step[1], step[2]];
   };
-  const TIMES = [[1e6, 1e6, 's'], [1e3, 1e3, 'ms'], [1, 1, 'µs'], [0, 1e-3, 'ns']];
+  const TIMES = [[1e6, 1e6, 's'], [1e3, 1e3, 'ms'], [1, 1, 'us'], [0, 1e-3, 'ns']];
   const COUNTS = [[1e9, 1e9, 'G'], [1e6, 1e6, 'M'], [1e3, 1e3, 'k'], [0, 1, '']];
   const BYTES = [[1e9, 1e9, 'GB/s'], [1e6, 1e6, 'MB/s'], [1e3, 1e3, 'kB/s'], [0, 1, 'B/s']];
   const number = (params) =>

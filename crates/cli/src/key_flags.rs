@@ -1,0 +1,73 @@
+//! The flags of `tailmark run` that stand for keys of a plan, made of the table of keys.
+
+use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
+use tailmark_plan::{Error, KEYS, KeyFlag, PlanKey, RawPlan};
+
+/// What was given of them: each key with its value, in the order of the help.
+#[derive(Debug, Clone, Default)]
+pub struct KeyFlags(Vec<(&'static PlanKey, String)>);
+
+impl KeyFlags {
+    /// Where a flag is listed whose place is this one: after `--output` and `--system`.
+    pub const fn order(place: usize) -> usize {
+        place + 2
+    }
+
+    /// Puts what was given into a plan.
+    pub fn set(&self, plan: &mut RawPlan) -> Result<(), Error> {
+        self.0
+            .iter()
+            .try_for_each(|(key, value)| plan.set_flag(key, value))
+    }
+}
+
+impl Args for KeyFlags {
+    fn augment_args(command: Command) -> Command {
+        command.args(flags().into_iter().map(|(_, flag)| arg(flag)))
+    }
+
+    fn augment_args_for_update(command: Command) -> Command {
+        Self::augment_args(command)
+    }
+}
+
+impl FromArgMatches for KeyFlags {
+    fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
+        let value = |flag: KeyFlag| match flag.value {
+            "" => matches.get_flag(id(flag)).then(|| true.to_string()),
+            _ => matches.get_one::<String>(id(flag)).cloned(),
+        };
+        let given = flags().into_iter();
+        let given = given.filter_map(|(key, flag)| Some((key, value(flag)?)));
+        Ok(Self(given.collect()))
+    }
+
+    fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), clap::Error> {
+        *self = Self::from_arg_matches(matches)?;
+        Ok(())
+    }
+}
+
+/// Every flag with its key, in the order of the help.
+fn flags() -> Vec<(&'static PlanKey, KeyFlag)> {
+    let flags = KEYS.iter().filter_map(|key| Some((key, key.flag?)));
+    let mut flags: Vec<_> = flags.collect();
+    flags.sort_by_key(|(_, flag)| flag.place);
+    flags
+}
+
+fn arg(flag: KeyFlag) -> Arg {
+    let arg = Arg::new(id(flag))
+        .long(id(flag))
+        .help(flag.help)
+        .display_order(KeyFlags::order(flag.place));
+    match flag.value {
+        "" => arg.action(ArgAction::SetTrue),
+        value => arg.value_name(value),
+    }
+}
+
+/// The name without its dashes.
+fn id(flag: KeyFlag) -> &'static str {
+    flag.name.trim_start_matches('-')
+}

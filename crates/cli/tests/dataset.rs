@@ -1,0 +1,199 @@
+//! What an earlier load has left in the place of a RocksDB, and what the program makes of it.
+
+#![cfg(feature = "rocksdb")]
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot be set up has failed, and says so"
+)]
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+use tailmark_results::{Kind, Study};
+use tempfile::TempDir;
+
+const PROGRAM: &str = env!("CARGO_BIN_EXE_tailmark");
+
+/// Loads 20,000 records of 1 KiB below `place` and reads some; `out` is the run directory.
+fn run(place: &Path, out: &Path) -> Output {
+    run_with(place, out, &[])
+}
+
+fn run_with(place: &Path, out: &Path, more: &[&str]) -> Output {
+    let system = format!("disk={}", place.display());
+    Command::new(PROGRAM)
+        .args(["run", "--system", &system, "--workload", "ycsb-c"])
+        .args(["--records", "20k", "--set", "dataset.fields=1"])
+        .args([
+            "--operations",
+            "2k",
+            "--threads",
+            "2",
+            "--warmup",
+            "0s",
+            "-o",
+        ])
+        .arg(out)
+        .args(more)
+        .output()
+        .unwrap()
+}
+
+fn refused(output: &Output, parts: &[&str]) {
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(!output.status.success());
+    for part in parts {
+        assert!(said.contains(part), "{said}\nlacks {part}");
+    }
+}
+
+fn succeeded(output: &Output) {
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{said}");
+}
+
+/// Every read of the only point has found its record, and the study has one whole load.
+fn assert_loaded_whole(out: &Path) {
+    let study = Study::open_read_only(out).unwrap();
+    let read = &study.points().unwrap()[0].phase.kinds[&Kind::Read];
+    assert_eq!((read.count, read.not_found, read.errors), (2000, 0, 0));
+    let loads = study.loads().unwrap();
+    assert_eq!((loads.len(), loads[0].records), (1, 20_000));
+}
+
+/// Makes the marker say that nothing is loaded, as before the first mark of a load, and while a
+/// data set is removed.
+fn mark_nothing(place: &Path) -> PathBuf {
+    let marker = place.join("rocksdb.dataset.json");
+    let text = fs::read_to_string(&marker).unwrap();
+    let text = text.replace("\"loaded\": 20000", "\"loaded\": 0");
+    let text = text.replace("\"complete\": true", "\"complete\": false");
+    fs::write(&marker, text).unwrap();
+    place.join("rocksdb")
+}
+
+fn files(directory: &Path) -> impl Iterator<Item = (String, u64)> {
+    fs::read_dir(directory).unwrap().map(|entry| {
+        let entry = entry.unwrap();
+        let name = entry.file_name().into_string().unwrap();
+        (name, entry.metadata().unwrap().len())
+    })
+}
+
+#[test]
+fn a_database_that_was_half_removed_is_removed_and_loaded() {
+    let dir = TempDir::new().unwrap();
+    let place = dir.path().join("place");
+    succeeded(&run(&place, &dir.path().join("first")));
+    let database = mark_nothing(&place);
+    for (name, _) in files(&database) {
+        if name.starts_with("MANIFEST") || name.ends_with(".sst") {
+            fs::remove_file(database.join(name)).unwrap();
+        }
+    }
+    let out = dir.path().join("second");
+    succeeded(&run(&place, &out));
+    assert_loaded_whole(&out);
+}
+
+#[test]
+fn what_a_load_left_behind_before_its_first_mark_is_not_loaded_on_top_of() {
+    let dir = TempDir::new().unwrap();
+    let place = dir.path().join("place");
+    succeeded(&run(&place, &dir.path().join("first")));
+    let database = mark_nothing(&place);
+    // RocksDB gives every database that it makes a name of its own.
+    let identity = || fs::read_to_string(database.join("IDENTITY")).unwrap();
+    let before = identity();
+    let out = dir.path().join("second");
+    succeeded(&run(&place, &out));
+    assert_ne!(identity(), before);
+    assert_loaded_whole(&out);
+}
+
+#[test]
+fn data_of_others_is_adopted_after_a_sample_and_stays_theirs() {
+    let dir = TempDir::new().unwrap();
+    let place = dir.path().join("place");
+    succeeded(&run(&place, &dir.path().join("first")));
+    let marker = place.join("rocksdb.dataset.json");
+    fs::remove_file(&marker).unwrap();
+
+    let out = |name| dir.path().join(name);
+    let theirs = run(&place, &out("theirs"));
+    refused(
+        &theirs,
+        &[
+            "was not loaded by tailmark",
+            "rocksdb.dataset.json",
+            "--adopt",
+        ],
+    );
+    let other_fields = ["--adopt", "--set", "dataset.fields=2"];
+    let other = run_with(&place, &out("fields"), &other_fields);
+    refused(
+        &other,
+        &["cannot be adopted: record 0", "field 1 is missing"],
+    );
+    let other_length = ["--adopt", "--set", "dataset.field_length=1000"];
+    let other = run_with(&place, &out("length"), &other_length);
+    refused(&other, &["field 0 has 1024 bytes, and the plan's 1000"]);
+    let too_many = ["--adopt", "--set", "dataset.records=21k"];
+    let other = run_with(&place, &out("records"), &too_many);
+    refused(&other, &["it is not there"]);
+    let again = ["--adopt", "--set", "sweep.reload=point"];
+    refused(&run_with(&place, &out("again"), &again), &["never removed"]);
+
+    succeeded(&run_with(&place, &out("adopted"), &["--adopt"]));
+    assert!(!marker.exists(), "it was taken for tailmark's");
+    let study = Study::open_read_only(&out("adopted")).unwrap();
+    assert_eq!(study.loads().unwrap(), []);
+    let phase = &study.points().unwrap()[0].phase;
+    assert_eq!(phase.kinds[&Kind::Read].not_found, 0);
+    let found = &mut phase.findings.iter();
+    let text = &found
+        .find(|finding| finding.code == "data-adopted")
+        .unwrap()
+        .text;
+    assert!(text.contains("1000 of its 20000 records"), "{text}");
+}
+
+/// Every file below a directory with its bytes; RocksDB's own logs, which say that it was opened,
+/// apart.
+fn bytes_below(place: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let entries = fs::read_dir(place)
+        .unwrap()
+        .map(|entry| entry.unwrap().path());
+    let mut all = BTreeMap::new();
+    for path in entries {
+        if path.is_dir() {
+            all.extend(bytes_below(&path));
+        } else if !path
+            .file_name()
+            .unwrap()
+            .to_string_lossy()
+            .starts_with("LOG")
+        {
+            all.insert(path.clone(), fs::read(&path).unwrap());
+        }
+    }
+    all
+}
+
+#[test]
+fn what_is_refused_to_be_adopted_is_left_to_the_byte() {
+    let dir = TempDir::new().unwrap();
+    let place = dir.path().join("place");
+    succeeded(&run(&place, &dir.path().join("first")));
+    fs::remove_file(place.join("rocksdb.dataset.json")).unwrap();
+    let before = bytes_below(&place);
+    let other = ["--adopt", "--set", "dataset.field_length=1000"];
+    refused(
+        &run_with(&place, &dir.path().join("out"), &other),
+        &["1024"],
+    );
+    assert!(bytes_below(&place) == before, "the database was changed");
+}

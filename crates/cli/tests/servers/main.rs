@@ -1,0 +1,22 @@
+//! Whole sweeps on servers that are really there, which `TEST_CASSANDRA` and `TEST_AEROSPIKE` name.
+//! The tests that need a server of their own start a Cassandra (with Java and Maven) where there is
+//! one at all; without a server the tests are ignored.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot be set up has failed"
+)]
+
+mod lost;
+mod own;
+mod services;
+mod sweeps;
+
+use tailmark_testing::Program;
+
+/// The program.
+const TAILMARK: Program = Program(env!("CARGO_BIN_EXE_tailmark"));
+
+fn main() -> std::process::ExitCode {
+    tailmark_testing::run()
+}

@@ -1,0 +1,24 @@
+//! Exit codes: what a script can know without reading.
+
+use std::process::ExitCode;
+
+/// How the program ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Exit {
+    /// Everything was done.
+    Done = 0,
+    /// Something failed while it was being done.
+    Failed = 1,
+    /// The arguments, the plan or a place in it are wrong; nothing was measured.
+    Usage = 2,
+    /// Everything was measured, but there are points that failed.
+    Errors = 3,
+    /// Stopped by Ctrl-C or a closed terminal; the same command goes on.
+    Interrupted = 130,
+}
+
+impl From<Exit> for ExitCode {
+    fn from(exit: Exit) -> Self {
+        Self::from(exit as u8)
+    }
+}

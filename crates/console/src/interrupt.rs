@@ -1,0 +1,46 @@
+//! Ctrl-C and its relatives: the first asks the run to stop, a second Ctrl-C does not ask.
+
+use crate::{Console, Exit};
+use anyhow::Context;
+use nix::sys::signal::{SigSet, Signal};
+use std::thread;
+use tailmark_engine::Stop;
+
+/// Requests `stop` at the first SIGINT, SIGTERM or SIGHUP; a further SIGINT or SIGTERM ends the
+/// program. A terminal that is closed sends more than one SIGHUP, so that these only ask. Where
+/// SIGHUP is ignored from the start, as `nohup` has it, it stays so.
+///
+/// To be called before any thread is started: those that are there are not protected.
+pub fn listen(stop: &Stop, console: &Console) -> anyhow::Result<()> {
+    let failed = "failed to listen for Ctrl-C";
+    let mut signals = SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM]);
+    if !is_ignored(Signal::SIGHUP) {
+        signals.add(Signal::SIGHUP);
+    }
+    // Every thread inherits it, and the one below takes them instead.
+    signals.thread_block().context(failed)?;
+    let (stop, console) = (stop.clone(), console.clone());
+    let wait = move || {
+        while let Ok(signal) = signals.wait() {
+            match (stop.requested(), signal) {
+                (true, Signal::SIGHUP) => {}
+                (true, _) => std::process::exit(Exit::Interrupted as i32),
+                (false, _) => {
+                    stop.request();
+                    console.warn("stopping; Ctrl-C again ends at once");
+                }
+            }
+        }
+    };
+    let listener = thread::Builder::new().name("signals".to_owned());
+    listener.spawn(wait).context(failed)?;
+    Ok(())
+}
+
+/// Whether this process was started with a signal ignored, as the kernel tells it.
+fn is_ignored(signal: Signal) -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let mask = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
+    let mask = mask.and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok());
+    mask.is_some_and(|mask| mask >> (signal as i32 - 1) & 1 == 1)
+}

@@ -1,0 +1,9 @@
+//! What the programs share at their edge: standard output and standard error, exit codes, Ctrl-C.
+
+mod exit;
+mod interrupt;
+mod output;
+
+pub use exit::Exit;
+pub use interrupt::listen;
+pub use output::{Closed, Console, closed};

@@ -1,0 +1,169 @@
+//! Standard output and standard error. What was asked for goes to the first, what is said on the
+//! way to the second, so that either can be piped.
+
+use anyhow::Context;
+use std::{
+    cell::Cell,
+    fmt,
+    fs::File,
+    io::{self, BufWriter, ErrorKind, Write},
+    os::{fd::AsFd, unix::fs::FileTypeExt},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+};
+
+/// Where a program writes: standard output and standard error, or what takes their place. Cheap to
+/// clone; lines of several threads do not mix.
+#[derive(Clone)]
+pub struct Console {
+    out: Shared,
+    err: Shared,
+    /// Whether `out` is standard output, of which it is known what it is.
+    is_standard: bool,
+}
+
+type Shared = Arc<Mutex<Box<dyn Write + Send>>>;
+
+/// The reader of standard output went away: nothing failed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Closed {
+    /// A pipe was closed, as `head` does.
+    #[error("the reader of standard output has gone")]
+    Pipe,
+    /// The terminal was closed.
+    #[error("the terminal has gone")]
+    Terminal,
+}
+
+impl fmt::Debug for Console {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Console").finish_non_exhaustive()
+    }
+}
+
+impl Console {
+    /// The program's own standard output and standard error.
+    #[must_use]
+    pub fn standard() -> Self {
+        Self {
+            is_standard: true,
+            ..Self::new(io::stdout(), io::stderr())
+        }
+    }
+
+    /// Writes to these in their place.
+    #[must_use]
+    pub fn new(out: impl Write + Send + 'static, err: impl Write + Send + 'static) -> Self {
+        let shared = |to: Box<dyn Write + Send>| Arc::new(Mutex::new(to));
+        Self {
+            out: shared(Box::new(out)),
+            err: shared(Box::new(err)),
+            is_standard: false,
+        }
+    }
+
+    /// Writes a line to standard output.
+    ///
+    /// # Errors
+    /// Where it cannot be written; [`closed`] tells a reader that went away.
+    pub fn say(&self, line: &str) -> anyhow::Result<()> {
+        self.write(|out| {
+            out.write_all(line.as_bytes())?;
+            Ok(out.write_all(b"\n")?)
+        })
+    }
+
+    /// Lets `act` write standard output.
+    ///
+    /// # Errors
+    /// That of `act`, and where standard output cannot be written.
+    pub fn write(
+        &self,
+        act: impl FnOnce(&mut dyn Write) -> anyhow::Result<()>,
+    ) -> anyhow::Result<()> {
+        let (gone, is_standard) = (Cell::new(None), self.is_standard);
+        let mut out = lock(&self.out);
+        let mut out = BufWriter::new(Watched {
+            out: &mut **out,
+            gone: &gone,
+            is_standard,
+        });
+        let written = act(&mut out).and_then(|()| Ok(out.flush()?));
+        match (written, gone.get()) {
+            (Ok(()), _) => Ok(()),
+            (Err(_), Some(closed)) => Err(closed.into()),
+            (Err(error), None) => Err(error).context("failed to write standard output"),
+        }
+    }
+
+    /// Writes a line to standard error, where that is possible.
+    pub fn warn(&self, line: &str) {
+        let _ = writeln!(lock(&self.err), "{line}");
+    }
+
+    /// Says what went wrong, with its causes, in one line.
+    pub fn error(&self, error: &anyhow::Error) {
+        self.warn(&format!("error: {error:#}"));
+    }
+}
+
+fn lock(to: &Shared) -> MutexGuard<'_, Box<dyn Write + Send>> {
+    to.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Remembers whether the reader of standard output has gone: whoever writes may wrap the error in
+/// one of its own. A broken connection to a database is another matter, and does not come here.
+struct Watched<'a> {
+    out: &'a mut (dyn Write + Send),
+    gone: &'a Cell<Option<Closed>>,
+    is_standard: bool,
+}
+
+impl Watched<'_> {
+    fn look<T>(&self, written: io::Result<T>) -> io::Result<T> {
+        if let Err(error) = &written {
+            self.gone.set(reader_gone(error, self.is_standard));
+        }
+        written
+    }
+}
+
+impl Write for Watched<'_> {
+    fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        let written = self.out.write(bytes);
+        self.look(written)
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        let flushed = self.out.flush();
+        self.look(flushed)
+    }
+}
+
+/// Whether what went wrong is only that the reader of standard output went away.
+#[must_use]
+pub fn closed(error: &anyhow::Error) -> Option<Closed> {
+    error
+        .chain()
+        .find_map(|cause| cause.downcast_ref().copied())
+}
+
+/// What an error in writing standard output tells of its reader.
+fn reader_gone(error: &io::Error, is_standard: bool) -> Option<Closed> {
+    /// Of a terminal that hung up; also what a file on a failing disk gives.
+    const EIO: i32 = 5;
+    match error.kind() {
+        ErrorKind::BrokenPipe => Some(Closed::Pipe),
+        _ if is_standard && error.raw_os_error() == Some(EIO) && is_terminal_file() => {
+            Some(Closed::Terminal)
+        }
+        _ => None,
+    }
+}
+
+/// Whether standard output is a device such as a terminal; one that hung up does not say itself
+/// that it is one.
+fn is_terminal_file() -> bool {
+    let out = io::stdout().as_fd().try_clone_to_owned();
+    let found = out.and_then(|out| File::from(out).metadata());
+    found.is_ok_and(|found| found.file_type().is_char_device())
+}

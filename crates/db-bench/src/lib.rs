@@ -1,0 +1,93 @@
+//! `tailmark db-bench`: a drop-in for RocksDB's db_bench.
+//!
+//! The same flags, keys, values, data sets and output text; the work is done by the loop that does
+//! every other workload. With `-o DIR` each benchmark is also a point of a study. What db_bench
+//! does not report follows each result on standard error.
+
+mod benchmarks;
+mod date;
+mod flags;
+mod histogram;
+mod measure;
+#[cfg(test)]
+mod mutations;
+mod options;
+mod run;
+mod study;
+mod summary;
+mod tally;
+mod text;
+mod tools;
+mod watch;
+
+use anyhow::{Context, bail};
+use flags::{Asked, Flags};
+use std::path::PathBuf;
+use tailmark_console::{Console, Exit, listen};
+use tailmark_driver::Location;
+use tailmark_engine::Stop;
+
+/// Does what db_bench does with these words; `-o DIR` among them is ours.
+///
+/// # Errors
+/// Names what is wrong, before anything is measured where that is possible.
+pub fn db_bench(words: &[String], console: &Console) -> anyhow::Result<Exit> {
+    let (out, words) = take_out(words)?;
+    let flags = Flags::parse(&words)?;
+    match flags.asked {
+        Some(Asked::Help) => return help(console),
+        Some(Asked::Version) => {
+            console.say(&format!(
+                "db_bench of tailmark {}",
+                env!("CARGO_PKG_VERSION")
+            ))?;
+            return Ok(Exit::Done);
+        }
+        None => {}
+    }
+    flags
+        .warnings
+        .iter()
+        .for_each(|warning| console.warn(&format!("warning: {warning}")));
+    let stop = Stop::new();
+    listen(&stop, console)?;
+    run::BenchmarkRun::new(&flags, out, stop, console.clone())?.run()
+}
+
+/// Splits off `-o DIR`, which db_bench does not have.
+fn take_out(words: &[String]) -> anyhow::Result<(Option<PathBuf>, Vec<String>)> {
+    let mut rest = Vec::new();
+    let (mut out, mut words) = (None, words.iter());
+    while let Some(word) = words.next() {
+        match word.as_str() {
+            "-o" => out = Some(words.next().context("-o needs a directory")?.into()),
+            _ => rest.push(word.clone()),
+        }
+    }
+    Ok((out, rest))
+}
+
+fn help(console: &Console) -> anyhow::Result<Exit> {
+    console.say("tailmark db-bench [-o DIR] --benchmarks=LIST --db=DIR [FLAG]...\n")?;
+    console.say("The flags of RocksDB's db_bench that have an effect, with their defaults:")?;
+    let mut all: Vec<_> = flags::effective().collect();
+    all.sort_unstable_by_key(|row| row.0);
+    for (name, _, default) in all {
+        console.say(&format!("  --{name}={default}"))?;
+    }
+    let names: Vec<_> = benchmarks::BENCHMARKS
+        .iter()
+        .map(|(name, _)| *name)
+        .collect();
+    console.say(&format!("\nBenchmarks: {}", names.join(", ")))?;
+    console.say("NAME[X3-W1] runs a benchmark once to warm up, then three times.")?;
+    Ok(Exit::Done)
+}
+
+/// The directory of the database.
+fn location(flags: &Flags) -> anyhow::Result<Location> {
+    match flags.text("db") {
+        "" => bail!("--db is missing: the directory of the database"),
+        path => Ok(Location::Directory(path.into())),
+    }
+}

@@ -1,0 +1,278 @@
+//! From flags to what the `rocksdb` driver opens: RocksDB's own options format and the settings
+//! beside it.
+
+use super::flags::{Flags, OPTIONS, OptionSection};
+use anyhow::{Context, bail, ensure};
+use std::{collections::BTreeMap, fmt::Write as _, fs, path::Path};
+
+/// Words that RocksDB's options format has for db_bench's numbers and names.
+const WORDS: &[(&str, &[(&str, &str)])] = &[
+    ("blob_compression_type", COMPRESSIONS),
+    (
+        "checksum_type",
+        &[
+            ("0", "kNoChecksum"),
+            ("1", "kCRC32c"),
+            ("2", "kxxHash"),
+            ("3", "kxxHash64"),
+            ("4", "kXXH3"),
+        ],
+    ),
+    (
+        "compaction_pri",
+        &[
+            ("0", "kByCompensatedSize"),
+            ("1", "kOldestLargestSeqFirst"),
+            ("2", "kOldestSmallestSeqFirst"),
+            ("3", "kMinOverlappingRatio"),
+            ("4", "kRoundRobin"),
+        ],
+    ),
+    (
+        "compaction_style",
+        &[
+            ("0", "kCompactionStyleLevel"),
+            ("1", "kCompactionStyleUniversal"),
+            ("2", "kCompactionStyleFIFO"),
+            ("3", "kCompactionStyleNone"),
+        ],
+    ),
+    ("compression_type", COMPRESSIONS),
+    (
+        "index_shortening_mode",
+        &[
+            ("0", "kNoShortening"),
+            ("1", "kShortenSeparators"),
+            ("2", "kShortenSeparatorsAndSuccessor"),
+        ],
+    ),
+    (
+        "prepopulate_block_cache",
+        &[("0", "kDisable"), ("1", "kFlushOnly")],
+    ),
+    (
+        "use_data_block_hash_index",
+        &[
+            ("false", "kDataBlockBinarySearch"),
+            ("true", "kDataBlockBinaryAndHash"),
+        ],
+    ),
+];
+
+const COMPRESSIONS: &[(&str, &str)] = &[
+    ("bzip2", "kBZip2Compression"),
+    ("lz4", "kLZ4Compression"),
+    ("lz4hc", "kLZ4HCCompression"),
+    ("none", "kNoCompression"),
+    ("snappy", "kSnappyCompression"),
+    ("zlib", "kZlibCompression"),
+    ("zstd", "kZSTD"),
+];
+
+/// The settings of the `rocksdb` driver; the options are written into `directory`.
+///
+/// # Errors
+/// Names a flag whose value RocksDB has no word for.
+pub fn settings(flags: &Flags, directory: &Path) -> anyhow::Result<BTreeMap<String, String>> {
+    let path = directory.join("OPTIONS");
+    let given = flags.text("options_file");
+    let text = match given {
+        "" => text(flags)?,
+        file => fs::read_to_string(file)
+            .with_context(|| format!("failed to read --options_file `{file}`"))?,
+    };
+    fs::write(&path, text).with_context(|| format!("failed to write `{}`", path.display()))?;
+    let cache_kind = match flags.text("cache_type") {
+        "lru_cache" => "lru",
+        "hyper_clock_cache" | "auto_hyper_clock_cache" => "hyper_clock",
+        other => bail!("--cache_type is `{other}`, but it must be hyper_clock_cache or lru_cache"),
+    };
+    let cache = flags.number::<i64>("cache_size")?.max(0).to_string();
+    let rate = flags.text("rate_limiter_bytes_per_sec");
+    let mut settings: BTreeMap<&str, &str> = [
+        (
+            "options_file",
+            path.to_str()
+                .context("the path of a temporary directory is no text")?,
+        ),
+        ("layout", "raw"),
+        ("block_cache", &cache),
+        ("cache_kind", cache_kind),
+        ("background_rate", rate),
+        ("sync", flags.text("sync")),
+        ("disable_wal", flags.text("disable_wal")),
+        ("statistics", flags.text("statistics")),
+    ]
+    .into();
+    if !flags.text("wal_dir").is_empty() {
+        settings.insert("wal_dir", flags.text("wal_dir"));
+    }
+    // A database that is there keeps its table format unless these are asked for.
+    for (name, _) in flags.given().filter(|_| given.is_empty()) {
+        match name {
+            "checksum_type" => settings.insert("checksum", checksum(flags)?),
+            "format_version" => settings.insert("format_version", flags.text(name)),
+            _ => None,
+        };
+    }
+    Ok(settings
+        .into_iter()
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect())
+}
+
+/// The driver's word for a checksum.
+fn checksum(flags: &Flags) -> anyhow::Result<&'static str> {
+    const CHECKSUMS: [&str; 5] = ["none", "crc32c", "xxhash", "xxhash64", "xxh3"];
+    let number: usize = flags.number("checksum_type")?;
+    CHECKSUMS.get(number).copied().with_context(|| {
+        format!("--checksum_type is {number}, but it must be one of 0, 1, 2, 3, 4")
+    })
+}
+
+/// RocksDB's options format.
+fn text(flags: &Flags) -> anyhow::Result<String> {
+    let mut text = "[Version]\nrocksdb_version=11.0.0\noptions_file_version=1.1\n".to_owned();
+    for (section, header) in [
+        (OptionSection::Database, "[DBOptions]"),
+        (OptionSection::Family, "[CFOptions \"default\"]"),
+        (
+            OptionSection::Table,
+            "[TableOptions/BlockBasedTable \"default\"]",
+        ),
+    ] {
+        writeln!(text, "{header}")?;
+        for row in OPTIONS.iter().filter(|row| row.section == section) {
+            if let Some(value) = value(flags, row.name)? {
+                writeln!(text, "{}={value}", row.key)?;
+            }
+        }
+        if section == OptionSection::Family {
+            extra(flags, &mut text)?;
+        }
+    }
+    Ok(text)
+}
+
+/// The value of an option; none where it is left as RocksDB has it.
+fn value(flags: &Flags, name: &str) -> anyhow::Result<Option<String>> {
+    let text = flags.text(name);
+    if let Some((_, words)) = WORDS.iter().find(|(known, _)| *known == name) {
+        let lower = text.to_ascii_lowercase();
+        let word = words.iter().find(|(flag, _)| *flag == lower);
+        let known = || {
+            words
+                .iter()
+                .map(|(flag, _)| *flag)
+                .collect::<Vec<_>>()
+                .join(", ")
+        };
+        let (_, word) = word
+            .with_context(|| format!("--{name} is `{text}`, but it must be one of {}", known()))?;
+        return Ok(Some((*word).to_owned()));
+    }
+    Ok(match (name, text) {
+        ("bloom_bits", bits) if bits.starts_with('-') => None,
+        ("bloom_bits", bits) => Some(format!("bloomfilter:{bits}:false")),
+        ("prefix_size", "0") => None,
+        ("prefix_size", bytes) => Some(format!("rocksdb.FixedPrefix.{bytes}")),
+        _ => Some(text.to_owned()),
+    })
+}
+
+/// Options of the column family that several flags make together.
+fn extra(flags: &Flags, text: &mut String) -> anyhow::Result<()> {
+    let min_level: i64 = flags.number("min_level_to_compress")?;
+    if min_level >= 0 {
+        let levels: i64 = flags.number("num_levels")?;
+        ensure!(
+            (1..=64).contains(&levels),
+            "--num_levels must be from 1 to 64"
+        );
+        let compression = value(flags, "compression_type")?.unwrap_or_default();
+        let of_level = |level| {
+            if level < min_level {
+                "kNoCompression"
+            } else {
+                &compression
+            }
+        };
+        let all: Vec<_> = (0..levels).map(of_level).collect();
+        writeln!(text, "compression_per_level={}", all.join(":"))?;
+    }
+    writeln!(
+        text,
+        "compression_opts={{level={};max_dict_bytes={}}}",
+        flags.text("compression_level"),
+        flags.text("compression_max_dict_bytes")
+    )?;
+    // 0 and -1 stand for RocksDB's own value.
+    let universal: Vec<_> = [
+        ("universal_size_ratio", "size_ratio"),
+        ("universal_min_merge_width", "min_merge_width"),
+        ("universal_max_merge_width", "max_merge_width"),
+        (
+            "universal_max_size_amplification_percent",
+            "max_size_amplification_percent",
+        ),
+        (
+            "universal_compression_size_percent",
+            "compression_size_percent",
+        ),
+        ("universal_allow_trivial_move", "allow_trivial_move"),
+    ]
+    .into_iter()
+    .filter(|(flag, _)| !matches!(flags.text(flag), "0" | "-1" | "false"))
+    .map(|(flag, key)| format!("{key}={}", flags.text(flag)))
+    .collect();
+    if !universal.is_empty() {
+        writeln!(
+            text,
+            "compaction_options_universal={{{}}}",
+            universal.join(";")
+        )?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn flags(line: &str) -> Flags {
+        let words: Vec<_> = line.split_whitespace().map(str::to_owned).collect();
+        Flags::parse(&words).unwrap()
+    }
+
+    #[test]
+    fn every_word_belongs_to_an_option() {
+        for (name, words) in WORDS {
+            let row = OPTIONS.iter().find(|row| row.name == *name);
+            let default = row.unwrap_or_else(|| panic!("{name}")).default;
+            assert!(words.iter().any(|(flag, _)| *flag == default), "{name}");
+        }
+    }
+
+    #[test]
+    fn flags_become_lines() {
+        let text = text(&flags(
+            "--bloom_bits=10 --compaction_style=1 --min_level_to_compress=2 --num_levels=3 \
+             --prefix_size=4",
+        ))
+        .unwrap();
+        for line in [
+            "filter_policy=bloomfilter:10:false",
+            "compaction_style=kCompactionStyleUniversal",
+            "compression_per_level=kNoCompression:kNoCompression:kSnappyCompression",
+            "prefix_extractor=rocksdb.FixedPrefix.4",
+        ] {
+            assert!(text.lines().any(|l| l == line), "{line} in\n{text}");
+        }
+    }
+
+    #[test]
+    fn a_number_without_a_meaning_is_refused() {
+        let error = text(&flags("--checksum_type=9")).unwrap_err().to_string();
+        assert!(error.contains("--checksum_type is `9`, but it must be one of 0, 1, 2, 3, 4"));
+    }
+}

@@ -1,0 +1,423 @@
+//! Runs a list of benchmarks on one database.
+
+use super::{
+    benchmarks::{Action, ListedBenchmark, Tool},
+    flags::{self, Flags},
+    location,
+    measure::{Measure, Needs},
+    options, study, summary,
+    tally::{Counting, Tally},
+    text::{self, BenchmarkResult},
+    tools,
+    watch::Watch,
+};
+use anyhow::{Context, ensure};
+use std::{
+    collections::BTreeMap,
+    path::PathBuf,
+    sync::Arc,
+    time::{Duration, SystemTime, UNIX_EPOCH},
+};
+use tailmark_console::{Console, Exit};
+use tailmark_driver::{
+    Access, DataSet, Database, Driver, Params, Schema, Semantics, Settings, db::RocksDb,
+};
+use tailmark_engine::{Spec, Stop};
+use tailmark_report::write_studies;
+use tailmark_results::{Kind, Phase, PointKey};
+use tailmark_runner::{
+    Evidence,
+    point::{self, CallStudy, Measured},
+};
+use tailmark_workload::{KeySpace, Workload};
+
+/// One call of db_bench.
+pub struct BenchmarkRun<'a> {
+    flags: &'a Flags,
+    driver: &'static Driver,
+    params: Params,
+    /// Holds the options file.
+    _directory: tempfile::TempDir,
+    database: Option<RocksDb>,
+    seed: u64,
+    /// Clients so far: each has a seed of its own.
+    clients: u64,
+    threads: u32,
+    study: Option<CallStudy>,
+    stop: Stop,
+    console: Console,
+    failed: bool,
+    /// Whether any read found anything, where there was one.
+    found: Option<bool>,
+}
+
+/// What is measured once.
+struct Measurement<'a> {
+    entry: &'a ListedBenchmark,
+    measure: &'a Measure,
+    workload: Arc<Workload>,
+    threads: u32,
+    /// Operations of each client.
+    count: u64,
+}
+
+impl<'a> BenchmarkRun<'a> {
+    /// Understands the flags; nothing is touched.
+    ///
+    /// # Errors
+    /// Names what is wrong with them.
+    pub fn new(
+        flags: &'a Flags,
+        out: Option<PathBuf>,
+        stop: Stop,
+        console: Console,
+    ) -> anyhow::Result<Self> {
+        let driver = tailmark_driver::db::find("rocksdb")?;
+        let directory = tempfile::tempdir()?;
+        let threads = flags.number("threads")?;
+        ensure!(
+            (1..=1024).contains(&threads),
+            "--threads is {threads}, but it must be from 1 to 1024"
+        );
+        let ratio: f64 = flags.number("compression_ratio")?;
+        ensure!(
+            (0.0..=1.0).contains(&ratio),
+            "--compression_ratio must be from 0 to 1"
+        );
+        let data = DataSet {
+            schema: Schema {
+                table: "default".to_owned(),
+                fields: vec!["value".to_owned()],
+            },
+            records: flags.number("num")?,
+            field_length: flags.number("value_size")?,
+        };
+        let settings = options::settings(flags, directory.path())?;
+        let params = Params {
+            location: location(flags)?,
+            settings: checked(driver, &settings, &data)?,
+            data,
+            semantics: Semantics::Faithful,
+            access: Access::Create,
+        };
+        let study = out
+            .map(|out| study::open(&out, flags, &params))
+            .transpose()?;
+        Ok(Self {
+            flags,
+            driver,
+            params,
+            _directory: directory,
+            database: None,
+            seed: 0,
+            clients: 0,
+            threads,
+            study,
+            stop,
+            console,
+            failed: false,
+            found: None,
+        })
+    }
+
+    /// Runs the list.
+    ///
+    /// # Errors
+    /// Where a benchmark is not known, or the database refuses.
+    pub fn run(mut self) -> anyhow::Result<Exit> {
+        let entries = self.entries()?;
+        self.seed = match self.flags.number("seed")? {
+            0_i64 => {
+                let seed = SystemTime::now()
+                    .duration_since(UNIX_EPOCH)
+                    .unwrap_or_default();
+                let seed = seed.as_micros() as u64;
+                self.console
+                    .say(&format!("Set seed to {seed} because --seed was 0"))?;
+                seed
+            }
+            seed => seed.cast_unsigned(),
+        };
+        let exists = self.flags.flag("use_existing_db");
+        if exists {
+            self.params.access = Access::Write;
+        } else {
+            (self.driver.destroy)(&self.params)?;
+        }
+        self.open()?;
+        let version = self
+            .database()?
+            .facts()
+            .remove("version")
+            .unwrap_or_default();
+        self.console.warn(&text::environment(&version));
+        self.console.say(&text::header(self.flags)?)?;
+        for entry in &entries {
+            match entry.action {
+                Action::Tool(tool) => self.use_tool(tool)?,
+                Action::Measure(measure) => self.measure(entry, &measure)?,
+            }
+            if self.stop.requested() {
+                return Ok(Exit::Interrupted);
+            }
+        }
+        if self.flags.flag("statistics")
+            && let Some(statistics) = self.database()?.report("statistics")
+        {
+            self.console.say(&format!("STATISTICS:\n{statistics}"))?;
+        }
+        if let Some(study) = &self.study {
+            let dir = study.dir();
+            let page = write_studies(&[dir.to_owned()], "html", dir)?;
+            self.console.warn(&page.display().to_string());
+        }
+        if self.found == Some(false) {
+            self.console
+                .warn("every read found nothing; was the data set filled?");
+        }
+        Ok(match self.failed || self.found == Some(false) {
+            true => Exit::Errors,
+            false => Exit::Done,
+        })
+    }
+
+    /// The list of benchmarks, each of which can be made of the flags.
+    fn entries(&self) -> anyhow::Result<Vec<ListedBenchmark>> {
+        let entries = ListedBenchmark::list(self.flags.text("benchmarks"))?;
+        ensure!(
+            !entries.is_empty(),
+            "--benchmarks is empty: name at least one"
+        );
+        for entry in &entries {
+            if let Action::Measure(measure) = entry.action {
+                measure.counts(self.flags)?;
+                measure.workload(entry.name, self.flags)?;
+            }
+        }
+        Ok(entries)
+    }
+
+    fn open(&mut self) -> anyhow::Result<()> {
+        self.database = Some(RocksDb::open(&self.params)?);
+        Ok(())
+    }
+
+    fn database(&self) -> anyhow::Result<&RocksDb> {
+        self.database.as_ref().context("the database is not open")
+    }
+
+    /// Makes a fresh database, with synchronous writes where that is needed.
+    fn reopen(&mut self, needs: Needs) -> anyhow::Result<()> {
+        self.database = None;
+        (self.driver.destroy)(&self.params)?;
+        if needs == Needs::FreshSync {
+            let mut given = options::settings(self.flags, self._directory.path())?;
+            given.insert("sync".to_owned(), "true".to_owned());
+            let settings = checked(self.driver, &given, &self.params.data)?;
+            let params = Params {
+                settings,
+                ..self.params.clone()
+            };
+            self.database = Some(RocksDb::open(&params)?);
+            return Ok(());
+        }
+        self.open()
+    }
+
+    fn use_tool(&mut self, tool: Tool) -> anyhow::Result<()> {
+        let place = self.params.location.to_string();
+        if tool == Tool::Compact {
+            self.console.say(&format!("DB path: [{place}]"))?;
+            // db_bench has every thread do it; a thread takes a number from those of the seeds.
+            self.clients += u64::from(self.threads);
+        }
+        let stop = || self.stop.requested();
+        let (database, threads) = (self.database()?, self.threads);
+        tools::use_tool(database, tool, &place, threads, &stop, &self.console)
+    }
+
+    /// Measures a benchmark as often as its entry says.
+    fn measure(&mut self, entry: &ListedBenchmark, measure: &Measure) -> anyhow::Result<()> {
+        if measure.needs.is_fresh() {
+            if self.flags.flag("use_existing_db") {
+                let name = entry.name;
+                return self
+                    .console
+                    .say(&format!("{name:<12} : skipped (--use_existing_db is true)"));
+            }
+            self.reopen(measure.needs)?;
+        }
+        self.console
+            .say(&format!("DB path: [{}]", self.params.location))?;
+        let (records, count) = measure.counts(self.flags)?;
+        let mut data = self.params.data.clone();
+        data.records = records;
+        if measure.needs == Needs::FreshLarge {
+            data.field_length = 100_000;
+        }
+        let workload = Arc::new(measure.workload(entry.name, self.flags)?);
+        let one = measure.needs == Needs::OneClient || measure.row == "filluniquerandom";
+        let threads = if one { 1 } else { self.threads };
+        let measurement = Measurement {
+            entry,
+            measure,
+            workload,
+            threads,
+            count,
+        };
+        if entry.warmups > 0 {
+            self.console.say(&format!(
+                "Warming up benchmark by running {} times",
+                entry.warmups
+            ))?;
+        }
+        for _ in 0..entry.warmups {
+            self.once(&measurement, &data)?;
+        }
+        if entry.repeats > 1 {
+            self.console
+                .say(&format!("Running benchmark for {} times", entry.repeats))?;
+        }
+        let rate = measure.rate(&measurement.workload, self.flags)?;
+        let (mut results, intervals) = (Vec::new(), self.flags.flag("confidence_interval_only"));
+        for repeat in 1..=entry.repeats {
+            let (measured, result) = self.once(&measurement, &data)?;
+            results.push(result);
+            if let Some(line) = summary::so_far(entry.name, &results, intervals) {
+                self.console.say(&line)?;
+            }
+            if self.stop.requested() {
+                return Ok(());
+            }
+            let Some(study) = &self.study else { continue };
+            let (key, database) = (key(&measurement, repeat, rate), self.database()?);
+            let evidence = Evidence::new(self.driver, &self.params, &key, &measured);
+            let found = point::all_findings(&evidence, database);
+            let mut phase = measured.phase;
+            phase.findings.extend(found);
+            study.add_point(key, phase, database.facts())?;
+        }
+        summary::at_the_end(entry.name, &results)
+            .map_or(Ok(()), |summary| self.console.say(&summary))
+    }
+
+    /// Measures once and prints the result.
+    fn once(
+        &mut self,
+        measurement: &Measurement<'_>,
+        data: &DataSet,
+    ) -> anyhow::Result<(Measured, BenchmarkResult)> {
+        let (measure, workload) = (measurement.measure, &measurement.workload);
+        let batch = measure.batch(workload);
+        let duration = Duration::from_secs(self.flags.number("duration")?);
+        let timed = measure.timed && !duration.is_zero();
+        // Batches that fit, as db_bench counts.
+        let operations =
+            (!timed).then(|| measurement.count / batch * u64::from(measurement.threads));
+        let rate = measure.rate(workload, self.flags)?;
+        // A walk that came to its end stops the benchmark, and so does Ctrl-C.
+        let ends = self.stop.child();
+        let tally = Arc::new(Tally::new(measurement.threads, ends.clone()));
+        let database = self.database()?;
+        let counting = Counting {
+            database,
+            tally: Arc::clone(&tally),
+        };
+        let needs_tally = matches!(
+            measure.row,
+            "multireadrandom" | "mixgraph" | "readseq" | "readreverse"
+        );
+        let watch = Watch::new(self.flags, database, batch, &self.console)?;
+        let key = key(measurement, 1, rate);
+        let keys = Arc::new(KeySpace::new(data.records, data.records));
+        let counted: &dyn Database = if needs_tally { &counting } else { database };
+        let spec = Spec {
+            system: study::SYSTEM,
+            point: Some(&key),
+            threads: measurement.threads,
+            rate,
+            operations,
+            duration: timed.then_some(duration),
+            seed: self.seed.wrapping_add(self.clients),
+            write_all_fields: true,
+            compressibility: 1.0 - self.flags.number::<f64>("compression_ratio")?,
+            ..Spec::new(counted, workload, data, &keys)
+        };
+        let measured = point::measure(&spec, self.params.location.path(), &watch, &ends)?;
+        let phase = &measured.phase;
+        watch.end(Duration::from_secs_f64(phase.elapsed_s()));
+        let background =
+            phase_clients(workload, measurement.threads) - u64::from(measurement.threads);
+        self.clients += u64::from(measurement.threads) + background;
+        let result = BenchmarkResult::new(phase, measure, workload, measurement.threads);
+        let message = match measure.needs.is_small() {
+            true => format!("({} ops)", data.records),
+            false => text::message(phase, workload, &tally, measurement.count),
+        };
+        self.console
+            .say(&result.line(measurement.entry.name, &message))?;
+        if self.flags.flag("histogram") {
+            let blocks = text::histograms(phase, workload);
+            self.console.say(blocks.trim_end_matches('\n'))?;
+            self.console.say("")?;
+        }
+        text::hidden(phase, workload)
+            .iter()
+            .for_each(|line| self.console.warn(line));
+        self.note_failures(phase, measure);
+        Ok((measured, result))
+    }
+
+    /// Keeps in mind, and says, what failed and whether anything was found.
+    fn note_failures(&mut self, phase: &Phase, measure: &Measure) {
+        let looked = phase
+            .kinds
+            .keys()
+            .any(|k| matches!(k, Kind::Read | Kind::Scan));
+        if looked && measure.row != "readmissing" {
+            self.found = Some(self.found == Some(true) || !phase.found_nothing());
+        }
+        for error in &phase.errors {
+            self.failed = true;
+            let (kind, cause) = (error.kind.name(), &error.cause);
+            self.console.warn(&format!(
+                "{} of {kind} failed ({cause}): {}",
+                error.count, error.example
+            ));
+        }
+    }
+}
+
+/// The driver's settings. The table format where an options file names none is that of the flag.
+fn checked(
+    driver: &'static Driver,
+    given: &BTreeMap<String, String>,
+    data: &DataSet,
+) -> anyhow::Result<Settings> {
+    let mut settings = Settings::check(driver, given, data, 1.0)?;
+    settings.set_default("format_version", flags::FORMAT_VERSION);
+    Ok(settings)
+}
+
+/// Clients of a phase, background clients included.
+fn phase_clients(workload: &Workload, threads: u32) -> u64 {
+    tailmark_workload::assign_groups(workload, threads).len() as u64
+}
+
+/// The point of a repeat. A sinusoidal rate is not the fixed rate in a point's name.
+fn key(measurement: &Measurement<'_>, repeat: u32, rate: Option<f64>) -> PointKey {
+    let sinusoidal = measurement
+        .workload
+        .groups
+        .iter()
+        .any(|group| group.sine.is_some());
+    let target_rate = rate.filter(|_| !sinusoidal);
+    PointKey {
+        system: super::study::SYSTEM.to_owned(),
+        workload: measurement.entry.name.to_owned(),
+        distribution: measurement.workload.distribution_name().to_owned(),
+        threads: measurement.threads,
+        repeat,
+        target_rate,
+    }
+}

@@ -1,0 +1,150 @@
+//! What is written while a benchmark runs: the interval lines and the report file.
+
+use super::{date, flags::Flags};
+use anyhow::Context;
+use std::{
+    collections::BTreeMap,
+    fs::File,
+    io::Write,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tailmark_console::Console;
+use tailmark_driver::db::RocksDb;
+use tailmark_engine::{IntervalStats, Live, Observer};
+
+/// Writes an interval line and a row of the report file as often as the flags say.
+pub struct Watch<'a> {
+    console: &'a Console,
+    database: &'a RocksDb,
+    /// Seconds from one interval line to the next; 0: none.
+    line_s: u64,
+    /// Whether the database's own statistics follow each line.
+    stats: bool,
+    /// Seconds from one row of the report file to the next.
+    row_s: u64,
+    /// Records of one operation.
+    batch: u64,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    report: Option<File>,
+    /// Elapsed seconds and operations at the last line.
+    line: (f64, u64),
+    seconds: u64,
+    /// Where the last row ended, seconds.
+    row_end: u64,
+    /// Operations that are in no row yet, by the second.
+    operations: BTreeMap<u32, u64>,
+}
+
+impl<'a> Watch<'a> {
+    /// Watches one benchmark.
+    ///
+    /// # Errors
+    /// Where the report file cannot be made.
+    pub fn new(
+        flags: &Flags,
+        database: &'a RocksDb,
+        batch: u64,
+        console: &'a Console,
+    ) -> anyhow::Result<Self> {
+        let row_s = flags.number("report_interval_seconds")?;
+        let mut state = State::default();
+        if row_s > 0 {
+            let path = flags.text("report_file");
+            let failed = || format!("failed to write --report_file `{path}`");
+            let mut file = File::create(path).with_context(failed)?;
+            writeln!(file, "secs_elapsed,interval_qps").with_context(failed)?;
+            state.report = Some(file);
+        }
+        let line_s = flags.number("stats_interval_seconds")?;
+        let stats = flags.number::<i64>("stats_per_interval")? != 0;
+        Ok(Self {
+            console,
+            database,
+            line_s,
+            stats,
+            row_s,
+            batch,
+            state: Mutex::new(state),
+        })
+    }
+
+    /// What is written when the benchmark has ended, after so long: the rows of the full intervals
+    /// that have none yet.
+    pub fn end(&self, elapsed: Duration) {
+        let mut state = self.state();
+        while self.row_s > 0 && state.row_end + self.row_s <= elapsed.as_secs() {
+            self.row(&mut state);
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The next row of the report file.
+    fn row(&self, state: &mut State) {
+        state.row_end += self.row_s;
+        let end = state.row_end;
+        let later = state
+            .operations
+            .split_off(&u32::try_from(end).unwrap_or(u32::MAX));
+        let done: u64 = std::mem::replace(&mut state.operations, later)
+            .values()
+            .sum();
+        if let Some(file) = &mut state.report {
+            // A report that cannot be written ends no benchmark.
+            let _ = writeln!(file, "{end},{}", done * self.batch);
+        }
+    }
+
+    fn line(&self, state: &mut State, elapsed: f64, operations: u64) {
+        let (before_s, before) = std::mem::replace(&mut state.line, (elapsed, operations));
+        let (seconds, done) = (elapsed - before_s, operations - before);
+        self.console.warn(&format!(
+            "{}  ... thread 0: ({done},{operations}) ops and ({:.1},{:.1}) ops/second in \
+             ({seconds:.6},{elapsed:.6}) seconds",
+            date::short(),
+            done as f64 / seconds.max(1e-9),
+            operations as f64 / elapsed.max(1e-9),
+        ));
+        if self.stats {
+            for (name, label) in [
+                ("rocksdb.stats", ""),
+                (
+                    "rocksdb.num-running-compactions",
+                    "num-running-compactions: ",
+                ),
+                ("rocksdb.num-running-flushes", "num-running-flushes: "),
+            ] {
+                if let Some(text) = self.database.report(name) {
+                    self.console.warn(&format!("{label}{text}"));
+                }
+            }
+        }
+    }
+}
+
+impl Observer for Watch<'_> {
+    fn interval(&self, live: &Live) {
+        let mut state = self.state();
+        let (elapsed, operations) = (live.elapsed.as_secs_f64(), live.operations * self.batch);
+        state.seconds += 1;
+        if self.row_s > 0 && state.seconds.is_multiple_of(self.row_s) {
+            self.row(&mut state);
+        }
+        if self.line_s > 0 && state.seconds.is_multiple_of(self.line_s) {
+            self.line(&mut state, elapsed, operations);
+        }
+    }
+
+    fn recorded(&self, second: u32, stats: &IntervalStats) {
+        if self.row_s > 0 {
+            *self.state().operations.entry(second).or_default() += stats.operations;
+        }
+    }
+}

@@ -1,0 +1,243 @@
+//! The stamp of a device: a text at its beginning, before the data, that says what was loaded.
+//!
+//! ```text
+//! 0        64 KiB   128 KiB  192 KiB         1 MiB
+//! | guard  | entry  | entry  | unused        | data ...
+//! ```
+//!
+//! The guard is the same text over and over, and nothing else may be in it: whatever makes
+//! something else of a device (a partition table, a file system, LVM, RAID, swap) writes there, and
+//! the stamp is gone with it. A text goes to the entry that is not the newest one, so that a write
+//! that is cut short leaves that; each entry has a number that grows, and a checksum.
+
+use super::buffer::Buffer;
+use std::{fs::File, io, os::unix::fs::FileExt, path::Path};
+
+/// Bytes at the beginning of a device that hold no data.
+pub(super) const RESERVED_BYTES: u64 = 1 << 20;
+
+/// Bytes of the guard, and of each entry.
+const PART: usize = 64 << 10;
+/// Where the entries begin.
+const ENTRIES: [u64; 2] = [PART as u64, 2 * PART as u64];
+/// What is written is a multiple of it: the largest block of a device.
+const BLOCK: usize = 4096;
+/// What the guard repeats.
+const GUARD: &[u8; 64] = b"data set of tailmark: the device belongs to its driver `file`  \n";
+
+/// Of every entry.
+const MAGIC: &[u8; 8] = b"tmkstamp";
+/// The version of the stamp that is written; a later one is refused.
+const VERSION: u32 = 1;
+/// Before the text: magic, version, length, number, checksum.
+const HEAD: usize = 8 + 4 + 4 + 8 + 8;
+
+/// The text of a device's stamp; none where it has none.
+///
+/// # Errors
+/// Where the device cannot be read, or its stamp is of a later version.
+pub fn read(device: &Path) -> io::Result<Option<String>> {
+    read_from(&File::open(device)?)
+}
+
+pub(crate) fn read_from(file: &File) -> io::Result<Option<String>> {
+    let mut buffer = Buffer::new(PART);
+    if !is_ours(file, &mut buffer)? {
+        return Ok(None);
+    }
+    let [first, second] = entries(file, &mut buffer)?;
+    let newest = first
+        .into_iter()
+        .chain(second)
+        .max_by_key(|entry| entry.number);
+    Ok(newest.map(|entry| entry.text))
+}
+
+/// Writes the stamp of a device so that a crash leaves the old or the new one, on the device when
+/// it returns.
+pub(crate) fn write_to(file: &File, text: &str) -> io::Result<()> {
+    let mut buffer = Buffer::new(PART);
+    let known = match is_ours(file, &mut buffer)? {
+        true => entries(file, &mut buffer)?,
+        false => {
+            // No entry of an earlier time may come back with the guard.
+            buffer.first(PART).fill(0);
+            for at in ENTRIES {
+                file.write_all_at(buffer.first(PART), at)?;
+            }
+            file.sync_data()?;
+            buffer.first(PART).copy_from_slice(&guard());
+            file.write_all_at(buffer.first(PART), 0)?;
+            file.sync_data()?;
+            [None, None]
+        }
+    };
+    let number = |entry: &Option<StampEntry>| entry.as_ref().map_or(0, |entry| entry.number);
+    let [first, second] = known.each_ref().map(number);
+    let at = if first > second {
+        ENTRIES[1]
+    } else {
+        ENTRIES[0]
+    };
+    let written = StampEntry {
+        number: first.max(second) + 1,
+        text: text.to_owned(),
+    };
+    let length = written.fill(buffer.first(PART))?;
+    file.write_all_at(&buffer.first(PART)[..length], at)?;
+    file.sync_data()
+}
+
+/// One of the two places of a text.
+struct StampEntry {
+    number: u64,
+    text: String,
+}
+
+impl StampEntry {
+    /// Writes it to the front of `bytes`; tells how many of them are to be written.
+    fn fill(&self, bytes: &mut [u8]) -> io::Result<usize> {
+        let text = self.text.as_bytes();
+        let length = (HEAD + text.len()).next_multiple_of(BLOCK);
+        if length > bytes.len() {
+            return Err(io::Error::other("the marker is too long for a stamp"));
+        }
+        bytes[..length].fill(0);
+        bytes[..8].copy_from_slice(MAGIC);
+        bytes[8..12].copy_from_slice(&VERSION.to_le_bytes());
+        bytes[12..16].copy_from_slice(&(text.len() as u32).to_le_bytes());
+        bytes[16..24].copy_from_slice(&self.number.to_le_bytes());
+        bytes[HEAD..HEAD + text.len()].copy_from_slice(text);
+        let sum = checksum(&bytes[..HEAD + text.len()]);
+        bytes[24..HEAD].copy_from_slice(&sum.to_le_bytes());
+        Ok(length)
+    }
+
+    /// What an entry holds; none where it was never written, or not to the end.
+    fn parse(bytes: &[u8]) -> io::Result<Option<Self>> {
+        let word = |at: usize| u32::from_le_bytes(*bytes[at..].first_chunk().expect("in an entry"));
+        let long = |at: usize| u64::from_le_bytes(*bytes[at..].first_chunk().expect("in an entry"));
+        if &bytes[..8] != MAGIC {
+            return Ok(None);
+        }
+        let version = word(8);
+        if version > VERSION {
+            return Err(io::Error::other(format!(
+                "its stamp is of version {version}, and this program knows {VERSION}"
+            )));
+        }
+        let end = HEAD + word(12) as usize;
+        if end > bytes.len() || checksum(&bytes[..end]) != long(24) {
+            return Ok(None);
+        }
+        Ok(Some(Self {
+            number: long(16),
+            text: String::from_utf8_lossy(&bytes[HEAD..end]).into_owned(),
+        }))
+    }
+}
+
+/// FNV-1a over the head and the text, but for the checksum itself.
+fn checksum(bytes: &[u8]) -> u64 {
+    let step = |hash: u64, byte: &u8| (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+    let summed = bytes[..24].iter().chain(&bytes[HEAD..]);
+    summed.fold(0xcbf2_9ce4_8422_2325, step)
+}
+
+fn guard() -> Vec<u8> {
+    GUARD.repeat(PART / GUARD.len())
+}
+
+/// Whether the guard is whole.
+fn is_ours(file: &File, buffer: &mut Buffer) -> io::Result<bool> {
+    match file.read_exact_at(buffer.first(PART), 0) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+        read => read.map(|()| buffer.first(PART) == guard()),
+    }
+}
+
+fn entries(file: &File, buffer: &mut Buffer) -> io::Result<[Option<StampEntry>; 2]> {
+    let mut entry = |at| {
+        file.read_exact_at(buffer.first(PART), at)?;
+        StampEntry::parse(buffer.first(PART))
+    };
+    Ok([entry(ENTRIES[0])?, entry(ENTRIES[1])?])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn device() -> File {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(RESERVED_BYTES).unwrap();
+        file
+    }
+
+    fn text(device: &File) -> Option<String> {
+        read_from(device).unwrap()
+    }
+
+    #[test]
+    fn the_newest_text_is_read() {
+        let device = device();
+        assert_eq!(text(&device), None);
+        for number in 0..5 {
+            write_to(&device, &number.to_string()).unwrap();
+            assert_eq!(text(&device), Some(number.to_string()));
+        }
+    }
+
+    #[test]
+    fn a_write_that_is_cut_short_leaves_the_text_before() {
+        let device = device();
+        for (number, at) in (1..).zip([ENTRIES[0], ENTRIES[1], ENTRIES[0]]) {
+            write_to(&device, &format!("text {number}")).unwrap();
+            // What the next write would overwrite, and a byte of what this one wrote.
+            let mut byte = [0];
+            let last = at + HEAD as u64 + 5;
+            device.read_exact_at(&mut byte, last).unwrap();
+            device.write_all_at(b"?", last).unwrap();
+            let before = (number > 1).then(|| format!("text {}", number - 1));
+            assert_eq!(text(&device), before);
+            device.write_all_at(&byte, last).unwrap();
+        }
+    }
+
+    #[test]
+    fn what_else_is_made_of_the_device_ends_the_stamp_for_good() {
+        for at in [0, 510, 1080, 4096, 32_768, PART as u64 - 1] {
+            let device = device();
+            write_to(&device, "complete").unwrap();
+            device.write_all_at(b"\x55", at).unwrap();
+            assert_eq!(text(&device), None, "written at {at}");
+            // Nor is it there again when the guard is.
+            device.write_all_at(&guard(), 0).unwrap();
+            write_to(&device, "complete").unwrap();
+            device.write_all_at(b"\x55", at).unwrap();
+            write_to(&device, "0 records").unwrap();
+            assert_eq!(text(&device).as_deref(), Some("0 records"));
+            device.write_all_at(&[0; BLOCK], ENTRIES[0]).unwrap();
+            assert_eq!(text(&device), None);
+        }
+    }
+
+    #[test]
+    fn a_stamp_of_a_later_version_is_refused_by_number() {
+        let device = device();
+        write_to(&device, "complete").unwrap();
+        device
+            .write_all_at(&9_u32.to_le_bytes(), ENTRIES[0] + 8)
+            .unwrap();
+        let error = read_from(&device).unwrap_err().to_string();
+        assert!(error.contains("version 9"), "{error}");
+    }
+
+    #[test]
+    fn a_text_that_is_too_long_is_refused_and_the_one_before_stays() {
+        let device = device();
+        write_to(&device, "short").unwrap();
+        write_to(&device, &"x".repeat(PART)).unwrap_err();
+        assert_eq!(text(&device).as_deref(), Some("short"));
+    }
+}

@@ -1,0 +1,50 @@
+//! What a database that is there keeps: the table format and the checksum that its families have.
+//!
+//! RocksDB writes what it is told to when it opens, and an older one cannot read a newer format. So
+//! a database that another program made goes on as it began, and that program can read it still.
+
+use super::{
+    facts,
+    ini::{Ini, OptionsSection},
+};
+use crate::Settings;
+use std::{fs, path::Path};
+
+/// The settings that decide who can read a table file; RocksDB's options have the same names.
+pub(super) const FORMAT: &[&str] = &["checksum", "format_version"];
+
+/// A database that is there.
+pub(super) struct Existing<'a> {
+    /// Its directory.
+    pub(super) place: &'a Path,
+    /// The names of its column families.
+    pub(super) families: Vec<String>,
+}
+
+impl Existing<'_> {
+    /// Sets what its families keep, as RocksDB wrote it down when it opened the database last; of
+    /// `table`, what was not given.
+    pub(super) fn keep(&self, settings: &Settings, ini: &mut Ini, table: &str) {
+        let newest = facts::newest_options(self.place);
+        let text = newest.and_then(|path| fs::read_to_string(path).ok());
+        let theirs = Ini::parse(&text.unwrap_or_default());
+        let is_new = !self.families.iter().any(|family| family == table);
+        let families = self.families.iter().map(String::as_str);
+        for family in families.chain(is_new.then_some(table)) {
+            // A table that is made now is made like the first that is there.
+            let alike = if is_new && family == table {
+                "default"
+            } else {
+                family
+            };
+            ini.add_empty_family(family);
+            for name in FORMAT {
+                let given = family == table && settings.given(name);
+                let value = theirs.value(OptionsSection::Table, alike, name);
+                if let Some(value) = value.filter(|_| !given) {
+                    ini.set(OptionsSection::Table, family, &format!("{name}={value}"));
+                }
+            }
+        }
+    }
+}

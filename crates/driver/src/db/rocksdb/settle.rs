@@ -1,0 +1,142 @@
+//! Waiting for RocksDB's flushes and compactions, and seeing that some will never be done.
+
+use super::{NAME, RocksDb};
+use crate::{Error, Remark, RemarkCode, Settled, Stopped};
+use rust_rocksdb::properties;
+use std::{
+    fs::File,
+    io::{BufRead, BufReader},
+    path::Path,
+    thread,
+    time::{Duration, Instant},
+};
+
+/// Where so many readings 100 ms apart find work that waits and none that runs, none will run after
+/// an error.
+const STUCK: u32 = 10;
+/// Where so many attempts fail in one wait (RocksDB makes one a second), the next will too.
+const FAILURES: u64 = 3;
+
+/// What is done in the background.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum BackgroundWork {
+    None,
+    Runs,
+    /// Some waits, and none runs.
+    Waits,
+}
+
+impl RocksDb {
+    /// Two readings 100 ms apart must be quiet: a compaction may follow the one that just ended.
+    /// After an error RocksDB tries its work again, gets over it, or leaves it for good.
+    pub(super) fn wait_for_work(
+        &self,
+        timeout: Duration,
+        stop: Stopped<'_>,
+    ) -> Result<Settled, Error> {
+        let watch = |e| self.failed("watch", e);
+        let before = self.errors().map_err(watch)?;
+        let (end, mut quiet, mut stuck) = (Instant::now() + timeout, 0, 0);
+        loop {
+            let work = self.work().map_err(watch)?;
+            let errors = self.errors().map_err(watch)?;
+            quiet = if work == BackgroundWork::None {
+                quiet + 1
+            } else {
+                0
+            };
+            stuck = if work == BackgroundWork::Waits && errors > 0 {
+                stuck + 1
+            } else {
+                0
+            };
+            if quiet == 2 {
+                return Ok(Settled::Yes);
+            }
+            if stuck >= STUCK || errors - before >= FAILURES {
+                return Err(Error::Database {
+                    action: "wait for the background work of",
+                    driver: NAME,
+                    place: self.place.display().to_string(),
+                    source: told(errors, &self.place).into(),
+                });
+            }
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(Settled::No);
+            }
+            if stop() {
+                return Ok(Settled::Unknown);
+            }
+            thread::sleep(left.min(Duration::from_millis(100)));
+        }
+    }
+
+    /// What the user must know where background work has failed, and went on.
+    pub(super) fn remark_of_errors(&self) -> Option<Remark> {
+        let errors = self.errors().ok().filter(|errors| *errors > 0)?;
+        Some(Remark {
+            code: RemarkCode::BackgroundErrors,
+            text: format!(
+                "Flushes or compactions of RocksDB failed while the database was open: {}. Find \
+                 the \
+                 cause, and measure the point again.",
+                told(errors, &self.place)
+            ),
+        })
+    }
+
+    /// Whether a flush or a compaction runs or waits.
+    fn work(&self) -> Result<BackgroundWork, rust_rocksdb::Error> {
+        let any = |names: [&properties::PropName; 2]| {
+            let mut running = names.into_iter().map(|name| self.number(name));
+            running.try_fold(false, |any, number| Ok(any || number? > 0))
+        };
+        let running = [
+            properties::NUM_RUNNING_FLUSHES,
+            properties::NUM_RUNNING_COMPACTIONS,
+        ];
+        let waiting = [
+            properties::MEM_TABLE_FLUSH_PENDING,
+            properties::COMPACTION_PENDING,
+        ];
+        Ok(match (any(running)?, any(waiting)?) {
+            (true, _) => BackgroundWork::Runs,
+            (false, true) => BackgroundWork::Waits,
+            (false, false) => BackgroundWork::None,
+        })
+    }
+
+    fn number(&self, property: &properties::PropName) -> Result<u64, rust_rocksdb::Error> {
+        let store = &self.store;
+        let number = store.db.property_int_value_cf(store.table, property)?;
+        Ok(number.unwrap_or(0))
+    }
+
+    /// How many flushes and compactions have failed since the database was opened. RocksDB counts
+    /// those of all column families with the default one.
+    fn errors(&self) -> Result<u64, rust_rocksdb::Error> {
+        let errors = self
+            .store
+            .db
+            .property_int_value(properties::BACKGROUND_ERRORS)?;
+        Ok(errors.unwrap_or(0))
+    }
+}
+
+/// How many errors there were, and the first, as RocksDB's log tells.
+fn told(errors: u64, place: &Path) -> String {
+    let first = first_error(place).map_or_else(String::new, |why| format!("; the first: {why}"));
+    format!("rocksdb.background-errors is {errors}{first}")
+}
+
+fn first_error(place: &Path) -> Option<String> {
+    let log = BufReader::new(File::open(place.join("LOG")).ok()?);
+    let mut lines = log.split(b'\n').map_while(Result::ok);
+    lines.find_map(|line| {
+        let line = String::from_utf8_lossy(&line);
+        let (_, after) = line.split_once("Waiting after background ")?;
+        let (_, why) = after.split_once("error: ")?;
+        Some(why.split(", Accumulated").next()?.to_owned())
+    })
+}

@@ -1,0 +1,109 @@
+//! Where the data of a system is.
+
+use crate::HostPort;
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
+
+/// Where the data of a system is. Displayed as users write it: studies keep that text, and compare
+/// it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Location {
+    /// Nowhere: the driver keeps nothing.
+    None,
+    /// A directory on a file system; of what is opened, the database's own directory or file in it.
+    Directory(PathBuf),
+    /// A block device.
+    Device(PathBuf),
+    /// Contact points of a server.
+    Hosts(Vec<HostPort>),
+}
+
+impl Location {
+    /// The contact points of `host[:port][,host[:port]]`.
+    #[must_use]
+    pub fn of_hosts(text: &str) -> Self {
+        Self::Hosts(text.split(',').map(HostPort::parse).collect())
+    }
+
+    /// The directory or device, where it is one.
+    #[must_use]
+    pub fn path(&self) -> Option<&Path> {
+        match self {
+            Self::Directory(path) | Self::Device(path) => Some(path),
+            Self::None | Self::Hosts(_) => None,
+        }
+    }
+
+    /// The contact points; none where it is no server.
+    pub fn hosts(&self) -> impl Iterator<Item = &HostPort> {
+        let hosts = match self {
+            Self::Hosts(hosts) => &hosts[..],
+            _ => &[],
+        };
+        // A comma with nothing behind it names no host.
+        hosts.iter().filter(|point| !point.host().is_empty())
+    }
+
+    /// Whether it is on this machine: no server, or one that is asked over the loopback alone.
+    #[must_use]
+    pub fn is_here(&self) -> bool {
+        match self {
+            Self::Hosts(hosts) => hosts.iter().all(HostPort::is_loopback),
+            _ => true,
+        }
+    }
+}
+
+impl fmt::Display for Location {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::None => Ok(()),
+            Self::Directory(path) | Self::Device(path) => write!(f, "{}", path.display()),
+            Self::Hosts(hosts) => {
+                for (index, point) in hosts.iter().enumerate() {
+                    let comma = if index == 0 { "" } else { "," };
+                    write!(f, "{comma}{point}")?;
+                }
+                Ok(())
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_text_is_what_studies_have_kept_so_far() {
+        for hosts in [
+            "10.0.0.1",
+            "10.0.0.1:9042,10.0.0.2:9142",
+            "a, b:1",
+            "::1,[::1]:9043,[fe80::1]",
+            "db:cql,",
+        ] {
+            assert_eq!(Location::of_hosts(hosts).to_string(), hosts);
+        }
+        let path = PathBuf::from("/mnt/nvme0");
+        assert_eq!(Location::Directory(path.clone()).to_string(), "/mnt/nvme0");
+        assert_eq!(Location::Device(path).to_string(), "/mnt/nvme0");
+        assert_eq!(Location::None.to_string(), "");
+    }
+
+    #[test]
+    fn a_server_is_here_where_every_contact_point_is_of_the_loopback() {
+        assert!(Location::of_hosts("localhost:9042,[::1]:9042").is_here());
+        assert!(!Location::of_hosts("localhost:9042,10.0.0.1").is_here());
+        assert!(Location::Directory("/x".into()).is_here() && Location::None.is_here());
+    }
+
+    #[test]
+    fn what_names_no_host_is_not_asked() {
+        let points = Location::of_hosts("a, ,b:1,");
+        let hosts: Vec<_> = points.hosts().map(HostPort::host).collect();
+        assert_eq!(hosts, ["a", "b"]);
+    }
+}

@@ -1,0 +1,153 @@
+//! A contact point of a server: host and port. The one parser of them.
+
+use std::{borrow::Cow, fmt, net::IpAddr};
+
+/// A contact point as it was written, and what it means: `host`, `host:port`, an IPv6 address (in
+/// brackets where a port follows).
+///
+/// Every text is one: what is neither is a host of that name, which is found out when it is looked
+/// up. Displayed as it was written, because studies keep that text and compare it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct HostPort {
+    text: String,
+    host: String,
+    port: Option<u16>,
+}
+
+impl HostPort {
+    /// Reads a contact point; blanks around it mean nothing.
+    #[must_use]
+    pub fn parse(text: &str) -> Self {
+        let point = text.trim();
+        let (host, port) = match point.rsplit_once(':') {
+            Some((host, port)) if !is_ipv6(point) => match port.parse() {
+                Ok(port) => (host, Some(port)),
+                Err(_) => (point, None),
+            },
+            _ => (point, None),
+        };
+        let in_brackets = host.strip_prefix('[').and_then(|h| h.strip_suffix(']'));
+        Self {
+            text: text.to_owned(),
+            host: in_brackets.unwrap_or(host).to_owned(),
+            port,
+        }
+    }
+
+    /// The name or address, without brackets.
+    pub(crate) fn host(&self) -> &str {
+        &self.host
+    }
+
+    /// The port, or that of the driver where none is named.
+    #[cfg(any(test, feature = "aerospike", feature = "cassandra"))]
+    pub(crate) fn port_or(&self, default: u16) -> u16 {
+        self.port.unwrap_or(default)
+    }
+
+    /// Host and port in one text, in which the driver's stands where no port is named; an IPv6
+    /// address is in brackets.
+    #[cfg(any(test, feature = "cassandra"))]
+    pub(crate) fn address(&self, default: u16) -> String {
+        self.beside(self.port_or(default))
+    }
+
+    /// The same contact point with this port where it names none.
+    #[must_use]
+    pub fn with_port(self, port: &str) -> Self {
+        match self.port {
+            Some(_) => self,
+            None => Self::parse(&self.beside(port)),
+        }
+    }
+
+    fn beside(&self, port: impl fmt::Display) -> String {
+        match self.host.contains(':') {
+            true => format!("[{}]:{port}", self.host),
+            false => format!("{}:{port}", self.host),
+        }
+    }
+
+    /// Whether it is of the loopback.
+    pub(crate) fn is_loopback(&self) -> bool {
+        let address = self.host.parse::<IpAddr>();
+        self.host == "localhost" || address.is_ok_and(|address| address.is_loopback())
+    }
+
+    /// Whether two are one endpoint. One without a port may be any of that host.
+    #[must_use]
+    pub fn same_endpoint(&self, other: &Self) -> bool {
+        let is_one_port = self.port == other.port || self.port.is_none() || other.port.is_none();
+        self.host_address() == other.host_address() && is_one_port
+    }
+
+    /// The host, in which the loopback has but one name.
+    fn host_address(&self) -> Cow<'_, str> {
+        match self.host.contains("localhost") {
+            true => self.host.replace("localhost", "127.0.0.1").into(),
+            false => (&*self.host).into(),
+        }
+    }
+}
+
+impl fmt::Display for HostPort {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
+fn is_ipv6(host: &str) -> bool {
+    host.parse::<std::net::Ipv6Addr>().is_ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_contact_point_without_a_port_gets_the_default() {
+        for (text, host, port, address) in [
+            ("10.0.0.1", "10.0.0.1", 7, "10.0.0.1:7"),
+            (" db2:9142 ", "db2", 9142, "db2:9142"),
+            ("::1", "::1", 7, "[::1]:7"),
+            ("[::1]", "::1", 7, "[::1]:7"),
+            ("[::1]:9043", "::1", 9043, "[::1]:9043"),
+            ("db2:cql", "db2:cql", 7, "[db2:cql]:7"),
+        ] {
+            let point = HostPort::parse(text);
+            assert_eq!((point.host(), point.port_or(7)), (host, port), "{text}");
+            assert_eq!(point.to_string(), text, "as it was written");
+            assert_eq!(point.address(7), address, "{text}");
+            assert_eq!(point.with_port("7").host(), host, "{text}");
+        }
+    }
+
+    #[test]
+    fn contact_points_of_the_loopback_are_known() {
+        for host in [
+            "localhost:9042",
+            "127.0.0.1",
+            "127.1.2.3:1",
+            "::1",
+            "[::1]:3000",
+        ] {
+            assert!(HostPort::parse(host).is_loopback(), "{host}");
+        }
+        for host in [
+            "db1",
+            "10.0.0.1:9042",
+            "[fe80::1]:3000",
+            "localhost.example",
+        ] {
+            assert!(!HostPort::parse(host).is_loopback(), "{host}");
+        }
+    }
+
+    #[test]
+    fn an_endpoint_is_the_same_in_any_notation() {
+        let same = |a, b| HostPort::parse(a).same_endpoint(&HostPort::parse(b));
+        assert!(same("a:1", " a:1") && same("a", "a:1") && same("a:1", "a"));
+        assert!(same("localhost:1", "127.0.0.1:1") && same("::1", "[::1]:1"));
+        assert!(!same("a:1", "a:2") && !same("a:1", "b:1"));
+    }
+}

@@ -1,0 +1,274 @@
+//! What the RocksDB driver promises: YCSB's records, its semantics, files and log.
+
+mod settings;
+
+use crate::support::*;
+use rust_rocksdb::{DB, Options};
+use std::{
+    env,
+    ffi::OsString,
+    fs,
+    io::Read,
+    process::{Command, Stdio},
+    thread,
+    time::Duration,
+};
+use tailmark_driver::{Cause, Error, Fields, Location, Outcome, RemarkCode, Semantics, Settled};
+use tailmark_testing::{Tmpfs, test};
+
+#[test]
+fn records_are_ycsbs_in_a_column_family_of_the_tables_name() {
+    let bench = Bench::new("rocksdb");
+    insert(&mut *bench.open().session().unwrap(), 65).unwrap();
+    let families = ["default", "usertable"];
+    let database = DB::open_cf(&Options::default(), bench.data_path(), families).unwrap();
+    let table = database.cf_handle("usertable").unwrap();
+    let value = database.get_cf(table, "user00000065").unwrap().unwrap();
+    let mut expected = Vec::new();
+    for field in 0..3 {
+        expected.extend_from_slice(format!("\0\0\0\x06field{field}\0\0\0\u{0}").as_bytes());
+        *expected.last_mut().unwrap() = 200;
+        expected.extend_from_slice(&[65; 200]);
+    }
+    assert_eq!(value, expected);
+}
+
+#[test]
+fn an_update_replaces_its_field_and_keeps_the_others() {
+    let bench = Bench::new("rocksdb");
+    let database = bench.open();
+    let mut session = database.session().unwrap();
+    insert(&mut *session, 1).unwrap();
+    let updated = Outcome {
+        records: 1,
+        bytes: KEY + 50,
+    };
+    assert_eq!(update(&mut *session, 1, 1, 50), Ok(updated));
+    let mut bytes = |fields| read(&mut *session, 1, fields).unwrap().bytes - KEY;
+    assert_eq!(bytes(Fields::One(0)), 200);
+    assert_eq!(bytes(Fields::One(1)), 50);
+    assert_eq!(bytes(Fields::One(2)), 200);
+    assert_eq!(bytes(Fields::All), 450);
+}
+
+#[test]
+fn an_update_of_a_missing_record_finds_and_makes_nothing() {
+    let bench = Bench::new("rocksdb");
+    let mut session = bench.open().session().unwrap();
+    assert_eq!(update(&mut *session, 1, 0, 10), Ok(Outcome::default()));
+    assert_eq!(read(&mut *session, 1, Fields::All).unwrap().records, 0);
+}
+
+#[test]
+fn a_deleted_record_is_gone() {
+    let bench = Bench::new("rocksdb");
+    let mut session = bench.open().session().unwrap();
+    insert(&mut *session, 1).unwrap();
+    assert_eq!(delete(&mut *session, 1).unwrap().records, 1);
+    assert_eq!(read(&mut *session, 1, Fields::All).unwrap().records, 0);
+}
+
+#[test]
+fn a_value_that_is_no_record_is_corruption() {
+    let bench = Bench::new("rocksdb");
+    drop(bench.open());
+    let families = ["default", "usertable"];
+    let database = DB::open_cf(&Options::default(), bench.data_path(), families).unwrap();
+    let table = database.cf_handle("usertable").unwrap();
+    database
+        .put_cf(table, "user00000001", "\0\0\0\x06fie")
+        .unwrap();
+    drop(database);
+    let mut session = bench.open().session().unwrap();
+    let failures = [
+        read(&mut *session, 1, Fields::One(0)),
+        update(&mut *session, 1, 0, 9),
+    ]
+    .map(Result::unwrap_err);
+    assert_eq!(failures.map(|f| f.cause), [Cause::Corruption; 2]);
+}
+
+/// Each of three clients lengthens a field of its own of the same record.
+#[test]
+fn in_correct_semantics_no_update_is_lost() {
+    let mut bench = Bench::new("rocksdb");
+    bench.params.semantics = Semantics::Correct;
+    let database = bench.open();
+    insert(&mut *database.session().unwrap(), 1).unwrap();
+    thread::scope(|scope| {
+        for field in 0..FIELDS {
+            let mut session = database.session().unwrap();
+            scope.spawn(move || {
+                for length in 1..=2000 {
+                    update(&mut *session, 1, field, length).unwrap();
+                    let read = read(&mut *session, 1, Fields::One(field)).unwrap();
+                    assert_eq!(read.bytes - KEY, u64::from(length));
+                }
+            });
+        }
+    });
+    assert_eq!(database.facts()["semantics"], "correct");
+}
+
+#[test]
+fn counters_are_kept_where_statistics_are_asked_for() {
+    let counted = Bench::with("rocksdb", &[("statistics", "true")]);
+    let database = counted.open();
+    insert(&mut *database.session().unwrap(), 1).unwrap();
+    assert!(database.counters()["rocksdb.bytes.written"] > 600);
+    assert!(Bench::new("rocksdb").open().counters().is_empty());
+}
+
+#[test]
+fn a_log_that_lies_elsewhere_is_used_and_destroyed_too() {
+    let mut bench = Bench::new("rocksdb");
+    let wal = bench.path("wal");
+    let given = [("wal_dir", wal.to_str().unwrap())];
+    bench.params.settings = check(bench.driver, &given, &bench.params.data).unwrap();
+    let database = bench.open();
+    insert(&mut *database.session().unwrap(), 1).unwrap();
+    let logs = |name: &std::path::PathBuf| name.starts_with(&wal);
+    assert!(database.files().iter().any(logs));
+    drop(database);
+    (bench.driver.destroy)(&bench.params).unwrap();
+    let left = fs::read_dir(&wal).map_or(0, Iterator::count);
+    assert_eq!(left, 0);
+}
+
+#[test]
+fn without_a_log_sync_writes_the_memtables() {
+    let bench = Bench::with(
+        "rocksdb",
+        &[("disable_wal", "true"), ("statistics", "true")],
+    );
+    let database = bench.open();
+    insert(&mut *database.session().unwrap(), 1).unwrap();
+    database.sync().unwrap();
+    assert!(database.counters()["rocksdb.flush.write.bytes"] > 0);
+    assert!(!database.counters().contains_key("rocksdb.wal.bytes"));
+    assert_eq!(
+        database.settle(Duration::from_secs(60), &|| false).unwrap(),
+        Settled::Yes
+    );
+}
+
+#[test]
+fn a_compaction_that_finds_no_room_ends_the_wait_with_its_error() {
+    let small = Tmpfs::new(64 << 20);
+    let mut bench = Bench::with(
+        "rocksdb",
+        &[("disable_wal", "true"), ("compression", "none")],
+    );
+    bench.params.location = Location::Directory(small.path().join("rocksdb"));
+    let database = bench.open();
+    let mut session = database.session().unwrap();
+    // Four files of the first level, which overlap, are compacted; there is room for the last of
+    // them, but not for what is made of all.
+    for file in 0..4 {
+        (0..5000).for_each(|n| assert!(insert(&mut *session, 4 * n + file).is_ok()));
+        if file == 3 {
+            small.fill(6 << 20);
+        }
+        database.flush().unwrap();
+    }
+    let settled = database.settle(Duration::from_secs(600), &|| false);
+    let error = settled.unwrap_err();
+    let why = std::error::Error::source(&error).unwrap().to_string();
+    assert!(why.contains("rocksdb.background-errors is "), "{why}");
+    assert!(why.contains("No space left on device"), "{why}");
+    let remarks = database.remarks();
+    assert!(
+        remarks
+            .iter()
+            .any(|remark| remark.code == RemarkCode::BackgroundErrors)
+    );
+}
+
+#[test]
+fn every_write_is_synced_where_it_is_asked_for() {
+    let bench = Bench::with("rocksdb", &[("sync", "true"), ("statistics", "true")]);
+    let database = bench.open();
+    let mut session = database.session().unwrap();
+    (0..5).for_each(|n| assert!(insert(&mut *session, n).is_ok()));
+    assert!(database.counters()["rocksdb.wal.synced"] >= 5);
+}
+
+#[test]
+fn other_peoples_files_are_not_destroyed() {
+    let bench = Bench::new("rocksdb");
+    fs::create_dir(bench.data_path()).unwrap();
+    let thesis = bench.data_path().join("thesis.tex");
+    fs::write(&thesis, "years of work").unwrap();
+    assert!(matches!(
+        (bench.driver.destroy)(&bench.params),
+        Err(Error::Database { .. })
+    ));
+    assert!(thesis.exists());
+}
+
+/// What the environment names the database by that the other process is to hold.
+const HOLD: &str = "TAILMARK_HOLD";
+
+/// Starts this program again as the other process, which runs this test alone.
+#[test]
+fn another_process_that_has_the_database_is_named() {
+    if let Some(place) = env::var_os(HOLD) {
+        return hold_until_it_may_go(place);
+    }
+    let bench = Bench::new("rocksdb");
+    drop(bench.open());
+    let mut holder = Command::new(env::current_exe().unwrap())
+        .args([
+            "--exact",
+            "--nocapture",
+            "rocksdb::another_process_that_has_the_database_is_named",
+        ])
+        .env(HOLD, bench.data_path())
+        .stdin(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let held = bench.path("held");
+    while !held.exists() {
+        thread::sleep(Duration::from_millis(10));
+    }
+    let refused = bench.try_open().err();
+    drop(holder.stdin.take());
+    assert!(holder.wait().unwrap().success());
+    let Some(Error::Locked { holder: who, .. }) = refused else {
+        panic!("it must be refused as locked: {refused:?}");
+    };
+    // Where /proc/locks shows the locks of this machine at all.
+    let pid = format!(" (pid {}, ", holder.id());
+    assert!(who.is_empty() || who.starts_with(&pid), "{who}");
+}
+
+/// The other process.
+fn hold_until_it_may_go(place: OsString) {
+    let mut bench = Bench::new("rocksdb");
+    bench.params.location = Location::Directory(place.into());
+    let database = bench.open();
+    fs::write(bench.data_path().with_file_name("held"), "").unwrap();
+    std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
+    drop(database);
+}
+
+#[test]
+fn rocksdb_uses_the_processors_crc32c_and_says_how_it_was_built() {
+    let bench = Bench::new("rocksdb");
+    let database = bench.open();
+    let facts = database.facts();
+    assert!(facts["crc32c"].starts_with("Supported on "), "{facts:?}");
+    assert!(facts["build"].contains("-march="), "{facts:?}");
+    assert_eq!(database.remarks(), []);
+}
+
+#[test]
+fn a_place_that_cannot_be_made_is_told_in_words() {
+    let mut bench = Bench::new("rocksdb");
+    let file = bench.path("file");
+    fs::write(&file, "not a directory").unwrap();
+    bench.params.location = Location::Directory(file.join("rocksdb"));
+    let error = bench.try_open().err().unwrap();
+    let why = std::error::Error::source(&error).unwrap().to_string();
+    assert_eq!(why, "Not a directory (os error 20)");
+}

@@ -1,0 +1,139 @@
+//! The loop that measures: one client, one operation in flight. It serves every database, rate,
+//! budget and workload, and is written once.
+
+use super::{
+    ending::Left,
+    pacer::{Due, Pacer},
+    recorder::{Record, Timing},
+    roles::CompletionGuard,
+    silence::SharedPulse,
+};
+use crate::clock::Clock;
+use std::time::Duration;
+use tailmark_driver::{Completion, Operation, OperationKind, Reply, Session};
+use tailmark_results::Kind;
+use tailmark_workload::{Item, Stream};
+
+/// One client of a phase.
+pub struct Client<R> {
+    /// The phase's clock.
+    pub clock: Clock,
+    /// Says when operations are due and when to end.
+    pub pacer: Pacer,
+    /// Draws the operations.
+    pub stream: Stream,
+    /// Draws those of the measured part, where there is a warm-up before it.
+    pub measured: Option<Box<Stream>>,
+    /// Sends them.
+    pub session: Box<dyn Session>,
+    /// Records them.
+    pub recorder: R,
+    /// Which inserts the key space hears of.
+    pub acknowledge: Acknowledge,
+    /// Ends the background clients with the last of the point's.
+    pub completion: Option<CompletionGuard>,
+    /// Tells whether it is answered.
+    pub pulse: SharedPulse,
+}
+
+/// Which inserts count as done for the clients that draw among the newest records.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Acknowledge {
+    /// Those that succeeded: a load, whose marker promises every record below it.
+    Succeeded,
+    /// All: a run, which goes on behind an insert that failed, as YCSB does.
+    All,
+}
+
+impl<R: Record> Client<R> {
+    /// Sends operations until the phase ends; how long it then took to close the session.
+    pub async fn run(mut self) -> Duration {
+        let mut now = self.clock.now();
+        self.pulse.busy(now);
+        while let Some(due) = self.pacer.next(now).await {
+            // Of both halves of a read-modify-write and of the pair: all are measured or none.
+            let is_measured = self.pacer.is_measured();
+            if is_measured && let Some(next) = self.measured.take() {
+                self.stream.follow(*next);
+            }
+            let item = self.stream.next_item(); // drawn before the clock starts
+            let sent = self.clock.now();
+            let due = match due {
+                Due::Now => sent,
+                Due::At(due) => due.min(sent),
+            };
+            let (inserted, succeeded) = match item {
+                Item::One(operation) => {
+                    let reply = send(self.session.as_mut(), operation).await;
+                    now = self.clock.now();
+                    self.pulse.answered(&reply, now);
+                    if is_measured {
+                        let (kind, done) = (recorded_as(operation.kind()), now);
+                        self.recorder
+                            .record(kind, Timing { due, sent, done }, &reply);
+                    }
+                    let done = reply.is_ok() || self.acknowledge == Acknowledge::All;
+                    let inserted = done && matches!(operation, Operation::Insert { .. });
+                    (inserted, reply.is_ok())
+                }
+                Item::ReadModifyWrite { read, update } => {
+                    let found = send(self.session.as_mut(), read).await;
+                    let between = self.clock.now();
+                    self.pulse.answered(&found, between);
+                    let written = send(self.session.as_mut(), update).await;
+                    now = self.clock.now();
+                    self.pulse.answered(&written, now);
+                    let failure = found.as_ref().err().or(written.as_ref().err());
+                    if is_measured {
+                        let timing = |sent, done| Timing { due, sent, done };
+                        let recorder = &mut self.recorder;
+                        recorder.record(Kind::Read, timing(sent, between), &found);
+                        recorder.record(Kind::Update, timing(between, now), &written);
+                        recorder.record_pair(timing(sent, now), failure);
+                    }
+                    (false, failure.is_none())
+                }
+            };
+            if is_measured {
+                let done = now;
+                self.recorder.finish(Timing { due, sent, done }, succeeded);
+            }
+            if inserted {
+                self.stream.acknowledge();
+            }
+        }
+        self.pulse.idle();
+        self.recorder.hand_over();
+        if let Some(completion) = self.completion {
+            let is_spent = self.pacer.is_spent();
+            completion.leave(Left {
+                done: now,
+                is_spent,
+            });
+        }
+        let ended = self.clock.now();
+        drop(self.session);
+        Duration::from_nanos(self.clock.now() - ended)
+    }
+}
+
+#[inline]
+async fn send(session: &mut dyn Session, operation: Operation<'_>) -> Reply {
+    match session.execute(operation) {
+        Completion::Ready(reply) => reply,
+        Completion::Pending(reply) => reply.await,
+    }
+}
+
+/// How results name what a database is asked for.
+#[inline]
+#[must_use]
+pub const fn recorded_as(asked: OperationKind) -> Kind {
+    match asked {
+        OperationKind::Read => Kind::Read,
+        OperationKind::Update => Kind::Update,
+        OperationKind::Insert => Kind::Insert,
+        OperationKind::Scan => Kind::Scan,
+        OperationKind::Delete => Kind::Delete,
+    }
+}

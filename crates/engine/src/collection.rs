@@ -1,0 +1,155 @@
+//! What goes on beside the clients of a phase: their recordings are merged as they come, every
+//! second is reported to the observer, and the probes are sampled.
+
+use crate::{
+    Clock, Live, PhaseKind, PhaseStart, Tick,
+    clock::nanos,
+    collector::Collector,
+    context::PhaseContext,
+    interval_stats::IntervalStats,
+    recorder::{self, Snapshot},
+    silence::{Look, Silence},
+};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender};
+use std::{
+    sync::atomic::{AtomicBool, Ordering},
+    time::Duration,
+};
+
+/// How long after the end of an interval its numbers are reported.
+const REPORT_DELAY: Duration = Duration::from_millis(100);
+
+/// Merges what clients hand over until the last one has ended, and reports to the observer.
+pub fn collect(
+    context: &PhaseContext<'_>,
+    measure: Tick,
+    received: &Receiver<Snapshot>,
+    give_back: &Sender<Box<IntervalStats>>,
+) -> (Collector, Silence) {
+    let mut collection = Collection {
+        context,
+        measure,
+        collector: Collector::new(),
+        silence: Silence::default(),
+        reported: (0, 0),
+    };
+    let clock = &context.clock;
+    let is_warmed_up = context.spec.warmup.is_zero();
+    collection.start(is_warmed_up);
+    // The end of the warm-up, or else that of the first interval.
+    let mut next = match is_warmed_up {
+        true => measure + recorder::INTERVAL_NS + nanos(REPORT_DELAY),
+        false => measure,
+    };
+    loop {
+        let left = Duration::from_nanos(next.saturating_sub(clock.now()));
+        match received.recv_timeout(left) {
+            Ok(snapshot) => {
+                context
+                    .observer
+                    .recorded(snapshot.interval, &snapshot.stats);
+                // The client that gets the emptied stats back may have ended meanwhile.
+                drop(give_back.send(collection.collector.take(snapshot)));
+            }
+            Err(RecvTimeoutError::Disconnected) => return collection.end(),
+            Err(RecvTimeoutError::Timeout) => {}
+        }
+        if clock.now() < next {
+            continue;
+        }
+        if next == measure {
+            collection.start(true);
+            next += nanos(REPORT_DELAY);
+        } else {
+            collection.interval();
+        }
+        next += recorder::INTERVAL_NS;
+    }
+}
+
+/// What is known of a phase while it goes on.
+struct Collection<'a> {
+    context: &'a PhaseContext<'a>,
+    measure: Tick,
+    collector: Collector,
+    silence: Silence,
+    /// Operations reported so far: that succeeded, and that failed.
+    reported: (u64, u64),
+}
+
+impl Collection<'_> {
+    /// Reports that the warm-up begins, or what follows it.
+    fn start(&self, is_warmed_up: bool) {
+        let spec = self.context.spec;
+        let (kind, duration) = match (is_warmed_up, spec.point) {
+            (false, _) => (PhaseKind::Warmup, Some(spec.warmup)),
+            (true, Some(_)) => (PhaseKind::Measure, spec.duration),
+            (true, None) => (PhaseKind::Load, spec.duration),
+        };
+        self.context.observer.phase_started(&PhaseStart {
+            kind,
+            system: spec.system,
+            point: spec.point,
+            operations: spec.operations,
+            duration,
+        });
+    }
+
+    /// Looks whether the database still answers, and reports an interval.
+    fn interval(&mut self) {
+        let Self { context, .. } = *self;
+        let (clock, spec) = (&context.clock, context.spec);
+        let (operations, failed, errors) = self.collector.counts();
+        self.look();
+        if self.silence.ends_phase() || (spec.ends_at_failure && errors > 0) {
+            context.end.bring_forward(clock.now());
+        }
+        context.observer.interval(&Live {
+            elapsed: Duration::from_nanos(clock.now() - self.measure),
+            operations,
+            ops_per_sec: (operations - failed - self.reported.0) as f64,
+            errors_per_sec: (failed - self.reported.1) as f64,
+            p99_ns: self.collector.recent_p99(),
+            errors,
+        });
+        self.reported = (operations - failed, failed);
+    }
+
+    fn look(&mut self) {
+        let look = Look::at(&self.context.clock, &self.context.pulses);
+        self.silence.look(&look, self.context.end.tick());
+    }
+
+    fn end(mut self) -> (Collector, Silence) {
+        self.look();
+        (self.collector, self.silence)
+    }
+}
+
+/// What is sampled once a second while a phase goes on, such as the machine under test.
+pub trait Sampler: Send {
+    /// Samples; `now_s` gives the time since the start of the measured part, seconds. The last
+    /// sample is at the end of the phase.
+    fn sample(&mut self, now_s: &dyn Fn() -> f64, is_last: bool);
+}
+
+/// Samples nothing.
+impl Sampler for () {
+    fn sample(&mut self, _: &dyn Fn() -> f64, _: bool) {}
+}
+
+/// Samples before the start, at every full second of the measured part, and at its end.
+pub fn sample(sampler: &mut dyn Sampler, clock: &Clock, measure: Tick, done: &AtomicBool) {
+    let now_s = || (clock.now() as f64 - measure as f64) / 1e9;
+    while !done.load(Ordering::Relaxed) {
+        let now = clock.now();
+        let second = recorder::INTERVAL_NS;
+        let wait = second - (now + second - measure % second) % second;
+        std::thread::park_timeout(Duration::from_nanos(wait));
+        // Woken at a full second, or by the end of the phase.
+        if !done.load(Ordering::Relaxed) && clock.now() >= now + wait {
+            sampler.sample(&now_s, false);
+        }
+    }
+    sampler.sample(&now_s, true);
+}

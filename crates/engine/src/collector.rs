@@ -1,0 +1,433 @@
+//! Merges what the recorders hand over: totals of the phase at full precision, and its intervals.
+//!
+//! An interval stays open for a few seconds, so that clients that were late can add to it; then it
+//! is packed. A long phase is coarsened as it goes: intervals are merged in pairs.
+
+use super::{
+    interval_stats::{IntervalStats, KindStats},
+    latency_counts::LatencyCounts,
+    recorder::{INTERVAL_NS, Snapshot},
+};
+use crate::clock::Tick;
+use std::collections::{BTreeMap, VecDeque};
+use tailmark_results::{
+    ErrorCount, Interval, IntervalKind, Kind, KindResult, Latencies, Packed, new_latencies,
+};
+
+/// The most intervals that are kept of a phase.
+pub const INTERVALS_MAX: usize = 1200;
+
+/// For how many intervals one stays open.
+const OPEN: u32 = 4;
+
+/// What a phase measured, merged over all clients.
+#[derive(Debug, Default)]
+pub struct Collector {
+    /// How many seconds an interval of this phase covers: a power of two.
+    seconds: u32,
+    /// Stats by interval, not yet packed.
+    open: VecDeque<(u32, IntervalStats)>,
+    closed: BTreeMap<u32, Interval>,
+    newest: u32,
+    last_done: Tick,
+    operations: u64,
+    failed: u64,
+    errors: u64,
+    kinds: BTreeMap<Kind, KindResult>,
+    causes: Vec<ErrorCount>,
+    lag: Option<Latencies>,
+}
+
+/// What a phase measured.
+#[derive(Debug)]
+pub struct Collected {
+    /// Operations completed.
+    pub operations: u64,
+    /// Of those, the ones that failed.
+    pub failed: u64,
+    /// Totals by kind.
+    pub kinds: BTreeMap<Kind, KindResult>,
+    /// Failures by kind and cause.
+    pub errors: Vec<ErrorCount>,
+    /// How much later than due operations were sent.
+    pub start_lag: Option<Latencies>,
+    /// At most [`INTERVALS_MAX`], without a gap.
+    pub intervals: Vec<Interval>,
+}
+
+impl Collector {
+    /// One that has nothing yet.
+    #[must_use]
+    pub fn new() -> Self {
+        Self {
+            seconds: 1,
+            ..Self::default()
+        }
+    }
+
+    /// Takes what a recorder handed over; gives back the emptied stats.
+    pub fn take(&mut self, mut snapshot: Snapshot) -> Box<IntervalStats> {
+        let stats = &snapshot.stats;
+        self.operations += stats.operations;
+        self.failed += stats.failed;
+        self.errors += stats.errors();
+        self.last_done = self.last_done.max(snapshot.last_done);
+        self.newest = self.newest.max(snapshot.interval);
+        self.close_old();
+        self.merge(snapshot.interval / self.seconds, stats);
+        snapshot.stats.clear();
+        snapshot.stats
+    }
+
+    /// Operations so far, those of them that failed, and requests that did.
+    #[must_use]
+    pub const fn counts(&self) -> (u64, u64, u64) {
+        (self.operations, self.failed, self.errors)
+    }
+
+    /// When the last operation was done, nanoseconds after `measure`.
+    #[must_use]
+    pub const fn done_ns(&self, measure: Tick) -> u64 {
+        self.last_done.saturating_sub(measure)
+    }
+
+    /// The 99th percentile over all kinds that are sent, of the newest interval that all clients
+    /// are likely to have passed; nanoseconds.
+    #[must_use]
+    pub fn recent_p99(&self) -> u64 {
+        let Some((_, stats)) = self.open.iter().rev().nth(usize::from(self.open.len() > 1)) else {
+            return 0;
+        };
+        let mut all = LatencyCounts::default();
+        for kind in Kind::ALL
+            .into_iter()
+            .filter(|k| *k != Kind::ReadModifyWrite)
+        {
+            if let Some(kind) = &stats.kinds[kind as usize] {
+                let latencies = if kind.response.is_empty() {
+                    &kind.service
+                } else {
+                    &kind.response
+                };
+                all.add(latencies);
+            }
+        }
+        all.latencies().value_at_quantile(0.99)
+    }
+
+    fn merge(&mut self, slot: u32, stats: &IntervalStats) {
+        if self.closed.contains_key(&slot) {
+            // A client was stalled for longer than intervals stay open.
+            self.pack(slot, stats);
+        } else if let Some((_, open)) = self.open.iter_mut().find(|(open, _)| *open == slot) {
+            open.add(stats);
+        } else {
+            let mut opened = IntervalStats::default();
+            opened.add(stats);
+            let at = self.open.partition_point(|(open, _)| *open < slot);
+            self.open.insert(at, (slot, opened));
+        }
+    }
+
+    fn close_old(&mut self) {
+        while let Some((slot, _)) = self.open.front()
+            && (slot + 1) * self.seconds + OPEN <= self.newest
+        {
+            let (slot, stats) = self.open.pop_front().expect("there is a front");
+            self.pack(slot, &stats);
+        }
+        while (self.newest / self.seconds) as usize >= INTERVALS_MAX {
+            self.coarsen();
+        }
+    }
+
+    /// Adds a stats to the totals and to a packed interval.
+    fn pack(&mut self, slot: u32, stats: &IntervalStats) {
+        if let Some(lag) = &stats.lag {
+            lag.add_to(self.lag.get_or_insert_with(new_latencies));
+        }
+        let mut interval = empty(slot, self.seconds);
+        (interval.operations, interval.failed) = (stats.operations, stats.failed);
+        for kind in Kind::ALL {
+            if let Some(recorded) = &stats.kinds[kind as usize]
+                && recorded.count + recorded.errors() > 0
+            {
+                interval.kinds.insert(kind, self.total(kind, recorded));
+            }
+        }
+        self.closed
+            .entry(slot)
+            .and_modify(|before| before.merge(&interval))
+            .or_insert(interval);
+    }
+
+    /// Adds one kind's stats to its totals; returns it as of its interval.
+    fn total(&mut self, kind: Kind, stats: &KindStats) -> IntervalKind {
+        let errors = stats.errors();
+        let service = stats.service.latencies();
+        let response = (!stats.response.is_empty()).then(|| stats.response.latencies());
+        let total = self.kinds.entry(kind).or_default();
+        total.count += stats.count;
+        total.not_found += stats.not_found;
+        total.errors += errors;
+        total.bytes += stats.bytes;
+        add(&mut total.service, &service);
+        if let Some(response) = &response {
+            add(total.response.get_or_insert_with(new_latencies), response);
+        }
+        for failures in &stats.failures {
+            let failed = total.failed.get_or_insert_with(new_latencies);
+            failures.latencies.add_to(failed);
+            if kind == Kind::ReadModifyWrite {
+                continue; // those of a pair are those of its halves
+            }
+            let cause = failures.cause.name();
+            match self
+                .causes
+                .iter_mut()
+                .find(|c| c.kind == kind && c.cause == cause)
+            {
+                Some(known) => known.count += failures.count,
+                None => self.causes.push(ErrorCount {
+                    kind,
+                    cause: cause.to_owned(),
+                    count: failures.count,
+                    example: failures.example.clone(),
+                }),
+            }
+        }
+        IntervalKind {
+            count: stats.count,
+            errors,
+            service: Packed::pack(&service),
+            response: response.as_ref().map(Packed::pack),
+        }
+    }
+
+    /// Merges intervals in pairs: each covers twice the time from now on.
+    fn coarsen(&mut self) {
+        self.seconds *= 2;
+        for (slot, interval) in std::mem::take(&mut self.closed) {
+            let pair = || empty(slot / 2, self.seconds);
+            self.closed
+                .entry(slot / 2)
+                .or_insert_with(pair)
+                .merge(&interval);
+        }
+        for (slot, stats) in std::mem::take(&mut self.open) {
+            self.merge(slot / 2, &stats);
+        }
+    }
+
+    /// The end of a phase whose measured part was so long, nanoseconds. Seconds in which nothing
+    /// was completed are intervals too, before the first completion and after the last one as
+    /// well.
+    #[must_use]
+    pub fn finish(mut self, length_ns: u64) -> Collected {
+        let slots = |seconds: u32| length_ns.div_ceil(u64::from(seconds) * INTERVAL_NS) as usize;
+        while slots(self.seconds) > INTERVALS_MAX {
+            self.coarsen();
+        }
+        while let Some((slot, stats)) = self.open.pop_front() {
+            self.pack(slot, &stats);
+        }
+        for slot in 0..slots(self.seconds) as u32 {
+            let nothing = || empty(slot, self.seconds);
+            self.closed.entry(slot).or_insert_with(nothing);
+        }
+        let end_s = length_ns as f64 / 1e9;
+        let mut intervals: Vec<Interval> = Vec::with_capacity(self.closed.len());
+        for mut interval in self.closed.into_values() {
+            let whole_s = interval.length_s;
+            interval.length_s = (end_s - interval.start_s).clamp(0.0, whole_s);
+            match intervals.last_mut() {
+                // A fraction of an interval tells no rate: it is added to the one before, as is
+                // what background clients did after its end.
+                Some(before) if interval.length_s < whole_s / 2.0 => {
+                    let length_s = before.length_s + interval.length_s;
+                    before.merge(&interval);
+                    before.length_s = length_s;
+                }
+                _ => intervals.push(interval),
+            }
+        }
+        Collected {
+            operations: self.operations,
+            failed: self.failed,
+            kinds: self.kinds,
+            errors: self.causes,
+            start_lag: self.lag,
+            intervals,
+        }
+    }
+}
+
+fn empty(slot: u32, seconds: u32) -> Interval {
+    let length_s = f64::from(seconds) * (INTERVAL_NS as f64 / 1e9);
+    let start_s = f64::from(slot) * length_s;
+    Interval {
+        start_s,
+        length_s,
+        operations: 0,
+        failed: 0,
+        kinds: BTreeMap::new(),
+    }
+}
+
+fn add(into: &mut Latencies, from: &Latencies) {
+    into.add(from)
+        .expect("a histogram that grows takes any other");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a client hands over that did `n` reads of `value` ns in an interval.
+    fn reads(interval: u32, n: u32, value: u64) -> Snapshot {
+        let mut service = LatencyCounts::default();
+        service.record_n(value, n);
+        let kind = KindStats {
+            count: n.into(),
+            service,
+            ..KindStats::default()
+        };
+        let mut stats = Box::new(IntervalStats {
+            operations: n.into(),
+            ..IntervalStats::default()
+        });
+        stats.kinds[Kind::Read as usize] = Some(Box::new(kind));
+        let last_done = (u64::from(interval) + 1) * INTERVAL_NS - 1;
+        Snapshot {
+            interval,
+            stats,
+            last_done,
+        }
+    }
+
+    #[test]
+    fn every_operation_is_counted_once() {
+        let mut collector = Collector::new();
+        for interval in 0..20 {
+            for client in 0..3 {
+                collector.take(reads(interval, 10 + client, 1_000));
+            }
+        }
+        collector.take(reads(0, 7, 90_000)); // a client that was stalled for long
+        let collected = collector.finish(20 * INTERVAL_NS);
+        assert_eq!(collected.operations, 20 * 33 + 7);
+        assert_eq!(collected.kinds[&Kind::Read].service.len(), 20 * 33 + 7);
+        let sum = |i: &Interval| i.kinds[&Kind::Read].service.unpack().len();
+        assert_eq!(
+            collected.intervals.iter().map(sum).sum::<u64>(),
+            20 * 33 + 7
+        );
+        assert_eq!(sum(&collected.intervals[0]), 40);
+    }
+
+    #[test]
+    fn a_long_phase_is_coarsened_and_loses_nothing() {
+        let mut collector = Collector::new();
+        for interval in 0..5000 {
+            collector.take(reads(interval, 2, 1_000 + u64::from(interval)));
+        }
+        let collected = collector.finish(5000 * INTERVAL_NS - 1);
+        assert!(
+            collected.intervals.len() <= INTERVALS_MAX,
+            "{}",
+            collected.intervals.len()
+        );
+        assert_eq!(
+            collected
+                .intervals
+                .iter()
+                .map(|i| i.operations)
+                .sum::<u64>(),
+            10_000
+        );
+        assert_eq!(collected.kinds[&Kind::Read].count, 10_000);
+        let mut end = 0.0;
+        for interval in &collected.intervals {
+            assert!(
+                (interval.start_s - end).abs() < 1e-9,
+                "intervals follow each other"
+            );
+            end = interval.start_s + interval.length_s;
+        }
+        assert!((end - 5000.0).abs() < 0.01, "{end}");
+    }
+
+    #[test]
+    fn seconds_without_a_completion_are_intervals() {
+        // The first completion after 2 s, a stall of 4 s, and 3 s behind the last completion.
+        let mut collector = Collector::new();
+        for interval in [2, 3, 8] {
+            collector.take(reads(interval, 5, 1_000));
+        }
+        let collected = collector.finish(12 * INTERVAL_NS);
+        let seen: Vec<_> = collected
+            .intervals
+            .iter()
+            .map(|i| (i.start_s, i.length_s, i.operations))
+            .collect();
+        let expected: Vec<_> = [0, 0, 5, 5, 0, 0, 0, 0, 5, 0, 0, 0]
+            .into_iter()
+            .zip(0..)
+            .map(|(operations, second)| (f64::from(second), 1.0, operations))
+            .collect();
+        assert_eq!(seen, expected);
+        assert!(collected.intervals[0].kinds.is_empty());
+    }
+
+    #[test]
+    fn a_stall_makes_coarser_intervals_no_shorter() {
+        let mut collector = Collector::new();
+        for interval in (0..4000).filter(|second| !(500..1500).contains(second)) {
+            collector.take(reads(interval, 2, 1_000));
+        }
+        let intervals = collector.finish(6000 * INTERVAL_NS).intervals;
+        assert!(intervals.len() <= INTERVALS_MAX, "{}", intervals.len());
+        assert!(intervals.iter().all(|i| (i.length_s - 8.0).abs() < 1e-9));
+        let operations = |from: f64, to: f64| -> u64 {
+            let inside = intervals.iter().filter(|i| (from..to).contains(&i.start_s));
+            inside.map(|i| i.operations).sum()
+        };
+        assert_eq!(operations(0.0, 500.0), 1_000);
+        assert_eq!(
+            (operations(504.0, 1496.0), operations(4000.0, 6000.0)),
+            (0, 0)
+        );
+        assert_eq!(operations(0.0, 6000.0), 6_000);
+    }
+
+    #[test]
+    fn what_is_done_beside_the_point_after_its_end_is_in_its_last_interval() {
+        let mut collector = Collector::new();
+        for interval in [0, 1, 2, 4] {
+            collector.take(reads(interval, 5, 1_000));
+        }
+        let collected = collector.finish(2 * INTERVAL_NS + INTERVAL_NS / 4);
+        let seen: Vec<_> = collected
+            .intervals
+            .iter()
+            .map(|i| (i.start_s, i.length_s, i.operations))
+            .collect();
+        assert_eq!(seen, [(0.0, 1.0, 5), (1.0, 1.25, 15)]);
+    }
+
+    #[test]
+    fn a_phase_in_which_nothing_is_completed_has_its_intervals() {
+        let intervals = Collector::new().finish(5 * INTERVAL_NS).intervals;
+        assert_eq!(intervals.len(), 5);
+        assert!(intervals.iter().all(|interval| interval.operations == 0));
+        assert!(Collector::new().finish(0).intervals.is_empty());
+    }
+
+    #[test]
+    fn totals_keep_three_digits() {
+        let mut collector = Collector::new();
+        collector.take(reads(0, 1, 123_456));
+        let max = collector.finish(0).kinds[&Kind::Read].service.max();
+        assert!(max.abs_diff(123_456) <= 123, "{max}");
+    }
+}

@@ -1,0 +1,224 @@
+//! What the clients of a phase share, and what each of them is made from.
+
+use crate::{
+    Clock, Error, Observer, Spec, Stop, Tick,
+    client::{self, Acknowledge, Client},
+    clock::nanos,
+    interval_stats::Keep,
+    pacer::{Budget, End, Pace, Pacer, Waiter},
+    recorder::{Record, Recorder},
+    roles::{Role, Roles},
+    silence::{Pulse, SharedPulse},
+    tasks::{self, RecorderChannels},
+};
+use std::{
+    sync::{Arc, OnceLock},
+    time::Duration,
+};
+use tailmark_driver::{Clients, Session};
+use tailmark_results::Kind;
+use tailmark_workload::{ClientGroup, Stream, StreamConfig};
+
+/// For how long a client may spin before an instant, at most.
+const SPIN: Duration = Duration::from_micros(20);
+
+/// What the clients of a phase share.
+pub struct PhaseContext<'a> {
+    pub spec: &'a Spec<'a>,
+    pub observer: &'a dyn Observer,
+    pub clock: Clock,
+    pub stop: &'a Stop,
+    pub budget: Option<Arc<Budget>>,
+    pub roles: Roles,
+    pub spin: Duration,
+    /// When clients send no further operation.
+    pub end: End,
+    /// By client.
+    pub pulses: Vec<SharedPulse>,
+    /// When the measured part starts, given when every client is there; none: there is no start.
+    pub start: OnceLock<Option<Tick>>,
+}
+
+/// What one client brings along.
+pub struct ClientSeed {
+    pub index: u32,
+    pub draws: Draws,
+    pub session: Box<dyn Session>,
+}
+
+/// What one client draws its operations from.
+pub struct Draws {
+    /// From the start.
+    pub first: Stream,
+    /// In the measured part, where there is a warm-up before it.
+    pub measured: Option<Box<Stream>>,
+}
+
+impl<'a> PhaseContext<'a> {
+    pub fn new(spec: &'a Spec<'a>, observer: &'a dyn Observer, stop: &'a Stop) -> Self {
+        let roles = Roles::new(spec.workload, spec.threads, spec.rate);
+        Self {
+            spec,
+            observer,
+            clock: Clock::start(),
+            stop,
+            budget: spec
+                .operations
+                .map(|n| Arc::new(Budget::new(n, spec.threads))),
+            pulses: roles.iter().map(|_| Pulse::shared()).collect(),
+            roles,
+            spin: spin(spec.rate),
+            end: End::at(Tick::MAX),
+            start: OnceLock::new(),
+        }
+    }
+
+    /// The operations of every client.
+    pub fn streams(&self) -> Result<Vec<(u32, Draws)>, Error> {
+        let spec = self.spec;
+        let stream = |(index, role): (u32, Role), seed| {
+            let config = StreamConfig {
+                workload: Arc::clone(spec.workload),
+                group: role.group,
+                data: spec.data.clone(),
+                keys: Arc::clone(spec.keys),
+                seed,
+                client: index,
+                operations: spec.operations,
+                write_all_fields: spec.write_all_fields,
+                compressibility: spec.compressibility,
+            };
+            Stream::new(&config)
+        };
+        let draws = |client: (u32, Role)| {
+            let measured = stream(client, spec.seed)?;
+            let draws = match spec.warmup.is_zero() {
+                true => Draws {
+                    first: measured,
+                    measured: None,
+                },
+                false => Draws {
+                    first: stream(client, spec.warmup_seed)?,
+                    measured: Some(Box::new(measured)),
+                },
+            };
+            Ok((client.0, draws))
+        };
+        self.roles.iter().map(draws).collect()
+    }
+
+    /// OS threads that run clients: each has a recorder.
+    pub fn recorders(&self) -> u32 {
+        match self.spec.clients {
+            Clients::Threads => self.spec.threads,
+            Clients::Tasks => tasks::threads(self.spec.threads, cpus()),
+        }
+    }
+
+    /// What is recorded.
+    pub fn kinds(&self) -> Vec<Kind> {
+        let workload = self.spec.workload;
+        let mut kinds: Vec<_> = workload
+            .kinds()
+            .into_iter()
+            .map(client::recorded_as)
+            .collect();
+        let pairs = |group: &ClientGroup| {
+            group
+                .mix()
+                .is_some_and(|own| own.mix.read_modify_write > 0.0)
+        };
+        if workload.groups.iter().any(pairs) {
+            kinds.push(Kind::ReadModifyWrite);
+        }
+        kinds
+    }
+
+    pub fn keep(&self) -> Keep {
+        match self.roles.have_rate() {
+            true => Keep::Both,
+            false => Keep::Service,
+        }
+    }
+
+    /// The recorder of one OS thread.
+    pub fn recorder(&self, measure: Tick, channels: RecorderChannels) -> Recorder {
+        Recorder::new(measure, self.keep(), channels.full, channels.empty)
+    }
+
+    /// What a client may send: of the common budget, of a share of its own, or without one.
+    pub fn budget(&self, index: u32, role: Role) -> Option<Arc<Budget>> {
+        let (spec, group) = (self.spec, &self.spec.workload.groups[role.group]);
+        match (role.is_background, group.is_done_by_each()) {
+            (true, _) => None,
+            (false, false) => self.budget.clone(),
+            (false, true) => {
+                let share = |operations| share(operations, index, spec.threads);
+                spec.operations.map(|n| Arc::new(Budget::new(share(n), 1)))
+            }
+        }
+    }
+
+    pub fn client<R: Record>(
+        &self,
+        seed: ClientSeed,
+        measure: Tick,
+        waiter: Waiter,
+        recorder: R,
+    ) -> Client<R> {
+        let ClientSeed {
+            index,
+            draws,
+            session,
+        } = seed;
+        let (spec, role) = (self.spec, self.roles.of(index));
+        let pulse = &self.pulses[index as usize];
+        let pace = Pace {
+            clock: self.clock.clone(),
+            start: measure - nanos(spec.warmup),
+            measure,
+            end: self.roles.end(role, &self.end),
+            budget: self.budget(index, role),
+            schedule: role.schedule(),
+            waiter,
+            stop: self.stop.clone(),
+            pulse: Arc::clone(pulse),
+        };
+        let acknowledge = match spec.point {
+            Some(_) => Acknowledge::All,
+            None => Acknowledge::Succeeded,
+        };
+        let (clock, pacer) = (self.clock.clone(), Pacer::new(pace));
+        Client {
+            clock,
+            pacer,
+            stream: draws.first,
+            measured: draws.measured,
+            session,
+            recorder,
+            acknowledge,
+            completion: self.roles.completion(role),
+            pulse: Arc::clone(pulse),
+        }
+    }
+}
+
+/// What of so many operations is one client's; the first ones do those that cannot be divided.
+const fn share(operations: u64, client: u32, clients: u32) -> u64 {
+    let (client, clients) = (client as u64, clients as u64);
+    operations / clients + (client < operations % clients) as u64
+}
+
+/// How long clients may spin: [`SPIN`], unless that took more than a tenth of the machine.
+fn spin(rate: Option<f64>) -> Duration {
+    let cores = cpus() as f64;
+    match rate {
+        Some(rate) if rate * SPIN.as_secs_f64() < cores / 10.0 => SPIN,
+        _ => Duration::ZERO,
+    }
+}
+
+/// Processors that this process may run on.
+pub fn cpus() -> usize {
+    std::thread::available_parallelism().map_or(1, usize::from)
+}

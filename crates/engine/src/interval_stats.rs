@@ -1,0 +1,182 @@
+//! What is counted and timed in one interval, by kind of request.
+
+use super::latency_counts::LatencyCounts;
+use tailmark_driver::Cause;
+use tailmark_results::Kind;
+
+/// Latencies up to this one, nanoseconds, find their place in a stats that was made ready: a client
+/// that shares its processor with hundreds is often interrupted for a second.
+const READY_NS: u64 = 2_000_000_000;
+
+/// What is kept of response time.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keep {
+    /// Service time only: a closed loop, where both are equal.
+    Service,
+    /// Both: a fixed rate.
+    Both,
+}
+
+/// Failures of one cause.
+#[derive(Debug, Clone)]
+pub struct Failures {
+    /// Why.
+    pub cause: Cause,
+    /// How often.
+    pub count: u64,
+    /// The first message.
+    pub example: String,
+    /// Service time of them, nanoseconds.
+    pub latencies: LatencyCounts,
+}
+
+/// What was recorded of one kind in one interval.
+#[derive(Debug, Default)]
+pub struct KindStats {
+    /// Requests that did not fail.
+    pub count: u64,
+    /// Of those, the ones that found nothing.
+    pub not_found: u64,
+    /// Bytes of keys and values.
+    pub bytes: u64,
+    /// Service time of those that did not fail, nanoseconds.
+    pub service: LatencyCounts,
+    /// Response time of those; empty in a closed loop.
+    pub response: LatencyCounts,
+    /// Of the requests that found nothing, which are part of the above, their latencies once more.
+    pub missed: Option<Box<Missed>>,
+    /// Failures by cause; of a pair, by that of the first half that failed.
+    pub failures: Vec<Failures>,
+}
+
+/// Latencies of requests that found nothing.
+#[derive(Debug, Default)]
+pub struct Missed {
+    /// Service time, nanoseconds.
+    pub service: LatencyCounts,
+    /// Response time; empty in a closed loop.
+    pub response: LatencyCounts,
+}
+
+impl KindStats {
+    /// Requests that failed; of a read-modify-write, pairs.
+    #[must_use]
+    pub fn errors(&self) -> u64 {
+        self.failures.iter().map(|f| f.count).sum()
+    }
+
+    /// Adds what another stats has.
+    pub fn add(&mut self, other: &Self) {
+        self.count += other.count;
+        self.not_found += other.not_found;
+        self.bytes += other.bytes;
+        self.service.add(&other.service);
+        self.response.add(&other.response);
+        if let Some(theirs) = &other.missed {
+            let mine = self.missed.get_or_insert_default();
+            mine.service.add(&theirs.service);
+            mine.response.add(&theirs.response);
+        }
+        for theirs in &other.failures {
+            let mine = self.failures_of(theirs.cause, &theirs.example);
+            mine.count += theirs.count;
+            mine.latencies.add(&theirs.latencies);
+        }
+    }
+
+    /// The failures of a cause; where there are none yet, with this message.
+    pub(super) fn failures_of(&mut self, cause: Cause, example: &str) -> &mut Failures {
+        let known = self.failures.iter().position(|f| f.cause == cause);
+        let at = known.unwrap_or_else(|| {
+            self.failures.push(Failures {
+                cause,
+                count: 0,
+                example: example.to_owned(),
+                latencies: LatencyCounts::default(),
+            });
+            self.failures.len() - 1
+        });
+        &mut self.failures[at]
+    }
+
+    fn clear(&mut self) {
+        (self.count, self.not_found, self.bytes) = (0, 0, 0);
+        self.service.clear();
+        self.response.clear();
+        self.missed = None;
+        self.failures.clear();
+    }
+}
+
+/// What was recorded in one interval.
+#[derive(Debug, Default)]
+pub struct IntervalStats {
+    /// Operations completed: a read-modify-write is one.
+    pub operations: u64,
+    /// Of those, the ones that failed.
+    pub failed: u64,
+    /// By [`Kind`]; none where a kind was never asked for.
+    pub kinds: [Option<Box<KindStats>>; Kind::ALL.len()],
+    /// How much later than due operations were sent, nanoseconds; at a fixed rate only.
+    pub lag: Option<LatencyCounts>,
+}
+
+impl IntervalStats {
+    /// An empty one that has memory for requests of these kinds, and for their response time and
+    /// lag where those are kept: taking it on the measured path would cost the first operations of
+    /// each client some microseconds.
+    #[must_use]
+    pub fn ready(kinds: &[Kind], keep: Keep) -> Self {
+        let mut stats = Self::default();
+        let room = || LatencyCounts::with_room(READY_NS);
+        for &kind in kinds {
+            let kind = stats.kinds[kind as usize].get_or_insert_default();
+            kind.service = room();
+            if keep == Keep::Both {
+                kind.response = room();
+            }
+        }
+        stats.lag = (keep == Keep::Both).then(room);
+        stats
+    }
+
+    /// Whether nothing was recorded in it.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        let mut kinds = self.kinds.iter().flatten();
+        self.operations == 0 && kinds.all(|kind| kind.count + kind.errors() == 0)
+    }
+
+    /// Requests that failed; a pair is none.
+    #[must_use]
+    pub fn errors(&self) -> u64 {
+        let is_sent = |kind: &Kind| *kind != Kind::ReadModifyWrite;
+        let sent = Kind::ALL.into_iter().filter(is_sent);
+        let stats = sent.filter_map(|kind| self.kinds[kind as usize].as_deref());
+        stats.map(KindStats::errors).sum()
+    }
+
+    /// Adds what another stats has.
+    pub fn add(&mut self, other: &Self) {
+        self.operations += other.operations;
+        self.failed += other.failed;
+        for (mine, theirs) in self.kinds.iter_mut().zip(&other.kinds) {
+            if let Some(theirs) = theirs {
+                mine.get_or_insert_default().add(theirs);
+            }
+        }
+        if let Some(lag) = &other.lag {
+            self.lag.get_or_insert_default().add(lag);
+        }
+    }
+
+    /// Empties it, keeping its memory.
+    pub fn clear(&mut self) {
+        (self.operations, self.failed) = (0, 0);
+        self.kinds
+            .iter_mut()
+            .flatten()
+            .for_each(|kind| kind.clear());
+        self.lag.iter_mut().for_each(LatencyCounts::clear);
+    }
+}

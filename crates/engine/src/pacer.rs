@@ -1,0 +1,316 @@
+//! When each operation of a client is due: the rate, the budget and the end of a phase.
+//!
+//! The pacer alone knows all three, and alone waits. At a fixed rate the operations of all clients
+//! are evenly spaced: client `c` of `n` is due at `start + (k n + c) / rate` for k = 0, 1, 2, ...
+//! A client that is late sends at once until it has caught up; its operations keep their due time.
+//! A sinusoidal rate is its mean and a sine; the clients take turns as at any other.
+
+use super::{silence::SharedPulse, timer::RuntimeTimer};
+use crate::{
+    Stop,
+    clock::{Clock, Tick},
+};
+use crossbeam_utils::CachePadded;
+use std::{
+    rc::Rc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    time::Duration,
+};
+use tailmark_workload::SineRate;
+
+/// When an operation is to be sent.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Due {
+    /// As soon as the one before is done (a closed loop).
+    Now,
+    /// At this instant, or as soon after as can be (a fixed rate).
+    At(Tick),
+}
+
+/// How many operations all clients together may still send.
+#[derive(Debug)]
+pub struct Budget {
+    left: CachePadded<AtomicU64>,
+    batch: u64,
+}
+
+impl Budget {
+    /// A budget for `clients` clients, which take from it in batches, so that the counter is
+    /// rarely touched and the clients still end together.
+    #[must_use]
+    pub fn new(operations: u64, clients: u32) -> Self {
+        let batch = (operations / (u64::from(clients) * 100)).clamp(1, 1024);
+        Self {
+            left: CachePadded::new(AtomicU64::new(operations)),
+            batch,
+        }
+    }
+
+    /// Takes up to a batch; 0 when it is used up.
+    fn take(&self) -> u64 {
+        let take = |left: u64| (left > 0).then(|| left - left.min(self.batch));
+        match self
+            .left
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, take)
+        {
+            Ok(before) => before.min(self.batch),
+            Err(_) => 0,
+        }
+    }
+
+    fn is_spent(&self) -> bool {
+        self.left.load(Ordering::Relaxed) == 0
+    }
+}
+
+/// When one client's operations are due.
+#[derive(Debug, Clone)]
+pub enum Schedule {
+    /// Evenly spaced.
+    Even {
+        /// Nanoseconds between two operations of this client.
+        period_ns: f64,
+        /// When the first is due, after the start.
+        offset_ns: f64,
+        /// Operations so far.
+        count: u64,
+    },
+    /// At a sinusoidal rate: each follows from the one before.
+    Sinusoidal {
+        /// Operations per second over all clients, in the mean.
+        mean: f64,
+        /// What is added to the mean.
+        sine: SineRate,
+        /// Clients that take turns.
+        clients: f64,
+        /// When the next is due, in seconds after the start.
+        at_s: f64,
+    },
+}
+
+impl Schedule {
+    /// The schedule of client `client` of `clients` at `rate` operations per second over all.
+    #[must_use]
+    pub fn new(rate: f64, client: u32, clients: u32) -> Self {
+        let step_ns = 1e9 / rate;
+        Self::Even {
+            period_ns: step_ns * f64::from(clients),
+            offset_ns: step_ns * f64::from(client),
+            count: 0,
+        }
+    }
+
+    /// The same at a sinusoidal rate of this mean.
+    #[must_use]
+    pub fn sinusoidal(mean: f64, sine: SineRate, client: u32, clients: u32) -> Self {
+        Self::Sinusoidal {
+            mean,
+            sine,
+            clients: clients.into(),
+            at_s: sine.after(mean, 0.0, client.into()),
+        }
+    }
+
+    /// When the next operation is due.
+    fn next_due(&mut self, start: Tick) -> Tick {
+        let after_ns = match self {
+            Self::Even {
+                period_ns,
+                offset_ns,
+                count,
+            } => {
+                let after_ns = *offset_ns + *count as f64 * *period_ns;
+                *count += 1;
+                after_ns
+            }
+            Self::Sinusoidal {
+                mean,
+                sine,
+                clients,
+                at_s,
+            } => {
+                let after_ns = *at_s * 1e9;
+                *at_s = sine.after(*mean, *at_s, *clients);
+                after_ns
+            }
+        };
+        start.saturating_add(after_ns as u64)
+    }
+}
+
+/// When no further operation of a phase is sent; it can be brought forward while it runs.
+#[derive(Debug, Clone)]
+pub struct End(Arc<AtomicU64>);
+
+impl End {
+    /// At this instant; `Tick::MAX` for never.
+    #[must_use]
+    pub fn at(tick: Tick) -> Self {
+        Self(Arc::new(AtomicU64::new(tick)))
+    }
+
+    /// Ends it at `tick`, if that is earlier.
+    pub fn bring_forward(&self, tick: Tick) {
+        self.0.fetch_min(tick, Ordering::Relaxed);
+    }
+
+    #[inline]
+    pub(super) fn tick(&self) -> Tick {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// How a client waits until it is due.
+#[derive(Debug, Clone)]
+pub enum Waiter {
+    /// A thread of its own sleeps; a task waits for the timer of its thread.
+    Thread {
+        /// How long before the instant to stop sleeping and spin.
+        spin: Duration,
+    },
+    /// A task, one of many of its thread.
+    Task {
+        /// Wakes it.
+        timer: Rc<RuntimeTimer>,
+        /// How long before the instant to stop waiting and spin, letting the others run.
+        spin: Duration,
+    },
+}
+
+/// What a pacer is made of.
+#[derive(Debug)]
+pub struct Pace {
+    /// The phase's clock.
+    pub clock: Clock,
+    /// When clients start.
+    pub start: Tick,
+    /// When the measured part starts; operations due before do not count against the budget.
+    pub measure: Tick,
+    /// When no further operation is sent.
+    pub end: End,
+    /// How many operations may be sent, if bounded.
+    pub budget: Option<Arc<Budget>>,
+    /// When operations are due; none: a closed loop.
+    pub schedule: Option<Schedule>,
+    /// How to wait.
+    pub waiter: Waiter,
+    /// Ends the phase early.
+    pub stop: Stop,
+    /// Notified when the client waits.
+    pub pulse: SharedPulse,
+}
+
+/// Yields the instant at which each operation is due, until the phase ends.
+#[derive(Debug)]
+pub struct Pacer {
+    pace: Pace,
+    left: u64,
+    is_measured: bool,
+}
+
+impl Pacer {
+    /// A pacer for one client.
+    #[must_use]
+    pub fn new(pace: Pace) -> Self {
+        Self {
+            pace,
+            left: 0,
+            is_measured: false,
+        }
+    }
+
+    /// Waits until the next operation is due; none when the phase has ended. `now` is the instant
+    /// at which the operation before was done.
+    #[inline]
+    pub async fn next(&mut self, now: Tick) -> Option<Due> {
+        if now >= self.pace.end.tick() || self.pace.stop.requested() {
+            return None;
+        }
+        match self.pace.schedule.is_some() {
+            false => self.reserve(now).then_some(Due::Now),
+            true => self.next_scheduled(now).await,
+        }
+    }
+
+    /// Whether the operation that was due last belongs to the measured part, all of it. Decided
+    /// when it was due, with the budget, so that as many are measured as there are in the budget.
+    #[inline]
+    pub const fn is_measured(&self) -> bool {
+        self.is_measured
+    }
+
+    /// Whether the budget has nothing left for this client.
+    pub fn is_spent(&self) -> bool {
+        self.left == 0 && self.pace.budget.as_ref().is_some_and(|b| b.is_spent())
+    }
+
+    /// Takes one operation of the budget, unless one that is due at this instant is of the warm-up.
+    #[inline]
+    fn reserve(&mut self, due: Tick) -> bool {
+        self.is_measured = due >= self.pace.measure;
+        let Some(budget) = self.pace.budget.as_ref().filter(|_| self.is_measured) else {
+            return true;
+        };
+        if self.left == 0 {
+            self.left = budget.take();
+        }
+        self.left > 0 && {
+            self.left -= 1;
+            true
+        }
+    }
+
+    async fn next_scheduled(&mut self, now: Tick) -> Option<Due> {
+        let schedule = self.pace.schedule.as_mut()?;
+        let due = schedule.next_due(self.pace.start);
+        if due >= self.pace.end.tick() || (due > now && !self.wait(due).await) {
+            return None;
+        }
+        // What is late from the warm-up is of the warm-up, whenever it begins.
+        self.reserve(due).then_some(Due::At(due))
+    }
+
+    /// Waits, then spins, until `due`; false when the phase ended meanwhile.
+    async fn wait(&self, due: Tick) -> bool {
+        const NAP: u64 = 100_000_000;
+        let Pace {
+            clock,
+            waiter,
+            end,
+            stop,
+            ..
+        } = &self.pace;
+        let (Waiter::Thread { spin } | Waiter::Task { spin, .. }) = waiter;
+        let spin = crate::clock::nanos(*spin);
+        self.pace.pulse.idle();
+        loop {
+            let now = clock.now();
+            let left = due.saturating_sub(now);
+            if left == 0 {
+                self.pace.pulse.busy(now);
+                return true;
+            }
+            if left <= spin {
+                match waiter {
+                    Waiter::Thread { .. } => std::hint::spin_loop(),
+                    Waiter::Task { .. } => tokio::task::yield_now().await,
+                }
+                continue;
+            }
+            let nap = (left - spin).min(NAP);
+            match waiter {
+                Waiter::Thread { .. } => std::thread::sleep(Duration::from_nanos(nap)),
+                Waiter::Task { timer, .. } => timer.until(now + nap).await,
+            }
+            if stop.requested() || due >= end.tick() {
+                return false;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,196 @@
+//! When operations are due, and what is left of the budget, without a database.
+
+use super::*;
+use crate::{block_on, silence::Pulse};
+
+fn pace(clock: &Clock) -> Pace {
+    Pace {
+        clock: clock.clone(),
+        start: 0,
+        measure: 0,
+        end: End::at(Tick::MAX),
+        budget: None,
+        schedule: None,
+        waiter: Waiter::Thread {
+            spin: Duration::ZERO,
+        },
+        stop: Stop::new(),
+        pulse: Pulse::shared(),
+    }
+}
+
+#[test]
+fn a_budget_is_spent_to_the_last_operation() {
+    let clock = Clock::start();
+    let budget = Arc::new(Budget::new(1001, 3));
+    let mut sent = 0;
+    for _ in 0..3 {
+        let mut pacer = Pacer::new(Pace {
+            budget: Some(Arc::clone(&budget)),
+            ..pace(&clock)
+        });
+        while block_on(pacer.next(0)).is_some() {
+            sent += 1;
+        }
+    }
+    assert_eq!(sent, 1001);
+}
+
+#[test]
+fn the_warm_up_does_not_spend_the_budget() {
+    let clock = Clock::start();
+    let budget = Some(Arc::new(Budget::new(2, 1)));
+    let mut pacer = Pacer::new(Pace {
+        budget,
+        measure: 100,
+        ..pace(&clock)
+    });
+    let sent = [0, 50, 99, 100, 101, 102].map(|now| block_on(pacer.next(now)).is_some());
+    assert_eq!(sent, [true, true, true, true, true, false]);
+}
+
+#[test]
+fn what_takes_of_the_budget_is_what_is_measured() {
+    // At a rate a client that is late begins when it is done with the operation before.
+    let clock = Clock::start();
+    let mut pacer = Pacer::new(Pace {
+        budget: Some(Arc::new(Budget::new(2, 1))),
+        measure: 100,
+        schedule: Some(Schedule::new(1e9 / 40.0, 0, 1)),
+        ..pace(&clock)
+    });
+    let measured = [0, 50, 90, 130, 130].map(|now| {
+        let due = block_on(pacer.next(now));
+        due.map(|due| (due, pacer.is_measured()))
+    });
+    let at = |due, is_measured| Some((Due::At(due), is_measured));
+    let expected = [
+        at(0, false),
+        at(40, false),
+        at(80, false),
+        at(120, true),
+        at(160, true),
+    ];
+    assert_eq!(measured, expected);
+    assert!(pacer.is_spent());
+    let mut late = Pacer::new(Pace {
+        budget: Some(Arc::new(Budget::new(1, 1))),
+        measure: 100,
+        schedule: Some(Schedule::new(1e9 / 40.0, 0, 1)),
+        ..pace(&clock)
+    });
+    // Late from the warm-up, three of them: neither measured nor of the budget.
+    let sent = [150; 5].map(|now| block_on(late.next(now)).map(|due| (due, late.is_measured())));
+    let expected = [
+        at(0, false),
+        at(40, false),
+        at(80, false),
+        at(120, true),
+        None,
+    ];
+    assert_eq!(sent, expected);
+}
+
+#[test]
+fn clients_take_turns_at_a_fixed_rate() {
+    let due = |client| {
+        let mut schedule = Schedule::new(1e6, client, 4);
+        (0..3).map(|_| schedule.next_due(1000)).collect::<Vec<_>>()
+    };
+    assert_eq!(due(0), [1000, 5000, 9000]);
+    assert_eq!(due(3), [4000, 8000, 12000]);
+}
+
+#[test]
+fn clients_take_turns_at_a_rate_that_swings() {
+    // 1,000 a second for a second, then 2,000, then 1,000, then none.
+    let sine = SineRate {
+        amplitude: 1000.0,
+        speed: std::f64::consts::FRAC_PI_2,
+        phase: 0.0,
+        step_s: 1.0,
+    };
+    let due = |client, count| -> Vec<_> {
+        let mut schedule = Schedule::sinusoidal(1000.0, sine, client, 2);
+        (0..count).map(|_| schedule.next_due(0)).collect()
+    };
+    let mut all = [due(0, 2000), due(1, 2000)].concat();
+    all.sort_unstable();
+    let in_second = |second: u64| {
+        let range = second * 1_000_000_000..(second + 1) * 1_000_000_000;
+        // A due time at a border may be rounded to the nanosecond before it.
+        all.iter()
+            .filter(|due| range.contains(&(**due + 10)))
+            .count()
+    };
+    assert_eq!([0, 1, 2, 3].map(in_second), [1000, 2000, 1000, 0]);
+    assert_eq!(due(1, 1), [1_000_000]);
+}
+
+#[test]
+fn a_late_client_keeps_the_due_times() {
+    let clock = Clock::start();
+    std::thread::sleep(Duration::from_millis(20));
+    let schedule = Some(Schedule::new(1000.0, 0, 1));
+    let mut pacer = Pacer::new(Pace {
+        schedule,
+        ..pace(&clock)
+    });
+    let due: Vec<_> = (0..3)
+        .filter_map(|_| block_on(pacer.next(clock.now())))
+        .collect();
+    assert_eq!(due, [Due::At(0), Due::At(1_000_000), Due::At(2_000_000)]);
+}
+
+#[test]
+fn nothing_is_sent_before_it_is_due() {
+    let clock = Clock::start();
+    let schedule = Some(Schedule::new(200.0, 0, 1));
+    let spin = Duration::from_micros(20);
+    let mut pacer = Pacer::new(Pace {
+        schedule,
+        waiter: Waiter::Thread { spin },
+        ..pace(&clock)
+    });
+    for sent in 0..6 {
+        let due = block_on(pacer.next(clock.now()));
+        let now = clock.now();
+        assert_eq!(due, Some(Due::At(sent * 5_000_000)));
+        assert!(now >= sent * 5_000_000, "{now}");
+    }
+}
+
+#[test]
+fn nothing_is_sent_that_is_due_after_the_end() {
+    let clock = Clock::start();
+    let mut pacer = Pacer::new(Pace {
+        schedule: Some(Schedule::new(200.0, 0, 1)),
+        end: End::at(30_000_000),
+        ..pace(&clock)
+    });
+    // As if each operation were done at once, however late this test itself runs.
+    let sent = std::iter::from_fn(|| block_on(pacer.next(0))).count();
+    assert_eq!(sent, 6, "one each 5 ms before 30 ms");
+}
+
+#[test]
+fn a_stop_ends_a_long_wait() {
+    let clock = Clock::start();
+    let mut schedule = Schedule::new(0.01, 0, 1);
+    schedule.next_due(0);
+    let stop = Stop::new();
+    let mut pacer = Pacer::new(Pace {
+        schedule: Some(schedule),
+        stop: stop.clone(),
+        ..pace(&clock)
+    });
+    let waited = std::thread::scope(|scope| {
+        scope.spawn(|| {
+            std::thread::sleep(Duration::from_millis(30));
+            stop.request();
+        });
+        block_on(pacer.next(clock.now()))
+    });
+    assert_eq!(waited, None);
+    assert!(clock.now() < 10_000_000_000);
+}

@@ -1,0 +1,363 @@
+//! What one OS thread measured: histograms and counts that no other thread touches.
+//!
+//! A recorder fills a [`IntervalStats`]. When an operation ends in a later interval, it is handed
+//! over whole to the collector, which merges it off the measured path, empties it and gives it
+//! back.
+
+use super::interval_stats::{IntervalStats, Keep, KindStats};
+use crate::clock::Tick;
+use crossbeam_channel::{Receiver, Sender};
+use std::{cell::RefCell, rc::Rc};
+use tailmark_driver::{Failure, Reply};
+use tailmark_results::Kind;
+
+/// The length of an interval, nanoseconds.
+pub const INTERVAL_NS: u64 = 1_000_000_000;
+
+/// The instants of one operation; `due <= sent <= done`.
+#[derive(Debug, Clone, Copy)]
+pub struct Timing {
+    /// When it was due: in a closed loop the instant at which it was sent.
+    pub due: Tick,
+    /// When it was sent.
+    pub sent: Tick,
+    /// When its answer was there.
+    pub done: Tick,
+}
+
+/// The stats of one interval on their way to the collector.
+#[derive(Debug)]
+pub struct Snapshot {
+    /// The interval since the start of the measured part.
+    pub interval: u32,
+    /// What was recorded in it.
+    pub stats: Box<IntervalStats>,
+    /// When the last operation in it was done.
+    pub last_done: Tick,
+}
+
+/// What a client records with: the recorder of its thread, its own or shared with the other clients
+/// there. It is that of the measured part alone.
+pub trait Record {
+    /// Records one request.
+    fn record(&mut self, kind: Kind, timing: Timing, reply: &Reply);
+    /// Records the pair of a read-modify-write, whose requests were recorded on their own, and the
+    /// failure of the first half that did not succeed.
+    fn record_pair(&mut self, timing: Timing, failure: Option<&Failure>);
+    /// Counts one operation of the budget as completed, well or not.
+    fn finish(&mut self, timing: Timing, succeeded: bool);
+    /// Hands over what was recorded since the last time.
+    fn hand_over(&mut self);
+}
+
+/// Records one OS thread's operations.
+#[derive(Debug)]
+pub struct Recorder {
+    stats: Box<IntervalStats>,
+    interval: u32,
+    /// The end of the interval.
+    boundary: Tick,
+    measure: Tick,
+    last_done: Tick,
+    keep: Keep,
+    full: Sender<Snapshot>,
+    empty: Receiver<Box<IntervalStats>>,
+}
+
+impl Recorder {
+    /// A recorder whose measured part starts at `measure`; it hands stats to `full` and takes
+    /// empty ones from `empty`, or makes one where there is none.
+    #[must_use]
+    pub fn new(
+        measure: Tick,
+        keep: Keep,
+        full: Sender<Snapshot>,
+        empty: Receiver<Box<IntervalStats>>,
+    ) -> Self {
+        let (interval, boundary, last_done) = (0, measure + INTERVAL_NS, 0);
+        Self {
+            stats: empty.try_recv().unwrap_or_default(),
+            interval,
+            boundary,
+            measure,
+            last_done,
+            keep,
+            full,
+            empty,
+        }
+    }
+
+    #[inline]
+    fn time(stats: &mut KindStats, keep: Keep, timing: Timing) {
+        stats.service.record(timing.done - timing.sent);
+        if keep == Keep::Both {
+            stats.response.record(timing.done - timing.due);
+        }
+    }
+
+    #[cold]
+    fn miss(stats: &mut KindStats, keep: Keep, timing: Timing) {
+        stats.not_found += 1;
+        let missed = stats.missed.get_or_insert_default();
+        missed.service.record(timing.done - timing.sent);
+        if keep == Keep::Both {
+            missed.response.record(timing.done - timing.due);
+        }
+    }
+
+    fn fail(stats: &mut KindStats, failure: &Failure, timing: Timing) {
+        let failures = stats.failures_of(failure.cause, &failure.message);
+        failures.count += 1;
+        failures.latencies.record(timing.done - timing.sent);
+    }
+
+    /// The stats of the interval in which an operation is done; turns to that if it is new.
+    #[inline]
+    fn stats_at(&mut self, done: Tick) -> &mut IntervalStats {
+        if done >= self.boundary {
+            self.turn(done);
+        }
+        &mut self.stats
+    }
+
+    #[cold]
+    fn turn(&mut self, done: Tick) {
+        self.hand_over();
+        let interval = (done - self.measure) / INTERVAL_NS;
+        self.interval = u32::try_from(interval).expect("a phase takes less than 136 years");
+        self.boundary = self.measure + (interval + 1) * INTERVAL_NS;
+    }
+}
+
+impl Record for Recorder {
+    #[inline]
+    fn record(&mut self, kind: Kind, timing: Timing, reply: &Reply) {
+        let keep = self.keep;
+        let stats = self.stats_at(timing.done).kinds[kind as usize].get_or_insert_default();
+        match reply {
+            Ok(outcome) => {
+                stats.count += 1;
+                stats.bytes += outcome.bytes;
+                Self::time(stats, keep, timing);
+                if outcome.records == 0 {
+                    Self::miss(stats, keep, timing);
+                }
+            }
+            Err(failure) => Self::fail(stats, failure, timing),
+        }
+    }
+
+    #[inline]
+    fn record_pair(&mut self, timing: Timing, failure: Option<&Failure>) {
+        let keep = self.keep;
+        let kinds = &mut self.stats_at(timing.done).kinds;
+        let stats = kinds[Kind::ReadModifyWrite as usize].get_or_insert_default();
+        match failure {
+            None => {
+                stats.count += 1;
+                Self::time(stats, keep, timing);
+            }
+            Some(failure) => Self::fail(stats, failure, timing),
+        }
+    }
+
+    #[inline]
+    fn finish(&mut self, timing: Timing, succeeded: bool) {
+        let keep = self.keep;
+        let stats = self.stats_at(timing.done);
+        stats.operations += 1;
+        stats.failed += u64::from(!succeeded);
+        if keep == Keep::Both {
+            let lag = stats.lag.get_or_insert_default();
+            lag.record(timing.sent - timing.due);
+        }
+        self.last_done = timing.done;
+    }
+
+    fn hand_over(&mut self) {
+        if self.stats.is_empty() {
+            return;
+        }
+        let empty = self.empty.try_recv().unwrap_or_default();
+        let stats = std::mem::replace(&mut self.stats, empty);
+        let (interval, last_done) = (self.interval, self.last_done);
+        // The collector outlives every client; were it gone, the phase has failed already.
+        let _ = self.full.send(Snapshot {
+            interval,
+            stats,
+            last_done,
+        });
+    }
+}
+
+/// Tasks of one thread take turns, so a borrow never meets another.
+impl Record for Rc<RefCell<Recorder>> {
+    #[inline]
+    fn record(&mut self, kind: Kind, timing: Timing, reply: &Reply) {
+        self.borrow_mut().record(kind, timing, reply);
+    }
+
+    #[inline]
+    fn record_pair(&mut self, timing: Timing, failure: Option<&Failure>) {
+        self.borrow_mut().record_pair(timing, failure);
+    }
+
+    #[inline]
+    fn finish(&mut self, timing: Timing, succeeded: bool) {
+        self.borrow_mut().finish(timing, succeeded);
+    }
+
+    fn hand_over(&mut self) {
+        self.borrow_mut().hand_over();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::interval_stats::Failures;
+    use super::*;
+    use crossbeam_channel::unbounded;
+    use tailmark_driver::{Cause, Outcome};
+
+    const FOUND: Reply = Ok(Outcome {
+        records: 1,
+        bytes: 10,
+    });
+
+    fn at(sent: Tick, done: Tick) -> Timing {
+        Timing {
+            due: sent,
+            sent,
+            done,
+        }
+    }
+
+    /// Records with `record`, then returns what was handed over.
+    fn handed_over(keep: Keep, record: impl FnOnce(&mut Recorder)) -> Vec<Snapshot> {
+        let (full, received) = unbounded();
+        let (_, empty) = unbounded();
+        let mut recorder = Recorder::new(1000, keep, full, empty);
+        record(&mut recorder);
+        recorder.hand_over();
+        drop(recorder);
+        received.iter().collect()
+    }
+
+    #[test]
+    fn an_operation_belongs_to_the_interval_in_which_it_is_done() {
+        let stats = handed_over(Keep::Service, |recorder| {
+            for timing in [
+                at(1000, 2000),
+                at(2000, 1000 + INTERVAL_NS),
+                at(1500, 1001 + INTERVAL_NS),
+            ] {
+                recorder.record(Kind::Read, timing, &FOUND);
+                recorder.finish(timing, true);
+            }
+        });
+        let counts: Vec<_> = stats
+            .iter()
+            .map(|s| (s.interval, s.stats.operations))
+            .collect();
+        assert_eq!(counts, [(0, 1), (1, 2)]);
+    }
+
+    #[test]
+    fn response_time_runs_from_when_it_was_due() {
+        let stats = handed_over(Keep::Both, |recorder| {
+            let timing = Timing {
+                due: 1_000,
+                sent: 6_000,
+                done: 8_000,
+            };
+            recorder.record(Kind::Read, timing, &FOUND);
+            recorder.finish(timing, true);
+        });
+        let kind = stats[0].stats.kinds[Kind::Read as usize].as_ref().unwrap();
+        assert_eq!(
+            (
+                kind.service.latencies().max(),
+                kind.response.latencies().max()
+            ),
+            (2_000, 7_003)
+        );
+        assert_eq!(
+            stats[0].stats.lag.as_ref().unwrap().latencies().min(),
+            5_000
+        );
+    }
+
+    #[test]
+    fn failures_are_counted_by_cause_and_timed_apart() {
+        let failure = |cause| {
+            Err(Failure {
+                cause,
+                message: "no".into(),
+            })
+        };
+        let stats = handed_over(Keep::Service, |recorder| {
+            for (cause, done) in [
+                (Cause::Timeout, 1100),
+                (Cause::Io, 1200),
+                (Cause::Timeout, 1150),
+            ] {
+                recorder.record(Kind::Update, at(1000, done), &failure(cause));
+            }
+        });
+        let kind = stats[0].stats.kinds[Kind::Update as usize]
+            .as_ref()
+            .unwrap();
+        assert_eq!(
+            (kind.count, kind.errors(), kind.service.latencies().len()),
+            (0, 3, 0)
+        );
+        let of = |failures: &Failures| {
+            let latencies = failures.latencies.latencies();
+            (failures.count, latencies.len(), latencies.max())
+        };
+        assert_eq!(
+            kind.failures.iter().map(of).collect::<Vec<_>>(),
+            [(2, 2, 150), (1, 1, 200)]
+        );
+    }
+
+    #[test]
+    fn an_operation_that_failed_is_one_of_those_completed() {
+        let stats = handed_over(Keep::Service, |recorder| {
+            let full = Failure {
+                cause: Cause::Io,
+                message: "no space".into(),
+            };
+            for failure in [None, Some(&full), Some(&full)] {
+                recorder.record_pair(at(1000, 1100), failure);
+                recorder.finish(at(1000, 1100), failure.is_none());
+            }
+        });
+        let stats = &stats[0].stats;
+        assert_eq!((stats.operations, stats.failed), (3, 2));
+        let pair = stats.kinds[Kind::ReadModifyWrite as usize]
+            .as_ref()
+            .unwrap();
+        assert_eq!((pair.count, pair.errors()), (1, 2));
+        assert_eq!(pair.failures[0].latencies.latencies().len(), 2);
+        assert_eq!(stats.errors(), 0, "the pair is no request");
+    }
+
+    #[test]
+    fn requests_that_found_nothing_are_timed_twice() {
+        let stats = handed_over(Keep::Service, |recorder| {
+            recorder.record(Kind::Read, at(1000, 1100), &FOUND);
+            recorder.record(Kind::Read, at(1000, 1200), &Ok(Outcome::default()));
+        });
+        let kind = stats[0].stats.kinds[0].as_ref().unwrap();
+        let missed = &kind.missed.as_ref().unwrap().service;
+        assert_eq!(
+            (kind.count, kind.not_found, kind.service.latencies().len()),
+            (2, 1, 2)
+        );
+        assert_eq!(
+            (missed.latencies().len(), missed.latencies().max()),
+            (1, 200)
+        );
+    }
+}

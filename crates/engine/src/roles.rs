@@ -1,0 +1,206 @@
+//! The roles that clients play: those of the point, and background clients.
+//!
+//! A background client (the writer of db_bench's readwhilewriting) runs the same loop. What it
+//! does is recorded by kind but is no operation of the point, it spends no budget, and it ends when
+//! the last client of the point has ended.
+
+use super::{
+    ending::{Ending, Left},
+    pacer::{End, Schedule},
+    recorder::{Record, Timing},
+};
+use crate::clock::Tick;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU32, Ordering},
+};
+use tailmark_driver::{Failure, Reply};
+use tailmark_results::Kind;
+use tailmark_workload::{SineRate, Workload, assign_groups};
+
+/// The clients of a phase: which group each is in, and who is left.
+pub struct Roles {
+    roles: Vec<Role>,
+    running: Arc<AtomicU32>,
+    ending: Arc<Ending>,
+    beside_end: End,
+}
+
+/// What one client does.
+#[derive(Debug, Clone, Copy)]
+pub struct Role {
+    /// The group of the workload.
+    pub group: usize,
+    /// Whether it is a background client.
+    pub is_background: bool,
+    /// Operations per second over its fellows, if it does not go as fast as it can.
+    pub rate: Option<f64>,
+    /// What a sinusoidal rate adds to it.
+    pub sine: Option<SineRate>,
+    /// Its place among those that share the rate, and how many these are.
+    place: (u32, u32),
+}
+
+impl Roles {
+    /// The roles in a phase of so many clients and this rate.
+    pub fn new(workload: &Workload, clients: u32, rate: Option<f64>) -> Self {
+        let assigned = assign_groups(workload, clients);
+        let group = |index: usize| &workload.groups[index];
+        // Those without a rate of their own share that of the point.
+        let fellows = |a: usize, b: usize| {
+            a == b
+                || [a, b]
+                    .iter()
+                    .all(|g| group(*g).rate.is_none() && !group(*g).is_background())
+        };
+        let count = |slice: &[usize], index| slice.iter().filter(|g| fellows(**g, index)).count();
+        let role = |(client, &index): (usize, &usize)| Role {
+            group: index,
+            is_background: group(index).is_background(),
+            rate: group(index)
+                .rate
+                .or(rate.filter(|_| !group(index).is_background())),
+            sine: group(index).sine,
+            place: (
+                count(&assigned[..client], index) as u32,
+                count(&assigned, index) as u32,
+            ),
+        };
+        let roles = assigned.iter().enumerate().map(role).collect();
+        let (running, beside_end) = (Arc::new(AtomicU32::new(clients)), End::at(Tick::MAX));
+        Self {
+            roles,
+            running,
+            ending: Arc::default(),
+            beside_end,
+        }
+    }
+
+    /// Every client's number with its role.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, Role)> + '_ {
+        (0..).zip(self.roles.iter().copied())
+    }
+
+    /// The role of client `index`.
+    pub fn of(&self, index: u32) -> Role {
+        self.roles[index as usize]
+    }
+
+    /// Whether any client has a rate.
+    pub fn have_rate(&self) -> bool {
+        self.roles.iter().any(|role| role.rate.is_some())
+    }
+
+    /// When a client ends: one of the point at `end`, a background client after the last of those.
+    pub fn end(&self, role: Role, end: &End) -> End {
+        if role.is_background {
+            self.beside_end.clone()
+        } else {
+            end.clone()
+        }
+    }
+
+    /// How the clients of the point ended that have.
+    pub fn ending(&self) -> &Ending {
+        &self.ending
+    }
+
+    /// What a client keeps while it runs.
+    pub fn completion(&self, role: Role) -> Option<CompletionGuard> {
+        // Made only where it is kept: one that is dropped counts as a client that has ended.
+        (!role.is_background).then(|| CompletionGuard {
+            running: Arc::clone(&self.running),
+            ending: Arc::clone(&self.ending),
+            end: self.beside_end.clone(),
+        })
+    }
+}
+
+impl Role {
+    /// When its operations are due, at a rate.
+    pub fn schedule(&self) -> Option<Schedule> {
+        let (client, clients) = self.place;
+        self.rate.map(|rate| match self.sine {
+            None => Schedule::new(rate, client, clients),
+            Some(sine) => Schedule::sinusoidal(rate, sine, client, clients),
+        })
+    }
+}
+
+/// A client of the point that runs. The last one to be dropped ends the background clients.
+pub struct CompletionGuard {
+    running: Arc<AtomicU32>,
+    ending: Arc<Ending>,
+    end: End,
+}
+
+impl CompletionGuard {
+    /// The client has ended.
+    pub fn leave(self, left: Left) {
+        self.ending.add(left);
+    }
+}
+
+impl Drop for CompletionGuard {
+    fn drop(&mut self) {
+        if self.running.fetch_sub(1, Ordering::Relaxed) == 1 {
+            self.end.bring_forward(0);
+        }
+    }
+}
+
+/// Records what a background client does, without counting it as operations of the point.
+pub struct Background<R>(pub R);
+
+impl<R: Record> Record for Background<R> {
+    #[inline]
+    fn record(&mut self, kind: Kind, timing: Timing, reply: &Reply) {
+        self.0.record(kind, timing, reply);
+    }
+
+    #[inline]
+    fn record_pair(&mut self, timing: Timing, failure: Option<&Failure>) {
+        self.0.record_pair(timing, failure);
+    }
+
+    #[inline]
+    fn finish(&mut self, _: Timing, _: bool) {}
+
+    fn hand_over(&mut self) {
+        self.0.hand_over();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_clients_of_the_point_share_its_rate() {
+        let workload = tailmark_workload::find("readwhilewriting").unwrap();
+        let roles = Roles::new(&workload, 3, Some(300.0));
+        let places: Vec<_> = roles
+            .iter()
+            .map(|(_, p)| (p.is_background, p.rate, p.place))
+            .collect();
+        let reader = |place| (false, Some(300.0), (place, 3));
+        assert_eq!(
+            places,
+            [(true, None, (0, 1)), reader(0), reader(1), reader(2)]
+        );
+    }
+
+    #[test]
+    fn those_beside_the_point_end_with_the_last_of_it() {
+        let workload = tailmark_workload::find("readwhilewriting").unwrap();
+        let roles = Roles::new(&workload, 2, None);
+        let (writer, reader) = (roles.of(0), roles.of(1));
+        assert!(roles.completion(writer).is_none());
+        let end = roles.end(writer, &End::at(7));
+        let (first, second) = (roles.completion(reader), roles.completion(reader));
+        drop(first);
+        assert_eq!(end.tick(), Tick::MAX);
+        drop(second);
+        assert_eq!(end.tick(), 0);
+    }
+}

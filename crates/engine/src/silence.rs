@@ -1,0 +1,321 @@
+//! Whether a database still answers: counted from the last request that succeeded.
+//!
+//! Each client tells when its last request succeeded and failed, and since when it is busy, on
+//! cache lines of its own; the collector looks once a second. What is recorded would tell too
+//! late: a client whose request hangs hands nothing over. Only time in which requests are under
+//! way or fail is silence: at a low rate nothing may be due for long. And silence alone ends
+//! nothing: a database that stalls, or whose requests take that long, comes back. It is one that
+//! does not answer where requests still fail then, or where the phase comes to its end meanwhile.
+
+use crate::clock::{Clock, Tick, nanos};
+use crossbeam_utils::CachePadded;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+use tailmark_driver::Reply;
+use tailmark_results::{Finding, finding::NO_ANSWER};
+
+/// For how long no request succeeds before that is said, seconds.
+pub const NO_ANSWER_S: u64 = 10;
+
+/// For how long a failure says that the database does not answer, seconds: one at the start of a
+/// stall says nothing of it.
+const RECENT_S: u64 = 3;
+
+/// What one client tells while it runs. Written by it alone.
+#[derive(Debug)]
+pub struct Pulse {
+    succeeded: AtomicU64,
+    failed: AtomicU64,
+    /// `Tick::MAX` while it waits until its next operation is due, and before and after it runs.
+    busy_since: AtomicU64,
+}
+
+/// A client's pulse on cache lines of its own, shared with the collector.
+pub type SharedPulse = Arc<CachePadded<Pulse>>;
+
+impl Pulse {
+    /// Of a client that does not run yet.
+    #[must_use]
+    pub fn shared() -> SharedPulse {
+        Arc::new(CachePadded::new(Self {
+            succeeded: AtomicU64::new(0),
+            failed: AtomicU64::new(0),
+            busy_since: AtomicU64::new(Tick::MAX),
+        }))
+    }
+
+    /// The client goes on to send requests.
+    #[inline]
+    pub fn busy(&self, now: Tick) {
+        self.busy_since.store(now, Relaxed);
+    }
+
+    /// The client has nothing to send for now.
+    #[inline]
+    pub fn idle(&self) {
+        self.busy_since.store(Tick::MAX, Relaxed);
+    }
+
+    /// A request was answered at `done`.
+    #[inline]
+    pub fn answered(&self, reply: &Reply, done: Tick) {
+        match reply {
+            Ok(_) => self.succeeded.store(done, Relaxed),
+            Err(_) => self.failed.store(done, Relaxed),
+        }
+    }
+}
+
+/// The pulses of all clients at one instant.
+#[derive(Debug, Clone, Copy)]
+pub struct Look {
+    now: Tick,
+    succeeded: Tick,
+    failed: Tick,
+    busy_since: Tick,
+}
+
+impl Look {
+    /// Looks now.
+    #[must_use]
+    pub fn at(clock: &Clock, pulses: &[SharedPulse]) -> Self {
+        let mut look = Self {
+            now: 0,
+            succeeded: 0,
+            failed: 0,
+            busy_since: Tick::MAX,
+        };
+        for pulse in pulses {
+            look.succeeded = look.succeeded.max(pulse.succeeded.load(Relaxed));
+            look.failed = look.failed.max(pulse.failed.load(Relaxed));
+            look.busy_since = look.busy_since.min(pulse.busy_since.load(Relaxed));
+        }
+        look.now = clock.now();
+        look
+    }
+}
+
+/// How long nothing has succeeded.
+#[derive(Debug, Default)]
+pub struct Silence {
+    /// The newest success and failure that were seen.
+    succeeded: Tick,
+    failed: Tick,
+    /// From when on requests were under way and none succeeded.
+    since: Option<Tick>,
+    /// The longest that a success has ended, nanoseconds.
+    longest_ns: u64,
+    found: Option<Found>,
+}
+
+/// Silence that is not one of a slow database; for so long, nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Found {
+    /// Requests failed meanwhile.
+    Failing(u64),
+    /// The phase ended meanwhile.
+    Hanging(u64),
+}
+
+impl Silence {
+    /// Takes a look; `end` is when clients send no further operation.
+    pub fn look(&mut self, look: &Look, end: Tick) {
+        if self.found.is_some() {
+            return; // what is answered while the last requests come in changes nothing
+        }
+        let fails = look.failed > self.failed;
+        self.failed = look.failed;
+        if look.succeeded > self.succeeded {
+            self.succeeded = look.succeeded;
+            if let Some(since) = self.since.take() {
+                if look.succeeded >= end && end.saturating_sub(since) >= self.bound_ns() {
+                    self.found = Some(Found::Hanging(end - since));
+                }
+                self.longest_ns = self.longest_ns.max(look.succeeded.saturating_sub(since));
+            }
+            return;
+        }
+        let begun = match look.busy_since {
+            Tick::MAX if fails => look.failed,
+            Tick::MAX => return, // nothing is due
+            busy => busy.max(self.succeeded),
+        };
+        let since = *self.since.get_or_insert(begun);
+        let silent_ns = look.now.saturating_sub(since);
+        if silent_ns < self.bound_ns() {
+            return;
+        }
+        let recent_ns = nanos(Duration::from_secs(RECENT_S));
+        let is_failing = look.failed > since && look.now.saturating_sub(look.failed) <= recent_ns;
+        self.found = match is_failing {
+            true => Some(Found::Failing(silent_ns)),
+            false => (look.now >= end).then_some(Found::Hanging(silent_ns)),
+        };
+    }
+
+    /// Whether the phase is to end: requests fail and none has succeeded for too long.
+    #[must_use]
+    pub const fn ends_phase(&self) -> bool {
+        matches!(self.found, Some(Found::Failing(_)))
+    }
+
+    /// What is to be said of it.
+    #[must_use]
+    pub fn finding(&self) -> Option<Finding> {
+        let text = match self.found? {
+            Found::Failing(ns) => format!(
+                "No request succeeded for {} s, counted from the last one that did, while others \
+                 failed, so this point was ended early",
+                seconds(ns)
+            ),
+            Found::Hanging(ns) => format!(
+                "No request succeeded for {} s, counted from the last one that did, and those \
+                 under way had no answer when this point was to end",
+                seconds(ns)
+            ),
+        };
+        Some(NO_ANSWER.finding(format!(
+            "{text}: its numbers are those of a database that was going away. Find out what became \
+             of it, and measure the point again."
+        )))
+    }
+
+    /// [`NO_ANSWER_S`], or twice what the database has come back from.
+    fn bound_ns(&self) -> u64 {
+        let min_ns = nanos(Duration::from_secs(NO_ANSWER_S));
+        min_ns.max(self.longest_ns.saturating_mul(2))
+    }
+}
+
+const fn seconds(ns: u64) -> u64 {
+    ns / 1_000_000_000
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: u64 = 1_000_000_000;
+
+    /// Looks each second from 1 s on; what clients tell at each is given in tenths of a second:
+    /// last success, last failure, busy since.
+    fn looked(end_s: u64, until_s: u64, tell: impl Fn(u64) -> (u64, u64, Option<u64>)) -> Silence {
+        let mut silence = Silence::default();
+        for second in 1..=until_s {
+            let (succeeded, failed, busy) = tell(second);
+            let look = Look {
+                now: second * S,
+                succeeded: succeeded * S / 10,
+                failed: failed * S / 10,
+                busy_since: busy.map_or(Tick::MAX, |busy| busy * S / 10),
+            };
+            silence.look(&look, end_s * S);
+        }
+        silence
+    }
+
+    fn text(silence: &Silence) -> String {
+        silence
+            .finding()
+            .map_or_else(String::new, |found| found.text)
+    }
+
+    #[test]
+    fn failures_end_the_phase_ten_seconds_after_the_last_success() {
+        let tell = |second: u64| (second.min(5) * 10, second * 10, Some(0));
+        assert!(!looked(120, 14, tell).ends_phase());
+        let silence = looked(120, 15, tell);
+        assert!(silence.ends_phase() && text(&silence).contains("for 10 s"));
+    }
+
+    #[test]
+    fn requests_that_hang_for_long_and_fail_at_last_end_it_at_once() {
+        let tell = |second: u64| (50, if second < 35 { 0 } else { 350 }, Some(0));
+        assert!(!looked(120, 34, tell).ends_phase());
+        assert!(looked(120, 35, tell).ends_phase());
+    }
+
+    #[test]
+    fn a_failure_at_the_start_of_a_stall_does_not_end_the_phase() {
+        let tell = |second: u64| match second {
+            5..25 => (50, 55, Some(0)),
+            _ => (second * 10, 55, Some(0)),
+        };
+        let silence = looked(60, 60, tell);
+        assert!(!silence.ends_phase() && text(&silence).is_empty());
+    }
+
+    #[test]
+    fn requests_that_hang_until_the_end_are_told() {
+        let tell = |_| (50, 0, Some(0));
+        assert_eq!(text(&looked(30, 29, tell)), "");
+        let silence = looked(30, 30, tell);
+        assert!(!silence.ends_phase() && text(&silence).contains("for 25 s"));
+    }
+
+    #[test]
+    fn the_count_goes_on_beyond_the_end() {
+        let tell = |_| (50, 0, Some(0));
+        assert_eq!(text(&looked(8, 14, tell)), "");
+        assert!(text(&looked(8, 15, tell)).contains("for 10 s"));
+    }
+
+    #[test]
+    fn an_answer_after_the_end_does_not_undo_the_silence_until_then() {
+        let tell = |second| (if second < 30 { 50 } else { 301 }, 0, Some(0));
+        assert!(text(&looked(30, 31, tell)).contains("for 25 s"));
+    }
+
+    #[test]
+    fn what_was_found_stays() {
+        let tell = |second: u64| {
+            (
+                if second < 20 { 0 } else { second * 10 },
+                second * 10,
+                Some(0),
+            )
+        };
+        assert!(looked(120, 25, tell).ends_phase());
+    }
+
+    #[test]
+    fn a_stall_that_ends_is_none() {
+        let tell = |second: u64| match second {
+            5..25 => (50, 0, Some(0)),
+            _ => (second * 10, 0, Some(0)),
+        };
+        assert_eq!(text(&looked(60, 60, tell)), "");
+    }
+
+    #[test]
+    fn requests_that_take_longer_than_the_bound_and_succeed_are_none() {
+        let tell = |second: u64| (second / 15 * 150, 0, Some(0));
+        assert_eq!(text(&looked(55, 60, tell)), "");
+    }
+
+    #[test]
+    fn time_in_which_nothing_is_due_is_no_silence() {
+        // One operation each 20 s, done at once.
+        let tell = |second: u64| (second / 20 * 200 + 1, 0, None);
+        assert_eq!(text(&looked(30, 60, tell)), "");
+        // One of them fails.
+        let tell = |second: u64| match second {
+            20..40 => (1, 201, None),
+            _ => (
+                second / 20 * 200 + 1,
+                if second < 20 { 0 } else { 201 },
+                None,
+            ),
+        };
+        assert_eq!(text(&looked(100, 100, tell)), "");
+        // The one sent at 20 s hangs.
+        let tell = |second: u64| (1, 0, (second >= 20).then_some(200));
+        assert_eq!(text(&looked(25, 29, tell)), "");
+        assert!(text(&looked(25, 30, tell)).contains("for 10 s"));
+    }
+}

@@ -1,0 +1,76 @@
+//! What a phase does: the arguments of [`crate::run`].
+
+use std::{sync::Arc, time::Duration};
+use tailmark_driver::{Clients, DataSet, Database};
+use tailmark_results::PointKey;
+use tailmark_workload::{KeySpace, Workload};
+
+/// What a phase does.
+pub struct Spec<'a> {
+    /// The open database.
+    pub database: &'a dyn Database,
+    /// How its clients are run.
+    pub clients: Clients,
+    /// The system's name.
+    pub system: &'a str,
+    /// Which point; none for a load.
+    pub point: Option<&'a PointKey>,
+    /// Which operations.
+    pub workload: &'a Arc<Workload>,
+    /// On which data.
+    pub data: &'a DataSet,
+    /// Where inserts go.
+    pub keys: &'a Arc<KeySpace>,
+    /// Clients.
+    pub threads: u32,
+    /// Operations per second over all clients; none: a closed loop.
+    pub rate: Option<f64>,
+    /// Ends the phase after so many operations of the measured part.
+    pub operations: Option<u64>,
+    /// Ends the measured part after this time.
+    pub duration: Option<Duration>,
+    /// Runs before the measured part.
+    pub warmup: Duration,
+    /// Of every random draw of the measured part.
+    pub seed: u64,
+    /// Of those of the warm-up.
+    pub warmup_seed: u64,
+    /// Whether an update writes all fields.
+    pub write_all_fields: bool,
+    /// How much of each value is not random.
+    pub compressibility: f64,
+    /// Whether it ends soon after the first request that failed.
+    pub ends_at_failure: bool,
+}
+
+impl<'a> Spec<'a> {
+    /// One client thread that goes as fast as it can, without an end of its own, a warm-up or a
+    /// name.
+    #[must_use]
+    pub fn new(
+        database: &'a dyn Database,
+        workload: &'a Arc<Workload>,
+        data: &'a DataSet,
+        keys: &'a Arc<KeySpace>,
+    ) -> Self {
+        Self {
+            database,
+            clients: Clients::Threads,
+            system: "",
+            point: None,
+            workload,
+            data,
+            keys,
+            threads: 1,
+            rate: None,
+            operations: None,
+            duration: None,
+            warmup: Duration::ZERO,
+            seed: 0,
+            warmup_seed: 0,
+            write_all_fields: false,
+            compressibility: 0.0,
+            ends_at_failure: false,
+        }
+    }
+}

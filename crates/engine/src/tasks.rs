@@ -1,0 +1,169 @@
+//! Clients that are tasks: many of them on a few runtimes, each with one OS thread.
+//!
+//! A client of a network database waits for most of its time. As a thread of its own each answer
+//! costs two context switches; as a task it is one of those whose answers the thread finds ready
+//! together. Sockets, timers and the recorder of a runtime are touched by its thread alone.
+
+use super::{
+    context::{ClientSeed, Draws, PhaseContext},
+    interval_stats::IntervalStats,
+    pacer::Waiter,
+    recorder::Snapshot,
+    roles::Background,
+    timer::RuntimeTimer,
+};
+use crate::{Error, context::cpus};
+use crossbeam_channel::{Receiver, Sender};
+use std::{cell::RefCell, io, rc::Rc, thread::Scope};
+use tokio::{
+    runtime::{Builder, Runtime},
+    task::LocalSet,
+};
+
+/// Clients of one runtime thread beyond which there is a further one, while there are processors.
+const CLIENTS: u32 = 16;
+
+/// What is at the ends of a thread's recorder.
+#[derive(Clone)]
+pub struct RecorderChannels {
+    /// Takes what was recorded.
+    pub full: Sender<Snapshot>,
+    /// Gives back what was emptied.
+    pub empty: Receiver<Box<IntervalStats>>,
+}
+
+/// How many runtime threads serve so many clients on so many processors.
+#[must_use]
+pub fn threads(clients: u32, cpus: usize) -> u32 {
+    let cpus = u32::try_from(cpus).unwrap_or(u32::MAX);
+    clients.div_ceil(CLIENTS).min(cpus).max(1)
+}
+
+/// Starts the runtime threads and waits until every client is connected.
+///
+/// # Errors
+/// Where a thread or a client cannot be made; the threads that were started end.
+pub fn spawn<'scope>(
+    context: &'scope PhaseContext<'_>,
+    scope: &'scope Scope<'scope, '_>,
+    streams: Vec<(u32, Draws)>,
+    channels: &RecorderChannels,
+) -> Result<(), Error> {
+    let clients = context.spec.threads;
+    let threads = threads(clients, cpus());
+    let mut shares: Vec<Vec<_>> = (0..threads).map(|_| Vec::new()).collect();
+    for (index, draws) in streams {
+        shares[(index % threads) as usize].push((index, draws));
+    }
+    let (report, reports) = crossbeam_channel::unbounded();
+    for (index, share) in shares.into_iter().enumerate() {
+        let (report, channels) = (report.clone(), channels.clone());
+        let thread = move || {
+            let runtime = match runtime() {
+                Ok(runtime) => runtime,
+                Err(source) => {
+                    let _ = report.send(Err(Error::Thread { threads, source }));
+                    return;
+                }
+            };
+            LocalSet::new().block_on(&runtime, run(context, share, channels, report));
+        };
+        let name = format!("clients-{index}");
+        let started = std::thread::Builder::new()
+            .name(name)
+            .spawn_scoped(scope, thread);
+        started.map_err(|source| Error::Thread { threads, source })?;
+    }
+    drop(report);
+    reports.iter().collect()
+}
+
+fn runtime() -> io::Result<Runtime> {
+    Builder::new_current_thread().enable_all().build()
+}
+
+/// One runtime thread: connects its clients, reports, waits for the start, runs them to their end.
+async fn run(
+    context: &PhaseContext<'_>,
+    share: Vec<(u32, Draws)>,
+    channels: RecorderChannels,
+    report: Sender<Result<(), Error>>,
+) {
+    let timer = match RuntimeTimer::new(&context.clock) {
+        Ok(timer) => timer,
+        Err(source) => {
+            let _ = report.send(Err(Error::Thread {
+                threads: context.spec.threads,
+                source,
+            }));
+            return;
+        }
+    };
+    let mut seeds = Vec::new();
+    for (index, draws) in share {
+        match context.spec.database.connect().await {
+            Ok(session) => seeds.push(ClientSeed {
+                index,
+                draws,
+                session,
+            }),
+            Err(error) => {
+                let _ = report.send(Err(error.into()));
+                return;
+            }
+        }
+    }
+    let _ = report.send(Ok(()));
+    drop(report);
+    // Nothing that the clients need is going on meanwhile.
+    let Some(measure) = *context.start.wait() else {
+        return;
+    };
+    let running = Rc::clone(&timer);
+    let timer_task = tokio::task::spawn_local(async move { running.run().await });
+    let recorder = Rc::new(RefCell::new(context.recorder(measure, channels)));
+    let client = |seed: ClientSeed| {
+        let waiter = Waiter::Task {
+            timer: Rc::clone(&timer),
+            spin: context.spin,
+        };
+        let recorder = Rc::clone(&recorder);
+        match context.roles.of(seed.index).is_background {
+            false => {
+                tokio::task::spawn_local(context.client(seed, measure, waiter, recorder).run())
+            }
+            true => {
+                let recorder = Background(recorder);
+                tokio::task::spawn_local(context.client(seed, measure, waiter, recorder).run())
+            }
+        }
+    };
+    let clients: Vec<_> = seeds.into_iter().map(client).collect();
+    for client in clients {
+        match client.await {
+            Ok(closing) => context.observer.session_closed(closing),
+            Err(error) if error.is_panic() => std::panic::resume_unwind(error.into_panic()),
+            Err(_) => {}
+        }
+    }
+    timer_task.abort();
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn there_are_as_few_threads_as_serve_and_never_more_than_processors() {
+        for (clients, cpus, expected) in [
+            (1, 8, 1),
+            (16, 8, 1),
+            (17, 8, 2),
+            (128, 8, 8),
+            (1024, 2, 2),
+            (64, 64, 4),
+        ] {
+            assert_eq!(threads(clients, cpus), expected, "{clients} on {cpus}");
+        }
+    }
+}

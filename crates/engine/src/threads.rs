@@ -1,0 +1,56 @@
+//! Clients that are OS threads, one each.
+
+use crate::{
+    Error,
+    context::{ClientSeed, Draws, PhaseContext},
+    pacer::Waiter,
+    roles::Background,
+    tasks::RecorderChannels,
+};
+use pollster::block_on;
+use std::num::NonZeroU64;
+
+impl PhaseContext<'_> {
+    /// Starts a thread for each client.
+    pub fn spawn<'scope>(
+        &'scope self,
+        scope: &'scope std::thread::Scope<'scope, '_>,
+        streams: Vec<(u32, Draws)>,
+        channels: &RecorderChannels,
+    ) -> Result<(), Error> {
+        for (index, draws) in streams {
+            let session = self.spec.database.session()?;
+            let (seed, channels) = (
+                ClientSeed {
+                    index,
+                    draws,
+                    session,
+                },
+                channels.clone(),
+            );
+            let client = move || {
+                // Sleeps of a schedule end on time; where this is refused they end 50 us late.
+                let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
+                if let Some(measure) = *self.start.wait() {
+                    let recorder = self.recorder(measure, channels);
+                    let waiter = Waiter::Thread { spin: self.spin };
+                    let closing = match self.roles.of(index).is_background {
+                        false => block_on(self.client(seed, measure, waiter, recorder).run()),
+                        true => {
+                            let recorder = Background(recorder);
+                            block_on(self.client(seed, measure, waiter, recorder).run())
+                        }
+                    };
+                    self.observer.session_closed(closing);
+                }
+            };
+            let thread = std::thread::Builder::new().name(format!("client-{index}"));
+            let started = thread.spawn_scoped(scope, client);
+            started.map_err(|source| Error::Thread {
+                threads: self.spec.threads,
+                source,
+            })?;
+        }
+        Ok(())
+    }
+}

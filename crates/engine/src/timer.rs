@@ -1,0 +1,212 @@
+//! Wakes the clients of one runtime thread when they are due: one timer of the kernel for all.
+//!
+//! The runtime's own timer counts whole milliseconds, so a client that waits by it starts up to one
+//! late. A timerfd is as exact as the kernel's high-resolution timers, and ends the runtime's wait
+//! for sockets like any other descriptor.
+
+use crate::clock::{Clock, Tick};
+use rustix::{
+    fd::OwnedFd,
+    time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec},
+};
+use std::{
+    cell::{Cell, RefCell},
+    cmp::Reverse,
+    collections::BinaryHeap,
+    io,
+    pin::Pin,
+    rc::Rc,
+    task::{Context, Poll, Waker},
+};
+use tokio::io::unix::AsyncFd;
+
+/// The timer of one runtime thread.
+pub struct RuntimeTimer {
+    clock: Clock,
+    timer: AsyncFd<OwnedFd>,
+    waiting: RefCell<BinaryHeap<Reverse<Entry>>>,
+    /// When the timer goes off; `Tick::MAX` for never.
+    armed: Cell<Tick>,
+}
+
+impl std::fmt::Debug for RuntimeTimer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("RuntimeTimer").finish_non_exhaustive()
+    }
+}
+
+struct Entry {
+    at: Tick,
+    waker: Waker,
+}
+
+impl RuntimeTimer {
+    /// A timer of the runtime that calls this.
+    ///
+    /// # Errors
+    /// Where the process has too many descriptors.
+    pub fn new(clock: &Clock) -> io::Result<Rc<Self>> {
+        let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
+        let timer = rustix::time::timerfd_create(TimerfdClockId::Monotonic, flags)?;
+        #[expect(
+            unsafe_code,
+            reason = "the descriptor must stay the same: it is owned, and never replaced"
+        )]
+        // SAFETY: an `OwnedFd` always names the same open descriptor, and closes it after the
+        // `AsyncFd` that owns it has deregistered it.
+        let timer = unsafe { AsyncFd::register(timer)? };
+        Ok(Rc::new(Self {
+            clock: clock.clone(),
+            timer,
+            waiting: RefCell::default(),
+            armed: Cell::new(Tick::MAX),
+        }))
+    }
+
+    /// Wakes who is due, for ever. Runs as a task beside the clients.
+    pub async fn run(&self) {
+        loop {
+            // It fails only where the runtime is gone.
+            let Ok(mut ready) = self.timer.readable().await else {
+                return;
+            };
+            let mut expirations = [0; 8];
+            let read = rustix::io::read(self.timer.get_ref(), &mut expirations);
+            if read == Err(rustix::io::Errno::AGAIN) {
+                ready.clear_ready();
+                continue;
+            }
+            self.wake();
+        }
+    }
+
+    /// Waits until `at`, or a little longer.
+    pub fn until(&self, at: Tick) -> impl Future<Output = ()> {
+        Until {
+            timer: self,
+            at,
+            entered: false,
+        }
+    }
+
+    fn wake(&self) {
+        self.armed.set(Tick::MAX);
+        let now = self.clock.now();
+        let mut waiting = self.waiting.borrow_mut();
+        while let Some(Reverse(next)) = waiting.peek() {
+            if next.at > now {
+                self.arm(next.at, now);
+                return;
+            }
+            if let Some(Reverse(entry)) = waiting.pop() {
+                entry.waker.wake();
+            }
+        }
+    }
+
+    fn enter(&self, at: Tick, waker: Waker) {
+        self.waiting.borrow_mut().push(Reverse(Entry { at, waker }));
+        if at < self.armed.get() {
+            self.arm(at, self.clock.now());
+        }
+    }
+
+    fn arm(&self, at: Tick, now: Tick) {
+        // No time at all would disarm it.
+        let left = at.saturating_sub(now).max(1);
+        let it_value = Timespec {
+            tv_sec: (left / 1_000_000_000) as i64,
+            tv_nsec: (left % 1_000_000_000) as _,
+        };
+        let it_interval = Timespec {
+            tv_sec: 0,
+            tv_nsec: 0,
+        };
+        let once = Itimerspec {
+            it_interval,
+            it_value,
+        };
+        let set =
+            rustix::time::timerfd_settime(self.timer.get_ref(), TimerfdTimerFlags::empty(), &once);
+        set.expect("a timer takes any time that a clock can tell");
+        self.armed.set(at);
+    }
+}
+
+/// A wait of one client.
+struct Until<'a> {
+    timer: &'a RuntimeTimer,
+    at: Tick,
+    entered: bool,
+}
+
+impl Future for Until<'_> {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
+        if self.timer.clock.now() >= self.at {
+            return Poll::Ready(());
+        }
+        // Only the timer wakes a client that waits, so one entry is enough.
+        if !std::mem::replace(&mut self.entered, true) {
+            self.timer.enter(self.at, context.waker().clone());
+        }
+        Poll::Pending
+    }
+}
+
+impl PartialEq for Entry {
+    fn eq(&self, other: &Self) -> bool {
+        self.at == other.at
+    }
+}
+
+impl Eq for Entry {}
+
+impl PartialOrd for Entry {
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Entry {
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.at.cmp(&other.at)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{cell::RefCell, rc::Rc};
+
+    #[test]
+    fn whoever_waits_is_woken_when_due_and_in_order() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_all()
+            .build()
+            .unwrap();
+        let clock = Clock::start();
+        let woken = Rc::new(RefCell::new(Vec::new()));
+        tokio::task::LocalSet::new().block_on(&runtime, async {
+            let timer = RuntimeTimer::new(&clock).unwrap();
+            let running = Rc::clone(&timer);
+            tokio::task::spawn_local(async move { running.run().await });
+            // Late enough that all of them wait by then.
+            let start = clock.now() + 500_000_000;
+            let wait = |ms: u64| {
+                let (timer, woken, clock) = (Rc::clone(&timer), Rc::clone(&woken), clock.clone());
+                tokio::task::spawn_local(async move {
+                    let at = start + ms * 1_000_000;
+                    timer.until(at).await;
+                    assert!(clock.now() >= at, "woken before it was due");
+                    woken.borrow_mut().push(ms);
+                })
+            };
+            for task in [wait(30), wait(5), wait(12), wait(0)] {
+                task.await.unwrap();
+            }
+        });
+        assert_eq!(*woken.borrow(), [0, 5, 12, 30]);
+    }
+}

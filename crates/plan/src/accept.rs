@@ -1,0 +1,179 @@
+//! What a key accepts, and how a value of it is read: by the same code whether it is given or the
+//! default.
+
+use super::{keys::THREADS_MAX, units};
+use bytesize::ByteSize;
+use std::{ops::RangeInclusive, time::Duration};
+use tailmark_driver::Semantics;
+use tailmark_results::number;
+use toml::Value;
+
+/// What a key accepts.
+#[derive(Debug, Clone, Copy)]
+pub enum Accept {
+    /// Any text.
+    Text,
+    /// A list of words.
+    Words,
+    /// `true` or `false`.
+    Flag,
+    /// A whole number from the first to the last, both included.
+    Count(u64, u64),
+    /// A number from the first to the last, both included.
+    Number(f64, f64),
+    /// Bytes from the first to the last, both included.
+    Size(u64, u64),
+    /// Seconds from the first to the last, both included.
+    Time(f64, f64),
+    /// A percentage from the first to the last, both included.
+    Percent(f64, f64),
+    /// One of these words.
+    Choice(&'static [&'static str]),
+    /// Client counts.
+    Threads,
+    /// The name of a distribution, or a table with its parameters.
+    Distribution,
+    /// A table of keys.
+    Table,
+    /// Any number of tables of keys.
+    Tables,
+}
+
+/// What a value of a plan is read into.
+pub(super) trait Accepted: Sized {
+    /// The value, where it is one that is accepted.
+    fn read(value: &Value, accept: Accept) -> Option<Self>;
+}
+
+/// Text that is not empty, or one of the words to choose from.
+impl Accepted for String {
+    fn read(value: &Value, accept: Accept) -> Option<Self> {
+        let text = value.as_str()?;
+        let is_accepted = match accept {
+            Accept::Choice(words) => words.contains(&text),
+            Accept::Text => !text.trim().is_empty(),
+            _ => false,
+        };
+        is_accepted.then(|| text.to_owned())
+    }
+}
+
+/// A list of words, none of them empty.
+impl Accepted for Vec<String> {
+    fn read(value: &Value, accept: Accept) -> Option<Self> {
+        let words = units::words(value).filter(|_| matches!(accept, Accept::Words));
+        words.filter(|words| words.iter().all(|word| !word.is_empty()))
+    }
+}
+
+impl Accepted for bool {
+    fn read(value: &Value, accept: Accept) -> Option<Self> {
+        units::flag(value).filter(|_| matches!(accept, Accept::Flag))
+    }
+}
+
+/// A count, or bytes.
+impl Accepted for u64 {
+    fn read(value: &Value, accept: Accept) -> Option<Self> {
+        match accept {
+            Accept::Count(min, max) => within(units::count(value), min..=max),
+            Accept::Size(min, max) => within(units::size(value), min..=max),
+            _ => None,
+        }
+    }
+}
+
+/// A count, or bytes, of a range that fits.
+impl Accepted for u32 {
+    fn read(value: &Value, accept: Accept) -> Option<Self> {
+        u64::read(value, accept)?.try_into().ok()
+    }
+}
+
+/// A number, or the part of one that a percentage is.
+impl Accepted for f64 {
+    fn read(value: &Value, accept: Accept) -> Option<Self> {
+        match accept {
+            Accept::Number(min, max) => within(units::number(value), min..=max),
+            Accept::Percent(min, max) => {
+                within(units::percent(value), min..=max).map(|percent| percent / 100.0)
+            }
+            _ => None,
+        }
+    }
+}
+
+impl Accepted for Duration {
+    fn read(value: &Value, accept: Accept) -> Option<Self> {
+        let Accept::Time(min, max) = accept else {
+            return None;
+        };
+        units::time(value).filter(|time| (min..=max).contains(&time.as_secs_f64()))
+    }
+}
+
+impl Accepted for Semantics {
+    fn read(value: &Value, accept: Accept) -> Option<Self> {
+        let name = String::read(value, accept)?;
+        let mut all = [Self::Faithful, Self::Correct].into_iter();
+        all.find(|semantics| semantics.name() == name)
+    }
+}
+
+fn within<T: PartialOrd>(number: Option<T>, accepted: RangeInclusive<T>) -> Option<T> {
+    number.filter(|number| accepted.contains(number))
+}
+
+impl std::fmt::Display for Accept {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match *self {
+            Self::Text => write!(f, "text"),
+            Self::Words => write!(f, "a list of words, such as [\"a\", \"b\"]"),
+            Self::Flag => write!(f, "true or false"),
+            Self::Count(min, max) => {
+                write!(
+                    f,
+                    "a whole number from {} to {}, such as ",
+                    number::count(min),
+                    number::count(max)
+                )?;
+                f.write_str(if max > 1_000_000 {
+                    "100000 or `100k`"
+                } else {
+                    "`1`"
+                })
+            }
+            Self::Number(min, max) => write!(f, "a number from {min} to {max}"),
+            Self::Size(min, max) => {
+                write!(
+                    f,
+                    "a size such as `64MiB`, from {} to {}",
+                    ByteSize(min),
+                    ByteSize(max)
+                )
+            }
+            Self::Time(min, max) => {
+                let time = |s| humantime::format_duration(Duration::from_secs_f64(s));
+                write!(f, "a time with its unit, such as `90s` or `20m`, ")?;
+                write!(f, "from {} to {} days", time(min), max / 86_400.0)
+            }
+            Self::Percent(min, max) => {
+                write!(f, "a percentage such as `0.1%`, from {min}% to {max}%")
+            }
+            Self::Choice(words) => write!(f, "one of {}", words.join(", ")),
+            Self::Threads => write!(
+                f,
+                "client counts from 1 to {}, such as [1, 4, 16] or \
+                 {{ from = 1, to = 64, factor = 2 }}",
+                number::count(THREADS_MAX)
+            ),
+            Self::Distribution => write!(
+                f,
+                "the name of a distribution, or a table such as \
+                 {{ name = \"hotspot\", data_fraction = 0.1 }}"
+            ),
+            Self::Table => write!(f, "a table"),
+            Self::Tables => write!(f, "tables, each with its name"),
+        }
+    }
+}

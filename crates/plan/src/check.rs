@@ -1,0 +1,248 @@
+//! From a plan as written to the plan as it takes effect.
+
+use super::{
+    DefaultInputs, Error, HostPlan, Plan, RawPlan, Reload, Sweep, SystemPlan, assumed, db_bench,
+    effective, keys, reader::TableReader, systems::Systems, units, workloads::Workloads,
+};
+use std::{
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
+use tailmark_driver::{DataSet, Schema};
+use tailmark_results::Header;
+use tailmark_workload::Workload;
+use toml::Value;
+
+/// `--time-scale` makes no time shorter than this that was longer.
+const TIME_SCALE_FLOOR: Duration = Duration::from_secs(10);
+/// `--scale` makes no memory limit smaller than this that was larger: the program, its clients and
+/// the write buffers of a database, which stay as they are, need about so much.
+const MEMORY_LIMIT_FLOOR: u64 = 512 << 20;
+
+impl RawPlan {
+    /// The plan as it takes effect.
+    ///
+    /// # Errors
+    /// Names the first key that is wrong, its value and what is accepted.
+    pub fn check(&self) -> Result<Plan, Error> {
+        let top = TableReader::top(self)?;
+        let scale = top.get("scale")?;
+        let time_scale = top.get("time_scale")?;
+        let dataset = top.table("dataset", &[])?;
+        let unscaled = data_set(&dataset)?;
+        let workloads = Workloads::read(&top)?;
+        let keys = top.table("sweep", &[])?;
+        let sweep = sweep(&keys, &dataset, &workloads, scale, time_scale)?;
+        let sweep = db_bench::with_layout(sweep, &dataset, &keys)?;
+        let clients = sweep.threads.iter().copied().max().unwrap_or(1);
+        let clients = clients.max(sweep.load_threads);
+        let data = scaled(&unscaled, scale, clients);
+        let systems = Systems {
+            top: &top,
+            data: &data,
+            scale,
+        }
+        .read()?;
+        refuse_unsupported(&systems, &sweep.workloads)?;
+        refuse_to_remove_adopted(&dataset, &sweep)?;
+        db_bench::refuse_other_layout(&systems, &sweep)?;
+        let host = host(&top.table("host", &[])?, scale)?;
+        let header = self.header(&top, &systems)?;
+        let unscaled = (unscaled != data).then_some(unscaled);
+        let mut plan = Plan {
+            header,
+            systems,
+            sweep,
+            host,
+            same_device: top.get("same_device")?,
+            scale,
+            time_scale,
+            unscaled,
+            retry_failed: false,
+        };
+        plan.header.plan = effective::keys(&plan);
+        plan.header.assumed = assumed::marked(self, &plan, &plan.header.assumed)?;
+        Ok(plan)
+    }
+
+    fn header(&self, top: &TableReader<'_>, systems: &[SystemPlan]) -> Result<Header, Error> {
+        let compared = systems.iter().filter(|system| system.ceiling_for.is_none());
+        let inputs = DefaultInputs {
+            names: compared.map(|system| system.name.as_str()).collect(),
+            ..DefaultInputs::default()
+        };
+        let title: Option<String> = top.computed("title", &inputs)?;
+        let assumed: Option<Vec<String>> = top.optional("assumed")?;
+        let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
+        Ok(Header {
+            title: title.unwrap_or_default(),
+            tailmark: env!("CARGO_PKG_VERSION").to_owned(),
+            created_ms: since.map_or(0, |since| since.as_millis() as u64),
+            plan: std::collections::BTreeMap::new(),
+            source: self.source(),
+            assumed: assumed.unwrap_or_default(),
+        })
+    }
+}
+
+fn data_set(reader: &TableReader<'_>) -> Result<DataSet, Error> {
+    let fields: u64 = reader.get("fields")?;
+    Ok(DataSet {
+        schema: Schema {
+            table: "usertable".to_owned(),
+            fields: (0..fields).map(|index| format!("field{index}")).collect(),
+        },
+        records: reader.get("records")?,
+        field_length: reader.get("field_length")?,
+    })
+}
+
+/// The data set times `scale`, but at least a record a client where there were as many.
+fn scaled(data: &DataSet, scale: f64, clients: u32) -> DataSet {
+    let min = u64::from(clients).min(data.records);
+    let records = times(data.records, scale).clamp(min, keys::RECORDS_MAX);
+    DataSet {
+        records,
+        ..data.clone()
+    }
+}
+
+fn times(count: u64, scale: f64) -> u64 {
+    if scale == 1.0 {
+        count
+    } else {
+        (count as f64 * scale).round() as u64
+    }
+}
+
+/// A time times `scale`; one that was 10 s or more stays so.
+fn timed(time: Duration, scale: f64) -> Duration {
+    time.mul_f64(scale).max(time.min(TIME_SCALE_FLOOR))
+}
+
+fn sweep(
+    keys: &TableReader<'_>,
+    dataset: &TableReader<'_>,
+    workloads: &Workloads,
+    scale: f64,
+    time_scale: f64,
+) -> Result<Sweep, Error> {
+    let threads = threads(keys)?;
+    let clients = threads.iter().copied().max().unwrap_or(1);
+    let operations: Option<u64> = keys.optional("operations")?;
+    let operations = operations.map(|n| times(n, scale).max(n.min(u64::from(clients))));
+    let mut inputs = DefaultInputs {
+        operations,
+        ..DefaultInputs::default()
+    };
+    let duration: Option<Duration> = keys.computed("duration", &inputs)?;
+    inputs.duration = duration.map(|time| timed(time, time_scale));
+    let warmup = match keys.optional("warmup")? {
+        Some(given) => timed(given, time_scale),
+        // A tenth of a duration that is scaled.
+        None => keys.computed("warmup", &inputs)?.unwrap_or_default(),
+    };
+    Ok(Sweep {
+        workloads: workloads.chosen(keys)?,
+        threads,
+        repeats: keys.get("repeats")?,
+        rate: keys.optional("rate")?,
+        operations,
+        duration: inputs.duration,
+        warmup,
+        seed: keys.get("seed")?,
+        reload: keys.get("reload")?,
+        adopt: dataset.get("adopt")?,
+        load_threads: keys.get("load_threads")?,
+        write_all_fields: dataset.get("write_all_fields")?,
+        compressibility: dataset.get("compressibility")?,
+        settle: keys.get("settle")?,
+        ready_timeout: keys.get("ready_timeout")?,
+        allow_errors: keys.get("allow_errors")?,
+    })
+}
+
+/// Client counts: a list, text with commas, or a table of their series.
+fn threads(reader: &TableReader<'_>) -> Result<Vec<u32>, Error> {
+    let value = reader.value("threads").expect("the key has a default");
+    let refuse = || reader.refuse("threads", &value);
+    let one = |item: &Value| {
+        let count = units::count(item).filter(|n| (1..=keys::THREADS_MAX).contains(n));
+        count.map(|n| n as u32).ok_or_else(refuse)
+    };
+    let threads: Vec<u32> = match &*value {
+        Value::Array(items) => items.iter().map(one).collect::<Result<_, _>>()?,
+        Value::String(text) => text
+            .split(',')
+            .map(|word| one(&word.into()))
+            .collect::<Result<_, _>>()?,
+        Value::Table(table) => {
+            let series = reader.inline("threads", table, "threads")?;
+            let from: u64 = series.get("from")?;
+            let Some(to) = series.optional::<u64>("to")? else {
+                let (key, accepted) = (series.full("to"), "the last client count".to_owned());
+                return Err(Error::Missing { key, accepted });
+            };
+            let factor: f64 = series.get("factor")?;
+            let next = |n: &u64| Some(((*n as f64 * factor).round() as u64).max(n + 1));
+            let counts = std::iter::successors(Some(from), next);
+            counts.take_while(|n| *n <= to).map(|n| n as u32).collect()
+        }
+        single => vec![one(single)?],
+    };
+    let mut sorted = threads.clone();
+    sorted.sort_unstable();
+    sorted.dedup();
+    if threads.is_empty() || sorted.len() != threads.len() {
+        return Err(refuse());
+    }
+    Ok(threads)
+}
+
+fn host(reader: &TableReader<'_>, scale: f64) -> Result<HostPlan, Error> {
+    let given: Option<u64> = reader.optional("memory_limit")?;
+    let scaled = given.map(|bytes| times(bytes, scale));
+    let min = given.map(|bytes| bytes.min(MEMORY_LIMIT_FLOOR));
+    Ok(HostPlan {
+        memory_limit: scaled.max(min),
+        memory_limit_scaled: scaled.filter(|_| scaled < min),
+        drop_caches: reader.get("drop_caches")?,
+    })
+}
+
+/// What is adopted is never removed, so nothing may be asked for that removes it.
+fn refuse_to_remove_adopted(dataset: &TableReader<'_>, sweep: &Sweep) -> Result<(), Error> {
+    let empties = sweep.workloads.iter().find(|w| w.starts_empty());
+    let accepted = match (sweep.reload, empties) {
+        _ if !sweep.adopt => return Ok(()),
+        (Reload::Never, None) => return Ok(()),
+        (Reload::Never, Some(workload)) => format!(
+            "`false` with workload `{}`, which begins with an empty database",
+            workload.name
+        ),
+        (reload, _) => format!("`false` where sweep.reload is `{}`", reload.name()),
+    };
+    Err(Error::BadValue {
+        key: dataset.label("adopt"),
+        value: "true".to_owned(),
+        accepted: format!("{accepted}: what is adopted is never removed"),
+    })
+}
+
+/// Every workload must be one that every system's driver can do.
+fn refuse_unsupported(systems: &[SystemPlan], workloads: &[Arc<Workload>]) -> Result<(), Error> {
+    for system in systems {
+        for workload in workloads {
+            let can = |kind: &tailmark_driver::OperationKind| system.driver.supports.contains(kind);
+            if let Some(kind) = workload.kinds().into_iter().find(|kind| !can(kind)) {
+                return Err(Error::Unsupported {
+                    workload: workload.name.clone(),
+                    kind: kind.name(),
+                    driver: system.driver.name,
+                    system: system.name.clone(),
+                });
+            }
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,97 @@
+//! What a plan with db_bench's workloads must say: they store other records than the rest.
+
+use super::{Error, Sweep, SystemPlan, reader::TableReader};
+use std::sync::Arc;
+use tailmark_workload::{Workload, db_bench::RecordLayout};
+
+/// The sweep with db_bench's workloads as the data set and the rate have them.
+///
+/// # Errors
+/// Where they are mixed with others, or the records have several fields.
+pub(super) fn with_layout(
+    mut sweep: Sweep,
+    dataset: &TableReader<'_>,
+    keys: &TableReader<'_>,
+) -> Result<Sweep, Error> {
+    let count = sweep
+        .workloads
+        .iter()
+        .filter(|workload| workload.is_db_bench())
+        .count();
+    let names = || {
+        let names: Vec<_> = sweep
+            .workloads
+            .iter()
+            .map(|workload| &workload.name[..])
+            .collect();
+        names.join(", ")
+    };
+    let refuse = |key, value: String, accepted: &str| {
+        Err(Error::BadValue {
+            key,
+            value,
+            accepted: accepted.to_owned(),
+        })
+    };
+    if count == 0 {
+        return Ok(sweep);
+    }
+    if count < sweep.workloads.len() {
+        let accepted = "either workloads of db_bench or others: they store different records";
+        return refuse(keys.label("workloads"), names(), accepted);
+    }
+    let fields: u64 = dataset.get("fields")?;
+    if fields != 1 {
+        return refuse(
+            dataset.label("fields"),
+            fields.to_string(),
+            "1 with db_bench's workloads",
+        );
+    }
+    let key_bytes = dataset.get("key_length")?;
+    let rate = keys.optional("background_rate")?;
+    let with_layout = |workload: &Arc<Workload>| {
+        let layout = RecordLayout {
+            key_bytes,
+            ..workload.record_layout().unwrap_or(RecordLayout::DEFAULT)
+        };
+        let mut workload = workload.as_ref().clone().with_layout(layout);
+        for group in workload
+            .groups
+            .iter_mut()
+            .filter(|group| group.is_background())
+        {
+            group.rate = rate;
+        }
+        Arc::new(workload)
+    };
+    sweep.workloads = sweep.workloads.iter().map(with_layout).collect();
+    Ok(sweep)
+}
+
+/// Refuses a system whose driver would store db_bench's records in YCSB's layout, or the other way.
+///
+/// # Errors
+/// Names the setting and what it must be.
+pub(super) fn refuse_other_layout(systems: &[SystemPlan], sweep: &Sweep) -> Result<(), Error> {
+    let required = match sweep
+        .workloads
+        .iter()
+        .any(|workload| workload.is_db_bench())
+    {
+        true => "raw",
+        false => "ycsb",
+    };
+    let other = systems
+        .iter()
+        .filter_map(|system| system.settings.text("layout"))
+        .find(|layout| *layout != required);
+    match other {
+        None => Ok(()),
+        Some(layout) => Err(Error::BadValue {
+            key: "database.layout".to_owned(),
+            value: layout.to_owned(),
+            accepted: format!("`{required}` with the workloads of this plan"),
+        }),
+    }
+}

@@ -1,0 +1,147 @@
+//! What can be wrong with a plan: each error names the key, the value and what is accepted.
+
+use std::{io, path::PathBuf};
+use tailmark_driver::Location;
+
+/// An error in a plan; nothing was done yet.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// Neither a file nor a shipped plan has this name.
+    #[error("there is no plan file and no shipped plan `{name}`{hint}; shipped plans: {known}")]
+    UnknownPlan {
+        /// As given.
+        name: String,
+        /// `; did you mean ...?` or empty.
+        hint: String,
+        /// All names.
+        known: String,
+    },
+    /// The plan file cannot be read.
+    #[error("failed to read the plan `{}`", path.display())]
+    Read {
+        /// Which file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// The plan is not TOML.
+    #[error("{at}: {message}")]
+    Syntax {
+        /// The plan, line and column.
+        at: String,
+        /// What the parser says.
+        message: String,
+    },
+    /// What `--set` was given is not `KEY=VALUE`.
+    #[error("--set is `{given}`, but it must be KEY=VALUE, such as `dataset.records=100k`")]
+    BadAssignment {
+        /// As given.
+        given: String,
+    },
+    /// What `--system` was given is not `NAME=WHERE`.
+    #[error("--system is `{given}`, but it must be NAME=WHERE, such as `disk=/mnt/nvme0`")]
+    BadSystem {
+        /// As given.
+        given: String,
+    },
+    /// A key that no plan has.
+    #[error("there is no key `{key}`{hint}; keys there: {known}")]
+    UnknownKey {
+        /// Its dotted path.
+        key: String,
+        /// `; did you mean ...?` or empty.
+        hint: String,
+        /// All keys of the same table.
+        known: String,
+    },
+    /// A value of the wrong type or unit, or out of range.
+    #[error("{key} is `{value}`, but it must be {accepted}")]
+    BadValue {
+        /// Its dotted path, and the flag that set it.
+        key: String,
+        /// As given.
+        value: String,
+        /// What is accepted.
+        accepted: String,
+    },
+    /// A key that must be there is not.
+    #[error("{key} is missing: {accepted}")]
+    Missing {
+        /// Its dotted path.
+        key: String,
+        /// What is accepted.
+        accepted: String,
+    },
+    /// The plan names no system.
+    #[error("the plan names no system to test; add a [[system]] table, or --system NAME=WHERE")]
+    NoSystem,
+    /// Two tables have the same name.
+    #[error("two [[{table}]] tables are named `{name}`; names must be unique")]
+    Duplicate {
+        /// `system` or `workload`.
+        table: &'static str,
+        /// The name.
+        name: String,
+    },
+    /// A key names a system or workload that the plan does not have.
+    #[error("{key} is `{name}`, but the plan has no such {table}{hint}; it has: {known}")]
+    NotThere {
+        /// Its dotted path.
+        key: String,
+        /// As given.
+        name: String,
+        /// `system` or `workload`.
+        table: &'static str,
+        /// `; did you mean ...?` or empty.
+        hint: String,
+        /// All names.
+        known: String,
+    },
+    /// Two systems would share one database.
+    #[error(
+        "systems `{first}` and `{second}` would share one {driver} database in `{location}`; \
+         give each a directory of its own"
+    )]
+    SharedPlace {
+        /// One system.
+        first: String,
+        /// The other.
+        second: String,
+        /// The driver of both.
+        driver: &'static str,
+        /// Where both are.
+        location: Location,
+    },
+    /// A driver cannot do what a workload asks for.
+    #[error(
+        "workload `{workload}` needs `{kind}`, which driver `{driver}` of system `{system}` \
+         cannot do; \
+         take one of the two out of the plan"
+    )]
+    Unsupported {
+        /// The workload.
+        workload: String,
+        /// The kind of request.
+        kind: &'static str,
+        /// The driver.
+        driver: &'static str,
+        /// The system.
+        system: String,
+    },
+    /// A driver, or one of its settings, is not accepted.
+    #[error("{key} is not accepted")]
+    Driver {
+        /// The table of the settings.
+        key: String,
+        /// Why.
+        source: tailmark_driver::Error,
+    },
+    /// A workload or distribution is not accepted.
+    #[error("{key} is not accepted")]
+    Workload {
+        /// Its dotted path.
+        key: String,
+        /// Why.
+        source: tailmark_workload::Error,
+    },
+}

@@ -1,0 +1,391 @@
+//! Every key that a plan has: one table, which the reader of plans, the effective plan, the flags
+//! of `tailmark run`, the errors, `list keys` and the tests of the documentation go by.
+
+use super::{
+    Accept::{
+        Choice, Count, Distribution, Flag, Number, Percent, Size, Table, Tables, Text, Threads,
+        Time, Words,
+    },
+    DefaultInputs, Plan, PlanKey, Reload,
+};
+use std::time::Duration;
+use tailmark_driver::{DataSet, Semantics};
+
+/// The most clients that a point may have.
+pub const THREADS_MAX: u64 = 1024;
+/// The most records of a data set.
+pub const RECORDS_MAX: u64 = 1_000_000_000_000;
+/// The driver where a plan names none.
+pub const DRIVER_DEFAULT: &str = "rocksdb";
+/// The most that is warmed up where the plan does not say.
+const WARMUP_DEFAULT_MAX: Duration = Duration::from_secs(60);
+/// A year, seconds: longer than any phase.
+const YEAR: f64 = 365.0 * 86_400.0;
+/// Whose semantics a system can keep.
+const SEMANTICS: &[&str] = &[Semantics::Faithful.name(), Semantics::Correct.name()];
+
+/// Every key, in the order of the documentation. The settings of the drivers, which `database` and
+/// `system.database` also take, are in the table of drivers.
+pub const KEYS: &[PlanKey] = &[
+    PlanKey::new("", "title", Text)
+        .about("the headline of the report")
+        .or_else(|inputs| (!inputs.names.is_empty()).then(|| inputs.names.join(" against "))),
+    PlanKey::new("", "assumed", Words)
+        .about("dotted keys whose values the described study does not publish"),
+    PlanKey::new("", "scale", Number(1e-9, 1e3))
+        .about("multiplies records, operations, caches and memory limits")
+        .or("1")
+        .flag(13, "--scale", "FACTOR")
+        .help("Multiplies records, operations, caches and memory limits")
+        .sets(|plan| Some(plan.scale.to_string())),
+    PlanKey::new("", "time_scale", Number(1e-9, 1e3))
+        .about("multiplies durations, which stay at 10 s or more")
+        .or("1")
+        .flag(14, "--time-scale", "FACTOR")
+        .help("Multiplies durations; those of 10 s or more stay so")
+        .sets(|plan| Some(plan.time_scale.to_string())),
+    PlanKey::new("", "same_device", Flag)
+        .about(
+            "whether systems may share one physical device: settings are compared, not \
+             devices",
+        )
+        .or("false"),
+    PlanKey::new("", "database", Table).about("the database of every system, and its settings"),
+    PlanKey::new("", "dataset", Table).about("what is loaded"),
+    PlanKey::new("", "sweep", Table).about("what is run: the axes and the budget of each point"),
+    PlanKey::new("", "host", Table).about("what is done to the machine"),
+    PlanKey::new("", "system", Tables).about("a system under test; at least one"),
+    PlanKey::new("", "workload", Tables).about("a workload of one's own"),
+    PlanKey::new("database", "driver", Text)
+        .about("which database; `list drivers` names them and their settings")
+        .or(DRIVER_DEFAULT)
+        .flag(0, "--driver", "DRIVER")
+        .help("The database (`tailmark list drivers`)"),
+    PlanKey::new("database", "semantics", Choice(SEMANTICS))
+        .about("YCSB's, faults included, or what the operation promises")
+        .or("faithful"),
+    PlanKey::new("database", "version", Text).about(
+        "the version that the described study used; an embedded database of another is a \
+             finding",
+    ),
+    PlanKey::new("dataset", "records", Count(1, RECORDS_MAX))
+        .about("how many records are loaded")
+        .or("1M")
+        .flag(3, "--records", "COUNT")
+        .help("Records to load: 250_000_000, 100k, 2.5M, 10G")
+        .sets(|plan| Some(data_set(plan)?.records.to_string())),
+    PlanKey::new("dataset", "fields", Count(1, 1_000))
+        .about("fields of a record")
+        .or("4")
+        .sets(|plan| Some(data_set(plan)?.schema.fields.len().to_string())),
+    PlanKey::new("dataset", "field_length", Size(1, 16 << 20))
+        .about("bytes of a field")
+        .or("1024")
+        .sets(|plan| Some(data_set(plan)?.field_length.to_string())),
+    PlanKey::new("dataset", "key_length", Count(1, 1_000))
+        .about("bytes of a key, with db_bench's workloads")
+        .or("16")
+        .sets(|plan| {
+            Some(
+                plan.sweep
+                    .workloads
+                    .first()?
+                    .record_layout()?
+                    .key_bytes
+                    .to_string(),
+            )
+        }),
+    PlanKey::new("dataset", "compressibility", Number(0.0, 1.0))
+        .about("the part of each value that a compressor can remove")
+        .or("0")
+        .sets(|plan| Some(plan.sweep.compressibility.to_string())),
+    PlanKey::new("dataset", "write_all_fields", Flag)
+        .about("whether an update writes all fields instead of one")
+        .or("false")
+        .sets(|plan| Some(plan.sweep.write_all_fields.to_string())),
+    PlanKey::new("dataset", "adopt", Flag)
+        .about("whether a data set that tailmark has not loaded is taken as it is")
+        .or("false")
+        .flag(11, "--adopt", "")
+        .help(
+            "Take data sets that tailmark has not loaded as they are, after reading a sample \
+             of their records. They are never loaded over and never removed; workloads write \
+             to them",
+        )
+        .sets(|plan| plan.sweep.adopt.then(|| true.to_string())),
+    PlanKey::new("sweep", "workloads", Words)
+        .about("names from `list workloads`, or of [[workload]] tables")
+        .or("ycsb-a")
+        .flag(1, "--workload", "NAMES")
+        .help("Workloads, with commas between (`tailmark list workloads`)")
+        .sets(workload_names),
+    PlanKey::new("sweep", "distribution", Distribution)
+        .about("how keys are drawn, for all workloads; none: each its own")
+        .flag(2, "--distribution", "NAME")
+        .help("How keys are drawn, for all workloads (`tailmark list distributions`)"),
+    PlanKey::new("sweep", "threads", Threads)
+        .about("clients with one operation in flight each")
+        .or("1,4,16")
+        .flag(4, "--threads", "COUNTS")
+        .help("Client counts, with commas between: 1,4,16")
+        .sets(client_counts),
+    PlanKey::new("sweep", "operations", Count(1, 1_000_000_000_000_000))
+        .about("ends a point after so many operations")
+        .flag(5, "--operations", "COUNT")
+        .help("Ends a point after so many operations; with --duration, whichever ends first")
+        .sets(|plan| Some(plan.sweep.operations?.to_string())),
+    PlanKey::new("sweep", "duration", Time(0.1, YEAR))
+        .about("ends a point after this time; 60s where neither is given")
+        .or_else(|inputs| inputs.operations.is_none().then(|| "60s".to_owned()))
+        .flag(6, "--duration", "TIME")
+        .help("Ends a point after this time: 90s, 20m")
+        .sets(|plan| plan.sweep.duration.map(time)),
+    PlanKey::new("sweep", "warmup", Time(0.0, YEAR))
+        .about("runs before the measured part; a tenth of the duration, 1m at most")
+        .or_else(warmup)
+        .flag(7, "--warmup", "TIME")
+        .help("Runs before each point, not counted: 10s")
+        .sets(|plan| Some(time(plan.sweep.warmup))),
+    PlanKey::new("sweep", "repeats", Count(1, 100))
+        .about("how often the whole sweep is measured")
+        .or("1")
+        .flag(9, "--repeats", "COUNT")
+        .help("How often the whole sweep is measured")
+        .sets(|plan| Some(plan.sweep.repeats.to_string())),
+    PlanKey::new("sweep", "rate", Number(0.1, 1e9))
+        .about("operations per second over all clients; none: as fast as they can")
+        .flag(8, "--rate", "OPS")
+        .help("Operations per second over all clients; without it, as fast as the clients can")
+        .sets(|plan| Some(plan.sweep.rate?.to_string())),
+    PlanKey::new("sweep", "background_rate", Number(0.1, 1e9))
+        .about(
+            "operations per second of background clients, such as the writer of \
+             readwhilewriting",
+        )
+        .sets(background_rate),
+    PlanKey::new("sweep", "seed", Count(0, i64::MAX as u64))
+        .about("of every random draw")
+        .or("1")
+        .flag(10, "--seed", "NUMBER")
+        .help("Of every random draw; the same seed gives the same operations")
+        .sets(|plan| Some(plan.sweep.seed.to_string())),
+    PlanKey::new("sweep", "reload", Choice(Reload::NAMES))
+        .about("when the data set is loaded again")
+        .or("never")
+        .sets(|plan| Some(plan.sweep.reload.name().to_owned())),
+    PlanKey::new("sweep", "load_threads", Count(1, THREADS_MAX))
+        .about("clients that load")
+        .or("16")
+        .sets(|plan| Some(plan.sweep.load_threads.to_string())),
+    PlanKey::new("sweep", "settle", Time(0.0, YEAR))
+        .about("how long background work may take to come to rest")
+        .or("30m")
+        .sets(|plan| Some(time(plan.sweep.settle))),
+    PlanKey::new("sweep", "ready_timeout", Time(0.1, YEAR))
+        .about("how long a server may take until it answers")
+        .or("5m")
+        .sets(|plan| Some(time(plan.sweep.ready_timeout))),
+    PlanKey::new("sweep", "allow_errors", Percent(0.0, 100.0))
+        .about("operations that may fail in a point that is a peak and in comparisons")
+        .or("0.1%")
+        .sets(|plan| Some(percent(plan.sweep.allow_errors))),
+    PlanKey::new("host", "memory_limit", Size(16 << 20, 1 << 50))
+        .about("memory that the run may use, page cache included")
+        .sets(|plan| Some(plan.host.memory_limit?.to_string())),
+    PlanKey::new("host", "drop_caches", Flag)
+        .about("whether caches are dropped before each point")
+        .or("true")
+        .sets(|plan| Some(plan.host.drop_caches.to_string())),
+    PlanKey::new("system", "name", Text).about("its name in the report; unique"),
+    PlanKey::new("system", "path", Text).about(
+        "the directory that the database is made in; of a server on this machine: what is \
+             watched",
+    ),
+    PlanKey::new("system", "device", Text)
+        .about("the block device that the driver writes itself; of a server: what is watched"),
+    PlanKey::new("system", "hosts", Words)
+        .about("the contact points of a server: [\"host:port\", ...]"),
+    PlanKey::new("system", "placeholder", Flag)
+        .about("its place is an example: nothing is measured until --system NAME=WHERE gives one")
+        .or("false"),
+    PlanKey::new("system", "ceiling_for", Text)
+        .about("the system whose device ceiling this one measures, in the same place"),
+    PlanKey::new("system", "optional", Flag)
+        .about("left out with a message where its place is missing or too small")
+        .or("false"),
+    PlanKey::new("system", "database", Table)
+        .about("keys of [database] that differ for this system"),
+    PlanKey::new("system", "service", Table).about("what is stopped and started around its points"),
+    PlanKey::new("service", "systemd", Text).about("the unit of systemd that it is"),
+    PlanKey::new("service", "start", Text).about("a command that starts it, or is the server"),
+    PlanKey::new("service", "stop", Text)
+        .about("a command that stops it; none: what `start` runs is terminated"),
+    PlanKey::new("service", "ready", Text)
+        .about("a command that succeeds when it is ready; none: the database is asked"),
+    PlanKey::new("service", "log", Text).about("its log, whose end errors show"),
+    PlanKey::new("workload", "name", Text).about("its name in `sweep.workloads`"),
+    PlanKey::new("workload", "about", Text)
+        .about("one line for the report")
+        .or_else(|inputs| inputs.names.first().map(ToString::to_string)),
+    PlanKey::new("workload", "read", Number(0.0, 1e9))
+        .about("weight of reads")
+        .or("0"),
+    PlanKey::new("workload", "update", Number(0.0, 1e9))
+        .about("weight of updates")
+        .or("0"),
+    PlanKey::new("workload", "insert", Number(0.0, 1e9))
+        .about("weight of inserts")
+        .or("0"),
+    PlanKey::new("workload", "scan", Number(0.0, 1e9))
+        .about("weight of scans")
+        .or("0"),
+    PlanKey::new("workload", "read_modify_write", Number(0.0, 1e9))
+        .about("weight of reads followed by an update of the same record")
+        .or("0"),
+    PlanKey::new("workload", "distribution", Distribution)
+        .about("how keys are drawn")
+        .or("uniform"),
+    PlanKey::new("workload", "scan_length_min", Count(1, 1_000_000))
+        .about("the fewest records of a scan")
+        .or("1"),
+    PlanKey::new("workload", "scan_length_max", Count(1, 1_000_000))
+        .about("the most records of a scan")
+        .or("100"),
+    PlanKey::new("workload", "scan_length", Choice(&["uniform", "zipfian"]))
+        .about("how the length of a scan is drawn")
+        .or("uniform"),
+    PlanKey::new("workload", "read_all_fields", Flag)
+        .about("whether a read asks for all fields instead of one")
+        .or("true"),
+    PlanKey::new("distribution", "name", Text).about("a name from `list distributions`"),
+    PlanKey::new("distribution", "theta", Number(0.01, 10.0))
+        .about("true-zipfian: the skew")
+        .or("0.99"),
+    PlanKey::new("distribution", "data_fraction", Number(0.0, 1.0))
+        .about("hotspot: the part of the records that is hot")
+        .or("0.2"),
+    PlanKey::new("distribution", "operation_fraction", Number(0.0, 1.0))
+        .about("hotspot: the part of the draws that go there")
+        .or("0.8"),
+    PlanKey::new("distribution", "percentile", Number(0.01, 99.999))
+        .about("exponential: the part of the draws, in percent, ...")
+        .or("95"),
+    PlanKey::new("distribution", "fraction", Number(1e-9, 1.0))
+        .about("exponential: ... that fall into this part of the records")
+        .or("0.8571428571"),
+    PlanKey::new("threads", "from", Count(1, THREADS_MAX))
+        .about("the first client count")
+        .or("1"),
+    PlanKey::new("threads", "to", Count(1, THREADS_MAX)).about("the last client count, at most"),
+    PlanKey::new("threads", "factor", Number(1.01, 1024.0))
+        .about("from one client count to the next")
+        .or("2"),
+];
+
+/// The keys of a table.
+pub fn of(table: &str) -> impl Iterator<Item = &'static PlanKey> {
+    KEYS.iter().filter(move |key| key.table == table)
+}
+
+/// The key of this name in a table.
+pub fn find(table: &str, name: &str) -> Option<&'static PlanKey> {
+    of(table).find(|key| key.name == name)
+}
+
+/// The data set, the same of every system.
+fn data_set(plan: &Plan) -> Option<&DataSet> {
+    plan.systems.first().map(|system| &system.data)
+}
+
+fn workload_names(plan: &Plan) -> Option<String> {
+    let names = plan.sweep.workloads.iter().map(|w| w.name.as_str());
+    Some(names.collect::<Vec<_>>().join(", "))
+}
+
+fn client_counts(plan: &Plan) -> Option<String> {
+    let counts = plan.sweep.threads.iter().map(ToString::to_string);
+    Some(counts.collect::<Vec<_>>().join(", "))
+}
+
+/// Of the first background clients, where a workload has some.
+fn background_rate(plan: &Plan) -> Option<String> {
+    let mut groups = plan
+        .sweep
+        .workloads
+        .iter()
+        .flat_map(|workload| &workload.groups);
+    let background = groups.find(|group| group.is_background())?;
+    let rate = background.rate.map(|rate| rate.to_string());
+    Some(rate.unwrap_or_else(|| "as fast as they can".to_owned()))
+}
+
+/// A part of one as a percentage, as exact as it was given.
+fn percent(part: f64) -> String {
+    format!("{}%", (part * 1e12).round() / 1e10)
+}
+
+fn time(time: Duration) -> String {
+    humantime::format_duration(time).to_string()
+}
+
+/// A tenth of the duration, but not too long.
+fn warmup(inputs: &DefaultInputs<'_>) -> Option<String> {
+    let tenth = inputs.duration.unwrap_or_default() / 10;
+    Some(time(tenth.min(WARMUP_DEFAULT_MAX)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_key_is_unique_and_its_about_is_one_line() {
+        let paths: std::collections::BTreeSet<_> = KEYS.iter().map(PlanKey::path).collect();
+        assert_eq!(paths.len(), KEYS.len());
+        for key in KEYS {
+            assert!(
+                !key.about.is_empty() && !key.about.contains('\n'),
+                "{}",
+                key.path()
+            );
+        }
+    }
+
+    #[test]
+    fn every_key_is_documented_with_its_default() {
+        let document = include_str!("../../../docs/PLANS.md");
+        let mut table = "";
+        let mut rows = std::collections::BTreeMap::new();
+        for line in document.lines() {
+            if let Some(heading) = line.strip_prefix("## ") {
+                table = heading.split('`').nth(1).unwrap_or("");
+            } else if let Some(name) = line.strip_prefix("| `") {
+                let name = name.split('`').next().unwrap_or("");
+                rows.insert((table.trim_matches(['[', ']']), name), line);
+            }
+        }
+        for key in KEYS {
+            let row = rows.get(&(key.table, key.name));
+            let row = row.unwrap_or_else(|| panic!("docs/PLANS.md lacks `{}`", key.path()));
+            let written = row.split('|').nth(2).unwrap_or("").replace(['`', ' '], "");
+            let default = key.fixed_default();
+            assert!(
+                written.contains(default),
+                "docs/PLANS.md: the default of `{}` is {default}",
+                key.path()
+            );
+        }
+    }
+
+    #[test]
+    fn every_flag_is_documented_with_its_key_and_has_a_place_of_its_own() {
+        let document = include_str!("../../../docs/CLI.md");
+        let flags = || KEYS.iter().filter_map(|key| Some((key, key.flag?)));
+        for (key, flag) in flags() {
+            let row = format!("| `{}` | `{}` |", flag.name, key.path());
+            assert!(document.contains(&row), "docs/CLI.md lacks {row}");
+        }
+        let places: std::collections::BTreeSet<_> = flags().map(|(_, flag)| flag.place).collect();
+        assert_eq!(places.len(), flags().count());
+    }
+}

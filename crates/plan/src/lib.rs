@@ -1,0 +1,134 @@
+//! The plan, checked: the systems under test and what is done to all of them.
+//!
+//! [`RawPlan`] is the plan as written (TOML, flags); [`RawPlan::check`] makes of it the [`Plan`] as
+//! it takes effect, with every default filled in, every unit resolved, scales applied and every
+//! driver and workload looked up. What a plan can say is the table [`KEYS`].
+
+mod accept;
+mod assumed;
+mod check;
+mod db_bench;
+mod db_bench_text;
+mod effective;
+mod error;
+mod key;
+mod keys;
+mod points;
+mod raw;
+mod reader;
+mod service;
+mod shipped;
+mod sweep;
+mod systems;
+#[cfg(test)]
+mod tests;
+pub mod units;
+mod workloads;
+
+pub use accept::Accept;
+pub use effective::{file_sums, keys_of_study};
+pub use error::Error;
+pub use key::{DefaultInputs, DefaultValue, KeyFlag, PlanKey};
+pub use keys::KEYS;
+pub use points::Step;
+pub use raw::RawPlan;
+pub use service::{Service, ServiceControl};
+pub use shipped::{PLANS, ShippedPlan};
+pub use sweep::{Reload, Sweep};
+
+use bytesize::ByteSize;
+use std::path::{Path, PathBuf};
+use tailmark_driver::{DataSet, Driver, Location, Place, Semantics, Settings};
+use tailmark_results::Header;
+
+/// A checked plan.
+#[derive(Debug, Clone)]
+pub struct Plan {
+    /// What the study keeps of the plan: title, effective keys, source, assumed keys.
+    pub header: Header,
+    /// At least one; names are unique.
+    pub systems: Vec<SystemPlan>,
+    /// The axes and the budget of the sweep.
+    pub sweep: Sweep,
+    /// What is done to the machine.
+    pub host: HostPlan,
+    /// Whether systems may share one physical device: their settings are compared, not devices.
+    pub same_device: bool,
+    /// The factor that records, operations, caches and memory limits were multiplied by.
+    pub scale: f64,
+    /// The factor that durations were multiplied by.
+    pub time_scale: f64,
+    /// The data set before `scale`, where it differs.
+    pub unscaled: Option<DataSet>,
+    /// Whether points of the study that are not valid are measured again.
+    pub retry_failed: bool,
+}
+
+/// One system under test.
+#[derive(Debug, Clone)]
+pub struct SystemPlan {
+    /// Unique.
+    pub name: String,
+    /// As the plan names it. A directory may turn out to be a block device; a device must be one.
+    pub location: Location,
+    /// Whether the location is an example, to be replaced before anything is measured.
+    pub placeholder: bool,
+    /// Opens it.
+    pub driver: &'static Driver,
+    /// The driver's settings, checked.
+    pub settings: Settings,
+    /// Whose semantics to keep.
+    pub semantics: Semantics,
+    /// The version of the embedded database that the plan speaks of, such as `8.1`.
+    pub version: Option<String>,
+    /// The data set (the same for every system of a plan).
+    pub data: DataSet,
+    /// The system whose device ceiling this one measures.
+    pub ceiling_for: Option<String>,
+    /// Left out with a message, instead of an error, where its place lacks room or is missing.
+    pub optional: bool,
+    /// The directory or block device of a server, where it is on this machine: what is watched.
+    pub watch: Option<PathBuf>,
+    /// What is stopped and started around its points.
+    pub service: Option<Service>,
+}
+
+impl SystemPlan {
+    /// The directory or device that the probes look at, where one is known.
+    #[must_use]
+    pub fn watched(&self) -> Option<&Path> {
+        self.watch.as_deref().or_else(|| self.location.path())
+    }
+
+    /// Whether its data is on this machine: it has no server, the plan names what is watched of the
+    /// server here, or the server is asked over the loopback.
+    #[must_use]
+    pub fn is_here(&self) -> bool {
+        self.driver.place != Place::Hosts || self.watch.is_some() || self.location.is_here()
+    }
+}
+
+/// What is done to the machine.
+#[derive(Debug, Clone, Default)]
+pub struct HostPlan {
+    /// Bytes of memory that the run may use, page cache included.
+    pub memory_limit: Option<u64>,
+    /// What `scale` made of it, where that is less than a run needs.
+    pub memory_limit_scaled: Option<u64>,
+    /// Whether caches are dropped before each point.
+    pub drop_caches: bool,
+}
+
+impl HostPlan {
+    /// What is said where the limit of memory was not scaled as far as the data.
+    #[must_use]
+    pub fn limit_notice(&self) -> Option<String> {
+        let (limit, scaled) = self.memory_limit.zip(self.memory_limit_scaled)?;
+        Some(format!(
+            "host.memory_limit is {} and not {}, as scaled: a run needs so much. A larger part \
+             of the data fits in it than at full scale",
+            ByteSize(limit),
+            ByteSize(scaled)
+        ))
+    }
+}

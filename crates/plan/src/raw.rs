@@ -1,0 +1,393 @@
+//! A plan as it is written: TOML from a file or a shipped plan, with the flags of the command line
+//! put into the same table, so that one check serves every source.
+
+use super::{
+    Accept, Error, PlanKey,
+    keys::DRIVER_DEFAULT,
+    shipped::{self, PLANS},
+    units,
+};
+use std::{collections::BTreeMap, fs, path::Path};
+use tailmark_driver::did_you_mean;
+use tailmark_results::{RENAMED_KEYS, present_key};
+use toml::{Table, Value};
+
+/// The keys that say where a system is.
+const PLACES: &[&str] = &["path", "device", "hosts"];
+
+/// A plan that is not checked yet.
+#[derive(Debug, Clone, Default)]
+pub struct RawPlan {
+    /// What the plan is called: its file's stem or its shipped name; none from flags alone.
+    pub name: Option<String>,
+    table: Table,
+    /// The text that was read, as long as it still says the same.
+    source: Option<String>,
+    /// By dotted key, the flag that set it.
+    flags: BTreeMap<String, String>,
+}
+
+impl RawPlan {
+    /// A plan by its path or, where there is no such file, a shipped one by its name.
+    ///
+    /// # Errors
+    /// Where there is neither, or the plan is not TOML.
+    pub fn find(name: &str) -> Result<Self, Error> {
+        let path = Path::new(name);
+        if path.is_file() {
+            let read = fs::read_to_string(path);
+            let text = read.map_err(|source| Error::Read {
+                path: path.to_owned(),
+                source,
+            })?;
+            let mut raw = Self::parse(name, &text)?;
+            raw.name = path
+                .file_stem()
+                .map(|stem| stem.to_string_lossy().into_owned());
+            return Ok(raw);
+        }
+        let Some(plan) = shipped::find(name) else {
+            let known = || PLANS.iter().map(|plan| plan.name);
+            return Err(Error::UnknownPlan {
+                name: name.to_owned(),
+                hint: did_you_mean(name, known()),
+                known: known().collect::<Vec<_>>().join(", "),
+            });
+        };
+        Self::parse(plan.name, plan.text)
+    }
+
+    /// A plan from its text.
+    ///
+    /// # Errors
+    /// Where it is not TOML; names line and column.
+    pub fn parse(name: &str, text: &str) -> Result<Self, Error> {
+        let mut table = text.parse::<Table>().map_err(|error| {
+            let before = &text[..error.span().map_or(0, |span| span.start.min(text.len()))];
+            let line = before.matches('\n').count() + 1;
+            let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
+            Error::Syntax {
+                at: format!("{name}, line {line}, column {column}"),
+                message: error.message().replace('\n', ", "),
+            }
+        })?;
+        rename_keys(&mut table);
+        let (name, source) = (Some(name.to_owned()), Some(text.to_owned()));
+        Ok(Self {
+            name,
+            table,
+            source,
+            flags: BTreeMap::new(),
+        })
+    }
+
+    /// Sets the key at a dotted path. Of `system` and `workload`, the second word is the name of a
+    /// table that the plan has.
+    ///
+    /// # Errors
+    /// Where the path leads through something that is no table.
+    pub fn set(&mut self, flag: &str, key: &str, value: Value) -> Result<(), Error> {
+        let key = present_key(key);
+        let words = split(key).ok_or_else(|| Error::UnknownKey {
+            key: key.to_owned(),
+            hint: String::new(),
+            known: super::keys::of("")
+                .map(|key| key.name)
+                .collect::<Vec<_>>()
+                .join(", "),
+        })?;
+        self.source = None;
+        let mut table = &mut self.table;
+        let (last, tables) = words
+            .split_last()
+            .expect("a split key has at least one word");
+        let mut at = 0;
+        while at < tables.len() {
+            let word = &tables[at];
+            let path = || words[..=at].join(".");
+            table = match (word.as_str(), tables.get(at + 1)) {
+                ("system" | "workload", Some(name)) if at == 0 => {
+                    at += 1;
+                    named(
+                        table,
+                        if word == "system" {
+                            "system"
+                        } else {
+                            "workload"
+                        },
+                        name,
+                        key,
+                    )?
+                }
+                _ => match table
+                    .entry(word.clone())
+                    .or_insert_with(|| Table::new().into())
+                {
+                    Value::Table(table) => table,
+                    other => {
+                        return Err(Error::BadValue {
+                            key: path(),
+                            value: units::text(other),
+                            accepted: "a table".to_owned(),
+                        });
+                    }
+                },
+            };
+            at += 1;
+        }
+        table.insert(last.clone(), value);
+        if words.len() == 3 && words[0] == "system" && PLACES.contains(&last.as_str()) {
+            table.remove("placeholder");
+        }
+        self.flags.insert(words.join("."), flag.to_owned());
+        Ok(())
+    }
+
+    /// Sets a key by its flag.
+    ///
+    /// # Errors
+    /// Where its table is something else.
+    pub fn set_flag(&mut self, key: &PlanKey, value: &str) -> Result<(), Error> {
+        let path = key.path();
+        let flag = key.flag.map_or("", |flag| flag.name);
+        match (path.as_str(), key.accept) {
+            ("database.driver", _) => {
+                self.set_driver(value);
+                Ok(())
+            }
+            (path, Accept::Flag) => self.set(flag, path, true.into()),
+            (path, _) => self.set(flag, path, value.into()),
+        }
+    }
+
+    /// Makes `driver` that of the plan. Settings of another driver would mean nothing to it, and
+    /// go.
+    pub fn set_driver(&mut self, driver: &str) {
+        let database = self
+            .table
+            .entry("database")
+            .or_insert_with(|| Table::new().into());
+        let Value::Table(database) = database else {
+            return;
+        };
+        let is_same = database
+            .get("driver")
+            .map_or(driver == DRIVER_DEFAULT, |given| {
+                given.as_str() == Some(driver)
+            });
+        if !is_same {
+            database.retain(|key, _| key == "semantics");
+        }
+        database.insert("driver".to_owned(), driver.into());
+        if !is_same {
+            self.forget_assumed(|words| {
+                words.starts_with("database.") && words != "database.semantics"
+            });
+        }
+        self.source = None;
+        self.flags
+            .insert("database.driver".to_owned(), "--driver".to_owned());
+    }
+
+    /// Takes names out of `assumed` whose keys a flag has taken out of the plan.
+    fn forget_assumed(&mut self, is_gone: impl Fn(&str) -> bool) {
+        if let Some(Value::Array(names)) = self.table.get_mut("assumed") {
+            names.retain(|name| {
+                let bare = name.as_str().map(|name| name.replace(['"', '\''], ""));
+                !bare.is_some_and(|name| is_gone(&name))
+            });
+        }
+    }
+
+    /// Sets what `KEY=VALUE` says; a value that is not TOML is text.
+    ///
+    /// # Errors
+    /// Where it is not such an assignment.
+    pub fn assign(&mut self, given: &str) -> Result<(), Error> {
+        let parts = given
+            .split_once('=')
+            .filter(|(key, _)| !key.trim().is_empty());
+        let Some((key, value)) = parts else {
+            return Err(Error::BadAssignment {
+                given: given.to_owned(),
+            });
+        };
+        let value = value.trim();
+        let parsed = format!("value = {value}").parse::<Table>().ok();
+        let parsed = parsed
+            .filter(|table| table.len() == 1)
+            .and_then(|mut t| t.remove("value"));
+        self.set(
+            "--set",
+            key.trim(),
+            parsed.unwrap_or_else(|| Value::String(value.to_owned())),
+        )
+    }
+
+    /// Makes the systems of the plan those given as `NAME=WHERE`. One that the plan names already
+    /// keeps its other keys, and the ceilings of those named stay.
+    ///
+    /// # Errors
+    /// Where one is not `NAME=WHERE`.
+    pub fn set_systems(&mut self, given: &[String]) -> Result<(), Error> {
+        if given.is_empty() {
+            return Ok(());
+        }
+        let old = match self.table.remove("system") {
+            Some(Value::Array(old)) => old,
+            _ => Vec::new(),
+        };
+        let named = |table: &Value, key: &str| {
+            table
+                .get(key)
+                .and_then(Value::as_str)
+                .unwrap_or_default()
+                .to_owned()
+        };
+        let mut systems = Vec::new();
+        for given in given {
+            let parts = given
+                .split_once('=')
+                .filter(|(n, w)| !n.is_empty() && !w.is_empty());
+            let Some((name, place)) = parts else {
+                return Err(Error::BadSystem {
+                    given: given.clone(),
+                });
+            };
+            let kept = old.iter().find(|system| named(system, "name") == name);
+            let mut system = kept.and_then(Value::as_table).cloned().unwrap_or_default();
+            for key in PLACES.iter().chain(&["placeholder"]) {
+                system.remove(*key);
+            }
+            system.insert("name".to_owned(), name.into());
+            system.insert(self.place_key(&system).to_owned(), place.into());
+            systems.push(Value::Table(system));
+        }
+        let is_new = |name: &str| systems.iter().all(|system| named(system, "name") != name);
+        let stays = |system: &&Value| {
+            is_new(&named(system, "name")) && !is_new(&named(system, "ceiling_for"))
+        };
+        let mut ceilings: Vec<_> = old.iter().filter(stays).cloned().collect();
+        systems.append(&mut ceilings);
+        self.source = None;
+        let is_left = |name: &str| systems.iter().any(|system| named(system, "name") == name);
+        let gone = old.iter().map(|system| named(system, "name"));
+        let gone: Vec<_> = gone.filter(|name| !is_left(name)).collect();
+        self.forget_assumed(|words| {
+            gone.iter().any(|name| {
+                let own = words.strip_prefix("system.").unwrap_or_default();
+                own.strip_prefix(name.as_str())
+                    .is_some_and(|rest| rest.starts_with('.'))
+            })
+        });
+        self.flags
+            .insert("system".to_owned(), "--system".to_owned());
+        self.table
+            .insert("system".to_owned(), Value::Array(systems));
+        Ok(())
+    }
+
+    /// Which key says where a system is, as its driver takes it.
+    fn place_key(&self, system: &Table) -> &'static str {
+        let driver = |table: &Table| {
+            table
+                .get("database")?
+                .get("driver")?
+                .as_str()
+                .map(ToOwned::to_owned)
+        };
+        let name = driver(system).or_else(|| driver(&self.table));
+        let driver = name.and_then(|name| tailmark_driver::db::find(&name).ok());
+        match driver.map(|driver| driver.place) {
+            Some(tailmark_driver::Place::Hosts) => "hosts",
+            _ => "path",
+        }
+    }
+
+    /// The dotted keys that flags have set; `system` stands for the places of --system.
+    pub(super) fn flags(&self) -> impl Iterator<Item = &str> {
+        self.flags.keys().map(String::as_str)
+    }
+
+    pub(super) fn table(&self) -> &Table {
+        &self.table
+    }
+
+    /// How an error names a key: `--threads (sweep.threads)` where a flag set it.
+    pub(super) fn label(&self, key: &str) -> String {
+        match self.flags.get(key) {
+            Some(flag) => format!("{flag} ({key})"),
+            None => key.to_owned(),
+        }
+    }
+
+    /// TOML that says what the plan says: the text that was read, or one that says the same.
+    pub(super) fn source(&self) -> String {
+        match &self.source {
+            Some(text) => text.clone(),
+            None => toml::to_string(&self.table).expect("a TOML table can be written as TOML"),
+        }
+    }
+}
+
+/// Gives keys of earlier versions their present names.
+fn rename_keys(plan: &mut Table) {
+    for (old, present) in RENAMED_KEYS {
+        let words = old.split_once('.').zip(present.split_once('.'));
+        let ((table, old), (_, present)) = words.expect("renamed keys are those of tables");
+        if let Some(Value::Table(table)) = plan.get_mut(table)
+            && !table.contains_key(present)
+            && let Some(value) = table.remove(old)
+        {
+            table.insert(present.to_owned(), value);
+        }
+    }
+    if let Some(Value::Array(names)) = plan.get_mut("assumed") {
+        for name in names {
+            if let Value::String(name) = name {
+                *name = present_key(name).to_owned();
+            }
+        }
+    }
+}
+
+/// The words of a dotted key, which may be quoted: `system."Micron 7450".path`.
+fn split(key: &str) -> Option<Vec<String>> {
+    let mut words = Vec::new();
+    let mut parsed = Value::Table(format!("{key} = 0").parse::<Table>().ok()?);
+    while let Value::Table(table) = parsed {
+        let (word, inner) = table.into_iter().next()?;
+        words.push(word);
+        parsed = inner;
+    }
+    Some(words)
+}
+
+/// The `[[kind]]` table of this name.
+fn named<'a>(
+    top: &'a mut Table,
+    kind: &'static str,
+    name: &str,
+    key: &str,
+) -> Result<&'a mut Table, Error> {
+    let mut known = Vec::new();
+    let tables = top.get_mut(kind).and_then(Value::as_array_mut);
+    for table in tables.into_iter().flatten().filter_map(Value::as_table_mut) {
+        let own = table
+            .get("name")
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned();
+        if own == name {
+            return Ok(table);
+        }
+        known.push(own);
+    }
+    Err(Error::NotThere {
+        key: key.to_owned(),
+        name: name.to_owned(),
+        table: kind,
+        hint: did_you_mean(name, known.iter().map(String::as_str)),
+        known: known.join(", "),
+    })
+}

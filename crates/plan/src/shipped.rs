@@ -1,0 +1,55 @@
+//! The plans that come with tailmark, found by name.
+
+/// A plan that comes with tailmark.
+#[derive(Debug)]
+pub struct ShippedPlan {
+    /// What `tailmark run` finds it by.
+    pub name: &'static str,
+    /// One line for `list`.
+    pub about: &'static str,
+    /// The plan file.
+    pub text: &'static str,
+}
+
+/// Every shipped plan, sorted by name.
+pub const PLANS: &[ShippedPlan] = &[
+    ShippedPlan {
+        name: "micron-6500ion-cassandra",
+        about: "Micron 6500 ION against Solidigm D5-P5316: Cassandra, YCSB A B C F, 8 to 128 \
+            threads (2023)",
+        text: include_str!("../plans/micron-6500ion-cassandra.toml"),
+    },
+    ShippedPlan {
+        name: "micron-7400-rocksdb",
+        about: "Micron 7400 against 7300: RocksDB, YCSB A B C D F, 4 to 256 threads (2021)",
+        text: include_str!("../plans/micron-7400-rocksdb.toml"),
+    },
+    ShippedPlan {
+        name: "micron-7450-dbbench",
+        about: "Micron 7450 against Samsung PM9A3 and Solidigm D5-P5430: RocksDB, db_bench, 8 to \
+            96 threads (2023)",
+        text: include_str!("../plans/micron-7450-dbbench.toml"),
+    },
+    ShippedPlan {
+        name: "micron-7450-rocksdb",
+        about: "Micron 7450 against three others: RocksDB, YCSB A, 4 to 32 threads (2022)",
+        text: include_str!("../plans/micron-7450-rocksdb.toml"),
+    },
+    ShippedPlan {
+        name: "micron-9400-aerospike",
+        about: "Micron 9400 against three others: Aerospike, YCSB C A B F, from 8 threads on \
+            (2023)",
+        text: include_str!("../plans/micron-9400-aerospike.toml"),
+    },
+    ShippedPlan {
+        name: "quickstart",
+        about: "the disk of this directory against /dev/shm: RocksDB, in about five minutes",
+        text: include_str!("../plans/quickstart.toml"),
+    },
+];
+
+/// The shipped plan of this name.
+#[must_use]
+pub fn find(name: &str) -> Option<&'static ShippedPlan> {
+    PLANS.iter().find(|plan| plan.name == name)
+}

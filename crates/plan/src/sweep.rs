@@ -1,0 +1,82 @@
+//! What is run: the axes of a plan, and the budget of each point.
+
+use super::{Accept, accept::Accepted};
+use std::{sync::Arc, time::Duration};
+use tailmark_workload::Workload;
+use toml::Value;
+
+/// The product of axes, and the budget of each point.
+#[derive(Debug, Clone)]
+pub struct Sweep {
+    /// In this order; each with the distribution that takes effect.
+    pub workloads: Vec<Arc<Workload>>,
+    /// Client counts, in this order, each from 1 to 1,024.
+    pub threads: Vec<u32>,
+    /// From 1.
+    pub repeats: u32,
+    /// Operations per second over all clients; none: a closed loop.
+    pub rate: Option<f64>,
+    /// Ends a point after so many operations; at least one of this and `duration` is set.
+    pub operations: Option<u64>,
+    /// Ends a point after this time.
+    pub duration: Option<Duration>,
+    /// Runs before the measured part, not counted.
+    pub warmup: Duration,
+    /// Of every random draw.
+    pub seed: u64,
+    /// When the data set is loaded again.
+    pub reload: Reload,
+    /// Whether a data set that somebody else has loaded is taken as it is.
+    pub adopt: bool,
+    /// Clients that load.
+    pub load_threads: u32,
+    /// Whether an update writes all fields instead of one.
+    pub write_all_fields: bool,
+    /// How much of each value is not random: 0 (incompressible) to 1.
+    pub compressibility: f64,
+    /// How long to wait for background work to come to rest.
+    pub settle: Duration,
+    /// How long to wait for a server to answer.
+    pub ready_timeout: Duration,
+    /// The part of a point's operations that may fail, 0 to 1: one with more is no peak.
+    pub allow_errors: f64,
+}
+
+/// When the data set is loaded again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reload {
+    /// Loaded once.
+    Never,
+    /// Before each workload.
+    Workload,
+    /// Before each point.
+    Point,
+}
+
+impl Reload {
+    /// Every one.
+    const ALL: [Self; 3] = [Self::Never, Self::Workload, Self::Point];
+    /// The names in plans.
+    pub(super) const NAMES: &[&str] = &[
+        Self::Never.name(),
+        Self::Workload.name(),
+        Self::Point.name(),
+    ];
+
+    /// The name in plans.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Never => "never",
+            Self::Workload => "workload",
+            Self::Point => "point",
+        }
+    }
+}
+
+impl Accepted for Reload {
+    fn read(value: &Value, accept: Accept) -> Option<Self> {
+        let name = String::read(value, accept)?;
+        Self::ALL.into_iter().find(|reload| reload.name() == name)
+    }
+}

@@ -1,0 +1,353 @@
+//! Whatever shapes a point is in the effective plan: a changed plan is not taken for the old one.
+
+use super::plan;
+use crate::{KEYS, RawPlan, keys_of_study};
+use std::{collections::BTreeSet, fs};
+use tailmark_results::Study;
+
+/// A plan in which every key takes effect, by the line that sets it.
+const BASE: &str = "\
+title = 'T'
+assumed = []
+scale = 1
+time_scale = 1
+same_device = true
+[database]
+driver = 'scripted'
+latency_us = 1
+[dataset]
+records = 100
+fields = 4
+field_length = 8
+compressibility = 0.5
+write_all_fields = false
+[sweep]
+workloads = ['mine', 'ycsb-c']
+distribution = { name = 'hotspot', data_fraction = 0.1, operation_fraction = 0.9 }
+threads = { from = 1, to = 16, factor = 2 }
+operations = 1000
+duration = '60s'
+warmup = '20s'
+repeats = 1
+rate = 100
+seed = 1
+reload = 'never'
+load_threads = 2
+settle = '1s'
+ready_timeout = '1s'
+allow_errors = '1%'
+[host]
+memory_limit = '1GiB'
+drop_caches = true
+[[system]]
+name = 'a'
+optional = false
+placeholder = false
+database = { semantics = 'faithful' }
+[[system]]
+name = 'b'
+ceiling_for = 'a'
+[[workload]]
+name = 'mine'
+about = 'mine'
+read = 1
+update = 1
+insert = 1
+scan = 1
+read_modify_write = 1
+distribution = 'uniform'
+scan_length_min = 1
+scan_length_max = 9
+scan_length = 'uniform'
+read_all_fields = true
+";
+
+/// Other plans, for keys that have no effect in [`BASE`].
+const DB_BENCH: &str = "\
+[database]
+driver = 'null'
+[dataset]
+fields = 1
+key_length = 16
+[sweep]
+workloads = ['readwhilewriting']
+background_rate = 100
+[[system]]
+name = 'a'
+";
+const FILE: &str = "\
+[database]
+driver = 'file'
+[[system]]
+name = 'a'
+path = '/x'
+";
+const SERVER: &str = "\
+[database]
+driver = 'cassandra'
+[[system]]
+name = 'a'
+hosts = 'x:1'
+path = '/x'
+service = { start = 's', stop = 't', ready = 'r', log = '/l' }
+";
+const ROCKSDB: &str = "\
+[database]
+driver = 'rocksdb'
+version = '6.22'
+[[system]]
+name = 'a'
+path = '/x'
+";
+const OWN: &str = "\
+[database]
+driver = 'null'
+[sweep]
+workloads = ['mine']
+[[system]]
+name = 'a'
+[[workload]]
+name = 'mine'
+read = 1
+distribution = 'uniform'
+";
+const SKEWED: &str = "\
+[database]
+driver = 'null'
+[sweep]
+distribution = { name = 'exponential', percentile = 90, fraction = 0.5 }
+[[system]]
+name = 'a'
+";
+
+/// Of each key: a plan, a part of its text, and what is there instead.
+#[rustfmt::skip]
+const CHANGES: &[(&str, &str, &str, &str)] = &[
+    ("scale", BASE, "\nscale = 1", "\nscale = 2"),
+    ("time_scale", BASE, "time_scale = 1", "time_scale = 2"),
+    ("database", BASE, "latency_us = 1", "latency_us = 2"),
+    ("dataset", BASE, "records = 100", "records = 200"),
+    ("sweep", BASE, "seed = 1", "seed = 2"),
+    ("host", BASE, "drop_caches = true", "drop_caches = false"),
+    ("system", BASE, "name = 'b'", "name = 'c'"),
+    ("workload", BASE, "read = 1", "read = 2"),
+    ("database.driver", BASE, "'scripted'\nlatency_us = 1", "'null'"),
+    ("database.semantics", BASE, "latency_us = 1", "semantics = 'correct'"),
+    ("database.version", ROCKSDB, "'6.22'", "'8.1'"),
+    ("dataset.records", BASE, "records = 100", "records = 200"),
+    ("dataset.fields", BASE, "fields = 4", "fields = 5"),
+    ("dataset.field_length", BASE, "field_length = 8", "field_length = 9"),
+    ("dataset.key_length", DB_BENCH, "key_length = 16", "key_length = 20"),
+    ("dataset.compressibility", BASE, "= 0.5", "= 0.25"),
+    ("dataset.write_all_fields", BASE, "write_all_fields = false", "write_all_fields = true"),
+    ("dataset.adopt", BASE, "write_all_fields = false", "write_all_fields = false\nadopt = true"),
+    ("sweep.workloads", BASE, "['mine', 'ycsb-c']", "['ycsb-c', 'mine']"),
+    ("sweep.distribution", BASE, "{ name = 'hotspot', data_fraction = 0.1, operation_fraction = 0.9 }", "'uniform'"),
+    ("sweep.threads", BASE, "threads = { from = 1, to = 16, factor = 2 }", "threads = 3"),
+    ("sweep.operations", BASE, "operations = 1000", "operations = 2000"),
+    ("sweep.duration", BASE, "'60s'", "'61s'"),
+    ("sweep.warmup", BASE, "'20s'", "'21s'"),
+    ("sweep.repeats", BASE, "repeats = 1", "repeats = 2"),
+    ("sweep.rate", BASE, "rate = 100", "rate = 200"),
+    ("sweep.background_rate", DB_BENCH, "background_rate = 100", "background_rate = 200"),
+    ("sweep.seed", BASE, "seed = 1", "seed = 2"),
+    ("sweep.reload", BASE, "'never'", "'point'"),
+    ("sweep.load_threads", BASE, "load_threads = 2", "load_threads = 3"),
+    ("sweep.settle", BASE, "settle = '1s'", "settle = '2s'"),
+    ("sweep.ready_timeout", BASE, "ready_timeout = '1s'", "ready_timeout = '2s'"),
+    ("sweep.allow_errors", BASE, "allow_errors = '1%'", "allow_errors = '2%'"),
+    ("host.memory_limit", BASE, "'1GiB'", "'2GiB'"),
+    ("host.drop_caches", BASE, "drop_caches = true", "drop_caches = false"),
+    ("system.name", BASE, "name = 'b'", "name = 'c'"),
+    ("system.path", FILE, "'/x'", "'/y'"),
+    ("system.device", SERVER, "path = '/x'", "device = '/y'"),
+    ("system.hosts", SERVER, "x:1", "y:1"),
+    ("system.ceiling_for", BASE, "ceiling_for = 'a'", ""),
+    ("system.database", BASE, "{ semantics = 'faithful' }", "{ latency_us = 3 }"),
+    ("system.service", SERVER, "service = \
+        { start = 's', stop = 't', ready = 'r', log = '/l' }", ""),
+    ("service.systemd", SERVER, "start = 's', stop = 't'", "systemd = 'u'"),
+    ("service.start", SERVER, "start = 's'", "start = 'z'"),
+    ("service.stop", SERVER, "stop = 't'", "stop = 'z'"),
+    ("service.ready", SERVER, "ready = 'r'", "ready = 'z'"),
+    ("workload.name", BASE, "mine'", "ours'"),
+    ("workload.read", BASE, "\nread = 1", "\nread = 2"),
+    ("workload.update", BASE, "update = 1", "update = 2"),
+    ("workload.insert", BASE, "insert = 1", "insert = 2"),
+    ("workload.scan", BASE, "\nscan = 1", "\nscan = 2"),
+    ("workload.read_modify_write", BASE, "read_modify_write = 1", "read_modify_write = 2"),
+    ("workload.distribution", OWN, "'uniform'", "'zipfian'"),
+    ("workload.scan_length_min", BASE, "scan_length_min = 1", "scan_length_min = 2"),
+    ("workload.scan_length_max", BASE, "scan_length_max = 9", "scan_length_max = 8"),
+    ("workload.scan_length", BASE, "scan_length = 'uniform'", "scan_length = 'zipfian'"),
+    ("workload.read_all_fields", BASE, "read_all_fields = true", "read_all_fields = false"),
+    ("distribution.name", SKEWED, "{ name = 'exponential', percentile = 90, fraction = 0.5 }", "{ name = 'zipfian' }"),
+    ("distribution.theta", SKEWED, "{ name = 'exponential', percentile = 90, fraction = 0.5 }", "{ name = 'true-zipfian', theta = 0.5 }"),
+    ("distribution.data_fraction", BASE, "data_fraction = 0.1", "data_fraction = 0.3"),
+    ("distribution.operation_fraction", BASE, "operation_fraction = 0.9", "operation_fraction = \
+        0.7"),
+    ("distribution.percentile", SKEWED, "percentile = 90", "percentile = 80"),
+    ("distribution.fraction", SKEWED, "fraction = 0.5", "fraction = 0.4"),
+    ("threads.from", BASE, "from = 1", "from = 2"),
+    ("threads.to", BASE, "to = 16", "to = 8"),
+    ("threads.factor", BASE, "factor = 2", "factor = 4"),
+];
+
+/// The keys that do not shape a point, and why.
+const SHAPELESS: &[(&str, &str)] = &[
+    ("title", "a headline"),
+    ("assumed", "where a value comes from is not what it is"),
+    ("same_device", "whether the plan is carried out at all"),
+    (
+        "system.optional",
+        "whether a system is left out, not how it is measured",
+    ),
+    (
+        "system.placeholder",
+        "whether the plan is carried out at all",
+    ),
+    ("service.log", "read for errors alone"),
+    ("workload.about", "a line of the report"),
+];
+
+/// Whether this build has the driver of a plan.
+fn is_built(text: &str) -> bool {
+    let servers = ["cassandra", "rocksdb"].into_iter();
+    let mut named = servers.filter(|driver| text.contains(&format!("'{driver}'")));
+    named.all(|driver| tailmark_driver::db::find(driver).is_ok())
+}
+
+#[test]
+fn every_key_is_in_the_effective_plan_or_shapes_no_point() {
+    let changed: Vec<&str> = CHANGES.iter().map(|(key, ..)| *key).collect();
+    let shapeless: Vec<&str> = SHAPELESS.iter().map(|(key, _)| *key).collect();
+    let known: BTreeSet<String> = KEYS.iter().map(|key| key.path()).collect();
+    let listed: BTreeSet<String> = [changed, shapeless]
+        .concat()
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(listed, known, "each key is in one of the two lists");
+    for (key, text, from, to) in CHANGES.iter().filter(|(_, text, ..)| is_built(text)) {
+        assert!(text.contains(from), "{key}: {from}");
+        let other = text.replace(from, to);
+        let (is, was) = (plan(&other), plan(text));
+        assert_ne!(is.header.plan, was.header.plan, "{key}");
+    }
+}
+
+#[test]
+fn the_content_of_a_file_is_a_part_of_the_plan() {
+    if tailmark_driver::db::find("rocksdb").is_err() {
+        return;
+    }
+    let file = tempfile::NamedTempFile::new().unwrap();
+    let options = "[Version]\nrocksdb_version=9.0.0\noptions_file_version=1.1\n[DBOptions]\n\
+                   [CFOptions \"default\"]\nwrite_buffer_size=4194304\n";
+    let text = format!(
+        "[database]\ndriver = 'rocksdb'\noptions_file = '{}'\n[[system]]\nname = 'a'\npath = '/x'",
+        file.path().display()
+    );
+    fs::write(file.path(), options).unwrap();
+    let before = plan(&text).header;
+    let key = "system.a.database.options_file.sha256";
+    // As `sha256sum` prints it.
+    assert_eq!(before.plan[key].len(), 64);
+    assert_eq!(before.plan, plan(&text).header.plan);
+    fs::write(file.path(), options.replace("4194304", "8388608")).unwrap();
+    let after = plan(&text).header;
+    assert_ne!(before.plan[key], after.plan[key]);
+    assert_eq!(
+        keys_of_study(&before)[key],
+        before.plan[key],
+        "what was kept"
+    );
+}
+
+#[test]
+fn what_an_older_study_did_not_keep_is_read_from_its_plan() {
+    let mut old = plan(DB_BENCH).header;
+    let is = old.plan.clone();
+    for key in ["sweep.background_rate", "dataset.key_length"] {
+        assert!(old.plan.remove(key).is_some(), "{key}");
+    }
+    assert_eq!(keys_of_study(&old), is);
+    let faster = plan(&DB_BENCH.replace("background_rate = 100", "background_rate = 200"));
+    assert_ne!(keys_of_study(&old), faster.header.plan);
+    old.source.clear();
+    assert_eq!(
+        keys_of_study(&old),
+        old.plan,
+        "a plan that is not there says nothing"
+    );
+}
+
+#[test]
+fn the_old_name_of_a_key_is_read() {
+    let present = plan(DB_BENCH).header;
+    let text = DB_BENCH.replace("background_rate", "beside_rate");
+    let text = format!("assumed = ['sweep.beside_rate']\n{text}");
+    let old = plan(&text).header;
+    assert_eq!(old.plan, present.plan);
+    assert!(old.assumed.contains(&"sweep.background_rate".to_owned()));
+    let mut raw = RawPlan::parse("test", DB_BENCH).unwrap();
+    raw.assign("sweep.beside_rate=200").unwrap();
+    let set = raw.check().unwrap().header;
+    assert_eq!(set.plan["sweep.background_rate"], "200");
+    let both = DB_BENCH.replace("= 100", "= 100\nbeside_rate = 100");
+    let error = RawPlan::parse("test", &both).unwrap().check().unwrap_err();
+    assert!(error.to_string().contains("sweep.beside_rate"), "{error}");
+}
+
+#[test]
+fn a_study_with_the_old_name_of_a_key_goes_on() {
+    let present = plan(DB_BENCH).header;
+    let mut old = plan(DB_BENCH).header;
+    let rate = old.plan.remove("sweep.background_rate").unwrap();
+    old.plan.insert("sweep.beside_rate".to_owned(), rate);
+    old.source = old.source.replace("background_rate", "beside_rate");
+    let out = tempfile::tempdir().unwrap();
+    drop(Study::open_or_create(out.path(), &old, &[]).unwrap());
+    let read = Study::open_read_only(out.path()).unwrap().header().unwrap();
+    assert_eq!(keys_of_study(&read), present.plan);
+}
+
+#[test]
+fn an_older_study_that_called_merged_updates_faithful_goes_on() {
+    if tailmark_driver::db::find("aerospike").is_err() {
+        return;
+    }
+    let text = "[database]\ndriver = 'aerospike'\n[[system]]\nname = 'a'\nhosts = 'x:1'\n";
+    let mut old = plan(text).header;
+    let is = old.plan.clone();
+    assert!(old.plan.remove("system.a.database.update").is_some());
+    let said = old
+        .plan
+        .insert("system.a.semantics".into(), "faithful".into());
+    assert_eq!(said.as_deref(), Some("correct"));
+    assert_eq!(keys_of_study(&old), is);
+}
+
+#[test]
+fn where_a_system_is_reads_as_in_studies_written_before() {
+    for (driver, line, text) in [
+        ("scripted", "", ""),
+        ("scripted", "path = '/x'", "/x"),
+        ("file", "path = '/mnt/nvme0'", "/mnt/nvme0"),
+        ("file", "device = '/dev/nvme0n1'", "/dev/nvme0n1"),
+        ("cassandra", "hosts = 'db1, db2:9142'", "db1,db2:9142"),
+        (
+            "cassandra",
+            "hosts = ['::1', '[::1]:9042']",
+            "::1,[::1]:9042",
+        ),
+        ("aerospike", "hosts = ' 10.0.0.1'", "10.0.0.1"),
+    ] {
+        if tailmark_driver::db::find(driver).is_err() {
+            continue;
+        }
+        let system = format!("[database]\ndriver = '{driver}'\n[[system]]\nname = 'a'\n{line}\n");
+        let plan = plan(&system);
+        assert_eq!(plan.header.plan["system.a.place"], text, "{line}");
+    }
+}

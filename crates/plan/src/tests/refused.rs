@@ -1,0 +1,215 @@
+//! What is wrong in a plan, and what its refusal names.
+
+use super::{SYSTEM, check, message};
+
+/// A plan text (after [`SYSTEM`] where it starts with `+`), and what the refusal must name.
+const REFUSED: &[(&str, &[&str])] = &[
+    (
+        "+[sweep]\nthread = [1]",
+        &["sweep.thread", "did you mean `threads`?"],
+    ),
+    ("+[swep]\nthreads = [1]", &["swep", "did you mean `sweep`?"]),
+    ("+[host]\nmemory = '1GiB'", &["host.memory", "memory_limit"]),
+    (
+        "+colour = 'red'",
+        &["system.a.colour", "keys there: name, path"],
+    ),
+    (
+        "[[system]]\nname = 'a'\n[database]\ndriver = 'null'\ncache = 1",
+        &["database.cache", "keys there: driver, semantics"],
+    ),
+    (
+        "+[dataset]\nrecords = 0",
+        &["dataset.records is `0`", "from 1 to 1,000,000,000,000"],
+    ),
+    ("+[dataset]\nrecords = -5", &["dataset.records is `-5`"]),
+    (
+        "+[dataset]\nadopt = true\n[sweep]\nreload = 'point'",
+        &[
+            "dataset.adopt is `true`",
+            "sweep.reload is `point`",
+            "never removed",
+        ],
+    ),
+    (
+        "+[dataset]\nadopt = true\nfields = 1\n[sweep]\nworkloads = ['fillseq']",
+        &["dataset.adopt is `true`", "workload `fillseq`"],
+    ),
+    (
+        "+[dataset]\nrecords = '2T0'",
+        &["dataset.records is `2T0`", "`100k`"],
+    ),
+    ("+[dataset]\nrecords = '10T'", &["dataset.records is `10T`"]),
+    (
+        "+[dataset]\nfields = 1001",
+        &["dataset.fields is `1001`", "1 to 1,000"],
+    ),
+    (
+        "+[dataset]\nfield_length = '17MiB'",
+        &["dataset.field_length is `17MiB`", "16"],
+    ),
+    (
+        "+[dataset]\nfield_length = 'long'",
+        &["dataset.field_length is `long`", "`64MiB`"],
+    ),
+    (
+        "+[dataset]\ncompressibility = 1.5",
+        &["dataset.compressibility is `1.5`", "from 0 to 1"],
+    ),
+    (
+        "+[sweep]\nthreads = [0]",
+        &["sweep.threads is `[0]`", "1 to 1,024"],
+    ),
+    (
+        "+[sweep]\nthreads = [1, 1025]",
+        &["sweep.threads", "1025", "1 to 1,024"],
+    ),
+    ("+[sweep]\nthreads = []", &["sweep.threads is `[]`"]),
+    ("+[sweep]\nthreads = [4, 4]", &["sweep.threads is `[4, 4]`"]),
+    (
+        "+[sweep]\nthreads = { from = 8, to = 4 }",
+        &["sweep.threads"],
+    ),
+    (
+        "+[sweep]\nthreads = { from = 1 }",
+        &["sweep.threads.to is missing"],
+    ),
+    (
+        "+[sweep]\nthreads = { from = 1, until = 4 }",
+        &["sweep.threads.until"],
+    ),
+    (
+        "+[sweep]\nallow_errors = 0.001",
+        &[
+            "sweep.allow_errors is `0.001`",
+            "a percentage such as `0.1%`",
+        ],
+    ),
+    (
+        "+[sweep]\nallow_errors = '101%'",
+        &["sweep.allow_errors is `101%`", "from 0% to 100%"],
+    ),
+    ("+[sweep]\noperations = 0", &["sweep.operations is `0`"]),
+    (
+        "+[sweep]\nduration = 20",
+        &["sweep.duration is `20`", "`20m`"],
+    ),
+    (
+        "+[sweep]\nduration = '20'",
+        &["sweep.duration is `20`", "with its unit"],
+    ),
+    ("+[sweep]\nduration = '5M'", &["sweep.duration is `5M`"]),
+    (
+        "+[sweep]\nduration = '10ms'",
+        &["sweep.duration is `10ms`", "100ms"],
+    ),
+    ("+[sweep]\nwarmup = true", &["sweep.warmup is `true`"]),
+    (
+        "+[sweep]\nrepeats = 101",
+        &["sweep.repeats is `101`", "1 to 100"],
+    ),
+    ("+[sweep]\nrate = 0", &["sweep.rate is `0`"]),
+    (
+        "+[sweep]\nreload = 'always'",
+        &["sweep.reload is `always`", "never, workload, point"],
+    ),
+    (
+        "+[sweep]\nworkloads = ['ycsb-z']",
+        &["sweep.workloads", "ycsb-z", "ycsb-a"],
+    ),
+    ("+[sweep]\nworkloads = []", &["sweep.workloads is `[]`"]),
+    (
+        "+[sweep]\nworkloads = ['ycsb-a', 'ycsb-a']",
+        &["sweep.workloads", "ycsb-a"],
+    ),
+    (
+        "+[sweep]\ndistribution = 'unifrom'",
+        &["sweep.distribution", "unifrom", "uniform"],
+    ),
+    (
+        "+[sweep]\ndistribution = { name = 'uniform', theta = 0.5 }",
+        &["sweep.distribution.theta", "uniform"],
+    ),
+    (
+        "+[host]\nmemory_limit = '2 apples'",
+        &["host.memory_limit is `2 apples`", "`64MiB`"],
+    ),
+    ("+[host]\nmemory_limit = 0", &["host.memory_limit is `0`"]),
+    (
+        "+[host]\ndrop_caches = 'maybe'",
+        &["host.drop_caches is `maybe`", "true or false"],
+    ),
+    ("+[[system]]\nname = 'a'", &["[[system]]", "`a`", "unique"]),
+    (
+        "+[[system]]\nname = 'x/y'",
+        &["name is `x/y`", "without `/`"],
+    ),
+    ("+[[system]]\npath = '/x'", &["system[1].name is missing"]),
+    (
+        "+[[system]]\nname = 'b'\nceiling_for = 'A'",
+        &["system.b.ceiling_for is `A`", "`a`"],
+    ),
+    (
+        "+[[system]]\nname = 'b'\nceiling_for = 'b'",
+        &["system.b.ceiling_for is `b`"],
+    ),
+    ("+[[workload]]\nname = 'w'", &["workload.w", "weight"]),
+    (
+        "+[[workload]]\nname = 'w'\nread = -1",
+        &["workload.w.read is `-1`"],
+    ),
+    (
+        "+[[workload]]\nname = 'w'\nread = 1\nreed = 1",
+        &["workload.w.reed", "`read`"],
+    ),
+    (
+        "+[[workload]]\nname = 'w'\nscan = 1\nscan_length_max = 0",
+        &["workload.w.scan_length_max is `0`"],
+    ),
+    ("scale = 0\n", &["scale is `0`"]),
+    (
+        "assumed = ['sweep.wramup']\n[database]\ndriver = 'null'\n[[system]]\nname = 'a'",
+        &["assumed is `sweep.wramup`"],
+    ),
+    (
+        "title = 3\n[database]\ndriver = 'null'\n[[system]]\nname = 'a'",
+        &["title is `3`"],
+    ),
+    ("system = 'a'", &["system is `a`", "tables"]),
+    ("sweep = 3", &["sweep is `3`", "a table"]),
+    (
+        "[database]\ndriver = 'null'",
+        &["no system", "[[system]]", "--system NAME=WHERE"],
+    ),
+    (
+        "[database]\ndriver = 'rockdb'\n[[system]]\nname = 'a'",
+        &["database.driver", "rockdb", "drivers:"],
+    ),
+    (
+        "[database]\ndriver = 7\n[[system]]\nname = 'a'",
+        &["database.driver is `7`"],
+    ),
+    (
+        "[database]\ndriver = 'null'\nsemantics = 'right'\n[[system]]\nname = 'a'",
+        &["database.semantics is `right`", "faithful, correct"],
+    ),
+    ("[[system]\nname = 'a'", &["test, line 1, column"]),
+    ("a = 1\na = 2", &["test, line 2, column"]),
+];
+
+#[test]
+fn what_is_wrong_is_named_with_its_value_and_what_is_accepted() {
+    for (text, words) in REFUSED {
+        let text = text
+            .strip_prefix('+')
+            .map_or((*text).to_owned(), |more| SYSTEM.to_owned() + more);
+        let error = match check(&text) {
+            Ok(_) => panic!("accepted: {text}"),
+            Err(error) => message(&error),
+        };
+        assert!(!error.contains('\n'), "{error}");
+        for word in *words {
+            assert!(error.contains(word), "{text}\n{error}\nlacks {word}");
+        }
+    }
+}

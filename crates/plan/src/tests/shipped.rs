@@ -1,0 +1,204 @@
+//! The plans of published studies are those studies, and say what of them is assumed.
+
+use super::{driver_of, message, shipped};
+use crate::{PLANS, RawPlan};
+use std::time::Duration;
+use tailmark_driver::Semantics;
+
+#[test]
+fn shipped_plans_are_sorted_and_accepted() {
+    assert!(PLANS.is_sorted_by(|a, b| a.name < b.name));
+    for row in PLANS {
+        assert!(
+            !row.about.is_empty() && !row.about.contains('\n'),
+            "{}",
+            row.name
+        );
+        let raw = shipped(row.name);
+        let plan = raw.check();
+        if tailmark_driver::db::find(driver_of(&raw)).is_err() {
+            // A build without a server's driver says so; one with it checks the whole plan.
+            let error = message(&plan.unwrap_err());
+            assert!(error.contains("there is no driver"), "{error}");
+            continue;
+        }
+        let plan = plan.unwrap_or_else(|error| panic!("{}: {}", row.name, message(&error)));
+        assert!(plan.systems.len() >= 2, "{}", row.name);
+    }
+}
+
+#[test]
+fn the_studies_are_faithful_at_full_scale() {
+    let of_2021 = shipped("micron-7400-rocksdb").check().unwrap();
+    let data = &of_2021.systems[0].data;
+    assert_eq!(
+        (data.records, data.schema.fields.len(), data.field_length),
+        (250_000_000, 4, 1024)
+    );
+    assert_eq!(
+        of_2021.sweep.threads,
+        [4, 8, 16, 32, 48, 64, 96, 128, 192, 256]
+    );
+    assert_eq!(of_2021.sweep.operations, Some(200_000_000));
+    let names: Vec<_> = of_2021
+        .sweep
+        .workloads
+        .iter()
+        .map(|w| w.name.as_str())
+        .collect();
+    assert_eq!(
+        names,
+        ["ycsb-a", "ycsb-b", "ycsb-c", "ycsb-d-uniform", "ycsb-f"]
+    );
+    assert!(
+        of_2021
+            .sweep
+            .workloads
+            .iter()
+            .all(|w| w.distribution_name() == "uniform")
+    );
+    assert!(of_2021.header.assumed.contains(&"sweep.warmup".to_owned()));
+    let of_2022 = shipped("micron-7450-rocksdb").check().unwrap();
+    assert_eq!((of_2022.systems.len(), of_2022.sweep.threads.len()), (4, 4));
+    assert_eq!(of_2022.sweep.workloads.len(), 1);
+}
+
+#[test]
+fn the_studies_of_servers_are_faithful_at_full_scale() {
+    for (name, records, threads, workloads, systems, assumed) in [
+        (
+            "micron-6500ion-cassandra",
+            2_000_000_000,
+            &[8, 16, 32, 64, 128][..],
+            ["ycsb-a", "ycsb-b", "ycsb-c", "ycsb-f"],
+            2,
+            "database.replication",
+        ),
+        (
+            "micron-9400-aerospike",
+            900_000_000,
+            &[8, 16, 32, 64, 128, 256, 512],
+            ["ycsb-c", "ycsb-a", "ycsb-b", "ycsb-f"],
+            4,
+            "sweep.threads",
+        ),
+    ] {
+        let (_, driver) = name.rsplit_once('-').unwrap();
+        if tailmark_driver::db::find(driver).is_err() {
+            continue; // this build has no such driver
+        }
+        let plan = shipped(name).check().unwrap();
+        let data = &plan.systems[0].data;
+        let shape = (data.records, data.schema.fields.len(), data.field_length);
+        assert_eq!(shape, (records, 4, 1024), "{name}");
+        assert_eq!(plan.sweep.threads, threads, "{name}");
+        assert_eq!(
+            plan.sweep.duration,
+            Some(Duration::from_secs(20 * 60)),
+            "{name}"
+        );
+        let sent = plan.sweep.workloads.iter();
+        let sent: Vec<_> = sent
+            .map(|w| (w.name.as_str(), w.distribution_name()))
+            .collect();
+        assert_eq!(sent, workloads.map(|name| (name, "uniform")), "{name}");
+        assert!(plan.systems.iter().all(|s| s.service.is_some()), "{name}");
+        assert_eq!(plan.systems.len(), systems, "{name}");
+        for assumed in ["dataset.records", assumed] {
+            assert!(
+                plan.header.assumed.contains(&assumed.to_owned()),
+                "{name}: {assumed}"
+            );
+        }
+    }
+}
+
+#[test]
+fn the_studies_have_the_memory_versions_and_competitors_that_were_published() {
+    for (name, memory, version, systems) in [
+        (
+            "micron-7400-rocksdb",
+            512,
+            None,
+            &["Micron 7400", "Micron 7300"][..],
+        ),
+        (
+            "micron-7450-rocksdb",
+            512,
+            Some("6.22"),
+            &["Micron 7450", "Device A", "Device B", "Device C"],
+        ),
+        (
+            "micron-7450-dbbench",
+            256,
+            Some("8.1.1"),
+            &["Micron 7450", "Samsung PM9A3", "Solidigm D5-P5430"],
+        ),
+    ] {
+        if tailmark_driver::db::find("rocksdb").is_err() {
+            return;
+        }
+        let plan = shipped(name).check().unwrap();
+        assert_eq!(plan.host.memory_limit, Some(memory << 30), "{name}");
+        let names: Vec<_> = plan.systems.iter().map(|system| &system.name[..]).collect();
+        assert_eq!(names, systems);
+        for system in &plan.systems {
+            assert_eq!(system.version.as_deref(), version, "{name}");
+            assert!(system.placeholder, "{name}");
+        }
+        let marked = |key: &str| plan.header.assumed.contains(&key.to_owned());
+        assert!(!marked("host.memory_limit"), "{name}");
+    }
+    let quickstart = RawPlan::find("quickstart").unwrap();
+    assert!(!quickstart.source().contains("placeholder"));
+}
+
+#[test]
+fn what_the_study_of_db_bench_does_not_say_is_marked() {
+    let Ok(rocksdb) = tailmark_driver::db::find("rocksdb") else {
+        return;
+    };
+    let plan = shipped("micron-7450-dbbench").check().unwrap();
+    for key in [
+        "sweep.workloads",
+        "sweep.background_rate",
+        "sweep.reload",
+        "workload.readrandom.distribution",
+        "system.Samsung PM9A3.database.layout",
+        "system.Samsung PM9A3.database.cache_kind",
+        "system.Samsung PM9A3.database.block_size",
+    ] {
+        assert!(plan.header.plan.contains_key(key), "{key}");
+        assert!(plan.header.assumed.contains(&key.to_owned()), "{key}");
+    }
+    let system = &plan.systems[0];
+    assert_eq!(system.settings.text("block_size"), Some("8192"));
+    assert_eq!(system.settings.text("layout"), Some("raw"));
+    assert!(rocksdb.stored.contains(&"block_size"));
+}
+
+#[test]
+fn the_studies_of_servers_name_their_competitors_and_what_their_updates_do() {
+    let names = |name: &str| {
+        let raw = RawPlan::find(name).unwrap();
+        assert!(!raw.source().contains("Gb network"), "{name}");
+        let systems = raw.table()["system"].as_array().unwrap().iter();
+        let names = systems.map(|system| system["name"].as_str().unwrap().to_owned());
+        names.collect::<Vec<_>>()
+    };
+    let cassandra = names("micron-6500ion-cassandra");
+    assert_eq!(cassandra, ["Micron 6500 ION", "Solidigm D5-P5316"]);
+    let aerospike = names("micron-9400-aerospike");
+    let competitors = ["Competitor P", "Competitor M", "Competitor C"];
+    assert_eq!(aerospike[1..], competitors);
+    if tailmark_driver::db::find("aerospike").is_ok() {
+        let plan = shipped("micron-9400-aerospike").check().unwrap();
+        let system = &plan.systems[0];
+        assert_eq!(system.settings.text("update"), Some("replace"));
+        assert_eq!(system.semantics, Semantics::Faithful);
+        for key in ["database.update", "semantics"] {
+            let key = format!("system.Micron 9400.{key}");
+            assert!(plan.header.assumed.contains(&key), "{key}");
+        }
+    }
+}

@@ -1,0 +1,106 @@
+//! What the lines of a timeline show of stalls, long phases and samples at uneven times.
+
+use super::*;
+use tailmark_results::{IntervalKind, Packed};
+
+fn counter(at_s: &[f64], values: &[f64]) -> Series {
+    Series {
+        probe: "disk".into(),
+        subject: "nvme0n1".into(),
+        name: "reads".into(),
+        kind: SeriesKind::Counter,
+        at_s: at_s.into(),
+        values: values.into(),
+    }
+}
+
+#[test]
+fn a_rate_stands_in_the_middle_of_its_span() {
+    let series = counter(&[0.0, 1.0, 2.0], &[5.0, 15.0, 35.0]);
+    assert_eq!(spans(&series), [(0.5, 10.0), (1.5, 20.0)]);
+}
+
+#[test]
+fn a_sample_right_after_another_is_left_out() {
+    let series = counter(&[0.0, 1.0, 2.0, 2.001], &[0.0, 10.0, 20.0, 30.0]);
+    assert_eq!(spans(&series), [(0.5, 10.0), (1.5, 10.0)]);
+}
+
+/// A second with so many reads of 1 ms, or in which nothing was done.
+fn second(start_s: u32, reads: u64) -> Interval {
+    let mut latencies = tailmark_results::new_latencies();
+    latencies.record_n(1_000_000, reads).unwrap();
+    let read = IntervalKind {
+        count: reads,
+        errors: 0,
+        service: Packed::pack(&latencies),
+        response: None,
+    };
+    let kinds = (reads > 0).then_some((Kind::Read, read));
+    Interval {
+        start_s: start_s.into(),
+        length_s: 1.0,
+        operations: reads,
+        failed: 0,
+        kinds: kinds.into_iter().collect(),
+    }
+}
+
+fn drawn(intervals: &[Interval]) -> Vec<TimelineLine> {
+    let mut lines = TimelineLines {
+        color: "#000",
+        lines: Vec::new(),
+    };
+    lines.intervals(intervals);
+    lines.lines
+}
+
+#[test]
+fn a_stall_is_a_rate_of_zero_and_a_hole_in_the_latency() {
+    let seconds: Vec<_> = (0..).zip([5_000, 5_000, 0, 0, 5_000, 0]).collect();
+    let intervals: Vec<_> = seconds
+        .iter()
+        .map(|&(at, reads)| second(at, reads))
+        .collect();
+    let lines = drawn(&intervals);
+    let values = |name| -> Vec<Option<f64>> {
+        let line = lines.iter().find(|line| line.name == name).unwrap();
+        line.data.iter().map(|(_, value)| *value).collect()
+    };
+    let rates = [5e3, 5e3, 0.0, 0.0, 5e3, 0.0].map(Some);
+    assert_eq!(values("ops/s"), rates);
+    let is_drawn: Vec<_> = values("read p99").iter().map(Option::is_some).collect();
+    assert_eq!(is_drawn, [true, true, false, false, true, false]);
+}
+
+#[test]
+fn seconds_taken_together_divide_by_all_of_their_time() {
+    // Every other second of 600, two to a point.
+    let intervals: Vec<_> = (0..600)
+        .map(|at| second(at, if at % 2 == 0 { 1_000 } else { 0 }))
+        .collect();
+    let lines = drawn(&intervals);
+    assert!(lines[0].data.iter().all(|(_, rate)| *rate == Some(500.0)));
+}
+
+#[test]
+fn a_point_alone_between_holes_is_marked() {
+    let intervals = |alone: &dyn Fn(u32) -> bool| -> Vec<Interval> {
+        let reads = |at| if alone(at) { 5_000 } else { 0 };
+        (0..100).map(|at| second(at, reads(at))).collect()
+    };
+    let is_marked = |intervals: &[Interval]| drawn(intervals)[1].is_sparse();
+    assert!(is_marked(&intervals(&|at| at == 50 || at > 90)));
+    assert!(!is_marked(&intervals(&|at| at > 50)));
+}
+
+#[test]
+fn no_line_has_more_points_than_can_be_seen() {
+    let samples: Vec<(f64, f64)> = (0..1_201).map(|i| (f64::from(i), 1.0)).collect();
+    let line = thinned(&samples);
+    assert!(
+        line.len() <= POINTS_MAX && line.len() > POINTS_MAX / 2,
+        "{}",
+        line.len()
+    );
+}

@@ -1,0 +1,486 @@
+//! Several studies as one: systems of one name that are the same become one, with more repeats;
+//! those of which something differs that shapes the numbers stay apart, under names that say what.
+
+use crate::Data;
+use std::collections::{BTreeMap, BTreeSet};
+use tailmark_results::{Fact, Point, PointKey, System, number};
+
+/// Keys of a plan that say what is measured and how often, not under which conditions. The rate is
+/// in the name of a point; the scales are in the values that they were applied to; each system's
+/// own keys are in its description.
+const NOT_CONDITIONS: &[&str] = &[
+    "scale",
+    "sweep.allow_errors",
+    "sweep.rate",
+    "sweep.ready_timeout",
+    "sweep.repeats",
+    "sweep.seed",
+    "sweep.threads",
+    "sweep.workloads",
+    "time_scale",
+];
+
+/// Flags of db_bench's drop-in that are no conditions either: its systems have them as settings.
+const NOT_CONDITIONS_OF_DB_BENCH: &[&str] = &[
+    "benchmarks",
+    "confidence_interval_only",
+    "histogram",
+    "report_file",
+    "report_interval_seconds",
+    "seed",
+    "statistics",
+    "stats_interval",
+    "stats_interval_seconds",
+    "stats_per_interval",
+    "threads",
+    "use_existing_db",
+];
+
+/// Facts that change from run to run, or with the order in which devices were found.
+const PASSING_FACTS: &[(&str, &str)] = &[
+    ("data set", "load began"),
+    ("device", "device of the backing file"),
+    ("device", "name"),
+    ("device", "partition"),
+    ("file system", "available at the start"),
+    ("file system", "size"),
+    ("file system", "source"),
+    ("machine", "hostname"),
+    ("memory", "available at the start"),
+    ("memory", "limit"),
+];
+
+/// Differences that a name says; more are in the tables.
+const NAMED: usize = 3;
+
+/// What decides whether two systems of one name are the same: names and values, in the order in
+/// which differences are named.
+type Conditions = BTreeMap<(Part, String), String>;
+
+/// Where a condition comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Part {
+    DataSet,
+    System,
+    Setting,
+    Plan,
+    Workload,
+    Fact,
+    Title,
+}
+
+impl Data {
+    /// Several studies as one.
+    ///
+    /// Systems of one name are one where everything is alike that shapes the numbers: data set,
+    /// driver, settings, place, plan and machine, but not seeds, repeats and the choice of thread
+    /// counts and workloads. Points that were measured in several of their studies become further
+    /// repeats, unless the studies have different titles. Others get what differs beside their
+    /// names. Facts of the machine that differ become facts of the systems measured on it.
+    #[must_use]
+    pub fn merged(mut studies: Vec<Self>) -> Self {
+        let mut notices = Vec::new();
+        // Ceilings last: two of them differ where the systems do that they are of.
+        for of_ceilings in [false, true] {
+            let of_pass = |s: &&System| s.ceiling_for.is_some() == of_ceilings;
+            let systems = studies.iter().flat_map(|study| &study.systems);
+            let names: Vec<String> = systems.filter(of_pass).map(|s| s.name.clone()).collect();
+            let names: BTreeSet<String> = names.into_iter().collect();
+            for name in names {
+                notices.extend(tell_apart(&mut studies, &name));
+            }
+        }
+        notices.extend(tell_plans(&mut studies));
+        let mut merged = Self::default();
+        for study in studies {
+            merged.append(study);
+        }
+        merged.notices.append(&mut notices);
+        merged
+    }
+
+    fn append(&mut self, mut other: Self) {
+        if !self.headers.is_empty() {
+            self.separate_machine_facts(&mut other);
+        }
+        other.repeat_after(&self.points);
+        let known: BTreeSet<String> = self.systems.iter().map(|s| s.name.clone()).collect();
+        other.systems.retain(|s| !known.contains(&s.name));
+        other.facts.retain(|f| !self.facts.contains(f));
+        other.notices.retain(|n| !self.notices.contains(n));
+        self.headers.append(&mut other.headers);
+        self.systems.append(&mut other.systems);
+        self.facts.append(&mut other.facts);
+        self.loads.append(&mut other.loads);
+        self.points.append(&mut other.points);
+        self.notices.append(&mut other.notices);
+    }
+
+    /// Numbers repeats of points that are among the earlier ones on from theirs.
+    fn repeat_after(&mut self, earlier: &[Point]) {
+        let first = |key: &PointKey| PointKey {
+            repeat: 1,
+            ..key.clone()
+        };
+        let is_there = |p: &Point| earlier.iter().any(|q| q.key == p.key);
+        let again: Vec<PointKey> = self
+            .points
+            .iter()
+            .filter(|p| is_there(p))
+            .map(|p| first(&p.key))
+            .collect();
+        for point in &mut self.points {
+            let name = first(&point.key);
+            if again.contains(&name) {
+                let same = earlier.iter().filter(|q| first(&q.key) == name);
+                point.key.repeat += same.map(|q| q.key.repeat).max().unwrap_or(0);
+            }
+        }
+    }
+
+    fn rename(&mut self, from: &str, to: &str) {
+        let names = self
+            .systems
+            .iter_mut()
+            .flat_map(|s| std::iter::once(&mut s.name).chain(s.ceiling_for.as_mut()))
+            .chain(self.facts.iter_mut().filter_map(|f| f.system.as_mut()))
+            .chain(self.loads.iter_mut().map(|l| &mut l.system))
+            .chain(self.points.iter_mut().map(|p| &mut p.key.system));
+        for name in names.filter(|n| *n == from) {
+            to.clone_into(name);
+        }
+    }
+
+    fn title(&self) -> &str {
+        self.headers.first().map_or("", |header| &header.title)
+    }
+
+    /// What tells apart what was measured twice and is alike in all that is known. Of an import too
+    /// little is known to take it for the same.
+    fn title_of(&self, system: &System) -> String {
+        let begun = self.headers.first().map_or(0, |header| header.created_ms);
+        match system.driver.ends_with("(imported)") {
+            true => format!("{}, {}", self.title(), number::instant(begun)),
+            false => self.title().to_owned(),
+        }
+    }
+
+    /// The plan's keys that say under which conditions was measured.
+    fn plan_conditions(&self) -> impl Iterator<Item = (Part, &str, &str)> {
+        let plan = self.headers.first().map(|header| &header.plan);
+        let keys = plan.into_iter().flatten();
+        keys.filter_map(|(key, value)| {
+            let part = match key.split_once('.').map_or("", |(table, _)| table) {
+                _ if NOT_CONDITIONS.contains(&key.as_str()) => return None,
+                "system" => return None,
+                "workload" => Part::Workload,
+                _ if key == "sweep.background_rate" => Part::Workload,
+                "dataset" => Part::DataSet,
+                _ => Part::Plan,
+            };
+            Some((part, key.as_str(), value.as_str()))
+        })
+    }
+
+    /// Everything that shapes a system's numbers.
+    fn conditions(&self, system: &System) -> Conditions {
+        let mut conditions = Conditions::new();
+        let mut put = |part, name: &str, value: &str| {
+            conditions.insert((part, name.to_owned()), value.to_owned());
+        };
+        for (part, key, value) in self.plan_conditions() {
+            put(part, key, value);
+        }
+        put(Part::System, "driver", &system.driver);
+        put(Part::System, "place", &system.place);
+        put(Part::System, "semantics", &system.semantics);
+        if let Some(of) = &system.ceiling_for {
+            put(Part::Fact, "ceiling of", of);
+        }
+        // What the plan adds to the settings: the content of files that they name.
+        let prefix = format!("system.{}.database.", system.name);
+        let plan = self.headers.first().map(|header| &header.plan);
+        for (key, value) in plan.into_iter().flatten() {
+            if let Some(name) = key.strip_prefix(&prefix) {
+                put(Part::Setting, name, value);
+            }
+        }
+        // The drop-ins' studies have no plan, and state the data set among the settings.
+        for (name, value) in &system.settings {
+            if NOT_CONDITIONS_OF_DB_BENCH.contains(&name.as_str()) {
+                continue;
+            }
+            let part = match name.as_str() {
+                "records" | "fields" | "field_length" => Part::DataSet,
+                _ => Part::Setting,
+            };
+            put(part, name, value);
+        }
+        let own = |fact: &&Fact| fact.system.as_ref().is_none_or(|name| *name == system.name);
+        for fact in self.facts.iter().filter(own) {
+            if !PASSING_FACTS.contains(&(fact.group.as_str(), fact.name.as_str())) {
+                put(
+                    Part::Fact,
+                    &format!("{} {}", fact.group, fact.name),
+                    &fact.value,
+                );
+            }
+        }
+        put(Part::Title, "title", &self.title_of(system));
+        conditions
+    }
+
+    fn has_points_of(&self, other: &Self, system: &str) -> bool {
+        let of = |p: &&Point| p.key.system == system;
+        let mut points = self.points.iter().filter(of);
+        points.any(|p| other.points.iter().any(|q| q.key == p.key))
+    }
+
+    fn separate_machine_facts(&mut self, other: &mut Self) {
+        let same = |a: &Fact, b: &Fact| a.group == b.group && a.name == b.name;
+        let differs = |fact: &Fact, from: &[Fact]| {
+            fact.system.is_none()
+                && from
+                    .iter()
+                    .any(|f| f.system.is_none() && same(f, fact) && f.value != fact.value)
+        };
+        let theirs = other.facts.clone();
+        let ours = self.facts.clone();
+        self.give_to_systems(|fact| differs(fact, &theirs));
+        other.give_to_systems(|fact| differs(fact, &ours));
+    }
+
+    fn give_to_systems(&mut self, chosen: impl Fn(&Fact) -> bool) {
+        let (given, mut kept): (Vec<Fact>, Vec<Fact>) = self.facts.drain(..).partition(chosen);
+        for fact in given {
+            kept.extend(self.systems.iter().map(|s| Fact {
+                system: Some(s.name.clone()),
+                ..fact.clone()
+            }));
+        }
+        self.facts = kept;
+    }
+}
+
+/// Studies whose systems of a name are the same.
+struct Class {
+    studies: Vec<usize>,
+    /// Of the first; facts that only others know are added.
+    conditions: Conditions,
+}
+
+/// Renames the systems of a name that are not the same; says so.
+fn tell_apart(studies: &mut [Data], name: &str) -> Option<String> {
+    let mut classes: Vec<Class> = Vec::new();
+    for (index, study) in studies.iter().enumerate() {
+        let Some(system) = study.systems.iter().find(|s| s.name == name) else {
+            continue;
+        };
+        let conditions = study.conditions(system);
+        let is_same = |class: &&mut Class| {
+            let twice = class
+                .studies
+                .iter()
+                .any(|&i| studies[i].has_points_of(study, name));
+            differences(&class.conditions, &conditions, twice)
+                .next()
+                .is_none()
+        };
+        match classes.iter_mut().find(is_same) {
+            Some(class) => {
+                class.studies.push(index);
+                for (key, value) in conditions {
+                    class.conditions.entry(key).or_insert(value);
+                }
+            }
+            None => classes.push(Class {
+                studies: vec![index],
+                conditions,
+            }),
+        }
+    }
+    if classes.len() < 2 {
+        return None;
+    }
+    let mut keys = BTreeSet::new();
+    for (i, class) in classes.iter().enumerate() {
+        for other in &classes[i + 1..] {
+            keys.extend(differences(&class.conditions, &other.conditions, true).cloned());
+        }
+    }
+    let labels = labels(name, &keys, &classes, studies);
+    for (class, label) in classes.iter().zip(&labels) {
+        for &index in &class.studies {
+            studies[index].rename(name, label);
+        }
+    }
+    if keys.iter().any(|(part, _)| *part != Part::Title) {
+        keys.retain(|(part, _)| *part != Part::Title);
+    }
+    let names: Vec<String> = labels.iter().map(|label| format!("`{label}`")).collect();
+    Some(format!(
+        "`{name}` was measured under conditions that differ ({}), so it is {} systems here: {}.",
+        keys.iter()
+            .map(|(_, key)| key.as_str())
+            .collect::<Vec<_>>()
+            .join(", "),
+        classes.len(),
+        names.join(", ")
+    ))
+}
+
+/// Names that say what differs, each of them new.
+fn labels(
+    name: &str,
+    keys: &BTreeSet<(Part, String)>,
+    classes: &[Class],
+    studies: &[Data],
+) -> Vec<String> {
+    // What was asked for says more than what follows from it.
+    let mut labels = Vec::new();
+    for last in [Part::Workload, Part::Fact, Part::Title] {
+        let words = |class| words(keys, class, last);
+        labels = classes
+            .iter()
+            .map(|c| format!("{name} ({})", words(c)))
+            .collect();
+        if labels.iter().collect::<BTreeSet<_>>().len() == labels.len() {
+            break;
+        }
+    }
+    let mut taken: BTreeSet<String> = studies
+        .iter()
+        .flat_map(|study| study.systems.iter().map(|s| s.name.clone()))
+        .collect();
+    let free = |label: String| {
+        let numbered = (2..).map(|n: u32| format!("{label} ({n})"));
+        let mut all = std::iter::once(label.clone()).chain(numbered);
+        all.find(|label| taken.insert(label.clone()))
+            .expect("there are more numbers than systems")
+    };
+    labels.into_iter().map(free).collect()
+}
+
+/// What is different in a class, of conditions up to the `last` part.
+fn words(keys: &BTreeSet<(Part, String)>, class: &Class, last: Part) -> String {
+    let chosen = keys.iter().filter(|(part, _)| *part <= last);
+    let known: Vec<String> = chosen
+        .map(|key| match class.conditions.get(key) {
+            Some(value) => condition(key, value),
+            None => format!("no {}", short(key)),
+        })
+        .collect();
+    match known.len() {
+        0..=NAMED => known.join(", "),
+        _ => format!("{}, ...", known[..NAMED].join(", ")),
+    }
+}
+
+/// `records 1,000`: a condition in a name.
+fn condition(key: &(Part, String), value: &str) -> String {
+    match key.0 {
+        Part::Title => value.to_owned(),
+        _ => format!("{} {}", short(key), grouped(value)),
+    }
+}
+
+/// The name of a condition without its table.
+fn short((part, key): &(Part, String)) -> &str {
+    match part {
+        Part::DataSet | Part::Plan => key.split_once('.').map_or(key.as_str(), |(_, name)| name),
+        _ => key,
+    }
+}
+
+/// Whole numbers with commas.
+fn grouped(value: &str) -> String {
+    value
+        .parse()
+        .map_or_else(|_| value.to_owned(), number::count)
+}
+
+/// The conditions that differ. Titles only tell apart what was measured `twice`.
+fn differences<'a>(
+    a: &'a Conditions,
+    b: &'a Conditions,
+    twice: bool,
+) -> impl Iterator<Item = &'a (Part, String)> {
+    let keys: BTreeSet<_> = a.keys().chain(b.keys()).collect();
+    keys.into_iter().filter(move |key| {
+        let values = (a.get(*key), b.get(*key));
+        match (key.0, values) {
+            (Part::Title, _) if !twice => false,
+            // What one of them does not know, or has not run, is no difference.
+            (Part::Fact, (None, _) | (_, None)) => false,
+            (Part::Workload, (None, _)) if !runs(a, &key.1) => false,
+            (Part::Workload, (_, None)) if !runs(b, &key.1) => false,
+            // How keys are drawn is in the names of points; its parameters are not.
+            (Part::Workload, (Some(a), Some(b))) if key.1.ends_with(".distribution") => {
+                let name = |value: &'a String| value.split(' ').next();
+                a != b && name(a) == name(b)
+            }
+            (_, (a, b)) => a != b,
+        }
+    })
+}
+
+/// Whether the workload of a key such as `workload.own.mix` was run.
+fn runs(conditions: &Conditions, key: &str) -> bool {
+    let name = |key: &str| {
+        key.strip_prefix("workload.")?
+            .split('.')
+            .next()
+            .map(str::to_owned)
+    };
+    let own = name(key);
+    let mut keys = conditions
+        .keys()
+        .filter(|(part, _)| *part == Part::Workload);
+    own.is_some() && keys.any(|(_, key)| name(key) == own)
+}
+
+/// Says what the plans of several studies differ in, whichever systems they are of: to the reader
+/// and, as facts, of each system.
+fn tell_plans(studies: &mut [Data]) -> Option<String> {
+    let planned = |study: &&mut Data| study.plan_conditions().next().is_some();
+    let mut studies: Vec<&mut Data> = studies.iter_mut().filter(planned).collect();
+    let mut values: BTreeMap<(Part, String), BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
+    for study in &studies {
+        for (part, key, value) in study.plan_conditions() {
+            let titles = values.entry((part, key.to_owned())).or_default();
+            let titles = titles.entry(value.to_owned()).or_default();
+            titles.insert(format!("`{}`", study.title()));
+        }
+    }
+    let all = studies.len();
+    values.retain(|(part, key), values| {
+        let has = |s: &&&mut Data| s.plan_conditions().any(|(_, k, _)| k == key);
+        let absent = *part != Part::Workload && studies.iter().filter(has).count() < all;
+        values.len() > 1 || absent
+    });
+    for study in &mut studies {
+        let mut facts = Vec::new();
+        for (part, key, value) in study.plan_conditions() {
+            if values.contains_key(&(part, key.to_owned())) {
+                facts.extend(study.systems.iter().map(|system| Fact {
+                    system: Some(system.name.clone()),
+                    group: "plan".to_owned(),
+                    name: key.to_owned(),
+                    value: value.to_owned(),
+                }));
+            }
+        }
+        study.facts.append(&mut facts);
+    }
+    let lines: Vec<String> = values
+        .iter()
+        .map(|((_, key), values)| {
+            let each = values.iter().map(|(value, titles)| {
+                let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
+                format!("{} in {}", grouped(value), number::list(&titles))
+            });
+            format!("{key} is {}", each.collect::<Vec<_>>().join(" and "))
+        })
+        .collect();
+    (!lines.is_empty()).then(|| format!("The studies differ: {}.", lines.join("; ")))
+}

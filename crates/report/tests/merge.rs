@@ -1,0 +1,317 @@
+//! Several studies as one: what is the same stays one system, what is not says what differs.
+
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test fails by a panic")]
+
+use std::collections::BTreeMap;
+use tailmark_report::Data;
+use tailmark_results::{Fact, Header, Phase, Point, PointKey, System};
+
+fn point(system: &str, threads: u32, repeat: u32) -> Point {
+    let key = PointKey {
+        system: system.into(),
+        workload: "ycsb-a".into(),
+        distribution: "zipfian".into(),
+        threads,
+        repeat,
+        target_rate: None,
+    };
+    let phase = Phase {
+        started_ms: None,
+        duration_s: 1.0,
+        operations: 10,
+        failed: 0,
+        kinds: BTreeMap::new(),
+        errors: Vec::new(),
+        start_lag: None,
+        intervals: Vec::new(),
+        series: Vec::new(),
+        findings: Vec::new(),
+        counters: BTreeMap::new(),
+    };
+    Point { key, phase }
+}
+
+/// A disk and its ceiling, measured at 4 threads.
+fn study(title: &str, plan: &[(&str, &str)]) -> Data {
+    let system = System {
+        name: "disk".into(),
+        driver: "rocksdb".into(),
+        place: "/mnt/a".into(),
+        semantics: "faithful".into(),
+        settings: BTreeMap::from([("cache".into(), "64".into())]),
+        ceiling_for: None,
+    };
+    let ceiling = System {
+        name: "file".into(),
+        ceiling_for: Some("disk".into()),
+        ..system.clone()
+    };
+    let plan = [("dataset.records", "1000"), ("sweep.seed", "1")]
+        .into_iter()
+        .chain(plan.iter().copied());
+    Data {
+        headers: vec![Header {
+            title: title.into(),
+            tailmark: "0.1.0".into(),
+            created_ms: 0,
+            plan: plan.map(|(k, v)| (k.to_owned(), v.to_owned())).collect(),
+            source: String::new(),
+            assumed: Vec::new(),
+        }],
+        systems: vec![system, ceiling],
+        facts: vec![
+            fact("kernel", "release", "6.1"),
+            fact("cpu", "model", "same"),
+        ],
+        points: vec![point("disk", 4, 1), point("file", 4, 1)],
+        ..Data::default()
+    }
+}
+
+fn fact(group: &str, name: &str, value: &str) -> Fact {
+    Fact {
+        system: None,
+        group: group.into(),
+        name: name.into(),
+        value: value.into(),
+    }
+}
+
+fn names(data: &Data) -> Vec<&str> {
+    data.systems.iter().map(|s| s.name.as_str()).collect()
+}
+
+fn keys(data: &Data) -> Vec<(&str, u32, u32)> {
+    let key = |p: &'_ Point| (p.key.threads, p.key.repeat);
+    let keys = data.points.iter().map(|p| (p.key.system.as_str(), key(p)));
+    keys.map(|(system, (threads, repeat))| (system, threads, repeat))
+        .collect()
+}
+
+#[test]
+fn what_is_alike_is_one_system_with_more_repeats() {
+    let other = study(
+        "same",
+        &[
+            ("sweep.seed", "7"),
+            ("sweep.repeats", "3"),
+            ("sweep.threads", "4, 8"),
+        ],
+    );
+    let merged = Data::merged(vec![study("same", &[]), other]);
+    assert_eq!(names(&merged), ["disk", "file"]);
+    assert_eq!(
+        keys(&merged),
+        [
+            ("disk", 4, 1),
+            ("file", 4, 1),
+            ("disk", 4, 2),
+            ("file", 4, 2)
+        ]
+    );
+    assert_eq!((merged.headers.len(), merged.facts.len()), (2, 2));
+    assert!(merged.notices.is_empty(), "{:?}", merged.notices);
+}
+
+#[test]
+fn data_sets_that_differ_make_two_systems_that_say_so() {
+    let large = study("large", &[("dataset.records", "100000")]);
+    let merged = Data::merged(vec![study("small", &[]), large]);
+    assert_eq!(
+        names(&merged),
+        [
+            "disk (records 1,000)",
+            "file (records 1,000)",
+            "disk (records 100,000)",
+            "file (records 100,000)"
+        ]
+    );
+    let of: Vec<_> = merged
+        .systems
+        .iter()
+        .filter_map(|s| s.ceiling_for.as_deref())
+        .collect();
+    assert_eq!(of, ["disk (records 1,000)", "disk (records 100,000)"]);
+    assert!(
+        merged
+            .points
+            .iter()
+            .all(|p| names(&merged).contains(&&*p.key.system))
+    );
+    let notices = merged.notices.join("\n");
+    assert!(
+        notices.contains("`disk` was measured under conditions that differ (dataset.records)"),
+        "{notices}"
+    );
+    assert!(
+        notices.contains("dataset.records is 1,000 in `small` and 100,000 in `large`"),
+        "{notices}"
+    );
+    let of_plan = |system: &str| {
+        let mut facts = merged.facts.iter();
+        let is_it = |f: &&Fact| f.group == "plan" && f.system.as_deref() == Some(system);
+        facts.find(is_it).map(|f| f.value.as_str())
+    };
+    assert_eq!(of_plan("disk (records 100,000)"), Some("100000"));
+}
+
+#[test]
+fn every_condition_tells_apart() {
+    let changed = |change: fn(&mut Data)| {
+        let mut other = study("same", &[]);
+        // Points of other thread counts: nothing was measured twice.
+        other.points.iter_mut().for_each(|p| p.key.threads = 8);
+        change(&mut other);
+        Data::merged(vec![study("same", &[]), other])
+    };
+    type Change = fn(&mut Data);
+    let cases: [(Change, &str); 7] = [
+        (
+            |d| d.systems[0].driver = "file".into(),
+            "disk (driver file)",
+        ),
+        (
+            |d| d.systems[0].place = "/mnt/b".into(),
+            "disk (place /mnt/b)",
+        ),
+        (
+            |d| drop(d.systems[0].settings.insert("cache".into(), "128".into())),
+            "disk (cache 128)",
+        ),
+        (
+            |d| {
+                drop(
+                    d.headers[0]
+                        .plan
+                        .insert("host.memory_limit".into(), "5".into()),
+                )
+            },
+            "disk (memory_limit 5)",
+        ),
+        (
+            |d| {
+                drop(
+                    d.headers[0]
+                        .plan
+                        .insert("dataset.compressibility".into(), "1".into()),
+                )
+            },
+            "disk (compressibility 1)",
+        ),
+        (
+            |d| d.facts[0].value = "6.18".into(),
+            "disk (kernel release 6.18)",
+        ),
+        (
+            |d| {
+                d.facts.push(Fact {
+                    system: Some("disk".into()),
+                    ..fact("device", "firmware", "2")
+                });
+                d.systems[0].semantics = "correct".into();
+            },
+            "disk (semantics correct)",
+        ),
+    ];
+    for (change, name) in cases {
+        let merged = changed(change);
+        assert!(
+            names(&merged).contains(&name),
+            "{name}: {:?}",
+            names(&merged)
+        );
+    }
+    assert_eq!(names(&changed(|_| {})), ["disk", "file"]);
+    assert_eq!(
+        names(&changed(|d| d.facts.push(fact("machine", "hostname", "x")))),
+        ["disk", "file"]
+    );
+}
+
+#[test]
+fn a_ceiling_follows_the_system_that_it_is_of() {
+    let mut other = study("same", &[]);
+    other.systems[0]
+        .settings
+        .insert("cache".into(), "128".into());
+    let merged = Data::merged(vec![study("same", &[]), other]);
+    let of: Vec<_> = merged
+        .systems
+        .iter()
+        .filter_map(|s| s.ceiling_for.as_deref())
+        .collect();
+    assert_eq!(of, ["disk (cache 64)", "disk (cache 128)"]);
+}
+
+#[test]
+fn a_workload_of_another_mix_tells_apart_and_one_more_workload_does_not() {
+    let mix = |mix: &str| study("same", &[("workload.own.mix", mix)]);
+    let merged = Data::merged(vec![mix("read 1"), mix("read 0.5, update 0.5")]);
+    assert_eq!(names(&merged)[0], "disk (workload.own.mix read 1)");
+    let merged = Data::merged(vec![mix("read 1"), study("same", &[])]);
+    assert_eq!(names(&merged), ["disk", "file"]);
+    let drawn = |how: &str| study("same", &[("workload.own.distribution", how)]);
+    let merged = Data::merged(vec![drawn("uniform"), drawn("zipfian")]);
+    assert_eq!(names(&merged), ["disk", "file"], "points are named by it");
+    let merged = Data::merged(vec![drawn("hotspot 0.8"), drawn("hotspot 0.9")]);
+    assert_eq!(merged.systems.len(), 4);
+}
+
+#[test]
+fn titles_tell_apart_what_was_measured_twice() {
+    let merged = Data::merged(vec![study("old", &[]), study("new", &[])]);
+    assert_eq!(names(&merged)[0], "disk (old)");
+    let mut more = study("new", &[]);
+    more.points.iter_mut().for_each(|p| p.key.threads = 8);
+    let merged = Data::merged(vec![study("old", &[]), more]);
+    assert_eq!(names(&merged), ["disk", "file"]);
+}
+
+#[test]
+fn three_studies_of_two_data_sets_are_two_systems() {
+    let large = || study("same", &[("dataset.records", "100000")]);
+    let merged = Data::merged(vec![large(), study("same", &[]), large()]);
+    assert_eq!(merged.systems.len(), 4);
+    assert!(keys(&merged).contains(&("disk (records 100,000)", 4, 2)));
+}
+
+#[test]
+fn imports_of_which_too_little_is_known_are_kept_apart() {
+    let imported = |ms: u64| {
+        let mut data = study("Imported", &[]);
+        data.headers[0].created_ms = ms;
+        data.systems.truncate(1);
+        data.systems[0].driver = "ycsb (imported)".into();
+        data
+    };
+    let merged = Data::merged(vec![imported(0), imported(86_400_000)]);
+    assert_eq!(
+        names(&merged),
+        [
+            "disk (Imported, 1970-01-01 00:00 UTC)",
+            "disk (Imported, 1970-01-02 00:00 UTC)"
+        ]
+    );
+}
+
+#[test]
+fn machine_facts_that_differ_become_facts_of_the_systems() {
+    let mut new = study("same", &[]);
+    new.facts[0].value = "6.18".into();
+    let data = Data::merged(vec![study("same", &[]), new]);
+    let kernel = |system: &str| {
+        data.facts
+            .iter()
+            .find(|f| f.system.as_deref() == Some(system) && f.group == "kernel")
+            .map(|f| f.value.as_str())
+    };
+    assert_eq!(kernel("disk (kernel release 6.1)"), Some("6.1"));
+    assert_eq!(kernel("disk (kernel release 6.18)"), Some("6.18"));
+    let shared: Vec<&str> = data
+        .facts
+        .iter()
+        .filter(|f| f.system.is_none())
+        .map(|f| f.group.as_str())
+        .collect();
+    assert_eq!(shared, ["cpu"]);
+}

@@ -1,0 +1,294 @@
+//! What counts as an operation, what as a failure, and which points their failures spoil: the one
+//! place that says so.
+//!
+//! - An **operation** is one item of the workload that was done to its end, well or not. A
+//!   read-modify-write is one; so is one request for many records.
+//! - It **failed** when any of its requests did: a read-modify-write when either half did. A read
+//!   that found nothing did not fail.
+//! - **Operations per second**, wherever they are stated, are those that succeeded; those that
+//!   failed have a rate of their own.
+//! - A point is **valid** unless it has a [`Fault`]. One that has is shown and marked, and is no
+//!   peak and no basis of a comparison.
+
+use crate::{
+    Interval, IntervalKind, Kind, KindResult, Phase,
+    finding::{NO_ANSWER, NOTHING_FOUND},
+    number::percent,
+};
+use std::{collections::BTreeMap, fmt};
+
+/// The part of the operations of a point that may fail where the plan does not say
+/// (`sweep.allow_errors`).
+pub const ALLOW_ERRORS: f64 = 0.001;
+
+/// The key of the plan that says otherwise: a percentage such as `0.1%`.
+pub const ALLOW_ERRORS_KEY: &str = "sweep.allow_errors";
+
+/// Why a point is no peak and no basis of a comparison.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Fault {
+    /// More failed than is allowed: this part of it, 0 to 1.
+    Failed(f64),
+    /// The database went away.
+    NoAnswer,
+    /// Every read missed.
+    NothingFound,
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Failed(share) => write!(f, "{} failed", percent(*share)),
+            Self::NoAnswer => f.write_str("the database went away"),
+            Self::NothingFound => f.write_str("nothing was found"),
+        }
+    }
+}
+
+impl Phase {
+    /// Operations that succeeded.
+    #[must_use]
+    pub const fn succeeded(&self) -> u64 {
+        self.operations.saturating_sub(self.failed)
+    }
+
+    /// Operations that succeeded per second, over the whole duration.
+    #[must_use]
+    pub fn ops_per_sec(&self) -> f64 {
+        rate(self.succeeded(), self.duration_s)
+    }
+
+    /// Operations that failed per second, over the whole duration.
+    #[must_use]
+    pub fn errors_per_sec(&self) -> f64 {
+        rate(self.failed, self.duration_s)
+    }
+
+    /// Requests that failed, over all kinds that are sent (the pair of a read-modify-write is not).
+    #[must_use]
+    pub fn errors(&self) -> u64 {
+        self.errors.iter().map(|e| e.count).sum()
+    }
+
+    /// Requests that were answered, well or not, those of background clients included.
+    #[must_use]
+    pub fn requests(&self) -> u64 {
+        sent(&self.kinds).map(|k| k.count + k.errors).sum()
+    }
+
+    /// The part that failed, 0 to 1: of the operations or, where that is more, of the requests,
+    /// which background clients send too.
+    #[must_use]
+    pub fn error_share(&self) -> f64 {
+        let share = |failed: u64, of: u64| match of {
+            0 => 0.0,
+            of => failed as f64 / of as f64,
+        };
+        share(self.failed, self.operations).max(share(self.errors(), self.requests()))
+    }
+
+    /// Why the phase is no basis of anything, if it is none, where this part of it may fail.
+    #[must_use]
+    pub fn fault(&self, allow_errors: f64) -> Option<Fault> {
+        let share = self.error_share();
+        match () {
+            () if NO_ANSWER.is_among(&self.findings) => Some(Fault::NoAnswer),
+            () if share > allow_errors => Some(Fault::Failed(share)),
+            () if NOTHING_FOUND.is_among(&self.findings) => Some(Fault::NothingFound),
+            () => None,
+        }
+    }
+
+    /// Whether there were reads or scans, and each found nothing.
+    #[must_use]
+    pub fn found_nothing(&self) -> bool {
+        let looked = [Kind::Read, Kind::Scan].map(|kind| self.kinds.get(&kind));
+        let (count, not_found) = looked.iter().flatten().fold((0, 0), |sum, kind| {
+            (sum.0 + kind.count, sum.1 + kind.not_found)
+        });
+        count > 0 && count == not_found
+    }
+}
+
+impl Interval {
+    /// Operations that succeeded.
+    #[must_use]
+    pub const fn succeeded(&self) -> u64 {
+        self.operations.saturating_sub(self.failed)
+    }
+}
+
+fn rate(count: u64, seconds: f64) -> f64 {
+    match seconds > 0.0 {
+        true => count as f64 / seconds,
+        false => 0.0,
+    }
+}
+
+/// What is counted of a kind.
+pub trait Counted {
+    /// Requests that did not fail, and those that did.
+    fn counted(&self) -> (u64, u64);
+}
+
+impl Counted for KindResult {
+    fn counted(&self) -> (u64, u64) {
+        (self.count, self.errors)
+    }
+}
+
+impl Counted for IntervalKind {
+    fn counted(&self) -> (u64, u64) {
+        (self.count, self.errors)
+    }
+}
+
+/// Kinds that are sent.
+fn sent<T>(kinds: &BTreeMap<Kind, T>) -> impl Iterator<Item = &T> {
+    let sent = kinds
+        .iter()
+        .filter(|(kind, _)| **kind != Kind::ReadModifyWrite);
+    sent.map(|(_, kind)| kind)
+}
+
+/// How many of so many operations failed, as near as requests say where nobody counted: in imports
+/// and in studies before version 3.
+///
+/// Each failed request is an operation that failed, but where both halves of a read-modify-write
+/// failed these are two requests. How often that was is known within bounds only; the minimum is
+/// taken, so that no failure passes for a success. It is exact without read-modify-writes, where
+/// only one of the halves failed, and where nothing succeeded.
+pub fn failed_operations<T: Counted>(operations: u64, kinds: &BTreeMap<Kind, T>) -> u64 {
+    let of = |kind| kinds.get(&kind).map_or((0, 0), Counted::counted);
+    let all = sent(kinds).map(Counted::counted);
+    let (succeeded, failed) = all.fold((0, 0), |sum, k| (sum.0 + k.0, sum.1 + k.1));
+    // Requests beyond operations are second halves.
+    let pairs = match kinds.contains_key(&Kind::ReadModifyWrite) {
+        true => (succeeded + failed).saturating_sub(operations),
+        false => 0,
+    };
+    let pairs_failed = pairs.saturating_sub(of(Kind::ReadModifyWrite).0);
+    // A half that is not among the requests that succeeded has failed.
+    let halves = [Kind::Read, Kind::Update].map(|kind| pairs.saturating_sub(of(kind).0));
+    let both = (halves[0] + halves[1]).saturating_sub(pairs_failed);
+    failed.saturating_sub(both).min(operations)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ErrorCount;
+
+    fn phase(operations: u64, failed: u64, kinds: &[(Kind, u64, u64)]) -> Phase {
+        let result = |&(kind, count, errors): &(Kind, u64, u64)| {
+            let result = KindResult {
+                count,
+                errors,
+                ..KindResult::default()
+            };
+            (kind, result)
+        };
+        let error = |&(kind, _, count): &(Kind, u64, u64)| ErrorCount {
+            kind,
+            cause: "io".into(),
+            count,
+            example: "no space".into(),
+        };
+        let sent = kinds.iter().filter(|k| k.0 != Kind::ReadModifyWrite);
+        Phase {
+            started_ms: None,
+            duration_s: 2.0,
+            operations,
+            failed,
+            kinds: kinds.iter().map(result).collect(),
+            errors: sent.map(error).collect(),
+            start_lag: None,
+            intervals: Vec::new(),
+            series: Vec::new(),
+            findings: Vec::new(),
+            counters: BTreeMap::new(),
+        }
+    }
+
+    #[test]
+    fn operations_per_second_are_successes_and_failures_have_their_own_rate() {
+        let full = phase(100_159, 82_927, &[(Kind::Update, 17_232, 82_927)]);
+        assert_eq!(full.succeeded(), 17_232);
+        assert_eq!(
+            (full.ops_per_sec(), full.errors_per_sec()),
+            (8_616.0, 41_463.5)
+        );
+        assert!((full.error_share() - 0.828).abs() < 0.001);
+        assert_eq!(full.fault(1.0), None);
+        let fault = full.fault(ALLOW_ERRORS).unwrap();
+        assert_eq!(fault.to_string(), "82.8% failed");
+    }
+
+    #[test]
+    fn more_than_what_is_allowed_is_a_fault_and_as_much_is_none() {
+        let of = |failed| phase(1_000, failed, &[(Kind::Read, 1_000 - failed, failed)]);
+        assert_eq!(of(1).fault(ALLOW_ERRORS), None);
+        assert_eq!(of(2).fault(ALLOW_ERRORS), Some(Fault::Failed(0.002)));
+        assert_eq!(of(0).fault(0.0), None);
+    }
+
+    #[test]
+    fn requests_of_background_clients_count_where_they_fail_more_often() {
+        let writer = [(Kind::Read, 1_000, 0), (Kind::Insert, 0, 10)];
+        let share = phase(1_000, 0, &writer).error_share();
+        assert_eq!(share, 10.0 / 1_010.0);
+    }
+
+    #[test]
+    fn a_database_that_went_away_or_had_nothing_is_a_fault() {
+        for (code, fault) in [
+            (NO_ANSWER, Fault::NoAnswer),
+            (NOTHING_FOUND, Fault::NothingFound),
+        ] {
+            let mut phase = phase(10, 0, &[(Kind::Read, 10, 0)]);
+            phase.findings.push(code.finding(""));
+            assert_eq!(phase.fault(ALLOW_ERRORS), Some(fault));
+        }
+    }
+
+    #[test]
+    fn nothing_was_found_where_every_read_missed() {
+        let mut phase = phase(10, 0, &[(Kind::Read, 10, 0), (Kind::Update, 10, 0)]);
+        assert!(!phase.found_nothing());
+        for (missed, nothing) in [(9, false), (10, true)] {
+            if let Some(read) = phase.kinds.get_mut(&Kind::Read) {
+                read.not_found = missed;
+            }
+            assert_eq!(phase.found_nothing(), nothing);
+        }
+        phase.kinds.remove(&Kind::Read);
+        assert!(!phase.found_nothing(), "nothing was looked for");
+    }
+
+    #[test]
+    fn failures_that_nobody_counted_are_at_least_as_many_as_there_were() {
+        let failed = |operations, kinds: &[(Kind, u64, u64)]| {
+            failed_operations(operations, &phase(operations, 0, kinds).kinds)
+        };
+        use Kind::{Read, ReadModifyWrite as Pair, Update};
+        // Each request is an operation.
+        assert_eq!(failed(100, &[(Read, 40, 10), (Update, 50, 0)]), 10);
+        // 100 operations, 50 of them pairs. A full disk: only updates fail.
+        assert_eq!(
+            failed(100, &[(Read, 100, 0), (Update, 20, 30), (Pair, 20, 0)]),
+            30
+        );
+        // Nothing succeeds: both halves of every pair fail.
+        assert_eq!(failed(100, &[(Read, 0, 100), (Update, 0, 50)]), 100);
+        // Nothing but one pair and four reads does.
+        assert_eq!(
+            failed(100, &[(Read, 5, 95), (Update, 1, 49), (Pair, 1, 0)]),
+            99
+        );
+        // Ten operations failed, of them four pairs in both halves, which cannot be known.
+        assert_eq!(
+            failed(100, &[(Read, 90, 10), (Update, 46, 4), (Pair, 46, 0)]),
+            14
+        );
+    }
+}

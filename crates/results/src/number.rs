@@ -1,0 +1,266 @@
+//! Numbers as people read them, the same in the terminal, in reports and in messages: thousands
+//! separated, three digits of a latency, whole percent. Units are ASCII, as those of the field's
+//! programs: `us`, which can be searched for and typed.
+//!
+//! The drop-ins write numbers as the programs do that they stand for.
+
+use std::time::{Duration, UNIX_EPOCH};
+
+/// Something a second: `42,012`; below 100 with one decimal.
+#[must_use]
+pub fn rate(value: f64) -> String {
+    if value < 99.95 {
+        format!("{value:.1}")
+    } else {
+        count(value.round() as u64)
+    }
+}
+
+/// Operations per second with their unit: `42,012 ops/s`.
+#[must_use]
+pub fn ops(per_sec: f64) -> String {
+    format!("{} ops/s", rate(per_sec))
+}
+
+/// `250,000,000`.
+#[must_use]
+pub fn count(value: u64) -> String {
+    let digits = value.to_string();
+    let mut text = String::with_capacity(digits.len() * 4 / 3);
+    for (i, digit) in digits.chars().enumerate() {
+        if i > 0 && (digits.len() - i).is_multiple_of(3) {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
+}
+
+/// A latency in nanoseconds with three digits and the unit that suits it: `843 ns`, `1.23 ms`.
+/// Nanoseconds are whole: no clock knows less.
+#[must_use]
+pub fn latency(ns: f64) -> String {
+    // 999.6 us has three digits as 1.00 ms, not as 1000 us.
+    let (value, unit) = match ns {
+        v if v < 999.5 => return format!("{v:.0} ns"),
+        v if v < 999.5e3 => (v / 1e3, "us"),
+        v if v < 999.5e6 => (v / 1e6, "ms"),
+        v => (v / 1e9, "s"),
+    };
+    format!("{} {unit}", three_digits(value))
+}
+
+/// A size in bytes with a decimal unit: `1.02 TB`.
+#[must_use]
+pub fn bytes(value: f64) -> String {
+    const UNITS: [&str; 6] = ["B", "kB", "MB", "GB", "TB", "PB"];
+    let mut scaled = value;
+    let mut unit = 0;
+    while scaled >= 999.5 && unit + 1 < UNITS.len() {
+        scaled /= 1e3;
+        unit += 1;
+    }
+    format!("{} {}", three_digits(scaled), UNITS[unit])
+}
+
+fn three_digits(value: f64) -> String {
+    match value {
+        v if v >= 99.95 => format!("{v:.0}"),
+        v if v >= 9.995 => format!("{v:.1}"),
+        v => format!("{v:.2}"),
+    }
+}
+
+/// A share of one as a signed whole percentage: `+60 %`, `−8 %`.
+#[must_use]
+pub fn change(value: f64) -> String {
+    let percent = (value * 100.0).round();
+    let sign = match percent {
+        p if p > 0.0 => "+",
+        p if p < 0.0 => "\u{2212}",
+        _ => "±",
+    };
+    format!("{sign}{} %", count(percent.abs() as u64))
+}
+
+/// A share of one as a percentage: `38 %`, below ten with one decimal, `0.0041 %`.
+#[must_use]
+pub fn share(value: f64) -> String {
+    let percent = value * 100.0;
+    match percent {
+        p if p >= 9.95 => format!("{p:.0} %"),
+        p if p >= 0.095 || p <= 0.0 => format!("{p:.1} %"),
+        p => format!("{p:.*} %", (1.0 - p.log10().floor()) as usize),
+    }
+}
+
+/// A share of one as plans write it: `0.1%`, `82.8%`; small shares with two digits.
+#[must_use]
+pub fn percent(share: f64) -> String {
+    let percent = share * 100.0;
+    match percent {
+        _ if percent <= 0.0 => "0%".to_owned(),
+        ..0.995 => {
+            let places = (-percent.log10()).ceil() as usize;
+            let text = format!("{percent:.*}", places + 1);
+            format!("{}%", text.trim_end_matches('0').trim_end_matches('.'))
+        }
+        _ => format!("{}%", (percent * 10.0).round() / 10.0),
+    }
+}
+
+/// A ratio of two rates or latencies: `1.8X`, `14X`.
+#[must_use]
+pub fn ratio(value: f64) -> String {
+    if value < 9.95 {
+        format!("{value:.1}X")
+    } else {
+        format!("{}X", count(value.round() as u64))
+    }
+}
+
+/// A duration in seconds: `3.0 s`, `20 min`, `2 h 5 min`.
+#[must_use]
+pub fn duration(seconds: f64) -> String {
+    if seconds < 120.0 {
+        return format!("{seconds:.1} s");
+    }
+    let minutes = (seconds / 60.0).round() as u64;
+    match (minutes / 60, minutes % 60) {
+        (0, m) => format!("{m} min"),
+        (h, 0) => format!("{h} h"),
+        (h, m) => format!("{h} h {m} min"),
+    }
+}
+
+/// A time as plans write it, of a person's precision: whole seconds from 10 s on, milliseconds
+/// below. `1s 500ms`, `2h 5m`.
+#[must_use]
+pub fn rounded(time: Duration) -> String {
+    let nearest = match time.as_secs() {
+        0..10 => Duration::from_millis((time.as_secs_f64() * 1e3).round() as u64),
+        _ => Duration::from_secs(time.as_secs_f64().round() as u64),
+    };
+    humantime::format_duration(nearest).to_string()
+}
+
+/// An instant in milliseconds since 1970 UTC: `2026-11-21 10:00 UTC`.
+#[must_use]
+pub fn instant(ms: u64) -> String {
+    let at = UNIX_EPOCH + Duration::from_millis(ms);
+    let text = humantime::format_rfc3339_seconds(at).to_string();
+    format!("{} UTC", text[..16].replace('T', " "))
+}
+
+/// `1 thread`, `16 threads`.
+#[must_use]
+pub fn threads(n: u32) -> String {
+    plural(u64::from(n), "thread")
+}
+
+/// `1 point`, `1,200 points`.
+#[must_use]
+pub fn plural(n: u64, noun: &str) -> String {
+    format!("{} {noun}{}", count(n), if n == 1 { "" } else { "s" })
+}
+
+/// `a`, `a and b`, `a, b and c`.
+#[must_use]
+pub fn list(names: &[&str]) -> String {
+    match names {
+        [] => String::new(),
+        [only] => (*only).to_owned(),
+        [head @ .., last] => format!("{} and {last}", head.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn counts_are_separated_by_thousands() {
+        for (value, text) in [
+            (0, "0"),
+            (999, "999"),
+            (1_000, "1,000"),
+            (1_234_567, "1,234,567"),
+        ] {
+            assert_eq!(count(value), text);
+        }
+    }
+
+    #[test]
+    fn latencies_have_three_digits_and_a_unit() {
+        for (ns, text) in [
+            (0.0, "0 ns"),
+            (45.3, "45 ns"),
+            (843.0, "843 ns"),
+            (1_234.0, "1.23 us"),
+            (12_340.0, "12.3 us"),
+            (123_400.0, "123 us"),
+            (999_600.0, "1.00 ms"),
+            (9_996_000.0, "10.0 ms"),
+            (12_345_678.0, "12.3 ms"),
+            (2.5e9, "2.50 s"),
+            (4e12, "4000 s"),
+        ] {
+            assert_eq!(latency(ns), text);
+        }
+    }
+
+    #[test]
+    fn rates_have_commas_and_low_ones_a_decimal() {
+        assert_eq!(rate(12_345.4), "12,345");
+        assert_eq!(rate(99.96), "100");
+        assert_eq!(rate(5.44), "5.4");
+    }
+
+    #[test]
+    fn changes_and_ratios_are_written_as_the_studies_do() {
+        assert_eq!(change(0.596), "+60 %");
+        assert_eq!(change(-0.081), "\u{2212}8 %");
+        assert_eq!(change(0.001), "±0 %");
+        assert_eq!(change(13.3), "+1,330 %");
+        assert_eq!(ratio(1.83), "1.8X");
+        assert_eq!(ratio(14.3), "14X");
+    }
+
+    #[test]
+    fn small_shares_are_not_rounded_to_nothing() {
+        for (value, text) in [
+            (0.384, "38 %"),
+            (0.038, "3.8 %"),
+            (0.000_041, "0.0041 %"),
+            (0.0, "0.0 %"),
+        ] {
+            assert_eq!(share(value), text);
+        }
+    }
+
+    #[test]
+    fn instants_are_in_utc() {
+        assert_eq!(instant(0), "1970-01-01 00:00 UTC");
+    }
+
+    #[test]
+    fn percentages_are_written_as_plans_do() {
+        for (share, text) in [
+            (0.0, "0%"),
+            (0.001, "0.1%"),
+            (0.000_123, "0.012%"),
+            (0.008_28, "0.83%"),
+            (0.01, "1%"),
+            (0.827_95, "82.8%"),
+            (1.0, "100%"),
+        ] {
+            assert_eq!(percent(share), text);
+        }
+    }
+
+    #[test]
+    fn times_for_people_are_rounded() {
+        assert_eq!(rounded(Duration::from_micros(1_500_400)), "1s 500ms");
+        assert_eq!(rounded(Duration::from_millis(61_499)), "1m 1s");
+    }
+}

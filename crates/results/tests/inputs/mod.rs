@@ -1,0 +1,147 @@
+//! Whole inputs that the tests of mutations start from, and the words of their formats.
+
+use base64::{Engine, prelude::BASE64_STANDARD};
+use flate2::{Compression, write::ZlibEncoder};
+use hdrhistogram::serialization::{
+    Serializer, V2DeflateSerializer, V2Serializer, interval_log::IntervalLogWriterBuilder,
+};
+use std::{
+    io::Write,
+    time::{Duration, UNIX_EPOCH},
+};
+use tailmark_results::{Latencies, new_latencies};
+
+pub const YCSB: &str = "\
+Command line: -db site.ycsb.BasicDB -P workloads/workloada -threads 16 -target 5000 -p requestdistribution=zipfian -t
+2026-11-21 10:48:04:731 0 sec: 0 operations; est completion in 0 seconds
+2026-11-21 10:48:14:731 10 sec: 50000 operations; 5000 current ops/sec; [READ: Count=1, Max=2, Min=3]
+2026-11-21 10:48:24:731 20 sec: 90000 operations; 4000 current ops/sec;
+[OVERALL], RunTime(ms), 20000
+[OVERALL], Throughput(ops/sec), 4500.0
+[READ], Operations, 44900
+[READ], AverageLatency(us), 120.5
+[READ], 95thPercentileLatency(us), 300
+[READ], Return=OK, 44900
+[READ], Return=NOT_FOUND, 60
+[READ], Return=ERROR, 40
+[Intended-READ], 99thPercentileLatency(us), 70
+[UPDATE], Operations, 45000
+[UPDATE], p99.99, 7
+[UPDATE], Return=OK, 45000
+";
+
+pub const JSON: &str = r#"[ {"metric" : "OVERALL", "measurement" : "RunTime(ms)", "value" : 58},
+{"metric" : "OVERALL", "measurement" : "Throughput(ops/sec)", "value" : 1.0E7},
+{"metric" : "READ", "measurement" : "Operations", "value" : 44900},
+{"metric" : "READ", "measurement" : "AverageLatency(us)", "value" : "NaN"} ]"#;
+
+pub const DB_BENCH: &str = "\
+DB path: [/tmp/db]
+readrandom   :       4.000 micros/op 1000000 ops/sec 2.000 seconds 2000000 operations;   69.9 MB/s (632 of 1000 found)
+
+Microseconds per read:
+Count: 2000000 Average: 3.5123  StdDev: 1.58
+Min: 1  Median: 3.3333  Max: 890
+Percentiles: P50: 3.33 P75: 3.93 P99: 9.12 P99.9: 14.81 P99.99: 41.02
+------------------------------------------------------
+fillseq      :       2.000 micros/op 500000 ops/sec;   55.3 MB/s
+";
+
+pub const TABLE: &str = "# ops_sec - operations per second\n\
+    ops_sec\tmb_sec\tusec_op\tp50\tp99\tpmax\tuptime\tstall%\tc_wgb\tNstall\ttest\n\
+    1000\t3.5\t64000.0\t61.5\t900\t5000\t60\t1.5\t2.2\t7\treadwhilewriting.t64\n\
+    failed\t\t\t\t\t\t\t\toverwrite.t64.s0\n";
+
+pub const WORDS: &[&str] = &[
+    "[OVERALL], ",
+    "RunTime(ms), ",
+    "Return=",
+    " sec: ",
+    " operations;",
+    "-threads ",
+    "-load ",
+    "-p threadcount=",
+    "-target ",
+    "Latency(us), ",
+    "micros/op ",
+    "ops/sec ",
+    "seconds ",
+    " of ",
+    "P99: ",
+    "Count: ",
+    "\t",
+    "[{\"metric\":",
+    "#[StartTime: ",
+    "Tag=x,",
+];
+
+/// Two seconds of reads, as YCSB's log has them.
+pub fn log() -> Vec<u8> {
+    let mut bytes = Vec::new();
+    let mut serializer = V2DeflateSerializer::new();
+    let mut writer = IntervalLogWriterBuilder::new()
+        .with_start_time(UNIX_EPOCH + Duration::from_secs(1_000_000))
+        .begin_log_with(&mut bytes, &mut serializer)
+        .unwrap();
+    for second in 0..2 {
+        let at = Duration::from_secs(1_000_000 + second);
+        writer
+            .write_histogram(&histogram(), at, Duration::from_secs(1), None)
+            .unwrap();
+    }
+    drop(writer);
+    bytes
+}
+
+/// A histogram of some latencies.
+pub fn histogram() -> Latencies {
+    let mut latencies = new_latencies();
+    (1..200_u64).for_each(|i| latencies.record_n(i * i, i).unwrap());
+    latencies
+}
+
+/// A log of one line: a histogram encoded as `payload`, compressed.
+pub fn line(cookie: u32, payload: &[u8]) -> Vec<u8> {
+    let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
+    packed.write_all(payload).unwrap();
+    let packed = packed.finish().unwrap();
+    let mut bytes = cookie.to_be_bytes().to_vec();
+    bytes.extend((packed.len() as u32).to_be_bytes());
+    bytes.extend(packed);
+    format!("0.000,1.000,1.000,{}\n", BASE64_STANDARD.encode(bytes)).into_bytes()
+}
+
+/// The first encoding of a histogram: its head, and a count of one in each of 100 slots.
+pub fn first_encoding(digits: u32) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    for word in [
+        0x1c84_9381,
+        800,
+        0,
+        digits,
+        0,
+        1,
+        0,
+        u32::MAX,
+        0x3ff0_0000,
+        0,
+    ] {
+        bytes.extend(word.to_be_bytes());
+    }
+    (0..100).for_each(|_| bytes.extend(1_u64.to_be_bytes()));
+    bytes
+}
+
+/// The second encoding, of the crate's own serializer.
+pub fn second_encoding() -> Vec<u8> {
+    let mut bytes = Vec::new();
+    V2Serializer::new()
+        .serialize(&histogram(), &mut bytes)
+        .unwrap();
+    bytes
+}
+
+/// The cookie of the first encoding.
+pub const FIRST: u32 = 0x1c84_9302;
+/// The cookie of the second encoding.
+pub const SECOND: u32 = 0x1c84_9314;

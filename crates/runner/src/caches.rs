@@ -1,0 +1,85 @@
+//! The caches of a system, dropped before a point so that it does not profit from the one before
+//! it.
+//!
+//! Those of a server on another machine are left alone, and so are the client's own there: nothing
+//! reads through them.
+
+use crate::{Error, dataset::Dataset};
+use tailmark_driver::Place;
+use tailmark_host::CacheDrop;
+use tailmark_plan::{Plan, SystemPlan};
+
+/// Why caches were not dropped before a point.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum CachesKept {
+    /// The plan says so.
+    AsPlanned,
+    /// The machine refused, for this reason.
+    Refused(String),
+    /// They are those of a server on another machine.
+    Elsewhere {
+        /// Whether the server was restarted before the point.
+        restarted: bool,
+    },
+}
+
+impl CachesKept {
+    /// Of a server on another machine, whose caches are out of reach.
+    pub(crate) fn elsewhere(system: &SystemPlan) -> Option<Self> {
+        (!system.is_here()).then(|| Self::Elsewhere {
+            restarted: system.service.is_some(),
+        })
+    }
+
+    /// Why, and what to do about it.
+    #[must_use]
+    pub fn describe(&self) -> (String, &'static str) {
+        match self {
+            Self::AsPlanned => (
+                "host.drop_caches is false".to_owned(),
+                "Set it to true, or use more data than memory.",
+            ),
+            Self::Refused(why) => (why.clone(), "Run as root."),
+            Self::Elsewhere { restarted: true } => (
+                "they are the server's, on its machine, where tailmark does nothing but run the \
+                 commands of its service: a restart empties the caches of the database, not the page \
+                 cache of the machine"
+                    .to_owned(),
+                "Let those commands drop the page cache of that machine too.",
+            ),
+            Self::Elsewhere { restarted: false } => (
+                "they are the server's, on its machine, where tailmark does nothing".to_owned(),
+                "Restart the server and drop the page cache there before each point, by commands \
+                 of a \
+                 service, or use more data than its memory.",
+            ),
+        }
+    }
+}
+
+/// Drops the caches of a system; says why where that was not done.
+///
+/// # Errors
+/// Where the database does not open that names its files.
+pub(crate) fn drop_caches(
+    plan: &Plan,
+    dataset: &Dataset<'_>,
+    system: &SystemPlan,
+) -> Result<Option<CachesKept>, Error> {
+    if !plan.host.drop_caches {
+        return Ok(Some(CachesKept::AsPlanned));
+    }
+    if let Some(kept) = CachesKept::elsewhere(system) {
+        return Ok(Some(kept));
+    }
+    let files = match tailmark_host::can_drop_caches() {
+        true => Vec::new(),
+        // A server's files are its own, and it may not run.
+        false if system.driver.place == Place::Hosts => Vec::new(),
+        false => dataset.open()?.files(),
+    };
+    Ok(match tailmark_host::drop_caches(&files) {
+        CacheDrop::Dropped | CacheDrop::Advised(_) => None,
+        CacheDrop::Skipped(why) => Some(CachesKept::Refused(why)),
+    })
+}

@@ -1,0 +1,149 @@
+//! Taking a data set that somebody else has loaded: a sample of its records is read first.
+//!
+//! Nothing is written to say so: it stays somebody else's, is never removed and never loaded over,
+//! and is sampled again by the next run.
+
+use super::{Dataset, State, load::loader};
+use crate::Error;
+use std::sync::Arc;
+use tailmark_driver::{
+    Access, Cause, Completion, Fields, Key, Operation, Params, Reply, Session, Special, Values,
+};
+use tailmark_engine::block_on;
+use tailmark_plan::Plan;
+use tailmark_workload::{Item, KeySpace, Stream, StreamConfig, db_bench::Sizes};
+
+/// How many records are read, spread from the first to the last.
+const SAMPLE: u64 = 1_000;
+
+impl Dataset<'_> {
+    /// Reads a sample of a data set that is taken as it is, and tells what that shows; none where
+    /// it is not somebody else's.
+    ///
+    /// # Errors
+    /// Where a record of the sample is not there, or not as the plan has it; and where it cannot be
+    /// known whose the data is.
+    pub fn adopt(&self, plan: &Plan) -> Result<Option<String>, Error> {
+        self.refuse_unknown()?;
+        if self.state()? != State::Adopted {
+            return Ok(None);
+        }
+        // Whatever comes of it, it is left as it is.
+        let params = Params {
+            access: Access::Read,
+            ..self.params.clone()
+        };
+        let database = (self.system.driver.open)(&params)?;
+        let mut session = database.session()?;
+        let records = self.system.data.records;
+        let sample = records.min(SAMPLE);
+        for index in 0..u128::from(sample) {
+            let place = index * u128::from(records - 1) / u128::from(sample - 1).max(1);
+            self.compare(plan, place as u64, session.as_mut())?;
+        }
+        Ok(Some(format!(
+            "The data set was not loaded by tailmark, but taken as it is (dataset.adopt). \
+             {sample} of \
+             its {records} records, spread from the first to the last, were read before: their keys \
+             and the lengths of their values are the plan's. Nothing is known of the others, and of \
+             how it was loaded; updates and inserts of the points have changed it."
+        )))
+    }
+
+    /// Reads the record of this number and compares it with what a load would have written.
+    fn compare(&self, plan: &Plan, number: u64, session: &mut dyn Session) -> Result<(), Error> {
+        let workload = Arc::new(loader(plan));
+        let is_fixed = workload
+            .record_layout()
+            .is_none_or(|layout| matches!(layout.sizes, Sizes::Fixed));
+        let mut stream = Stream::new(&StreamConfig {
+            workload,
+            group: 0,
+            data: self.system.data.clone(),
+            keys: Arc::new(KeySpace::new(number, number)),
+            seed: plan.sweep.seed,
+            client: 0,
+            operations: None,
+            write_all_fields: true,
+            compressibility: plan.sweep.compressibility,
+        })?;
+        let (name, values) = written(&stream.next_item());
+        let key = Key { number, name };
+        let lengths = is_fixed.then_some(values.lengths);
+        difference(session, key, lengths, self.system.data.schema.fields.len()).map_or(
+            Ok(()),
+            |why| {
+                Err(Error::NotAdopted {
+                    system: self.system.name.clone(),
+                    place: self.params.location.clone(),
+                    number,
+                    key: String::from_utf8_lossy(name).into_owned(),
+                    why,
+                })
+            },
+        )
+    }
+}
+
+/// The key and the values that a load writes first.
+fn written<'a>(item: &Item<'a>) -> (&'a [u8], Values<'a>) {
+    match item {
+        Item::One(Operation::Insert { key, values }) => (key.name, *values),
+        Item::One(Operation::Special(Special::InsertMany { keys, values })) => {
+            let lengths = &values.lengths[..1];
+            let name = keys.iter().next().unwrap_or_default();
+            (name, Values { lengths, ..*values })
+        }
+        other => unreachable!("a load inserts: {other:?}"),
+    }
+}
+
+/// What is wrong with a record whose values should have these lengths, if anything is.
+fn difference(
+    session: &mut dyn Session,
+    key: Key<'_>,
+    lengths: Option<&[u32]>,
+    fields: usize,
+) -> Option<String> {
+    let mut found = vec![None; fields];
+    let mut visit = |field: u32, value: &[u8]| {
+        if let Some(length) = found.get_mut(field as usize) {
+            *length = Some(value.len() as u32);
+        }
+    };
+    let fetched = answer(session.read_verified(key, &mut visit));
+    let is_fetched = !matches!(&fetched, Err(failure) if failure.cause == Cause::Unsupported);
+    let read = match is_fetched {
+        true => fetched,
+        false => {
+            let fields = Fields::All;
+            answer(session.execute(Operation::Read { key, fields }))
+        }
+    };
+    let outcome = match read {
+        Ok(outcome) if outcome.records == 0 => return Some("it is not there".to_owned()),
+        Ok(outcome) => outcome,
+        Err(failure) => return Some(failure.to_string()),
+    };
+    let lengths = lengths?;
+    let wrong = (0..)
+        .zip(&found)
+        .zip(lengths)
+        .find(|((_, found), length)| is_fetched && **found != Some(**length));
+    if let Some(((field, found), length)) = wrong {
+        let found = found.map_or_else(|| "is missing".to_owned(), |n| format!("has {n} bytes"));
+        return Some(format!(
+            "its field {field} {found}, and the plan's {length}"
+        ));
+    }
+    let bytes: u64 = lengths.iter().copied().map(u64::from).sum();
+    let stored = outcome.bytes.saturating_sub(key.name.len() as u64);
+    (stored != bytes).then(|| format!("it holds {stored} bytes, and the plan's records {bytes}"))
+}
+
+fn answer(completion: Completion<'_>) -> Reply {
+    match completion {
+        Completion::Ready(reply) => reply,
+        Completion::Pending(future) => block_on(future),
+    }
+}

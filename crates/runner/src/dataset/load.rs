@@ -1,0 +1,157 @@
+//! The load of a data set: from nothing, or from where an earlier one ended.
+//!
+//! Records are written in the order of their numbers. Every few seconds what was written is made
+//! durable, and the marker names the number below which every record was acknowledged, so that a
+//! load that was killed goes on from there.
+
+use super::{Dataset, State};
+use crate::{
+    Error,
+    point::{self, Measured},
+    seeds::PointSeeds,
+};
+use std::{
+    sync::{Arc, mpsc},
+    time::Duration,
+};
+use tailmark_driver::Database;
+use tailmark_engine::{Observer, Spec, Stop};
+use tailmark_plan::Plan;
+use tailmark_results::{Load, Phase};
+use tailmark_workload::{KeySpace, Workload};
+
+/// How often an unfinished load is made durable and marked.
+const CHECKPOINT: Duration = Duration::from_secs(10);
+
+impl Dataset<'_> {
+    /// Loads what is missing, up to a flush; [`Self::complete`] then says that it is all there.
+    /// Returns when the load began too, maybe in an earlier run; none where it was stopped, and
+    /// goes on the next time. `in_study` is when the last load began that is in the study.
+    ///
+    /// # Errors
+    /// Where the database refuses, or records could not be written.
+    pub fn load(
+        &self,
+        plan: &Plan,
+        seeds: &PointSeeds,
+        observer: &dyn Observer,
+        stop: &Stop,
+        in_study: Option<&str>,
+    ) -> Result<Option<(Load, String)>, Error> {
+        let records = self.system.data.records;
+        let from = self.go_on_from()?;
+        let begun = match self.begun()? {
+            // What the study has of it is replaced by this load.
+            marked if from > 0 || in_study == Some(marked.as_str()) => marked,
+            _ => super::now(),
+        };
+        let database = self.make()?;
+        self.write(Some(database.as_ref()), &begun, from, false)?;
+        let keys = Arc::new(KeySpace::new(from, from));
+        let workload = Arc::new(loader(plan));
+        let threads = plan
+            .sweep
+            .load_threads
+            .min(u32::try_from(records - from).unwrap_or(u32::MAX))
+            .max(1);
+        let spec = Spec {
+            clients: self.system.driver.clients,
+            system: &self.system.name,
+            threads,
+            operations: Some(records - from),
+            // What goes on from a marker draws other values than what was written before.
+            seed: seeds.load(from),
+            write_all_fields: true,
+            compressibility: plan.sweep.compressibility,
+            ends_at_failure: true,
+            ..Spec::new(database.as_ref(), &workload, &self.system.data, &keys)
+        };
+        let watched = self.system.watched();
+        let Measured { phase, .. } = std::thread::scope(|scope| {
+            let (done, wait) = mpsc::channel::<()>();
+            let mark = || self.mark(database.as_ref(), &begun, keys.acknowledged());
+            scope.spawn(move || checkpoint(mark, &wait, observer));
+            let measured = point::measure(&spec, watched, observer, stop);
+            drop(done);
+            measured
+        })?;
+        let loaded = keys.acknowledged();
+        if !phase.errors.is_empty() {
+            // Of no consequence where that fails too: the marker promises less.
+            let _ = self.mark(database.as_ref(), &begun, loaded);
+            return Err(self.load_failed(&phase, from, loaded));
+        }
+        observer.step("flushing what was loaded");
+        if loaded < records {
+            self.mark(database.as_ref(), &begun, loaded)?;
+            return Ok(None);
+        }
+        database.flush()?;
+        let load = Load {
+            system: self.system.name.clone(),
+            records: records - from,
+            threads,
+            phase,
+        };
+        Ok(Some((load, begun)))
+    }
+
+    fn load_failed(&self, phase: &Phase, from: u64, loaded: u64) -> Error {
+        let first = phase.errors.first();
+        let example = first.map(|first| format!("{}: {}", first.cause, first.example));
+        Error::LoadFailed {
+            system: self.system.name.clone(),
+            failed: phase.errors(),
+            records: self.system.data.records,
+            from,
+            loaded,
+            example: example.unwrap_or_default(),
+        }
+    }
+
+    /// The first record that is not loaded yet; where nothing is, nothing is there then.
+    fn go_on_from(&self) -> Result<u64, Error> {
+        match self.state()? {
+            // One at least is written, so that the load has a rate.
+            State::Begun(loaded) => Ok(loaded.min(self.system.data.records - 1)),
+            _ => self.remove().map(|()| 0),
+        }
+    }
+
+    /// Says that the whole data set is loaded. Called when its load is in the study: a run that
+    /// ends before that loads the rest again.
+    ///
+    /// # Errors
+    /// Where the marker cannot be written.
+    pub fn complete(&self, database: &dyn Database, begun: &str) -> Result<(), Error> {
+        self.write(Some(database), begun, self.system.data.records, true)
+    }
+
+    /// Marks that so many records are loaded, once that is durable.
+    fn mark(&self, database: &dyn Database, begun: &str, loaded: u64) -> Result<(), Error> {
+        database.sync()?;
+        self.write(Some(database), begun, loaded, false)
+    }
+}
+
+/// Marks what is loaded every few seconds until `wait` is closed. One that fails is made up for by
+/// the next; the last mark, after the load, has to succeed.
+fn checkpoint(
+    mark: impl Fn() -> Result<(), Error>,
+    wait: &mpsc::Receiver<()>,
+    observer: &dyn Observer,
+) {
+    while let Err(mpsc::RecvTimeoutError::Timeout) = wait.recv_timeout(CHECKPOINT) {
+        if let Err(error) = mark() {
+            observer.notice(&format!("what is loaded could not be marked: {error}"));
+        }
+    }
+}
+
+/// What loads the plan's data set.
+pub(super) fn loader(plan: &Plan) -> Workload {
+    plan.sweep
+        .workloads
+        .first()
+        .map_or_else(Workload::load, |workload| workload.loader())
+}

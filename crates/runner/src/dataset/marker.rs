@@ -1,0 +1,211 @@
+//! The marker: what says which data set was loaded, and how far; and where it is kept.
+//!
+//! It is written after what it promises is durable, and says so before any of that is taken away:
+//! at every instant the data set holds at least what its marker says.
+
+use super::differences;
+use crate::Error;
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    os::unix::fs::FileTypeExt,
+    path::{Path, PathBuf},
+};
+use tailmark_driver::{Location, Place};
+use tailmark_plan::SystemPlan;
+
+/// The version that is written; a later one is refused.
+const VERSION: u32 = 1;
+
+/// How the name of a setting ends that has the content of its file. Markers of old have none, and
+/// say nothing of it.
+pub(super) const CONTENT: &str = ".sha256";
+
+/// What was loaded.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(super) struct Marker {
+    version: u32,
+    /// What the data set is, by name: driver, records, fields, ...
+    pub data: BTreeMap<String, String>,
+    /// When the load began, which every run that goes on with it keeps; empty in markers of old.
+    #[serde(default)]
+    pub begun: String,
+    /// All records below this number are loaded. Of 0 nothing is promised: what there is is removed
+    /// before it is loaded.
+    pub loaded: u64,
+    /// Whether that is all of them, flushed, and the load is in its study.
+    pub complete: bool,
+}
+
+/// What every version of a marker has.
+#[derive(Deserialize)]
+struct Versioned {
+    version: u32,
+}
+
+impl Marker {
+    pub fn new(data: &BTreeMap<String, String>, begun: &str, loaded: u64, complete: bool) -> Self {
+        Self {
+            version: VERSION,
+            data: data.clone(),
+            begun: begun.to_owned(),
+            loaded,
+            complete,
+        }
+    }
+
+    pub fn text(&self) -> String {
+        serde_json::to_string_pretty(self).expect("a marker is plain data")
+    }
+
+    /// Reads one; `name` is what an error calls it.
+    pub fn parse(text: &str, name: &str) -> Result<Self, Error> {
+        let bad = |source| Error::BadMarker {
+            marker: name.to_owned(),
+            source,
+        };
+        let Versioned { version } = serde_json::from_str(text).map_err(bad)?;
+        if version > VERSION {
+            return Err(Error::LaterMarker {
+                marker: name.to_owned(),
+                version,
+                known: VERSION,
+            });
+        }
+        serde_json::from_str(text).map_err(bad)
+    }
+
+    /// Whether what is there is removed before it is loaded.
+    pub const fn promises_nothing(&self) -> bool {
+        self.loaded == 0 && !self.complete
+    }
+
+    /// What differs between what is asked for and what was loaded; empty where nothing does.
+    pub fn differences(&self, data: &BTreeMap<String, String>) -> String {
+        let is_known = |name: &&String| !name.ends_with(CONTENT) || self.data.contains_key(*name);
+        let comparable = data.iter().filter(|(name, _)| is_known(name));
+        let comparable = comparable.map(|(name, value)| (name.clone(), value.clone()));
+        differences(&comparable.collect(), &self.data)
+    }
+}
+
+/// Where a marker is kept.
+#[derive(Debug, PartialEq, Eq)]
+pub(super) enum Store {
+    /// Nowhere: the driver keeps nothing.
+    Nowhere,
+    /// In a file beside the data.
+    File(PathBuf),
+    /// On the device, before the data.
+    Device,
+    /// In the server, in a table or set of its own.
+    Server,
+}
+
+impl Store {
+    /// Of a system.
+    pub fn of(system: &SystemPlan) -> Self {
+        let driver = system.driver;
+        let place = system.location.path().unwrap_or(Path::new(""));
+        match driver.place {
+            Place::Nowhere => Self::Nowhere,
+            Place::Hosts => Self::Server,
+            Place::DirectoryOrDevice if is_device(place) => Self::Device,
+            Place::Directory | Place::DirectoryOrDevice => {
+                Self::File(place.join(format!("{}.dataset.json", driver.entry)))
+            }
+        }
+    }
+
+    /// What an error calls the marker.
+    pub fn name(&self, location: &Location) -> String {
+        match self {
+            Self::Nowhere => "no marker".to_owned(),
+            Self::File(path) => format!("`{}`", path.display()),
+            Self::Device => format!("the first bytes of `{location}`"),
+            Self::Server => format!("the marker in table `tailmark` at `{location}`"),
+        }
+    }
+}
+
+fn is_device(path: &Path) -> bool {
+    fs::metadata(path).is_ok_and(|found| found.file_type().is_block_device())
+}
+
+/// The text of a file; none where there is no such file.
+pub(super) fn read_file(path: &Path) -> Result<Option<String>, Error> {
+    match fs::read_to_string(path) {
+        Ok(text) => Ok(Some(text)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(source) => Err(failed("read", path)(source)),
+    }
+}
+
+/// Replaces a file so that a crash leaves the old or the new one, whole.
+pub(super) fn write_file(path: &Path, text: &str) -> Result<(), Error> {
+    let write = || {
+        let new = path.with_extension("new");
+        let mut file = fs::File::create(&new)?;
+        io::Write::write_all(&mut file, text.as_bytes())?;
+        file.sync_all()?;
+        fs::rename(&new, path)?;
+        match path.parent() {
+            Some(parent) => fs::File::open(parent)?.sync_all(),
+            None => Ok(()),
+        }
+    };
+    write().map_err(failed("write", path))
+}
+
+pub(super) fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {
+    let path = path.to_owned();
+    move |source| Error::Io {
+        action,
+        path,
+        source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_marker_of_a_later_version_is_refused_by_number() {
+        let text = r#"{"version": 7, "data": "of a shape nobody knows yet"}"#;
+        let error = Marker::parse(text, "`m.json`").unwrap_err().to_string();
+        assert!(
+            error.contains("`m.json`") && error.contains("version 7"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn the_content_of_a_file_is_compared_where_the_marker_has_it() {
+        let data = |pairs: &[(&str, &str)]| -> BTreeMap<String, String> {
+            let pairs = pairs.iter();
+            pairs
+                .map(|(k, v)| ((*k).to_owned(), (*v).to_owned()))
+                .collect()
+        };
+        let path = ("database.options_file", "o.ini");
+        let is = data(&[path, ("database.options_file.sha256", "aa")]);
+        let differences =
+            |was: &[(&str, &str)]| Marker::new(&data(was), "10:00", 3, true).differences(&is);
+        assert_eq!(differences(&[path]), "", "a marker of old");
+        assert_eq!(
+            differences(&[path, ("database.options_file.sha256", "aa")]),
+            ""
+        );
+        let other = differences(&[path, ("database.options_file.sha256", "bb")]);
+        assert!(other.contains("options_file.sha256 is `aa`"), "{other}");
+    }
+
+    #[test]
+    fn a_marker_is_read_as_it_was_written() {
+        let data = [("records".to_owned(), "5".to_owned())].into();
+        let marker = Marker::new(&data, "10:00", 3, false);
+        assert_eq!(Marker::parse(&marker.text(), "m").unwrap(), marker);
+    }
+}

@@ -1,0 +1,195 @@
+//! Which systems of a plan are on one physical device: a comparison of them would be one of a
+//! device with itself.
+
+use crate::Error;
+use std::{collections::BTreeSet, path::Path};
+use tailmark_driver::Place;
+use tailmark_host::physical_devices;
+use tailmark_plan::{Plan, SystemPlan};
+
+/// The physical devices below a place.
+type Below = fn(&Path) -> BTreeSet<String>;
+
+/// Two systems on one device.
+#[derive(Debug)]
+struct Pair<'a> {
+    first: &'a SystemPlan,
+    second: &'a SystemPlan,
+    devices: String,
+}
+
+/// Refuses two systems on one physical device, unless the plan says that it means it; then what it
+/// compares is said. A ceiling is on the device of the system that it is for.
+///
+/// # Errors
+/// Names both systems, the device, and what to write.
+pub(crate) fn refuse_one_device(plan: &Plan) -> Result<Vec<String>, Error> {
+    refuse_by(plan, physical_devices)
+}
+
+/// The same, where what lies below a place is found in this way.
+fn refuse_by(plan: &Plan, below: Below) -> Result<Vec<String>, Error> {
+    let pairs = pairs(plan, below);
+    match pairs.first() {
+        Some(pair) if !plan.same_device => Err(Error::SameDevice {
+            first: pair.first.name.clone(),
+            second: pair.second.name.clone(),
+            places: format!(
+                "`{}` and `{}`",
+                watched(pair.first).display(),
+                watched(pair.second).display()
+            ),
+            devices: pair.devices.clone(),
+        }),
+        _ => Ok(pairs.iter().map(Pair::notice).collect()),
+    }
+}
+
+impl Pair<'_> {
+    fn notice(&self) -> String {
+        format!(
+            "systems `{}` and `{}` are on one physical device ({}): what is compared is their \
+             settings, not devices",
+            self.first.name, self.second.name, self.devices
+        )
+    }
+}
+
+/// Each system with the first one before it on the same device.
+fn pairs(plan: &Plan, below: Below) -> Vec<Pair<'_>> {
+    let mut pairs = Vec::new();
+    let mut seen: Vec<(&SystemPlan, BTreeSet<String>)> = Vec::new();
+    for second in &plan.systems {
+        let devices = devices(second, below);
+        let shared = seen.iter().find_map(|(first, of_first)| {
+            let shared: Vec<_> = of_first.intersection(&devices).cloned().collect();
+            let is_other = measured_by(first) != measured_by(second);
+            (is_other && !shared.is_empty()).then(|| (*first, shared.join(", ")))
+        });
+        if let Some((first, devices)) = shared {
+            pairs.push(Pair {
+                first,
+                second,
+                devices,
+            });
+        }
+        seen.push((second, devices));
+    }
+    pairs
+}
+
+/// What is watched of a system; empty where nothing is.
+fn watched(system: &SystemPlan) -> &Path {
+    system.watched().unwrap_or(Path::new(""))
+}
+
+/// The system that a ceiling is for, or the system itself.
+fn measured_by(system: &SystemPlan) -> &str {
+    system.ceiling_for.as_ref().unwrap_or(&system.name)
+}
+
+/// The devices that a system is on, or will be when its directory is made; none where that is not
+/// known here.
+fn devices(system: &SystemPlan, below: Below) -> BTreeSet<String> {
+    let place = watched(system);
+    let is_missing = !place.exists() && !place.parent().is_some_and(Path::is_dir);
+    match system.driver.place {
+        Place::Nowhere => BTreeSet::new(),
+        _ if is_missing => BTreeSet::new(),
+        _ => below(place),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailmark_plan::RawPlan;
+    use tempfile::TempDir;
+
+    fn refusal(text: &str) -> Option<String> {
+        let plan = RawPlan::parse("test", text).unwrap().check().unwrap();
+        let refused = refuse_by(&plan, one_disk).err();
+        refused.map(|error| error.to_string())
+    }
+
+    /// A machine of one disk, and of memory below what is called so.
+    fn one_disk(place: &Path) -> BTreeSet<String> {
+        let disks: &[_] = match place.iter().any(|name| name == "memory") {
+            true => &[],
+            false => &["sda"],
+        };
+        disks.iter().map(ToString::to_string).collect()
+    }
+
+    /// A plan of this driver with places in a directory.
+    fn two(driver: &str, keys: &str) -> (TempDir, String) {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::create_dir(dir.path().join("memory")).unwrap();
+        let place = dir.path().display().to_string();
+        let text = keys.replace("DRIVER", driver).replace("DIR", &place);
+        (dir, text)
+    }
+
+    #[test]
+    fn two_directories_on_one_device_are_refused_with_what_to_write() {
+        let systems = "[database]\ndriver = 'DRIVER'\n[[system]]\nname = 'a'\npath = 'DIR/x'\n\
+                       [[system]]\nname = 'b'\npath = 'DIR'\n";
+        let (_dir, text) = two("file", systems);
+        let error = refusal(&text).unwrap();
+        for word in [
+            "`a` and `b`",
+            "one physical device",
+            "--set same_device=true",
+        ] {
+            assert!(error.contains(word), "{error}\nlacks {word}");
+        }
+        let meant = format!("same_device = true\n{text}");
+        assert_eq!(refusal(&meant), None);
+        let plan = RawPlan::parse("test", &meant).unwrap().check().unwrap();
+        let notices = refuse_by(&plan, one_disk).unwrap();
+        assert!(
+            notices.len() == 1 && notices[0].contains("not devices"),
+            "{notices:?}"
+        );
+    }
+
+    #[test]
+    fn a_ceiling_is_on_the_device_of_its_system_but_not_on_that_of_another() {
+        let system = |name: &str, of: &str| {
+            format!("[[system]]\nname = '{name}'\npath = 'DIR/{name}'\n{of}")
+        };
+        let plan = |of: &str| {
+            let ceiling = system("c", &format!("ceiling_for = '{of}'\n"));
+            let memory = "[[system]]\nname = 'm'\npath = 'DIR/memory'\n";
+            "[database]\ndriver = 'DRIVER'\n".to_owned() + &system("a", "") + &ceiling + memory
+        };
+        let (_own, own) = two("file", &plan("a"));
+        let (_other, other) = two("file", &plan("m"));
+        assert_eq!(refusal(&own), None);
+        assert!(refusal(&other).unwrap().contains("`a` and `c`"));
+    }
+
+    #[test]
+    fn memory_is_no_device() {
+        let systems = "[database]\ndriver = 'DRIVER'\n[[system]]\nname = 'a'\npath = \
+            'DIR/memory/a'\n\
+                       [[system]]\nname = 'b'\npath = 'DIR/memory/b'\n";
+        let (_dir, text) = two("file", systems);
+        assert_eq!(refusal(&text), None);
+    }
+
+    #[test]
+    fn servers_are_compared_by_what_is_watched_of_them() {
+        let plan = |a: &str, b: &str| {
+            format!(
+                "[database]\ndriver = 'DRIVER'\n[[system]]\nname = 'a'\nhosts = 'x:1'\n{a}\n\
+                 [[system]]\nname = 'b'\nhosts = 'x:1'\n{b}\n"
+            )
+        };
+        let (a, b) = ("path = 'DIR/x'", "path = 'DIR/y'");
+        let (_dir, text) = two("cassandra", &plan(a, b));
+        assert!(refusal(&text).is_some());
+        let (_dir, text) = two("cassandra", &plan(a, ""));
+        assert_eq!(refusal(&text), None, "one address with two services");
+    }
+}

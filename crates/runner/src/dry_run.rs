@@ -1,0 +1,343 @@
+//! What a run would do: every step, and the time and space it is expected to take. Nothing is
+//! touched; what must be looked up is looked up in [`Facts::gather`], the rest is a pure function.
+
+mod cost;
+#[cfg(test)]
+mod tests;
+
+use crate::{
+    dataset::{Dataset, State},
+    devices::refuse_one_device,
+    preflight::{refuse_missing, refuse_placeholders},
+    retry,
+};
+use bytesize::ByteSize;
+use cost::totals;
+use std::{path::Path, time::Duration};
+use tailmark_driver::Place;
+use tailmark_host::Space;
+use tailmark_plan::{Plan, Reload, SystemPlan};
+use tailmark_results::{PointKey, Study, number};
+
+/// What a dry run must know of the machine.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Facts {
+    /// Of each system, in the order of the plan.
+    pub systems: Vec<SystemFacts>,
+    /// Whether all caches can be dropped, rather than those of the database's files.
+    pub can_drop_caches: bool,
+    /// Bytes of memory.
+    pub memory: u64,
+    /// Why the plan cannot be run as it is.
+    pub refusal: Option<String>,
+}
+
+/// What a dry run must know of a system's place.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct SystemFacts {
+    /// Whether the data set is there already.
+    pub loaded: bool,
+    /// Whether somebody else has loaded it.
+    pub adopted: bool,
+    /// Why its place cannot be used.
+    pub refusal: Option<String>,
+    /// Bytes that are free in its place; of one that does not exist yet, where it would be.
+    pub available: Option<u64>,
+    /// Bytes of its data set that are there already.
+    pub present: u64,
+    /// The file system or device of its place, the same for two places on one.
+    pub file_system: Option<String>,
+    /// Where its place would be, if it does not exist yet: what is known of it.
+    pub would_be: Option<String>,
+    /// Its points that the study has already.
+    pub points_kept: usize,
+    /// Its points that the study has and that are measured again.
+    pub points_retried: usize,
+}
+
+impl Facts {
+    /// Looks them up, without changing anything.
+    #[must_use]
+    pub fn gather(plan: &Plan, out: &Path) -> Self {
+        let study = Study::exists(out)
+            .then(|| Study::open_read_only(out).ok())
+            .flatten();
+        let known = study.and_then(|study| {
+            let retried = retry::retried(plan, &study).ok()?;
+            Some((study.point_keys().ok()?, retried))
+        });
+        let (all, retried) = known.unwrap_or_default();
+        let of = |keys: &[PointKey], system: &SystemPlan| {
+            let of_system = |key: &&PointKey| key.system == system.name;
+            keys.iter().filter(of_system).count()
+        };
+        let refusal = refuse_placeholders(plan).and_then(|()| refuse_one_device(plan).map(drop));
+        let systems = plan.systems.iter().map(|system| {
+            let dataset = Dataset::new(plan, system);
+            // A server may not be there yet, and asking it would make its tables.
+            let is_known = dataset.is_kept() && system.driver.place != Place::Hosts;
+            // An example of a place says nothing of this machine.
+            let is_place = is_known && !system.placeholder;
+            let refused = if is_place {
+                refuse_missing(system)
+            } else {
+                Ok(())
+            };
+            let state = is_known.then(|| refused.and_then(|()| dataset.state()));
+            let place = system.location.path().filter(|_| is_place);
+            let space = place.and_then(|place| tailmark_host::space(place).ok());
+            SystemFacts {
+                loaded: matches!(state, Some(Ok(State::Loaded | State::Adopted))),
+                adopted: matches!(state, Some(Ok(State::Adopted))),
+                refusal: match state {
+                    Some(Err(error)) => Some(error.to_string()),
+                    _ => None,
+                },
+                available: space.as_ref().map(|space| space.available),
+                present: dataset.present(),
+                would_be: space.as_ref().and_then(|space| would_be(system, space)),
+                file_system: space.map(|space| space.file_system),
+                points_kept: of(&all, system) - of(&retried, system),
+                points_retried: of(&retried, system),
+            }
+        });
+        Self {
+            systems: systems.collect(),
+            can_drop_caches: tailmark_host::can_drop_caches(),
+            memory: tailmark_host::memory().total,
+            refusal: refusal.err().map(|error| error.to_string()),
+        }
+    }
+}
+
+/// What is known of where a place would be that does not exist yet.
+fn would_be(system: &SystemPlan, space: &Space) -> Option<String> {
+    if system.location.path().is_none_or(Path::exists) {
+        return None;
+    }
+    let device = tailmark_host::block_device_of(&space.at).map(|device| {
+        let model = device.model.map(|model| format!(" ({model})"));
+        format!(", device {}{}", device.disk, model.unwrap_or_default())
+    });
+    let options = match space.options.is_empty() {
+        true => String::new(),
+        false => format!(", mounted with {}", space.options.join(",")),
+    };
+    Some(format!(
+        "make its place, which does not exist yet: it would be in {}, on {}{options}{}",
+        space.at.display(),
+        space.file_system,
+        device.unwrap_or_default()
+    ))
+}
+
+/// Every step that a run of `plan` into `out` would take, and the expected time and space: lines
+/// for a person.
+#[must_use]
+pub fn dry_run(plan: &Plan, out: &Path, facts: &Facts) -> Vec<String> {
+    let per_system = plan.points().count();
+    let mut lines = vec![
+        plan.header.title.clone(),
+        format!(
+            "  {} x {} x {}{}: {} in all",
+            counted(plan.systems.len(), "system"),
+            counted(plan.sweep.workloads.len(), "workload"),
+            counted(plan.sweep.threads.len(), "thread count"),
+            match plan.sweep.repeats {
+                1 => String::new(),
+                repeats => format!(" x {repeats} repeats"),
+            },
+            counted(plan.systems.len() * per_system, "point"),
+        ),
+        format!("  study and report in {}", out.display()),
+    ];
+    if let Some(why) = &facts.refusal {
+        lines.push(format!("  cannot be run: {why}"));
+    }
+    if let Some(limit) = plan.host.memory_limit {
+        lines.push(format!(
+            "  limit the memory of the run to {} of {} (a memory cgroup; needs root)",
+            ByteSize(limit),
+            ByteSize(facts.memory)
+        ));
+        if limit > facts.memory {
+            lines.push(
+                "  the machine has less memory than that: the limit limits nothing".to_owned(),
+            );
+        }
+    }
+    let raised = plan.host.limit_notice();
+    lines.extend(raised.map(|notice| format!("  {notice}")));
+    let unknown = SystemFacts::default();
+    for (index, system) in plan.systems.iter().enumerate() {
+        let known = facts.systems.get(index).unwrap_or(&unknown);
+        lines.push(String::new());
+        lines.push(heading(system));
+        lines.extend(
+            steps(plan, system, known, facts)
+                .into_iter()
+                .map(|step| format!("  {step}")),
+        );
+    }
+    lines.push(String::new());
+    lines.extend(totals(plan, facts));
+    lines
+}
+
+fn heading(system: &SystemPlan) -> String {
+    let place = match system.driver.place {
+        Place::Nowhere => String::new(),
+        _ if system.placeholder => format!(" in {} (an example)", system.location),
+        _ => format!(" in {}", system.location),
+    };
+    let ceiling = match &system.ceiling_for {
+        Some(of) => format!(", the ceiling of {of}"),
+        None => String::new(),
+    };
+    let optional = if system.optional {
+        ", left out where there is no room"
+    } else {
+        ""
+    };
+    format!(
+        "{}: {}{place}{ceiling}{optional}",
+        system.name, system.driver.name
+    )
+}
+
+/// What is done to one system, in order.
+fn steps(plan: &Plan, system: &SystemPlan, known: &SystemFacts, facts: &Facts) -> Vec<String> {
+    let sweep = &plan.sweep;
+    let mut steps = Vec::new();
+    if let Some(refusal) = &known.refusal {
+        steps.push(format!("cannot be run: {refusal}"));
+    }
+    steps.extend(known.would_be.clone());
+    let missing = plan.points().count().saturating_sub(known.points_kept);
+    if known.points_kept > 0 {
+        steps.push(format!(
+            "keep {} of an earlier run",
+            counted(known.points_kept, "point")
+        ));
+    }
+    if known.points_retried > 0 {
+        steps.push(format!(
+            "measure {} of an earlier run again",
+            counted(known.points_retried, "point")
+        ));
+    }
+    if missing == 0 {
+        return steps;
+    }
+    let load = load(system, known, sweep.load_threads);
+    steps.extend(load);
+    match sweep.reload {
+        Reload::Never => {}
+        Reload::Workload => steps.push("before each further workload: load again".to_owned()),
+        Reload::Point => steps.push("before each further point: load again".to_owned()),
+    }
+    if sweep.repeats > 1 {
+        steps.push(format!("{} times over:", sweep.repeats));
+    }
+    let threads: Vec<_> = sweep.threads.iter().map(ToString::to_string).collect();
+    for workload in &sweep.workloads {
+        steps.push(format!(
+            "run {} ({}) with {} threads",
+            workload.name,
+            workload.distribution_name(),
+            threads.join(", ")
+        ));
+    }
+    steps.push("and for each point:".to_owned());
+    steps.extend(
+        point(plan, system, facts)
+            .into_iter()
+            .map(|step| format!("  {step}")),
+    );
+    steps
+}
+
+fn load(system: &SystemPlan, known: &SystemFacts, threads: u32) -> Option<String> {
+    let data = &system.data;
+    if known.adopted {
+        return Some(
+            "adopt the data set that is there, if a sample of it is the plan's".to_owned(),
+        );
+    }
+    if known.loaded {
+        return Some(format!(
+            "keep the {} records that are loaded",
+            number::count(data.records)
+        ));
+    }
+    let unless = match system.driver.place {
+        Place::Hosts => ", unless the server has them",
+        _ => "",
+    };
+    (system.driver.place != Place::Nowhere).then(|| {
+        format!(
+            "load {} records of {} x {} B with {threads} threads{unless}",
+            number::count(data.records),
+            data.schema.fields.len(),
+            number::count(u64::from(data.field_length)),
+        )
+    })
+}
+
+/// What is done for one point, in order.
+fn point(plan: &Plan, system: &SystemPlan, facts: &Facts) -> Vec<String> {
+    let sweep = &plan.sweep;
+    let mut steps = Vec::new();
+    let is_server = system.driver.place == Place::Hosts;
+    if let Some(service) = &system.service {
+        let stop = service.stop().map(|words| format!(": {}", words.join(" ")));
+        steps.push(format!("stop the service{}", stop.unwrap_or_default()));
+    }
+    if plan.host.drop_caches && !system.is_here() {
+        steps.push("leave the caches alone: they are the server's, on its machine".to_owned());
+    } else if plan.host.drop_caches {
+        steps.push(match (facts.can_drop_caches, is_server) {
+            (true, _) => "drop the caches of the machine (/proc/sys/vm/drop_caches)".to_owned(),
+            (false, true) => "leave the caches as they are (not root)".to_owned(),
+            (false, false) => "drop the cached pages of the database's files (not root)".to_owned(),
+        });
+    }
+    if let Some(service) = &system.service {
+        steps.push(format!("start the service: {}", service.start().join(" ")));
+    }
+    if is_server {
+        let timeout = number::rounded(sweep.ready_timeout);
+        steps.push(format!("wait until the server answers, {timeout} at most"));
+    }
+    let settle = number::rounded(sweep.settle);
+    steps.push("open the database".to_owned());
+    steps.push(format!(
+        "wait for background work to settle, {settle} at most"
+    ));
+    if sweep.warmup > Duration::ZERO {
+        steps.push(format!("warm up for {}", number::rounded(sweep.warmup)));
+    }
+    let operations = sweep
+        .operations
+        .map(|n| format!("{} operations", number::count(n)));
+    let duration = sweep.duration.map(number::rounded);
+    let budget = match (operations, duration) {
+        (Some(operations), Some(time)) => format!("{operations} or {time}, whichever ends first"),
+        (operations, time) => operations.or(time).unwrap_or_default(),
+    };
+    let rate = match sweep.rate {
+        Some(rate) => format!(
+            "at {} ops/s over all clients",
+            number::count(rate.round() as u64)
+        ),
+        None => "as fast as the clients can".to_owned(),
+    };
+    steps.push(format!("measure {budget}, {rate}, with the probes on"));
+    steps.push("commit the point to the study".to_owned());
+    steps
+}
+
+/// `1 point`, `2 points`.
+fn counted(count: usize, noun: &str) -> String {
+    number::plural(count as u64, noun)
+}

@@ -1,0 +1,251 @@
+//! What a run would take: the expected time, with what may be waited for at most, and the space on
+//! each file system.
+
+use super::{Facts, SystemFacts, counted};
+use bytesize::ByteSize;
+use std::{collections::BTreeMap, time::Duration};
+use tailmark_driver::Place;
+use tailmark_plan::{Plan, Reload, SystemPlan};
+use tailmark_results::number;
+
+/// The bandwidth at which the time of a load is given, because nobody knows it beforehand.
+const LOAD_BYTES_PER_SEC: u64 = 100_000_000;
+/// The rate at which the time of a budget of operations is given, for the same reason.
+const OPERATIONS_PER_SEC: f64 = 50_000.0;
+
+/// What one system still takes.
+struct Work<'a> {
+    system: &'a SystemPlan,
+    known: SystemFacts,
+    /// Points to measure.
+    points: u64,
+    /// How often its data set is loaded.
+    loads: u64,
+}
+
+fn work<'a>(plan: &'a Plan, facts: &Facts) -> Vec<Work<'a>> {
+    let all = plan.points().count();
+    let of = |(index, system)| {
+        let known: SystemFacts = facts.systems.get(index).cloned().unwrap_or_default();
+        let points = all.saturating_sub(known.points_kept);
+        Work {
+            system,
+            points: points as u64,
+            loads: loads(plan, system, &known, all - points),
+            known,
+        }
+    };
+    plan.systems.iter().enumerate().map(of).collect()
+}
+
+/// How often the data set of a system is loaded for the points behind the first `kept`.
+fn loads(plan: &Plan, system: &SystemPlan, known: &SystemFacts, kept: usize) -> u64 {
+    // What was adopted is never loaded over.
+    if system.driver.place == Place::Nowhere || known.adopted {
+        return 0;
+    }
+    let sweep = &plan.sweep;
+    let (mut is_loaded, mut was_filled, mut loads) = (known.loaded, false, 0);
+    let workloads = (0..sweep.repeats).flat_map(|_| &sweep.workloads);
+    let points = workloads.flat_map(|workload| sweep.threads.iter().map(move |t| (workload, t)));
+    for (workload, threads) in points.skip(kept) {
+        let again = match sweep.reload {
+            _ if !is_loaded => was_filled,
+            Reload::Never => false,
+            Reload::Point => true,
+            Reload::Workload => sweep.threads.first() == Some(threads),
+        };
+        let starts_empty = workload.starts_empty();
+        if !starts_empty && (again || !is_loaded) {
+            loads += 1;
+        }
+        is_loaded = !starts_empty;
+        was_filled = starts_empty;
+    }
+    loads
+}
+
+/// The expected time and space of a run, lines for a person.
+pub fn totals(plan: &Plan, facts: &Facts) -> Vec<String> {
+    let work = work(plan, facts);
+    let mut lines = time(plan, &work);
+    lines.extend(space(plan, &work));
+    lines
+}
+
+fn time(plan: &Plan, work: &[Work<'_>]) -> Vec<String> {
+    let sum = |of: fn(&Work<'_>) -> u64| work.iter().map(of).fold(0, u64::saturating_add);
+    let points = sum(|work| work.points);
+    let (text, mut expected) = points_time(plan, points);
+    let mut lines = vec![format!("time: {text}")];
+    let bytes = sum(|work| work.system.data.bytes().saturating_mul(work.loads));
+    if bytes > 0 {
+        let time = Duration::from_secs(bytes.div_ceil(LOAD_BYTES_PER_SEC));
+        expected = expected.saturating_add(time);
+        let (loads, size) = (sum(|work| work.loads), ByteSize(bytes));
+        let loads = counted(loads as usize, "load");
+        lines.push(format!(
+            "      and {loads}, {size} in all: {} at 100 MB/s",
+            number::rounded(time)
+        ));
+    }
+    let mut waited = Duration::ZERO;
+    let mut wait = |count: u64, most: Duration, what: &str| {
+        if count == 0 || most.is_zero() {
+            return;
+        }
+        let all = most.saturating_mul(u32::try_from(count).unwrap_or(u32::MAX));
+        waited = waited.saturating_add(all);
+        let (times, most, all) = (
+            number::count(count),
+            number::rounded(most),
+            number::rounded(all),
+        );
+        lines.push(format!(
+            "      and {what}: {times} times {most} at most, {all}"
+        ));
+    };
+    let settles = sum(|work| match work.system.driver.place {
+        Place::Nowhere => 0,
+        _ => work.points.saturating_mul(2).saturating_add(work.loads),
+    });
+    wait(
+        settles,
+        plan.sweep.settle,
+        "settling, before and after each point and after each load",
+    );
+    let timeout = plan.sweep.ready_timeout;
+    let restarts = sum(|work| work.system.service.as_ref().map_or(0, |_| work.points));
+    wait(restarts, timeout, "stops of services");
+    let answers = sum(|work| match work.system.driver.place {
+        Place::Hosts => work.points,
+        _ => 0,
+    });
+    wait(answers, timeout, "waiting until a server answers");
+    if points > 0 {
+        let most = match waited.is_zero() {
+            true => String::new(),
+            false => format!(
+                ", {} at most",
+                number::rounded(expected.saturating_add(waited))
+            ),
+        };
+        lines.push(format!(
+            "      together about {}{most}",
+            number::rounded(expected)
+        ));
+    }
+    lines
+}
+
+/// How long so many points take, as far as it can be known, in words and as it is expected.
+fn points_time(plan: &Plan, points: u64) -> (String, Duration) {
+    let sweep = &plan.sweep;
+    let total = |each: Duration| {
+        let each = each.saturating_add(sweep.warmup);
+        each.saturating_mul(u32::try_from(points).unwrap_or(u32::MAX))
+    };
+    let counted = counted(points as usize, "point");
+    let at = |rate: f64, operations: u64| Duration::from_secs_f64(operations as f64 / rate);
+    let by_rate = sweep
+        .operations
+        .zip(sweep.rate)
+        .map(|(n, rate)| at(rate, n));
+    match (sweep.duration, sweep.operations, by_rate) {
+        (Some(time), None, _) => {
+            let all = total(time);
+            (format!("{counted}, {} in all", number::rounded(all)), all)
+        }
+        (Some(time), Some(_), rate) => {
+            let all = total(rate.map_or(time, |by_rate| by_rate.min(time)));
+            (
+                format!("{counted}, {} in all at most", number::rounded(all)),
+                all,
+            )
+        }
+        (None, Some(_), Some(by_rate)) => {
+            let all = total(by_rate);
+            (format!("{counted}, {} in all", number::rounded(all)), all)
+        }
+        (None, Some(n), None) => {
+            let all = total(at(OPERATIONS_PER_SEC, n));
+            let text = format!(
+                "{counted} of {} operations each; how long they take is what is measured \
+                 ({} in all at 50,000 ops/s)",
+                number::count(n),
+                number::rounded(all)
+            );
+            (text, all)
+        }
+        (None, None, _) => (counted, Duration::ZERO),
+    }
+}
+
+/// What a file system must hold.
+#[derive(Default)]
+struct Claims {
+    /// Bytes that the systems there still write, at most.
+    needed: u64,
+    free: Option<u64>,
+    systems: Vec<String>,
+}
+
+/// What each system needs, and what that is together on each file system.
+fn space(plan: &Plan, work: &[Work<'_>]) -> Vec<String> {
+    let mut file_systems: BTreeMap<String, Claims> = BTreeMap::new();
+    for Work {
+        system,
+        known,
+        points,
+        loads,
+    } in work
+    {
+        // What a server stores, and where, is its own affair.
+        if matches!(system.driver.place, Place::Nowhere | Place::Hosts) || *points == 0 {
+            continue;
+        }
+        // What is loaded already makes room before it is loaded again.
+        let fills = plan
+            .sweep
+            .workloads
+            .iter()
+            .any(|workload| workload.starts_empty());
+        let whole = match *loads > 0 || fills {
+            true => (system.driver.space)(&system.data, &system.settings),
+            false => 0,
+        };
+        let needed = whole.saturating_sub(known.present);
+        let own = || format!("the place of {}", system.name);
+        let claims = file_systems
+            .entry(known.file_system.clone().unwrap_or_else(own))
+            .or_default();
+        claims.needed = claims.needed.saturating_add(needed);
+        claims.free = known.available;
+        let optional = if system.optional {
+            ", if there is room"
+        } else {
+            ""
+        };
+        let needs = format!("{} needs up to {}{optional}", system.name, ByteSize(needed));
+        claims.systems.push(needs);
+    }
+    let line = |(name, claims): (String, Claims)| {
+        let free = claims.free.map_or_else(String::new, |free| {
+            let short = if free < claims.needed {
+                ": TOO LITTLE"
+            } else {
+                ""
+            };
+            format!(", {} are free{short}", ByteSize(free))
+        });
+        let together = match claims.systems.len() {
+            1 => String::new(),
+            _ => format!(", {} together", ByteSize(claims.needed)),
+        };
+        format!(
+            "space on {name}: {}{together}{free}",
+            claims.systems.join(", ")
+        )
+    };
+    file_systems.into_iter().map(line).collect()
+}

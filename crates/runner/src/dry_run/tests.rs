@@ -1,0 +1,333 @@
+//! What a dry run says.
+
+use super::{Facts, SystemFacts, dry_run};
+use std::path::Path;
+use tailmark_plan::{Plan, RawPlan};
+
+/// One system of the driver that every build has.
+const SYSTEM: &str = "[database]\ndriver = 'null'\n[[system]]\nname = 'a'\n";
+
+fn plan(text: &str) -> Plan {
+    let plan = RawPlan::parse("test", text).and_then(|raw| raw.check());
+    plan.unwrap_or_else(|error| panic!("{text}: {error}"))
+}
+
+#[test]
+fn a_dry_run_says_that_a_limit_was_not_scaled_as_far_as_the_data() {
+    let plan = plan(&format!(
+        "scale = 0.0002\n{SYSTEM}[host]\nmemory_limit = '256GB'"
+    ));
+    let lines = dry_run(&plan, Path::new("out"), &Facts::default()).join("\n");
+    assert!(lines.contains("host.memory_limit is 512.0 MiB"), "{lines}");
+}
+
+#[test]
+fn a_dry_run_names_every_step_with_time_and_space() {
+    let text = format!(
+        "{SYSTEM}[[system]]\nname = 'b'\n[sweep]\nworkloads = ['ycsb-a', 'ycsb-c']\n\
+         threads = [1, 4]\nduration = '9s'\nwarmup = '1s'\nrate = 5000\n[host]\nmemory_limit = '1GiB'"
+    );
+    let facts = Facts {
+        systems: vec![
+            SystemFacts {
+                points_kept: 4,
+                ..SystemFacts::default()
+            },
+            SystemFacts::default(),
+        ],
+        can_drop_caches: true,
+        memory: 8 << 30,
+        refusal: None,
+    };
+    let lines = dry_run(&plan(&text), Path::new("out"), &facts).join("\n");
+    for part in [
+        "2 systems x 2 workloads x 2 thread counts: 8 points in all",
+        "study and report in out",
+        "limit the memory of the run to 1.0 GiB of 8.0 GiB",
+        "keep 4 points of an earlier run",
+        "run ycsb-a (zipfian) with 1, 4 threads",
+        "run ycsb-c (zipfian) with 1, 4 threads",
+        "drop the caches of the machine",
+        "warm up for 1s",
+        "measure 9s, at 5,000 ops/s over all clients",
+        "time: 4 points, 40s in all",
+    ] {
+        assert!(lines.contains(part), "{lines}\nlacks {part}");
+    }
+}
+
+#[test]
+fn a_dry_run_tells_what_each_place_must_hold() {
+    if tailmark_driver::db::find("file").is_err() {
+        return;
+    }
+    let plan = plan(
+        "[database]\ndriver = 'file'\n[dataset]\nrecords = '1M'\n[sweep]\noperations = '1M'\n\
+         [[system]]\nname = 'a'\npath = '/x'",
+    );
+    let known = SystemFacts {
+        available: Some(1 << 20),
+        ..SystemFacts::default()
+    };
+    let facts = Facts {
+        systems: vec![known],
+        ..Facts::default()
+    };
+    let lines = dry_run(&plan, Path::new("out"), &facts).join("\n");
+    for part in [
+        "load 1,000,000 records of 4 x 1,024 B with 16 threads",
+        "drop the cached pages of the database's files (not root)",
+        "measure 1,000,000 operations, as fast as the clients can",
+        "3 points of 1,000,000 operations each",
+        "1.0 MiB are free: TOO LITTLE",
+        "at 100 MB/s",
+    ] {
+        assert!(lines.contains(part), "{lines}\nlacks {part}");
+    }
+}
+
+#[test]
+fn a_dry_run_of_a_server_names_its_service_and_does_not_ask_it() {
+    if tailmark_driver::db::find("cassandra").is_err() {
+        return;
+    }
+    let plan = plan(
+        "[database]\ndriver = 'cassandra'\n[sweep]\nready_timeout = '3m'\n[[system]]\n\
+         name = 'a'\nhosts = '127.0.0.1:1'\nservice = { systemd = 'cassandra-a' }",
+    );
+    let facts = Facts {
+        can_drop_caches: true,
+        ..Facts::gather(&plan, Path::new("out"))
+    };
+    assert_eq!(facts.systems[0].refusal, None);
+    let text = dry_run(&plan, Path::new("out"), &facts).join("\n");
+    let mut rest = text.as_str();
+    for part in [
+        ", unless the server has them",
+        "stop the service: systemctl stop cassandra-a",
+        "drop the caches of the machine",
+        "start the service: systemctl start cassandra-a",
+        "wait until the server answers, 3m at most",
+        "open the database",
+    ] {
+        let (_, behind) = rest
+            .split_once(part)
+            .unwrap_or_else(|| panic!("{text}\nlacks {part}"));
+        rest = behind;
+    }
+    assert!(!text.contains("space on"), "{text}");
+    assert!(
+        text.contains("waiting until a server answers: 3 times 3m at most, 9m"),
+        "{text}"
+    );
+    assert!(
+        text.contains("stops of services: 3 times 3m at most, 9m"),
+        "{text}"
+    );
+}
+
+/// Two systems of the `file` driver, a million records of 4 KiB each.
+const FILES: &str = "[database]\ndriver = 'file'\n[dataset]\nrecords = '1M'\n\
+    [[system]]\nname = 'a'\npath = '/x'\n[[system]]\nname = 'b'\npath = '/y'\n";
+
+/// A place with so many bytes free on a file system of this name.
+fn on(file_system: &str, available: u64) -> SystemFacts {
+    SystemFacts {
+        file_system: Some(file_system.to_owned()),
+        available: Some(available),
+        ..SystemFacts::default()
+    }
+}
+
+fn lines(text: &str, systems: Vec<SystemFacts>) -> String {
+    let facts = Facts {
+        systems,
+        ..Facts::default()
+    };
+    dry_run(&plan(text), Path::new("out"), &facts).join("\n")
+}
+
+#[test]
+fn two_systems_on_one_file_system_need_room_together() {
+    if tailmark_driver::db::find("file").is_err() {
+        return;
+    }
+    let room = 10 << 30;
+    let text = lines(
+        FILES,
+        vec![on("ext4 on /dev/x", room), on("xfs on /dev/y", room)],
+    );
+    assert!(
+        text.contains("space on ext4 on /dev/x: a needs up to"),
+        "{text}"
+    );
+    assert!(
+        text.contains("space on xfs on /dev/y: b needs up to"),
+        "{text}"
+    );
+    assert!(
+        !text.contains("TOO LITTLE") && !text.contains(" together, "),
+        "{text}"
+    );
+    let text = lines(
+        FILES,
+        vec![on("ext4 on /dev/x", room), on("ext4 on /dev/x", room)],
+    );
+    let space: Vec<_> = text
+        .lines()
+        .filter(|line| line.starts_with("space"))
+        .collect();
+    let [space] = space[..] else { panic!("{text}") };
+    for part in [
+        "a needs up to",
+        "b needs up to",
+        " together",
+        "10.0 GiB are free: TOO LITTLE",
+    ] {
+        assert!(space.contains(part), "{space} lacks {part}");
+    }
+}
+
+#[test]
+fn what_is_loaded_again_needs_its_room_again_and_takes_its_time() {
+    if tailmark_driver::db::find("file").is_err() {
+        return;
+    }
+    let loaded = |reload: &str| {
+        let known = SystemFacts {
+            loaded: true,
+            present: 1 << 30,
+            ..on("ext4 on /dev/x", 2 << 30)
+        };
+        let text = format!("[sweep]\nreload = '{reload}'\nthreads = [1, 4, 16]\n{FILES}");
+        lines(&text, vec![known.clone(), known])
+    };
+    let never = loaded("never");
+    assert!(
+        never.contains("a needs up to 0 B, b needs up to 0 B"),
+        "{never}"
+    );
+    assert!(
+        !never.contains("TOO LITTLE") && !never.contains("loads, "),
+        "{never}"
+    );
+    let workload = loaded("workload");
+    assert!(
+        workload.contains("and 2 loads") && workload.contains("TOO LITTLE"),
+        "{workload}"
+    );
+    let point = loaded("point");
+    assert!(point.contains("and 6 loads"), "{point}");
+}
+
+#[test]
+fn the_time_counts_what_is_waited_for() {
+    if tailmark_driver::db::find("file").is_err() {
+        return;
+    }
+    let text = format!(
+        "[sweep]\nthreads = [1, 4]\nduration = '50s'\nwarmup = '10s'\nsettle = '10m'\n{FILES}"
+    );
+    let text = lines(&text, Vec::new());
+    for part in [
+        "time: 4 points, 4m in all",
+        "and 2 loads",
+        // Before and after each of 4 points, and after each of 2 loads.
+        "settling, before and after each point and after each load: 10 times 10m at most, 1h 40m",
+        "together about ",
+        " at most",
+    ] {
+        assert!(text.contains(part), "{text}\nlacks {part}");
+    }
+}
+
+#[test]
+fn a_place_that_does_not_exist_is_judged_by_where_it_would_be() {
+    if tailmark_driver::db::find("file").is_err() {
+        return;
+    }
+    let dir = tempfile::tempdir().unwrap();
+    let there = dir.path().canonicalize().unwrap();
+    let text = FILES.replace("/x", &there.join("new").display().to_string());
+    let text = text.replace("/y", &there.display().to_string());
+    let checked = plan(&text);
+    let facts = Facts::gather(&checked, Path::new("out"));
+    let [new, old] = &facts.systems[..] else {
+        panic!("{facts:?}")
+    };
+    assert_eq!(new.file_system, old.file_system);
+    assert!(new.available.is_some_and(|bytes| bytes > 0));
+    assert_eq!(old.would_be, None);
+    let said = new.would_be.clone().unwrap();
+    let part = format!("it would be in {}, on ", there.display());
+    assert!(
+        said.contains(&part) && said.contains("mounted with r"),
+        "{said}"
+    );
+    assert!(
+        dry_run(&checked, Path::new("out"), &facts)
+            .join("\n")
+            .contains(&said)
+    );
+    assert!(!there.join("new").exists());
+    assert_eq!(new.refusal, None);
+    // Two levels that are missing: nothing is mounted there.
+    let text = text.replace("/new", "/not/mounted");
+    let facts = Facts::gather(&plan(&text), Path::new("out"));
+    let refusal = facts.systems[0].refusal.clone().unwrap_or_default();
+    assert!(
+        refusal.contains("nor the directory it would be in exists"),
+        "{refusal}"
+    );
+}
+
+#[test]
+fn a_limit_beyond_the_memory_of_the_machine_is_remarked_on() {
+    let text = format!("{SYSTEM}[host]\nmemory_limit = '2GiB'");
+    let said = |memory| {
+        let facts = Facts {
+            memory,
+            ..Facts::default()
+        };
+        let lines = dry_run(&plan(&text), Path::new("out"), &facts).join("\n");
+        lines.contains("the machine has less memory than that")
+    };
+    assert!(said(1 << 30) && !said(2 << 30));
+}
+
+#[test]
+fn a_dry_run_promises_nothing_of_the_caches_of_a_server_on_another_machine() {
+    if tailmark_driver::db::find("cassandra").is_err() {
+        return;
+    }
+    let said = |hosts: &str, more: &str| {
+        let plan = plan(&format!(
+            "[database]\ndriver = 'cassandra'\n[[system]]\nname = 'a'\nhosts = {hosts}\n{more}"
+        ));
+        let facts = Facts {
+            can_drop_caches: true,
+            ..Facts::default()
+        };
+        dry_run(&plan, Path::new("out"), &facts).join("\n")
+    };
+    let drops = "drop the caches of the machine";
+    for hosts in [
+        "'10.0.0.1:9042'",
+        "['127.0.0.1:9042', 'db2:9042']",
+        "'[fe80::1]:9042'",
+    ] {
+        let said = said(hosts, "");
+        assert!(!said.contains(drops), "{hosts}: {said}");
+        assert!(said.contains("leave the caches alone"), "{hosts}: {said}");
+    }
+    for hosts in [
+        "'127.0.0.1:9042'",
+        "['localhost', '[::1]:9042']",
+        "'127.1.2.3'",
+        "'::1'",
+    ] {
+        assert!(said(hosts, "").contains(drops), "{hosts}");
+    }
+    // What is watched of a server is on this machine, and so is the server.
+    assert!(said("'10.0.0.1:9042'", "path = '/srv'").contains(drops));
+}

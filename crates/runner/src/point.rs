@@ -1,0 +1,140 @@
+//! One point, for a sweep and for the programs that stand in for others: a phase measured with the
+//! probes on, what is found of it, and its place in a study.
+
+pub use crate::findings::remarks;
+
+use crate::{
+    Error,
+    capture::Capture,
+    findings::{Evidence, findings},
+};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+    time::Instant,
+};
+use tailmark_driver::Database;
+use tailmark_engine::{self as engine, Observer, Spec, Stop, clock_step_ms, unix_ms};
+use tailmark_host::probe::Target;
+use tailmark_results::{Fact, Finding, Header, Load, Phase, PointKey, Study, System};
+
+/// A phase as it was measured.
+#[derive(Debug)]
+pub struct Measured {
+    /// What was measured.
+    pub phase: Phase,
+    /// How far the wall clock was set forwards against the monotonic clock meanwhile, or backwards
+    /// where negative, milliseconds.
+    pub clock_step_ms: i64,
+}
+
+/// Measures a phase while the probes watch a directory or device, where one is known.
+///
+/// # Errors
+/// As [`engine::run`].
+pub fn measure(
+    spec: &Spec<'_>,
+    watched: Option<&Path>,
+    observer: &dyn Observer,
+    stop: &Stop,
+) -> Result<Measured, Error> {
+    let mut capture = Capture::open(&Target {
+        system: spec.system.to_owned(),
+        place: watched.map(Path::to_owned).unwrap_or_default(),
+    });
+    capture
+        .notices
+        .iter()
+        .for_each(|notice| observer.notice(notice));
+    let (started, started_ms) = (Instant::now(), unix_ms());
+    let mut phase = engine::run(spec, &mut capture, observer, stop)?;
+    phase.series = capture.into_series();
+    let clock_step_ms = clock_step_ms(started_ms, unix_ms(), started.elapsed());
+    Ok(Measured {
+        phase,
+        clock_step_ms,
+    })
+}
+
+/// What the rules find, and what the database itself has to say.
+#[must_use]
+pub fn all_findings(evidence: &Evidence<'_>, database: &dyn Database) -> Vec<Finding> {
+    let mut found = findings(evidence);
+    found.extend(remarks(database));
+    found
+}
+
+/// The study that the calls of a program that stands in for another add to.
+pub struct CallStudy {
+    dir: PathBuf,
+    study: Study,
+    /// The name of the system in it.
+    system: String,
+}
+
+impl CallStudy {
+    /// The study in `dir`, made there where there is none. A system of the same name that differs
+    /// in its driver, its place or a setting that `counts` is another one.
+    ///
+    /// # Errors
+    /// Where the study cannot be made, opened or written.
+    pub fn open(
+        dir: &Path,
+        header: &Header,
+        system: &System,
+        counts: impl Fn(&str) -> bool,
+    ) -> Result<Self, Error> {
+        let study = Study::open_or_create(dir, header, std::slice::from_ref(system))?;
+        let name = study.add_system_apart(system, counts)?;
+        let mut facts = tailmark_host::machine_facts();
+        facts.extend(tailmark_host::place_facts(&name, Path::new(&system.place)));
+        study.set_facts(&facts)?;
+        Ok(Self {
+            dir: dir.to_owned(),
+            study,
+            system: name,
+        })
+    }
+
+    /// Where it is.
+    #[must_use]
+    pub fn dir(&self) -> &Path {
+        &self.dir
+    }
+
+    /// Adds a point; one that is there already becomes another repeat. `facts` are what the
+    /// database says of itself.
+    ///
+    /// # Errors
+    /// Where the study cannot be written.
+    pub fn add_point(
+        &self,
+        key: PointKey,
+        phase: Phase,
+        facts: BTreeMap<String, String>,
+    ) -> Result<(), Error> {
+        let system = self.system.clone();
+        self.study.set_facts(&Fact::of_database(&system, facts))?;
+        Ok(self.study.append_point(PointKey { system, ..key }, phase)?)
+    }
+
+    /// Adds a load.
+    ///
+    /// # Errors
+    /// As [`Self::add_point`].
+    pub fn add_load(
+        &self,
+        threads: u32,
+        phase: Phase,
+        facts: BTreeMap<String, String>,
+    ) -> Result<(), Error> {
+        let system = self.system.clone();
+        self.study.set_facts(&Fact::of_database(&system, facts))?;
+        Ok(self.study.add_load(&Load {
+            system,
+            records: phase.succeeded(),
+            threads,
+            phase,
+        })?)
+    }
+}

@@ -1,0 +1,26 @@
+//! The points of a study that failed, which `--retry-failed` measures again.
+
+use crate::Error;
+use tailmark_plan::Plan;
+use tailmark_results::{Fault, PointKey, Study};
+
+/// Points that are no peak and no basis of a comparison, and why, as the plan has it.
+pub fn failed_points(plan: &Plan, study: &Study) -> Result<Vec<(PointKey, Fault)>, Error> {
+    let points = study.point_totals()?.into_iter();
+    let failed = points.filter_map(|point| {
+        let fault = point.phase.fault(plan.sweep.allow_errors)?;
+        Some((point.key, fault))
+    });
+    Ok(failed.collect())
+}
+
+/// Points of the study that are measured again.
+pub fn retried(plan: &Plan, study: &Study) -> Result<Vec<PointKey>, Error> {
+    Ok(match plan.retry_failed {
+        true => failed_points(plan, study)?
+            .into_iter()
+            .map(|(key, _)| key)
+            .collect(),
+        false => Vec::new(),
+    })
+}

@@ -1,0 +1,98 @@
+//! The seeds of the phases of a sweep: the one place that says what they are mixed of.
+//!
+//! A phase is seeded by the plan's seed, the point that it is of (workload, threads, rate,
+//! repeat) and what it is: load, warm-up or measured part. The system takes no part, so that
+//! every system is sent the same operations; and no two phases share keys or values, so that none
+//! finds in a cache or already stored what another one left there.
+
+use tailmark_results::PointKey;
+use tailmark_workload::Seed;
+
+/// The seeds of one point, and of the load before it.
+#[derive(Debug, Clone, Copy)]
+pub struct PointSeeds(Seed);
+
+impl PointSeeds {
+    /// The seeds of a point in a plan of this seed.
+    #[must_use]
+    pub fn new(seed: u64, key: &PointKey) -> Self {
+        let rate = key.target_rate.map_or(0, f64::to_bits);
+        let of_point = Seed::new(seed)
+            .of("workload", &key.workload)
+            .of_number("threads", key.threads.into())
+            .of_number("rate", rate)
+            .of_number("repeat", key.repeat.into());
+        Self(of_point)
+    }
+
+    /// Of a load that is done for this point and goes on from so many records.
+    #[must_use]
+    pub fn load(&self, from: u64) -> u64 {
+        self.phase("load").of_number("from", from).value()
+    }
+
+    /// Of the point's warm-up.
+    #[must_use]
+    pub fn warmup(&self) -> u64 {
+        self.phase("warmup").value()
+    }
+
+    /// Of its measured part.
+    #[must_use]
+    pub fn measure(&self) -> u64 {
+        self.phase("measure").value()
+    }
+
+    fn phase(&self, phase: &str) -> Seed {
+        self.0.of("phase", phase)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::HashSet;
+
+    fn key(workload: &str, threads: u32, rate: Option<f64>, repeat: u32) -> PointKey {
+        PointKey {
+            system: "a".into(),
+            workload: workload.into(),
+            distribution: "uniform".into(),
+            threads,
+            repeat,
+            target_rate: rate,
+        }
+    }
+
+    #[test]
+    fn no_two_phases_of_a_plan_share_a_seed() {
+        let mut seen = HashSet::new();
+        for workload in ["ycsb-a", "ycsb-b"] {
+            for threads in [1, 2, 4] {
+                for rate in [None, Some(1.0), Some(2.0)] {
+                    for repeat in [1, 2] {
+                        let seeds = PointSeeds::new(1, &key(workload, threads, rate, repeat));
+                        let own = [
+                            seeds.warmup(),
+                            seeds.measure(),
+                            seeds.load(0),
+                            seeds.load(5),
+                        ];
+                        assert!(own.into_iter().all(|seed| seen.insert(seed)));
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn every_system_has_the_same_seeds() {
+        let one = key("ycsb-a", 4, None, 1);
+        let other = PointKey {
+            system: "b".into(),
+            ..one.clone()
+        };
+        let of = |key| PointSeeds::new(1, key).measure();
+        assert_eq!(of(&one), of(&other));
+    }
+}

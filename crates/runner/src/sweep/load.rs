@@ -1,0 +1,136 @@
+//! The load of a system, in a sweep: its row in the study, and what qualifies it.
+
+use super::Sweeper;
+use crate::{Error, dataset::Dataset, error::in_one_line, findings::remarks, seeds::PointSeeds};
+use tailmark_driver::{Place, Settled};
+use tailmark_plan::{Step, SystemPlan};
+use tailmark_results::{
+    Finding, Load, Study,
+    finding::{LOAD_RESUMED, NOT_SETTLED},
+};
+
+/// How often a load of a server goes on after requests have failed.
+const ATTEMPTS: usize = 100;
+
+impl Sweeper<'_> {
+    /// Loads the data set; false where that was stopped.
+    pub(super) fn load(
+        &mut self,
+        dataset: &Dataset<'_>,
+        system: &SystemPlan,
+        step: &Step<'_>,
+    ) -> Result<bool, Error> {
+        let Some((mut load, begun)) = self.load_to_its_end(dataset, system, step)? else {
+            return Ok(false);
+        };
+        let database = dataset.open()?;
+        add(&mut load, remarks(database.as_ref()));
+        // In this order: where the run ends in between, the rest is loaded again, and that load
+        // takes the place of this one.
+        self.study.replace_load(&load, &begun)?;
+        self.has_measured = true;
+        dataset.complete(database.as_ref(), &begun)?;
+        let settled = self.settle(database.as_ref());
+        let left_over = match &settled {
+            Ok(Settled::No) => Some(
+                NOT_SETTLED
+                    .finding("Background work was left over when the time to wait for it was up."),
+            ),
+            Err(error) => Some(never_settled(error)),
+            Ok(_) => None,
+        };
+        load.phase.findings.extend(left_over);
+        add(&mut load, remarks(database.as_ref()));
+        self.study.replace_load(&load, &begun)?;
+        self.observer.load_finished(&load);
+        settled.map(|_| true)
+    }
+
+    /// Loads, from where it was ended as often as it got on; none where that was stopped. A server
+    /// may be gone for a while.
+    fn load_to_its_end(
+        &mut self,
+        dataset: &Dataset<'_>,
+        system: &SystemPlan,
+        step: &Step<'_>,
+    ) -> Result<Option<(Load, String)>, Error> {
+        let mut failures = Vec::new();
+        let seeds = PointSeeds::new(self.plan.sweep.seed, &step.key(self.plan, system));
+        loop {
+            let in_study = self.load_began(system)?;
+            let in_study = in_study.as_deref();
+            match dataset.load(self.plan, &seeds, self.observer, self.stop, in_study) {
+                Err(error @ Error::LoadFailed { from, loaded, .. })
+                    if system.driver.place == Place::Hosts
+                        && loaded > from
+                        && failures.len() < ATTEMPTS =>
+                {
+                    self.observer.notice(&error.to_string());
+                    failures.push(error);
+                    if !self.wait_ready(dataset, system)? {
+                        return Ok(None);
+                    }
+                }
+                Ok(Some((mut load, begun))) => {
+                    let resumed = load_resumed(&load, system.data.records, &failures);
+                    load.phase.findings.extend(resumed);
+                    return Ok(Some((load, begun)));
+                }
+                ended => return ended,
+            }
+        }
+    }
+
+    /// When the last load of a system began that is in the study.
+    fn load_began(&self, system: &SystemPlan) -> Result<Option<String>, Error> {
+        let facts = self.study.facts()?.into_iter();
+        let mut began = facts.filter(|fact| {
+            fact.system.as_ref() == Some(&system.name)
+                && (fact.group.as_str(), fact.name.as_str()) == Study::LOAD_BEGAN
+        });
+        Ok(began.next().map(|fact| fact.value))
+    }
+}
+
+/// Adds findings that are new, or say more now.
+fn add(load: &mut Load, remarks: Vec<Finding>) {
+    for remark in remarks {
+        let findings = &mut load.phase.findings;
+        findings.retain(|finding| finding.code != remark.code);
+        findings.push(remark);
+    }
+}
+
+/// What the user must know of a load that is not the whole one, or in which requests failed.
+fn load_resumed(load: &Load, records: u64, failures: &[Error]) -> Option<Finding> {
+    let failed = failures.first().map(|first| {
+        format!(
+            "Requests failed {} times in this run; first, {first}.",
+            failures.len()
+        )
+    });
+    let resumed = (load.records < records).then(|| {
+        format!(
+            "The load was interrupted and went on from its marker: its numbers are of the last {} \
+             of \
+             {records} records alone.",
+            load.records
+        )
+    });
+    let again = (resumed.is_none() && failed.is_some()).then(|| {
+        "The load was interrupted and began again from the first record: its numbers are of the \
+         last \
+         attempt alone."
+            .to_owned()
+    });
+    let text: Vec<_> = [resumed, again, failed].into_iter().flatten().collect();
+    (!text.is_empty()).then(|| LOAD_RESUMED.finding(text.join(" ")))
+}
+
+/// That background work has failed after what was measured, which ends the run.
+pub(super) fn never_settled(error: &Error) -> Finding {
+    NOT_SETTLED.finding(format!(
+        "Background work has failed after this, which ended the run: {}.",
+        in_one_line(error)
+    ))
+}

@@ -1,0 +1,111 @@
+//! Whatever a plan says, it is checked or refused, and so is what it would do. See
+//! `tailmark-testing` for how inputs are made and how many.
+
+use std::path::Path;
+use tailmark_plan::{KEYS, PLANS, RawPlan};
+use tailmark_runner::{Facts, dry_run};
+use tailmark_testing::Trial;
+
+/// A plan with a table and a value of every kind.
+const PLAN: &str = r#"
+title = "Disk against memory"
+scale = 0.5
+time_scale = 0.1
+[database]
+driver = "null"
+semantics = "correct"
+[dataset]
+records = "2.5M"
+fields = 4
+field_length = "1KiB"
+[sweep]
+workloads = ["ycsb-a", "mine", "dbbench-readrandom"]
+distribution = "zipfian"
+threads = [1, 4, 16]
+operations = 200_000
+duration = "20m"
+warmup = "10s"
+rate = "20k"
+repeats = 3
+seed = 7
+settle = "1h"
+reload = "workload"
+compressibility = 0.5
+[host]
+memory_limit = "1GiB"
+drop_caches = true
+[[workload]]
+name = "mine"
+read = 0.5
+scan = 0.25
+insert = 0.25
+distribution = "latest"
+[[system]]
+name = "disk"
+path = "/nowhere/a"
+[[system]]
+name = "memory"
+path = "/nowhere/b"
+ceiling_for = "disk"
+database = { driver = "scripted", latency_us = 3 }
+"#;
+
+#[test]
+fn a_plan_is_checked_or_refused() {
+    let mut samples = vec![PLAN.as_bytes().to_vec()];
+    // Without `[database]` a mutation seldom finds its way to the other checks.
+    samples.extend(PLANS.iter().map(|plan| plan.text.as_bytes().to_vec()));
+    let mut words: Vec<&str> = KEYS.iter().map(|key| key.name).collect();
+    words.extend([
+        "[[system]]\n",
+        "[sweep]\n",
+        "\"\"\"",
+        "'",
+        "= {",
+        "KiB",
+        "h",
+        "ms",
+        "uniform",
+    ]);
+    let trial = Trial {
+        name: "plan",
+        samples: &samples,
+        words: &words,
+        inputs: 1_000,
+    };
+    trial.run(|input| {
+        let Ok(text) = std::str::from_utf8(input) else {
+            return;
+        };
+        match RawPlan::parse("plan", text).and_then(|raw| raw.check()) {
+            Ok(plan) => {
+                let lines = dry_run(&plan, Path::new("out"), &Facts::default());
+                assert!(lines.len() > 3);
+            }
+            Err(error) => assert!(!error.to_string().is_empty()),
+        }
+    });
+}
+
+#[test]
+fn an_assignment_is_taken_or_refused() {
+    let mut samples: Vec<_> = KEYS
+        .iter()
+        .map(|key| format!("{}={}", key.path(), key.fixed_default()).into_bytes())
+        .collect();
+    samples.extend(["system.disk.path=/a", "system.\"a b\".path='x'"].map(Vec::from));
+    let trial = Trial {
+        name: "assignment",
+        samples: &samples,
+        words: &["system.disk.", "database.", "[1, 2]", "\"", "{ a = 1 }"],
+        inputs: 2_000,
+    };
+    let raw = RawPlan::parse("plan", PLAN).expect("the plan is right");
+    trial.run(|input| {
+        let mut raw = raw.clone();
+        let text = String::from_utf8_lossy(input);
+        if raw.assign(&text).is_ok() {
+            let _ = raw.check();
+        }
+    });
+}

@@ -1,0 +1,19 @@
+//! What the tests of several crates share, imported by tests alone: parsers on trial with mutated
+//! inputs, tests that may be ignored while they run, file systems and devices, a program and what
+//! it said.
+
+mod disk;
+mod harness;
+mod memory;
+mod mutator;
+mod program;
+mod trial;
+
+pub use disk::{LoopDevice, Mounted, Tmpfs, make_ext4, system};
+pub use harness::{Test, is_ci, not_here, not_installed, run, server};
+pub use inventory;
+pub use memory::MemoryWatch;
+pub use mutator::Mutator;
+pub use program::{Program, err, out};
+pub use tailmark_testing_macros::test;
+pub use trial::{MEMORY_MAX, Trial};

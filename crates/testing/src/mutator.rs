@@ -1,0 +1,200 @@
+//! Changes valid inputs at random, in the ways in which files go wrong: bits and bytes, numbers out
+//! of every range, words in wrong places, lines lost, doubled and swapped, files cut short.
+
+/// Numbers as text that parsers trip over.
+const NUMBERS: &[&str] = &[
+    "0",
+    "-0",
+    "1",
+    "-1",
+    "00",
+    "255",
+    "256",
+    "65536",
+    "2147483648",
+    "4294967295",
+    "4294967296",
+    "9007199254740993",
+    "9223372036854775807",
+    "9223372036854775808",
+    "18446744073709551615",
+    "18446744073709551616",
+    "99999999999999999999999999999999999999999",
+    "-9223372036854775809",
+    "0.0",
+    "1e-320",
+    "1e19",
+    "1e308",
+    "1e309",
+    "-1e309",
+    "NaN",
+    "nan",
+    "inf",
+    "-inf",
+    "infinity",
+    "0x10",
+    "1_000",
+    ".5",
+    "5.",
+    "+5",
+    "1e",
+    "",
+    "\u{663}",
+];
+
+/// Bytes with a meaning somewhere.
+const BYTES: &[u8] = b"\0\x01\x7f\x80\xff \t\n\r\"'\\=:;,.#[]{}()<>-+_%/0129aAeEkK\xc3";
+
+/// Words of binary formats: lengths and counts, in both orders of bytes.
+const COUNTS: [u64; 8] = [
+    0,
+    1,
+    0x7f,
+    0x80,
+    0xffff,
+    0x7fff_ffff,
+    0xffff_ffff,
+    0x7fff_ffff_ffff_ffff,
+];
+
+/// An input does not grow beyond so many times the longest sample, and a little.
+const GROWTH: usize = 4;
+
+/// Draws mutated inputs.
+#[derive(Debug, Clone)]
+pub struct Mutator {
+    state: u64,
+}
+
+impl Mutator {
+    /// The inputs of this name and seed.
+    #[must_use]
+    pub fn new(name: &str, seed: u64) -> Self {
+        // FNV-1a of the name, so that every parser has inputs of its own.
+        let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        let state = name.bytes().fold(0xcbf2_9ce4_8422_2325 ^ seed, mix);
+        Self { state }
+    }
+
+    /// Any number below `end`, which is at least 1.
+    pub fn below(&mut self, end: usize) -> usize {
+        // SplitMix64 (Steele, Lea and Flood 2014).
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut bits = self.state;
+        bits = (bits ^ bits >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        bits = (bits ^ bits >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((bits ^ bits >> 31) % end as u64) as usize
+    }
+
+    /// One of several.
+    pub fn one<'a, T>(&mut self, of: &'a [T]) -> &'a T {
+        &of[self.below(of.len())]
+    }
+
+    /// A sample with a few changes, most often one or two.
+    pub fn mutate(&mut self, samples: &[Vec<u8>], words: &[&str]) -> Vec<u8> {
+        let mut input = self.one(samples).clone();
+        let longest = samples.iter().map(Vec::len).max().unwrap_or(0);
+        loop {
+            self.change(&mut input, samples, words);
+            input.truncate(longest * GROWTH + 1024);
+            if self.below(2) == 0 {
+                return input;
+            }
+        }
+    }
+
+    fn change(&mut self, input: &mut Vec<u8>, samples: &[Vec<u8>], words: &[&str]) {
+        let at = self.below(input.len() + 1);
+        let piece = self.piece(input.len());
+        match self.below(14) {
+            0 if at < input.len() => input[at] ^= 1 << self.below(8),
+            1 if at < input.len() => input[at] = *self.one(BYTES),
+            2 if at < input.len() => input[at] = self.below(256) as u8,
+            3 => input.insert(at, *self.one(BYTES)),
+            4 => drop(input.drain(piece)),
+            5 => {
+                let copy = input[piece].to_vec();
+                drop(input.splice(at..at, copy));
+            }
+            6 => {
+                let other = self.one(samples);
+                let theirs = self.piece(other.len());
+                drop(input.splice(piece, other[theirs].iter().copied()));
+            }
+            7 if self.below(4) == 0 => input.truncate(at),
+            8 | 9 => {
+                let number = self.number(input, at);
+                let by = self.one(NUMBERS).bytes();
+                drop(input.splice(number, by));
+            }
+            10 if !words.is_empty() => {
+                let word = self.one(words).bytes();
+                let over = if self.below(2) == 0 { piece } else { at..at };
+                drop(input.splice(over, word));
+            }
+            11 => self.count(input, at),
+            _ => self.lines(input, at),
+        }
+    }
+
+    /// A short stretch of so many bytes; seldom a long one.
+    fn piece(&mut self, length: usize) -> std::ops::Range<usize> {
+        let from = self.below(length + 1);
+        let most = if self.below(8) == 0 { length } else { 16 };
+        let long = self.below((length - from).min(most) + 1);
+        from..from + long
+    }
+
+    /// The digits nearest behind a place; where there are none, the place itself.
+    fn number(&mut self, input: &[u8], at: usize) -> std::ops::Range<usize> {
+        let is_digit = |byte: &u8| byte.is_ascii_digit();
+        let Some(from) = input[at..].iter().position(is_digit) else {
+            return at..at;
+        };
+        let from = at + from;
+        let long = input[from..]
+            .iter()
+            .take_while(|byte| is_digit(byte))
+            .count();
+        from..from + long
+    }
+
+    /// Writes a count of one to eight bytes.
+    fn count(&mut self, input: &mut [u8], at: usize) {
+        let count = *self.one(&COUNTS);
+        let width = 1 << self.below(4);
+        let (little, big) = (count.to_le_bytes(), count.to_be_bytes());
+        let bytes = if self.below(2) == 0 {
+            &little[..width]
+        } else {
+            &big[8 - width..]
+        };
+        for (to, from) in input[at..].iter_mut().zip(bytes) {
+            *to = *from;
+        }
+    }
+
+    /// Takes the line at a place away, doubles it or puts it elsewhere.
+    fn lines(&mut self, input: &mut Vec<u8>, at: usize) {
+        let start = input[..at]
+            .iter()
+            .rposition(|byte| *byte == b'\n')
+            .map_or(0, |at| at + 1);
+        let end = input[at..].iter().position(|byte| *byte == b'\n');
+        let line = start..end.map_or(input.len(), |end| at + end + 1);
+        let text = input[line.clone()].to_vec();
+        let what = self.below(3);
+        if what > 0 {
+            input.drain(line.clone());
+        }
+        if what < 2 {
+            let place = self.below(input.len() + 1);
+            let to = input[..place]
+                .iter()
+                .rposition(|byte| *byte == b'\n')
+                .map_or(0, |at| at + 1);
+            drop(input.splice(to..to, text));
+        }
+    }
+}

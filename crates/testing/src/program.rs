@@ -1,0 +1,61 @@
+//! A program under test, and what it said.
+
+use serde_json::Value;
+use std::{
+    path::Path,
+    process::{Command, Output, Stdio},
+};
+
+/// The path of a program; cargo tells it to integration tests: `env!("CARGO_BIN_EXE_...")`.
+#[derive(Debug, Clone, Copy)]
+pub struct Program(pub &'static str);
+
+impl Program {
+    /// With these arguments, in a directory, and nothing to read.
+    #[must_use]
+    pub fn command(self, dir: &Path, args: &[&str]) -> Command {
+        let mut command = Command::new(self.0);
+        command.args(args).current_dir(dir).stdin(Stdio::null());
+        command
+    }
+
+    /// Runs to its end.
+    ///
+    /// # Panics
+    /// Where it cannot be started.
+    #[must_use]
+    pub fn run(self, dir: &Path, args: &[&str]) -> Output {
+        let output = self.command(dir, args).output();
+        output.expect("the program can be started")
+    }
+
+    /// The points of the study in `out`, as the export has them.
+    #[must_use]
+    pub fn points(self, dir: &Path) -> Vec<Value> {
+        self.exported(dir, "points")
+    }
+
+    /// A part of the study in `out`, `points` or `loads`, as the export has it.
+    ///
+    /// # Panics
+    /// Where there is no such study.
+    #[must_use]
+    pub fn exported(self, dir: &Path, part: &str) -> Vec<Value> {
+        let export = self.run(dir, &["export", "out", "--format", "json"]);
+        let study = serde_json::from_slice::<Value>(&export.stdout);
+        let study = study.unwrap_or_else(|error| panic!("{error}: {}", err(&export)));
+        study[part].as_array().expect("the part is a list").clone()
+    }
+}
+
+/// What was written to standard output.
+#[must_use]
+pub fn out(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stdout).into_owned()
+}
+
+/// What was written to standard error.
+#[must_use]
+pub fn err(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}

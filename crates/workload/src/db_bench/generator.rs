@@ -1,0 +1,501 @@
+//! One client's requests, drawn as db_bench draws them.
+
+use super::{
+    DbBenchWorkload, Op, Order, RecordLayout,
+    key::KeyNames,
+    mix_graph::{Query, Social},
+    permutation::Permutation,
+    twister::Twister,
+    value::ValuePool,
+};
+use crate::{Item, KeySpace, StreamConfig};
+use tailmark_driver::{Direction, Fields, Key, Operation, Special};
+
+/// Draws one client's requests.
+#[derive(Debug)]
+pub(crate) struct Generator {
+    op: Op,
+    layout: RecordLayout,
+    records: u64,
+    random: Twister,
+    names: KeyNames,
+    /// A key that is one byte longer than those of records.
+    missing: Vec<u8>,
+    values: ValuePool,
+    unique: Permutation,
+    social: Option<Box<Social>>,
+    /// How many keys were drawn in sequence.
+    sequence: u64,
+    /// Where the client is in its cycle of reads and writes, or in its stride.
+    cycle: u32,
+    /// The key of the stride.
+    strided: u64,
+    /// The insert drawn last, until it is acknowledged.
+    pub inserting: Option<u64>,
+}
+
+impl Generator {
+    /// The requests of this client. Its seed is the configuration's plus its number, plus 1, as
+    /// db_bench counts its threads.
+    pub fn new(db_bench: &DbBenchWorkload, config: &StreamConfig) -> Self {
+        let (op, mut layout) = (db_bench.op, db_bench.layout);
+        if matches!(op, Op::Read | Op::ReadMissing) && layout.stride == 0 {
+            layout.batch = 1;
+        }
+        let (seed, client) = (config.seed, config.client);
+        let records = config.data.records;
+        let count = layout.batch.max(2) as usize;
+        let compressibility = config.compressibility;
+        let values = ValuePool::new(
+            &layout,
+            config.data.field_length,
+            compressibility,
+            seed,
+            client,
+        );
+        let social = match op {
+            Op::MixGraph(graph) => Some(Box::new(Social::new(graph, records))),
+            _ => None,
+        };
+        Self {
+            op,
+            layout,
+            records,
+            random: Twister::new(seed.wrapping_add(u64::from(client)).wrapping_add(1)),
+            names: KeyNames::new(&layout, records, count),
+            missing: Vec::with_capacity(layout.key_bytes as usize + 1),
+            values,
+            unique: Permutation::new(records, seed),
+            social,
+            sequence: 0,
+            cycle: 0,
+            strided: 0,
+            inserting: None,
+        }
+    }
+
+    /// Goes on where another generator of the same workload is, with draws of its own.
+    pub fn go_on_from(&mut self, before: &Self) {
+        (self.sequence, self.unique) = (before.sequence, before.unique);
+        (self.cycle, self.strided) = (before.cycle, before.strided);
+    }
+
+    /// What to do next.
+    #[inline]
+    pub fn next_item(&mut self, keys: &KeySpace) -> Item<'_> {
+        Item::One(match self.op {
+            Op::Read => {
+                self.choose_database();
+                let number = self.draw_read();
+                self.read(number)
+            }
+            Op::Write(order) => self.write(order, keys),
+            Op::ReadThenWrite { read_percent } => {
+                let reads = self.cycle < u32::from(read_percent);
+                self.cycle = (self.cycle + 1) % 100;
+                self.choose_database();
+                let number = self.random_record();
+                if reads {
+                    self.read(number)
+                } else {
+                    self.put(number)
+                }
+            }
+            Op::Update => return self.update(),
+            Op::Seek {
+                nexts,
+                direction,
+                distance_max,
+            } => self.seek(nexts, direction, distance_max),
+            Op::ReadMany => self.read_many(),
+            Op::ReadMissing => self.read_missing(),
+            Op::Walk(direction) => Operation::Special(Special::Next { direction }),
+            Op::Delete(order) => self.delete(order, keys),
+            Op::MixGraph(_) => self.social(),
+        })
+    }
+
+    /// Draws as db_bench does before most requests, to choose one of its databases; here there is
+    /// one.
+    #[inline]
+    fn choose_database(&mut self) {
+        self.random.next();
+    }
+
+    fn read(&mut self, number: u64) -> Operation<'_> {
+        self.names.set(0, number);
+        Operation::Read {
+            key: self.names.key(),
+            fields: Fields::All,
+        }
+    }
+
+    fn put(&mut self, number: u64) -> Operation<'_> {
+        self.names.set(0, number);
+        Operation::Insert {
+            key: self.names.key(),
+            values: self.values.next(1),
+        }
+    }
+
+    fn write(&mut self, order: Order, keys: &KeySpace) -> Operation<'_> {
+        let count = self.draw_written(order, keys);
+        match count {
+            1 => Operation::Insert {
+                key: self.names.key(),
+                values: self.values.next(1),
+            },
+            _ => Operation::Special(Special::InsertMany {
+                keys: self.names.keys(count),
+                values: self.values.next(count),
+            }),
+        }
+    }
+
+    fn delete(&mut self, order: Order, keys: &KeySpace) -> Operation<'_> {
+        match self.draw_written(order, keys) {
+            1 => Operation::Delete {
+                key: self.names.key(),
+            },
+            count => Operation::Special(Special::DeleteMany {
+                keys: self.names.keys(count),
+            }),
+        }
+    }
+
+    fn update(&mut self) -> Item<'_> {
+        self.choose_database();
+        let number = self.random_record();
+        self.names.set(0, number);
+        let (key, values) = (self.names.key(), self.values.next(1));
+        Item::ReadModifyWrite {
+            read: Operation::Read {
+                key,
+                fields: Fields::All,
+            },
+            update: Operation::Update { key, values },
+        }
+    }
+
+    fn read_missing(&mut self) -> Operation<'_> {
+        self.choose_database();
+        let number = self.draw_read();
+        self.names.set(0, number);
+        self.missing.clear();
+        self.missing.extend_from_slice(self.names.name(0));
+        self.missing.push(0);
+        let key = Key {
+            number,
+            name: &self.missing,
+        };
+        Operation::Read {
+            key,
+            fields: Fields::All,
+        }
+    }
+
+    fn read_many(&mut self) -> Operation<'_> {
+        self.choose_database();
+        let (batch, stride) = (self.layout.batch, self.layout.stride);
+        let first = if stride > 0 {
+            self.first_of_stride()
+        } else {
+            0
+        };
+        for index in 0..batch {
+            let number = match stride {
+                0 => self.draw_random(),
+                _ => first + u64::from(index) * stride,
+            };
+            self.names.set(index as usize, number);
+        }
+        let keys = self.names.keys(batch as usize);
+        Operation::Special(Special::ReadMany { keys })
+    }
+
+    fn seek(&mut self, nexts: u32, direction: Direction, distance_max: u64) -> Operation<'_> {
+        let number = self.random_record();
+        if distance_max > 0 {
+            let end = match direction {
+                Direction::Forward => (number + distance_max).min(self.records),
+                Direction::Backward => number.saturating_sub(distance_max),
+            };
+            self.names.set(1, end);
+        }
+        self.names.set(0, number);
+        Operation::Special(Special::Seek {
+            start: self.names.key(),
+            records: nexts,
+            direction,
+            bound: (distance_max > 0).then(|| self.names.name(1)),
+        })
+    }
+
+    fn social(&mut self) -> Operation<'_> {
+        self.choose_database();
+        let drawn = self.draw_random();
+        let social = self.social.as_mut().expect("a mixed graph has its model");
+        let (number, query) = social.draw(drawn, &mut self.random);
+        match query {
+            Query::Get => self.read(number),
+            Query::Put { bytes } => {
+                self.names.set(0, number);
+                Operation::Insert {
+                    key: self.names.key(),
+                    values: self.values.next_of(bytes),
+                }
+            }
+            Query::Seek { nexts } => {
+                self.names.set(0, number);
+                Operation::Special(Special::Seek {
+                    start: self.names.key(),
+                    records: nexts,
+                    direction: Direction::Forward,
+                    bound: None,
+                })
+            }
+        }
+    }
+
+    /// Names the keys of a write or a removal; how many.
+    fn draw_written(&mut self, order: Order, keys: &KeySpace) -> usize {
+        let count = match order {
+            // One a request, so that each is acknowledged.
+            Order::Insert => 1,
+            _ => self.layout.batch as usize,
+        };
+        if order == Order::Random {
+            self.choose_database();
+        }
+        let range = match self.layout.writes_over {
+            0 => self.records,
+            over => over,
+        };
+        for index in 0..count {
+            let number = match order {
+                Order::Sequential => self.next_in_sequence(),
+                Order::Unique => {
+                    let place = self.next_in_sequence();
+                    self.unique.at(place)
+                }
+                Order::Random => self.random.next() % range,
+                Order::Insert => {
+                    let number = keys.next_insert();
+                    self.inserting = Some(number);
+                    number
+                }
+            };
+            self.names.set(index, number);
+        }
+        count
+    }
+
+    fn next_in_sequence(&mut self) -> u64 {
+        let number = self.sequence;
+        self.sequence = if number + 1 == self.records {
+            0
+        } else {
+            number + 1
+        };
+        number
+    }
+
+    #[inline]
+    fn random_record(&mut self) -> u64 {
+        self.random.next() % self.records
+    }
+
+    /// The key of the next single read.
+    #[inline]
+    fn draw_read(&mut self) -> u64 {
+        let RecordLayout { batch, stride, .. } = self.layout;
+        if batch == 1 || stride == 0 {
+            return self.draw_random();
+        }
+        self.cycle += 1;
+        if self.cycle == batch {
+            self.cycle = 0;
+            self.strided = self.first_of_stride();
+        } else {
+            self.strided += stride;
+        }
+        self.strided
+    }
+
+    /// A random key from which a stride of the batch stays within the records.
+    fn first_of_stride(&mut self) -> u64 {
+        let (batch, stride) = (u64::from(self.layout.batch), self.layout.stride);
+        let number = self.draw_random();
+        match number + (batch - 1) * stride >= self.records {
+            true => self.records.saturating_sub(batch * stride),
+            false => number,
+        }
+    }
+
+    /// A random record, skewed as the layout says: db_bench's `GetRandomKey`.
+    #[inline]
+    fn draw_random(&mut self) -> u64 {
+        let bits = self.random.next();
+        if self.layout.exp_range == 0.0 {
+            return bits % self.records;
+        }
+        let order = -((bits % (1 << 62)) as f64) / (1_u64 << 62) as f64 * self.layout.exp_range;
+        let rank = (order.exp() * self.records as f64) as u64;
+        rank.wrapping_mul(0x5bd1_e995) % self.records
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Workload;
+    use std::sync::Arc;
+    use tailmark_driver::{DataSet, Schema};
+
+    /// The configuration of client 0 over so many records of one field of 100 bytes.
+    fn config(records: u64) -> StreamConfig {
+        let (table, fields) = ("default".to_owned(), vec!["value".to_owned()]);
+        StreamConfig {
+            workload: Arc::new(Workload::load()),
+            group: 0,
+            data: DataSet {
+                schema: Schema { table, fields },
+                records,
+                field_length: 100,
+            },
+            keys: Arc::new(KeySpace::new(records, records)),
+            seed: 0,
+            client: 0,
+            operations: None,
+            write_all_fields: false,
+            compressibility: 0.5,
+        }
+    }
+
+    fn generator(op: Op, layout: RecordLayout, records: u64) -> Generator {
+        let starts_empty = false;
+        Generator::new(
+            &DbBenchWorkload {
+                op,
+                layout,
+                starts_empty,
+            },
+            &config(records),
+        )
+    }
+
+    fn numbers(generator: &mut Generator, count: usize) -> Vec<u64> {
+        let keys = KeySpace::new(0, 0);
+        let number = |item: Item<'_>| match item {
+            Item::One(
+                Operation::Read { key, .. }
+                | Operation::Insert { key, .. }
+                | Operation::Delete { key }
+                | Operation::Special(Special::Seek { start: key, .. }),
+            ) => key.number,
+            other => panic!("{other:?}"),
+        };
+        (0..count)
+            .map(|_| number(generator.next_item(&keys)))
+            .collect()
+    }
+
+    #[test]
+    fn keys_are_those_of_db_bench_with_the_same_seed() {
+        // Its first thread is seeded with the seed and 1. Of every two numbers the first chooses
+        // the database, but for a seek.
+        let mut random = Twister::new(1);
+        let drawn: Vec<_> = (0..200).map(|_| random.next() % 1000).collect();
+        let expected: Vec<_> = drawn.iter().copied().skip(1).step_by(2).collect();
+        assert_eq!(
+            numbers(&mut generator(Op::Read, RecordLayout::DEFAULT, 1000), 100),
+            expected
+        );
+        let write = Op::Write(Order::Random);
+        assert_eq!(
+            numbers(&mut generator(write, RecordLayout::DEFAULT, 1000), 100),
+            expected
+        );
+        let seek = Op::Seek {
+            nexts: 0,
+            direction: Direction::Forward,
+            distance_max: 0,
+        };
+        assert_eq!(
+            numbers(&mut generator(seek, RecordLayout::DEFAULT, 1000), 200),
+            drawn
+        );
+    }
+
+    #[test]
+    fn a_fill_in_order_writes_every_key_and_begins_again() {
+        let write = Op::Write(Order::Sequential);
+        assert_eq!(
+            numbers(&mut generator(write, RecordLayout::DEFAULT, 3), 5),
+            [0, 1, 2, 0, 1]
+        );
+        let mut unique = numbers(
+            &mut generator(Op::Write(Order::Unique), RecordLayout::DEFAULT, 500),
+            500,
+        );
+        unique.sort_unstable();
+        assert!(unique.into_iter().eq(0..500));
+    }
+
+    #[test]
+    fn reads_come_before_writes_in_every_hundred() {
+        let op = Op::ReadThenWrite { read_percent: 90 };
+        let (mut generator, keys) = (
+            generator(op, RecordLayout::DEFAULT, 1000),
+            KeySpace::new(0, 0),
+        );
+        let writes: Vec<_> = (0..300)
+            .filter(|_| {
+                matches!(
+                    generator.next_item(&keys),
+                    Item::One(Operation::Insert { .. })
+                )
+            })
+            .collect();
+        let expected: Vec<_> = (0..300).filter(|i| i % 100 >= 90).collect();
+        assert_eq!(writes, expected);
+    }
+
+    #[test]
+    fn a_stride_stays_within_the_records() {
+        let layout = RecordLayout {
+            batch: 10,
+            stride: 7,
+            ..RecordLayout::DEFAULT
+        };
+        let (mut generator, keys) = (generator(Op::ReadMany, layout, 100), KeySpace::new(0, 0));
+        for _ in 0..1000 {
+            let Item::One(Operation::Special(Special::ReadMany { keys })) =
+                generator.next_item(&keys)
+            else {
+                panic!("no batch of reads");
+            };
+            let numbers: Vec<_> = keys
+                .iter()
+                .map(|name| u64::from_be_bytes(name[..8].try_into().unwrap()))
+                .collect();
+            assert!(numbers.windows(2).all(|pair| pair[1] == pair[0] + 7) && numbers[9] < 100);
+        }
+    }
+
+    #[test]
+    fn skewed_reads_prefer_few_keys() {
+        let layout = RecordLayout {
+            exp_range: 25.0,
+            ..RecordLayout::DEFAULT
+        };
+        let drawn = numbers(&mut generator(Op::Read, layout, 1_000_000), 10_000);
+        let mut distinct = drawn.clone();
+        distinct.sort_unstable();
+        distinct.dedup();
+        // The share of draws above rank n e^-x is x / 25: 44 % of them share rank 0.
+        let zeros = drawn.iter().filter(|number| **number == 0).count();
+        assert!((4000..5000).contains(&zeros), "{zeros}");
+        assert!(distinct.len() < 6000, "{}", distinct.len());
+    }
+}

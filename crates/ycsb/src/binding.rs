@@ -1,0 +1,344 @@
+//! YCSB's bindings, and what they are here: a driver, where its data is, and its settings.
+
+use super::properties::Properties;
+use anyhow::{Context, bail};
+use std::{collections::BTreeMap, io::Write};
+use tailmark_driver::{Driver, HostPort, Location, Place, db, did_you_mean};
+use tempfile::NamedTempFile;
+
+/// One binding: a row of [`BINDINGS`].
+#[derive(Debug, Clone, Copy)]
+pub struct Binding {
+    /// The name that the wrapper takes; the part before a `-` is enough.
+    pub name: &'static str,
+    /// The class that Java's client takes, without its package.
+    class: &'static str,
+    /// The driver's name.
+    driver: &'static str,
+    /// The property that says where the data is, and what it is without it; none: it keeps nothing.
+    location: Option<(&'static str, Option<&'static str>)>,
+    /// The property of the port, for servers; its default is the driver's.
+    port: Option<&'static str>,
+    /// Properties and the settings that they become.
+    settings: &'static [(&'static str, &'static str)],
+    /// The property of the password.
+    password: Option<&'static str>,
+    /// What the binding's defaults differ in from the driver's, in faithful semantics.
+    defaults: &'static [(&'static str, &'static str)],
+    /// Properties that are accepted but ignored, because there is nothing to change.
+    ignored: &'static [&'static str],
+}
+
+const CASSANDRA: Binding = Binding {
+    name: "cassandra-cql",
+    class: "CassandraCQLClient",
+    driver: "cassandra",
+    location: Some(("hosts", None)),
+    port: Some("port"),
+    settings: &[
+        ("cassandra.keyspace", "keyspace"),
+        ("cassandra.username", "user"),
+        ("cassandra.readconsistencylevel", "read_consistency"),
+        ("cassandra.writeconsistencylevel", "write_consistency"),
+        ("cassandra.coreconnections", "connections"),
+        ("cassandra.connecttimeoutmillis", "connect_timeout_ms"),
+        ("cassandra.readtimeoutmillis", "request_timeout_ms"),
+        ("cassandra.useSSL", "tls"),
+    ],
+    password: Some("cassandra.password"),
+    defaults: &[],
+    ignored: &["cassandra.maxconnections", "cassandra.tracing"],
+};
+
+/// Every binding whose driver there is or will be, by name; the first of a driver is its main one.
+pub const BINDINGS: &[Binding] = &[
+    Binding {
+        name: "aerospike",
+        class: "AerospikeClient",
+        driver: "aerospike",
+        location: Some(("as.host", Some("localhost"))),
+        port: Some("as.port"),
+        settings: &[
+            ("as.namespace", "namespace"),
+            ("as.timeout", "request_timeout_ms"),
+            ("as.user", "user"),
+        ],
+        password: Some("as.password"),
+        defaults: &[("update", "replace")],
+        ignored: &[],
+    },
+    Binding {
+        name: "basic",
+        class: "BasicDB",
+        driver: "null",
+        location: None,
+        port: None,
+        settings: &[],
+        password: None,
+        defaults: &[],
+        ignored: &[
+            "basicdb.verbose",
+            "basicdb.simulatedelay",
+            "basicdb.randomizedelay",
+            "basicdb.count",
+        ],
+    },
+    CASSANDRA,
+    Binding {
+        name: "cassandra2-cql",
+        ..CASSANDRA
+    },
+    Binding {
+        name: "rocksdb",
+        class: "RocksDBClient",
+        driver: "rocksdb",
+        location: Some(("rocksdb.dir", None)),
+        port: None,
+        settings: &[
+            ("rocksdb.optionsfile", "options_file"),
+            ("rocksdb.wal_dir", "wal_dir"),
+        ],
+        password: None,
+        defaults: &[],
+        ignored: &[],
+    },
+    Binding {
+        name: "scylla",
+        class: "ScyllaCQLClient",
+        ..CASSANDRA
+    },
+];
+
+impl Binding {
+    /// The binding of a name as the wrapper takes it, or of a class as Java's client does.
+    ///
+    /// # Errors
+    /// Names the bindings that there are.
+    pub fn find(name: &str) -> anyhow::Result<&'static Self> {
+        let class = name.rsplit_once('.').map(|(_, class)| class);
+        let is_named = |binding: &&Self| match class {
+            Some(class) => binding.class == class,
+            None => binding.name == name || binding.name.split('-').next() == Some(name),
+        };
+        BINDINGS.iter().find(is_named).with_context(|| {
+            let names: Vec<_> = BINDINGS.iter().map(|binding| binding.name).collect();
+            let hint = did_you_mean(name, names.iter().copied());
+            format!(
+                "there is no binding `{name}`{hint}; bindings: {}",
+                names.join(", ")
+            )
+        })
+    }
+
+    /// The class as Java's client names it.
+    pub fn class(&self) -> String {
+        match self.driver {
+            "null" => format!("site.ycsb.{}", self.class),
+            "rocksdb" => format!("site.ycsb.db.rocksdb.{}", self.class),
+            _ => format!("site.ycsb.db.{}", self.class),
+        }
+    }
+
+    /// The driver.
+    ///
+    /// # Errors
+    /// Where it is not in this build.
+    pub fn driver(&self) -> anyhow::Result<&'static Driver> {
+        let found = db::find(self.driver);
+        found.with_context(|| format!("the binding `{}` has no driver in this build", self.name))
+    }
+
+    /// Where the data is.
+    ///
+    /// # Errors
+    /// Where a property that has no default is not set.
+    pub fn location(&self, properties: &Properties) -> anyhow::Result<Location> {
+        let Some((name, default)) = self.location else {
+            return Ok(Location::None);
+        };
+        let Some(place) = properties.text(name).or(default) else {
+            bail!("the binding `{}` requires the property `{name}`", self.name);
+        };
+        let Some(port) = self.port else {
+            return Ok(Location::Directory(place.into()));
+        };
+        let default = db::find(self.driver).ok().and_then(|driver| driver.port);
+        let default = default.map(|port| port.to_string());
+        let port = properties.text(port).or(default.as_deref());
+        let with_port = |host: &str| {
+            let point = HostPort::parse(host.trim());
+            match port {
+                Some(port) => point.with_port(port),
+                None => point,
+            }
+        };
+        Ok(Location::Hosts(place.split(',').map(with_port).collect()))
+    }
+
+    /// The driver's settings that the properties ask for. Besides those that YCSB knows, every
+    /// setting can be given as `DRIVER.SETTING`.
+    pub fn settings(&self, driver: &Driver, properties: &Properties) -> BTreeMap<String, String> {
+        let is_correct = properties.text("tailmark.semantics") == Some("correct");
+        let mut settings: BTreeMap<String, String> = self
+            .defaults
+            .iter()
+            .filter(|_| !is_correct)
+            .map(|&(name, value)| (name.to_owned(), value.to_owned()))
+            .collect();
+        let knows = |setting: &str| driver.settings.iter().any(|known| known.name == setting);
+        for &(property, setting) in self.settings.iter().filter(|(_, setting)| knows(setting)) {
+            if let Some(value) = properties.text(property) {
+                let is_word = driver.place == Place::Hosts && setting != "user";
+                let value = if is_word {
+                    value.to_ascii_lowercase()
+                } else {
+                    value.to_owned()
+                };
+                settings.insert(setting.to_owned(), value);
+            }
+        }
+        for setting in driver.settings {
+            let property = format!("{}.{}", driver.name, setting.name);
+            if let Some(value) = properties.text(&property) {
+                settings.insert(setting.name.to_owned(), value.to_owned());
+            }
+        }
+        for property in self.ignored {
+            let _ = properties.text(property);
+        }
+        settings
+    }
+}
+
+impl Binding {
+    /// A file that only this user can read with the password of the properties, for as long as it
+    /// is kept: drivers take passwords from files. None without a user or a password.
+    ///
+    /// # Errors
+    /// Where it cannot be written.
+    pub fn password_file(&self, properties: &Properties) -> anyhow::Result<Option<NamedTempFile>> {
+        let password = self.password.and_then(|name| properties.text(name));
+        let has_user = self
+            .settings
+            .iter()
+            .any(|(name, setting)| *setting == "user" && properties.text(name).is_some());
+        let Some(password) = password.filter(|_| has_user) else {
+            return Ok(None);
+        };
+        let write = || {
+            let mut file = NamedTempFile::new()?;
+            writeln!(file, "{password}")?;
+            std::io::Result::Ok(file)
+        };
+        let file = write().context("failed to write the password to a file for the driver")?;
+        Ok(Some(file))
+    }
+}
+
+/// The words of a command line without the passwords in them.
+pub fn without_passwords(words: &[String]) -> Vec<String> {
+    let hidden = |word: &String| {
+        let known = BINDINGS.iter().filter_map(|binding| binding.password);
+        let mut names = known.filter(|name| word.split('=').next() == Some(*name));
+        match names.next() {
+            Some(name) => format!("{name}=..."),
+            None => word.clone(),
+        }
+    };
+    words.iter().map(hidden).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_sorted_and_unique() {
+        assert!(BINDINGS.is_sorted_by(|a, b| a.name < b.name));
+    }
+
+    #[test]
+    fn a_binding_is_found_by_name_part_or_class() {
+        for (name, driver) in [
+            ("basic", "null"),
+            ("rocksdb", "rocksdb"),
+            ("cassandra-cql", "cassandra"),
+            ("cassandra", "cassandra"),
+            ("cassandra2-cql", "cassandra"),
+            ("scylla", "cassandra"),
+            ("site.ycsb.BasicDB", "null"),
+            ("com.yahoo.ycsb.db.rocksdb.RocksDBClient", "rocksdb"),
+            ("site.ycsb.db.CassandraCQLClient", "cassandra"),
+            ("site.ycsb.db.AerospikeClient", "aerospike"),
+        ] {
+            assert_eq!(Binding::find(name).unwrap().driver, driver, "{name}");
+        }
+        let error = Binding::find("rocksbd").unwrap_err().to_string();
+        assert!(
+            error.contains("did you mean `rocksdb`?") && error.contains("basic"),
+            "{error}"
+        );
+    }
+
+    #[test]
+    fn updates_on_aerospike_replace_as_its_binding_does() {
+        let Ok(driver) = tailmark_driver::db::find("aerospike") else {
+            return;
+        };
+        let binding = Binding::find("aerospike").unwrap();
+        let update = |given: &[(&str, &str)]| {
+            let mut properties = Properties::default();
+            given
+                .iter()
+                .for_each(|(name, value)| properties.set(name, value));
+            binding.settings(driver, &properties).remove("update")
+        };
+        assert_eq!(update(&[]).as_deref(), Some("replace"));
+        assert_eq!(
+            update(&[("tailmark.semantics", "correct")]),
+            None,
+            "the driver's default"
+        );
+        let given = update(&[("aerospike.update", "merge")]);
+        assert_eq!(given.as_deref(), Some("merge"));
+    }
+
+    #[test]
+    fn hosts_get_the_port_that_they_lack() {
+        let mut properties = Properties::default();
+        properties.set("hosts", "a, b:9999");
+        let location = CASSANDRA.location(&properties).unwrap();
+        if db::find("cassandra").is_ok() {
+            assert_eq!(location.to_string(), "a:9042,b:9999");
+        }
+        properties.set("port", "7");
+        let location = CASSANDRA.location(&properties).unwrap();
+        assert_eq!(location.to_string(), "a:7,b:9999");
+    }
+
+    #[test]
+    fn a_password_goes_to_the_driver_by_file_and_nowhere_else() {
+        let mut properties = Properties::default();
+        properties.set("cassandra.password", "s=1 ");
+        let file = |properties: &Properties| CASSANDRA.password_file(properties).unwrap();
+        assert!(file(&properties).is_none(), "YCSB does without, too");
+        properties.set("cassandra.username", "me");
+        let kept = file(&properties).unwrap();
+        assert_eq!(std::fs::read_to_string(kept.path()).unwrap(), "s=1 \n");
+        let words = ["-p", "cassandra.password=s=1 ", "-p", "as.password=x", "y"];
+        assert_eq!(
+            without_passwords(&words.map(str::to_owned)),
+            ["-p", "cassandra.password=...", "-p", "as.password=...", "y"]
+        );
+    }
+
+    #[test]
+    fn a_place_without_default_is_required() {
+        let rocksdb = Binding::find("rocksdb").unwrap();
+        let error = rocksdb
+            .location(&Properties::default())
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains("rocksdb.dir"), "{error}");
+    }
+}

@@ -1,0 +1,429 @@
+//! One call: prepared from its properties, carried out, its results written.
+
+mod output;
+
+use super::{
+    binding::Binding,
+    checked,
+    core::Core,
+    decorators::{Decorated, Samples, Verify},
+    exporter::Exporter,
+    measurement::{OutputFormat, OutputFormats},
+    options::{Action, Options},
+    properties::Properties,
+    seed, study,
+    tally::{Failed, MeasurementInterval},
+    watch::Watch,
+    workload_name,
+};
+use anyhow::{Context, bail, ensure};
+use std::{
+    fs,
+    path::PathBuf,
+    sync::{Arc, Mutex, mpsc},
+    time::{Duration, Instant},
+};
+use tailmark_console::{Console, Exit, listen};
+use tailmark_driver::{Access, Database, Driver, Params, Semantics};
+use tailmark_engine::{Spec, Stop};
+use tailmark_results::{Phase, PointKey, finding::NOTHING_FOUND};
+use tailmark_runner::{Evidence, point};
+use tailmark_workload::KeySpace;
+use tempfile::NamedTempFile;
+
+const COUNT: &str = "a whole number from 0 up";
+
+/// A call whose properties are all understood.
+pub struct Call {
+    /// Opens the database.
+    pub driver: &'static Driver,
+    /// What is opened.
+    pub params: Params,
+    /// What is done.
+    pub core: Core,
+    /// Clients.
+    pub threads: u32,
+    /// Operations per second over all clients.
+    pub rate: Option<f64>,
+    seed: u64,
+    compressibility: f64,
+    exporter: Exporter,
+    export_file: Option<PathBuf>,
+    raw_file: Option<PathBuf>,
+    /// Kept until the database is closed.
+    _password: Option<NamedTempFile>,
+    watch: Watch,
+    stop: Stop,
+}
+
+/// The newest that RocksDB 6.2.2 reads, which YCSB 0.17 comes with.
+const READABLE: [(&str, &str); 2] = [("checksum", "crc32c"), ("format_version", "4")];
+
+/// What of it the driver has.
+fn readable(driver: &Driver) -> impl Iterator<Item = (&'static str, &'static str)> {
+    let knows = |name: &str| driver.settings.iter().any(|setting| setting.name == name);
+    READABLE.into_iter().filter(move |(name, _)| knows(name))
+}
+
+/// How many clients, no more than there are operations.
+fn threads(
+    properties: &Properties,
+    operations: Option<u64>,
+    console: &Console,
+) -> anyhow::Result<u32> {
+    let mut threads = properties.number("threadcount", 1, COUNT)?;
+    if let Some(operations) = operations.filter(|&n| n < u64::from(threads)) {
+        console.say(
+            "Warning: the threadcount is bigger than recordcount, the threadcount will be \
+             recordcount!",
+        )?;
+        threads = operations as u32;
+    }
+    ensure!(
+        threads > 0,
+        "{}",
+        properties.refuse("threadcount", "a whole number from 1 up")
+    );
+    Ok(threads)
+}
+
+fn semantics(properties: &Properties) -> anyhow::Result<Semantics> {
+    match properties.text_or("tailmark.semantics", "faithful") {
+        "faithful" => Ok(Semantics::Faithful),
+        "correct" => Ok(Semantics::Correct),
+        _ => bail!(
+            "{}",
+            properties.refuse("tailmark.semantics", "faithful or correct")
+        ),
+    }
+}
+
+impl Call {
+    /// Understands the properties.
+    ///
+    /// # Errors
+    /// Names what is wrong; nothing was touched.
+    pub fn prepare(
+        binding: &Binding,
+        options: &Options,
+        console: &Console,
+    ) -> anyhow::Result<Self> {
+        let properties = &options.properties;
+        let semantics = semantics(properties)?;
+        let action = options.action();
+        let mut core = Core::read(properties, action, semantics == Semantics::Faithful)?;
+        if action == Action::Run {
+            core.workload.name = workload_name(options);
+        }
+        let driver = binding.driver()?;
+        let mut settings = binding.settings(driver, properties);
+        if properties.flag("tailmark.forycsb", false) {
+            let readable =
+                readable(driver).map(|(name, value)| (name.to_owned(), value.to_owned()));
+            settings.extend(readable);
+        }
+        let password = binding.password_file(properties)?;
+        if let Some(file) = &password {
+            let path = file.path().display().to_string();
+            settings.insert("password_file".to_owned(), path);
+        }
+        let mut settings = checked(driver, &settings, &core.data)?;
+        for (name, value) in readable(driver) {
+            settings.set_default(name, value);
+        }
+        let params = Params {
+            location: binding.location(properties)?,
+            semantics: (driver.semantics)(&settings).unwrap_or(semantics),
+            settings,
+            data: core.data.clone(),
+            access: match action {
+                Action::Load => Access::Create,
+                Action::Run => Access::Write,
+            },
+        };
+        let threads = threads(properties, core.operations, console)?;
+        let target = properties.number::<u64>("target", 0, COUNT)?;
+        let stop = Stop::new();
+        let (exporter, why) = Exporter::named(properties.text_or(
+            "exporter",
+            "site.ycsb.measurements.exporter.TextMeasurementsExporter",
+        ));
+        why.iter().for_each(|why| console.warn(why));
+        let path = |name| {
+            properties
+                .text(name)
+                .filter(|path| !path.is_empty())
+                .map(PathBuf::from)
+        };
+        // Java's own; there is nothing of the kind here.
+        let _ = (
+            properties.flag("measurement.trackjvm", false),
+            properties.flag("spin.sleep", false),
+        );
+        Ok(Self {
+            watch: watch(options, &core, &stop, console)?,
+            driver,
+            params,
+            threads,
+            rate: (target > 0).then_some(target as f64),
+            seed: properties.number("tailmark.seed", seed::of_now(), COUNT)?,
+            compressibility: properties.number("tailmark.compressibility", 0.0, "from 0 to 1")?,
+            exporter,
+            export_file: path("exportfile"),
+            raw_file: path("measurement.raw.output_file"),
+            _password: password,
+            core,
+            stop,
+        })
+    }
+
+    /// Carries the call out.
+    ///
+    /// # Errors
+    /// Where the database or a file refuses.
+    pub fn run(self, options: &Options) -> anyhow::Result<Exit> {
+        listen(&self.stop, &self.watch.console)?;
+        self.announce()?;
+        let database = (self.driver.open)(&self.params)?;
+        if self.core.action == Action::Load && self.driver.name == "rocksdb" {
+            self.name_families()?;
+        }
+        let (verify, samples) = (self.verify(), self.samples());
+        let database = self.decorated(database, &verify, &samples);
+        let (point, system) = (self.point(options), self.system(options));
+        self.watch.console.warn("Starting test.");
+        let (each, tracked) = (self.watch.failed.each, self.watch.failed.tracked.join(", "));
+        self.watch.console.warn(&format!(
+            "DBWrapper: report latency for each error is {each} and specific error codes to track \
+             for latency are: [{tracked}]"
+        ));
+        if let Some(duration) = self.core.duration {
+            let seconds = duration.as_secs();
+            self.watch.console.warn(&format!(
+                "Maximum execution time specified as: {seconds} secs"
+            ));
+        }
+        let measured = self.measure(database.as_ref(), &system, point.as_ref())?;
+        let kept = match self.core.action {
+            Action::Load => database.flush(),
+            Action::Run => Ok(()),
+        };
+        let facts = database.facts();
+        let found = match &point {
+            Some(key) => {
+                let evidence = Evidence::new(self.driver, &self.params, key, &measured);
+                point::all_findings(&evidence, database.as_ref())
+            }
+            None => point::remarks(database.as_ref()),
+        };
+        let mut phase = measured.phase;
+        phase.findings.extend(found);
+        drop(database);
+        output::unless_closed(self.finish(&phase, verify.as_deref(), samples.as_ref()))?;
+        let errors = failures(&phase) + verify.map_or(0, |verify| verify.failures());
+        if let Some(out) = &options.out {
+            let entry = study::CallRecord {
+                driver: self.driver,
+                params: &self.params,
+                threads: self.threads,
+                system: &system,
+                point,
+                phase,
+                facts,
+            };
+            let page = study::add(out, entry)?;
+            self.watch
+                .console
+                .warn(&format!("the report: {}", page.display()));
+        }
+        kept?; // what was measured is written even where it could not be kept
+        Ok(match (errors, self.stop.requested()) {
+            (0, true) => Exit::Interrupted,
+            (0, false) => Exit::Done,
+            _ => Exit::Errors,
+        })
+    }
+
+    /// What YCSB says before it opens the database.
+    fn announce(&self) -> anyhow::Result<()> {
+        if self.core.data_integrity {
+            self.watch.console.say("Data integrity is enabled.")?;
+        }
+        if self.watch.formats.includes(OutputFormat::Raw) {
+            let place = self.raw_file.as_ref().map_or_else(
+                || "stdout.".to_owned(),
+                |path| format!("result file: {}", path.display()),
+            );
+            self.watch
+                .console
+                .say(&format!("Raw data measurement: will output to {place}"))?;
+        }
+        Ok(())
+    }
+
+    /// Names the table's column family in the file by which YCSB's binding knows those that there
+    /// are; without it the binding cannot open the database.
+    fn name_families(&self) -> anyhow::Result<()> {
+        let Some(place) = self.params.location.path() else {
+            return Ok(());
+        };
+        let path = place.join("CF_NAMES");
+        let mut names = fs::read_to_string(&path).unwrap_or_default();
+        for name in ["default", &self.params.data.schema.table] {
+            if !names.lines().any(|known| known == name) {
+                names.push_str(name);
+                names.push('\n');
+            }
+        }
+        fs::write(&path, names).with_context(|| format!("failed to write `{}`", path.display()))
+    }
+
+    /// The clients' loop, with status lines beside it.
+    fn measure(
+        &self,
+        database: &dyn Database,
+        system: &str,
+        point: Option<&PointKey>,
+    ) -> anyhow::Result<point::Measured> {
+        let (first, core) = (self.core.first_insert, &self.core);
+        let workload = Arc::new(core.workload.clone());
+        let keys = Arc::new(KeySpace::new(first, core.data.records));
+        let spec = Spec {
+            clients: self.driver.clients,
+            system,
+            point,
+            threads: self.threads,
+            rate: self.rate,
+            operations: core.operations,
+            duration: core.duration,
+            seed: seed::of_phase(self.seed, point, first),
+            write_all_fields: core.write_all_fields,
+            compressibility: self.compressibility,
+            ..Spec::new(database, &workload, &core.data, &keys)
+        };
+        std::thread::scope(|scope| {
+            let (done, wait) = mpsc::channel();
+            let started = Instant::now();
+            let reporter = scope.spawn(move || self.watch.report(started, &wait));
+            let measured =
+                point::measure(&spec, self.params.location.path(), &self.watch, &self.stop);
+            drop(done);
+            reporter.join().expect("status lines do not panic");
+            let measured = measured?;
+            let elapsed = Duration::from_secs_f64(measured.phase.elapsed_s());
+            if core.duration.is_some_and(|limit| elapsed >= limit) {
+                self.watch
+                    .console
+                    .warn("Maximum time elapsed. Requesting stop for the workload.");
+                self.watch
+                    .console
+                    .warn("Stop requested for workload. Now Joining!");
+            }
+            self.watch.end(elapsed);
+            Ok(measured)
+        })
+    }
+
+    fn decorated(
+        &self,
+        database: Box<dyn Database>,
+        verify: &Option<Arc<Verify>>,
+        samples: &Option<Samples>,
+    ) -> Box<dyn Database> {
+        let retries = self.core.action == Action::Load && self.core.retry.limit > 0;
+        let retry = retries.then_some(self.core.retry);
+        if retry.is_none() && verify.is_none() && samples.is_none() {
+            return database;
+        }
+        let (verify, samples) = (verify.clone(), samples.clone());
+        Box::new(Decorated {
+            database,
+            clients: self.driver.clients,
+            retry,
+            verify,
+            samples,
+        })
+    }
+
+    fn verify(&self) -> Option<Arc<Verify>> {
+        let reads = self.core.data_integrity && self.core.action == Action::Run;
+        reads.then(|| {
+            let fields = self.core.data.schema.fields.clone();
+            let (field_length, tally) = (self.core.data.field_length, Mutex::default());
+            Arc::new(Verify {
+                fields,
+                field_length,
+                tally,
+            })
+        })
+    }
+
+    fn samples(&self) -> Option<Samples> {
+        self.watch
+            .formats
+            .includes(OutputFormat::Raw)
+            .then(Samples::default)
+    }
+
+    /// The name of the system in a study.
+    fn system(&self, options: &Options) -> String {
+        let name = options.system.as_deref().or(options.database.as_deref());
+        name.unwrap_or(self.driver.name).to_owned()
+    }
+
+    /// The name of the point in a study; none for a load.
+    fn point(&self, options: &Options) -> Option<PointKey> {
+        (self.core.action == Action::Run).then(|| PointKey {
+            system: self.system(options),
+            workload: self.core.workload.name.clone(),
+            distribution: self.core.workload.distribution_name().to_owned(),
+            threads: self.threads,
+            repeat: 1,
+            target_rate: self.rate,
+        })
+    }
+}
+
+fn watch(options: &Options, core: &Core, stop: &Stop, console: &Console) -> anyhow::Result<Watch> {
+    let properties = &options.properties;
+    let every = properties
+        .number("status.interval", 10_u64, "whole seconds")?
+        .max(1);
+    let logs = properties.flag("hdrhistogram.fileoutput", false);
+    let path = properties
+        .text_or("hdrhistogram.output.path", "")
+        .to_owned();
+    let stops = core.action == Action::Load && !core.retry.keep_going;
+    Ok(Watch {
+        console: console.clone(),
+        label: options.label_or(properties),
+        every: properties
+            .flag("status", false)
+            .then(|| Duration::from_secs(every)),
+        operations: core.operations,
+        interval: MeasurementInterval::named(properties.text_or("measurement.interval", "op")),
+        failed: failed(properties),
+        formats: OutputFormats::read(properties)?,
+        logs: logs.then_some(path),
+        stop_at_failure: stops.then(|| stop.clone()),
+        measured: Mutex::default(),
+    })
+}
+
+fn failed(properties: &Properties) -> Failed {
+    let tracked = properties.text_or("latencytrackederrors", "");
+    let tracked = tracked
+        .split(',')
+        .map(str::trim)
+        .filter(|status| !status.is_empty());
+    Failed {
+        each: properties.flag("reportlatencyforeacherror", false),
+        tracked: tracked.map(str::to_owned).collect(),
+    }
+}
+
+/// What the exit code is about: requests that failed, and that nothing at all was found.
+fn failures(phase: &Phase) -> u64 {
+    let nothing_found = NOTHING_FOUND.is_among(&phase.findings);
+    phase.errors() + u64::from(nothing_found)
+}

@@ -1,0 +1,120 @@
+//! What a call writes when it has ended: its groups, and single samples.
+
+use super::Call;
+use crate::{
+    decorators::{Samples, Verify},
+    exporter::Line,
+    measurement::OutputFormat,
+    watch::Measured,
+};
+use anyhow::{Context, bail};
+use std::{
+    fs::File,
+    io::{self, BufWriter, Write},
+    path::PathBuf,
+    sync::PoisonError,
+};
+use tailmark_console::{Closed, closed};
+use tailmark_results::Phase;
+
+impl Call {
+    /// Writes the final block.
+    pub(super) fn finish(
+        &self,
+        phase: &Phase,
+        verify: Option<&Verify>,
+        samples: Option<&Samples>,
+    ) -> anyhow::Result<()> {
+        let mut measured = self.watch.measured();
+        let Measured {
+            all,
+            series,
+            log_error,
+            ..
+        } = &mut *measured;
+        if let Some(error) = log_error.take() {
+            bail!("failed to write a histogram log: {error}");
+        }
+        if let Some(verify) = verify {
+            let tally = verify.tally.lock().unwrap_or_else(PoisonError::into_inner);
+            all.insert("VERIFY".to_owned(), tally.clone());
+        }
+        let mut lines = overall(phase);
+        lines.extend(self.watch.formats.lines(all, series));
+        let failed = |path: &PathBuf| format!("failed to write `{}`", path.display());
+        if let Some(samples) = samples {
+            match &self.raw_file {
+                Some(path) => {
+                    let file = File::options().create(true).append(true).open(path);
+                    let mut file = BufWriter::new(file.with_context(|| failed(path))?);
+                    self.write_samples(samples, &mut file)
+                        .with_context(|| failed(path))?;
+                }
+                None => self
+                    .watch
+                    .console
+                    .write(|out| Ok(self.write_samples(samples, out)?))?,
+            }
+        }
+        match &self.export_file {
+            Some(path) => {
+                let mut file = BufWriter::new(File::create(path).with_context(|| failed(path))?);
+                self.exporter
+                    .write(&lines, &mut file)
+                    .with_context(|| failed(path))?;
+            }
+            None => self
+                .watch
+                .console
+                .write(|out| Ok(self.exporter.write(&lines, out)?))?,
+        }
+        Ok(())
+    }
+
+    fn write_samples(&self, samples: &Samples, out: &mut dyn Write) -> io::Result<()> {
+        let mut samples = samples.lock().unwrap_or_else(PoisonError::into_inner);
+        samples.sort_by_key(|sample| (sample.group, sample.at_ms));
+        let formats = &self.watch.formats.formats;
+        let prefix = formats
+            .iter()
+            .find(|(_, format)| *format == OutputFormat::Raw)
+            .map_or("", |(name, _)| name);
+        let mut group = "";
+        for sample in &*samples {
+            if sample.group != group {
+                group = sample.group;
+                writeln!(
+                    out,
+                    "{prefix}{group} latency raw data: op, timestamp(ms), latency(us)"
+                )?;
+            }
+            writeln!(out, "{prefix}{group},{},{}", sample.at_ms, sample.us)?;
+        }
+        out.flush()
+    }
+}
+
+/// Whoever read the output may have gone; what was measured is complete all the same.
+pub(super) fn unless_closed(written: anyhow::Result<()>) -> anyhow::Result<()> {
+    match written {
+        Err(error) if closed(&error) == Some(Closed::Pipe) => Ok(()),
+        written => written,
+    }
+}
+
+/// The lines before the groups. There is no collector of garbage, which is why it took no time.
+fn overall(phase: &Phase) -> Vec<Line> {
+    // To the end of the last operation, as YCSB has it.
+    let ms = ((phase.elapsed_s() * 1000.0) as u64).max(1);
+    vec![
+        Line::whole("OVERALL", "RunTime(ms)", ms),
+        Line::double(
+            "OVERALL",
+            "Throughput(ops/sec)",
+            phase.operations as f64 * 1000.0 / ms as f64,
+        ),
+        Line::whole("TOTAL_GCs", "Count", 0),
+        Line::whole("TOTAL_GC_TIME", "Time(ms)", 0),
+        Line::double("TOTAL_GC_TIME_%", "Time(%)", 0.0),
+    ]
+}

@@ -1,0 +1,25 @@
+//! What a call draws its operations by. YCSB has no seed and draws otherwise each time that it is
+//! called; so does this, unless one is given.
+
+use std::time::{SystemTime, UNIX_EPOCH};
+use tailmark_results::PointKey;
+use tailmark_runner::PointSeeds;
+use tailmark_workload::Seed;
+
+/// A seed that no other call has: nanoseconds since 1970 UTC.
+pub fn of_now() -> u64 {
+    let since = SystemTime::now().duration_since(UNIX_EPOCH);
+    u64::try_from(since.unwrap_or_default().as_nanos()).unwrap_or(u64::MAX)
+}
+
+/// The seed of a run, or of a load from this insert on. A run draws other keys and values than
+/// the load, and than a run of another workload, of other clients or at another rate.
+pub fn of_phase(seed: u64, point: Option<&PointKey>, first_insert: u64) -> u64 {
+    match point {
+        Some(key) => PointSeeds::new(seed, key).measure(),
+        None => {
+            let load = Seed::new(seed).of("phase", "load");
+            load.of_number("from", first_insert).value()
+        }
+    }
+}

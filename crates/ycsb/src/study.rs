@@ -1,0 +1,83 @@
+//! A call as a part of a study, so that a YCSB user gets the report too.
+
+use super::binding::without_passwords;
+use anyhow::Context;
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+use tailmark_driver::{Driver, Location, Params};
+use tailmark_report::write_studies;
+use tailmark_results::{Header, Phase, PointKey, System};
+use tailmark_runner::point::CallStudy;
+
+/// What a call adds.
+pub struct CallRecord<'a> {
+    /// Opened the database.
+    pub driver: &'static Driver,
+    /// What was opened.
+    pub params: &'a Params,
+    /// Clients.
+    pub threads: u32,
+    /// The name of the system.
+    pub system: &'a str,
+    /// The name of the point; none for a load.
+    pub point: Option<PointKey>,
+    /// What was measured.
+    pub phase: Phase,
+    /// What the database says of itself.
+    pub facts: BTreeMap<String, String>,
+}
+
+/// Adds a call to the study in `out`, which is made where there is none, and writes its report. A
+/// point that is there already becomes another repeat; a system over other data or with other
+/// settings is one of its own.
+///
+/// # Errors
+/// Where the study refuses.
+pub fn add(out: &Path, call: CallRecord<'_>) -> anyhow::Result<PathBuf> {
+    let words: Vec<String> = std::env::args().collect();
+    let header = Header::without_plan("YCSB", without_passwords(&words).join(" "));
+    let system = describe(&call);
+    let add = || {
+        let study = CallStudy::open(out, &header, &system, |_| true)?;
+        match call.point {
+            Some(key) => study.add_point(key, call.phase, call.facts),
+            None => study.add_load(call.threads, call.phase, call.facts),
+        }
+    };
+    add().with_context(|| format!("failed to add to the study in `{}`", out.display()))?;
+    Ok(write_studies(&[out.to_owned()], "html", out)?)
+}
+
+fn describe(call: &CallRecord<'_>) -> System {
+    let params = call.params;
+    let mut settings: BTreeMap<String, String> = params
+        .settings
+        .iter()
+        .map(|(name, value)| (name.to_owned(), value.to_owned()))
+        .collect();
+    // It is gone when the call ends.
+    settings.remove("password_file");
+    // Of a database that was there they are its own: the facts have them.
+    for name in ["checksum", "format_version"] {
+        if !params.settings.given(name) {
+            settings.remove(name);
+        }
+    }
+    let data = &params.data;
+    settings.insert("records".to_owned(), data.records.to_string());
+    settings.insert("fields".to_owned(), data.schema.fields.len().to_string());
+    settings.insert("field_length".to_owned(), data.field_length.to_string());
+    System {
+        name: call.system.to_owned(),
+        driver: call.driver.name.to_owned(),
+        place: match &params.location {
+            Location::None => "nowhere".to_owned(),
+            location => location.to_string(),
+        },
+        semantics: params.semantics.name().to_owned(),
+        settings,
+        ceiling_for: None,
+    }
+}
