@@ -10,6 +10,7 @@ mod driver;
 mod error;
 mod hint;
 mod location;
+mod locked_file;
 mod net;
 mod operation;
 mod session;
@@ -20,6 +21,7 @@ pub use driver::{Access, Clients, Driver, Params, Place, Semantics};
 pub use error::Error;
 pub use hint::did_you_mean;
 pub use location::Location;
+pub use locked_file::LockedFile;
 pub use net::HostPort;
 pub use operation::{Direction, Fields, Key, Keys, Operation, OperationKind, Special, Values};
 pub use session::{

@@ -16,7 +16,7 @@ use crate::{
     seeds::PointSeeds,
 };
 use std::{fs, path::Path, sync::Arc};
-use tailmark_driver::{Database, Place, Settled};
+use tailmark_driver::{Database, LockedFile, Place, Settled};
 use tailmark_engine::{Observer, Spec, Stop};
 use tailmark_host::MemoryLimit;
 use tailmark_plan::{Plan, Reload, Step, SystemPlan, keys_of_study};
@@ -406,23 +406,17 @@ fn measured<'a>(plan: &'a Plan, study: &Study) -> Result<Vec<&'a str>, Error> {
 }
 
 /// Holds the run directory until it is dropped.
-fn lock(out: &Path) -> Result<fs::File, Error> {
+fn lock(out: &Path) -> Result<LockedFile, Error> {
     let io = |source| Error::Io {
         action: "lock",
         path: out.to_owned(),
         source,
     };
+    let busy = || Error::Busy {
+        dir: out.to_owned(),
+    };
     let directory = fs::File::open(out).map_err(io)?;
-    match rustix::fs::flock(
-        &directory,
-        rustix::fs::FlockOperation::NonBlockingLockExclusive,
-    ) {
-        Ok(()) => Ok(directory),
-        Err(rustix::io::Errno::WOULDBLOCK) => Err(Error::Busy {
-            dir: out.to_owned(),
-        }),
-        Err(errno) => Err(io(errno.into())),
-    }
+    LockedFile::new(directory).map_err(io)?.ok_or_else(busy)
 }
 
 fn refuse_changed_plan(plan: &Plan, out: &Path) -> Result<(), Error> {

@@ -16,8 +16,8 @@ mod open;
 pub mod stamp;
 
 use crate::{
-    Cause, Clients, Completion, DataSet, Database, Driver, Error, Failure, Fields, Key, Operation,
-    OperationKind, Outcome, Params, Place, Remark, RemarkCode, Reply, Session, Setting,
+    Cause, Clients, Completion, DataSet, Database, Driver, Error, Failure, Fields, Key, LockedFile,
+    Operation, OperationKind, Outcome, Params, Place, Remark, RemarkCode, Reply, Session, Setting,
     SettingKind, Settings, Settled, Stopped, Values,
 };
 use buffer::Buffer;
@@ -83,7 +83,7 @@ struct Slots {
 
 /// What all sessions share.
 struct Store {
-    file: File,
+    file: LockedFile,
     layout: Layout,
 }
 
@@ -280,7 +280,7 @@ fn destroy(params: &Params) -> Result<(), Error> {
         return Err(failed("it is not a file".into()));
     }
     let file = File::open(place).map_err(|e| failed(e.into()))?;
-    open::lock(&file, place)?;
+    let _lock = open::lock(file, place)?;
     fs::remove_file(place).map_err(|e| failed(e.into()))
 }
 

@@ -1,9 +1,9 @@
 //! How a file or device is opened: its block, O_DIRECT or not, its size, and that it is ours alone.
 
 use super::{NAME, buffer::Buffer, layout::Layout, stamp};
-use crate::{Access, Error, Params, db::holder::holder};
+use crate::{Access, Error, LockedFile, Params, db::holder::holder};
 use rustix::{
-    fs::{AtFlags, FallocateFlags, FlockOperation, OFlags, StatxFlags, major, minor},
+    fs::{AtFlags, FallocateFlags, OFlags, StatxFlags, major, minor},
     io::Errno,
 };
 use std::{
@@ -18,7 +18,7 @@ pub(super) const BLOCK_BYTES_MAX: u64 = 4096;
 
 /// A file or device that is ready.
 pub(super) struct Opened {
-    pub(super) file: File,
+    pub(super) file: LockedFile,
     pub(super) layout: Layout,
     /// Whether O_DIRECT is in force.
     pub(super) direct: bool,
@@ -36,7 +36,7 @@ pub(super) fn open(params: &Params, direct: bool) -> Result<Opened, Error> {
 }
 
 /// Makes sure that nobody else uses a file.
-pub(super) fn lock(file: &File, place: &Path) -> Result<(), Error> {
+pub(super) fn lock(file: File, place: &Path) -> Result<LockedFile, Error> {
     exclusive(file).map_err(|refusal| refusal.into_error(place))
 }
 
@@ -77,11 +77,11 @@ impl Refusal {
 
 fn prepare(params: &Params, place: &Path, direct: bool) -> Result<Opened, Refusal> {
     let device = fs::metadata(place).is_ok_and(|m| m.file_type().is_block_device());
-    let mut file = open_exclusive(params, place, device, direct)?;
+    let file = open_exclusive(params, place, device, direct)?;
     let block = block_bytes(&file, device)?;
     let start = if device { stamp::RESERVED_BYTES } else { 0 };
     let layout = Layout::new(&params.data, block, start);
-    let bytes = file.seek(SeekFrom::End(0))?;
+    let bytes = (&*file).seek(SeekFrom::End(0))?;
     if device && bytes < layout.bytes() {
         return Err(Refusal::because(format!(
             "the device has {bytes} bytes, but the data set needs {}",
@@ -112,7 +112,7 @@ fn open_exclusive(
     place: &Path,
     device: bool,
     direct: bool,
-) -> Result<File, Refusal> {
+) -> Result<LockedFile, Refusal> {
     let mut flags = OFlags::empty();
     flags.set(OFlags::DIRECT, direct);
     flags.set(OFlags::DSYNC, params.settings.flag("sync"));
@@ -132,15 +132,11 @@ fn open_exclusive(
         }
         opened => opened?,
     };
-    exclusive(&file)?;
-    Ok(file)
+    exclusive(file)
 }
 
-fn exclusive(file: &File) -> Result<(), Refusal> {
-    match rustix::fs::flock(file, FlockOperation::NonBlockingLockExclusive) {
-        Err(Errno::WOULDBLOCK) => Err(Refusal::Locked),
-        locked => Ok(locked.map_err(io::Error::from)?),
-    }
+fn exclusive(file: File) -> Result<LockedFile, Refusal> {
+    LockedFile::new(file)?.ok_or(Refusal::Locked)
 }
 
 /// Reserves the space, so that a full file system is found out before the load.

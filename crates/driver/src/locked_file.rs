@@ -1,0 +1,60 @@
+//! A file that nobody else may use.
+
+use std::{
+    fs::{File, TryLockError},
+    io,
+    ops::Deref,
+};
+
+/// A file with an exclusive lock (`flock`), held until this is dropped.
+///
+/// The lock is given back, not merely closed: a process that is just being started has a copy of
+/// every descriptor until it executes its program, and would hold the lock that long.
+#[derive(Debug)]
+pub struct LockedFile(File);
+
+impl LockedFile {
+    /// Takes the lock without waiting; none where another has it.
+    ///
+    /// # Errors
+    /// Where the file system knows no locks.
+    pub fn new(file: File) -> io::Result<Option<Self>> {
+        match file.try_lock() {
+            Ok(()) => Ok(Some(Self(file))),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        }
+    }
+}
+
+impl Deref for LockedFile {
+    type Target = File;
+
+    fn deref(&self) -> &File {
+        &self.0
+    }
+}
+
+impl Drop for LockedFile {
+    fn drop(&mut self) {
+        // Where that fails, closing the file does it.
+        let _ = self.0.unlock();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_lock_ends_though_another_process_has_a_copy_of_the_descriptor() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let locked = |file: File| LockedFile::new(file).unwrap();
+        let first = locked(file.reopen().unwrap()).unwrap();
+        let copy = first.try_clone().unwrap();
+        assert!(locked(file.reopen().unwrap()).is_none());
+        drop(first);
+        assert!(locked(file.reopen().unwrap()).is_some());
+        drop(copy);
+    }
+}
