@@ -97,6 +97,7 @@ fn add(study: &Study, imported: Imported, format: &str) -> Result<(), Error> {
         threads,
         repeat: 1,
         target_rate,
+        arrivals: None,
     };
     study.append_point(key, phase)
 }

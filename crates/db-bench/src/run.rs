@@ -419,5 +419,6 @@ fn key(measurement: &Measurement<'_>, repeat: u32, rate: Option<f64>) -> PointKe
         threads: measurement.threads,
         repeat,
         target_rate,
+        arrivals: None,
     }
 }

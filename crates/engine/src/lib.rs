@@ -41,7 +41,7 @@ use context::PhaseContext;
 use crossbeam_channel::unbounded;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tailmark_driver::Clients;
-use tailmark_results::Phase;
+use tailmark_results::{Phase, StartLag};
 use tasks::RecorderChannels;
 
 /// Stats beyond one a recorder, at most: more processors than these seldom turn to an interval at
@@ -119,16 +119,16 @@ fn result(context: &PhaseContext<'_>, collector: Collector, measure: Tick) -> Ph
     let length = ending.length(spec, measure, collector.done_ns(measure), is_cut);
     let collected = collector.finish(length.whole());
     Phase {
-        started_ms: None,
         duration_s: length.divisor as f64 / 1e9,
         operations: collected.operations,
         failed: collected.failed,
         kinds: collected.kinds,
         errors: collected.errors,
-        start_lag: collected.start_lag,
+        start_lag: collected
+            .start_lag
+            .map(|all| StartLag { all, causes: None }),
         intervals: collected.intervals,
-        series: Vec::new(),
-        findings: Vec::new(),
         counters: spec.database.counters(),
+        ..Phase::default()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 use tailmark_driver::{Clients, DataSet, Database};
-use tailmark_results::PointKey;
+use tailmark_results::{Arrivals, PointKey};
 use tailmark_workload::{KeySpace, Workload};
 
 /// What a phase does.
@@ -25,6 +25,9 @@ pub struct Spec<'a> {
     pub threads: u32,
     /// Operations per second over all clients; none: a closed loop.
     pub rate: Option<f64>,
+    /// How operations arrive at that rate, in one sequence that all clients share; none: each
+    /// client has an even schedule of its own.
+    pub arrivals: Option<Arrivals>,
     /// Ends the phase after so many operations of the measured part.
     pub operations: Option<u64>,
     /// Ends the measured part after this time.
@@ -63,6 +66,7 @@ impl<'a> Spec<'a> {
             keys,
             threads: 1,
             rate: None,
+            arrivals: None,
             operations: None,
             duration: None,
             warmup: Duration::ZERO,

@@ -27,6 +27,7 @@ impl Step<'_> {
             threads: self.threads,
             repeat: self.repeat,
             target_rate: plan.sweep.rate,
+            arrivals: None,
         }
     }
 }

@@ -14,19 +14,12 @@ fn point(system: &str, threads: u32, repeat: u32) -> Point {
         threads,
         repeat,
         target_rate: None,
+        arrivals: None,
     };
     let phase = Phase {
-        started_ms: None,
         duration_s: 1.0,
         operations: 10,
-        failed: 0,
-        kinds: BTreeMap::new(),
-        errors: Vec::new(),
-        start_lag: None,
-        intervals: Vec::new(),
-        series: Vec::new(),
-        findings: Vec::new(),
-        counters: BTreeMap::new(),
+        ..Phase::default()
     };
     Point { key, phase }
 }

@@ -52,10 +52,12 @@ impl Phase {
         self.operations.saturating_sub(self.failed)
     }
 
-    /// Operations that succeeded per second, over the whole duration.
+    /// Operations that succeeded per second, over the whole duration. Those done behind its end
+    /// are not among them.
     #[must_use]
     pub fn ops_per_sec(&self) -> f64 {
-        rate(self.succeeded(), self.duration_s)
+        let in_time = self.succeeded().saturating_sub(self.drained);
+        rate(in_time, self.duration_s)
     }
 
     /// Operations that failed per second, over the whole duration.

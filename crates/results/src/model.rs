@@ -1,7 +1,7 @@
 //! What a study holds, as plain data: systems, facts, loads, points, series, findings.
 
 use crate::{
-    Finding,
+    Arrivals, Censored, Finding, StartLag,
     failure::{ALLOW_ERRORS, ALLOW_ERRORS_KEY},
     histogram::new_latencies,
     summary::{Known, Summary},
@@ -177,6 +177,9 @@ pub struct PointKey {
     pub repeat: u32,
     /// Operations per second over all clients; none: a closed loop.
     pub target_rate: Option<f64>,
+    /// How operations arrive at that rate; none in a closed loop, and where each client has a
+    /// schedule of its own (drop-ins, studies of before version 4).
+    pub arrivals: Option<Arrivals>,
 }
 
 /// What was measured of one kind over a whole phase.
@@ -196,6 +199,8 @@ pub struct KindResult {
     pub response: Option<Latencies>,
     /// Service time of those that failed, where any did.
     pub failed: Option<Latencies>,
+    /// Those that were due and never done, where there are any; not among `count`.
+    pub censored: Option<Box<Censored>>,
     /// Service time as another program summed it up, where its result was imported without a
     /// histogram.
     pub summary: Option<Summary>,
@@ -214,6 +219,7 @@ impl Default for KindResult {
             service: new_latencies(),
             response: None,
             failed: None,
+            censored: None,
             summary: None,
             response_summary: None,
         }
@@ -358,7 +364,7 @@ impl Series {
 }
 
 /// One measured phase: a load or the measured part of a point.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq)]
 pub struct Phase {
     /// When it began, milliseconds since 1970 UTC; none where what was imported does not say.
     pub started_ms: Option<u64>,
@@ -374,8 +380,13 @@ pub struct Phase {
     pub kinds: BTreeMap<Kind, KindResult>,
     /// Failures by kind and cause.
     pub errors: Vec<ErrorCount>,
-    /// How much later than due operations were sent, nanoseconds; at a fixed rate only.
-    pub start_lag: Option<Latencies>,
+    /// Of those that succeeded, the ones that were due in time and done behind the end of the
+    /// measured part: they count in latencies, not in operations per second.
+    pub drained: u64,
+    /// Operations that were due and never done; not among `operations`.
+    pub censored: u64,
+    /// How much later than due operations were sent; at a fixed rate only.
+    pub start_lag: Option<StartLag>,
     /// What it was like over time, without a gap: a second in which nothing was done is one too.
     pub intervals: Vec<Interval>,
     /// What the machine did meanwhile.

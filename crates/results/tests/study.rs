@@ -98,10 +98,12 @@ fn a_point_is_known_by_its_whole_key() {
         },
         PointKey {
             target_rate: Some(1234.6),
+            arrivals: None,
             ..key.clone()
         },
         PointKey {
             target_rate: None,
+            arrivals: None,
             ..key
         },
     ];

@@ -350,7 +350,7 @@ fn rate_not_met(e: &Evidence<'_>) -> Option<String> {
 
 fn started_late(e: &Evidence<'_>) -> Option<String> {
     const FLOOR_NS: u64 = 1_000_000;
-    let lag = e.phase.start_lag.as_ref()?.value_at_quantile(0.99);
+    let lag = e.phase.start_lag.as_ref()?.all.value_at_quantile(0.99);
     let response = e
         .phase
         .kinds
@@ -401,7 +401,6 @@ fn too_few_samples(e: &Evidence<'_>) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::BTreeMap;
 
     #[test]
     fn a_clock_that_was_set_is_a_finding_in_either_direction() {
@@ -427,22 +426,10 @@ mod tests {
             threads: 1,
             repeat: 1,
             target_rate: None,
-        };
-        let phase = Phase {
-            started_ms: None,
-            duration_s: 0.0,
-            operations: 0,
-            failed: 0,
-            kinds: BTreeMap::new(),
-            errors: vec![],
-            start_lag: None,
-            intervals: vec![],
-            series: vec![],
-            findings: vec![],
-            counters: BTreeMap::new(),
+            arrivals: None,
         };
         let measured = Measured {
-            phase,
+            phase: Phase::default(),
             clock_step_ms: 0,
         };
         let text = |clock_step_ms| {

@@ -61,6 +61,7 @@ mod tests {
             threads,
             repeat,
             target_rate: rate,
+            arrivals: None,
         }
     }
 

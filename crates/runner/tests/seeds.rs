@@ -150,6 +150,7 @@ fn a_load_that_goes_on_writes_values_of_its_own() {
         threads: 1,
         repeat: 1,
         target_rate: None,
+        arrivals: None,
     };
     let froms: HashSet<_> = (0..1000)
         .map(|from| seeds(key.clone()).load(from))

@@ -126,7 +126,7 @@ fn a_fixed_rate_keeps_response_time_and_its_schedule() {
     let read = &point.phase.kinds[&Kind::Read];
     assert_eq!(read.response.as_ref().map(|r| r.len()), Some(read.count));
     assert_eq!(
-        point.phase.start_lag.as_ref().map(|l| l.len()),
+        point.phase.start_lag.as_ref().map(|l| l.all.len()),
         Some(read.count)
     );
     // 500 at 1,000 a second, the first when the warm-up ends.

@@ -380,6 +380,7 @@ impl Call {
             threads: self.threads,
             repeat: 1,
             target_rate: self.rate,
+            arrivals: None,
         })
     }
 }

@@ -100,6 +100,7 @@ pub fn run(
         threads: clients,
         repeat: 1,
         target_rate: None,
+        arrivals: None,
     };
     let (keys, operations, duration) = match budget {
         Budget::Time(time) => (KeySpace::new(records, records), None, Some(time)),

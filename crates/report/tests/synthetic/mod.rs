@@ -113,6 +113,7 @@ pub fn study(shape: Shape) -> Data {
                         threads,
                         repeat,
                         target_rate: None,
+                        arrivals: None,
                     };
                     let rate = speed.at(threads) * factor * (0.97 + 0.06 * random.next());
                     let mut phase = phase(rate, threads, mix, shape.seconds, &mut random);
@@ -214,14 +215,10 @@ fn phase(rate: f64, threads: u32, mix: &[(Kind, f64)], seconds: u32, random: &mu
         started_ms: Some(1_795_255_200_000),
         duration_s: f64::from(seconds),
         operations,
-        failed: 0,
         kinds,
-        errors: Vec::new(),
-        start_lag: None,
         intervals,
         series: series(rate, mix, seconds, random),
-        findings: Vec::new(),
-        counters: BTreeMap::new(),
+        ..Phase::default()
     }
 }
 

@@ -162,10 +162,12 @@ mod tests {
             threads: 16,
             repeat: 1,
             target_rate: None,
+            arrivals: None,
         };
         assert_eq!(point_tag(&key), "a%2C%20b/ycsb-a/uniform/t16/r1");
         let rated = PointKey {
             target_rate: Some(20_000.0),
+            arrivals: None,
             ..key.clone()
         };
         assert_eq!(point_tag(&rated), "a%2C%20b/ycsb-a/uniform/t16/r1/20000");

@@ -85,7 +85,7 @@ fn phase(phase: &Phase, allowed: f64) -> Value {
         "errors": phase.errors(),
         "errors_by_cause": phase.errors.iter().map(error).collect::<Vec<_>>(),
         "findings": phase.findings.iter().map(finding).collect::<Vec<_>>(),
-        "start_lag_us": phase.start_lag.as_ref().map(Known::Histogram).map(latency),
+        "start_lag_us": phase.start_lag.as_ref().map(|lag| latency(Known::Histogram(&lag.all))),
         "kinds": phase.kinds.iter().map(|(k, r)| (k.name(), kind(r))).collect::<BTreeMap<_, _>>(),
         "counters": phase.counters,
     })

@@ -8,7 +8,6 @@ use crate::{
     Error, Kind, KindResult, Phase, Summary,
     finding::{LENGTH_UNKNOWN, SUMMARY_ONLY},
 };
-use std::collections::BTreeMap;
 
 /// The row of the table.
 pub const IMPORT: Import = Import {
@@ -290,17 +289,9 @@ fn table(text: &str, system: &str, given: &Given) -> Vec<Imported> {
 
 fn phase(duration_s: f64, operations: u64) -> Phase {
     Phase {
-        started_ms: None,
         duration_s,
         operations,
-        failed: 0,
-        kinds: BTreeMap::new(),
-        errors: Vec::new(),
-        start_lag: None,
-        intervals: Vec::new(),
-        series: Vec::new(),
-        findings: Vec::new(),
-        counters: BTreeMap::new(),
+        ..Phase::default()
     }
 }
 

@@ -72,17 +72,10 @@ fn read_text(source: &Source, given: &Given) -> Result<Imported, Error> {
     let run_ms = value("OVERALL", "RunTime(ms)").ok_or_else(no_overall)?;
     let rate = value("OVERALL", "Throughput(ops/sec)").ok_or_else(no_overall)?;
     let mut phase = Phase {
-        started_ms: None,
         duration_s: run_ms / 1000.0,
         operations: (rate * run_ms / 1000.0).round() as u64,
-        failed: 0,
-        kinds: BTreeMap::new(),
-        errors: Vec::new(),
-        start_lag: None,
         intervals: intervals(&text),
-        series: Vec::new(),
-        findings: Vec::new(),
-        counters: BTreeMap::new(),
+        ..Phase::default()
     };
     for (group, kind) in GROUPS {
         add_kind(&mut phase, group, kind, &lines);

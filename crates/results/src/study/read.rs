@@ -3,7 +3,7 @@
 use super::{Detail, RESPONSE, SERVICE, digest, numbers};
 use crate::{
     ErrorCount, Fact, Finding, Header, Interval, IntervalKind, Kind, KindResult, Latencies, Load,
-    Packed, Phase, Point, PointKey, Series, SeriesKind, Summary, System, error::Damaged,
+    Packed, Phase, Point, PointKey, Series, SeriesKind, StartLag, Summary, System, error::Damaged,
     failure::failed_operations, histogram::decode, interval::without_gaps,
 };
 use rusqlite::{Connection, Error, OptionalExtension, Params, Result, Row, params, types::Type};
@@ -107,6 +107,7 @@ pub fn point_keys(c: &Connection) -> Result<Vec<(i64, PointKey)>> {
             threads: row.get(4)?,
             repeat: row.get(5)?,
             target_rate: row.get(6)?,
+            arrivals: None,
         };
         Ok((row.get(0)?, key))
     })
@@ -143,14 +144,9 @@ fn phase(c: &Connection, id: i64, detail: Detail) -> Result<Phase> {
             started_ms: Some(count(row, 0)?).filter(|&ms| ms > 0),
             duration_s: row.get(1)?,
             operations: count(row, 2)?,
-            failed: 0,
-            start_lag: latencies(row, 3)?,
+            start_lag: latencies(row, 3)?.map(|all| StartLag { all, causes: None }),
             counters: json(row, 4)?,
-            kinds: BTreeMap::new(),
-            errors: Vec::new(),
-            findings: Vec::new(),
-            intervals: Vec::new(),
-            series: Vec::new(),
+            ..Phase::default()
         };
         Ok((phase, counted(row, 5)?))
     })?;
@@ -179,6 +175,7 @@ fn kinds(c: &Connection, phase: i64) -> Result<BTreeMap<Kind, KindResult>> {
             service: decoded(row, 5, decode)?,
             response: latencies(row, 6)?,
             failed: latencies(row, 7)?,
+            censored: None,
             summary: summaries.remove(&(kind, SERVICE.to_owned())),
             response_summary: summaries.remove(&(kind, RESPONSE.to_owned())),
         };

@@ -120,7 +120,7 @@ fn phase(c: &Connection, phase: &Phase) -> Result<i64> {
             phase.duration_s,
             integer(phase.operations),
             integer(phase.failed),
-            phase.start_lag.as_ref().map(encode),
+            phase.start_lag.as_ref().map(|lag| encode(&lag.all)),
             json(&phase.counters)?
         ],
     )?;

@@ -77,6 +77,7 @@ pub fn key(threads: u32) -> PointKey {
         threads,
         repeat: 1,
         target_rate: None,
+        arrivals: None,
     }
 }
 
@@ -184,6 +185,7 @@ pub fn point(threads: u32, rated: bool) -> Point {
     Point {
         key: PointKey {
             target_rate,
+            arrivals: None,
             ..key(threads)
         },
         phase: phase(threads.into(), rated),
