@@ -10,7 +10,7 @@ use std::{
 use tailmark_console::Console;
 use tailmark_engine::{Live, Observer, PhaseKind, PhaseStart};
 use tailmark_plan::Plan;
-use tailmark_results::{Kind, Load, Phase, Point, PointKey, number, quantile};
+use tailmark_results::{Kind, Load, Phase, Point, PointKey, number, quantile::P99};
 
 /// The bar moves within a point, in thousandths of one.
 const PARTS: u64 = 1_000;
@@ -339,14 +339,16 @@ pub fn name(key: &PointKey) -> String {
     format!("{system} {workload} {distribution}, {}", threads(key))
 }
 
-/// `1 thread`, or `16 threads, repeat 2`
+/// `1 thread`, `16 threads, repeat 2`, or `16 threads at 10,000 ops/s`
 fn threads(key: &PointKey) -> String {
     let plural = if key.threads == 1 { "" } else { "s" };
+    let rate = key.target_rate.map(number::ops);
+    let rate = rate.map_or_else(String::new, |rate| format!(" at {rate}"));
     let repeat = match key.repeat {
         0 | 1 => String::new(),
         repeat => format!(", repeat {repeat}"),
     };
-    format!("{} thread{plural}{repeat}", key.threads)
+    format!("{} thread{plural}{rate}{repeat}", key.threads)
 }
 
 /// What a point came to: `12,345 ops/s, read p99 1.23 ms, no errors`.
@@ -357,13 +359,14 @@ fn measured(phase: &Phase) -> String {
         if *kind == Kind::ReadModifyWrite {
             continue;
         }
-        if let Some(p99) = quantile(result.response(), 0.99) {
-            said.push(format!(
-                "{} p99 {}",
-                kind.name(),
-                number::latency(p99 as f64)
-            ));
+        if let Some(p99) = result.known_response().quantile(P99) {
+            let p99 = number::stated_latency(p99);
+            said.push(format!("{} p99 {p99}", kind.name()));
         }
+    }
+    if phase.censored > 0 {
+        let never = number::plural(phase.censored, "operation");
+        said.push(format!("{never} never done"));
     }
     said.push(failed(phase.errors()));
     if phase.failed > 0 {
@@ -389,6 +392,7 @@ fn failed(errors: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tailmark_results::{Censored, KindResult};
 
     fn measuring(elapsed: u64, duration: u64) -> Running {
         Running {
@@ -411,6 +415,47 @@ mod tests {
         assert_eq!(
             measuring(3, 4).line(),
             "disk ycsb-a, 4 threads: 12,345 ops/s, p99 1.23 ms, no errors"
+        );
+    }
+
+    #[test]
+    fn the_line_of_a_point_says_what_is_a_lower_bound() {
+        let mut censored = Censored::default();
+        censored.service.record_n(84_000_000, 198).unwrap();
+        censored.response.record_n(84_000_000, 198).unwrap();
+        let mut read = KindResult {
+            count: 802,
+            censored: Some(Box::new(censored)),
+            ..KindResult::default()
+        };
+        read.service.record_n(1_000_000, 802).unwrap();
+        let phase = Phase {
+            duration_s: 1.0,
+            operations: 802,
+            censored: 198,
+            kinds: [(Kind::Read, read)].into(),
+            ..Phase::default()
+        };
+        assert_eq!(
+            measured(&phase),
+            "802 ops/s, read p99 ≥ 84.0 ms, 198 operations never done, no errors"
+        );
+    }
+
+    #[test]
+    fn a_fixed_rate_is_in_the_name_of_a_point() {
+        let key = PointKey {
+            system: "disk".into(),
+            workload: "ycsb-a".into(),
+            distribution: "uniform".into(),
+            threads: 16,
+            repeat: 2,
+            target_rate: Some(10_000.0),
+            arrivals: None,
+        };
+        assert_eq!(
+            name(&key),
+            "disk ycsb-a uniform, 16 threads at 10,000 ops/s, repeat 2"
         );
     }
 
