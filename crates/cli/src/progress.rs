@@ -10,7 +10,7 @@ use std::{
 use tailmark_console::Console;
 use tailmark_engine::{Live, Observer, PhaseKind, PhaseStart};
 use tailmark_plan::Plan;
-use tailmark_results::{Kind, Load, Phase, Point, PointKey, number, quantile};
+use tailmark_results::{Arrivals, Kind, Load, Phase, Point, PointKey, number, quantile};
 
 /// The bar moves within a point, in thousandths of one.
 const PARTS: u64 = 1_000;
@@ -339,14 +339,21 @@ pub fn name(key: &PointKey) -> String {
     format!("{system} {workload} {distribution}, {}", threads(key))
 }
 
-/// `1 thread`, or `16 threads, repeat 2`
+/// `1 thread`, or `64 threads at 10,000 ops/s, repeat 2`
 fn threads(key: &PointKey) -> String {
-    let plural = if key.threads == 1 { "" } else { "s" };
+    let threads = number::threads(key.threads);
+    let arrivals = match key.arrivals {
+        None | Some(Arrivals::Even) => String::new(),
+        Some(arrivals) => format!(" ({})", arrivals.name()),
+    };
+    let rate = key.target_rate.map_or_else(String::new, |rate| {
+        format!(" at {}{arrivals}", number::ops(rate))
+    });
     let repeat = match key.repeat {
         0 | 1 => String::new(),
         repeat => format!(", repeat {repeat}"),
     };
-    format!("{} thread{plural}{repeat}", key.threads)
+    format!("{threads}{rate}{repeat}")
 }
 
 /// What a point came to: `12,345 ops/s, read p99 1.23 ms, no errors`.
@@ -412,6 +419,32 @@ mod tests {
             measuring(3, 4).line(),
             "disk ycsb-a, 4 threads: 12,345 ops/s, p99 1.23 ms, no errors"
         );
+    }
+
+    #[test]
+    fn a_point_at_a_rate_is_named_by_it() {
+        let key = |rate, arrivals, repeat| PointKey {
+            system: "disk".into(),
+            workload: "ycsb-a".into(),
+            distribution: "zipfian".into(),
+            threads: 64,
+            repeat,
+            target_rate: rate,
+            arrivals,
+        };
+        for (key, said) in [
+            (key(None, None, 1), "64 threads"),
+            (
+                key(Some(2e4), Some(Arrivals::Even), 1),
+                "64 threads at 20,000 ops/s",
+            ),
+            (
+                key(Some(0.5), Some(Arrivals::Poisson), 2),
+                "64 threads at 0.5 ops/s (poisson), repeat 2",
+            ),
+        ] {
+            assert_eq!(name(&key), format!("disk ycsb-a zipfian, {said}"));
+        }
     }
 
     #[test]

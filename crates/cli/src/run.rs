@@ -114,6 +114,9 @@ fn conclude(
     if summary.points_kept > 0 {
         said.push_str(&format!(", {} kept from before", summary.points_kept));
     }
+    if summary.points_left_out > 0 {
+        said.push_str(&format!(", {} left out", summary.points_left_out));
+    }
     if summary.findings > 0 {
         said.push_str(&format!(
             ", {} findings (in the report)",
@@ -131,7 +134,7 @@ fn conclude(
         console.warn(&format!("stopped; to go on: {}", again(out, is_out_given)));
         return Exit::Interrupted;
     }
-    if summary.points_measured == 0 {
+    if summary.points_measured == 0 && summary.points_left_out == 0 {
         console.warn(&format!(
             "everything was measured before; give another -o to measure `{}` again",
             plan.header.title
