@@ -18,7 +18,7 @@ fn run<'a>(error_every: &'a str, more: &[&'a str]) -> Vec<&'a str> {
     let args = [
         "run",
         "--driver",
-        "scripted",
+        "sim-threads",
         "--system",
         "a=x",
         "--records",

@@ -151,7 +151,7 @@ fn failed_requests_are_an_exit_code_of_their_own() {
     let args = [
         "run",
         "--driver",
-        "scripted",
+        "sim-threads",
         "--system",
         "a=x",
         "--records",

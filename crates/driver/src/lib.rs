@@ -15,6 +15,8 @@ mod net;
 mod operation;
 mod session;
 mod settings;
+mod virtual_clock;
+mod wake_queue;
 
 pub use data::{DataSet, Schema};
 pub use driver::{Access, Clients, Driver, Params, Place, Semantics};
@@ -29,3 +31,5 @@ pub use session::{
     Reply, Session, Settled, Stopped,
 };
 pub use settings::{Setting, SettingKind, Settings};
+pub use virtual_clock::VirtualClock;
+pub use wake_queue::WakeQueue;

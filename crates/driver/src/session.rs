@@ -1,6 +1,6 @@
 //! An open database, one client's connection to it, and what comes back.
 
-use crate::{Error, Key, Operation};
+use crate::{Error, Key, Operation, VirtualClock};
 use std::{collections::BTreeMap, path::PathBuf, pin::Pin, time::Duration};
 
 /// What a request that did not fail found.
@@ -172,6 +172,18 @@ pub trait Database: Send + Sync {
     /// whose clients are threads leave it at [`Self::session`].
     fn connect(&self) -> Connecting<'_> {
         Box::pin(std::future::ready(self.session()))
+    }
+
+    /// The clock that its requests take time of, where that is not the machine's: every client is
+    /// then a task of one thread, which moves the clock.
+    fn virtual_clock(&self) -> Option<VirtualClock> {
+        None
+    }
+
+    /// Called before the clients of a phase are connected. What a simulated database draws follows
+    /// from the seed, which no other phase of the plan has.
+    fn begin_phase(&self, seed: u64) {
+        let _ = seed;
     }
 
     /// What [`Self::set_marker`] kept beside the data. Only databases without a directory of their

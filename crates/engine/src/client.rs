@@ -8,18 +8,18 @@ use super::{
     roles::CompletionGuard,
     silence::SharedPulse,
 };
-use crate::clock::Clock;
+use crate::clock::{Clock, Tick};
 use std::time::Duration;
 use tailmark_driver::{Completion, Operation, OperationKind, Reply, Session};
 use tailmark_results::Kind;
 use tailmark_workload::{Item, Stream};
 
 /// One client of a phase.
-pub struct Client<R> {
+pub struct Client<R, C> {
     /// The phase's clock.
-    pub clock: Clock,
+    pub clock: C,
     /// Says when operations are due and when to end.
-    pub pacer: Pacer,
+    pub pacer: Pacer<C>,
     /// Draws the operations.
     pub stream: Stream,
     /// Draws those of the measured part, where there is a warm-up before it.
@@ -45,7 +45,7 @@ pub enum Acknowledge {
     All,
 }
 
-impl<R: Record> Client<R> {
+impl<R: Record, C: Clock> Client<R, C> {
     /// Sends operations until the phase ends; how long it then took to close the session.
     pub async fn run(mut self) -> Duration {
         let mut now = self.clock.now();
@@ -58,9 +58,15 @@ impl<R: Record> Client<R> {
             }
             let item = self.stream.next_item(); // drawn before the clock starts
             let sent = self.clock.now();
-            let due = match due {
-                Due::Now => sent,
-                Due::At(due) => due.min(sent),
+            let (due, was_free) = match due {
+                Due::Now => (sent, true),
+                Due::At { due, was_free } => (due.min(sent), was_free),
+            };
+            let timing = |sent: Tick, done: Tick| Timing {
+                was_free,
+                due,
+                sent,
+                done,
             };
             let (inserted, succeeded) = match item {
                 Item::One(operation) => {
@@ -68,9 +74,8 @@ impl<R: Record> Client<R> {
                     now = self.clock.now();
                     self.pulse.answered(&reply, now);
                     if is_measured {
-                        let (kind, done) = (recorded_as(operation.kind()), now);
-                        self.recorder
-                            .record(kind, Timing { due, sent, done }, &reply);
+                        let kind = recorded_as(operation.kind());
+                        self.recorder.record(kind, timing(sent, now), &reply);
                     }
                     let done = reply.is_ok() || self.acknowledge == Acknowledge::All;
                     let inserted = done && matches!(operation, Operation::Insert { .. });
@@ -85,7 +90,6 @@ impl<R: Record> Client<R> {
                     self.pulse.answered(&written, now);
                     let failure = found.as_ref().err().or(written.as_ref().err());
                     if is_measured {
-                        let timing = |sent, done| Timing { due, sent, done };
                         let recorder = &mut self.recorder;
                         recorder.record(Kind::Read, timing(sent, between), &found);
                         recorder.record(Kind::Update, timing(between, now), &written);
@@ -95,8 +99,7 @@ impl<R: Record> Client<R> {
                 }
             };
             if is_measured {
-                let done = now;
-                self.recorder.finish(Timing { due, sent, done }, succeeded);
+                self.recorder.finish(timing(sent, now), succeeded);
             }
             if inserted {
                 self.stream.acknowledge();

@@ -2,8 +2,8 @@
 //! second is reported to the observer, and the probes are sampled.
 
 use crate::{
-    Clock, Live, PhaseKind, PhaseStart, Tick,
-    clock::nanos,
+    Live, PhaseKind, PhaseStart, Tick,
+    clock::{Clock, nanos},
     collector::Collector,
     context::PhaseContext,
     interval_stats::IntervalStats,
@@ -20,64 +20,83 @@ use std::{
 const REPORT_DELAY: Duration = Duration::from_millis(100);
 
 /// Merges what clients hand over until the last one has ended, and reports to the observer.
-pub fn collect(
-    context: &PhaseContext<'_>,
+pub fn collect<C: Clock>(
+    context: &PhaseContext<'_, C>,
     measure: Tick,
     received: &Receiver<Snapshot>,
     give_back: &Sender<Box<IntervalStats>>,
 ) -> (Collector, Silence) {
-    let mut collection = Collection {
-        context,
-        measure,
-        collector: Collector::new(),
-        silence: Silence::default(),
-        reported: (0, 0),
-    };
+    let mut collection = Collection::begin(context, measure);
     let clock = &context.clock;
-    let is_warmed_up = context.spec.warmup.is_zero();
-    collection.start(is_warmed_up);
-    // The end of the warm-up, or else that of the first interval.
-    let mut next = match is_warmed_up {
-        true => measure + recorder::INTERVAL_NS + nanos(REPORT_DELAY),
-        false => measure,
-    };
     loop {
-        let left = Duration::from_nanos(next.saturating_sub(clock.now()));
+        let left = Duration::from_nanos(collection.next().saturating_sub(clock.now()));
         match received.recv_timeout(left) {
-            Ok(snapshot) => {
-                context
-                    .observer
-                    .recorded(snapshot.interval, &snapshot.stats);
-                // The client that gets the emptied stats back may have ended meanwhile.
-                drop(give_back.send(collection.collector.take(snapshot)));
-            }
+            // The client that gets the emptied stats back may have ended meanwhile.
+            Ok(snapshot) => drop(give_back.send(collection.take(snapshot))),
             Err(RecvTimeoutError::Disconnected) => return collection.end(),
             Err(RecvTimeoutError::Timeout) => {}
         }
-        if clock.now() < next {
-            continue;
+        if clock.now() >= collection.next() {
+            collection.report();
         }
-        if next == measure {
-            collection.start(true);
-            next += nanos(REPORT_DELAY);
-        } else {
-            collection.interval();
-        }
-        next += recorder::INTERVAL_NS;
     }
 }
 
 /// What is known of a phase while it goes on.
-struct Collection<'a> {
-    context: &'a PhaseContext<'a>,
+pub struct Collection<'a, C> {
+    context: &'a PhaseContext<'a, C>,
     measure: Tick,
     collector: Collector,
     silence: Silence,
     /// Operations reported so far: that succeeded, and that failed.
     reported: (u64, u64),
+    /// When the next report is due.
+    next: Tick,
 }
 
-impl Collection<'_> {
+impl<'a, C: Clock> Collection<'a, C> {
+    /// Reports that the phase begins.
+    pub fn begin(context: &'a PhaseContext<'a, C>, measure: Tick) -> Self {
+        let is_warmed_up = context.spec.warmup.is_zero();
+        let collection = Self {
+            context,
+            measure,
+            collector: Collector::new(),
+            silence: Silence::default(),
+            reported: (0, 0),
+            // The end of the warm-up, or else that of the first interval.
+            next: match is_warmed_up {
+                true => measure + recorder::INTERVAL_NS + nanos(REPORT_DELAY),
+                false => measure,
+            },
+        };
+        collection.start(is_warmed_up);
+        collection
+    }
+
+    /// Takes what a recorder handed over; gives back the emptied stats.
+    pub fn take(&mut self, snapshot: Snapshot) -> Box<IntervalStats> {
+        let observer = self.context.observer;
+        observer.recorded(snapshot.interval, &snapshot.stats);
+        self.collector.take(snapshot)
+    }
+
+    /// When the next report is due.
+    pub const fn next(&self) -> Tick {
+        self.next
+    }
+
+    /// Reports that the warm-up has ended, or an interval.
+    pub fn report(&mut self) {
+        if self.next == self.measure {
+            self.start(true);
+            self.next += nanos(REPORT_DELAY);
+        } else {
+            self.interval();
+        }
+        self.next += recorder::INTERVAL_NS;
+    }
+
     /// Reports that the warm-up begins, or what follows it.
     fn start(&self, is_warmed_up: bool) {
         let spec = self.context.spec;
@@ -97,7 +116,7 @@ impl Collection<'_> {
 
     /// Looks whether the database still answers, and reports an interval.
     fn interval(&mut self) {
-        let Self { context, .. } = *self;
+        let context = self.context;
         let (clock, spec) = (&context.clock, context.spec);
         let (operations, failed, errors) = self.collector.counts();
         self.look();
@@ -120,7 +139,8 @@ impl Collection<'_> {
         self.silence.look(&look, self.context.end.tick());
     }
 
-    fn end(mut self) -> (Collector, Silence) {
+    /// What was collected, when the last client has ended.
+    pub fn end(mut self) -> (Collector, Silence) {
         self.look();
         (self.collector, self.silence)
     }
@@ -139,7 +159,7 @@ impl Sampler for () {
 }
 
 /// Samples before the start, at every full second of the measured part, and at its end.
-pub fn sample(sampler: &mut dyn Sampler, clock: &Clock, measure: Tick, done: &AtomicBool) {
+pub fn sample(sampler: &mut dyn Sampler, clock: &impl Clock, measure: Tick, done: &AtomicBool) {
     let now_s = || (clock.now() as f64 - measure as f64) / 1e9;
     while !done.load(Ordering::Relaxed) {
         let now = clock.now();

@@ -11,7 +11,8 @@ use super::{
 use crate::clock::Tick;
 use std::collections::{BTreeMap, VecDeque};
 use tailmark_results::{
-    ErrorCount, Interval, IntervalKind, Kind, KindResult, Latencies, Packed, new_latencies,
+    ErrorCount, Interval, IntervalKind, Kind, LagCauses, Latencies, Packed, Phase, StartLag,
+    new_latencies,
 };
 
 /// The most intervals that are kept of a phase.
@@ -30,29 +31,10 @@ pub struct Collector {
     closed: BTreeMap<u32, Interval>,
     newest: u32,
     last_done: Tick,
-    operations: u64,
-    failed: u64,
+    /// Totals so far, without what is in the open stats but for the operations.
+    totals: Phase,
     errors: u64,
-    kinds: BTreeMap<Kind, KindResult>,
-    causes: Vec<ErrorCount>,
-    lag: Option<Latencies>,
-}
-
-/// What a phase measured.
-#[derive(Debug)]
-pub struct Collected {
-    /// Operations completed.
-    pub operations: u64,
-    /// Of those, the ones that failed.
-    pub failed: u64,
-    /// Totals by kind.
-    pub kinds: BTreeMap<Kind, KindResult>,
-    /// Failures by kind and cause.
-    pub errors: Vec<ErrorCount>,
-    /// How much later than due operations were sent.
-    pub start_lag: Option<Latencies>,
-    /// At most [`INTERVALS_MAX`], without a gap.
-    pub intervals: Vec<Interval>,
+    lag: Option<LagCauses>,
 }
 
 impl Collector {
@@ -68,8 +50,10 @@ impl Collector {
     /// Takes what a recorder handed over; gives back the emptied stats.
     pub fn take(&mut self, mut snapshot: Snapshot) -> Box<IntervalStats> {
         let stats = &snapshot.stats;
-        self.operations += stats.operations;
-        self.failed += stats.failed;
+        self.totals.operations += stats.operations;
+        self.totals.failed += stats.failed;
+        self.totals.drained += stats.drained;
+        self.totals.censored += stats.censored;
         self.errors += stats.errors();
         self.last_done = self.last_done.max(snapshot.last_done);
         self.newest = self.newest.max(snapshot.interval);
@@ -82,7 +66,7 @@ impl Collector {
     /// Operations so far, those of them that failed, and requests that did.
     #[must_use]
     pub const fn counts(&self) -> (u64, u64, u64) {
-        (self.operations, self.failed, self.errors)
+        (self.totals.operations, self.totals.failed, self.errors)
     }
 
     /// When the last operation was done, nanoseconds after `measure`.
@@ -144,14 +128,23 @@ impl Collector {
     /// Adds a stats to the totals and to a packed interval.
     fn pack(&mut self, slot: u32, stats: &IntervalStats) {
         if let Some(lag) = &stats.lag {
-            lag.add_to(self.lag.get_or_insert_with(new_latencies));
+            let total = self.lag.get_or_insert_default();
+            lag.no_client.add_to(&mut total.no_client);
+            lag.woken_late.add_to(&mut total.woken_late);
         }
         let mut interval = empty(slot, self.seconds);
         (interval.operations, interval.failed) = (stats.operations, stats.failed);
         for kind in Kind::ALL {
-            if let Some(recorded) = &stats.kinds[kind as usize]
-                && recorded.count + recorded.errors() > 0
-            {
+            let Some(recorded) = &stats.kinds[kind as usize] else {
+                continue;
+            };
+            if let Some(ages) = &recorded.censored {
+                let total = self.totals.kinds.entry(kind).or_default();
+                let total = total.censored.get_or_insert_default();
+                ages.service.add_to(&mut total.service);
+                ages.response.add_to(&mut total.response);
+            }
+            if recorded.count + recorded.errors() > 0 {
                 interval.kinds.insert(kind, self.total(kind, recorded));
             }
         }
@@ -166,7 +159,7 @@ impl Collector {
         let errors = stats.errors();
         let service = stats.service.latencies();
         let response = (!stats.response.is_empty()).then(|| stats.response.latencies());
-        let total = self.kinds.entry(kind).or_default();
+        let total = self.totals.kinds.entry(kind).or_default();
         total.count += stats.count;
         total.not_found += stats.not_found;
         total.errors += errors;
@@ -182,13 +175,13 @@ impl Collector {
                 continue; // those of a pair are those of its halves
             }
             let cause = failures.cause.name();
-            match self
-                .causes
+            let errors = &mut self.totals.errors;
+            match errors
                 .iter_mut()
                 .find(|c| c.kind == kind && c.cause == cause)
             {
                 Some(known) => known.count += failures.count,
-                None => self.causes.push(ErrorCount {
+                None => errors.push(ErrorCount {
                     kind,
                     cause: cause.to_owned(),
                     count: failures.count,
@@ -223,7 +216,7 @@ impl Collector {
     /// was completed are intervals too, before the first completion and after the last one as
     /// well.
     #[must_use]
-    pub fn finish(mut self, length_ns: u64) -> Collected {
+    pub fn finish(mut self, length_ns: u64) -> Phase {
         let slots = |seconds: u32| length_ns.div_ceil(u64::from(seconds) * INTERVAL_NS) as usize;
         while slots(self.seconds) > INTERVALS_MAX {
             self.coarsen();
@@ -251,13 +244,18 @@ impl Collector {
                 _ => intervals.push(interval),
             }
         }
-        Collected {
-            operations: self.operations,
-            failed: self.failed,
-            kinds: self.kinds,
-            errors: self.causes,
-            start_lag: self.lag,
+        let start_lag = self.lag.map(|causes| {
+            let mut all = causes.no_client.clone();
+            add(&mut all, &causes.woken_late);
+            StartLag {
+                all,
+                causes: Some(causes),
+            }
+        });
+        Phase {
+            start_lag,
             intervals,
+            ..self.totals
         }
     }
 }

@@ -1,9 +1,9 @@
 //! What the clients of a phase share, and what each of them is made from.
 
 use crate::{
-    Clock, Error, Observer, Spec, Stop, Tick,
+    Error, Observer, Spec, Stop, Tick,
     client::{self, Acknowledge, Client},
-    clock::nanos,
+    clock::{Clock, nanos},
     interval_stats::Keep,
     pacer::{Budget, End, Pace, Pacer, Waiter},
     recorder::{Record, Recorder},
@@ -23,10 +23,10 @@ use tailmark_workload::{ClientGroup, Stream, StreamConfig};
 const SPIN: Duration = Duration::from_micros(20);
 
 /// What the clients of a phase share.
-pub struct PhaseContext<'a> {
+pub struct PhaseContext<'a, C> {
     pub spec: &'a Spec<'a>,
     pub observer: &'a dyn Observer,
-    pub clock: Clock,
+    pub clock: C,
     pub stop: &'a Stop,
     pub budget: Option<Arc<Budget>>,
     pub roles: Roles,
@@ -54,13 +54,13 @@ pub struct Draws {
     pub measured: Option<Box<Stream>>,
 }
 
-impl<'a> PhaseContext<'a> {
-    pub fn new(spec: &'a Spec<'a>, observer: &'a dyn Observer, stop: &'a Stop) -> Self {
-        let roles = Roles::new(spec.workload, spec.threads, spec.rate);
+impl<'a, C: Clock> PhaseContext<'a, C> {
+    pub fn new(spec: &'a Spec<'a>, clock: C, observer: &'a dyn Observer, stop: &'a Stop) -> Self {
+        let roles = Roles::new(spec.workload, spec.threads, spec.rate).sharing(spec);
         Self {
             spec,
             observer,
-            clock: Clock::start(),
+            clock,
             stop,
             budget: spec
                 .operations
@@ -141,9 +141,16 @@ impl<'a> PhaseContext<'a> {
         }
     }
 
-    /// The recorder of one OS thread.
-    pub fn recorder(&self, measure: Tick, channels: RecorderChannels) -> Recorder {
-        Recorder::new(measure, self.keep(), channels.full, channels.empty)
+    /// The recorder of an OS thread's clients: those of the point, or background clients.
+    pub fn recorder(
+        &self,
+        measure: Tick,
+        is_background: bool,
+        channels: RecorderChannels,
+    ) -> Recorder {
+        let is_open_loop = !is_background && self.roles.arrivals().next().is_some();
+        let end = is_open_loop.then(|| self.end.clone());
+        Recorder::new(measure, self.keep(), end, channels.full, channels.empty)
     }
 
     /// What a client may send: of the common budget, of a share of its own, or without one.
@@ -151,6 +158,7 @@ impl<'a> PhaseContext<'a> {
         let (spec, group) = (self.spec, &self.spec.workload.groups[role.group]);
         match (role.is_background, group.is_done_by_each()) {
             (true, _) => None,
+            _ if self.roles.shares_arrivals(role) => None, // they end by themselves
             (false, false) => self.budget.clone(),
             (false, true) => {
                 let share = |operations| share(operations, index, spec.threads);
@@ -165,7 +173,7 @@ impl<'a> PhaseContext<'a> {
         measure: Tick,
         waiter: Waiter,
         recorder: R,
-    ) -> Client<R> {
+    ) -> Client<R, C> {
         let ClientSeed {
             index,
             draws,
@@ -179,7 +187,7 @@ impl<'a> PhaseContext<'a> {
             measure,
             end: self.roles.end(role, &self.end),
             budget: self.budget(index, role),
-            schedule: role.schedule(),
+            timetable: self.roles.timetable(role),
             waiter,
             stop: self.stop.clone(),
             pulse: Arc::clone(pulse),

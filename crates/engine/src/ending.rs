@@ -1,8 +1,12 @@
 //! How the clients of a phase ended, and what follows from it: the time that rates are divided by,
 //! and how much of it the last ones took alone.
 
-use super::Spec;
-use crate::clock::{Tick, nanos};
+use crate::{
+    Spec,
+    arrivals::ArrivalSequence,
+    clock::{Tick, nanos},
+    roles::Roles,
+};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tailmark_results::{Finding, Phase, finding::STRAGGLER, number};
 use tailmark_workload::ClientGroup;
@@ -51,13 +55,20 @@ impl Ending {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How long the measured part was whose last operation was done at `done`; `is_cut` says that
-    /// it was ended before its time.
-    pub fn length(&self, spec: &Spec<'_>, measure: Tick, done: u64, is_cut: bool) -> Length {
+    /// How long the measured part was; `times` are when its last operation was done and when its
+    /// budget was due, and `is_cut` says that it was ended before its time.
+    pub fn length(
+        &self,
+        spec: &Spec<'_>,
+        measure: Tick,
+        times: (u64, u64),
+        is_cut: bool,
+    ) -> Length {
+        let (done, due) = times;
         let is_spent = self.left().iter().all(|left| left.is_spent);
         let divisor = match (is_cut, is_spent, spec.duration) {
             (true, ..) | (_, false, None) => done,
-            (_, true, _) => done.max(due_ns(spec)),
+            (_, true, _) => done.max(due),
             (_, false, Some(duration)) if is_closed(spec) && spec.warmup.is_zero() => {
                 self.mean_ns(measure).max(nanos(duration))
             }
@@ -77,10 +88,10 @@ impl Ending {
 
     /// What to say where clients had nothing left to do before the last one was done. Only the
     /// end of a budget is waited for so: one by time does not count what lies behind it.
-    pub fn straggler(&self, spec: &Spec<'_>, measure: Tick, phase: &Phase) -> Option<Finding> {
+    pub fn straggler(&self, due: Tick, measure: Tick, phase: &Phase) -> Option<Finding> {
         let left = self.left();
         let last = left.iter().map(|left| left.done).max()?;
-        let (whole, due) = (last.saturating_sub(measure), due_ns(spec));
+        let whole = last.saturating_sub(measure);
         if whole <= due || left.iter().any(|left| !left.is_spent) {
             return None;
         }
@@ -103,14 +114,16 @@ impl Ending {
     }
 }
 
-/// When the last operation of the budget is due, after the start of the measured part: at one fixed
-/// rate of all clients; otherwise 0.
-fn due_ns(spec: &Spec<'_>) -> u64 {
+/// When the budget is due, nanoseconds after the start of the measured part: at one fixed rate of
+/// all clients; otherwise 0.
+pub fn due_ns(spec: &Spec<'_>, roles: &Roles) -> u64 {
+    let ends = roles.arrivals().filter_map(ArrivalSequence::end);
+    let end = ends.max().unwrap_or(0).saturating_sub(nanos(spec.warmup));
     match (spec.rate, spec.operations) {
         (Some(rate), Some(operations)) if !has_own_rate(spec) => {
-            (operations as f64 / rate * 1e9) as u64
+            end.max((operations as f64 / rate * 1e9) as u64)
         }
-        _ => 0,
+        _ => end,
     }
 }
 

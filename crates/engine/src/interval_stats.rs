@@ -44,18 +44,37 @@ pub struct KindStats {
     /// Response time of those; empty in a closed loop.
     pub response: LatencyCounts,
     /// Of the requests that found nothing, which are part of the above, their latencies once more.
-    pub missed: Option<Box<Missed>>,
+    pub missed: Option<Box<LatencyPair>>,
+    /// The ages of requests that were not done when they were waited for no longer; none of them is
+    /// part of the above.
+    pub censored: Option<Box<LatencyPair>>,
     /// Failures by cause; of a pair, by that of the first half that failed.
     pub failures: Vec<Failures>,
 }
 
-/// Latencies of requests that found nothing.
+/// Latencies of the same requests by both clocks.
 #[derive(Debug, Default)]
-pub struct Missed {
+pub struct LatencyPair {
     /// Service time, nanoseconds.
     pub service: LatencyCounts,
     /// Response time; empty in a closed loop.
     pub response: LatencyCounts,
+}
+
+impl LatencyPair {
+    fn add(&mut self, other: &Self) {
+        self.service.add(&other.service);
+        self.response.add(&other.response);
+    }
+}
+
+/// How much later than due operations were sent, by cause, nanoseconds.
+#[derive(Debug, Default)]
+pub struct LagCounts {
+    /// No client was free when they were due.
+    pub no_client: LatencyCounts,
+    /// A client waited, and was woken late.
+    pub woken_late: LatencyCounts,
 }
 
 impl KindStats {
@@ -73,9 +92,10 @@ impl KindStats {
         self.service.add(&other.service);
         self.response.add(&other.response);
         if let Some(theirs) = &other.missed {
-            let mine = self.missed.get_or_insert_default();
-            mine.service.add(&theirs.service);
-            mine.response.add(&theirs.response);
+            self.missed.get_or_insert_default().add(theirs);
+        }
+        if let Some(theirs) = &other.censored {
+            self.censored.get_or_insert_default().add(theirs);
         }
         for theirs in &other.failures {
             let mine = self.failures_of(theirs.cause, &theirs.example);
@@ -103,7 +123,7 @@ impl KindStats {
         (self.count, self.not_found, self.bytes) = (0, 0, 0);
         self.service.clear();
         self.response.clear();
-        self.missed = None;
+        (self.missed, self.censored) = (None, None);
         self.failures.clear();
     }
 }
@@ -117,8 +137,12 @@ pub struct IntervalStats {
     pub failed: u64,
     /// By [`Kind`]; none where a kind was never asked for.
     pub kinds: [Option<Box<KindStats>>; Kind::ALL.len()],
-    /// How much later than due operations were sent, nanoseconds; at a fixed rate only.
-    pub lag: Option<LatencyCounts>,
+    /// Of those that succeeded, the ones done behind the end of the measured part.
+    pub drained: u64,
+    /// Operations that were not done when they were waited for no longer; not among `operations`.
+    pub censored: u64,
+    /// How much later than due operations were sent; at a fixed rate only.
+    pub lag: Option<Box<LagCounts>>,
 }
 
 impl IntervalStats {
@@ -136,7 +160,12 @@ impl IntervalStats {
                 kind.response = room();
             }
         }
-        stats.lag = (keep == Keep::Both).then(room);
+        stats.lag = (keep == Keep::Both).then(|| {
+            Box::new(LagCounts {
+                no_client: room(),
+                woken_late: room(),
+            })
+        });
         stats
     }
 
@@ -144,7 +173,7 @@ impl IntervalStats {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         let mut kinds = self.kinds.iter().flatten();
-        self.operations == 0 && kinds.all(|kind| kind.count + kind.errors() == 0)
+        self.operations + self.censored == 0 && kinds.all(|kind| kind.count + kind.errors() == 0)
     }
 
     /// Requests that failed; a pair is none.
@@ -160,23 +189,31 @@ impl IntervalStats {
     pub fn add(&mut self, other: &Self) {
         self.operations += other.operations;
         self.failed += other.failed;
+        self.drained += other.drained;
+        self.censored += other.censored;
         for (mine, theirs) in self.kinds.iter_mut().zip(&other.kinds) {
             if let Some(theirs) = theirs {
                 mine.get_or_insert_default().add(theirs);
             }
         }
         if let Some(lag) = &other.lag {
-            self.lag.get_or_insert_default().add(lag);
+            let mine = self.lag.get_or_insert_default();
+            mine.no_client.add(&lag.no_client);
+            mine.woken_late.add(&lag.woken_late);
         }
     }
 
     /// Empties it, keeping its memory.
     pub fn clear(&mut self) {
         (self.operations, self.failed) = (0, 0);
+        (self.drained, self.censored) = (0, 0);
         self.kinds
             .iter_mut()
             .flatten()
             .for_each(|kind| kind.clear());
-        self.lag.iter_mut().for_each(LatencyCounts::clear);
+        if let Some(lag) = &mut self.lag {
+            lag.no_client.clear();
+            lag.woken_late.clear();
+        }
     }
 }

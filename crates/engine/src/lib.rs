@@ -3,6 +3,8 @@
 //! [`run`] carries out one phase: clients that run the loop, a collector that merges what they
 //! recorded, probes that watch the machine meanwhile.
 
+mod arrivals;
+mod censoring;
 mod client;
 mod clock;
 mod collection;
@@ -17,6 +19,7 @@ mod pacer;
 mod recorder;
 mod roles;
 mod silence;
+mod simulation;
 mod spec;
 mod stop;
 mod tasks;
@@ -24,10 +27,10 @@ mod threads;
 mod timer;
 
 pub use client::recorded_as;
-pub use clock::{Clock, Tick, clock_step_ms, unix_ms};
+pub use clock::{Clock, MonotonicClock, Tick, clock_step_ms, unix_ms};
 pub use collection::Sampler;
 pub use error::Error;
-pub use interval_stats::{Failures, IntervalStats, KindStats, Missed};
+pub use interval_stats::{Failures, IntervalStats, KindStats, LagCounts, LatencyPair};
 pub use latency_counts::LatencyCounts;
 pub use observer::{Live, Observer, PhaseKind, PhaseStart, Silent};
 pub use pollster::block_on;
@@ -39,9 +42,12 @@ use collection::{collect, sample};
 use collector::Collector;
 use context::PhaseContext;
 use crossbeam_channel::unbounded;
+use ending::due_ns;
+use silence::Silence;
 use std::sync::atomic::{AtomicBool, Ordering};
 use tailmark_driver::Clients;
-use tailmark_results::{Phase, StartLag};
+use tailmark_results::Phase;
+use tailmark_workload::Seed;
 use tasks::RecorderChannels;
 
 /// Stats beyond one a recorder, at most: more processors than these seldom turn to an interval at
@@ -58,7 +64,12 @@ pub fn run(
     observer: &dyn Observer,
     stop: &Stop,
 ) -> Result<Phase, Error> {
-    let context = PhaseContext::new(spec, observer, stop);
+    let seed = Seed::new(spec.seed).of("system", spec.system);
+    spec.database.begin_phase(seed.value());
+    if let Some(clock) = spec.database.virtual_clock() {
+        return simulation::run(spec, clock, observer, stop);
+    }
+    let context = PhaseContext::new(spec, MonotonicClock::start(), observer, stop);
     let (full, received) = unbounded();
     let (give_back, empty) = unbounded();
     let streams = context.streams()?;
@@ -70,7 +81,7 @@ pub fn run(
     }
     let channels = RecorderChannels { full, empty };
     let done = AtomicBool::new(false);
-    let (started_ms, measure, (collector, silence)) = std::thread::scope(|scope| {
+    let (started_ms, measure, collected) = std::thread::scope(|scope| {
         let spawned = match spec.clients {
             Clients::Threads => context.spawn(scope, streams, &channels),
             Clients::Tasks => tasks::spawn(&context, scope, streams, &channels),
@@ -87,9 +98,7 @@ pub fn run(
         sampler.sample(&|| (clock.now() as f64 - measure as f64) / 1e9, false);
         let started_ms = unix_ms() + u64::try_from(spec.warmup.as_millis()).unwrap_or(0);
         if let Some(duration) = spec.duration {
-            context
-                .end
-                .bring_forward(measure.saturating_add(nanos(duration)));
+            context.end.plan(measure.saturating_add(nanos(duration)));
         }
         context
             .start
@@ -102,33 +111,40 @@ pub fn run(
         sampler.thread().unpark();
         Ok((started_ms, measure, collected))
     })?;
-    let mut phase = result(&context, collector, measure);
-    phase.started_ms = Some(started_ms);
-    let straggler = || context.roles.ending().straggler(spec, measure, &phase);
-    let found = silence.finding().or_else(straggler);
-    phase.findings.extend(found);
-    Ok(phase)
+    Ok(result(&context, collected, measure, started_ms))
 }
 
 /// What was recorded of a phase, and the time that its rates are divided by.
-fn result(context: &PhaseContext<'_>, collector: Collector, measure: Tick) -> Phase {
+fn result<C: Clock>(
+    context: &PhaseContext<'_, C>,
+    (collector, silence): (Collector, Silence),
+    measure: Tick,
+    started_ms: u64,
+) -> Phase {
     let (spec, end) = (context.spec, context.end.tick());
     let planned = spec.duration.map(|d| measure.saturating_add(nanos(d)));
-    let is_cut = context.stop.requested() || end < planned.unwrap_or(Tick::MAX);
+    let is_stopped = context.stop.requested();
+    let is_cut = is_stopped || end < planned.unwrap_or(Tick::MAX);
     let ending = context.roles.ending();
-    let length = ending.length(spec, measure, collector.done_ns(measure), is_cut);
-    let collected = collector.finish(length.whole());
-    Phase {
-        duration_s: length.divisor as f64 / 1e9,
-        operations: collected.operations,
-        failed: collected.failed,
-        kinds: collected.kinds,
-        errors: collected.errors,
-        start_lag: collected
-            .start_lag
-            .map(|all| StartLag { all, causes: None }),
-        intervals: collected.intervals,
-        counters: spec.database.counters(),
-        ..Phase::default()
+    let due = due_ns(spec, &context.roles);
+    let times = (collector.done_ns(measure), due);
+    let length = ending.length(spec, measure, times, is_cut);
+    let mut phase = collector.finish(length.whole());
+    phase.started_ms = Some(started_ms);
+    phase.duration_s = length.divisor as f64 / 1e9;
+    phase.counters = spec.database.counters();
+    let start = measure - nanos(spec.warmup);
+    if !is_stopped && end < Tick::MAX {
+        let drained = context.end.drained() - start;
+        censoring::add_left(&mut phase, &context.roles, end - start, drained);
     }
+    if spec.arrivals.is_none()
+        && let Some(lag) = &mut phase.start_lag
+    {
+        lag.causes = None;
+    }
+    let straggler = || ending.straggler(due, measure, &phase);
+    let found = silence.finding().or_else(straggler);
+    phase.findings.extend(found);
+    phase
 }

@@ -1,11 +1,12 @@
 //! When each operation of a client is due: the rate, the budget and the end of a phase.
 //!
-//! The pacer alone knows all three, and alone waits. At a fixed rate the operations of all clients
-//! are evenly spaced: client `c` of `n` is due at `start + (k n + c) / rate` for k = 0, 1, 2, ...
-//! A client that is late sends at once until it has caught up; its operations keep their due time.
-//! A sinusoidal rate is its mean and a sine; the clients take turns as at any other.
+//! The pacer alone knows all three, and alone waits. At a fixed rate a client takes the next one of
+//! the arrivals that all clients of the point share ([`ArrivalSequence`]). Programs that tailmark
+//! stands in for, and background clients, have a schedule for each client: client `c` of `n` is due
+//! at `start + (k n + c) / rate` for k = 0, 1, 2, ...; at a sinusoidal rate, a mean and a sine, they
+//! take turns as well. Whoever is late sends at once, and the operation keeps its due time.
 
-use super::{silence::SharedPulse, timer::RuntimeTimer};
+use super::{arrivals::ArrivalSequence, silence::SharedPulse, timer::RuntimeTimer};
 use crate::{
     Stop,
     clock::{Clock, Tick},
@@ -19,6 +20,7 @@ use std::{
     },
     time::Duration,
 };
+use tailmark_driver::VirtualClock;
 use tailmark_workload::SineRate;
 
 /// When an operation is to be sent.
@@ -27,7 +29,12 @@ pub enum Due {
     /// As soon as the one before is done (a closed loop).
     Now,
     /// At this instant, or as soon after as can be (a fixed rate).
-    At(Tick),
+    At {
+        /// When.
+        due: Tick,
+        /// Whether the client was free by then, and waited for it.
+        was_free: bool,
+    },
 }
 
 /// How many operations all clients together may still send.
@@ -66,7 +73,18 @@ impl Budget {
     }
 }
 
-/// When one client's operations are due.
+/// When the operations of a client are due.
+#[derive(Debug)]
+pub enum Timetable {
+    /// Each as soon as the one before is done.
+    Closed,
+    /// By a schedule of the client's own.
+    Own(Schedule),
+    /// Whenever the next one is of all clients of the point.
+    Shared(Arc<ArrivalSequence>),
+}
+
+/// When one client's operations are due, if it has a schedule of its own.
 #[derive(Debug, Clone)]
 pub enum Schedule {
     /// Evenly spaced.
@@ -141,25 +159,54 @@ impl Schedule {
     }
 }
 
-/// When no further operation of a phase is sent; it can be brought forward while it runs.
+/// For how long what was due in a phase at a rate may still be done behind its end.
+pub const DRAIN: Duration = Duration::from_secs(10);
+
+/// When a phase ends: nothing is due from then on. It can be brought forward while it runs.
 #[derive(Debug, Clone)]
-pub struct End(Arc<AtomicU64>);
+pub struct End(Arc<CachePadded<Instants>>);
+
+#[derive(Debug)]
+struct Instants {
+    end: AtomicU64,
+    drained: AtomicU64,
+}
 
 impl End {
     /// At this instant; `Tick::MAX` for never.
     #[must_use]
     pub fn at(tick: Tick) -> Self {
-        Self(Arc::new(AtomicU64::new(tick)))
+        let instants = Instants {
+            end: AtomicU64::new(tick),
+            drained: AtomicU64::new(tick),
+        };
+        Self(Arc::new(CachePadded::new(instants)))
     }
 
-    /// Ends it at `tick`, if that is earlier.
+    /// Ends it as planned: what is due by then may be done for [`DRAIN`] longer.
+    pub fn plan(&self, tick: Tick) {
+        let drained = tick.saturating_add(crate::clock::nanos(DRAIN));
+        self.0.end.fetch_min(tick, Ordering::Relaxed);
+        self.0.drained.fetch_min(drained, Ordering::Relaxed);
+    }
+
+    /// Ends it at `tick`, if that is earlier than it would have ended. What is not done by then is
+    /// not waited for.
     pub fn bring_forward(&self, tick: Tick) {
-        self.0.fetch_min(tick, Ordering::Relaxed);
+        if self.0.end.fetch_min(tick, Ordering::Relaxed) > tick {
+            self.0.drained.fetch_min(tick, Ordering::Relaxed);
+        }
     }
 
     #[inline]
     pub(super) fn tick(&self) -> Tick {
-        self.0.load(Ordering::Relaxed)
+        self.0.end.load(Ordering::Relaxed)
+    }
+
+    /// From when on nothing is waited for that was due before the end.
+    #[inline]
+    pub(super) fn drained(&self) -> Tick {
+        self.0.drained.load(Ordering::Relaxed)
     }
 }
 
@@ -178,13 +225,15 @@ pub enum Waiter {
         /// How long before the instant to stop waiting and spin, letting the others run.
         spin: Duration,
     },
+    /// A task of the one thread that moves this clock.
+    Virtual(VirtualClock),
 }
 
 /// What a pacer is made of.
 #[derive(Debug)]
-pub struct Pace {
+pub struct Pace<C> {
     /// The phase's clock.
-    pub clock: Clock,
+    pub clock: C,
     /// When clients start.
     pub start: Tick,
     /// When the measured part starts; operations due before do not count against the budget.
@@ -193,8 +242,8 @@ pub struct Pace {
     pub end: End,
     /// How many operations may be sent, if bounded.
     pub budget: Option<Arc<Budget>>,
-    /// When operations are due; none: a closed loop.
-    pub schedule: Option<Schedule>,
+    /// When operations are due.
+    pub timetable: Timetable,
     /// How to wait.
     pub waiter: Waiter,
     /// Ends the phase early.
@@ -205,16 +254,16 @@ pub struct Pace {
 
 /// Yields the instant at which each operation is due, until the phase ends.
 #[derive(Debug)]
-pub struct Pacer {
-    pace: Pace,
+pub struct Pacer<C> {
+    pace: Pace<C>,
     left: u64,
     is_measured: bool,
 }
 
-impl Pacer {
+impl<C: Clock> Pacer<C> {
     /// A pacer for one client.
     #[must_use]
-    pub fn new(pace: Pace) -> Self {
+    pub fn new(pace: Pace<C>) -> Self {
         Self {
             pace,
             left: 0,
@@ -226,12 +275,16 @@ impl Pacer {
     /// at which the operation before was done.
     #[inline]
     pub async fn next(&mut self, now: Tick) -> Option<Due> {
-        if now >= self.pace.end.tick() || self.pace.stop.requested() {
+        if self.pace.stop.requested() {
             return None;
         }
-        match self.pace.schedule.is_some() {
-            false => self.reserve(now).then_some(Due::Now),
-            true => self.next_scheduled(now).await,
+        match &self.pace.timetable {
+            Timetable::Closed => {
+                let goes_on = now < self.pace.end.tick() && self.reserve(now);
+                goes_on.then_some(Due::Now)
+            }
+            Timetable::Own(_) => self.next_scheduled(now).await,
+            Timetable::Shared(_) => self.next_arrival(now).await,
         }
     }
 
@@ -244,7 +297,10 @@ impl Pacer {
 
     /// Whether the budget has nothing left for this client.
     pub fn is_spent(&self) -> bool {
-        self.left == 0 && self.pace.budget.as_ref().is_some_and(|b| b.is_spent())
+        match &self.pace.timetable {
+            Timetable::Shared(arrivals) => arrivals.is_spent(),
+            _ => self.left == 0 && self.pace.budget.as_ref().is_some_and(|b| b.is_spent()),
+        }
     }
 
     /// Takes one operation of the budget, unless one that is due at this instant is of the warm-up.
@@ -264,13 +320,36 @@ impl Pacer {
     }
 
     async fn next_scheduled(&mut self, now: Tick) -> Option<Due> {
-        let schedule = self.pace.schedule.as_mut()?;
+        let Timetable::Own(schedule) = &mut self.pace.timetable else {
+            return None;
+        };
         let due = schedule.next_due(self.pace.start);
-        if due >= self.pace.end.tick() || (due > now && !self.wait(due).await) {
+        let end = self.pace.end.tick();
+        let was_free = due > now;
+        if now >= end || due >= end || (was_free && !self.wait(due).await) {
             return None;
         }
         // What is late from the warm-up is of the warm-up, whenever it begins.
-        self.reserve(due).then_some(Due::At(due))
+        let due = self.reserve(due).then_some(due)?;
+        Some(Due::At { due, was_free })
+    }
+
+    /// The next arrival of the point. What was due before the end is taken behind it too, until it
+    /// is waited for no longer.
+    async fn next_arrival(&mut self, now: Tick) -> Option<Due> {
+        let Timetable::Shared(arrivals) = &self.pace.timetable else {
+            return None;
+        };
+        if now >= self.pace.end.drained() {
+            return None;
+        }
+        let due = self.pace.start.saturating_add(arrivals.next()?);
+        let was_free = due > now;
+        if due >= self.pace.end.tick() || (was_free && !self.wait(due).await) {
+            return None;
+        }
+        self.is_measured = due >= self.pace.measure;
+        Some(Due::At { due, was_free })
     }
 
     /// Waits, then spins, until `due`; false when the phase ended meanwhile.
@@ -283,8 +362,10 @@ impl Pacer {
             stop,
             ..
         } = &self.pace;
-        let (Waiter::Thread { spin } | Waiter::Task { spin, .. }) = waiter;
-        let spin = crate::clock::nanos(*spin);
+        let spin = crate::clock::nanos(match waiter {
+            Waiter::Thread { spin } | Waiter::Task { spin, .. } => *spin,
+            Waiter::Virtual(_) => Duration::ZERO,
+        });
         self.pace.pulse.idle();
         loop {
             let now = clock.now();
@@ -296,7 +377,7 @@ impl Pacer {
             if left <= spin {
                 match waiter {
                     Waiter::Thread { .. } => std::hint::spin_loop(),
-                    Waiter::Task { .. } => tokio::task::yield_now().await,
+                    Waiter::Task { .. } | Waiter::Virtual(_) => tokio::task::yield_now().await,
                 }
                 continue;
             }
@@ -304,6 +385,7 @@ impl Pacer {
             match waiter {
                 Waiter::Thread { .. } => std::thread::sleep(Duration::from_nanos(nap)),
                 Waiter::Task { timer, .. } => timer.until(now + nap).await,
+                Waiter::Virtual(clock) => clock.until(now + nap).await,
             }
             if stop.requested() || due >= end.tick() {
                 return false;

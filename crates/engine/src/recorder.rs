@@ -4,7 +4,10 @@
 //! over whole to the collector, which merges it off the measured path, empties it and gives it
 //! back.
 
-use super::interval_stats::{IntervalStats, Keep, KindStats};
+use super::{
+    interval_stats::{IntervalStats, Keep, KindStats},
+    pacer::End,
+};
 use crate::clock::Tick;
 use crossbeam_channel::{Receiver, Sender};
 use std::{cell::RefCell, rc::Rc};
@@ -23,6 +26,8 @@ pub struct Timing {
     pub sent: Tick,
     /// When its answer was there.
     pub done: Tick,
+    /// Whether a client was free when it was due.
+    pub was_free: bool,
 }
 
 /// The stats of one interval on their way to the collector.
@@ -60,6 +65,8 @@ pub struct Recorder {
     measure: Tick,
     last_done: Tick,
     keep: Keep,
+    /// Of a point whose clients share their arrivals.
+    open_loop: Option<End>,
     full: Sender<Snapshot>,
     empty: Receiver<Box<IntervalStats>>,
 }
@@ -71,6 +78,7 @@ impl Recorder {
     pub fn new(
         measure: Tick,
         keep: Keep,
+        open_loop: Option<End>,
         full: Sender<Snapshot>,
         empty: Receiver<Box<IntervalStats>>,
     ) -> Self {
@@ -82,6 +90,7 @@ impl Recorder {
             measure,
             last_done,
             keep,
+            open_loop,
             full,
             empty,
         }
@@ -111,6 +120,23 @@ impl Recorder {
         failures.latencies.record(timing.done - timing.sent);
     }
 
+    /// Whether a request was done too late to be waited for.
+    #[inline]
+    fn is_censored(&self, timing: Timing) -> bool {
+        let ended = |end: &End| timing.done >= end.drained();
+        self.open_loop.as_ref().is_some_and(ended)
+    }
+
+    /// Counts a request at the age at which it was waited for no longer. It belongs to no interval.
+    #[cold]
+    fn censor(&mut self, kind: Kind, timing: Timing) {
+        let now = self.open_loop.as_ref().map_or(timing.done, End::drained);
+        let stats = self.stats.kinds[kind as usize].get_or_insert_default();
+        let censored = stats.censored.get_or_insert_default();
+        censored.service.record(now.saturating_sub(timing.sent));
+        censored.response.record(now.saturating_sub(timing.due));
+    }
+
     /// The stats of the interval in which an operation is done; turns to that if it is new.
     #[inline]
     fn stats_at(&mut self, done: Tick) -> &mut IntervalStats {
@@ -132,6 +158,9 @@ impl Recorder {
 impl Record for Recorder {
     #[inline]
     fn record(&mut self, kind: Kind, timing: Timing, reply: &Reply) {
+        if self.is_censored(timing) {
+            return self.censor(kind, timing);
+        }
         let keep = self.keep;
         let stats = self.stats_at(timing.done).kinds[kind as usize].get_or_insert_default();
         match reply {
@@ -149,6 +178,9 @@ impl Record for Recorder {
 
     #[inline]
     fn record_pair(&mut self, timing: Timing, failure: Option<&Failure>) {
+        if self.is_censored(timing) {
+            return self.censor(Kind::ReadModifyWrite, timing);
+        }
         let keep = self.keep;
         let kinds = &mut self.stats_at(timing.done).kinds;
         let stats = kinds[Kind::ReadModifyWrite as usize].get_or_insert_default();
@@ -164,13 +196,27 @@ impl Record for Recorder {
     #[inline]
     fn finish(&mut self, timing: Timing, succeeded: bool) {
         let keep = self.keep;
-        let stats = self.stats_at(timing.done);
-        stats.operations += 1;
-        stats.failed += u64::from(!succeeded);
+        let end = self.open_loop.as_ref().map_or(Tick::MAX, End::tick);
+        let is_censored = self.is_censored(timing);
+        let stats = match is_censored {
+            true => &mut self.stats,
+            false => self.stats_at(timing.done),
+        };
         if keep == Keep::Both {
             let lag = stats.lag.get_or_insert_default();
-            lag.record(timing.sent - timing.due);
+            let cause = match timing.was_free {
+                true => &mut lag.woken_late,
+                false => &mut lag.no_client,
+            };
+            cause.record(timing.sent - timing.due);
         }
+        if is_censored {
+            stats.censored += 1;
+            return;
+        }
+        stats.operations += 1;
+        stats.failed += u64::from(!succeeded);
+        stats.drained += u64::from(succeeded && timing.done >= end);
         self.last_done = timing.done;
     }
 
@@ -226,6 +272,7 @@ mod tests {
 
     fn at(sent: Tick, done: Tick) -> Timing {
         Timing {
+            was_free: false,
             due: sent,
             sent,
             done,
@@ -236,7 +283,7 @@ mod tests {
     fn handed_over(keep: Keep, record: impl FnOnce(&mut Recorder)) -> Vec<Snapshot> {
         let (full, received) = unbounded();
         let (_, empty) = unbounded();
-        let mut recorder = Recorder::new(1000, keep, full, empty);
+        let mut recorder = Recorder::new(1000, keep, None, full, empty);
         record(&mut recorder);
         recorder.hand_over();
         drop(recorder);
@@ -266,6 +313,7 @@ mod tests {
     fn response_time_runs_from_when_it_was_due() {
         let stats = handed_over(Keep::Both, |recorder| {
             let timing = Timing {
+                was_free: true,
                 due: 1_000,
                 sent: 6_000,
                 done: 8_000,
@@ -282,7 +330,14 @@ mod tests {
             (2_000, 7_003)
         );
         assert_eq!(
-            stats[0].stats.lag.as_ref().unwrap().latencies().min(),
+            stats[0]
+                .stats
+                .lag
+                .as_ref()
+                .unwrap()
+                .woken_late
+                .latencies()
+                .min(),
             5_000
         );
     }

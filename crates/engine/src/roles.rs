@@ -5,22 +5,28 @@
 //! the last client of the point has ended.
 
 use super::{
+    arrivals::ArrivalSequence,
     ending::{Ending, Left},
-    pacer::{End, Schedule},
+    pacer::{End, Schedule, Timetable},
     recorder::{Record, Timing},
 };
-use crate::clock::Tick;
+use crate::{
+    Spec,
+    clock::{Tick, nanos},
+};
 use std::sync::{
     Arc,
     atomic::{AtomicU32, Ordering},
 };
 use tailmark_driver::{Failure, Reply};
 use tailmark_results::Kind;
-use tailmark_workload::{SineRate, Workload, assign_groups};
+use tailmark_workload::{Seed, SineRate, Workload, assign_groups};
 
 /// The clients of a phase: which group each is in, and who is left.
 pub struct Roles {
     roles: Vec<Role>,
+    /// By group: the arrivals that its clients share.
+    arrivals: Vec<Option<Arc<ArrivalSequence>>>,
     running: Arc<AtomicU32>,
     ending: Arc<Ending>,
     beside_end: End,
@@ -42,7 +48,7 @@ pub struct Role {
 }
 
 impl Roles {
-    /// The roles in a phase of so many clients and this rate.
+    /// The roles in a phase of so many clients and this rate, each with a schedule of its own.
     pub fn new(workload: &Workload, clients: u32, rate: Option<f64>) -> Self {
         let assigned = assign_groups(workload, clients);
         let group = |index: usize| &workload.groups[index];
@@ -66,10 +72,12 @@ impl Roles {
                 count(&assigned, index) as u32,
             ),
         };
-        let roles = assigned.iter().enumerate().map(role).collect();
+        let roles: Vec<Role> = assigned.iter().enumerate().map(role).collect();
+        let arrivals = vec![None; workload.groups.len()];
         let (running, beside_end) = (Arc::new(AtomicU32::new(clients)), End::at(Tick::MAX));
         Self {
             roles,
+            arrivals,
             running,
             ending: Arc::default(),
             beside_end,
@@ -84,6 +92,33 @@ impl Roles {
     /// The role of client `index`.
     pub fn of(&self, index: u32) -> Role {
         self.roles[index as usize]
+    }
+
+    /// The same where the clients of the point share their arrivals, if the phase has any.
+    pub fn sharing(mut self, spec: &Spec<'_>) -> Self {
+        for (group, shared) in self.arrivals.iter_mut().enumerate() {
+            *shared = arrivals(spec, group, &self.roles).map(Arc::new);
+        }
+        self
+    }
+
+    /// The arrivals that clients of the point share, of each group that does.
+    pub fn arrivals(&self) -> impl Iterator<Item = &ArrivalSequence> {
+        self.arrivals.iter().flatten().map(Arc::as_ref)
+    }
+
+    /// When the operations of a client are due.
+    pub fn timetable(&self, role: Role) -> Timetable {
+        match (&self.arrivals[role.group], role.schedule()) {
+            (Some(arrivals), _) => Timetable::Shared(Arc::clone(arrivals)),
+            (None, Some(schedule)) => Timetable::Own(schedule),
+            (None, None) => Timetable::Closed,
+        }
+    }
+
+    /// Whether a client takes its operations from arrivals that it shares.
+    pub fn shares_arrivals(&self, role: Role) -> bool {
+        self.arrivals[role.group].is_some()
     }
 
     /// Whether any client has a rate.
@@ -116,9 +151,40 @@ impl Roles {
     }
 }
 
+/// The arrivals of a group of the point that has no rate of its own: its share of the rate and of
+/// the operations is that of its clients.
+fn arrivals(spec: &Spec<'_>, group: usize, roles: &[Role]) -> Option<ArrivalSequence> {
+    let (rate, arrivals) = spec.rate.zip(spec.arrivals)?;
+    let own = &spec.workload.groups[group];
+    let first = roles.iter().find(|role| role.group == group)?;
+    if own.is_background() || own.rate.is_some() || own.sine.is_some() {
+        return None;
+    }
+    let in_group = |roles: &[Role]| roles.iter().filter(|role| role.group == group).count() as u32;
+    let before = |group: usize| roles.iter().filter(|role| role.group < group).count() as u64;
+    let clients = in_group(roles);
+    let part = |operations: u64, clients: u64| {
+        (u128::from(operations) * u128::from(clients) / u128::from(spec.threads)) as u64
+    };
+    let share = f64::from(clients) / f64::from(first.place.1);
+    let operations = spec.operations.map(|operations| {
+        let before = before(group);
+        part(operations, before + u64::from(clients)) - part(operations, before)
+    });
+    let seed = Seed::new(spec.seed).of_number("arrivals", group as u64);
+    let measure = nanos(spec.warmup);
+    Some(ArrivalSequence::new(
+        arrivals,
+        rate * share,
+        measure,
+        operations,
+        seed.value(),
+    ))
+}
+
 impl Role {
-    /// When its operations are due, at a rate.
-    pub fn schedule(&self) -> Option<Schedule> {
+    /// When its operations are due, at a rate of its own or one that each has a share of.
+    fn schedule(&self) -> Option<Schedule> {
         let (client, clients) = self.place;
         self.rate.map(|rate| match self.sine {
             None => Schedule::new(rate, client, clients),

@@ -83,7 +83,7 @@ pub struct Look {
 impl Look {
     /// Looks now.
     #[must_use]
-    pub fn at(clock: &Clock, pulses: &[SharedPulse]) -> Self {
+    pub fn at(clock: &impl Clock, pulses: &[SharedPulse]) -> Self {
         let mut look = Self {
             now: 0,
             succeeded: 0,

@@ -8,13 +8,17 @@ use super::{
     context::{ClientSeed, Draws, PhaseContext},
     interval_stats::IntervalStats,
     pacer::Waiter,
-    recorder::Snapshot,
+    recorder::{Recorder, Snapshot},
     roles::Background,
     timer::RuntimeTimer,
 };
-use crate::{Error, context::cpus};
+use crate::{
+    Error,
+    clock::{Clock, MonotonicClock, Tick},
+    context::cpus,
+};
 use crossbeam_channel::{Receiver, Sender};
-use std::{cell::RefCell, io, rc::Rc, thread::Scope};
+use std::{cell::RefCell, io, pin::Pin, rc::Rc, thread::Scope, time::Duration};
 use tokio::{
     runtime::{Builder, Runtime},
     task::LocalSet,
@@ -44,7 +48,7 @@ pub fn threads(clients: u32, cpus: usize) -> u32 {
 /// # Errors
 /// Where a thread or a client cannot be made; the threads that were started end.
 pub fn spawn<'scope>(
-    context: &'scope PhaseContext<'_>,
+    context: &'scope PhaseContext<'_, MonotonicClock>,
     scope: &'scope Scope<'scope, '_>,
     streams: Vec<(u32, Draws)>,
     channels: &RecorderChannels,
@@ -84,7 +88,7 @@ fn runtime() -> io::Result<Runtime> {
 
 /// One runtime thread: connects its clients, reports, waits for the start, runs them to their end.
 async fn run(
-    context: &PhaseContext<'_>,
+    context: &PhaseContext<'_, MonotonicClock>,
     share: Vec<(u32, Draws)>,
     channels: RecorderChannels,
     report: Sender<Result<(), Error>>,
@@ -121,24 +125,17 @@ async fn run(
     };
     let running = Rc::clone(&timer);
     let timer_task = tokio::task::spawn_local(async move { running.run().await });
-    let recorder = Rc::new(RefCell::new(context.recorder(measure, channels)));
+    let recorders = TaskRecorders::new(context, measure, &channels);
+    drop(channels);
     let client = |seed: ClientSeed| {
         let waiter = Waiter::Task {
             timer: Rc::clone(&timer),
             spin: context.spin,
         };
-        let recorder = Rc::clone(&recorder);
-        match context.roles.of(seed.index).is_background {
-            false => {
-                tokio::task::spawn_local(context.client(seed, measure, waiter, recorder).run())
-            }
-            true => {
-                let recorder = Background(recorder);
-                tokio::task::spawn_local(context.client(seed, measure, waiter, recorder).run())
-            }
-        }
+        tokio::task::spawn_local(recorders.client(context, seed, measure, waiter))
     };
     let clients: Vec<_> = seeds.into_iter().map(client).collect();
+    drop(recorders);
     for client in clients {
         match client.await {
             Ok(closing) => context.observer.session_closed(closing),
@@ -147,6 +144,46 @@ async fn run(
         }
     }
     timer_task.abort();
+}
+
+/// The recorders that the clients of one OS thread share.
+pub struct TaskRecorders {
+    of_point: Rc<RefCell<Recorder>>,
+    of_background: Rc<RefCell<Recorder>>,
+}
+
+impl TaskRecorders {
+    /// Those of the measured part that begins at `measure`.
+    pub fn new<C: Clock>(
+        context: &PhaseContext<'_, C>,
+        measure: Tick,
+        channels: &RecorderChannels,
+    ) -> Self {
+        let recorder = |is_background| {
+            let recorder = context.recorder(measure, is_background, channels.clone());
+            Rc::new(RefCell::new(recorder))
+        };
+        Self {
+            of_point: recorder(false),
+            of_background: recorder(true),
+        }
+    }
+
+    /// A client to its end; how long it then took to close its session.
+    pub fn client<C: Clock + 'static>(
+        &self,
+        context: &PhaseContext<'_, C>,
+        seed: ClientSeed,
+        measure: Tick,
+        waiter: Waiter,
+    ) -> Pin<Box<dyn Future<Output = Duration>>> {
+        if context.roles.of(seed.index).is_background {
+            let recorder = Background(Rc::clone(&self.of_background));
+            return Box::pin(context.client(seed, measure, waiter, recorder).run());
+        }
+        let recorder = Rc::clone(&self.of_point);
+        Box::pin(context.client(seed, measure, waiter, recorder).run())
+    }
 }
 
 #[cfg(test)]

@@ -2,6 +2,7 @@
 
 use crate::{
     Error,
+    clock::MonotonicClock,
     context::{ClientSeed, Draws, PhaseContext},
     pacer::Waiter,
     roles::Background,
@@ -10,7 +11,7 @@ use crate::{
 use pollster::block_on;
 use std::num::NonZeroU64;
 
-impl PhaseContext<'_> {
+impl PhaseContext<'_, MonotonicClock> {
     /// Starts a thread for each client.
     pub fn spawn<'scope>(
         &'scope self,
@@ -32,9 +33,10 @@ impl PhaseContext<'_> {
                 // Sleeps of a schedule end on time; where this is refused they end 50 us late.
                 let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
                 if let Some(measure) = *self.start.wait() {
-                    let recorder = self.recorder(measure, channels);
+                    let is_background = self.roles.of(index).is_background;
+                    let recorder = self.recorder(measure, is_background, channels);
                     let waiter = Waiter::Thread { spin: self.spin };
-                    let closing = match self.roles.of(index).is_background {
+                    let closing = match is_background {
                         false => block_on(self.client(seed, measure, waiter, recorder).run()),
                         true => {
                             let recorder = Background(recorder);

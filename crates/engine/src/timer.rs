@@ -4,27 +4,26 @@
 //! late. A timerfd is as exact as the kernel's high-resolution timers, and ends the runtime's wait
 //! for sockets like any other descriptor.
 
-use crate::clock::{Clock, Tick};
+use crate::clock::{Clock, MonotonicClock, Tick};
 use rustix::{
     fd::OwnedFd,
     time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec},
 };
 use std::{
     cell::{Cell, RefCell},
-    cmp::Reverse,
-    collections::BinaryHeap,
     io,
     pin::Pin,
     rc::Rc,
     task::{Context, Poll, Waker},
 };
+use tailmark_driver::WakeQueue;
 use tokio::io::unix::AsyncFd;
 
 /// The timer of one runtime thread.
 pub struct RuntimeTimer {
-    clock: Clock,
+    clock: MonotonicClock,
     timer: AsyncFd<OwnedFd>,
-    waiting: RefCell<BinaryHeap<Reverse<Entry>>>,
+    waiting: RefCell<WakeQueue<Tick>>,
     /// When the timer goes off; `Tick::MAX` for never.
     armed: Cell<Tick>,
 }
@@ -35,17 +34,12 @@ impl std::fmt::Debug for RuntimeTimer {
     }
 }
 
-struct Entry {
-    at: Tick,
-    waker: Waker,
-}
-
 impl RuntimeTimer {
     /// A timer of the runtime that calls this.
     ///
     /// # Errors
     /// Where the process has too many descriptors.
-    pub fn new(clock: &Clock) -> io::Result<Rc<Self>> {
+    pub fn new(clock: &MonotonicClock) -> io::Result<Rc<Self>> {
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let timer = rustix::time::timerfd_create(TimerfdClockId::Monotonic, flags)?;
         #[expect(
@@ -93,19 +87,16 @@ impl RuntimeTimer {
         self.armed.set(Tick::MAX);
         let now = self.clock.now();
         let mut waiting = self.waiting.borrow_mut();
-        while let Some(Reverse(next)) = waiting.peek() {
-            if next.at > now {
-                self.arm(next.at, now);
-                return;
-            }
-            if let Some(Reverse(entry)) = waiting.pop() {
-                entry.waker.wake();
-            }
+        while let Some(waker) = waiting.pop_due(now) {
+            waker.wake();
+        }
+        if let Some(next) = waiting.next() {
+            self.arm(next, now);
         }
     }
 
     fn enter(&self, at: Tick, waker: Waker) {
-        self.waiting.borrow_mut().push(Reverse(Entry { at, waker }));
+        self.waiting.borrow_mut().push(at, waker);
         if at < self.armed.get() {
             self.arm(at, self.clock.now());
         }
@@ -155,26 +146,6 @@ impl Future for Until<'_> {
     }
 }
 
-impl PartialEq for Entry {
-    fn eq(&self, other: &Self) -> bool {
-        self.at == other.at
-    }
-}
-
-impl Eq for Entry {}
-
-impl PartialOrd for Entry {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Entry {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.at.cmp(&other.at)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -186,7 +157,7 @@ mod tests {
             .enable_all()
             .build()
             .unwrap();
-        let clock = Clock::start();
+        let clock = MonotonicClock::start();
         let woken = Rc::new(RefCell::new(Vec::new()));
         tokio::task::LocalSet::new().block_on(&runtime, async {
             let timer = RuntimeTimer::new(&clock).unwrap();

@@ -22,7 +22,7 @@ use tailmark_runner::Summary;
 use tailmark_testing::{Tmpfs, test};
 
 fn scripted(workload: &str, settings: &[(&str, &str)]) -> Plan {
-    let system = system_with("a", "scripted", Path::new("x"), settings);
+    let system = system_with("a", "sim-threads", Path::new("x"), settings);
     let mut plan = plan(vec![system], &[workload], &[1]);
     plan.sweep.operations = Some(10_000);
     plan

@@ -27,7 +27,7 @@ fn text<'a>(point: &'a Point, code: &str) -> &'a str {
 
 fn scripted(settings: &[(&str, &str)]) -> Plan {
     plan(
-        vec![system_with("a", "scripted", Path::new("x"), settings)],
+        vec![system_with("a", "sim-threads", Path::new("x"), settings)],
         &["ycsb-c"],
         &[1],
     )
@@ -136,7 +136,7 @@ fn kept_caches_are_a_finding() {
     assert!(text(&point(&plan), "caches-not-dropped").contains("host.drop_caches"));
 }
 
-/// `scripted` as a server, which keeps a marker.
+/// `sim-threads` as a server, which keeps a marker.
 struct Server(Box<dyn Database>);
 
 static MARKER: Mutex<Option<String>> = Mutex::new(None);
@@ -160,15 +160,15 @@ impl Database for Server {
 #[test]
 fn the_caches_of_a_server_on_another_machine_are_left_alone_and_that_is_said() {
     let open = |params: &Params| -> Result<Box<dyn Database>, Error> {
-        Ok(Box::new(Server((db::find("scripted")?.open)(params)?)))
+        Ok(Box::new(Server((db::find("sim-threads")?.open)(params)?)))
     };
-    let scripted = db::find("scripted").unwrap();
+    let scripted = db::find("sim-threads").unwrap();
     let driver: &'static Driver = Box::leak(Box::new(Driver {
         place: Place::Hosts,
         open,
         ..*scripted
     }));
-    let mut system = system("a", "scripted", Path::new("x"));
+    let mut system = system("a", "sim-threads", Path::new("x"));
     system.location = Location::of_hosts("10.0.0.1:9042,127.0.0.1:9042");
     system.driver = driver;
     let mut plan = plan(vec![system], &["ycsb-c"], &[1]);

@@ -47,7 +47,7 @@ path = "/nowhere/a"
 name = "memory"
 path = "/nowhere/b"
 ceiling_for = "disk"
-database = { driver = "scripted", latency_us = 3 }
+database = { driver = "sim-threads", latency_us = 3 }
 "#;
 
 #[test]

@@ -140,7 +140,7 @@ fn the_measured_part_has_as_many_operations_as_the_budget() {
         let out = tempfile::tempdir().unwrap();
         let system = || {
             let settings = [("latency_us", "2000")];
-            vec![system_with("a", "scripted", "x".as_ref(), &settings)]
+            vec![system_with("a", "sim-threads", "x".as_ref(), &settings)]
         };
         let mut plan = plan(system(), &["ycsb-a"], &[16]);
         plan.sweep.warmup = Duration::from_millis(50);
@@ -160,7 +160,7 @@ fn a_read_modify_write_is_measured_whole_or_not_at_all() {
     for _ in 0..3 {
         let out = tempfile::tempdir().unwrap();
         let settings = [("latency_us", "3000")];
-        let system = system_with("a", "scripted", "x".as_ref(), &settings);
+        let system = system_with("a", "sim-threads", "x".as_ref(), &settings);
         let mut plan = plan(vec![system], &["ycsb-f"], &[16]);
         plan.sweep.warmup = Duration::from_millis(50);
         plan.sweep.operations = None;
@@ -200,7 +200,7 @@ fn a_rate_is_divided_by_the_planned_time() {
 fn a_closed_loop_by_time_is_divided_by_the_time_that_its_operations_took() {
     let out = tempfile::tempdir().unwrap();
     let settings = [("latency_us", "300000")];
-    let system = system_with("a", "scripted", "x".as_ref(), &settings);
+    let system = system_with("a", "sim-threads", "x".as_ref(), &settings);
     let mut plan = plan(vec![system], &["ycsb-c"], &[1]);
     plan.sweep.operations = None;
     plan.sweep.duration = Some(Duration::from_millis(400));
@@ -227,7 +227,7 @@ fn seconds_of_a_stall_are_in_the_study() {
     let out = tempfile::tempdir().unwrap();
     // Of three requests the second takes 3.7 s.
     let settings = [("stall_every", "2"), ("stall_us", "3700000")];
-    let system = system_with("a", "scripted", "x".as_ref(), &settings);
+    let system = system_with("a", "sim-threads", "x".as_ref(), &settings);
     let mut plan = plan(vec![system], &["ycsb-c"], &[1]);
     plan.sweep.operations = Some(3);
     run(&plan, out.path()).unwrap();
@@ -301,7 +301,7 @@ impl Observer for StopsAt {
 #[test]
 fn a_stop_ends_the_wait_for_background_work_that_never_ends() {
     let settings = [("never_settles", "true")];
-    let system = system_with("a", "scripted", "x".as_ref(), &settings);
+    let system = system_with("a", "sim-threads", "x".as_ref(), &settings);
     let mut plan = plan(vec![system], &["ycsb-c"], &[1, 2]);
     plan.sweep.settle = Duration::from_secs(24 * 3600);
     let out = tempfile::tempdir().unwrap();
@@ -313,7 +313,7 @@ fn a_stop_ends_the_wait_for_background_work_that_never_ends() {
 #[test]
 fn a_stop_while_a_point_settles_keeps_the_point() {
     let settings = [("never_settles", "true")];
-    let system = system_with("a", "scripted", "x".as_ref(), &settings);
+    let system = system_with("a", "sim-threads", "x".as_ref(), &settings);
     let mut plan = plan(vec![system], &["ycsb-c"], &[1, 2]);
     plan.sweep.settle = Duration::from_millis(50);
     let out = tempfile::tempdir().unwrap();

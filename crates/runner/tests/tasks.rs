@@ -26,7 +26,7 @@ fn point(
     change: impl FnOnce(&mut tailmark_plan::Sweep),
 ) -> Point {
     let out = tempfile::tempdir().unwrap();
-    let system = system_with("a", "scripted-tasks", "nowhere".as_ref(), settings);
+    let system = system_with("a", "sim-tasks", "nowhere".as_ref(), settings);
     let mut plan = plan(vec![system], &["ycsb-c"], &[threads]);
     change(&mut plan.sweep);
     run(&plan, out.path()).unwrap();

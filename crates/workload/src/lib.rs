@@ -14,6 +14,7 @@ pub mod key;
 mod keyspace;
 mod mix;
 mod mix_generator;
+mod poisson;
 mod random;
 mod record_format;
 mod seed;
@@ -31,6 +32,7 @@ pub use group::{
 pub use key::{KeyFormat, KeyOrder};
 pub use keyspace::KeySpace;
 pub use mix::Mix;
+pub use poisson::Poisson;
 pub use record_format::{FieldLengths, LengthHistogram, RecordFormat, ValueBytes};
 pub use seed::Seed;
 pub use sine_rate::SineRate;

@@ -187,7 +187,7 @@ pub fn microseconds(latencies: &Latencies) -> Histogram<u64> {
 mod tests {
     use super::*;
     use tailmark_driver::Cause;
-    use tailmark_engine::{Failures, Missed};
+    use tailmark_engine::{Failures, LatencyPair};
 
     fn stats() -> IntervalStats {
         let mut kind = KindStats::default();
@@ -196,7 +196,7 @@ mod tests {
         kind.service.record_n(9_000, 3);
         kind.response.record_n(80_000, 7);
         kind.response.record_n(70_000, 3);
-        let mut missed = Missed::default();
+        let mut missed = LatencyPair::default();
         missed.service.record_n(9_000, 3);
         missed.response.record_n(70_000, 3);
         kind.missed = Some(Box::new(missed));

@@ -107,7 +107,7 @@ fn no_message_is_written_for_programmers() {
     let (code, said) = said(
         &[
             "run",
-            "--driver=scripted",
+            "--driver=sim-threads",
             "--system=a=x",
             "--records=10",
             "--operations=100",

@@ -79,7 +79,7 @@ fn the_exit_code_of_a_run_is_its_own_when_nobody_reads_it() {
     let dir = TempDir::new().unwrap();
     let args = [
         "run",
-        "--driver=scripted",
+        "--driver=sim-threads",
         "--system=a=x",
         "--records=1k",
         "--threads=1",

@@ -9,7 +9,7 @@ mod holder;
 mod null;
 #[cfg(feature = "rocksdb")]
 mod rocksdb;
-mod scripted;
+mod sim;
 
 pub use file::stamp;
 #[cfg(feature = "rocksdb")]
@@ -27,8 +27,9 @@ pub const DRIVERS: &[&Driver] = &[
     &null::DRIVER,
     #[cfg(feature = "rocksdb")]
     &rocksdb::DRIVER,
-    &scripted::DRIVER,
-    &scripted::TASKS,
+    &sim::DRIVER,
+    &sim::TASKS,
+    &sim::THREADS,
 ];
 
 /// The driver of this name.

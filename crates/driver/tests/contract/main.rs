@@ -11,9 +11,9 @@ mod cassandra;
 mod file;
 #[cfg(feature = "rocksdb")]
 mod rocksdb;
-mod scripted;
 #[cfg(any(feature = "aerospike", feature = "cassandra"))]
 mod server;
+mod sim;
 mod support;
 
 use std::{thread, time::Duration};

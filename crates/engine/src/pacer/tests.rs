@@ -1,16 +1,17 @@
 //! When operations are due, and what is left of the budget, without a database.
 
 use super::*;
-use crate::{block_on, silence::Pulse};
+use crate::{block_on, clock::MonotonicClock, silence::Pulse};
+use tailmark_results::Arrivals;
 
-fn pace(clock: &Clock) -> Pace {
+fn pace(clock: &MonotonicClock) -> Pace<MonotonicClock> {
     Pace {
         clock: clock.clone(),
         start: 0,
         measure: 0,
         end: End::at(Tick::MAX),
         budget: None,
-        schedule: None,
+        timetable: Timetable::Closed,
         waiter: Waiter::Thread {
             spin: Duration::ZERO,
         },
@@ -19,9 +20,23 @@ fn pace(clock: &Clock) -> Pace {
     }
 }
 
+/// When an operation at a rate is due.
+fn tick(due: Due) -> Tick {
+    match due {
+        Due::At { due, .. } => due,
+        Due::Now => panic!("it is due at an instant"),
+    }
+}
+
+/// One that was due before the client was free.
+fn late(due: Tick) -> Due {
+    let was_free = false;
+    Due::At { due, was_free }
+}
+
 #[test]
 fn a_budget_is_spent_to_the_last_operation() {
-    let clock = Clock::start();
+    let clock = MonotonicClock::start();
     let budget = Arc::new(Budget::new(1001, 3));
     let mut sent = 0;
     for _ in 0..3 {
@@ -38,7 +53,7 @@ fn a_budget_is_spent_to_the_last_operation() {
 
 #[test]
 fn the_warm_up_does_not_spend_the_budget() {
-    let clock = Clock::start();
+    let clock = MonotonicClock::start();
     let budget = Some(Arc::new(Budget::new(2, 1)));
     let mut pacer = Pacer::new(Pace {
         budget,
@@ -52,18 +67,18 @@ fn the_warm_up_does_not_spend_the_budget() {
 #[test]
 fn what_takes_of_the_budget_is_what_is_measured() {
     // At a rate a client that is late begins when it is done with the operation before.
-    let clock = Clock::start();
+    let clock = MonotonicClock::start();
     let mut pacer = Pacer::new(Pace {
         budget: Some(Arc::new(Budget::new(2, 1))),
         measure: 100,
-        schedule: Some(Schedule::new(1e9 / 40.0, 0, 1)),
+        timetable: Timetable::Own(Schedule::new(1e9 / 40.0, 0, 1)),
         ..pace(&clock)
     });
     let measured = [0, 50, 90, 130, 130].map(|now| {
         let due = block_on(pacer.next(now));
-        due.map(|due| (due, pacer.is_measured()))
+        due.map(|due| (tick(due), pacer.is_measured()))
     });
-    let at = |due, is_measured| Some((Due::At(due), is_measured));
+    let at = |due, is_measured| Some((due, is_measured));
     let expected = [
         at(0, false),
         at(40, false),
@@ -76,11 +91,12 @@ fn what_takes_of_the_budget_is_what_is_measured() {
     let mut late = Pacer::new(Pace {
         budget: Some(Arc::new(Budget::new(1, 1))),
         measure: 100,
-        schedule: Some(Schedule::new(1e9 / 40.0, 0, 1)),
+        timetable: Timetable::Own(Schedule::new(1e9 / 40.0, 0, 1)),
         ..pace(&clock)
     });
     // Late from the warm-up, three of them: neither measured nor of the budget.
-    let sent = [150; 5].map(|now| block_on(late.next(now)).map(|due| (due, late.is_measured())));
+    let sent =
+        [150; 5].map(|now| block_on(late.next(now)).map(|due| (tick(due), late.is_measured())));
     let expected = [
         at(0, false),
         at(40, false),
@@ -129,42 +145,40 @@ fn clients_take_turns_at_a_rate_that_swings() {
 
 #[test]
 fn a_late_client_keeps_the_due_times() {
-    let clock = Clock::start();
+    let clock = MonotonicClock::start();
     std::thread::sleep(Duration::from_millis(20));
-    let schedule = Some(Schedule::new(1000.0, 0, 1));
     let mut pacer = Pacer::new(Pace {
-        schedule,
+        timetable: Timetable::Own(Schedule::new(1000.0, 0, 1)),
         ..pace(&clock)
     });
     let due: Vec<_> = (0..3)
         .filter_map(|_| block_on(pacer.next(clock.now())))
         .collect();
-    assert_eq!(due, [Due::At(0), Due::At(1_000_000), Due::At(2_000_000)]);
+    assert_eq!(due, [late(0), late(1_000_000), late(2_000_000)]);
 }
 
 #[test]
 fn nothing_is_sent_before_it_is_due() {
-    let clock = Clock::start();
-    let schedule = Some(Schedule::new(200.0, 0, 1));
+    let clock = MonotonicClock::start();
     let spin = Duration::from_micros(20);
     let mut pacer = Pacer::new(Pace {
-        schedule,
+        timetable: Timetable::Own(Schedule::new(200.0, 0, 1)),
         waiter: Waiter::Thread { spin },
         ..pace(&clock)
     });
     for sent in 0..6 {
         let due = block_on(pacer.next(clock.now()));
         let now = clock.now();
-        assert_eq!(due, Some(Due::At(sent * 5_000_000)));
+        assert_eq!(due.map(tick), Some(sent * 5_000_000));
         assert!(now >= sent * 5_000_000, "{now}");
     }
 }
 
 #[test]
 fn nothing_is_sent_that_is_due_after_the_end() {
-    let clock = Clock::start();
+    let clock = MonotonicClock::start();
     let mut pacer = Pacer::new(Pace {
-        schedule: Some(Schedule::new(200.0, 0, 1)),
+        timetable: Timetable::Own(Schedule::new(200.0, 0, 1)),
         end: End::at(30_000_000),
         ..pace(&clock)
     });
@@ -175,12 +189,12 @@ fn nothing_is_sent_that_is_due_after_the_end() {
 
 #[test]
 fn a_stop_ends_a_long_wait() {
-    let clock = Clock::start();
+    let clock = MonotonicClock::start();
     let mut schedule = Schedule::new(0.01, 0, 1);
     schedule.next_due(0);
     let stop = Stop::new();
     let mut pacer = Pacer::new(Pace {
-        schedule: Some(schedule),
+        timetable: Timetable::Own(schedule),
         stop: stop.clone(),
         ..pace(&clock)
     });
@@ -193,4 +207,59 @@ fn a_stop_ends_a_long_wait() {
     });
     assert_eq!(waited, None);
     assert!(clock.now() < 10_000_000_000);
+}
+
+/// A pacer of a point at 1,000 a second, whose measured part begins after 100 ms and ends at
+/// `end_ms`.
+fn sharing(arrivals: &Arc<ArrivalSequence>, end: &End) -> Pacer<MonotonicClock> {
+    Pacer::new(Pace {
+        measure: 100_000_000,
+        end: end.clone(),
+        timetable: Timetable::Shared(Arc::clone(arrivals)),
+        ..pace(&MonotonicClock::start())
+    })
+}
+
+#[test]
+fn whoever_is_free_takes_the_next_arrival() {
+    let arrivals = ArrivalSequence::new(Arrivals::Even, 1_000.0, 100_000_000, None, 1);
+    let (arrivals, end) = (Arc::new(arrivals), End::at(Tick::MAX));
+    let mut clients = [sharing(&arrivals, &end), sharing(&arrivals, &end)];
+    let order = [0, 0, 1, 0, 1, 1];
+    let taken = order.map(|client: usize| block_on(clients[client].next(Tick::MAX / 2)));
+    assert_eq!(
+        taken,
+        [0, 1, 2, 3, 4, 5].map(|ms| Some(late(ms * 1_000_000)))
+    );
+    (6..100).for_each(|_| _ = arrivals.next());
+    assert!(!clients[0].is_measured());
+    assert_eq!(
+        block_on(clients[0].next(Tick::MAX / 2)),
+        Some(late(100_000_000))
+    );
+    assert!(clients[0].is_measured());
+}
+
+#[test]
+fn what_was_due_is_sent_behind_the_end_until_it_is_waited_for_no_longer() {
+    let arrivals = ArrivalSequence::new(Arrivals::Even, 1_000.0, 100_000_000, None, 1);
+    let (arrivals, end) = (Arc::new(arrivals), End::at(Tick::MAX));
+    end.plan(200_000_000);
+    let mut client = sharing(&arrivals, &end);
+    let drained = 200_000_000 + crate::clock::nanos(DRAIN);
+    let taken = (0..150)
+        .filter_map(|_| block_on(client.next(drained - 1)))
+        .count();
+    assert_eq!(taken, 150);
+    assert_eq!(block_on(client.next(drained)), None);
+    // Those of the 50 ms that are left, at their age.
+    assert_eq!(arrivals.take_left(200_000_000, drained).len(), 50);
+    // One that is ended before its time is not waited for.
+    let end = End::at(Tick::MAX);
+    end.plan(200_000_000);
+    end.bring_forward(150_000_000);
+    assert_eq!(end.drained(), 150_000_000);
+    // What has ended is not ended again.
+    end.bring_forward(190_000_000);
+    assert_eq!(end.drained(), 150_000_000);
 }

@@ -9,7 +9,7 @@ assumed = ['database.latency_us', 'database.semantics', 'dataset', 'sweep.distri
     'sweep.duration', 'host.memory_limit', 'system.b.database.miss_every', 'system.\"c d\".ceiling_for',
     'workload.mine.scan', 'workload.mine.distribution.theta']
 [database]
-driver = 'scripted'
+driver = 'sim-threads'
 latency_us = 5
 [dataset]
 records = 1000
@@ -134,7 +134,7 @@ fn what_the_user_gives_is_not_marked() {
 #[test]
 fn a_driver_that_the_user_gives_takes_the_marks_of_the_plans_own_along() {
     let text = "assumed = ['database', 'database.latency_us', 'database.driver']\n\
-                [database]\ndriver = 'scripted'\nlatency_us = 5\n[[system]]\nname = 'a'\n";
+                [database]\ndriver = 'sim-threads'\nlatency_us = 5\n[[system]]\nname = 'a'\n";
     let mut raw = RawPlan::parse("test", text).unwrap();
     let before = raw.check().unwrap().header.assumed;
     assert!(before.contains(&"system.a.driver".to_owned()), "{before:?}");

@@ -13,7 +13,7 @@ scale = 1
 time_scale = 1
 same_device = true
 [database]
-driver = 'scripted'
+driver = 'sim-threads'
 latency_us = 1
 [dataset]
 records = 100
@@ -144,7 +144,7 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("host", BASE, "drop_caches = true", "drop_caches = false"),
     ("system", BASE, "name = 'b'", "name = 'c'"),
     ("workload", BASE, "read = 1", "read = 2"),
-    ("database.driver", BASE, "'scripted'\nlatency_us = 1", "'null'"),
+    ("database.driver", BASE, "'sim-threads'\nlatency_us = 1", "'null'"),
     ("database.semantics", BASE, "latency_us = 1", "semantics = 'correct'"),
     ("database.version", ROCKSDB, "'6.22'", "'8.1'"),
     ("dataset.records", BASE, "records = 100", "records = 200"),
@@ -348,8 +348,8 @@ fn an_older_study_that_called_merged_updates_faithful_goes_on() {
 #[test]
 fn where_a_system_is_reads_as_in_studies_written_before() {
     for (driver, line, text) in [
-        ("scripted", "", ""),
-        ("scripted", "path = '/x'", "/x"),
+        ("sim-threads", "", ""),
+        ("sim-threads", "path = '/x'", "/x"),
         ("file", "path = '/mnt/nvme0'", "/mnt/nvme0"),
         ("file", "device = '/dev/nvme0n1'", "/dev/nvme0n1"),
         ("cassandra", "hosts = 'db1, db2:9142'", "db1,db2:9142"),

@@ -99,10 +99,10 @@ const FAILS: [&str; 2] = ["1500", "700"];
 
 impl Database for Server {
     fn session(&self) -> Result<Box<dyn Session>, tailmark_driver::Error> {
-        let driver = db::find("scripted")?;
+        let driver = db::find("sim-threads")?;
         let client = CLIENTS.fetch_add(1, Ordering::SeqCst);
         let fails = FAILS.get(client).unwrap_or(&"0");
-        let system = system_with("a", "scripted", "x".as_ref(), &[("error_every", fails)]);
+        let system = system_with("a", "sim-threads", "x".as_ref(), &[("error_every", fails)]);
         let opened = (driver.open)(&Params {
             location: system.location,
             data: system.data,
@@ -129,8 +129,8 @@ impl Database for Server {
 
 #[test]
 fn a_load_of_a_server_that_begins_again_goes_on_and_tells_what_failed_before() {
-    let scripted = db::find("scripted").unwrap();
-    let mut system = system("a", "scripted", Path::new("x"));
+    let scripted = db::find("sim-threads").unwrap();
+    let mut system = system("a", "sim-threads", Path::new("x"));
     system.location = Location::of_hosts("127.0.0.1:9");
     system.driver = Box::leak(Box::new(Driver {
         place: Place::Hosts,

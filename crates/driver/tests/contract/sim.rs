@@ -1,11 +1,11 @@
-//! The scripted driver does what the script says, whether its answers are awaited or not.
+//! The simulated databases in real time do what the script says, whether its answers are awaited or not.
 
 use crate::support::*;
 use std::time::{Duration, Instant};
 use tailmark_driver::{Cause, Clients, Completion, Fields, Key, Operation, db};
 use tailmark_testing::test;
 
-const DRIVERS: [&str; 2] = ["scripted", "scripted-tasks"];
+const DRIVERS: [&str; 2] = ["sim-threads", "sim-tasks"];
 
 #[test]
 fn failures_come_on_cue_and_for_the_cause() {
@@ -59,10 +59,7 @@ fn a_request_takes_its_time_and_a_stall_takes_longer() {
 #[test]
 fn clients_that_are_tasks_get_answers_that_are_awaited() {
     let setting = &[("pending", "true")];
-    for bench in [
-        Bench::new("scripted-tasks"),
-        Bench::with("scripted", setting),
-    ] {
+    for bench in [Bench::new("sim-tasks"), Bench::with("sim-threads", setting)] {
         let mut session = bench.open().session().unwrap();
         let key = Key {
             number: 0,
@@ -71,6 +68,6 @@ fn clients_that_are_tasks_get_answers_that_are_awaited() {
         let completion = session.execute(Operation::Delete { key });
         assert!(matches!(completion, Completion::Pending(_)));
     }
-    assert_eq!(db::find("scripted-tasks").unwrap().clients, Clients::Tasks);
-    assert_eq!(db::find("scripted").unwrap().clients, Clients::Threads);
+    assert_eq!(db::find("sim-tasks").unwrap().clients, Clients::Tasks);
+    assert_eq!(db::find("sim-threads").unwrap().clients, Clients::Threads);
 }

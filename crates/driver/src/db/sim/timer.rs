@@ -1,8 +1,7 @@
 //! A clock that wakes futures, of any runtime: one thread that sleeps until the next is due.
 
+use crate::WakeQueue;
 use std::{
-    cmp::Reverse,
-    collections::BinaryHeap,
     pin::Pin,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll, Waker},
@@ -23,13 +22,8 @@ struct Queue {
 
 #[derive(Default)]
 struct State {
-    waiting: BinaryHeap<Reverse<Waiting>>,
+    waiting: WakeQueue<Instant>,
     closed: bool,
-}
-
-struct Waiting {
-    due: Instant,
-    waker: Waker,
 }
 
 impl Timer {
@@ -57,14 +51,10 @@ impl Queue {
         let mut state = self.lock();
         while !state.closed {
             let now = Instant::now();
-            let next = state.waiting.peek().map(|Reverse(entry)| entry.due);
-            state = match next {
-                Some(due) if due <= now => {
-                    if let Some(Reverse(entry)) = state.waiting.pop() {
-                        entry.waker.wake();
-                    }
-                    state
-                }
+            while let Some(waker) = state.waiting.pop_due(now) {
+                waker.wake();
+            }
+            state = match state.waiting.next() {
                 Some(due) => {
                     let waited = self.changed.wait_timeout(state, due - now);
                     waited.unwrap_or_else(PoisonError::into_inner).0
@@ -78,7 +68,7 @@ impl Queue {
     }
 
     fn push(&self, due: Instant, waker: Waker) {
-        self.lock().waiting.push(Reverse(Waiting { due, waker }));
+        self.lock().waiting.push(due, waker);
         self.changed.notify_one();
     }
 }
@@ -114,25 +104,5 @@ impl Future for Sleep {
         } else {
             Poll::Ready(())
         }
-    }
-}
-
-impl PartialEq for Waiting {
-    fn eq(&self, other: &Self) -> bool {
-        self.due == other.due
-    }
-}
-
-impl Eq for Waiting {}
-
-impl PartialOrd for Waiting {
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Waiting {
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.due.cmp(&other.due)
     }
 }

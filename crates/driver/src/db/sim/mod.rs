@@ -1,0 +1,422 @@
+//! A database that is simulated: what it answers, and when, is known beforehand.
+//!
+//! It holds no data. A [`model`] says how long its service takes, how many requests it serves at a
+//! time, and what happens to it when; beside it every n-th request of a *client* can stall, miss or
+//! fail. There are three rows. `sim` has a clock of its own, so that an hour takes seconds, and is
+//! for learning what a tool shows of a database that is known. The clients of `sim-threads` and
+//! `sim-tasks` are those of real databases, in real time, for tests of them.
+
+mod model;
+mod queue;
+mod timer;
+
+use crate::{
+    Cause, Clients, Completion, Database, Driver, Error, Failure, Operation, OperationKind,
+    Outcome, Params, Place, Reply, Session, Setting, SettingKind, Settings, Settled, Stopped,
+    VirtualClock,
+};
+use model::Model;
+use queue::Queue;
+use std::{
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    thread,
+    time::{Duration, Instant},
+};
+use timer::{Sleep, Timer};
+
+/// The row of the table that has a clock of its own.
+pub const DRIVER: Driver = Driver {
+    name: "sim",
+    about: "simulates a database in virtual time: a model of its latencies, stalls and errors",
+    place: Place::Nowhere,
+    port: None,
+    clients: Clients::Tasks,
+    supports: OperationKind::ALL,
+    settings: &settings("100"),
+    stored: &[],
+    entry: "",
+    check: |settings| Model::parse(settings.text("model").unwrap_or_default()).map(drop),
+    open: |params| {
+        Ok(Box::new(Sim::new(
+            params,
+            Time::Virtual(VirtualClock::default()),
+        )?))
+    },
+    destroy: |_| Ok(()),
+    space: |_, _| 0,
+    cache: |_, _| 0,
+    page_cache: |_| false,
+    semantics: |_| None,
+};
+
+/// The row for clients that are threads, in real time.
+pub const THREADS: Driver = Driver {
+    name: "sim-threads",
+    about: "for tests: as sim, in real time, and clients are threads",
+    clients: Clients::Threads,
+    settings: &settings("0"),
+    open: |params| {
+        let timer = params.settings.flag("pending").then(Timer::start);
+        Ok(Box::new(Sim::new(params, Time::Real(timer))?))
+    },
+    ..DRIVER
+};
+
+/// The row for clients that are tasks, in real time.
+pub const TASKS: Driver = Driver {
+    name: "sim-tasks",
+    about: "for tests: as sim, in real time, and every answer is awaited",
+    settings: &settings("0"),
+    open: |params| {
+        Ok(Box::new(Sim::new(
+            params,
+            Time::Real(Some(Timer::start())),
+        )?))
+    },
+    ..DRIVER
+};
+
+/// The least that a request takes in virtual time, nanoseconds: it would never go on otherwise.
+const TAKES_MIN: f64 = 1_000.0;
+
+const COUNT: SettingKind = SettingKind::Integer {
+    min: 0,
+    max: i64::MAX,
+};
+
+const MICROSECONDS: SettingKind = SettingKind::Integer {
+    min: 0,
+    max: 3_600_000_000,
+};
+
+const fn settings(latency_us: &'static str) -> [Setting; 9] {
+    [
+        Setting::new("cause", "what a failure is counted by", CAUSES, "io"),
+        Setting::new(
+            "error_every",
+            "every n-th request of a client fails; 0: none",
+            COUNT,
+            "0",
+        ),
+        Setting::new(
+            "latency_us",
+            "how long a request takes, where the model does not say",
+            MICROSECONDS,
+            latency_us,
+        ),
+        Setting::new(
+            "miss_every",
+            "every n-th read of a client finds nothing; 0: none",
+            COUNT,
+            "0",
+        ),
+        Setting::new(
+            "model",
+            "what it is like: `exponential 200us; servers 4; stall 30s 1s` (docs/METHOD.md)",
+            SettingKind::Text,
+            "",
+        ),
+        Setting::new(
+            "never_settles",
+            "background work never comes to rest",
+            SettingKind::Flag,
+            "false",
+        ),
+        Setting::new(
+            "pending",
+            "answers are awaited instead of returned",
+            SettingKind::Flag,
+            "false",
+        ),
+        Setting::new(
+            "stall_every",
+            "every n-th request of a client takes stall_us; 0: none",
+            COUNT,
+            "0",
+        ),
+        Setting::new(
+            "stall_us",
+            "how long a request takes that stalls",
+            MICROSECONDS,
+            "0",
+        ),
+    ]
+}
+
+const CAUSES: SettingKind = SettingKind::Choice(&[
+    "connection",
+    "corruption",
+    "io",
+    "other",
+    "overloaded",
+    "timeout",
+    "unavailable",
+    "unsupported",
+]);
+
+/// Which time passes.
+#[derive(Clone)]
+enum Time {
+    Virtual(VirtualClock),
+    /// With a timer where answers are awaited.
+    Real(Option<Arc<Timer>>),
+}
+
+/// What all clients share.
+struct Sim {
+    script: Script,
+    model: Model,
+    /// Records of the data set: inserts of them are the load, of which the model says nothing.
+    records: u64,
+    never_settles: bool,
+    time: Time,
+    phase: Arc<Mutex<Phase>>,
+}
+
+/// One phase of a plan.
+struct Phase {
+    began: Instant,
+    queue: Queue,
+}
+
+/// What happens to each n-th request of a client.
+#[derive(Debug, Clone, Copy)]
+struct Script {
+    latency: Duration,
+    stall: Duration,
+    stall_every: u64,
+    miss_every: u64,
+    error_every: u64,
+    cause: Cause,
+}
+
+impl Script {
+    fn new(settings: &Settings) -> Self {
+        let count = |name| settings.integer(name).unwrap_or(0);
+        let time = |name| Duration::from_micros(count(name));
+        Self {
+            latency: time("latency_us"),
+            stall: time("stall_us"),
+            stall_every: count("stall_every"),
+            miss_every: count("miss_every"),
+            error_every: count("error_every"),
+            cause: settings.text("cause").and_then(cause).unwrap_or(Cause::Io),
+        }
+    }
+}
+
+impl Sim {
+    fn new(params: &Params, time: Time) -> Result<Self, Error> {
+        let script = Script::new(&params.settings);
+        let model = Model::parse(params.settings.text("model").unwrap_or_default())?;
+        let phase = Phase::new(&model, script, 0);
+        Ok(Self {
+            script,
+            model,
+            records: params.data.records,
+            never_settles: params.settings.flag("never_settles"),
+            time,
+            phase: Arc::new(Mutex::new(phase)),
+        })
+    }
+}
+
+impl Phase {
+    fn new(model: &Model, script: Script, seed: u64) -> Self {
+        let latency = script.latency.as_nanos() as f64;
+        Self {
+            began: Instant::now(),
+            queue: Queue::new(model.clone(), latency, seed),
+        }
+    }
+}
+
+fn locked(phase: &Mutex<Phase>) -> MutexGuard<'_, Phase> {
+    phase.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+impl Database for Sim {
+    fn session(&self) -> Result<Box<dyn Session>, Error> {
+        Ok(Box::new(SimSession {
+            script: self.script,
+            time: self.time.clone(),
+            phase: Arc::clone(&self.phase),
+            loaded: self.records,
+            requests: 0,
+            reads: 0,
+        }))
+    }
+
+    fn virtual_clock(&self) -> Option<VirtualClock> {
+        match &self.time {
+            Time::Virtual(clock) => Some(clock.clone()),
+            Time::Real(_) => None,
+        }
+    }
+
+    fn begin_phase(&self, seed: u64) {
+        *locked(&self.phase) = Phase::new(&self.model, self.script, seed);
+    }
+
+    fn settle(&self, timeout: Duration, stop: Stopped<'_>) -> Result<Settled, Error> {
+        if !self.never_settles {
+            return Ok(Settled::Yes);
+        }
+        let end = Instant::now() + timeout;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Ok(Settled::No);
+            }
+            if stop() {
+                return Ok(Settled::Unknown);
+            }
+            thread::sleep(left.min(Duration::from_millis(10)));
+        }
+    }
+}
+
+/// One client.
+struct SimSession {
+    script: Script,
+    time: Time,
+    phase: Arc<Mutex<Phase>>,
+    /// Inserts below are those of a load.
+    loaded: u64,
+    requests: u64,
+    reads: u64,
+}
+
+impl SimSession {
+    /// When a request that is sent now is done, nanoseconds after the start of the phase, with its
+    /// failure if the model has one.
+    fn serve(&mut self, operation: &Operation<'_>, now: u64) -> (u64, Option<Failure>) {
+        let script = &self.script;
+        let stalls = every(script.stall_every, self.requests);
+        let takes = match stalls {
+            true => script.stall,
+            false => script.latency,
+        };
+        let mut takes = takes.as_nanos() as f64;
+        let least = match self.time {
+            Time::Virtual(_) => TAKES_MIN,
+            Time::Real(_) => 0.0,
+        };
+        takes = takes.max(least);
+        if matches!(operation, Operation::Insert { key, .. } if key.number < self.loaded) {
+            return (now + takes as u64, None);
+        }
+        let takes = stalls.then_some(takes);
+        let (done, cause) = locked(&self.phase).queue.serve(now, takes);
+        let failure = cause.map(|cause| Failure {
+            cause,
+            message: "the model says so".to_owned(),
+        });
+        (done.max(now + least as u64), failure)
+    }
+
+    fn reply(&mut self, operation: Operation<'_>) -> Reply {
+        let script = &self.script;
+        if every(script.error_every, self.requests) {
+            return Err(Failure {
+                cause: script.cause,
+                message: "the script says so".to_owned(),
+            });
+        }
+        let (key, records, bytes) = match operation {
+            Operation::Read { key, .. } => {
+                self.reads += 1;
+                (key, u32::from(!every(script.miss_every, self.reads)), 0)
+            }
+            Operation::Insert { key, values } | Operation::Update { key, values } => {
+                (key, 1, values.bytes.len())
+            }
+            Operation::Scan { start, records, .. } => (start, records, 0),
+            Operation::Delete { key } => (key, 1, 0),
+            Operation::Special(_) => return Err(Failure::unsupported(DRIVER.name)),
+        };
+        Ok(Outcome {
+            records,
+            bytes: u64::from(records) * (key.name.len() + bytes) as u64,
+        })
+    }
+}
+
+impl Session for SimSession {
+    fn execute<'a>(&'a mut self, operation: Operation<'a>) -> Completion<'a> {
+        self.requests += 1;
+        let began = locked(&self.phase).began;
+        let now = match &self.time {
+            Time::Virtual(clock) => clock.now(),
+            Time::Real(_) => began.elapsed().as_nanos() as u64,
+        };
+        let (done, failure) = self.serve(&operation, now);
+        let reply = match failure {
+            Some(failure) => Err(failure),
+            None => self.reply(operation),
+        };
+        let until = began + Duration::from_nanos(done);
+        match &self.time {
+            Time::Virtual(clock) => later(reply, clock.until(done)),
+            Time::Real(Some(timer)) => later(reply, Sleep::new(timer, until)),
+            Time::Real(None) => {
+                wait_until(until);
+                Completion::Ready(reply)
+            }
+        }
+    }
+}
+
+fn later<'a>(reply: Reply, wait: impl Future<Output = ()> + 'a) -> Completion<'a> {
+    Completion::Pending(Box::pin(async move {
+        wait.await;
+        reply
+    }))
+}
+
+/// Whether the `count`-th is one of every `n`.
+fn every(n: u64, count: u64) -> bool {
+    n > 0 && count.is_multiple_of(n)
+}
+
+/// Sleeps while there is time, and spins for the last 100 us, which sleeping would overshoot.
+fn wait_until(deadline: Instant) {
+    let spin = Duration::from_micros(100);
+    let left = deadline.saturating_duration_since(Instant::now());
+    if left > spin {
+        thread::sleep(left - spin);
+    }
+    while Instant::now() < deadline {
+        std::hint::spin_loop();
+    }
+}
+
+/// The cause of a name.
+fn cause(name: &str) -> Option<Cause> {
+    const ALL: [Cause; 8] = [
+        Cause::Timeout,
+        Cause::Unavailable,
+        Cause::Overloaded,
+        Cause::Connection,
+        Cause::Unsupported,
+        Cause::Corruption,
+        Cause::Io,
+        Cause::Other,
+    ];
+    ALL.into_iter().find(|cause| cause.name() == name)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_accepted_cause_is_one() {
+        let SettingKind::Choice(names) = CAUSES else {
+            panic!("causes are words");
+        };
+        for name in names {
+            assert_eq!(cause(name).map(Cause::name), Some(*name));
+        }
+    }
+}

@@ -1,0 +1,321 @@
+//! What a simulated database is like: how long its service takes, how many requests it serves at a
+//! time, and what happens to it when.
+//!
+//! A model is terms with semicolons between, each a word and its numbers: [`TERMS`].
+
+use crate::{Cause, Error};
+use std::time::Duration;
+
+/// A model as it is written.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub(super) struct Model {
+    /// How long a request takes; none: what the setting `latency_us` says.
+    pub(super) service: Option<Service>,
+    /// Shares of the requests that take another time.
+    pub(super) modes: Vec<(f64, Service)>,
+    /// How many are served at a time; none: all.
+    pub(super) servers: Option<usize>,
+    /// When nothing is served, rising.
+    pub(super) stalls: Vec<Span>,
+    /// When requests fail.
+    pub(super) errors: Vec<(Span, f64, Cause)>,
+    /// How often, for how long, and how many times as long requests take then.
+    pub(super) compaction: Option<(f64, f64, f64)>,
+    /// By which part of itself a time grows, and in how many nanoseconds.
+    pub(super) drift: Option<(f64, f64)>,
+    /// How many times as long requests take at the start, and after how many nanoseconds e times
+    /// less of that is left.
+    pub(super) start: Option<(f64, f64)>,
+    /// Standard deviation of the logarithm of a factor that is drawn for each run.
+    pub(super) run_noise: f64,
+    /// The same of a factor that changes, and the nanoseconds over which it forgets.
+    pub(super) noise: Option<(f64, f64)>,
+}
+
+/// From an instant for a time, nanoseconds since the start of the run.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Span {
+    pub(super) start: u64,
+    pub(super) end: u64,
+}
+
+/// How long a request takes by itself, nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Service {
+    Constant(f64),
+    Uniform(f64, f64),
+    /// Of this mean.
+    Exponential(f64),
+    /// Of this mean; the standard deviation of its logarithm.
+    Lognormal(f64, f64),
+}
+
+/// A word of the language, what follows it, and what it is.
+type Term = (&'static str, &'static str, &'static str);
+
+/// The terms of a model. `TIME` is like `200us` or `1.5ms`, `SHARE` like `5%`.
+pub(super) const TERMS: &[Term] = &[
+    ("constant", "TIME", "each request takes so long"),
+    ("uniform", "TIME TIME", "between the two"),
+    (
+        "exponential",
+        "TIME",
+        "exponentially distributed, of this mean",
+    ),
+    (
+        "lognormal",
+        "TIME SIGMA",
+        "of this mean; SIGMA is the standard deviation of the logarithm",
+    ),
+    (
+        "mode",
+        "SHARE DISTRIBUTION...",
+        "this share of the requests is distributed so instead",
+    ),
+    (
+        "servers",
+        "COUNT",
+        "so many requests are served at a time, others wait in line; without it, all are",
+    ),
+    ("stall", "AT TIME", "from AT on nothing is served for TIME"),
+    (
+        "compaction",
+        "EVERY TIME FACTOR",
+        "every EVERY, for TIME, requests take FACTOR times as long",
+    ),
+    (
+        "errors",
+        "AT TIME SHARE [CAUSE]",
+        "from AT on, for TIME, this share of the requests fails",
+    ),
+    (
+        "drift",
+        "SHARE TIME",
+        "requests take longer by SHARE each TIME",
+    ),
+    (
+        "start",
+        "FACTOR TIME",
+        "requests take FACTOR times as long at first; e times less of that after TIME",
+    ),
+    (
+        "run-noise",
+        "SHARE",
+        "a factor for each run; the standard deviation of its logarithm",
+    ),
+    (
+        "noise",
+        "SHARE TIME",
+        "a factor that wanders; its autocorrelation falls by e in TIME",
+    ),
+];
+
+impl Model {
+    /// Reads a model; an empty text is one without terms.
+    pub(super) fn parse(text: &str) -> Result<Self, Error> {
+        let mut model = Self::default();
+        for term in text
+            .split(';')
+            .map(str::trim)
+            .filter(|term| !term.is_empty())
+        {
+            let words: Vec<&str> = term.split_whitespace().collect();
+            if model.add(&words).is_none() {
+                return Err(refused(term, words[0]));
+            }
+        }
+        model.stalls.sort_unstable();
+        match model
+            .stalls
+            .windows(2)
+            .find(|two| two[1].start < two[0].end)
+        {
+            Some(_) => Err(refused("stall", "stall")),
+            None => Ok(model),
+        }
+    }
+
+    /// Takes up a term; none where it is not one.
+    fn add(&mut self, words: &[&str]) -> Option<()> {
+        match *words {
+            ["mode", of, ref service @ ..] => {
+                self.modes.push((share(of)?, Service::parse(service)?))
+            }
+            ["servers", count] => {
+                let count = count.parse().ok().filter(|n| (1..=100_000).contains(n))?;
+                once(&mut self.servers, count)?;
+            }
+            ["stall", at, length] => self.stalls.push(Span::parse(at, length)?),
+            ["errors", at, length, part] => {
+                let span = Span::parse(at, length)?;
+                self.errors.push((span, share(part)?, Cause::Other));
+            }
+            ["errors", at, length, part, cause] => {
+                let span = Span::parse(at, length)?;
+                self.errors.push((span, share(part)?, super::cause(cause)?));
+            }
+            ["compaction", every, length, times] => {
+                let (every, length) = (time(every)?, time(length)?);
+                let fits = length <= every && every > 0.0;
+                once(&mut self.compaction, (every, length, factor(times)?)).filter(|()| fits)?;
+            }
+            ["drift", part, each] => {
+                let each = time(each).filter(|each| *each > 0.0)?;
+                once(&mut self.drift, (share(part)?, each))?;
+            }
+            ["start", times, within] => {
+                let within = time(within).filter(|within| *within > 0.0)?;
+                once(&mut self.start, (factor(times)?, within))?;
+            }
+            ["run-noise", part] => self.run_noise = share(part)?,
+            ["noise", part, over] => {
+                let over = time(over).filter(|over| *over > 0.0)?;
+                once(&mut self.noise, (share(part)?, over))?;
+            }
+            _ => once(&mut self.service, Service::parse(words)?)?,
+        }
+        Some(())
+    }
+}
+
+impl Span {
+    fn parse(at: &str, length: &str) -> Option<Self> {
+        let (start, length) = (time(at)? as u64, time(length)? as u64);
+        Some(Self {
+            start,
+            end: start + length,
+        })
+    }
+
+    pub(super) fn has(self, now: u64) -> bool {
+        (self.start..self.end).contains(&now)
+    }
+}
+
+impl Service {
+    fn parse(words: &[&str]) -> Option<Self> {
+        Some(match *words {
+            ["constant", takes] => Self::Constant(time(takes)?),
+            ["uniform", from, to] => {
+                let (from, to) = (time(from)?, time(to)?);
+                (from <= to).then_some(Self::Uniform(from, to))?
+            }
+            ["exponential", mean] => Self::Exponential(time(mean)?),
+            ["lognormal", mean, sigma] => {
+                let sigma = sigma.parse().ok().filter(|s| (0.0..=5.0).contains(s))?;
+                Self::Lognormal(time(mean)?, sigma)
+            }
+            _ => return None,
+        })
+    }
+}
+
+/// Puts in a value where there is none yet.
+fn once<T>(place: &mut Option<T>, value: T) -> Option<()> {
+    place.is_none().then(|| *place = Some(value))
+}
+
+/// `1.5ms`, nanoseconds; at most a year.
+fn time(text: &str) -> Option<f64> {
+    const UNITS: [(&str, f64); 6] = [
+        ("ns", 1.0),
+        ("us", 1e3),
+        ("ms", 1e6),
+        ("s", 1e9),
+        ("m", 60e9),
+        ("h", 3_600e9),
+    ];
+    const YEAR: Duration = Duration::from_secs(365 * 86_400);
+    let digits = text.find(|c: char| c.is_ascii_alphabetic())?;
+    let (number, unit) = text.split_at(digits);
+    let (_, ns) = UNITS.into_iter().find(|(name, _)| *name == unit)?;
+    let takes = number.parse::<f64>().ok()? * ns;
+    (0.0..=YEAR.as_nanos() as f64)
+        .contains(&takes)
+        .then_some(takes)
+}
+
+/// `5%`, from 0 to 1,000 %.
+fn share(text: &str) -> Option<f64> {
+    let percent: f64 = text.strip_suffix('%')?.parse().ok()?;
+    (0.0..=1_000.0)
+        .contains(&percent)
+        .then_some(percent / 100.0)
+}
+
+/// How many times as long, from 0.01 to 10,000.
+fn factor(text: &str) -> Option<f64> {
+    let times = text.parse().ok();
+    times.filter(|times| (0.01..=10_000.0).contains(times))
+}
+
+fn refused(value: &str, word: &str) -> Error {
+    let form = |(word, rest, _): &Term| format!("`{word} {rest}`");
+    let accepted = match TERMS.iter().find(|(known, ..)| *known == word) {
+        Some(term @ ("stall", ..)) => format!("{}, none of them in another", form(term)),
+        Some(term) => format!("{}, once but for mode, stall and errors", form(term)),
+        None => {
+            let forms: Vec<_> = TERMS.iter().map(form).collect();
+            format!("terms with `;` between: {}", forms.join(", "))
+        }
+    };
+    Error::BadSetting {
+        name: "model".to_owned(),
+        value: value.to_owned(),
+        accepted,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_term_is_understood() {
+        let text = "exponential 1.5ms; mode 0.1% uniform 4ms 12ms; servers 4; stall 30s 1s; \
+                    compaction 10s 2s 5; errors 20s 5s 50% timeout; errors 1m 1s 1%; \
+                    drift 2% 1m; start 3 60s; run-noise 5%; noise 10% 30s";
+        let model = Model::parse(text).unwrap();
+        assert_eq!(model.service, Some(Service::Exponential(1.5e6)));
+        assert_eq!(model.modes, [(0.001, Service::Uniform(4e6, 12e6))]);
+        let span = |start: u64, end: u64| Span {
+            start: start * 1_000_000_000,
+            end: end * 1_000_000_000,
+        };
+        assert_eq!(model.stalls, [span(30, 31)]);
+        let errors = [
+            (span(20, 25), 0.5, Cause::Timeout),
+            (span(60, 61), 0.01, Cause::Other),
+        ];
+        assert_eq!(model.errors, errors);
+        assert_eq!(model.compaction, Some((10e9, 2e9, 5.0)));
+        assert_eq!(
+            (model.drift, model.start),
+            (Some((0.02, 60e9)), Some((3.0, 60e9)))
+        );
+        assert_eq!((model.run_noise, model.noise), (0.05, Some((0.1, 30e9))));
+        assert_eq!(model.servers, Some(4));
+        assert_eq!(Model::parse(" ; ").unwrap(), Model::default());
+    }
+
+    #[test]
+    fn what_is_no_term_is_refused_with_what_is_accepted() {
+        for (text, accepted) in [
+            ("expnential 1ms", "`exponential TIME`"),
+            ("exponential", "`exponential TIME`"),
+            ("constant 1ms; uniform 1ms 2ms", "once"),
+            ("uniform 2ms 1ms", "`uniform TIME TIME`"),
+            ("constant 5", "`constant TIME`"),
+            ("constant -5us", "`constant TIME`"),
+            ("servers 0", "`servers COUNT`"),
+            ("compaction 1s 2s 5", "`compaction EVERY TIME FACTOR`"),
+            ("errors 1s 1s 5% never", "`errors AT TIME SHARE [CAUSE]`"),
+            ("stall 1s 2s; stall 2s 1s", "none of them in another"),
+            ("drift 1% 0s", "`drift SHARE TIME`"),
+        ] {
+            let error = Model::parse(text).unwrap_err().to_string();
+            assert!(error.starts_with("database.model is `"), "{error}");
+            assert!(error.contains(accepted), "{text}: {error}");
+        }
+    }
+}

@@ -1,0 +1,278 @@
+//! A simulated database at work: when a request that arrives now is done. Whatever arrives first
+//! is served first; each draws its time when it arrives, so that the same arrivals have the same
+//! answers, whatever the clients are.
+
+use super::model::{Model, Service};
+use crate::Cause;
+use rand_distr::{Distribution, Exp1, StandardNormal, StandardUniform};
+use rand_xoshiro::{Xoshiro256PlusPlus, rand_core::SeedableRng};
+use std::{cmp::Reverse, collections::BinaryHeap};
+
+/// One run of a model.
+pub(super) struct Queue {
+    model: Model,
+    /// How long a request takes where the model does not say, nanoseconds.
+    constant: f64,
+    random: Xoshiro256PlusPlus,
+    /// When each of the servers is free, where they are counted.
+    free: BinaryHeap<Reverse<u64>>,
+    /// The factor of this run.
+    of_run: f64,
+    /// The logarithm of the factor that wanders, and when it was looked at.
+    wandering: (f64, u64),
+}
+
+impl Queue {
+    pub(super) fn new(model: Model, constant: f64, seed: u64) -> Self {
+        let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
+        let mut normal = || -> f64 { StandardNormal.sample(&mut random) };
+        let (of_run, wandering) = (normal(), normal());
+        let sigma = model.run_noise;
+        let free = model.servers.map_or(0, |servers| servers);
+        Self {
+            of_run: lognormal(of_run * sigma, sigma),
+            wandering: (wandering * model.noise.map_or(0.0, |(sigma, _)| sigma), 0),
+            free: std::iter::repeat_n(Reverse(0), free).collect(),
+            model,
+            constant,
+            random,
+        }
+    }
+
+    /// When a request that arrives at `now` is done, and why it fails if it does. `takes` is how
+    /// long it takes by itself where that is not for the model to say, nanoseconds.
+    pub(super) fn serve(&mut self, now: u64, takes: Option<f64>) -> (u64, Option<Cause>) {
+        let drawn = self.draw();
+        let cause = self.fails(now);
+        let begins = match self.free.peek() {
+            Some(Reverse(free)) => now.max(*free),
+            None => now,
+        };
+        let begins = self.end_of_stall(begins);
+        let takes = takes.unwrap_or_else(|| drawn * self.factor(begins));
+        let done = self.served(begins, takes as u64);
+        if self.free.pop().is_some() {
+            self.free.push(Reverse(done));
+        }
+        (done, cause)
+    }
+
+    /// What a request takes by itself, nanoseconds.
+    fn draw(&mut self) -> f64 {
+        let mut service = self
+            .model
+            .service
+            .unwrap_or(Service::Constant(self.constant));
+        if !self.model.modes.is_empty() {
+            let mut left: f64 = StandardUniform.sample(&mut self.random);
+            for (share, other) in &self.model.modes {
+                if left < *share {
+                    service = *other;
+                    break;
+                }
+                left -= share;
+            }
+        }
+        let random = &mut self.random;
+        match service {
+            Service::Constant(takes) => takes,
+            Service::Uniform(from, to) => {
+                let unit: f64 = StandardUniform.sample(random);
+                from + (to - from) * unit
+            }
+            Service::Exponential(mean) => {
+                let unit: f64 = Exp1.sample(random);
+                mean * unit
+            }
+            Service::Lognormal(mean, sigma) => {
+                let normal: f64 = StandardNormal.sample(random);
+                mean * lognormal(sigma * normal, sigma)
+            }
+        }
+    }
+
+    /// How many times as long requests take that are begun now.
+    fn factor(&mut self, now: u64) -> f64 {
+        let mut factor = self.of_run;
+        let at = now as f64;
+        if let Some((every, length, times)) = self.model.compaction
+            && at >= every
+            && at % every < length
+        {
+            factor *= times;
+        }
+        if let Some((share, each)) = self.model.drift {
+            factor *= 1.0 + share * at / each;
+        }
+        if let Some((times, within)) = self.model.start {
+            factor *= 1.0 + (times - 1.0) * (-at / within).exp();
+        }
+        if let Some((sigma, over)) = self.model.noise {
+            factor *= lognormal(self.wander(now, sigma, over), sigma);
+        }
+        factor
+    }
+
+    /// The Ornstein-Uhlenbeck process of this standard deviation, now: exact for any distance.
+    fn wander(&mut self, now: u64, sigma: f64, over: f64) -> f64 {
+        let (before, at) = self.wandering;
+        if now > at {
+            let kept = (-((now - at) as f64) / over).exp();
+            let normal: f64 = StandardNormal.sample(&mut self.random);
+            let drawn = sigma * (1.0 - kept * kept).sqrt() * normal;
+            self.wandering = (before * kept + drawn, now);
+        }
+        self.wandering.0
+    }
+
+    fn fails(&mut self, now: u64) -> Option<Cause> {
+        let (_, share, cause) = self.model.errors.iter().find(|(span, ..)| span.has(now))?;
+        let unit: f64 = StandardUniform.sample(&mut self.random);
+        (unit < *share).then_some(*cause)
+    }
+
+    /// The instant itself, or the end of the stalls that it is in.
+    fn end_of_stall(&self, now: u64) -> u64 {
+        let stalls = self.model.stalls.iter();
+        stalls.fold(
+            now,
+            |now, stall| if stall.has(now) { stall.end } else { now },
+        )
+    }
+
+    /// When a request is done that is begun at an instant and takes so long; a stall adds itself.
+    fn served(&self, begins: u64, takes: u64) -> u64 {
+        let stalls = self
+            .model
+            .stalls
+            .iter()
+            .filter(|stall| stall.start >= begins);
+        stalls.fold(begins + takes, |done, stall| match stall.start < done {
+            true => done + (stall.end - stall.start),
+            false => done,
+        })
+    }
+}
+
+/// e to a normal deviate of this standard deviation, 1 in the mean.
+fn lognormal(deviate: f64, sigma: f64) -> f64 {
+    (deviate - sigma * sigma / 2.0).exp()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MS: u64 = 1_000_000;
+
+    fn queue(model: &str, seed: u64) -> Queue {
+        Queue::new(Model::parse(model).unwrap(), MS as f64, seed)
+    }
+
+    fn done(queue: &mut Queue, now_ms: u64) -> u64 {
+        queue.serve(now_ms * MS, None).0 / MS
+    }
+
+    #[test]
+    fn so_many_are_served_at_a_time_and_the_others_wait() {
+        let mut two = queue("constant 10ms; servers 2", 1);
+        assert_eq!(
+            [0, 0, 0, 1, 50].map(|now| done(&mut two, now)),
+            [10, 10, 20, 20, 60]
+        );
+        let mut all = queue("constant 10ms", 1);
+        assert_eq!([0, 0, 0].map(|now| done(&mut all, now)), [10, 10, 10]);
+    }
+
+    #[test]
+    fn a_stall_adds_itself_to_what_is_under_way_and_holds_what_comes() {
+        let mut queue = queue("constant 10ms; stall 100ms 50ms; stall 155ms 5ms", 1);
+        let times = [80, 95, 100, 149, 150].map(|now| done(&mut queue, now));
+        assert_eq!(times, [90, 160, 165, 165, 165]);
+    }
+
+    #[test]
+    fn times_have_the_mean_that_was_asked_for() {
+        for model in [
+            "constant 2ms",
+            "uniform 1ms 3ms",
+            "exponential 2ms",
+            "lognormal 2ms 1",
+            "constant 1ms; mode 10% constant 11ms",
+            "constant 2ms; noise 20% 1s",
+        ] {
+            let mut queue = queue(model, 3);
+            let n = 400_000;
+            let sum: f64 = (0..n)
+                .map(|i| (queue.serve(i * 100 * MS, None).0 - i * 100 * MS) as f64)
+                .sum();
+            let mean = sum / n as f64 / MS as f64;
+            assert!((mean / 2.0 - 1.0).abs() < 0.01, "{model}: {mean}");
+        }
+    }
+
+    #[test]
+    fn what_changes_with_time_does_so_when_it_was_said() {
+        let mut compacts = queue("constant 10ms; compaction 1s 100ms 3", 1);
+        let times = [0, 999, 1_000, 1_099, 1_100, 2_050].map(|now| done(&mut compacts, now) - now);
+        assert_eq!(times, [10, 10, 30, 30, 10, 30]);
+        let mut drifts = queue("constant 10ms; drift 50% 1s", 1);
+        assert_eq!(
+            [0, 1_000, 4_000].map(|now| done(&mut drifts, now) - now),
+            [10, 15, 30]
+        );
+        let mut starts = queue("constant 100ms; start 3 1s", 1);
+        let left = (200.0 * f64::exp(-1.0)) as u64;
+        assert_eq!(
+            [0, 1_000].map(|now| done(&mut starts, now) - now),
+            [300, 100 + left]
+        );
+    }
+
+    #[test]
+    fn errors_come_in_their_time_and_in_their_share() {
+        let mut queue = queue("errors 1s 1s 25% timeout", 1);
+        let mut failed = |from: u64| {
+            let causes = (0..10_000).filter_map(|i| queue.serve(from * MS + i, None).1);
+            causes.filter(|cause| *cause == Cause::Timeout).count()
+        };
+        assert_eq!((failed(0), failed(2_000)), (0, 0));
+        assert!(failed(1_000).abs_diff(2_500) < 200);
+    }
+
+    #[test]
+    fn runs_differ_by_the_noise_that_was_asked_for_and_the_same_seed_is_the_same_run() {
+        let run = |seed| queue("constant 1s; run-noise 10%", seed).serve(0, None).0 as f64;
+        assert_eq!(run(1).to_bits(), run(1).to_bits());
+        let logs: Vec<f64> = (0..4_000).map(|seed| (run(seed) / 1e9).ln()).collect();
+        let mean = logs.iter().sum::<f64>() / 4_000.0;
+        let variance = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / 3_999.0;
+        assert!((variance.sqrt() / 0.1 - 1.0).abs() < 0.05, "{variance}");
+    }
+
+    #[test]
+    fn noise_forgets_in_the_time_that_was_asked_for() {
+        let mut queue = queue("constant 1s; noise 10% 10s", 5);
+        let step = 1_000 * MS;
+        let logs: Vec<f64> = (0..200_000)
+            .map(|i| {
+                let now = i * step;
+                ((queue.serve(now, None).0 - now) as f64 / 1e9).ln()
+            })
+            .collect();
+        let mean = logs.iter().sum::<f64>() / logs.len() as f64;
+        let covariance = |lag: usize| {
+            let pairs = logs.iter().zip(&logs[lag..]);
+            pairs.map(|(a, b)| (a - mean) * (b - mean)).sum::<f64>() / (logs.len() - lag) as f64
+        };
+        let deviation = covariance(0).sqrt();
+        assert!((deviation / 0.1 - 1.0).abs() < 0.05, "{deviation}");
+        for lag in [5_usize, 10, 20] {
+            let (found, expected) = (
+                covariance(lag) / covariance(0),
+                f64::exp(-(lag as f64) / 10.0),
+            );
+            assert!((found - expected).abs() < 0.05, "{lag}: {found}");
+        }
+    }
+}

@@ -1,0 +1,251 @@
+//! One sequence of arrivals for all clients of a point at a fixed rate: any client that is free
+//! takes the next one, so that a slow operation delays no other while a client is free.
+
+use crate::clock::Tick;
+use crossbeam_utils::CachePadded;
+use std::sync::{
+    Mutex, PoisonError,
+    atomic::{AtomicU64, Ordering::Relaxed},
+};
+use tailmark_results::{Arrivals, Latencies, new_latencies};
+use tailmark_workload::Poisson;
+
+/// Of more operations than these that nobody took, not each is looked at.
+const SAMPLES: u64 = 1_000_000;
+
+/// The instants at which operations are due, in nanoseconds after the start of the warm-up, each
+/// given out once.
+#[derive(Debug)]
+pub struct ArrivalSequence {
+    rate: f64,
+    /// When the measured part starts.
+    measure: Tick,
+    /// How many of the measured part are given out, if that is bounded.
+    operations: Option<u64>,
+    source: Source,
+}
+
+#[derive(Debug)]
+enum Source {
+    /// The number of the next one, and that which is given out no more.
+    Even {
+        next: CachePadded<AtomicU64>,
+        end: u64,
+    },
+    /// Each follows from the one before.
+    Poisson(CachePadded<Mutex<PoissonState>>),
+}
+
+#[derive(Debug)]
+struct PoissonState {
+    process: Poisson,
+    /// Given out of the measured part.
+    measured: u64,
+    /// The last one given out.
+    last: Tick,
+}
+
+impl ArrivalSequence {
+    /// The sequence of `rate` operations a second, the first of them due at 0 where they are even.
+    /// It ends after so many `operations` that are due at `measure` or later.
+    #[must_use]
+    pub fn new(
+        arrivals: Arrivals,
+        rate: f64,
+        measure: Tick,
+        operations: Option<u64>,
+        seed: u64,
+    ) -> Self {
+        let source = match arrivals {
+            Arrivals::Even => Source::Even {
+                next: CachePadded::default(),
+                end: operations.map_or(u64::MAX, |n| first_from(rate, measure).saturating_add(n)),
+            },
+            Arrivals::Poisson => Source::Poisson(CachePadded::new(Mutex::new(PoissonState {
+                process: Poisson::new(rate, seed),
+                measured: 0,
+                last: 0,
+            }))),
+        };
+        Self {
+            rate,
+            measure,
+            operations,
+            source,
+        }
+    }
+
+    /// Takes the next one; none when all have been given out.
+    #[inline]
+    pub fn next(&self) -> Option<Tick> {
+        match &self.source {
+            Source::Even { next, end } => {
+                let number = next.fetch_add(1, Relaxed);
+                (number < *end).then(|| even(self.rate, number))
+            }
+            Source::Poisson(state) => {
+                let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
+                if self.operations.is_some_and(|n| state.measured >= n) {
+                    return None;
+                }
+                state.last = state.process.next_ns();
+                state.measured += u64::from(state.last >= self.measure);
+                Some(state.last)
+            }
+        }
+    }
+
+    /// Whether all have been given out.
+    #[must_use]
+    pub fn is_spent(&self) -> bool {
+        self.left() == 0
+    }
+
+    /// How many are left to give out, at most.
+    fn left(&self) -> u64 {
+        match &self.source {
+            Source::Even { next, end } => end.saturating_sub(next.load(Relaxed)),
+            Source::Poisson(state) => {
+                let state = state.lock().unwrap_or_else(PoisonError::into_inner);
+                let left = |n: u64| n.saturating_sub(state.measured);
+                self.operations.map_or(u64::MAX, left)
+            }
+        }
+    }
+
+    /// When the last operation of a bounded sequence is due and the next one would be, in the mean;
+    /// none before it was given out.
+    #[must_use]
+    pub fn end(&self) -> Option<Tick> {
+        let operations = self.operations.filter(|_| self.is_spent())?;
+        let planned = self.measure + (operations as f64 / self.rate * 1e9) as u64;
+        match &self.source {
+            Source::Even { .. } => Some(planned),
+            Source::Poisson(state) => {
+                let state = state.lock().unwrap_or_else(PoisonError::into_inner);
+                Some(planned.max(state.last))
+            }
+        }
+    }
+
+    /// Takes all that are left and due before `end`; tells the ages at `now` of those that are of
+    /// the measured part. Of very many the ages are those of [`SAMPLES`], evenly spaced.
+    #[must_use]
+    pub fn take_left(&self, end: Tick, now: Tick) -> Latencies {
+        let mut ages = new_latencies();
+        let mut add = |due: Tick, n: u64| {
+            let age = now.saturating_sub(due);
+            if due >= self.measure && n > 0 {
+                ages.record_n(age, n)
+                    .expect("a histogram that grows takes any value");
+            }
+        };
+        for _ in 0..SAMPLES {
+            match self.next().filter(|due| *due < end) {
+                Some(due) => add(due, 1),
+                None => return ages,
+            }
+        }
+        // Of a Poisson process as many are left as are due in the mean, and they are as evenly
+        // spaced as their number is large.
+        let Some(from) = self.next().filter(|due| *due < end) else {
+            return ages;
+        };
+        let from = from.max(self.measure).min(end);
+        let due = ((end - from) as f64 * self.rate / 1e9) as u64;
+        let left = due.min(self.left());
+        let length = left as f64 / self.rate * 1e9;
+        let part = |i: u64| (left as f64 * i as f64 / SAMPLES as f64) as u64;
+        for i in 0..SAMPLES {
+            // The last of each part is the youngest: at least that old they all are.
+            let due = from + (length * (i + 1) as f64 / SAMPLES as f64) as u64;
+            add(due.min(end), part(i + 1) - part(i));
+        }
+        ages
+    }
+}
+
+/// When an even arrival is due.
+#[inline]
+fn even(rate: f64, number: u64) -> Tick {
+    (number as f64 * 1e9 / rate) as Tick
+}
+
+/// The number of the first even arrival that is due at `from` or later.
+fn first_from(rate: f64, from: Tick) -> u64 {
+    let mut number = (from as f64 * rate / 1e9) as u64;
+    while number > 0 && even(rate, number - 1) >= from {
+        number -= 1;
+    }
+    while even(rate, number) < from {
+        number += 1;
+    }
+    number
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: Tick = 1_000_000_000;
+
+    fn all(sequence: &ArrivalSequence) -> Vec<Tick> {
+        std::iter::from_fn(|| sequence.next()).collect()
+    }
+
+    #[test]
+    fn even_arrivals_are_evenly_spaced_and_as_many_as_are_to_be_measured() {
+        let sequence = ArrivalSequence::new(Arrivals::Even, 4.0, S, Some(3), 1);
+        let expected = [0, 250, 500, 750, 1_000, 1_250, 1_500].map(|ms| ms * 1_000_000);
+        assert_eq!(all(&sequence), expected);
+        assert!(sequence.is_spent());
+        assert_eq!(sequence.end(), Some(S + 3 * S / 4));
+    }
+
+    #[test]
+    fn the_first_measured_arrival_is_the_first_that_is_due_in_the_measured_part() {
+        for rate in [0.3, 3.0, 7.0, 999.0, 33_333.3, 1e6] {
+            for from in [0, 1, S / 3, S, 7 * S + 1, 3_600 * S] {
+                let first = first_from(rate, from);
+                assert!(even(rate, first) >= from, "{rate} {from}");
+                assert!(first == 0 || even(rate, first - 1) < from, "{rate} {from}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_poisson_sequence_ends_after_as_many_as_are_to_be_measured() {
+        let sequence = ArrivalSequence::new(Arrivals::Poisson, 1_000.0, S, Some(5_000), 1);
+        let due = all(&sequence);
+        assert!(due.is_sorted());
+        assert_eq!(due.iter().filter(|due| **due >= S).count(), 5_000);
+        assert!(sequence.is_spent());
+    }
+
+    #[test]
+    fn what_nobody_took_is_counted_at_its_age() {
+        let sequence = ArrivalSequence::new(Arrivals::Even, 1_000.0, S, None, 1);
+        (0..1_500).for_each(|_| _ = sequence.next());
+        // Due from 1,500 ms on, until 2,000.
+        let ages = sequence.take_left(2 * S, 12 * S);
+        assert_eq!(ages.len(), 500);
+        let near = |value: u64, expected: u64| value.abs_diff(expected) <= expected / 1_000;
+        assert!(near(ages.min(), 10_001_000_000) && near(ages.max(), 10_500_000_000));
+        // Those of the warm-up are none.
+        let sequence = ArrivalSequence::new(Arrivals::Even, 1_000.0, S, None, 1);
+        assert_eq!(sequence.take_left(2 * S, 2 * S).len(), 1_000);
+    }
+
+    #[test]
+    fn of_very_many_that_nobody_took_number_and_ages_are_right() {
+        for arrivals in Arrivals::ALL {
+            let sequence = ArrivalSequence::new(arrivals, 1e7, 0, None, 1);
+            let ages = sequence.take_left(S, S);
+            let n = ages.len() as f64;
+            assert!((n / 1e7 - 1.0).abs() < 2e-3, "{arrivals:?}: {n}");
+            assert!((ages.mean() / 5e8 - 1.0).abs() < 2e-3, "{}", ages.mean());
+        }
+        let sequence = ArrivalSequence::new(Arrivals::Even, 1e7, 0, Some(5_000_000), 1);
+        assert!(sequence.take_left(S, S).len().abs_diff(5_000_000) <= 1);
+    }
+}

@@ -1,0 +1,82 @@
+//! A phase under a virtual clock: the clients are tasks of this thread, which moves the clock on
+//! whenever none of them can go on. What they run, and what is recorded, is what real ones do.
+
+use crate::{
+    Error, Observer, Spec, Stop,
+    clock::{Clock, nanos},
+    collection::Collection,
+    context::{ClientSeed, PhaseContext},
+    pacer::Waiter,
+    tasks::{RecorderChannels, TaskRecorders},
+};
+use crossbeam_channel::{TryRecvError, unbounded};
+use futures_executor::LocalPool;
+use futures_util::task::LocalSpawnExt;
+use tailmark_driver::VirtualClock;
+use tailmark_results::Phase;
+
+/// Runs a phase on a database that has a clock of its own.
+pub fn run(
+    spec: &Spec<'_>,
+    clock: VirtualClock,
+    observer: &dyn Observer,
+    stop: &Stop,
+) -> Result<Phase, Error> {
+    clock.restart();
+    let context = PhaseContext::new(spec, clock.clone(), observer, stop);
+    let (full, received) = unbounded();
+    let (give_back, empty) = unbounded();
+    let channels = RecorderChannels { full, empty };
+    let mut pool = LocalPool::new();
+    let mut seeds = Vec::new();
+    for (index, draws) in context.streams()? {
+        let session = pool.run_until(spec.database.connect())?;
+        seeds.push(ClientSeed {
+            index,
+            draws,
+            session,
+        });
+    }
+    let started_ms = crate::unix_ms();
+    let measure = nanos(spec.warmup);
+    if let Some(duration) = spec.duration {
+        context.end.plan(measure.saturating_add(nanos(duration)));
+    }
+    let recorders = TaskRecorders::new(&context, measure, &channels);
+    drop(channels);
+    for seed in seeds {
+        let waiter = Waiter::Virtual(clock.clone());
+        let client = recorders.client(&context, seed, measure, waiter);
+        let spawned = pool.spawner().spawn_local(async {
+            client.await;
+        });
+        spawned.expect("the pool is there");
+    }
+    drop(recorders);
+    let mut collection = Collection::begin(&context, measure);
+    loop {
+        pool.run_until_stalled();
+        let has_ended = loop {
+            match received.try_recv() {
+                Ok(snapshot) => drop(give_back.send(collection.take(snapshot))),
+                Err(reason) => break reason == TryRecvError::Disconnected,
+            }
+        };
+        if has_ended {
+            break;
+        }
+        let next = clock
+            .next()
+            .expect("a client that goes on waits for the clock");
+        clock.advance(next.min(collection.next()).max(Clock::now(&clock)));
+        if Clock::now(&clock) >= collection.next() {
+            collection.report();
+        }
+    }
+    Ok(crate::result(
+        &context,
+        collection.end(),
+        measure,
+        started_ms,
+    ))
+}
