@@ -1,6 +1,7 @@
 //! The progress of a run: on a terminal a bar for the whole sweep and a live line for the phase in
 //! progress, elsewhere one plain line for each load and point.
 
+use crate::point_name::{name, threads};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::{
     io::IsTerminal,
@@ -10,7 +11,7 @@ use std::{
 use tailmark_console::Console;
 use tailmark_engine::{Live, Observer, PhaseKind, PhaseStart};
 use tailmark_plan::Plan;
-use tailmark_results::{Arrivals, Kind, Load, Phase, Point, PointKey, number, quantile};
+use tailmark_results::{Kind, Load, Phase, Point, number, quantile::P99};
 
 /// The bar moves within a point, in thousandths of one.
 const PARTS: u64 = 1_000;
@@ -328,34 +329,6 @@ impl Observer for Progress {
     }
 }
 
-/// `disk ycsb-a uniform, 16 threads`
-pub fn name(key: &PointKey) -> String {
-    let PointKey {
-        system,
-        workload,
-        distribution,
-        ..
-    } = key;
-    format!("{system} {workload} {distribution}, {}", threads(key))
-}
-
-/// `1 thread`, or `64 threads at 10,000 ops/s, repeat 2`
-fn threads(key: &PointKey) -> String {
-    let threads = number::threads(key.threads);
-    let arrivals = match key.arrivals {
-        None | Some(Arrivals::Even) => String::new(),
-        Some(arrivals) => format!(" ({})", arrivals.name()),
-    };
-    let rate = key.target_rate.map_or_else(String::new, |rate| {
-        format!(" at {}{arrivals}", number::ops(rate))
-    });
-    let repeat = match key.repeat {
-        0 | 1 => String::new(),
-        repeat => format!(", repeat {repeat}"),
-    };
-    format!("{threads}{rate}{repeat}")
-}
-
 /// What a point came to: `12,345 ops/s, read p99 1.23 ms, no errors`.
 fn measured(phase: &Phase) -> String {
     let mut said = vec![number::ops(phase.ops_per_sec())];
@@ -364,13 +337,14 @@ fn measured(phase: &Phase) -> String {
         if *kind == Kind::ReadModifyWrite {
             continue;
         }
-        if let Some(p99) = quantile(result.response(), 0.99) {
-            said.push(format!(
-                "{} p99 {}",
-                kind.name(),
-                number::latency(p99 as f64)
-            ));
+        if let Some(p99) = result.known_response().quantile(P99) {
+            let p99 = number::stated_latency(p99);
+            said.push(format!("{} p99 {p99}", kind.name()));
         }
+    }
+    if phase.censored > 0 {
+        let never = number::plural(phase.censored, "operation");
+        said.push(format!("{never} never done"));
     }
     said.push(failed(phase.errors()));
     if phase.failed > 0 {
@@ -396,6 +370,7 @@ fn failed(errors: u64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tailmark_results::{Censored, KindResult};
 
     fn measuring(elapsed: u64, duration: u64) -> Running {
         Running {
@@ -422,29 +397,27 @@ mod tests {
     }
 
     #[test]
-    fn a_point_at_a_rate_is_named_by_it() {
-        let key = |rate, arrivals, repeat| PointKey {
-            system: "disk".into(),
-            workload: "ycsb-a".into(),
-            distribution: "zipfian".into(),
-            threads: 64,
-            repeat,
-            target_rate: rate,
-            arrivals,
+    fn the_line_of_a_point_says_what_is_a_lower_bound() {
+        let mut censored = Censored::default();
+        censored.service.record_n(84_000_000, 198).unwrap();
+        censored.response.record_n(84_000_000, 198).unwrap();
+        let mut read = KindResult {
+            count: 802,
+            censored: Some(Box::new(censored)),
+            ..KindResult::default()
         };
-        for (key, said) in [
-            (key(None, None, 1), "64 threads"),
-            (
-                key(Some(2e4), Some(Arrivals::Even), 1),
-                "64 threads at 20,000 ops/s",
-            ),
-            (
-                key(Some(0.5), Some(Arrivals::Poisson), 2),
-                "64 threads at 0.5 ops/s (poisson), repeat 2",
-            ),
-        ] {
-            assert_eq!(name(&key), format!("disk ycsb-a zipfian, {said}"));
-        }
+        read.service.record_n(1_000_000, 802).unwrap();
+        let phase = Phase {
+            duration_s: 1.0,
+            operations: 802,
+            censored: 198,
+            kinds: [(Kind::Read, read)].into(),
+            ..Phase::default()
+        };
+        assert_eq!(
+            measured(&phase),
+            "802 ops/s, read p99 ≥ 84.0 ms, 198 operations never done, no errors"
+        );
     }
 
     #[test]

@@ -1,10 +1,6 @@
 //! `tailmark run`: from what was typed to a checked plan, the run itself, and its report.
 
-use crate::{
-    args::RunArgs,
-    exit,
-    progress::{self, Progress},
-};
+use crate::{args::RunArgs, exit, point_name, progress::Progress};
 use std::{
     path::{Path, PathBuf},
     time::SystemTime,
@@ -157,7 +153,7 @@ fn failed(plan: &Plan, summary: &Summary) -> String {
     /// So many are named.
     const NAMED: usize = 3;
     let all = summary.failed.len();
-    let name = |(key, fault): &(PointKey, Fault)| format!("{} ({fault})", progress::name(key));
+    let name = |(key, fault): &(PointKey, Fault)| format!("{} ({fault})", point_name::name(key));
     let mut named: Vec<_> = summary.failed.iter().take(NAMED).map(name).collect();
     if all > NAMED {
         named.push(format!("{} more", number::count((all - NAMED) as u64)));

@@ -73,6 +73,13 @@ impl Text {
         self
     }
 
+    /// Appends another text.
+    #[must_use]
+    pub fn and_all(mut self, text: Self) -> Self {
+        self.0.extend(text.0);
+        self
+    }
+
     /// The text without emphasis.
     #[must_use]
     pub fn to_plain(&self) -> String {

@@ -3,10 +3,10 @@
 
 use crate::{
     block::Text,
-    measure::{MEAN, Spread, TimeBasis},
+    measure::{MEAN, Measured, Spread, TimeBasis},
     sweep::{SpreadPeak, SweepTable, WorkloadGrid},
 };
-use tailmark_results::{System, compare, number};
+use tailmark_results::{Bound, System, compare, number};
 
 /// Differences of less are called a tie, whatever the repeats say.
 const TIE: f64 = 0.03;
@@ -256,12 +256,9 @@ fn lead_statement<'a>(group: &WorkloadGrid<'a>, a: &'a str, b: &'a str) -> Optio
 fn latency_statement<'a>(group: &WorkloadGrid<'a>, a: &'a str, b: &'a str) -> Option<Text> {
     let kind = group.main_kind()?;
     let mean = |system: &'a str, threads| {
-        Some(
-            group
-                .valid_cell(system, threads)?
-                .latency(kind, TimeBasis::Response, MEAN)?
-                .spread,
-        )
+        group
+            .valid_cell(system, threads)?
+            .latency(kind, TimeBasis::Response, MEAN)
     };
     let threads = *group
         .threads
@@ -269,28 +266,36 @@ fn latency_statement<'a>(group: &WorkloadGrid<'a>, a: &'a str, b: &'a str) -> Op
         .rev()
         .find(|&&t| mean(a, t).is_some() && mean(b, t).is_some())?;
     let (ours, theirs) = (mean(a, threads)?, mean(b, threads)?);
-    let (low, high, lower, higher) = if ours.middle <= theirs.middle {
-        (ours, theirs, a, b)
-    } else {
-        (theirs, ours, b, a)
-    };
+    let place = number::threads(threads);
+    let name = format!("Mean {} latency: ", kind.name());
+    Some(Text::plain(name).and_all(which_is_lower((a, ours), (b, theirs), &place)))
+}
+
+/// Which of two latencies is lower, and by how much, as far as that is certain.
+#[must_use]
+pub fn which_is_lower(a: (&str, Measured), b: (&str, Measured), place: &str) -> Text {
+    let is_a = a.1.middle.value <= b.1.middle.value;
+    let ((lower, low), (higher, high)) = if is_a { (a, b) } else { (b, a) };
     let figures = format!(
-        "({} against {} at {})",
-        number::latency(low.middle),
-        number::latency(high.middle),
-        number::threads(threads)
+        "({} against {} at {place})",
+        number::stated_latency(low.middle),
+        number::stated_latency(high.middle),
     );
-    let text = Text::plain(format!("Mean {} latency: ", kind.name()));
-    Some(match verdict(high, low) {
-        Verdict::Leads(ratio) => text
-            .and_strong(lower)
-            .and(" is ")
-            .and_strong(format!("{} lower", less(ratio)))
-            .and(format!(" than {higher} {figures}.")),
-        Verdict::Tied | Verdict::NoDifferenceShown => text.and(format!(
-            "no clear difference between {a} and {b} {figures}."
-        )),
-    })
+    let unclear = || format!("no clear difference between {} and {} {figures}.", a.0, b.0);
+    let ratio = compare::advantage(high.middle.value, low.middle.value);
+    // What took longer may have taken longer still; of what took less that is no matter.
+    let least = match (low.middle.bound, high.middle.bound) {
+        (Bound::Exact, Bound::Exact) => "",
+        (Bound::Exact, _) => "at least ",
+        (_, _) => return Text::plain(unclear()),
+    };
+    if high.meets(low) || ratio < 1.0 + TIE {
+        return Text::plain(unclear());
+    }
+    Text::strong(lower)
+        .and(" is ")
+        .and_strong(format!("{least}{} lower", less(ratio)))
+        .and(format!(" than {higher} {figures}."))
 }
 
 /// `7.0X`, or `23 %` where the ratio is small.

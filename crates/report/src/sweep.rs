@@ -4,7 +4,7 @@
 use crate::{
     Data,
     block::anchor,
-    measure::{Latency, Spread, Statistic, TimeBasis},
+    measure::{Measured, Spread, Statistic, TimeBasis},
     style::{self, SystemStyle},
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -313,7 +313,7 @@ impl GridCell<'_> {
 
     /// A latency over the repeats; none where any of them has too few samples for it.
     #[must_use]
-    pub fn latency(&self, kind: Kind, clock: TimeBasis, measure: Statistic) -> Option<Latency> {
+    pub fn latency(&self, kind: Kind, clock: TimeBasis, measure: Statistic) -> Option<Measured> {
         let mut values = Vec::with_capacity(self.points.len());
         let mut solid = true;
         for point in &self.points {
@@ -321,7 +321,7 @@ impl GridCell<'_> {
             values.push(measure.of(latencies)?);
             solid &= measure.is_solid(latencies);
         }
-        Spread::of(values).map(|spread| Latency { spread, solid })
+        Measured::of(&values, solid)
     }
 }
 

@@ -2,6 +2,7 @@
 //!
 //! All are fractions or ratios: 0.24 is 24 %. A curve is the operations per second by thread count.
 
+use crate::{Bound, Stated};
 use std::collections::BTreeMap;
 
 /// Operations per second by thread count.
@@ -23,16 +24,34 @@ pub fn improvement(a: f64, b: f64) -> Option<f64> {
     (b > 0.0).then(|| a / b - 1.0)
 }
 
-/// How much lower the latency `a` is than `b`: 1 - a / b. None where `b` is not positive.
+/// How much lower the latency `a` is than `b`: 1 - a / b. Where one of them is a lower bound it is
+/// bounded too: it falls with `a` and rises with `b`. None where `b` is not positive, and where both
+/// are lower bounds, which says nothing of their ratio.
 #[must_use]
-pub fn improvement_latency(a: f64, b: f64) -> Option<f64> {
-    (b > 0.0).then(|| 1.0 - a / b)
+pub fn improvement_latency(a: Stated, b: Stated) -> Option<Stated> {
+    let bound = a.bound.reversed().and(b.bound)?;
+    (b.value > 0.0).then(|| Stated {
+        value: 1.0 - a.value / b.value,
+        bound,
+    })
 }
 
 /// How many times `b` is in `a` ("1.8X"); infinite or not a number where `b` is 0.
 #[must_use]
 pub fn advantage(a: f64, b: f64) -> f64 {
     a / b
+}
+
+/// The mean of numbers that may be bounds; none of nothing, and where they are bounded on different
+/// sides.
+#[must_use]
+pub fn average_stated(values: &[Stated]) -> Option<Stated> {
+    let numbers: Vec<f64> = values.iter().map(|stated| stated.value).collect();
+    let mut bounds = values.iter().map(|stated| stated.bound);
+    Some(Stated {
+        value: average(&numbers)?,
+        bound: bounds.try_fold(Bound::Exact, Bound::and)?,
+    })
 }
 
 /// The mean; none of nothing.
@@ -179,12 +198,29 @@ mod tests {
 
     #[test]
     fn a_lower_latency_is_a_positive_improvement() {
-        assert_eq!(improvement_latency(2.0, 5.0), Some(0.6));
-        assert_eq!(improvement_latency(6.0, 5.0).map(percent), Some(-20.0));
+        let exact = Stated::exact;
+        let latency = |a, b| improvement_latency(exact(a), exact(b));
+        assert_eq!(latency(2.0, 5.0), Some(exact(0.6)));
+        assert_eq!(latency(6.0, 5.0).map(|v| percent(v.value)), Some(-20.0));
+        assert_eq!((improvement(1.0, 0.0), latency(1.0, 0.0)), (None, None));
+    }
+
+    #[test]
+    fn a_lower_bound_makes_a_bound_of_what_it_is_compared_with() {
+        let (exact, least) = (Stated::exact, Stated::at_least);
+        // What is compared with took 5 ms or more: the improvement is 60 % or more.
         assert_eq!(
-            (improvement(1.0, 0.0), improvement_latency(1.0, 0.0)),
-            (None, None)
+            improvement_latency(exact(2.0), least(5.0)),
+            Some(least(0.6))
         );
+        let at_most = Stated {
+            value: 0.6,
+            bound: Bound::AtMost,
+        };
+        assert_eq!(improvement_latency(least(2.0), exact(5.0)), Some(at_most));
+        assert_eq!(improvement_latency(least(2.0), least(5.0)), None);
+        assert_eq!(average_stated(&[exact(0.2), least(0.6)]), Some(least(0.4)));
+        assert_eq!(average_stated(&[least(0.2), at_most]), None);
     }
 
     #[test]

@@ -198,17 +198,12 @@ mod tests {
         };
         let sent = kinds.iter().filter(|k| k.0 != Kind::ReadModifyWrite);
         Phase {
-            started_ms: None,
             duration_s: 2.0,
             operations,
             failed,
             kinds: kinds.iter().map(result).collect(),
             errors: sent.map(error).collect(),
-            start_lag: None,
-            intervals: Vec::new(),
-            series: Vec::new(),
-            findings: Vec::new(),
-            counters: BTreeMap::new(),
+            ..Phase::default()
         }
     }
 
@@ -222,6 +217,11 @@ mod tests {
         );
         assert!((full.error_share() - 0.828).abs() < 0.001);
         assert_eq!(full.fault(1.0), None);
+        let drained = Phase {
+            drained: 232,
+            ..full.clone()
+        };
+        assert_eq!(drained.ops_per_sec(), 8_500.0, "not done in time");
         let fault = full.fault(ALLOW_ERRORS).unwrap();
         assert_eq!(fault.to_string(), "82.8% failed");
     }

@@ -4,7 +4,8 @@ use crate::{
     Arrivals, Censored, Finding, StartLag,
     failure::{ALLOW_ERRORS, ALLOW_ERRORS_KEY},
     histogram::new_latencies,
-    summary::{Known, Summary},
+    known::Known,
+    summary::Summary,
 };
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
@@ -193,7 +194,8 @@ pub struct KindResult {
     pub errors: u64,
     /// Bytes of keys and values read or written.
     pub bytes: u64,
-    /// Service time of those that did not fail.
+    /// Service time of those that did not fail. What is stated comes from
+    /// [`KindResult::known_service`].
     pub service: Latencies,
     /// Response time of those, where it differs (a fixed rate).
     pub response: Option<Latencies>,
@@ -227,7 +229,8 @@ impl Default for KindResult {
 }
 
 impl KindResult {
-    /// Response time: its own histogram at a fixed rate, otherwise service time.
+    /// Response time of what was done: its own histogram at a fixed rate, otherwise service time.
+    /// What is stated comes from [`KindResult::known_response`], which has what was not done too.
     #[must_use]
     pub fn response(&self) -> &Latencies {
         self.response.as_ref().unwrap_or(&self.service)
@@ -236,26 +239,30 @@ impl KindResult {
     /// What is known of the service time.
     #[must_use]
     pub fn known_service(&self) -> Known<'_> {
+        let ages = self.censored.as_deref().map(|censored| &censored.service);
         match &self.summary {
             Some(numbers) if self.service.is_empty() => self.summed_up(numbers),
-            _ => Known::Histogram(&self.service),
+            _ => Known::with_censored(&self.service, ages),
         }
     }
 
     /// What is known of the response time: its own at a fixed rate, otherwise the service time.
     #[must_use]
     pub fn known_response(&self) -> Known<'_> {
-        match (&self.response, &self.response_summary) {
-            (Some(latencies), _) => Known::Histogram(latencies),
-            (None, Some(numbers)) => self.summed_up(numbers),
-            (None, None) => self.known_service(),
+        match (&self.response, &self.response_summary, &self.censored) {
+            (None, Some(numbers), _) => self.summed_up(numbers),
+            (None, None, None) => self.known_service(),
+            (_, _, censored) => {
+                let ages = censored.as_deref().map(|censored| &censored.response);
+                Known::with_censored(self.response(), ages)
+            }
         }
     }
 
     /// Whether response time differs from service time.
     #[must_use]
     pub fn has_response(&self) -> bool {
-        self.response.is_some() || self.response_summary.is_some()
+        self.response.is_some() || self.response_summary.is_some() || self.censored.is_some()
     }
 
     fn summed_up<'a>(&self, numbers: &'a Summary) -> Known<'a> {

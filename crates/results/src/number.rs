@@ -4,6 +4,7 @@
 //!
 //! The drop-ins write numbers as the programs do that they stand for.
 
+use crate::Stated;
 use std::time::{Duration, UNIX_EPOCH};
 
 /// Something a second: `42,012`; below 100 with one decimal.
@@ -48,6 +49,12 @@ pub fn latency(ns: f64) -> String {
         v => (v / 1e9, "s"),
     };
     format!("{} {unit}", three_digits(value))
+}
+
+/// A latency of which it may only be known that it is at least so much: `≥ 84.2 ms`.
+#[must_use]
+pub fn stated_latency(ns: Stated) -> String {
+    ns.text(latency)
 }
 
 /// A size in bytes with a decimal unit: `1.02 TB`.
@@ -207,6 +214,12 @@ mod tests {
         ] {
             assert_eq!(latency(ns), text);
         }
+    }
+
+    #[test]
+    fn a_lower_bound_is_no_plain_number() {
+        assert_eq!(stated_latency(Stated::exact(84.2e6)), "84.2 ms");
+        assert_eq!(stated_latency(Stated::at_least(84.2e6)), "≥ 84.2 ms");
     }
 
     #[test]

@@ -75,3 +75,23 @@ impl Default for Censored {
         }
     }
 }
+
+/// What a percentage among the rates of a plan came to: of the peak of a system in a workload,
+/// worked out once, when the first of its points was measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct ResolvedRate {
+    /// The system that is measured at the rate.
+    pub system: String,
+    /// The workload's name.
+    pub workload: String,
+    /// How keys are drawn.
+    pub distribution: String,
+    /// As the plan has it: `60%`.
+    pub asked: String,
+    /// The system whose peak it is a percentage of.
+    pub of_system: String,
+    /// That peak.
+    pub peak_ops_per_sec: f64,
+    /// The rate that it came to, operations per second.
+    pub rate: f64,
+}

@@ -47,6 +47,9 @@ pub const QUANTILES: [Quantile; 7] = [
     },
 ];
 
+/// The 99th percentile.
+pub const P99: Quantile = QUANTILES[3];
+
 /// With fewer samples beyond it, a quantile is not a number.
 pub const SAMPLES_MIN: u64 = 10;
 
@@ -57,7 +60,8 @@ pub const SAMPLES_SOLID: u64 = 100;
 pub const BLOCK_SAMPLES: u64 = 1_000_000;
 
 impl Quantile {
-    /// Its value in nanoseconds, if enough samples are beyond it.
+    /// Its value in nanoseconds, if enough samples are beyond it. What a kind of request is stated
+    /// with comes from [`crate::Known`], which has what was never done too.
     #[must_use]
     pub fn of(self, latencies: &Latencies) -> Option<u64> {
         quantile(latencies, self.value)
@@ -141,7 +145,8 @@ pub struct SampleBlock {
 
 /// The value at quality `q` block by block: a block is the fewest consecutive intervals that hold
 /// at least [`BLOCK_SAMPLES`] samples. `pick` names the histogram of an interval. What is left at
-/// the end, too little for a block, is left out.
+/// the end, too little for a block, is left out. So are operations that were never done, which are
+/// in no interval: a block is of what was done.
 #[must_use]
 pub fn blocks<'a>(
     intervals: &'a [Interval],
@@ -266,6 +271,7 @@ mod tests {
     #[test]
     fn quantiles_rise_and_are_named_after_their_value() {
         assert!(QUANTILES.is_sorted_by(|a, b| a.value < b.value));
+        assert_eq!(P99.name, "p99");
         for quantile in QUANTILES {
             let percent: f64 = quantile.name[1..].parse().unwrap();
             assert!(

@@ -17,6 +17,7 @@ fn study(dir: &std::path::Path) -> Study {
     study.add_load(&load()).unwrap();
     study.add_point(&point(4, false)).unwrap();
     study.add_point(&point(16, true)).unwrap();
+    study.add_resolved_rate(&common::resolved_rate()).unwrap();
     study
 }
 
@@ -160,6 +161,70 @@ fn json_has_microseconds_and_no_quantile_without_samples() {
 }
 
 #[test]
+fn json_names_what_is_a_lower_bound() {
+    let document = json();
+    let (closed, rated) = (&document["points"][0], &document["points"][1]);
+    let response = &rated["kinds"]["read"]["response_us"];
+    // p99 is the 50th highest, and 40 are above all that was done.
+    let named: Vec<_> = response["at_least"].as_array().unwrap().iter().collect();
+    assert_eq!(named, ["mean", "max"]);
+    assert!(response["max"].as_f64().unwrap() >= 5e6);
+    assert_eq!(closed["kinds"]["read"]["response_us"].get("at_least"), None);
+    let counts = ["drained_operations", "censored_operations"];
+    assert_eq!(counts.map(|name| rated[name].as_u64()), [Some(3), Some(40)]);
+    assert_eq!(rated["kinds"]["read"]["censored"], 40);
+    assert_eq!(
+        [&closed["arrivals"], &rated["arrivals"]],
+        [&Value::Null, &"poisson".into()]
+    );
+    let lag = ["no_client", "woken_late"].map(|cause| &rated[format!("start_lag_{cause}_us")]);
+    assert_eq!(lag.map(|lag| lag["count"].as_u64()), [Some(60), Some(40)]);
+    assert!(closed["start_lag_no_client_us"].is_null());
+    assert_eq!(document["resolved_rates"][0]["asked"], "60%");
+}
+
+#[test]
+fn csv_marks_what_is_a_lower_bound() {
+    let dir = tempfile::tempdir().unwrap();
+    let text = exported("csv", &study(dir.path()));
+    let rows: Vec<BTreeMap<String, String>> = csv::Reader::from_reader(text.as_bytes())
+        .deserialize()
+        .collect::<Result<_, _>>()
+        .unwrap();
+    let (closed, rated) = (&rows[0], &rows[3]);
+    for name in ["mean", "max"] {
+        let cell = &rated[&format!("response_{name}_us")];
+        assert!(cell.strip_prefix('≥').unwrap().parse::<f64>().unwrap() > 0.0);
+        assert!(
+            closed[&format!("response_{name}_us")]
+                .parse::<f64>()
+                .is_ok()
+        );
+    }
+    assert!(rated["response_p99_us"].parse::<f64>().is_ok());
+    let cells = ["arrivals", "drained_operations", "censored_operations"];
+    assert_eq!(
+        cells.map(|name| rated[name].as_str()),
+        ["poisson", "3", "40"]
+    );
+    assert_eq!(cells.map(|name| closed[name].as_str()), ["", "0", "0"]);
+}
+
+#[test]
+fn hlog_says_what_is_in_none_of_its_lines() {
+    let dir = tempfile::tempdir().unwrap();
+    let log = exported("hlog", &study(dir.path()));
+    let said: Vec<&str> = log
+        .lines()
+        .filter(|line| line.contains("never done"))
+        .collect();
+    let [only] = said[..] else { panic!("{said:?}") };
+    assert!(
+        only.starts_with("# disk%2C%20%22fast%22/ycsb-a/uniform/t16/r1/1234.5-poisson/read: 40")
+    );
+}
+
+#[test]
 fn csv_has_a_row_per_point_and_kind() {
     let dir = tempfile::tempdir().unwrap();
     let text = exported("csv", &study(dir.path()));
@@ -261,19 +326,19 @@ fn hlog_has_a_line_per_interval_kind_and_time() {
         (format!("{system}/load/1/read/service"), 12),
         (format!("{system}/load/1/update/service"), 12),
         (
-            format!("{system}/ycsb-a/uniform/t16/r1/1234.5/read/response"),
+            format!("{system}/ycsb-a/uniform/t16/r1/1234.5-poisson/read/response"),
             12,
         ),
         (
-            format!("{system}/ycsb-a/uniform/t16/r1/1234.5/read/service"),
+            format!("{system}/ycsb-a/uniform/t16/r1/1234.5-poisson/read/service"),
             12,
         ),
         (
-            format!("{system}/ycsb-a/uniform/t16/r1/1234.5/update/response"),
+            format!("{system}/ycsb-a/uniform/t16/r1/1234.5-poisson/update/response"),
             12,
         ),
         (
-            format!("{system}/ycsb-a/uniform/t16/r1/1234.5/update/service"),
+            format!("{system}/ycsb-a/uniform/t16/r1/1234.5-poisson/update/service"),
             12,
         ),
         (format!("{system}/ycsb-a/uniform/t4/r1/read/service"), 12),

@@ -12,7 +12,7 @@ use std::{
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
-use tailmark_results::{Error, Fact, Load, Point, PointKey, Study};
+use tailmark_results::{Arrivals, Error, Fact, Load, Point, PointKey, ResolvedRate, Study};
 
 fn files(dir: &Path) -> Vec<String> {
     let name = |e: io::Result<fs::DirEntry>| e.unwrap().file_name().into_string().unwrap();
@@ -98,6 +98,13 @@ fn a_point_is_known_by_its_whole_key() {
         },
         PointKey {
             target_rate: Some(1234.6),
+            ..key.clone()
+        },
+        PointKey {
+            arrivals: Some(Arrivals::Even),
+            ..key.clone()
+        },
+        PointKey {
             arrivals: None,
             ..key.clone()
         },
@@ -117,7 +124,7 @@ fn a_point_is_known_by_its_whole_key() {
             })
             .unwrap();
     }
-    assert_eq!(study.point_keys().unwrap().len(), 8);
+    assert_eq!(study.point_keys().unwrap().len(), 10);
 }
 
 #[test]
@@ -189,6 +196,26 @@ fn a_load_takes_the_place_of_the_one_that_it_goes_on_with() {
     let records: Vec<_> = loads.iter().map(|load| load.records).collect();
     assert_eq!(records, [2, 3, 4, 6]);
     assert_eq!(loads[1], of(&name, 3), "with all its parts");
+}
+
+#[test]
+fn what_a_percentage_came_to_stays_as_it_was_first() {
+    let dir = tempfile::tempdir().unwrap();
+    let study = Study::create(dir.path(), &header(), &systems()).unwrap();
+    let first = common::resolved_rate();
+    let again = ResolvedRate {
+        peak_ops_per_sec: 9.0,
+        rate: 5.4,
+        ..first.clone()
+    };
+    let other = ResolvedRate {
+        asked: "80%".into(),
+        ..again.clone()
+    };
+    for rate in [&first, &again, &other] {
+        study.add_resolved_rate(rate).unwrap();
+    }
+    assert_eq!(study.resolved_rates().unwrap(), [first, other]);
 }
 
 #[test]

@@ -6,7 +6,7 @@ mod common;
 
 use common::{facts, header, load, point, summary, systems};
 use std::path::{Path, PathBuf};
-use tailmark_results::{Kind, Study};
+use tailmark_results::{Arrivals, Kind, Point, PointKey, Study};
 
 fn fixture(version: u32) -> PathBuf {
     let name = format!("tests/fixtures/version-{version}.study");
@@ -27,8 +27,23 @@ fn a_study_of_every_version_opens() {
         assert_eq!(study.notices().unwrap(), ["caches are not dropped"]);
         assert_eq!(study.loads().unwrap()[0].records, 10_000_000_000);
         let points = study.points().unwrap();
-        assert_eq!(points[0].key, point(4, true).key);
+        // How operations arrive, what was late and what was never done are known from version 4 on.
+        let since_4 = version > 3;
+        let key = PointKey {
+            arrivals: since_4.then_some(Arrivals::Poisson),
+            ..point(4, true).key
+        };
+        assert_eq!(points[0].key, key);
+        assert_eq!(study.point(&key).unwrap().unwrap(), points[0]);
         let phase = &points[0].phase;
+        let expected = if since_4 { (3, 40) } else { (0, 0) };
+        assert_eq!((phase.drained, phase.censored), expected);
+        let lag = phase.start_lag.as_ref().unwrap();
+        assert_eq!((lag.all.len(), lag.causes.is_some()), (100, since_4));
+        let censored = phase.kinds[&Kind::Read].censored.as_deref();
+        assert_eq!(censored, since_4.then(common::censored).as_ref());
+        let rates = study.resolved_rates().unwrap();
+        assert_eq!(rates.len(), usize::from(since_4));
         assert_eq!((phase.operations, phase.duration_s), (5_120, 12.345_678_9));
         // Failures of operations are counted from version 3 on; before, requests say.
         assert_eq!(phase.failed, if version > 2 { 7 } else { 4 });
@@ -55,6 +70,30 @@ fn a_study_of_every_version_opens() {
     }
 }
 
+/// Once brought up to date, an older study takes what only the newest version has, and what it had is
+/// as it was sealed.
+#[test]
+fn an_older_study_takes_points_of_the_newest_version() {
+    for version in 1..Study::VERSION {
+        let dir = tempfile::tempdir().unwrap();
+        std::fs::copy(fixture(version), dir.path().join(Study::FILE)).unwrap();
+        let study = Study::open(dir.path()).unwrap();
+        let before = study.points().unwrap();
+        let [new, even] = [Arrivals::Poisson, Arrivals::Even].map(|arrivals| Point {
+            key: PointKey {
+                arrivals: Some(arrivals),
+                ..point(4, true).key
+            },
+            ..point(4, true)
+        });
+        study.add_point(&new).unwrap();
+        study.add_point(&even).unwrap();
+        study.add_resolved_rate(&common::resolved_rate()).unwrap();
+        let after = Study::open(dir.path()).unwrap().points().unwrap();
+        assert_eq!(after, [before, vec![new, even]].concat());
+    }
+}
+
 /// What a file is made of: its version, its tables and their columns.
 fn made_of(file: &Path) -> (u32, Vec<String>) {
     let connection = rusqlite::Connection::open(file).unwrap();
@@ -78,6 +117,7 @@ fn a_new_study_is_made_as_the_fixture_of_its_version() {
     study.add_notice("caches are not dropped").unwrap();
     study.add_load(&load()).unwrap();
     study.add_point(&point(4, true)).unwrap();
+    study.add_resolved_rate(&common::resolved_rate()).unwrap();
     let new = made_of(study.path());
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         let connection = rusqlite::Connection::open(study.path()).unwrap();

@@ -3,7 +3,6 @@
 mod begun;
 mod load;
 pub(crate) mod rates;
-mod shim;
 
 use crate::service::{Services, wait_ready};
 use crate::{

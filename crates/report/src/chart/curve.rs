@@ -4,12 +4,12 @@
 use super::{axis, base, line, log_axis, narrow_base};
 use crate::{
     chart::quantised::quantised,
-    measure::{Spread, Statistic, TimeBasis},
+    measure::{Measured, Spread, Statistic, TimeBasis},
     style,
     sweep::{SweepTable, WorkloadGrid},
 };
 use serde_json::{Value, json};
-use tailmark_results::{Fault, Kind, System};
+use tailmark_results::{Bound, Fault, Kind, Stated, System};
 
 /// Which latency a chart shows.
 #[derive(Debug, Clone, Copy)]
@@ -88,8 +88,7 @@ struct CurveLines<'s, 'a> {
 struct Mark {
     threads: u32,
     ops: Spread,
-    ns: Spread,
-    solid: bool,
+    ns: Measured,
     fault: Option<Fault>,
 }
 
@@ -107,7 +106,7 @@ impl<'a> CurveLines<'_, 'a> {
                 marks
                     .iter()
                     .flatten()
-                    .flat_map(|m| [m.ns.low / 1e3, m.ns.high / 1e3]),
+                    .flat_map(|m| [m.ns.low.value / 1e3, m.ns.high.value / 1e3]),
             );
             // The line first: the legend takes its mark from the first series of a name.
             series.push(self.system(i, system, &marks));
@@ -120,7 +119,7 @@ impl<'a> CurveLines<'_, 'a> {
         let mut selected = serde_json::Map::new();
         for system in &self.sweep.ceilings {
             let marks = self.marks(system);
-            let shown = marks.iter().flatten().map(|m| m.ns.middle / 1e3);
+            let shown = marks.iter().flatten().map(|m| m.ns.middle.value / 1e3);
             if shown.clone().next().is_none() {
                 continue;
             }
@@ -145,12 +144,10 @@ impl<'a> CurveLines<'_, 'a> {
                 clock,
                 measure,
             } = self.reading;
-            let latency = cell.latency(kind, clock, measure)?;
             Some(Mark {
                 threads,
                 ops: cell.ops()?,
-                ns: latency.spread,
-                solid: latency.solid,
+                ns: cell.latency(kind, clock, measure)?,
                 fault: cell.fault,
             })
         };
@@ -163,33 +160,49 @@ impl<'a> CurveLines<'_, 'a> {
 
     fn point(&self, mark: Option<&Mark>, color: &str) -> Value {
         let Some(mark) = mark else { return Value::Null };
-        let us = |ns: f64| quantised(ns / 1e3);
+        let us = |ns: Stated| quantised(ns.value / 1e3);
         let ops = mark.ops.middle.round();
         let x = match self.along {
             Along::Rate => json!(ops),
             Along::Threads => json!(mark.threads.to_string()),
         };
-        let mut value = vec![x, us(mark.ns.middle), mark.threads.into(), json!(ops)];
+        let ns = mark.ns;
+        let mut value = vec![x, us(ns.middle), mark.threads.into(), json!(ops)];
         if mark.ops.repeats > 1 {
             value.extend([mark.ops.low, mark.ops.high].map(quantised));
-            value.extend([mark.ns.low, mark.ns.high].map(us));
+            value.extend([ns.low, ns.high].map(us));
+        }
+        let bounds = [ns.middle, ns.low, ns.high].map(|ns| !ns.is_exact());
+        if bounds == [false; 3] && ns.solid && mark.fault.is_none() {
+            return value.into();
+        }
+        let mut item = json!({"value": value});
+        if bounds != [false; 3] {
+            // For the tooltip, in this order; the label says it where there is no pointer.
+            item["atLeast"] = json!(bounds);
+            item["label"] = json!({"show": true, "formatter": self.bounded_label(mark)});
         }
         if let Some(fault) = mark.fault {
-            json!({
-                "value": value, "symbol": "diamond", "symbolSize": 12,
-                "itemStyle": {"color": "#fff", "borderColor": style::FAULT, "borderWidth": 2},
-                "label": {
-                    "show": true, "formatter": format!("{}: {fault}", mark.threads),
-                    "color": style::FAULT,
-                },
-            })
-        } else if mark.solid {
-            value.into()
-        } else {
-            json!({
-                "value": value,
-                "itemStyle": {"color": "#fff", "borderColor": color, "borderWidth": 2},
-            })
+            item["symbol"] = "diamond".into();
+            item["symbolSize"] = 12.into();
+            item["itemStyle"] =
+                json!({"color": "#fff", "borderColor": style::FAULT, "borderWidth": 2});
+            item["label"] = json!({
+                "show": true, "formatter": format!("{}: {fault}", mark.threads),
+                "color": style::FAULT,
+            });
+        } else if !ns.solid {
+            item["itemStyle"] = json!({"color": "#fff", "borderColor": color, "borderWidth": 2});
+        }
+        item
+    }
+
+    /// The label of a mark whose latency may be more than it is drawn at.
+    fn bounded_label(&self, mark: &Mark) -> String {
+        let sign = Bound::AtLeast.sign().trim_end();
+        match self.along {
+            Along::Rate => format!("{} ({sign})", mark.threads),
+            Along::Threads => sign.to_owned(),
         }
     }
 
@@ -233,7 +246,7 @@ impl<'a> CurveLines<'_, 'a> {
             .flatten()
             .filter(|m| m.ops.repeats > 1)
             .map(|m| {
-                let us = |ns: f64| quantised(ns / 1e3);
+                let us = |ns: Stated| quantised(ns.value / 1e3);
                 let x = match self.along {
                     Along::Rate => [m.ops.middle, m.ops.low, m.ops.high].map(quantised),
                     Along::Threads => [0; 3].map(|_: u8| json!(m.threads.to_string())),

@@ -224,10 +224,11 @@ impl TimelineLines<'_> {
             failures.push((bucket.at_s, Some(bucket.errors_per_sec)));
             // Where nothing was done there is no latency: a hole, which no line bridges.
             for (kind, lines) in &mut kinds {
-                let known = bucket.kinds.get(kind).map(Known::Histogram);
+                // Of what was done: what never was is in no interval.
+                let known = bucket.kinds.get(kind).map(Known::of);
                 for (line, of) in lines.iter_mut().zip([P99, P999]) {
                     let ns = known.and_then(|known| of.of(known));
-                    line.push((bucket.at_s, ns.map(|ns| ns / 1e3)));
+                    line.push((bucket.at_s, ns.map(|ns| ns.value / 1e3)));
                 }
             }
         }

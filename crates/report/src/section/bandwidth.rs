@@ -212,17 +212,11 @@ mod tests {
             (Kind::ReadModifyWrite, kind(40_000_000)),
         ];
         Phase {
-            started_ms: None,
             duration_s: 10.0,
             operations: 2,
-            failed: 0,
             kinds: BTreeMap::from(kinds),
-            errors: Vec::new(),
-            start_lag: None,
-            intervals: Vec::new(),
             series: vec![disk("read_bytes", 70e6), disk("write_bytes", 2e6)],
-            findings: Vec::new(),
-            counters: BTreeMap::new(),
+            ..Phase::default()
         }
     }
 

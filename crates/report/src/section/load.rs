@@ -65,7 +65,7 @@ fn row(load: &Load, index: &Index<'_>) -> TableRow {
     ];
     for measure in [MEAN, P99, P999] {
         let value = inserts.and_then(|kind| measure.of(TimeBasis::Response.of(kind)));
-        cells.push(value.map_or_else(Cell::none, |ns| Cell::new(number::latency(ns))));
+        cells.push(value.map_or_else(Cell::none, |ns| Cell::new(number::stated_latency(ns))));
     }
     TableRow {
         cells,

@@ -10,10 +10,10 @@ use crate::{
     },
     compare,
     findings::Index,
-    measure::{MEAN, P99, STATISTICS, Spread, Statistic, TimeBasis},
+    measure::{MEAN, Measured, P99, STATISTICS, Statistic, TimeBasis},
     sweep::{self, SpreadPeak, SweepTable, WorkloadGrid},
 };
-use tailmark_results::{Kind, System, compare as statistics, number};
+use tailmark_results::{Kind, Stated, System, compare as statistics, number};
 
 pub const SECTION: Section = Section {
     name: "workloads",
@@ -181,10 +181,18 @@ fn initial_measure(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<u
 /// A number a table shows for each system, and how two of them compare.
 struct Quantity<'q, 'a> {
     title: String,
-    value: &'q dyn Fn(&sweep::GridCell<'a>) -> Option<(Spread, bool)>,
+    value: &'q dyn Fn(&sweep::GridCell<'a>) -> Option<Measured>,
     write: fn(f64) -> String,
-    improvement: fn(f64, f64) -> Option<f64>,
+    improvement: fn(Stated, Stated) -> Option<Stated>,
     is_rate: bool,
+}
+
+/// How much better one system is than another.
+struct Gain {
+    /// None where it is not certain: of two lower bounds.
+    gain: Option<Stated>,
+    /// Whether repeats show that there is a difference.
+    shown: bool,
 }
 
 struct Grid<'s, 'a> {
@@ -217,12 +225,9 @@ fn table<'a>(
         index,
     };
     let kind = group.main_kind();
-    let ops = |cell: &sweep::GridCell<'a>| cell.ops().map(|o| (o, true));
+    let ops = |cell: &sweep::GridCell<'a>| cell.ops().map(Measured::from);
     let latency = |measure| {
-        move |cell: &sweep::GridCell<'a>| {
-            let latency = cell.latency(kind?, TimeBasis::Response, measure)?;
-            Some((latency.spread, latency.solid))
-        }
+        move |cell: &sweep::GridCell<'a>| cell.latency(kind?, TimeBasis::Response, measure)
     };
     let (mean, p99) = (latency(MEAN), latency(P99));
     let of =
@@ -236,7 +241,7 @@ fn table<'a>(
             number::latency
         },
         improvement: if is_rate {
-            statistics::improvement
+            |a, b| statistics::improvement(a.value, b.value).map(Stated::exact)
         } else {
             statistics::improvement_latency
         },
@@ -338,40 +343,45 @@ impl<'a> Grid<'_, 'a> {
         let Some(cell) = self.group.cell(&system.name, threads) else {
             return Cell::none();
         };
-        let Some((spread, solid)) = (quantity.value)(cell) else {
+        let Some(measured) = (quantity.value)(cell) else {
             return Cell::none();
         };
         let detail = match cell.fault.filter(|_| quantity.is_rate) {
             Some(fault) => fault.to_string(),
-            None => spread.range(quantity.write),
+            None => measured.range(quantity.write),
         };
         let findings = cell.points.iter().flat_map(|p| &p.phase.findings);
         Cell {
             strong: quantity.is_rate && self.peaks[at].is_some_and(|p| p.threads == threads),
-            muted: !solid || cell.fault.is_some(),
+            muted: !measured.solid || cell.fault.is_some(),
             badges: if quantity.is_rate {
                 self.index.badges(findings)
             } else {
                 Vec::new()
             },
             detail,
-            text: (quantity.write)(spread.middle),
+            text: measured.middle.text(quantity.write),
         }
     }
 
+    /// How much better the first is than the second, where both have a value.
     fn gain(
         &self,
         quantity: &Quantity<'_, 'a>,
         a: &'a System,
         b: &'a System,
         threads: u32,
-    ) -> Option<(f64, bool)> {
+    ) -> Option<Gain> {
         let value = |s: &'a System| (quantity.value)(self.group.valid_cell(&s.name, threads)?);
-        let ((ours, _), (theirs, _)) = (value(a)?, value(b)?);
-        Some((
-            (quantity.improvement)(ours.middle, theirs.middle)?,
-            ours.meets(theirs),
-        ))
+        let (ours, theirs) = (value(a)?, value(b)?);
+        let gain = (quantity.improvement)(ours.middle, theirs.middle);
+        if gain.is_none() && theirs.middle.value <= 0.0 {
+            return None;
+        }
+        Some(Gain {
+            gain,
+            shown: !ours.meets(theirs),
+        })
     }
 
     fn improvement(
@@ -383,10 +393,14 @@ impl<'a> Grid<'_, 'a> {
     ) -> Cell {
         match self.gain(quantity, a, b, threads) {
             None => Cell::none(),
-            Some((gain, false)) => Cell::new(number::change(gain)),
-            Some((gain, true)) => Cell {
-                muted: true,
-                ..Cell::new(number::change(gain)).with_detail("no difference shown")
+            Some(Gain { gain: None, .. }) => Cell::none().with_detail("not certain"),
+            Some(Gain {
+                gain: Some(gain),
+                shown,
+            }) => Cell {
+                muted: !shown,
+                detail: if shown { "" } else { "no difference shown" }.to_owned(),
+                ..Cell::new(gain.text(number::change))
             },
         }
     }
@@ -400,14 +414,13 @@ impl<'a> Grid<'_, 'a> {
         for quantity in quantities {
             cells.extend(self.systems.iter().map(|_| Cell::default()));
             for (a, b) in self.pairs() {
-                let gains: Vec<f64> = self
-                    .group
-                    .threads
-                    .iter()
-                    .filter_map(|&t| self.gain(quantity, a, b, t).map(|(gain, _)| gain))
-                    .collect();
-                let average = statistics::average(&gains);
-                cells.push(average.map_or_else(Cell::none, |v| Cell::new(number::change(v))));
+                let steps = self.group.threads.iter();
+                let gains = steps.filter_map(|&t| self.gain(quantity, a, b, t));
+                // Where one of them is not certain, no mean of them is.
+                let gains: Option<Vec<Stated>> = gains.map(|gain| gain.gain).collect();
+                let average = gains.and_then(|gains| statistics::average_stated(&gains));
+                let text = average.map(|average| average.text(number::change));
+                cells.push(text.map_or_else(Cell::none, Cell::new));
             }
         }
         Some(TableRow { cells, total: true })

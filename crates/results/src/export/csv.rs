@@ -1,7 +1,7 @@
 //! The points as a table: one row per point and kind. Its columns are in `docs/EXPORT.md`.
 
-use super::{Format, failed, timestamp, us};
-use crate::{Error, Kind, KindResult, Known, Point, QUANTILES, Study};
+use super::{Format, failed, numbers, timestamp, us};
+use crate::{Arrivals, Error, Kind, KindResult, Known, Point, Study, new_latencies};
 use csv::Writer;
 use std::{collections::BTreeMap, io::Write};
 
@@ -12,7 +12,7 @@ pub const FORMAT: Format = Format {
 };
 
 /// The columns before the latencies.
-const HEAD: [&str; 19] = [
+const HEAD: [&str; 22] = [
     "system",
     "driver",
     "workload",
@@ -20,10 +20,13 @@ const HEAD: [&str; 19] = [
     "threads",
     "repeat",
     "target_rate",
+    "arrivals",
     "started_at",
     "duration_s",
     "operations",
     "failed_operations",
+    "drained_operations",
+    "censored_operations",
     "ops_per_sec",
     "errors_per_sec",
     "valid",
@@ -56,11 +59,9 @@ fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
 
 fn columns() -> Vec<String> {
     let mut columns = HEAD.map(str::to_owned).to_vec();
+    let none = new_latencies();
     for time in ["service", "response"] {
-        let names = ["mean", "min"]
-            .into_iter()
-            .chain(QUANTILES.map(|q| q.name))
-            .chain(["max"]);
+        let names = numbers(Known::of(&none)).map(|(name, _)| name);
         columns.extend(names.map(|name| format!("{time}_{name}_us")));
     }
     columns.push("findings".to_owned());
@@ -76,11 +77,14 @@ fn row(point: &Point, allowed: f64, driver: &str, kind: Kind, result: &KindResul
         key.distribution.clone(),
         key.threads.to_string(),
         key.repeat.to_string(),
-        cell(key.target_rate),
+        key.target_rate.map_or_else(String::new, |r| r.to_string()),
+        key.arrivals.map_or("", Arrivals::name).to_owned(),
         phase.started_ms.map(timestamp).unwrap_or_default(),
         phase.duration_s.to_string(),
         phase.operations.to_string(),
         phase.failed.to_string(),
+        phase.drained.to_string(),
+        phase.censored.to_string(),
         phase.ops_per_sec().to_string(),
         phase.errors_per_sec().to_string(),
         phase.fault(allowed).is_none().to_string(),
@@ -101,15 +105,11 @@ fn row(point: &Point, allowed: f64, driver: &str, kind: Kind, result: &KindResul
     row
 }
 
-/// Microseconds; what has too few samples, or is not known, is empty.
+/// Microseconds; what has too few samples, or is not known, is empty, and `≥` is before a lower
+/// bound.
 fn latency(known: Known<'_>) -> impl Iterator<Item = String> {
-    [known.mean(), known.min()]
-        .into_iter()
-        .chain(QUANTILES.map(|quantile| known.quantile(quantile)))
-        .chain([known.max()])
-        .map(|ns| cell(ns.map(us)))
-}
-
-fn cell(number: Option<f64>) -> String {
-    number.map(|number| number.to_string()).unwrap_or_default()
+    numbers(known).map(|(_, stated)| match stated {
+        None => String::new(),
+        Some(ns) => format!("{}{}", ns.bound.sign().trim_end(), us(ns.value)),
+    })
 }

@@ -57,12 +57,28 @@ fn write(study: &Study, mut out: &mut dyn Write) -> Result<(), Error> {
                 None => continue,
             },
         };
+        for line in never_done(&tag, &phase) {
+            log.write_comment(&line).map_err(failed(FORMAT.name))?;
+        }
         let lines = lines(&phase.intervals);
         for interval in &phase.intervals {
             write_interval(&mut log, since_base, &tag, interval, &lines)?;
         }
     }
     Ok(())
+}
+
+/// What the histograms of a phase do not have, in words: operations that were due and never done.
+fn never_done(tag: &str, phase: &Phase) -> Vec<String> {
+    let kinds = phase.kinds.iter().filter_map(|(kind, result)| {
+        let known = result.known_response();
+        let age = known.censored_age()?;
+        let (count, kind) = (known.censored(), kind.name());
+        Some(format!(
+            " {tag}/{kind}: {count} were due and never done, and are in no line; the lowest age is {age} ns"
+        ))
+    });
+    kinds.collect()
 }
 
 /// Every phase, in order of time; those of which the start is not known come first.
@@ -123,12 +139,15 @@ fn write_interval(
     Ok(())
 }
 
-/// `SYSTEM/WORKLOAD/DISTRIBUTION/tTHREADS/rREPEAT`, and `/RATE` of a fixed rate.
+/// `SYSTEM/WORKLOAD/DISTRIBUTION/tTHREADS/rREPEAT`, and `/RATE` of a fixed rate, with its arrivals
+/// behind it where they are known: `/20000-poisson`.
 fn point_tag(key: &PointKey) -> String {
     let names = [&key.system, &key.workload, &key.distribution].map(|name| escaped(name));
+    let arrivals = key.arrivals.map(|arrivals| format!("-{}", arrivals.name()));
+    let arrivals = arrivals.unwrap_or_default();
     let rate = key
         .target_rate
-        .map(|rate| format!("/{rate}"))
+        .map(|rate| format!("/{rate}{arrivals}"))
         .unwrap_or_default();
     format!("{}/t{}/r{}{rate}", names.join("/"), key.threads, key.repeat)
 }
@@ -152,6 +171,7 @@ fn seconds(seconds: f64) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Arrivals;
 
     #[test]
     fn tags_of_different_points_differ() {
@@ -167,10 +187,17 @@ mod tests {
         assert_eq!(point_tag(&key), "a%2C%20b/ycsb-a/uniform/t16/r1");
         let rated = PointKey {
             target_rate: Some(20_000.0),
-            arrivals: None,
             ..key.clone()
         };
         assert_eq!(point_tag(&rated), "a%2C%20b/ycsb-a/uniform/t16/r1/20000");
+        let spread = PointKey {
+            arrivals: Some(Arrivals::Poisson),
+            ..rated.clone()
+        };
+        assert_eq!(
+            point_tag(&spread),
+            "a%2C%20b/ycsb-a/uniform/t16/r1/20000-poisson"
+        );
         let other = PointKey {
             system: "a%2C b".into(),
             ..key.clone()

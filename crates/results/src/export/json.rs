@@ -1,15 +1,15 @@
 //! The study as one JSON document; `docs/EXPORT.md` says what is in it.
 
-use super::{Format, failed, timestamp, us};
+use super::{Format, failed, numbers, timestamp, us};
 use crate::{
-    Error, ErrorCount, Finding, KindResult, Known, Load, Phase, Point, QUANTILES, Study, Summary,
+    Arrivals, Error, ErrorCount, Finding, KindResult, Known, Latencies, Load, Phase, Point, Study,
     System,
 };
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, io::Write};
 
 /// The version of the document's schema.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 
 pub const FORMAT: Format = Format {
     name: "json",
@@ -37,6 +37,7 @@ fn document(study: &Study) -> Result<Value, Error> {
         "facts": study.facts()?,
         "notices": study.notices()?,
         "loads": study.load_totals()?.iter().map(|l| load(l, allowed)).collect::<Vec<_>>(),
+        "resolved_rates": study.resolved_rates()?,
         "points": study.point_totals()?.iter().map(|p| point(p, allowed)).collect::<Vec<_>>(),
     }))
 }
@@ -69,23 +70,30 @@ fn point(point: &Point, allowed: f64) -> Value {
         "threads": point.key.threads,
         "repeat": point.key.repeat,
         "target_rate": point.key.target_rate,
+        "arrivals": point.key.arrivals.map(Arrivals::name),
     });
     joined(head, phase(&point.phase, allowed))
 }
 
 fn phase(phase: &Phase, allowed: f64) -> Value {
+    let lag = phase.start_lag.as_ref();
+    let causes = lag.and_then(|lag| lag.causes.as_ref());
     json!({
         "started_at": phase.started_ms.map(timestamp),
         "duration_s": phase.duration_s,
         "operations": phase.operations,
         "failed_operations": phase.failed,
+        "drained_operations": phase.drained,
+        "censored_operations": phase.censored,
         "ops_per_sec": phase.ops_per_sec(),
         "errors_per_sec": phase.errors_per_sec(),
         "valid": phase.fault(allowed).is_none(),
         "errors": phase.errors(),
         "errors_by_cause": phase.errors.iter().map(error).collect::<Vec<_>>(),
         "findings": phase.findings.iter().map(finding).collect::<Vec<_>>(),
-        "start_lag_us": phase.start_lag.as_ref().map(|lag| latency(Known::Histogram(&lag.all))),
+        "start_lag_us": lag.map(|lag| latency(Known::of(&lag.all))),
+        "start_lag_no_client_us": causes.map(|causes| counted(&causes.no_client)),
+        "start_lag_woken_late_us": causes.map(|causes| counted(&causes.woken_late)),
         "kinds": phase.kinds.iter().map(|(k, r)| (k.name(), kind(r))).collect::<BTreeMap<_, _>>(),
         "counters": phase.counters,
     })
@@ -110,14 +118,22 @@ fn kind(result: &KindResult) -> Value {
         "not_found": result.not_found,
         "errors": result.errors,
         "bytes": result.bytes,
+        "censored": result.known_response().censored(),
         "service_us": latency(result.known_service()),
         "response_us": latency(result.known_response()),
-        "failed_us": result.failed.as_ref().map(Known::Histogram).map(latency),
+        "failed_us": result.failed.as_ref().map(Known::of).map(latency),
         "only_summary": matches!(result.known_service(), Known::Summary { .. }),
     })
 }
 
-/// Microseconds; what has too few samples, or is not known, is null.
+/// A latency and how many samples it is of.
+fn counted(latencies: &Latencies) -> Value {
+    let count = json!({ "count": latencies.len() });
+    joined(count, latency(Known::of(latencies)))
+}
+
+/// Microseconds; what has too few samples, or is not known, is null. `at_least` names the numbers
+/// that are lower bounds, where there are any.
 fn latency(known: Known<'_>) -> Value {
     let mut map = Map::new();
     if let Known::Summary { numbers, .. } = known {
@@ -127,13 +143,16 @@ fn latency(known: Known<'_>) -> Value {
                 .map(|(name, ns)| (name.to_owned(), json!(us(ns)))),
         );
     }
-    let mut put = |name: &str, ns: Option<f64>| map.insert(name.to_owned(), json!(ns.map(us)));
-    put(Summary::MEAN, known.mean());
-    put(Summary::MIN, known.min());
-    for quantile in QUANTILES {
-        put(quantile.name, known.quantile(quantile));
+    let mut at_least = Vec::new();
+    for (name, stated) in numbers(known) {
+        map.insert(name.to_owned(), json!(stated.map(|ns| us(ns.value))));
+        if stated.is_some_and(|ns| !ns.is_exact()) {
+            at_least.push(name);
+        }
     }
-    put(Summary::MAX, known.max());
+    if !at_least.is_empty() {
+        map.insert("at_least".to_owned(), json!(at_least));
+    }
     map.into()
 }
 

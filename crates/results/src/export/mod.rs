@@ -4,7 +4,7 @@ mod csv;
 mod hlog;
 mod json;
 
-use crate::{Error, Study};
+use crate::{Error, Known, QUANTILES, Stated, Study, Summary};
 use std::{
     io::{self, Write},
     time::{Duration, UNIX_EPOCH},
@@ -58,6 +58,14 @@ fn timestamp(ms: u64) -> String {
     const LAST_MS: u64 = 253_402_300_799_999;
     let instant = UNIX_EPOCH + Duration::from_millis(ms.min(LAST_MS));
     humantime::format_rfc3339_millis(instant).to_string()
+}
+
+/// The numbers of a latency by name, in the order of columns.
+fn numbers(known: Known<'_>) -> impl Iterator<Item = (&'static str, Option<Stated>)> {
+    [(Summary::MEAN, known.mean()), (Summary::MIN, known.min())]
+        .into_iter()
+        .chain(QUANTILES.map(|quantile| (quantile.name, known.quantile(quantile))))
+        .chain([(Summary::MAX, known.max())])
 }
 
 /// Nanoseconds as microseconds.

@@ -19,8 +19,34 @@ const TOTALS: &[&str] = &[
     "SELECT code, text FROM finding WHERE phase = ? ORDER BY rowid",
 ];
 
-/// What the digest `details` is of.
+/// What the digest `totals` is of besides since version 4: of each statement only where it gives
+/// anything, so that what was sealed by version 3, which has null in these columns, is still as it
+/// was sealed.
+const TOTALS_SINCE_4: &[&str] = &[
+    "SELECT drained, censored, lag_no_client, lag_woken_late FROM phase WHERE id = ?
+     AND coalesce(drained, censored, lag_no_client, lag_woken_late) IS NOT NULL",
+    "SELECT arrivals FROM point WHERE phase = ? AND arrivals IS NOT NULL",
+    "SELECT kind, censored_service, censored_response FROM kind WHERE phase = ?
+     AND coalesce(censored_service, censored_response) IS NOT NULL ORDER BY rowid",
+];
+
+/// Of each interval of the phase, one after the other: as they are read.
+const OF_INTERVALS: &str =
+    "SELECT kind, count, errors, service, response FROM interval_kind WHERE interval = ?";
+
+/// What the digest `details` is of. Which interval a row is of, and which instants a series has, is
+/// in it by the numbers of the rows: where a bit of an index turned, a search finds the rows of
+/// another.
 const DETAILS: &[&str] = &[
+    "SELECT id, start_s, length_s, operations, failed FROM interval WHERE phase = ? ORDER BY id",
+    OF_INTERVALS,
+    "SELECT id, at_s FROM tick WHERE phase = ? ORDER BY id",
+    "SELECT tick, probe, subject, name, kind, \"values\" FROM series WHERE phase = ?
+     ORDER BY rowid",
+];
+
+/// What it was of in version 3.
+const DETAILS_OF_3: &[&str] = &[
     "SELECT start_s, length_s, operations, failed FROM interval WHERE phase = ? ORDER BY id",
     "SELECT kind, count, errors, service, response FROM interval_kind
      WHERE interval IN (SELECT id FROM interval WHERE phase = ?) ORDER BY interval, rowid",
@@ -30,7 +56,7 @@ const DETAILS: &[&str] = &[
 
 /// Puts the digests of a phase beside it, when all its rows are there.
 pub fn seal(c: &Connection, phase: i64) -> Result<()> {
-    let (totals, details) = (digest(c, TOTALS, phase)?, digest(c, DETAILS, phase)?);
+    let (totals, details) = (totals(c, phase)?, details(c, phase)?);
     c.prepare_cached("UPDATE phase SET totals_digest = ?, details_digest = ? WHERE id = ?")?
         .execute((totals, details, phase))
         .map(drop)
@@ -44,17 +70,20 @@ pub fn verify(c: &Connection, phase: i64, with_details: bool) -> Result<()> {
     }
     let sealed = |column: &str| {
         let sql = format!("SELECT {column} FROM phase WHERE id = ?");
-        c.prepare_cached(&sql)?
-            .query_row([phase], |row| row.get::<_, Option<Vec<u8>>>(0))
+        let mut statement = c.prepare_cached(&sql)?;
+        statement.query_row([phase], |row| row.get::<_, Option<Vec<u8>>>(0))
     };
-    let differs = |column, statements| {
-        let sealed: Option<Vec<u8>> = sealed(column)?;
-        Ok::<_, Error>(match sealed {
-            Some(sealed) => sealed != digest(c, statements, phase)?,
-            None => false,
-        })
+    let totals_differ = match sealed("totals_digest")? {
+        Some(sealed) => sealed != totals(c, phase)?,
+        None => false,
     };
-    if differs("totals_digest", TOTALS)? || (with_details && differs("details_digest", DETAILS)?) {
+    let details_differ = match sealed("details_digest")? {
+        Some(sealed) if with_details => {
+            sealed != details(c, phase)? && sealed != digest(c, DETAILS_OF_3, &[], phase)?
+        }
+        _ => false,
+    };
+    if totals_differ || details_differ {
         let damaged = Damaged {
             what: "a load or a point (its rows are not those that were written)",
         };
@@ -67,23 +96,58 @@ pub fn verify(c: &Connection, phase: i64, with_details: bool) -> Result<()> {
     Ok(())
 }
 
-/// The first 16 bytes of the SHA-256 of what the statements give of a phase: each row by the count
-/// of its columns, each value by its type, its length and its bytes.
-fn digest(c: &Connection, statements: &[&str], phase: i64) -> Result<Vec<u8>> {
+fn totals(c: &Connection, phase: i64) -> Result<Vec<u8>> {
+    // A file of version 3 that cannot be written has no such columns.
+    let since_4 = match c.column_exists(None, "phase", "drained")? {
+        true => TOTALS_SINCE_4,
+        false => &[],
+    };
+    digest(c, TOTALS, since_4, phase)
+}
+
+fn details(c: &Connection, phase: i64) -> Result<Vec<u8>> {
+    digest(c, DETAILS, &[], phase)
+}
+
+/// The first 16 bytes of the SHA-256 of what the statements give of a phase: the number of each, and
+/// each row by the count of its columns, each value by its type, its length and its bytes. A later
+/// statement that gives nothing is not there at all.
+fn digest(c: &Connection, statements: &[&str], later: &[&str], phase: i64) -> Result<Vec<u8>> {
     let mut hash = Sha256::new();
-    for (index, sql) in statements.iter().enumerate() {
-        hash.update([index as u8]);
+    for (index, sql) in statements.iter().chain(later).enumerate() {
+        let mut numbered = index < statements.len();
+        if numbered {
+            hash.update([index as u8]);
+        }
+        let of = match *sql {
+            OF_INTERVALS => intervals(c, phase)?,
+            _ => vec![phase],
+        };
         let mut statement = c.prepare_cached(sql)?;
         let columns = statement.column_count();
-        let mut rows = statement.query([phase])?;
-        while let Some(row) = rows.next()? {
-            hash.update([columns as u8]);
-            for column in 0..columns {
-                add(&mut hash, row.get_ref(column)?);
+        for id in of {
+            if *sql == OF_INTERVALS {
+                add(&mut hash, ValueRef::Integer(id));
+            }
+            let mut rows = statement.query([id])?;
+            while let Some(row) = rows.next()? {
+                if !std::mem::replace(&mut numbered, true) {
+                    hash.update([index as u8]);
+                }
+                hash.update([columns as u8]);
+                for column in 0..columns {
+                    add(&mut hash, row.get_ref(column)?);
+                }
             }
         }
     }
     Ok(hash.finalize()[..16].to_vec())
+}
+
+fn intervals(c: &Connection, phase: i64) -> Result<Vec<i64>> {
+    c.prepare_cached("SELECT id FROM interval WHERE phase = ? ORDER BY id")?
+        .query_map([phase], |row| row.get(0))?
+        .collect()
 }
 
 fn add(hash: &mut Sha256, value: ValueRef<'_>) {

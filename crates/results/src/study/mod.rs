@@ -12,7 +12,7 @@ mod read;
 mod schema;
 mod write;
 
-use crate::{Error, Fact, Header, Load, Phase, Point, PointKey, System};
+use crate::{Error, Fact, Header, Load, Phase, Point, PointKey, ResolvedRate, System};
 use rusqlite::{Connection, OpenFlags};
 use std::{
     collections::BTreeSet,
@@ -53,7 +53,7 @@ impl Study {
     pub const LOAD_BEGAN: (&str, &str) = (write::DATA_SET, write::LOADED);
 
     /// The version of the file's tables that this program writes.
-    pub const VERSION: u32 = 3;
+    pub const VERSION: u32 = 4;
 
     /// Makes a study in a directory, which is made where there is none. It appears whole or not at
     /// all.
@@ -230,6 +230,14 @@ impl Study {
         })
     }
 
+    /// What percentages among the rates of the plan came to, in the order in which they were added.
+    ///
+    /// # Errors
+    /// As [`Study::header`].
+    pub fn resolved_rates(&self) -> Result<Vec<ResolvedRate>, Error> {
+        self.read(read::resolved_rates)
+    }
+
     /// One point, if it is there.
     ///
     /// # Errors
@@ -304,6 +312,15 @@ impl Study {
     /// As [`Study::set_facts`].
     pub fn add_notice(&self, text: &str) -> Result<(), Error> {
         self.write(|c| write::notice(c, text))
+    }
+
+    /// Adds what a percentage among the rates of the plan came to; where that is there already of
+    /// this system, workload and distribution, the first stays.
+    ///
+    /// # Errors
+    /// As [`Study::set_facts`].
+    pub fn add_resolved_rate(&self, rate: &ResolvedRate) -> Result<(), Error> {
+        self.write(|c| write::resolved_rate(c, rate))
     }
 
     /// Adds a load.

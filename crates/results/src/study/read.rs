@@ -2,9 +2,10 @@
 
 use super::{Detail, RESPONSE, SERVICE, digest, numbers};
 use crate::{
-    ErrorCount, Fact, Finding, Header, Interval, IntervalKind, Kind, KindResult, Latencies, Load,
-    Packed, Phase, Point, PointKey, Series, SeriesKind, StartLag, Summary, System, error::Damaged,
-    failure::failed_operations, histogram::decode, interval::without_gaps,
+    Arrivals, Censored, ErrorCount, Fact, Finding, Header, Interval, IntervalKind, Kind,
+    KindResult, LagCauses, Latencies, Load, Packed, Phase, Point, PointKey, ResolvedRate, Series,
+    SeriesKind, StartLag, Summary, System, error::Damaged, failure::failed_operations,
+    histogram::decode, interval::without_gaps,
 };
 use rusqlite::{Connection, Error, OptionalExtension, Params, Result, Row, params, types::Type};
 use serde::de::DeserializeOwned;
@@ -97,9 +98,12 @@ pub fn point(c: &Connection, key: &PointKey) -> Result<Option<Point>> {
 
 /// Every point's key with the id of its phase.
 pub fn point_keys(c: &Connection) -> Result<Vec<(i64, PointKey)>> {
-    let sql = "SELECT phase, system, workload, distribution, threads, repeat, target_rate
-               FROM point ORDER BY phase";
-    rows(c, sql, [], |row| {
+    let sql = format!(
+        "SELECT phase, system, workload, distribution, threads, repeat, target_rate, {}
+         FROM point ORDER BY phase",
+        or_null(c, "point", "arrivals")?
+    );
+    rows(c, &sql, [], |row| {
         let key = PointKey {
             system: row.get(1)?,
             workload: row.get(2)?,
@@ -107,17 +111,21 @@ pub fn point_keys(c: &Connection) -> Result<Vec<(i64, PointKey)>> {
             threads: row.get(4)?,
             repeat: row.get(5)?,
             target_rate: row.get(6)?,
-            arrivals: None,
+            arrivals: word(row, 7)?,
         };
         Ok((row.get(0)?, key))
     })
 }
 
-/// The id of a point's phase, if the point is there.
+/// The id of a point's phase, if the point is there. Not by the index: the digest is of the row
+/// itself, and a bit that turned in the index would name the phase of another point.
 pub fn phase_of(c: &Connection, key: &PointKey) -> Result<Option<i64>> {
-    let sql = "SELECT phase FROM point WHERE system = ? AND workload = ? AND distribution = ?
-               AND threads = ? AND repeat = ? AND target_rate IS ?";
-    c.prepare_cached(sql)?
+    let sql = format!(
+        "SELECT phase FROM point NOT INDEXED WHERE system = ? AND workload = ? AND distribution = ?
+         AND threads = ? AND repeat = ? AND target_rate IS ? AND {} IS ?",
+        or_null(c, "point", "arrivals")?
+    );
+    c.prepare_cached(&sql)?
         .query_row(
             params![
                 key.system,
@@ -125,27 +133,56 @@ pub fn phase_of(c: &Connection, key: &PointKey) -> Result<Option<i64>> {
                 key.distribution,
                 key.threads,
                 key.repeat,
-                key.target_rate
+                key.target_rate,
+                key.arrivals.map(Arrivals::name)
             ],
             |row| row.get(0),
         )
         .optional()
 }
 
+/// What percentages came to, in the order in which they were worked out; a file of before version 4
+/// has none.
+pub fn resolved_rates(c: &Connection) -> Result<Vec<ResolvedRate>> {
+    if !c.table_exists(None, "resolved_rate")? {
+        return Ok(Vec::new());
+    }
+    let sql = "SELECT system, workload, distribution, asked, of_system, peak_ops_per_sec, rate
+               FROM resolved_rate ORDER BY position";
+    rows(c, sql, [], |row| {
+        Ok(ResolvedRate {
+            system: row.get(0)?,
+            workload: row.get(1)?,
+            distribution: row.get(2)?,
+            asked: row.get(3)?,
+            of_system: row.get(4)?,
+            peak_ops_per_sec: row.get(5)?,
+            rate: row.get(6)?,
+        })
+    })
+}
+
 fn phase(c: &Connection, id: i64, detail: Detail) -> Result<Phase> {
     digest::verify(c, id, detail == Detail::Whole)?;
+    let column = |name| or_null(c, "phase", name);
     let sql = format!(
-        "SELECT started_ms, duration_s, operations, start_lag, counters, {} FROM phase
-         WHERE id = ?",
-        failed(c, "phase")?
+        "SELECT started_ms, duration_s, operations, start_lag, counters, {}, {}, {}, {}, {}
+         FROM phase WHERE id = ?",
+        column("failed")?,
+        column("drained")?,
+        column("censored")?,
+        column("lag_no_client")?,
+        column("lag_woken_late")?
     );
     let (mut phase, failed) = c.prepare_cached(&sql)?.query_row([id], |row| {
         let phase = Phase {
             started_ms: Some(count(row, 0)?).filter(|&ms| ms > 0),
             duration_s: row.get(1)?,
             operations: count(row, 2)?,
-            start_lag: latencies(row, 3)?.map(|all| StartLag { all, causes: None }),
+            start_lag: start_lag(row)?,
             counters: json(row, 4)?,
+            drained: counted(row, 6)?.unwrap_or(0),
+            censored: counted(row, 7)?.unwrap_or(0),
             ..Phase::default()
         };
         Ok((phase, counted(row, 5)?))
@@ -161,12 +198,28 @@ fn phase(c: &Connection, id: i64, detail: Detail) -> Result<Phase> {
     Ok(phase)
 }
 
+/// From the row of a phase.
+fn start_lag(row: &Row<'_>) -> Result<Option<StartLag>> {
+    let (no_client, woken_late) = (latencies(row, 8)?, latencies(row, 9)?);
+    let causes = no_client.zip(woken_late);
+    let causes = causes.map(|(no_client, woken_late)| LagCauses {
+        no_client,
+        woken_late,
+    });
+    Ok(latencies(row, 3)?.map(|all| StartLag { all, causes }))
+}
+
 fn kinds(c: &Connection, phase: i64) -> Result<BTreeMap<Kind, KindResult>> {
-    let sql = "SELECT kind, count, not_found, errors, bytes, service, response, failed FROM kind
-               WHERE phase = ?";
+    let sql = format!(
+        "SELECT kind, count, not_found, errors, bytes, service, response, failed, {}, {}
+         FROM kind WHERE phase = ?",
+        or_null(c, "kind", "censored_service")?,
+        or_null(c, "kind", "censored_response")?
+    );
     let mut summaries = summaries(c, phase)?;
-    let kinds = rows(c, sql, [phase], |row| {
+    let kinds = rows(c, &sql, [phase], |row| {
         let kind = word(row, 0)?;
+        let ages = latencies(row, 8)?.zip(latencies(row, 9)?);
         let result = KindResult {
             count: count(row, 1)?,
             not_found: count(row, 2)?,
@@ -175,7 +228,7 @@ fn kinds(c: &Connection, phase: i64) -> Result<BTreeMap<Kind, KindResult>> {
             service: decoded(row, 5, decode)?,
             response: latencies(row, 6)?,
             failed: latencies(row, 7)?,
-            censored: None,
+            censored: ages.map(|(service, response)| Box::new(Censored { service, response })),
             summary: summaries.remove(&(kind, SERVICE.to_owned())),
             response_summary: summaries.remove(&(kind, RESPONSE.to_owned())),
         };
@@ -226,7 +279,7 @@ fn findings(c: &Connection, phase: i64) -> Result<Vec<Finding>> {
 fn intervals(c: &Connection, phase: i64) -> Result<Vec<Interval>> {
     let sql = format!(
         "SELECT id, start_s, length_s, operations, {} FROM interval WHERE phase = ? ORDER BY id",
-        failed(c, "interval")?
+        or_null(c, "interval", "failed")?
     );
     let intervals = rows(c, &sql, [phase], |row| {
         let (operations, kinds) = (count(row, 3)?, interval_kinds(c, row.get(0)?)?);
@@ -296,10 +349,10 @@ fn counted(row: &Row<'_>, column: usize) -> Result<Option<u64>> {
     Ok(row.get::<_, Option<i64>>(column)?.map(i64::cast_unsigned))
 }
 
-/// The column of operations that failed, which a file before version 3 lacks.
-fn failed(c: &Connection, table: &str) -> Result<&'static str> {
-    Ok(match c.column_exists(None, table, "failed")? {
-        true => "failed",
+/// A column, or null where the file is of a version that lacks it and cannot be written.
+fn or_null(c: &Connection, table: &str, column: &'static str) -> Result<&'static str> {
+    Ok(match c.column_exists(None, table, column)? {
+        true => column,
         false => "NULL",
     })
 }
@@ -336,9 +389,9 @@ fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<T> {
     serde_json::from_str(&row.get::<_, String>(column)?).map_err(|e| damaged(column, Type::Text, e))
 }
 
-/// One of the words of an enum.
+/// One of the words of an enum; null where it may be none.
 fn word<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<T> {
-    serde_json::from_value(row.get::<_, String>(column)?.into())
+    serde_json::from_value(row.get::<_, Option<String>>(column)?.into())
         .map_err(|e| damaged(column, Type::Text, e))
 }
 

@@ -1,4 +1,4 @@
--- The tables of a study, version 3. docs/STUDY.md says what each column means.
+-- The tables of a study, version 4. docs/STUDY.md says what each column means.
 CREATE TABLE header (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     title TEXT NOT NULL,
@@ -43,7 +43,11 @@ CREATE TABLE phase (
     counters TEXT NOT NULL CHECK (json_valid(counters)),
     failed INTEGER,
     totals_digest BLOB,
-    details_digest BLOB
+    details_digest BLOB,
+    drained INTEGER,
+    censored INTEGER,
+    lag_no_client BLOB,
+    lag_woken_late BLOB
 ) STRICT;
 
 CREATE TABLE load (
@@ -60,10 +64,24 @@ CREATE TABLE point (
     distribution TEXT NOT NULL,
     threads INTEGER NOT NULL,
     repeat INTEGER NOT NULL,
-    target_rate REAL
+    target_rate REAL,
+    arrivals TEXT
 ) STRICT;
 CREATE UNIQUE INDEX point_once ON point
-    (system, workload, distribution, threads, repeat, ifnull(target_rate, -1));
+    (system, workload, distribution, threads, repeat, ifnull(target_rate, -1), ifnull(arrivals, ''));
+
+-- What a percentage among the rates of the plan came to.
+CREATE TABLE resolved_rate (
+    position INTEGER PRIMARY KEY,
+    system TEXT NOT NULL,
+    workload TEXT NOT NULL,
+    distribution TEXT NOT NULL,
+    asked TEXT NOT NULL,
+    of_system TEXT NOT NULL,
+    peak_ops_per_sec REAL NOT NULL,
+    rate REAL NOT NULL
+) STRICT;
+CREATE UNIQUE INDEX resolved_rate_once ON resolved_rate (system, workload, distribution, asked);
 
 CREATE TABLE kind (
     phase INTEGER NOT NULL REFERENCES phase ON DELETE CASCADE,
@@ -74,7 +92,9 @@ CREATE TABLE kind (
     bytes INTEGER NOT NULL,
     service BLOB NOT NULL,
     response BLOB,
-    failed BLOB
+    failed BLOB,
+    censored_service BLOB,
+    censored_response BLOB
 ) STRICT;
 CREATE INDEX kind_phase ON kind (phase);
 

@@ -2,8 +2,8 @@
 
 use super::{RESPONSE, SERVICE, digest, numbers, read};
 use crate::{
-    Fact, Header, Interval, Load, Phase, Point, Series, SeriesKind, Summary, System,
-    histogram::encode,
+    Arrivals, Fact, Header, Interval, Load, Phase, Point, ResolvedRate, Series, SeriesKind,
+    Summary, System, histogram::encode,
 };
 use rusqlite::{Connection, Result, ToSql, named_params, params};
 use serde::Serialize;
@@ -66,6 +66,26 @@ pub fn notice(c: &Connection, text: &str) -> Result<()> {
     Ok(())
 }
 
+/// Adds what a percentage came to, unless it is there already: the first stays.
+pub fn resolved_rate(c: &Connection, rate: &ResolvedRate) -> Result<()> {
+    c.execute(
+        "INSERT INTO resolved_rate (system, workload, distribution, asked, of_system,
+                                    peak_ops_per_sec, rate)
+         VALUES (?, ?, ?, ?, ?, ?, ?)
+         ON CONFLICT (system, workload, distribution, asked) DO NOTHING",
+        params![
+            rate.system,
+            rate.workload,
+            rate.distribution,
+            rate.asked,
+            rate.of_system,
+            rate.peak_ops_per_sec,
+            rate.rate
+        ],
+    )?;
+    Ok(())
+}
+
 pub fn load(c: &Connection, load: &Load) -> Result<()> {
     let id = phase(c, &load.phase)?;
     c.execute(
@@ -95,8 +115,9 @@ pub fn point(c: &Connection, point: &Point) -> Result<()> {
     }
     let id = phase(c, &point.phase)?;
     c.execute(
-        "INSERT INTO point (phase, system, workload, distribution, threads, repeat, target_rate)
-         VALUES (?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO point (phase, system, workload, distribution, threads, repeat, target_rate,
+                            arrivals)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         params![
             id,
             key.system,
@@ -104,7 +125,8 @@ pub fn point(c: &Connection, point: &Point) -> Result<()> {
             key.distribution,
             key.threads,
             key.repeat,
-            key.target_rate
+            key.target_rate,
+            key.arrivals.map(Arrivals::name)
         ],
     )?;
     digest::seal(c, id)
@@ -112,16 +134,23 @@ pub fn point(c: &Connection, point: &Point) -> Result<()> {
 
 /// Writes a phase and returns its id, greater than that of every phase before.
 fn phase(c: &Connection, phase: &Phase) -> Result<i64> {
+    let lag = phase.start_lag.as_ref();
+    let causes = lag.and_then(|lag| lag.causes.as_ref());
     c.execute(
-        "INSERT INTO phase (id, started_ms, duration_s, operations, failed, start_lag, counters)
-         VALUES ((SELECT ifnull(max(id), 0) + 1 FROM phase), ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO phase (id, started_ms, duration_s, operations, failed, start_lag, counters,
+                            drained, censored, lag_no_client, lag_woken_late)
+         VALUES ((SELECT ifnull(max(id), 0) + 1 FROM phase), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         params![
             integer(phase.started_ms.unwrap_or(0)),
             phase.duration_s,
             integer(phase.operations),
             integer(phase.failed),
-            phase.start_lag.as_ref().map(|lag| encode(&lag.all)),
-            json(&phase.counters)?
+            lag.map(|lag| encode(&lag.all)),
+            json(&phase.counters)?,
+            integer(phase.drained),
+            integer(phase.censored),
+            causes.map(|causes| encode(&causes.no_client)),
+            causes.map(|causes| encode(&causes.woken_late))
         ],
     )?;
     let id = c.last_insert_rowid();
@@ -135,7 +164,8 @@ fn phase(c: &Connection, phase: &Phase) -> Result<i64> {
 
 fn totals(c: &Connection, id: i64, phase: &Phase) -> Result<()> {
     for (kind, result) in &phase.kinds {
-        c.prepare_cached("INSERT INTO kind VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)")?
+        let censored = result.censored.as_deref();
+        c.prepare_cached("INSERT INTO kind VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?
             .execute(params![
                 id,
                 kind.name(),
@@ -145,7 +175,9 @@ fn totals(c: &Connection, id: i64, phase: &Phase) -> Result<()> {
                 integer(result.bytes),
                 encode(&result.service),
                 result.response.as_ref().map(encode),
-                result.failed.as_ref().map(encode)
+                result.failed.as_ref().map(encode),
+                censored.map(|ages| encode(&ages.service)),
+                censored.map(|ages| encode(&ages.response))
             ])?;
         for (time, summary) in [
             (SERVICE, &result.summary),

@@ -105,6 +105,7 @@ pub fn phase(seed: u64, rated: bool) -> Phase {
         service: latencies(random, samples),
         response: rated.then(|| latencies(random, samples)),
         failed: (samples > 1000).then(|| latencies(random, 2)),
+        censored: (rated && samples > 1000).then(|| Box::new(censored())),
         summary: Some(summary(2_000_000.0)),
         response_summary: rated.then(|| summary(3_000_000.5)),
     };
@@ -121,7 +122,9 @@ pub fn phase(seed: u64, rated: bool) -> Phase {
         failed: 7,
         kinds: kinds.map(|(kind, n)| (kind, result(n, random))).into(),
         errors: vec![error(Kind::Update, "timeout"), error(Kind::Read, "io")],
-        start_lag: rated.then(|| latencies(random, 100)),
+        drained: if rated { 3 } else { 0 },
+        censored: if rated { 40 } else { 0 },
+        start_lag: rated.then(|| start_lag(random)),
         intervals: (0..12)
             .map(|second| interval(random, second, rated))
             .collect(),
@@ -137,6 +140,38 @@ pub fn phase(seed: u64, rated: bool) -> Phase {
             },
         ],
         counters: BTreeMap::from([("rocksdb.stall.micros".into(), u64::MAX)]),
+    }
+}
+
+/// 30 that were sent 4 s before the end, and 10 that never were, all due 5 s before it.
+pub fn censored() -> Censored {
+    let mut censored = Censored::default();
+    censored.service.record_n(4_000_000_000, 30).unwrap();
+    censored.response.record_n(5_000_000_000, 40).unwrap();
+    censored
+}
+
+fn start_lag(random: &mut Random) -> StartLag {
+    let all = latencies(random, 100);
+    let causes = LagCauses {
+        no_client: latencies(random, 60),
+        woken_late: latencies(random, 40),
+    };
+    StartLag {
+        all,
+        causes: Some(causes),
+    }
+}
+
+pub fn resolved_rate() -> ResolvedRate {
+    ResolvedRate {
+        system: systems()[0].name.clone(),
+        workload: "ycsb-a".into(),
+        distribution: "uniform".into(),
+        asked: "60%".into(),
+        of_system: systems()[0].name.clone(),
+        peak_ops_per_sec: 2_057.5,
+        rate: 1_234.5,
     }
 }
 
@@ -185,7 +220,7 @@ pub fn point(threads: u32, rated: bool) -> Point {
     Point {
         key: PointKey {
             target_rate,
-            arrivals: None,
+            arrivals: rated.then_some(Arrivals::Poisson),
             ..key(threads)
         },
         phase: phase(threads.into(), rated),

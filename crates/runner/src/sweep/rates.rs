@@ -1,10 +1,9 @@
 //! The rates of a sweep: what a percentage of a peak comes to, resolved once and kept in the study.
 
 use super::Sweeper;
-use super::shim::{Rates as _, ResolvedRate};
 use crate::Error;
 use tailmark_plan::{AskedRate, Plan, Step, SystemPlan};
-use tailmark_results::{Phase, Point, PointKey, Study, number};
+use tailmark_results::{Phase, Point, PointKey, ResolvedRate, Study, number};
 
 /// The rate of a step.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -44,17 +44,23 @@
     '<b>' + escaped(title) + '</b><table class="tip">' + rows.map((row) =>
       '<tr><td>' + (row[2] || '') + escaped(row[0]) + '</td><td>' + row[1] + '</td></tr>'
     ).join('') + '</table>';
-  const between = (low, high, how) =>
-    low === undefined ? '' : ' (' + how(low) + ' – ' + how(high) + ')';
+  const between = (low, high, how, least) =>
+    low === undefined ? ''
+      : ' (' + sign(least, 1) + how(low) + ' – ' + sign(least, 2) + how(high) + ')';
+  /* Before a latency that is a lower bound. */
+  const sign = (least, which) => (least && least[which] ? '≥ ' : '');
 
   /* What a tooltip says. */
   const tips = {
     curve: (params) => {
       const [, latency, threads, ops, opsLow, opsHigh, low, high] = params.value;
+      const least = params.data && params.data.atLeast;
       const rows = [
         ['ops/s', full.rate(ops) + between(opsLow, opsHigh, full.rate)],
-        ['latency', full.latency(latency) + between(low, high, full.latency)],
+        ['latency', sign(least, 0) + full.latency(latency)
+          + between(low, high, full.latency, least)],
       ];
+      if (least) { rows.push(['≥', 'operations were never done']); }
       if (params.data && params.data.itemStyle) {
         rows.push(['hollow', 'fewer than 100 samples beyond']);
       }

@@ -1,0 +1,339 @@
+//! What is known of latencies, whether they were recorded, summed up by another program, or never
+//! came to an end.
+//!
+//! Operations that were due and never done are censored: of each it is known that it would have
+//! taken its age at least. They are samples like the others, at that age. A quantile below the
+//! lowest age is exact, whatever they would have come to; one at or above it is a lower bound, and
+//! so are maximum and mean.
+
+use crate::{
+    Latencies, Stated, Summary,
+    quantile::{self, Quantile, SAMPLES_MIN, SAMPLES_SOLID, samples_beyond},
+};
+
+/// What is known of latencies: every one of them, or a few numbers. All are in nanoseconds.
+#[derive(Debug, Clone, Copy)]
+pub enum Known<'a> {
+    /// Each latency.
+    Histogram {
+        /// Of what was done.
+        done: &'a Latencies,
+        /// The ages of what was not, where there is any.
+        censored: Option<&'a Latencies>,
+    },
+    /// A few numbers.
+    Summary {
+        /// As they were written.
+        numbers: &'a Summary,
+        /// Over how many latencies.
+        samples: u64,
+    },
+}
+
+impl<'a> Known<'a> {
+    /// Latencies of what was all done.
+    #[must_use]
+    pub const fn of(done: &'a Latencies) -> Self {
+        Self::Histogram {
+            done,
+            censored: None,
+        }
+    }
+
+    /// Latencies of what was done, and the ages of what was not.
+    #[must_use]
+    pub fn with_censored(done: &'a Latencies, ages: Option<&'a Latencies>) -> Self {
+        let censored = ages.filter(|ages| !ages.is_empty());
+        Self::Histogram { done, censored }
+    }
+
+    /// How many samples are behind it, those that were never done included.
+    #[must_use]
+    pub fn samples(self) -> u64 {
+        match self {
+            Self::Histogram { done, .. } => done.len().saturating_add(self.censored()),
+            Self::Summary { samples, .. } => samples,
+        }
+    }
+
+    /// How many of the samples were never done.
+    #[must_use]
+    pub fn censored(self) -> u64 {
+        match self {
+            Self::Histogram { censored, .. } => censored.map_or(0, |ages| ages.len()),
+            Self::Summary { .. } => 0,
+        }
+    }
+
+    /// The lowest age of what was never done, nanoseconds; none where all was.
+    #[must_use]
+    pub fn censored_age(self) -> Option<u64> {
+        match self {
+            Self::Histogram { censored, .. } => censored.and_then(quantile::min),
+            Self::Summary { .. } => None,
+        }
+    }
+
+    /// The mean, if it is known.
+    #[must_use]
+    pub fn mean(self) -> Option<Stated> {
+        match self {
+            Self::Histogram { done, censored } => match censored {
+                None => quantile::mean(done).map(Stated::exact),
+                Some(ages) => quantile::mean(&together(done, ages)).map(Stated::at_least),
+            },
+            Self::Summary { numbers, .. } => numbers.number(Summary::MEAN).map(Stated::exact),
+        }
+    }
+
+    /// The minimum, if it is known.
+    #[must_use]
+    pub fn min(self) -> Option<Stated> {
+        match self {
+            Self::Histogram { done, censored } => {
+                let done = quantile::min(done).map(|ns| Stated::exact(ns as f64));
+                let age = censored.and_then(quantile::min);
+                let age = age.map(|ns| Stated::at_least(ns as f64));
+                // What was done in no more than the lowest age took less than all that was not.
+                match (done, age) {
+                    (Some(done), Some(age)) if age.value < done.value => Some(age),
+                    (done, age) => done.or(age),
+                }
+            }
+            Self::Summary { numbers, .. } => numbers.number(Summary::MIN).map(Stated::exact),
+        }
+    }
+
+    /// The maximum, if it is known.
+    #[must_use]
+    pub fn max(self) -> Option<Stated> {
+        match self {
+            Self::Histogram { done, censored } => {
+                let done = quantile::max(done).map(|ns| ns as f64);
+                match censored.and_then(quantile::max) {
+                    None => done.map(Stated::exact),
+                    Some(age) => Some(Stated::at_least((age as f64).max(done.unwrap_or(0.0)))),
+                }
+            }
+            Self::Summary { numbers, .. } => numbers.number(Summary::MAX).map(Stated::exact),
+        }
+    }
+
+    /// A quantile, if it is known and enough samples are beyond it.
+    #[must_use]
+    pub fn quantile(self, quantile: Quantile) -> Option<Stated> {
+        if self.beyond(quantile) < SAMPLES_MIN {
+            return None;
+        }
+        match self {
+            Self::Histogram { done, censored } => Some(match censored {
+                None => Stated::exact(quantile::value_at(done, quantile.value) as f64),
+                Some(ages) => {
+                    let value = quantile::value_at(&together(done, ages), quantile.value);
+                    match value < ages.min() {
+                        true => Stated::exact(value as f64),
+                        false => Stated::at_least(value as f64),
+                    }
+                }
+            }),
+            Self::Summary { numbers, .. } => numbers.number(quantile.name).map(Stated::exact),
+        }
+    }
+
+    /// Whether enough samples are beyond a quantile to be taken as certain.
+    #[must_use]
+    pub fn is_solid(self, quantile: Quantile) -> bool {
+        self.beyond(quantile) >= SAMPLES_SOLID
+    }
+
+    fn beyond(self, quantile: Quantile) -> u64 {
+        samples_beyond(self.samples(), quantile.value)
+    }
+}
+
+/// All samples, each that was not done at its age.
+fn together(done: &Latencies, ages: &Latencies) -> Latencies {
+    let mut all = done.clone();
+    all.add(ages)
+        .expect("a histogram that grows takes any other");
+    all
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Bound, Censored, KindResult, QUANTILES, new_latencies};
+
+    fn exact(ns: f64) -> Option<Stated> {
+        Some(Stated::exact(ns))
+    }
+
+    fn summary() -> Summary {
+        let mut summary = Summary::default();
+        summary.set(Summary::MEAN, 1_500.5);
+        summary.set_percentile(99.0, 9_000.0);
+        summary.set_percentile(99.9, 20_000.0);
+        summary.set(Summary::MAX, f64::NAN);
+        summary
+    }
+
+    #[test]
+    fn what_was_not_written_is_not_known() {
+        let (summary, samples) = (summary(), 10_000_000);
+        let known = Known::Summary {
+            numbers: &summary,
+            samples,
+        };
+        assert_eq!(
+            (known.mean(), known.min(), known.max()),
+            (Some(Stated::exact(1_500.5)), None, None)
+        );
+        let quantiles = QUANTILES.map(|q| known.quantile(q));
+        let [p99, p999] = [9_000.0, 20_000.0].map(|ns| Some(Stated::exact(ns)));
+        assert_eq!(quantiles, [None, None, None, p99, p999, None, None]);
+    }
+
+    #[test]
+    fn a_summary_of_few_samples_says_as_little_as_their_histogram() {
+        let [p99, p999] = [QUANTILES[3], QUANTILES[4]];
+        let summary = summary();
+        let known = |samples| Known::Summary {
+            numbers: &summary,
+            samples,
+        };
+        assert_eq!(known(999).quantile(p99), None);
+        assert_eq!(known(1_000).quantile(p99), Some(Stated::exact(9_000.0)));
+        assert_eq!(known(1_000).quantile(p999), None);
+        assert_eq!(
+            (known(9_999).is_solid(p99), known(10_000).is_solid(p99)),
+            (false, true)
+        );
+    }
+
+    #[test]
+    fn a_histogram_is_taken_before_a_summary() {
+        let mut result = KindResult {
+            count: 5,
+            summary: Some(summary()),
+            ..KindResult::default()
+        };
+        assert_eq!(result.known_service().mean(), exact(1_500.5));
+        assert_eq!(result.known_response().mean(), exact(1_500.5));
+        result.service.record(7).unwrap();
+        assert_eq!(result.known_service().mean(), exact(7.0));
+        assert_eq!(result.known_response().mean(), exact(7.0));
+        let mut response = Summary::default();
+        response.set(Summary::MEAN, 11.0);
+        result.response_summary = response.if_any();
+        assert_eq!(result.known_response().mean(), exact(11.0));
+        let mut late = new_latencies();
+        late.record(13).unwrap();
+        result.response = Some(late);
+        assert_eq!(result.known_response().mean(), exact(13.0));
+    }
+
+    fn samples(values: impl IntoIterator<Item = (u64, u64)>) -> Latencies {
+        let mut latencies = new_latencies();
+        for (value, count) in values {
+            latencies.record_n(value, count).unwrap();
+        }
+        latencies
+    }
+
+    const MS: u64 = 1_000_000;
+
+    /// A number in milliseconds, and whether it is a lower bound.
+    fn ms(stated: Option<Stated>) -> (f64, bool) {
+        let stated = stated.unwrap();
+        let ms = (stated.value / MS as f64 * 10.0).round() / 10.0;
+        (ms, stated.bound == Bound::AtLeast)
+    }
+
+    #[test]
+    fn what_was_never_done_counts_at_its_age_and_makes_the_tail_a_lower_bound() {
+        // 9,802 done in 1 ms, 198 due at the end and not done, 5 to 84 ms old.
+        let done = samples([(MS, 9_802)]);
+        let ages = samples((0..198).map(|i| ((5 + i * 79 / 197) * MS, 1)));
+        let known = Known::with_censored(&done, Some(&ages));
+        assert_eq!((known.samples(), known.censored()), (10_000, 198));
+        let [p50, p90, p95, p99, p999, ..] = QUANTILES.map(|q| known.quantile(q));
+        for exact in [p50, p90, p95, known.min()] {
+            assert_eq!(ms(exact), (1.0, false));
+        }
+        // The 100th and the 10th highest of ages that rise by 79 ms over 198.
+        assert_eq!(ms(p99), (44.0, true));
+        assert_eq!(ms(p999), (80.0, true));
+        assert_eq!(known.quantile(QUANTILES[5]), None, "one is beyond it");
+        assert_eq!(ms(known.max()), (84.0, true));
+        // (9,802 x 1 + 198 x 44.3) / 10,000
+        assert_eq!(ms(known.mean()), (1.9, true));
+        assert_eq!(ms(Known::of(&done).max()), (1.0, false));
+    }
+
+    #[test]
+    fn a_quantile_is_exact_up_to_the_lowest_age_whatever_lies_above() {
+        // Some were done in more than the ages of others: above the lowest age nothing is exact.
+        let done = samples([(MS, 900), (3 * MS, 50), (9 * MS, 40)]);
+        let ages = samples([(4 * MS, 10)]);
+        let known = Known::with_censored(&done, Some(&ages));
+        let [p50, p90, p95, p99, ..] = QUANTILES.map(|q| known.quantile(q));
+        assert_eq!([p50, p90].map(ms), [(1.0, false), (3.0, false)]);
+        assert_eq!([p95, p99].map(ms), [(4.0, true), (9.0, true)]);
+        assert_eq!(ms(known.max()), (9.0, true));
+    }
+
+    #[test]
+    fn an_age_below_all_that_was_done_is_a_lower_bound_of_the_minimum() {
+        let done = samples([(3 * MS, 100)]);
+        let younger = samples([(MS, 1)]);
+        let known = Known::with_censored(&done, Some(&younger));
+        assert_eq!(ms(known.min()), (1.0, true));
+        let as_old = samples([(3 * MS, 1)]);
+        let known = Known::with_censored(&done, Some(&as_old));
+        assert_eq!(ms(known.min()), (3.0, false));
+        let (none, ages) = (new_latencies(), samples([(7 * MS, 20)]));
+        let known = Known::with_censored(&none, Some(&ages));
+        for stated in [known.min(), known.max(), known.mean()] {
+            assert_eq!(ms(stated), (7.0, true));
+        }
+        assert_eq!(ms(known.quantile(QUANTILES[0])), (7.0, true));
+    }
+
+    #[test]
+    fn enough_samples_are_those_that_were_never_done_too() {
+        let (done, ages) = (samples([(MS, 999)]), samples([(9 * MS, 1)]));
+        assert_eq!(Known::of(&done).quantile(QUANTILES[3]), None);
+        let known = Known::with_censored(&done, Some(&ages));
+        assert_eq!(ms(known.quantile(QUANTILES[3])), (1.0, false));
+        let (done, ages, none) = (
+            samples([(MS, 9_000)]),
+            samples([(9 * MS, 1_000)]),
+            new_latencies(),
+        );
+        assert!(!Known::of(&done).is_solid(QUANTILES[3]));
+        assert!(Known::with_censored(&done, Some(&ages)).is_solid(QUANTILES[3]));
+        let without = Known::with_censored(&done, Some(&none));
+        assert!(ms(without.max()) == (1.0, false));
+    }
+
+    #[test]
+    fn service_time_has_those_that_were_sent_and_response_time_all() {
+        let censored = Censored {
+            service: samples([(2 * MS, 10)]),
+            response: samples([(5 * MS, 40)]),
+        };
+        let mut result = KindResult {
+            service: samples([(MS, 60)]),
+            response: Some(samples([(MS, 60)])),
+            censored: Some(Box::new(censored)),
+            ..KindResult::default()
+        };
+        let censored_of = |known: Known<'_>| (known.samples(), known.censored());
+        assert_eq!(censored_of(result.known_service()), (70, 10));
+        assert_eq!(censored_of(result.known_response()), (100, 40));
+        // Nothing was done at all: there is no histogram of response times.
+        (result.service, result.response) = (new_latencies(), None);
+        assert_eq!(censored_of(result.known_response()), (40, 40));
+        assert!(result.has_response());
+    }
+}
