@@ -7,6 +7,7 @@ mod export;
 mod import;
 mod key_flags;
 mod list;
+mod point_name;
 mod progress;
 mod report;
 mod run;

@@ -1,6 +1,7 @@
 //! The progress of a run: on a terminal a bar for the whole sweep and a live line for the phase in
 //! progress, elsewhere one plain line for each load and point.
 
+use crate::point_name::{name, threads};
 use indicatif::{MultiProgress, ProgressBar, ProgressStyle};
 use std::{
     io::IsTerminal,
@@ -10,7 +11,7 @@ use std::{
 use tailmark_console::Console;
 use tailmark_engine::{Live, Observer, PhaseKind, PhaseStart};
 use tailmark_plan::Plan;
-use tailmark_results::{Kind, Load, Phase, Point, PointKey, number, quantile::P99};
+use tailmark_results::{Kind, Load, Phase, Point, number, quantile::P99};
 
 /// The bar moves within a point, in thousandths of one.
 const PARTS: u64 = 1_000;
@@ -328,29 +329,6 @@ impl Observer for Progress {
     }
 }
 
-/// `disk ycsb-a uniform, 16 threads`
-pub fn name(key: &PointKey) -> String {
-    let PointKey {
-        system,
-        workload,
-        distribution,
-        ..
-    } = key;
-    format!("{system} {workload} {distribution}, {}", threads(key))
-}
-
-/// `1 thread`, `16 threads, repeat 2`, or `16 threads at 10,000 ops/s`
-fn threads(key: &PointKey) -> String {
-    let plural = if key.threads == 1 { "" } else { "s" };
-    let rate = key.target_rate.map(number::ops);
-    let rate = rate.map_or_else(String::new, |rate| format!(" at {rate}"));
-    let repeat = match key.repeat {
-        0 | 1 => String::new(),
-        repeat => format!(", repeat {repeat}"),
-    };
-    format!("{} thread{plural}{rate}{repeat}", key.threads)
-}
-
 /// What a point came to: `12,345 ops/s, read p99 1.23 ms, no errors`.
 fn measured(phase: &Phase) -> String {
     let mut said = vec![number::ops(phase.ops_per_sec())];
@@ -439,23 +417,6 @@ mod tests {
         assert_eq!(
             measured(&phase),
             "802 ops/s, read p99 ≥ 84.0 ms, 198 operations never done, no errors"
-        );
-    }
-
-    #[test]
-    fn a_fixed_rate_is_in_the_name_of_a_point() {
-        let key = PointKey {
-            system: "disk".into(),
-            workload: "ycsb-a".into(),
-            distribution: "uniform".into(),
-            threads: 16,
-            repeat: 2,
-            target_rate: Some(10_000.0),
-            arrivals: None,
-        };
-        assert_eq!(
-            name(&key),
-            "disk ycsb-a uniform, 16 threads at 10,000 ops/s, repeat 2"
         );
     }
 

@@ -1,10 +1,6 @@
 //! `tailmark run`: from what was typed to a checked plan, the run itself, and its report.
 
-use crate::{
-    args::RunArgs,
-    exit,
-    progress::{self, Progress},
-};
+use crate::{args::RunArgs, exit, point_name, progress::Progress};
 use std::{
     path::{Path, PathBuf},
     time::SystemTime,
@@ -114,6 +110,9 @@ fn conclude(
     if summary.points_kept > 0 {
         said.push_str(&format!(", {} kept from before", summary.points_kept));
     }
+    if summary.points_left_out > 0 {
+        said.push_str(&format!(", {} left out", summary.points_left_out));
+    }
     if summary.findings > 0 {
         said.push_str(&format!(
             ", {} findings (in the report)",
@@ -131,7 +130,7 @@ fn conclude(
         console.warn(&format!("stopped; to go on: {}", again(out, is_out_given)));
         return Exit::Interrupted;
     }
-    if summary.points_measured == 0 {
+    if summary.points_measured == 0 && summary.points_left_out == 0 {
         console.warn(&format!(
             "everything was measured before; give another -o to measure `{}` again",
             plan.header.title
@@ -154,7 +153,7 @@ fn failed(plan: &Plan, summary: &Summary) -> String {
     /// So many are named.
     const NAMED: usize = 3;
     let all = summary.failed.len();
-    let name = |(key, fault): &(PointKey, Fault)| format!("{} ({fault})", progress::name(key));
+    let name = |(key, fault): &(PointKey, Fault)| format!("{} ({fault})", point_name::name(key));
     let mut named: Vec<_> = summary.failed.iter().take(NAMED).map(name).collect();
     if all > NAMED {
         named.push(format!("{} more", number::count((all - NAMED) as u64)));

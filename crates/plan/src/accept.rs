@@ -1,7 +1,10 @@
 //! What a key accepts, and how a value of it is read: by the same code whether it is given or the
 //! default.
 
-use super::{keys::THREADS_MAX, units};
+use super::{
+    keys::{RATE_MAX, RATE_MIN, RATE_PERCENT_MAX, THREADS_MAX},
+    units,
+};
 use bytesize::ByteSize;
 use std::{ops::RangeInclusive, time::Duration};
 use tailmark_driver::Semantics;
@@ -31,6 +34,8 @@ pub enum Accept {
     Choice(&'static [&'static str]),
     /// Client counts.
     Threads,
+    /// Rates, and percentages of a peak.
+    Rates,
     /// The name of a distribution, or a table with its parameters.
     Distribution,
     /// A table of keys.
@@ -166,6 +171,12 @@ impl std::fmt::Display for Accept {
                 "client counts from 1 to {}, such as [1, 4, 16] or \
                  {{ from = 1, to = 64, factor = 2 }}",
                 number::count(THREADS_MAX)
+            ),
+            Self::Rates => write!(
+                f,
+                "rates from {RATE_MIN} to {} ops/s or percentages of a peak of up to \
+                 {RATE_PERCENT_MAX}%, each once, such as [\"10k\", \"20k\", \"60%\"]",
+                number::count(RATE_MAX as u64)
             ),
             Self::Distribution => write!(
                 f,

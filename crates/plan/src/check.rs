@@ -2,7 +2,12 @@
 
 use super::{
     DefaultInputs, Error, HostPlan, Plan, RawPlan, Reload, Sweep, SystemPlan, assumed, db_bench,
-    effective, keys, reader::TableReader, systems::Systems, units, workloads::Workloads,
+    effective, keys,
+    rate::{Rates, refuse_unknown_peak},
+    reader::TableReader,
+    systems::Systems,
+    units,
+    workloads::Workloads,
 };
 use std::{
     sync::Arc,
@@ -34,15 +39,16 @@ impl RawPlan {
         let keys = top.table("sweep", &[])?;
         let sweep = sweep(&keys, &dataset, &workloads, scale, time_scale)?;
         let sweep = db_bench::with_layout(sweep, &dataset, &keys)?;
-        let clients = sweep.threads.iter().copied().max().unwrap_or(1);
-        let clients = clients.max(sweep.load_threads);
-        let data = scaled(&unscaled, scale, clients);
+        let clients = sweep.axis().map(|(threads, _)| threads).max().unwrap_or(1);
+        let data = scaled(&unscaled, scale, clients.max(sweep.load_threads));
         let systems = Systems {
             top: &top,
             data: &data,
             scale,
         }
         .read()?;
+        let names: Vec<_> = systems.iter().map(|system| system.name.as_str()).collect();
+        refuse_unknown_peak(&keys, sweep.rates_of.as_deref(), &names)?;
         refuse_unsupported(&systems, &sweep.workloads)?;
         refuse_to_remove_adopted(&dataset, &sweep)?;
         db_bench::refuse_other_layout(&systems, &sweep)?;
@@ -127,9 +133,10 @@ fn sweep(
     scale: f64,
     time_scale: f64,
 ) -> Result<Sweep, Error> {
-    let threads = threads(keys)?;
-    let clients = threads.iter().copied().max().unwrap_or(1);
+    let rates = Rates::read(keys)?;
+    let threads = thread_points(keys, &rates)?;
     let operations: Option<u64> = keys.optional("operations")?;
+    let clients = clients(&threads, &rates);
     let operations = operations.map(|n| times(n, scale).max(n.min(u64::from(clients))));
     let mut inputs = DefaultInputs {
         operations,
@@ -146,7 +153,11 @@ fn sweep(
         workloads: workloads.chosen(keys)?,
         threads,
         repeats: keys.get("repeats")?,
-        rate: keys.optional("rate")?,
+        rate: rates.rate,
+        rates: rates.rates,
+        rate_threads: rates.threads,
+        rates_of: rates.of,
+        arrivals: Some(rates.arrivals),
         operations,
         duration: inputs.duration,
         warmup,
@@ -160,6 +171,23 @@ fn sweep(
         ready_timeout: keys.get("ready_timeout")?,
         allow_errors: keys.get("allow_errors")?,
     })
+}
+
+/// The most clients of a point.
+fn clients(threads: &[u32], rates: &Rates) -> u32 {
+    let of_rates = (!rates.rates.is_empty()).then_some(rates.threads);
+    threads.iter().copied().chain(of_rates).max().unwrap_or(1)
+}
+
+/// The client counts that are measured: none where there are rates that need no peak, and `threads`
+/// was not given.
+fn thread_points(keys: &TableReader<'_>, rates: &Rates) -> Result<Vec<u32>, Error> {
+    let is_given = keys.given().contains_key("threads");
+    let needs_peak = rates.rates.iter().any(|rate| rate.is_of_peak());
+    match rates.rates.is_empty() || needs_peak || is_given {
+        true => threads(keys),
+        false => Ok(Vec::new()),
+    }
 }
 
 /// Client counts: a list, text with commas, or a table of their series.

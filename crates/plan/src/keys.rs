@@ -3,16 +3,23 @@
 
 use super::{
     Accept::{
-        Choice, Count, Distribution, Flag, Number, Percent, Size, Table, Tables, Text, Threads,
-        Time, Words,
+        Choice, Count, Distribution, Flag, Number, Percent, Rates, Size, Table, Tables, Text,
+        Threads, Time, Words,
     },
-    DefaultInputs, Plan, PlanKey, Reload,
+    DefaultInputs, Plan, PlanKey, Reload, Sweep, units,
 };
 use std::time::Duration;
 use tailmark_driver::{DataSet, Semantics};
+use tailmark_results::Arrivals;
 
 /// The most clients that a point may have.
 pub const THREADS_MAX: u64 = 1024;
+/// The lowest rate, operations per second.
+pub const RATE_MIN: f64 = 0.1;
+/// The highest rate, operations per second.
+pub const RATE_MAX: f64 = 1e9;
+/// The most that a rate may be of a peak, percent.
+pub const RATE_PERCENT_MAX: f64 = 1_000.0;
 /// The most records of a data set.
 pub const RECORDS_MAX: u64 = 1_000_000_000_000;
 /// The driver where a plan names none.
@@ -23,6 +30,8 @@ const WARMUP_DEFAULT_MAX: Duration = Duration::from_secs(60);
 const YEAR: f64 = 365.0 * 86_400.0;
 /// Whose semantics a system can keep.
 const SEMANTICS: &[&str] = &[Semantics::Faithful.name(), Semantics::Correct.name()];
+/// How operations can arrive at a rate.
+const ARRIVALS: &[&str] = &[Arrivals::Even.name(), Arrivals::Poisson.name()];
 
 /// Every key, in the order of the documentation. The settings of the drivers, which `database` and
 /// `system.database` also take, are in the table of drivers.
@@ -35,13 +44,13 @@ pub const KEYS: &[PlanKey] = &[
     PlanKey::new("", "scale", Number(1e-9, 1e3))
         .about("multiplies records, operations, caches and memory limits")
         .or("1")
-        .flag(13, "--scale", "FACTOR")
+        .flag(17, "--scale", "FACTOR")
         .help("Multiplies records, operations, caches and memory limits")
         .sets(|plan| Some(plan.scale.to_string())),
     PlanKey::new("", "time_scale", Number(1e-9, 1e3))
         .about("multiplies durations, which stay at 10 s or more")
         .or("1")
-        .flag(14, "--time-scale", "FACTOR")
+        .flag(18, "--time-scale", "FACTOR")
         .help("Multiplies durations; those of 10 s or more stay so")
         .sets(|plan| Some(plan.time_scale.to_string())),
     PlanKey::new("", "same_device", Flag)
@@ -106,7 +115,7 @@ pub const KEYS: &[PlanKey] = &[
     PlanKey::new("dataset", "adopt", Flag)
         .about("whether a data set that tailmark has not loaded is taken as it is")
         .or("false")
-        .flag(11, "--adopt", "")
+        .flag(15, "--adopt", "")
         .help(
             "Take data sets that tailmark has not loaded as they are, after reading a sample \
              of their records. They are never loaded over and never removed; workloads write \
@@ -149,15 +158,37 @@ pub const KEYS: &[PlanKey] = &[
     PlanKey::new("sweep", "repeats", Count(1, 100))
         .about("how often the whole sweep is measured")
         .or("1")
-        .flag(9, "--repeats", "COUNT")
+        .flag(13, "--repeats", "COUNT")
         .help("How often the whole sweep is measured")
         .sets(|plan| Some(plan.sweep.repeats.to_string())),
-    PlanKey::new("sweep", "rate", Number(0.1, 1e9))
-        .about("operations per second over all clients; none: as fast as they can")
+    PlanKey::new("sweep", "rate", Number(RATE_MIN, RATE_MAX))
+        .about("operations per second at every thread count; none: as fast as the clients can")
         .flag(8, "--rate", "OPS")
         .help("Operations per second over all clients; without it, as fast as the clients can")
         .sets(|plan| Some(plan.sweep.rate?.to_string())),
-    PlanKey::new("sweep", "background_rate", Number(0.1, 1e9))
+    PlanKey::new("sweep", "rates", Rates)
+        .about("rates that are points of their own; a percentage is of a measured peak")
+        .flag(9, "--rates", "RATES")
+        .help("Rates that are points of their own, with commas between: 10k,20k,60%")
+        .sets(asked_rates),
+    PlanKey::new("sweep", "rate_threads", Count(1, THREADS_MAX))
+        .about("clients of a point of `rates`: the most operations in flight")
+        .or("64")
+        .flag(10, "--rate-threads", "COUNT")
+        .help("Clients of a point of --rates: the most operations in flight")
+        .sets(|plan| asked_rates(plan).map(|_| plan.sweep.rate_threads.to_string())),
+    PlanKey::new("sweep", "rates_of", Text)
+        .about("the system whose peak percentages are of, measured first; none: each its own")
+        .flag(11, "--rates-of", "SYSTEM")
+        .help("The system whose peak percentages of --rates are of; without it, each its own")
+        .sets(|plan| plan.sweep.rates_of.clone()),
+    PlanKey::new("sweep", "arrivals", Choice(ARRIVALS))
+        .about("how operations arrive at a rate")
+        .or("even")
+        .flag(12, "--arrivals", "HOW")
+        .help("How operations arrive at a rate: even or poisson")
+        .sets(arrivals),
+    PlanKey::new("sweep", "background_rate", Number(RATE_MIN, RATE_MAX))
         .about(
             "operations per second of background clients, such as the writer of \
              readwhilewriting",
@@ -166,7 +197,7 @@ pub const KEYS: &[PlanKey] = &[
     PlanKey::new("sweep", "seed", Count(0, i64::MAX as u64))
         .about("of every random draw")
         .or("1")
-        .flag(10, "--seed", "NUMBER")
+        .flag(14, "--seed", "NUMBER")
         .help("Of every random draw; the same seed gives the same operations")
         .sets(|plan| Some(plan.sweep.seed.to_string())),
     PlanKey::new("sweep", "reload", Choice(Reload::NAMES))
@@ -188,7 +219,7 @@ pub const KEYS: &[PlanKey] = &[
     PlanKey::new("sweep", "allow_errors", Percent(0.0, 100.0))
         .about("operations that may fail in a point that is a peak and in comparisons")
         .or("0.1%")
-        .sets(|plan| Some(percent(plan.sweep.allow_errors))),
+        .sets(|plan| Some(units::percent_text(plan.sweep.allow_errors))),
     PlanKey::new("host", "memory_limit", Size(16 << 20, 1 << 50))
         .about("memory that the run may use, page cache included")
         .sets(|plan| Some(plan.host.memory_limit?.to_string())),
@@ -302,9 +333,28 @@ fn workload_names(plan: &Plan) -> Option<String> {
     Some(names.collect::<Vec<_>>().join(", "))
 }
 
+/// None where rates alone are measured.
 fn client_counts(plan: &Plan) -> Option<String> {
-    let counts = plan.sweep.threads.iter().map(ToString::to_string);
-    Some(counts.collect::<Vec<_>>().join(", "))
+    joined(&plan.sweep.threads)
+}
+
+/// None where the plan has none: so it reads as one of before there were any.
+fn asked_rates(plan: &Plan) -> Option<String> {
+    joined(&plan.sweep.rates)
+}
+
+/// None where there is no rate.
+fn arrivals(plan: &Plan) -> Option<String> {
+    let Sweep { rate, rates, .. } = &plan.sweep;
+    let has_rate = rate.is_some() || !rates.is_empty();
+    let arrivals = plan.sweep.arrivals.filter(|_| has_rate)?;
+    Some(arrivals.name().to_owned())
+}
+
+/// With commas between; none where there is nothing.
+fn joined(items: &[impl ToString]) -> Option<String> {
+    let items: Vec<_> = items.iter().map(ToString::to_string).collect();
+    (!items.is_empty()).then(|| items.join(", "))
 }
 
 /// Of the first background clients, where a workload has some.
@@ -317,11 +367,6 @@ fn background_rate(plan: &Plan) -> Option<String> {
     let background = groups.find(|group| group.is_background())?;
     let rate = background.rate.map(|rate| rate.to_string());
     Some(rate.unwrap_or_else(|| "as fast as they can".to_owned()))
-}
-
-/// A part of one as a percentage, as exact as it was given.
-fn percent(part: f64) -> String {
-    format!("{}%", (part * 1e12).round() / 1e10)
 }
 
 fn time(time: Duration) -> String {

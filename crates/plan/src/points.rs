@@ -1,50 +1,102 @@
 //! The points of a plan, in the order in which they are measured.
 
-use crate::{Plan, SystemPlan};
+use crate::{AskedRate, Plan, Sweep, SystemPlan};
 use std::sync::Arc;
 use tailmark_results::PointKey;
 use tailmark_workload::Workload;
 
-/// One point of every system: a workload at a number of threads.
+/// One point of every system: a workload at a number of threads or at a rate.
 #[derive(Debug, Clone, Copy)]
 pub struct Step<'a> {
     /// What its clients do.
     pub workload: &'a Arc<Workload>,
-    /// How many clients.
+    /// How many clients; at a rate of the axis, the most operations in flight.
     pub threads: u32,
+    /// At which rate; none: as fast as the clients can.
+    pub rate: Option<AskedRate>,
     /// From 1.
     pub repeat: u32,
+    /// Whether it is the first of its workload, of this repeat.
+    pub begins_workload: bool,
 }
 
 impl Step<'_> {
-    /// Its name in the study.
+    /// The rate in operations per second, where no peak must be known for it; none in a closed loop
+    /// too.
     #[must_use]
-    pub fn key(&self, plan: &Plan, system: &SystemPlan) -> PointKey {
+    pub fn fixed_rate(&self) -> Option<f64> {
+        match self.rate {
+            Some(AskedRate::Fixed(rate)) => Some(rate),
+            Some(AskedRate::OfPeak(_)) | None => None,
+        }
+    }
+
+    /// Its name in the study, at this rate.
+    #[must_use]
+    pub fn key(&self, plan: &Plan, system: &SystemPlan, rate: Option<f64>) -> PointKey {
         PointKey {
             system: system.name.clone(),
             workload: self.workload.name.clone(),
             distribution: self.workload.distribution_name().to_owned(),
             threads: self.threads,
             repeat: self.repeat,
-            target_rate: plan.sweep.rate,
-            arrivals: None,
+            target_rate: rate,
+            arrivals: rate.and(plan.sweep.arrivals),
         }
+    }
+}
+
+impl Sweep {
+    /// What each workload is measured at: thread counts in the order of the plan, then rates.
+    pub fn axis(&self) -> impl Iterator<Item = (u32, Option<AskedRate>)> {
+        let rate = self.rate.map(AskedRate::Fixed);
+        let threads = self.threads.iter().map(move |&threads| (threads, rate));
+        let rates = self
+            .rates
+            .iter()
+            .map(|&rate| (self.rate_threads, Some(rate)));
+        threads.chain(rates)
+    }
+
+    /// The system whose peak a percentage is of, at a point of `system`.
+    #[must_use]
+    pub fn peak_of<'a>(&'a self, system: &'a SystemPlan) -> &'a str {
+        self.rates_of.as_deref().unwrap_or(&system.name)
     }
 }
 
 impl Plan {
     /// The points of one system in the order in which they are measured: workloads in the order of
-    /// the plan, each over all thread counts, and all of that again for each repeat.
+    /// the plan, each over all thread counts and then all rates, and all of that again for each
+    /// repeat.
     pub fn points(&self) -> impl Iterator<Item = Step<'_>> {
         let sweep = &self.sweep;
         (1..=sweep.repeats).flat_map(move |repeat| {
             sweep.workloads.iter().flat_map(move |workload| {
-                sweep.threads.iter().map(move |&threads| Step {
+                let steps = sweep.axis().enumerate();
+                steps.map(move |(index, (threads, rate))| Step {
                     workload,
                     threads,
+                    rate,
                     repeat,
+                    begins_workload: index == 0,
                 })
             })
         })
+    }
+
+    /// The systems in the order in which they are measured: that of the plan, but the one whose
+    /// peak the rates of all are parts of comes first. Each with its place in the plan.
+    #[must_use]
+    pub fn systems_in_order(&self) -> Vec<(usize, &SystemPlan)> {
+        let mut systems: Vec<_> = self.systems.iter().enumerate().collect();
+        systems.sort_by_key(|(_, system)| !self.is_first(system));
+        systems
+    }
+
+    /// Whether a system is measured first, because the rates of all are parts of its peak.
+    #[must_use]
+    pub fn is_first(&self, system: &SystemPlan) -> bool {
+        self.sweep.rates_of.as_ref() == Some(&system.name)
     }
 }

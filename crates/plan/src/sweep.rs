@@ -1,7 +1,8 @@
 //! What is run: the axes of a plan, and the budget of each point.
 
-use super::{Accept, accept::Accepted};
+use super::{Accept, AskedRate, accept::Accepted};
 use std::{sync::Arc, time::Duration};
+use tailmark_results::Arrivals;
 use tailmark_workload::Workload;
 use toml::Value;
 
@@ -10,12 +11,21 @@ use toml::Value;
 pub struct Sweep {
     /// In this order; each with the distribution that takes effect.
     pub workloads: Vec<Arc<Workload>>,
-    /// Client counts, in this order, each from 1 to 1,024.
+    /// Client counts, in this order, each from 1 to 1,024; empty where rates alone are measured.
     pub threads: Vec<u32>,
     /// From 1.
     pub repeats: u32,
-    /// Operations per second over all clients; none: a closed loop.
+    /// Operations per second over all clients, at every thread count; none: a closed loop.
     pub rate: Option<f64>,
+    /// Rates, in this order, each a point of its own beside the thread counts.
+    pub rates: Vec<AskedRate>,
+    /// Clients of such a point, which bound what is in flight: from 1 to 1,024.
+    pub rate_threads: u32,
+    /// The system whose peak percentages are of; none: of the same system.
+    pub rates_of: Option<String>,
+    /// How operations arrive at a rate, in one sequence that all clients share; none: each client
+    /// has a schedule of its own, as in studies that were begun before there was another way.
+    pub arrivals: Option<Arrivals>,
     /// Ends a point after so many operations; at least one of this and `duration` is set.
     pub operations: Option<u64>,
     /// Ends a point after this time.
@@ -78,5 +88,14 @@ impl Accepted for Reload {
     fn read(value: &Value, accept: Accept) -> Option<Self> {
         let name = String::read(value, accept)?;
         Self::ALL.into_iter().find(|reload| reload.name() == name)
+    }
+}
+
+impl Accepted for Arrivals {
+    fn read(value: &Value, accept: Accept) -> Option<Self> {
+        let name = String::read(value, accept)?;
+        Self::ALL
+            .into_iter()
+            .find(|arrivals| arrivals.name() == name)
     }
 }

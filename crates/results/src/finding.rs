@@ -58,6 +58,7 @@ pub const FINDINGS: &[FindingCode] = &[
     BACKGROUND_ERRORS,
     BUFFERED_IO,
     CACHES_NOT_DROPPED,
+    CENSORED,
     CLIENT_SATURATED,
     CLOCK_STEPPED,
     DATA_ADOPTED,
@@ -68,6 +69,7 @@ pub const FINDINGS: &[FindingCode] = &[
     MEMORY_NOT_LIMITED,
     MISSES,
     NO_ANSWER,
+    NO_FREE_CLIENT,
     NODES_DOWN,
     NOT_SETTLED,
     NOTHING_FOUND,
@@ -78,6 +80,7 @@ pub const FINDINGS: &[FindingCode] = &[
     STRAGGLER,
     SUMMARY_ONLY,
     TOO_FEW_SAMPLES,
+    WOKEN_LATE,
 ];
 
 /// Flushes or compactions failed during the point.
@@ -96,6 +99,12 @@ pub const BUFFERED_IO: FindingCode = FindingCode {
 pub const CACHES_NOT_DROPPED: FindingCode = FindingCode {
     name: "caches-not-dropped",
     about: "the caches of the point before were kept",
+};
+
+/// Operations were due and never done.
+pub const CENSORED: FindingCode = FindingCode {
+    name: "censored",
+    about: "operations were due and never done",
 };
 
 /// The processors were the limit, not the storage.
@@ -158,6 +167,12 @@ pub const NO_ANSWER: FindingCode = FindingCode {
     about: "the database went away",
 };
 
+/// No client was free when operations were due.
+pub const NO_FREE_CLIENT: FindingCode = FindingCode {
+    name: "no-free-client",
+    about: "no client was free when operations were due",
+};
+
 /// Nodes of the cluster took no connection.
 pub const NODES_DOWN: FindingCode = FindingCode {
     name: "nodes-down",
@@ -216,6 +231,12 @@ pub const SUMMARY_ONLY: FindingCode = FindingCode {
 pub const TOO_FEW_SAMPLES: FindingCode = FindingCode {
     name: "too-few-samples",
     about: "too few samples for a high quantile",
+};
+
+/// Clients that waited for an operation were woken late.
+pub const WOKEN_LATE: FindingCode = FindingCode {
+    name: "woken-late",
+    about: "clients that waited for an operation were woken late",
 };
 
 #[cfg(test)]

@@ -16,7 +16,7 @@ use cost::totals;
 use std::{path::Path, time::Duration};
 use tailmark_driver::Place;
 use tailmark_host::Space;
-use tailmark_plan::{Plan, Reload, SystemPlan};
+use tailmark_plan::{Plan, Reload, Sweep, SystemPlan};
 use tailmark_results::{PointKey, Study, number};
 
 /// What a dry run must know of the machine.
@@ -142,7 +142,7 @@ pub fn dry_run(plan: &Plan, out: &Path, facts: &Facts) -> Vec<String> {
             "  {} x {} x {}{}: {} in all",
             counted(plan.systems.len(), "system"),
             counted(plan.sweep.workloads.len(), "workload"),
-            counted(plan.sweep.threads.len(), "thread count"),
+            axis(&plan.sweep),
             match plan.sweep.repeats {
                 1 => String::new(),
                 repeats => format!(" x {repeats} repeats"),
@@ -169,10 +169,10 @@ pub fn dry_run(plan: &Plan, out: &Path, facts: &Facts) -> Vec<String> {
     let raised = plan.host.limit_notice();
     lines.extend(raised.map(|notice| format!("  {notice}")));
     let unknown = SystemFacts::default();
-    for (index, system) in plan.systems.iter().enumerate() {
+    for (index, system) in plan.systems_in_order() {
         let known = facts.systems.get(index).unwrap_or(&unknown);
         lines.push(String::new());
-        lines.push(heading(system));
+        lines.push(heading(plan, system));
         lines.extend(
             steps(plan, system, known, facts)
                 .into_iter()
@@ -184,7 +184,18 @@ pub fn dry_run(plan: &Plan, out: &Path, facts: &Facts) -> Vec<String> {
     lines
 }
 
-fn heading(system: &SystemPlan) -> String {
+/// What each workload is measured at: `3 thread counts`, `(3 thread counts + 2 rates)`.
+fn axis(sweep: &Sweep) -> String {
+    let threads = counted(sweep.threads.len(), "thread count");
+    let rates = counted(sweep.rates.len(), "rate");
+    match (sweep.threads.is_empty(), sweep.rates.is_empty()) {
+        (_, true) => threads,
+        (true, false) => rates,
+        (false, false) => format!("({threads} + {rates})"),
+    }
+}
+
+fn heading(plan: &Plan, system: &SystemPlan) -> String {
     let place = match system.driver.place {
         Place::Nowhere => String::new(),
         _ if system.placeholder => format!(" in {} (an example)", system.location),
@@ -199,8 +210,12 @@ fn heading(system: &SystemPlan) -> String {
     } else {
         ""
     };
+    let first = match plan.is_first(system) {
+        true => ", measured first: the rates of all systems are of its peak",
+        false => "",
+    };
     format!(
-        "{}: {}{place}{ceiling}{optional}",
+        "{}: {}{place}{ceiling}{optional}{first}",
         system.name, system.driver.name
     )
 }
@@ -239,14 +254,10 @@ fn steps(plan: &Plan, system: &SystemPlan, known: &SystemFacts, facts: &Facts) -
     if sweep.repeats > 1 {
         steps.push(format!("{} times over:", sweep.repeats));
     }
-    let threads: Vec<_> = sweep.threads.iter().map(ToString::to_string).collect();
     for workload in &sweep.workloads {
-        steps.push(format!(
-            "run {} ({}) with {} threads",
-            workload.name,
-            workload.distribution_name(),
-            threads.join(", ")
-        ));
+        let at = points_of_a_workload(sweep, system);
+        let run = format!("run {} ({})", workload.name, workload.distribution_name());
+        steps.extend(at.into_iter().map(|at| format!("{run} {at}")));
     }
     steps.push("and for each point:".to_owned());
     steps.extend(
@@ -255,6 +266,22 @@ fn steps(plan: &Plan, system: &SystemPlan, known: &SystemFacts, facts: &Facts) -
             .map(|step| format!("  {step}")),
     );
     steps
+}
+
+/// What a workload is measured at on one system: its thread counts, then its rates.
+fn points_of_a_workload(sweep: &Sweep, system: &SystemPlan) -> Vec<String> {
+    let mut lines = Vec::new();
+    if !sweep.threads.is_empty() {
+        let threads: Vec<_> = sweep.threads.iter().map(ToString::to_string).collect();
+        lines.push(format!("with {} threads", threads.join(", ")));
+    }
+    if !sweep.rates.is_empty() {
+        let of = sweep.peak_of(system);
+        let rates: Vec<_> = sweep.rates.iter().map(|rate| rate.described(of)).collect();
+        let threads = counted(sweep.rate_threads as usize, "thread");
+        lines.push(format!("at {} with {threads}", rates.join(", ")));
+    }
+    lines
 }
 
 fn load(system: &SystemPlan, known: &SystemFacts, threads: u32) -> Option<String> {
@@ -325,16 +352,27 @@ fn point(plan: &Plan, system: &SystemPlan, facts: &Facts) -> Vec<String> {
         (Some(operations), Some(time)) => format!("{operations} or {time}, whichever ends first"),
         (operations, time) => operations.or(time).unwrap_or_default(),
     };
-    let rate = match sweep.rate {
-        Some(rate) => format!(
-            "at {} ops/s over all clients",
-            number::count(rate.round() as u64)
-        ),
-        None => "as fast as the clients can".to_owned(),
-    };
-    steps.push(format!("measure {budget}, {rate}, with the probes on"));
+    steps.push(format!(
+        "measure {budget}, {}, with the probes on",
+        pace(sweep)
+    ));
     steps.push("commit the point to the study".to_owned());
     steps
+}
+
+/// How fast operations are sent.
+fn pace(sweep: &Sweep) -> String {
+    let arrivals = match sweep.arrivals {
+        Some(arrivals) => format!(" ({} arrivals)", arrivals.name()),
+        None => String::new(),
+    };
+    let closed = "as fast as the clients can";
+    match (sweep.rate, sweep.rates.is_empty(), sweep.threads.is_empty()) {
+        (Some(rate), ..) => format!("at {} over all clients{arrivals}", number::ops(rate)),
+        (None, true, _) => closed.to_owned(),
+        (None, false, true) => format!("at the rate of the point{arrivals}"),
+        (None, false, false) => format!("{closed} or at the rate of the point{arrivals}"),
+    }
 }
 
 /// `1 point`, `2 points`.

@@ -1,6 +1,8 @@
 //! What qualifies a point's numbers: each rule looks at the evidence and says what it saw and what
 //! to do about it.
 
+mod rate;
+
 use crate::CachesKept;
 use crate::point::Measured;
 use bytesize::ByteSize;
@@ -95,6 +97,10 @@ pub const RULES: &[Rule] = &[
         check: caches_not_dropped,
     },
     Rule {
+        code: finding::CENSORED,
+        check: rate::censored,
+    },
+    Rule {
         code: finding::CLIENT_SATURATED,
         check: client_saturated,
     },
@@ -123,6 +129,10 @@ pub const RULES: &[Rule] = &[
         check: misses,
     },
     Rule {
+        code: finding::NO_FREE_CLIENT,
+        check: rate::no_free_client,
+    },
+    Rule {
         code: finding::NOT_SETTLED,
         check: not_settled,
     },
@@ -136,15 +146,19 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         code: finding::RATE_NOT_MET,
-        check: rate_not_met,
+        check: rate::rate_not_met,
     },
     Rule {
         code: finding::STARTED_LATE,
-        check: started_late,
+        check: rate::started_late,
     },
     Rule {
         code: finding::TOO_FEW_SAMPLES,
         check: too_few_samples,
+    },
+    Rule {
+        code: finding::WOKEN_LATE,
+        check: rate::woken_late,
     },
 ];
 
@@ -328,40 +342,6 @@ fn other_version(e: &Evidence<'_>) -> Option<String> {
              Compare the \
              systems with one another, not with the numbers of the study.",
             e.driver.name
-        )
-    })
-}
-
-fn rate_not_met(e: &Evidence<'_>) -> Option<String> {
-    let target = e.key.target_rate?;
-    let missing = target * e.phase.duration_s - e.phase.operations as f64;
-    // Each client may have one operation in flight at the end that was due before it.
-    (missing > 0.01 * target * e.phase.duration_s && missing > f64::from(e.key.threads)).then(
-        || {
-            format!(
-                "{} operations per second were reached of {}, so response times grow \
-             with the length of the run. Use more threads, or a rate that the system holds.",
-                number::rate(e.phase.ops_per_sec()),
-                number::rate(target),
-            )
-        },
-    )
-}
-
-fn started_late(e: &Evidence<'_>) -> Option<String> {
-    const FLOOR_NS: u64 = 1_000_000;
-    let lag = e.phase.start_lag.as_ref()?.all.value_at_quantile(0.99);
-    let response = e
-        .phase
-        .kinds
-        .values()
-        .map(|k| k.response().value_at_quantile(0.99))
-        .max()?;
-    (lag > FLOOR_NS.min(response / 10) && lag > 100_000).then(|| {
-        format!(
-            "1 % of the operations were sent {} or more after they were due. Response time \
-             includes that wait: use more threads, or leave the clients more processor time.",
-            number::latency(lag as f64)
         )
     })
 }

@@ -1,10 +1,12 @@
 //! The seeds of the phases of a sweep: the one place that says what they are mixed of.
 //!
 //! A phase is seeded by the plan's seed, the point that it is of (workload, threads, rate,
-//! repeat) and what it is: load, warm-up or measured part. The system takes no part, so that
+//! repeat) and what it is: load, warm-up or measured part. A rate that is a part of a peak counts
+//! as it is asked for, because it may come to another on each system. The system takes no part, so that
 //! every system is sent the same operations; and no two phases share keys or values, so that none
 //! finds in a cache or already stored what another one left there.
 
+use tailmark_plan::{AskedRate, Step};
 use tailmark_results::PointKey;
 use tailmark_workload::Seed;
 
@@ -16,13 +18,33 @@ impl PointSeeds {
     /// The seeds of a point in a plan of this seed.
     #[must_use]
     pub fn new(seed: u64, key: &PointKey) -> Self {
-        let rate = key.target_rate.map_or(0, f64::to_bits);
-        let of_point = Seed::new(seed)
-            .of("workload", &key.workload)
-            .of_number("threads", key.threads.into())
-            .of_number("rate", rate)
-            .of_number("repeat", key.repeat.into());
-        Self(of_point)
+        let rate = key.target_rate.map(AskedRate::Fixed);
+        Self::of_point(seed, &key.workload, key.threads, rate, key.repeat)
+    }
+
+    /// The seeds of a point of every system in a plan of this seed.
+    #[must_use]
+    pub fn of_step(seed: u64, step: &Step<'_>) -> Self {
+        let workload = &step.workload.name;
+        Self::of_point(seed, workload, step.threads, step.rate, step.repeat)
+    }
+
+    fn of_point(
+        seed: u64,
+        workload: &str,
+        threads: u32,
+        rate: Option<AskedRate>,
+        repeat: u32,
+    ) -> Self {
+        let seed = Seed::new(seed)
+            .of("workload", workload)
+            .of_number("threads", threads.into());
+        let seed = match rate {
+            None => seed.of_number("rate", 0),
+            Some(AskedRate::Fixed(rate)) => seed.of_number("rate", rate.to_bits()),
+            Some(AskedRate::OfPeak(part)) => seed.of_number("part of a peak", part.to_bits()),
+        };
+        Self(seed.of_number("repeat", repeat.into()))
     }
 
     /// Of a load that is done for this point and goes on from so many records.
@@ -51,7 +73,7 @@ impl PointSeeds {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::collections::HashSet;
+    use std::{collections::HashSet, sync::Arc};
 
     fn key(workload: &str, threads: u32, rate: Option<f64>, repeat: u32) -> PointKey {
         PointKey {
@@ -83,6 +105,32 @@ mod tests {
                     }
                 }
             }
+        }
+    }
+
+    #[test]
+    fn what_is_asked_for_seeds_a_point_and_not_what_it_comes_to() {
+        let workload = Arc::new(tailmark_workload::find("ycsb-a").expect("a row"));
+        let step = |rate| Step {
+            workload: &workload,
+            threads: 4,
+            rate,
+            repeat: 1,
+            begins_workload: true,
+        };
+        let of = |rate| PointSeeds::of_step(1, &step(rate)).measure();
+        let asked = [
+            None,
+            Some(AskedRate::Fixed(0.6)),
+            Some(AskedRate::OfPeak(0.6)),
+            Some(AskedRate::OfPeak(0.7)),
+        ];
+        let seeds: HashSet<_> = asked.into_iter().map(of).collect();
+        assert_eq!(seeds.len(), asked.len());
+        // A point of the same name that no plan asked for, as of a drop-in, has the same.
+        for rate in [None, Some(5.0)] {
+            let named = PointSeeds::new(1, &key("ycsb-a", 4, rate, 1)).measure();
+            assert_eq!(of(rate.map(AskedRate::Fixed)), named);
         }
     }
 

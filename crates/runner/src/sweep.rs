@@ -1,6 +1,8 @@
 //! Carries out a plan: for each system the load, then each point, committed one by one.
 
+mod begun;
 mod load;
+pub(crate) mod rates;
 
 use crate::service::{Services, wait_ready};
 use crate::{
@@ -15,6 +17,7 @@ use crate::{
     retry,
     seeds::PointSeeds,
 };
+use rates::KnownRates;
 use std::{fs, path::Path, sync::Arc};
 use tailmark_driver::{Database, LockedFile, Place, Settled};
 use tailmark_engine::{Observer, Spec, Stop};
@@ -30,6 +33,8 @@ pub struct Summary {
     pub points_measured: usize,
     /// Points that were in the study already.
     pub points_kept: usize,
+    /// Points that were left out, because their rate is a part of a peak that is not there.
+    pub points_left_out: usize,
     /// Whether it was stopped before the end; the same command goes on.
     pub interrupted: bool,
     /// Findings of the points measured.
@@ -38,6 +43,13 @@ pub struct Summary {
     pub errors: u64,
     /// Points of the study, whenever they were measured, that are no peak, and why.
     pub failed: Vec<(PointKey, Fault)>,
+}
+
+impl Summary {
+    /// Points that nothing is left to do for.
+    const fn points_done(&self) -> usize {
+        self.points_measured + self.points_kept + self.points_left_out
+    }
 }
 
 /// Carries out `plan`, with its study in the directory `out`.
@@ -60,12 +72,17 @@ pub fn run(
     })?;
     let _lock = lock(out)?;
     let known = known(plan, out)?;
+    let plan = &begun::as_begun(plan, known.as_ref(), observer)?;
     let measured = match &known {
         Some(study) => measured(plan, study)?,
         None => Vec::new(),
     };
     let is_pending = |system: &SystemPlan| !measured.contains(&system.name.as_str());
-    let Ready { systems, left_out } = preflight(plan, is_pending, observer)?;
+    let Ready {
+        mut systems,
+        left_out,
+    } = preflight(plan, is_pending, observer)?;
+    systems.sort_by_key(|system| !plan.is_first(system));
     let study = match known {
         Some(study) => study,
         None => Study::create(out, &plan.header, &describe(plan))?,
@@ -103,6 +120,7 @@ pub fn run(
         services: Services::new(plan, out),
         adopted: None,
         retried,
+        left_out: Vec::new(),
         summary: Summary {
             points_kept: kept,
             ..Summary::default()
@@ -111,7 +129,7 @@ pub fn run(
     };
     sweep.measure_all(&systems)?;
     sweep.summary.failed = retry::failed_points(plan, &sweep.study)?;
-    sweep.summary.interrupted = stop.requested() && sweep.summary.points_measured + kept < points;
+    sweep.summary.interrupted = stop.requested() && sweep.summary.points_done() < points;
     Ok(sweep.summary)
 }
 
@@ -127,6 +145,8 @@ struct Sweeper<'a> {
     adopted: Option<String>,
     /// Points of the study that are measured again.
     retried: Vec<PointKey>,
+    /// What was said of points that are left out.
+    left_out: Vec<String>,
     summary: Summary,
     /// Whether a load or a point of this run is in the study.
     has_measured: bool,
@@ -173,19 +193,24 @@ impl Sweeper<'_> {
         }
         self.adopted = dataset.adopt(plan)?;
         let mut is_loaded = dataset.is_loaded()?;
-        for (index, step) in pending.iter().enumerate() {
+        let mut before: Option<&Step<'_>> = None;
+        for step in &pending {
+            let Some(key) = self.key(step, system)? else {
+                continue;
+            };
             let starts_empty = step.workload.starts_empty();
-            let was_filled = index > 0 && pending[index - 1].workload.starts_empty();
+            let was_filled = before.is_some_and(|before| before.workload.starts_empty());
             let loads_again = if is_loaded {
-                self.is_reloaded(&pending, index)
+                self.is_reloaded(step)
             } else {
                 was_filled
             };
             let is_changed = starts_empty || loads_again || !is_loaded;
             // The server may have gone away since the point before.
-            if is_changed && index > 0 && !self.wait_ready(&dataset, system)? {
+            if is_changed && before.is_some() && !self.wait_ready(&dataset, system)? {
                 return Ok(());
             }
+            before = Some(step);
             if starts_empty {
                 dataset.start_empty()?;
             } else if loads_again {
@@ -197,7 +222,7 @@ impl Sweeper<'_> {
             if is_changed {
                 is_loaded = dataset.is_loaded()?;
             }
-            if !self.point(&dataset, system, *step)? {
+            if !self.point(&dataset, system, *step, key)? {
                 return Ok(());
             }
         }
@@ -206,12 +231,11 @@ impl Sweeper<'_> {
 
     /// Whether the data set is removed and loaded again before this point. A workload that was
     /// begun in an earlier run goes on with the data set as it is.
-    fn is_reloaded(&self, pending: &[Step<'_>], index: usize) -> bool {
-        let step = &pending[index];
+    fn is_reloaded(&self, step: &Step<'_>) -> bool {
         match self.plan.sweep.reload {
             Reload::Never => false,
             Reload::Point => true,
-            Reload::Workload => self.plan.sweep.threads.first() == Some(&step.threads),
+            Reload::Workload => step.begins_workload,
         }
     }
 
@@ -221,6 +245,7 @@ impl Sweeper<'_> {
         dataset: &Dataset<'_>,
         system: &SystemPlan,
         step: Step<'_>,
+        key: PointKey,
     ) -> Result<bool, Error> {
         if self.stop.requested() {
             return Ok(false);
@@ -243,7 +268,6 @@ impl Sweeper<'_> {
         }
         self.study
             .set_facts(&Fact::of_database(&system.name, database.facts()))?;
-        let key = step.key(plan, system);
         let measured = self.run_phase(database.as_ref(), system, step, &key)?;
         if self.stop.requested() {
             return Ok(false);
@@ -288,6 +312,7 @@ impl Sweeper<'_> {
         self.summary.points_measured += 1;
         self.summary.findings += point.phase.findings.len();
         self.summary.errors += point.phase.errors();
+        self.retried.retain(|key| *key != point.key);
         self.observer.point_finished(point);
         Ok(())
     }
@@ -311,13 +336,14 @@ impl Sweeper<'_> {
         let workload = step.workload.as_ref().clone();
         let workload = Arc::new(workload.with_semantics(system.semantics));
         let keys = Arc::new(KeySpace::new(records, records));
-        let seeds = PointSeeds::new(sweep.seed, key);
+        let seeds = PointSeeds::of_step(sweep.seed, &step);
         let spec = Spec {
             clients: system.driver.clients,
             system: &system.name,
             point: Some(key),
             threads: step.threads,
-            rate: sweep.rate,
+            rate: key.target_rate,
+            arrivals: key.arrivals,
             operations: sweep.operations,
             duration: sweep.duration,
             warmup: sweep.warmup,
@@ -383,10 +409,15 @@ fn pending<'a>(
     retried: &[PointKey],
     system: &SystemPlan,
 ) -> Result<Vec<Step<'a>>, Error> {
+    let rates = KnownRates::of(study)?;
     let mut pending = Vec::new();
     for step in plan.points() {
-        let key = step.key(plan, system);
-        if !study.has_point(&key)? || retried.contains(&key) {
+        let is_pending = match rates.key(plan, &step, system) {
+            Some(key) => !study.has_point(&key)? || retried.contains(&key),
+            // Its peak is not known yet.
+            None => true,
+        };
+        if is_pending {
             pending.push(step);
         }
     }

@@ -10,8 +10,8 @@ mod support;
 use std::{path::Path, sync::Mutex, time::Duration};
 use support::{plan, points, run, system, system_with};
 use tailmark_driver::{Database, Driver, Error, Location, Params, Place, Session, db};
-use tailmark_plan::{Plan, Service, ServiceControl};
-use tailmark_results::Point;
+use tailmark_plan::{AskedRate, Plan, Service, ServiceControl};
+use tailmark_results::{Arrivals, Point};
 
 /// The only point of a plan.
 fn point(plan: &Plan) -> Point {
@@ -79,7 +79,14 @@ fn a_rate_that_is_not_reached_is_a_finding() {
         "a client that is late keeps its due times"
     );
     assert!(read.service.value_at_quantile(0.5) < 100_000_000);
-    assert!(!text(&slow, "started-late").is_empty());
+    // The one client was never free when an operation was due, but for the first.
+    let waited = text(&slow, "no-free-client");
+    assert!(
+        waited.contains("sweep.rate_threads"),
+        "{:?}",
+        slow.phase.findings
+    );
+    assert_eq!(text(&slow, "started-late"), "");
 }
 
 #[test]
@@ -90,6 +97,62 @@ fn a_rate_that_is_reached_is_none() {
     // One of some: a busy machine may be late at any of them.
     let mut runs = std::iter::repeat_with(|| point(&plan)).take(5);
     assert!(runs.any(|point| text(&point, "rate-not-met").is_empty()));
+}
+
+/// 10 s in virtual time at 1,000 operations a second, by so many clients.
+fn at_a_rate(model: &str, clients: u32, arrivals: Arrivals) -> Point {
+    let sim = system_with("a", "sim", Path::new("x"), &[("model", model)]);
+    let mut plan = plan(vec![sim], &["ycsb-c"], &[]);
+    let sweep = &mut plan.sweep;
+    sweep.rates = vec![AskedRate::Fixed(1_000.0)];
+    (sweep.rate_threads, sweep.arrivals) = (clients, Some(arrivals));
+    (sweep.operations, sweep.duration) = (None, Some(Duration::from_secs(10)));
+    point(&plan)
+}
+
+/// The findings that only a point at a rate can have.
+fn of_rate(point: &Point) -> Vec<&str> {
+    const CODES: [&str; 5] = [
+        "censored",
+        "no-free-client",
+        "rate-not-met",
+        "started-late",
+        "woken-late",
+    ];
+    let found = CODES.into_iter();
+    found.filter(|code| !text(point, code).is_empty()).collect()
+}
+
+#[test]
+fn too_few_clients_for_a_rate_are_a_finding_and_enough_are_none() {
+    for arrivals in Arrivals::ALL {
+        // 10 are busy on the average.
+        let few = at_a_rate("constant 10ms", 8, arrivals);
+        assert_eq!(
+            of_rate(&few),
+            ["no-free-client", "rate-not-met"],
+            "{arrivals:?}"
+        );
+        let waited = text(&few, "no-free-client");
+        assert!(waited.contains("for 8 clients"), "{waited}");
+        let enough = at_a_rate("constant 10ms", 64, arrivals);
+        assert!(of_rate(&enough).is_empty(), "{:?}", enough.phase.findings);
+    }
+}
+
+#[test]
+fn operations_that_are_never_done_are_a_finding() {
+    let hangs = at_a_rate("constant 1ms; mode 0.1% constant 60s", 64, Arrivals::Even);
+    let censored = hangs.phase.censored;
+    assert!((1..40).contains(&censored), "{censored}");
+    let said = text(&hangs, "censored");
+    for part in [
+        &format!("{censored} of 10,000 operations were due and never done"),
+        "quantiles of reads above p99.",
+    ] {
+        assert!(said.contains(part), "{said} lacks {part}");
+    }
+    assert_eq!(of_rate(&hangs), ["censored"]);
 }
 
 #[test]

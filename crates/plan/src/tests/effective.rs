@@ -111,6 +111,19 @@ name = 'mine'
 read = 1
 distribution = 'uniform'
 ";
+const RATES: &str = "\
+[database]
+driver = 'null'
+[sweep]
+rates = ['10k', '60%']
+rates_of = 'a'
+rate_threads = 8
+arrivals = 'poisson'
+[[system]]
+name = 'a'
+[[system]]
+name = 'b'
+";
 const SKEWED: &str = "\
 [database]
 driver = 'null'
@@ -149,6 +162,10 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("sweep.warmup", BASE, "'20s'", "'21s'"),
     ("sweep.repeats", BASE, "repeats = 1", "repeats = 2"),
     ("sweep.rate", BASE, "rate = 100", "rate = 200"),
+    ("sweep.rates", RATES, "'60%'", "'70%'"),
+    ("sweep.rate_threads", RATES, "rate_threads = 8", ""),
+    ("sweep.rates_of", RATES, "rates_of = 'a'", "rates_of = 'b'"),
+    ("sweep.arrivals", RATES, "arrivals = 'poisson'", ""),
     ("sweep.background_rate", DB_BENCH, "background_rate = 100", "background_rate = 200"),
     ("sweep.seed", BASE, "seed = 1", "seed = 2"),
     ("sweep.reload", BASE, "'never'", "'point'"),

@@ -2,6 +2,7 @@
 
 mod assumed;
 mod effective;
+mod rates;
 mod refused;
 mod shipped;
 

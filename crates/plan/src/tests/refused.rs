@@ -110,6 +110,64 @@ const REFUSED: &[(&str, &[&str])] = &[
     ),
     ("+[sweep]\nrate = 0", &["sweep.rate is `0`"]),
     (
+        "+[sweep]\nrate = 5\nrates = ['10k']",
+        &["sweep.rates is `[\"10k\"]`", "where sweep.rate is given"],
+    ),
+    ("+[sweep]\nrates = []", &["sweep.rates is `[]`"]),
+    (
+        "+[sweep]\nrates = [5, 'fast']",
+        &["sweep.rates", "fast", "percentages of a peak"],
+    ),
+    (
+        "+[sweep]\nrates = [0.05]",
+        &["sweep.rates is `[0.05]`", "0.1"],
+    ),
+    (
+        "+[sweep]\nrates = '2G'",
+        &["sweep.rates is `2G`", "1,000,000,000 ops/s"],
+    ),
+    ("+[sweep]\nrates = ['0%']", &["sweep.rates is `[\"0%\"]`"]),
+    (
+        "+[sweep]\nrates = ['1000.1%']",
+        &["sweep.rates is `[\"1000.1%\"]`", "up to 1000%"],
+    ),
+    (
+        "+[sweep]\nrates = ['10k', 10_000]",
+        &["sweep.rates", "each once"],
+    ),
+    (
+        "+[sweep]\nrates = ['60%', '60.0 %']",
+        &["sweep.rates", "each once"],
+    ),
+    (
+        "+[sweep]\nrates = '60%'\nrates_of = 'aa'",
+        &["sweep.rates_of is `aa`", "did you mean `a`?", "it has: a"],
+    ),
+    (
+        "+[sweep]\nrates = '10k'\nrates_of = 'a'",
+        &["sweep.rates_of is `a`", "percentage in sweep.rates"],
+    ),
+    (
+        "+[sweep]\nrates_of = 'a'",
+        &["sweep.rates_of is `a`", "percentage in sweep.rates"],
+    ),
+    (
+        "+[sweep]\nrate_threads = 8",
+        &["sweep.rate_threads is `8`", "together with sweep.rates"],
+    ),
+    (
+        "+[sweep]\nrates = 10\nrate_threads = 1025",
+        &["sweep.rate_threads is `1025`", "1 to 1,024"],
+    ),
+    (
+        "+[sweep]\narrivals = 'even'",
+        &["sweep.arrivals is `even`", "sweep.rates or sweep.rate"],
+    ),
+    (
+        "+[sweep]\nrate = 10\narrivals = 'random'",
+        &["sweep.arrivals is `random`", "one of even, poisson"],
+    ),
+    (
         "+[sweep]\nreload = 'always'",
         &["sweep.reload is `always`", "never, workload, point"],
     ),

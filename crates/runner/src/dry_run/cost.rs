@@ -5,7 +5,7 @@ use super::{Facts, SystemFacts, counted};
 use bytesize::ByteSize;
 use std::{collections::BTreeMap, time::Duration};
 use tailmark_driver::Place;
-use tailmark_plan::{Plan, Reload, SystemPlan};
+use tailmark_plan::{AskedRate, Plan, Reload, Step, Sweep, SystemPlan};
 use tailmark_results::number;
 
 /// The bandwidth at which the time of a load is given, because nobody knows it beforehand.
@@ -19,6 +19,8 @@ struct Work<'a> {
     known: SystemFacts,
     /// Points to measure.
     points: u64,
+    /// How long they take, as far as it can be known.
+    time: Duration,
     /// How often its data set is loaded.
     loads: u64,
 }
@@ -28,9 +30,13 @@ fn work<'a>(plan: &'a Plan, facts: &Facts) -> Vec<Work<'a>> {
     let of = |(index, system)| {
         let known: SystemFacts = facts.systems.get(index).cloned().unwrap_or_default();
         let points = all.saturating_sub(known.points_kept);
+        let left = plan.points().skip(all - points);
         Work {
             system,
             points: points as u64,
+            time: left.fold(Duration::ZERO, |sum, step| {
+                sum.saturating_add(point_time(&plan.sweep, &step))
+            }),
             loads: loads(plan, system, &known, all - points),
             known,
         }
@@ -46,16 +52,14 @@ fn loads(plan: &Plan, system: &SystemPlan, known: &SystemFacts, kept: usize) -> 
     }
     let sweep = &plan.sweep;
     let (mut is_loaded, mut was_filled, mut loads) = (known.loaded, false, 0);
-    let workloads = (0..sweep.repeats).flat_map(|_| &sweep.workloads);
-    let points = workloads.flat_map(|workload| sweep.threads.iter().map(move |t| (workload, t)));
-    for (workload, threads) in points.skip(kept) {
+    for step in plan.points().skip(kept) {
         let again = match sweep.reload {
             _ if !is_loaded => was_filled,
             Reload::Never => false,
             Reload::Point => true,
-            Reload::Workload => sweep.threads.first() == Some(threads),
+            Reload::Workload => step.begins_workload,
         };
-        let starts_empty = workload.starts_empty();
+        let starts_empty = step.workload.starts_empty();
         if !starts_empty && (again || !is_loaded) {
             loads += 1;
         }
@@ -76,8 +80,9 @@ pub fn totals(plan: &Plan, facts: &Facts) -> Vec<String> {
 fn time(plan: &Plan, work: &[Work<'_>]) -> Vec<String> {
     let sum = |of: fn(&Work<'_>) -> u64| work.iter().map(of).fold(0, u64::saturating_add);
     let points = sum(|work| work.points);
-    let (text, mut expected) = points_time(plan, points);
-    let mut lines = vec![format!("time: {text}")];
+    let times = work.iter().map(|work| work.time);
+    let mut expected = times.fold(Duration::ZERO, Duration::saturating_add);
+    let mut lines = vec![format!("time: {}", points_time(plan, points, expected))];
     let bytes = sum(|work| work.system.data.bytes().saturating_mul(work.loads));
     if bytes > 0 {
         let time = Duration::from_secs(bytes.div_ceil(LOAD_BYTES_PER_SEC));
@@ -138,46 +143,40 @@ fn time(plan: &Plan, work: &[Work<'_>]) -> Vec<String> {
     lines
 }
 
-/// How long so many points take, as far as it can be known, in words and as it is expected.
-fn points_time(plan: &Plan, points: u64) -> (String, Duration) {
-    let sweep = &plan.sweep;
-    let total = |each: Duration| {
-        let each = each.saturating_add(sweep.warmup);
-        each.saturating_mul(u32::try_from(points).unwrap_or(u32::MAX))
+/// How long a point takes, as far as it can be known.
+fn point_time(sweep: &Sweep, step: &Step<'_>) -> Duration {
+    let rate = match step.rate {
+        Some(AskedRate::Fixed(rate)) => Some(rate),
+        Some(AskedRate::OfPeak(part)) if sweep.duration.is_none() => {
+            Some(part * OPERATIONS_PER_SEC)
+        }
+        None if sweep.duration.is_none() => Some(OPERATIONS_PER_SEC),
+        // What is not known may take the whole time.
+        Some(AskedRate::OfPeak(_)) | None => None,
     };
-    let counted = counted(points as usize, "point");
-    let at = |rate: f64, operations: u64| Duration::from_secs_f64(operations as f64 / rate);
-    let by_rate = sweep
-        .operations
-        .zip(sweep.rate)
-        .map(|(n, rate)| at(rate, n));
-    match (sweep.duration, sweep.operations, by_rate) {
-        (Some(time), None, _) => {
-            let all = total(time);
-            (format!("{counted}, {} in all", number::rounded(all)), all)
-        }
-        (Some(time), Some(_), rate) => {
-            let all = total(rate.map_or(time, |by_rate| by_rate.min(time)));
-            (
-                format!("{counted}, {} in all at most", number::rounded(all)),
-                all,
-            )
-        }
-        (None, Some(_), Some(by_rate)) => {
-            let all = total(by_rate);
-            (format!("{counted}, {} in all", number::rounded(all)), all)
-        }
-        (None, Some(n), None) => {
-            let all = total(at(OPERATIONS_PER_SEC, n));
-            let text = format!(
-                "{counted} of {} operations each; how long they take is what is measured \
-                 ({} in all at 50,000 ops/s)",
-                number::count(n),
-                number::rounded(all)
-            );
-            (text, all)
-        }
-        (None, None, _) => (counted, Duration::ZERO),
+    let at = |(operations, rate): (u64, f64)| {
+        Duration::try_from_secs_f64(operations as f64 / rate).unwrap_or(Duration::MAX)
+    };
+    let by_rate = sweep.operations.zip(rate).map(at);
+    let measured = by_rate.into_iter().chain(sweep.duration).min();
+    measured.unwrap_or_default().saturating_add(sweep.warmup)
+}
+
+/// How long so many points take, in words.
+fn points_time(plan: &Plan, points: u64, all: Duration) -> String {
+    let sweep = &plan.sweep;
+    let (counted, all) = (counted(points as usize, "point"), number::rounded(all));
+    let is_fixed = |(_, rate)| matches!(rate, Some(AskedRate::Fixed(_)));
+    match (sweep.duration, sweep.operations) {
+        (Some(_), None) => format!("{counted}, {all} in all"),
+        (Some(_), Some(_)) => format!("{counted}, {all} in all at most"),
+        (None, Some(_)) if sweep.axis().all(is_fixed) => format!("{counted}, {all} in all"),
+        (None, Some(n)) => format!(
+            "{counted} of {} operations each; how long they take is what is measured ({all} in all \
+             at 50,000 ops/s)",
+            number::count(n)
+        ),
+        (None, None) => counted,
     }
 }
 
@@ -198,6 +197,7 @@ fn space(plan: &Plan, work: &[Work<'_>]) -> Vec<String> {
         known,
         points,
         loads,
+        ..
     } in work
     {
         // What a server stores, and where, is its own affair.

@@ -331,3 +331,57 @@ fn a_dry_run_promises_nothing_of_the_caches_of_a_server_on_another_machine() {
     // What is watched of a server is on this machine, and so is the server.
     assert!(said("'10.0.0.1:9042'", "path = '/srv'").contains(drops));
 }
+
+#[test]
+fn a_dry_run_names_the_rates_and_the_peak_that_a_percentage_is_of() {
+    let dry = |sweep: &str| {
+        let text = format!("{SYSTEM}[[system]]\nname = 'b'\n[sweep]\n{sweep}");
+        lines(&text, Vec::new())
+    };
+    let both = dry(
+        "threads = [1, 4]\nrates = ['10k', '60%']\nrate_threads = 8\narrivals = 'poisson'\n\
+         duration = '9s'\nwarmup = '1s'\nrepeats = 2",
+    );
+    for part in [
+        "2 systems x 1 workload x (2 thread counts + 2 rates) x 2 repeats: 16 points in all",
+        "run ycsb-a (zipfian) with 1, 4 threads\n  run ycsb-a (zipfian) at 10,000 ops/s, 60% of \
+         the peak of a with 8 threads",
+        "60% of the peak of b with 8 threads",
+        "as fast as the clients can or at the rate of the point (poisson arrivals)",
+        "time: 16 points, 2m 40s in all",
+    ] {
+        assert!(both.contains(part), "{both}\nlacks {part}");
+    }
+    let of_b = dry("rates = '60%'\nrates_of = 'b'");
+    let (first, second) = of_b.split_once("\na: null").unwrap();
+    assert!(
+        first.contains("b: null, measured first: the rates"),
+        "{of_b}"
+    );
+    for part in [first, second] {
+        assert!(
+            part.contains("60% of the peak of b with 64 threads"),
+            "{of_b}"
+        );
+    }
+    let alone = dry("rates = '5k, 10k'\noperations = '100k'");
+    for part in [
+        "2 systems x 1 workload x 2 rates: 4 points in all",
+        "measure 100,000 operations, at the rate of the point (even arrivals)",
+        // 20 s and 10 s on each.
+        "time: 4 points, 1m in all",
+    ] {
+        assert!(alone.contains(part), "{alone}\nlacks {part}");
+    }
+    assert!(!alone.contains("with 1, 4, 16 threads"), "{alone}");
+}
+
+#[test]
+fn the_time_of_a_part_of_a_peak_is_that_of_a_part_of_the_usual_rate() {
+    let text =
+        format!("{SYSTEM}[sweep]\nthreads = 1\nrates = '50%'\noperations = '1M'\nwarmup = '0s'");
+    let said = lines(&text, Vec::new());
+    // 20 s at 50,000 a second, and 40 s at half of that.
+    assert!(said.contains("2 points of 1,000,000"), "{said}");
+    assert!(said.contains("(1m in all at 50,000 ops/s)"), "{said}");
+}

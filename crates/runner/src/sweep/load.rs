@@ -55,7 +55,7 @@ impl Sweeper<'_> {
         step: &Step<'_>,
     ) -> Result<Option<(Load, String)>, Error> {
         let mut failures = Vec::new();
-        let seeds = PointSeeds::new(self.plan.sweep.seed, &step.key(self.plan, system));
+        let seeds = PointSeeds::of_step(self.plan.sweep.seed, step);
         loop {
             let in_study = self.load_began(system)?;
             let in_study = in_study.as_deref();

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 use tailmark_driver::{DataSet, Location, Schema, Semantics, Settings, db};
 use tailmark_engine::{Silent, Stop};
 use tailmark_plan::{HostPlan, Plan, Reload, Sweep, SystemPlan};
-use tailmark_results::{ALLOW_ERRORS, Header, Load, Point, Study};
+use tailmark_results::{ALLOW_ERRORS, Arrivals, Header, Load, Point, Study};
 use tailmark_runner::{Error, Summary};
 
 pub const RECORDS: u64 = 2000;
@@ -72,6 +72,10 @@ pub fn plan(systems: Vec<SystemPlan>, workloads: &[&str], threads: &[u32]) -> Pl
             threads: threads.to_vec(),
             repeats: 1,
             rate: None,
+            rates: Vec::new(),
+            rate_threads: 4,
+            rates_of: None,
+            arrivals: Some(Arrivals::Even),
             operations: Some(500),
             duration: None,
             warmup: Duration::ZERO,

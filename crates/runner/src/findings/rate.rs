@@ -1,0 +1,175 @@
+//! The rules of points at a fixed rate: whether it was met, how late operations were sent and why,
+//! and which were never done.
+
+use super::Evidence;
+use tailmark_results::{Arrivals, Kind, KindResult, Latencies, Phase, StartLag, number};
+
+/// Lag below this is none, nanoseconds.
+const LAG_MIN_NS: u64 = 100_000;
+/// Lag above this is some, however long operations take, nanoseconds.
+const LAG_MAX_NS: u64 = 1_000_000;
+/// The part of what was due that may be missing.
+const MISSING_MAX: f64 = 0.01;
+
+/// More was due than was done in time, beside what may be in flight at the end.
+pub(super) fn rate_not_met(e: &Evidence<'_>) -> Option<String> {
+    let target = e.key.target_rate?;
+    let due = target * e.phase.duration_s;
+    // A drained operation was due in time and done behind the end.
+    let in_time = e.phase.operations.saturating_sub(e.phase.drained) as f64;
+    // How many of a Poisson process are due is itself drawn.
+    let drawn = match e.key.arrivals {
+        Some(Arrivals::Poisson) => 3.0 * due.sqrt(),
+        Some(Arrivals::Even) | None => 0.0,
+    };
+    let known = (e.phase.drained + e.phase.censored) as f64;
+    let missing = (due - in_time - drawn).max(known);
+    let may_be_missing = (MISSING_MAX * due).max(in_flight(e.phase, e.key.threads));
+    (missing > may_be_missing).then(|| {
+        format!(
+            "{} operations per second were reached of {}, so response times grow \
+             with the length of the run. Use more clients (sweep.rate_threads, sweep.threads), or a \
+             rate that the system holds.",
+            number::rate(e.phase.ops_per_sec()),
+            number::rate(target),
+        )
+    })
+}
+
+/// How many operations may be in flight at the end: as many as were on the average (Little's law),
+/// but at least one and at most one for each client.
+fn in_flight(phase: &Phase, threads: u32) -> f64 {
+    // The halves of a read-modify-write are among reads and updates.
+    let kinds = phase.kinds.iter();
+    let requests = kinds.filter(|(kind, _)| **kind != Kind::ReadModifyWrite);
+    let busy_ns = |latencies: &Latencies| latencies.mean() * latencies.len() as f64;
+    let busy_ns: f64 = requests
+        .map(|(_, kind)| busy_ns(&kind.service) + kind.failed.as_ref().map_or(0.0, busy_ns))
+        .sum();
+    let mean = busy_ns / 1e9 / phase.duration_s.max(1e-9);
+    mean.ceil().clamp(1.0, f64::from(threads.max(1)))
+}
+
+/// Of a study in which lag has no causes, and of clients with a schedule of their own.
+pub(super) fn started_late(e: &Evidence<'_>) -> Option<String> {
+    let lag = e.phase.start_lag.as_ref()?;
+    if lag.causes.is_some() {
+        return None;
+    }
+    let late = late(&lag.all, lag.all.len(), response_p99(e.phase)?)?;
+    Some(format!(
+        "1 % of the operations were sent {} or more after they were due. Response time \
+         includes that wait: use more threads, or leave the clients more processor time.",
+        number::latency(late as f64)
+    ))
+}
+
+/// Operations waited for a client: the system does not answer fast enough for so few.
+pub(super) fn no_free_client(e: &Evidence<'_>) -> Option<String> {
+    let lag = e.phase.start_lag.as_ref()?;
+    let waited = &lag.causes.as_ref()?.no_client;
+    let (all, response) = (operations(lag), response_p99(e.phase)?);
+    let late = late(waited, all, response)?;
+    Some(format!(
+        "For {} of the operations no client was free when they were due, and 1 % of all waited {} or \
+         more for one; p99 of the response time, which includes that wait, is {}. The system does \
+         not answer fast enough for {}: raise sweep.rate_threads (sweep.threads where the plan has \
+         one rate), or lower the rate.",
+        number::share(waited.len() as f64 / all as f64),
+        number::latency(late as f64),
+        number::latency(response as f64),
+        number::plural(u64::from(e.key.threads), "client"),
+    ))
+}
+
+/// Clients waited for operations and were woken late: the client machine is busy.
+pub(super) fn woken_late(e: &Evidence<'_>) -> Option<String> {
+    let lag = e.phase.start_lag.as_ref()?;
+    let woken = &lag.causes.as_ref()?.woken_late;
+    let response = response_p99(e.phase)?;
+    let late = late(woken, operations(lag), response)?;
+    Some(format!(
+        "1 % of the operations were sent {} or more after they were due although a client was free: it \
+         was woken so late. That is no time of the system, but response time includes it (its p99 \
+         is {}). The machine of the clients is busy: use fewer clients, more processors or an idle \
+         machine.",
+        number::latency(late as f64),
+        number::latency(response as f64),
+    ))
+}
+
+/// Operations were never done: their latencies are known from below alone.
+pub(super) fn censored(e: &Evidence<'_>) -> Option<String> {
+    let count = e.phase.censored;
+    if count == 0 {
+        return None;
+    }
+    let kinds = e.phase.kinds.iter();
+    let exact = kinds.filter_map(|(kind, result)| Some((kind, part_known(result)?)));
+    let bounds = match exact.min_by(|one, other| one.1.total_cmp(&other.1)) {
+        Some((kind, part)) if part > 0.0 => format!(
+            "quantiles of {}s above {} are lower bounds",
+            kind.name(),
+            quantile_name(part)
+        ),
+        Some((kind, _)) => format!("all quantiles of {}s are lower bounds", kind.name()),
+        None => "quantiles are lower bounds".to_owned(),
+    };
+    Some(format!(
+        "{} of {} operations were due and never done, not even within 10 s of the end; {bounds}, \
+         printed as such. Find out where the system hung, use more clients (sweep.rate_threads) where \
+         operations were never sent, or a lower rate.",
+        number::count(count),
+        number::count(count + e.phase.operations),
+    ))
+}
+
+/// The part of the operations of a kind, 0 to 1, whose response time is below the lowest age of
+/// those that were never done, and so is known in full; none where all were done.
+fn part_known(result: &KindResult) -> Option<f64> {
+    let ages = &result.censored.as_ref()?.response;
+    let done = result.response();
+    let all = done.len() + ages.len();
+    let below = match ages.min() {
+        0 => 0,
+        age => done.count_between(0, age - 1),
+    };
+    (!ages.is_empty()).then(|| below as f64 / all as f64)
+}
+
+/// `p99.88`: no more than what is known, to three decimals.
+fn quantile_name(part: f64) -> String {
+    format!("p{}", (part * 1e5 + 1e-6).floor() / 1e3)
+}
+
+/// What 1 % of so many operations lagged at least, where that is too much beside p99 of the
+/// response time. Operations that are not in `lag` did not lag for this cause.
+fn late(lag: &Latencies, operations: u64, response_p99: u64) -> Option<u64> {
+    let tail = operations.div_ceil(100);
+    let in_time = lag.len().checked_sub(tail)?;
+    let quantile = (in_time + 1) as f64 / lag.len().max(1) as f64;
+    let late = match tail {
+        0 => return None,
+        _ => lag.value_at_quantile(quantile.min(1.0)),
+    };
+    (late > LAG_MAX_NS.min(response_p99 / 10) && late > LAG_MIN_NS).then_some(late)
+}
+
+/// How many operations were sent.
+fn operations(lag: &StartLag) -> u64 {
+    let causes = lag.causes.as_ref();
+    causes.map_or(lag.all.len(), |causes| {
+        causes.no_client.len() + causes.woken_late.len()
+    })
+}
+
+/// The highest p99 of the response time over all kinds, nanoseconds.
+fn response_p99(phase: &Phase) -> Option<u64> {
+    let kinds = phase.kinds.values();
+    kinds
+        .map(|kind| kind.response().value_at_quantile(0.99))
+        .max()
+}
+
+#[cfg(test)]
+mod tests;

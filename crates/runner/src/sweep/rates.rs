@@ -1,0 +1,213 @@
+//! The rates of a sweep: what a percentage of a peak comes to, resolved once and kept in the study.
+
+use super::Sweeper;
+use crate::Error;
+use tailmark_plan::{AskedRate, Plan, Step, SystemPlan};
+use tailmark_results::{Phase, Point, PointKey, ResolvedRate, Study, number};
+
+/// The rate of a step.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum StepRate {
+    /// Operations per second; none: as fast as the clients can.
+    Known(Option<f64>),
+    /// A percentage whose peak is not known yet.
+    Unresolved(AskedRate),
+}
+
+/// The rates of a study that are known.
+pub struct KnownRates(Vec<ResolvedRate>);
+
+impl KnownRates {
+    /// As the study has them.
+    pub fn of(study: &Study) -> Result<Self, Error> {
+        Ok(Self(study.resolved_rates()?))
+    }
+
+    /// The rate of a step on a system.
+    pub fn of_step(&self, step: &Step<'_>, system: &SystemPlan) -> StepRate {
+        match step.rate {
+            Some(asked @ AskedRate::OfPeak(_)) => {
+                let text = asked.to_string();
+                let is_it = |rate: &&ResolvedRate| {
+                    rate.system == system.name && rate.asked == text && is_of_workload(rate, step)
+                };
+                match self.0.iter().find(is_it) {
+                    Some(known) => StepRate::Known(Some(known.rate)),
+                    None => StepRate::Unresolved(asked),
+                }
+            }
+            _ => StepRate::Known(step.fixed_rate()),
+        }
+    }
+
+    /// The name of a step in the study; none where its rate is not known yet.
+    pub fn key(&self, plan: &Plan, step: &Step<'_>, system: &SystemPlan) -> Option<PointKey> {
+        match self.of_step(step, system) {
+            StepRate::Known(rate) => Some(step.key(plan, system, rate)),
+            StepRate::Unresolved(_) => None,
+        }
+    }
+
+    /// What another system has of the same peak: all are to be measured at one rate.
+    fn of_same_peak(&self, step: &Step<'_>, of: &str, asked: &str) -> Option<&ResolvedRate> {
+        let mut rates = self.0.iter();
+        rates.find(|rate| rate.of_system == of && rate.asked == asked && is_of_workload(rate, step))
+    }
+}
+
+fn is_of_workload(rate: &ResolvedRate, step: &Step<'_>) -> bool {
+    rate.workload == step.workload.name && rate.distribution == step.workload.distribution_name()
+}
+
+/// Makes a rate of a percentage and writes it into the study; none where there is no peak.
+fn resolve(
+    plan: &Plan,
+    study: &Study,
+    step: &Step<'_>,
+    system: &SystemPlan,
+    asked: AskedRate,
+) -> Result<Option<ResolvedRate>, Error> {
+    let AskedRate::OfPeak(part) = asked else {
+        return Ok(None);
+    };
+    let of_system = plan.sweep.peak_of(system);
+    let text = asked.to_string();
+    let known = KnownRates::of(study)?;
+    let (peak, rate) = match known.of_same_peak(step, of_system, &text) {
+        Some(same) => (same.peak_ops_per_sec, same.rate),
+        None => match peak(plan, &study.point_totals()?, step, of_system) {
+            Some(peak) => (peak, three_digits(part * peak)),
+            None => return Ok(None),
+        },
+    };
+    let resolved = ResolvedRate {
+        system: system.name.clone(),
+        workload: step.workload.name.clone(),
+        distribution: step.workload.distribution_name().to_owned(),
+        asked: text,
+        of_system: of_system.to_owned(),
+        peak_ops_per_sec: peak,
+        rate,
+    };
+    study.add_resolved_rate(&resolved)?;
+    Ok(Some(resolved))
+}
+
+/// The highest operations per second of a system over the thread counts of the plan: of each the
+/// mean over its repeats so far. A thread count of which a repeat is not valid has none, as in
+/// the report.
+fn peak(plan: &Plan, points: &[Point], step: &Step<'_>, system: &str) -> Option<f64> {
+    let at = |threads: u32| {
+        let repeats = points.iter().filter(move |point| {
+            let key = &point.key;
+            key.system == system
+                && key.workload == step.workload.name
+                && key.distribution == step.workload.distribution_name()
+                && key.target_rate.is_none()
+                && key.threads == threads
+        });
+        let phases: Vec<_> = repeats.map(|point| &point.phase).collect();
+        let is_valid = |phase: &&Phase| phase.fault(plan.sweep.allow_errors).is_none();
+        let sum: f64 = phases.iter().map(|phase| phase.ops_per_sec()).sum();
+        let mean = sum / phases.len() as f64;
+        (phases.iter().all(is_valid) && mean > 0.0).then_some(mean)
+    };
+    let threads = plan.sweep.threads.iter();
+    threads.filter_map(|&threads| at(threads)).reduce(f64::max)
+}
+
+/// Three significant digits: a rate that people can name.
+fn three_digits(rate: f64) -> f64 {
+    let text = format!("{rate:.2e}");
+    text.parse().expect("a number that was just written")
+}
+
+/// Why the points of a workload at percentages are left out, and what to do.
+fn left_out(plan: &Plan, step: &Step<'_>, system: &SystemPlan) -> String {
+    let (name, workload) = (&system.name, &step.workload.name);
+    let of = plan.sweep.peak_of(system);
+    let own = match of == name {
+        true => "it".to_owned(),
+        false => format!("system `{of}`"),
+    };
+    format!(
+        "system `{name}`: the points of workload `{workload}` at percentages of a peak were left \
+         out: {own} had no valid point of the workload at a thread count, so there was no peak. \
+         Find out why, measure those points again (--retry-failed), or give rates in operations per \
+         second"
+    )
+}
+
+impl Sweeper<'_> {
+    /// The name of a point that is to be measured now; none where it has been measured under this
+    /// name, or is left out because there is no peak for its rate.
+    pub(super) fn key(
+        &mut self,
+        step: &Step<'_>,
+        system: &SystemPlan,
+    ) -> Result<Option<PointKey>, Error> {
+        let plan = self.plan;
+        let rate = match KnownRates::of(&self.study)?.of_step(step, system) {
+            StepRate::Known(rate) => rate,
+            StepRate::Unresolved(asked) => match resolve(plan, &self.study, step, system, asked)? {
+                Some(resolved) => {
+                    self.observer.notice(&describe(&resolved));
+                    Some(resolved.rate)
+                }
+                None => {
+                    self.leave_out(step, system)?;
+                    return Ok(None);
+                }
+            },
+        };
+        let key = step.key(plan, system, rate);
+        // Two that are asked for may come to one rate.
+        let is_there = self.study.has_point(&key)? && !self.retried.contains(&key);
+        if is_there {
+            self.summary.points_kept += 1;
+        }
+        Ok((!is_there).then_some(key))
+    }
+
+    fn leave_out(&mut self, step: &Step<'_>, system: &SystemPlan) -> Result<(), Error> {
+        self.summary.points_left_out += 1;
+        let notice = left_out(self.plan, step, system);
+        if !self.left_out.contains(&notice) {
+            self.observer.notice(&notice);
+            self.study.add_notice(&notice)?;
+            self.left_out.push(notice);
+        }
+        Ok(())
+    }
+}
+
+/// What a percentage has become, in words.
+fn describe(rate: &ResolvedRate) -> String {
+    format!(
+        "system `{}`, workload `{}`: {} of the peak of {} ({}) is {}",
+        rate.system,
+        rate.workload,
+        rate.asked,
+        rate.of_system,
+        number::ops(rate.peak_ops_per_sec),
+        number::ops(rate.rate)
+    )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rate_of_a_peak_has_three_digits() {
+        for (rate, rounded) in [
+            (12_345.6, 12_300.0),
+            (999_999.0, 1_000_000.0),
+            (60.06, 60.1),
+            (0.123_45, 0.123),
+            (7.0, 7.0),
+        ] {
+            assert_eq!(three_digits(rate), rounded, "{rate}");
+        }
+    }
+}
