@@ -2,9 +2,9 @@
 //! came to an end.
 //!
 //! Operations that were due and never done are censored: of each it is known that it would have
-//! taken its age at least. They are samples like the others, at that age. A quantile below the
-//! lowest age is exact, whatever they would have come to; one at or above it is a lower bound, and
-//! so are maximum and mean.
+//! taken its age at least. They are samples like the others, at that age. A quantile is exact where
+//! it is the same number if none of them had ever been done, as it is below the lowest age; where
+//! it is not, it is a lower bound, and so are maximum and mean.
 
 use crate::{
     Latencies, Stated, Summary,
@@ -130,7 +130,10 @@ impl<'a> Known<'a> {
                 None => Stated::exact(quantile::value_at(done, quantile.value) as f64),
                 Some(ages) => {
                     let value = quantile::value_at(&together(done, ages), quantile.value);
-                    match value < ages.min() {
+                    let k = quantile::rank(self.samples(), quantile.value);
+                    let if_never = k.checked_sub(ages.len()).filter(|k| *k > 0);
+                    let if_never = if_never.map(|k| quantile::kth_highest(done, k));
+                    match if_never == Some(value) {
                         true => Stated::exact(value as f64),
                         false => Stated::at_least(value as f64),
                     }
@@ -335,5 +338,18 @@ mod tests {
         (result.service, result.response) = (new_latencies(), None);
         assert_eq!(censored_of(result.known_response()), (40, 40));
         assert!(result.has_response());
+    }
+
+    #[test]
+    fn a_quantile_that_is_the_same_whatever_became_of_the_rest_is_exact() {
+        // 10,000 done in 1 ms and 100 in 9 ms; of 20 that were not, all are half a millisecond old.
+        let done = samples([(MS, 10_000), (9 * MS, 100)]);
+        let ages = samples([(MS / 2, 20)]);
+        let known = Known::with_censored(&done, Some(&ages));
+        let [p50, p99, p999] = [0, 3, 4].map(|i| ms(known.quantile(QUANTILES[i])));
+        // The 101st highest of 10,120 is one of 1 ms, and of 9 ms if the 20 are never done.
+        assert_eq!((p50, p99), ((1.0, false), (1.0, true)));
+        // The tenth highest may be one of the 20.
+        assert_eq!(p999, (9.0, true));
     }
 }

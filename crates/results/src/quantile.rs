@@ -100,8 +100,20 @@ pub fn samples_beyond(n: u64, q: f64) -> u64 {
 /// 0 where there is none. As the histogram has it: the highest value equivalent to the sample.
 #[must_use]
 pub fn value_at(latencies: &Latencies, q: f64) -> u64 {
+    kth_highest(latencies, rank(latencies.len(), q))
+}
+
+/// Which of n samples, counted from the highest, is the value at quality `q`.
+#[must_use]
+pub fn rank(n: u64, q: f64) -> u64 {
+    samples_beyond(n, q).clamp(1, n.max(1))
+}
+
+/// The k-th highest sample, k from 1, nanoseconds; the lowest where there are fewer, 0 where there
+/// is none.
+#[must_use]
+pub fn kth_highest(latencies: &Latencies, k: u64) -> u64 {
     let n = latencies.len();
-    let k = samples_beyond(n, q).clamp(1, n.max(1));
     let (rank, mut below) = (n - k.min(n) + 1, 0);
     for bucket in latencies.iter_recorded() {
         below += bucket.count_since_last_iteration();
