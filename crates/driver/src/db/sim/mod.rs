@@ -76,9 +76,6 @@ pub const TASKS: Driver = Driver {
     ..DRIVER
 };
 
-/// The least that a request takes in virtual time, nanoseconds: it would never go on otherwise.
-const TAKES_MIN: f64 = 1_000.0;
-
 const COUNT: SettingKind = SettingKind::Integer {
     min: 0,
     max: i64::MAX,
@@ -162,6 +159,16 @@ enum Time {
     Real(Option<Arc<Timer>>),
 }
 
+impl Time {
+    /// The least that a request takes, nanoseconds: virtual time would not go on otherwise.
+    const fn request_min_ns(&self) -> u64 {
+        match self {
+            Self::Virtual(_) => 1_000,
+            Self::Real(_) => 0,
+        }
+    }
+}
+
 /// What all clients share.
 struct Sim {
     script: Script,
@@ -209,7 +216,7 @@ impl Sim {
     fn new(params: &Params, time: Time) -> Result<Self, Error> {
         let script = Script::new(&params.settings);
         let model = Model::parse(params.settings.text("model").unwrap_or_default())?;
-        let phase = Phase::new(&model, script, 0);
+        let phase = Phase::new(&model, script, &time, 0);
         Ok(Self {
             script,
             model,
@@ -222,11 +229,11 @@ impl Sim {
 }
 
 impl Phase {
-    fn new(model: &Model, script: Script, seed: u64) -> Self {
-        let latency = script.latency.as_nanos() as f64;
+    fn new(model: &Model, script: Script, time: &Time, seed: u64) -> Self {
+        let latency = script.latency.as_nanos() as u64;
         Self {
             began: Instant::now(),
-            queue: Queue::new(model.clone(), latency, seed),
+            queue: Queue::new(model.clone(), latency, time.request_min_ns(), seed),
         }
     }
 }
@@ -255,7 +262,7 @@ impl Database for Sim {
     }
 
     fn begin_phase(&self, seed: u64) {
-        *locked(&self.phase) = Phase::new(&self.model, self.script, seed);
+        *locked(&self.phase) = Phase::new(&self.model, self.script, &self.time, seed);
     }
 
     fn settle(&self, timeout: Duration, stop: Stopped<'_>) -> Result<Settled, Error> {
@@ -297,14 +304,9 @@ impl SimSession {
             true => script.stall,
             false => script.latency,
         };
-        let mut takes = takes.as_nanos() as f64;
-        let least = match self.time {
-            Time::Virtual(_) => TAKES_MIN,
-            Time::Real(_) => 0.0,
-        };
-        takes = takes.max(least);
+        let takes = (takes.as_nanos() as u64).max(self.time.request_min_ns());
         if matches!(operation, Operation::Insert { key, .. } if key.number < self.loaded) {
-            return (now + takes as u64, None);
+            return (now + takes, None);
         }
         let takes = stalls.then_some(takes);
         let (done, cause) = locked(&self.phase).queue.serve(now, takes);
@@ -312,7 +314,7 @@ impl SimSession {
             cause,
             message: "the model says so".to_owned(),
         });
-        (done.max(now + least as u64), failure)
+        (done, failure)
     }
 
     fn reply(&mut self, operation: Operation<'_>) -> Reply {
