@@ -2,6 +2,7 @@
 //! average improvement and its range, who leads where.
 
 use crate::{
+    axis::Axis,
     block::Text,
     measure::{MEAN, Measured, Spread, TimeBasis},
     sweep::{SpreadPeak, SweepTable, WorkloadGrid},
@@ -94,13 +95,13 @@ pub fn leader<'a>(sweep: &SweepTable<'a>) -> Option<&'a System> {
 /// The improvement of `a` over `b` at each client count where both were measured and are valid.
 #[must_use]
 pub fn improvements<'a>(group: &WorkloadGrid<'a>, a: &'a str, b: &'a str) -> Vec<(u32, f64)> {
-    let ops = |system: &'a str, threads| Some(group.valid_cell(system, threads)?.ops()?.middle);
+    let ops = |system: &'a str, step| Some(group.valid_cell(system, step)?.ops()?.middle);
     group
-        .threads
+        .steps
         .iter()
-        .filter_map(|&t| {
-            let (a, b) = (ops(a, t)?, ops(b, t)?);
-            compare::improvement(a, b).map(|gain| (t, gain))
+        .filter_map(|&step| {
+            let (a, b) = (ops(a, step)?, ops(b, step)?);
+            compare::improvement(a, b).map(|gain| (step.threads, gain))
         })
         .collect()
 }
@@ -109,7 +110,7 @@ pub fn improvements<'a>(group: &WorkloadGrid<'a>, a: &'a str, b: &'a str) -> Vec
 #[must_use]
 pub fn statements(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Vec<Text> {
     let standings = standings(group, &sweep.systems);
-    let mut lines = Vec::new();
+    let mut lines = at_rates(group, sweep);
     match standings.as_slice() {
         [] => {}
         [only] => lines.push(alone(only)),
@@ -125,6 +126,17 @@ pub fn statements(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Vec<Text>
     lines
 }
 
+/// Of a workload at several rates: the first system against each of the others.
+fn at_rates(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Vec<Text> {
+    let mut systems = sweep.systems.iter().filter(|s| group.has(&s.name));
+    match (group.axis, systems.next()) {
+        (Axis::Rates, Some(first)) => systems
+            .filter_map(|other| latency_statement(group, &first.name, &other.name))
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
 /// The points that are no peak and in no comparison, and why.
 fn left_out(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
     let mut text = Text::plain("In no comparison: ");
@@ -132,8 +144,8 @@ fn left_out(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
     for system in sweep.systems.iter().chain(&sweep.ceilings) {
         let cells = group.cells_of(&system.name);
         let points = cells.filter_map(|cell| {
-            let threads = number::threads(cell.threads);
-            cell.fault.map(|fault| format!("{threads} ({fault})"))
+            let place = cell.step.place();
+            cell.fault.map(|fault| format!("{place} ({fault})"))
         });
         let points: Vec<String> = points.collect();
         if points.is_empty() {
@@ -252,21 +264,21 @@ fn lead_statement<'a>(group: &WorkloadGrid<'a>, a: &'a str, b: &'a str) -> Optio
     )
 }
 
-/// Mean latency of the main kind at the highest client count that both have.
+/// Mean latency of the main kind at the highest step that both have.
 fn latency_statement<'a>(group: &WorkloadGrid<'a>, a: &'a str, b: &'a str) -> Option<Text> {
     let kind = group.main_kind()?;
-    let mean = |system: &'a str, threads| {
+    let mean = |system: &'a str, step| {
         group
-            .valid_cell(system, threads)?
+            .valid_cell(system, step)?
             .latency(kind, TimeBasis::Response, MEAN)
     };
-    let threads = *group
-        .threads
+    let step = *group
+        .steps
         .iter()
         .rev()
-        .find(|&&t| mean(a, t).is_some() && mean(b, t).is_some())?;
-    let (ours, theirs) = (mean(a, threads)?, mean(b, threads)?);
-    let place = number::threads(threads);
+        .find(|&&step| mean(a, step).is_some() && mean(b, step).is_some())?;
+    let (ours, theirs) = (mean(a, step)?, mean(b, step)?);
+    let place = step.place();
     let name = format!("Mean {} latency: ", kind.name());
     Some(Text::plain(name).and_all(which_is_lower((a, ours), (b, theirs), &place)))
 }

@@ -1,7 +1,7 @@
 //! What a report is made of: one study, or several merged, as plain data.
 
 use crate::Error;
-use tailmark_results::{ALLOW_ERRORS, Fact, Header, Load, Point, Study, System};
+use tailmark_results::{ALLOW_ERRORS, Fact, Header, Load, Point, ResolvedRate, Study, System};
 
 /// Everything that sections read. Nothing in it refers to a file.
 #[derive(Debug, Clone, Default)]
@@ -16,6 +16,8 @@ pub struct Data {
     pub loads: Vec<Load>,
     /// The points of all systems.
     pub points: Vec<Point>,
+    /// What percentages among the rates of the plans came to.
+    pub resolved_rates: Vec<ResolvedRate>,
     /// What the studies say of themselves, such as a system left out.
     pub notices: Vec<String>,
 }
@@ -49,6 +51,7 @@ impl Data {
             facts: study.facts()?,
             loads: study.loads()?,
             points: study.points()?,
+            resolved_rates: study.resolved_rates()?,
             notices: study.notices()?,
         })
     }

@@ -85,7 +85,7 @@ impl FindingPlace<'_> {
     }
 }
 
-/// `disk, YCSB A, 16 threads`.
+/// `disk, YCSB A, 16 threads`, and ` at 10,000 ops/s` of a fixed rate.
 #[must_use]
 pub fn point_title(point: &Point) -> String {
     let key = &point.key;
@@ -95,6 +95,9 @@ pub fn point_title(point: &Point) -> String {
         workload_title(&key.workload),
         number::threads(key.threads)
     );
+    if let Some(rate) = key.target_rate {
+        text.push_str(&format!(" at {}", number::ops(rate)));
+    }
     if key.repeat > 1 {
         text.push_str(&format!(", repeat {}", key.repeat));
     }

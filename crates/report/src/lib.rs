@@ -4,6 +4,7 @@
 //! no format; a [`ReportFormat`] writes blocks. Charts are Apache ECharts options as JSON, so that
 //! every format draws from the same definition.
 
+mod axis;
 mod block;
 mod chart;
 mod compare;

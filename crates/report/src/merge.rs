@@ -5,13 +5,15 @@ use crate::Data;
 use std::collections::{BTreeMap, BTreeSet};
 use tailmark_results::{Fact, Point, PointKey, System, number};
 
-/// Keys of a plan that say what is measured and how often, not under which conditions. The rate is
-/// in the name of a point; the scales are in the values that they were applied to; each system's
+/// Keys of a plan that say what is measured and how often, not under which conditions. Rate and
+/// arrivals are in the name of a point; the scales are in the values that they were applied to; each system's
 /// own keys are in its description.
 const NOT_CONDITIONS: &[&str] = &[
     "scale",
     "sweep.allow_errors",
+    "sweep.arrivals",
     "sweep.rate",
+    "sweep.rates",
     "sweep.ready_timeout",
     "sweep.repeats",
     "sweep.seed",
@@ -107,12 +109,15 @@ impl Data {
         let known: BTreeSet<String> = self.systems.iter().map(|s| s.name.clone()).collect();
         other.systems.retain(|s| !known.contains(&s.name));
         other.facts.retain(|f| !self.facts.contains(f));
+        let rates = &self.resolved_rates;
+        other.resolved_rates.retain(|rate| !rates.contains(rate));
         other.notices.retain(|n| !self.notices.contains(n));
         self.headers.append(&mut other.headers);
         self.systems.append(&mut other.systems);
         self.facts.append(&mut other.facts);
         self.loads.append(&mut other.loads);
         self.points.append(&mut other.points);
+        self.resolved_rates.append(&mut other.resolved_rates);
         self.notices.append(&mut other.notices);
     }
 
@@ -146,6 +151,8 @@ impl Data {
             .chain(self.facts.iter_mut().filter_map(|f| f.system.as_mut()))
             .chain(self.loads.iter_mut().map(|l| &mut l.system))
             .chain(self.points.iter_mut().map(|p| &mut p.key.system));
+        let rates = self.resolved_rates.iter_mut();
+        let names = names.chain(rates.flat_map(|rate| [&mut rate.system, &mut rate.of_system]));
         for name in names.filter(|n| *n == from) {
             to.clone_into(name);
         }

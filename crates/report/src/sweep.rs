@@ -3,12 +3,13 @@
 
 use crate::{
     Data,
+    axis::{self, Axis, Step},
     block::anchor,
     measure::{Measured, Spread, Statistic, TimeBasis},
     style::{self, SystemStyle},
 };
 use std::collections::{BTreeMap, BTreeSet};
-use tailmark_results::{Fault, Kind, KindResult, Point, System, number};
+use tailmark_results::{Arrivals, Fault, Kind, KindResult, Point, ResolvedRate, System, number};
 
 /// All points, by workload.
 #[derive(Debug)]
@@ -17,8 +18,13 @@ pub struct SweepTable<'a> {
     pub systems: Vec<&'a System>,
     /// The systems that measure the ceiling of another.
     pub ceilings: Vec<&'a System>,
-    /// One for each workload, distribution and rate, in the order measured.
+    /// One for each workload, distribution and rate, in the order measured, by client count.
     pub groups: Vec<WorkloadGrid<'a>>,
+    /// One for each workload and distribution that was offered several rates, by rate. They are no
+    /// sweep of clients and have no peak.
+    pub rate_groups: Vec<WorkloadGrid<'a>>,
+    /// What percentages among the rates came to.
+    pub resolved_rates: &'a [ResolvedRate],
     /// The part of a point's operations that may fail, 0 to 1.
     pub allow_errors: f64,
 }
@@ -28,24 +34,30 @@ pub struct SweepTable<'a> {
 pub struct WorkloadGrid<'a> {
     /// Unique in the report.
     pub anchor: String,
+    /// The workload's name.
+    pub workload: String,
     /// The workload in words.
     pub title: String,
     /// How keys are drawn.
     pub distribution: String,
     /// How keys are drawn, and the rate, in words.
     pub conditions: String,
-    /// Operations per second over all clients; none: a closed loop.
+    /// What the steps are.
+    pub axis: Axis,
+    /// Operations per second over all clients; none: a closed loop, or several rates.
     pub rate: Option<f64>,
-    /// Client counts, ascending.
-    pub threads: Vec<u32>,
-    cells: BTreeMap<(&'a str, u32), GridCell<'a>>,
+    /// How operations arrive at a fixed rate, where that is known.
+    pub arrivals: Option<Arrivals>,
+    /// Client counts or rates, ascending.
+    pub steps: Vec<Step>,
+    cells: BTreeMap<(&'a str, Step), GridCell<'a>>,
 }
 
 /// The repeats of one point.
 #[derive(Debug)]
 pub struct GridCell<'a> {
-    /// Client count.
-    pub threads: u32,
+    /// Where it is on the axis.
+    pub step: Step,
     /// One for each repeat.
     pub points: Vec<&'a Point>,
     /// Why it is no peak and in no comparison, where one of the repeats is not valid.
@@ -73,9 +85,10 @@ impl<'a> SweepTable<'a> {
             (systems, ceilings)
         };
         let allow_errors = data.allow_errors();
+        let rates = Rates::of(data);
         let mut groups: Vec<WorkloadGrid<'a>> = Vec::new();
         for point in &data.points {
-            let name = GridName::of(point);
+            let name = GridName::of(point, rates.axis(point));
             let index = groups
                 .iter()
                 .position(|g| g.anchor == name.anchor)
@@ -86,12 +99,21 @@ impl<'a> SweepTable<'a> {
             groups[index].add(point, point.phase.fault(allow_errors));
         }
         tell_apart(&mut groups);
+        let by_clients = |group: &WorkloadGrid<'_>| group.axis == Axis::Threads;
+        let (groups, rate_groups) = groups.into_iter().partition(by_clients);
         Self {
             systems,
             ceilings,
             groups,
+            rate_groups,
+            resolved_rates: &data.resolved_rates,
             allow_errors,
         }
+    }
+
+    /// All groups: those by client count, and then those by rate.
+    pub fn all_groups(&self) -> impl Iterator<Item = &WorkloadGrid<'a>> {
+        self.groups.iter().chain(&self.rate_groups)
     }
 
     /// How a system looks; a ceiling has no look of its own.
@@ -112,15 +134,17 @@ impl<'a> SweepTable<'a> {
     /// The most repeats of any point.
     #[must_use]
     pub fn repeats(&self) -> usize {
-        let cells = self.groups.iter().flat_map(|g| g.cells.values());
+        let cells = self.all_groups().flat_map(|g| g.cells.values());
         cells.map(|c| c.points.len()).max().unwrap_or(0)
     }
 }
 
-/// Adds the distribution to titles that several groups of one rate share.
+/// Adds the distribution to titles that several groups share.
 fn tell_apart(groups: &mut [WorkloadGrid<'_>]) {
-    let titles: Vec<(String, Option<f64>)> =
-        groups.iter().map(|g| (g.title.clone(), g.rate)).collect();
+    let titles: Vec<String> = groups
+        .iter()
+        .map(WorkloadGrid::title_with_conditions)
+        .collect();
     for (group, own) in groups.iter_mut().zip(&titles) {
         if titles.iter().filter(|t| *t == own).count() > 1 {
             group.title = format!("{}, {}", group.title, group.distribution);
@@ -128,38 +152,80 @@ fn tell_apart(groups: &mut [WorkloadGrid<'_>]) {
     }
 }
 
+/// The rates that each workload was offered.
+struct Rates<'a>(BTreeMap<(&'a str, &'a str, &'static str), BTreeSet<u64>>);
+
+impl<'a> Rates<'a> {
+    fn of(data: &'a Data) -> Self {
+        let mut rates: BTreeMap<_, BTreeSet<u64>> = BTreeMap::new();
+        for point in &data.points {
+            if let (Some(name), Some(rate)) = (Self::name(point), point.key.target_rate) {
+                rates.entry(name).or_default().insert(rate.to_bits());
+            }
+        }
+        Self(rates)
+    }
+
+    /// Points that differ in their rate are an axis where all clients share one schedule.
+    fn name(point: &Point) -> Option<(&str, &str, &'static str)> {
+        let key = &point.key;
+        Some((&key.workload, &key.distribution, key.arrivals?.name()))
+    }
+
+    fn axis(&self, point: &Point) -> Axis {
+        let rates = Self::name(point).and_then(|name| self.0.get(&name));
+        match rates {
+            Some(rates) if rates.len() > 1 => Axis::Rates,
+            _ => Axis::Threads,
+        }
+    }
+}
+
 struct GridName {
+    axis: Axis,
     anchor: String,
     title: String,
     conditions: String,
 }
 
 impl GridName {
-    fn of(point: &Point) -> Self {
+    fn of(point: &Point, axis: Axis) -> Self {
         let key = &point.key;
-        let rate = key.target_rate.map(number::ops);
+        let rate = match axis {
+            Axis::Threads => key.target_rate.map(number::ops),
+            Axis::Rates => Some("rates".to_owned()),
+        };
         let mut parts = vec!["workload", &key.workload, &key.distribution];
         parts.extend(rate.as_deref());
+        parts.extend(key.arrivals.map(Arrivals::name));
         let anchor = anchor(&parts);
-        let conditions = match &rate {
-            None => format!("{} keys", key.distribution),
-            Some(rate) => format!("{} keys, at a fixed rate of {rate}", key.distribution),
+        let at = match (axis, &rate) {
+            (Axis::Rates, _) => ", at fixed rates".to_owned(),
+            (Axis::Threads, None) => String::new(),
+            (Axis::Threads, Some(rate)) => format!(", at a fixed rate of {rate}"),
         };
+        let arrivals = key.arrivals.map(axis::arrivals);
+        let arrivals = arrivals.map_or_else(String::new, |how| format!(" with {how}"));
         Self {
+            axis,
             anchor,
             title: workload_title(&key.workload),
-            conditions,
+            conditions: format!("{} keys{at}{arrivals}", key.distribution),
         }
     }
 
     fn into_grid<'a>(self, point: &Point) -> WorkloadGrid<'a> {
+        let by_clients = self.axis == Axis::Threads;
         WorkloadGrid {
             anchor: self.anchor,
+            workload: point.key.workload.clone(),
             title: self.title,
             distribution: point.key.distribution.clone(),
             conditions: self.conditions,
-            rate: point.key.target_rate,
-            threads: Vec::new(),
+            axis: self.axis,
+            rate: point.key.target_rate.filter(|_| by_clients),
+            arrivals: point.key.arrivals,
+            steps: Vec::new(),
             cells: BTreeMap::new(),
         }
     }
@@ -183,13 +249,13 @@ pub fn workload_title(name: &str) -> String {
 
 impl<'a> WorkloadGrid<'a> {
     fn add(&mut self, point: &'a Point, fault: Option<Fault>) {
-        let threads = point.key.threads;
-        if let Err(at) = self.threads.binary_search(&threads) {
-            self.threads.insert(at, threads);
+        let step = self.axis.step(&point.key);
+        if let Err(at) = self.steps.binary_search(&step) {
+            self.steps.insert(at, step);
         }
-        let cell = self.cells.entry((&point.key.system, threads));
+        let cell = self.cells.entry((&point.key.system, step));
         let cell = cell.or_insert_with(|| GridCell {
-            threads,
+            step,
             points: Vec::new(),
             fault: None,
         });
@@ -197,32 +263,38 @@ impl<'a> WorkloadGrid<'a> {
         cell.fault = cell.fault.or(fault);
     }
 
-    /// The title, and the rate where there is one.
+    /// The title, and the rates where there are any.
     #[must_use]
     pub fn title_with_conditions(&self) -> String {
-        match self.rate {
-            None => self.title.clone(),
-            Some(rate) => format!("{} at {} ops/s", self.title, number::rate(rate)),
+        let title = match (self.axis, self.rate) {
+            (Axis::Rates, _) => format!("{} at fixed rates", self.title),
+            (Axis::Threads, None) => self.title.clone(),
+            (Axis::Threads, Some(rate)) => {
+                format!("{} at {} ops/s", self.title, number::rate(rate))
+            }
+        };
+        match self.arrivals {
+            None => title,
+            Some(arrivals) => format!("{title} ({})", axis::arrivals(arrivals)),
         }
     }
 
-    /// The cell of a system at a client count, where it was measured and is valid.
+    /// The cell of a system at a step, where it was measured and is valid.
     #[must_use]
-    pub fn valid_cell(&self, system: &'a str, threads: u32) -> Option<&GridCell<'a>> {
-        self.cell(system, threads)
-            .filter(|cell| cell.fault.is_none())
+    pub fn valid_cell(&self, system: &'a str, step: Step) -> Option<&GridCell<'a>> {
+        self.cell(system, step).filter(|cell| cell.fault.is_none())
     }
 
-    /// The cell of a system at a client count, where it was measured.
+    /// The cell of a system at a step, where it was measured.
     #[must_use]
-    pub fn cell(&self, system: &'a str, threads: u32) -> Option<&GridCell<'a>> {
-        self.cells.get(&(system, threads))
+    pub fn cell(&self, system: &'a str, step: Step) -> Option<&GridCell<'a>> {
+        self.cells.get(&(system, step))
     }
 
-    /// The cells of a system by ascending client count.
+    /// The cells of a system in the order of steps.
     pub fn cells_of(&self, system: &'a str) -> impl Iterator<Item = &GridCell<'a>> {
         self.cells
-            .range((system, 0)..=(system, u32::MAX))
+            .range((system, Step::FIRST)..=(system, Step::LAST))
             .map(|(_, cell)| cell)
     }
 
@@ -233,15 +305,19 @@ impl<'a> WorkloadGrid<'a> {
     }
 
     /// The peak of a system, where it was measured. Of equal peaks, that of fewer clients. Points
-    /// that are not valid are none.
+    /// that are not valid are none, and so are those of several rates: what is offered is the limit
+    /// there.
     #[must_use]
     pub fn peak(&self, system: &'a str) -> Option<SpreadPeak> {
+        if self.axis == Axis::Rates {
+            return None;
+        }
         let mut peak: Option<SpreadPeak> = None;
         for cell in self.cells_of(system).filter(|cell| cell.fault.is_none()) {
             let Some(ops) = cell.ops() else { continue };
             if peak.is_none_or(|p| ops.middle > p.ops.middle) {
                 peak = Some(SpreadPeak {
-                    threads: cell.threads,
+                    threads: cell.step.threads,
                     ops,
                 });
             }

@@ -13,10 +13,10 @@ use tailmark_results::System;
 
 /// Ops/s of each system against client counts; ceilings as dashed lines.
 pub fn ops_by_threads(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Value {
-    let labels: Vec<String> = group.threads.iter().map(u32::to_string).collect();
-    let at = |system: &System, threads: u32| group.cell(&system.name, threads)?.ops();
+    let labels: Vec<String> = group.steps.iter().map(|step| step.label()).collect();
+    let at = |system: &System, step| group.cell(&system.name, step)?.ops();
     let mut bars = Bars::new(sweep, |system| {
-        group.threads.iter().map(|&t| at(system, t)).collect()
+        group.steps.iter().map(|&s| at(system, s)).collect()
     });
     mark_faults(&mut bars, group, sweep);
     let mut selected = serde_json::Map::new();
@@ -25,9 +25,9 @@ pub fn ops_by_threads(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Value
             selected.insert(ceiling.name.clone(), false.into());
         }
         let data: Vec<Value> = group
-            .threads
+            .steps
             .iter()
-            .map(|&t| rounded(at(ceiling, t)))
+            .map(|&s| rounded(at(ceiling, s)))
             .collect();
         bars.series.push(ceiling_line(&ceiling.name, &data));
     }
@@ -40,8 +40,8 @@ pub fn ops_by_threads(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Value
 fn mark_faults(bars: &mut Bars, group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) {
     // The bars of the systems come first.
     for (series, system) in bars.series.iter_mut().zip(&sweep.systems) {
-        for (i, &threads) in group.threads.iter().enumerate() {
-            let cell = group.cell(&system.name, threads);
+        for (i, &step) in group.steps.iter().enumerate() {
+            let cell = group.cell(&system.name, step);
             if cell.is_some_and(|cell| cell.fault.is_some()) {
                 let value = series["data"][i].take();
                 series["data"][i] = json!({

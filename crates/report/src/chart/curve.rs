@@ -3,6 +3,7 @@
 
 use super::{axis, base, line, log_axis, narrow_base};
 use crate::{
+    axis::Step,
     chart::quantised::quantised,
     measure::{Measured, Spread, Statistic, TimeBasis},
     style,
@@ -51,7 +52,7 @@ pub fn curve(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>, reading: LatencyC
 
 /// The part of the chart of latency against client counts that all readings share.
 pub fn latency_base(group: &WorkloadGrid<'_>) -> Value {
-    let labels: Vec<String> = group.threads.iter().map(u32::to_string).collect();
+    let labels: Vec<String> = group.steps.iter().map(|step| step.label()).collect();
     let mut option = narrow_base();
     option["tooltip"] = json!({"trigger": "item", "formatter": "@curve", "confine": true});
     option["xAxis"] = super::categories("threads", &labels);
@@ -70,11 +71,31 @@ pub fn latency(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>, reading: Latenc
     lines.variant()
 }
 
+/// The part of the chart of latency against offered rates that all readings share.
+pub fn offered_base() -> Value {
+    let mut option = curve_base();
+    option["tooltip"]["formatter"] = "@offered".into();
+    option["xAxis"] = axis("value", "offered operations per second", 28, "@rate");
+    option
+}
+
+/// Latency against the rates that were offered.
+pub fn offered(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>, reading: LatencyChoice) -> Value {
+    let lines = CurveLines {
+        group,
+        sweep,
+        reading,
+        along: Along::Offered,
+    };
+    lines.variant()
+}
+
 /// What x is.
 #[derive(Clone, Copy, PartialEq)]
 enum Along {
     Rate,
     Threads,
+    Offered,
 }
 
 struct CurveLines<'s, 'a> {
@@ -86,7 +107,7 @@ struct CurveLines<'s, 'a> {
 
 /// One mark.
 struct Mark {
-    threads: u32,
+    step: Step,
     ops: Spread,
     ns: Measured,
     fault: Option<Fault>,
@@ -135,23 +156,23 @@ impl<'a> CurveLines<'_, 'a> {
         json!({"yAxis": y, "legend": {"selected": selected}, "series": series})
     }
 
-    /// One for each client count of the group (a hole in the line where a value lacks samples).
+    /// One for each step of the group (a hole in the line where a value lacks samples).
     fn marks(&self, system: &'a System) -> Vec<Option<Mark>> {
-        let mark = |threads| {
-            let cell = self.group.cell(&system.name, threads)?;
+        let mark = |step| {
+            let cell = self.group.cell(&system.name, step)?;
             let LatencyChoice {
                 kind,
                 clock,
                 measure,
             } = self.reading;
             Some(Mark {
-                threads,
+                step,
                 ops: cell.ops()?,
                 ns: cell.latency(kind, clock, measure)?,
                 fault: cell.fault,
             })
         };
-        self.group.threads.iter().map(|&t| mark(t)).collect()
+        self.group.steps.iter().map(|&step| mark(step)).collect()
     }
 
     fn ceilings_in_sight(&self) -> bool {
@@ -164,10 +185,11 @@ impl<'a> CurveLines<'_, 'a> {
         let ops = mark.ops.middle.round();
         let x = match self.along {
             Along::Rate => json!(ops),
-            Along::Threads => json!(mark.threads.to_string()),
+            Along::Threads => json!(mark.step.label()),
+            Along::Offered => json!(mark.step.rate),
         };
         let ns = mark.ns;
-        let mut value = vec![x, us(ns.middle), mark.threads.into(), json!(ops)];
+        let mut value = vec![x, us(ns.middle), mark.step.threads.into(), json!(ops)];
         if mark.ops.repeats > 1 {
             value.extend([mark.ops.low, mark.ops.high].map(quantised));
             value.extend([ns.low, ns.high].map(us));
@@ -188,7 +210,7 @@ impl<'a> CurveLines<'_, 'a> {
             item["itemStyle"] =
                 json!({"color": "#fff", "borderColor": style::FAULT, "borderWidth": 2});
             item["label"] = json!({
-                "show": true, "formatter": format!("{}: {fault}", mark.threads),
+                "show": true, "formatter": format!("{}: {fault}", mark.step.label()),
                 "color": style::FAULT,
             });
         } else if !ns.solid {
@@ -201,8 +223,8 @@ impl<'a> CurveLines<'_, 'a> {
     fn bounded_label(&self, mark: &Mark) -> String {
         let sign = Bound::AtLeast.sign().trim_end();
         match self.along {
-            Along::Rate => format!("{} ({sign})", mark.threads),
-            Along::Threads => sign.to_owned(),
+            Along::Rate => format!("{} ({sign})", mark.step.label()),
+            Along::Threads | Along::Offered => sign.to_owned(),
         }
     }
 
@@ -249,7 +271,8 @@ impl<'a> CurveLines<'_, 'a> {
                 let us = |ns: Stated| quantised(ns.value / 1e3);
                 let x = match self.along {
                     Along::Rate => [m.ops.middle, m.ops.low, m.ops.high].map(quantised),
-                    Along::Threads => [0; 3].map(|_: u8| json!(m.threads.to_string())),
+                    Along::Threads => [0; 3].map(|_: u8| json!(m.step.label())),
+                    Along::Offered => [0; 3].map(|_: u8| json!(m.step.rate)),
                 };
                 let [middle, low, high] = x;
                 json!([

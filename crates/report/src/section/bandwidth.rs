@@ -117,7 +117,7 @@ fn table(sweep: &SweepTable<'_>, source: BandwidthSource) -> Table {
 }
 
 fn row<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>, source: BandwidthSource) -> TableRow {
-    let threads = group.threads.last().map(u32::to_string);
+    let threads = group.steps.last().map(|step| step.label());
     let mut cells = vec![
         Cell::new(group.title_with_conditions()),
         Cell::new(threads.unwrap_or_default()),
@@ -154,7 +154,7 @@ fn last<'a, 'g>(
     group: &'g WorkloadGrid<'a>,
     system: &'a System,
 ) -> Option<&'g sweep::GridCell<'a>> {
-    group.cell(&system.name, *group.threads.last()?)
+    group.cell(&system.name, *group.steps.last()?)
 }
 
 /// A figure of every repeat.

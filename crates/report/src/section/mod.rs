@@ -7,6 +7,7 @@ mod findings;
 mod load;
 mod method;
 mod peaks;
+mod rates;
 mod summary;
 mod timeline;
 mod workload;

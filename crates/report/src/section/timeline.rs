@@ -63,11 +63,14 @@ fn render(data: &Data) -> Vec<Block> {
         controls: vec![control],
         charts: vec![chart],
     };
-    let text = Text::plain(
+    let mut text = Text::plain(
         "Tail latency of an interval is shown where at least 10 samples lie beyond it. In a closed \
          loop response time is service time; at a fixed rate it counts from the instant a request \
          was due.",
     );
+    if data.points.iter().any(|point| point.phase.censored > 0) {
+        text = text.and(" Operations that were due and never done are in no interval.");
+    }
     vec![Block::Text(text), Block::Figure(figure)]
 }
 

@@ -1,8 +1,9 @@
 //! Each workload: what can be said of it, the curves, the bars, the table by thread count.
 
-use super::Section;
+use super::{Section, rates};
 use crate::{
     Block, Cell, Chart, Column, Control, ControlChoice, Data, Figure, Table, TableRow, Text,
+    axis::{Axis, Step},
     block::anchor,
     chart::{
         bars,
@@ -26,9 +27,12 @@ fn render(data: &Data) -> Vec<Block> {
     let sweep = SweepTable::new(data);
     let index = Index::new(data);
     let leader = compare::leader(&sweep);
-    sweep
-        .groups
-        .iter()
+    // What a workload did at several rates comes behind what it did by client count.
+    let mut groups: Vec<&WorkloadGrid<'_>> = sweep.all_groups().collect();
+    let names: Vec<&str> = groups.iter().map(|group| group.workload.as_str()).collect();
+    groups.sort_by_key(|group| names.iter().position(|name| *name == group.workload));
+    groups
+        .into_iter()
         .flat_map(|group| workload(group, &sweep, &index, leader))
         .collect()
 }
@@ -58,7 +62,13 @@ fn workload<'a>(
         )));
     }
     blocks.extend(figure(group, sweep).map(Block::Figure));
-    blocks.push(Block::Table(table(group, sweep, index, leader)));
+    let several = sweep.systems.iter().filter(|s| group.has(&s.name)).count() > 1;
+    if group.axis == Axis::Threads || several {
+        blocks.push(Block::Table(table(group, sweep, index, leader)));
+    }
+    if group.axis == Axis::Rates {
+        blocks.extend(rates::tables(group, sweep, index));
+    }
     blocks
 }
 
@@ -81,6 +91,23 @@ fn figure(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Figure> {
             })
         })
         .collect();
+    let charts = match group.axis {
+        Axis::Threads => thread_charts(group, sweep, &readings),
+        Axis::Rates => vec![rates::chart(group, sweep, &readings)],
+    };
+    let anchor = anchor(&[&group.anchor, "charts"]);
+    Some(Figure {
+        anchor,
+        controls: controls(&kinds, clocks, initial),
+        charts,
+    })
+}
+
+fn thread_charts(
+    group: &WorkloadGrid<'_>,
+    sweep: &SweepTable<'_>,
+    readings: &[LatencyChoice],
+) -> Vec<Chart> {
     let variants =
         |draw: fn(&WorkloadGrid<'_>, &SweepTable<'_>, LatencyChoice) -> serde_json::Value| {
             readings
@@ -100,7 +127,7 @@ fn figure(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Figure> {
         base: curve::curve_base(),
         variants: variants(curve::curve),
     }];
-    if group.threads.len() > 1 {
+    if group.steps.len() > 1 {
         charts.push(Chart {
             title: "Operations per second by threads".into(),
             hint: "higher is better".into(),
@@ -126,12 +153,7 @@ fn figure(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Figure> {
             variants: variants(curve::latency),
         });
     }
-    let anchor = anchor(&[&group.anchor, "charts"]);
-    Some(Figure {
-        anchor,
-        controls: controls(&kinds, clocks, initial),
-        charts,
-    })
+    charts
 }
 
 /// In the order in which readings are made: kind, clock, measure.
@@ -247,7 +269,11 @@ fn table<'a>(
         },
         is_rate,
     };
-    let mut quantities = vec![quantity("operations per second".into(), &ops, true)];
+    let mut quantities = Vec::new();
+    // At several rates that is in the table of each system; no system is better by it.
+    if group.axis == Axis::Threads {
+        quantities.push(quantity("operations per second".into(), &ops, true));
+    }
     if kind.is_some() {
         quantities.push(quantity(of(MEAN), &mean, false));
         quantities.push(quantity(of(P99), &p99, false));
@@ -257,7 +283,7 @@ fn table<'a>(
 
 impl<'a> Grid<'_, 'a> {
     fn table(&self, quantities: &[Quantity<'_, 'a>]) -> Table {
-        let mut columns = vec![Column::number("Threads")];
+        let mut columns = vec![Column::number(self.group.axis.title())];
         for quantity in quantities {
             for system in &self.systems {
                 columns.push(Column::number(&system.name).of(&quantity.title));
@@ -273,9 +299,9 @@ impl<'a> Grid<'_, 'a> {
         }
         let mut rows: Vec<TableRow> = self
             .group
-            .threads
+            .steps
             .iter()
-            .map(|&t| self.row(t, quantities))
+            .map(|&step| self.row(step, quantities))
             .collect();
         rows.extend(self.average(quantities));
         Table {
@@ -296,10 +322,16 @@ impl<'a> Grid<'_, 'a> {
     }
 
     fn note(&self) -> String {
-        let mut note = String::from("Peaks in bold. ");
+        let (mut note, equal) = match self.group.axis {
+            Axis::Threads => (
+                "Peaks in bold. ".to_owned(),
+                "threads: more ops/s, less latency",
+            ),
+            Axis::Rates => (String::new(), "rates: less latency"),
+        };
         if let Some(leader) = self.leader {
             note.push_str(&format!(
-                "Improvements are those of {} at equal threads: more ops/s, less latency. ",
+                "Improvements are those of {} at equal {equal}. ",
                 leader.name
             ));
         }
@@ -314,17 +346,22 @@ impl<'a> Grid<'_, 'a> {
                  that succeeded.",
             );
         }
+        if self.group.points().any(|p| p.phase.censored > 0) {
+            note.push_str(
+                " ≥ and ≤ mean at least and at most: operations were due and never done.",
+            );
+        }
         note
     }
 
-    fn row(&self, threads: u32, quantities: &[Quantity<'_, 'a>]) -> TableRow {
-        let mut cells = vec![Cell::new(threads.to_string())];
+    fn row(&self, step: Step, quantities: &[Quantity<'_, 'a>]) -> TableRow {
+        let mut cells = vec![Cell::new(step.label())];
         for quantity in quantities {
             for (i, system) in self.systems.iter().enumerate() {
-                cells.push(self.value(quantity, system, i, threads));
+                cells.push(self.value(quantity, system, i, step));
             }
             for (a, b) in self.pairs() {
-                cells.push(self.improvement(quantity, a, b, threads));
+                cells.push(self.improvement(quantity, a, b, step));
             }
         }
         TableRow {
@@ -338,9 +375,9 @@ impl<'a> Grid<'_, 'a> {
         quantity: &Quantity<'_, 'a>,
         system: &'a System,
         at: usize,
-        threads: u32,
+        step: Step,
     ) -> Cell {
-        let Some(cell) = self.group.cell(&system.name, threads) else {
+        let Some(cell) = self.group.cell(&system.name, step) else {
             return Cell::none();
         };
         let Some(measured) = (quantity.value)(cell) else {
@@ -352,7 +389,7 @@ impl<'a> Grid<'_, 'a> {
         };
         let findings = cell.points.iter().flat_map(|p| &p.phase.findings);
         Cell {
-            strong: quantity.is_rate && self.peaks[at].is_some_and(|p| p.threads == threads),
+            strong: quantity.is_rate && self.peaks[at].is_some_and(|p| p.threads == step.threads),
             muted: !measured.solid || cell.fault.is_some(),
             badges: if quantity.is_rate {
                 self.index.badges(findings)
@@ -370,9 +407,9 @@ impl<'a> Grid<'_, 'a> {
         quantity: &Quantity<'_, 'a>,
         a: &'a System,
         b: &'a System,
-        threads: u32,
+        step: Step,
     ) -> Option<Gain> {
-        let value = |s: &'a System| (quantity.value)(self.group.valid_cell(&s.name, threads)?);
+        let value = |s: &'a System| (quantity.value)(self.group.valid_cell(&s.name, step)?);
         let (ours, theirs) = (value(a)?, value(b)?);
         let gain = (quantity.improvement)(ours.middle, theirs.middle);
         if gain.is_none() && theirs.middle.value <= 0.0 {
@@ -389,9 +426,9 @@ impl<'a> Grid<'_, 'a> {
         quantity: &Quantity<'_, 'a>,
         a: &'a System,
         b: &'a System,
-        threads: u32,
+        step: Step,
     ) -> Cell {
-        match self.gain(quantity, a, b, threads) {
+        match self.gain(quantity, a, b, step) {
             None => Cell::none(),
             Some(Gain { gain: None, .. }) => Cell::none().with_detail("not certain"),
             Some(Gain {
@@ -405,17 +442,17 @@ impl<'a> Grid<'_, 'a> {
         }
     }
 
-    /// The mean of the improvements at each client count.
+    /// The mean of the improvements at each step.
     fn average(&self, quantities: &[Quantity<'_, 'a>]) -> Option<TableRow> {
-        if self.pairs().is_empty() || self.group.threads.len() < 2 {
+        if self.pairs().is_empty() || self.group.steps.len() < 2 {
             return None;
         }
         let mut cells = vec![Cell::new("average")];
         for quantity in quantities {
             cells.extend(self.systems.iter().map(|_| Cell::default()));
             for (a, b) in self.pairs() {
-                let steps = self.group.threads.iter();
-                let gains = steps.filter_map(|&t| self.gain(quantity, a, b, t));
+                let steps = self.group.steps.iter();
+                let gains = steps.filter_map(|&step| self.gain(quantity, a, b, step));
                 // Where one of them is not certain, no mean of them is.
                 let gains: Option<Vec<Stated>> = gains.map(|gain| gain.gain).collect();
                 let average = gains.and_then(|gains| statistics::average_stated(&gains));

@@ -129,6 +129,7 @@ pub fn study(shape: Shape) -> Data {
         facts: facts(),
         loads: SPEEDS[..2].iter().map(|s| load(s, &mut random)).collect(),
         points,
+        resolved_rates: Vec::new(),
         notices: vec!["`Drive C` was left out: there is no such directory".into()],
     }
 }

@@ -52,7 +52,8 @@
 
   /* What a tooltip says. */
   const tips = {
-    curve: (params) => {
+    curve: (params, before) => {
+      const offered = Array.isArray(before) ? before : [];
       const [, latency, threads, ops, opsLow, opsHigh, low, high] = params.value;
       const least = params.data && params.data.atLeast;
       const rows = [
@@ -65,8 +66,10 @@
         rows.push(['hollow', 'fewer than 100 samples beyond']);
       }
       const title = params.seriesName + ', ' + threads + (threads === 1 ? ' thread' : ' threads');
-      return table(title, rows);
+      return table(title, offered.concat(rows));
     },
+    offered: (params) =>
+      tips.curve(params, [['offered', full.rate(params.value[0]) + ' ops/s']]),
     bars: (list) => {
       const shown = list.filter((p) => p.seriesType !== 'custom' && typeof p.value === 'number');
       if (shown.length === 0) { return ''; }

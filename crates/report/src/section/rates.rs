@@ -1,0 +1,171 @@
+//! A workload at several fixed rates: response time against the rate that was offered, and a table
+//! of each system. A part of the section of workloads.
+
+use crate::{
+    Block, Cell, Chart, Column, Table, TableRow, Text,
+    chart::curve::{self, LatencyChoice},
+    findings::Index,
+    measure::{Measured, STATISTICS, Spread, TimeBasis},
+    sweep::{GridCell, SweepTable, WorkloadGrid},
+};
+use serde_json::Value;
+use tailmark_results::{
+    Kind, Known, LagCauses, Latencies, Phase, QUANTILES, Stated, System, number, quantile::P99,
+};
+
+/// The chart, in one variant for each choice of latency.
+pub fn chart(
+    group: &WorkloadGrid<'_>,
+    sweep: &SweepTable<'_>,
+    readings: &[LatencyChoice],
+) -> Chart {
+    let draw = |&reading| curve::offered(group, sweep, reading);
+    Chart {
+        title: "Latency against offered rate".into(),
+        hint: "lower is better; where a line ends, the rate was too high or not measured".into(),
+        about: format!(
+            "One line a system of {}, one point an offered rate.",
+            group.title
+        ),
+        height: 400,
+        wide: true,
+        base: curve::offered_base(),
+        variants: readings.iter().map(draw).collect::<Vec<Value>>(),
+    }
+}
+
+/// What the table of each system says.
+pub fn tables<'a>(
+    group: &WorkloadGrid<'a>,
+    sweep: &SweepTable<'a>,
+    index: &Index<'_>,
+) -> Vec<Block> {
+    let systems = sweep.systems.iter().chain(&sweep.ceilings);
+    let measured = systems.filter(|system| group.has(&system.name));
+    let table = |system: &&'a System| Block::Table(table(group, sweep, index, system));
+    let text = "At a fixed rate, ops/s cannot exceed the rate; response time counts from the instant \
+                an operation was due, whether a client was free or not.";
+    let text = Block::Text(Text::plain(text));
+    std::iter::once(text).chain(measured.map(table)).collect()
+}
+
+/// How a count of operations is read off a phase.
+type Count = fn(&Phase) -> u64;
+
+/// Which part of the start lag a cause has.
+type Cause = fn(&LagCauses) -> &Latencies;
+
+/// Operations that were not done in the measured part.
+const LEFT: [(&str, Count); 2] = [
+    ("drained", |phase| phase.drained),
+    ("never done", |phase| phase.censored),
+];
+
+/// Start lag by its cause.
+const LAG: [(&str, Cause); 2] = [
+    ("no client free", |causes| &causes.no_client),
+    ("woken late", |causes| &causes.woken_late),
+];
+
+fn table<'a>(
+    group: &WorkloadGrid<'a>,
+    sweep: &SweepTable<'a>,
+    index: &Index<'_>,
+    system: &'a System,
+) -> Table {
+    let kind = group.main_kind();
+    let name = kind.map_or("", Kind::name);
+    let mut columns = vec![
+        Column::number(group.axis.title()),
+        Column::number("Reached ops/s"),
+        Column::number("Threads"),
+    ];
+    let latencies = QUANTILES
+        .iter()
+        .map(|quantile| Column::number(quantile.name));
+    columns.extend(latencies.map(|column| column.of(format!("{name} response time"))));
+    columns.extend(LEFT.map(|(title, _)| Column::number(title).of("not done in time")));
+    columns.extend(LAG.map(|(title, _)| Column::number(title).of("start lag, p99")));
+    let cells = group.cells_of(&system.name);
+    let rows = cells.map(|cell| row(cell, sweep, index, kind)).collect();
+    Table {
+        caption: system.name.clone(),
+        columns,
+        rows,
+        note: "≥ means at least: operations were due and never done. Drained operations were done \
+               behind the end of the measured part and are not in ops/s. – means fewer than 10 \
+               samples beyond the value; grey, fewer than 100."
+            .into(),
+    }
+}
+
+fn row(
+    cell: &GridCell<'_>,
+    sweep: &SweepTable<'_>,
+    index: &Index<'_>,
+    kind: Option<Kind>,
+) -> TableRow {
+    let reached = cell.ops().map_or_else(Cell::none, |ops| {
+        let findings = cell.points.iter().flat_map(|point| &point.phase.findings);
+        let fault = cell.fault.map(|fault| fault.to_string());
+        Cell {
+            detail: fault.unwrap_or_else(|| ops.range(number::rate)),
+            muted: cell.fault.is_some(),
+            badges: index.badges(findings),
+            ..Cell::new(number::rate(ops.middle))
+        }
+    });
+    let mut cells = vec![
+        Cell::new(cell.step.label()).with_detail(asked(cell, sweep)),
+        reached,
+        Cell::new(cell.step.threads.to_string()),
+    ];
+    for measure in STATISTICS.into_iter().filter(|s| s.quantile.is_some()) {
+        let latency = kind.and_then(|kind| cell.latency(kind, TimeBasis::Response, measure));
+        cells.push(latency.map_or_else(Cell::none, |ns| written(ns, cell.fault.is_some())));
+    }
+    for (_, of) in LEFT {
+        let counts = cell.points.iter().map(|point| of(&point.phase) as f64);
+        let spread = Spread::of(counts.collect());
+        let count = |spread: Spread| Cell::new(number::count(spread.middle.round() as u64));
+        cells.push(spread.map_or_else(Cell::none, count));
+    }
+    cells.extend(LAG.map(|(_, of)| lag(cell, of).unwrap_or_else(Cell::none)));
+    TableRow {
+        cells,
+        total: false,
+    }
+}
+
+fn written(ns: Measured, faulty: bool) -> Cell {
+    Cell {
+        muted: faulty || !ns.solid,
+        ..Cell::new(number::stated_latency(ns.middle)).with_detail(ns.range(number::latency))
+    }
+}
+
+/// The 99th percentile of the start lag of one cause. Where nothing was late for it there is none.
+fn lag(cell: &GridCell<'_>, of: Cause) -> Option<Cell> {
+    let lags = cell.points.iter().map(|point| {
+        let causes = point.phase.start_lag.as_ref()?.causes.as_ref()?;
+        Known::of(of(causes)).quantile(P99)
+    });
+    let lags: Vec<Stated> = lags.collect::<Option<_>>()?;
+    Measured::of(&lags, true).map(|lag| written(lag, false))
+}
+
+/// `60% of disk's peak`, where the rate was asked for as a percentage.
+fn asked(cell: &GridCell<'_>, sweep: &SweepTable<'_>) -> String {
+    let Some(key) = cell.points.first().map(|point| &point.key) else {
+        return String::new();
+    };
+    let resolved = sweep.resolved_rates.iter().find(|resolved| {
+        resolved.system == key.system
+            && resolved.workload == key.workload
+            && resolved.distribution == key.distribution
+            && Some(resolved.rate) == key.target_rate
+    });
+    resolved.map_or_else(String::new, |resolved| {
+        format!("{} of {}'s peak", resolved.asked, resolved.of_system)
+    })
+}

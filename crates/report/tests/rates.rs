@@ -1,0 +1,279 @@
+//! Points at several rates beside a sweep of clients, and operations that were never done.
+
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test fails by a panic")]
+
+use std::collections::BTreeMap;
+use tailmark_report::{Block, Cell, Data, SECTIONS, Table, html};
+use tailmark_results::{
+    Arrivals, Censored, Header, Kind, KindResult, LagCauses, Phase, Point, PointKey, ResolvedRate,
+    StartLag, System, new_latencies,
+};
+
+const SYSTEMS: [&str; 2] = ["disk", "other"];
+const MS: u64 = 1_000_000;
+
+fn key(system: &str, threads: u32, rate: Option<f64>) -> PointKey {
+    PointKey {
+        system: system.into(),
+        workload: "ycsb-a".into(),
+        distribution: "uniform".into(),
+        threads,
+        repeat: 1,
+        target_rate: rate,
+        arrivals: rate.map(|_| Arrivals::Poisson),
+    }
+}
+
+/// Operations of 1 ms each, of which some were due at the end and never done.
+fn phase(rate: f64, never: u64, rated: bool) -> Phase {
+    let done = (rate * 10.0) as u64 - never;
+    let mut read = KindResult {
+        count: done,
+        ..KindResult::default()
+    };
+    read.service.record_n(MS, done).unwrap();
+    if rated {
+        read.response = Some(read.service.clone());
+    }
+    if never > 0 {
+        let mut censored = Censored::default();
+        censored.service.record_n(50 * MS, 8).unwrap();
+        censored.response.record_n(84 * MS, never).unwrap();
+        read.censored = Some(Box::new(censored));
+    }
+    let lag = rated.then(|| {
+        let mut causes = LagCauses::default();
+        causes.no_client.record_n(7 * MS, 2_000).unwrap();
+        StartLag {
+            all: new_latencies(),
+            causes: Some(causes),
+        }
+    });
+    Phase {
+        duration_s: 10.0,
+        operations: done,
+        kinds: BTreeMap::from([(Kind::Read, read)]),
+        censored: never,
+        start_lag: lag,
+        ..Phase::default()
+    }
+}
+
+/// Two systems at 4 and 16 threads, and at three rates with 64; `disk` does not keep up with the
+/// last.
+fn data() -> Data {
+    let mut points = Vec::new();
+    for system in SYSTEMS {
+        for (threads, rate) in [(4, 4_000.0), (16, 10_000.0)] {
+            let phase = phase(rate, 0, false);
+            let key = key(system, threads, None);
+            points.push(Point { key, phase });
+        }
+        for rate in [2_000.0, 6_000.0, 20_000.0] {
+            let never = if system == "disk" && rate > 6_000.0 {
+                198
+            } else {
+                0
+            };
+            let phase = phase(rate, never, true);
+            let key = key(system, 64, Some(rate));
+            points.push(Point { key, phase });
+        }
+    }
+    let system = |name: &&str| System {
+        name: (*name).into(),
+        driver: "rocksdb".into(),
+        place: "/mnt".into(),
+        semantics: "faithful".into(),
+        settings: BTreeMap::new(),
+        ceiling_for: None,
+    };
+    Data {
+        headers: vec![Header::without_plan("Rates", String::new())],
+        systems: SYSTEMS.iter().map(system).collect(),
+        points,
+        resolved_rates: vec![ResolvedRate {
+            system: "other".into(),
+            workload: "ycsb-a".into(),
+            distribution: "uniform".into(),
+            asked: "60%".into(),
+            of_system: "disk".into(),
+            peak_ops_per_sec: 10_000.0,
+            rate: 6_000.0,
+        }],
+        ..Data::default()
+    }
+}
+
+fn blocks(section: &str, data: &Data) -> Vec<Block> {
+    let section = SECTIONS.iter().find(|s| s.name == section).unwrap();
+    (section.render)(data)
+}
+
+fn tables(blocks: &[Block]) -> Vec<&Table> {
+    let tables = blocks.iter().filter_map(|block| match block {
+        Block::Table(table) => Some(table),
+        _ => None,
+    });
+    tables.collect()
+}
+
+fn texts(cells: &[Cell]) -> Vec<&str> {
+    cells.iter().map(|cell| cell.text.as_str()).collect()
+}
+
+fn column(table: &Table, title: &str) -> usize {
+    let columns = &table.columns;
+    columns
+        .iter()
+        .position(|column| column.title == title)
+        .unwrap()
+}
+
+#[test]
+fn rates_are_a_group_beside_the_sweep_of_clients() {
+    let blocks = blocks("workloads", &data());
+    let headings = blocks.iter().filter_map(|block| match block {
+        Block::Heading { title, anchor, .. } => Some((title.as_str(), anchor.as_str())),
+        _ => None,
+    });
+    let expected = [
+        ("YCSB A", "workload-ycsb-a-uniform"),
+        (
+            "YCSB A at fixed rates (Poisson arrivals)",
+            "workload-ycsb-a-uniform-rates-poisson",
+        ),
+    ];
+    assert_eq!(headings.collect::<Vec<_>>(), expected);
+    let tables = tables(&blocks);
+    let captions: Vec<&str> = tables.iter().map(|t| t.caption.as_str()).collect();
+    // By client count, the two compared at equal rates, and each at its rates.
+    assert_eq!(captions, ["", "", "disk", "other"]);
+    let first = |table: &Table| -> Vec<String> {
+        table
+            .rows
+            .iter()
+            .map(|row| row.cells[0].text.clone())
+            .collect()
+    };
+    assert_eq!(first(tables[0]), ["4", "16", "average"]);
+    assert_eq!(first(tables[1]), ["2,000", "6,000", "20,000", "average"]);
+    assert_eq!(first(tables[3]), ["2,000", "6,000", "20,000"]);
+}
+
+#[test]
+fn the_table_of_a_system_has_a_row_for_each_rate() {
+    let blocks = blocks("workloads", &data());
+    let tables = tables(&blocks);
+    let (disk, other) = (tables[2], tables[3]);
+    let row = texts(&disk.rows[2].cells);
+    assert_eq!(row[..3], ["20,000", "19,980", "64"]);
+    let ms = |title: &str| row[column(disk, title)];
+    // 200,000 samples, of which 198 were never done: the 200th highest is exact, the 20th is not.
+    assert_eq!(
+        [ms("p99"), ms("p99.9"), ms("p99.99")],
+        ["1.00 ms", "1.00 ms", "≥ 84.0 ms"]
+    );
+    assert_eq!([ms("drained"), ms("never done")], ["0", "198"]);
+    assert_eq!([ms("no client free"), ms("woken late")], ["7.00 ms", "–"]);
+    let details: Vec<&str> = other
+        .rows
+        .iter()
+        .map(|row| row.cells[0].detail.as_str())
+        .collect();
+    assert_eq!(details, ["", "60% of disk's peak", ""]);
+}
+
+#[test]
+fn no_rate_is_a_peak() {
+    let data = data();
+    let peaks = blocks("peaks", &data);
+    let table = tables(&peaks)[0];
+    assert_eq!(table.rows.len(), 1, "of the sweep of clients alone");
+    assert_eq!(texts(&table.rows[0].cells)[..3], ["YCSB A", "10,000", "16"]);
+    let cards = blocks("summary", &data);
+    let count = cards.iter().find_map(|block| match block {
+        Block::Cards(cards) => Some(cards.len()),
+        _ => None,
+    });
+    assert_eq!(count, Some(1));
+}
+
+#[test]
+fn a_comparison_with_a_lower_bound_says_no_more_than_is_known() {
+    let blocks = blocks("workloads", &data());
+    let tables = tables(&blocks);
+    // Of `disk` at 20,000 ops/s the mean is at least 1.08 ms, so it is slower by 8 % or more.
+    let row = texts(&tables[1].rows[2].cells);
+    assert!(row.contains(&"≥ 1.08 ms"), "{row:?}");
+    assert!(row.contains(&"≤ \u{2212}8 %"), "{row:?}");
+    let said: Vec<String> = blocks
+        .iter()
+        .filter_map(|block| match block {
+            Block::Statements(lines) => Some(lines.iter().map(|line| line.to_plain())),
+            _ => None,
+        })
+        .flatten()
+        .collect();
+    let sentence = "Mean read latency: other is at least 8 % lower than disk (1.00 ms against ≥ 1.08 \
+                    ms at 20,000 ops/s).";
+    assert!(said.iter().any(|line| line == sentence), "{said:#?}");
+}
+
+#[test]
+fn charts_mark_what_is_a_lower_bound() {
+    let blocks = blocks("workloads", &data());
+    let figures: Vec<_> = blocks
+        .iter()
+        .filter_map(|block| match block {
+            Block::Figure(figure) => Some(figure),
+            _ => None,
+        })
+        .collect();
+    let [_, rates] = figures[..] else { panic!() };
+    let [chart] = &rates.charts[..] else { panic!() };
+    assert_eq!(chart.variants.len(), rates.combinations());
+    // The first choice is the mean of reads' response times.
+    let disk = &chart.variants[0]["series"][0]["data"];
+    assert_eq!(disk[0][0], 2_000.0);
+    assert_eq!(disk[2]["atLeast"], serde_json::json!([true, true, true]));
+    assert_eq!(disk[2]["label"]["formatter"], "≥");
+    assert!(html::body(&data()).contains("≥ 84.0 ms"));
+}
+
+#[test]
+fn one_rate_over_several_client_counts_stays_a_sweep_of_clients() {
+    let mut data = data();
+    data.points.clear();
+    for threads in [4, 16] {
+        let key = key("disk", threads, Some(2_000.0));
+        let phase = phase(2_000.0, 0, true);
+        data.points.push(Point { key, phase });
+    }
+    let blocks = blocks("workloads", &data);
+    let Block::Heading { title, .. } = &blocks[0] else {
+        panic!()
+    };
+    assert_eq!(title, "YCSB A at 2,000 ops/s (Poisson arrivals)");
+    let table = tables(&blocks)[0];
+    assert_eq!(table.columns[0].title, "Threads");
+    assert_eq!(table.rows.len(), 2);
+}
+
+#[test]
+fn merged_studies_keep_what_percentages_came_to() {
+    let mut other = data();
+    other.headers[0].title = "Again".into();
+    for point in &mut other.points {
+        point.key.arrivals = point.key.arrivals.map(|_| Arrivals::Even);
+    }
+    let merged = Data::merged(vec![data(), other]);
+    assert_eq!(merged.points.len(), 20);
+    let repeats = merged.points.iter().filter(|point| point.key.repeat > 1);
+    assert!(repeats.clone().all(|point| point.key.arrivals.is_none()));
+    assert!(!merged.resolved_rates.is_empty());
+    let names: Vec<&str> = merged.systems.iter().map(|s| s.name.as_str()).collect();
+    for rate in &merged.resolved_rates {
+        assert!(names.contains(&rate.system.as_str()) && names.contains(&rate.of_system.as_str()));
+    }
+}
