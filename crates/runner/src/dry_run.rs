@@ -16,8 +16,9 @@ use cost::totals;
 use std::{path::Path, time::Duration};
 use tailmark_driver::Place;
 use tailmark_host::Space;
-use tailmark_plan::{Plan, Reload, Sweep, SystemPlan};
-use tailmark_results::{PointKey, Study, number};
+use tailmark_plan::{AskedRate, Plan, Reload, Sweep, SystemPlan};
+use tailmark_results::{PointKey, ResolvedRate, Study, number};
+use tailmark_workload::Workload;
 
 /// What a dry run must know of the machine.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -53,6 +54,8 @@ pub struct SystemFacts {
     pub points_kept: usize,
     /// Its points that the study has and that are measured again.
     pub points_retried: usize,
+    /// What percentages of a peak have come to in the study.
+    pub resolved: Vec<ResolvedRate>,
 }
 
 impl Facts {
@@ -64,9 +67,10 @@ impl Facts {
             .flatten();
         let known = study.and_then(|study| {
             let retried = retry::retried(plan, &study).ok()?;
-            Some((study.point_keys().ok()?, retried))
+            let resolved = study.resolved_rates().ok()?;
+            Some((study.point_keys().ok()?, retried, resolved))
         });
-        let (all, retried) = known.unwrap_or_default();
+        let (all, retried, resolved) = known.unwrap_or_default();
         let of = |keys: &[PointKey], system: &SystemPlan| {
             let of_system = |key: &&PointKey| key.system == system.name;
             keys.iter().filter(of_system).count()
@@ -99,6 +103,7 @@ impl Facts {
                 file_system: space.map(|space| space.file_system),
                 points_kept: of(&all, system) - of(&retried, system),
                 points_retried: of(&retried, system),
+                resolved: resolved_of(&resolved, system),
             }
         });
         Self {
@@ -108,6 +113,12 @@ impl Facts {
             refusal: refusal.err().map(|error| error.to_string()),
         }
     }
+}
+
+/// The rates of a system among those of a study.
+fn resolved_of(rates: &[ResolvedRate], system: &SystemPlan) -> Vec<ResolvedRate> {
+    let own = rates.iter().filter(|rate| rate.system == system.name);
+    own.cloned().collect()
 }
 
 /// What is known of where a place would be that does not exist yet.
@@ -255,7 +266,7 @@ fn steps(plan: &Plan, system: &SystemPlan, known: &SystemFacts, facts: &Facts) -
         steps.push(format!("{} times over:", sweep.repeats));
     }
     for workload in &sweep.workloads {
-        let at = points_of_a_workload(sweep, system);
+        let at = points_of_a_workload(sweep, workload, system, known);
         let run = format!("run {} ({})", workload.name, workload.distribution_name());
         steps.extend(at.into_iter().map(|at| format!("{run} {at}")));
     }
@@ -269,7 +280,12 @@ fn steps(plan: &Plan, system: &SystemPlan, known: &SystemFacts, facts: &Facts) -
 }
 
 /// What a workload is measured at on one system: its thread counts, then its rates.
-fn points_of_a_workload(sweep: &Sweep, system: &SystemPlan) -> Vec<String> {
+fn points_of_a_workload(
+    sweep: &Sweep,
+    workload: &Workload,
+    system: &SystemPlan,
+    known: &SystemFacts,
+) -> Vec<String> {
     let mut lines = Vec::new();
     if !sweep.threads.is_empty() {
         let threads: Vec<_> = sweep.threads.iter().map(ToString::to_string).collect();
@@ -277,7 +293,20 @@ fn points_of_a_workload(sweep: &Sweep, system: &SystemPlan) -> Vec<String> {
     }
     if !sweep.rates.is_empty() {
         let of = sweep.peak_of(system);
-        let rates: Vec<_> = sweep.rates.iter().map(|rate| rate.described(of)).collect();
+        let resolved = |rate: &AskedRate| {
+            let text = rate.to_string();
+            let mut known = known.resolved.iter();
+            let known = known.find(|known| {
+                known.asked == text
+                    && known.workload == workload.name
+                    && known.distribution == workload.distribution_name()
+            });
+            known.map_or_else(String::new, |known| {
+                format!(" ({})", number::ops(known.rate))
+            })
+        };
+        let rate = |rate: &AskedRate| rate.described(of) + &resolved(rate);
+        let rates: Vec<_> = sweep.rates.iter().map(rate).collect();
         let threads = counted(sweep.rate_threads as usize, "thread");
         lines.push(format!("at {} with {threads}", rates.join(", ")));
     }

@@ -355,7 +355,7 @@ fn too_few_samples(e: &Evidence<'_>) -> Option<String> {
         .max_by_key(|(_, r)| r.count)?;
     let missing: Vec<_> = tailmark_results::QUANTILES
         .iter()
-        .filter(|q| tailmark_results::quantile(&result.service, q.value).is_none())
+        .filter(|q| result.known_service().quantile(**q).is_none())
         .collect();
     let (first, last) = (missing.first()?, missing.last()?);
     let needed = (10.0 / (1.0 - last.value)).round();

@@ -3,6 +3,7 @@
 use super::{Facts, SystemFacts, dry_run};
 use std::path::Path;
 use tailmark_plan::{Plan, RawPlan};
+use tailmark_results::ResolvedRate;
 
 /// One system of the driver that every build has.
 const SYSTEM: &str = "[database]\ndriver = 'null'\n[[system]]\nname = 'a'\n";
@@ -384,4 +385,28 @@ fn the_time_of_a_part_of_a_peak_is_that_of_a_part_of_the_usual_rate() {
     // 20 s at 50,000 a second, and 40 s at half of that.
     assert!(said.contains("2 points of 1,000,000"), "{said}");
     assert!(said.contains("(1m in all at 50,000 ops/s)"), "{said}");
+}
+
+#[test]
+fn a_dry_run_says_what_a_percentage_has_come_to() {
+    let known = SystemFacts {
+        resolved: vec![ResolvedRate {
+            system: "a".into(),
+            workload: "ycsb-a".into(),
+            distribution: "zipfian".into(),
+            asked: "60%".into(),
+            of_system: "a".into(),
+            peak_ops_per_sec: 4_000.0,
+            rate: 2_400.0,
+        }],
+        ..SystemFacts::default()
+    };
+    let text = format!("{SYSTEM}[sweep]\nrates = '60%, 80%'\nworkloads = 'ycsb-a, ycsb-c'");
+    let said = lines(&text, vec![known]);
+    for part in [
+        "run ycsb-a (zipfian) at 60% of the peak of a (2,400 ops/s), 80% of the peak of a with",
+        "run ycsb-c (zipfian) at 60% of the peak of a, 80% of the peak of a with",
+    ] {
+        assert!(said.contains(part), "{said}\nlacks {part}");
+    }
 }

@@ -2,7 +2,9 @@
 //! and which were never done.
 
 use super::Evidence;
-use tailmark_results::{Arrivals, Kind, KindResult, Latencies, Phase, StartLag, number};
+use tailmark_results::{
+    Arrivals, Kind, KindResult, Latencies, Phase, StartLag, Stated, number, quantile::P99,
+};
 
 /// Lag below this is none, nanoseconds.
 const LAG_MIN_NS: u64 = 100_000;
@@ -77,7 +79,7 @@ pub(super) fn no_free_client(e: &Evidence<'_>) -> Option<String> {
          one rate), or lower the rate.",
         number::share(waited.len() as f64 / all as f64),
         number::latency(late as f64),
-        number::latency(response as f64),
+        number::stated_latency(response),
         number::plural(u64::from(e.key.threads), "client"),
     ))
 }
@@ -94,7 +96,7 @@ pub(super) fn woken_late(e: &Evidence<'_>) -> Option<String> {
          is {}). The machine of the clients is busy: use fewer clients, more processors or an idle \
          machine.",
         number::latency(late as f64),
-        number::latency(response as f64),
+        number::stated_latency(response),
     ))
 }
 
@@ -144,7 +146,7 @@ fn quantile_name(part: f64) -> String {
 
 /// What 1 % of so many operations lagged at least, where that is too much beside p99 of the
 /// response time. Operations that are not in `lag` did not lag for this cause.
-fn late(lag: &Latencies, operations: u64, response_p99: u64) -> Option<u64> {
+fn late(lag: &Latencies, operations: u64, response_p99: Stated) -> Option<u64> {
     let tail = operations.div_ceil(100);
     let in_time = lag.len().checked_sub(tail)?;
     let quantile = (in_time + 1) as f64 / lag.len().max(1) as f64;
@@ -152,7 +154,7 @@ fn late(lag: &Latencies, operations: u64, response_p99: u64) -> Option<u64> {
         0 => return None,
         _ => lag.value_at_quantile(quantile.min(1.0)),
     };
-    (late > LAG_MAX_NS.min(response_p99 / 10) && late > LAG_MIN_NS).then_some(late)
+    (late > LAG_MAX_NS.min(response_p99.value as u64 / 10) && late > LAG_MIN_NS).then_some(late)
 }
 
 /// How many operations were sent.
@@ -164,11 +166,13 @@ fn operations(lag: &StartLag) -> u64 {
 }
 
 /// The highest p99 of the response time over all kinds, nanoseconds.
-fn response_p99(phase: &Phase) -> Option<u64> {
-    let kinds = phase.kinds.values();
-    kinds
-        .map(|kind| kind.response().value_at_quantile(0.99))
-        .max()
+fn response_p99(phase: &Phase) -> Option<Stated> {
+    let of_kind = |kind: &KindResult| {
+        let few = || Stated::exact(kind.response().value_at_quantile(0.99) as f64);
+        kind.known_response().quantile(P99).unwrap_or_else(few)
+    };
+    let kinds = phase.kinds.values().map(of_kind);
+    kinds.max_by(|one, other| one.value.total_cmp(&other.value))
 }
 
 #[cfg(test)]
