@@ -17,6 +17,19 @@ fn unread(dir: &Path, args: &[&str]) -> Output {
     tailmark(dir, args).stdout(closed()).output().unwrap()
 }
 
+/// A hundred operations of YCSB on nothing.
+const YCSB: &[&str] = &[
+    "ycsb",
+    "run",
+    "basic",
+    "-p",
+    "operationcount=100",
+    "-p",
+    "workload=core",
+    "-p",
+    "recordcount=100",
+];
+
 #[test]
 fn a_reader_that_goes_away_is_no_error_of_any_command() {
     let dir = TempDir::new().unwrap();
@@ -36,17 +49,7 @@ fn a_reader_that_goes_away_is_no_error_of_any_command() {
         vec!["completions", "zsh"],
         vec!["man"],
         vec!["ycsb", "--help"],
-        vec![
-            "ycsb",
-            "run",
-            "basic",
-            "-p",
-            "operationcount=100",
-            "-p",
-            "workload=core",
-            "-p",
-            "recordcount=100",
-        ],
+        YCSB.to_vec(),
     ];
     if cfg!(feature = "rocksdb") {
         commands.push(vec!["db-bench", "--help"]);
@@ -96,22 +99,7 @@ fn the_exit_code_of_a_run_is_its_own_when_nobody_reads_it() {
 #[test]
 fn a_call_of_ycsb_is_in_the_study_although_nobody_reads_it() {
     let dir = TempDir::new().unwrap();
-    let run = unread(
-        dir.path(),
-        &[
-            "ycsb",
-            "run",
-            "basic",
-            "-p",
-            "operationcount=100",
-            "-p",
-            "workload=core",
-            "-p",
-            "recordcount=100",
-            "-o",
-            "out",
-        ],
-    );
+    let run = unread(dir.path(), &[YCSB, &["-o", "out"]].concat());
     assert_eq!(run.status.code(), Some(0), "{}", err(&run));
     assert_eq!(TAILMARK.points(dir.path()).len(), 1);
 }

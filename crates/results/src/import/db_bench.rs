@@ -332,18 +332,7 @@ mod tests {
 
     #[test]
     fn a_result_is_read_with_its_histogram() {
-        let text = "\
-Keys:       16 bytes each (+ 0 bytes user-defined timestamp)
-DB path: [/tmp/db]
-readrandom   :       4.000 micros/op 1000000 ops/sec 2.000 seconds 2000000 operations;   69.9 MB/s (632 of 1000 found)
-
-Microseconds per read:
-Count: 2000000 Average: 3.5123  StdDev: 1.58
-Min: 1  Median: 3.3333  Max: 890
-Percentiles: P50: 3.33 P75: 3.93 P99: 9.12 P99.9: 14.81 P99.99: 41.02
-------------------------------------------------------
-fillseq      :       2.000 micros/op 500000 ops/sec 1.000 seconds 500000 operations;   55.3 MB/s
-";
+        let text = include_str!("../../tests/inputs/db_bench.txt");
         let all = import(text);
         assert_eq!(all.len(), 2);
         let read = &all[0];

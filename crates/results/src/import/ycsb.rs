@@ -273,24 +273,7 @@ mod tests {
     use crate::Stated;
     use crate::new_latencies;
 
-    const TEXT: &str = "\
-Command line: -db site.ycsb.BasicDB -P workloads/workloada -threads 16 -target 5000 -p requestdistribution=zipfian -t
-2026-11-21 10:48:04:731 0 sec: 0 operations; est completion in 0 seconds
-2026-11-21 10:48:14:731 10 sec: 50000 operations; 5000 current ops/sec; [READ: Count=1, Max=2, Min=3]
-2026-11-21 10:48:24:731 20 sec: 90000 operations; 4000 current ops/sec;
-[OVERALL], RunTime(ms), 20000
-[OVERALL], Throughput(ops/sec), 4500.0
-[TOTAL_GCs], Count, 2
-[READ], Operations, 44900
-[READ], AverageLatency(us), 120.5
-[READ], 95thPercentileLatency(us), 300
-[READ], Return=OK, 44900
-[READ], Return=NOT_FOUND, 60
-[READ], Return=ERROR, 40
-[READ-FAILED], Operations, 100
-[UPDATE], Operations, 45000
-[UPDATE], Return=OK, 45000
-";
+    const TEXT: &str = include_str!("../../tests/inputs/ycsb.txt");
 
     fn source(path: &str, bytes: &[u8]) -> Source {
         Source {
