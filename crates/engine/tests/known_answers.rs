@@ -77,6 +77,12 @@ fn measure(asked: Asked) -> Phase {
     tailmark_engine::run(&spec, &mut (), &Silent, &Stop::new()).unwrap()
 }
 
+/// Begins a table of docs/METHOD.md.
+fn table(columns: &str) {
+    let count = columns.split('|').count();
+    println!("| {columns} |\n|{}", " --- |".repeat(count));
+}
+
 fn response(phase: &Phase) -> &Latencies {
     phase.kinds[&Kind::Read].response()
 }
@@ -89,7 +95,7 @@ fn slower(phase: &Phase, than_ms: u64) -> u64 {
 
 #[test]
 fn a_stall_of_a_second_at_a_thousand_a_second_shows_a_thousand_slow_responses() {
-    println!("| threads | in the middle | at the start | over the end |");
+    table("threads | in the middle | at the start | over the end");
     for threads in [1, 8, 64, 256] {
         let with = |model, warmup_s| {
             measure(Asked {
@@ -161,6 +167,7 @@ impl Queue {
     /// Of a queue at load rho a mean over n operations is off by about
     /// sqrt(4 / (1 - rho)^2 / n) of itself: half a per cent at the numbers here.
     fn is_as_long_as_theory_says(&self) {
+        table("queue | load | mean, ms | theory | p99, ms | theory");
         for (load, operations) in [(0.5, 1e6), (0.8, 5e6), (0.95, 60e6)] {
             let phase = self.measure(load, operations, 8);
             let (mean, p99) = (self.theory)(load, self.servers);
@@ -221,7 +228,7 @@ fn the_number_of_clients_changes_no_response_while_it_is_no_less_than_what_is_se
 fn what_a_slow_read_delays_is_what_waits_for_it_alone() {
     // 40,000 a second, 0.1 % of which take 4 to 12 ms: with a schedule for each client the 99th
     // percentile is 8.6, 1.4 and 0.23 ms with 8, 32 and 256 of them.
-    println!("| threads | service p99, ms | response p99, ms | sent late for want of a client |");
+    table("threads | service p99, ms | response p99, ms | no client was free");
     for threads in [8, 32, 256] {
         let phase = measure(Asked {
             model: "lognormal 100us 0.3; mode 0.1% uniform 4ms 12ms",
