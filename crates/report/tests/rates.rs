@@ -197,6 +197,15 @@ fn no_rate_is_a_peak() {
         _ => None,
     });
     assert_eq!(count, Some(1));
+    let basis = cards.iter().find_map(|block| match block {
+        Block::Text(text) if text.to_plain().contains("measurement") => Some(text.to_plain()),
+        _ => None,
+    });
+    let basis = basis.unwrap();
+    assert!(
+        basis.contains("no request failed, 198 operations never done."),
+        "{basis}"
+    );
 }
 
 #[test]
@@ -269,6 +278,12 @@ fn merged_studies_keep_what_percentages_came_to() {
     }
     let merged = Data::merged(vec![data(), other]);
     assert_eq!(merged.points.len(), 20);
+    let studies: Vec<_> = merged.points.iter().map(|point| &point.key).collect();
+    assert!(
+        studies
+            .iter()
+            .all(|key| studies.iter().filter(|k| k == &key).count() == 1)
+    );
     let repeats = merged.points.iter().filter(|point| point.key.repeat > 1);
     assert!(repeats.clone().all(|point| point.key.arrivals.is_none()));
     assert!(!merged.resolved_rates.is_empty());

@@ -22,7 +22,7 @@ pub fn chart(
     let draw = |&reading| curve::offered(group, sweep, reading);
     Chart {
         title: "Latency against offered rate".into(),
-        hint: "lower is better; where a line ends, the rate was too high or not measured".into(),
+        hint: "lower is better; ≥ marks what may have been more".into(),
         about: format!(
             "One line a system of {}, one point an offered rate.",
             group.title

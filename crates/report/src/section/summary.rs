@@ -153,10 +153,9 @@ fn basis(data: &Data, sweep: &SweepTable<'_>) -> Text {
         number::plural(data.points.len() as u64, "run"),
         number::plural(operations, "operation"),
         number::duration(seconds),
-        if errors == 0 {
-            "no request failed".to_owned()
-        } else {
-            failed(errors)
+        match (errors, never_done(data)) {
+            (0, never_done) => format!("no request failed{never_done}"),
+            (errors, never_done) => format!("{}{never_done}", failed(errors)),
         },
     );
     let invalid = data.points.iter();
@@ -177,6 +176,14 @@ fn basis(data: &Data, sweep: &SweepTable<'_>) -> Text {
         n => format!("{n} kinds of findings qualify the numbers."),
     };
     Text::plain(runs).and(measured).and(findings)
+}
+
+/// Behind the failures: operations that were due and have no latency but their age.
+fn never_done(data: &Data) -> String {
+    match data.points.iter().map(|p| p.phase.censored).sum() {
+        0 => String::new(),
+        n => format!(", {} never done", number::plural(n, "operation")),
+    }
 }
 
 fn failed(errors: u64) -> String {
