@@ -101,7 +101,6 @@ fn measure(
         rate: rate.map(|(rate, _)| rate),
         arrivals: rate.map(|(_, arrivals)| arrivals),
         operations: Some(operations),
-        warmup: Duration::from_millis(200),
         ..Spec::new(database, &workload, &data, &keys)
     };
     let phase = tailmark_engine::run(&spec, &mut (), &Silent, &Stop::new()).unwrap();
@@ -119,7 +118,7 @@ fn timers(threads: u32, rate: f64, operations: u64) -> Histogram<u64> {
         0
     };
     let (clock, next) = (MonotonicClock::start(), AtomicU64::new(0));
-    let start = clock.now() + 200_000_000;
+    let start = clock.now() + 10_000_000;
     let all = Mutex::new(Histogram::new(3).unwrap());
     std::thread::scope(|scope| {
         for _ in 0..threads {

@@ -1,6 +1,12 @@
 //! Points at a fixed rate on simulated databases whose answers are known beforehand: stalls, queues
 //! and what is never done. `docs/METHOD.md` has the tables that these tests print.
 
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    reason = "a test, whose tables are looked at"
+)]
+
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tailmark_driver::{
     Access, Clients, DataSet, Database, Location, Params, Schema, Semantics, Settings, db,
