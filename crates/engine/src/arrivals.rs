@@ -3,10 +3,7 @@
 
 use crate::clock::Tick;
 use crossbeam_utils::CachePadded;
-use std::sync::{
-    Mutex, PoisonError,
-    atomic::{AtomicU64, Ordering::Relaxed},
-};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tailmark_results::{Arrivals, Latencies, new_latencies};
 use tailmark_workload::Poisson;
 
@@ -18,6 +15,8 @@ const SAMPLES: u64 = 1_000_000;
 #[derive(Debug)]
 pub struct ArrivalSequence {
     rate: f64,
+    /// Between two in the mean, nanoseconds.
+    step_ns: f64,
     /// When the measured part starts.
     measure: Tick,
     /// How many of the measured part are given out, if that is bounded.
@@ -32,17 +31,13 @@ enum Source {
         next: CachePadded<AtomicU64>,
         end: u64,
     },
-    /// Each follows from the one before.
-    Poisson(CachePadded<Mutex<PoissonState>>),
-}
-
-#[derive(Debug)]
-struct PoissonState {
-    process: Poisson,
-    /// Given out of the measured part.
-    measured: u64,
-    /// The last one given out.
-    last: Tick,
+    /// The last one that was given out: the next follows from it. And how many were of the measured
+    /// part, where that is bounded.
+    Poisson {
+        process: Poisson,
+        last: CachePadded<AtomicU64>,
+        measured: CachePadded<AtomicU64>,
+    },
 }
 
 impl ArrivalSequence {
@@ -61,14 +56,15 @@ impl ArrivalSequence {
                 next: CachePadded::default(),
                 end: operations.map_or(u64::MAX, |n| first_from(rate, measure).saturating_add(n)),
             },
-            Arrivals::Poisson => Source::Poisson(CachePadded::new(Mutex::new(PoissonState {
+            Arrivals::Poisson => Source::Poisson {
                 process: Poisson::new(rate, seed),
-                measured: 0,
-                last: 0,
-            }))),
+                last: CachePadded::default(),
+                measured: CachePadded::default(),
+            },
         };
         Self {
             rate,
+            step_ns: 1e9 / rate,
             measure,
             operations,
             source,
@@ -81,16 +77,26 @@ impl ArrivalSequence {
         match &self.source {
             Source::Even { next, end } => {
                 let number = next.fetch_add(1, Relaxed);
-                (number < *end).then(|| even(self.rate, number))
+                (number < *end).then(|| even(self.step_ns, number))
             }
-            Source::Poisson(state) => {
-                let mut state = state.lock().unwrap_or_else(PoisonError::into_inner);
-                if self.operations.is_some_and(|n| state.measured >= n) {
-                    return None;
-                }
-                state.last = state.process.next_ns();
-                state.measured += u64::from(state.last >= self.measure);
-                Some(state.last)
+            Source::Poisson {
+                process,
+                last,
+                measured,
+            } => {
+                let mut before = last.load(Relaxed);
+                let due = loop {
+                    let due = process.after(before);
+                    match last.compare_exchange_weak(before, due, Relaxed, Relaxed) {
+                        Ok(_) => break due,
+                        Err(newer) => before = newer,
+                    }
+                };
+                let is_given = match self.operations.filter(|_| due >= self.measure) {
+                    Some(operations) => measured.fetch_add(1, Relaxed) < operations,
+                    None => true,
+                };
+                is_given.then_some(due)
             }
         }
     }
@@ -105,9 +111,8 @@ impl ArrivalSequence {
     fn left(&self) -> u64 {
         match &self.source {
             Source::Even { next, end } => end.saturating_sub(next.load(Relaxed)),
-            Source::Poisson(state) => {
-                let state = state.lock().unwrap_or_else(PoisonError::into_inner);
-                let left = |n: u64| n.saturating_sub(state.measured);
+            Source::Poisson { measured, .. } => {
+                let left = |n: u64| n.saturating_sub(measured.load(Relaxed));
                 self.operations.map_or(u64::MAX, left)
             }
         }
@@ -121,10 +126,7 @@ impl ArrivalSequence {
         let planned = self.measure + (operations as f64 / self.rate * 1e9) as u64;
         match &self.source {
             Source::Even { .. } => Some(planned),
-            Source::Poisson(state) => {
-                let state = state.lock().unwrap_or_else(PoisonError::into_inner);
-                Some(planned.max(state.last))
-            }
+            Source::Poisson { last, .. } => Some(planned.max(last.load(Relaxed))),
         }
     }
 
@@ -167,17 +169,18 @@ impl ArrivalSequence {
 
 /// When an even arrival is due.
 #[inline]
-fn even(rate: f64, number: u64) -> Tick {
-    (number as f64 * 1e9 / rate) as Tick
+fn even(step_ns: f64, number: u64) -> Tick {
+    (number as f64 * step_ns) as Tick
 }
 
 /// The number of the first even arrival that is due at `from` or later.
 fn first_from(rate: f64, from: Tick) -> u64 {
-    let mut number = (from as f64 * rate / 1e9) as u64;
-    while number > 0 && even(rate, number - 1) >= from {
+    let step_ns = 1e9 / rate;
+    let mut number = (from as f64 / step_ns) as u64;
+    while number > 0 && even(step_ns, number - 1) >= from {
         number -= 1;
     }
-    while even(rate, number) < from {
+    while even(step_ns, number) < from {
         number += 1;
     }
     number
@@ -207,8 +210,9 @@ mod tests {
         for rate in [0.3, 3.0, 7.0, 999.0, 33_333.3, 1e6] {
             for from in [0, 1, S / 3, S, 7 * S + 1, 3_600 * S] {
                 let first = first_from(rate, from);
-                assert!(even(rate, first) >= from, "{rate} {from}");
-                assert!(first == 0 || even(rate, first - 1) < from, "{rate} {from}");
+                let due = |number| even(1e9 / rate, number);
+                assert!(due(first) >= from, "{rate} {from}");
+                assert!(first == 0 || due(first - 1) < from, "{rate} {from}");
             }
         }
     }

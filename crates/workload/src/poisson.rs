@@ -1,36 +1,59 @@
 //! When the operations of a Poisson process are due.
 
-use crate::{
-    Seed,
-    random::{Purpose, Random},
-};
+use crate::{Seed, random::mix};
+use rand_core::utils::fill_bytes_via_next_word;
+use rand_distr::{Distribution, Exp1};
 
-/// Instants whose distances are independent and exponentially distributed, rising from 0.
-#[derive(Debug, Clone)]
+/// Instants whose distances are independent and exponentially distributed.
+///
+/// Each follows from the one before alone, so that many clients can take the next one of a shared
+/// sequence with a single atomic exchange, and the same seed gives the same instants to all of them.
+#[derive(Debug, Clone, Copy)]
 pub struct Poisson {
-    random: Random,
+    seed: u64,
     mean_ns: f64,
-    at_ns: f64,
 }
 
 impl Poisson {
-    /// So many a second in the mean; the same seed gives the same instants.
+    /// So many a second in the mean.
     #[must_use]
     pub fn new(rate: f64, seed: u64) -> Self {
-        let seed = Seed::new(seed).of("arrivals", "poisson").value();
         Self {
-            random: Random::new(seed, 0, Purpose::Operations),
+            seed: Seed::new(seed).of("arrivals", "poisson").value(),
             mean_ns: 1e9 / rate,
-            at_ns: 0.0,
         }
     }
 
-    /// The next instant, nanoseconds after the start: a distance is -ln(1 - u) of the mean, u
-    /// uniform in [0, 1).
+    /// The instant that follows another, nanoseconds; at least one later.
     #[inline]
-    pub fn next_ns(&mut self) -> u64 {
-        self.at_ns -= (-self.random.unit()).ln_1p() * self.mean_ns;
-        self.at_ns as u64
+    #[must_use]
+    pub fn after(&self, instant_ns: u64) -> u64 {
+        let distance: f64 = Exp1.sample(&mut Bits(self.seed ^ instant_ns));
+        // Rounded down, it would come half a nanosecond too early each time.
+        let distance = (distance * self.mean_ns + 0.5) as u64;
+        instant_ns.saturating_add(distance.max(1))
+    }
+}
+
+/// Random bits that follow from a number: the output function of SplitMix64, over its sequence.
+struct Bits(u64);
+
+impl rand_core::TryRng for Bits {
+    type Error = std::convert::Infallible;
+
+    fn try_next_u32(&mut self) -> Result<u32, Self::Error> {
+        self.try_next_u64().map(|bits| (bits >> 32) as u32)
+    }
+
+    #[inline]
+    fn try_next_u64(&mut self) -> Result<u64, Self::Error> {
+        const STEP: u64 = 0x9E37_79B9_7F4A_7C15;
+        self.0 = self.0.wrapping_add(STEP);
+        Ok(mix(self.0))
+    }
+
+    fn try_fill_bytes(&mut self, bytes: &mut [u8]) -> Result<(), Self::Error> {
+        fill_bytes_via_next_word(bytes, || self.try_next_u64())
     }
 }
 
@@ -38,34 +61,76 @@ impl Poisson {
 mod tests {
     use super::*;
 
-    #[test]
-    fn distances_are_exponential() {
-        let mut poisson = Poisson::new(1_000.0, 7);
-        let (n, mut before) = (1_000_000_u64, 0);
-        let distances: Vec<f64> = (0..n)
+    fn distances(rate: f64, n: usize) -> Vec<f64> {
+        let (poisson, mut at) = (Poisson::new(rate, 7), 0);
+        (0..n)
             .map(|_| {
-                let at = poisson.next_ns();
-                let distance = (at - before) as f64;
-                before = at;
+                let next = poisson.after(at);
+                let distance = (next - at) as f64;
+                at = next;
                 distance
             })
-            .collect();
-        let mean = distances.iter().sum::<f64>() / n as f64;
-        assert!((mean / 1e6 - 1.0).abs() < 0.005, "{mean}");
-        // P(distance > x) = e^(-x / mean).
-        for x in [0.1, 0.5, 1.0, 2.0, 4.0] {
-            let beyond = distances.iter().filter(|d| **d > x * 1e6).count();
-            let (share, expected) = (beyond as f64 / n as f64, f64::exp(-x));
-            let error = (expected * (1.0 - expected) / n as f64).sqrt();
-            assert!((share - expected).abs() < 4.0 * error, "{x}: {share}");
+            .collect()
+    }
+
+    #[test]
+    fn distances_are_exponential() {
+        for rate in [0.5, 1_000.0, 1_000_000.0] {
+            let (n, mean_ns) = (1_000_000, 1e9 / rate);
+            let distances = distances(rate, n);
+            let mean = distances.iter().sum::<f64>() / n as f64;
+            assert!((mean / mean_ns - 1.0).abs() < 0.004, "{rate}: {mean}");
+            // P(distance > x) = e^(-x / mean).
+            for x in [0.1, 0.5, 1.0, 2.0, 4.0, 8.0] {
+                let beyond = distances.iter().filter(|d| **d > x * mean_ns).count();
+                let (share, expected) = (beyond as f64 / n as f64, f64::exp(-x));
+                let error = (expected * (1.0 - expected) / n as f64).sqrt();
+                assert!((share - expected).abs() < 4.0 * error, "{x}: {share}");
+            }
         }
+    }
+
+    #[test]
+    fn distances_are_independent() {
+        let distances = distances(20_000.0, 1_000_000);
+        let n = distances.len() as f64;
+        let mean = distances.iter().sum::<f64>() / n;
+        for lag in [1, 2, 3, 10, 100] {
+            let pairs = distances.iter().zip(&distances[lag..]);
+            let sum: f64 = pairs.map(|(a, b)| (a - mean) * (b - mean)).sum();
+            let correlation = sum / n / (mean * mean);
+            assert!(correlation.abs() < 4.0 / n.sqrt(), "{lag}: {correlation}");
+        }
+    }
+
+    #[test]
+    fn as_many_arrive_in_a_second_as_in_a_poisson_process() {
+        let (rate, seconds) = (200.0, 20_000);
+        let (poisson, mut at) = (Poisson::new(rate, 3), 0);
+        let mut counts = vec![0_u32; seconds];
+        loop {
+            at = poisson.after(at);
+            match counts.get_mut((at / 1_000_000_000) as usize) {
+                Some(count) => *count += 1,
+                None => break,
+            }
+        }
+        let n = seconds as f64;
+        let mean = counts.iter().map(|c| f64::from(*c)).sum::<f64>() / n;
+        let variance = counts
+            .iter()
+            .map(|c| (f64::from(*c) - mean).powi(2))
+            .sum::<f64>()
+            / n;
+        assert!((mean / rate - 1.0).abs() < 0.003, "{mean}");
+        assert!((variance / mean - 1.0).abs() < 0.05, "{variance}");
     }
 
     #[test]
     fn the_same_seed_gives_the_same_instants() {
         let of = |seed| {
-            let mut poisson = Poisson::new(100.0, seed);
-            [(); 100].map(|()| poisson.next_ns())
+            let poisson = Poisson::new(100.0, seed);
+            (0..100).fold(0, |at, _| poisson.after(at))
         };
         assert_eq!(of(1), of(1));
         assert_ne!(of(1), of(2));
