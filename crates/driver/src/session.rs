@@ -162,6 +162,15 @@ impl RemarkCode {
     }
 }
 
+/// What a phase is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Stage {
+    /// The data set is written.
+    Load,
+    /// A workload is run.
+    Run,
+}
+
 /// An open database, shared by all clients; dropped, it is closed.
 pub trait Database: Send + Sync {
     /// Connects one more client.
@@ -182,8 +191,8 @@ pub trait Database: Send + Sync {
 
     /// Called before the clients of a phase are connected. What a simulated database draws follows
     /// from the seed, which no other phase of the plan has.
-    fn begin_phase(&self, seed: u64) {
-        let _ = seed;
+    fn begin_phase(&self, stage: Stage, seed: u64) {
+        let _ = (stage, seed);
     }
 
     /// What [`Self::set_marker`] kept beside the data. Only databases without a directory of their

@@ -15,8 +15,6 @@ const SAMPLES: u64 = 1_000_000;
 #[derive(Debug)]
 pub struct ArrivalSequence {
     rate: f64,
-    /// Between two in the mean, nanoseconds.
-    step_ns: f64,
     /// When the measured part starts.
     measure: Tick,
     /// How many of the measured part are given out, if that is bounded.
@@ -29,6 +27,8 @@ enum Source {
     /// The number of the next one, and that which is given out no more.
     Even {
         next: CachePadded<AtomicU64>,
+        spacing: Spacing,
+        first_measured: u64,
         end: u64,
     },
     /// The last one that was given out: the next follows from it. And how many were of the measured
@@ -37,7 +37,69 @@ enum Source {
         process: Poisson,
         last: CachePadded<AtomicU64>,
         measured: CachePadded<AtomicU64>,
+        /// The last of the measured part, where their number is bounded.
+        last_measured: CachePadded<AtomicU64>,
     },
+}
+
+/// When even arrivals are due. At a whole rate it is exact, so that a second has as many.
+#[derive(Debug, Clone, Copy)]
+enum Spacing {
+    /// 10^9 = rate times nanoseconds + rest.
+    Whole {
+        rate: u64,
+        step_ns: u64,
+        rest: u64,
+    },
+    Fraction {
+        rate: f64,
+    },
+}
+
+impl Spacing {
+    fn new(rate: f64) -> Self {
+        const SECOND: u64 = 1_000_000_000;
+        let whole = rate as u64;
+        match whole as f64 == rate && whole <= SECOND {
+            true => Self::Whole {
+                rate: whole,
+                step_ns: SECOND / whole,
+                rest: SECOND % whole,
+            },
+            false => Self::Fraction { rate },
+        }
+    }
+
+    #[inline]
+    const fn due(self, number: u64) -> Tick {
+        match self {
+            Self::Whole {
+                rate,
+                step_ns,
+                rest,
+            } => {
+                let rests = number.saturating_mul(rest) / rate;
+                number.saturating_mul(step_ns).saturating_add(rests)
+            }
+            Self::Fraction { rate } => (number as f64 * 1e9 / rate) as Tick,
+        }
+    }
+
+    /// The number of the first arrival that is due at `from` or later.
+    fn first_from(self, from: Tick) -> u64 {
+        let rate = match self {
+            Self::Whole { rate, .. } => rate as f64,
+            Self::Fraction { rate } => rate,
+        };
+        let mut number = (from as f64 / 1e9 * rate) as u64;
+        while number > 0 && self.due(number - 1) >= from {
+            number -= 1;
+        }
+        while self.due(number) < from {
+            number += 1;
+        }
+        number
+    }
 }
 
 impl ArrivalSequence {
@@ -52,19 +114,25 @@ impl ArrivalSequence {
         seed: u64,
     ) -> Self {
         let source = match arrivals {
-            Arrivals::Even => Source::Even {
-                next: CachePadded::default(),
-                end: operations.map_or(u64::MAX, |n| first_from(rate, measure).saturating_add(n)),
-            },
+            Arrivals::Even => {
+                let spacing = Spacing::new(rate);
+                let first_measured = spacing.first_from(measure);
+                Source::Even {
+                    next: CachePadded::default(),
+                    spacing,
+                    first_measured,
+                    end: operations.map_or(u64::MAX, |n| first_measured.saturating_add(n)),
+                }
+            }
             Arrivals::Poisson => Source::Poisson {
                 process: Poisson::new(rate, seed),
                 last: CachePadded::default(),
                 measured: CachePadded::default(),
+                last_measured: CachePadded::default(),
             },
         };
         Self {
             rate,
-            step_ns: 1e9 / rate,
             measure,
             operations,
             source,
@@ -75,14 +143,17 @@ impl ArrivalSequence {
     #[inline]
     pub fn next(&self) -> Option<Tick> {
         match &self.source {
-            Source::Even { next, end } => {
+            Source::Even {
+                next, spacing, end, ..
+            } => {
                 let number = next.fetch_add(1, Relaxed);
-                (number < *end).then(|| even(self.step_ns, number))
+                (number < *end).then(|| spacing.due(number))
             }
             Source::Poisson {
                 process,
                 last,
                 measured,
+                last_measured,
             } => {
                 let mut before = last.load(Relaxed);
                 let due = loop {
@@ -92,12 +163,26 @@ impl ArrivalSequence {
                         Err(newer) => before = newer,
                     }
                 };
-                let is_given = match self.operations.filter(|_| due >= self.measure) {
-                    Some(operations) => measured.fetch_add(1, Relaxed) < operations,
-                    None => true,
-                };
-                is_given.then_some(due)
+                if let Some(operations) = self.operations.filter(|_| due >= self.measure) {
+                    if measured.fetch_add(1, Relaxed) >= operations {
+                        return None;
+                    }
+                    last_measured.fetch_max(due, Relaxed);
+                }
+                Some(due)
             }
+        }
+    }
+
+    /// Gives out nothing more that is due in the warm-up, where there is a short way past it.
+    pub fn skip_warmup(&self) {
+        if let Source::Even {
+            next,
+            first_measured,
+            ..
+        } = &self.source
+        {
+            next.fetch_max(*first_measured, Relaxed);
         }
     }
 
@@ -110,7 +195,7 @@ impl ArrivalSequence {
     /// How many are left to give out, at most.
     fn left(&self) -> u64 {
         match &self.source {
-            Source::Even { next, end } => end.saturating_sub(next.load(Relaxed)),
+            Source::Even { next, end, .. } => end.saturating_sub(next.load(Relaxed)),
             Source::Poisson { measured, .. } => {
                 let left = |n: u64| n.saturating_sub(measured.load(Relaxed));
                 self.operations.map_or(u64::MAX, left)
@@ -126,7 +211,7 @@ impl ArrivalSequence {
         let planned = self.measure + (operations as f64 / self.rate * 1e9) as u64;
         match &self.source {
             Source::Even { .. } => Some(planned),
-            Source::Poisson { last, .. } => Some(planned.max(last.load(Relaxed))),
+            Source::Poisson { last_measured, .. } => Some(planned.max(last_measured.load(Relaxed))),
         }
     }
 
@@ -134,6 +219,7 @@ impl ArrivalSequence {
     /// the measured part. Of very many the ages are those of [`SAMPLES`], evenly spaced.
     #[must_use]
     pub fn take_left(&self, end: Tick, now: Tick) -> Latencies {
+        self.skip_warmup();
         let mut ages = new_latencies();
         let mut add = |due: Tick, n: u64| {
             let age = now.saturating_sub(due);
@@ -167,25 +253,6 @@ impl ArrivalSequence {
     }
 }
 
-/// When an even arrival is due.
-#[inline]
-fn even(step_ns: f64, number: u64) -> Tick {
-    (number as f64 * step_ns) as Tick
-}
-
-/// The number of the first even arrival that is due at `from` or later.
-fn first_from(rate: f64, from: Tick) -> u64 {
-    let step_ns = 1e9 / rate;
-    let mut number = (from as f64 / step_ns) as u64;
-    while number > 0 && even(step_ns, number - 1) >= from {
-        number -= 1;
-    }
-    while even(step_ns, number) < from {
-        number += 1;
-    }
-    number
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -209,11 +276,45 @@ mod tests {
     fn the_first_measured_arrival_is_the_first_that_is_due_in_the_measured_part() {
         for rate in [0.3, 3.0, 7.0, 999.0, 33_333.3, 1e6] {
             for from in [0, 1, S / 3, S, 7 * S + 1, 3_600 * S] {
-                let first = first_from(rate, from);
-                let due = |number| even(1e9 / rate, number);
-                assert!(due(first) >= from, "{rate} {from}");
-                assert!(first == 0 || due(first - 1) < from, "{rate} {from}");
+                let spacing = Spacing::new(rate);
+                let first = spacing.first_from(from);
+                assert!(spacing.due(first) >= from, "{rate} {from}");
+                assert!(first == 0 || spacing.due(first - 1) < from, "{rate} {from}");
             }
+        }
+    }
+
+    #[test]
+    fn a_whole_rate_has_as_many_arrivals_in_each_second() {
+        for rate in [1_u32, 3, 7, 29, 999, 12_000, 33_333, 1_000_000] {
+            let spacing = Spacing::new(f64::from(rate));
+            for second in [1, 6, 60, 66, 3_600, 86_400] {
+                let expected = u64::from(rate) * second;
+                assert_eq!(spacing.first_from(second * S), expected, "{rate} {second}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_bounded_poisson_sequence_ends_with_the_last_that_was_given_out() {
+        let end = |asked_behind: usize| {
+            let sequence = ArrivalSequence::new(Arrivals::Poisson, 10.0, 0, Some(100), 1);
+            let last = all(&sequence).last().copied();
+            (0..asked_behind).for_each(|_| _ = sequence.next());
+            (sequence.end(), last)
+        };
+        let (first, last) = end(0);
+        assert_eq!(first, Some(last.unwrap().max(10 * S)));
+        assert_eq!(end(1_000).0, first);
+    }
+
+    #[test]
+    fn no_more_is_left_than_was_to_be_measured() {
+        // 1,000,000 are due in the warm-up, and nobody took any.
+        for arrivals in Arrivals::ALL {
+            let sequence = ArrivalSequence::new(arrivals, 1e6, S, Some(2_500_000), 1);
+            let left = sequence.take_left(10 * S, 10 * S).len();
+            assert!(left.abs_diff(2_500_000) <= 1, "{arrivals:?}: {left}");
         }
     }
 

@@ -1,35 +1,49 @@
 //! What of a phase at a rate was due and never sent: counted at the age at which it was waited for
 //! no longer, so that a stall at the end is not left out of the latencies that it caused.
 
-use crate::{clock::Tick, roles::Roles};
-use tailmark_results::{Latencies, Phase, new_latencies};
+use crate::{client::recorded_as, clock::Tick, roles::Roles};
+use tailmark_driver::OperationKind;
+use tailmark_results::{Kind, Latencies, Phase, new_latencies};
+use tailmark_workload::{ClientGroup, Workload};
 
 /// Adds to a phase what its clients left of their arrivals: due before `end`, and nobody had taken
 /// it at `now`. Both are since the start of the warm-up.
 ///
 /// Nobody drew what these operations would have been: each kind of request has the share of them
-/// that it has of the operations that were sent.
-pub fn add_left(phase: &mut Phase, roles: &Roles, end: Tick, now: Tick) {
-    let mut ages = new_latencies();
-    for arrivals in roles.arrivals() {
-        ages.add(arrivals.take_left(end, now))
-            .expect("a histogram that grows takes any other");
-    }
-    let sent = phase.operations + phase.censored;
-    phase.censored += ages.len();
-    if ages.is_empty() || sent == 0 {
-        return;
-    }
-    for result in phase.kinds.values_mut() {
-        let censored = result.censored.as_ref().map_or(0, |c| c.response.len());
-        let share = (result.count + result.errors + censored) as f64 / sent as f64;
-        let part = scaled(&ages, share);
-        if !part.is_empty() {
-            let censored = result.censored.get_or_insert_default();
-            let added = censored.response.add(part);
-            added.expect("a histogram that grows takes any other");
+/// that it has in the mix of the group whose operations they are.
+pub fn add_left(phase: &mut Phase, workload: &Workload, roles: &Roles, end: Tick, now: Tick) {
+    for (group, arrivals) in roles.arrivals_by_group() {
+        let ages = arrivals.take_left(end, now);
+        phase.censored += ages.len();
+        for (kind, share) in shares(&workload.groups[group]) {
+            let part = scaled(&ages, share);
+            if !part.is_empty() {
+                let result = phase.kinds.entry(kind).or_default();
+                let censored = result.censored.get_or_insert_default();
+                let added = censored.response.add(part);
+                added.expect("a histogram that grows takes any other");
+            }
         }
     }
+}
+
+/// How many requests of each kind there are to an operation of a group.
+fn shares(group: &ClientGroup) -> Vec<(Kind, f64)> {
+    let Some(own) = group.mix() else {
+        let kinds = OperationKind::ALL.iter().filter(|kind| group.sends(**kind));
+        return kinds.map(|kind| (recorded_as(*kind), 1.0)).collect();
+    };
+    let (mix, sum) = (&own.mix, own.mix.sum());
+    let pairs = mix.read_modify_write;
+    [
+        (Kind::Read, mix.read + pairs),
+        (Kind::Update, mix.update + pairs),
+        (Kind::Insert, mix.insert),
+        (Kind::Scan, mix.scan),
+        (Kind::ReadModifyWrite, pairs),
+    ]
+    .map(|(kind, weight)| (kind, weight / sum))
+    .to_vec()
 }
 
 /// A share of every latency, 0 or more, rounded such that the total is right.

@@ -69,6 +69,12 @@ impl Collector {
         (self.totals.operations, self.totals.failed, self.errors)
     }
 
+    /// Whether operations were done, or given up, behind the planned end.
+    #[must_use]
+    pub const fn has_overrun(&self) -> bool {
+        self.totals.drained + self.totals.censored > 0
+    }
+
     /// When the last operation was done, nanoseconds after `measure`.
     #[must_use]
     pub const fn done_ns(&self, measure: Tick) -> u64 {

@@ -27,6 +27,17 @@ pub struct Left {
     pub is_spent: bool,
 }
 
+/// What ended the measured part of a phase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum EndedBy {
+    /// It was ended before its time.
+    Cut,
+    /// Its time: there was more to do.
+    Time,
+    /// Its time or its budget.
+    Plan,
+}
+
 /// The measured part of a phase, nanoseconds since it started.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Length {
@@ -56,18 +67,12 @@ impl Ending {
     }
 
     /// How long the measured part was; `times` are when its last operation was done and when its
-    /// budget was due, and `is_cut` says that it was ended before its time.
-    pub fn length(
-        &self,
-        spec: &Spec<'_>,
-        measure: Tick,
-        times: (u64, u64),
-        is_cut: bool,
-    ) -> Length {
+    /// budget was due.
+    pub fn length(&self, spec: &Spec<'_>, measure: Tick, times: (u64, u64), by: EndedBy) -> Length {
         let (done, due) = times;
-        let is_spent = self.left().iter().all(|left| left.is_spent);
-        let divisor = match (is_cut, is_spent, spec.duration) {
-            (true, ..) | (_, false, None) => done,
+        let is_spent = self.left().iter().all(|left| left.is_spent) && by != EndedBy::Time;
+        let divisor = match (by, is_spent, spec.duration) {
+            (EndedBy::Cut, ..) | (_, false, None) => done,
             (_, true, _) => done.max(due),
             (_, false, Some(duration)) if is_closed(spec) && spec.warmup.is_zero() => {
                 self.mean_ns(measure).max(nanos(duration))

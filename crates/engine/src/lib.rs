@@ -42,10 +42,10 @@ use collection::{collect, sample};
 use collector::Collector;
 use context::PhaseContext;
 use crossbeam_channel::unbounded;
-use ending::due_ns;
+use ending::{EndedBy, due_ns};
 use silence::Silence;
 use std::sync::atomic::{AtomicBool, Ordering};
-use tailmark_driver::Clients;
+use tailmark_driver::{Clients, Stage};
 use tailmark_results::Phase;
 use tailmark_workload::Seed;
 use tasks::RecorderChannels;
@@ -65,7 +65,11 @@ pub fn run(
     stop: &Stop,
 ) -> Result<Phase, Error> {
     let seed = Seed::new(spec.seed).of("system", spec.system);
-    spec.database.begin_phase(seed.value());
+    let stage = match spec.point {
+        Some(_) => Stage::Run,
+        None => Stage::Load,
+    };
+    spec.database.begin_phase(stage, seed.value());
     if let Some(clock) = spec.database.virtual_clock() {
         return simulation::run(spec, clock, observer, stop);
     }
@@ -128,7 +132,12 @@ fn result<C: Clock>(
     let ending = context.roles.ending();
     let due = due_ns(spec, &context.roles);
     let times = (collector.done_ns(measure), due);
-    let length = ending.length(spec, measure, times, is_cut);
+    let by = match (is_cut, collector.has_overrun()) {
+        (true, _) => EndedBy::Cut,
+        (_, true) => EndedBy::Time,
+        _ => EndedBy::Plan,
+    };
+    let length = ending.length(spec, measure, times, by);
     let mut phase = collector.finish(length.whole());
     phase.started_ms = Some(started_ms);
     phase.duration_s = length.divisor as f64 / 1e9;
@@ -136,7 +145,13 @@ fn result<C: Clock>(
     let start = measure - nanos(spec.warmup);
     if !is_stopped && end < Tick::MAX {
         let drained = context.end.drained() - start;
-        censoring::add_left(&mut phase, &context.roles, end - start, drained);
+        censoring::add_left(
+            &mut phase,
+            spec.workload,
+            &context.roles,
+            end - start,
+            drained,
+        );
     }
     if spec.arrivals.is_none()
         && let Some(lag) = &mut phase.start_lag

@@ -256,6 +256,8 @@ pub struct Pace<C> {
 #[derive(Debug)]
 pub struct Pacer<C> {
     pace: Pace<C>,
+    /// When it woke the last time, which may have been late.
+    woken: Tick,
     left: u64,
     is_measured: bool,
 }
@@ -266,6 +268,7 @@ impl<C: Clock> Pacer<C> {
     pub fn new(pace: Pace<C>) -> Self {
         Self {
             pace,
+            woken: 0,
             left: 0,
             is_measured: false,
         }
@@ -334,8 +337,8 @@ impl<C: Clock> Pacer<C> {
         Some(Due::At { due, was_free })
     }
 
-    /// The next arrival of the point. What was due before the end is taken behind it too, until it
-    /// is waited for no longer.
+    /// The next arrival of the point. What was due in the warm-up is not sent behind it. What was
+    /// due before the end is, until it is waited for no longer.
     async fn next_arrival(&mut self, now: Tick) -> Option<Due> {
         let Timetable::Shared(arrivals) = &self.pace.timetable else {
             return None;
@@ -343,10 +346,21 @@ impl<C: Clock> Pacer<C> {
         if now >= self.pace.end.drained() {
             return None;
         }
-        let due = self.pace.start.saturating_add(arrivals.next()?);
-        let was_free = due > now;
-        if due >= self.pace.end.tick() || (was_free && !self.wait(due).await) {
+        let due = loop {
+            let due = self.pace.start.saturating_add(arrivals.next()?);
+            if due >= self.pace.measure || now < self.pace.measure {
+                break due;
+            }
+            arrivals.skip_warmup();
+        };
+        let waits = due > now;
+        if due >= self.pace.end.tick() || (waits && !self.wait(due).await) {
             return None;
+        }
+        // What was due while it was to be awake and slept is as late as that made it.
+        let was_free = waits || due < self.woken;
+        if waits {
+            self.woken = self.pace.clock.now();
         }
         self.is_measured = due >= self.pace.measure;
         Some(Due::At { due, was_free })

@@ -133,7 +133,9 @@ impl Recorder {
         let now = self.open_loop.as_ref().map_or(timing.done, End::drained);
         let stats = self.stats.kinds[kind as usize].get_or_insert_default();
         let censored = stats.censored.get_or_insert_default();
-        censored.service.record(now.saturating_sub(timing.sent));
+        if timing.sent < now {
+            censored.service.record(now - timing.sent);
+        }
         censored.response.record(now.saturating_sub(timing.due));
     }
 
@@ -196,13 +198,16 @@ impl Record for Recorder {
     #[inline]
     fn finish(&mut self, timing: Timing, succeeded: bool) {
         let keep = self.keep;
-        let end = self.open_loop.as_ref().map_or(Tick::MAX, End::tick);
-        let is_censored = self.is_censored(timing);
+        let (end, drained) = match &self.open_loop {
+            Some(end) => (end.tick(), end.drained()),
+            None => (Tick::MAX, Tick::MAX),
+        };
+        let is_censored = timing.done >= drained;
         let stats = match is_censored {
             true => &mut self.stats,
             false => self.stats_at(timing.done),
         };
-        if keep == Keep::Both {
+        if keep == Keep::Both && timing.sent < drained {
             let lag = stats.lag.get_or_insert_default();
             let cause = match timing.was_free {
                 true => &mut lag.woken_late,

@@ -104,7 +104,13 @@ impl Roles {
 
     /// The arrivals that clients of the point share, of each group that does.
     pub fn arrivals(&self) -> impl Iterator<Item = &ArrivalSequence> {
-        self.arrivals.iter().flatten().map(Arc::as_ref)
+        self.arrivals_by_group().map(|(_, arrivals)| arrivals)
+    }
+
+    /// The same, each with its group.
+    pub fn arrivals_by_group(&self) -> impl Iterator<Item = (usize, &ArrivalSequence)> {
+        let arrivals = self.arrivals.iter().enumerate();
+        arrivals.filter_map(|(group, shared)| Some((group, shared.as_deref()?)))
     }
 
     /// When the operations of a client are due.

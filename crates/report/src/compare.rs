@@ -293,13 +293,17 @@ pub fn which_is_lower(a: (&str, Measured), b: (&str, Measured), place: &str) -> 
         number::stated_latency(low.middle),
         number::stated_latency(high.middle),
     );
-    let unclear = || format!("no clear difference between {} and {} {figures}.", a.0, b.0);
+    let unclear = || format!("no clear difference between {lower} and {higher} {figures}.");
     let ratio = compare::advantage(high.middle.value, low.middle.value);
     // What took longer may have taken longer still; of what took less that is no matter.
     let least = match (low.middle.bound, high.middle.bound) {
         (Bound::Exact, Bound::Exact) => "",
         (Bound::Exact, _) => "at least ",
-        (_, _) => return Text::plain(unclear()),
+        (_, _) => {
+            return Text::plain(format!(
+                "which of {lower} and {higher} is lower is not certain {figures}."
+            ));
+        }
     };
     if high.meets(low) || ratio < 1.0 + TIE {
         return Text::plain(unclear());

@@ -9,7 +9,9 @@ use crate::{
     style::{self, SystemStyle},
 };
 use std::collections::{BTreeMap, BTreeSet};
-use tailmark_results::{Arrivals, Fault, Kind, KindResult, Point, ResolvedRate, System, number};
+use tailmark_results::{
+    Arrivals, Fault, Header, Kind, KindResult, Point, ResolvedRate, System, number,
+};
 
 /// All points, by workload.
 #[derive(Debug)]
@@ -48,6 +50,8 @@ pub struct WorkloadGrid<'a> {
     pub rate: Option<f64>,
     /// How operations arrive at a fixed rate, where that is known.
     pub arrivals: Option<Arrivals>,
+    /// Its clients, on an axis of rates where others of the workload have more or fewer.
+    pub clients: Option<String>,
     /// Client counts or rates, ascending.
     pub steps: Vec<Step>,
     cells: BTreeMap<(&'a str, Step), GridCell<'a>>,
@@ -88,7 +92,7 @@ impl<'a> SweepTable<'a> {
         let rates = Rates::of(data);
         let mut groups: Vec<WorkloadGrid<'a>> = Vec::new();
         for point in &data.points {
-            let name = GridName::of(point, rates.axis(point));
+            let name = GridName::of(point, &rates);
             let index = groups
                 .iter()
                 .position(|g| g.anchor == name.anchor)
@@ -152,32 +156,48 @@ fn tell_apart(groups: &mut [WorkloadGrid<'_>]) {
     }
 }
 
-/// The rates that each workload was offered.
-struct Rates<'a>(BTreeMap<(&'a str, &'a str, &'static str), BTreeSet<u64>>);
+/// Which points are of an axis of rates: those whose clients share one sequence of arrivals, where
+/// the plan has such an axis. One rate over several client counts is no axis.
+struct Rates<'a> {
+    is_axis: bool,
+    /// The client counts of each workload at rates.
+    clients: BTreeMap<RatesName<'a>, BTreeSet<u32>>,
+}
+
+/// Workload, distribution and arrivals.
+type RatesName<'a> = (&'a str, &'a str, &'static str);
 
 impl<'a> Rates<'a> {
     fn of(data: &'a Data) -> Self {
-        let mut rates: BTreeMap<_, BTreeSet<u64>> = BTreeMap::new();
+        let mut clients: BTreeMap<_, BTreeSet<u32>> = BTreeMap::new();
         for point in &data.points {
-            if let (Some(name), Some(rate)) = (Self::name(point), point.key.target_rate) {
-                rates.entry(name).or_default().insert(rate.to_bits());
+            if let Some(name) = Self::name(point) {
+                clients.entry(name).or_default().insert(point.key.threads);
             }
         }
-        Self(rates)
+        let has_rates = |header: &Header| header.plan.contains_key("sweep.rates");
+        Self {
+            is_axis: data.headers.iter().any(has_rates),
+            clients,
+        }
     }
 
-    /// Points that differ in their rate are an axis where all clients share one schedule.
-    fn name(point: &Point) -> Option<(&str, &str, &'static str)> {
+    fn name(point: &Point) -> Option<RatesName<'_>> {
         let key = &point.key;
         Some((&key.workload, &key.distribution, key.arrivals?.name()))
     }
 
     fn axis(&self, point: &Point) -> Axis {
-        let rates = Self::name(point).and_then(|name| self.0.get(&name));
-        match rates {
-            Some(rates) if rates.len() > 1 => Axis::Rates,
+        match point.key.arrivals {
+            Some(_) if self.is_axis => Axis::Rates,
             _ => Axis::Threads,
         }
+    }
+
+    /// The clients of a point at a rate, where others of the workload have more or fewer.
+    fn clients(&self, point: &Point) -> Option<u32> {
+        let counts = self.clients.get(&Self::name(point)?)?;
+        (self.is_axis && counts.len() > 1).then_some(point.key.threads)
     }
 }
 
@@ -186,11 +206,13 @@ struct GridName {
     anchor: String,
     title: String,
     conditions: String,
+    clients: Option<String>,
 }
 
 impl GridName {
-    fn of(point: &Point, axis: Axis) -> Self {
-        let key = &point.key;
+    fn of(point: &Point, rates: &Rates<'_>) -> Self {
+        let (key, axis) = (&point.key, rates.axis(point));
+        let clients = rates.clients(point).map(number::threads);
         let rate = match axis {
             Axis::Threads => key.target_rate.map(number::ops),
             Axis::Rates => Some("rates".to_owned()),
@@ -198,6 +220,7 @@ impl GridName {
         let mut parts = vec!["workload", &key.workload, &key.distribution];
         parts.extend(rate.as_deref());
         parts.extend(key.arrivals.map(Arrivals::name));
+        parts.extend(clients.as_deref());
         let anchor = anchor(&parts);
         let at = match (axis, &rate) {
             (Axis::Rates, _) => ", at fixed rates".to_owned(),
@@ -211,6 +234,7 @@ impl GridName {
             anchor,
             title: workload_title(&key.workload),
             conditions: format!("{} keys{at}{arrivals}", key.distribution),
+            clients,
         }
     }
 
@@ -225,6 +249,7 @@ impl GridName {
             axis: self.axis,
             rate: point.key.target_rate.filter(|_| by_clients),
             arrivals: point.key.arrivals,
+            clients: self.clients,
             steps: Vec::new(),
             cells: BTreeMap::new(),
         }
@@ -267,7 +292,11 @@ impl<'a> WorkloadGrid<'a> {
     #[must_use]
     pub fn title_with_conditions(&self) -> String {
         let title = match (self.axis, self.rate) {
-            (Axis::Rates, _) => format!("{} at fixed rates", self.title),
+            (Axis::Rates, _) => {
+                let clients = self.clients.as_ref();
+                let clients = clients.map_or_else(String::new, |n| format!(" with {n}"));
+                format!("{} at fixed rates{clients}", self.title)
+            }
             (Axis::Threads, None) => self.title.clone(),
             (Axis::Threads, Some(rate)) => {
                 format!("{} at {} ops/s", self.title, number::rate(rate))

@@ -88,8 +88,11 @@ fn data() -> Data {
         settings: BTreeMap::new(),
         ceiling_for: None,
     };
+    let mut header = Header::without_plan("Rates", String::new());
+    let rates = "2000, 60%, 20000".to_owned();
+    header.plan.insert("sweep.rates".to_owned(), rates);
     Data {
-        headers: vec![Header::without_plan("Rates", String::new())],
+        headers: vec![header],
         systems: SYSTEMS.iter().map(system).collect(),
         points,
         resolved_rates: vec![ResolvedRate {
@@ -181,7 +184,44 @@ fn the_table_of_a_system_has_a_row_for_each_rate() {
         .iter()
         .map(|row| row.cells[0].detail.as_str())
         .collect();
-    assert_eq!(details, ["", "60% of disk's peak", ""]);
+    assert_eq!(details, ["", "60% of disk's peak of 10,000", ""]);
+}
+
+#[test]
+fn one_rate_is_no_peak_either() {
+    let mut data = data();
+    data.points
+        .retain(|point| point.key.target_rate.is_none_or(|rate| rate < 3_000.0));
+    let peaks = blocks("peaks", &data);
+    let table = tables(&peaks)[0];
+    assert_eq!(table.rows.len(), 1, "of the sweep of clients alone");
+    data.points.retain(|point| point.key.target_rate.is_some());
+    assert!(tables(&blocks("peaks", &data)).is_empty());
+    let cards = blocks("summary", &data);
+    assert!(!cards.iter().any(|block| matches!(block, Block::Cards(_))));
+}
+
+#[test]
+fn a_latency_stands_beside_the_name_of_its_system() {
+    let mut data = data();
+    for point in &mut data.points {
+        // `disk` is the slower one by a hundredth, which is no difference.
+        let read = point.phase.kinds.get_mut(&Kind::Read).unwrap();
+        read.censored = None;
+        if point.key.system == "disk" {
+            let mut slower = new_latencies();
+            slower.record_n(MS + MS / 100, read.count).unwrap();
+            read.response = Some(slower);
+        }
+    }
+    let blocks = blocks("workloads", &data);
+    let said = blocks.iter().filter_map(|block| match block {
+        Block::Statements(lines) => Some(lines.iter().map(|line| line.to_plain())),
+        _ => None,
+    });
+    let said: Vec<String> = said.flatten().collect();
+    let expected = "between other and disk (1.00 ms against 1.01 ms at 20,000 ops/s)";
+    assert!(said.iter().any(|line| line.contains(expected)), "{said:?}");
 }
 
 #[test]
@@ -254,6 +294,7 @@ fn charts_mark_what_is_a_lower_bound() {
 fn one_rate_over_several_client_counts_stays_a_sweep_of_clients() {
     let mut data = data();
     data.points.clear();
+    data.headers[0].plan.clear();
     for threads in [4, 16] {
         let key = key("disk", threads, Some(2_000.0));
         let phase = phase(2_000.0, 0, true);

@@ -125,6 +125,7 @@ pub fn run(
             points_kept: kept,
             ..Summary::default()
         },
+        measured_at_left_out: 0,
         has_measured: false,
     };
     sweep.measure_all(&systems)?;
@@ -148,13 +149,26 @@ struct Sweeper<'a> {
     /// What was said of points that are left out.
     left_out: Vec<String>,
     summary: Summary,
+    /// Points that had been measured when one was left out for want of a peak, the first time.
+    measured_at_left_out: usize,
     /// Whether a load or a point of this run is in the study.
     has_measured: bool,
 }
 
 impl Sweeper<'_> {
-    /// Measures the systems one after the other, until a stop is requested.
+    /// Measures the systems one after the other, until a stop is requested; those again of which
+    /// points were left out for want of a peak, where that may have been measured since.
     fn measure_all(&mut self, systems: &[&SystemPlan]) -> Result<(), Error> {
+        self.measure_each(systems)?;
+        let (left_out, measured) = (self.summary.points_left_out, self.measured_at_left_out);
+        if left_out > 0 && self.summary.points_measured > measured && !self.stop.requested() {
+            self.summary.points_left_out = 0;
+            self.measure_each(systems)?;
+        }
+        Ok(())
+    }
+
+    fn measure_each(&mut self, systems: &[&SystemPlan]) -> Result<(), Error> {
         for system in systems {
             let measured = self.measure(system);
             measured.map_err(|error| match self.has_measured {

@@ -167,7 +167,9 @@ impl ClientGroup {
         matches!(self.clients, GroupClients::Background(_))
     }
 
-    pub(crate) fn sends(&self, kind: OperationKind) -> bool {
+    /// Whether requests of this kind are sent.
+    #[must_use]
+    pub fn sends(&self, kind: OperationKind) -> bool {
         match &self.operations {
             GroupOperations::Mix(mixed) => mixed.mix.sends(kind),
             GroupOperations::DbBench(workload) => workload.op.kinds().contains(&kind),

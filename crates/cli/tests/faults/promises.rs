@@ -11,6 +11,7 @@ use std::{
     fs,
     path::Path,
 };
+use tailmark_results::number;
 use tailmark_results::{Interval, Kind, KindResult, Load, Phase, Point, Study};
 
 /// The points of an exported study, by the name that the program gives them on the way.
@@ -28,7 +29,9 @@ fn name(point: &Value) -> String {
         repeat => format!(", repeat {repeat}"),
     };
     let (system, workload, distribution) = (word("system"), word("workload"), word("distribution"));
-    format!("{system} {workload} {distribution}, {threads} thread{plural}{repeat}")
+    let rate = point["target_rate"].as_f64();
+    let rate = rate.map_or_else(String::new, |rate| format!(" at {}", number::ops(rate)));
+    format!("{system} {workload} {distribution}, {threads} thread{plural}{rate}{repeat}")
 }
 
 /// Only the path of the report is on standard output, and the report is whole.

@@ -154,7 +154,7 @@ fn lag(cell: &GridCell<'_>, of: Cause) -> Option<Cell> {
     Measured::of(&lags, true).map(|lag| written(lag, false))
 }
 
-/// `60% of disk's peak`, where the rate was asked for as a percentage.
+/// `60% of disk's peak of 2,400`, where the rate was asked for as a percentage.
 fn asked(cell: &GridCell<'_>, sweep: &SweepTable<'_>) -> String {
     let Some(key) = cell.points.first().map(|point| &point.key) else {
         return String::new();
@@ -166,6 +166,7 @@ fn asked(cell: &GridCell<'_>, sweep: &SweepTable<'_>) -> String {
             && Some(resolved.rate) == key.target_rate
     });
     resolved.map_or_else(String::new, |resolved| {
-        format!("{} of {}'s peak", resolved.asked, resolved.of_system)
+        let (part, peak) = (&resolved.asked, number::rate(resolved.peak_ops_per_sec));
+        format!("{part} of {}'s peak of {peak}", resolved.of_system)
     })
 }

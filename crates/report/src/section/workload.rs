@@ -335,7 +335,7 @@ impl<'a> Grid<'_, 'a> {
                 leader.name
             ));
         }
-        note.push_str("– means fewer than 10 samples beyond the value; grey, fewer than 100.");
+        note.push_str("– means not measured, or fewer than 10 samples beyond the value; grey, fewer than 100.");
         let mut cells = self
             .systems
             .iter()

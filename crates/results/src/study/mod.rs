@@ -314,6 +314,14 @@ impl Study {
         self.write(|c| write::notice(c, text))
     }
 
+    /// Takes back a notice, where it is there.
+    ///
+    /// # Errors
+    /// As [`Study::set_facts`].
+    pub fn remove_notice(&self, text: &str) -> Result<(), Error> {
+        self.write(|c| write::no_notice(c, text))
+    }
+
     /// Adds what a percentage among the rates of the plan came to; where that is there already of
     /// this system, workload and distribution, the first stays.
     ///

@@ -66,6 +66,12 @@ pub fn notice(c: &Connection, text: &str) -> Result<()> {
     Ok(())
 }
 
+/// Takes back a notice.
+pub fn no_notice(c: &Connection, text: &str) -> Result<()> {
+    c.execute("DELETE FROM notice WHERE text = ?", [text])
+        .map(drop)
+}
+
 /// Adds what a percentage came to, unless it is there already: the first stays.
 pub fn resolved_rate(c: &Connection, rate: &ResolvedRate) -> Result<()> {
     c.execute(

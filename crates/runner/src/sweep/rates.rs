@@ -152,6 +152,8 @@ impl Sweeper<'_> {
             StepRate::Unresolved(asked) => match resolve(plan, &self.study, step, system, asked)? {
                 Some(resolved) => {
                     self.observer.notice(&describe(&resolved));
+                    // An earlier run may have had no peak for it.
+                    self.study.remove_notice(&left_out(plan, step, system))?;
                     Some(resolved.rate)
                 }
                 None => {
@@ -163,13 +165,13 @@ impl Sweeper<'_> {
         let key = step.key(plan, system, rate);
         // Two that are asked for may come to one rate.
         let is_there = self.study.has_point(&key)? && !self.retried.contains(&key);
-        if is_there {
-            self.summary.points_kept += 1;
-        }
         Ok((!is_there).then_some(key))
     }
 
     fn leave_out(&mut self, step: &Step<'_>, system: &SystemPlan) -> Result<(), Error> {
+        if self.left_out.is_empty() {
+            self.measured_at_left_out = self.summary.points_measured;
+        }
         self.summary.points_left_out += 1;
         let notice = left_out(self.plan, step, system);
         if !self.left_out.contains(&notice) {

@@ -12,8 +12,8 @@ mod timer;
 
 use crate::{
     Cause, Clients, Completion, Database, Driver, Error, Failure, Operation, OperationKind,
-    Outcome, Params, Place, Reply, Session, Setting, SettingKind, Settings, Settled, Stopped,
-    VirtualClock,
+    Outcome, Params, Place, Reply, Session, Setting, SettingKind, Settings, Settled, Stage,
+    Stopped, VirtualClock,
 };
 use model::Model;
 use queue::Queue;
@@ -173,8 +173,6 @@ impl Time {
 struct Sim {
     script: Script,
     model: Model,
-    /// Records of the data set: inserts of them are the load, of which the model says nothing.
-    records: u64,
     never_settles: bool,
     time: Time,
     phase: Arc<Mutex<Phase>>,
@@ -182,6 +180,8 @@ struct Sim {
 
 /// One phase of a plan.
 struct Phase {
+    /// Of a load the model says nothing.
+    stage: Stage,
     began: Instant,
     queue: Queue,
 }
@@ -220,7 +220,6 @@ impl Sim {
         Ok(Self {
             script,
             model,
-            records: params.data.records,
             never_settles: params.settings.flag("never_settles"),
             time,
             phase: Arc::new(Mutex::new(phase)),
@@ -232,6 +231,7 @@ impl Phase {
     fn new(model: &Model, script: Script, time: &Time, seed: u64) -> Self {
         let latency = script.latency.as_nanos() as u64;
         Self {
+            stage: Stage::Run,
             began: Instant::now(),
             queue: Queue::new(model.clone(), latency, time.request_min_ns(), seed),
         }
@@ -248,7 +248,6 @@ impl Database for Sim {
             script: self.script,
             time: self.time.clone(),
             phase: Arc::clone(&self.phase),
-            loaded: self.records,
             requests: 0,
             reads: 0,
         }))
@@ -261,8 +260,10 @@ impl Database for Sim {
         }
     }
 
-    fn begin_phase(&self, seed: u64) {
-        *locked(&self.phase) = Phase::new(&self.model, self.script, &self.time, seed);
+    fn begin_phase(&self, stage: Stage, seed: u64) {
+        let mut phase = Phase::new(&self.model, self.script, &self.time, seed);
+        phase.stage = stage;
+        *locked(&self.phase) = phase;
     }
 
     fn settle(&self, timeout: Duration, stop: Stopped<'_>) -> Result<Settled, Error> {
@@ -288,8 +289,6 @@ struct SimSession {
     script: Script,
     time: Time,
     phase: Arc<Mutex<Phase>>,
-    /// Inserts below are those of a load.
-    loaded: u64,
     requests: u64,
     reads: u64,
 }
@@ -297,7 +296,7 @@ struct SimSession {
 impl SimSession {
     /// When a request that is sent now is done, nanoseconds after the start of the phase, with its
     /// failure if the model has one.
-    fn serve(&mut self, operation: &Operation<'_>, now: u64) -> (u64, Option<Failure>) {
+    fn serve(&self, now: u64) -> (u64, Option<Failure>) {
         let script = &self.script;
         let stalls = every(script.stall_every, self.requests);
         let takes = match stalls {
@@ -305,11 +304,11 @@ impl SimSession {
             false => script.latency,
         };
         let takes = (takes.as_nanos() as u64).max(self.time.request_min_ns());
-        if matches!(operation, Operation::Insert { key, .. } if key.number < self.loaded) {
+        let mut phase = locked(&self.phase);
+        if phase.stage == Stage::Load {
             return (now + takes, None);
         }
-        let takes = stalls.then_some(takes);
-        let (done, cause) = locked(&self.phase).queue.serve(now, takes);
+        let (done, cause) = phase.queue.serve(now, stalls.then_some(takes));
         let failure = cause.map(|cause| Failure {
             cause,
             message: "the model says so".to_owned(),
@@ -352,7 +351,7 @@ impl Session for SimSession {
             Time::Virtual(clock) => clock.now(),
             Time::Real(_) => began.elapsed().as_nanos() as u64,
         };
-        let (done, failure) = self.serve(&operation, now);
+        let (done, failure) = self.serve(now);
         let reply = match failure {
             Some(failure) => Err(failure),
             None => self.reply(operation),

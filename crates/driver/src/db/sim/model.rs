@@ -125,14 +125,18 @@ impl Model {
             }
         }
         model.stalls.sort_unstable();
-        match model
-            .stalls
-            .windows(2)
-            .find(|two| two[1].start < two[0].end)
-        {
-            Some(_) => Err(refused("stall", "stall")),
-            None => Ok(model),
-        }
+        model.errors.sort_by_key(|(span, ..)| *span);
+        let meet = |spans: &[Span]| spans.windows(2).any(|two| two[1].start < two[0].end);
+        let bursts: Vec<_> = model.errors.iter().map(|(span, ..)| *span).collect();
+        let shares: f64 = model.modes.iter().map(|(part, _)| part).sum();
+        let of_all = |(_, part, _): &(Span, f64, Cause)| *part <= 1.0;
+        let wrong = match () {
+            () if shares > 1.0 => "mode",
+            () if meet(&model.stalls) => "stall",
+            () if meet(&bursts) || !model.errors.iter().all(of_all) => "errors",
+            () => return Ok(model),
+        };
+        Err(refused(wrong, wrong))
     }
 
     /// Takes up a term; none where it is not one.
@@ -167,7 +171,10 @@ impl Model {
                 let within = time(within).filter(|within| *within > 0.0)?;
                 once(&mut self.start, (factor(times)?, within))?;
             }
-            ["run-noise", part] => self.run_noise = share(part)?,
+            ["run-noise", part] => {
+                let noise = share(part).filter(|_| self.run_noise <= 0.0)?;
+                self.run_noise = noise;
+            }
             ["noise", part, over] => {
                 let over = time(over).filter(|over| *over > 0.0)?;
                 once(&mut self.noise, (share(part)?, over))?;
@@ -252,7 +259,10 @@ fn factor(text: &str) -> Option<f64> {
 fn refused(value: &str, word: &str) -> Error {
     let form = |(word, rest, _): &Term| format!("`{word} {rest}`");
     let accepted = match TERMS.iter().find(|(known, ..)| *known == word) {
-        Some(term @ ("stall", ..)) => format!("{}, none of them in another", form(term)),
+        Some(term @ ("mode", ..)) => format!("{}, of at most 100% in all", form(term)),
+        Some(term @ ("stall" | "errors", ..)) => {
+            format!("{}, of at most 100%, none of them in another", form(term))
+        }
         Some(term) => format!("{}, once but for mode, stall and errors", form(term)),
         None => {
             let forms: Vec<_> = TERMS.iter().map(form).collect();
@@ -311,6 +321,16 @@ mod tests {
             ("compaction 1s 2s 5", "`compaction EVERY TIME FACTOR`"),
             ("errors 1s 1s 5% never", "`errors AT TIME SHARE [CAUSE]`"),
             ("stall 1s 2s; stall 2s 1s", "none of them in another"),
+            (
+                "mode 60% constant 1ms; mode 60% constant 2ms",
+                "at most 100%",
+            ),
+            ("errors 1s 1s 101%", "at most 100%"),
+            (
+                "errors 1s 2s 5%; errors 2s 2s 5%",
+                "none of them in another",
+            ),
+            ("run-noise 5%; run-noise 6%", "once"),
             ("drift 1% 0s", "`drift SHARE TIME`"),
         ] {
             let error = Model::parse(text).unwrap_err().to_string();

@@ -46,12 +46,12 @@ impl Queue {
     /// long it takes by itself where that is not for the model to say, nanoseconds.
     pub(super) fn serve(&mut self, now: u64, takes: Option<u64>) -> (u64, Option<Cause>) {
         let drawn = self.draw();
-        let cause = self.fails(now);
         let begins = match self.free.peek() {
             Some(Reverse(free)) => now.max(*free),
             None => now,
         };
         let begins = self.end_of_stall(begins);
+        let cause = self.fails(begins);
         let takes = takes.unwrap_or_else(|| (drawn * self.factor(begins)) as u64);
         let done = self.served(begins, takes.max(self.least));
         if self.free.pop().is_some() {
