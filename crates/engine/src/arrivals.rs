@@ -36,9 +36,9 @@ enum Source {
     Poisson {
         process: Poisson,
         last: CachePadded<AtomicU64>,
-        measured: CachePadded<AtomicU64>,
+        measured: AtomicU64,
         /// The last of the measured part, where their number is bounded.
-        last_measured: CachePadded<AtomicU64>,
+        last_measured: AtomicU64,
     },
 }
 
@@ -127,8 +127,8 @@ impl ArrivalSequence {
             Arrivals::Poisson => Source::Poisson {
                 process: Poisson::new(rate, seed),
                 last: CachePadded::default(),
-                measured: CachePadded::default(),
-                last_measured: CachePadded::default(),
+                measured: AtomicU64::new(0),
+                last_measured: AtomicU64::new(0),
             },
         };
         Self {

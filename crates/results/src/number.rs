@@ -4,7 +4,7 @@
 //!
 //! The drop-ins write numbers as the programs do that they stand for.
 
-use crate::Stated;
+use crate::{Bound, Stated};
 use std::time::{Duration, UNIX_EPOCH};
 
 /// Something a second: `42,012`; below 100 with one decimal.
@@ -54,7 +54,27 @@ pub fn latency(ns: f64) -> String {
 /// A latency of which it may only be known that it is at least so much: `≥ 84.2 ms`.
 #[must_use]
 pub fn stated_latency(ns: Stated) -> String {
-    ns.text(latency)
+    let value = ns.value;
+    let step = 10_f64.powf(value.max(1.0).log10().floor() - 2.0);
+    outward(ns, step).text(latency)
+}
+
+/// A share of one as a signed whole percentage, of which only a bound may be known: `≤ −8 %`.
+#[must_use]
+pub fn stated_change(share: Stated) -> String {
+    outward(share, 0.01).text(change)
+}
+
+/// A bound rounded to a multiple of `step` that it still is one of.
+fn outward(stated: Stated, step: f64) -> Stated {
+    // What is a multiple but for the last digits of its binary form is one.
+    let (steps, last_digits) = (stated.value / step, 1e-9);
+    let value = match stated.bound {
+        Bound::Exact => stated.value,
+        Bound::AtLeast => (steps + last_digits).floor() * step,
+        Bound::AtMost => (steps - last_digits).ceil() * step,
+    };
+    Stated { value, ..stated }
 }
 
 /// A size in bytes with a decimal unit: `1.02 TB`.
@@ -184,6 +204,19 @@ pub fn list(names: &[&str]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_bound_claims_no_more_than_is_known() {
+        let latency = |ns| stated_latency(Stated::at_least(ns));
+        assert_eq!(latency(14.378e9), "≥ 14.3 s");
+        assert_eq!(latency(84e6), "≥ 84.0 ms");
+        assert_eq!(stated_latency(Stated::exact(14.378e9)), "14.4 s");
+        let change = |value, bound| stated_change(Stated { value, bound });
+        assert_eq!(change(0.9999, Bound::AtLeast), "≥ +99 %");
+        assert_eq!(change(-0.0787, Bound::AtMost), "≤ \u{2212}7 %");
+        assert_eq!(change(-0.08, Bound::AtMost), "≤ \u{2212}8 %");
+        assert_eq!(change(-0.0787, Bound::Exact), "\u{2212}8 %");
+    }
 
     #[test]
     fn counts_are_separated_by_thousands() {

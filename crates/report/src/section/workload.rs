@@ -437,7 +437,7 @@ impl<'a> Grid<'_, 'a> {
             }) => Cell {
                 muted: !shown,
                 detail: if shown { "" } else { "no difference shown" }.to_owned(),
-                ..Cell::new(gain.text(number::change))
+                ..Cell::new(number::stated_change(gain))
             },
         }
     }
@@ -456,7 +456,7 @@ impl<'a> Grid<'_, 'a> {
                 // Where one of them is not certain, no mean of them is.
                 let gains: Option<Vec<Stated>> = gains.map(|gain| gain.gain).collect();
                 let average = gains.and_then(|gains| statistics::average_stated(&gains));
-                let text = average.map(|average| average.text(number::change));
+                let text = average.map(number::stated_change);
                 cells.push(text.map_or_else(Cell::none, Cell::new));
             }
         }
