@@ -103,7 +103,7 @@ fn measure(asked: Asked) -> Phase {
 /// Begins a table of docs/METHOD.md.
 fn table(columns: &str) {
     let count = columns.split('|').count();
-    println!("| {columns} |\n|{}", " --- |".repeat(count));
+    println!("\n| {columns} |\n|{}", " --- |".repeat(count));
 }
 
 fn response(phase: &Phase) -> &Latencies {
@@ -174,7 +174,7 @@ const MD4: Queue = Queue {
 };
 
 impl Queue {
-    /// At this load, for so many operations.
+    /// At this load, for so many operations; empty at the start.
     fn measure(&self, load: f64, operations: f64, threads: u32) -> Phase {
         let rate = load * f64::from(self.servers) * 1_000.0;
         measure(Asked {
@@ -182,7 +182,6 @@ impl Queue {
             rate,
             arrivals: Arrivals::Poisson,
             threads,
-            warmup_s: 10,
             duration_s: (operations / rate) as u64,
             ..Asked::default()
         })
