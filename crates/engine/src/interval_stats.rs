@@ -30,8 +30,10 @@ pub struct Failures {
     pub latencies: LatencyCounts,
 }
 
-/// What was recorded of one kind in one interval.
+/// What was recorded of one kind in one interval. On cache lines of its own: each client counts in
+/// one, and those of several are made one after the other.
 #[derive(Debug, Default)]
+#[repr(align(128))]
 pub struct KindStats {
     /// Requests that did not fail.
     pub count: u64,
@@ -128,8 +130,9 @@ impl KindStats {
     }
 }
 
-/// What was recorded in one interval.
+/// What was recorded in one interval. On cache lines of its own, as [`KindStats`].
 #[derive(Debug, Default)]
+#[repr(align(128))]
 pub struct IntervalStats {
     /// Operations completed: a read-modify-write is one.
     pub operations: u64,

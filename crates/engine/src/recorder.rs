@@ -139,6 +139,37 @@ impl Recorder {
         censored.response.record(now.saturating_sub(timing.due));
     }
 
+    /// Counts an operation that may have been sent late, or done too late. A closed loop has
+    /// neither, and none of this in its way.
+    #[inline(never)]
+    fn finish_at_rate(&mut self, timing: Timing, succeeded: bool) {
+        let (end, drained) = match &self.open_loop {
+            Some(end) => (end.tick(), end.drained()),
+            None => (Tick::MAX, Tick::MAX),
+        };
+        let is_censored = timing.done >= drained;
+        let stats = match is_censored {
+            true => &mut self.stats,
+            false => self.stats_at(timing.done),
+        };
+        if timing.sent < drained {
+            let lag = stats.lag.get_or_insert_default();
+            let cause = match timing.was_free {
+                true => &mut lag.woken_late,
+                false => &mut lag.no_client,
+            };
+            cause.record(timing.sent - timing.due);
+        }
+        if is_censored {
+            stats.censored += 1;
+            return;
+        }
+        stats.operations += 1;
+        stats.failed += u64::from(!succeeded);
+        stats.drained += u64::from(succeeded && timing.done >= end);
+        self.last_done = timing.done;
+    }
+
     /// The stats of the interval in which an operation is done; turns to that if it is new.
     #[inline]
     fn stats_at(&mut self, done: Tick) -> &mut IntervalStats {
@@ -160,10 +191,10 @@ impl Recorder {
 impl Record for Recorder {
     #[inline]
     fn record(&mut self, kind: Kind, timing: Timing, reply: &Reply) {
-        if self.is_censored(timing) {
+        let keep = self.keep;
+        if keep == Keep::Both && self.is_censored(timing) {
             return self.censor(kind, timing);
         }
-        let keep = self.keep;
         let stats = self.stats_at(timing.done).kinds[kind as usize].get_or_insert_default();
         match reply {
             Ok(outcome) => {
@@ -180,10 +211,10 @@ impl Record for Recorder {
 
     #[inline]
     fn record_pair(&mut self, timing: Timing, failure: Option<&Failure>) {
-        if self.is_censored(timing) {
+        let keep = self.keep;
+        if keep == Keep::Both && self.is_censored(timing) {
             return self.censor(Kind::ReadModifyWrite, timing);
         }
-        let keep = self.keep;
         let kinds = &mut self.stats_at(timing.done).kinds;
         let stats = kinds[Kind::ReadModifyWrite as usize].get_or_insert_default();
         match failure {
@@ -197,31 +228,12 @@ impl Record for Recorder {
 
     #[inline]
     fn finish(&mut self, timing: Timing, succeeded: bool) {
-        let keep = self.keep;
-        let (end, drained) = match &self.open_loop {
-            Some(end) => (end.tick(), end.drained()),
-            None => (Tick::MAX, Tick::MAX),
-        };
-        let is_censored = timing.done >= drained;
-        let stats = match is_censored {
-            true => &mut self.stats,
-            false => self.stats_at(timing.done),
-        };
-        if keep == Keep::Both && timing.sent < drained {
-            let lag = stats.lag.get_or_insert_default();
-            let cause = match timing.was_free {
-                true => &mut lag.woken_late,
-                false => &mut lag.no_client,
-            };
-            cause.record(timing.sent - timing.due);
+        if self.keep == Keep::Both {
+            return self.finish_at_rate(timing, succeeded);
         }
-        if is_censored {
-            stats.censored += 1;
-            return;
-        }
+        let stats = self.stats_at(timing.done);
         stats.operations += 1;
         stats.failed += u64::from(!succeeded);
-        stats.drained += u64::from(succeeded && timing.done >= end);
         self.last_done = timing.done;
     }
 
