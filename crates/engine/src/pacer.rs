@@ -32,7 +32,7 @@ pub enum Due {
     At {
         /// When.
         due: Tick,
-        /// Whether the client was free by then, and waited for it.
+        /// Whether a client was free by then: this one waited for it, or slept beyond it.
         was_free: bool,
     },
 }

@@ -1,0 +1,178 @@
+//! What the edges of a point count: stalls in the warm-up, in the middle and over the end, and what
+//! is done behind the end or never.
+
+use super::*;
+
+#[test]
+fn a_stall_of_a_second_at_a_thousand_a_second_shows_a_thousand_slow_responses() {
+    table("threads | in the middle | at the start | over the end");
+    for threads in [1, 8, 64, 256] {
+        let with = |model, warmup_s| {
+            measure(Asked {
+                model,
+                threads,
+                warmup_s,
+                ..Asked::default()
+            })
+        };
+        let phases = [
+            with("constant 100us; stall 5s 1s", 2),
+            with("constant 100us; stall 2s 1s", 2),
+            with("constant 100us; stall 11500ms 1s", 2),
+        ];
+        let slow = phases.each_ref().map(|phase| slower(phase, 1));
+        println!("| {threads} | {} | {} | {} |", slow[0], slow[1], slow[2]);
+        for (phase, slow, expected) in [
+            (&phases[0], slow[0], 1_000),
+            (&phases[1], slow[1], 1_000),
+            (&phases[2], slow[2], 500),
+        ] {
+            assert_eq!((phase.operations, phase.censored), (10_000, 0), "{threads}");
+            assert!(slow.abs_diff(expected) <= expected / 8, "{threads}: {slow}");
+            // Of 1,000 that wait from 0 to 1 s, the 10th slowest of all 10,000 waits 990 ms.
+            let longest = response(phase).max() / MS;
+            assert!(longest.abs_diff(1_000) <= 2, "{threads}: {longest}");
+        }
+        assert_eq!(phases[0].drained, 0);
+        assert_eq!(phases[2].drained, 500);
+    }
+}
+
+#[test]
+fn what_was_due_and_never_done_is_counted_at_its_age() {
+    // Of the last 500 operations none is done: 64 are under way, nobody has taken the others.
+    let phase = measure(Asked {
+        model: "constant 100us; stall 11500ms 1h",
+        warmup_s: 2,
+        ..Asked::default()
+    });
+    assert_eq!(
+        (phase.operations, phase.censored, phase.drained),
+        (9_500, 500, 0)
+    );
+    assert!((phase.ops_per_sec() - 950.0).abs() < 1e-9);
+    let censored = phase.kinds[&Kind::Read].censored.as_ref().unwrap();
+    assert_eq!((censored.service.len(), censored.response.len()), (64, 500));
+    let seconds = |ns: u64| ns as f64 / 1e9;
+    let (youngest, oldest) = (censored.response.min(), censored.response.max());
+    assert!((seconds(youngest) - 10.001).abs() < 0.011, "{youngest}");
+    assert!((seconds(oldest) - 10.5).abs() < 0.011, "{oldest}");
+    let known = phase.kinds[&Kind::Read].response();
+    assert!(
+        known.max() < MS,
+        "what was done was done at once: {}",
+        known.max()
+    );
+}
+
+#[test]
+fn a_rate_that_is_too_high_is_not_reached_and_what_is_left_is_counted() {
+    // A thousand a second can be done. After 30 s 30,000 of 60,000 are, 10,000 more in 10 s.
+    let phase = measure(Asked {
+        model: "constant 1ms; servers 1",
+        rate: 2_000.0,
+        duration_s: 30,
+        ..Asked::default()
+    });
+    assert!(
+        (phase.ops_per_sec() - 1_000.0).abs() < 1.0,
+        "{}",
+        phase.ops_per_sec()
+    );
+    assert!(phase.drained.abs_diff(10_000) <= 1, "{}", phase.drained);
+    assert_eq!(phase.operations + phase.censored, 60_000);
+    let censored = phase.kinds[&Kind::Read].censored.as_ref().unwrap();
+    assert_eq!(censored.response.len(), phase.censored);
+    let (youngest, oldest) = (censored.response.min(), censored.response.max());
+    assert!(youngest.abs_diff(10_000 * MS) < 20 * MS, "{youngest}");
+    assert!(oldest.abs_diff(20_000 * MS) < 30 * MS, "{oldest}");
+}
+
+#[test]
+fn a_stall_in_the_warm_up_leaves_no_trace_in_what_is_counted() {
+    // From 4 to 5 s of a warm-up of 5 s.
+    let phase = measure(Asked {
+        model: "constant 100us; stall 4s 1s",
+        warmup_s: 5,
+        ..Asked::default()
+    });
+    assert_eq!(
+        (phase.operations, phase.drained, phase.censored),
+        (10_000, 0, 0)
+    );
+    assert!((phase.ops_per_sec() - 1_000.0).abs() < 1e-9);
+    assert!(slower(&phase, 1) <= 7, "{}", slower(&phase, 1));
+}
+
+#[test]
+fn what_is_reached_of_a_rate_that_is_too_high_does_not_depend_on_the_warm_up() {
+    for (warmup_s, arrivals) in [
+        (0, Arrivals::Even),
+        (6, Arrivals::Even),
+        (20, Arrivals::Poisson),
+    ] {
+        let phase = measure(Asked {
+            model: "constant 2ms; servers 4",
+            rate: 12_000.0,
+            threads: 16,
+            arrivals,
+            warmup_s,
+            duration_s: 30,
+            ..Asked::default()
+        });
+        let reached = phase.ops_per_sec();
+        assert!(
+            (reached / 2_000.0 - 1.0).abs() < 0.005,
+            "{warmup_s}: {reached}"
+        );
+    }
+}
+
+#[test]
+fn a_point_of_which_nothing_was_done_has_the_ages_of_all() {
+    let phase = measure(Asked {
+        model: "constant 1ms; stall 0s 1h",
+        warmup_s: 1,
+        duration_s: 5,
+        ..Asked::default()
+    });
+    assert_eq!((phase.operations, phase.censored), (0, 5_000));
+    let read = &phase.kinds[&Kind::Read];
+    let censored = read.censored.as_ref().unwrap();
+    assert_eq!((read.count, censored.response.len()), (0, 5_000));
+}
+
+#[test]
+fn an_end_by_time_is_one_though_the_budget_was_sent() {
+    // 50 of the 1,000 are late; those that are done behind the end are not in its time.
+    for model in [
+        "constant 1ms; stall 9500ms 5s",
+        "constant 1ms; stall 9500ms 30s",
+    ] {
+        let phase = measure(Asked {
+            model,
+            rate: 100.0,
+            operations: Some(1_000),
+            ..Asked::default()
+        });
+        assert!((phase.ops_per_sec() - 95.0).abs() < 1e-9, "{model}");
+        assert_eq!(phase.drained + phase.censored, 50, "{model}");
+    }
+}
+
+#[test]
+fn the_number_of_clients_does_not_move_the_end_of_a_budget() {
+    let of = |threads| {
+        let phase = measure(Asked {
+            model: "constant 1ms",
+            threads,
+            arrivals: Arrivals::Poisson,
+            rate: 10.0,
+            operations: Some(100),
+            duration_s: 3_600,
+            ..Asked::default()
+        });
+        (phase.operations, phase.duration_s.to_bits())
+    };
+    assert_eq!(of(1), of(1_024));
+}
