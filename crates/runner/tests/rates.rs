@@ -238,6 +238,24 @@ fn without_a_valid_peak_percentages_are_left_out_and_the_study_says_so() {
 }
 
 #[test]
+fn what_was_left_out_is_measured_when_later_repeats_have_made_the_peak() {
+    let out = tempfile::tempdir().unwrap();
+    let mut bad = failing(&[("error_every", "4")]);
+    bad.sweep.repeats = 2;
+    let left_out = run(&bad, out.path()).unwrap().points_left_out;
+    assert!(left_out > 0);
+    // In the first repeat the thread counts of the second are not valid yet.
+    let mut good = failing(&[]);
+    good.sweep.repeats = 2;
+    good.retry_failed = true;
+    assert_eq!(run(&good, out.path()).unwrap().points_left_out, 0);
+    assert_eq!(points(out.path()).len(), good.points().count());
+    let study = Study::open_read_only(out.path()).unwrap();
+    let notices = study.notices().unwrap();
+    assert!(!notices.iter().any(|notice| notice.contains("left out")));
+}
+
+#[test]
 fn a_thread_count_that_failed_gives_no_peak() {
     let out = tempfile::tempdir().unwrap();
     let plan = with(vec![null("a")], &[1, 2], &[AskedRate::OfPeak(0.5)]);

@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use std::time::{Duration, Instant};
-use tailmark_driver::{Cause, Clients, Completion, Fields, Key, Operation, db};
+use tailmark_driver::{Cause, Clients, Completion, Fields, Key, Operation, Stage, db};
 use tailmark_testing::test;
 
 const DRIVERS: [&str; 2] = ["sim-threads", "sim-tasks"];
@@ -70,4 +70,19 @@ fn clients_that_are_tasks_get_answers_that_are_awaited() {
     }
     assert_eq!(db::find("sim-tasks").unwrap().clients, Clients::Tasks);
     assert_eq!(db::find("sim-threads").unwrap().clients, Clients::Threads);
+}
+
+#[test]
+fn the_model_is_of_what_a_workload_inserts_and_not_of_a_load() {
+    for driver in DRIVERS {
+        let bench = Bench::with(driver, &[("model", "errors 0s 1h 100% timeout")]);
+        let database = bench.open();
+        let fails = |stage| {
+            database.begin_phase(stage, 1);
+            let mut session = database.session().unwrap();
+            insert(&mut *session, 1).err().map(|failure| failure.cause)
+        };
+        assert_eq!(fails(Stage::Load), None, "{driver}");
+        assert_eq!(fails(Stage::Run), Some(Cause::Timeout), "{driver}");
+    }
 }

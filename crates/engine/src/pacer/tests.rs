@@ -263,3 +263,16 @@ fn what_was_due_is_sent_behind_the_end_until_it_is_waited_for_no_longer() {
     end.bring_forward(190_000_000);
     assert_eq!(end.drained(), 150_000_000);
 }
+
+#[test]
+fn what_was_due_while_a_client_slept_too_long_is_late_for_that() {
+    let arrivals = ArrivalSequence::new(Arrivals::Even, 1_000.0, 100_000_000, None, 1);
+    let mut client = sharing(&Arc::new(arrivals), &End::at(Tick::MAX));
+    // It woke at 2.5 ms, and is free again at 50 ms.
+    client.woken = 2_500_000;
+    let causes = [(); 5].map(|()| match block_on(client.next(50_000_000)) {
+        Some(Due::At { was_free, .. }) => was_free,
+        other => panic!("{other:?}"),
+    });
+    assert_eq!(causes, [true, true, true, false, false]);
+}
