@@ -27,7 +27,7 @@ pub mod units;
 mod workloads;
 
 pub use accept::Accept;
-pub use effective::{file_sums, keys_of_study};
+pub use effective::{file_sums, is_begun_without_order, keys_of_study};
 pub use error::Error;
 pub use key::{DefaultInputs, DefaultValue, KeyFlag, PlanKey};
 pub use keys::KEYS;
@@ -36,7 +36,7 @@ pub use rate::AskedRate;
 pub use raw::RawPlan;
 pub use service::{Service, ServiceControl};
 pub use shipped::{PLANS, ShippedPlan};
-pub use sweep::{Reload, Sweep};
+pub use sweep::{Order, Reload, Sweep};
 
 use bytesize::ByteSize;
 use std::path::{Path, PathBuf};

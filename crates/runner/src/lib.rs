@@ -9,6 +9,7 @@ mod dry_run;
 mod error;
 mod facts;
 mod findings;
+mod order;
 pub mod point;
 mod preflight;
 mod retry;

@@ -161,6 +161,7 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("sweep.duration", BASE, "'60s'", "'61s'"),
     ("sweep.warmup", BASE, "'20s'", "'21s'"),
     ("sweep.repeats", BASE, "repeats = 1", "repeats = 2"),
+    ("sweep.order", RATES, "rate_threads = 8", "rate_threads = 8\norder = 'interleaved'"),
     ("sweep.rate", BASE, "rate = 100", "rate = 200"),
     ("sweep.rates", RATES, "'60%'", "'70%'"),
     ("sweep.rate_threads", RATES, "rate_threads = 8", ""),

@@ -2,11 +2,12 @@
 
 mod assumed;
 mod effective;
+mod orders;
 mod rates;
 mod refused;
 mod shipped;
 
-use super::{Error, Plan, RawPlan, Reload};
+use super::{Error, Order, Plan, RawPlan, Reload};
 use std::{path::Path, time::Duration};
 use tailmark_driver::{Location, Semantics};
 use tailmark_results::{ALLOW_ERRORS, ALLOW_ERRORS_KEY};
@@ -91,7 +92,7 @@ fn every_key_takes_effect() {
         write_all_fields = true\n\
         [sweep]\nworkloads = ['mine', 'ycsb-c']\nthreads = { from = 1, to = 20, factor = 3 }\n\
         operations = '10k'\nduration = '5s'\nwarmup = '2s'\nrepeats = 2\nrate = '20k'\nseed = 9\n\
-        reload = 'workload'\nload_threads = 3\nsettle = '1m'\n\
+        reload = 'workload'\norder = 'systems'\nload_threads = 3\nsettle = '1m'\n\
         [host]\nmemory_limit = '2GiB'\ndrop_caches = false\n\
         [[system]]\nname = 'a'\noptional = true\n[[system]]\nname = 'b'\nceiling_for = 'a'\n\
         database = { semantics = 'faithful' }\n\
@@ -149,6 +150,7 @@ fn every_key_takes_effect() {
         (2, Some(20_000.0), 9)
     );
     assert_eq!((sweep.reload, sweep.load_threads), (Reload::Workload, 3));
+    assert_eq!(sweep.order, Order::Systems);
     assert_eq!((sweep.write_all_fields, sweep.compressibility), (true, 0.5));
     assert_eq!(
         (host.memory_limit, host.drop_caches),

@@ -169,7 +169,7 @@ const REFUSED: &[(&str, &[&str])] = &[
     ),
     (
         "+[sweep]\nreload = 'always'",
-        &["sweep.reload is `always`", "never, workload, point"],
+        &["sweep.reload is `always`", "never, repeat, workload, point"],
     ),
     (
         "+[sweep]\nworkloads = ['ycsb-z']",

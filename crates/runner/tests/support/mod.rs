@@ -5,7 +5,7 @@
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 use tailmark_driver::{DataSet, Location, Schema, Semantics, Settings, db};
 use tailmark_engine::{Silent, Stop};
-use tailmark_plan::{HostPlan, Plan, Reload, Sweep, SystemPlan};
+use tailmark_plan::{HostPlan, Order, Plan, Reload, Sweep, SystemPlan};
 use tailmark_results::{ALLOW_ERRORS, Arrivals, Header, Load, Point, Study};
 use tailmark_runner::{Error, Summary};
 
@@ -71,6 +71,7 @@ pub fn plan(systems: Vec<SystemPlan>, workloads: &[&str], threads: &[u32]) -> Pl
             workloads,
             threads: threads.to_vec(),
             repeats: 1,
+            order: Order::Systems,
             rate: None,
             rates: Vec::new(),
             rate_threads: 4,
