@@ -4,10 +4,10 @@
 use crate::{
     axis::Axis,
     block::Text,
-    measure::{MEAN, Measured, Spread, TimeBasis},
+    measure::{Measured, Spread},
     sweep::{SpreadPeak, SweepTable, WorkloadGrid},
 };
-use tailmark_results::{Bound, System, compare, number};
+use tailmark_results::{Bound, Statistic, System, TimeBasis, compare, number};
 
 /// Differences of less are called a tie, whatever the repeats say.
 const TIE: f64 = 0.03;
@@ -270,7 +270,7 @@ fn latency_statement<'a>(group: &WorkloadGrid<'a>, a: &'a str, b: &'a str) -> Op
     let mean = |system: &'a str, step| {
         group
             .valid_cell(system, step)?
-            .latency(kind, TimeBasis::Response, MEAN)
+            .latency(kind, TimeBasis::Response, Statistic::MEAN)
     };
     let step = *group
         .steps

@@ -1,90 +1,6 @@
-//! What can be read off latencies: their mean, or the value at a quality of service.
+//! What a quantity comes to over the repeats of a point.
 
-use tailmark_results::{Bound, KindResult, Known, QUANTILES, Quantile, Stated};
-
-/// One way to state a latency.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Statistic {
-    /// In tables and controls: `mean`, `p99.9`.
-    pub name: &'static str,
-    /// None: the mean.
-    pub quantile: Option<Quantile>,
-}
-
-/// Every measure, in the order of reports.
-pub const STATISTICS: [Statistic; 1 + QUANTILES.len()] = {
-    let mut measures = [Statistic {
-        name: "mean",
-        quantile: None,
-    }; 1 + QUANTILES.len()];
-    let mut i = 0;
-    while i < QUANTILES.len() {
-        measures[1 + i] = Statistic {
-            name: QUANTILES[i].name,
-            quantile: Some(QUANTILES[i]),
-        };
-        i += 1;
-    }
-    measures
-};
-
-/// The mean.
-pub const MEAN: Statistic = STATISTICS[0];
-/// The 99th percentile.
-pub const P99: Statistic = STATISTICS[4];
-/// The 99.9th percentile.
-pub const P999: Statistic = STATISTICS[5];
-
-impl Statistic {
-    /// The value in nanoseconds, or a lower bound of it; none, where it is not known or too few
-    /// samples are behind it.
-    #[must_use]
-    pub fn of(self, known: Known<'_>) -> Option<Stated> {
-        match self.quantile {
-            None => known.mean(),
-            Some(quantile) => known.quantile(quantile),
-        }
-    }
-
-    /// Whether enough samples are behind the value to draw it as certain.
-    #[must_use]
-    pub fn is_solid(self, known: Known<'_>) -> bool {
-        self.quantile
-            .is_none_or(|quantile| known.is_solid(quantile))
-    }
-}
-
-/// From which instant a latency is counted.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum TimeBasis {
-    /// From the sending of an operation.
-    Service,
-    /// From the instant it was due.
-    Response,
-}
-
-impl TimeBasis {
-    /// Both, in the order of reports.
-    pub const ALL: [Self; 2] = [Self::Response, Self::Service];
-
-    /// In controls and titles.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Service => "service time",
-            Self::Response => "response time",
-        }
-    }
-
-    /// What is known of the latencies of this clock.
-    #[must_use]
-    pub fn of(self, result: &KindResult) -> Known<'_> {
-        match self {
-            Self::Service => result.known_service(),
-            Self::Response => result.known_response(),
-        }
-    }
-}
+use tailmark_results::{Bound, Stated};
 
 /// A value over repeats: the median, and the lowest and highest around it.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -209,11 +125,6 @@ impl From<Spread> for Measured {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn named_measures_are_what_they_are_called() {
-        assert_eq!((MEAN.name, P99.name, P999.name), ("mean", "p99", "p99.9"));
-    }
 
     #[test]
     fn a_spread_is_the_median_between_the_extremes() {

@@ -3,75 +3,14 @@
 
 use crate::Data;
 use std::collections::{BTreeMap, BTreeSet};
-use tailmark_results::{Fact, Point, PointKey, System, number};
-
-/// Keys of a plan that say what is measured and how often, not under which conditions. Rate and
-/// arrivals are in the name of a point; the scales are in the values that they were applied to; each system's
-/// own keys are in its description.
-const NOT_CONDITIONS: &[&str] = &[
-    "scale",
-    "sweep.allow_errors",
-    "sweep.arrivals",
-    "sweep.rate",
-    "sweep.rate_threads",
-    "sweep.rates",
-    "sweep.rates_of",
-    "sweep.ready_timeout",
-    "sweep.repeats",
-    "sweep.seed",
-    "sweep.threads",
-    "sweep.workloads",
-    "time_scale",
-];
-
-/// Flags of db_bench's drop-in that are no conditions either: its systems have them as settings.
-const NOT_CONDITIONS_OF_DB_BENCH: &[&str] = &[
-    "benchmarks",
-    "confidence_interval_only",
-    "histogram",
-    "report_file",
-    "report_interval_seconds",
-    "seed",
-    "statistics",
-    "stats_interval",
-    "stats_interval_seconds",
-    "stats_per_interval",
-    "threads",
-    "use_existing_db",
-];
-
-/// Facts that change from run to run, or with the order in which devices were found.
-const PASSING_FACTS: &[(&str, &str)] = &[
-    ("data set", "load began"),
-    ("device", "device of the backing file"),
-    ("device", "name"),
-    ("device", "partition"),
-    ("file system", "available at the start"),
-    ("file system", "size"),
-    ("file system", "source"),
-    ("machine", "hostname"),
-    ("memory", "available at the start"),
-    ("memory", "limit"),
-];
+use tailmark_results::{
+    Conditions, Fact, Point, PointKey, System,
+    conditions::{ConditionName, Part, plan_conditions, short},
+    number,
+};
 
 /// Differences that a name says; more are in the tables.
 const NAMED: usize = 3;
-
-/// What decides whether two systems of one name are the same: names and values, in the order in
-/// which differences are named.
-type Conditions = BTreeMap<(Part, String), String>;
-
-/// Where a condition comes from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Part {
-    DataSet,
-    System,
-    Setting,
-    Plan,
-    Workload,
-    Fact,
-    Title,
-}
 
 impl Data {
     /// Several studies as one.
@@ -176,66 +115,16 @@ impl Data {
 
     /// The plan's keys that say under which conditions was measured.
     fn plan_conditions(&self) -> impl Iterator<Item = (Part, &str, &str)> {
-        let plan = self.headers.first().map(|header| &header.plan);
-        let keys = plan.into_iter().flatten();
-        keys.filter_map(|(key, value)| {
-            let part = match key.split_once('.').map_or("", |(table, _)| table) {
-                _ if NOT_CONDITIONS.contains(&key.as_str()) => return None,
-                "system" => return None,
-                "workload" => Part::Workload,
-                _ if key == "sweep.background_rate" => Part::Workload,
-                "dataset" => Part::DataSet,
-                _ => Part::Plan,
-            };
-            Some((part, key.as_str(), value.as_str()))
-        })
+        self.headers.first().into_iter().flat_map(plan_conditions)
     }
 
     /// Everything that shapes a system's numbers.
     fn conditions(&self, system: &System) -> Conditions {
-        let mut conditions = Conditions::new();
-        let mut put = |part, name: &str, value: &str| {
-            conditions.insert((part, name.to_owned()), value.to_owned());
-        };
-        for (part, key, value) in self.plan_conditions() {
-            put(part, key, value);
-        }
-        put(Part::System, "driver", &system.driver);
-        put(Part::System, "place", &system.place);
-        put(Part::System, "semantics", &system.semantics);
-        if let Some(of) = &system.ceiling_for {
-            put(Part::Fact, "ceiling of", of);
-        }
-        // What the plan adds to the settings: the content of files that they name.
-        let prefix = format!("system.{}.database.", system.name);
-        let plan = self.headers.first().map(|header| &header.plan);
-        for (key, value) in plan.into_iter().flatten() {
-            if let Some(name) = key.strip_prefix(&prefix) {
-                put(Part::Setting, name, value);
-            }
-        }
-        // The drop-ins' studies have no plan, and state the data set among the settings.
-        for (name, value) in &system.settings {
-            if NOT_CONDITIONS_OF_DB_BENCH.contains(&name.as_str()) {
-                continue;
-            }
-            let part = match name.as_str() {
-                "records" | "fields" | "field_length" => Part::DataSet,
-                _ => Part::Setting,
-            };
-            put(part, name, value);
-        }
-        let own = |fact: &&Fact| fact.system.as_ref().is_none_or(|name| *name == system.name);
-        for fact in self.facts.iter().filter(own) {
-            if !PASSING_FACTS.contains(&(fact.group.as_str(), fact.name.as_str())) {
-                put(
-                    Part::Fact,
-                    &format!("{} {}", fact.group, fact.name),
-                    &fact.value,
-                );
-            }
-        }
-        put(Part::Title, "title", &self.title_of(system));
+        let runs = self.points.iter().filter(|p| p.key.system == system.name);
+        let first_run = runs.filter_map(|point| point.phase.started_ms).min();
+        let header = self.headers.first();
+        let mut conditions = Conditions::of(header, system, &self.facts, first_run);
+        conditions.set(Part::Title, "title", self.title_of(system));
         conditions
     }
 
@@ -291,16 +180,13 @@ fn tell_apart(studies: &mut [Data], name: &str) -> Option<String> {
                 .studies
                 .iter()
                 .any(|&i| studies[i].has_points_of(study, name));
-            differences(&class.conditions, &conditions, twice)
-                .next()
-                .is_none()
+            let mut differences = class.conditions.differences(&conditions, twice);
+            differences.next().is_none()
         };
         match classes.iter_mut().find(is_same) {
             Some(class) => {
                 class.studies.push(index);
-                for (key, value) in conditions {
-                    class.conditions.entry(key).or_insert(value);
-                }
+                class.conditions.complete_from(conditions);
             }
             None => classes.push(Class {
                 studies: vec![index],
@@ -314,7 +200,8 @@ fn tell_apart(studies: &mut [Data], name: &str) -> Option<String> {
     let mut keys = BTreeSet::new();
     for (i, class) in classes.iter().enumerate() {
         for other in &classes[i + 1..] {
-            keys.extend(differences(&class.conditions, &other.conditions, true).cloned());
+            let differences = class.conditions.differences(&other.conditions, true);
+            keys.extend(differences.cloned());
         }
     }
     let labels = labels(name, &keys, &classes, studies);
@@ -341,7 +228,7 @@ fn tell_apart(studies: &mut [Data], name: &str) -> Option<String> {
 /// Names that say what differs, each of them new.
 fn labels(
     name: &str,
-    keys: &BTreeSet<(Part, String)>,
+    keys: &BTreeSet<ConditionName>,
     classes: &[Class],
     studies: &[Data],
 ) -> Vec<String> {
@@ -371,7 +258,7 @@ fn labels(
 }
 
 /// What is different in a class, of conditions up to the `last` part.
-fn words(keys: &BTreeSet<(Part, String)>, class: &Class, last: Part) -> String {
+fn words(keys: &BTreeSet<ConditionName>, class: &Class, last: Part) -> String {
     let chosen = keys.iter().filter(|(part, _)| *part <= last);
     let known: Vec<String> = chosen
         .map(|key| match class.conditions.get(key) {
@@ -386,18 +273,10 @@ fn words(keys: &BTreeSet<(Part, String)>, class: &Class, last: Part) -> String {
 }
 
 /// `records 1,000`: a condition in a name.
-fn condition(key: &(Part, String), value: &str) -> String {
+fn condition(key: &ConditionName, value: &str) -> String {
     match key.0 {
         Part::Title => value.to_owned(),
         _ => format!("{} {}", short(key), grouped(value)),
-    }
-}
-
-/// The name of a condition without its table.
-fn short((part, key): &(Part, String)) -> &str {
-    match part {
-        Part::DataSet | Part::Plan => key.split_once('.').map_or(key.as_str(), |(_, name)| name),
-        _ => key,
     }
 }
 
@@ -408,52 +287,12 @@ fn grouped(value: &str) -> String {
         .map_or_else(|_| value.to_owned(), number::count)
 }
 
-/// The conditions that differ. Titles only tell apart what was measured `twice`.
-fn differences<'a>(
-    a: &'a Conditions,
-    b: &'a Conditions,
-    twice: bool,
-) -> impl Iterator<Item = &'a (Part, String)> {
-    let keys: BTreeSet<_> = a.keys().chain(b.keys()).collect();
-    keys.into_iter().filter(move |key| {
-        let values = (a.get(*key), b.get(*key));
-        match (key.0, values) {
-            (Part::Title, _) if !twice => false,
-            // What one of them does not know, or has not run, is no difference.
-            (Part::Fact, (None, _) | (_, None)) => false,
-            (Part::Workload, (None, _)) if !runs(a, &key.1) => false,
-            (Part::Workload, (_, None)) if !runs(b, &key.1) => false,
-            // How keys are drawn is in the names of points; its parameters are not.
-            (Part::Workload, (Some(a), Some(b))) if key.1.ends_with(".distribution") => {
-                let name = |value: &'a String| value.split(' ').next();
-                a != b && name(a) == name(b)
-            }
-            (_, (a, b)) => a != b,
-        }
-    })
-}
-
-/// Whether the workload of a key such as `workload.own.mix` was run.
-fn runs(conditions: &Conditions, key: &str) -> bool {
-    let name = |key: &str| {
-        key.strip_prefix("workload.")?
-            .split('.')
-            .next()
-            .map(str::to_owned)
-    };
-    let own = name(key);
-    let mut keys = conditions
-        .keys()
-        .filter(|(part, _)| *part == Part::Workload);
-    own.is_some() && keys.any(|(_, key)| name(key) == own)
-}
-
 /// Says what the plans of several studies differ in, whichever systems they are of: to the reader
 /// and, as facts, of each system.
 fn tell_plans(studies: &mut [Data]) -> Option<String> {
     let planned = |study: &&mut Data| study.plan_conditions().next().is_some();
     let mut studies: Vec<&mut Data> = studies.iter_mut().filter(planned).collect();
-    let mut values: BTreeMap<(Part, String), BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
+    let mut values: BTreeMap<ConditionName, BTreeMap<String, BTreeSet<String>>> = BTreeMap::new();
     for study in &studies {
         for (part, key, value) in study.plan_conditions() {
             let titles = values.entry((part, key.to_owned())).or_default();

@@ -5,12 +5,13 @@ use crate::{
     Data,
     axis::{self, Axis, Step},
     block::anchor,
-    measure::{Measured, Spread, Statistic, TimeBasis},
+    measure::{Measured, Spread},
     style::{self, SystemStyle},
 };
 use std::collections::{BTreeMap, BTreeSet};
 use tailmark_results::{
-    Arrivals, Fault, Header, Kind, KindResult, Point, ResolvedRate, System, number,
+    Arrivals, Fault, Header, Kind, KindResult, Point, ResolvedRate, Statistic, System, TimeBasis,
+    number,
 };
 
 /// All points, by workload.

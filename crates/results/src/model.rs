@@ -1,7 +1,7 @@
 //! What a study holds, as plain data: systems, facts, loads, points, series, findings.
 
 use crate::{
-    Arrivals, Censored, Finding, StartLag,
+    Arrivals, BlockQos, Censored, Finding, StartLag,
     failure::{ALLOW_ERRORS, ALLOW_ERRORS_KEY},
     histogram::new_latencies,
     known::Known,
@@ -394,6 +394,8 @@ pub struct Phase {
     pub censored: u64,
     /// How much later than due operations were sent; at a fixed rate only.
     pub start_lag: Option<StartLag>,
+    /// Quantiles over the blocks of the run, worked out when it was committed.
+    pub block_qos: Vec<BlockQos>,
     /// What it was like over time, without a gap: a second in which nothing was done is one too.
     pub intervals: Vec<Interval>,
     /// What the machine did meanwhile.

@@ -4,7 +4,7 @@
 //! of every million, the lowest of the 100 highest is the 99.99 % quality of service. One with
 //! fewer than [`SAMPLES_MIN`] samples at or above it says too little to be printed as a number.
 
-use crate::{Interval, Latencies, Packed, packed::new_interval_latencies};
+use crate::Latencies;
 
 /// A quantile that is reported.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -50,14 +50,17 @@ pub const QUANTILES: [Quantile; 7] = [
 /// The 99th percentile.
 pub const P99: Quantile = QUANTILES[3];
 
+/// One nine more than is reported of every point: of 10 million samples 10 are beyond it.
+pub const SIX_NINES: Quantile = Quantile {
+    name: "p99.9999",
+    value: 0.999_999,
+};
+
 /// With fewer samples beyond it, a quantile is not a number.
 pub const SAMPLES_MIN: u64 = 10;
 
 /// From so many samples beyond it, a quantile is solid (its 95 % interval is within a fifth or so).
 pub const SAMPLES_SOLID: u64 = 100;
-
-/// A block of a run holds at least so many samples.
-pub const BLOCK_SAMPLES: u64 = 1_000_000;
 
 impl Quantile {
     /// Its value in nanoseconds, if enough samples are beyond it. What a kind of request is stated
@@ -142,57 +145,10 @@ pub fn mean(latencies: &Latencies) -> Option<f64> {
     (!latencies.is_empty()).then(|| latencies.mean())
 }
 
-/// A quantile over one block of a run.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SampleBlock {
-    /// Seconds since the start of the phase.
-    pub start_s: f64,
-    /// Length in seconds.
-    pub length_s: f64,
-    /// Samples in it, at least [`BLOCK_SAMPLES`].
-    pub samples: u64,
-    /// The value at the quality asked for, nanoseconds.
-    pub value: u64,
-}
-
-/// The value at quality `q` block by block: a block is the fewest consecutive intervals that hold
-/// at least [`BLOCK_SAMPLES`] samples. `pick` names the histogram of an interval. What is left at
-/// the end, too little for a block, is left out. So are operations that were never done, which are
-/// in no interval: a block is of what was done.
-#[must_use]
-pub fn blocks<'a>(
-    intervals: &'a [Interval],
-    pick: impl Fn(&'a Interval) -> Option<&'a Packed>,
-    q: f64,
-) -> Vec<SampleBlock> {
-    let mut blocks = Vec::new();
-    let mut open: Option<(f64, Latencies)> = None;
-    for interval in intervals {
-        let (start_s, samples) =
-            open.get_or_insert_with(|| (interval.start_s, new_interval_latencies()));
-        if let Some(packed) = pick(interval) {
-            samples
-                .add(packed.unpack())
-                .expect("a histogram that grows takes any other");
-        }
-        if samples.len() >= BLOCK_SAMPLES {
-            blocks.push(SampleBlock {
-                start_s: *start_s,
-                length_s: interval.start_s + interval.length_s - *start_s,
-                samples: samples.len(),
-                value: value_at(samples, q),
-            });
-            open = None;
-        }
-    }
-    blocks
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{IntervalKind, Kind, new_latencies};
-    use std::collections::BTreeMap;
+    use crate::new_latencies;
 
     fn histogram(samples: &[u64]) -> Latencies {
         let mut latencies = new_latencies();
@@ -292,56 +248,5 @@ mod tests {
                 quantile.name
             );
         }
-    }
-
-    #[test]
-    fn a_block_is_the_fewest_intervals_that_hold_a_million() {
-        let interval = |second: u32, samples: u64, value: u64| {
-            let mut latencies = new_latencies();
-            latencies.record_n(value, samples).unwrap();
-            let service = Packed::pack(&latencies);
-            let kind = IntervalKind {
-                count: samples,
-                errors: 0,
-                service,
-                response: None,
-            };
-            Interval {
-                start_s: second.into(),
-                length_s: 1.0,
-                operations: samples,
-                failed: 0,
-                kinds: BTreeMap::from([(Kind::Read, kind)]),
-            }
-        };
-        let intervals = [
-            interval(0, 400_000, 100_000),
-            interval(1, 599_999, 100_000),
-            interval(2, 400_000, 200_000),
-            interval(3, 1_000_000, 150_000),
-            interval(4, 999_999, 100_000),
-        ];
-        let blocks = blocks(
-            &intervals,
-            |i| i.kinds.get(&Kind::Read).map(|k| &k.service),
-            0.9999,
-        );
-        assert_eq!(
-            blocks,
-            [
-                SampleBlock {
-                    start_s: 0.0,
-                    length_s: 3.0,
-                    samples: 1_399_999,
-                    value: 200_703
-                },
-                SampleBlock {
-                    start_s: 3.0,
-                    length_s: 1.0,
-                    samples: 1_000_000,
-                    value: 150_527
-                },
-            ]
-        );
     }
 }

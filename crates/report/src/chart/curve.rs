@@ -5,12 +5,12 @@ use super::{axis, base, line, log_axis, narrow_base};
 use crate::{
     axis::Step,
     chart::quantised::quantised,
-    measure::{Measured, Spread, Statistic, TimeBasis},
+    measure::{Measured, Spread},
     style,
     sweep::{SweepTable, WorkloadGrid},
 };
 use serde_json::{Value, json};
-use tailmark_results::{Bound, Fault, Kind, Stated, System};
+use tailmark_results::{Bound, Fault, Kind, Stated, Statistic, System, TimeBasis};
 
 /// Which latency a chart shows.
 #[derive(Debug, Clone, Copy)]

@@ -2,14 +2,10 @@
 //! other on one clock.
 
 use super::{axis, legend, line, log_range};
-use crate::{
-    chart::quantised::quantised,
-    measure::{P99, P999},
-    style,
-};
+use crate::{chart::quantised::quantised, style};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use tailmark_results::{Interval, Kind, Known, Latencies, Phase, Series, SeriesKind};
+use tailmark_results::{Interval, Kind, Known, Latencies, Phase, Series, SeriesKind, Statistic};
 
 /// No line has more points than this.
 const POINTS_MAX: usize = 300;
@@ -226,7 +222,7 @@ impl TimelineLines<'_> {
             for (kind, lines) in &mut kinds {
                 // Of what was done: what never was is in no interval.
                 let known = bucket.kinds.get(kind).map(Known::of);
-                for (line, of) in lines.iter_mut().zip([P99, P999]) {
+                for (line, of) in lines.iter_mut().zip([Statistic::P99, Statistic::P999]) {
                     let ns = known.and_then(|known| of.of(known));
                     line.push((bucket.at_s, ns.map(|ns| ns.value / 1e3)));
                 }

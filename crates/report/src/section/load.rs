@@ -1,12 +1,8 @@
 //! The loads of the data sets.
 
 use super::Section;
-use crate::{
-    Block, Cell, Column, Data, Table, TableRow,
-    findings::Index,
-    measure::{MEAN, P99, P999, TimeBasis},
-};
-use tailmark_results::{Kind, Load, number};
+use crate::{Block, Cell, Column, Data, Table, TableRow, findings::Index};
+use tailmark_results::{Kind, Load, Statistic, TimeBasis, number};
 
 pub const SECTION: Section = Section {
     name: "load",
@@ -63,7 +59,7 @@ fn row(load: &Load, index: &Index<'_>) -> TableRow {
         Cell::new(number::rate(phase.ops_per_sec())),
         bandwidth,
     ];
-    for measure in [MEAN, P99, P999] {
+    for measure in [Statistic::MEAN, Statistic::P99, Statistic::P999] {
         let value = inserts.and_then(|kind| measure.of(TimeBasis::Response.of(kind)));
         cells.push(value.map_or_else(Cell::none, |ns| Cell::new(number::stated_latency(ns))));
     }

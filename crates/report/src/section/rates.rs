@@ -5,12 +5,13 @@ use crate::{
     Block, Cell, Chart, Column, Table, TableRow, Text,
     chart::curve::{self, LatencyChoice},
     findings::Index,
-    measure::{Measured, STATISTICS, Spread, TimeBasis},
+    measure::{Measured, Spread},
     sweep::{GridCell, SweepTable, WorkloadGrid},
 };
 use serde_json::Value;
 use tailmark_results::{
-    Kind, Known, LagCauses, Latencies, Phase, QUANTILES, Stated, System, number, quantile::P99,
+    Kind, Known, LagCauses, Latencies, Phase, QUANTILES, STATISTICS, Stated, System, TimeBasis,
+    number, quantile::P99,
 };
 
 /// The chart, in one variant for each choice of latency.

@@ -11,10 +11,12 @@ use crate::{
     },
     compare,
     findings::Index,
-    measure::{MEAN, Measured, P99, STATISTICS, Statistic, TimeBasis},
+    measure::Measured,
     sweep::{self, SpreadPeak, SweepTable, WorkloadGrid},
 };
-use tailmark_results::{Kind, Stated, System, compare as statistics, number};
+use tailmark_results::{
+    Kind, STATISTICS, Stated, Statistic, System, TimeBasis, compare as statistics, number,
+};
 
 pub const SECTION: Section = Section {
     name: "workloads",
@@ -196,7 +198,11 @@ fn initial_measure(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<u
             .flat_map(|s| group.cells_of(&s.name))
             .all(|cell| cell.latency(kind, TimeBasis::Response, measure).is_some())
     };
-    let measure = if has(P99) { P99 } else { MEAN };
+    let measure = if has(Statistic::P99) {
+        Statistic::P99
+    } else {
+        Statistic::MEAN
+    };
     STATISTICS.iter().position(|m| *m == measure)
 }
 
@@ -251,7 +257,7 @@ fn table<'a>(
     let latency = |measure| {
         move |cell: &sweep::GridCell<'a>| cell.latency(kind?, TimeBasis::Response, measure)
     };
-    let (mean, p99) = (latency(MEAN), latency(P99));
+    let (mean, p99) = (latency(Statistic::MEAN), latency(Statistic::P99));
     let of =
         |measure: Statistic| format!("{} {} latency", measure.name, kind.map_or("", Kind::name));
     let quantity = |title: String, value, is_rate| Quantity {
@@ -275,8 +281,8 @@ fn table<'a>(
         quantities.push(quantity("operations per second".into(), &ops, true));
     }
     if kind.is_some() {
-        quantities.push(quantity(of(MEAN), &mean, false));
-        quantities.push(quantity(of(P99), &p99, false));
+        quantities.push(quantity(of(Statistic::MEAN), &mean, false));
+        quantities.push(quantity(of(Statistic::P99), &p99, false));
     }
     grid.table(&quantities)
 }

@@ -30,6 +30,13 @@ const TOTALS_SINCE_4: &[&str] = &[
      AND coalesce(censored_service, censored_response) IS NOT NULL ORDER BY rowid",
 ];
 
+/// And since version 5.
+const TOTALS_SINCE_5: &[&str] = &[
+    "SELECT kind, time, quantile, blocks, samples_min, worst_ns, worst_start_s, median_ns,
+            median_start_s, best_ns, best_start_s
+     FROM block_qos WHERE phase = ? ORDER BY rowid",
+];
+
 /// Of each interval of the phase, one after the other: as they are read.
 const OF_INTERVALS: &str =
     "SELECT kind, count, errors, service, response FROM interval_kind WHERE interval = ?";
@@ -97,12 +104,15 @@ pub fn verify(c: &Connection, phase: i64, with_details: bool) -> Result<()> {
 }
 
 fn totals(c: &Connection, phase: i64) -> Result<Vec<u8>> {
-    // A file of version 3 that cannot be written has no such columns.
-    let since_4 = match c.column_exists(None, "phase", "drained")? {
-        true => TOTALS_SINCE_4,
-        false => &[],
-    };
-    digest(c, TOTALS, since_4, phase)
+    // A file of an earlier version that cannot be written has no such columns.
+    let mut later = Vec::new();
+    if c.column_exists(None, "phase", "drained")? {
+        later.extend(TOTALS_SINCE_4);
+    }
+    if c.table_exists(None, "block_qos")? {
+        later.extend(TOTALS_SINCE_5);
+    }
+    digest(c, TOTALS, &later, phase)
 }
 
 fn details(c: &Connection, phase: i64) -> Result<Vec<u8>> {

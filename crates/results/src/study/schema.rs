@@ -50,6 +50,21 @@ const MIGRATIONS: [&str; Study::VERSION as usize - 1] = [
     ) STRICT;
     CREATE UNIQUE INDEX resolved_rate_once ON resolved_rate
         (system, workload, distribution, asked);",
+    "CREATE TABLE block_qos (
+        phase INTEGER NOT NULL REFERENCES phase ON DELETE CASCADE,
+        kind TEXT NOT NULL,
+        time TEXT NOT NULL,
+        quantile TEXT NOT NULL,
+        blocks INTEGER NOT NULL,
+        samples_min INTEGER NOT NULL,
+        worst_ns INTEGER NOT NULL,
+        worst_start_s REAL NOT NULL,
+        median_ns INTEGER NOT NULL,
+        median_start_s REAL NOT NULL,
+        best_ns INTEGER NOT NULL,
+        best_start_s REAL NOT NULL
+    ) STRICT;
+    CREATE INDEX block_qos_phase ON block_qos (phase);",
 ];
 
 /// Large enough that the histogram of an interval leaves little of a page unused.
@@ -147,7 +162,8 @@ mod tests {
         assert_eq!(keys[0].1, points[0].key);
         let found = read::point(&connection, &points[0].key).unwrap();
         assert_eq!(found.as_ref(), points.first());
-        assert!(read::resolved_rates(&connection).unwrap().is_empty());
+        let rates = read::resolved_rates(&connection).unwrap();
+        assert_eq!(rates.is_empty(), version < 4);
         drop(connection);
         assert_eq!(std::fs::read(&path).unwrap(), before);
         points

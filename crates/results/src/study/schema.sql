@@ -1,4 +1,4 @@
--- The tables of a study, version 4. docs/STUDY.md says what each column means.
+-- The tables of a study, version 5. docs/STUDY.md says what each column means.
 CREATE TABLE header (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     title TEXT NOT NULL,
@@ -107,6 +107,23 @@ CREATE TABLE summary (
     ns REAL NOT NULL
 ) STRICT;
 CREATE INDEX summary_phase ON summary (phase);
+
+-- Quantiles over the blocks of a run.
+CREATE TABLE block_qos (
+    phase INTEGER NOT NULL REFERENCES phase ON DELETE CASCADE,
+    kind TEXT NOT NULL,
+    time TEXT NOT NULL,
+    quantile TEXT NOT NULL,
+    blocks INTEGER NOT NULL,
+    samples_min INTEGER NOT NULL,
+    worst_ns INTEGER NOT NULL,
+    worst_start_s REAL NOT NULL,
+    median_ns INTEGER NOT NULL,
+    median_start_s REAL NOT NULL,
+    best_ns INTEGER NOT NULL,
+    best_start_s REAL NOT NULL
+) STRICT;
+CREATE INDEX block_qos_phase ON block_qos (phase);
 
 CREATE TABLE error (
     phase INTEGER NOT NULL REFERENCES phase ON DELETE CASCADE,

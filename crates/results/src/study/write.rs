@@ -3,7 +3,7 @@
 use super::{RESPONSE, SERVICE, digest, numbers, read};
 use crate::{
     Arrivals, Fact, Header, Interval, Load, Phase, Point, ResolvedRate, Series, SeriesKind,
-    Summary, System, histogram::encode,
+    Summary, System, TimeBasis, histogram::encode, qos,
 };
 use rusqlite::{Connection, Result, ToSql, named_params, params};
 use serde::Serialize;
@@ -161,6 +161,7 @@ fn phase(c: &Connection, phase: &Phase) -> Result<i64> {
     )?;
     let id = c.last_insert_rowid();
     totals(c, id, phase)?;
+    block_qos(c, id, phase)?;
     for interval in &phase.intervals {
         self::interval(c, id, interval)?;
     }
@@ -208,6 +209,36 @@ fn totals(c: &Connection, id: i64, phase: &Phase) -> Result<()> {
     for finding in &phase.findings {
         c.prepare_cached("INSERT INTO finding VALUES (?, ?, ?)")?
             .execute(params![id, finding.code, finding.text])?;
+    }
+    Ok(())
+}
+
+/// Writes the quantiles over blocks, which are worked out here where nobody did.
+fn block_qos(c: &Connection, id: i64, phase: &Phase) -> Result<()> {
+    let worked_out = match phase.block_qos.is_empty() {
+        true => qos::block_qos(&phase.intervals),
+        false => Vec::new(),
+    };
+    for of in phase.block_qos.iter().chain(&worked_out) {
+        let time = match of.time {
+            TimeBasis::Service => SERVICE,
+            TimeBasis::Response => RESPONSE,
+        };
+        c.prepare_cached("INSERT INTO block_qos VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?
+            .execute(params![
+                id,
+                of.kind.name(),
+                time,
+                of.quantile.name,
+                integer(of.blocks),
+                integer(of.samples_min),
+                integer(of.worst.ns),
+                of.worst.start_s,
+                integer(of.median.ns),
+                of.median.start_s,
+                integer(of.best.ns),
+                of.best.start_s
+            ])?;
     }
     Ok(())
 }

@@ -1,0 +1,423 @@
+//! How two systems compare at each point that both were measured at, and at their peaks: the ratio,
+//! its interval, and the verdict. The one place that computes them; reports, exports, the terminal
+//! and gates read them from here.
+//!
+//! A verdict is about the runs that were made: these devices, under this load, on these days.
+
+use crate::{
+    Arrivals, Bound, Metric, Point, PointKey, Stated,
+    statistics::{self, EQUIVALENCE, Estimate, RUNS_MIN, SIGNIFICANCE},
+};
+use std::collections::BTreeMap;
+
+/// The numbers of one run of a point.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Run {
+    /// Which point, of which system.
+    pub key: PointKey,
+    /// Whether it is a peak and in comparisons; see [`crate::failure`].
+    pub is_valid: bool,
+    /// What is known of it.
+    pub values: BTreeMap<Metric, Stated>,
+}
+
+impl Run {
+    /// The numbers of a point, of whose operations this part may fail.
+    #[must_use]
+    pub fn of(point: &Point, allow_errors: f64) -> Self {
+        let known = |metric: Metric| Some((metric, metric.value(&point.phase)?));
+        Self {
+            key: point.key.clone(),
+            is_valid: point.phase.fault(allow_errors).is_none(),
+            values: Metric::of_phase(&point.phase).filter_map(known).collect(),
+        }
+    }
+}
+
+/// Where two systems are compared.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Place {
+    /// At one point.
+    Point {
+        /// Clients.
+        threads: u32,
+        /// Operations per second over all clients; none: a closed loop.
+        target_rate: Option<f64>,
+        /// How they arrive.
+        arrivals: Option<Arrivals>,
+    },
+    /// Each at its peak over the thread counts of a closed loop.
+    Peak {
+        /// Where the first has it.
+        threads_a: u32,
+        /// Where the second has it.
+        threads_b: u32,
+    },
+}
+
+/// What is said of two systems.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Verdict {
+    /// The first is better: p, adjusted, is under 0.05, and the ratio lies outside the band of
+    /// practical equivalence.
+    Better,
+    /// The first is worse, by the same rule.
+    Worse,
+    /// The whole interval of the ratio lies within the band.
+    Equivalent,
+    /// None of these.
+    NoDifferenceShown,
+    /// Fewer than four runs of one of them.
+    TooFewRuns,
+    /// A value is a bound: operations were due and never done. Nothing can be tested.
+    NotTestable,
+}
+
+impl Verdict {
+    /// In words, and in exports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Better => "better",
+            Self::Worse => "worse",
+            Self::Equivalent => "equivalent",
+            Self::NoDifferenceShown => "no difference shown",
+            Self::TooFewRuns => "too few runs",
+            Self::NotTestable => "not testable",
+        }
+    }
+
+    /// Whether one of the two is said to be better.
+    #[must_use]
+    pub const fn is_difference(self) -> bool {
+        matches!(self, Self::Better | Self::Worse)
+    }
+
+    /// The same, said of the second against the first.
+    #[must_use]
+    pub const fn reversed(self) -> Self {
+        match self {
+            Self::Better => Self::Worse,
+            Self::Worse => Self::Better,
+            other => other,
+        }
+    }
+}
+
+/// What other tests say, which no verdict goes by.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Diagnostics {
+    /// The ratio with its interval by the bootstrap.
+    pub bootstrap: Estimate,
+    /// The rank-sum test of Mann and Whitney.
+    pub rank_sum_p: f64,
+}
+
+/// How one system compares with another.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Comparison {
+    /// The workload.
+    pub workload: String,
+    /// How its keys are drawn.
+    pub distribution: String,
+    /// At which point.
+    pub place: Place,
+    /// In what.
+    pub metric: Metric,
+    /// The system that is compared.
+    pub a: String,
+    /// The one it is compared with.
+    pub b: String,
+    /// The geometric mean of the runs of `a` to that of `b`; one-sided where values are bounds.
+    pub ratio: Stated,
+    /// The 95 % interval of the ratio, by Welch's t; none under two runs, and of bounds.
+    pub interval: Option<(f64, f64)>,
+    /// The one-sided ends with 95 %: the true ratio is not below, and not above.
+    pub one_sided: Option<(f64, f64)>,
+    /// Runs of `a`.
+    pub runs_a: usize,
+    /// Runs of `b`.
+    pub runs_b: usize,
+    /// By Welch's t; none where there is no verdict.
+    pub p: Option<f64>,
+    /// After Holm, over all comparisons of the metric at points, or at peaks.
+    pub p_adjusted: Option<f64>,
+    /// What is said.
+    pub verdict: Verdict,
+    /// What else could be; none where there is no verdict.
+    pub diagnostics: Option<Diagnostics>,
+}
+
+impl Comparison {
+    /// The same, said of the second against the first.
+    #[must_use]
+    pub fn reversed(&self) -> Self {
+        let turned = |ends: (f64, f64)| (1.0 / ends.1, 1.0 / ends.0);
+        Self {
+            place: match self.place {
+                Place::Peak {
+                    threads_a,
+                    threads_b,
+                } => Place::Peak {
+                    threads_a: threads_b,
+                    threads_b: threads_a,
+                },
+                ref point @ Place::Point { .. } => point.clone(),
+            },
+            a: self.b.clone(),
+            b: self.a.clone(),
+            ratio: Stated {
+                value: 1.0 / self.ratio.value,
+                bound: self.ratio.bound.reversed(),
+            },
+            interval: self.interval.map(turned),
+            one_sided: self.one_sided.map(turned),
+            runs_a: self.runs_b,
+            runs_b: self.runs_a,
+            verdict: self.verdict.reversed(),
+            diagnostics: self.diagnostics.map(|of| Diagnostics {
+                bootstrap: Estimate {
+                    value: 1.0 / of.bootstrap.value,
+                    low: 1.0 / of.bootstrap.high,
+                    high: 1.0 / of.bootstrap.low,
+                },
+                ..of
+            }),
+            ..self.clone()
+        }
+    }
+}
+
+/// Workload, distribution, clients, the bits of the rate, and arrivals: what a point is but for its
+/// system.
+type CellName = (String, String, u32, Option<u64>, Option<&'static str>);
+
+/// The runs of each system at each point; none of a point of which a run is not valid.
+type Cells<'a> = BTreeMap<&'a str, BTreeMap<CellName, Vec<&'a Run>>>;
+
+/// Compares each pair of systems, the first with the second, in everything that is known of both.
+///
+/// `pairs` names them; all of them together are one family of tests for each metric, by Holm over
+/// their points, and for the peaks over the workloads. `band` is that of practical equivalence:
+/// 0.03 takes ratios from 1 / 1.03 to 1.03 for the same.
+#[must_use]
+pub fn comparisons(runs: &[Run], pairs: &[(String, String)], band: f64) -> Vec<Comparison> {
+    let cells = cells(runs);
+    let mut found = Vec::new();
+    for (a, b) in pairs {
+        let (Some(of_a), Some(of_b)) = (cells.get(a.as_str()), cells.get(b.as_str())) else {
+            continue;
+        };
+        for (name, runs_a) in of_a {
+            let Some(runs_b) = of_b.get(name) else {
+                continue;
+            };
+            let metrics = runs_a[0].values.keys();
+            found.extend(metrics.filter_map(|&metric| {
+                compare((a, runs_a), (b, runs_b), metric, at(name, runs_a[0]))
+            }));
+        }
+        found.extend(at_peaks((a, of_a), (b, of_b)));
+    }
+    judge(&mut found, band);
+    found
+}
+
+/// Each pair of these, those before with those behind.
+#[must_use]
+pub fn all_pairs(systems: &[&str]) -> Vec<(String, String)> {
+    let behind = |i: usize| systems[i + 1..].iter();
+    let pairs = systems
+        .iter()
+        .enumerate()
+        .flat_map(|(i, a)| behind(i).map(|b| ((*a).to_owned(), (*b).to_owned())));
+    pairs.collect()
+}
+
+fn cells(runs: &[Run]) -> Cells<'_> {
+    let mut cells = Cells::new();
+    for run in runs {
+        let key = &run.key;
+        let name = (
+            key.workload.clone(),
+            key.distribution.clone(),
+            key.threads,
+            key.target_rate.map(f64::to_bits),
+            key.arrivals.map(Arrivals::name),
+        );
+        let of_system = cells.entry(key.system.as_str()).or_default();
+        of_system.entry(name).or_default().push(run);
+    }
+    for of_system in cells.values_mut() {
+        of_system.retain(|_, runs| runs.iter().all(|run| run.is_valid));
+    }
+    cells
+}
+
+fn at(name: &CellName, run: &Run) -> Place {
+    Place::Point {
+        threads: name.2,
+        target_rate: run.key.target_rate,
+        arrivals: run.key.arrivals,
+    }
+}
+
+/// A system with its runs.
+type Side<'a, R> = (&'a str, R);
+
+/// The peaks of both in each workload that they have in common, in closed loops.
+fn at_peaks<'r>(
+    (a, of_a): Side<'_, &BTreeMap<CellName, Vec<&'r Run>>>,
+    (b, of_b): Side<'_, &BTreeMap<CellName, Vec<&'r Run>>>,
+) -> Vec<Comparison> {
+    let (peaks_a, peaks_b) = (peaks(of_a), peaks(of_b));
+    let common = peaks_a.iter().filter_map(|(workload, (_, runs_a))| {
+        let (_, runs_b) = peaks_b.get(workload)?;
+        let place = Place::Peak {
+            threads_a: runs_a[0].key.threads,
+            threads_b: runs_b[0].key.threads,
+        };
+        compare((a, runs_a), (b, runs_b), Metric::OpsPerSec, place)
+    });
+    common.collect()
+}
+
+/// Of each workload and distribution the point with the highest operations per second, the one
+/// with fewer clients of equals.
+fn peaks<'c, 'r>(
+    cells: &'c BTreeMap<CellName, Vec<&'r Run>>,
+) -> BTreeMap<(&'c str, &'c str), (f64, &'c Vec<&'r Run>)> {
+    let mut peaks = BTreeMap::new();
+    for (name, runs) in cells.iter().filter(|(name, _)| name.3.is_none()) {
+        let Some(ops) = values(runs, Metric::OpsPerSec).and_then(|ops| center(&ops)) else {
+            continue;
+        };
+        let peak = peaks
+            .entry((name.0.as_str(), name.1.as_str()))
+            .or_insert((ops.value, runs));
+        if ops.value > peak.0 {
+            *peak = (ops.value, runs);
+        }
+    }
+    peaks
+}
+
+/// A metric of every run; none where one of them does not have it.
+fn values(runs: &[&Run], metric: Metric) -> Option<Vec<Stated>> {
+    runs.iter()
+        .map(|run| run.values.get(&metric).copied())
+        .collect()
+}
+
+/// What runs come to together: their geometric mean, bounded where one of them is. None of nothing,
+/// where one of them is not positive, and where they are bounded on different sides.
+#[must_use]
+pub fn center(values: &[Stated]) -> Option<Stated> {
+    let numbers: Vec<f64> = values.iter().map(|stated| stated.value).collect();
+    let mut bounds = values.iter().map(|stated| stated.bound);
+    Some(Stated {
+        value: statistics::geometric_mean(&numbers)?,
+        bound: bounds.try_fold(Bound::Exact, Bound::and)?,
+    })
+}
+
+/// A comparison whose p is not adjusted yet, and whose verdict is not given; none where one of the
+/// systems does not have the metric in every run, or bounds of both leave no ratio.
+fn compare(
+    (a, runs_a): Side<'_, &Vec<&Run>>,
+    (b, runs_b): Side<'_, &Vec<&Run>>,
+    metric: Metric,
+    place: Place,
+) -> Option<Comparison> {
+    let (of_a, of_b) = (values(runs_a, metric)?, values(runs_b, metric)?);
+    let (center_a, center_b) = (center(&of_a)?, center(&of_b)?);
+    let ratio = Stated {
+        value: center_a.value / center_b.value,
+        bound: center_a.bound.and(center_b.bound.reversed())?,
+    };
+    let numbers = |values: &[Stated]| values.iter().map(|v| v.value).collect::<Vec<_>>();
+    let (of_a, of_b) = (numbers(&of_a), numbers(&of_b));
+    let difference = statistics::welch(&of_a, &of_b).filter(|_| ratio.is_exact());
+    let verdict = match () {
+        () if !ratio.is_exact() => Verdict::NotTestable,
+        () if of_a.len().min(of_b.len()) < RUNS_MIN => Verdict::TooFewRuns,
+        () => Verdict::NoDifferenceShown,
+    };
+    let is_tested = verdict == Verdict::NoDifferenceShown;
+    let diagnostics = || {
+        Some(Diagnostics {
+            bootstrap: statistics::resampled_ratio(&of_a, &of_b)?,
+            rank_sum_p: statistics::rank_sum_p(&of_a, &of_b)?,
+        })
+    };
+    Some(Comparison {
+        workload: runs_a[0].key.workload.clone(),
+        distribution: runs_a[0].key.distribution.clone(),
+        place,
+        metric,
+        a: a.to_owned(),
+        b: b.to_owned(),
+        ratio,
+        interval: difference.map(|d| (d.ratio.low, d.ratio.high)),
+        one_sided: difference.map(|d| (d.at_least(), d.at_most())),
+        runs_a: of_a.len(),
+        runs_b: of_b.len(),
+        p: difference.filter(|_| is_tested).map(|d| d.p),
+        p_adjusted: None,
+        verdict,
+        diagnostics: is_tested.then(diagnostics).flatten(),
+    })
+}
+
+/// Adjusts p over each family of tests and gives the verdicts.
+fn judge(comparisons: &mut [Comparison], band: f64) {
+    let mut families: BTreeMap<(Metric, bool), Vec<usize>> = BTreeMap::new();
+    for (index, comparison) in comparisons.iter().enumerate() {
+        let is_peak = matches!(comparison.place, Place::Peak { .. });
+        let family = families.entry((comparison.metric, is_peak)).or_default();
+        family.push(index);
+    }
+    for family in families.values() {
+        // What was not tested yet, for want of runs, may be later: it counts.
+        let tested: Vec<(usize, f64)> = family
+            .iter()
+            .filter_map(|&index| Some((index, comparisons[index].p?)))
+            .collect();
+        let p: Vec<f64> = tested.iter().map(|(_, p)| *p).collect();
+        for ((index, _), adjusted) in tested.iter().zip(statistics::holm(&p, family.len())) {
+            let comparison = &mut comparisons[*index];
+            comparison.p_adjusted = Some(adjusted);
+            comparison.verdict = verdict(comparison, adjusted, band);
+        }
+    }
+}
+
+fn verdict(comparison: &Comparison, p_adjusted: f64, band: f64) -> Verdict {
+    let (low, high) = (1.0 / (1.0 + band), 1.0 + band);
+    let ratio = comparison.ratio.value;
+    let is_within = |(from, to): (f64, f64)| low <= from && to <= high;
+    if p_adjusted < SIGNIFICANCE && !(low..=high).contains(&ratio) {
+        match (ratio > 1.0) == comparison.metric.more_is_better() {
+            true => Verdict::Better,
+            false => Verdict::Worse,
+        }
+    } else if comparison.interval.is_some_and(is_within) {
+        Verdict::Equivalent
+    } else {
+        Verdict::NoDifferenceShown
+    }
+}
+
+/// The band of practical equivalence of a plan (`report.equivalence`, a percentage), as a fraction.
+pub const EQUIVALENCE_KEY: &str = "report.equivalence";
+
+impl crate::Header {
+    /// The band of practical equivalence that the plan asks for, as a fraction: 0.03 is 3 %.
+    #[must_use]
+    pub fn equivalence(&self) -> f64 {
+        let given = self.plan.get(EQUIVALENCE_KEY);
+        given
+            .and_then(|text| text.strip_suffix('%')?.trim().parse::<f64>().ok())
+            .map_or(EQUIVALENCE, |percent| percent / 100.0)
+    }
+}

@@ -1,0 +1,457 @@
+//! Under which conditions a system was measured: what shapes its numbers besides what it is. Two
+//! studies of a system are one where these are alike, and what differs between two systems stands
+//! beside their comparison.
+
+use crate::{Fact, Header, System, number};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Keys of a plan that say what is measured and how often, not under which conditions. Rate and
+/// arrivals are in the name of a point; the scales are in the values that they were applied to; each
+/// system's own keys are in its description; what the report is about is no condition.
+const NOT_CONDITIONS: &[&str] = &[
+    "report.equivalence",
+    "report.latency",
+    "scale",
+    "sweep.allow_errors",
+    "sweep.arrivals",
+    "sweep.order",
+    "sweep.rate",
+    "sweep.rate_threads",
+    "sweep.rates",
+    "sweep.rates_of",
+    "sweep.ready_timeout",
+    "sweep.repeats",
+    "sweep.seed",
+    "sweep.threads",
+    "sweep.workloads",
+    "time_scale",
+];
+
+/// Flags of db_bench's drop-in that are no conditions either: its systems have them as settings.
+const NOT_CONDITIONS_OF_DB_BENCH: &[&str] = &[
+    "benchmarks",
+    "confidence_interval_only",
+    "histogram",
+    "report_file",
+    "report_interval_seconds",
+    "seed",
+    "statistics",
+    "stats_interval",
+    "stats_interval_seconds",
+    "stats_per_interval",
+    "threads",
+    "use_existing_db",
+];
+
+/// Facts that change from run to run, or with the order in which devices were found.
+const PASSING_FACTS: &[(&str, &str)] = &[
+    ("data set", "load began"),
+    ("device", "device of the backing file"),
+    ("device", "name"),
+    ("device", "partition"),
+    ("file system", "available at the start"),
+    ("file system", "size"),
+    ("file system", "source"),
+    ("machine", "hostname"),
+    ("memory", "available at the start"),
+    ("memory", "limit"),
+];
+
+/// Groups of facts that say which device a system is, which two systems of a study differ in
+/// because that is what is compared; and what of them is not so.
+const IDENTITY: &[&str] = &["device", "file system"];
+const NO_IDENTITY: &[(&str, &str)] = &[
+    ("device", "scheduler"),
+    ("device", "write cache"),
+    ("device", "requests queued at most"),
+    ("file system", "type"),
+    ("file system", "options"),
+    ("file system", "block"),
+];
+
+/// Data sets of ages further apart than this factor and this many hours are unequal.
+const AGE_FACTOR: f64 = 2.0;
+const AGE_HOURS: f64 = 1.0;
+
+/// Free space further apart than this part of the higher one is unequal.
+const FREE_PART: f64 = 0.1;
+
+/// Where a condition comes from.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Part {
+    /// What was loaded.
+    DataSet,
+    /// Driver, place, semantics.
+    System,
+    /// A setting of the database.
+    Setting,
+    /// Another key of the plan.
+    Plan,
+    /// What a workload consists of.
+    Workload,
+    /// Something known of machine, database, device or file system.
+    Fact,
+    /// The title of the study.
+    Title,
+}
+
+/// The name of a condition.
+pub type ConditionName = (Part, String);
+
+/// Names and values, in the order in which differences are named.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Conditions {
+    named: BTreeMap<ConditionName, String>,
+    /// Hours from the beginning of the load to the first run.
+    age_h: Option<f64>,
+    /// Bytes that were free at the start, and as they were written.
+    free: Option<(f64, String)>,
+}
+
+/// What two systems of a comparison differ in, and how.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Inequality {
+    /// The condition in words: `kernel release`, `cache_size`.
+    pub name: String,
+    /// Its value of the first, where that is known.
+    pub a: Option<String>,
+    /// Its value of the second.
+    pub b: Option<String>,
+}
+
+impl std::fmt::Display for Inequality {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let value = |value: &Option<String>| value.clone().unwrap_or_else(|| "none".to_owned());
+        write!(
+            f,
+            "{} {} against {}",
+            self.name,
+            value(&self.a),
+            value(&self.b)
+        )
+    }
+}
+
+/// The keys of a plan that say under which conditions was measured, with their values.
+pub fn plan_conditions(header: &Header) -> impl Iterator<Item = (Part, &str, &str)> {
+    header.plan.iter().filter_map(|(key, value)| {
+        let part = match key.split_once('.').map_or("", |(table, _)| table) {
+            _ if NOT_CONDITIONS.contains(&key.as_str()) => return None,
+            "system" => return None,
+            "workload" => Part::Workload,
+            _ if key == "sweep.background_rate" => Part::Workload,
+            "dataset" => Part::DataSet,
+            _ => Part::Plan,
+        };
+        Some((part, key.as_str(), value.as_str()))
+    })
+}
+
+impl Conditions {
+    /// Everything that shapes a system's numbers: `facts` are those of the study, `first_run_ms` when
+    /// the first of its runs began.
+    #[must_use]
+    pub fn of(
+        header: Option<&Header>,
+        system: &System,
+        facts: &[Fact],
+        first_run_ms: Option<u64>,
+    ) -> Self {
+        let mut conditions = Self::default();
+        let mut put = |part, name: &str, value: &str| {
+            let name = (part, name.to_owned());
+            conditions.named.insert(name, value.to_owned());
+        };
+        for (part, key, value) in header.into_iter().flat_map(plan_conditions) {
+            put(part, key, value);
+        }
+        put(Part::System, "driver", &system.driver);
+        put(Part::System, "place", &system.place);
+        put(Part::System, "semantics", &system.semantics);
+        if let Some(of) = &system.ceiling_for {
+            put(Part::Fact, "ceiling of", of);
+        }
+        // What the plan adds to the settings: the content of files that they name.
+        let prefix = format!("system.{}.database.", system.name);
+        for (key, value) in header.into_iter().flat_map(|header| &header.plan) {
+            if let Some(name) = key.strip_prefix(&prefix) {
+                put(Part::Setting, name, value);
+            }
+        }
+        // The drop-ins' studies have no plan, and state the data set among the settings.
+        for (name, value) in &system.settings {
+            if NOT_CONDITIONS_OF_DB_BENCH.contains(&name.as_str()) {
+                continue;
+            }
+            let part = match name.as_str() {
+                "records" | "fields" | "field_length" => Part::DataSet,
+                _ => Part::Setting,
+            };
+            put(part, name, value);
+        }
+        let own = |fact: &&Fact| fact.system.as_ref().is_none_or(|name| *name == system.name);
+        for fact in facts.iter().filter(own) {
+            if !PASSING_FACTS.contains(&(fact.group.as_str(), fact.name.as_str())) {
+                put(Part::Fact, &fact_name(fact), &fact.value);
+            }
+        }
+        let own = |group: &str, name: &str| {
+            let mut own = facts.iter().filter(own);
+            own.find(|fact| fact.group == group && fact.name == name)
+        };
+        conditions.age_h = own("data set", "load began")
+            .and_then(|fact| fact.value.parse().ok())
+            .zip(first_run_ms)
+            .map(|(began, first): (humantime::Timestamp, u64)| hours_between(began, first));
+        conditions.free = own("file system", "available at the start")
+            .and_then(|fact| Some((bytes(&fact.value)?, fact.value.clone())));
+        conditions
+    }
+
+    /// Sets a condition.
+    pub fn set(&mut self, part: Part, name: &str, value: impl Into<String>) {
+        self.named.insert((part, name.to_owned()), value.into());
+    }
+
+    /// The value of a condition.
+    #[must_use]
+    pub fn get(&self, name: &ConditionName) -> Option<&str> {
+        self.named.get(name).map(String::as_str)
+    }
+
+    /// Adds what is known of another study of the same system alone.
+    pub fn complete_from(&mut self, other: Self) {
+        for (name, value) in other.named {
+            self.named.entry(name).or_insert(value);
+        }
+    }
+
+    /// The conditions that differ. Titles only tell apart what was measured `twice`.
+    pub fn differences<'a>(
+        &'a self,
+        other: &'a Self,
+        twice: bool,
+    ) -> impl Iterator<Item = &'a ConditionName> {
+        let names: BTreeSet<_> = self.named.keys().chain(other.named.keys()).collect();
+        names.into_iter().filter(move |name| {
+            let values = (self.get(name), other.get(name));
+            match (name.0, values) {
+                (Part::Title, _) if !twice => false,
+                // What one of them does not know, or has not run, is no difference.
+                (Part::Fact, (None, _) | (_, None)) => false,
+                (Part::Workload, (None, _)) if !self.runs(&name.1) => false,
+                (Part::Workload, (_, None)) if !other.runs(&name.1) => false,
+                // How keys are drawn is in the names of points; its parameters are not.
+                (Part::Workload, (Some(a), Some(b))) if name.1.ends_with(".distribution") => {
+                    let word = |value: &'a str| value.split(' ').next();
+                    a != b && word(a) == word(b)
+                }
+                (_, (a, b)) => a != b,
+            }
+        })
+    }
+
+    /// Whether the workload of a key such as `workload.own.mix` was run.
+    fn runs(&self, key: &str) -> bool {
+        let name = |key: &str| {
+            key.strip_prefix("workload.")?
+                .split('.')
+                .next()
+                .map(str::to_owned)
+        };
+        let own = name(key);
+        let mut keys = self
+            .named
+            .keys()
+            .filter(|(part, _)| *part == Part::Workload);
+        own.is_some() && keys.any(|(_, key)| name(key) == own)
+    }
+
+    /// What makes a comparison of two systems one under unequal conditions. `is_same_system`: of two
+    /// studies, whose device is to be the same; of two systems of a study the device is what is
+    /// compared.
+    #[must_use]
+    pub fn unequal(&self, other: &Self, is_same_system: bool) -> Vec<Inequality> {
+        let compared = |name: &&ConditionName| match name.0 {
+            Part::System if name.1 == "place" => is_same_system,
+            Part::Fact if !is_same_system => !is_identity(&name.1),
+            _ => true,
+        };
+        let owned = |value: Option<&str>| value.map(str::to_owned);
+        let named = self.differences(other, false).filter(compared);
+        let mut unequal: Vec<Inequality> = named
+            .map(|name| Inequality {
+                name: short(name).to_owned(),
+                a: owned(self.get(name)),
+                b: owned(other.get(name)),
+            })
+            .collect();
+        unequal.extend(self.unequal_age(other));
+        unequal.extend(self.unequal_space(other));
+        unequal
+    }
+
+    fn unequal_age(&self, other: &Self) -> Option<Inequality> {
+        let (a, b) = self.age_h.zip(other.age_h)?;
+        let (low, high) = (a.min(b), a.max(b));
+        let value = |hours: f64| Some(number::duration(hours * 3600.0));
+        (high - low > AGE_HOURS && high > AGE_FACTOR * low).then(|| Inequality {
+            name: "age of the data set".to_owned(),
+            a: value(a),
+            b: value(b),
+        })
+    }
+
+    fn unequal_space(&self, other: &Self) -> Option<Inequality> {
+        let ((a, text_a), (b, text_b)) = self.free.as_ref().zip(other.free.as_ref())?;
+        ((a - b).abs() > FREE_PART * a.max(*b)).then(|| Inequality {
+            name: "free space at the start".to_owned(),
+            a: Some(text_a.clone()),
+            b: Some(text_b.clone()),
+        })
+    }
+}
+
+/// The name of a condition without its table.
+#[must_use]
+pub fn short((part, key): &ConditionName) -> &str {
+    match part {
+        Part::DataSet | Part::Plan => key.split_once('.').map_or(key.as_str(), |(_, name)| name),
+        _ => key,
+    }
+}
+
+fn fact_name(fact: &Fact) -> String {
+    format!("{} {}", fact.group, fact.name)
+}
+
+/// Whether a fact of this name says which device it is.
+fn is_identity(name: &str) -> bool {
+    let is_among = |(group, own): &(&str, &str)| name == format!("{group} {own}");
+    let is_of = |group: &&str| {
+        name.strip_prefix(*group)
+            .is_some_and(|rest| rest.starts_with(' '))
+    };
+    IDENTITY.iter().any(|group| is_of(&group)) && !NO_IDENTITY.iter().any(is_among)
+}
+
+fn hours_between(began: humantime::Timestamp, first_run_ms: u64) -> f64 {
+    let began: std::time::SystemTime = began.into();
+    let began = began.duration_since(std::time::UNIX_EPOCH);
+    let began_s = began.map_or(0.0, |since| since.as_secs_f64());
+    (first_run_ms as f64 / 1e3 - began_s).max(0.0) / 3600.0
+}
+
+/// Bytes as facts have them: `12.5 GiB`.
+fn bytes(text: &str) -> Option<f64> {
+    let (value, unit) = text.split_once(' ')?;
+    let power = ["B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB"]
+        .iter()
+        .position(|known| *known == unit)?;
+    let value: f64 = value.parse().ok()?;
+    Some(value * 1024_f64.powi(i32::try_from(power).ok()?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn system(name: &str, cache: &str) -> System {
+        System {
+            name: name.to_owned(),
+            driver: "rocksdb".to_owned(),
+            place: format!("/mnt/{name}"),
+            semantics: "faithful".to_owned(),
+            settings: BTreeMap::from([("cache_size".to_owned(), cache.to_owned())]),
+            ceiling_for: None,
+        }
+    }
+
+    fn fact(system: Option<&str>, group: &str, name: &str, value: &str) -> Fact {
+        Fact {
+            system: system.map(str::to_owned),
+            group: group.to_owned(),
+            name: name.to_owned(),
+            value: value.to_owned(),
+        }
+    }
+
+    fn facts(system: &str, serial: &str, options: &str, free: &str, began: &str) -> Vec<Fact> {
+        let of = |group, name, value| fact(Some(system), group, name, value);
+        vec![
+            fact(None, "kernel", "release", "6.18"),
+            of("device", "serial number", serial),
+            of("file system", "options", options),
+            of("file system", "available at the start", free),
+            of("data set", "load began", began),
+            of("database", "version", "11.12.0"),
+        ]
+    }
+
+    fn said(a: &Conditions, b: &Conditions, is_same_system: bool) -> Vec<String> {
+        let unequal = a.unequal(b, is_same_system);
+        unequal.iter().map(ToString::to_string).collect()
+    }
+
+    const TEN: &str = "2026-11-22T10:00:00Z";
+
+    #[test]
+    fn two_systems_of_a_study_may_differ_in_their_device_alone() {
+        let first_run = Some(1_795_345_200_000);
+        let a = facts("a", "S1", "rw,noatime", "100.0 GiB", TEN);
+        let b = facts("b", "S2", "rw,noatime", "95.0 GiB", TEN);
+        let of = |name, cache, facts: &[Fact]| {
+            Conditions::of(None, &system(name, cache), facts, first_run)
+        };
+        let equal = said(&of("a", "1GiB", &a), &of("b", "1GiB", &b), false);
+        assert_eq!(equal, Vec::<String>::new());
+        let b = facts("b", "S2", "rw", "50.0 GiB", TEN);
+        assert_eq!(
+            said(&of("a", "1GiB", &a), &of("b", "2GiB", &b), false),
+            [
+                "cache_size 1GiB against 2GiB",
+                "file system options rw,noatime against rw",
+                "free space at the start 100.0 GiB against 50.0 GiB",
+            ]
+        );
+    }
+
+    #[test]
+    fn of_one_system_in_two_studies_the_device_and_the_kernel_count() {
+        let mut a = facts("a", "S1", "rw", "100.0 GiB", TEN);
+        a[0].value = "6.1".to_owned();
+        let b = facts("a", "S2", "rw", "100.0 GiB", TEN);
+        let of = |facts: &[Fact]| Conditions::of(None, &system("a", "1GiB"), facts, None);
+        assert_eq!(
+            said(&of(&a), &of(&b), true),
+            [
+                "device serial number S1 against S2",
+                "kernel release 6.1 against 6.18"
+            ]
+        );
+    }
+
+    #[test]
+    fn a_data_set_of_three_days_is_not_one_of_an_hour() {
+        // The first run began at 11:00 on the 22nd.
+        let first_run: std::time::SystemTime =
+            humantime::parse_rfc3339("2026-11-22T11:00:00Z").unwrap();
+        let since = first_run.duration_since(std::time::UNIX_EPOCH).unwrap();
+        let first_run = u64::try_from(since.as_millis()).ok();
+        let of = |began| {
+            let facts = facts("a", "S1", "rw", "100.0 GiB", began);
+            Conditions::of(None, &system("a", "1GiB"), &facts, first_run)
+        };
+        let (hour, two, days) = (
+            of(TEN),
+            of("2026-11-22T09:00:00Z"),
+            of("2026-11-19T11:00:00Z"),
+        );
+        assert_eq!(said(&hour, &two, false), Vec::<String>::new());
+        let said = said(&hour, &days, false);
+        assert!(
+            said.len() == 1 && said[0].starts_with("age of the data set "),
+            "{said:?}"
+        );
+    }
+}

@@ -1,0 +1,225 @@
+//! What is stated of a point and compared: operations per second, or a latency as plans name it
+//! (`p99.9 read`, `mean update`).
+
+use crate::{Kind, KindResult, Known, Phase, QUANTILES, Quantile, Stated};
+use std::{cmp::Ordering, fmt};
+
+/// One way to state latencies.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Statistic {
+    /// In plans, tables and controls: `mean`, `p99.9`.
+    pub name: &'static str,
+    /// None: the mean.
+    pub quantile: Option<Quantile>,
+}
+
+/// Every statistic, in the order of reports.
+pub const STATISTICS: [Statistic; 1 + QUANTILES.len()] = {
+    let mut statistics = [Statistic {
+        name: "mean",
+        quantile: None,
+    }; 1 + QUANTILES.len()];
+    let mut i = 0;
+    while i < QUANTILES.len() {
+        statistics[1 + i] = Statistic {
+            name: QUANTILES[i].name,
+            quantile: Some(QUANTILES[i]),
+        };
+        i += 1;
+    }
+    statistics
+};
+
+impl Statistic {
+    /// The mean.
+    pub const MEAN: Self = STATISTICS[0];
+    /// The 99th percentile.
+    pub const P99: Self = STATISTICS[4];
+    /// The 99.9th percentile.
+    pub const P999: Self = STATISTICS[5];
+
+    /// The value in nanoseconds, or a lower bound of it; none, where it is not known or too few
+    /// samples are behind it.
+    #[must_use]
+    pub fn of(self, known: Known<'_>) -> Option<Stated> {
+        match self.quantile {
+            None => known.mean(),
+            Some(quantile) => known.quantile(quantile),
+        }
+    }
+
+    /// Whether enough samples are behind the value to draw it as certain.
+    #[must_use]
+    pub fn is_solid(self, known: Known<'_>) -> bool {
+        self.quantile
+            .is_none_or(|quantile| known.is_solid(quantile))
+    }
+
+    fn order(self) -> f64 {
+        self.quantile.map_or(0.0, |quantile| quantile.value)
+    }
+}
+
+/// From which instant a latency is counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum TimeBasis {
+    /// From the sending of an operation.
+    Service,
+    /// From the instant it was due.
+    Response,
+}
+
+impl TimeBasis {
+    /// Both, in the order of reports.
+    pub const ALL: [Self; 2] = [Self::Response, Self::Service];
+
+    /// In controls and titles.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Service => "service time",
+            Self::Response => "response time",
+        }
+    }
+
+    /// What is known of the latencies of this clock.
+    #[must_use]
+    pub fn of(self, result: &KindResult) -> Known<'_> {
+        match self {
+            Self::Service => result.known_service(),
+            Self::Response => result.known_response(),
+        }
+    }
+}
+
+/// What is compared.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Metric {
+    /// Operations per second; more is better.
+    OpsPerSec,
+    /// A latency of one kind of request, response time at a fixed rate; less is better.
+    Latency {
+        /// Of which requests.
+        kind: Kind,
+        /// Which number of them.
+        statistic: Statistic,
+    },
+}
+
+impl Metric {
+    /// The name of the metric that is no latency.
+    pub const OPS_PER_SEC: &str = "ops_per_sec";
+
+    /// A latency as plans name it: `p99.9 read`, `mean read-modify-write`; none, where it is not
+    /// one. The names are those of [`STATISTICS`] and [`Kind`].
+    #[must_use]
+    pub fn latency(text: &str) -> Option<Self> {
+        let (statistic, kind) = text.trim().split_once(char::is_whitespace)?;
+        let kind = kind.trim();
+        Some(Self::Latency {
+            kind: *Kind::ALL.iter().find(|known| known.name() == kind)?,
+            statistic: *STATISTICS.iter().find(|known| known.name == statistic)?,
+        })
+    }
+
+    /// Every metric of a phase, in the order of reports.
+    pub fn of_phase(phase: &Phase) -> impl Iterator<Item = Self> {
+        let latencies = phase.kinds.keys().flat_map(|&kind| {
+            let latency = move |statistic| Self::Latency { kind, statistic };
+            STATISTICS.into_iter().map(latency)
+        });
+        std::iter::once(Self::OpsPerSec).chain(latencies)
+    }
+
+    /// The value of a phase: operations per second, or nanoseconds; none where it is not known, or
+    /// too few samples are behind it.
+    #[must_use]
+    pub fn value(self, phase: &Phase) -> Option<Stated> {
+        match self {
+            Self::OpsPerSec => Some(Stated::exact(phase.ops_per_sec())),
+            Self::Latency { kind, statistic } => {
+                statistic.of(phase.kinds.get(&kind)?.known_response())
+            }
+        }
+    }
+
+    /// Whether more of it is better.
+    #[must_use]
+    pub fn more_is_better(self) -> bool {
+        self == Self::OpsPerSec
+    }
+
+    fn order(self) -> (Option<Kind>, f64) {
+        match self {
+            Self::OpsPerSec => (None, 0.0),
+            Self::Latency { kind, statistic } => (Some(kind), statistic.order()),
+        }
+    }
+}
+
+impl Eq for Metric {}
+
+impl PartialOrd for Metric {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Metric {
+    fn cmp(&self, other: &Self) -> Ordering {
+        let (ours, theirs) = (self.order(), other.order());
+        ours.0.cmp(&theirs.0).then(ours.1.total_cmp(&theirs.1))
+    }
+}
+
+impl fmt::Display for Metric {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::OpsPerSec => f.write_str(Self::OPS_PER_SEC),
+            Self::Latency { kind, statistic } => write!(f, "{} {}", statistic.name, kind.name()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn named_statistics_are_what_they_are_called() {
+        let names = [Statistic::MEAN, Statistic::P99, Statistic::P999].map(|s| s.name);
+        assert_eq!(names, ["mean", "p99", "p99.9"]);
+    }
+
+    #[test]
+    fn a_latency_is_read_as_it_is_written_and_nothing_else_is() {
+        for name in ["p99.9 read", "mean update", "p99.999 read-modify-write"] {
+            assert_eq!(Metric::latency(name).unwrap().to_string(), name);
+        }
+        assert_eq!(
+            Metric::latency("  p50   scan "),
+            Metric::latency("p50 scan")
+        );
+        for name in ["p99.9", "read", "p98 read", "p99 reads", "", "ops_per_sec"] {
+            assert_eq!(Metric::latency(name), None, "{name}");
+        }
+    }
+
+    #[test]
+    fn metrics_come_in_the_order_of_reports() {
+        let mut metrics = ["p99 update", "mean update", "p99.9 read", "p50 read"]
+            .map(|name| Metric::latency(name).unwrap())
+            .to_vec();
+        metrics.push(Metric::OpsPerSec);
+        metrics.sort();
+        let names: Vec<_> = metrics.iter().map(ToString::to_string).collect();
+        let sorted = [
+            "ops_per_sec",
+            "p50 read",
+            "p99.9 read",
+            "mean update",
+            "p99 update",
+        ];
+        assert_eq!(names, sorted);
+    }
+}

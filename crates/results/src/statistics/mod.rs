@@ -1,0 +1,140 @@
+//! The statistics of a comparison of runs, at the few runs people can afford.
+//!
+//! The unit is a run: operations within one are not independent, since a compaction holds up
+//! thousands in a row. What one run differs from the next by is a factor, so that everything here
+//! is on logarithms, and differences are ratios. `docs/METHOD.md` shows how well it holds.
+
+mod holm;
+mod power;
+mod rank_sum;
+mod resampling;
+mod student;
+mod welch;
+
+pub use holm::holm;
+pub use power::{POWER, smallest_difference};
+pub use rank_sum::rank_sum_p;
+pub use resampling::resampled_ratio;
+pub use welch::{Difference, welch};
+
+use student::t_quantile;
+
+/// The chance of a false verdict that is taken, over all tests of one metric.
+pub const SIGNIFICANCE: f64 = 0.05;
+
+/// With fewer runs on either side there is no verdict.
+pub const RUNS_MIN: usize = 4;
+
+/// The band of practical equivalence where the plan does not say: ratios within 3 % either way.
+pub const EQUIVALENCE: f64 = 0.03;
+
+/// A number and the interval that holds the true one with a confidence of 95 %.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Estimate {
+    /// The number.
+    pub value: f64,
+    /// The lower end.
+    pub low: f64,
+    /// The upper end.
+    pub high: f64,
+}
+
+/// The geometric mean of runs; none of nothing, and where one of them is not positive.
+#[must_use]
+pub fn geometric_mean(values: &[f64]) -> Option<f64> {
+    let logs = Logs::of(values)?;
+    Some(logs.mean.exp())
+}
+
+/// The geometric mean of runs with its 95 % interval, by Student's t on logarithms; none under
+/// [`RUNS_MIN`] runs.
+#[must_use]
+pub fn mean_of_runs(values: &[f64]) -> Option<Estimate> {
+    let logs = Logs::of(values).filter(|logs| logs.count >= RUNS_MIN as f64)?;
+    let half = t_quantile(1.0 - SIGNIFICANCE / 2.0, logs.count - 1.0) * logs.squared_error().sqrt();
+    Some(Estimate {
+        value: logs.mean.exp(),
+        low: (logs.mean - half).exp(),
+        high: (logs.mean + half).exp(),
+    })
+}
+
+/// The noise of runs: the standard deviation of their logarithms, over several points of which each
+/// has a mean of its own, and how many degrees of freedom it has. None where no point has two
+/// positive runs.
+#[must_use]
+pub fn noise<'a>(points: impl IntoIterator<Item = &'a [f64]>) -> Option<(f64, usize)> {
+    let (mut squares, mut freedom) = (0.0, 0.0);
+    for logs in points.into_iter().filter_map(Logs::of) {
+        squares += logs.variance * (logs.count - 1.0);
+        freedom += logs.count - 1.0;
+    }
+    (freedom > 0.0).then(|| ((squares / freedom).sqrt(), freedom as usize))
+}
+
+/// Logarithms of runs: how many, their mean and their variance (0 of a single one).
+#[derive(Debug, Clone, Copy)]
+struct Logs {
+    count: f64,
+    mean: f64,
+    variance: f64,
+}
+
+impl Logs {
+    /// None of nothing, and where one of the values has no logarithm.
+    fn of(values: &[f64]) -> Option<Self> {
+        let has_logarithm = |value: &f64| value.is_finite() && *value > 0.0;
+        if values.is_empty() || !values.iter().all(has_logarithm) {
+            return None;
+        }
+        let count = values.len() as f64;
+        let mean = values.iter().map(|value| value.ln()).sum::<f64>() / count;
+        let squares: f64 = values.iter().map(|value| (value.ln() - mean).powi(2)).sum();
+        Some(Self {
+            count,
+            mean,
+            variance: squares / (count - 1.0).max(1.0),
+        })
+    }
+
+    /// Of the mean.
+    fn squared_error(self) -> f64 {
+        self.variance / self.count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_noise_of_points_does_not_know_what_they_differ_by() {
+        // Logarithms 1 apart: variance 1/2 with two runs, whatever their mean.
+        let e = std::f64::consts::E;
+        let points: [&[f64]; 3] = [&[1.0, e], &[100.0, 100.0 * e], &[7.0]];
+        let (noise, freedom) = noise(points).unwrap();
+        assert!((noise - 0.5_f64.sqrt()).abs() < 1e-12);
+        assert_eq!(freedom, 2);
+        assert_eq!(super::noise([[1.0].as_slice(), &[2.0, 0.0]]), None);
+    }
+
+    #[test]
+    fn the_mean_of_runs_is_geometric_and_has_an_interval_from_four_on() {
+        let estimate = mean_of_runs(&[90.0, 110.0, 95.0, 105.0]).unwrap();
+        let mean = (90.0_f64 * 110.0 * 95.0 * 105.0).powf(0.25);
+        assert!((estimate.value - mean).abs() < 1e-9);
+        // t with 3 degrees of freedom is 3.182446; the logarithms have a deviation of 0.0915732.
+        let half = 3.182_446 * 0.091_573_2 / 2.0;
+        assert!(
+            (estimate.high / mean - f64::exp(half)).abs() < 1e-5,
+            "{estimate:?}"
+        );
+        assert!(
+            (estimate.low / mean - f64::exp(-half)).abs() < 1e-5,
+            "{estimate:?}"
+        );
+        assert_eq!(mean_of_runs(&[1.0, 2.0, 3.0]), None);
+        assert_eq!(geometric_mean(&[2.0, 8.0]), Some(4.0));
+        assert_eq!(geometric_mean(&[2.0, 0.0]), None);
+    }
+}

@@ -1,0 +1,56 @@
+//! Student's t distribution.
+
+use statrs::distribution::{ContinuousCDF, StudentsT};
+
+/// The distribution with so many degrees of freedom, which need not be whole.
+fn distribution(freedom: f64) -> StudentsT {
+    StudentsT::new(0.0, 1.0, freedom).expect("at least two runs leave a degree of freedom")
+}
+
+/// The value that a t is below with probability `p`, 0 to 1.
+pub fn t_quantile(p: f64, freedom: f64) -> f64 {
+    distribution(freedom).inverse_cdf(p)
+}
+
+/// How probable a t as far from 0 as this one is, or farther, on either side.
+pub fn t_two_sided(t: f64, freedom: f64) -> f64 {
+    (2.0 * distribution(freedom).sf(t.abs())).min(1.0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn quantiles_are_those_of_the_tables() {
+        for (p, freedom, t) in [
+            (0.975, 1.0, 12.706_204_736),
+            (0.975, 3.0, 3.182_446_305),
+            (0.975, 8.0, 2.306_004_135),
+            (0.95, 8.0, 1.859_548_038),
+            (0.995, 4.0, 4.604_094_871),
+            (0.9995, 18.0, 3.921_645_825),
+            // By numerical integration of the density.
+            (0.975, 6.5, 2.402_002_008),
+        ] {
+            let found = t_quantile(p, freedom);
+            assert!((found - t).abs() < 1e-7, "{p} {freedom}: {found}");
+            let back = t_two_sided(found, freedom) / 2.0;
+            assert!((back - (1.0 - p)).abs() < 1e-6, "{p} {freedom}: {back}");
+        }
+    }
+
+    #[test]
+    fn tails_are_exact_where_they_are_known() {
+        // With one degree of freedom it is Cauchy's: 1/2 - atan(t)/pi above t.
+        for t in [0.5_f64, 2.0, 1e3, 1e6] {
+            let exact = (1.0 / t).atan() / std::f64::consts::PI;
+            for t in [t, -t] {
+                let found = t_two_sided(t, 1.0) / 2.0;
+                assert!((found / exact - 1.0).abs() < 1e-6, "{t}");
+            }
+        }
+        assert_eq!(t_two_sided(0.0, 5.0), 1.0);
+        assert_eq!(t_two_sided(f64::INFINITY, 5.0), 0.0);
+    }
+}
