@@ -15,7 +15,7 @@ mod write;
 use crate::{Error, Fact, Header, Load, Phase, Point, PointKey, ResolvedRate, System};
 use rusqlite::{Connection, OpenFlags};
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs, io,
     path::{Path, PathBuf},
     time::Duration,
@@ -320,6 +320,14 @@ impl Study {
     /// As [`Study::set_facts`].
     pub fn remove_notice(&self, text: &str) -> Result<(), Error> {
         self.write(|c| write::no_notice(c, text))
+    }
+
+    /// Sets the keys of the plan: those may change that no point depends on.
+    ///
+    /// # Errors
+    /// As [`Study::set_facts`].
+    pub fn set_plan(&self, keys: &BTreeMap<String, String>) -> Result<(), Error> {
+        self.write(|c| write::plan(c, keys))
     }
 
     /// Adds what a percentage among the rates of the plan came to; where that is there already of
