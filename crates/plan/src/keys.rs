@@ -3,8 +3,8 @@
 
 use super::{
     Accept::{
-        Choice, Count, Distribution, Flag, Number, Percent, Rates, Size, Table, Tables, Text,
-        Threads, Time, Words,
+        Choice, Count, Distribution, Flag, Latency, Number, Percent, Rates, Size, Table, Tables,
+        Text, Threads, Time, Words,
     },
     DefaultInputs, Order, Plan, PlanKey, Reload, Sweep, units,
 };
@@ -63,6 +63,7 @@ pub const KEYS: &[PlanKey] = &[
     PlanKey::new("", "dataset", Table).about("what is loaded"),
     PlanKey::new("", "sweep", Table).about("what is run: the axes and the budget of each point"),
     PlanKey::new("", "host", Table).about("what is done to the machine"),
+    PlanKey::new("", "report", Table).about("what the report states and compares"),
     PlanKey::new("", "system", Tables).about("a system under test; at least one"),
     PlanKey::new("", "workload", Tables).about("a workload of one's own"),
     PlanKey::new("database", "driver", Text)
@@ -233,6 +234,17 @@ pub const KEYS: &[PlanKey] = &[
         .about("whether caches are dropped before each point")
         .or("true")
         .sets(|plan| Some(plan.host.drop_caches.to_string())),
+    PlanKey::new("report", "latency", Latency)
+        .about("the latency that is compared beside ops/s: `p99.9 read`")
+        .flag(17, "--latency", "LATENCY")
+        .help("The latency that is compared beside ops/s: \"p99.9 read\", \"mean update\"")
+        .sets(|plan| Some(plan.report.latency?.to_string())),
+    PlanKey::new("report", "equivalence", Percent(0.0, 100.0))
+        .about("differences within it are none in practice")
+        .or("3%")
+        .flag(18, "--equivalence", "PERCENT")
+        .help("Differences within it are none in practice: 3%")
+        .sets(|plan| Some(units::percent_text(plan.report.equivalence))),
     PlanKey::new("system", "name", Text).about("its name in the report; unique"),
     PlanKey::new("system", "path", Text).about(
         "the directory that the database is made in; of a server on this machine: what is \

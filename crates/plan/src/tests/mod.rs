@@ -7,10 +7,12 @@ mod rates;
 mod refused;
 mod shipped;
 
-use super::{Error, Order, Plan, RawPlan, Reload};
+use super::{Error, Order, Plan, RawPlan, Reload, shapes_points};
 use std::{path::Path, time::Duration};
 use tailmark_driver::{Location, Semantics};
-use tailmark_results::{ALLOW_ERRORS, ALLOW_ERRORS_KEY};
+use tailmark_results::{
+    ALLOW_ERRORS, ALLOW_ERRORS_KEY, comparison::EQUIVALENCE_KEY, statistics::EQUIVALENCE,
+};
 use tailmark_workload::Distribution;
 
 /// One system of the driver that every build has.
@@ -82,6 +84,34 @@ fn a_plan_allows_the_errors_that_a_study_without_the_key_allows() {
     assert_eq!(plan(SYSTEM).sweep.allow_errors, ALLOW_ERRORS);
     let keys = plan(SYSTEM).header.plan;
     assert_eq!(keys.get(ALLOW_ERRORS_KEY).map(String::as_str), Some("0.1%"));
+}
+
+#[test]
+fn a_plan_has_the_band_that_a_study_without_the_key_has() {
+    let plan = plan(SYSTEM);
+    assert_eq!(plan.report.equivalence, EQUIVALENCE);
+    assert_eq!(plan.header.equivalence(), EQUIVALENCE);
+    let mut header = plan.header;
+    header.plan.remove(EQUIVALENCE_KEY).unwrap();
+    assert_eq!(header.equivalence(), EQUIVALENCE);
+}
+
+#[test]
+fn what_the_report_is_about_shapes_no_point() {
+    let keys = |report: &str| plan(&format!("{SYSTEM}[report]\n{report}")).header.plan;
+    let (one, other) = (
+        keys("latency = 'p99.9 read'"),
+        keys("latency = 'mean update'\nequivalence = '5%'"),
+    );
+    assert_ne!(one, other);
+    assert_eq!(one["report.latency"], "p99.9 read");
+    let differing = other
+        .iter()
+        .filter(|(key, value)| one.get(*key) != Some(value));
+    let differing: Vec<_> = differing.map(|(key, _)| key.as_str()).collect();
+    assert_eq!(differing, ["report.equivalence", "report.latency"]);
+    assert!(differing.iter().all(|key| !shapes_points(key)));
+    assert!(shapes_points("sweep.seed"));
 }
 
 #[test]
