@@ -2,6 +2,7 @@
 //! touched; what must be looked up is looked up in [`Facts::gather`], the rest is a pure function.
 
 mod cost;
+mod evidence;
 #[cfg(test)]
 mod tests;
 mod turns;
@@ -9,6 +10,7 @@ mod turns;
 use crate::{
     dataset::{Dataset, State},
     devices::refuse_one_device,
+    former::{self, Former},
     order,
     preflight::{refuse_missing, refuse_placeholders},
     retry,
@@ -63,6 +65,8 @@ pub struct SystemFacts {
     pub points_retried: usize,
     /// What percentages of a peak have come to in the study.
     pub resolved: Vec<ResolvedRate>,
+    /// What is known from former studies.
+    pub former: Former,
 }
 
 impl Facts {
@@ -90,7 +94,8 @@ impl Facts {
         };
         let (order, notices) = order_of(plan, begun.as_ref());
         let refusal = refuse_placeholders(plan).and_then(|()| refuse_one_device(plan).map(drop));
-        let systems = plan.systems.iter().map(|system| {
+        let formers = former::gather(plan, out);
+        let systems = plan.systems.iter().zip(formers).map(|(system, former)| {
             let dataset = Dataset::new(plan, system);
             // A server may not be there yet, and asking it would make its tables.
             let is_known = dataset.is_kept() && system.driver.place != Place::Hosts;
@@ -118,6 +123,7 @@ impl Facts {
                 points_kept: of(&all, system) - of(&retried, system),
                 points_retried: of(&retried, system),
                 resolved: resolved_of(&resolved, system),
+                former,
             }
         });
         Self {
@@ -222,6 +228,7 @@ pub fn dry_run(plan: &Plan, out: &Path, facts: &Facts) -> Vec<String> {
     }
     lines.push(String::new());
     lines.extend(totals(plan, facts));
+    lines.extend(evidence::lines(plan, facts));
     lines
 }
 

@@ -13,19 +13,20 @@ use crate::{
     devices::refuse_one_device,
     facts::{describe, run_facts},
     findings::Evidence,
-    order,
+    former, order,
     point::{self, Measured, all_findings},
     preflight::{Ready, preflight, refuse_placeholders},
     retry,
+    samples::{Wanted, too_short},
     seeds::PointSeeds,
 };
 use begun::as_begun;
 use rates::KnownRates;
-use std::{borrow::Cow, fs, path::Path, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, fs, path::Path, sync::Arc};
 use tailmark_driver::{Database, LockedFile, Place, Settled};
 use tailmark_engine::{Observer, Spec, Stop};
 use tailmark_host::MemoryLimit;
-use tailmark_plan::{Order, Plan, Step, SystemPlan, keys_of_study};
+use tailmark_plan::{Order, Plan, Step, SystemPlan, keys_of_study, shapes_points};
 use tailmark_results::{Fact, Fault, Header, Point, PointKey, Study, finding::NO_ANSWER};
 use tailmark_workload::KeySpace;
 use turn::SystemState;
@@ -114,6 +115,10 @@ pub fn run(
     let mut kept = points;
     for system in &systems {
         kept -= pending(plan, &study, &retried, system)?;
+    }
+    if kept < points && Wanted::of(plan).is_some() {
+        let notices = too_short(plan, &former::gather(plan, out));
+        notices.iter().for_each(|notice| observer.notice(notice));
     }
     observer.sweep_started(points, kept);
     let mut sweep = Sweeper {
@@ -369,7 +374,25 @@ fn known<'a>(
     let (plan, notices) = as_begun(plan, &begun);
     refuse_changed_plan(&plan, &begun, out)?;
     notices.iter().for_each(|notice| observer.notice(notice));
-    Ok((plan, Some(Study::open(out)?)))
+    let study = Study::open(out)?;
+    let keys = with_report_of(&plan, &begun);
+    if keys != begun.plan {
+        study.set_plan(&keys)?;
+    }
+    Ok((plan, Some(study)))
+}
+
+/// The keys of a study, with those of a plan that shape no point.
+fn with_report_of(plan: &Plan, begun: &Header) -> BTreeMap<String, String> {
+    let shaping = begun.plan.iter().filter(|(key, _)| shapes_points(key));
+    let own = plan
+        .header
+        .plan
+        .iter()
+        .filter(|(key, _)| !shapes_points(key));
+    let keys = shaping.chain(own);
+    keys.map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
 }
 
 /// How many points of a system are not in the study, or are measured again.
@@ -419,7 +442,10 @@ fn lock(out: &Path) -> Result<LockedFile, Error> {
 }
 
 fn refuse_changed_plan(plan: &Plan, begun: &Header, out: &Path) -> Result<(), Error> {
-    let differences = dataset::differences(&plan.header.plan, &keys_of_study(begun));
+    let (mut is, mut was) = (plan.header.plan.clone(), keys_of_study(begun));
+    is.retain(|key, _| shapes_points(key));
+    was.retain(|key, _| shapes_points(key));
+    let differences = dataset::differences(&is, &was);
     match differences.is_empty() {
         true => Ok(()),
         false => Err(Error::ChangedPlan {

@@ -20,8 +20,9 @@ struct Work<'a> {
     known: SystemFacts,
     /// Points to measure.
     points: u64,
-    /// Of these, the ones at a rate whose clients share its arrivals.
-    at_rates: u64,
+    /// Of these, the ones at a rate that end by time: what is due then may still be done for a
+    /// while.
+    drained: u64,
     /// How long they take, as far as it can be known.
     time: Duration,
     /// How often its data set is loaded.
@@ -34,11 +35,12 @@ fn work<'a>(plan: &'a Plan, facts: &Facts) -> Vec<Work<'a>> {
         let known: SystemFacts = facts.systems.get(index).cloned().unwrap_or_default();
         let points = all.saturating_sub(known.points_kept);
         let left = || plan.points().skip(all - points);
-        let has_rate = |step: &Step<'_>| step.rate.and(plan.sweep.arrivals).is_some();
+        let ends_by_time = plan.sweep.arrivals.is_some() && plan.sweep.duration.is_some();
+        let is_drained = |step: &Step<'_>| ends_by_time && step.rate.is_some();
         Work {
             system,
             points: points as u64,
-            at_rates: left().filter(has_rate).count() as u64,
+            drained: left().filter(is_drained).count() as u64,
             time: left().fold(Duration::ZERO, |sum, step| {
                 sum.saturating_add(point_time(&plan.sweep, &step))
             }),
@@ -161,7 +163,7 @@ fn waits(plan: &Plan, work: &[Work<'_>], changes: &Changes, lines: &mut Vec<Stri
     });
     wait(answers, timeout, "waiting until a server answers");
     wait(
-        sum(|work| work.at_rates),
+        sum(|work| work.drained),
         DRAIN,
         "finishing what is due when a point at a rate ends",
     );

@@ -83,3 +83,136 @@ pub fn lines(plan: &Plan, facts: &Facts) -> Vec<String> {
         ),
     ]
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dry_run::{SystemFacts, dry_run};
+    use std::path::Path;
+    use tailmark_plan::RawPlan;
+
+    fn plan(text: &str) -> Plan {
+        let plan = RawPlan::parse("test", text).and_then(|raw| raw.check());
+        plan.unwrap_or_else(|error| panic!("{text}: {error}"))
+    }
+
+    const TWO: &str =
+        "[database]\ndriver = 'null'\n[[system]]\nname = 'a'\n[[system]]\nname = 'b'\n";
+
+    fn kept(points: [usize; 2]) -> Facts {
+        let systems = points.map(|points_kept| SystemFacts {
+            points_kept,
+            ..SystemFacts::default()
+        });
+        Facts {
+            systems: systems.to_vec(),
+            ..Facts::default()
+        }
+    }
+
+    fn said(text: &str, facts: &Facts) -> String {
+        dry_run(&plan(text), Path::new("out"), facts).join("\n")
+    }
+
+    #[test]
+    fn a_dry_run_says_how_often_the_system_changes() {
+        let text = format!("{TWO}[sweep]\nthreads = [1, 2, 4]\nrepeats = 5");
+        let said_whole = said(&text, &Facts::default());
+        // Fifteen times from one to the other; between the points the same system goes on.
+        for part in [
+            "order: interleaved: a point on a, b, the next on b, a;",
+            "the system changes 15 times (one after the other: 1 time); that costs nothing but opening",
+        ] {
+            assert!(said_whole.contains(part), "{said_whole}\nlacks {part}");
+        }
+        let one_by_one = said(&format!("{text}\norder = 'systems'"), &Facts::default());
+        assert!(!one_by_one.contains("order:"), "{one_by_one}");
+    }
+
+    #[test]
+    fn changes_are_counted_over_the_points_that_are_left() {
+        let plan = plan(&format!("{TWO}[sweep]\nthreads = [1, 2]\nrepeats = 2"));
+        for (points, interleaved, one_by_one) in [
+            ([0, 0], 4, 1),
+            // a b | b a | b a | a b: behind the first two of each.
+            ([2, 2], 2, 1),
+            ([4, 0], 0, 0),
+            ([4, 4], 0, 0),
+        ] {
+            let of = |order| Changes::of(&plan, &kept(points), order).all;
+            let changes = [Order::Interleaved, Order::Systems].map(of);
+            assert_eq!(changes, [interleaved, one_by_one], "{points:?}");
+        }
+    }
+
+    #[test]
+    fn a_dry_run_says_what_stopping_services_costs() {
+        if tailmark_driver::db::find("cassandra").is_err() {
+            return;
+        }
+        let system = |name: &str| {
+            format!(
+                "[[system]]\nname = '{name}'\nhosts = '127.0.0.1:1'\n\
+                 service = {{ systemd = 'cassandra-{name}' }}\n"
+            )
+        };
+        let text = format!(
+            "[database]\ndriver = 'cassandra'\n[sweep]\nready_timeout = '3m'\nthreads = [1, 2]\n\
+             repeats = 2\n{}{}",
+            system("a"),
+            system("b")
+        );
+        let said = said(&text, &Facts::default());
+        for part in [
+            "changes 4 times (one after the other: 1 time), 4 times with a service to be stopped, 3m \
+             at most each",
+            // Once for each of 8 points, and at each change.
+            "stops of services: 12 times 3m at most, 36m",
+        ] {
+            assert!(said.contains(part), "{said}\nlacks {part}");
+        }
+    }
+
+    #[test]
+    fn the_time_has_the_loads_of_each_repeat_and_what_is_due_at_the_end_of_a_rate() {
+        if tailmark_driver::db::find("file").is_err() {
+            return;
+        }
+        let loads = |repeats: u32, reload: &str| {
+            let text = format!(
+                "[database]\ndriver = 'file'\n[[system]]\nname = 'a'\npath = '/x'\n[sweep]\n\
+                 threads = [1, 2]\nrates = [5, 6, 7]\nrepeats = {repeats}\nreload = '{reload}'"
+            );
+            said(&text, &Facts::default())
+        };
+        let said = loads(3, "repeat");
+        for part in [
+            "before each further repeat: load again",
+            "and 3 loads",
+            "finishing what is due when a point at a rate ends: 9 times 10s at most, 1m 30s",
+        ] {
+            assert!(said.contains(part), "{said}\nlacks {part}");
+        }
+        assert!(loads(3, "never").contains("and 1 load,"));
+        let once = loads(1, "repeat");
+        assert!(
+            once.contains("and 1 load,") && !once.contains("load again"),
+            "{once}"
+        );
+    }
+
+    #[test]
+    fn a_dry_run_says_why_the_order_is_not_kept() {
+        let facts = Facts {
+            order: Some(Order::Systems),
+            notices: vec!["systems `a` and `b` keep one data set".into()],
+            ..Facts::default()
+        };
+        let said = said(&format!("{TWO}[sweep]\nrepeats = 2"), &facts);
+        assert!(
+            said.contains("  systems `a` and `b` keep one data set"),
+            "{said}"
+        );
+        assert!(!said.contains("order: interleaved"), "{said}");
+    }
+}
