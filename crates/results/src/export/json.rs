@@ -2,8 +2,8 @@
 
 use super::{Format, failed, numbers, timestamp, us};
 use crate::{
-    Arrivals, Error, ErrorCount, Finding, KindResult, Known, Latencies, Load, Phase, Point, Study,
-    System,
+    Arrivals, BlockQos, BlockValue, Error, ErrorCount, Finding, KindResult, Known, Latencies, Load,
+    Phase, Point, Qos, Study, System, TimeBasis,
 };
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, io::Write};
@@ -95,7 +95,55 @@ fn phase(phase: &Phase, allowed: f64) -> Value {
         "start_lag_no_client_us": causes.map(|causes| counted(&causes.no_client)),
         "start_lag_woken_late_us": causes.map(|causes| counted(&causes.woken_late)),
         "kinds": phase.kinds.iter().map(|(k, r)| (k.name(), kind(r))).collect::<BTreeMap<_, _>>(),
+        "qos": qos(phase),
         "counters": phase.counters,
+    })
+}
+
+/// The quality of service by kind and by the instant from which it is timed: of the whole run, and
+/// of its blocks.
+fn qos(phase: &Phase) -> Value {
+    let of = |kind, time| {
+        phase
+            .qos(kind, time)
+            .iter()
+            .map(quality)
+            .collect::<Vec<_>>()
+    };
+    let kinds = phase.kinds.keys().map(|&kind| {
+        let times = json!({
+            "service": of(kind, TimeBasis::Service),
+            "response": of(kind, TimeBasis::Response),
+        });
+        (kind.name(), times)
+    });
+    json!(kinds.collect::<BTreeMap<_, _>>())
+}
+
+fn quality(qos: &Qos<'_>) -> Value {
+    json!({
+        "quantile": qos.quantile.name,
+        "run_us": qos.run.map(|run| us(run.value)),
+        "run_is_at_least": qos.run.is_some_and(|run| !run.is_exact()),
+        "solid": qos.is_solid,
+        "blocks": qos.blocks.map(blocks),
+    })
+}
+
+fn blocks(of: &BlockQos) -> Value {
+    let value = |value: BlockValue| {
+        json!({
+            "us": us(value.ns as f64),
+            "start_s": value.start_s,
+        })
+    };
+    json!({
+        "count": of.blocks,
+        "samples_min": of.samples_min,
+        "solid": of.is_solid(),
+        "worst": value(of.worst),
+        "median": value(of.median),
+        "best": value(of.best),
     })
 }
 
