@@ -14,7 +14,7 @@ use tailmark_results::{
 use tailmark_workload::{KeySpace, Workload};
 
 /// Simulated studies of each case.
-const STUDIES: usize = 200;
+const STUDIES: usize = 4_000;
 
 /// Runs of a system in one study, of which some are looked at.
 const RUNS: usize = 10;
@@ -242,7 +242,7 @@ fn intervals_and_verdicts_are_wrong_and_right_as_often_as_they_say() {
 fn at_the_edge_of_the_band_systems_are_hardly_ever_equivalent() {
     table("noise, true ratio 1.03 | 4 repeats | 5 repeats | 10 repeats");
     for (case, noise) in [(1, false), (1, true), (3, false)].into_iter().enumerate() {
-        let runs = runs_of_both(100 + case, noise, [200_000, 206_000], STUDIES);
+        let runs = runs_of_both(100 + case, noise, [200_000, 206_000], STUDIES / 2);
         let claimed = REPEATS.map(|repeats| {
             let is_claimed = |one| verdicts(&[one])[0] == Verdict::Equivalent;
             share(studies(&runs, repeats).map(is_claimed))

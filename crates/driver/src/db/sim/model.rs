@@ -40,8 +40,8 @@ pub(super) struct Span {
 }
 
 /// A factor that is drawn for each run, of mean 1: the standard deviation of its logarithm, and
-/// whether that is exponentially distributed rather than normally, most runs a little faster and a
-/// few much slower.
+/// whether that has a gamma distribution of shape 2 rather than a normal one: most runs are a little
+/// faster, a few much slower.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct RunNoise {
     pub(super) sigma: f64,
@@ -190,7 +190,7 @@ impl Model {
             }
             ["run-noise", part, "skewed"] => {
                 let noise = RunNoise {
-                    // Of an exponential distribution as wide as its mean there is no mean.
+                    // With a higher one the factor has hardly a mean.
                     sigma: share(part).filter(|sigma| *sigma < 1.0)?,
                     is_skewed: true,
                 };
