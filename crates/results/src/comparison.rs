@@ -406,6 +406,19 @@ fn verdict(comparison: &Comparison, p_adjusted: f64, band: f64) -> Verdict {
     }
 }
 
+impl crate::Study {
+    /// The numbers of every point, of whose operations this part may fail. Points are read one after
+    /// the other: their histograms are never in memory together.
+    ///
+    /// # Errors
+    /// Where the file cannot be read or is damaged.
+    pub fn runs(&self, allow_errors: f64) -> Result<Vec<Run>, crate::Error> {
+        let mut runs = Vec::new();
+        self.each_point_total(|point| runs.push(Run::of(&point, allow_errors)))?;
+        Ok(runs)
+    }
+}
+
 /// The band of practical equivalence of a plan (`report.equivalence`, a percentage), as a fraction.
 pub const EQUIVALENCE_KEY: &str = "report.equivalence";
 
