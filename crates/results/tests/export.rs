@@ -34,11 +34,7 @@ fn json() -> Value {
 
 #[test]
 fn json_is_as_its_schema_says() {
-    let schema: Value =
-        serde_json::from_str(include_str!("../../../docs/export.schema.json")).unwrap();
-    let mut faults = Vec::new();
-    check(&schema, &schema, &json(), "", &mut faults);
-    assert_eq!(faults, Vec::<String>::new());
+    assert_eq!(faults(&json()), Vec::<String>::new());
     // The check itself finds what is wrong.
     for (pointer, wrong) in [
         ("/points/0/threads", Value::from("4")),
@@ -47,11 +43,19 @@ fn json_is_as_its_schema_says() {
         ("/version", Value::from(1)),
         ("/points/0/started_at", Value::from("yesterday")),
     ] {
-        let (mut document, mut faults) = (json(), Vec::new());
+        let mut document = json();
         *document.pointer_mut(pointer).unwrap() = wrong;
-        check(&schema, &schema, &document, "", &mut faults);
-        assert!(!faults.is_empty(), "{pointer}");
+        assert!(!faults(&document).is_empty(), "{pointer}");
     }
+}
+
+/// What of a document is not as the schema says.
+fn faults(document: &Value) -> Vec<String> {
+    let schema = include_str!("../../../docs/export.schema.json");
+    let schema: Value = serde_json::from_str(schema).unwrap();
+    let mut faults = Vec::new();
+    check(&schema, &schema, document, "", &mut faults);
+    faults
 }
 
 /// The part of JSON Schema that the schema uses.
@@ -212,6 +216,49 @@ fn json_has_the_quality_of_service_of_runs_and_of_their_blocks() {
         );
         assert_eq!(blocks["best"]["us"].as_f64(), Some(8e3));
     }
+}
+
+#[test]
+fn json_compares_each_system_with_those_behind_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let [first, mut other] = [systems()[0].clone(), systems()[0].clone()];
+    other.name = "other".into();
+    other.settings.insert("cache_size".into(), "7 GiB".into());
+    let study = Study::create(dir.path(), &header(), &[first.clone(), other]).unwrap();
+    for repeat in 1..=4 {
+        let mut point = point(4, false);
+        point.phase.failed = 1;
+        point.phase.duration_s += f64::from(repeat) * 0.01;
+        point.key.repeat = repeat;
+        study.add_point(&point).unwrap();
+        point.key.system = "other".into();
+        point.phase.duration_s *= 2.0;
+        study.add_point(&point).unwrap();
+    }
+    let document: Value = serde_json::from_str(&exported("json", &study)).unwrap();
+    assert_eq!(faults(&document), Vec::<String>::new());
+    let found = document["comparisons"].as_array().unwrap();
+    let of = |metric: &str| {
+        let is_it = |c: &&Value| c["metric"] == metric && c["place"] == "point";
+        found.iter().find(is_it).unwrap()
+    };
+    let ops = of("ops_per_sec");
+    assert_eq!(
+        (&ops["a"], &ops["b"]),
+        (&first.name.into(), &"other".into())
+    );
+    assert!((ops["ratio"].as_f64().unwrap() - 2.0).abs() < 1e-9);
+    assert_eq!(
+        (&ops["verdict"], &ops["runs_a"]),
+        (&"better".into(), &4.into())
+    );
+    assert!(ops["p_adjusted"].as_f64().unwrap() < 1e-6);
+    assert_eq!(of("p99 read")["verdict"], "equivalent");
+    let unequal = &document["unequal"][0];
+    assert_eq!(
+        (&unequal["condition"], &unequal["value_b"]),
+        (&"cache_size".into(), &"7 GiB".into())
+    );
 }
 
 #[test]
@@ -401,11 +448,7 @@ fn a_summary_is_exported_where_there_is_no_histogram() {
         let numbers = ["mean", "p75", "p99", "p99.9"].map(|name| read[time][name].as_f64());
         assert_eq!(numbers, [Some(1.5), Some(2.5), Some(9.0), None], "{time}");
     }
-    let schema: Value =
-        serde_json::from_str(include_str!("../../../docs/export.schema.json")).unwrap();
-    let mut faults = Vec::new();
-    check(&schema, &schema, &document, "", &mut faults);
-    assert_eq!(faults, Vec::<String>::new());
+    assert_eq!(faults(&document), Vec::<String>::new());
     let table = exported("csv", &study);
     let mut rows = csv::Reader::from_reader(table.as_bytes());
     let at = rows

@@ -21,7 +21,8 @@ pub fn comparison_json(of: &Comparison) -> Value {
             threads_b,
         } => peaks = Some((threads_a, threads_b)),
     }
-    let bootstrap = of.diagnostics.map(|diagnostics| diagnostics.bootstrap);
+    let diagnostics = of.diagnostics();
+    let bootstrap = diagnostics.map(|diagnostics| diagnostics.bootstrap);
     json!({
         "workload": of.workload,
         "distribution": of.distribution,
@@ -44,7 +45,7 @@ pub fn comparison_json(of: &Comparison) -> Value {
         "verdict": of.verdict.name(),
         "bootstrap_low": bootstrap.map(|ratio| ratio.low),
         "bootstrap_high": bootstrap.map(|ratio| ratio.high),
-        "rank_sum_p": of.diagnostics.map(|diagnostics| diagnostics.rank_sum_p),
+        "rank_sum_p": diagnostics.map(|diagnostics| diagnostics.rank_sum_p),
     })
 }
 

@@ -129,7 +129,6 @@ pub fn phase(seed: u64, rated: bool) -> Phase {
         drained: if rated { 3 } else { 0 },
         censored: if rated { 40 } else { 0 },
         start_lag: rated.then(|| start_lag(random)),
-        block_qos: Vec::new(),
         intervals: (0..12)
             .map(|second| interval(random, second, rated))
             .collect(),
