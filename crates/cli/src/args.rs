@@ -40,11 +40,12 @@ Examples:
   tailmark compare branch main --fail-if 'ops worse by 5%' --fail-if 'p99.9 read worse by 10%'
       every system of the study in `branch` against itself in `main`
 
-A condition is METRIC worse|better|differs by N% [in WORKLOAD], looked at in every point that both
-have, or at the peaks: `peak ops worse by 3%`. It is shown (exit code 4) where the difference is
-as large and p, adjusted for all points of the metric, is under 0.05; not shown (0) where one-sided 95 %
-bounds rule it out everywhere; otherwise the runs cannot tell (5), and how many repeats are needed is
-said.";
+A condition is METRIC worse|better|differs by N% [in WORKLOAD]. It is looked at in every point that
+both have, or at the peaks: `peak ops worse by 3%`. It is
+  shown (exit code 4)        where the difference is as large somewhere, and p, adjusted for all
+                             points of the metric, is under 0.05
+  not shown (exit code 0)    where one-sided 95 % bounds rule it out everywhere
+  cannot tell (exit code 5)  otherwise; how many repeats are needed is said";
 
 const RUN_EXAMPLES: &str = "\
 Examples:

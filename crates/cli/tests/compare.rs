@@ -337,11 +337,11 @@ fn a_point_that_only_one_has_is_named_and_one_of_which_a_run_failed_cannot_tell(
     );
     assert_gate(&some, 0, "ycsb-c zipfian, 2 threads: only A has it");
     assert_gate(&some, 0, "ycsb-c zipfian, 8 threads: only B has it");
-    std::fs::write(
-        dir.path().join("failing.toml"),
-        format!("[[system]]\nname = \"a\"\npath = \"nowhere\"\n[system.database]\nmodel = \"{failing}\"\n"),
-    )
-    .unwrap();
+    let plan = format!(
+        "[[system]]\nname = \"a\"\npath = \"nowhere\"\n\
+         [system.database]\nmodel = \"{failing}\"\n"
+    );
+    std::fs::write(dir.path().join("failing.toml"), plan).unwrap();
     let run = "run failing.toml -o failing --driver sim --records 1k --repeats 4 --duration 1500ms \
                --warmup 0s --workload ycsb-c --threads 2,4";
     let run = TAILMARK.run(dir.path(), &run.split_whitespace().collect::<Vec<_>>());

@@ -49,9 +49,7 @@ impl Condition {
         let text = text.split_whitespace().collect::<Vec<_>>().join(" ");
         let refused = || {
             let form = "METRIC worse|better|differs by N% [in WORKLOAD]";
-            format!(
-                "a condition is `{form}`, such as `p99.9 read worse by 5%` or `peak ops worse by 3%`"
-            )
+            format!("a condition is `{form}`, such as `p99.9 read worse by 5%`")
         };
         let (what, amount) = text.split_once(" by ").ok_or_else(refused)?;
         let (amount, workload) = match amount.split_once(" in ") {
