@@ -217,6 +217,14 @@ impl Study {
         self.read(|c| read::points(c, Detail::Totals))
     }
 
+    /// Reads one point after the other without intervals and series, and hands it over.
+    ///
+    /// # Errors
+    /// As [`Study::header`].
+    pub fn each_point_total(&self, act: impl FnMut(Point)) -> Result<(), Error> {
+        self.read(|c| read::each_point(c, Detail::Totals, act))
+    }
+
     /// Which points there are, in the order in which they were added.
     ///
     /// # Errors
@@ -387,10 +395,9 @@ impl Study {
     }
 
     fn file_of(dir_or_file: &Path) -> PathBuf {
-        if dir_or_file.is_dir() {
-            dir_or_file.join(Self::FILE)
-        } else {
-            dir_or_file.to_owned()
+        match dir_or_file.is_dir() {
+            true => dir_or_file.join(Self::FILE),
+            false => dir_or_file.to_owned(),
         }
     }
 
@@ -418,8 +425,7 @@ impl Study {
         let read = || {
             let transaction = self.connection.unchecked_transaction()?;
             let result = act(&transaction)?;
-            transaction.finish()?;
-            Ok(result)
+            transaction.finish().map(|()| result)
         };
         read().map_err(study_error("read", &self.path))
     }
