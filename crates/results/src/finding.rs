@@ -80,6 +80,7 @@ pub const FINDINGS: &[FindingCode] = &[
     STRAGGLER,
     SUMMARY_ONLY,
     TOO_FEW_SAMPLES,
+    UNEQUAL_CONDITIONS,
     WOKEN_LATE,
 ];
 
@@ -231,6 +232,12 @@ pub const SUMMARY_ONLY: FindingCode = FindingCode {
 pub const TOO_FEW_SAMPLES: FindingCode = FindingCode {
     name: "too-few-samples",
     about: "too few samples for a high quantile",
+};
+
+/// What is compared was not measured under the same conditions.
+pub const UNEQUAL_CONDITIONS: FindingCode = FindingCode {
+    name: "unequal-conditions",
+    about: "what is compared was not measured under the same conditions",
 };
 
 /// Clients that waited for an operation were woken late.

@@ -2,6 +2,7 @@
 
 mod bandwidth;
 mod ceiling;
+mod compared_table;
 mod errors;
 mod findings;
 mod load;

@@ -125,7 +125,7 @@ fn class(columns: &[Column], index: usize, muted: bool) -> Option<String> {
 
 fn cell(cell: &Cell, class: Option<String>) -> Markup {
     html! {
-        td class=[class] {
+        td class=[class] title=[(!cell.hint.is_empty()).then_some(&cell.hint)] {
             @if cell.strong { strong { (cell.text) } } @else { (cell.text) }
             @for badge in &cell.badges { (badge_link(badge)) }
             @if !cell.detail.is_empty() { span.detail { (cell.detail) } }
