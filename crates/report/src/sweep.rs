@@ -137,8 +137,8 @@ impl<'a> SweepTable<'a> {
     /// The most repeats of any point.
     #[must_use]
     pub fn repeats(&self) -> usize {
-        let cells = self.all_groups().flat_map(|g| g.cells.values());
-        cells.map(|c| c.points.len()).max().unwrap_or(0)
+        let sizes = self.all_groups().flat_map(WorkloadGrid::cell_sizes);
+        sizes.max().unwrap_or(0)
     }
 }
 
@@ -358,6 +358,11 @@ impl<'a> WorkloadGrid<'a> {
             }
         }
         peak
+    }
+
+    /// How many runs each cell has.
+    pub fn cell_sizes(&self) -> impl Iterator<Item = usize> {
+        self.cells.values().map(|cell| cell.points.len())
     }
 
     /// The kinds that were recorded, in the order of reports.

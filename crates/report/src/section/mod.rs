@@ -8,6 +8,7 @@ mod findings;
 mod load;
 mod method;
 mod peaks;
+mod qos;
 mod rates;
 mod summary;
 mod timeline;
@@ -33,6 +34,7 @@ pub const SECTIONS: &[Section] = &[
     summary::SECTION,
     peaks::SECTION,
     workload::SECTION,
+    qos::SECTION,
     bandwidth::SECTION,
     ceiling::SECTION,
     timeline::SECTION,
