@@ -70,7 +70,9 @@ fn table(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Table> {
     if rows.is_empty() {
         return None;
     }
-    let mut columns = ["System", "At", "Requests", ""].map(Column::text).to_vec();
+    let mut columns = ["System", "At", "Requests", "Of"]
+        .map(Column::text)
+        .to_vec();
     columns.extend(qualities().map(|quality| Column::number(quality.name)));
     Some(Table {
         caption: String::new(),
