@@ -234,10 +234,10 @@ pub const TOO_FEW_SAMPLES: FindingCode = FindingCode {
     about: "too few samples for a high quantile",
 };
 
-/// What is compared was not measured under the same conditions.
+/// What is compared was measured under conditions that differ.
 pub const UNEQUAL_CONDITIONS: FindingCode = FindingCode {
     name: "unequal-conditions",
-    about: "what is compared was not measured under the same conditions",
+    about: "what is compared was measured under conditions that differ",
 };
 
 /// Clients that waited for an operation were woken late.
