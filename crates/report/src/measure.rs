@@ -126,14 +126,24 @@ impl From<Spread> for Measured {
     }
 }
 
-/// What stands around a value, and what a bar in a chart goes from and to, of a report whose points
-/// have so many runs at most; nothing of single runs.
+/// What stands around a value, of a report whose points have so many runs at most; nothing of
+/// single runs.
 #[must_use]
 pub fn ends(repeats: usize) -> &'static str {
     match repeats {
         0 | 1 => "",
         2..RUNS_MIN => "the lowest and the highest run",
         _ => "the 95 % interval of the mean (under 4 runs: lowest and highest)",
+    }
+}
+
+/// What a bar around a value in a chart goes from and to.
+#[must_use]
+pub fn error_bars(repeats: usize) -> &'static str {
+    match repeats {
+        0 | 1 => "",
+        2..RUNS_MIN => "error bars: lowest to highest run",
+        _ => "error bars: 95 % interval of the mean",
     }
 }
 

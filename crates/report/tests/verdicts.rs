@@ -174,6 +174,26 @@ fn the_headline_counts_verdicts_and_says_what_they_are_about() {
 }
 
 #[test]
+fn who_leads_in_another_workload_is_named_too() {
+    let mut data = study(&[FAST, SLOW]);
+    let swapped = study(&[Runs("slow", FAST.1), Runs("fast", SLOW.1)]);
+    data.points
+        .extend(swapped.points.into_iter().map(|mut point| {
+            point.key.workload = "ycsb-a".into();
+            point
+        }));
+    let summary = said("summary", &data);
+    let expected =
+        "has the highest peak in 1 of 2 workloads, by +20 % over its nearest competitor. ";
+    let (leader, rest) = summary.split_once(&format!(" {expected}")).unwrap();
+    let other = if leader == "fast" { "slow" } else { "fast" };
+    assert!(
+        rest.starts_with(&format!("{other} has it in 1.")),
+        "{summary}"
+    );
+}
+
+#[test]
 fn systems_that_are_as_fast_are_equivalent_and_none_leads() {
     const AGAIN: Runs = Runs("again", &[1_002.0, 1_008.0, 992.0, 1_003.0, 997.0]);
     let data = study(&[SLOW, AGAIN]);

@@ -9,7 +9,7 @@ use crate::{
     measure,
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_results::{Comparison, Metric, System, Verdict, number, statistics};
+use tailmark_results::{Comparison, Metric, Verdict, number, statistics};
 
 pub const SECTION: Section = Section {
     name: "summary",
@@ -42,97 +42,103 @@ fn overall(sweep: &SweepTable<'_>) -> Option<Text> {
     if sweep.systems.len() < 2 || groups().next().is_none() {
         return None;
     }
-    let leads: Vec<Lead> = groups()
-        .map(|group| Lead::of(group, sweep, leader))
+    let leads: Vec<(&str, Lead)> = groups()
+        .filter_map(|group| Lead::of(group, sweep))
         .collect();
     let has_verdicts = sweep.comparisons.has_verdicts();
-    let ratios = leads.iter().filter_map(|lead| match (lead, has_verdicts) {
-        (Lead::Better(ratio), _) | (Lead::AsMeasured(ratio), false) => Some(*ratio),
-        _ => None,
-    });
-    let (count, low, high) = ratios.fold((0, f64::INFINITY, 0.0_f64), |(n, low, high), ratio| {
-        (n + 1, low.min(ratio), high.max(ratio))
-    });
-    let nothing = sweep.comparisons.of_peaks(true).next().is_none();
-    let text = match has_verdicts || nothing {
-        true => Text::default(),
-        false => Text::plain("Too few runs for a verdict: as it was measured, "),
+    let ratios = |system: &str| -> Vec<f64> {
+        let own = leads.iter().filter(|(first, _)| *first == system);
+        let ratio = own.filter_map(|(_, lead)| match lead {
+            Lead::Better(ratio) => Some(*ratio),
+            Lead::AsMeasured(ratio) => Some(*ratio).filter(|_| !has_verdicts),
+            Lead::None | Lead::Untested => None,
+        });
+        ratio.collect()
     };
-    let text = match (count, has_verdicts) {
-        (0, has_verdicts) if has_verdicts || nothing => {
-            text.and("No system leads at its peak in any workload.")
-        }
-        (0, _) => text.and("no system leads at its peak in any workload."),
-        _ => {
-            let range = match (advantage(low), advantage(high)) {
-                (low, high) if low == high => format!("by {high}"),
-                (low, high) => format!("by {low} to {high}"),
-            };
-            let where_ahead = match (count, leads.len()) {
-                (1, 1) => "the workload".to_owned(),
-                (a, t) if a == t => format!("all {t} workloads"),
-                (a, t) => format!("{a} of {t} workloads"),
-            };
-            text.and_strong(leader.name.clone())
-                .and(format!(" has the highest peak in {where_ahead}, "))
-                .and_strong(range)
-                .and(" over its nearest competitor.")
-        }
+    // The one that leads most workloads; of equals, the leader of the report.
+    let systems = sweep.systems.iter().map(|system| system.name.as_str());
+    let order = |system: &&str| (ratios(system).len(), *system == leader.name);
+    let best = systems.clone().max_by_key(order)?;
+    let (begin, none) = match has_verdicts || leads.is_empty() {
+        true => ("", "No"),
+        false => ("Too few runs for a verdict: as it was measured, ", "no"),
     };
-    let untested = leads
-        .iter()
-        .filter(|lead| matches!(lead, Lead::AsMeasured(_) | Lead::Tied));
-    Some(match (has_verdicts, untested.count() as u64) {
-        (false, _) | (_, 0) => text,
-        (true, n) => {
-            let workloads = number::plural(n, "workload");
+    let led = led(best, &ratios(best), groups().count());
+    let led = led.unwrap_or_else(|| {
+        Text::plain(format!("{none} system leads at its peak in any workload."))
+    });
+    let mut text = match begin {
+        "" => led,
+        begin => Text::plain(begin).and_all(led),
+    };
+    for other in systems.filter(|system| *system != best) {
+        let count = ratios(other).len();
+        if count > 0 {
+            text = text.and(format!(" {other} has it in {count}."));
+        }
+    }
+    let is_untested = |lead: &Lead| matches!(lead, Lead::AsMeasured(_) | Lead::Untested);
+    let untested = leads.iter().filter(|(_, lead)| is_untested(lead)).count();
+    Some(match has_verdicts && untested > 0 {
+        false => text,
+        true => {
+            let workloads = number::plural(untested as u64, "workload");
             text.and(format!(" Too few runs for a verdict in {workloads}."))
         }
     })
 }
 
-/// How the leader of the report stands in a workload, at the peaks.
+/// In how many workloads a system leads, and by how much; none where in none.
+fn led(system: &str, ratios: &[f64], total: usize) -> Option<Text> {
+    let low = ratios.iter().copied().reduce(f64::min).map(advantage);
+    let high = ratios.iter().copied().reduce(f64::max).map(advantage);
+    let (low, high) = low.zip(high)?;
+    let range = match low == high {
+        true => format!("by {high}"),
+        false => format!("by {low} to {high}"),
+    };
+    let where_ahead = match (ratios.len(), total) {
+        (1, 1) => "the workload".to_owned(),
+        (a, t) if a == t => format!("all {t} workloads"),
+        (a, t) => format!("{a} of {t} workloads"),
+    };
+    let text = Text::strong(system).and(format!(" has the highest peak in {where_ahead}, "));
+    Some(text.and_strong(range).and(" over its nearest competitor."))
+}
+
+/// How the system with the highest peak in a workload stands.
 enum Lead {
     /// Better than every other one by its verdicts; than the next by this ratio.
     Better(f64),
     /// The highest by this ratio, with too few runs for a verdict.
     AsMeasured(f64),
     /// Too close to the next, with too few runs for a verdict.
-    Tied,
-    /// No lead.
+    Untested,
+    /// It is not shown that it leads.
     None,
 }
 
 impl Lead {
-    fn of(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>, leader: &System) -> Self {
+    /// With the name of the system; none where no two of them are compared.
+    fn of<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Option<(&'a str, Self)> {
         let standings = compare::standings(group, &sweep.systems);
-        let [first, others @ ..] = standings.as_slice() else {
-            return Self::None;
-        };
+        let (first, others) = standings.split_first()?;
         let against = |other: &Standing<'_>| {
             let pair = (first.system, other.system);
             sweep.comparisons.at_peak(group, pair)
         };
-        let all = others.iter().map(against);
-        let Some(all) = all.collect::<Option<Vec<Comparison>>>() else {
-            return Self::None;
-        };
+        let all = others.iter().map(against).collect::<Option<Vec<_>>>()?;
+        let ratio = all.first()?.ratio.value;
         let band = sweep.comparisons.band;
-        let Some(ratio) = all.first().map(|next| next.ratio.value) else {
-            return Self::None;
-        };
-        if !all.iter().all(compare::has_verdict) {
-            let is_ahead = |of: &Comparison| Outcome::of(of, band) == Outcome::Differ;
-            return match all.iter().all(is_ahead) && first.system == leader.name {
-                true => Self::AsMeasured(ratio),
-                false => Self::Tied,
-            };
-        }
         let is_better = |of: &Comparison| of.verdict == Verdict::Better;
-        match all.iter().all(is_better) && first.system == leader.name {
-            true => Self::Better(ratio),
-            false => Self::None,
-        }
+        let is_ahead = |of: &Comparison| Outcome::of(of, band) == Outcome::Differ;
+        let lead = match all.iter().all(compare::has_verdict) {
+            true if all.iter().all(is_better) => Self::Better(ratio),
+            true => Self::None,
+            false if all.iter().all(is_ahead) => Self::AsMeasured(ratio),
+            false => Self::Untested,
+        };
+        Some((first.system, lead))
     }
 }
 

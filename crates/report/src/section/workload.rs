@@ -161,9 +161,9 @@ fn thread_charts(
 
 /// What is better, and what error bars are, where there are any.
 pub fn hint(better: &str, sweep: &SweepTable<'_>) -> String {
-    match measure::ends(sweep.repeats()) {
+    match measure::error_bars(sweep.repeats()) {
         "" => better.to_owned(),
-        ends => format!("{better}; error bars are {ends}"),
+        bars => format!("{better}; {bars}"),
     }
 }
 
