@@ -112,6 +112,7 @@ fn advantage(outcome: Outcome, of: &Comparison, comparisons: &Comparisons) -> [C
     let ratio = Cell {
         muted: outcome == Outcome::NoDifferenceShown,
         text: format!("{:.2}X", of.ratio.value),
+        detail: compare::gain_interval(of).unwrap_or_default(),
         ..compared_table::improvement(of, comparisons)
     };
     [Cell::new(highest), ratio]

@@ -187,8 +187,8 @@ fn conditions(data: &Data, index: &Index<'_>) -> Option<Text> {
         }
     }
     let between = match pairs.len() {
-        1 => format!("{} and {} were", first.a, first.b),
-        n => format!("{n} pairs of systems were"),
+        1 => format!("{} and {}", first.a, first.b),
+        n => format!("{n} pairs of systems"),
     };
     let badge = index.badges(std::iter::once(&findings::unequal_conditions(first)));
     let letter = badge.first().map_or("", |badge| &badge.letter);
@@ -199,10 +199,10 @@ fn conditions(data: &Data, index: &Index<'_>) -> Option<Text> {
     };
     Some(
         Text::strong("Unequal conditions: ")
-            .and(format!("{between} measured with different "))
+            .and(format!("{between} differ in "))
             .and_strong(names[..named].join(", "))
             .and(format!(
-                "{more} (finding {letter}), which may be why their numbers differ."
+                "{more} (finding {letter}), which may be why their numbers do."
             )),
     )
 }

@@ -44,10 +44,11 @@ fn text(text: &Text) -> Markup {
 }
 
 fn card(card: &Card) -> Markup {
+    let is_words = card.value.len() > 8 && !card.value.contains(|c: char| c.is_ascii_digit());
     html! {
         a.card href=[(!card.anchor.is_empty()).then(|| format!("#{}", card.anchor))] {
             span.title { (card.title) }
-            span.value { (card.value) }
+            span.value.words[is_words] { (card.value) }
             span.about { (card.about) }
             @for bar in &card.bars {
                 span.bar {
