@@ -1,9 +1,13 @@
 //! What can be typed. Values of plan keys are text here: the plan checks them, so that a flag, a
 //! `--set` and a plan file are refused in the same words.
 
-use crate::key_flags::KeyFlags;
+use crate::{
+    compare::{CompareFormat, Condition, band, metric},
+    key_flags::KeyFlags,
+};
 use clap::{Parser, Subcommand, ValueEnum, builder::PossibleValuesParser};
 use std::path::PathBuf;
+use tailmark_results::Metric;
 
 const EXAMPLES: &str = "\
 Examples:
@@ -15,6 +19,7 @@ Examples:
       --records 100k --threads 1,4,16 --duration 5s -o study
       the same from flags alone
   tailmark report study -o page
+  tailmark compare study base --fail-if 'p99.9 read worse by 5%'
   tailmark export study --format csv -o study.csv
   tailmark list drivers
 
@@ -23,7 +28,24 @@ Exit codes:
   1    something failed while it was being done
   2    the arguments, the plan or a place in it are wrong; nothing was measured
   3    everything was measured, but the study holds points that failed (--retry-failed)
+  4    of compare: a condition of --fail-if is shown
+  5    of compare: whether one holds cannot be told (0 with --allow-cannot-tell)
   130  stopped by Ctrl-C, SIGTERM or a closed terminal; the same command goes on";
+
+const COMPARE_EXAMPLES: &str = "\
+Examples:
+  tailmark compare study
+      the first system of the plan against the second
+  tailmark compare study --system nvme --baseline sata --metric 'p99.9 read' --metric ops
+  tailmark compare branch main --fail-if 'ops worse by 5%' --fail-if 'p99.9 read worse by 10%'
+      every system of the study in `branch` against itself in `main`
+
+A condition is METRIC worse|better|differs by N% [in WORKLOAD]. It is looked at in every point that
+both have, or at the peaks: `peak ops worse by 3%`. It is
+  shown (exit code 4)        where the difference is as large somewhere, and p, adjusted for all
+                             points of the metric, is under 0.05
+  not shown (exit code 0)    where one-sided 95 % bounds rule it out everywhere
+  cannot tell (exit code 5)  otherwise; how many repeats are needed is said";
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -52,6 +74,8 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Write the report of one study, or one over several
     Report(ReportArgs),
+    /// Judge two systems of a study, or the systems of two studies; fail where one is worse
+    Compare(CompareArgs),
     /// Write what was measured in another format
     Export(ExportArgs),
     /// What there is: drivers, workloads, distributions, probes, sections, formats, plans, keys
@@ -114,6 +138,43 @@ pub struct ReportArgs {
     /// The format
     #[arg(long, default_value = "html", value_parser = report_formats())]
     pub format: String,
+}
+
+/// `tailmark compare`
+#[derive(Debug, clap::Args)]
+#[command(after_help = COMPARE_EXAMPLES)]
+pub struct CompareArgs {
+    /// The run directory or study file whose systems are judged
+    #[arg(value_name = "STUDY")]
+    pub study: PathBuf,
+    /// Another, the baseline: every system that both have is judged against itself in it. Without
+    /// it one system of STUDY is judged against another
+    #[arg(value_name = "BASELINE")]
+    pub baseline_study: Option<PathBuf>,
+    /// The system that is judged. Default: of one study with two systems, the first of the plan, as
+    /// in reports
+    #[arg(long, value_name = "NAME")]
+    pub system: Option<String>,
+    /// The system that it is judged against. Default: of one study with two systems, the other one;
+    /// of two studies, that of the same name
+    #[arg(long, value_name = "NAME")]
+    pub baseline: Option<String>,
+    /// What is shown: ops, or a latency such as 'p99.9 read'; repeat it for more. Default: ops, and
+    /// mean, p99 and p99.9 of each kind of request
+    #[arg(long = "metric", value_name = "METRIC", value_parser = metric)]
+    pub metrics: Vec<Metric>,
+    /// Exit with 4 where this is shown, and with 5 where the runs cannot tell; repeat it for more
+    #[arg(long, value_name = "CONDITION", value_parser = Condition::parse)]
+    pub fail_if: Vec<Condition>,
+    /// Exit with 0, not 5, where the runs cannot tell
+    #[arg(long)]
+    pub allow_cannot_tell: bool,
+    /// Ratios this close to 1 count as equivalent. Default: report.equivalence of the plan, or 3%
+    #[arg(long, value_name = "PERCENT", value_parser = band)]
+    pub equivalence: Option<f64>,
+    /// How it is written
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: CompareFormat,
 }
 
 /// `tailmark export`

@@ -1,10 +1,24 @@
 //! The exit code that an error ends with.
 
+use std::fmt;
 use tailmark_console::{Closed, Exit, closed};
 use tailmark_driver as driver;
 use tailmark_plan as plan;
 use tailmark_results as results;
 use tailmark_runner as runner;
+
+/// What was asked for is not there to be done: wrong usage that no crate below knows of. It says what
+/// there is.
+#[derive(Debug)]
+pub struct Refused(pub String);
+
+impl fmt::Display for Refused {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for Refused {}
 
 /// The exit code of an error.
 pub fn of(error: &anyhow::Error) -> Exit {
@@ -15,6 +29,7 @@ pub fn of(error: &anyhow::Error) -> Exit {
     }
     let is_usage = error.chain().any(|cause| {
         cause.is::<plan::Error>()
+            || cause.is::<Refused>()
             || matches!(cause.downcast_ref(), Some(results::Error::Missing { .. }))
             || cause.downcast_ref().is_some_and(is_wrong_plan)
     });

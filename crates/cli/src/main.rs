@@ -1,6 +1,7 @@
 //! The `tailmark` program: arguments in, exit code out. The only crate that prints.
 
 mod args;
+mod compare;
 mod complete;
 mod exit;
 mod export;
@@ -34,6 +35,7 @@ fn main() -> ExitCode {
     let done = match &args.command {
         Command::Run(args) => run::run(args, console),
         Command::Report(args) => report::report(args, console),
+        Command::Compare(args) => compare::compare(args, console),
         Command::Export(args) => export::export(args, console),
         Command::Import(args) => import::import(args, console),
         #[cfg(feature = "ycsb")]

@@ -13,6 +13,10 @@ pub enum Exit {
     Usage = 2,
     /// Everything was measured, but there are points that failed.
     Errors = 3,
+    /// A gate of a comparison failed: what it asks for is shown.
+    Shown = 4,
+    /// Whether a gate fails cannot be told from the runs that there are.
+    CannotTell = 5,
     /// Stopped by Ctrl-C or a closed terminal; the same command goes on.
     Interrupted = 130,
 }

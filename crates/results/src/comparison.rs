@@ -144,11 +144,22 @@ pub struct Comparison {
     pub p_adjusted: Option<f64>,
     /// What is said.
     pub verdict: Verdict,
-    /// What else could be; none where there is no verdict.
-    pub diagnostics: Option<Diagnostics>,
+    /// The value of each run, those of `a` and those of `b`; of a latency, nanoseconds.
+    pub values: [Vec<f64>; 2],
 }
 
 impl Comparison {
+    /// What other tests say; none where there is no verdict.
+    #[must_use]
+    pub fn diagnostics(&self) -> Option<Diagnostics> {
+        let [a, b] = &self.values;
+        self.p?;
+        Some(Diagnostics {
+            bootstrap: statistics::resampled_ratio(a, b)?,
+            rank_sum_p: statistics::rank_sum_p(a, b)?,
+        })
+    }
+
     /// The same, said of the second against the first.
     #[must_use]
     pub fn reversed(&self) -> Self {
@@ -175,14 +186,7 @@ impl Comparison {
             runs_a: self.runs_b,
             runs_b: self.runs_a,
             verdict: self.verdict.reversed(),
-            diagnostics: self.diagnostics.map(|of| Diagnostics {
-                bootstrap: Estimate {
-                    value: 1.0 / of.bootstrap.value,
-                    low: 1.0 / of.bootstrap.high,
-                    high: 1.0 / of.bootstrap.low,
-                },
-                ..of
-            }),
+            values: [self.values[1].clone(), self.values[0].clone()],
             ..self.clone()
         }
     }
@@ -344,12 +348,6 @@ fn compare(
         () => Verdict::NoDifferenceShown,
     };
     let is_tested = verdict == Verdict::NoDifferenceShown;
-    let diagnostics = || {
-        Some(Diagnostics {
-            bootstrap: statistics::resampled_ratio(&of_a, &of_b)?,
-            rank_sum_p: statistics::rank_sum_p(&of_a, &of_b)?,
-        })
-    };
     Some(Comparison {
         workload: runs_a[0].key.workload.clone(),
         distribution: runs_a[0].key.distribution.clone(),
@@ -365,7 +363,7 @@ fn compare(
         p: difference.filter(|_| is_tested).map(|d| d.p),
         p_adjusted: None,
         verdict,
-        diagnostics: is_tested.then(diagnostics).flatten(),
+        values: [of_a, of_b],
     })
 }
 
@@ -405,6 +403,19 @@ fn verdict(comparison: &Comparison, p_adjusted: f64, band: f64) -> Verdict {
         Verdict::Equivalent
     } else {
         Verdict::NoDifferenceShown
+    }
+}
+
+impl crate::Study {
+    /// The numbers of every point, of whose operations this part may fail. Points are read one after
+    /// the other: their histograms are never in memory together.
+    ///
+    /// # Errors
+    /// Where the file cannot be read or is damaged.
+    pub fn runs(&self, allow_errors: f64) -> Result<Vec<Run>, crate::Error> {
+        let mut runs = Vec::new();
+        self.each_point_total(|point| runs.push(Run::of(&point, allow_errors)))?;
+        Ok(runs)
     }
 }
 

@@ -332,7 +332,7 @@ fn is_identity(name: &str) -> bool {
         name.strip_prefix(*group)
             .is_some_and(|rest| rest.starts_with(' '))
     };
-    IDENTITY.iter().any(|group| is_of(&group)) && !NO_IDENTITY.iter().any(is_among)
+    IDENTITY.iter().any(is_of) && !NO_IDENTITY.iter().any(is_among)
 }
 
 fn hours_between(began: humantime::Timestamp, first_run_ms: u64) -> f64 {

@@ -34,11 +34,7 @@ fn json() -> Value {
 
 #[test]
 fn json_is_as_its_schema_says() {
-    let schema: Value =
-        serde_json::from_str(include_str!("../../../docs/export.schema.json")).unwrap();
-    let mut faults = Vec::new();
-    check(&schema, &schema, &json(), "", &mut faults);
-    assert_eq!(faults, Vec::<String>::new());
+    assert_eq!(faults(&json()), Vec::<String>::new());
     // The check itself finds what is wrong.
     for (pointer, wrong) in [
         ("/points/0/threads", Value::from("4")),
@@ -47,11 +43,19 @@ fn json_is_as_its_schema_says() {
         ("/version", Value::from(1)),
         ("/points/0/started_at", Value::from("yesterday")),
     ] {
-        let (mut document, mut faults) = (json(), Vec::new());
+        let mut document = json();
         *document.pointer_mut(pointer).unwrap() = wrong;
-        check(&schema, &schema, &document, "", &mut faults);
-        assert!(!faults.is_empty(), "{pointer}");
+        assert!(!faults(&document).is_empty(), "{pointer}");
     }
+}
+
+/// What of a document is not as the schema says.
+fn faults(document: &Value) -> Vec<String> {
+    let schema = include_str!("../../../docs/export.schema.json");
+    let schema: Value = serde_json::from_str(schema).unwrap();
+    let mut faults = Vec::new();
+    check(&schema, &schema, document, "", &mut faults);
+    faults
 }
 
 /// The part of JSON Schema that the schema uses.
@@ -82,11 +86,11 @@ fn check(root: &Value, schema: &Value, value: &Value, at: &str, faults: &mut Vec
                 }
                 true
             }
-            "required" => accepted
-                .as_array()
-                .unwrap()
-                .iter()
-                .all(|name| value.get(name.as_str().unwrap()).is_some()),
+            "required" => {
+                let mut names = accepted.as_array().unwrap().iter();
+                // Of what is no object nothing is required.
+                !value.is_object() || names.all(|name| value.get(name.as_str().unwrap()).is_some())
+            }
             "properties" | "additionalProperties" | "propertyNames" => true,
             "$schema" | "$id" | "title" | "description" | "$defs" => true,
             unknown => panic!("the test does not know the rule {unknown}"),
@@ -181,6 +185,80 @@ fn json_names_what_is_a_lower_bound() {
     assert_eq!(lag.map(|lag| lag["count"].as_u64()), [Some(60), Some(40)]);
     assert!(closed["start_lag_no_client_us"].is_null());
     assert_eq!(document["resolved_rates"][0]["asked"], "60%");
+}
+
+#[test]
+fn json_has_the_quality_of_service_of_runs_and_of_their_blocks() {
+    let document = json();
+    let qos = &document["points"][1]["qos"]["read"];
+    let [service, response] = ["service", "response"].map(|time| qos[time].as_array().unwrap());
+    let named: Vec<_> = response.iter().map(|of| of["quantile"].as_str()).collect();
+    let names = ["p99", "p99.9", "p99.99", "p99.999", "p99.9999"].map(Some);
+    assert_eq!(named, names);
+    // Of 5,000 samples 50 are beyond p99: a number, but no certain one.
+    let p99 = &response[0];
+    assert!(p99["run_us"].as_f64().unwrap() > 0.0);
+    assert_eq!(
+        (&p99["solid"], &p99["blocks"]),
+        (&false.into(), &Value::Null)
+    );
+    for of in [&service[2], &response[2]] {
+        assert!(of["run_us"].is_null());
+        let blocks = &of["blocks"];
+        assert_eq!(
+            (&blocks["count"], &blocks["solid"]),
+            (&7.into(), &true.into())
+        );
+        let worst = &blocks["worst"];
+        assert_eq!(
+            (worst["us"].as_f64(), worst["start_s"].as_f64()),
+            (Some(84e3), Some(3.0))
+        );
+        assert_eq!(blocks["best"]["us"].as_f64(), Some(8e3));
+    }
+}
+
+#[test]
+fn json_compares_each_system_with_those_behind_it() {
+    let dir = tempfile::tempdir().unwrap();
+    let [first, mut other] = [systems()[0].clone(), systems()[0].clone()];
+    other.name = "other".into();
+    other.settings.insert("cache_size".into(), "7 GiB".into());
+    let study = Study::create(dir.path(), &header(), &[first.clone(), other]).unwrap();
+    for repeat in 1..=4 {
+        let mut point = point(4, false);
+        point.phase.failed = 1;
+        point.phase.duration_s += f64::from(repeat) * 0.01;
+        point.key.repeat = repeat;
+        study.add_point(&point).unwrap();
+        point.key.system = "other".into();
+        point.phase.duration_s *= 2.0;
+        study.add_point(&point).unwrap();
+    }
+    let document: Value = serde_json::from_str(&exported("json", &study)).unwrap();
+    assert_eq!(faults(&document), Vec::<String>::new());
+    let found = document["comparisons"].as_array().unwrap();
+    let of = |metric: &str| {
+        let is_it = |c: &&Value| c["metric"] == metric && c["place"] == "point";
+        found.iter().find(is_it).unwrap()
+    };
+    let ops = of("ops_per_sec");
+    assert_eq!(
+        (&ops["a"], &ops["b"]),
+        (&first.name.into(), &"other".into())
+    );
+    assert!((ops["ratio"].as_f64().unwrap() - 2.0).abs() < 1e-9);
+    assert_eq!(
+        (&ops["verdict"], &ops["runs_a"]),
+        (&"better".into(), &4.into())
+    );
+    assert!(ops["p_adjusted"].as_f64().unwrap() < 1e-6);
+    assert_eq!(of("p99 read")["verdict"], "equivalent");
+    let unequal = &document["unequal"][0];
+    assert_eq!(
+        (&unequal["condition"], &unequal["value_b"]),
+        (&"cache_size".into(), &"7 GiB".into())
+    );
 }
 
 #[test]
@@ -370,11 +448,7 @@ fn a_summary_is_exported_where_there_is_no_histogram() {
         let numbers = ["mean", "p75", "p99", "p99.9"].map(|name| read[time][name].as_f64());
         assert_eq!(numbers, [Some(1.5), Some(2.5), Some(9.0), None], "{time}");
     }
-    let schema: Value =
-        serde_json::from_str(include_str!("../../../docs/export.schema.json")).unwrap();
-    let mut faults = Vec::new();
-    check(&schema, &schema, &document, "", &mut faults);
-    assert_eq!(faults, Vec::<String>::new());
+    assert_eq!(faults(&document), Vec::<String>::new());
     let table = exported("csv", &study);
     let mut rows = csv::Reader::from_reader(table.as_bytes());
     let at = rows

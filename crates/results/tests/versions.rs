@@ -6,7 +6,7 @@ mod common;
 
 use common::{facts, header, load, point, summary, systems};
 use std::path::{Path, PathBuf};
-use tailmark_results::{Arrivals, Kind, Point, PointKey, Study};
+use tailmark_results::{Arrivals, Kind, Point, PointKey, Study, TimeBasis};
 
 fn fixture(version: u32) -> PathBuf {
     let name = format!("tests/fixtures/version-{version}.study");
@@ -45,6 +45,13 @@ fn a_study_of_every_version_opens() {
         let rates = study.resolved_rates().unwrap();
         assert_eq!(rates.len(), usize::from(since_4));
         assert_eq!((phase.operations, phase.duration_s), (5_120, 12.345_678_9));
+        // Quantiles over blocks are from version 5 on.
+        let kept: &[TimeBasis] = match version > 4 {
+            true => &[TimeBasis::Service, TimeBasis::Response],
+            false => &[],
+        };
+        let kept: Vec<_> = kept.iter().map(|&time| common::block_qos(time)).collect();
+        assert_eq!(phase.block_qos, kept);
         // Failures of operations are counted from version 3 on; before, requests say.
         assert_eq!(phase.failed, if version > 2 { 7 } else { 4 });
         assert_eq!(phase.counters["rocksdb.stall.micros"], u64::MAX);
@@ -82,6 +89,7 @@ fn an_older_study_takes_points_of_the_newest_version() {
         let [new, even] = [Arrivals::Poisson, Arrivals::Even].map(|arrivals| Point {
             key: PointKey {
                 arrivals: Some(arrivals),
+                repeat: 2,
                 ..point(4, true).key
             },
             ..point(4, true)

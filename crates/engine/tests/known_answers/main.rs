@@ -9,6 +9,7 @@
 
 mod edges;
 mod queues;
+mod verdicts;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tailmark_driver::{

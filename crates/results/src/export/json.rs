@@ -1,9 +1,11 @@
 //! The study as one JSON document; `docs/EXPORT.md` says what is in it.
 
-use super::{Format, failed, numbers, timestamp, us};
+use super::{Format, comparison_json, failed, numbers, timestamp, us};
 use crate::{
-    Arrivals, Error, ErrorCount, Finding, KindResult, Known, Latencies, Load, Phase, Point, Study,
-    System,
+    Arrivals, BlockQos, BlockValue, Comparison, Conditions, Error, ErrorCount, Finding, Header,
+    KindResult, Known, Latencies, Load, Phase, Point, Qos, Run, Study, System, TimeBasis,
+    comparison::{all_pairs, comparisons},
+    finding::UNEQUAL_CONDITIONS,
 };
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, io::Write};
@@ -26,6 +28,8 @@ fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
 fn document(study: &Study) -> Result<Value, Error> {
     let header = study.header()?;
     let allowed = header.allow_errors();
+    let (systems, points) = (study.systems()?, study.point_totals()?);
+    let compared = Compared::new(study, &header, &systems, &points)?;
     Ok(json!({
         "version": VERSION,
         "title": header.title,
@@ -33,13 +37,68 @@ fn document(study: &Study) -> Result<Value, Error> {
         "created_at": timestamp(header.created_ms),
         "plan": header.plan,
         "assumed": header.assumed,
-        "systems": study.systems()?.iter().map(system).collect::<Vec<_>>(),
+        "systems": systems.iter().map(system).collect::<Vec<_>>(),
         "facts": study.facts()?,
         "notices": study.notices()?,
         "loads": study.load_totals()?.iter().map(|l| load(l, allowed)).collect::<Vec<_>>(),
         "resolved_rates": study.resolved_rates()?,
-        "points": study.point_totals()?.iter().map(|p| point(p, allowed)).collect::<Vec<_>>(),
+        "points": points.iter().map(|p| point(p, allowed)).collect::<Vec<_>>(),
+        "comparisons": compared.comparisons.iter().map(comparison_json).collect::<Vec<_>>(),
+        "unequal": compared.unequal,
     }))
+}
+
+/// How each system compares with those behind it, and under which conditions that differ.
+struct Compared {
+    comparisons: Vec<Comparison>,
+    unequal: Vec<Value>,
+}
+
+impl Compared {
+    fn new(
+        study: &Study,
+        header: &Header,
+        systems: &[System],
+        points: &[Point],
+    ) -> Result<Self, Error> {
+        let compared = systems.iter().filter(|system| system.ceiling_for.is_none());
+        let names: Vec<&str> = compared.map(|system| system.name.as_str()).collect();
+        let pairs = all_pairs(&names);
+        let runs = points
+            .iter()
+            .map(|point| Run::of(point, header.allow_errors()));
+        let runs: Vec<Run> = runs.collect();
+        let facts = study.facts()?;
+        let conditions = |name: &str| {
+            let system = systems.iter().find(|system| system.name == name)?;
+            let own = points.iter().filter(|point| point.key.system == name);
+            let first_run = own.filter_map(|point| point.phase.started_ms).min()?;
+            Some(Conditions::of(
+                Some(header),
+                system,
+                &facts,
+                Some(first_run),
+            ))
+        };
+        let mut unequal = Vec::new();
+        for (a, b) in &pairs {
+            let both = conditions(a).zip(conditions(b));
+            for of in both.map_or_else(Vec::new, |(a, b)| a.unequal(&b, false)) {
+                unequal.push(json!({
+                    "code": UNEQUAL_CONDITIONS.name,
+                    "a": a,
+                    "b": b,
+                    "condition": of.name,
+                    "value_a": of.a,
+                    "value_b": of.b,
+                }));
+            }
+        }
+        Ok(Self {
+            comparisons: comparisons(&runs, &pairs, header.equivalence()),
+            unequal,
+        })
+    }
 }
 
 fn system(system: &System) -> Value {
@@ -95,7 +154,55 @@ fn phase(phase: &Phase, allowed: f64) -> Value {
         "start_lag_no_client_us": causes.map(|causes| counted(&causes.no_client)),
         "start_lag_woken_late_us": causes.map(|causes| counted(&causes.woken_late)),
         "kinds": phase.kinds.iter().map(|(k, r)| (k.name(), kind(r))).collect::<BTreeMap<_, _>>(),
+        "qos": qos(phase),
         "counters": phase.counters,
+    })
+}
+
+/// The quality of service by kind and by the instant from which it is timed: of the whole run, and
+/// of its blocks.
+fn qos(phase: &Phase) -> Value {
+    let of = |kind, time| {
+        phase
+            .qos(kind, time)
+            .iter()
+            .map(quality)
+            .collect::<Vec<_>>()
+    };
+    let kinds = phase.kinds.keys().map(|&kind| {
+        let times = json!({
+            "service": of(kind, TimeBasis::Service),
+            "response": of(kind, TimeBasis::Response),
+        });
+        (kind.name(), times)
+    });
+    json!(kinds.collect::<BTreeMap<_, _>>())
+}
+
+fn quality(qos: &Qos<'_>) -> Value {
+    json!({
+        "quantile": qos.quantile.name,
+        "run_us": qos.run.map(|run| us(run.value)),
+        "run_is_at_least": qos.run.is_some_and(|run| !run.is_exact()),
+        "solid": qos.is_solid,
+        "blocks": qos.blocks.map(blocks),
+    })
+}
+
+fn blocks(of: &BlockQos) -> Value {
+    let value = |value: BlockValue| {
+        json!({
+            "us": us(value.ns as f64),
+            "start_s": value.start_s,
+        })
+    };
+    json!({
+        "count": of.blocks,
+        "samples_min": of.samples_min,
+        "solid": of.is_solid(),
+        "worst": value(of.worst),
+        "median": value(of.median),
+        "best": value(of.best),
     })
 }
 

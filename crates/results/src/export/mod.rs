@@ -1,8 +1,11 @@
 //! A study in the formats of others: one row of [`FORMATS`] each.
 
+mod comparison;
 mod csv;
 mod hlog;
 mod json;
+
+pub use comparison::comparison_json;
 
 use crate::{Error, Known, QUANTILES, Stated, Study, Summary};
 use std::{

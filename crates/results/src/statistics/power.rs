@@ -1,6 +1,7 @@
 //! What a plan can show: the smallest true difference that so many repeats find as a rule.
 
-use super::{RUNS_MIN, SIGNIFICANCE, t_quantile};
+use super::{RUNS_MIN, SIGNIFICANCE, student::t_quantile};
+use statrs::distribution::{ContinuousCDF, Normal};
 
 /// How often the smallest difference is found where it is there.
 pub const POWER: f64 = 0.9;
@@ -11,21 +12,26 @@ pub const POWER: f64 = 0.9;
 /// step, the strictest), and `band` that of practical equivalence, beyond which the ratio that is
 /// found must lie. None under [`RUNS_MIN`] runs, where there is no verdict.
 ///
-/// With n runs a side and 2n - 2 degrees of freedom a difference d of the means of logarithms is
-/// found with that chance where `d = (t(1 - 0.05 / tests / 2) + t(0.9)) noise sqrt(2 / n)`, the usual
-/// approximation of the noncentral t distribution by a shifted one; and the ratio that is found lies
-/// outside the band where `d = ln(1 + band) + t(0.9) noise sqrt(2 / n)`. The higher of both is given.
+/// The standard error is `e = noise sqrt(2 / n)`. With k = n - 1, two sides of equal noise have about
+/// `f = 2 k (k + 1) / (k + 2)` of Welch's degrees of freedom in the mean. A difference d of the means
+/// of logarithms is found with that chance where `d / e = c + z(0.9) sqrt(1 + c² / 2f)` with
+/// `c = t(1 - 0.05 / tests / 2)`: the noncentral t distribution by Johnson and Welch, "Applications of
+/// the non-central t-distribution", Biometrika 31 (1940). The ratio that is found lies outside the
+/// band with that chance where `d = ln(1 + band) + z(0.9) e`. The higher d is taken.
 #[must_use]
 pub fn smallest_difference(noise: f64, runs: usize, tests: usize, band: f64) -> Option<f64> {
     if runs < RUNS_MIN || !noise.is_finite() || noise < 0.0 {
         return None;
     }
-    let freedom = 2.0 * runs as f64 - 2.0;
+    let k = runs as f64 - 1.0;
+    let freedom = 2.0 * k * (k + 1.0) / (k + 2.0);
     let error = noise * (2.0 / runs as f64).sqrt();
-    let found = t_quantile(POWER, freedom) * error;
     let significance = SIGNIFICANCE / tests.max(1) as f64;
-    let shown = found + t_quantile(1.0 - significance / 2.0, freedom) * error;
-    Some(shown.max(found + band.ln_1p()).exp_m1())
+    let critical = t_quantile(1.0 - significance / 2.0, freedom);
+    let power = Normal::standard().inverse_cdf(POWER);
+    let significant = critical + power * (1.0 + critical.powi(2) / (2.0 * freedom)).sqrt();
+    let beyond_band = band.ln_1p() + power * error;
+    Some((significant * error).max(beyond_band).exp_m1())
 }
 
 #[cfg(test)]
@@ -35,12 +41,10 @@ mod tests {
     #[test]
     fn more_noise_more_tests_and_fewer_runs_need_a_larger_difference() {
         let of = |noise, runs, tests| smallest_difference(noise, runs, tests, 0.0).unwrap();
-        // t(0.975, 8) = 2.3060, t(0.9, 8) = 1.3968: 3.7028 x 0.03 x sqrt(2 / 5) = 0.07025.
-        assert!(
-            (of(0.03, 5, 1) - 0.07278).abs() < 1e-4,
-            "{}",
-            of(0.03, 5, 1)
-        );
+        // t(0.975, 6.667) = 2.3884, and 1.2816 sqrt(1 + 5.704 / 13.33) = 1.5313 behind it:
+        // 3.9197 x 0.03 x sqrt(2 / 5) = 0.07437.
+        let found = of(0.03, 5, 1);
+        assert!((found - 0.07720).abs() < 2e-4, "{found}");
         assert!(of(0.05, 5, 1) > of(0.03, 5, 1));
         assert!(of(0.03, 4, 1) > of(0.03, 5, 1));
         assert!(of(0.03, 5, 50) > of(0.03, 5, 1));

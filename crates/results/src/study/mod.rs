@@ -217,6 +217,14 @@ impl Study {
         self.read(|c| read::points(c, Detail::Totals))
     }
 
+    /// Reads one point after the other without intervals and series, and hands it over.
+    ///
+    /// # Errors
+    /// As [`Study::header`].
+    pub fn each_point_total(&self, act: impl FnMut(Point)) -> Result<(), Error> {
+        self.read(|c| read::each_point(c, Detail::Totals, act))
+    }
+
     /// Which points there are, in the order in which they were added.
     ///
     /// # Errors

@@ -75,15 +75,18 @@ pub fn loads(c: &Connection, detail: Detail) -> Result<Vec<Load>> {
 }
 
 pub fn points(c: &Connection, detail: Detail) -> Result<Vec<Point>> {
-    point_keys(c)?
-        .into_iter()
-        .map(|(id, key)| {
-            Ok(Point {
-                key,
-                phase: phase(c, id, detail)?,
-            })
-        })
-        .collect()
+    let mut points = Vec::new();
+    each_point(c, detail, |point| points.push(point))?;
+    Ok(points)
+}
+
+/// Reads one point after the other, so that no more than one of them is in memory here.
+pub fn each_point(c: &Connection, detail: Detail, mut act: impl FnMut(Point)) -> Result<()> {
+    for (id, key) in point_keys(c)? {
+        let phase = phase(c, id, detail)?;
+        act(Point { key, phase });
+    }
+    Ok(())
 }
 
 pub fn point(c: &Connection, key: &PointKey) -> Result<Option<Point>> {

@@ -122,6 +122,10 @@ pub fn phase(seed: u64, rated: bool) -> Phase {
         failed: 7,
         kinds: kinds.map(|(kind, n)| (kind, result(n, random))).into(),
         errors: vec![error(Kind::Update, "timeout"), error(Kind::Read, "io")],
+        block_qos: vec![
+            block_qos(TimeBasis::Service),
+            block_qos(TimeBasis::Response),
+        ],
         drained: if rated { 3 } else { 0 },
         censored: if rated { 40 } else { 0 },
         start_lag: rated.then(|| start_lag(random)),
@@ -149,6 +153,21 @@ pub fn censored() -> Censored {
     censored.service.record_n(4_000_000_000, 30).unwrap();
     censored.response.record_n(5_000_000_000, 40).unwrap();
     censored
+}
+
+/// As if there had been blocks.
+pub fn block_qos(time: TimeBasis) -> BlockQos {
+    let value = |ns, start_s| BlockValue { ns, start_s };
+    BlockQos {
+        kind: Kind::Read,
+        time,
+        quantile: QUANTILES[5],
+        blocks: 7,
+        samples_min: 1_000_123,
+        worst: value(84_000_000, 3.0),
+        median: value(9_000_000, 5.5),
+        best: value(8_000_000, 0.0),
+    }
 }
 
 fn start_lag(random: &mut Random) -> StartLag {

@@ -26,8 +26,8 @@ pub(super) struct Model {
     /// How many times as long requests take at the start, and after how many nanoseconds e times
     /// less of that is left.
     pub(super) start: Option<(f64, f64)>,
-    /// Standard deviation of the logarithm of a factor that is drawn for each run.
-    pub(super) run_noise: f64,
+    /// A factor that is drawn for each run.
+    pub(super) run_noise: Option<RunNoise>,
     /// The same of a factor that changes, and the nanoseconds over which it forgets.
     pub(super) noise: Option<(f64, f64)>,
 }
@@ -37,6 +37,15 @@ pub(super) struct Model {
 pub(super) struct Span {
     pub(super) start: u64,
     pub(super) end: u64,
+}
+
+/// A factor that is drawn for each run, of mean 1: the standard deviation of its logarithm, and
+/// whether that has a gamma distribution of shape 2 rather than a normal one: most runs are a little
+/// faster, a few much slower.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct RunNoise {
+    pub(super) sigma: f64,
+    pub(super) is_skewed: bool,
 }
 
 /// How long a request takes by itself, nanoseconds.
@@ -100,8 +109,9 @@ pub(super) const TERMS: &[Term] = &[
     ),
     (
         "run-noise",
-        "SHARE",
-        "a factor for each run; the standard deviation of its logarithm",
+        "SHARE [skewed]",
+        "a factor for each run; the standard deviation of its logarithm; skewed: a few runs are \
+         much slower",
     ),
     (
         "noise",
@@ -172,8 +182,19 @@ impl Model {
                 once(&mut self.start, (factor(times)?, within))?;
             }
             ["run-noise", part] => {
-                let noise = share(part).filter(|_| self.run_noise <= 0.0)?;
-                self.run_noise = noise;
+                let noise = RunNoise {
+                    sigma: share(part)?,
+                    is_skewed: false,
+                };
+                once(&mut self.run_noise, noise)?;
+            }
+            ["run-noise", part, "skewed"] => {
+                let noise = RunNoise {
+                    // With a higher one the factor has hardly a mean.
+                    sigma: share(part).filter(|sigma| *sigma < 1.0)?,
+                    is_skewed: true,
+                };
+                once(&mut self.run_noise, noise)?;
             }
             ["noise", part, over] => {
                 let over = time(over).filter(|over| *over > 0.0)?;
@@ -303,7 +324,10 @@ mod tests {
             (model.drift, model.start),
             (Some((0.02, 60e9)), Some((3.0, 60e9)))
         );
-        assert_eq!((model.run_noise, model.noise), (0.05, Some((0.1, 30e9))));
+        assert_eq!(
+            (model.run_noise.map(|of| of.sigma), model.noise),
+            (Some(0.05), Some((0.1, 30e9)))
+        );
         assert_eq!(model.servers, Some(4));
         assert_eq!(Model::parse(" ; ").unwrap(), Model::default());
     }
@@ -331,6 +355,8 @@ mod tests {
                 "none of them in another",
             ),
             ("run-noise 5%; run-noise 6%", "once"),
+            ("run-noise 5% askew", "`run-noise SHARE [skewed]`"),
+            ("run-noise 100% skewed", "`run-noise SHARE [skewed]`"),
             ("drift 1% 0s", "`drift SHARE TIME`"),
         ] {
             let error = Model::parse(text).unwrap_err().to_string();

@@ -29,10 +29,21 @@ impl Queue {
         let mut random = Xoshiro256PlusPlus::seed_from_u64(seed);
         let mut normal = || -> f64 { StandardNormal.sample(&mut random) };
         let (of_run, wandering) = (normal(), normal());
-        let sigma = model.run_noise;
+        let of_run = model.run_noise.map_or(1.0, |noise| {
+            let sigma = noise.sigma;
+            match noise.is_skewed {
+                false => lognormal(of_run * sigma, sigma),
+                // The sum of two exponential deviates: a gamma distribution of variance 2.
+                true => {
+                    let mut deviate = || -> f64 { Exp1.sample(&mut random) };
+                    let part = sigma / std::f64::consts::SQRT_2;
+                    ((deviate() + deviate()) * part).exp() * (1.0 - part).powi(2)
+                }
+            }
+        });
         let free = model.servers.map_or(0, |servers| servers);
         Self {
-            of_run: lognormal(of_run * sigma, sigma),
+            of_run,
             wandering: (wandering * model.noise.map_or(0.0, |(sigma, _)| sigma), 0),
             free: std::iter::repeat_n(Reverse(0), free).collect(),
             model,
@@ -251,6 +262,23 @@ mod tests {
         let mean = logs.iter().sum::<f64>() / 4_000.0;
         let variance = logs.iter().map(|log| (log - mean).powi(2)).sum::<f64>() / 3_999.0;
         assert!((variance.sqrt() / 0.1 - 1.0).abs() < 0.05, "{variance}");
+    }
+
+    #[test]
+    fn skewed_runs_are_mostly_a_little_faster_and_now_and_then_much_slower() {
+        let run = |seed| {
+            queue("constant 1s; run-noise 10% skewed", seed)
+                .serve(0, None)
+                .0 as f64
+        };
+        let runs: Vec<f64> = (0..4_000).map(|seed| run(seed) / 1e9).collect();
+        let mean = |of: &dyn Fn(f64) -> f64| runs.iter().map(|&run| of(run)).sum::<f64>() / 4_000.0;
+        assert!((mean(&|run| run) - 1.0).abs() < 0.01);
+        let log = mean(&f64::ln);
+        let deviation = mean(&|run| (run.ln() - log).powi(2)).sqrt();
+        assert!((deviation / 0.1 - 1.0).abs() < 0.1, "{deviation}");
+        let skewness = mean(&|run| ((run.ln() - log) / deviation).powi(3));
+        assert!((1.1..1.8).contains(&skewness), "{skewness}");
     }
 
     #[test]

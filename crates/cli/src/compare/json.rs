@@ -1,0 +1,109 @@
+//! A comparison as one JSON document; `docs/CLI.md` says what is in it.
+
+use super::{
+    Compared,
+    gate::{Gate, Judged, Reason, Repeats},
+    page::left_out,
+    points::Points,
+    sides::{Pair, Subject},
+};
+use serde_json::{Value, json};
+use tailmark_results::{
+    export::comparison_json, finding::UNEQUAL_CONDITIONS, statistics::SIGNIFICANCE,
+};
+
+/// The version of the document's schema.
+const VERSION: u32 = 1;
+
+/// The document.
+pub fn text(
+    compared: &Compared,
+    points: &Points<'_>,
+    gates: &[Gate<'_>],
+) -> serde_json::Result<String> {
+    let shown = |c: &&tailmark_results::Comparison| compared.metrics.contains(&c.metric);
+    let comparisons = compared.comparisons.iter().filter(shown);
+    let side = |of: fn(&Pair) -> &Subject| compared.pairs.iter().map(of).map(subject);
+    let left_out = left_out(compared, points).into_iter().map(|out| {
+        json!({
+            "a": out.pair.a.label,
+            "b": out.pair.b.label,
+            "workload": out.point.workload,
+            "distribution": out.point.distribution,
+            "threads": out.point.threads,
+            "rate": out.point.rate(),
+            "reason": out.reason,
+        })
+    });
+    let unequal = compared.unequal.iter().map(|(pair, unequal)| {
+        let pair = &compared.pairs[*pair];
+        json!({
+            "code": UNEQUAL_CONDITIONS.name,
+            "a": pair.a.label,
+            "b": pair.b.label,
+            "condition": unequal.name,
+            "value_a": unequal.a,
+            "value_b": unequal.b,
+        })
+    });
+    serde_json::to_string_pretty(&json!({
+        "version": VERSION,
+        "a": side(|pair| &pair.a).collect::<Vec<_>>(),
+        "b": side(|pair| &pair.b).collect::<Vec<_>>(),
+        "equivalence": compared.band,
+        "significance": SIGNIFICANCE,
+        "comparisons": comparisons.map(comparison_json).collect::<Vec<_>>(),
+        "left_out": left_out.collect::<Vec<_>>(),
+        "unequal": unequal.collect::<Vec<_>>(),
+        "gates": gates.iter().map(gate).collect::<Vec<_>>(),
+    }))
+}
+
+fn subject(of: &Subject) -> Value {
+    json!({
+        "name": of.label,
+        "system": of.system,
+        "study": of.study.display().to_string(),
+        "title": of.title,
+    })
+}
+
+fn gate(gate: &Gate<'_>) -> Value {
+    json!({
+        "condition": gate.condition.to_string(),
+        "outcome": gate.outcome.name(),
+        "points": gate.judged.iter().map(judged).collect::<Vec<_>>(),
+    })
+}
+
+fn judged(judged: &Judged<'_>) -> Value {
+    let compared = judged.comparison;
+    let ends = compared.and_then(|comparison| comparison.one_sided);
+    json!({
+        "a": judged.pair.a.label,
+        "b": judged.pair.b.label,
+        "workload": judged.workload,
+        "distribution": judged.distribution,
+        "threads": judged.point.map(|point| point.threads),
+        "rate": judged.point.and_then(|point| point.rate()),
+        "place": if judged.point.is_some() { "point" } else { "peak" },
+        "outcome": judged.outcome().name(),
+        "reason": match judged.reason {
+            Reason::Met => "met",
+            Reason::RuledOut => "ruled out",
+            Reason::Noise => "noise",
+            Reason::TooFewRuns => "too few runs",
+            Reason::Bound => "not testable",
+            Reason::Failed => "failed",
+            Reason::Unknown => "not known",
+        },
+        "ratio": compared.map(|comparison| comparison.ratio.value),
+        "at_least": ends.map(|(at_least, _)| at_least),
+        "at_most": ends.map(|(_, at_most)| at_most),
+        "p_adjusted": compared.and_then(|comparison| comparison.p_adjusted),
+        "repeats_needed": judged.repeats.and_then(|repeats| match repeats {
+            Repeats::About(count) => Some(count),
+            Repeats::More => None,
+        }),
+    })
+}

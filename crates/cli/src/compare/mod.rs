@@ -1,0 +1,137 @@
+//! `tailmark compare`: verdicts on two systems or two studies, and gates on them.
+
+mod condition;
+mod gate;
+mod json;
+mod page;
+mod points;
+mod sides;
+mod text;
+
+pub use condition::{Condition, band, metric};
+
+use crate::args::CompareArgs;
+use clap::ValueEnum;
+use gate::{Gate, Outcome};
+use points::Points;
+use sides::{Pair, Sides};
+use std::collections::BTreeSet;
+use tailmark_console::{Console, Exit};
+use tailmark_results::{
+    Comparison, Inequality, Metric, Run, Statistic,
+    comparison::{Place, comparisons},
+};
+
+/// How a comparison is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum CompareFormat {
+    /// For a terminal.
+    Text,
+    /// Markdown with tables as GitHub has them.
+    Md,
+    /// One document for programs.
+    Json,
+}
+
+/// Everything that is compared, and how it compares.
+struct Compared {
+    pairs: Vec<Pair>,
+    /// Their systems are the labels of the pairs.
+    runs: Vec<Run>,
+    /// When the first run and the last one began, milliseconds since 1970.
+    began: Option<sides::Times>,
+    /// Those that are shown, in the order of reports.
+    metrics: BTreeSet<Metric>,
+    comparisons: Vec<Comparison>,
+    unequal: Vec<(usize, Inequality)>,
+    /// The band of practical equivalence, as a fraction.
+    band: f64,
+}
+
+/// Compares, and judges the conditions.
+pub fn compare(args: &CompareArgs, console: &Console) -> anyhow::Result<Exit> {
+    let compared = Compared::of(args)?;
+    let points = Points::of(&compared.runs);
+    let judge = |condition| gate::judge(condition, &compared, &points);
+    let gates: Vec<Gate<'_>> = args.fail_if.iter().map(judge).collect();
+    let said = match args.format {
+        CompareFormat::Text => text::text(&page::blocks(&compared, &points, &gates)),
+        CompareFormat::Md => text::markdown(&page::blocks(&compared, &points, &gates)),
+        CompareFormat::Json => json::text(&compared, &points, &gates)?,
+    };
+    console.say(said.trim_end())?;
+    Ok(match gates.iter().map(|gate| gate.outcome).max() {
+        None | Some(Outcome::NotShown) => Exit::Done,
+        Some(Outcome::CannotTell) if args.allow_cannot_tell => Exit::Done,
+        Some(Outcome::CannotTell) => Exit::CannotTell,
+        Some(Outcome::Shown) => Exit::Shown,
+    })
+}
+
+impl Compared {
+    fn of(args: &CompareArgs) -> anyhow::Result<Self> {
+        let sides = Sides::open(args)?;
+        let mut measured = sides.read()?;
+        let unequal_of = |(index, pair)| {
+            let unequal = sides.unequal(pair, &measured).into_iter();
+            unequal.map(move |inequality| (index, inequality))
+        };
+        let unequal = sides
+            .pairs
+            .iter()
+            .enumerate()
+            .flat_map(unequal_of)
+            .collect();
+        let times = measured.times.values();
+        let began = times.copied().reduce(|(a, b), (c, d)| (a.min(c), b.max(d)));
+        let metrics = metrics(args, &measured.runs);
+        keep(&mut measured.runs, &metrics);
+        let labels = |pair: &Pair| (pair.a.label.clone(), pair.b.label.clone());
+        let labels: Vec<_> = sides.pairs.iter().map(labels).collect();
+        let band = args.equivalence.unwrap_or_else(|| sides.equivalence());
+        Ok(Self {
+            comparisons: comparisons(&measured.runs, &labels, band),
+            pairs: sides.pairs,
+            runs: measured.runs,
+            began,
+            metrics,
+            unequal,
+            band,
+        })
+    }
+
+    /// The comparisons of a metric at points, or at peaks, in the order of tables.
+    fn of_metric(&self, metric: Metric, is_peak: bool) -> Vec<&Comparison> {
+        let is_asked_for = |c: &&Comparison| {
+            c.metric == metric && matches!(c.place, Place::Peak { .. }) == is_peak
+        };
+        self.comparisons.iter().filter(is_asked_for).collect()
+    }
+}
+
+/// What is shown: what was asked for, or what is looked at first; and what gates are about.
+fn metrics(args: &CompareArgs, runs: &[Run]) -> BTreeSet<Metric> {
+    let of_gates = args.fail_if.iter().map(|condition| condition.metric);
+    let mut metrics: BTreeSet<_> = of_gates.chain(args.metrics.iter().copied()).collect();
+    if args.metrics.is_empty() {
+        let known = runs.iter().flat_map(|run| run.values.keys());
+        let usual = [Statistic::MEAN, Statistic::P99, Statistic::P999];
+        metrics.extend(known.filter(|metric| match metric {
+            Metric::OpsPerSec => true,
+            Metric::Latency { statistic, .. } => usual.contains(statistic),
+        }));
+    }
+    metrics
+}
+
+/// Forgets all other numbers, which nobody would see compared; of each kind of request one stays,
+/// which tells that it was asked for.
+fn keep(runs: &mut [Run], metrics: &BTreeSet<Metric>) {
+    for run in runs {
+        let mut kinds = BTreeSet::new();
+        run.values.retain(|metric, _| match metric {
+            Metric::OpsPerSec => true,
+            Metric::Latency { kind, .. } => kinds.insert(*kind) || metrics.contains(metric),
+        });
+    }
+}

@@ -1,0 +1,244 @@
+//! What is compared with what: two systems of a study, or those that two studies have in common.
+
+use crate::{args::CompareArgs, exit::Refused};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
+use tailmark_results::{Conditions, Fact, Header, Inequality, Run, Study, System};
+
+/// A study that is compared, or whose systems are.
+struct Source {
+    path: PathBuf,
+    study: Study,
+    header: Header,
+    systems: Vec<System>,
+    facts: Vec<Fact>,
+}
+
+/// A system of one of the studies.
+#[derive(Debug, Clone)]
+pub struct Subject {
+    /// Unlike that of any other that is compared.
+    pub label: String,
+    /// The name of the system.
+    pub system: String,
+    /// Its study, as it was given.
+    pub study: PathBuf,
+    /// The title of that.
+    pub title: String,
+    source: usize,
+}
+
+/// A system and what it is compared with.
+#[derive(Debug, Clone)]
+pub struct Pair {
+    /// The one that is judged.
+    pub a: Subject,
+    /// The baseline.
+    pub b: Subject,
+}
+
+impl Pair {
+    /// Whether it is one system in two studies.
+    fn is_same_system(&self) -> bool {
+        self.a.source != self.b.source && self.a.system == self.b.system
+    }
+}
+
+/// When the first and the last run of a system began, milliseconds since 1970.
+pub type Times = (u64, u64);
+
+/// What was measured of what is compared.
+pub struct Measured {
+    /// Of all pairs; their systems are the labels.
+    pub runs: Vec<Run>,
+    /// By label; none of imports that do not say.
+    pub times: BTreeMap<String, Times>,
+}
+
+/// The studies, and what of them is compared.
+pub struct Sides {
+    sources: Vec<Source>,
+    /// What is compared with what, at least one.
+    pub pairs: Vec<Pair>,
+}
+
+impl Sides {
+    /// Opens what the arguments name.
+    pub fn open(args: &CompareArgs) -> anyhow::Result<Self> {
+        let paths = std::iter::once(&args.study).chain(&args.baseline_study);
+        let sources = paths.map(|path| Source::open(path));
+        let sources = sources.collect::<anyhow::Result<Vec<_>>>()?;
+        let names = match &sources[..] {
+            [source] => of_one_study(source, args)?,
+            [a, b, ..] => of_two_studies(a, b, args)?,
+            [] => Vec::new(),
+        };
+        let subject = |source: usize, system: String| Subject {
+            label: match sources.len() {
+                1 => system.clone(),
+                _ => format!("{system} in {}", sources[source].path.display()),
+            },
+            system,
+            study: sources[source].path.clone(),
+            title: sources[source].header.title.clone(),
+            source,
+        };
+        let last = sources.len() - 1;
+        let pair = |(a, b)| Pair {
+            a: subject(0, a),
+            b: subject(last, b),
+        };
+        let pairs = names.into_iter().map(pair).collect();
+        Ok(Self { sources, pairs })
+    }
+
+    /// The band of practical equivalence of the plan of what is judged, as a fraction.
+    pub fn equivalence(&self) -> f64 {
+        self.sources[0].header.equivalence()
+    }
+
+    /// Reads the runs, one at a time.
+    pub fn read(&self) -> anyhow::Result<Measured> {
+        let (mut runs, mut times) = (Vec::new(), BTreeMap::new());
+        for (index, source) in self.sources.iter().enumerate() {
+            let subjects = self.pairs.iter().flat_map(|pair| [&pair.a, &pair.b]);
+            let own = subjects.filter(|subject| subject.source == index);
+            let labels: BTreeMap<_, _> = own.map(|of| (&of.system, &of.label)).collect();
+            let allowed = source.header.allow_errors();
+            source.study.each_point_total(|point| {
+                let Some(&label) = labels.get(&point.key.system) else {
+                    return;
+                };
+                if let Some(ms) = point.phase.started_ms {
+                    let (first, last) = times.entry(label.clone()).or_insert((ms, ms));
+                    (*first, *last) = (ms.min(*first), ms.max(*last));
+                }
+                let mut run = Run::of(&point, allowed);
+                run.key.system.clone_from(label);
+                runs.push(run);
+            })?;
+        }
+        Ok(Measured { runs, times })
+    }
+
+    /// What differs between the conditions of a pair.
+    pub fn unequal(&self, pair: &Pair, measured: &Measured) -> Vec<Inequality> {
+        let conditions = |of: &Subject| {
+            let source = &self.sources[of.source];
+            let system = source.systems.iter().find(|s| s.name == of.system)?;
+            let first_run = measured.times.get(&of.label).map(|(first, _)| *first);
+            let header = Some(&source.header);
+            Some(Conditions::of(header, system, &source.facts, first_run))
+        };
+        let both = conditions(&pair.a).zip(conditions(&pair.b));
+        both.map_or_else(Vec::new, |(a, b)| a.unequal(&b, pair.is_same_system()))
+    }
+}
+
+impl Source {
+    fn open(path: &Path) -> anyhow::Result<Self> {
+        let study = Study::open_read_only(path)?;
+        Ok(Self {
+            path: path.to_owned(),
+            header: study.header()?,
+            systems: study.systems()?,
+            facts: study.facts()?,
+            study,
+        })
+    }
+
+    /// The systems that are no ceilings of others, in the order of the plan.
+    fn names(&self) -> Vec<&str> {
+        let own = self.systems.iter().filter(|s| s.ceiling_for.is_none());
+        own.map(|system| system.name.as_str()).collect()
+    }
+
+    /// Says which systems there are.
+    fn said(&self) -> String {
+        let names: Vec<_> = self.systems.iter().map(|s| s.name.as_str()).collect();
+        let names = match names.is_empty() {
+            true => "no systems".to_owned(),
+            false => names.join(", "),
+        };
+        format!("`{}` has: {names}", self.path.display())
+    }
+
+    fn find(&self, flag: &str, name: &str) -> Result<String, Refused> {
+        match self.systems.iter().any(|system| system.name == name) {
+            true => Ok(name.to_owned()),
+            false => Err(Refused(format!("{flag} is `{name}`, but {}", self.said()))),
+        }
+    }
+}
+
+/// The first system of the plan against the second, unless flags say otherwise.
+fn of_one_study(source: &Source, args: &CompareArgs) -> Result<Vec<(String, String)>, Refused> {
+    let a = args.system.as_deref();
+    let a = a.map(|name| source.find("--system", name)).transpose()?;
+    let b = args.baseline.as_deref();
+    let b = b.map(|name| source.find("--baseline", name)).transpose()?;
+    let names = source.names();
+    let other = |than: &str| match names
+        .iter()
+        .filter(|name| **name != than)
+        .collect::<Vec<_>>()[..]
+    {
+        [only] => Some((*only).to_owned()),
+        _ => None,
+    };
+    let pair = match (a, b) {
+        (Some(a), Some(b)) if a == b => {
+            return Err(Refused(format!("--system and --baseline are both `{a}`")));
+        }
+        (Some(a), Some(b)) => Some((a, b)),
+        (Some(a), None) => other(&a).map(|b| (a, b)),
+        (None, Some(b)) => other(&b).map(|a| (a, b)),
+        (None, None) => match names[..] {
+            [a, b] => Some((a.to_owned(), b.to_owned())),
+            _ => None,
+        },
+    };
+    let refused = || {
+        Refused(format!(
+            "give --system and --baseline, or a second study; {}",
+            source.said()
+        ))
+    };
+    Ok(vec![pair.ok_or_else(refused)?])
+}
+
+/// Each system that both have with itself, unless flags say otherwise.
+fn of_two_studies(
+    a: &Source,
+    b: &Source,
+    args: &CompareArgs,
+) -> Result<Vec<(String, String)>, Refused> {
+    let file = |source: &Source| source.study.path().canonicalize().ok();
+    if file(a).is_some() && file(a) == file(b) {
+        let said = "is given twice; with one study, --system is compared with --baseline";
+        return Err(Refused(format!("`{}` {said}", a.path.display())));
+    }
+    let given = args.system.as_ref().or(args.baseline.as_ref());
+    if let Some(name) = given {
+        let baseline = args.baseline.as_ref().unwrap_or(name);
+        return Ok(vec![(
+            a.find("--system", name)?,
+            b.find("--baseline", baseline)?,
+        )]);
+    }
+    let (of_a, of_b) = (a.names(), b.names());
+    let common = of_a.iter().filter(|name| of_b.contains(name));
+    let pairs: Vec<_> = common
+        .map(|name| ((*name).to_owned(), (*name).to_owned()))
+        .collect();
+    match pairs.is_empty() {
+        true => Err(Refused(format!(
+            "no system is in both studies; {}; {}; --system and --baseline name two that differ",
+            a.said(),
+            b.said()
+        ))),
+        false => Ok(pairs),
+    }
+}
