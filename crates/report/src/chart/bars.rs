@@ -151,7 +151,7 @@ impl Bars {
     }
 }
 
-/// Bars from the lowest to the highest repeat, over the `index`-th of `count` bars.
+/// Bars over the interval or the runs, on the `index`-th of `count` bars.
 fn spread(values: &[Option<Spread>], index: usize, count: usize, name: &str) -> Option<Value> {
     let data: Vec<Value> = values
         .iter()

@@ -2,11 +2,13 @@
 
 mod bandwidth;
 mod ceiling;
+mod compared_table;
 mod errors;
 mod findings;
 mod load;
 mod method;
 mod peaks;
+mod qos;
 mod rates;
 mod summary;
 mod timeline;
@@ -32,6 +34,7 @@ pub const SECTIONS: &[Section] = &[
     summary::SECTION,
     peaks::SECTION,
     workload::SECTION,
+    qos::SECTION,
     bandwidth::SECTION,
     ceiling::SECTION,
     timeline::SECTION,
