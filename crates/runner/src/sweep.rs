@@ -89,12 +89,11 @@ pub fn run(
     } = preflight(plan, is_pending, observer)?;
     let (order, not_interleaved) = order::in_effect(plan, &systems);
     let mut alone: Vec<&str> = Vec::new();
-    match order {
-        Order::Systems => systems.sort_by_key(|system| !plan.is_first(system)),
-        Order::Interleaved => {
-            let pending = systems.iter().filter(|system| is_pending(system));
-            alone.extend(pending.map(|system| system.name.as_str()));
-        }
+    if order == Order::Systems {
+        systems.sort_by_key(|system| !plan.is_first(system));
+    } else {
+        let pending = systems.iter().filter(|system| is_pending(system));
+        alone.extend(pending.map(|system| system.name.as_str()));
     }
     let study = match known {
         Some(study) => study,
@@ -112,13 +111,10 @@ pub fn run(
     study.set_facts(&run_facts(limit.as_ref()))?;
     let points = systems.len() * plan.points().count();
     let retried = retry::retried(plan, &study)?;
-    let mut kept = points;
-    for system in &systems {
-        kept -= pending(plan, &study, &retried, system)?;
-    }
-    if kept < points && Wanted::of(plan).is_some() {
-        let notices = too_short(plan, &former::gather(plan, out));
-        notices.iter().for_each(|notice| observer.notice(notice));
+    let pending = systems.iter().map(|s| pending(plan, &study, &retried, s));
+    let kept = points - pending.sum::<Result<usize, _>>()?;
+    if kept < points {
+        notice_too_short(plan, out, observer);
     }
     observer.sweep_started(points, kept);
     let mut sweep = Sweeper {
@@ -142,6 +138,14 @@ pub fn run(
     sweep.summary.failed = retry::failed_points(plan, &sweep.study)?;
     sweep.summary.interrupted = stop.requested() && sweep.summary.points_done() < points;
     Ok(sweep.summary)
+}
+
+/// Says where the plan is too short for the latency that it names.
+fn notice_too_short(plan: &Plan, out: &Path, observer: &dyn Observer) {
+    if Wanted::of(plan).is_some() {
+        let notices = too_short(plan, &former::gather(plan, out));
+        notices.iter().for_each(|notice| observer.notice(notice));
+    }
 }
 
 /// Limits the memory of the run, as long as the limit is kept, or says why that is not possible.
