@@ -161,7 +161,7 @@ fn studies_of_other_data_sets_are_other_systems_in_a_common_report() {
     }
     assert!(page.contains("was measured under conditions that differ (dataset.records)"));
     assert!(page.contains("plan: dataset.records"));
-    assert!(!page.contains("median of up to"));
+    assert!(!page.contains("geometric mean of up to"));
 }
 
 #[test]
