@@ -26,5 +26,5 @@ pub use block::{
 pub use compared::Compared;
 pub use data::{Data, SystemConditions, UnequalPair};
 pub use error::Error;
-pub use format::{FORMATS, ReportFormat, html, write, write_studies};
+pub use format::{FORMATS, ReportFormat, Written, html, write, write_studies};
 pub use section::{SECTIONS, Section};

@@ -16,6 +16,8 @@ mod workload;
 
 use crate::{Block, Data};
 
+pub use summary::headline;
+
 /// One part of a report.
 #[derive(Debug, Clone, Copy)]
 pub struct Section {

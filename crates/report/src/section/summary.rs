@@ -35,6 +35,13 @@ fn render(data: &Data) -> Vec<Block> {
     blocks
 }
 
+/// The first sentences of the report, without emphasis; none where no systems are compared.
+#[must_use]
+pub fn headline(data: &Data) -> Option<String> {
+    let text = overall(&SweepTable::new(data))?;
+    Some(text.to_plain())
+}
+
 /// Who leads how many workloads.
 fn overall(sweep: &SweepTable<'_>) -> Option<Text> {
     let leader = compare::leader(sweep)?;
