@@ -88,14 +88,12 @@ pub fn run(
         left_out,
     } = preflight(plan, is_pending, observer)?;
     let (order, not_interleaved) = order::in_effect(plan, &systems);
-    let mut alone: Vec<&str> = Vec::new();
-    match order {
-        Order::Systems => systems.sort_by_key(|system| !plan.is_first(system)),
-        Order::Interleaved => {
-            let pending = systems.iter().filter(|system| is_pending(system));
-            alone.extend(pending.map(|system| system.name.as_str()));
-        }
+    if order == Order::Systems {
+        systems.sort_by_key(|system| !plan.is_first(system));
     }
+    let is_alone = |system: &&&SystemPlan| order == Order::Interleaved && is_pending(system);
+    let alone = systems.iter().filter(is_alone);
+    let alone = alone.map(|system| system.name.as_str()).collect();
     let study = match known {
         Some(study) => study,
         None => Study::create(out, &plan.header, &describe(plan))?,
@@ -112,13 +110,9 @@ pub fn run(
     study.set_facts(&run_facts(limit.as_ref()))?;
     let points = systems.len() * plan.points().count();
     let retried = retry::retried(plan, &study)?;
-    let mut kept = points;
-    for system in &systems {
-        kept -= pending(plan, &study, &retried, system)?;
-    }
-    if kept < points && Wanted::of(plan).is_some() {
-        let notices = too_short(plan, &former::gather(plan, out));
-        notices.iter().for_each(|notice| observer.notice(notice));
+    let kept = points - all_pending(plan, &study, &retried, &systems)?;
+    if kept < points {
+        say_too_short(plan, out, observer);
     }
     observer.sweep_started(points, kept);
     let mut sweep = Sweeper {
@@ -393,6 +387,27 @@ fn with_report_of(plan: &Plan, begun: &Header) -> BTreeMap<String, String> {
     let keys = shaping.chain(own);
     keys.map(|(key, value)| (key.clone(), value.clone()))
         .collect()
+}
+
+/// Says of which points it is known that they are too short for what the report is about.
+fn say_too_short(plan: &Plan, out: &Path, observer: &dyn Observer) {
+    if Wanted::of(plan).is_some() {
+        let notices = too_short(plan, &former::gather(plan, out));
+        notices.iter().for_each(|notice| observer.notice(notice));
+    }
+}
+
+/// How many points of these systems are not in the study, or are measured again.
+fn all_pending(
+    plan: &Plan,
+    study: &Study,
+    retried: &[PointKey],
+    systems: &[&SystemPlan],
+) -> Result<usize, Error> {
+    let of = systems
+        .iter()
+        .map(|system| pending(plan, study, retried, system));
+    of.sum()
 }
 
 /// How many points of a system are not in the study, or are measured again.
