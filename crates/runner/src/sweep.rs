@@ -88,13 +88,12 @@ pub fn run(
         left_out,
     } = preflight(plan, is_pending, observer)?;
     let (order, not_interleaved) = order::in_effect(plan, &systems);
-    let mut alone: Vec<&str> = Vec::new();
     if order == Order::Systems {
         systems.sort_by_key(|system| !plan.is_first(system));
-    } else {
-        let pending = systems.iter().filter(|system| is_pending(system));
-        alone.extend(pending.map(|system| system.name.as_str()));
     }
+    // Also one that is measured: a run that ended may have left its service running.
+    let alone = systems.iter().filter(|_| order == Order::Interleaved);
+    let alone = alone.map(|system| system.name.as_str()).collect();
     let study = match known {
         Some(study) => study,
         None => Study::create(out, &plan.header, &describe(plan))?,
@@ -111,10 +110,9 @@ pub fn run(
     study.set_facts(&run_facts(limit.as_ref()))?;
     let points = systems.len() * plan.points().count();
     let retried = retry::retried(plan, &study)?;
-    let pending = systems.iter().map(|s| pending(plan, &study, &retried, s));
-    let kept = points - pending.sum::<Result<usize, _>>()?;
+    let kept = points - all_pending(plan, &study, &retried, &systems)?;
     if kept < points {
-        notice_too_short(plan, out, observer);
+        say_too_short(plan, out, observer);
     }
     observer.sweep_started(points, kept);
     let mut sweep = Sweeper {
@@ -138,14 +136,6 @@ pub fn run(
     sweep.summary.failed = retry::failed_points(plan, &sweep.study)?;
     sweep.summary.interrupted = stop.requested() && sweep.summary.points_done() < points;
     Ok(sweep.summary)
-}
-
-/// Says where the plan is too short for the latency that it names.
-fn notice_too_short(plan: &Plan, out: &Path, observer: &dyn Observer) {
-    if Wanted::of(plan).is_some() {
-        let notices = too_short(plan, &former::gather(plan, out));
-        notices.iter().for_each(|notice| observer.notice(notice));
-    }
 }
 
 /// Limits the memory of the run, as long as the limit is kept, or says why that is not possible.
@@ -397,6 +387,27 @@ fn with_report_of(plan: &Plan, begun: &Header) -> BTreeMap<String, String> {
     let keys = shaping.chain(own);
     keys.map(|(key, value)| (key.clone(), value.clone()))
         .collect()
+}
+
+/// Says of which points it is known that they are too short for what the report is about.
+fn say_too_short(plan: &Plan, out: &Path, observer: &dyn Observer) {
+    if Wanted::of(plan).is_some() {
+        let notices = too_short(plan, &former::gather(plan, out));
+        notices.iter().for_each(|notice| observer.notice(notice));
+    }
+}
+
+/// How many points of these systems are not in the study, or are measured again.
+fn all_pending(
+    plan: &Plan,
+    study: &Study,
+    retried: &[PointKey],
+    systems: &[&SystemPlan],
+) -> Result<usize, Error> {
+    let of = systems
+        .iter()
+        .map(|system| pending(plan, study, retried, system));
+    of.sum()
 }
 
 /// How many points of a system are not in the study, or are measured again.

@@ -367,6 +367,27 @@ fn one_service_runs_at_a_time_and_starts_once_for_each_further_point() {
     }
 }
 
+#[test]
+fn the_service_of_a_system_that_is_done_does_not_run_beside_another() {
+    let (dir, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
+    let log = dir.path().join("log");
+    let systems = ["a", "b"].map(|name| SystemPlan {
+        service: Some(service(name, &log)),
+        ..null(name)
+    });
+    let plan = interleaved(systems.to_vec(), &[1], 2);
+    // The last of a b | b a is left: `b` has all its points, and its service runs.
+    assert_eq!(stopped_at(&plan, out.path(), 4).len(), 3);
+    fs::write(&log, "start b\n").unwrap();
+    let up = Up {
+        log,
+        seen: Mutex::default(),
+    };
+    tailmark_runner::run(&plan, out.path(), &up, &Stop::new()).unwrap();
+    let seen = up.seen.into_inner().unwrap();
+    assert_eq!(seen, [("a".to_owned(), BTreeSet::from(["a".to_owned()]))]);
+}
+
 fn checked(sweep: &str) -> Plan {
     let text = format!(
         "[database]\ndriver = 'null'\n[dataset]\nrecords = 1000\n[sweep]\nthreads = 1\n\

@@ -128,20 +128,26 @@ fn ended_at(nth: usize, end: End, systems: &[&str]) -> bool {
     was_ended
 }
 
-/// Ends a run at every event, in turn.
-fn ended_everywhere(end: End, systems: &[&str]) {
-    let events = (1..).find(|nth| !ended_at(*nth, end, systems)).unwrap();
-    assert!(events > 15 * systems.len(), "{events}");
+/// Ends a run at every so many-th event, each time another run.
+fn ended_at_each(end: End, systems: &[&str], stride: usize) {
+    let mut events = (1..).step_by(stride);
+    let beyond = events.find(|nth| !ended_at(*nth, end, systems)).unwrap();
+    assert!(beyond > 15 * systems.len(), "{beyond}");
 }
 
 #[test]
 fn each_repeat_is_loaded_once_wherever_a_run_is_killed() {
-    ended_everywhere(End::Kill, &["a", "b"]);
+    ended_at_each(End::Kill, &["a"], 1);
 }
 
 #[test]
 fn each_repeat_is_loaded_once_wherever_a_run_is_interrupted() {
-    ended_everywhere(End::Interrupt, &["a"]);
+    ended_at_each(End::Interrupt, &["a"], 1);
+}
+
+#[test]
+fn each_repeat_of_each_system_is_loaded_once_where_systems_take_turns() {
+    ended_at_each(End::Kill, &["a", "b"], 5);
 }
 
 /// How many loads of a system a study has.

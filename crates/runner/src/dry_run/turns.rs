@@ -48,13 +48,20 @@ pub fn systems(plan: &Plan, order: Order) -> Vec<(usize, &SystemPlan)> {
     }
 }
 
-/// The order of a run and what it costs, where its systems take turns: lines for a person.
+/// The order of a run of several systems and, where they take turns, what that costs: lines for a
+/// person.
 pub fn lines(plan: &Plan, facts: &Facts) -> Vec<String> {
     let order = facts.order(plan);
-    if plan.systems.len() < 2 || order == Order::Systems {
-        return Vec::new();
+    let there = systems(plan, order).into_iter();
+    let there: Vec<_> = there.map(|(_, system)| system.name.as_str()).collect();
+    match (order, there.len()) {
+        (_, ..2) => return Vec::new(),
+        (Order::Systems, _) => {
+            let then = there.join(", then all of ");
+            return vec![format!("  order: systems: all points of {then}")];
+        }
+        (Order::Interleaved, _) => {}
     }
-    let there: Vec<_> = plan.systems.iter().map(|s| s.name.as_str()).collect();
     let back: Vec<_> = there.iter().rev().copied().collect();
     let (changes, otherwise) = (
         Changes::of(plan, facts, order),
@@ -126,15 +133,18 @@ mod tests {
             assert!(said_whole.contains(part), "{said_whole}\nlacks {part}");
         }
         let one_by_one = said(&format!("{text}\norder = 'systems'"), &Facts::default());
-        assert!(!one_by_one.contains("order:"), "{one_by_one}");
+        let part = "order: systems: all points of a, then all of b\n";
+        assert!(one_by_one.contains(part), "{one_by_one}");
+        assert!(!one_by_one.contains("the system changes"), "{one_by_one}");
     }
 
     #[test]
     fn changes_are_counted_over_the_points_that_are_left() {
         let plan = plan(&format!("{TWO}[sweep]\nthreads = [1, 2]\nrepeats = 2"));
         for (points, interleaved, one_by_one) in [
-            ([0, 0], 4, 1),
-            // a b | b a | b a | a b: behind the first two of each.
+            // a b | b a | b a | a b: a change where a repeat begins too.
+            ([0, 0], 5, 1),
+            // Behind the first two of each.
             ([2, 2], 2, 1),
             ([4, 0], 0, 0),
             ([4, 4], 0, 0),
@@ -164,10 +174,10 @@ mod tests {
         );
         let said = said(&text, &Facts::default());
         for part in [
-            "changes 4 times (one after the other: 1 time), 4 times with a service to be stopped, 3m \
+            "changes 5 times (one after the other: 1 time), 5 times with a service to be stopped, 3m \
              at most each",
             // Once for each of 8 points, and at each change.
-            "stops of services: 12 times 3m at most, 36m",
+            "stops of services: 13 times 3m at most, 39m",
         ] {
             assert!(said.contains(part), "{said}\nlacks {part}");
         }
