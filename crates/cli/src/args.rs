@@ -210,7 +210,7 @@ pub struct ImportArgs {
     #[arg(long, value_name = "NAME")]
     pub workload: Option<String>,
     /// The number of clients; without it, as the command line or the file's name says
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     pub threads: Option<u32>,
 }
 

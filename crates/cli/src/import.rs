@@ -2,7 +2,7 @@
 
 use crate::args::ImportArgs;
 use anyhow::Context;
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{fs, path::Path};
 use tailmark_console::{Console, Exit};
 use tailmark_report::write_studies;
 use tailmark_results::{
@@ -65,6 +65,15 @@ fn add_all(out: &Path, all: Vec<Imported>, format: &str) -> Result<(), Error> {
 }
 
 fn add(study: &Study, imported: Imported, format: &str) -> Result<(), Error> {
+    study.add_system(&System {
+        name: imported.system.clone(),
+        driver: format!("{format} (imported)"),
+        place: imported.place.clone(),
+        semantics: "faithful".to_owned(),
+        settings: imported.settings.clone(),
+        ceiling_for: None,
+    })?;
+    study.set_facts(&imported.facts(&imported.system, format))?;
     let Imported {
         system,
         workload,
@@ -72,15 +81,8 @@ fn add(study: &Study, imported: Imported, format: &str) -> Result<(), Error> {
         threads,
         target_rate,
         phase,
+        ..
     } = imported;
-    study.add_system(&System {
-        name: system.clone(),
-        driver: format!("{format} (imported)"),
-        place: String::new(),
-        semantics: "faithful".to_owned(),
-        settings: BTreeMap::new(),
-        ceiling_for: None,
-    })?;
     let Some(workload) = workload else {
         let records = phase.succeeded();
         return study.add_load(&Load {

@@ -7,8 +7,8 @@ mod inputs;
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use inputs::{
-    DB_BENCH, FIRST, JSON, SECOND, TABLE, WORDS, YCSB, first_encoding, histogram, line, log,
-    second_encoding,
+    COLUMNS, DB_BENCH, FIGURES, FIRST, JSON, PUBLISHED, SECOND, TABLE, WORDS, YCSB, first_encoding,
+    histogram, line, log, second_encoding,
 };
 use rusqlite::{Connection, types::ValueRef};
 use std::{
@@ -68,6 +68,17 @@ fn db_benchs_output_is_read_or_refused() {
         inputs: 3_000,
     };
     trial.run(|input| import("db_bench", &[("nvme.log", input)]));
+}
+
+#[test]
+fn a_table_of_published_figures_is_read_or_refused() {
+    let trial = Trial {
+        name: "published table",
+        samples: &[PUBLISHED.into(), FIGURES.into()],
+        words: COLUMNS,
+        inputs: 3_000,
+    };
+    trial.run(|input| import("csv", &[("study.csv", input)]));
 }
 
 #[test]

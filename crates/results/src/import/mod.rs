@@ -4,14 +4,19 @@
 //! counts and its rate, its latencies as a [`crate::Summary`] beside empty histograms, and a
 //! finding that says so, but no histogram that would claim more.
 
+mod columns;
 mod command;
+mod csv;
 mod db_bench;
 mod hdr;
 mod log;
 mod ycsb;
 
-use crate::{Error, Finding, Phase, finding::NOTHING_FOUND};
-use std::path::{Path, PathBuf};
+use crate::{Error, Fact, Finding, Phase, finding::NOTHING_FOUND};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 /// A format that can be imported.
 #[derive(Debug, Clone, Copy)]
@@ -25,7 +30,7 @@ pub struct Import {
 }
 
 /// Every format, sorted by name.
-pub const IMPORTS: &[Import] = &[db_bench::IMPORT, ycsb::IMPORT];
+pub const IMPORTS: &[Import] = &[csv::IMPORT, db_bench::IMPORT, ycsb::IMPORT];
 
 /// One file.
 #[derive(Debug, Clone)]
@@ -48,7 +53,7 @@ pub struct Given {
 }
 
 /// One load or point of another program.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Imported {
     /// The system's name.
     pub system: String,
@@ -56,12 +61,41 @@ pub struct Imported {
     pub workload: Option<String>,
     /// How keys were drawn; `unknown` where it is not said.
     pub distribution: String,
-    /// The number of clients.
+    /// The number of clients; [`crate::PointKey::PEAK`] where only the peak is known.
     pub threads: u32,
     /// Operations per second that were asked for, if any.
     pub target_rate: Option<f64>,
     /// What was measured.
     pub phase: Phase,
+    /// Directory or device, where the file names it.
+    pub place: String,
+    /// How the other program was set, where the file says so.
+    pub settings: BTreeMap<String, String>,
+    /// The file that it was read from.
+    pub file: PathBuf,
+    /// What else the file says: group, name and value of a fact of the system.
+    pub facts: Vec<(String, String, String)>,
+}
+
+impl Imported {
+    /// The group of the facts that name the files which a system's points were read from.
+    pub const FILES: &str = "imported from";
+
+    /// What the study keeps of the system under `name`: where its points come from, and what else
+    /// the file says. `format` is that of the import.
+    #[must_use]
+    pub fn facts(&self, name: &str, format: &str) -> Vec<Fact> {
+        let file = self.file.file_name().unwrap_or_default().to_string_lossy();
+        let from = (Self::FILES.to_owned(), file.into_owned(), format.to_owned());
+        let all = std::iter::once(&from).chain(&self.facts);
+        let fact = |(group, fact, value): &(String, String, String)| Fact {
+            system: Some(name.to_owned()),
+            group: group.clone(),
+            name: fact.clone(),
+            value: value.clone(),
+        };
+        all.map(fact).collect()
+    }
 }
 
 /// The format of a name.

@@ -102,6 +102,8 @@ fn read_text(source: &Source, given: &Given) -> Result<Imported, Error> {
         threads: threads.unwrap_or(1),
         target_rate: command.target,
         phase,
+        file: source.path.clone(),
+        ..Imported::default()
     })
 }
 

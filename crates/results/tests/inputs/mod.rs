@@ -31,6 +31,29 @@ pub const TABLE: &str = "# ops_sec - operations per second\n\
     1000\t3.5\t64000.0\t61.5\t900\t5000\t60\t1.5\t2.2\t7\treadwhilewriting.t64\n\
     failed\t\t\t\t\t\t\t\toverwrite.t64.s0\n";
 
+pub const PUBLISHED: &str = "source,database,workload,use case,device,threads,ops_per_sec\n\
+    Brief (2021),RocksDB,YCSB A,\"Sessions, many\",Disk A,4,17060.5\n\
+    # a remark\nBrief (2021),RocksDB,YCSB A,,Disk B,peak,42012\n";
+
+pub const FIGURES: &str = "system,workload,distribution,threads,ops/s,read_count,read_p99.99_ms,\
+    update mean us\nd,a,uniform,16,40000,200000000,10,120.5\n";
+
+/// Words of tables of published figures.
+pub const COLUMNS: &[&str] = &[
+    "system,",
+    "threads,",
+    "ops/s,",
+    "read_p99_us,",
+    "scan_max_s,",
+    "peak",
+    "0",
+    "\"",
+    "\r\n",
+    "#",
+    "\u{feff}",
+    "99999999999999999999",
+];
+
 pub const WORDS: &[&str] = &[
     "[OVERALL], ",
     "RunTime(ms), ",
