@@ -384,6 +384,7 @@ mod tests {
             system: Some("x".into()),
             workload: Some("w".into()),
             threads: Some(3),
+            ..Given::default()
         };
         let source = Source {
             path: "t.csv".into(),

@@ -8,11 +8,15 @@ mod columns;
 mod command;
 mod csv;
 mod db_bench;
+mod fio;
+mod fio_job;
 mod hdr;
+mod hlog;
 mod log;
+mod log_tag;
 mod ycsb;
 
-use crate::{Error, Fact, Finding, Phase, finding::NOTHING_FOUND};
+use crate::{Arrivals, Error, Fact, Finding, Phase, finding::NOTHING_FOUND};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -30,7 +34,16 @@ pub struct Import {
 }
 
 /// Every format, sorted by name.
-pub const IMPORTS: &[Import] = &[csv::IMPORT, db_bench::IMPORT, ycsb::IMPORT];
+pub const IMPORTS: &[Import] = &[
+    csv::IMPORT,
+    db_bench::IMPORT,
+    fio::IMPORT,
+    hlog::IMPORT,
+    ycsb::IMPORT,
+];
+
+/// Units of the values of histogram logs (`--unit`), and nanoseconds in one.
+pub const UNITS: &[(&str, u64)] = &[("ns", 1), ("us", 1_000), ("ms", 1_000_000)];
 
 /// One file.
 #[derive(Debug, Clone)]
@@ -48,8 +61,10 @@ pub struct Given {
     pub system: Option<String>,
     /// The workload's name.
     pub workload: Option<String>,
-    /// The number of clients.
+    /// The number of clients, from 1.
     pub threads: Option<u32>,
+    /// Nanoseconds in one unit of the values of histogram logs; see [`UNITS`].
+    pub unit_ns: Option<u64>,
 }
 
 /// One load or point of another program.
@@ -65,6 +80,8 @@ pub struct Imported {
     pub threads: u32,
     /// Operations per second that were asked for, if any.
     pub target_rate: Option<f64>,
+    /// How operations arrive at that rate, where it is said.
+    pub arrivals: Option<Arrivals>,
     /// What was measured.
     pub phase: Phase,
     /// Directory or device, where the file names it.
@@ -95,6 +112,23 @@ impl Imported {
             value: value.clone(),
         };
         all.map(fact).collect()
+    }
+}
+
+impl Import {
+    /// Reads files that belong together.
+    ///
+    /// # Errors
+    /// Where a file is none of the format, and where a unit is given and the format says its own.
+    pub fn import(&self, sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
+        match sources.first() {
+            Some(source) if given.unit_ns.is_some() && self.name != hlog::IMPORT.name => {
+                let own = hlog::IMPORT.name;
+                let reason = format!("{} says its units itself; --unit is for {own}", self.name);
+                Err(failed(source, reason))
+            }
+            _ => (self.read)(sources, given),
+        }
     }
 }
 

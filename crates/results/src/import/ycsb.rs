@@ -361,6 +361,7 @@ mod tests {
             system: Some("Disk A".into()),
             workload: Some("a".into()),
             threads: Some(3),
+            ..Given::default()
         };
         let imported = read(&[source("x-t8.txt", TEXT.as_bytes())], &given)
             .unwrap()

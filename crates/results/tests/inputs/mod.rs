@@ -3,7 +3,8 @@
 use base64::{Engine, prelude::BASE64_STANDARD};
 use flate2::{Compression, write::ZlibEncoder};
 use hdrhistogram::serialization::{
-    Serializer, V2DeflateSerializer, V2Serializer, interval_log::IntervalLogWriterBuilder,
+    Serializer, V2DeflateSerializer, V2Serializer,
+    interval_log::{IntervalLogWriterBuilder, Tag},
 };
 use std::{
     io::Write,
@@ -54,6 +55,43 @@ pub const COLUMNS: &[&str] = &[
     "99999999999999999999",
 ];
 
+pub const FIO_PLUS: &str = include_str!("fio-plus.json");
+pub const FIO_CLONES: &str = include_str!("fio-clones.json");
+pub const FIO_SECTIONS: &str = include_str!("fio-sections.json");
+
+/// Words of fio's JSON.
+pub const FIO_WORDS: &[&str] = &[
+    "\"bins\" : {",
+    "\"percentile\" : {",
+    "\"total_ios\" : ",
+    "\"error\" : 5,",
+    "\"job_runtime\" : ",
+    "\"numjobs\" : \"",
+    "\"iodepth\" : \"",
+    "\"rate\" : \"10m,\",",
+    "\"rate_iops\" : \"",
+    "18446744073709551615",
+    "1e308",
+    "-1",
+    "{}",
+    "[]",
+];
+
+/// Words of tagged histogram logs.
+pub const TAGS: &[&str] = &[
+    "Tag=READ,",
+    "Tag=Intended-UPDATE,",
+    "Tag=READ-wt,",
+    "Tag=d/load/1/insert/service,",
+    "Tag=d/a/uniform/t1/r1/100-even/read/response,",
+    "#[StartTime: ",
+    "#[BaseTime: ",
+    "# d/a/uniform/t1/r1/read: 5 were due and never done",
+    "18446744073709551615.",
+    "0.000,",
+    "%2C",
+];
+
 pub const WORDS: &[&str] = &[
     "[OVERALL], ",
     "RunTime(ms), ",
@@ -79,6 +117,21 @@ pub const WORDS: &[&str] = &[
 
 /// Two seconds of reads, as YCSB's log has them.
 pub fn log() -> Vec<u8> {
+    log_of(&[None])
+}
+
+/// Two seconds of a point and a load, as our export tags them, and of other programs' tags.
+pub fn tagged_log() -> Vec<u8> {
+    log_of(&[
+        Some("a%2C%20b/ycsb-a/uniform/t16/r1/2000.5-poisson/read/service"),
+        Some("a%2C%20b/ycsb-a/uniform/t16/r1/2000.5-poisson/read/response"),
+        Some("a/load/1/insert/service"),
+        Some("UPDATE"),
+        Some("READ-rt"),
+    ])
+}
+
+fn log_of(tags: &[Option<&'static str>]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut serializer = V2DeflateSerializer::new();
     let mut writer = IntervalLogWriterBuilder::new()
@@ -87,9 +140,12 @@ pub fn log() -> Vec<u8> {
         .unwrap();
     for second in 0..2 {
         let at = Duration::from_secs(1_000_000 + second);
-        writer
-            .write_histogram(&histogram(), at, Duration::from_secs(1), None)
-            .unwrap();
+        for tag in tags {
+            let tag = tag.map(|tag| Tag::new(tag).unwrap());
+            writer
+                .write_histogram(&histogram(), at, Duration::from_secs(1), tag)
+                .unwrap();
+        }
     }
     drop(writer);
     bytes
