@@ -35,7 +35,7 @@ pub struct Job {
     /// Milliseconds of all jobs that are reported together.
     #[serde(default)]
     job_runtime: u64,
-    /// Milliseconds since 1970; fio 3.36 or so and later.
+    /// Milliseconds since 1970; earlier versions of fio 3 do not say.
     job_start: Option<u64>,
     #[serde(default)]
     read: Direction,

@@ -7,7 +7,7 @@ use hdrhistogram::serialization::{
     interval_log::{IntervalLogWriterBuilder, Tag},
 };
 use std::{
-    io::Write,
+    io::{self, Read, Write},
     time::{Duration, UNIX_EPOCH},
 };
 use tailmark_results::{Latencies, new_latencies};
@@ -160,8 +160,15 @@ pub fn histogram() -> Latencies {
 
 /// A log of one line: a histogram encoded as `payload`, compressed.
 pub fn line(cookie: u32, payload: &[u8]) -> Vec<u8> {
+    line_and_zeros(cookie, payload, 0)
+}
+
+/// The same with so many zeros behind the payload, which are never in memory together: tests that
+/// run meanwhile look at the memory of the process.
+pub fn line_and_zeros(cookie: u32, payload: &[u8], zeros: u64) -> Vec<u8> {
     let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
     packed.write_all(payload).unwrap();
+    io::copy(&mut io::repeat(0).take(zeros), &mut packed).unwrap();
     let packed = packed.finish().unwrap();
     let mut bytes = cookie.to_be_bytes().to_vec();
     bytes.extend((packed.len() as u32).to_be_bytes());
