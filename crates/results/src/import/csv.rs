@@ -11,7 +11,7 @@ use super::{
     failed, is_measured,
 };
 use crate::{
-    Error, KindResult, Phase, PointKey, Summary,
+    Error, Phase, PointKey, Summary,
     finding::{LENGTH_UNKNOWN, PEAK_ONLY, SUMMARY_ONLY},
 };
 use csv::{ReaderBuilder, StringRecord};
@@ -129,7 +129,7 @@ impl Row<'_> {
                 }
                 _ => continue,
             };
-            let result = phase.kinds.entry(*kind).or_insert_with(KindResult::default);
+            let result = phase.kinds.entry(*kind).or_default();
             result.count = count.unwrap_or(result.count);
             let Some((statistic, ns)) = latency else {
                 continue;
