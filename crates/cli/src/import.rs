@@ -38,7 +38,7 @@ pub fn import(args: &ImportArgs, console: &Console) -> anyhow::Result<Exit> {
     add_all(&args.out, all, format.name).with_context(failed)?;
     let reported = write_studies(std::slice::from_ref(&args.out), "html", &args.out);
     let page = reported.context("the study is complete, but has no report")?;
-    console.say(&page.display().to_string())?;
+    console.say(&page.path.display().to_string())?;
     Ok(Exit::Done)
 }
 

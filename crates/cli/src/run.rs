@@ -8,7 +8,7 @@ use std::{
 use tailmark_console::{Console, Exit, closed, listen};
 use tailmark_engine::Stop;
 use tailmark_plan::{self as plan, Plan, RawPlan};
-use tailmark_report::write_studies;
+use tailmark_report::{Written, write_studies};
 use tailmark_results::{Fault, PointKey, Study, number};
 use tailmark_runner::{Facts, Summary};
 
@@ -41,12 +41,14 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
     match written(&out, exit) {
         Ok(None) => Ok(exit),
         Ok(Some(page)) if done.is_err() => {
-            console.warn(&format!("what was measured until then: {}", page.display()));
+            let path = page.path.display();
+            console.warn(&format!("what was measured until then: {path}"));
             Ok(exit)
         }
         Ok(Some(page)) => {
+            page.headline.iter().for_each(|line| console.warn(line));
             // Whoever read it may have gone; the run has not failed for that.
-            match console.say(&page.display().to_string()) {
+            match console.say(&page.path.display().to_string()) {
                 Err(error) if closed(&error).is_none() => Err(error),
                 _ => Ok(exit),
             }
@@ -60,7 +62,7 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
 }
 
 /// Writes the report of what was measured, whatever ended the run; none where nothing was.
-fn written(out: &Path, exit: Exit) -> anyhow::Result<Option<PathBuf>> {
+fn written(out: &Path, exit: Exit) -> anyhow::Result<Option<Written>> {
     if exit == Exit::Usage || !Study::exists(out) {
         return Ok(None);
     }

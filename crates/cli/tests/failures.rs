@@ -161,7 +161,7 @@ fn studies_of_other_data_sets_are_other_systems_in_a_common_report() {
     }
     assert!(page.contains("was measured under conditions that differ (dataset.records)"));
     assert!(page.contains("plan: dataset.records"));
-    assert!(!page.contains("median of up to"));
+    assert!(!page.contains("geometric mean of up to"));
 }
 
 #[test]
@@ -172,6 +172,6 @@ fn studies_of_the_same_but_for_the_seed_are_repeats() {
         &["--records", "1k", "--seed", "2", "--repeats", "2"],
     ];
     let page = report(dir.path(), &runs);
-    assert!(page.contains("Each point is the median of up to 3 runs"));
+    assert!(page.contains("Each point is the geometric mean of up to 3 runs"));
     assert!(!page.contains("nvme ("), "one system");
 }

@@ -169,7 +169,7 @@ impl<'a> BenchmarkRun<'a> {
         if let Some(study) = &self.study {
             let dir = study.dir();
             let page = write_studies(&[dir.to_owned()], "html", dir)?;
-            self.console.warn(&page.display().to_string());
+            self.console.warn(&page.path.display().to_string());
         }
         if self.found == Some(false) {
             self.console

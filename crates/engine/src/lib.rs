@@ -33,6 +33,7 @@ pub use error::Error;
 pub use interval_stats::{Failures, IntervalStats, KindStats, LagCounts, LatencyPair};
 pub use latency_counts::LatencyCounts;
 pub use observer::{Live, Observer, PhaseKind, PhaseStart, Silent};
+pub use pacer::DRAIN;
 pub use pollster::block_on;
 pub use spec::Spec;
 pub use stop::Stop;

@@ -8,7 +8,7 @@ use super::{
 use bytesize::ByteSize;
 use std::{ops::RangeInclusive, time::Duration};
 use tailmark_driver::Semantics;
-use tailmark_results::number;
+use tailmark_results::{Kind, STATISTICS, number};
 use toml::Value;
 
 /// What a key accepts.
@@ -36,6 +36,8 @@ pub enum Accept {
     Threads,
     /// Rates, and percentages of a peak.
     Rates,
+    /// A latency: a statistic and a kind of request.
+    Latency,
     /// The name of a distribution, or a table with its parameters.
     Distribution,
     /// A table of keys.
@@ -177,6 +179,12 @@ impl std::fmt::Display for Accept {
                 "rates from {RATE_MIN} to {} ops/s or percentages of a peak of up to \
                  {RATE_PERCENT_MAX}%, each once, such as [\"10k\", \"20k\", \"60%\"]",
                 number::count(RATE_MAX as u64)
+            ),
+            Self::Latency => write!(
+                f,
+                "a latency such as `p99.9 read` or `mean update`: {} of {}",
+                STATISTICS.map(|statistic| statistic.name).join(", "),
+                Kind::ALL.map(Kind::name).join(", ")
             ),
             Self::Distribution => write!(
                 f,

@@ -1,8 +1,8 @@
 //! From a plan as written to the plan as it takes effect.
 
 use super::{
-    DefaultInputs, Error, HostPlan, Plan, RawPlan, Reload, Sweep, SystemPlan, assumed, db_bench,
-    effective, keys,
+    DefaultInputs, Error, HostPlan, Order, Plan, RawPlan, Reload, ReportPlan, Sweep, SystemPlan,
+    assumed, db_bench, effective, keys,
     rate::{Rates, refuse_unknown_peak},
     reader::TableReader,
     systems::Systems,
@@ -53,6 +53,7 @@ impl RawPlan {
         refuse_to_remove_adopted(&dataset, &sweep)?;
         db_bench::refuse_other_layout(&systems, &sweep)?;
         let host = host(&top.table("host", &[])?, scale)?;
+        let report = ReportPlan::read(&top.table("report", &[])?, &sweep.workloads)?;
         let header = self.header(&top, &systems)?;
         let unscaled = (unscaled != data).then_some(unscaled);
         let mut plan = Plan {
@@ -60,6 +61,7 @@ impl RawPlan {
             systems,
             sweep,
             host,
+            report,
             same_device: top.get("same_device")?,
             scale,
             time_scale,
@@ -149,10 +151,13 @@ fn sweep(
         // A tenth of a duration that is scaled.
         None => keys.computed("warmup", &inputs)?.unwrap_or_default(),
     };
+    inputs.repeats = keys.get("repeats")?;
+    let order = keys.computed("order", &inputs)?;
     Ok(Sweep {
         workloads: workloads.chosen(keys)?,
         threads,
-        repeats: keys.get("repeats")?,
+        repeats: inputs.repeats,
+        order: order.unwrap_or(Order::of_repeats(inputs.repeats)),
         rate: rates.rate,
         rates: rates.rates,
         rate_threads: rates.threads,

@@ -45,6 +45,8 @@ pub struct DefaultInputs<'a> {
     pub operations: Option<u64>,
     /// The value of `sweep.duration`, scaled.
     pub duration: Option<Duration>,
+    /// The value of `sweep.repeats`.
+    pub repeats: u32,
 }
 
 /// A flag that stands for a key.

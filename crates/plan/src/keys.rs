@@ -3,10 +3,10 @@
 
 use super::{
     Accept::{
-        Choice, Count, Distribution, Flag, Number, Percent, Rates, Size, Table, Tables, Text,
-        Threads, Time, Words,
+        Choice, Count, Distribution, Flag, Latency, Number, Percent, Rates, Size, Table, Tables,
+        Text, Threads, Time, Words,
     },
-    DefaultInputs, Plan, PlanKey, Reload, Sweep, units,
+    DefaultInputs, Order, Plan, PlanKey, Reload, Sweep, units,
 };
 use std::time::Duration;
 use tailmark_driver::{DataSet, Semantics};
@@ -44,13 +44,13 @@ pub const KEYS: &[PlanKey] = &[
     PlanKey::new("", "scale", Number(1e-9, 1e3))
         .about("multiplies records, operations, caches and memory limits")
         .or("1")
-        .flag(17, "--scale", "FACTOR")
+        .flag(20, "--scale", "FACTOR")
         .help("Multiplies records, operations, caches and memory limits")
         .sets(|plan| Some(plan.scale.to_string())),
     PlanKey::new("", "time_scale", Number(1e-9, 1e3))
         .about("multiplies durations, which stay at 10 s or more")
         .or("1")
-        .flag(18, "--time-scale", "FACTOR")
+        .flag(21, "--time-scale", "FACTOR")
         .help("Multiplies durations; those of 10 s or more stay so")
         .sets(|plan| Some(plan.time_scale.to_string())),
     PlanKey::new("", "same_device", Flag)
@@ -63,6 +63,7 @@ pub const KEYS: &[PlanKey] = &[
     PlanKey::new("", "dataset", Table).about("what is loaded"),
     PlanKey::new("", "sweep", Table).about("what is run: the axes and the budget of each point"),
     PlanKey::new("", "host", Table).about("what is done to the machine"),
+    PlanKey::new("", "report", Table).about("what the report states and compares"),
     PlanKey::new("", "system", Tables).about("a system under test; at least one"),
     PlanKey::new("", "workload", Tables).about("a workload of one's own"),
     PlanKey::new("database", "driver", Text)
@@ -115,7 +116,7 @@ pub const KEYS: &[PlanKey] = &[
     PlanKey::new("dataset", "adopt", Flag)
         .about("whether a data set that tailmark has not loaded is taken as it is")
         .or("false")
-        .flag(15, "--adopt", "")
+        .flag(16, "--adopt", "")
         .help(
             "Take data sets that tailmark has not loaded as they are, after reading a sample \
              of their records. They are never loaded over and never removed; workloads write \
@@ -161,6 +162,12 @@ pub const KEYS: &[PlanKey] = &[
         .flag(13, "--repeats", "COUNT")
         .help("How often the whole sweep is measured")
         .sets(|plan| Some(plan.sweep.repeats.to_string())),
+    PlanKey::new("sweep", "order", Choice(Order::NAMES))
+        .about("how systems take turns; interleaved where there are repeats")
+        .or_else(|inputs| Some(Order::of_repeats(inputs.repeats).name().to_owned()))
+        .flag(14, "--order", "ORDER")
+        .help("How systems take turns: interleaved (A B, B A, ...) or systems, one after the other")
+        .sets(order),
     PlanKey::new("sweep", "rate", Number(RATE_MIN, RATE_MAX))
         .about("operations per second at every thread count; none: as fast as the clients can")
         .flag(8, "--rate", "OPS")
@@ -197,7 +204,7 @@ pub const KEYS: &[PlanKey] = &[
     PlanKey::new("sweep", "seed", Count(0, i64::MAX as u64))
         .about("of every random draw")
         .or("1")
-        .flag(14, "--seed", "NUMBER")
+        .flag(15, "--seed", "NUMBER")
         .help("Of every random draw; the same seed gives the same operations")
         .sets(|plan| Some(plan.sweep.seed.to_string())),
     PlanKey::new("sweep", "reload", Choice(Reload::NAMES))
@@ -227,6 +234,17 @@ pub const KEYS: &[PlanKey] = &[
         .about("whether caches are dropped before each point")
         .or("true")
         .sets(|plan| Some(plan.host.drop_caches.to_string())),
+    PlanKey::new("report", "latency", Latency)
+        .about("the latency that is compared beside ops/s: `p99.9 read`")
+        .flag(17, "--latency", "LATENCY")
+        .help("The latency that is compared beside ops/s: \"p99.9 read\", \"mean update\"")
+        .sets(|plan| Some(plan.report.latency?.to_string())),
+    PlanKey::new("report", "equivalence", Percent(0.0, 100.0))
+        .about("differences within it are none in practice")
+        .or("3%")
+        .flag(18, "--equivalence", "PERCENT")
+        .help("Differences within it are none in practice: 3%")
+        .sets(|plan| Some(units::percent_text(plan.report.equivalence))),
     PlanKey::new("system", "name", Text).about("its name in the report; unique"),
     PlanKey::new("system", "path", Text).about(
         "the directory that the database is made in; of a server on this machine: what is \
@@ -349,6 +367,12 @@ fn arrivals(plan: &Plan) -> Option<String> {
     let has_rate = rate.is_some() || !rates.is_empty();
     let arrivals = plan.sweep.arrivals.filter(|_| has_rate)?;
     Some(arrivals.name().to_owned())
+}
+
+/// None where systems are measured one after the other, as all were before there was another order.
+fn order(plan: &Plan) -> Option<String> {
+    let is_interleaved = plan.sweep.order == Order::Interleaved && plan.systems.len() > 1;
+    is_interleaved.then(|| plan.sweep.order.name().to_owned())
 }
 
 /// With commas between; none where there is nothing.

@@ -17,6 +17,8 @@ mod points;
 mod rate;
 mod raw;
 mod reader;
+mod report;
+mod requests;
 mod service;
 mod shipped;
 mod sweep;
@@ -27,16 +29,18 @@ pub mod units;
 mod workloads;
 
 pub use accept::Accept;
-pub use effective::{file_sums, keys_of_study};
+pub use effective::{file_sums, is_begun_without_order, keys_of_study};
 pub use error::Error;
 pub use key::{DefaultInputs, DefaultValue, KeyFlag, PlanKey};
 pub use keys::KEYS;
 pub use points::Step;
 pub use rate::AskedRate;
 pub use raw::RawPlan;
+pub use report::{ReportPlan, shapes_points};
+pub use requests::requests_per_operation;
 pub use service::{Service, ServiceControl};
 pub use shipped::{PLANS, ShippedPlan};
-pub use sweep::{Reload, Sweep};
+pub use sweep::{Order, Reload, Sweep};
 
 use bytesize::ByteSize;
 use std::path::{Path, PathBuf};
@@ -54,6 +58,8 @@ pub struct Plan {
     pub sweep: Sweep,
     /// What is done to the machine.
     pub host: HostPlan,
+    /// What the report is about.
+    pub report: ReportPlan,
     /// Whether systems may share one physical device: their settings are compared, not devices.
     pub same_device: bool,
     /// The factor that records, operations, caches and memory limits were multiplied by.

@@ -1,6 +1,6 @@
 //! The points of a plan, in the order in which they are measured.
 
-use crate::{AskedRate, Plan, Sweep, SystemPlan};
+use crate::{AskedRate, Order, Plan, Sweep, SystemPlan};
 use std::sync::Arc;
 use tailmark_results::PointKey;
 use tailmark_workload::Workload;
@@ -85,8 +85,39 @@ impl Plan {
         })
     }
 
-    /// The systems in the order in which they are measured: that of the plan, but the one whose
-    /// peak the rates of all are parts of comes first. Each with its place in the plan.
+    /// The points of so many systems in the order in which they are measured, each with the place of
+    /// its system, from 0. Every system has its points in the order of [`Self::points`].
+    ///
+    /// Interleaved, each step goes over all systems, forwards or backwards: the direction changes
+    /// from step to step, and of one step from repeat to repeat, so that no system always comes
+    /// first. All systems have the thread counts of a workload behind them before its first rate, so
+    /// every peak is known that a percentage is of.
+    #[must_use]
+    pub fn points_of(
+        &self,
+        order: Order,
+        systems: usize,
+    ) -> Box<dyn Iterator<Item = (usize, Step<'_>)> + '_> {
+        let steps = self.sweep.workloads.len() * self.sweep.axis().count();
+        match order {
+            Order::Systems => Box::new(
+                (0..systems).flat_map(move |system| self.points().map(move |step| (system, step))),
+            ),
+            Order::Interleaved => {
+                Box::new(self.points().enumerate().flat_map(move |(index, step)| {
+                    let is_forwards = (index % steps + step.repeat as usize) % 2 == 1;
+                    (0..systems).map(move |turn| match is_forwards {
+                        true => (turn, step),
+                        false => (systems - 1 - turn, step),
+                    })
+                }))
+            }
+        }
+    }
+
+    /// The systems in the order in which they are measured one after the other: that of the plan,
+    /// but the one whose peak the rates of all are parts of comes first. Each with its place in the
+    /// plan.
     #[must_use]
     pub fn systems_in_order(&self) -> Vec<(usize, &SystemPlan)> {
         let mut systems: Vec<_> = self.systems.iter().enumerate().collect();

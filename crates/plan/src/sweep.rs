@@ -15,6 +15,8 @@ pub struct Sweep {
     pub threads: Vec<u32>,
     /// From 1.
     pub repeats: u32,
+    /// In which order the points of several systems are measured.
+    pub order: Order,
     /// Operations per second over all clients, at every thread count; none: a closed loop.
     pub rate: Option<f64>,
     /// Rates, in this order, each a point of its own beside the thread counts.
@@ -57,6 +59,8 @@ pub struct Sweep {
 pub enum Reload {
     /// Loaded once.
     Never,
+    /// Before each repeat but the first, which has what is there.
+    Repeat,
     /// Before each workload.
     Workload,
     /// Before each point.
@@ -65,10 +69,11 @@ pub enum Reload {
 
 impl Reload {
     /// Every one.
-    const ALL: [Self; 3] = [Self::Never, Self::Workload, Self::Point];
+    const ALL: [Self; 4] = [Self::Never, Self::Repeat, Self::Workload, Self::Point];
     /// The names in plans.
     pub(super) const NAMES: &[&str] = &[
         Self::Never.name(),
+        Self::Repeat.name(),
         Self::Workload.name(),
         Self::Point.name(),
     ];
@@ -78,9 +83,53 @@ impl Reload {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Never => "never",
+            Self::Repeat => "repeat",
             Self::Workload => "workload",
             Self::Point => "point",
         }
+    }
+}
+
+/// In which order the points of several systems are measured.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Order {
+    /// Each point on all systems, there and back: A B, then B A. What changes with time, such as the
+    /// temperature of a room, the wear of a device or another load on the machine, then falls on all
+    /// systems alike.
+    Interleaved,
+    /// All points of one system, then all of the next.
+    Systems,
+}
+
+impl Order {
+    /// Every one.
+    const ALL: [Self; 2] = [Self::Interleaved, Self::Systems];
+    /// The names in plans.
+    pub(super) const NAMES: &[&str] = &[Self::Interleaved.name(), Self::Systems.name()];
+
+    /// The name in plans.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Interleaved => "interleaved",
+            Self::Systems => "systems",
+        }
+    }
+
+    /// That of a plan which does not say: points that are repeated are compared run by run, and are
+    /// interleaved.
+    pub(super) const fn of_repeats(repeats: u32) -> Self {
+        match repeats {
+            0 | 1 => Self::Systems,
+            _ => Self::Interleaved,
+        }
+    }
+}
+
+impl Accepted for Order {
+    fn read(value: &Value, accept: Accept) -> Option<Self> {
+        let name = String::read(value, accept)?;
+        Self::ALL.into_iter().find(|order| order.name() == name)
     }
 }
 

@@ -186,6 +186,8 @@ pub struct Cell {
     pub text: String,
     /// A quieter second line, such as a spread; empty: none.
     pub detail: String,
+    /// What a pointer over it shows; empty: nothing.
+    pub hint: String,
     /// A peak.
     pub strong: bool,
     /// Of less weight: a value with few samples behind it, or none.

@@ -1,16 +1,16 @@
 //! How systems compare, in the statements of the published studies: the peaks and their ratio, the
-//! average improvement and its range, who leads where.
+//! average improvement and its range, who leads where. What is said of two systems follows from
+//! their [`Comparison`] alone, which tables and cards read too.
 
 use crate::{
-    axis::Axis,
+    axis::Step,
     block::Text,
-    measure::{Measured, Spread},
+    compared::Comparisons,
     sweep::{SpreadPeak, SweepTable, WorkloadGrid},
 };
-use tailmark_results::{Bound, Statistic, System, TimeBasis, compare, number};
-
-/// Differences of less are called a tie, whatever the repeats say.
-const TIE: f64 = 0.03;
+use tailmark_results::{
+    Bound, Comparison, Metric, Stated, Statistic, System, TimeBasis, Verdict, compare, number,
+};
 
 /// Below, a percentage says more than a ratio of one decimal.
 pub const WORTH_A_RATIO: f64 = 1.295;
@@ -22,17 +22,6 @@ pub struct Standing<'a> {
     pub system: &'a str,
     /// Its peak.
     pub peak: SpreadPeak,
-}
-
-/// Who is ahead.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Verdict {
-    /// The first, by this ratio of peaks.
-    Leads(f64),
-    /// Less apart than [`TIE`].
-    Tied,
-    /// The repeats of both reach into each other.
-    NoDifferenceShown,
 }
 
 /// The systems that were measured in a group, the highest peak first.
@@ -51,17 +40,77 @@ pub fn standings<'a>(group: &WorkloadGrid<'a>, systems: &[&'a System]) -> Vec<St
     standings
 }
 
-/// Whether the better of two leads.
-#[must_use]
-pub fn verdict(better: Spread, other: Spread) -> Verdict {
-    let ratio = compare::advantage(better.middle, other.middle);
-    if better.meets(other) {
-        Verdict::NoDifferenceShown
-    } else if ratio < 1.0 + TIE {
-        Verdict::Tied
-    } else {
-        Verdict::Leads(ratio)
+/// How a comparison is put into words.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Outcome {
+    /// One is better: by its verdict, or without one as it was measured.
+    Differ,
+    /// As it was measured they lie within the band; that is no verdict.
+    Tied,
+    /// The interval of their ratio lies within the band.
+    Equivalent,
+    /// None of these.
+    NoDifferenceShown,
+}
+
+impl Outcome {
+    /// Of a comparison whose band of practical equivalence is this fraction.
+    #[must_use]
+    pub fn of(comparison: &Comparison, band: f64) -> Self {
+        match comparison.verdict {
+            Verdict::Better | Verdict::Worse => Self::Differ,
+            Verdict::Equivalent => Self::Equivalent,
+            Verdict::NoDifferenceShown => Self::NoDifferenceShown,
+            Verdict::TooFewRuns | Verdict::NotTestable => {
+                let ratio = comparison.ratio.value;
+                match ratio.max(1.0 / ratio) < 1.0 + band {
+                    true => Self::Tied,
+                    false => Self::Differ,
+                }
+            }
+        }
     }
+}
+
+/// Whether there were runs enough for a verdict.
+#[must_use]
+pub const fn has_verdict(comparison: &Comparison) -> bool {
+    comparison.p_adjusted.is_some()
+}
+
+/// How much better the first is: more operations per second, less latency; as a fraction.
+#[must_use]
+pub fn gain(comparison: &Comparison) -> Stated {
+    let ratio = comparison.ratio;
+    match comparison.metric.more_is_better() {
+        true => Stated {
+            value: ratio.value - 1.0,
+            ..ratio
+        },
+        false => Stated {
+            value: 1.0 - ratio.value,
+            bound: ratio.bound.reversed(),
+        },
+    }
+}
+
+/// The 95 % interval of the gain in words, where there is a verdict: `+8 % to +12 %`.
+#[must_use]
+pub fn gain_interval(comparison: &Comparison) -> Option<String> {
+    let (low, high) = comparison.interval.filter(|_| has_verdict(comparison))?;
+    let (low, high) = match comparison.metric.more_is_better() {
+        true => (low - 1.0, high - 1.0),
+        false => (1.0 - high, 1.0 - low),
+    };
+    let text = format!("{} to {}", number::change(low), number::change(high));
+    Some(text.replace(' ', "\u{a0}"))
+}
+
+/// `within 3 %`: the band of practical equivalence in words.
+#[must_use]
+pub fn within(comparisons: &Comparisons) -> String {
+    let percent = (comparisons.band * 1e4).round() / 100.0;
+    format!("within {percent} %")
 }
 
 /// The system that all improvements of a report are stated for: the one with the highest geometric
@@ -92,20 +141,6 @@ pub fn leader<'a>(sweep: &SweepTable<'a>) -> Option<&'a System> {
     best.map(|(system, _)| system)
 }
 
-/// The improvement of `a` over `b` at each client count where both were measured and are valid.
-#[must_use]
-pub fn improvements<'a>(group: &WorkloadGrid<'a>, a: &'a str, b: &'a str) -> Vec<(u32, f64)> {
-    let ops = |system: &'a str, step| Some(group.valid_cell(system, step)?.ops()?.middle);
-    group
-        .steps
-        .iter()
-        .filter_map(|&step| {
-            let (a, b) = (ops(a, step)?, ops(b, step)?);
-            compare::improvement(a, b).map(|gain| (step.threads, gain))
-        })
-        .collect()
-}
-
 /// What can be said of one workload, the most important first.
 #[must_use]
 pub fn statements(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Vec<Text> {
@@ -114,25 +149,46 @@ pub fn statements(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Vec<Text>
     match standings.as_slice() {
         [] => {}
         [only] => lines.push(alone(only)),
+        _ if !group.has_peaks() => {}
         [first, rest @ ..] => {
-            lines.push(peak_statement(first, rest));
-            let second = &rest[0];
-            lines.extend(average_statement(group, first.system, second.system));
-            lines.extend(lead_statement(group, first.system, second.system));
-            lines.extend(latency_statement(group, first.system, second.system));
+            lines.push(peak_statement(group, sweep, first, rest));
+            let pair = (first.system, rest[0].system);
+            lines.extend(over_thread_counts(group, sweep.comparisons, pair));
+            lines.extend(latency_statement(group, sweep.comparisons, pair.0, pair.1));
         }
     }
     lines.extend(left_out(group, sweep));
     lines
 }
 
-/// Of a workload at several rates: the first system against each of the others.
+/// How the first compares with the second at the client counts of both: on the average, and where
+/// the second is ahead.
+fn over_thread_counts(
+    group: &WorkloadGrid<'_>,
+    comparisons: &Comparisons,
+    pair: (&str, &str),
+) -> Vec<Text> {
+    let at = |&step: &Step| Some((comparisons.at(group, step, Metric::OpsPerSec, pair)?, step));
+    let (at_steps, steps): (Vec<_>, Vec<_>) = group.steps.iter().filter_map(at).unzip();
+    let both = at_steps.iter().zip(&steps);
+    let gains: Vec<(u32, f64)> = both
+        .map(|(comparison, step)| (step.threads, gain(comparison).value))
+        .collect();
+    let average = average_statement(&gains, pair.1);
+    let lead = lead_statement(&at_steps, &steps, comparisons.band);
+    average.into_iter().chain(lead).collect()
+}
+
+/// Of a workload at a fixed rate or at several: the first system against each of the others.
 fn at_rates(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Vec<Text> {
     let mut systems = sweep.systems.iter().filter(|s| group.has(&s.name));
-    match (group.axis, systems.next()) {
-        (Axis::Rates, Some(first)) => systems
-            .filter_map(|other| latency_statement(group, &first.name, &other.name))
-            .collect(),
+    match systems.next() {
+        Some(first) if !group.has_peaks() => {
+            let against = |other: &&System| {
+                latency_statement(group, sweep.comparisons, &first.name, &other.name)
+            };
+            systems.filter_map(against).collect()
+        }
         _ => Vec::new(),
     }
 }
@@ -172,7 +228,12 @@ fn alone(only: &Standing<'_>) -> Text {
         .and(format!(" with {}.", number::threads(only.peak.threads)))
 }
 
-fn peak_statement(first: &Standing<'_>, rest: &[Standing<'_>]) -> Text {
+fn peak_statement(
+    group: &WorkloadGrid<'_>,
+    sweep: &SweepTable<'_>,
+    first: &Standing<'_>,
+    rest: &[Standing<'_>],
+) -> Text {
     let figures = |s: &Standing<'_>| {
         format!(
             "{} at {}",
@@ -187,20 +248,11 @@ fn peak_statement(first: &Standing<'_>, rest: &[Standing<'_>]) -> Text {
             i if i + 1 == rest.len() => " and ",
             _ => ", ",
         };
+        let comparison = sweep
+            .comparisons
+            .at_peak(group, (first.system, other.system));
         text = text.and(joint);
-        text = match verdict(first.peak.ops, other.peak.ops) {
-            Verdict::Leads(ratio) if ratio < WORTH_A_RATIO => text
-                .and("does ")
-                .and_strong(format!("{} more", number::share(ratio - 1.0)))
-                .and(" ops/s than "),
-            Verdict::Leads(ratio) => text
-                .and("does ")
-                .and_strong(number::ratio(ratio))
-                .and(" the ops/s of "),
-            Verdict::Tied => text.and("is tied with "),
-            Verdict::NoDifferenceShown => text.and("shows no difference beyond its repeats to "),
-        };
-        text = text.and_strong(other.system);
+        text = against(text, comparison.as_ref(), other.system, sweep.comparisons);
     }
     let others: Vec<String> = rest.iter().map(figures).collect();
     text.and(format!(
@@ -210,14 +262,51 @@ fn peak_statement(first: &Standing<'_>, rest: &[Standing<'_>]) -> Text {
     ))
 }
 
-fn average_statement<'a>(group: &WorkloadGrid<'a>, a: &'a str, b: &'a str) -> Option<Text> {
-    let gains = improvements(group, a, b);
+/// What the first of a comparison does against `other`, at their peaks.
+fn against(
+    text: Text,
+    comparison: Option<&Comparison>,
+    other: &str,
+    comparisons: &Comparisons,
+) -> Text {
+    let Some(comparison) = comparison else {
+        return text.and("is not compared with ").and_strong(other);
+    };
+    let ratio = comparison.ratio.value;
+    let text = match Outcome::of(comparison, comparisons.band) {
+        Outcome::Differ if ratio < 1.0 => text
+            .and("does ")
+            .and_strong(format!("{} less", number::share(1.0 - ratio)))
+            .and(" ops/s than "),
+        Outcome::Differ if ratio < WORTH_A_RATIO => text
+            .and("does ")
+            .and_strong(format!("{} more", number::share(ratio - 1.0)))
+            .and(" ops/s than "),
+        Outcome::Differ => text
+            .and("does ")
+            .and_strong(number::ratio(ratio))
+            .and(" the ops/s of "),
+        Outcome::Tied => text.and("is tied with "),
+        Outcome::Equivalent => {
+            let within = within(comparisons);
+            text.and(format!("is equivalent ({within}) to "))
+        }
+        Outcome::NoDifferenceShown => text.and("shows no difference to "),
+    };
+    let text = text.and_strong(other);
+    match gain_interval(comparison) {
+        None => text,
+        Some(interval) => text.and(format!(" ({interval})")),
+    }
+}
+
+fn average_statement(gains: &[(u32, f64)], b: &str) -> Option<Text> {
     if gains.len() < 2 {
         return None;
     }
     let values: Vec<f64> = gains.iter().map(|(_, gain)| *gain).collect();
     let average = compare::average(&values)?;
-    let (low, high) = (extreme(&gains, f64::lt)?, extreme(&gains, f64::gt)?);
+    let (low, high) = (extreme(gains, f64::lt)?, extreme(gains, f64::gt)?);
     let place = |(threads, gain): (u32, f64)| {
         format!("{} at {}", number::change(gain), number::threads(threads))
     };
@@ -240,18 +329,18 @@ fn extreme(gains: &[(u32, f64)], beats: fn(&f64, &f64) -> bool) -> Option<(u32, 
 }
 
 /// Says where the other one is ahead, if anywhere.
-fn lead_statement<'a>(group: &WorkloadGrid<'a>, a: &'a str, b: &'a str) -> Option<Text> {
-    let gains = improvements(group, a, b);
-    let behind: Vec<String> = gains
-        .iter()
-        .filter(|(_, gain)| *gain < -TIE)
-        .map(|(t, _)| t.to_string())
+fn lead_statement(at_steps: &[Comparison], steps: &[Step], band: f64) -> Option<Text> {
+    let is_behind = |comparison: &Comparison| {
+        Outcome::of(comparison, band) == Outcome::Differ && gain(comparison).value < 0.0
+    };
+    let both = at_steps.iter().zip(steps);
+    let behind: Vec<String> = both
+        .filter(|(comparison, _)| is_behind(comparison))
+        .map(|(_, step)| step.threads.to_string())
         .collect();
-    if behind.is_empty() {
-        return None;
-    }
     let counts: Vec<&str> = behind.iter().map(String::as_str).collect();
-    Some(
+    let other = &at_steps.first()?.b;
+    (!behind.is_empty()).then(|| {
         Text::plain("The lead changes: at ")
             .and(number::list(&counts))
             .and(if counts == ["1"] {
@@ -259,13 +348,18 @@ fn lead_statement<'a>(group: &WorkloadGrid<'a>, a: &'a str, b: &'a str) -> Optio
             } else {
                 " threads "
             })
-            .and_strong(b)
-            .and(" is ahead."),
-    )
+            .and_strong(other)
+            .and(" is ahead.")
+    })
 }
 
 /// Mean latency of the main kind at the highest step that both have.
-fn latency_statement<'a>(group: &WorkloadGrid<'a>, a: &'a str, b: &'a str) -> Option<Text> {
+fn latency_statement<'a>(
+    group: &WorkloadGrid<'a>,
+    comparisons: &Comparisons,
+    a: &'a str,
+    b: &'a str,
+) -> Option<Text> {
     let kind = group.main_kind()?;
     let mean = |system: &'a str, step| {
         group
@@ -278,40 +372,68 @@ fn latency_statement<'a>(group: &WorkloadGrid<'a>, a: &'a str, b: &'a str) -> Op
         .rev()
         .find(|&&step| mean(a, step).is_some() && mean(b, step).is_some())?;
     let (ours, theirs) = (mean(a, step)?, mean(b, step)?);
-    let place = step.place();
-    let name = format!("Mean {} latency: ", kind.name());
-    Some(Text::plain(name).and_all(which_is_lower((a, ours), (b, theirs), &place)))
+    let metric = Metric::Latency {
+        kind,
+        statistic: Statistic::MEAN,
+    };
+    // The lower one first.
+    let is_a = ours.middle.value <= theirs.middle.value;
+    let (lower, higher) = match is_a {
+        true => ((a, ours), (b, theirs)),
+        false => ((b, theirs), (a, ours)),
+    };
+    let comparison = comparisons.at(group, step, metric, (lower.0, higher.0));
+    let text = Text::plain(format!("Mean {} latency: ", kind.name()));
+    let figures = format!(
+        "({} against {} at {})",
+        number::stated_latency(lower.1.middle),
+        number::stated_latency(higher.1.middle),
+        step.place(),
+    );
+    let pair = (lower.0, higher.0);
+    Some(text.and_all(which_is_lower(
+        pair,
+        comparison.as_ref(),
+        &figures,
+        comparisons,
+    )))
 }
 
 /// Which of two latencies is lower, and by how much, as far as that is certain.
-#[must_use]
-pub fn which_is_lower(a: (&str, Measured), b: (&str, Measured), place: &str) -> Text {
-    let is_a = a.1.middle.value <= b.1.middle.value;
-    let ((lower, low), (higher, high)) = if is_a { (a, b) } else { (b, a) };
-    let figures = format!(
-        "({} against {} at {place})",
-        number::stated_latency(low.middle),
-        number::stated_latency(high.middle),
-    );
-    let unclear = || format!("no clear difference between {lower} and {higher} {figures}.");
-    let ratio = compare::advantage(high.middle.value, low.middle.value);
-    // What took longer may have taken longer still; of what took less that is no matter.
-    let least = match (low.middle.bound, high.middle.bound) {
-        (Bound::Exact, Bound::Exact) => "",
-        (Bound::Exact, _) => "at least ",
-        (_, _) => {
+fn which_is_lower(
+    (lower, higher): (&str, &str),
+    comparison: Option<&Comparison>,
+    figures: &str,
+    comparisons: &Comparisons,
+) -> Text {
+    let uncertain = format!("which of {lower} and {higher} is lower is not certain {figures}.");
+    // What took longer may have taken longer still; what took less must be exact.
+    let (comparison, least) = match comparison.map(|c| (c, c.ratio.bound)) {
+        Some((comparison, Bound::Exact)) => (comparison, ""),
+        Some((comparison, Bound::AtMost)) => (comparison, "at least "),
+        _ => return Text::plain(uncertain),
+    };
+    let interval = gain_interval(comparison);
+    let interval = interval.map_or_else(String::new, |of| format!(", {of}"));
+    let text = match Outcome::of(comparison, comparisons.band) {
+        Outcome::Differ => {
+            let ratio = 1.0 / comparison.ratio.value;
+            return Text::strong(lower)
+                .and(" is ")
+                .and_strong(format!("{least}{} lower", less(ratio)))
+                .and(format!(" than {higher} {figures}{interval}."));
+        }
+        Outcome::Tied => "no clear difference between",
+        Outcome::Equivalent => {
+            let within = within(comparisons);
+            let both = format!("{lower} and {higher}");
             return Text::plain(format!(
-                "which of {lower} and {higher} is lower is not certain {figures}."
+                "{both} are equivalent, {within} {figures}{interval}."
             ));
         }
+        Outcome::NoDifferenceShown => "no difference shown between",
     };
-    if high.meets(low) || ratio < 1.0 + TIE {
-        return Text::plain(unclear());
-    }
-    Text::strong(lower)
-        .and(" is ")
-        .and_strong(format!("{least}{} lower", less(ratio)))
-        .and(format!(" than {higher} {figures}."))
+    Text::plain(format!("{text} {lower} and {higher} {figures}{interval}."))
 }
 
 /// `7.0X`, or `23 %` where the ratio is small.

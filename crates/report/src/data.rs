@@ -1,7 +1,13 @@
 //! What a report is made of: one study, or several merged, as plain data.
 
-use crate::Error;
-use tailmark_results::{ALLOW_ERRORS, Fact, Header, Load, Point, ResolvedRate, Study, System};
+use crate::{
+    Error,
+    compared::{Compared, Comparisons},
+};
+use std::collections::BTreeMap;
+use tailmark_results::{
+    ALLOW_ERRORS, Conditions, Fact, Header, Inequality, Load, Point, ResolvedRate, Study, System,
+};
 
 /// Everything that sections read. Nothing in it refers to a file.
 #[derive(Debug, Clone, Default)]
@@ -20,6 +26,31 @@ pub struct Data {
     pub resolved_rates: Vec<ResolvedRate>,
     /// What the studies say of themselves, such as a system left out.
     pub notices: Vec<String>,
+    /// Under which conditions each system was measured, by its name here; [`Data::merged`] fills it
+    /// in.
+    pub conditions: BTreeMap<String, SystemConditions>,
+    /// How the systems compare, which follows from the rest.
+    pub compared: Compared,
+}
+
+/// Under which conditions a system was measured.
+#[derive(Debug, Clone, Default)]
+pub struct SystemConditions {
+    /// Its name in its study. Two of one name are one system that was measured twice.
+    pub name: String,
+    /// The conditions.
+    pub conditions: Conditions,
+}
+
+/// Two systems that were measured under conditions that differ.
+#[derive(Debug, Clone)]
+pub struct UnequalPair<'a> {
+    /// The first.
+    pub a: &'a str,
+    /// The second.
+    pub b: &'a str,
+    /// What differs.
+    pub unequal: Vec<Inequality>,
 }
 
 impl Data {
@@ -44,6 +75,42 @@ impl Data {
         parts.reduce(f64::min).unwrap_or(ALLOW_ERRORS)
     }
 
+    /// The systems that are compared and those that measure the ceiling of another, in the order of
+    /// the plan. Ceilings alone are systems.
+    #[must_use]
+    pub fn systems_and_ceilings(&self) -> (Vec<&System>, Vec<&System>) {
+        let is_ceiling = |s: &&System| s.ceiling_for.is_some();
+        let (ceilings, systems): (Vec<_>, Vec<_>) = self.systems.iter().partition(is_ceiling);
+        match systems.is_empty() {
+            true => (ceilings, systems),
+            false => (systems, ceilings),
+        }
+    }
+
+    /// How the systems compare.
+    pub(crate) fn comparisons(&self) -> &Comparisons {
+        self.compared.of(self)
+    }
+
+    /// The pairs of compared systems whose conditions differ in more than what tells two devices
+    /// apart.
+    #[must_use]
+    pub fn unequal_pairs(&self) -> Vec<UnequalPair<'_>> {
+        let (systems, _) = self.systems_and_ceilings();
+        let behind = |i: usize| systems[i + 1..].iter();
+        let pairs = systems
+            .iter()
+            .enumerate()
+            .flat_map(|(i, a)| behind(i).map(|b| (a.name.as_str(), b.name.as_str())));
+        let unequal = pairs.filter_map(|(a, b)| {
+            let (of_a, of_b) = (self.conditions.get(a)?, self.conditions.get(b)?);
+            let is_same_system = of_a.name == of_b.name;
+            let unequal = of_a.conditions.unequal(&of_b.conditions, is_same_system);
+            (!unequal.is_empty()).then_some(UnequalPair { a, b, unequal })
+        });
+        unequal.collect()
+    }
+
     fn read_one(study: &Study) -> Result<Self, tailmark_results::Error> {
         Ok(Self {
             headers: vec![study.header()?],
@@ -53,6 +120,7 @@ impl Data {
             points: study.points()?,
             resolved_rates: study.resolved_rates()?,
             notices: study.notices()?,
+            ..Self::default()
         })
     }
 }

@@ -1,11 +1,11 @@
 //! Findings as a report shows them: one letter for each code, beside the number and in a list.
 
 use crate::{
-    Data,
+    Data, UnequalPair,
     block::{Badge, FindingEntry},
     sweep::workload_title,
 };
-use tailmark_results::{Finding, Load, Point, number};
+use tailmark_results::{Finding, Load, Point, finding::UNEQUAL_CONDITIONS, number};
 
 /// The codes of a report in order of appearance.
 #[derive(Debug, Default)]
@@ -22,6 +22,9 @@ impl<'a> Index<'a> {
             if !codes.contains(&finding.code.as_str()) {
                 codes.push(&finding.code);
             }
+        }
+        if !data.unequal_pairs().is_empty() {
+            codes.push(UNEQUAL_CONDITIONS.name);
         }
         Self { codes }
     }
@@ -55,11 +58,18 @@ impl<'a> Index<'a> {
     fn entry(&self, index: usize, data: &Data) -> FindingEntry {
         let code = self.codes[index];
         let mut items: Vec<(String, Vec<String>)> = Vec::new();
-        for (finding, place) in all(data).filter(|(finding, _)| finding.code == code) {
-            let place = place.text();
-            match items.iter_mut().find(|(text, _)| *text == finding.text) {
+        let mut add =
+            |text: &str, place: String| match items.iter_mut().find(|(known, _)| known == text) {
                 Some((_, places)) => places.push(place),
-                None => items.push((finding.text.clone(), vec![place])),
+                None => items.push((text.to_owned(), vec![place])),
+            };
+        for (finding, place) in all(data).filter(|(finding, _)| finding.code == code) {
+            add(&finding.text, place.text());
+        }
+        if code == UNEQUAL_CONDITIONS.name {
+            for pair in data.unequal_pairs() {
+                let place = format!("{} against {}", pair.a, pair.b);
+                add(&unequal_conditions(&pair).text, place);
             }
         }
         FindingEntry {
@@ -68,6 +78,25 @@ impl<'a> Index<'a> {
             items,
         }
     }
+}
+
+/// Conditions that a sentence names; all are in a table.
+pub const NAMED: usize = 3;
+
+/// That two systems were measured under conditions that differ, and in what.
+#[must_use]
+pub fn unequal_conditions(pair: &UnequalPair<'_>) -> Finding {
+    let named = pair.unequal.iter().take(NAMED).map(ToString::to_string);
+    let named: Vec<String> = named.collect();
+    let more = match pair.unequal.len() - named.len() {
+        0 => String::new(),
+        n => format!(", and {n} more"),
+    };
+    UNEQUAL_CONDITIONS.finding(format!(
+        "The conditions differ: {}{more}. That may be why the numbers do. Measure again with one \
+         thing changed at a time.",
+        named.join("; ")
+    ))
 }
 
 #[derive(Clone, Copy)]

@@ -8,6 +8,7 @@ mod axis;
 mod block;
 mod chart;
 mod compare;
+mod compared;
 mod data;
 mod error;
 mod findings;
@@ -22,7 +23,8 @@ pub use block::{
     Badge, Bar, Block, Card, Cell, Chart, Column, Control, ControlChoice, Figure, FindingEntry,
     Span, Table, TableRow, Text,
 };
-pub use data::Data;
+pub use compared::Compared;
+pub use data::{Data, SystemConditions, UnequalPair};
 pub use error::Error;
-pub use format::{FORMATS, ReportFormat, html, write, write_studies};
+pub use format::{FORMATS, ReportFormat, Written, html, write, write_studies};
 pub use section::{SECTIONS, Section};

@@ -1,15 +1,19 @@
-//! What a quantity comes to over the repeats of a point.
+//! What a quantity comes to over the runs of a point: their geometric mean, so that ratios of what
+//! is shown are the ratios that are compared, and the interval around it.
 
-use tailmark_results::{Bound, Stated};
+use tailmark_results::{
+    Bound, Stated, comparison,
+    statistics::{self, RUNS_MIN},
+};
 
-/// A value over repeats: the median, and the lowest and highest around it.
+/// A value over runs, and the ends of the bar that is drawn around it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Spread {
-    /// The median; of an even number, the mean of the two in the middle.
+    /// The geometric mean; 0 where one of the runs is.
     pub middle: f64,
-    /// The lowest.
+    /// From four runs on the lower end of the 95 % interval of the mean, otherwise the lowest.
     pub low: f64,
-    /// The highest.
+    /// The upper end, or the highest.
     pub high: f64,
     /// How many.
     pub repeats: usize,
@@ -18,23 +22,29 @@ pub struct Spread {
 impl Spread {
     /// None of nothing.
     #[must_use]
-    pub fn of(mut values: Vec<f64>) -> Option<Self> {
-        values.sort_by(f64::total_cmp);
-        let (&low, &high) = (values.first()?, values.last()?);
-        let n = values.len();
-        let middle = f64::midpoint(values[(n - 1) / 2], values[n / 2]);
-        Some(Self {
-            middle,
-            low,
-            high,
-            repeats: n,
+    pub fn of(values: &[f64]) -> Option<Self> {
+        let low = values.iter().copied().reduce(f64::min)?;
+        let high = values.iter().copied().reduce(f64::max)?;
+        let repeats = values.len();
+        let of_runs = statistics::mean_of_runs(values);
+        Some(match of_runs {
+            Some(mean) => Self {
+                middle: mean.value,
+                low: mean.low,
+                high: mean.high,
+                repeats,
+            },
+            None => Self {
+                // Of one run exactly that: logarithms would change its last digit.
+                middle: match repeats {
+                    1 => low,
+                    _ => statistics::geometric_mean(values).unwrap_or(low),
+                },
+                low,
+                high,
+                repeats,
+            },
         })
-    }
-
-    /// Whether repeats show no difference: the ranges meet. One run alone cannot show that.
-    #[must_use]
-    pub fn meets(self, other: Self) -> bool {
-        self.repeats.min(other.repeats) > 1 && self.low <= other.high && other.low <= self.high
     }
 
     /// `low – high` on one line, where there is more than one value.
@@ -44,14 +54,14 @@ impl Spread {
     }
 }
 
-/// A quantity over repeats, of which some may be known as lower bounds only.
+/// A quantity over runs, of which some may be known as lower bounds only.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Measured {
-    /// The median; of a latency, nanoseconds.
+    /// The geometric mean, a lower bound where one of the runs is; of a latency, nanoseconds.
     pub middle: Stated,
-    /// The lowest.
+    /// The end below, as of [`Spread`]; the lowest where one of the runs is a bound.
     pub low: Stated,
-    /// The highest.
+    /// The end above.
     pub high: Stated,
     /// How many.
     pub repeats: usize,
@@ -63,40 +73,29 @@ impl Measured {
     /// Of values that are exact or lower bounds; none of nothing.
     #[must_use]
     pub fn of(values: &[Stated], solid: bool) -> Option<Self> {
+        let numbers: Vec<f64> = values.iter().map(|stated| stated.value).collect();
+        let spread = Spread::of(&numbers)?;
+        let Some(open) = lowest_bound(values) else {
+            let exact = Self::from(spread);
+            return Some(Self { solid, ..exact });
+        };
         // What is below the lowest of the bounds stays in its place, whatever they come to.
-        let bounds = values.iter().filter(|stated| !stated.is_exact());
-        let open = bounds
-            .map(|stated| stated.value)
-            .fold(f64::INFINITY, f64::min);
-        let spread = Spread::of(values.iter().map(|stated| stated.value).collect())?;
-        // Of an even number, the upper of the two in the middle decides.
-        let mut sorted: Vec<f64> = values.iter().map(|stated| stated.value).collect();
-        sorted.sort_by(f64::total_cmp);
-        let upper = sorted[sorted.len() / 2];
-        let stated = |value, decides| match decides < open {
+        let stated = |value| match value < open {
             true => Stated::exact(value),
             false => Stated::at_least(value),
         };
+        let low = numbers.iter().copied().fold(f64::INFINITY, f64::min);
+        let high = numbers.iter().copied().fold(0.0, f64::max);
         Some(Self {
-            middle: stated(spread.middle, upper),
-            low: stated(spread.low, spread.low),
-            high: stated(spread.high, spread.high),
+            middle: match values {
+                [one] => *one,
+                _ => comparison::center(values).unwrap_or(stated(low)),
+            },
+            low: stated(low),
+            high: stated(high),
             repeats: spread.repeats,
             solid,
         })
-    }
-
-    /// Whether repeats show no difference: the ranges meet, or may do so. One run alone cannot show
-    /// that.
-    #[must_use]
-    pub fn meets(self, other: Self) -> bool {
-        let highest = |of: Self| match of.high.bound {
-            Bound::Exact => of.high.value,
-            Bound::AtLeast | Bound::AtMost => f64::INFINITY,
-        };
-        self.repeats.min(other.repeats) > 1
-            && self.low.value <= highest(other)
-            && other.low.value <= highest(self)
     }
 
     /// `low – high` on one line, where there is more than one value.
@@ -108,6 +107,11 @@ impl Measured {
         let text = format!("{} – {}", self.low.text(write), self.high.text(write));
         text.replace(' ', "\u{a0}")
     }
+}
+
+fn lowest_bound(values: &[Stated]) -> Option<f64> {
+    let bounds = values.iter().filter(|stated| stated.bound != Bound::Exact);
+    bounds.map(|stated| stated.value).reduce(f64::min)
 }
 
 impl From<Spread> for Measured {
@@ -122,46 +126,60 @@ impl From<Spread> for Measured {
     }
 }
 
+/// What stands around a value, of a report whose points have so many runs at most; nothing of
+/// single runs.
+#[must_use]
+pub fn ends(repeats: usize) -> &'static str {
+    match repeats {
+        0 | 1 => "",
+        2..RUNS_MIN => "the lowest and the highest run",
+        _ => "the 95 % interval of the mean (under 4 runs: lowest and highest)",
+    }
+}
+
+/// What a bar around a value in a chart goes from and to.
+#[must_use]
+pub fn error_bars(repeats: usize) -> &'static str {
+    match repeats {
+        0 | 1 => "",
+        2..RUNS_MIN => "error bars: lowest to highest run",
+        _ => "error bars: 95 % interval of the mean",
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn a_spread_is_the_median_between_the_extremes() {
-        let spread = Spread::of(vec![3.0, 1.0, 2.0, 10.0]).unwrap();
-        assert_eq!((spread.low, spread.middle, spread.high), (1.0, 2.5, 10.0));
-        assert!(Spread::of(Vec::new()).is_none());
-    }
-
-    #[test]
-    fn one_run_alone_never_shows_a_tie() {
-        let one = Spread::of(vec![1.0]).unwrap();
-        assert!(!one.meets(one));
-        let two = Spread::of(vec![1.0, 2.0]).unwrap();
-        assert!(two.meets(Spread::of(vec![1.5, 3.0]).unwrap()));
-        assert!(!two.meets(Spread::of(vec![2.5, 3.0]).unwrap()));
+    fn a_spread_is_the_geometric_mean_between_the_extremes_and_from_four_runs_its_interval() {
+        let spread = Spread::of(&[8.0, 1.0, 1.0]).unwrap();
+        assert!((spread.middle - 2.0).abs() < 1e-12);
+        assert_eq!((spread.low, spread.high), (1.0, 8.0));
+        let runs = [90.0, 110.0, 95.0, 105.0];
+        let spread = Spread::of(&runs).unwrap();
+        let mean = statistics::mean_of_runs(&runs).unwrap();
+        assert_eq!((spread.low, spread.high), (mean.low, mean.high));
+        assert!(
+            spread.low < 90.0,
+            "the interval is not the range: {spread:?}"
+        );
+        assert!(Spread::of(&[]).is_none());
+        assert_eq!(Spread::of(&[0.0, 4.0]).unwrap().middle, 0.0);
     }
 
     #[test]
     fn a_spread_is_exact_below_the_lowest_of_its_bounds() {
         let (exact, least) = (Stated::exact, Stated::at_least);
         let of = |values: &[Stated]| Measured::of(values, true).unwrap();
-        let bounded = of(&[exact(1.0), exact(2.0), least(3.0)]);
+        let bounded = of(&[exact(1.0), least(4.0)]);
         assert_eq!(
             (bounded.low, bounded.middle, bounded.high),
-            (exact(1.0), exact(2.0), least(3.0))
+            (exact(1.0), least(2.0), least(4.0))
         );
-        // The bound may come to 9, and 5 is the median then.
-        let inside = of(&[exact(1.0), least(2.0), exact(5.0)]);
-        assert_eq!(
-            (inside.low, inside.middle, inside.high),
-            (exact(1.0), least(2.0), least(5.0))
-        );
-        let even = of(&[exact(1.0), least(2.0)]);
-        assert_eq!(even.middle, least(1.5));
-        assert_eq!(even.range(|v| v.to_string()), "1\u{a0}–\u{a0}≥\u{a0}2");
-        // What is at least 2 may reach to 4.
-        assert!(even.meets(of(&[exact(4.0), exact(5.0)])));
-        assert!(!of(&[exact(1.0), exact(2.0)]).meets(of(&[exact(4.0), least(5.0)])));
+        assert_eq!(bounded.range(|v| v.to_string()), "1\u{a0}–\u{a0}≥\u{a0}4");
+        // Four runs of which one is a bound have no interval.
+        let four = of(&[exact(2.0), exact(3.0), exact(4.0), least(5.0)]);
+        assert_eq!((four.low, four.high), (exact(2.0), least(5.0)));
     }
 }

@@ -1,8 +1,8 @@
 //! Several studies as one: systems of one name that are the same become one, with more repeats;
 //! those of which something differs that shapes the numbers stay apart, under names that say what.
 
-use crate::Data;
-use std::collections::{BTreeMap, BTreeSet};
+use crate::{Data, SystemConditions};
+use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 use tailmark_results::{
     Conditions, Fact, Point, PointKey, System,
     conditions::{ConditionName, Part, plan_conditions, short},
@@ -22,6 +22,9 @@ impl Data {
     /// names. Facts of the machine that differ become facts of the systems measured on it.
     #[must_use]
     pub fn merged(mut studies: Vec<Self>) -> Self {
+        for study in &mut studies {
+            study.conditions = study.conditions_of_systems();
+        }
         let mut notices = Vec::new();
         // Ceilings last: two of them differ where the systems do that they are of.
         for of_ceilings in [false, true] {
@@ -60,6 +63,14 @@ impl Data {
         self.points.append(&mut other.points);
         self.resolved_rates.append(&mut other.resolved_rates);
         self.notices.append(&mut other.notices);
+        for (name, of) in other.conditions {
+            match self.conditions.entry(name) {
+                Entry::Vacant(vacant) => drop(vacant.insert(of)),
+                Entry::Occupied(mut known) => {
+                    known.get_mut().conditions.complete_from(of.conditions)
+                }
+            }
+        }
     }
 
     /// Numbers repeats of points that are among the earlier ones on from theirs.
@@ -97,6 +108,9 @@ impl Data {
         for name in names.filter(|n| *n == from) {
             to.clone_into(name);
         }
+        if let Some(conditions) = self.conditions.remove(from) {
+            self.conditions.insert(to.to_owned(), conditions);
+        }
     }
 
     fn title(&self) -> &str {
@@ -118,8 +132,18 @@ impl Data {
         self.headers.first().into_iter().flat_map(plan_conditions)
     }
 
+    /// Those of each system, by its name.
+    fn conditions_of_systems(&self) -> BTreeMap<String, SystemConditions> {
+        let of = |system: &System| SystemConditions {
+            name: system.name.clone(),
+            conditions: self.conditions_of(system),
+        };
+        let systems = self.systems.iter();
+        systems.map(|s| (s.name.clone(), of(s))).collect()
+    }
+
     /// Everything that shapes a system's numbers.
-    fn conditions(&self, system: &System) -> Conditions {
+    fn conditions_of(&self, system: &System) -> Conditions {
         let runs = self.points.iter().filter(|p| p.key.system == system.name);
         let first_run = runs.filter_map(|point| point.phase.started_ms).min();
         let header = self.headers.first();
@@ -174,7 +198,7 @@ fn tell_apart(studies: &mut [Data], name: &str) -> Option<String> {
         let Some(system) = study.systems.iter().find(|s| s.name == name) else {
             continue;
         };
-        let conditions = study.conditions(system);
+        let conditions = study.conditions_of(system);
         let is_same = |class: &&mut Class| {
             let twice = class
                 .studies

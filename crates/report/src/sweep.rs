@@ -5,6 +5,7 @@ use crate::{
     Data,
     axis::{self, Axis, Step},
     block::anchor,
+    compared::Comparisons,
     measure::{Measured, Spread},
     style::{self, SystemStyle},
 };
@@ -30,6 +31,8 @@ pub struct SweepTable<'a> {
     pub resolved_rates: &'a [ResolvedRate],
     /// The part of a point's operations that may fail, 0 to 1.
     pub allow_errors: f64,
+    /// How the systems compare.
+    pub comparisons: &'a Comparisons,
 }
 
 /// The points of one workload, distribution and rate.
@@ -82,13 +85,7 @@ impl<'a> SweepTable<'a> {
     /// Arranges the points of `data`.
     #[must_use]
     pub fn new(data: &'a Data) -> Self {
-        let is_ceiling = |s: &&System| s.ceiling_for.is_some();
-        let (ceilings, systems): (Vec<_>, Vec<_>) = data.systems.iter().partition(is_ceiling);
-        let (systems, ceilings) = if systems.is_empty() {
-            (ceilings, systems)
-        } else {
-            (systems, ceilings)
-        };
+        let (systems, ceilings) = data.systems_and_ceilings();
         let allow_errors = data.allow_errors();
         let rates = Rates::of(data);
         let mut groups: Vec<WorkloadGrid<'a>> = Vec::new();
@@ -113,6 +110,7 @@ impl<'a> SweepTable<'a> {
             rate_groups,
             resolved_rates: &data.resolved_rates,
             allow_errors,
+            comparisons: data.comparisons(),
         }
     }
 
@@ -139,8 +137,8 @@ impl<'a> SweepTable<'a> {
     /// The most repeats of any point.
     #[must_use]
     pub fn repeats(&self) -> usize {
-        let cells = self.all_groups().flat_map(|g| g.cells.values());
-        cells.map(|c| c.points.len()).max().unwrap_or(0)
+        let sizes = self.all_groups().flat_map(WorkloadGrid::cell_sizes);
+        sizes.max().unwrap_or(0)
     }
 }
 
@@ -336,6 +334,13 @@ impl<'a> WorkloadGrid<'a> {
         self.cells_of(system).next().is_some()
     }
 
+    /// Whether it is a sweep of clients in a closed loop. At a fixed rate what is offered is the
+    /// limit, and no peak is compared.
+    #[must_use]
+    pub fn has_peaks(&self) -> bool {
+        self.axis == Axis::Threads && self.rate.is_none()
+    }
+
     /// The peak of a system, where it was measured. Of equal peaks, that of fewer clients. Points
     /// that are not valid are none, and so are those of several rates: what is offered is the limit
     /// there.
@@ -355,6 +360,11 @@ impl<'a> WorkloadGrid<'a> {
             }
         }
         peak
+    }
+
+    /// How many runs each cell has.
+    pub fn cell_sizes(&self) -> impl Iterator<Item = usize> {
+        self.cells.values().map(|cell| cell.points.len())
     }
 
     /// The kinds that were recorded, in the order of reports.
@@ -416,7 +426,8 @@ impl GridCell<'_> {
     /// Operations per second over the repeats.
     #[must_use]
     pub fn ops(&self) -> Option<Spread> {
-        Spread::of(self.points.iter().map(|p| p.phase.ops_per_sec()).collect())
+        let ops = self.points.iter().map(|p| p.phase.ops_per_sec());
+        Spread::of(&ops.collect::<Vec<_>>())
     }
 
     /// A latency over the repeats; none where any of them has too few samples for it.

@@ -333,3 +333,31 @@ fn merged_studies_keep_what_percentages_came_to() {
         assert!(names.contains(&rate.system.as_str()) && names.contains(&rate.of_system.as_str()));
     }
 }
+
+#[test]
+fn at_one_fixed_rate_latencies_are_compared_and_no_peaks() {
+    let mut data = data();
+    data.points.clear();
+    data.headers[0].plan.clear();
+    for (system, threads) in SYSTEMS.into_iter().flat_map(|s| [(s, 4), (s, 16)]) {
+        let key = key(system, threads, Some(2_000.0));
+        let phase = phase(2_000.0, 0, true);
+        data.points.push(Point { key, phase });
+    }
+    let summary = blocks("summary", &data);
+    let [Block::Cards(cards), Block::Text(basis)] = &summary[..] else {
+        panic!("{summary:#?}")
+    };
+    let card = (cards[0].value.as_str(), cards[0].about.as_str());
+    assert_eq!(card, ("–", "no peaks are compared at a fixed rate"));
+    let basis = basis.to_plain();
+    assert!(basis.starts_with("Too few runs for a verdict. "), "{basis}");
+    let blocks = blocks("workloads", &data);
+    let Block::Statements(lines) = &blocks[1] else {
+        panic!("statements follow the heading")
+    };
+    let lines: Vec<String> = lines.iter().map(tailmark_report::Text::to_plain).collect();
+    let expected = "Mean read latency: no clear difference between disk and other (1.00 ms against \
+                    1.00 ms at 16 threads).";
+    assert_eq!(lines, [expected]);
+}

@@ -270,22 +270,6 @@ fn a_point_whose_database_went_away_is_no_peak() {
     assert!(!said(&data).contains(&threads));
 }
 
-#[test]
-fn repeats_that_overlap_show_no_difference() {
-    let mut data = synthetic::study(Shape {
-        repeats: 2,
-        ..SMALL
-    });
-    data.systems.retain(|s| s.ceiling_for.is_none());
-    data.points.retain(|p| !p.key.system.ends_with("ceiling"));
-    for (i, point) in data.points.iter_mut().enumerate() {
-        point.phase.operations = 100_000 + 1_000 * (i as u64 % 7) * u64::from(point.key.repeat);
-    }
-    let body = html::body(&data);
-    assert!(body.contains("no difference"), "the ranges meet");
-    assert!(body.contains("the repeats overlap"));
-}
-
 /// The first cell of the column of a quantity in the table of the first workload.
 fn first_cell(data: &Data, quantity: &str) -> String {
     let workloads = SECTIONS.iter().find(|s| s.name == "workloads").unwrap();

@@ -219,6 +219,20 @@ fn what_a_percentage_came_to_stays_as_it_was_first() {
 }
 
 #[test]
+fn keys_of_the_plan_that_shape_no_point_may_change() {
+    let dir = tempfile::tempdir().unwrap();
+    let before = header();
+    let study = Study::create(dir.path(), &before, &[]).unwrap();
+    let mut keys = before.plan.clone();
+    keys.insert("report.latency".into(), "p99 read".into());
+    study.set_plan(&keys).unwrap();
+    drop(study);
+    let after = Study::open_read_only(dir.path()).unwrap().header().unwrap();
+    assert_eq!(after.plan, keys);
+    assert_eq!((after.title, after.source), (before.title, before.source));
+}
+
+#[test]
 fn a_notice_is_kept_once() {
     let dir = tempfile::tempdir().unwrap();
     let study = Study::create(dir.path(), &header(), &systems()).unwrap();

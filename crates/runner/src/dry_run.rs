@@ -2,22 +2,27 @@
 //! touched; what must be looked up is looked up in [`Facts::gather`], the rest is a pure function.
 
 mod cost;
+mod evidence;
 #[cfg(test)]
 mod tests;
+mod turns;
 
 use crate::{
     dataset::{Dataset, State},
     devices::refuse_one_device,
+    former::{self, Former},
+    order,
     preflight::{refuse_missing, refuse_placeholders},
     retry,
+    sweep::begun::as_begun,
 };
 use bytesize::ByteSize;
 use cost::totals;
-use std::{path::Path, time::Duration};
+use std::{borrow::Cow, path::Path, time::Duration};
 use tailmark_driver::Place;
 use tailmark_host::Space;
-use tailmark_plan::{AskedRate, Plan, Reload, Sweep, SystemPlan};
-use tailmark_results::{PointKey, ResolvedRate, Study, number};
+use tailmark_plan::{AskedRate, Order, Plan, Reload, Sweep, SystemPlan};
+use tailmark_results::{Header, PointKey, ResolvedRate, Study, number};
 use tailmark_workload::Workload;
 
 /// What a dry run must know of the machine.
@@ -31,6 +36,10 @@ pub struct Facts {
     pub memory: u64,
     /// Why the plan cannot be run as it is.
     pub refusal: Option<String>,
+    /// In which order its systems are measured; none: as it says.
+    pub order: Option<Order>,
+    /// What a run would say of the plan before it begins.
+    pub notices: Vec<String>,
 }
 
 /// What a dry run must know of a system's place.
@@ -56,15 +65,23 @@ pub struct SystemFacts {
     pub points_retried: usize,
     /// What percentages of a peak have come to in the study.
     pub resolved: Vec<ResolvedRate>,
+    /// What is known from former studies.
+    pub former: Former,
 }
 
 impl Facts {
+    /// The order in which systems are measured.
+    fn order(&self, plan: &Plan) -> Order {
+        self.order.unwrap_or(plan.sweep.order)
+    }
+
     /// Looks them up, without changing anything.
     #[must_use]
     pub fn gather(plan: &Plan, out: &Path) -> Self {
         let study = Study::exists(out)
             .then(|| Study::open_read_only(out).ok())
             .flatten();
+        let begun = study.as_ref().and_then(|study| study.header().ok());
         let known = study.and_then(|study| {
             let retried = retry::retried(plan, &study).ok()?;
             let resolved = study.resolved_rates().ok()?;
@@ -75,8 +92,10 @@ impl Facts {
             let of_system = |key: &&PointKey| key.system == system.name;
             keys.iter().filter(of_system).count()
         };
+        let (order, notices) = order_of(plan, begun.as_ref());
         let refusal = refuse_placeholders(plan).and_then(|()| refuse_one_device(plan).map(drop));
-        let systems = plan.systems.iter().map(|system| {
+        let formers = former::gather(plan, out);
+        let systems = plan.systems.iter().zip(formers).map(|(system, former)| {
             let dataset = Dataset::new(plan, system);
             // A server may not be there yet, and asking it would make its tables.
             let is_known = dataset.is_kept() && system.driver.place != Place::Hosts;
@@ -104,6 +123,7 @@ impl Facts {
                 points_kept: of(&all, system) - of(&retried, system),
                 points_retried: of(&retried, system),
                 resolved: resolved_of(&resolved, system),
+                former,
             }
         });
         Self {
@@ -111,8 +131,22 @@ impl Facts {
             can_drop_caches: tailmark_host::can_drop_caches(),
             memory: tailmark_host::memory().total,
             refusal: refusal.err().map(|error| error.to_string()),
+            order: Some(order),
+            notices,
         }
     }
+}
+
+/// The order of a run that goes on with a study, or begins one, and what it would say of the plan.
+fn order_of(plan: &Plan, begun: Option<&Header>) -> (Order, Vec<String>) {
+    let (plan, notices) = match begun {
+        Some(begun) => as_begun(plan, begun),
+        None => (Cow::Borrowed(plan), Vec::new()),
+    };
+    let systems: Vec<_> = plan.systems.iter().collect();
+    let (order, notice) = order::in_effect(&plan, &systems);
+    let notices = notices.into_iter().map(ToOwned::to_owned).chain(notice);
+    (order, notices.collect())
 }
 
 /// The rates of a system among those of a study.
@@ -165,6 +199,8 @@ pub fn dry_run(plan: &Plan, out: &Path, facts: &Facts) -> Vec<String> {
     if let Some(why) = &facts.refusal {
         lines.push(format!("  cannot be run: {why}"));
     }
+    lines.extend(facts.notices.iter().map(|notice| format!("  {notice}")));
+    lines.extend(turns::lines(plan, facts));
     if let Some(limit) = plan.host.memory_limit {
         lines.push(format!(
             "  limit the memory of the run to {} of {} (a memory cgroup; needs root)",
@@ -180,10 +216,10 @@ pub fn dry_run(plan: &Plan, out: &Path, facts: &Facts) -> Vec<String> {
     let raised = plan.host.limit_notice();
     lines.extend(raised.map(|notice| format!("  {notice}")));
     let unknown = SystemFacts::default();
-    for (index, system) in plan.systems_in_order() {
+    for (index, system) in turns::systems(plan, facts.order(plan)) {
         let known = facts.systems.get(index).unwrap_or(&unknown);
         lines.push(String::new());
-        lines.push(heading(plan, system));
+        lines.push(heading(plan, system, facts.order(plan)));
         lines.extend(
             steps(plan, system, known, facts)
                 .into_iter()
@@ -192,6 +228,7 @@ pub fn dry_run(plan: &Plan, out: &Path, facts: &Facts) -> Vec<String> {
     }
     lines.push(String::new());
     lines.extend(totals(plan, facts));
+    lines.extend(evidence::lines(plan, facts));
     lines
 }
 
@@ -206,7 +243,7 @@ fn axis(sweep: &Sweep) -> String {
     }
 }
 
-fn heading(plan: &Plan, system: &SystemPlan) -> String {
+fn heading(plan: &Plan, system: &SystemPlan, order: Order) -> String {
     let place = match system.driver.place {
         Place::Nowhere => String::new(),
         _ if system.placeholder => format!(" in {} (an example)", system.location),
@@ -221,9 +258,10 @@ fn heading(plan: &Plan, system: &SystemPlan) -> String {
     } else {
         ""
     };
-    let first = match plan.is_first(system) {
-        true => ", measured first: the rates of all systems are of its peak",
-        false => "",
+    let first = match (plan.is_first(system), order) {
+        (true, Order::Systems) => ", measured first: the rates of all systems are of its peak",
+        (true, Order::Interleaved) => ", the rates of all systems are of its peak",
+        (false, _) => "",
     };
     format!(
         "{}: {}{place}{ceiling}{optional}{first}",
@@ -259,6 +297,8 @@ fn steps(plan: &Plan, system: &SystemPlan, known: &SystemFacts, facts: &Facts) -
     steps.extend(load);
     match sweep.reload {
         Reload::Never => {}
+        Reload::Repeat if sweep.repeats == 1 => {}
+        Reload::Repeat => steps.push("before each further repeat: load again".to_owned()),
         Reload::Workload => steps.push("before each further workload: load again".to_owned()),
         Reload::Point => steps.push("before each further point: load again".to_owned()),
     }

@@ -12,6 +12,7 @@
 use crate::{Error, error::in_one_line};
 use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
 use std::{
+    collections::BTreeSet,
     fs::{self, File},
     io,
     os::unix::process::CommandExt,
@@ -34,41 +35,57 @@ const TAIL: usize = 20;
 pub(crate) struct Services<'a> {
     plan: &'a Plan,
     out: &'a Path,
+    /// Systems of which no other one runs while one of them is measured.
+    alone: Vec<&'a str>,
     running: Option<Running>,
+    /// Systems that were switched to before: what was in their way is stopped since.
+    cleared: BTreeSet<String>,
 }
 
 impl<'a> Services<'a> {
-    /// Those of a plan; their commands print into `out`.
-    pub fn new(plan: &'a Plan, out: &'a Path) -> Self {
+    /// Those of a plan; their commands print into `out`. Systems that take turns are named in
+    /// `alone`: none of their services runs while another of them is measured, from the first point
+    /// on.
+    pub fn new(plan: &'a Plan, out: &'a Path, alone: Vec<&'a str>) -> Self {
         Self {
             plan,
             out,
+            alone,
             running: None,
+            cleared: BTreeSet::new(),
         }
     }
 
-    /// Switches to the service of a system; false where it has none. What else could answer at its
-    /// address is stopped first: the service of the system before, and those that a sweep that was
-    /// killed may have left running, its own among them.
-    pub fn switch_to(&mut self, system: &SystemPlan) -> Result<bool, Error> {
-        if self
-            .running
-            .as_ref()
-            .is_none_or(|s| s.system != system.name)
-        {
-            self.stop()?;
+    /// Switches to the service of a system, and leaves it stopped where it was another's turn. What
+    /// else could answer at its address is stopped first: the service of the system before, and
+    /// those that a sweep that was killed may have left running, its own among them.
+    pub fn switch_to(&mut self, system: &SystemPlan) -> Result<(), Error> {
+        let is_its_turn = |running: &Running| running.system == system.name;
+        if self.running.as_ref().is_some_and(is_its_turn) {
+            return Ok(());
+        }
+        self.stop()?;
+        if self.cleared.insert(system.name.clone()) {
             for other in &self.plan.systems {
+                let is_in_its_way =
+                    share_an_address(other, system) || self.alone.contains(&other.name.as_str());
                 if other.name != system.name
-                    && share_an_address(other, system)
+                    && is_in_its_way
                     && let Some(mut service) = self.of(other)
                 {
                     service.stop()?;
                 }
             }
             self.running = self.of(system);
-            self.stop()?;
+            return self.stop();
         }
-        Ok(self.running.is_some())
+        self.running = self.of(system);
+        Ok(())
+    }
+
+    /// Whether the one that was switched to is stopped, and is to be started before it can be asked.
+    pub fn is_stopped(&self) -> bool {
+        self.running.as_ref().is_some_and(|service| !service.is_up)
     }
 
     /// Starts the one that was switched to.
@@ -95,12 +112,13 @@ impl<'a> Services<'a> {
             printed_from: 0,
             started: None,
             is_starting: false,
+            is_up: false,
         })
     }
 }
 
 /// Whether two systems name one contact point.
-fn share_an_address(a: &SystemPlan, b: &SystemPlan) -> bool {
+pub(crate) fn share_an_address(a: &SystemPlan, b: &SystemPlan) -> bool {
     let mut hosts = a.location.hosts();
     hosts.any(|host| b.location.hosts().any(|other| host.same_endpoint(other)))
 }
@@ -120,6 +138,8 @@ pub(crate) struct Running {
     started: Option<Child>,
     /// From its start until it was ready.
     is_starting: bool,
+    /// From its start until it was stopped.
+    is_up: bool,
 }
 
 impl Running {
@@ -128,7 +148,7 @@ impl Running {
             // Of no consequence where nothing is to be reset.
             let _ = systemctl("reset-failed", unit);
         }
-        self.is_starting = true;
+        (self.is_starting, self.is_up) = (true, true);
         let mut child = self.command("start", self.service.start())?;
         // A command that ends at once tells whether it failed; one that goes on is the server.
         match ended(&mut child, Duration::from_secs(1)) {
@@ -148,6 +168,7 @@ impl Running {
 
     /// Stops it, and waits until it has.
     fn stop(&mut self) -> Result<(), Error> {
+        self.is_up = false;
         if let Some(stop) = self.service.stop() {
             let stop = self.command("stop", stop)?;
             self.succeed("stop", stop)?;

@@ -1,30 +1,35 @@
-//! Carries out a plan: for each system the load, then each point, committed one by one.
+//! Carries out a plan: each point of each system in its turn, committed one by one.
 
-mod begun;
+pub(crate) mod begun;
 mod load;
 pub(crate) mod rates;
+mod turn;
 
 use crate::service::{Services, wait_ready};
 use crate::{
     Error,
-    caches::{CachesKept, drop_caches},
+    caches::drop_caches,
     dataset::{self, Dataset},
     devices::refuse_one_device,
     facts::{describe, run_facts},
     findings::Evidence,
+    former, order,
     point::{self, Measured, all_findings},
     preflight::{Ready, preflight, refuse_placeholders},
     retry,
+    samples::{Wanted, too_short},
     seeds::PointSeeds,
 };
+use begun::as_begun;
 use rates::KnownRates;
-use std::{fs, path::Path, sync::Arc};
+use std::{borrow::Cow, collections::BTreeMap, fs, path::Path, sync::Arc};
 use tailmark_driver::{Database, LockedFile, Place, Settled};
 use tailmark_engine::{Observer, Spec, Stop};
 use tailmark_host::MemoryLimit;
-use tailmark_plan::{Plan, Reload, Step, SystemPlan, keys_of_study};
-use tailmark_results::{Fact, Fault, Point, PointKey, Study, finding::NO_ANSWER};
+use tailmark_plan::{Order, Plan, Step, SystemPlan, keys_of_study, shapes_points};
+use tailmark_results::{Fact, Fault, Header, Point, PointKey, Study, finding::NO_ANSWER};
 use tailmark_workload::KeySpace;
+use turn::SystemState;
 
 /// What a run did.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -71,8 +76,8 @@ pub fn run(
         source,
     })?;
     let _lock = lock(out)?;
-    let known = known(plan, out)?;
-    let plan = &begun::as_begun(plan, known.as_ref(), observer)?;
+    let (plan, known) = known(plan, out, observer)?;
+    let plan = &*plan;
     let measured = match &known {
         Some(study) => measured(plan, study)?,
         None => Vec::new(),
@@ -82,33 +87,34 @@ pub fn run(
         mut systems,
         left_out,
     } = preflight(plan, is_pending, observer)?;
-    systems.sort_by_key(|system| !plan.is_first(system));
+    let (order, not_interleaved) = order::in_effect(plan, &systems);
+    let mut alone: Vec<&str> = Vec::new();
+    if order == Order::Systems {
+        systems.sort_by_key(|system| !plan.is_first(system));
+    } else {
+        let pending = systems.iter().filter(|system| is_pending(system));
+        alone.extend(pending.map(|system| system.name.as_str()));
+    }
     let study = match known {
         Some(study) => study,
         None => Study::create(out, &plan.header, &describe(plan))?,
     };
-    let limit = plan.host.memory_limit.map(MemoryLimit::enter);
-    let memory_unlimited = match &limit {
-        Some(Err(why)) => Some(why.to_string()),
-        _ => None,
-    };
-    if let Some(why) = &memory_unlimited {
-        observer.notice(&format!("memory is not limited: {why}"));
-    }
+    let (limit, memory_unlimited) = limit_memory(plan, observer);
     let raised = plan.host.limit_notice();
-    if let Some(why) = &raised {
-        observer.notice(why);
-    }
-    one_device.iter().for_each(|what| observer.notice(what));
-    for notice in left_out.iter().chain(&raised).chain(&one_device) {
+    for notice in raised.iter().chain(&one_device).chain(&not_interleaved) {
+        observer.notice(notice);
         study.add_notice(notice)?;
     }
-    study.set_facts(&run_facts(limit.as_ref().and_then(|l| l.as_ref().ok())))?;
+    for notice in &left_out {
+        study.add_notice(notice)?;
+    }
+    study.set_facts(&run_facts(limit.as_ref()))?;
     let points = systems.len() * plan.points().count();
     let retried = retry::retried(plan, &study)?;
-    let mut kept = points;
-    for system in &systems {
-        kept -= pending(plan, &study, &retried, system)?.len();
+    let pending = systems.iter().map(|s| pending(plan, &study, &retried, s));
+    let kept = points - pending.sum::<Result<usize, _>>()?;
+    if kept < points {
+        notice_too_short(plan, out, observer);
     }
     observer.sweep_started(points, kept);
     let mut sweep = Sweeper {
@@ -117,8 +123,8 @@ pub fn run(
         observer,
         stop,
         memory_unlimited,
-        services: Services::new(plan, out),
-        adopted: None,
+        services: Services::new(plan, out, alone),
+        order,
         retried,
         left_out: Vec::new(),
         summary: Summary {
@@ -134,6 +140,26 @@ pub fn run(
     Ok(sweep.summary)
 }
 
+/// Says where the plan is too short for the latency that it names.
+fn notice_too_short(plan: &Plan, out: &Path, observer: &dyn Observer) {
+    if Wanted::of(plan).is_some() {
+        let notices = too_short(plan, &former::gather(plan, out));
+        notices.iter().for_each(|notice| observer.notice(notice));
+    }
+}
+
+/// Limits the memory of the run, as long as the limit is kept, or says why that is not possible.
+fn limit_memory(plan: &Plan, observer: &dyn Observer) -> (Option<MemoryLimit>, Option<String>) {
+    match plan.host.memory_limit.map(MemoryLimit::enter) {
+        None => (None, None),
+        Some(Ok(limit)) => (Some(limit), None),
+        Some(Err(why)) => {
+            observer.notice(&format!("memory is not limited: {why}"));
+            (None, Some(why.to_string()))
+        }
+    }
+}
+
 /// One run of a plan.
 struct Sweeper<'a> {
     plan: &'a Plan,
@@ -142,8 +168,7 @@ struct Sweeper<'a> {
     stop: &'a Stop,
     memory_unlimited: Option<String>,
     services: Services<'a>,
-    /// What is known of the system's data set, where somebody else has loaded it.
-    adopted: Option<String>,
+    order: Order,
     /// Points of the study that are measured again.
     retried: Vec<PointKey>,
     /// What was said of points that are left out.
@@ -155,116 +180,49 @@ struct Sweeper<'a> {
     has_measured: bool,
 }
 
-impl Sweeper<'_> {
-    /// Measures the systems one after the other, until a stop is requested; those again of which
-    /// points were left out for want of a peak, where that may have been measured since.
-    fn measure_all(&mut self, systems: &[&SystemPlan]) -> Result<(), Error> {
-        self.measure_each(systems)?;
+impl<'a> Sweeper<'a> {
+    /// Measures the points of all systems in their order, until a stop is requested; those again
+    /// that were left out for want of a peak, where that may have been measured since.
+    fn measure_all(&mut self, systems: &[&'a SystemPlan]) -> Result<(), Error> {
+        let states = systems.iter();
+        let mut states: Vec<_> = states
+            .map(|system| SystemState::new(self.plan, system))
+            .collect();
+        self.measure_each(&mut states)?;
         let (left_out, measured) = (self.summary.points_left_out, self.measured_at_left_out);
         if left_out > 0 && self.summary.points_measured > measured && !self.stop.requested() {
             self.summary.points_left_out = 0;
-            self.measure_each(systems)?;
+            self.measure_each(&mut states)?;
         }
         Ok(())
     }
 
-    fn measure_each(&mut self, systems: &[&SystemPlan]) -> Result<(), Error> {
-        for system in systems {
-            let measured = self.measure(system);
-            measured.map_err(|error| match self.has_measured {
+    fn measure_each(&mut self, states: &mut [SystemState<'a>]) -> Result<(), Error> {
+        let plan = self.plan;
+        for (system, step) in plan.points_of(self.order, states.len()) {
+            let measured = self.turn(&mut states[system], step);
+            let goes_on = measured.map_err(|error| match self.has_measured {
                 true => Error::Midway(Box::new(error)),
                 false => error,
             })?;
-            if self.stop.requested() {
+            if !goes_on {
                 break;
             }
         }
         Ok(())
     }
 
-    /// Measures the points of a system that are not in the study yet, or are to be measured again.
-    fn measure(&mut self, system: &SystemPlan) -> Result<(), Error> {
-        let plan = self.plan;
-        let pending = pending(plan, &self.study, &self.retried, system)?;
-        if pending.is_empty() {
-            return Ok(());
-        }
-        if let Some(watched) = system.watched() {
-            self.study
-                .set_facts(&tailmark_host::place_facts(&system.name, watched))?;
-        }
-        let kept = CachesKept::elsewhere(system);
-        if let Some((why, remedy)) = kept.filter(|_| plan.host.drop_caches).map(|k| k.describe()) {
-            let notice = format!("caches of system `{}` are not dropped: {why}", system.name);
-            self.observer.notice(&format!("{notice}. {remedy}"));
-        }
-        let dataset = Dataset::new(plan, system);
-        if self.services.switch_to(system)? {
-            self.start_service()?;
-        }
-        if !self.wait_ready(&dataset, system)? {
-            return Ok(());
-        }
-        self.adopted = dataset.adopt(plan)?;
-        let mut is_loaded = dataset.is_loaded()?;
-        let mut before: Option<&Step<'_>> = None;
-        for step in &pending {
-            let Some(key) = self.key(step, system)? else {
-                continue;
-            };
-            let starts_empty = step.workload.starts_empty();
-            let was_filled = before.is_some_and(|before| before.workload.starts_empty());
-            let loads_again = if is_loaded {
-                self.is_reloaded(step)
-            } else {
-                was_filled
-            };
-            let is_changed = starts_empty || loads_again || !is_loaded;
-            // The server may have gone away since the point before.
-            if is_changed && before.is_some() && !self.wait_ready(&dataset, system)? {
-                return Ok(());
-            }
-            before = Some(step);
-            if starts_empty {
-                dataset.start_empty()?;
-            } else if loads_again {
-                dataset.remove()?;
-            }
-            if !starts_empty && (loads_again || !is_loaded) && !self.load(&dataset, system, step)? {
-                return Ok(());
-            }
-            if is_changed {
-                is_loaded = dataset.is_loaded()?;
-            }
-            if !self.point(&dataset, system, *step, key)? {
-                return Ok(());
-            }
-        }
-        Ok(())
-    }
-
-    /// Whether the data set is removed and loaded again before this point. A workload that was
-    /// begun in an earlier run goes on with the data set as it is.
-    fn is_reloaded(&self, step: &Step<'_>) -> bool {
-        match self.plan.sweep.reload {
-            Reload::Never => false,
-            Reload::Point => true,
-            Reload::Workload => step.begins_workload,
-        }
-    }
-
     /// Measures one point and commits it; false where that was stopped.
     fn point(
         &mut self,
-        dataset: &Dataset<'_>,
-        system: &SystemPlan,
+        state: &SystemState<'_>,
         step: Step<'_>,
         key: PointKey,
     ) -> Result<bool, Error> {
         if self.stop.requested() {
             return Ok(false);
         }
-        let plan = self.plan;
+        let (plan, system, dataset) = (self.plan, state.system, &state.dataset);
         self.stop_service()?;
         if plan.host.drop_caches && system.is_here() {
             self.observer.step("dropping caches");
@@ -307,7 +265,7 @@ impl Sweeper<'_> {
             version: version.zip(own_version.as_deref()),
             is_here: system.is_here(),
             memory_unlimited: plan.host.memory_limit.zip(unlimited),
-            adopted: self.adopted.as_deref(),
+            adopted: state.adopted.as_deref(),
             ..Evidence::new(system.driver, &dataset.params, &key, &measured)
         };
         let found = all_findings(&evidence, database.as_ref());
@@ -407,33 +365,56 @@ impl Sweeper<'_> {
     }
 }
 
-/// The study of an earlier run of this plan.
-fn known(plan: &Plan, out: &Path) -> Result<Option<Study>, Error> {
+/// The study of an earlier run of this plan, and the plan as that began.
+fn known<'a>(
+    plan: &'a Plan,
+    out: &Path,
+    observer: &dyn Observer,
+) -> Result<(Cow<'a, Plan>, Option<Study>), Error> {
     if !Study::exists(out) {
-        return Ok(None);
+        return Ok((Cow::Borrowed(plan), None));
     }
-    refuse_changed_plan(plan, out)?;
-    Ok(Some(Study::open(out)?))
+    let begun = Study::open_read_only(out)?.header()?;
+    let (plan, notices) = as_begun(plan, &begun);
+    refuse_changed_plan(&plan, &begun, out)?;
+    notices.iter().for_each(|notice| observer.notice(notice));
+    let study = Study::open(out)?;
+    let keys = with_report_of(&plan, &begun);
+    if keys != begun.plan {
+        study.set_plan(&keys)?;
+    }
+    Ok((plan, Some(study)))
 }
 
-/// The points of a system that are not in the study, or are measured again.
-fn pending<'a>(
-    plan: &'a Plan,
+/// The keys of a study, with those of a plan that shape no point.
+fn with_report_of(plan: &Plan, begun: &Header) -> BTreeMap<String, String> {
+    let shaping = begun.plan.iter().filter(|(key, _)| shapes_points(key));
+    let own = plan
+        .header
+        .plan
+        .iter()
+        .filter(|(key, _)| !shapes_points(key));
+    let keys = shaping.chain(own);
+    keys.map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
+}
+
+/// How many points of a system are not in the study, or are measured again.
+fn pending(
+    plan: &Plan,
     study: &Study,
     retried: &[PointKey],
     system: &SystemPlan,
-) -> Result<Vec<Step<'a>>, Error> {
+) -> Result<usize, Error> {
     let rates = KnownRates::of(study)?;
-    let mut pending = Vec::new();
+    let mut pending = 0;
     for step in plan.points() {
         let is_pending = match rates.key(plan, &step, system) {
             Some(key) => !study.has_point(&key)? || retried.contains(&key),
             // Its peak is not known yet.
             None => true,
         };
-        if is_pending {
-            pending.push(step);
-        }
+        pending += usize::from(is_pending);
     }
     Ok(pending)
 }
@@ -443,7 +424,7 @@ fn measured<'a>(plan: &'a Plan, study: &Study) -> Result<Vec<&'a str>, Error> {
     let retried = retry::retried(plan, study)?;
     let mut measured = Vec::new();
     for system in &plan.systems {
-        if pending(plan, study, &retried, system)?.is_empty() {
+        if pending(plan, study, &retried, system)? == 0 {
             measured.push(system.name.as_str());
         }
     }
@@ -464,9 +445,11 @@ fn lock(out: &Path) -> Result<LockedFile, Error> {
     LockedFile::new(directory).map_err(io)?.ok_or_else(busy)
 }
 
-fn refuse_changed_plan(plan: &Plan, out: &Path) -> Result<(), Error> {
-    let was = keys_of_study(&Study::open_read_only(out)?.header()?);
-    let differences = dataset::differences(&plan.header.plan, &was);
+fn refuse_changed_plan(plan: &Plan, begun: &Header, out: &Path) -> Result<(), Error> {
+    let (mut is, mut was) = (plan.header.plan.clone(), keys_of_study(begun));
+    is.retain(|key, _| shapes_points(key));
+    was.retain(|key, _| shapes_points(key));
+    let differences = dataset::differences(&is, &was);
     match differences.is_empty() {
         true => Ok(()),
         false => Err(Error::ChangedPlan {

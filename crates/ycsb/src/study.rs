@@ -47,7 +47,7 @@ pub fn add(out: &Path, call: CallRecord<'_>) -> anyhow::Result<PathBuf> {
         }
     };
     add().with_context(|| format!("failed to add to the study in `{}`", out.display()))?;
-    Ok(write_studies(&[out.to_owned()], "html", out)?)
+    Ok(write_studies(&[out.to_owned()], "html", out)?.path)
 }
 
 fn describe(call: &CallRecord<'_>) -> System {

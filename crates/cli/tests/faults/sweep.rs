@@ -131,9 +131,9 @@ impl Sweep {
             field_length: draw.between(16, 400),
             workloads,
             threads: draw.one_of(&[&[1, 2][..], &[4], &[1, 3, 8]]).to_vec(),
-            repeats: if draw.chance(20) { 2 } else { 1 },
+            repeats: if draw.chance(40) { 2 } else { 1 },
             operations,
-            reload: draw.one_of(&["never", "never", "workload", "point"]),
+            reload: draw.one_of(&["never", "never", "repeat", "workload", "point"]),
             more,
             rocksdb: Vec::new(),
             systems: Vec::new(),
@@ -247,6 +247,7 @@ impl Sweep {
         let systems = self.systems.len() as u64;
         match self.reload {
             "never" => systems,
+            "repeat" => systems * self.repeats,
             "workload" => systems * self.workloads.len() as u64 * self.repeats,
             _ => self.points(),
         }

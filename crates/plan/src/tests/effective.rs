@@ -39,6 +39,9 @@ allow_errors = '1%'
 [host]
 memory_limit = '1GiB'
 drop_caches = true
+[report]
+latency = 'p99.9 read'
+equivalence = '3%'
 [[system]]
 name = 'a'
 optional = false
@@ -161,6 +164,7 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("sweep.duration", BASE, "'60s'", "'61s'"),
     ("sweep.warmup", BASE, "'20s'", "'21s'"),
     ("sweep.repeats", BASE, "repeats = 1", "repeats = 2"),
+    ("sweep.order", RATES, "rate_threads = 8", "rate_threads = 8\norder = 'interleaved'"),
     ("sweep.rate", BASE, "rate = 100", "rate = 200"),
     ("sweep.rates", RATES, "'60%'", "'70%'"),
     ("sweep.rate_threads", RATES, "rate_threads = 8", ""),
@@ -173,6 +177,9 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("sweep.settle", BASE, "settle = '1s'", "settle = '2s'"),
     ("sweep.ready_timeout", BASE, "ready_timeout = '1s'", "ready_timeout = '2s'"),
     ("sweep.allow_errors", BASE, "allow_errors = '1%'", "allow_errors = '2%'"),
+    ("report", BASE, "equivalence = '3%'", "equivalence = '4%'"),
+    ("report.latency", BASE, "'p99.9 read'", "'mean read'"),
+    ("report.equivalence", BASE, "equivalence = '3%'", "equivalence = '4%'"),
     ("host.memory_limit", BASE, "'1GiB'", "'2GiB'"),
     ("host.drop_caches", BASE, "drop_caches = true", "drop_caches = false"),
     ("system.name", BASE, "name = 'b'", "name = 'c'"),

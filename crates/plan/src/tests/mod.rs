@@ -2,14 +2,17 @@
 
 mod assumed;
 mod effective;
+mod orders;
 mod rates;
 mod refused;
 mod shipped;
 
-use super::{Error, Plan, RawPlan, Reload};
+use super::{Error, Order, Plan, RawPlan, Reload, shapes_points};
 use std::{path::Path, time::Duration};
 use tailmark_driver::{Location, Semantics};
-use tailmark_results::{ALLOW_ERRORS, ALLOW_ERRORS_KEY};
+use tailmark_results::{
+    ALLOW_ERRORS, ALLOW_ERRORS_KEY, comparison::EQUIVALENCE_KEY, statistics::EQUIVALENCE,
+};
 use tailmark_workload::Distribution;
 
 /// One system of the driver that every build has.
@@ -84,6 +87,34 @@ fn a_plan_allows_the_errors_that_a_study_without_the_key_allows() {
 }
 
 #[test]
+fn a_plan_has_the_band_that_a_study_without_the_key_has() {
+    let plan = plan(SYSTEM);
+    assert_eq!(plan.report.equivalence, EQUIVALENCE);
+    assert_eq!(plan.header.equivalence(), EQUIVALENCE);
+    let mut header = plan.header;
+    header.plan.remove(EQUIVALENCE_KEY).unwrap();
+    assert_eq!(header.equivalence(), EQUIVALENCE);
+}
+
+#[test]
+fn what_the_report_is_about_shapes_no_point() {
+    let keys = |report: &str| plan(&format!("{SYSTEM}[report]\n{report}")).header.plan;
+    let (one, other) = (
+        keys("latency = 'p99.9 read'"),
+        keys("latency = 'mean update'\nequivalence = '5%'"),
+    );
+    assert_ne!(one, other);
+    assert_eq!(one["report.latency"], "p99.9 read");
+    let differing = other
+        .iter()
+        .filter(|(key, value)| one.get(*key) != Some(value));
+    let differing: Vec<_> = differing.map(|(key, _)| key.as_str()).collect();
+    assert_eq!(differing, ["report.equivalence", "report.latency"]);
+    assert!(differing.iter().all(|key| !shapes_points(key)));
+    assert!(shapes_points("sweep.seed"));
+}
+
+#[test]
 fn every_key_takes_effect() {
     let text = "title = 'T'\nassumed = ['sweep.seed', 'database.driver']\n\
         [database]\ndriver = 'null'\nsemantics = 'correct'\n\
@@ -91,7 +122,7 @@ fn every_key_takes_effect() {
         write_all_fields = true\n\
         [sweep]\nworkloads = ['mine', 'ycsb-c']\nthreads = { from = 1, to = 20, factor = 3 }\n\
         operations = '10k'\nduration = '5s'\nwarmup = '2s'\nrepeats = 2\nrate = '20k'\nseed = 9\n\
-        reload = 'workload'\nload_threads = 3\nsettle = '1m'\n\
+        reload = 'workload'\norder = 'systems'\nload_threads = 3\nsettle = '1m'\n\
         [host]\nmemory_limit = '2GiB'\ndrop_caches = false\n\
         [[system]]\nname = 'a'\noptional = true\n[[system]]\nname = 'b'\nceiling_for = 'a'\n\
         database = { semantics = 'faithful' }\n\
@@ -149,6 +180,7 @@ fn every_key_takes_effect() {
         (2, Some(20_000.0), 9)
     );
     assert_eq!((sweep.reload, sweep.load_threads), (Reload::Workload, 3));
+    assert_eq!(sweep.order, Order::Systems);
     assert_eq!((sweep.write_all_fields, sweep.compressibility), (true, 0.5));
     assert_eq!(
         (host.memory_limit, host.drop_caches),

@@ -169,7 +169,26 @@ const REFUSED: &[(&str, &[&str])] = &[
     ),
     (
         "+[sweep]\nreload = 'always'",
-        &["sweep.reload is `always`", "never, workload, point"],
+        &["sweep.reload is `always`", "never, repeat, workload, point"],
+    ),
+    (
+        "+[sweep]\norder = 'random'",
+        &["sweep.order is `random`", "one of interleaved, systems"],
+    ),
+    (
+        "+[report]\nlatency = 'p98 read'",
+        &["report.latency is `p98 read`", "p99.9", "read-modify-write"],
+    ),
+    (
+        "+[report]\nlatency = 'p99 scan'",
+        &[
+            "report.latency is `p99 scan`",
+            "a workload of the plan sends: read, update",
+        ],
+    ),
+    (
+        "+[report]\nequivalence = '101%'",
+        &["report.equivalence is `101%`", "from 0% to 100%"],
     ),
     (
         "+[sweep]\nworkloads = ['ycsb-z']",

@@ -88,12 +88,20 @@ fn by_workload<'a>(
     });
     let mut option = option(base(), categories("", &labels), bars.series);
     option["grid"]["bottom"] = 8.into();
-    for series in option["series"].as_array_mut().into_iter().flatten() {
+    let series = option["series"].as_array_mut();
+    let has_error_bars = series
+        .iter()
+        .any(|s| s.iter().any(|s| s["type"] == "custom"));
+    for series in series.into_iter().flatten() {
         if series["type"] == "bar" {
             series["label"] = json!({
                 "show": true, "position": "top", "formatter": "@rate", "fontSize": 11,
                 "color": style::INK,
             });
+            if has_error_bars {
+                // Most of them end below that.
+                series["label"]["distance"] = 14.into();
+            }
             series["labelLayout"] = json!({"hideOverlap": true});
         }
     }
@@ -151,7 +159,7 @@ impl Bars {
     }
 }
 
-/// Bars from the lowest to the highest repeat, over the `index`-th of `count` bars.
+/// Bars over the interval or the runs, on the `index`-th of `count` bars.
 fn spread(values: &[Option<Spread>], index: usize, count: usize, name: &str) -> Option<Value> {
     let data: Vec<Value> = values
         .iter()

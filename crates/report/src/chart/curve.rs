@@ -260,7 +260,7 @@ impl<'a> CurveLines<'_, 'a> {
         })
     }
 
-    /// Bars from the lowest to the highest repeat, in both directions.
+    /// Error bars in both directions.
     fn spreads(&self, system: &System, marks: &[Option<Mark>]) -> Option<Value> {
         let color = self.sweep.color(&system.name);
         let data: Vec<Value> = marks

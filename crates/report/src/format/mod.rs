@@ -2,7 +2,7 @@
 
 pub mod html;
 
-use crate::{Data, Error};
+use crate::{Data, Error, section};
 use std::{
     fs,
     io::{self, Write},
@@ -26,14 +26,27 @@ pub struct ReportFormat {
 /// Every format, by name.
 pub const FORMATS: &[ReportFormat] = &[html::FORMAT];
 
-/// Writes the report of the studies in these directories into another, and says where it is.
+/// A report that was written.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Written {
+    /// Where it is.
+    pub path: PathBuf,
+    /// What it says first: who leads, by how much; none where no systems are compared.
+    pub headline: Option<String>,
+}
+
+/// Writes the report of the studies in these directories into another.
 ///
 /// # Errors
 /// Where one of them holds no study, there is nothing to report, or as [`write()`].
-pub fn write_studies(studies: &[PathBuf], format: &str, out_dir: &Path) -> Result<PathBuf, Error> {
+pub fn write_studies(studies: &[PathBuf], format: &str, out_dir: &Path) -> Result<Written, Error> {
     let open = |dir: &PathBuf| Study::open_read_only(dir).map_err(Error::Study);
     let studies = studies.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-    write(format, &Data::read(&studies)?, out_dir)
+    let data = Data::read(&studies)?;
+    Ok(Written {
+        path: write(format, &data, out_dir)?,
+        headline: section::headline(&data),
+    })
 }
 
 /// Writes `OUT/report.EXTENSION` and says where it is.

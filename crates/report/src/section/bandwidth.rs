@@ -160,7 +160,7 @@ fn last<'a, 'g>(
 /// A figure of every repeat.
 fn spread(cell: &sweep::GridCell<'_>, of: impl Fn(&Phase) -> Option<f64>) -> Option<Spread> {
     let values: Option<Vec<_>> = cell.points.iter().map(|p| of(&p.phase)).collect();
-    Spread::of(values?)
+    Spread::of(&values?)
 }
 
 fn has_bytes(group: &WorkloadGrid<'_>) -> bool {

@@ -1,7 +1,8 @@
 //! What qualifies the numbers: the evidence and the remedy, and where.
 
 use super::Section;
-use crate::{Block, Data, Text, findings::Index};
+use crate::{Block, Cell, Column, Data, Table, TableRow, Text, UnequalPair, findings::Index};
+use tailmark_results::Inequality;
 
 pub const SECTION: Section = Section {
     name: "findings",
@@ -20,6 +21,15 @@ fn render(data: &Data) -> Vec<Block> {
     } else {
         blocks.push(Block::Findings(entries));
     }
+    let pairs = data.unequal_pairs();
+    if !pairs.is_empty() {
+        blocks.push(Block::Heading {
+            anchor: "unequal-conditions".into(),
+            title: "What differs between the systems".into(),
+            about: String::new(),
+        });
+        blocks.extend(pairs.iter().map(|pair| Block::Table(conditions(pair))));
+    }
     if !data.notices.is_empty() {
         blocks.push(Block::Heading {
             anchor: "notices".into(),
@@ -31,4 +41,22 @@ fn render(data: &Data) -> Vec<Block> {
         ));
     }
     blocks
+}
+
+/// The conditions of two systems that differ.
+fn conditions(pair: &UnequalPair<'_>) -> Table {
+    let value = |value: &Option<String>| value.as_ref().map_or_else(Cell::none, Cell::new);
+    let row = |unequal: &Inequality| TableRow {
+        cells: vec![
+            Cell::new(&unequal.name),
+            value(&unequal.a),
+            value(&unequal.b),
+        ],
+        total: false,
+    };
+    Table {
+        columns: ["Condition", pair.a, pair.b].map(Column::text).into(),
+        rows: pair.unequal.iter().map(row).collect(),
+        ..Table::default()
+    }
 }

@@ -1,9 +1,12 @@
 //! How it was tested: everything that somebody needs who would repeat it.
 
 use super::Section;
-use crate::{Block, Cell, Column, Data, Table, TableRow, Text, block::anchor, sweep::SweepTable};
+use crate::{
+    Block, Cell, Column, Data, Table, TableRow, Text, block::anchor, compare, measure,
+    sweep::SweepTable,
+};
 use std::collections::{BTreeMap, BTreeSet};
-use tailmark_results::{Fact, Header, System, number};
+use tailmark_results::{Fact, Header, System, number, statistics};
 
 pub const SECTION: Section = Section {
     name: "method",
@@ -68,19 +71,33 @@ fn definitions(data: &Data) -> Text {
          away, or which found nothing is marked, and is no peak and in no comparison. ",
         number::percent(sweep.allow_errors)
     );
-    let merged = if sweep.repeats() > 1 {
-        "Values over repeats are medians, with the lowest and the highest beside them; where the \
-         ranges of two systems meet, no difference is shown. "
-    } else {
-        ""
+    let merged = match measure::ends(sweep.repeats()) {
+        "" => String::new(),
+        ends => format!(
+            "Values over runs are geometric means, with {ends} beside them; error bars in charts are \
+             the same. "
+        ),
     };
     let compared = if sweep.systems.len() > 1 {
         "Improvements at equal threads are a / b − 1 for ops/s and 1 − a / b for latency; the \
-         average improvement is the mean of those."
+         average improvement is the mean of those. "
     } else {
         ""
     };
-    Text::plain(text).and(valid).and(merged).and(compared)
+    let verdicts = match sweep.comparisons.is_empty() {
+        true => String::new(),
+        false => format!(
+            "The unit of a comparison is a run. With {} runs or more on either side the logarithms \
+             of their values are compared by Welch's t: better or worse is said where p, adjusted \
+             after Holm over all points (or all peaks) of a metric, is below 0.05 and the ratio is \
+             not {}; equivalent, where the 95 % interval of the ratio is; otherwise no difference \
+             is shown.",
+            statistics::RUNS_MIN,
+            compare::within(sweep.comparisons),
+        ),
+    };
+    let text = Text::plain(text).and(valid).and(merged);
+    text.and(compared).and(verdicts)
 }
 
 /// One column for each system; what differs between those that are compared is in bold.

@@ -2,17 +2,21 @@
 
 mod bandwidth;
 mod ceiling;
+mod compared_table;
 mod errors;
 mod findings;
 mod load;
 mod method;
 mod peaks;
+mod qos;
 mod rates;
 mod summary;
 mod timeline;
 mod workload;
 
 use crate::{Block, Data};
+
+pub use summary::headline;
 
 /// One part of a report.
 #[derive(Debug, Clone, Copy)]
@@ -32,6 +36,7 @@ pub const SECTIONS: &[Section] = &[
     summary::SECTION,
     peaks::SECTION,
     workload::SECTION,
+    qos::SECTION,
     bandwidth::SECTION,
     ceiling::SECTION,
     timeline::SECTION,

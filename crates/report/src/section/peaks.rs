@@ -1,13 +1,14 @@
 //! The peaks of all workloads in one chart and one table.
 
-use super::Section;
+use super::{Section, compared_table, workload::hint};
 use crate::{
     Block, Cell, Chart, Column, Data, Figure, Table, TableRow,
     chart::bars,
-    compare::{self, Verdict},
+    compare::{self, Outcome},
+    compared::Comparisons,
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_results::{System, number};
+use tailmark_results::{Comparison, PointKey, System, number};
 
 pub const SECTION: Section = Section {
     name: "peaks",
@@ -23,7 +24,7 @@ fn render(data: &Data) -> Vec<Block> {
     }
     let chart = Chart {
         title: "Peak operations per second by workload".into(),
-        hint: "higher is better".into(),
+        hint: hint("higher is better", &sweep),
         about: "Bars of the highest ops/s over all thread counts, by workload and system.".into(),
         height: 320,
         wide: true,
@@ -71,35 +72,50 @@ fn table(sweep: &SweepTable<'_>) -> Table {
 
 fn row<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>, several: bool) -> TableRow {
     let standings = compare::standings(group, &sweep.systems);
+    let comparison = match standings.as_slice() {
+        [first, second, ..] => sweep
+            .comparisons
+            .at_peak(group, (first.system, second.system)),
+        _ => None,
+    };
+    let outcome = comparison.map(|of| (Outcome::of(&of, sweep.comparisons.band), of));
+    // One run, or two that differ: the highest is in bold unless nothing shows that it is.
+    let stands_out = outcome.as_ref().is_none_or(|(outcome, of)| {
+        matches!(outcome, Outcome::Differ) || !compare::has_verdict(of)
+    });
     let best = standings.first().map(|s| s.system);
     let mut cells = vec![Cell::new(group.title_with_conditions())];
     for system in &sweep.systems {
-        cells.extend(peak_cells(
-            group,
-            system,
-            several && best == Some(&*system.name),
-        ));
+        let is_best = several && stands_out && best == Some(&*system.name);
+        cells.extend(peak_cells(group, system, is_best));
     }
     if several {
-        match standings.as_slice() {
-            [first, second, ..] => {
-                let (name, advantage) = match compare::verdict(first.peak.ops, second.peak.ops) {
-                    Verdict::Leads(ratio) => (first.system, format!("{ratio:.2}X")),
-                    Verdict::Tied => (
-                        "tie",
-                        format!("{:.2}X", first.peak.ops.middle / second.peak.ops.middle),
-                    ),
-                    Verdict::NoDifferenceShown => ("no difference shown", "–".to_owned()),
-                };
-                cells.extend([Cell::new(name), Cell::new(advantage)]);
-            }
-            _ => cells.extend([Cell::none(), Cell::none()]),
-        }
+        cells.extend(match outcome {
+            None => [Cell::none(), Cell::none()],
+            Some((outcome, of)) => advantage(outcome, &of, sweep.comparisons),
+        });
     }
     TableRow {
         cells,
         total: false,
     }
+}
+
+/// Which of two is the highest, and by how much.
+fn advantage(outcome: Outcome, of: &Comparison, comparisons: &Comparisons) -> [Cell; 2] {
+    let highest = match outcome {
+        Outcome::Differ => of.a.clone(),
+        Outcome::Tied => "tie".to_owned(),
+        Outcome::Equivalent => format!("equivalent ({})", compare::within(comparisons)),
+        Outcome::NoDifferenceShown => of.verdict.name().to_owned(),
+    };
+    let ratio = Cell {
+        muted: outcome == Outcome::NoDifferenceShown,
+        text: format!("{:.2}X", of.ratio.value),
+        detail: compare::gain_interval(of).unwrap_or_default(),
+        ..compared_table::improvement(of, comparisons)
+    };
+    [Cell::new(highest), ratio]
 }
 
 fn peak_cells<'a>(group: &WorkloadGrid<'a>, system: &'a System, strong: bool) -> [Cell; 2] {
@@ -112,7 +128,11 @@ fn peak_cells<'a>(group: &WorkloadGrid<'a>, system: &'a System, strong: bool) ->
         Some(peak) => {
             let ops =
                 Cell::new(number::rate(peak.ops.middle)).with_detail(peak.ops.range(number::rate));
-            [Cell { strong, ..ops }, Cell::new(peak.threads.to_string())]
+            let threads = match peak.threads {
+                PointKey::PEAK => Cell::none().with_detail("not known"),
+                threads => Cell::new(threads.to_string()),
+            };
+            [Cell { strong, ..ops }, threads]
         }
     }
 }

@@ -1,11 +1,12 @@
 //! A workload at several fixed rates: response time against the rate that was offered, and a table
 //! of each system. A part of the section of workloads.
 
+use super::workload::hint;
 use crate::{
     Block, Cell, Chart, Column, Table, TableRow, Text,
     chart::curve::{self, LatencyChoice},
     findings::Index,
-    measure::{Measured, Spread},
+    measure::Measured,
     sweep::{GridCell, SweepTable, WorkloadGrid},
 };
 use serde_json::Value;
@@ -23,7 +24,7 @@ pub fn chart(
     let draw = |&reading| curve::offered(group, sweep, reading);
     Chart {
         title: "Latency against offered rate".into(),
-        hint: "lower is better; ≥ marks what may have been more".into(),
+        hint: hint("lower is better; ≥ marks what may have been more", sweep),
         about: format!(
             "One line a system of {}, one point an offered rate.",
             group.title
@@ -94,7 +95,7 @@ fn table<'a>(
         columns,
         rows,
         note: "≥ means at least: operations were due and never done. Drained operations were done \
-               behind the end of the measured part and are not in ops/s. – means fewer than 10 \
+               behind the end of the measured part and are not in ops/s. Of several runs, the most of one. – means fewer than 10 \
                samples beyond the value; grey, fewer than 100."
             .into(),
     }
@@ -126,10 +127,9 @@ fn row(
         cells.push(latency.map_or_else(Cell::none, |ns| written(ns, cell.fault.is_some())));
     }
     for (_, of) in LEFT {
-        let counts = cell.points.iter().map(|point| of(&point.phase) as f64);
-        let spread = Spread::of(counts.collect());
-        let count = |spread: Spread| Cell::new(number::count(spread.middle.round() as u64));
-        cells.push(spread.map_or_else(Cell::none, count));
+        let counts = cell.points.iter().map(|point| of(&point.phase));
+        let most = counts.max().map(number::count);
+        cells.push(most.map_or_else(Cell::none, Cell::new));
     }
     cells.extend(LAG.map(|(_, of)| lag(cell, of).unwrap_or_else(Cell::none)));
     TableRow {

@@ -1,9 +1,9 @@
 //! Each workload: what can be said of it, the curves, the bars, the table by thread count.
 
-use super::{Section, rates};
+use super::{Section, compared_table::table, rates};
 use crate::{
-    Block, Cell, Chart, Column, Control, ControlChoice, Data, Figure, Table, TableRow, Text,
-    axis::{Axis, Step},
+    Block, Chart, Control, ControlChoice, Data, Figure, Text,
+    axis::Axis,
     block::anchor,
     chart::{
         bars,
@@ -11,12 +11,10 @@ use crate::{
     },
     compare,
     findings::Index,
-    measure::Measured,
-    sweep::{self, SpreadPeak, SweepTable, WorkloadGrid},
+    measure,
+    sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_results::{
-    Kind, STATISTICS, Stated, Statistic, System, TimeBasis, compare as statistics, number,
-};
+use tailmark_results::{Kind, STATISTICS, Statistic, System, TimeBasis};
 
 pub const SECTION: Section = Section {
     name: "workloads",
@@ -119,7 +117,10 @@ fn thread_charts(
         };
     let mut charts = vec![Chart {
         title: "Latency against operations per second".into(),
-        hint: "lower and further right is better; labels are thread counts".into(),
+        hint: hint(
+            "lower and further right is better; labels are thread counts",
+            sweep,
+        ),
         about: format!(
             "One line a system of {}, one point a thread count.",
             group.title
@@ -132,7 +133,7 @@ fn thread_charts(
     if group.steps.len() > 1 {
         charts.push(Chart {
             title: "Operations per second by threads".into(),
-            hint: "higher is better".into(),
+            hint: hint("higher is better", sweep),
             about: format!(
                 "Bars of ops/s of each system in {} by thread count.",
                 group.title
@@ -144,7 +145,7 @@ fn thread_charts(
         });
         charts.push(Chart {
             title: "Latency by threads".into(),
-            hint: "lower is better".into(),
+            hint: hint("lower is better", sweep),
             about: format!(
                 "Lines of latency of each system in {} by thread count.",
                 group.title
@@ -156,6 +157,14 @@ fn thread_charts(
         });
     }
     charts
+}
+
+/// What is better, and what error bars are, where there are any.
+pub fn hint(better: &str, sweep: &SweepTable<'_>) -> String {
+    match measure::error_bars(sweep.repeats()) {
+        "" => better.to_owned(),
+        bars => format!("{better}; {bars}"),
+    }
 }
 
 /// In the order in which readings are made: kind, clock, measure.
@@ -204,268 +213,4 @@ fn initial_measure(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<u
         Statistic::MEAN
     };
     STATISTICS.iter().position(|m| *m == measure)
-}
-
-/// A number a table shows for each system, and how two of them compare.
-struct Quantity<'q, 'a> {
-    title: String,
-    value: &'q dyn Fn(&sweep::GridCell<'a>) -> Option<Measured>,
-    write: fn(f64) -> String,
-    improvement: fn(Stated, Stated) -> Option<Stated>,
-    is_rate: bool,
-}
-
-/// How much better one system is than another.
-struct Gain {
-    /// None where it is not certain: of two lower bounds.
-    gain: Option<Stated>,
-    /// Whether repeats show that there is a difference.
-    shown: bool,
-}
-
-struct Grid<'s, 'a> {
-    group: &'s WorkloadGrid<'a>,
-    systems: Vec<&'a System>,
-    leader: Option<&'a System>,
-    peaks: Vec<Option<SpreadPeak>>,
-    index: &'s Index<'s>,
-}
-
-fn table<'a>(
-    group: &WorkloadGrid<'a>,
-    sweep: &SweepTable<'a>,
-    index: &Index<'_>,
-    leader: Option<&'a System>,
-) -> Table {
-    let systems: Vec<&System> = sweep
-        .systems
-        .iter()
-        .copied()
-        .filter(|s| group.has(&s.name))
-        .collect();
-    let leader = leader.filter(|l| systems.len() > 1 && group.has(&l.name));
-    let peaks = systems.iter().map(|s| group.peak(&s.name)).collect();
-    let grid = Grid {
-        group,
-        systems,
-        leader,
-        peaks,
-        index,
-    };
-    let kind = group.main_kind();
-    let ops = |cell: &sweep::GridCell<'a>| cell.ops().map(Measured::from);
-    let latency = |measure| {
-        move |cell: &sweep::GridCell<'a>| cell.latency(kind?, TimeBasis::Response, measure)
-    };
-    let (mean, p99) = (latency(Statistic::MEAN), latency(Statistic::P99));
-    let of =
-        |measure: Statistic| format!("{} {} latency", measure.name, kind.map_or("", Kind::name));
-    let quantity = |title: String, value, is_rate| Quantity {
-        title,
-        value,
-        write: if is_rate {
-            number::rate
-        } else {
-            number::latency
-        },
-        improvement: if is_rate {
-            |a, b| statistics::improvement(a.value, b.value).map(Stated::exact)
-        } else {
-            statistics::improvement_latency
-        },
-        is_rate,
-    };
-    let mut quantities = Vec::new();
-    // At several rates that is in the table of each system; no system is better by it.
-    if group.axis == Axis::Threads {
-        quantities.push(quantity("operations per second".into(), &ops, true));
-    }
-    if kind.is_some() {
-        quantities.push(quantity(of(Statistic::MEAN), &mean, false));
-        quantities.push(quantity(of(Statistic::P99), &p99, false));
-    }
-    grid.table(&quantities)
-}
-
-impl<'a> Grid<'_, 'a> {
-    fn table(&self, quantities: &[Quantity<'_, 'a>]) -> Table {
-        let mut columns = vec![Column::number(self.group.axis.title())];
-        for quantity in quantities {
-            for system in &self.systems {
-                columns.push(Column::number(&system.name).of(&quantity.title));
-            }
-            for (_, other) in self.pairs() {
-                let title = if self.systems.len() == 2 {
-                    "improvement".to_owned()
-                } else {
-                    format!("over {}", other.name)
-                };
-                columns.push(Column::number(title).of(&quantity.title));
-            }
-        }
-        let mut rows: Vec<TableRow> = self
-            .group
-            .steps
-            .iter()
-            .map(|&step| self.row(step, quantities))
-            .collect();
-        rows.extend(self.average(quantities));
-        Table {
-            caption: String::new(),
-            columns,
-            rows,
-            note: self.note(),
-        }
-    }
-
-    /// The leader against each of the others.
-    fn pairs(&self) -> Vec<(&'a System, &'a System)> {
-        let Some(leader) = self.leader else {
-            return Vec::new();
-        };
-        let others = self.systems.iter().filter(|s| s.name != leader.name);
-        others.map(|other| (leader, *other)).collect()
-    }
-
-    fn note(&self) -> String {
-        let (mut note, equal) = match self.group.axis {
-            Axis::Threads => (
-                "Peaks in bold. ".to_owned(),
-                "threads: more ops/s, less latency",
-            ),
-            Axis::Rates => (String::new(), "rates: less latency"),
-        };
-        if let Some(leader) = self.leader {
-            note.push_str(&format!(
-                "Improvements are those of {} at equal {equal}. ",
-                leader.name
-            ));
-        }
-        note.push_str("– means not measured, or fewer than 10 samples beyond the value; grey, fewer than 100.");
-        let mut cells = self
-            .systems
-            .iter()
-            .flat_map(|s| self.group.cells_of(&s.name));
-        if cells.any(|cell| cell.fault.is_some()) {
-            note.push_str(
-                " Grey with a reason: not valid, so no peak and in no improvement; ops/s are those \
-                 that succeeded.",
-            );
-        }
-        if self.group.points().any(|p| p.phase.censored > 0) {
-            note.push_str(
-                " ≥ and ≤ mean at least and at most: operations were due and never done.",
-            );
-        }
-        note
-    }
-
-    fn row(&self, step: Step, quantities: &[Quantity<'_, 'a>]) -> TableRow {
-        let mut cells = vec![Cell::new(step.label())];
-        for quantity in quantities {
-            for (i, system) in self.systems.iter().enumerate() {
-                cells.push(self.value(quantity, system, i, step));
-            }
-            for (a, b) in self.pairs() {
-                cells.push(self.improvement(quantity, a, b, step));
-            }
-        }
-        TableRow {
-            cells,
-            total: false,
-        }
-    }
-
-    fn value(
-        &self,
-        quantity: &Quantity<'_, 'a>,
-        system: &'a System,
-        at: usize,
-        step: Step,
-    ) -> Cell {
-        let Some(cell) = self.group.cell(&system.name, step) else {
-            return Cell::none();
-        };
-        let Some(measured) = (quantity.value)(cell) else {
-            return Cell::none();
-        };
-        let detail = match cell.fault.filter(|_| quantity.is_rate) {
-            Some(fault) => fault.to_string(),
-            None => measured.range(quantity.write),
-        };
-        let findings = cell.points.iter().flat_map(|p| &p.phase.findings);
-        Cell {
-            strong: quantity.is_rate && self.peaks[at].is_some_and(|p| p.threads == step.threads),
-            muted: !measured.solid || cell.fault.is_some(),
-            badges: if quantity.is_rate {
-                self.index.badges(findings)
-            } else {
-                Vec::new()
-            },
-            detail,
-            text: measured.middle.text(quantity.write),
-        }
-    }
-
-    /// How much better the first is than the second, where both have a value.
-    fn gain(
-        &self,
-        quantity: &Quantity<'_, 'a>,
-        a: &'a System,
-        b: &'a System,
-        step: Step,
-    ) -> Option<Gain> {
-        let value = |s: &'a System| (quantity.value)(self.group.valid_cell(&s.name, step)?);
-        let (ours, theirs) = (value(a)?, value(b)?);
-        let gain = (quantity.improvement)(ours.middle, theirs.middle);
-        if gain.is_none() && theirs.middle.value <= 0.0 {
-            return None;
-        }
-        Some(Gain {
-            gain,
-            shown: !ours.meets(theirs),
-        })
-    }
-
-    fn improvement(
-        &self,
-        quantity: &Quantity<'_, 'a>,
-        a: &'a System,
-        b: &'a System,
-        step: Step,
-    ) -> Cell {
-        match self.gain(quantity, a, b, step) {
-            None => Cell::none(),
-            Some(Gain { gain: None, .. }) => Cell::none().with_detail("not certain"),
-            Some(Gain {
-                gain: Some(gain),
-                shown,
-            }) => Cell {
-                muted: !shown,
-                detail: if shown { "" } else { "no difference shown" }.to_owned(),
-                ..Cell::new(number::stated_change(gain))
-            },
-        }
-    }
-
-    /// The mean of the improvements at each step.
-    fn average(&self, quantities: &[Quantity<'_, 'a>]) -> Option<TableRow> {
-        if self.pairs().is_empty() || self.group.steps.len() < 2 {
-            return None;
-        }
-        let mut cells = vec![Cell::new("average")];
-        for quantity in quantities {
-            cells.extend(self.systems.iter().map(|_| Cell::default()));
-            for (a, b) in self.pairs() {
-                let steps = self.group.steps.iter();
-                let gains = steps.filter_map(|&step| self.gain(quantity, a, b, step));
-                // Where one of them is not certain, no mean of them is.
-                let gains: Option<Vec<Stated>> = gains.map(|gain| gain.gain).collect();
-                let average = gains.and_then(|gains| statistics::average_stated(&gains));
-                let text = average.map(number::stated_change);
-                cells.push(text.map_or_else(Cell::none, Cell::new));
-            }
-        }
-        Some(TableRow { cells, total: true })
-    }
 }

@@ -131,6 +131,7 @@ pub fn study(shape: Shape) -> Data {
         points,
         resolved_rates: Vec::new(),
         notices: vec!["`Drive C` was left out: there is no such directory".into()],
+        ..Data::default()
     }
 }
 

@@ -1,6 +1,6 @@
 //! A comparison in JSON, the same in the export of a study and in what `tailmark compare` says.
 
-use crate::{Bound, Comparison, PointKey, comparison::Place};
+use crate::{Arrivals, Bound, Comparison, PointKey, comparison::Place};
 use serde_json::{Value, json};
 
 /// A comparison as one object; what is not known, or not of a point or a peak, is null.
@@ -9,13 +9,13 @@ use serde_json::{Value, json};
 /// whether it is exact; `rate` is in operations per second, and null in a closed loop.
 #[must_use]
 pub fn comparison_json(of: &Comparison) -> Value {
-    let (mut threads, mut rate, mut peaks) = (None, None, None);
+    let (mut threads, mut rate, mut how, mut peaks) = (None, None, None, None);
     match of.place {
         Place::Point {
             threads: at,
             target_rate,
-            ..
-        } => (threads, rate) = (Some(at), target_rate),
+            arrivals,
+        } => (threads, rate, how) = (Some(at), target_rate, arrivals),
         Place::Peak {
             threads_a,
             threads_b,
@@ -28,6 +28,7 @@ pub fn comparison_json(of: &Comparison) -> Value {
         "distribution": of.distribution,
         "threads": threads,
         "rate": rate,
+        "arrivals": how.map(Arrivals::name),
         "place": if peaks.is_some() { "peak" } else { "point" },
         "threads_a": peaks.and_then(|[a, _]| a),
         "threads_b": peaks.and_then(|[_, b]| b),

@@ -15,7 +15,7 @@ mod write;
 use crate::{Error, Fact, Header, Load, Phase, Point, PointKey, ResolvedRate, System};
 use rusqlite::{Connection, OpenFlags};
 use std::{
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     fs, io,
     path::{Path, PathBuf},
     time::Duration,
@@ -330,6 +330,14 @@ impl Study {
         self.write(|c| write::no_notice(c, text))
     }
 
+    /// Sets the keys of the plan: those may change that no point depends on.
+    ///
+    /// # Errors
+    /// As [`Study::set_facts`].
+    pub fn set_plan(&self, keys: &BTreeMap<String, String>) -> Result<(), Error> {
+        self.write(|c| write::plan(c, keys))
+    }
+
     /// Adds what a percentage among the rates of the plan came to; where that is there already of
     /// this system, workload and distribution, the first stays.
     ///
@@ -387,10 +395,9 @@ impl Study {
     }
 
     fn file_of(dir_or_file: &Path) -> PathBuf {
-        if dir_or_file.is_dir() {
-            dir_or_file.join(Self::FILE)
-        } else {
-            dir_or_file.to_owned()
+        match dir_or_file.is_dir() {
+            true => dir_or_file.join(Self::FILE),
+            false => dir_or_file.to_owned(),
         }
     }
 
@@ -418,8 +425,7 @@ impl Study {
         let read = || {
             let transaction = self.connection.unchecked_transaction()?;
             let result = act(&transaction)?;
-            transaction.finish()?;
-            Ok(result)
+            transaction.finish().map(|()| result)
         };
         read().map_err(study_error("read", &self.path))
     }

@@ -7,6 +7,7 @@ use crate::{
 };
 use rusqlite::{Connection, Result, ToSql, named_params, params};
 use serde::Serialize;
+use std::collections::BTreeMap;
 
 /// The group and the name of the fact that says when the load of a data set began.
 pub const DATA_SET: &str = "data set";
@@ -26,6 +27,12 @@ pub fn header(c: &Connection, header: &Header) -> Result<()> {
         ],
     )?;
     Ok(())
+}
+
+/// Sets the keys of a plan.
+pub fn plan(c: &Connection, plan: &BTreeMap<String, String>) -> Result<()> {
+    c.execute("UPDATE header SET plan = ?", [json(plan)?])
+        .map(drop)
 }
 
 pub fn systems(c: &Connection, systems: &[System]) -> Result<()> {

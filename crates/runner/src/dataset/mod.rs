@@ -147,6 +147,19 @@ impl<'a> Dataset<'a> {
         Ok(begun.filter(|begun| !begun.is_empty()).unwrap_or_else(now))
     }
 
+    /// When the load began of the data set that is there, complete; none where it is not, or was
+    /// loaded by somebody else.
+    ///
+    /// # Errors
+    /// As [`Self::state`].
+    pub fn load_began(&self) -> Result<Option<String>, Error> {
+        let marker = match self.read()? {
+            (marker, State::Loaded) => marker,
+            _ => None,
+        };
+        Ok(marker.map(|marker| marker.begun))
+    }
+
     fn look(&self) -> Result<Found, Error> {
         let place = self.path();
         let (text, is_foreign) = match &self.store {

@@ -1,10 +1,11 @@
 //! What a run would take: the expected time, with what may be waited for at most, and the space on
 //! each file system.
 
-use super::{Facts, SystemFacts, counted};
+use super::{Facts, SystemFacts, counted, turns::Changes};
 use bytesize::ByteSize;
 use std::{collections::BTreeMap, time::Duration};
 use tailmark_driver::Place;
+use tailmark_engine::DRAIN;
 use tailmark_plan::{AskedRate, Plan, Reload, Step, Sweep, SystemPlan};
 use tailmark_results::number;
 
@@ -19,6 +20,9 @@ struct Work<'a> {
     known: SystemFacts,
     /// Points to measure.
     points: u64,
+    /// Of these, the ones at a rate that end by time: what is due then may still be done for a
+    /// while.
+    drained: u64,
     /// How long they take, as far as it can be known.
     time: Duration,
     /// How often its data set is loaded.
@@ -30,11 +34,14 @@ fn work<'a>(plan: &'a Plan, facts: &Facts) -> Vec<Work<'a>> {
     let of = |(index, system)| {
         let known: SystemFacts = facts.systems.get(index).cloned().unwrap_or_default();
         let points = all.saturating_sub(known.points_kept);
-        let left = plan.points().skip(all - points);
+        let left = || plan.points().skip(all - points);
+        let ends_by_time = plan.sweep.arrivals.is_some() && plan.sweep.duration.is_some();
+        let is_drained = |step: &Step<'_>| ends_by_time && step.rate.is_some();
         Work {
             system,
             points: points as u64,
-            time: left.fold(Duration::ZERO, |sum, step| {
+            drained: left().filter(is_drained).count() as u64,
+            time: left().fold(Duration::ZERO, |sum, step| {
                 sum.saturating_add(point_time(&plan.sweep, &step))
             }),
             loads: loads(plan, system, &known, all - points),
@@ -52,16 +59,22 @@ fn loads(plan: &Plan, system: &SystemPlan, known: &SystemFacts, kept: usize) -> 
     }
     let sweep = &plan.sweep;
     let (mut is_loaded, mut was_filled, mut loads) = (known.loaded, false, 0);
+    let mut loaded_for = plan
+        .points()
+        .nth(kept.saturating_sub(1))
+        .map_or(1, |step| step.repeat);
     for step in plan.points().skip(kept) {
         let again = match sweep.reload {
             _ if !is_loaded => was_filled,
             Reload::Never => false,
+            Reload::Repeat => step.repeat != loaded_for,
             Reload::Point => true,
             Reload::Workload => step.begins_workload,
         };
         let starts_empty = step.workload.starts_empty();
         if !starts_empty && (again || !is_loaded) {
             loads += 1;
+            loaded_for = step.repeat;
         }
         is_loaded = !starts_empty;
         was_filled = starts_empty;
@@ -72,12 +85,13 @@ fn loads(plan: &Plan, system: &SystemPlan, known: &SystemFacts, kept: usize) -> 
 /// The expected time and space of a run, lines for a person.
 pub fn totals(plan: &Plan, facts: &Facts) -> Vec<String> {
     let work = work(plan, facts);
-    let mut lines = time(plan, &work);
+    let changes = Changes::of(plan, facts, facts.order(plan));
+    let mut lines = time(plan, &work, &changes);
     lines.extend(space(plan, &work));
     lines
 }
 
-fn time(plan: &Plan, work: &[Work<'_>]) -> Vec<String> {
+fn time(plan: &Plan, work: &[Work<'_>], changes: &Changes) -> Vec<String> {
     let sum = |of: fn(&Work<'_>) -> u64| work.iter().map(of).fold(0, u64::saturating_add);
     let points = sum(|work| work.points);
     let times = work.iter().map(|work| work.time);
@@ -94,6 +108,26 @@ fn time(plan: &Plan, work: &[Work<'_>]) -> Vec<String> {
             number::rounded(time)
         ));
     }
+    let waited = waits(plan, work, changes, &mut lines);
+    if points > 0 {
+        let most = match waited.is_zero() {
+            true => String::new(),
+            false => format!(
+                ", {} at most",
+                number::rounded(expected.saturating_add(waited))
+            ),
+        };
+        lines.push(format!(
+            "      together about {}{most}",
+            number::rounded(expected)
+        ));
+    }
+    lines
+}
+
+/// How long may be waited at most beside what is measured and loaded; adds a line for each cause.
+fn waits(plan: &Plan, work: &[Work<'_>], changes: &Changes, lines: &mut Vec<String>) -> Duration {
+    let sum = |of: fn(&Work<'_>) -> u64| work.iter().map(of).fold(0, u64::saturating_add);
     let mut waited = Duration::ZERO;
     let mut wait = |count: u64, most: Duration, what: &str| {
         if count == 0 || most.is_zero() {
@@ -121,26 +155,19 @@ fn time(plan: &Plan, work: &[Work<'_>]) -> Vec<String> {
     );
     let timeout = plan.sweep.ready_timeout;
     let restarts = sum(|work| work.system.service.as_ref().map_or(0, |_| work.points));
-    wait(restarts, timeout, "stops of services");
+    let stops = restarts.saturating_add(changes.stops);
+    wait(stops, timeout, "stops of services");
     let answers = sum(|work| match work.system.driver.place {
         Place::Hosts => work.points,
         _ => 0,
     });
     wait(answers, timeout, "waiting until a server answers");
-    if points > 0 {
-        let most = match waited.is_zero() {
-            true => String::new(),
-            false => format!(
-                ", {} at most",
-                number::rounded(expected.saturating_add(waited))
-            ),
-        };
-        lines.push(format!(
-            "      together about {}{most}",
-            number::rounded(expected)
-        ));
-    }
-    lines
+    wait(
+        sum(|work| work.drained),
+        DRAIN,
+        "finishing what is due when a point at a rate ends",
+    );
+    waited
 }
 
 /// How long a point takes, as far as it can be known.

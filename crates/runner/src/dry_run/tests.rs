@@ -38,7 +38,7 @@ fn a_dry_run_names_every_step_with_time_and_space() {
         ],
         can_drop_caches: true,
         memory: 8 << 30,
-        refusal: None,
+        ..Facts::default()
     };
     let lines = dry_run(&plan(&text), Path::new("out"), &facts).join("\n");
     for part in [

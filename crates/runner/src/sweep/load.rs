@@ -1,6 +1,6 @@
 //! The load of a system, in a sweep: its row in the study, and what qualifies it.
 
-use super::Sweeper;
+use super::{Sweeper, turn::fact};
 use crate::{Error, dataset::Dataset, error::in_one_line, findings::remarks, seeds::PointSeeds};
 use tailmark_driver::{Place, Settled};
 use tailmark_plan::{Step, SystemPlan};
@@ -29,6 +29,7 @@ impl Sweeper<'_> {
         // takes the place of this one.
         self.study.replace_load(&load, &begun)?;
         self.has_measured = true;
+        self.keep_repeat(system, step)?;
         dataset.complete(database.as_ref(), &begun)?;
         let settled = self.settle(database.as_ref());
         let left_over = match &settled {
@@ -57,7 +58,7 @@ impl Sweeper<'_> {
         let mut failures = Vec::new();
         let seeds = PointSeeds::of_step(self.plan.sweep.seed, step);
         loop {
-            let in_study = self.load_began(system)?;
+            let in_study = fact(&self.study, system, Study::LOAD_BEGAN)?;
             let in_study = in_study.as_deref();
             match dataset.load(self.plan, &seeds, self.observer, self.stop, in_study) {
                 Err(error @ Error::LoadFailed { from, loaded, .. })
@@ -79,16 +80,6 @@ impl Sweeper<'_> {
                 ended => return ended,
             }
         }
-    }
-
-    /// When the last load of a system began that is in the study.
-    fn load_began(&self, system: &SystemPlan) -> Result<Option<String>, Error> {
-        let facts = self.study.facts()?.into_iter();
-        let mut began = facts.filter(|fact| {
-            fact.system.as_ref() == Some(&system.name)
-                && (fact.group.as_str(), fact.name.as_str()) == Study::LOAD_BEGAN
-        });
-        Ok(began.next().map(|fact| fact.value))
     }
 }
 

@@ -5,8 +5,10 @@
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 use tailmark_driver::{DataSet, Location, Schema, Semantics, Settings, db};
 use tailmark_engine::{Silent, Stop};
-use tailmark_plan::{HostPlan, Plan, Reload, Sweep, SystemPlan};
-use tailmark_results::{ALLOW_ERRORS, Arrivals, Header, Load, Point, Study};
+use tailmark_plan::{HostPlan, Order, Plan, Reload, ReportPlan, Sweep, SystemPlan};
+use tailmark_results::{
+    ALLOW_ERRORS, Arrivals, Header, Load, Point, Study, statistics::EQUIVALENCE,
+};
 use tailmark_runner::{Error, Summary};
 
 pub const RECORDS: u64 = 2000;
@@ -71,6 +73,7 @@ pub fn plan(systems: Vec<SystemPlan>, workloads: &[&str], threads: &[u32]) -> Pl
             workloads,
             threads: threads.to_vec(),
             repeats: 1,
+            order: Order::Systems,
             rate: None,
             rates: Vec::new(),
             rate_threads: 4,
@@ -90,6 +93,10 @@ pub fn plan(systems: Vec<SystemPlan>, workloads: &[&str], threads: &[u32]) -> Pl
             allow_errors: ALLOW_ERRORS,
         },
         host: HostPlan::default(),
+        report: ReportPlan {
+            latency: None,
+            equivalence: EQUIVALENCE,
+        },
         // All places are directories of one file system.
         same_device: true,
         scale: 1.0,

@@ -44,10 +44,11 @@ fn text(text: &Text) -> Markup {
 }
 
 fn card(card: &Card) -> Markup {
+    let is_words = card.value.len() > 8 && !card.value.contains(|c: char| c.is_ascii_digit());
     html! {
         a.card href=[(!card.anchor.is_empty()).then(|| format!("#{}", card.anchor))] {
             span.title { (card.title) }
-            span.value { (card.value) }
+            span.value.words[is_words] { (card.value) }
             span.about { (card.about) }
             @for bar in &card.bars {
                 span.bar {
@@ -125,7 +126,7 @@ fn class(columns: &[Column], index: usize, muted: bool) -> Option<String> {
 
 fn cell(cell: &Cell, class: Option<String>) -> Markup {
     html! {
-        td class=[class] {
+        td class=[class] title=[(!cell.hint.is_empty()).then_some(&cell.hint)] {
             @if cell.strong { strong { (cell.text) } } @else { (cell.text) }
             @for badge in &cell.badges { (badge_link(badge)) }
             @if !cell.detail.is_empty() { span.detail { (cell.detail) } }

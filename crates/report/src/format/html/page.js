@@ -76,7 +76,14 @@
       const threads = /^\d+$/.test(shown[0].name);
       const title = threads ? shown[0].name + ' thread' + (shown[0].name === '1' ? '' : 's')
         : shown[0].name;
-      return table(title, shown.map((p) => [p.seriesName, full.rate(p.value) + ' ops/s', p.marker]));
+      /* The error bar of a bar is in a series of the same name. */
+      const around = (p) => {
+        const bar = list.find((c) => c.seriesType === 'custom' && c.seriesName === p.seriesName
+          && c.value && c.value[0] === p.dataIndex);
+        return bar ? between(bar.value[1], bar.value[2], full.rate) : '';
+      };
+      return table(title, shown.map((p) =>
+        [p.seriesName, full.rate(p.value) + ' ops/s' + around(p), p.marker]));
     },
     timeline: (list) => {
       const units = ['rate', 'latency', 'bandwidth', 'rate', 'percent'];
@@ -88,7 +95,7 @@
     },
   };
 
-  /* A line with a bar at either end, from the lowest to the highest repeat. */
+  /* A line with a bar at either end: an error bar. */
   const whisker = (from, to, style) => {
     const across = from[0] === to[0] ? [4, 0] : [0, 4];
     const bar = (p) => ({

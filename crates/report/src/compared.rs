@@ -1,0 +1,149 @@
+//! The comparisons of a report, computed once and found by what they are of, so that every
+//! sentence, card, table and chart reads the same one.
+
+use crate::{Data, axis::Step, sweep::WorkloadGrid};
+use std::{collections::BTreeMap, sync::OnceLock};
+use tailmark_results::{
+    Arrivals, Comparison, Header, Metric, Run,
+    comparison::{Place, all_pairs},
+    comparisons, statistics,
+};
+
+/// The comparisons of [`Data`], made of it when they are first asked for. A clone begins anew, so
+/// that what is changed of it counts.
+#[derive(Debug, Default)]
+pub struct Compared(OnceLock<Comparisons>);
+
+impl Clone for Compared {
+    fn clone(&self) -> Self {
+        Self::default()
+    }
+}
+
+impl Compared {
+    /// Those of `data`, of which this is a part.
+    pub(crate) fn of(&self, data: &Data) -> &Comparisons {
+        self.0.get_or_init(|| Comparisons::new(data))
+    }
+}
+
+/// What a comparison is of.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+struct Name {
+    a: String,
+    b: String,
+    workload: String,
+    distribution: String,
+    /// Clients, the bits of the rate and arrivals of a point; none: the peaks.
+    point: Option<(u32, Option<u64>, Option<&'static str>)>,
+    metric: Metric,
+}
+
+/// Comparisons, and where each of them is.
+#[derive(Debug)]
+pub(crate) struct Comparisons {
+    all: Vec<Comparison>,
+    by_name: BTreeMap<Name, usize>,
+    /// The band of practical equivalence, as a fraction.
+    pub band: f64,
+}
+
+impl Comparisons {
+    fn new(data: &Data) -> Self {
+        let allow_errors = data.allow_errors();
+        let bands = data.headers.iter().map(Header::equivalence);
+        let band = bands.reduce(f64::min).unwrap_or(statistics::EQUIVALENCE);
+        let runs = data.points.iter();
+        let runs: Vec<Run> = runs.map(|point| Run::of(point, allow_errors)).collect();
+        let (systems, _) = data.systems_and_ceilings();
+        let systems: Vec<&str> = systems.iter().map(|system| system.name.as_str()).collect();
+        let all = comparisons(&runs, &all_pairs(&systems), band);
+        let named = all.iter().map(name_of);
+        let by_name = named.zip(0..).collect();
+        Self { all, by_name, band }
+    }
+
+    /// How `a` compares with `b` at a point; none where it is not known of both, where a run is not
+    /// valid, and where bounds of both leave no ratio.
+    pub fn at(
+        &self,
+        group: &WorkloadGrid<'_>,
+        step: Step,
+        metric: Metric,
+        (a, b): (&str, &str),
+    ) -> Option<Comparison> {
+        let rate = step.rate.or(group.rate).map(f64::to_bits);
+        let arrivals = group.arrivals.map(Arrivals::name);
+        let point = Some((step.threads, rate, arrivals));
+        self.find(group, point, metric, (a, b))
+    }
+
+    /// How the peaks of both compare in a closed loop.
+    pub fn at_peak(&self, group: &WorkloadGrid<'_>, pair: (&str, &str)) -> Option<Comparison> {
+        match group.has_peaks() {
+            true => self.find(group, None, Metric::OpsPerSec, pair),
+            false => None,
+        }
+    }
+
+    fn find(
+        &self,
+        group: &WorkloadGrid<'_>,
+        point: Option<(u32, Option<u64>, Option<&'static str>)>,
+        metric: Metric,
+        (a, b): (&str, &str),
+    ) -> Option<Comparison> {
+        let name = |a: &str, b: &str| Name {
+            a: a.to_owned(),
+            b: b.to_owned(),
+            workload: group.workload.clone(),
+            distribution: group.distribution.clone(),
+            point,
+            metric,
+        };
+        if let Some(&index) = self.by_name.get(&name(a, b)) {
+            return Some(self.all[index].clone());
+        }
+        let index = *self.by_name.get(&name(b, a))?;
+        Some(self.all[index].reversed())
+    }
+
+    /// All of operations per second at peaks, or all at points.
+    pub fn of_peaks(&self, are_peaks: bool) -> impl Iterator<Item = &Comparison> {
+        let is_peak = |comparison: &Comparison| matches!(comparison.place, Place::Peak { .. });
+        let all = self.all.iter();
+        all.filter(move |comparison| is_peak(comparison) == are_peaks)
+    }
+
+    /// Whether there are runs enough for a verdict anywhere.
+    pub fn has_verdicts(&self) -> bool {
+        self.all.iter().any(|comparison| comparison.p.is_some())
+    }
+
+    /// Whether nothing is compared.
+    pub fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+}
+
+fn name_of(of: &Comparison) -> Name {
+    let point = match of.place {
+        Place::Peak { .. } => None,
+        Place::Point {
+            threads,
+            target_rate,
+            arrivals,
+        } => {
+            let rate = target_rate.map(f64::to_bits);
+            Some((threads, rate, arrivals.map(Arrivals::name)))
+        }
+    };
+    Name {
+        a: of.a.clone(),
+        b: of.b.clone(),
+        workload: of.workload.clone(),
+        distribution: of.distribution.clone(),
+        point,
+        metric: of.metric,
+    }
+}

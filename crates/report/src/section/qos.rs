@@ -1,0 +1,310 @@
+//! Quality of service: the high quantiles of whole runs and of their blocks of a million requests,
+//! so that a bad quarter of an hour does not hide in the day.
+
+use super::Section;
+use crate::{
+    Block, Cell, Column, Data, Table, TableRow, Text,
+    axis::Axis,
+    block::anchor,
+    measure::{self, Measured},
+    sweep::{GridCell, SweepTable, WorkloadGrid},
+};
+use tailmark_results::{
+    BlockQos, Kind, Qos, Quantile, Stated, System, TimeBasis, number,
+    qos::{BLOCK_SAMPLES, qualities, requests_beyond},
+    statistics::geometric_mean,
+};
+
+pub const SECTION: Section = Section {
+    name: "qos",
+    title: "Quality of service",
+    about: "p99 to p99.9999 of whole runs and of their worst, median and best block",
+    render,
+};
+
+fn render(data: &Data) -> Vec<Block> {
+    let sweep = SweepTable::new(data);
+    let groups = sweep.all_groups();
+    let tables = groups.filter_map(|group| Some((group, table(group, &sweep)?)));
+    let blocks = tables.flat_map(|(group, table)| {
+        let heading = Block::Heading {
+            anchor: anchor(&["qos", &group.anchor]),
+            title: group.title_with_conditions(),
+            about: group.conditions.clone(),
+        };
+        [heading, Block::Table(table)]
+    });
+    let mut blocks: Vec<Block> = blocks.collect();
+    if !blocks.is_empty() {
+        blocks.insert(0, Block::Text(definition()));
+    }
+    blocks
+}
+
+fn definition() -> Text {
+    Text::plain(format!(
+        "A block is the fewest consecutive seconds with {} requests of a kind. Of each block the \
+         quantile is taken as of a whole run: p99.99 is the fastest of the 100 slowest of a million. \
+         Requests a second at or above the value are those that the quality leaves of what the \
+         system does.",
+        number::count(BLOCK_SAMPLES)
+    ))
+}
+
+/// None of a workload whose runs have no quantile at all.
+fn table(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Table> {
+    let mut rows = Vec::new();
+    let mut has_blocks = false;
+    for kind in group.kinds() {
+        for system in &sweep.systems {
+            for (place, cell) in places(group, system) {
+                let Some(service) = Service::of(cell, kind) else {
+                    continue;
+                };
+                has_blocks |= service.blocks() > 0;
+                let title = [system.name.clone(), place, kind.name().to_owned()];
+                rows.extend(service.rows(&title));
+            }
+        }
+    }
+    if rows.is_empty() {
+        return None;
+    }
+    let mut columns = ["System", "At", "Requests", "Of"]
+        .map(Column::text)
+        .to_vec();
+    columns.extend(qualities().map(|quality| Column::number(quality.name)));
+    Some(Table {
+        caption: String::new(),
+        columns,
+        rows,
+        note: note(group, has_blocks),
+    })
+}
+
+fn note(group: &WorkloadGrid<'_>, has_blocks: bool) -> String {
+    let mut note = String::new();
+    if group.has_response() {
+        note.push_str("Latencies are response times. ");
+    }
+    note.push_str(
+        "– means fewer than 10 samples beyond the value; grey, fewer than 100, of the block with the \
+         fewest. ",
+    );
+    let runs = group.cell_sizes().max().unwrap_or(0);
+    match measure::ends(runs) {
+        "" => {}
+        ends => note.push_str(&format!(
+            "Over runs: of whole runs the geometric mean with {ends}; the worst of all blocks, the \
+             geometric mean of the medians, the best of all blocks. "
+        )),
+    }
+    note.push_str(match has_blocks {
+        true => {
+            "Blocks are within 1 %; below the worst stands when it began, from the start of the \
+             measured part. What was never done is in no block."
+        }
+        false => {
+            "No run has requests enough for a block, or its study was made before there were any."
+        }
+    });
+    note
+}
+
+/// Where a system is looked at: at each rate, or with the most clients and at its peak.
+fn places<'g, 'a>(
+    group: &'g WorkloadGrid<'a>,
+    system: &'a System,
+) -> Vec<(String, &'g GridCell<'a>)> {
+    if group.axis == Axis::Rates {
+        let cells = group.cells_of(&system.name);
+        return cells.map(|cell| (cell.step.place(), cell)).collect();
+    }
+    let Some(last) = group.cells_of(&system.name).last() else {
+        return Vec::new();
+    };
+    let peak = group.peak(&system.name).filter(|_| group.has_peaks());
+    let at_peak = |cell: &&GridCell<'_>| peak.is_some_and(|peak| peak.threads == cell.step.threads);
+    let name = |cell: &GridCell<'_>| match at_peak(&cell) {
+        true => format!("{} (peak)", cell.step.place()),
+        false => cell.step.place(),
+    };
+    let peak = group.cells_of(&system.name).find(at_peak);
+    let peak = peak.filter(|cell| cell.step != last.step);
+    let cells = peak.into_iter().chain([last]);
+    cells.map(|cell| (name(cell), cell)).collect()
+}
+
+/// One kind of request of a point, over its runs.
+struct Service<'a> {
+    runs: Vec<RunService<'a>>,
+}
+
+struct RunService<'a> {
+    repeat: u32,
+    /// Of this kind.
+    requests_per_s: f64,
+    /// One for each of [`qualities`].
+    qualities: Vec<Qos<'a>>,
+}
+
+impl<'a> Service<'a> {
+    /// None of a kind that one of the runs does not have, and where no quantile is known.
+    fn of(cell: &GridCell<'a>, kind: Kind) -> Option<Self> {
+        let run = |point: &&'a tailmark_results::Point| {
+            let phase = &point.phase;
+            Some(RunService {
+                repeat: point.key.repeat,
+                requests_per_s: phase.kinds.get(&kind)?.count as f64 / phase.duration_s.max(1e-9),
+                qualities: phase.qos(kind, TimeBasis::Response),
+            })
+        };
+        let runs = cell.points.iter().map(run).collect::<Option<Vec<_>>>()?;
+        let is_known = |qos: &Qos<'_>| qos.run.is_some() || qos.blocks.is_some();
+        let mut all = runs.iter().flat_map(|run| &run.qualities);
+        all.any(is_known).then_some(Self { runs })
+    }
+
+    /// Blocks of all runs.
+    fn blocks(&self) -> u64 {
+        let of_run = |run: &RunService<'_>| {
+            let blocks = run.qualities.iter().filter_map(|qos| qos.blocks);
+            blocks.map(|blocks| blocks.blocks).max().unwrap_or(0)
+        };
+        self.runs.iter().map(of_run).sum()
+    }
+
+    /// The first one begins with `title`.
+    fn rows(&self, title: &[String]) -> Vec<TableRow> {
+        type Write<'s> = Box<dyn Fn(usize, Quantile) -> Cell + 's>;
+        let whole = match self.runs.len() {
+            1 => "whole run".to_owned(),
+            n => format!("{n} whole runs"),
+        };
+        let mut parts: Vec<(String, Write<'_>)> =
+            vec![(whole, Box::new(|index, _| self.whole(index)))];
+        match self.blocks() {
+            0 => {}
+            blocks => parts.extend([
+                (
+                    format!("worst of {}", number::plural(blocks, "block")),
+                    Box::new(|index, _| self.worst(index)) as Write<'_>,
+                ),
+                (
+                    "median block".to_owned(),
+                    Box::new(|index, _| self.median(index)),
+                ),
+                (
+                    "best block".to_owned(),
+                    Box::new(|index, _| self.best(index)),
+                ),
+            ]),
+        }
+        parts.push((
+            "requests/s at or above".to_owned(),
+            Box::new(|index, quality| self.beyond(index, quality)),
+        ));
+        let row = |(at, (part, write)): (usize, (String, Write<'_>))| {
+            let title = title.iter().map(|text| match at {
+                0 => Cell::new(text),
+                _ => Cell::default(),
+            });
+            let values = qualities().enumerate();
+            let values = values.map(|(index, quality)| write(index, quality));
+            TableRow {
+                cells: title.chain([Cell::new(part)]).chain(values).collect(),
+                total: false,
+            }
+        };
+        parts.into_iter().enumerate().map(row).collect()
+    }
+
+    fn qualities(&self, index: usize) -> impl Iterator<Item = (u32, Qos<'a>)> {
+        let of = move |run: &RunService<'a>| Some((run.repeat, *run.qualities.get(index)?));
+        self.runs.iter().filter_map(of)
+    }
+
+    fn whole(&self, index: usize) -> Cell {
+        let values: Option<Vec<Stated>> = self.qualities(index).map(|(_, qos)| qos.run).collect();
+        let is_solid = self.qualities(index).all(|(_, qos)| qos.is_solid);
+        let measured = values.and_then(|values| Measured::of(&values, is_solid));
+        measured.map_or_else(Cell::none, |ns| Cell {
+            muted: !ns.solid,
+            detail: ns.range(number::latency),
+            ..Cell::new(number::stated_latency(ns.middle))
+        })
+    }
+
+    fn of_blocks(&self, index: usize) -> impl Iterator<Item = (u32, &'a BlockQos)> {
+        self.qualities(index)
+            .filter_map(|(repeat, qos)| Some((repeat, qos.blocks?)))
+    }
+
+    fn worst(&self, index: usize) -> Cell {
+        let worst = self.of_blocks(index).max_by_key(|(_, of)| of.worst.ns);
+        worst.map_or_else(Cell::none, |(repeat, of)| {
+            let mut detail = format!("from {:.0} s", of.worst.start_s);
+            if self.runs.len() > 1 {
+                detail.push_str(&format!(", run {repeat}"));
+            }
+            written(of.worst.ns as f64, of.is_solid()).with_detail(detail)
+        })
+    }
+
+    fn median(&self, index: usize) -> Cell {
+        let medians = self.of_blocks(index).map(|(_, of)| of.median.ns as f64);
+        let is_solid = self.of_blocks(index).all(|(_, of)| of.is_solid());
+        let mean = geometric_mean(&medians.collect::<Vec<_>>());
+        mean.map_or_else(Cell::none, |ns| written(ns, is_solid))
+    }
+
+    fn best(&self, index: usize) -> Cell {
+        let best = self.of_blocks(index).min_by_key(|(_, of)| of.best.ns);
+        best.map_or_else(Cell::none, |(_, of)| {
+            written(of.best.ns as f64, of.is_solid())
+        })
+    }
+
+    /// Of the mean of the runs, where the value is known.
+    fn beyond(&self, index: usize, quality: Quantile) -> Cell {
+        let is_known = self.qualities(index).all(|(_, qos)| qos.run.is_some());
+        let rates: Vec<f64> = self.runs.iter().map(|run| run.requests_per_s).collect();
+        let per_second = geometric_mean(&rates).filter(|_| is_known);
+        per_second.map_or_else(Cell::none, |rate| {
+            Cell::new(few(requests_beyond(rate, quality.value)))
+        })
+    }
+}
+
+fn written(ns: f64, is_solid: bool) -> Cell {
+    Cell {
+        muted: !is_solid,
+        ..Cell::new(number::latency(ns))
+    }
+}
+
+/// Something a second that may be much less than one: two digits then.
+fn few(per_second: f64) -> String {
+    match per_second {
+        v if v >= 0.995 || v <= 0.0 => number::rate(v),
+        v => format!("{v:.*}", (1.0 - v.log10().floor()) as usize),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_requests_a_second_keep_two_digits() {
+        for (value, text) in [
+            (1_234.4, "1,234"),
+            (10.0, "10.0"),
+            (0.5, "0.50"),
+            (0.012_34, "0.012"),
+            (0.0, "0.0"),
+        ] {
+            assert_eq!(few(value), text);
+        }
+    }
+}

@@ -1,0 +1,348 @@
+//! What a plan can show: how large a difference must be to be found with its repeats, and how long
+//! its points must be for the quantile that its report is about.
+
+use super::Facts;
+use crate::{
+    former::{Former, Noise},
+    samples::{Wanted, rate, too_short},
+};
+use std::time::Duration;
+use tailmark_plan::{Plan, Step};
+use tailmark_results::{
+    number,
+    statistics::{POWER, RUNS_MIN, smallest_difference},
+};
+
+/// How far runs may be apart where nobody knows it.
+const NOISE: [f64; 3] = [0.03, 0.05, 0.1];
+/// The rate for which the time of a point is given, where none is known.
+const OPERATIONS_PER_SEC: f64 = 10_000.0;
+
+/// Lines for a person.
+pub fn lines(plan: &Plan, facts: &Facts) -> Vec<String> {
+    let formers = facts.systems.iter().map(|known| known.former.clone());
+    let formers: Vec<Former> = formers.collect();
+    let mut lines = differences(plan, &formers);
+    lines.extend(Wanted::of(plan).into_iter().flat_map(|wanted| {
+        let mut lines = lengths(plan, &formers, &wanted);
+        let too_short = too_short(plan, &formers);
+        lines.extend(
+            too_short
+                .iter()
+                .map(|notice| format!("      TOO SHORT: {notice}")),
+        );
+        lines
+    }));
+    lines
+}
+
+/// The smallest differences that the repeats of a plan can show.
+fn differences(plan: &Plan, formers: &[Former]) -> Vec<String> {
+    let (runs, points) = (plan.sweep.repeats as usize, points(plan).count());
+    if runs < RUNS_MIN {
+        return vec![format!(
+            "comparison: under {RUNS_MIN} repeats no verdict is given (sweep.repeats is {runs})"
+        )];
+    }
+    let compared = plan
+        .systems
+        .iter()
+        .filter(|system| system.ceiling_for.is_none());
+    let systems = compared.count();
+    // A single system is compared with itself in another study.
+    let pairs = (systems * systems.saturating_sub(1) / 2).max(1);
+    let tests = points * pairs;
+    let band = plan.report.equivalence;
+    let smallest = |noise: f64| {
+        let difference = smallest_difference(noise, runs, tests, band);
+        number::percent(difference.unwrap_or(f64::NAN))
+    };
+    let mut lines = vec![format!(
+        "comparison: with {runs} repeats and {} in all, these differences are found {:.0} times in 10",
+        number::plural(tests as u64, "comparison"),
+        POWER * 10.0
+    )];
+    let mut add = |name: &str, noise: fn(&Former) -> Option<&Noise>| {
+        let unknown = Former::default();
+        let mut is_unknown = false;
+        for (index, system) in plan.systems.iter().enumerate() {
+            let Some(noise) = noise(formers.get(index).unwrap_or(&unknown)) else {
+                is_unknown = true;
+                continue;
+            };
+            lines.push(format!(
+                "      {name} of {}: {} or more; its runs are {} apart ({}, {} of freedom)",
+                system.name,
+                smallest(noise.deviation),
+                number::percent(noise.deviation),
+                noise.study.display(),
+                number::plural(noise.freedom as u64, "degree"),
+            ));
+        }
+        if is_unknown {
+            let each = NOISE.map(|noise| {
+                format!(
+                    "{} where runs are {} apart",
+                    smallest(noise),
+                    number::percent(noise)
+                )
+            });
+            lines.push(format!("      {name}: {}", each.join(", ")));
+        }
+    };
+    if plan.sweep.axis().any(|(_, rate)| rate.is_none()) {
+        add("ops/s", |former| former.ops_noise.as_ref());
+    }
+    if let Some(latency) = plan.report.latency {
+        add(&latency.to_string(), |former| former.latency_noise.as_ref());
+    }
+    lines
+}
+
+/// The points of one system, without repeats.
+fn points(plan: &Plan) -> impl Iterator<Item = Step<'_>> {
+    plan.points().take_while(|step| step.repeat == 1)
+}
+
+/// How long points must be for a quantile.
+fn lengths(plan: &Plan, formers: &[Former], wanted: &Wanted) -> Vec<String> {
+    let (kind, metric) = (wanted.kind.name(), wanted.metric);
+    let mut lines = vec![format!(
+        "{metric}: certain from {} {kind} requests of a point on, and given from {} on",
+        number::count(wanted.certain),
+        number::count(wanted.given)
+    )];
+    for workload in &plan.sweep.workloads {
+        let steps: Vec<_> = points(plan)
+            .filter(|step| step.workload.name == workload.name)
+            .collect();
+        // Groups of clients may make one step differ from another.
+        let unknown = steps.iter().find(|step| wanted.share(step).is_none());
+        let sending = steps.iter().filter_map(|step| {
+            let operations = wanted.operations(step, wanted.certain)?;
+            Some((step, operations))
+        });
+        let sending: Vec<_> = sending.collect();
+        if unknown.is_some() {
+            let name = &workload.name;
+            lines.push(format!(
+                "      {name}: how many of its operations are {kind} is not known beforehand"
+            ));
+        } else if let Some((_, operations)) = sending.first() {
+            let times = times(plan, formers, &sending);
+            lines.push(format!(
+                "      {}: {} operations, {}",
+                workload.name,
+                number::count(*operations),
+                times.join(", ")
+            ));
+        }
+    }
+    lines
+}
+
+/// The time that each step takes to do so many operations, as far as that is known; of those of
+/// which it is not, for a rate that people can multiply.
+fn times(plan: &Plan, formers: &[Former], steps: &[(&Step<'_>, u64)]) -> Vec<String> {
+    let (mut times, mut unknown) = (Vec::new(), None);
+    for (step, operations) in steps {
+        let time = |rate: f64| {
+            let time = Duration::try_from_secs_f64(*operations as f64 / rate);
+            number::rounded(time.unwrap_or(Duration::MAX))
+        };
+        if let Some(rate) = step.fixed_rate() {
+            times.push(format!("{} at {}", time(rate), number::ops(rate)));
+            continue;
+        }
+        for system in &plan.systems {
+            let Some(rate) = rate(plan, formers, step, system) else {
+                unknown.get_or_insert_with(|| time(OPERATIONS_PER_SEC));
+                continue;
+            };
+            let of = match step.rate {
+                Some(asked) => asked.described(plan.sweep.peak_of(system)),
+                None => number::threads(step.threads),
+            };
+            let (name, rate, time) = (&system.name, number::ops(rate), time(rate));
+            times.push(format!("{time} on {name} with {of} ({rate} before)"));
+        }
+    }
+    let unknown = unknown.map(|time| {
+        let rate = number::ops(OPERATIONS_PER_SEC);
+        format!("{time} for each {rate} where the rate is not known")
+    });
+    times.extend(unknown);
+    times.dedup();
+    times
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{
+        dry_run::{SystemFacts, dry_run},
+        former::Speed,
+    };
+    use std::path::Path;
+    use tailmark_plan::RawPlan;
+
+    fn plan(text: &str) -> Plan {
+        let text = format!(
+            "[database]\ndriver = 'null'\n[[system]]\nname = 'a'\n[[system]]\nname = 'b'\n{text}"
+        );
+        let plan = RawPlan::parse("test", &text).and_then(|raw| raw.check());
+        plan.unwrap_or_else(|error| panic!("{text}: {error}"))
+    }
+
+    fn said(text: &str, formers: &[Former]) -> String {
+        let systems = formers.iter().map(|former| SystemFacts {
+            former: former.clone(),
+            ..SystemFacts::default()
+        });
+        let facts = Facts {
+            systems: systems.collect(),
+            ..Facts::default()
+        };
+        dry_run(&plan(text), Path::new("out"), &facts).join("\n")
+    }
+
+    fn noisy(deviation: f64) -> Former {
+        Former {
+            ops_noise: Some(Noise {
+                study: "old".into(),
+                deviation,
+                freedom: 12,
+            }),
+            ..Former::default()
+        }
+    }
+
+    /// What the formula gives, in the words of the dry run.
+    fn smallest(noise: f64, tests: usize) -> String {
+        number::percent(smallest_difference(noise, 5, tests, 0.03).unwrap())
+    }
+
+    #[test]
+    fn under_four_repeats_no_verdict_is_promised() {
+        for repeats in [1, 3] {
+            let said = said(&format!("[sweep]\nrepeats = {repeats}"), &[]);
+            let part = format!("under 4 repeats no verdict is given (sweep.repeats is {repeats})");
+            assert!(
+                said.contains(&part) && !said.contains("are found"),
+                "{said}"
+            );
+        }
+        let said = said("[sweep]\nrepeats = 4", &[]);
+        assert!(
+            !said.contains("no verdict") && said.contains("are found"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn the_smallest_difference_is_said_for_a_known_and_for_an_unknown_noise() {
+        let sweep = "[sweep]\nworkloads = 'ycsb-a, ycsb-c'\nthreads = [1, 2, 4]\nrepeats = 5";
+        let said = said(sweep, &[noisy(0.02), Former::default()]);
+        let [known, three, five, ten] = [0.02, 0.03, 0.05, 0.1].map(|noise| smallest(noise, 6));
+        for part in [
+            "with 5 repeats and 6 comparisons in all, these differences are found 9 times in 10"
+                .to_owned(),
+            format!(
+                "ops/s of a: {known} or more; its runs are 2% apart (old, 12 degrees of freedom)"
+            ),
+            format!(
+                "ops/s: {three} where runs are 3% apart, {five} where runs are 5% apart, {ten} where"
+            ),
+        ] {
+            assert!(said.contains(&part), "{said}\nlacks {part}");
+        }
+    }
+
+    #[test]
+    fn more_systems_are_more_comparisons_and_ceilings_are_in_none() {
+        let sweep = "[sweep]\nthreads = [1, 2]\nrepeats = 5\n";
+        let more = |systems: &str| said(&format!("{systems}{sweep}"), &[]);
+        for (systems, comparisons) in [
+            ("", 2),
+            ("[[system]]\nname = 'c'\n", 6),
+            ("[[system]]\nname = 'c'\nceiling_for = 'a'\n", 2),
+        ] {
+            let said = more(systems);
+            let part = format!("and {comparisons} comparisons in all");
+            assert!(said.contains(&part), "{said}\nlacks {part}");
+        }
+    }
+
+    #[test]
+    fn rates_alone_are_not_compared_by_how_many_operations_were_done() {
+        let sweep = "[sweep]\nrates = '5k'\nrepeats = 5\n[report]\nlatency = 'p99 read'";
+        let said = said(sweep, &[noisy(0.02)]);
+        assert!(
+            said.contains("p99 read: ") && !said.contains("ops/s of a"),
+            "{said}"
+        );
+    }
+
+    #[test]
+    fn a_quantile_needs_a_hundred_requests_beyond_it() {
+        let of = |latency: &str| said(&format!("[report]\nlatency = '{latency}'"), &[]);
+        for (latency, certain, given, operations) in [
+            ("p50 read", "200", "20", "400"),
+            ("p99.9 read", "100,000", "10,000", "200,000"),
+            ("p99.999 update", "10,000,000", "1,000,000", "20,000,000"),
+        ] {
+            let said = of(latency);
+            let kind = latency.split_once(' ').unwrap().1;
+            let parts = [
+                format!("{latency}: certain from {certain} {kind} requests"),
+                format!("and given from {given} on"),
+                format!("ycsb-a: {operations} operations"),
+            ];
+            for part in parts {
+                assert!(said.contains(&part), "{said}\nlacks {part}");
+            }
+        }
+        let mean = of("mean read");
+        assert!(!mean.contains("certain from"), "{mean}");
+    }
+
+    #[test]
+    fn the_time_for_a_quantile_is_said_at_each_rate_and_for_what_is_known_before() {
+        let speed = |threads, ops_per_sec| Speed {
+            workload: "ycsb-b".into(),
+            distribution: "zipfian".into(),
+            threads,
+            ops_per_sec,
+        };
+        let known = Former {
+            speeds: vec![speed(1, 5_000.0), speed(4, 20_000.0)],
+            ..Former::default()
+        };
+        let sweep = "[sweep]\nworkloads = ['ycsb-b', 'ycsb-c']\nthreads = [1, 4]\n\
+                     rates = ['2k', '50%']\nduration = '1m'\nwarmup = '0s'\n\
+                     [report]\nlatency = 'p99.9 update'";
+        let said = said(sweep, &[known, Former::default()]);
+        for part in [
+            // Of a hundred thousand updates, which are a twentieth of the operations.
+            "ycsb-b: 2,000,000 operations, 6m 40s on a with 1 thread (5,000 ops/s before), 1m 40s on \
+             a with 4 threads (20,000 ops/s before), 16m 40s at 2,000 ops/s, 3m 20s on a with 50% \
+             of the peak of a (10,000 ops/s before), 3m 20s for each 10,000 ops/s where",
+            "TOO SHORT: p99.9 update of workload `ycsb-b` will not be given: a point of `a` at 2,000 \
+             ops/s has about 6,000 update requests",
+        ] {
+            assert!(said.contains(part), "{said}\nlacks {part}");
+        }
+        assert!(!said.contains("ycsb-c: "), "it has no updates: {said}");
+    }
+
+    #[test]
+    fn a_plan_that_is_long_enough_is_not_too_short() {
+        let of = |duration: &str| {
+            let sweep = format!(
+                "[sweep]\nrates = '1k'\nduration = '{duration}'\n[report]\nlatency = 'p99 read'"
+            );
+            said(&sweep, &[]).contains("TOO SHORT")
+        };
+        assert!(of("19s") && !of("20s"));
+    }
+}

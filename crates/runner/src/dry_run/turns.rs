@@ -1,0 +1,218 @@
+//! How the systems of a run take turns, and what that costs.
+
+use super::Facts;
+use tailmark_plan::{Order, Plan, SystemPlan};
+use tailmark_results::number;
+
+/// How often the turn passes from one system to another while the points are measured that are
+/// left.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub struct Changes {
+    /// In all.
+    pub all: u64,
+    /// Of these, the ones for which a service is stopped.
+    pub stops: u64,
+}
+
+impl Changes {
+    /// Of a run in this order.
+    pub fn of(plan: &Plan, facts: &Facts, order: Order) -> Self {
+        let systems = systems(plan, order);
+        let kept = |index: &usize| {
+            facts
+                .systems
+                .get(*index)
+                .map_or(0, |known| known.points_kept)
+        };
+        let mut kept: Vec<usize> = systems.iter().map(|(index, _)| kept(index)).collect();
+        let (mut changes, mut before) = (Self::default(), None);
+        for (turn, _) in plan.points_of(order, systems.len()) {
+            if kept[turn] > 0 {
+                kept[turn] -= 1;
+                continue;
+            }
+            if let Some(before) = before.replace(turn).filter(|before| *before != turn) {
+                changes.all += 1;
+                changes.stops += u64::from(systems[before].1.service.is_some());
+            }
+        }
+        changes
+    }
+}
+
+/// The systems in the order of their first turn, each with its place in the plan.
+pub fn systems(plan: &Plan, order: Order) -> Vec<(usize, &SystemPlan)> {
+    match order {
+        Order::Systems => plan.systems_in_order(),
+        Order::Interleaved => plan.systems.iter().enumerate().collect(),
+    }
+}
+
+/// The order of a run and what it costs, where its systems take turns: lines for a person.
+pub fn lines(plan: &Plan, facts: &Facts) -> Vec<String> {
+    let order = facts.order(plan);
+    if plan.systems.len() < 2 || order == Order::Systems {
+        return Vec::new();
+    }
+    let there: Vec<_> = plan.systems.iter().map(|s| s.name.as_str()).collect();
+    let back: Vec<_> = there.iter().rev().copied().collect();
+    let (changes, otherwise) = (
+        Changes::of(plan, facts, order),
+        Changes::of(plan, facts, Order::Systems),
+    );
+    let times = |count| number::plural(count, "time");
+    let stops = match changes.stops {
+        0 => "; that costs nothing but opening a database".to_owned(),
+        stops => format!(
+            ", {} with a service to be stopped, {} at most each",
+            times(stops),
+            number::rounded(plan.sweep.ready_timeout)
+        ),
+    };
+    vec![
+        format!(
+            "  order: interleaved: a point on {}, the next on {}; while one system is measured the \
+             others are closed",
+            there.join(", "),
+            back.join(", ")
+        ),
+        format!(
+            "  the system changes {} (one after the other: {}){stops}",
+            times(changes.all),
+            times(otherwise.all)
+        ),
+    ]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dry_run::{SystemFacts, dry_run};
+    use std::path::Path;
+    use tailmark_plan::RawPlan;
+
+    fn plan(text: &str) -> Plan {
+        let plan = RawPlan::parse("test", text).and_then(|raw| raw.check());
+        plan.unwrap_or_else(|error| panic!("{text}: {error}"))
+    }
+
+    const TWO: &str =
+        "[database]\ndriver = 'null'\n[[system]]\nname = 'a'\n[[system]]\nname = 'b'\n";
+
+    fn kept(points: [usize; 2]) -> Facts {
+        let systems = points.map(|points_kept| SystemFacts {
+            points_kept,
+            ..SystemFacts::default()
+        });
+        Facts {
+            systems: systems.to_vec(),
+            ..Facts::default()
+        }
+    }
+
+    fn said(text: &str, facts: &Facts) -> String {
+        dry_run(&plan(text), Path::new("out"), facts).join("\n")
+    }
+
+    #[test]
+    fn a_dry_run_says_how_often_the_system_changes() {
+        let text = format!("{TWO}[sweep]\nthreads = [1, 2, 4]\nrepeats = 5");
+        let said_whole = said(&text, &Facts::default());
+        // Fifteen times from one to the other; between the points the same system goes on.
+        for part in [
+            "order: interleaved: a point on a, b, the next on b, a;",
+            "the system changes 15 times (one after the other: 1 time); that costs nothing but opening",
+        ] {
+            assert!(said_whole.contains(part), "{said_whole}\nlacks {part}");
+        }
+        let one_by_one = said(&format!("{text}\norder = 'systems'"), &Facts::default());
+        assert!(!one_by_one.contains("order:"), "{one_by_one}");
+    }
+
+    #[test]
+    fn changes_are_counted_over_the_points_that_are_left() {
+        let plan = plan(&format!("{TWO}[sweep]\nthreads = [1, 2]\nrepeats = 2"));
+        for (points, interleaved, one_by_one) in [
+            ([0, 0], 4, 1),
+            // a b | b a | b a | a b: behind the first two of each.
+            ([2, 2], 2, 1),
+            ([4, 0], 0, 0),
+            ([4, 4], 0, 0),
+        ] {
+            let of = |order| Changes::of(&plan, &kept(points), order).all;
+            let changes = [Order::Interleaved, Order::Systems].map(of);
+            assert_eq!(changes, [interleaved, one_by_one], "{points:?}");
+        }
+    }
+
+    #[test]
+    fn a_dry_run_says_what_stopping_services_costs() {
+        if tailmark_driver::db::find("cassandra").is_err() {
+            return;
+        }
+        let system = |name: &str| {
+            format!(
+                "[[system]]\nname = '{name}'\nhosts = '127.0.0.1:1'\n\
+                 service = {{ systemd = 'cassandra-{name}' }}\n"
+            )
+        };
+        let text = format!(
+            "[database]\ndriver = 'cassandra'\n[sweep]\nready_timeout = '3m'\nthreads = [1, 2]\n\
+             repeats = 2\n{}{}",
+            system("a"),
+            system("b")
+        );
+        let said = said(&text, &Facts::default());
+        for part in [
+            "changes 4 times (one after the other: 1 time), 4 times with a service to be stopped, 3m \
+             at most each",
+            // Once for each of 8 points, and at each change.
+            "stops of services: 12 times 3m at most, 36m",
+        ] {
+            assert!(said.contains(part), "{said}\nlacks {part}");
+        }
+    }
+
+    #[test]
+    fn the_time_has_the_loads_of_each_repeat_and_what_is_due_at_the_end_of_a_rate() {
+        if tailmark_driver::db::find("file").is_err() {
+            return;
+        }
+        let loads = |repeats: u32, reload: &str| {
+            let text = format!(
+                "[database]\ndriver = 'file'\n[[system]]\nname = 'a'\npath = '/x'\n[sweep]\n\
+                 threads = [1, 2]\nrates = [5, 6, 7]\nrepeats = {repeats}\nreload = '{reload}'"
+            );
+            said(&text, &Facts::default())
+        };
+        let said = loads(3, "repeat");
+        for part in [
+            "before each further repeat: load again",
+            "and 3 loads",
+            "finishing what is due when a point at a rate ends: 9 times 10s at most, 1m 30s",
+        ] {
+            assert!(said.contains(part), "{said}\nlacks {part}");
+        }
+        assert!(loads(3, "never").contains("and 1 load,"));
+        let once = loads(1, "repeat");
+        assert!(
+            once.contains("and 1 load,") && !once.contains("load again"),
+            "{once}"
+        );
+    }
+
+    #[test]
+    fn a_dry_run_says_why_the_order_is_not_kept() {
+        let facts = Facts {
+            order: Some(Order::Systems),
+            notices: vec!["systems `a` and `b` keep one data set".into()],
+            ..Facts::default()
+        };
+        let said = said(&format!("{TWO}[sweep]\nrepeats = 2"), &facts);
+        assert!(
+            said.contains("  systems `a` and `b` keep one data set"),
+            "{said}"
+        );
+        assert!(!said.contains("order: interleaved"), "{said}");
+    }
+}

@@ -1,0 +1,229 @@
+//! What former studies say of the systems of a plan: how far the runs of a point are apart, and how
+//! fast the points were. Of each the newest study counts that says it, in the directory of the run or
+//! beside it.
+
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+use tailmark_plan::{Plan, Step, SystemPlan};
+use tailmark_results::{Arrivals, Metric, Point, PointKey, Study, System, statistics};
+
+/// How far the runs of a point are apart, as a former study has it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Noise {
+    /// The directory of the study.
+    pub study: PathBuf,
+    /// The standard deviation of the logarithm of a run's value, pooled over points of which each
+    /// has a mean of its own: 0.02 is about 2 %.
+    pub deviation: f64,
+    /// Degrees of freedom: runs less points.
+    pub freedom: usize,
+}
+
+/// How fast a point in a closed loop was.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Speed {
+    /// The workload's name.
+    pub workload: String,
+    /// How its keys were drawn.
+    pub distribution: String,
+    /// Clients.
+    pub threads: u32,
+    /// Operations per second, the mean of its valid runs.
+    pub ops_per_sec: f64,
+}
+
+impl Speed {
+    fn is_of_point(&self, other: &Self) -> bool {
+        self.threads == other.threads
+            && self.workload == other.workload
+            && self.distribution == other.distribution
+    }
+}
+
+/// What is known of a system from former studies.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Former {
+    /// Of operations per second, over points in closed loops: at a rate they say nothing.
+    pub ops_noise: Option<Noise>,
+    /// Of the latency that the plan names.
+    pub latency_noise: Option<Noise>,
+    /// Of each point the speed in the newest study that has it.
+    pub speeds: Vec<Speed>,
+}
+
+impl Former {
+    /// The operations per second of a point in a closed loop, where one like it was measured.
+    #[must_use]
+    pub fn speed(&self, step: &Step<'_>, threads: u32) -> Option<f64> {
+        let mut speeds = self.of_workload(step);
+        let same = speeds.find(|speed| speed.threads == threads);
+        same.map(|speed| speed.ops_per_sec)
+    }
+
+    /// The highest of a workload over these client counts.
+    #[must_use]
+    pub fn peak(&self, step: &Step<'_>, threads: &[u32]) -> Option<f64> {
+        let speeds = self.of_workload(step);
+        let asked = speeds.filter(|speed| threads.contains(&speed.threads));
+        asked.map(|speed| speed.ops_per_sec).reduce(f64::max)
+    }
+
+    fn of_workload<'a>(&'a self, step: &'a Step<'_>) -> impl Iterator<Item = &'a Speed> {
+        self.speeds.iter().filter(|speed| {
+            speed.workload == step.workload.name
+                && speed.distribution == step.workload.distribution_name()
+        })
+    }
+
+    /// Whether older studies have nothing to say that is asked for.
+    fn is_complete(&self, plan: &Plan) -> bool {
+        let steps = plan.points().take_while(|step| step.repeat == 1);
+        let mut closed = steps.filter(|step| step.rate.is_none());
+        self.ops_noise.is_some()
+            && closed.all(|step| self.speed(&step, step.threads).is_some())
+            && (self.latency_noise.is_some() || plan.report.latency.is_none())
+    }
+
+    /// Takes from a study what is not known from a newer one.
+    fn add(&mut self, plan: &Plan, dir: &Path, points: &[&Point]) {
+        let runs = Runs::of(plan, points);
+        let noise = |values: &BTreeMap<RunsName, Vec<f64>>| {
+            let repeated = values.values().filter(|values| values.len() > 1);
+            let (deviation, freedom) = statistics::noise(repeated.map(Vec::as_slice))?;
+            Some(Noise {
+                study: dir.to_owned(),
+                deviation,
+                freedom,
+            })
+        };
+        self.ops_noise = self.ops_noise.take().or_else(|| noise(&runs.ops));
+        self.latency_noise = self.latency_noise.take().or_else(|| noise(&runs.latencies));
+        for speed in runs.speeds() {
+            if !self.speeds.iter().any(|newer| newer.is_of_point(&speed)) {
+                self.speeds.push(speed);
+            }
+        }
+    }
+}
+
+/// What is known of each system of a plan, in its order. A study that cannot be read says nothing.
+#[must_use]
+pub fn gather(plan: &Plan, out: &Path) -> Vec<Former> {
+    let mut formers = vec![Former::default(); plan.systems.len()];
+    for (dir, study) in studies(out) {
+        if formers.iter().all(|former| former.is_complete(plan)) {
+            break;
+        }
+        let Ok(systems) = study.systems() else {
+            continue;
+        };
+        let is_there = |system: &SystemPlan| systems.iter().any(|other| is_same(system, other));
+        if !plan.systems.iter().any(is_there) {
+            continue;
+        }
+        let Ok(points) = study.point_totals() else {
+            continue;
+        };
+        for (system, former) in plan.systems.iter().zip(&mut formers) {
+            if is_there(system) {
+                let own = points
+                    .iter()
+                    .filter(|point| point.key.system == system.name);
+                former.add(plan, &dir, &own.collect::<Vec<_>>());
+            }
+        }
+    }
+    formers
+}
+
+/// The study of a run directory and those beside it, the newest first.
+fn studies(out: &Path) -> Vec<(PathBuf, Study)> {
+    let parent = out.parent().unwrap_or(Path::new(""));
+    let here = match parent.as_os_str().is_empty() {
+        true => Path::new("."),
+        false => parent,
+    };
+    let entries = fs::read_dir(here).into_iter().flatten().flatten();
+    let mut dirs: Vec<_> = entries
+        .map(|entry| parent.join(entry.file_name()))
+        .collect();
+    if !dirs.iter().any(|dir| dir == out) {
+        dirs.push(out.to_owned());
+    }
+    let mut studies = Vec::new();
+    for dir in dirs.into_iter().filter(|dir| Study::exists(dir)) {
+        if let Ok(study) = Study::open_read_only(&dir)
+            && let Ok(header) = study.header()
+        {
+            studies.push((header.created_ms, dir, study));
+        }
+    }
+    studies.sort_by(|a, b| (b.0, &a.1).cmp(&(a.0, &b.1)));
+    studies
+        .into_iter()
+        .map(|(_, dir, study)| (dir, study))
+        .collect()
+}
+
+/// Whether a system of a study is one of a plan: the same database in the same place.
+fn is_same(system: &SystemPlan, other: &System) -> bool {
+    system.name == other.name
+        && system.driver.name == other.driver
+        && system.location.to_string() == other.place
+}
+
+/// Workload, distribution, clients, the bits of the rate, and arrivals: what a point is but for its
+/// system and its repeat.
+type RunsName = (String, String, u32, Option<u64>, Option<&'static str>);
+
+fn name(key: &PointKey) -> RunsName {
+    (
+        key.workload.clone(),
+        key.distribution.clone(),
+        key.threads,
+        key.target_rate.map(f64::to_bits),
+        key.arrivals.map(Arrivals::name),
+    )
+}
+
+/// The values of the valid runs of each point of a system.
+struct Runs {
+    /// Operations per second in closed loops.
+    ops: BTreeMap<RunsName, Vec<f64>>,
+    /// Nanoseconds of the latency that the plan names, where that is known and no bound.
+    latencies: BTreeMap<RunsName, Vec<f64>>,
+}
+
+impl Runs {
+    fn of(plan: &Plan, points: &[&Point]) -> Self {
+        let (mut ops, mut latencies) = (BTreeMap::<_, Vec<_>>::new(), BTreeMap::<_, Vec<_>>::new());
+        let is_valid = |point: &&&Point| point.phase.fault(plan.sweep.allow_errors).is_none();
+        for Point { key, phase } in points.iter().filter(is_valid) {
+            if key.target_rate.is_none() && phase.ops_per_sec() > 0.0 {
+                let of_point = ops.entry(name(key)).or_default();
+                of_point.push(phase.ops_per_sec());
+            }
+            let latency = plan
+                .report
+                .latency
+                .and_then(|metric: Metric| metric.value(phase));
+            if let Some(latency) = latency.filter(|latency| latency.is_exact()) {
+                latencies.entry(name(key)).or_default().push(latency.value);
+            }
+        }
+        Self { ops, latencies }
+    }
+
+    fn speeds(self) -> impl Iterator<Item = Speed> {
+        let speed = |((workload, distribution, threads, ..), runs): (RunsName, Vec<f64>)| Speed {
+            workload,
+            distribution,
+            threads,
+            ops_per_sec: runs.iter().sum::<f64>() / runs.len() as f64,
+        };
+        self.ops.into_iter().map(speed)
+    }
+}

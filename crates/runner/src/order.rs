@@ -1,0 +1,158 @@
+//! In which order the systems of a run take turns: as the plan says, where each of them keeps a data
+//! set of its own. Two that keep one would change it under each other.
+
+use crate::service::share_an_address;
+use std::{
+    fs,
+    os::unix::fs::FileTypeExt,
+    path::{Path, PathBuf},
+};
+use tailmark_driver::Place;
+use tailmark_plan::{Order, Plan, SystemPlan};
+
+/// The order in which these systems of a plan are measured, and why it is not the plan's.
+pub(crate) fn in_effect(plan: &Plan, systems: &[&SystemPlan]) -> (Order, Option<String>) {
+    match (plan.sweep.order, sharing(systems)) {
+        (Order::Interleaved, Some((first, second))) => {
+            let notice = format!(
+                "systems `{}` and `{}` keep one data set ({}): the systems are not interleaved, but \
+                 measured one after the other (order = \"systems\")",
+                first.name, second.name, first.location
+            );
+            (Order::Systems, Some(notice))
+        }
+        (order, _) => (order, None),
+    }
+}
+
+/// The first two systems that keep one data set.
+fn sharing<'a>(systems: &[&'a SystemPlan]) -> Option<(&'a SystemPlan, &'a SystemPlan)> {
+    systems.iter().enumerate().find_map(|(index, second)| {
+        let mut before = systems[..index].iter();
+        let first = before.find(|first| keep_one_data_set(first, second))?;
+        Some((*first, *second))
+    })
+}
+
+fn keep_one_data_set(a: &SystemPlan, b: &SystemPlan) -> bool {
+    match (a.driver.place, b.driver.place) {
+        (Place::Nowhere, _) | (_, Place::Nowhere) => false,
+        (Place::Hosts, Place::Hosts) => ask_one_server(a, b) && store_alike(a, b),
+        _ => are_in_one_place(a, b),
+    }
+}
+
+/// Whether two systems of servers are asked of one: nobody stops the one for the other.
+fn ask_one_server(a: &SystemPlan, b: &SystemPlan) -> bool {
+    let is_one_service = match (&a.service, &b.service) {
+        (Some(a), Some(b)) => a.control == b.control,
+        _ => true,
+    };
+    is_one_service && share_an_address(a, b)
+}
+
+/// Whether what two systems store on one server is the same: database, keyspace or namespace, set.
+fn store_alike(a: &SystemPlan, b: &SystemPlan) -> bool {
+    let mut names = a.driver.stored.iter().chain(&["set"]);
+    a.driver.name == b.driver.name
+        && names.all(|name| a.settings.text(name) == b.settings.text(name))
+}
+
+/// Whether two systems write one directory by the same driver, under whatever names, or one writes
+/// the block device that the other is on.
+fn are_in_one_place(a: &SystemPlan, b: &SystemPlan) -> bool {
+    let (Some(a_path), Some(b_path)) = (a.watched(), b.watched()) else {
+        return false;
+    };
+    let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
+    let place: PathBuf = real(a_path);
+    let is_device = || fs::metadata(&place).is_ok_and(|at| at.file_type().is_block_device());
+    place == real(b_path) && (a.driver.name == b.driver.name || is_device())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+    use tailmark_plan::RawPlan;
+
+    fn plan(text: &str) -> Plan {
+        let text = format!("[sweep]\nrepeats = 2\n{text}");
+        RawPlan::parse("test", &text).unwrap().check().unwrap()
+    }
+
+    fn order(text: &str) -> Order {
+        let plan = plan(text);
+        let systems: Vec<_> = plan.systems.iter().collect();
+        let (order, notice) = in_effect(&plan, &systems);
+        assert_eq!(notice.is_some(), order != plan.sweep.order, "{notice:?}");
+        order
+    }
+
+    fn of(driver: &str, systems: &[&str]) -> String {
+        let mut text = format!("[database]\ndriver = '{driver}'\n");
+        for (index, keys) in systems.iter().enumerate() {
+            text += &format!("[[system]]\nname = 's{index}'\n{keys}\n");
+        }
+        text
+    }
+
+    #[test]
+    fn systems_that_keep_nothing_are_interleaved() {
+        assert_eq!(order(&of("null", &["", ""])), Order::Interleaved);
+    }
+
+    #[test]
+    fn one_directory_under_two_names_holds_one_data_set() {
+        let dir = tempfile::tempdir().unwrap();
+        let [real, other, name] = ["real", "other", "name"].map(|name| dir.path().join(name));
+        fs::create_dir(&real).unwrap();
+        fs::create_dir(&other).unwrap();
+        symlink(&real, &name).unwrap();
+        let path = |path: &Path| format!("path = '{}'", path.display());
+        let two = |a: &Path, b: &Path| order(&of("file", &[&path(a), &path(b)]));
+        assert_eq!(two(&real, &other), Order::Interleaved);
+        assert_eq!(two(&real, &name), Order::Systems);
+        if tailmark_driver::db::find("rocksdb").is_ok() {
+            let ceiling = format!("{}\ndatabase = {{ driver = 'file' }}", path(&name));
+            let text = of("rocksdb", &[&path(&real), &ceiling]);
+            assert_eq!(order(&text), Order::Interleaved, "each has its own file");
+        }
+    }
+
+    #[test]
+    fn one_server_holds_one_data_set_unless_services_or_settings_tell_them_apart() {
+        if tailmark_driver::db::find("cassandra").is_err() {
+            return;
+        }
+        let here = "hosts = '10.0.0.1:9042'";
+        let with = |more: &str| format!("{here}\n{more}");
+        let two = |a: &str, b: &str| order(&of("cassandra", &[&with(a), &with(b)]));
+        let consistency = "database = { read_consistency = 'one' }";
+        assert_eq!(two("", consistency), Order::Systems);
+        let keyspace = "database = { keyspace = 'other' }";
+        assert_eq!(two("", keyspace), Order::Interleaved);
+        let [a, b] = ["a", "b"].map(|unit| format!("service = {{ systemd = '{unit}' }}"));
+        assert_eq!(two(&a, &b), Order::Interleaved);
+        assert_eq!(two(&a, &format!("{a}\n{consistency}")), Order::Systems);
+        let elsewhere = "hosts = '10.0.0.2:9042'";
+        let text = of("cassandra", &[here, elsewhere]);
+        assert_eq!(order(&text), Order::Interleaved);
+    }
+
+    #[test]
+    fn what_shares_a_data_set_is_named() {
+        let dir = tempfile::tempdir().unwrap();
+        let name = dir.path().join("name");
+        symlink(dir.path(), &name).unwrap();
+        let [a, b] = [dir.path(), &name].map(|path| format!("path = '{}'", path.display()));
+        let plan = plan(&of("file", &[&a, &b]));
+        let systems: Vec<_> = plan.systems.iter().collect();
+        let notice = in_effect(&plan, &systems).1.unwrap();
+        for part in ["`s0` and `s1`", "one data set", "one after the other"] {
+            assert!(notice.contains(part), "{notice}");
+        }
+        // Without the second there is nothing to take turns with.
+        assert_eq!(in_effect(&plan, &systems[..1]).1, None);
+    }
+}

@@ -1,0 +1,181 @@
+//! Whether the points of a plan are long enough for the quantile that its report is about: so many
+//! requests must lie beyond a quantile that it is certain, and so many that it is given at all.
+
+use crate::former::Former;
+use tailmark_plan::{AskedRate, Plan, Step, SystemPlan, requests_per_operation};
+use tailmark_results::{
+    Kind, Metric, Quantile, number,
+    quantile::{SAMPLES_MIN, SAMPLES_SOLID, samples_beyond},
+};
+
+/// The quantile that the report of a plan is about, and what it needs.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Wanted {
+    /// Which latency.
+    pub metric: Metric,
+    /// Of which requests.
+    pub kind: Kind,
+    /// Requests of a point from which on it is certain.
+    pub certain: u64,
+    /// Requests of a point from which on it is given.
+    pub given: u64,
+}
+
+impl Wanted {
+    /// That of a plan; none where it names no quantile.
+    pub fn of(plan: &Plan) -> Option<Self> {
+        let metric = plan.report.latency?;
+        let Metric::Latency { kind, statistic } = metric else {
+            return None;
+        };
+        let quantile = statistic.quantile?;
+        Some(Self {
+            metric,
+            kind,
+            certain: requests(quantile, SAMPLES_SOLID),
+            given: requests(quantile, SAMPLES_MIN),
+        })
+    }
+
+    /// Operations of a step that send so many requests; none where it is not known how many are of
+    /// the kind, or none is.
+    pub fn operations(&self, step: &Step<'_>, requests: u64) -> Option<u64> {
+        let share = self.share(step).filter(|share| *share > 0.0)?;
+        Some((requests as f64 / share).ceil() as u64)
+    }
+
+    /// Requests of the kind for each operation of a step, where that is known.
+    pub fn share(&self, step: &Step<'_>) -> Option<f64> {
+        requests_per_operation(step.workload, self.kind, step.threads)
+    }
+}
+
+/// The fewest requests of which so many lie beyond a quantile.
+fn requests(quantile: Quantile, beyond: u64) -> u64 {
+    // 1 - 0.999 is not exact in binary.
+    let near = (beyond as f64 / (1.0 - quantile.value)).round() as u64;
+    let mut requests = near.saturating_sub(1);
+    while samples_beyond(requests, quantile.value) < beyond {
+        requests += 1;
+    }
+    requests
+}
+
+/// How fast a step goes on a system, operations per second: its rate, or what a former study has
+/// of it; none where that is not known.
+pub fn rate(plan: &Plan, formers: &[Former], step: &Step<'_>, system: &SystemPlan) -> Option<f64> {
+    let former = |name: &str| {
+        let index = plan.systems.iter().position(|system| system.name == name);
+        index.and_then(|index| formers.get(index))
+    };
+    match step.rate {
+        Some(AskedRate::Fixed(rate)) => Some(rate),
+        Some(AskedRate::OfPeak(part)) => {
+            let peak = former(plan.sweep.peak_of(system))?.peak(step, &plan.sweep.threads)?;
+            Some(part * peak)
+        }
+        None => former(&system.name)?.speed(step, step.threads),
+    }
+}
+
+/// How many operations a point of a step has in its measured part, as far as that is known.
+fn operations(
+    plan: &Plan,
+    formers: &[Former],
+    step: &Step<'_>,
+    system: &SystemPlan,
+) -> Option<f64> {
+    let budget = plan.sweep.operations.map(|operations| operations as f64);
+    let by_time = plan.sweep.duration.map(|duration| {
+        let rate = rate(plan, formers, step, system)?;
+        Some(rate * duration.as_secs_f64())
+    });
+    match (budget, by_time) {
+        // Whichever ends first: more than the budget are not sent, at whatever rate.
+        (Some(budget), by_time) => Some(by_time.flatten().unwrap_or(budget).min(budget)),
+        (None, by_time) => by_time.flatten(),
+    }
+}
+
+/// What a run says before it measures anything, where it is known that points of a workload are too
+/// short for the quantile: of each workload the shortest.
+pub fn too_short(plan: &Plan, formers: &[Former]) -> Vec<String> {
+    let Some(wanted) = Wanted::of(plan) else {
+        return Vec::new();
+    };
+    let shortest = plan.sweep.workloads.iter().filter_map(|workload| {
+        let shortest = shortest(plan, formers, &wanted, &workload.name)?;
+        (shortest.requests < wanted.certain as f64).then_some(shortest)
+    });
+    shortest
+        .map(|point| notice(plan, &wanted, &point))
+        .collect()
+}
+
+/// A point of which it is known how many requests of a kind it has.
+struct KnownPoint<'a> {
+    requests: f64,
+    step: Step<'a>,
+    system: &'a SystemPlan,
+}
+
+/// The point of a workload that has the fewest requests, of those of which that is known.
+fn shortest<'a>(
+    plan: &'a Plan,
+    formers: &[Former],
+    wanted: &Wanted,
+    workload: &str,
+) -> Option<KnownPoint<'a>> {
+    let steps = plan.points().take_while(|step| step.repeat == 1);
+    let steps = steps.filter(|step| step.workload.name == workload);
+    let points = steps.flat_map(|step| plan.systems.iter().map(move |system| (step, system)));
+    let known = points.filter_map(|(step, system)| {
+        let share = wanted.share(&step).filter(|share| *share > 0.0)?;
+        Some(KnownPoint {
+            requests: operations(plan, formers, &step, system)? * share,
+            step,
+            system,
+        })
+    });
+    known.min_by(|a, b| a.requests.total_cmp(&b.requests))
+}
+
+fn notice(plan: &Plan, wanted: &Wanted, point: &KnownPoint<'_>) -> String {
+    let KnownPoint {
+        requests,
+        step,
+        system,
+    } = point;
+    let what = match *requests < wanted.given as f64 {
+        true => "will not be given",
+        false => "will not be certain",
+    };
+    let at = match step.rate {
+        Some(rate) => rate.described(plan.sweep.peak_of(system)),
+        None => number::threads(step.threads),
+    };
+    let keys = match (plan.sweep.operations, plan.sweep.duration) {
+        (Some(_), Some(_)) => "sweep.operations and sweep.duration",
+        (Some(_), None) => "sweep.operations",
+        _ => "sweep.duration",
+    };
+    let (kind, metric) = (wanted.kind.name(), wanted.metric);
+    format!(
+        "{metric} of workload `{}` {what}: a point of `{}` at {at} has about {} {kind} requests, and \
+         it takes {} to give it and {} to be certain; make points {} times as long ({keys})",
+        step.workload.name,
+        system.name,
+        number::count(*requests as u64),
+        number::count(wanted.given),
+        number::count(wanted.certain),
+        times(wanted.certain as f64 / requests)
+    )
+}
+
+/// A factor, rounded up so that it is enough: `1.3`, `12`.
+fn times(factor: f64) -> String {
+    match factor {
+        ..10.0 => format!("{:.1}", (factor * 10.0).ceil() / 10.0),
+        _ => number::count(factor.ceil() as u64),
+    }
+}
