@@ -210,8 +210,11 @@ pub struct ImportArgs {
     #[arg(long, value_name = "NAME")]
     pub workload: Option<String>,
     /// The number of clients; without it, as the command line or the file's name says
-    #[arg(long, value_name = "COUNT")]
+    #[arg(long, value_name = "COUNT", value_parser = clap::value_parser!(u32).range(1..))]
     pub threads: Option<u32>,
+    /// What the values of histogram logs (hlog) are, which they do not say; the export's are ns
+    #[arg(long, value_name = "UNIT", value_parser = import_units())]
+    pub unit: Option<String>,
 }
 
 /// `tailmark ycsb`
@@ -295,6 +298,11 @@ fn import_formats() -> PossibleValuesParser {
             .iter()
             .map(|import| import.name),
     )
+}
+
+fn import_units() -> PossibleValuesParser {
+    let units = tailmark_results::import::UNITS.iter();
+    PossibleValuesParser::new(units.map(|(unit, _)| *unit))
 }
 
 fn export_formats() -> PossibleValuesParser {

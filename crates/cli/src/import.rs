@@ -2,12 +2,12 @@
 
 use crate::args::ImportArgs;
 use anyhow::Context;
-use std::{collections::BTreeMap, fs, path::Path};
+use std::{fs, path::Path};
 use tailmark_console::{Console, Exit};
 use tailmark_report::write_studies;
 use tailmark_results::{
     Error, Header, Load, PointKey, Study, System,
-    import::{Given, Imported, Source, find},
+    import::{Given, Imported, Source, UNITS, find},
 };
 
 /// Reads the files and adds what is in them to the study; prints the path of its report.
@@ -31,14 +31,21 @@ pub fn import(args: &ImportArgs, console: &Console) -> anyhow::Result<Exit> {
         system,
         workload,
         threads: args.threads,
+        unit_ns: args.unit.as_deref().and_then(unit_ns),
     };
-    let all = (format.read)(&sources, &given)?;
+    let all = format.import(&sources, &given)?;
     let failed = || format!("failed to add to the study in `{}`", args.out.display());
     add_all(&args.out, all, format.name).with_context(failed)?;
     let reported = write_studies(std::slice::from_ref(&args.out), "html", &args.out);
     let page = reported.context("the study is complete, but has no report")?;
     console.say(&page.path.display().to_string())?;
     Ok(Exit::Done)
+}
+
+/// Nanoseconds in one of a unit.
+fn unit_ns(name: &str) -> Option<u64> {
+    let known = UNITS.iter().find(|(known, _)| *known == name);
+    known.map(|(_, ns)| *ns)
 }
 
 /// Adds everything to the study in a directory, or nothing: a study and a directory that were made
@@ -65,22 +72,25 @@ fn add_all(out: &Path, all: Vec<Imported>, format: &str) -> Result<(), Error> {
 }
 
 fn add(study: &Study, imported: Imported, format: &str) -> Result<(), Error> {
+    study.add_system(&System {
+        name: imported.system.clone(),
+        driver: format!("{format} (imported)"),
+        place: imported.place.clone(),
+        semantics: "faithful".to_owned(),
+        settings: imported.settings.clone(),
+        ceiling_for: None,
+    })?;
+    study.set_facts(&imported.facts(&imported.system, format))?;
     let Imported {
         system,
         workload,
         distribution,
         threads,
         target_rate,
+        arrivals,
         phase,
+        ..
     } = imported;
-    study.add_system(&System {
-        name: system.clone(),
-        driver: format!("{format} (imported)"),
-        place: String::new(),
-        semantics: "faithful".to_owned(),
-        settings: BTreeMap::new(),
-        ceiling_for: None,
-    })?;
     let Some(workload) = workload else {
         let records = phase.succeeded();
         return study.add_load(&Load {
@@ -97,7 +107,7 @@ fn add(study: &Study, imported: Imported, format: &str) -> Result<(), Error> {
         threads,
         repeat: 1,
         target_rate,
-        arrivals: None,
+        arrivals,
     };
     study.append_point(key, phase)
 }

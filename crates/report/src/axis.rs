@@ -55,10 +55,11 @@ impl Step {
         threads: u32::MAX,
     };
 
-    /// Its number on the axis: `16`, `10,000`.
+    /// Its number on the axis: `16`, `10,000`; `peak` at an unknown thread count.
     #[must_use]
     pub fn label(self) -> String {
         match self.rate {
+            None if self.threads == PointKey::PEAK => "peak".to_owned(),
             None => self.threads.to_string(),
             Some(rate) => number::rate(rate),
         }

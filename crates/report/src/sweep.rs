@@ -274,8 +274,10 @@ pub fn workload_title(name: &str) -> String {
 impl<'a> WorkloadGrid<'a> {
     fn add(&mut self, point: &'a Point, fault: Option<Fault>) {
         let step = self.axis.step(&point.key);
-        if let Err(at) = self.steps.binary_search(&step) {
-            self.steps.insert(at, step);
+        // A peak at an unknown thread count is a peak, and at no place of the axis.
+        match self.steps.binary_search(&step) {
+            Err(at) if !point.key.is_peak() => self.steps.insert(at, step),
+            _ => {}
         }
         let cell = self.cells.entry((&point.key.system, step));
         let cell = cell.or_insert_with(|| GridCell {

@@ -48,7 +48,7 @@ pub enum Place {
     },
     /// Each at its peak over the thread counts of a closed loop.
     Peak {
-        /// Where the first has it.
+        /// Where the first has it; [`PointKey::PEAK`] where that is not known, as of the second.
         threads_a: u32,
         /// Where the second has it.
         threads_b: u32,
@@ -216,6 +216,10 @@ pub fn comparisons(runs: &[Run], pairs: &[(String, String)], band: f64) -> Vec<C
             let Some(runs_b) = of_b.get(name) else {
                 continue;
             };
+            // Peaks at unknown thread counts are at no common point.
+            if runs_a[0].key.is_peak() {
+                continue;
+            }
             let metrics = runs_a[0].values.keys();
             found.extend(metrics.filter_map(|&metric| {
                 compare((a, runs_a), (b, runs_b), metric, at(name, runs_a[0]))

@@ -2,7 +2,7 @@
 //! studies of a system are one where these are alike, and what differs between two systems stands
 //! beside their comparison.
 
-use crate::{Fact, Header, System, number};
+use crate::{Fact, Header, System, import::Imported, number};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Keys of a plan that say what is measured and how often, not under which conditions. Rate and
@@ -192,7 +192,9 @@ impl Conditions {
         }
         let own = |fact: &&Fact| fact.system.as_ref().is_none_or(|name| *name == system.name);
         for fact in facts.iter().filter(own) {
-            if !PASSING_FACTS.contains(&(fact.group.as_str(), fact.name.as_str())) {
+            let passes = fact.group == Imported::FILES
+                || PASSING_FACTS.contains(&(fact.group.as_str(), fact.name.as_str()));
+            if !passes {
                 put(Part::Fact, &fact_name(fact), &fact.value);
             }
         }

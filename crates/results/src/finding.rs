@@ -74,6 +74,7 @@ pub const FINDINGS: &[FindingCode] = &[
     NOT_SETTLED,
     NOTHING_FOUND,
     OTHER_VERSION,
+    PEAK_ONLY,
     RATE_NOT_MET,
     SOFTWARE_CRC,
     STARTED_LATE,
@@ -196,6 +197,12 @@ pub const NOTHING_FOUND: FindingCode = FindingCode {
 pub const OTHER_VERSION: FindingCode = FindingCode {
     name: "other-version",
     about: "the embedded database is of another version than the study's",
+};
+
+/// Only a peak was imported, without the thread count that it was reached at.
+pub const PEAK_ONLY: FindingCode = FindingCode {
+    name: "peak-only",
+    about: "only a peak was imported, without the thread count that it was reached at",
 };
 
 /// The target rate was not reached.

@@ -122,7 +122,7 @@ impl<'a> Known<'a> {
     /// A quantile, if it is known and enough samples are beyond it.
     #[must_use]
     pub fn quantile(self, quantile: Quantile) -> Option<Stated> {
-        if self.beyond(quantile) < SAMPLES_MIN {
+        if self.beyond(quantile) < SAMPLES_MIN && !self.is_of_unknown_samples(quantile) {
             return None;
         }
         match self {
@@ -140,6 +140,18 @@ impl<'a> Known<'a> {
                 }
             }),
             Self::Summary { numbers, .. } => numbers.number(quantile.name).map(Stated::exact),
+        }
+    }
+
+    /// Whether a quantile was written by somebody who did not write of how many samples it is. It
+    /// is taken as it was written, and is never solid.
+    fn is_of_unknown_samples(self, quantile: Quantile) -> bool {
+        match self {
+            Self::Summary {
+                numbers,
+                samples: 0,
+            } => numbers.number(quantile.name).is_some_and(|ns| ns > 0.0),
+            Self::Summary { .. } | Self::Histogram { .. } => false,
         }
     }
 
@@ -205,6 +217,9 @@ mod tests {
             samples,
         };
         assert_eq!(known(999).quantile(p99), None);
+        // Whoever writes a number and not of how many samples it is has some.
+        assert_eq!(known(0).quantile(p99), Some(Stated::exact(9_000.0)));
+        assert!(!known(0).is_solid(p99));
         assert_eq!(known(1_000).quantile(p99), Some(Stated::exact(9_000.0)));
         assert_eq!(known(1_000).quantile(p999), None);
         assert_eq!(

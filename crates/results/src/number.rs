@@ -4,7 +4,7 @@
 //!
 //! The drop-ins write numbers as the programs do that they stand for.
 
-use crate::{Bound, Stated};
+use crate::{Bound, PointKey, Stated};
 use std::time::{Duration, UNIX_EPOCH};
 
 /// Something a second: `42,012`; below 100 with one decimal.
@@ -179,10 +179,13 @@ pub fn instant(ms: u64) -> String {
     format!("{} UTC", text[..16].replace('T', " "))
 }
 
-/// `1 thread`, `16 threads`.
+/// `1 thread`, `16 threads`; of a point of which only the peak is known, `an unknown thread count`.
 #[must_use]
 pub fn threads(n: u32) -> String {
-    plural(u64::from(n), "thread")
+    match n {
+        PointKey::PEAK => "an unknown thread count".to_owned(),
+        n => plural(u64::from(n), "thread"),
+    }
 }
 
 /// `1 point`, `1,200 points`.

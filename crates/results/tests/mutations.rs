@@ -7,8 +7,9 @@ mod inputs;
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use inputs::{
-    DB_BENCH, FIRST, JSON, SECOND, TABLE, WORDS, YCSB, first_encoding, histogram, line, log,
-    second_encoding,
+    COLUMNS, DB_BENCH, FIGURES, FIO_CLONES, FIO_PLUS, FIO_SECTIONS, FIO_WORDS, FIRST, JSON,
+    PUBLISHED, SECOND, TABLE, TAGS, WORDS, YCSB, first_encoding, histogram, line, line_and_zeros,
+    log, second_encoding, tagged_log,
 };
 use rusqlite::{Connection, types::ValueRef};
 use std::{
@@ -26,13 +27,16 @@ use tempfile::TempDir;
 
 /// Reads the files in one format, as `tailmark import` does.
 fn import(format: &str, files: &[(&str, &[u8])]) {
+    import_as(format, files, &Given::default());
+}
+
+fn import_as(format: &str, files: &[(&str, &[u8])], given: &Given) {
     let source = |(path, bytes): &(&str, &[u8])| Source {
         path: PathBuf::from(path),
         bytes: bytes.to_vec(),
     };
     let sources: Vec<_> = files.iter().map(source).collect();
-    let read = find(format).unwrap().read;
-    match read(&sources, &Given::default()) {
+    match find(format).unwrap().import(&sources, given) {
         Ok(all) => all.iter().for_each(|imported| {
             let rate = imported.phase.ops_per_sec();
             assert!(rate.is_finite() && rate >= 0.0, "{rate} a second");
@@ -71,6 +75,17 @@ fn db_benchs_output_is_read_or_refused() {
 }
 
 #[test]
+fn a_table_of_published_figures_is_read_or_refused() {
+    let trial = Trial {
+        name: "published table",
+        samples: &[PUBLISHED.into(), FIGURES.into()],
+        words: COLUMNS,
+        inputs: 3_000,
+    };
+    trial.run(|input| import("csv", &[("study.csv", input)]));
+}
+
+#[test]
 fn a_histogram_log_is_read_or_refused() {
     let trial = Trial {
         name: "histogram log",
@@ -92,6 +107,36 @@ fn a_histogram_log_is_read_or_refused() {
             &[("disk.txt", YCSB.as_bytes()), ("Intended-READ.hdr", input)],
         );
     });
+}
+
+#[test]
+fn a_tagged_histogram_log_is_read_or_refused() {
+    let trial = Trial {
+        name: "tagged histogram log",
+        samples: &[tagged_log(), log()],
+        words: TAGS,
+        inputs: 3_000,
+    };
+    trial.run(|input| {
+        for unit_ns in [1, 1_000_000] {
+            let given = Given {
+                unit_ns: Some(unit_ns),
+                ..Given::default()
+            };
+            import_as("hlog", &[("disk-t8-READ.hlog", input)], &given);
+        }
+    });
+}
+
+#[test]
+fn fios_json_is_read_or_refused() {
+    let trial = Trial {
+        name: "fio json",
+        samples: &[FIO_PLUS.into(), FIO_CLONES.into(), FIO_SECTIONS.into()],
+        words: FIO_WORDS,
+        inputs: 1_500,
+    };
+    trial.run(|input| import("fio", &[("nvme.json", input)]));
 }
 
 #[test]
@@ -124,13 +169,13 @@ fn an_encoded_histogram_of_a_log_is_read_or_refused() {
 fn few_bytes_of_a_log_never_stand_for_many() {
     let mut endless = first_encoding(3);
     endless[4..8].fill(0xff);
-    endless.resize(256 << 20, 0);
     let mut long = second_encoding();
     long[4..8].fill(0xff);
+    let zeros = 256 << 20;
     let bombs = [
-        line(FIRST, &endless),
+        line_and_zeros(FIRST, &endless, zeros),
         line(SECOND, &long),
-        line(SECOND, &endless),
+        line_and_zeros(SECOND, &endless, zeros),
     ];
     let trial = Trial {
         name: "bombs in a log",

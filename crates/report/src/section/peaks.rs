@@ -8,7 +8,7 @@ use crate::{
     compared::Comparisons,
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_results::{Comparison, System, number};
+use tailmark_results::{Comparison, PointKey, System, number};
 
 pub const SECTION: Section = Section {
     name: "peaks",
@@ -128,7 +128,11 @@ fn peak_cells<'a>(group: &WorkloadGrid<'a>, system: &'a System, strong: bool) ->
         Some(peak) => {
             let ops =
                 Cell::new(number::rate(peak.ops.middle)).with_detail(peak.ops.range(number::rate));
-            [Cell { strong, ..ops }, Cell::new(peak.threads.to_string())]
+            let threads = match peak.threads {
+                PointKey::PEAK => Cell::none().with_detail("not known"),
+                threads => Cell::new(threads.to_string()),
+            };
+            [Cell { strong, ..ops }, threads]
         }
     }
 }

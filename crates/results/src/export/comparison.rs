@@ -1,6 +1,6 @@
 //! A comparison in JSON, the same in the export of a study and in what `tailmark compare` says.
 
-use crate::{Arrivals, Bound, Comparison, comparison::Place};
+use crate::{Arrivals, Bound, Comparison, PointKey, comparison::Place};
 use serde_json::{Value, json};
 
 /// A comparison as one object; what is not known, or not of a point or a peak, is null.
@@ -19,7 +19,7 @@ pub fn comparison_json(of: &Comparison) -> Value {
         Place::Peak {
             threads_a,
             threads_b,
-        } => peaks = Some((threads_a, threads_b)),
+        } => peaks = Some([threads_a, threads_b].map(|n| Some(n).filter(|n| *n != PointKey::PEAK))),
     }
     let diagnostics = of.diagnostics();
     let bootstrap = diagnostics.map(|diagnostics| diagnostics.bootstrap);
@@ -30,8 +30,8 @@ pub fn comparison_json(of: &Comparison) -> Value {
         "rate": rate,
         "arrivals": how.map(Arrivals::name),
         "place": if peaks.is_some() { "peak" } else { "point" },
-        "threads_a": peaks.map(|(a, _)| a),
-        "threads_b": peaks.map(|(_, b)| b),
+        "threads_a": peaks.and_then(|[a, _]| a),
+        "threads_b": peaks.and_then(|[_, b]| b),
         "metric": of.metric.to_string(),
         "a": of.a,
         "b": of.b,

@@ -75,7 +75,7 @@ fn row(point: &Point, allowed: f64, driver: &str, kind: Kind, result: &KindResul
         driver.to_owned(),
         key.workload.clone(),
         key.distribution.clone(),
-        key.threads.to_string(),
+        key.clients().map_or_else(String::new, |n| n.to_string()),
         key.repeat.to_string(),
         key.target_rate.map_or_else(String::new, |r| r.to_string()),
         key.arrivals.map_or("", Arrivals::name).to_owned(),

@@ -126,7 +126,7 @@ fn point(point: &Point, allowed: f64) -> Value {
         "system": point.key.system,
         "workload": point.key.workload,
         "distribution": point.key.distribution,
-        "threads": point.key.threads,
+        "threads": point.key.clients(),
         "repeat": point.key.repeat,
         "target_rate": point.key.target_rate,
         "arrivals": point.key.arrivals.map(Arrivals::name),

@@ -56,7 +56,7 @@ fn read(sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
             .next()
             .unwrap_or_else(|| "db_bench".to_owned());
         let system = given.system.clone().unwrap_or(stem);
-        let found = match text.lines().any(|line| line.starts_with("ops_sec\t")) {
+        let mut found = match text.lines().any(|line| line.starts_with("ops_sec\t")) {
             true => table(&text, &system, given),
             false => output(&text, &system, given),
         };
@@ -65,6 +65,9 @@ fn read(sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
                 path: source.path.clone(),
                 reason: "it has no result line of db_bench and no table of benchmark.sh".to_owned(),
             });
+        }
+        for point in &mut found {
+            point.file.clone_from(&source.path);
         }
         all.extend(found);
     }
@@ -183,8 +186,8 @@ fn point(line: &ResultLine, system: &str, given: &Given) -> Imported {
         workload: Some(given.workload.clone().unwrap_or_else(|| line.name.clone())),
         distribution: "unknown".to_owned(),
         threads: given.threads.unwrap_or_else(|| line.threads()),
-        target_rate: None,
         phase,
+        ..Imported::default()
     }
 }
 
@@ -280,8 +283,8 @@ fn table(text: &str, system: &str, given: &Given) -> Vec<Imported> {
             workload: Some(given.workload.clone().unwrap_or_else(|| name.to_owned())),
             distribution: "unknown".to_owned(),
             threads: given.threads.unwrap_or(threads),
-            target_rate: None,
             phase,
+            ..Imported::default()
         })
     };
     lines.filter_map(row).collect()

@@ -4,14 +4,23 @@
 //! counts and its rate, its latencies as a [`crate::Summary`] beside empty histograms, and a
 //! finding that says so, but no histogram that would claim more.
 
+mod columns;
 mod command;
+mod csv;
 mod db_bench;
+mod fio;
+mod fio_job;
 mod hdr;
+mod hlog;
 mod log;
+mod log_tag;
 mod ycsb;
 
-use crate::{Error, Finding, Phase, finding::NOTHING_FOUND};
-use std::path::{Path, PathBuf};
+use crate::{Arrivals, Error, Fact, Finding, Phase, finding::NOTHING_FOUND};
+use std::{
+    collections::BTreeMap,
+    path::{Path, PathBuf},
+};
 
 /// A format that can be imported.
 #[derive(Debug, Clone, Copy)]
@@ -25,7 +34,16 @@ pub struct Import {
 }
 
 /// Every format, sorted by name.
-pub const IMPORTS: &[Import] = &[db_bench::IMPORT, ycsb::IMPORT];
+pub const IMPORTS: &[Import] = &[
+    csv::IMPORT,
+    db_bench::IMPORT,
+    fio::IMPORT,
+    hlog::IMPORT,
+    ycsb::IMPORT,
+];
+
+/// Units of the values of histogram logs (`--unit`), and nanoseconds in one.
+pub const UNITS: &[(&str, u64)] = &[("ns", 1), ("us", 1_000), ("ms", 1_000_000)];
 
 /// One file.
 #[derive(Debug, Clone)]
@@ -43,12 +61,14 @@ pub struct Given {
     pub system: Option<String>,
     /// The workload's name.
     pub workload: Option<String>,
-    /// The number of clients.
+    /// The number of clients, from 1.
     pub threads: Option<u32>,
+    /// Nanoseconds in one unit of the values of histogram logs; see [`UNITS`].
+    pub unit_ns: Option<u64>,
 }
 
 /// One load or point of another program.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Imported {
     /// The system's name.
     pub system: String,
@@ -56,12 +76,60 @@ pub struct Imported {
     pub workload: Option<String>,
     /// How keys were drawn; `unknown` where it is not said.
     pub distribution: String,
-    /// The number of clients.
+    /// The number of clients; [`crate::PointKey::PEAK`] where only the peak is known.
     pub threads: u32,
     /// Operations per second that were asked for, if any.
     pub target_rate: Option<f64>,
+    /// How operations arrive at that rate, where it is said.
+    pub arrivals: Option<Arrivals>,
     /// What was measured.
     pub phase: Phase,
+    /// Directory or device, where the file names it.
+    pub place: String,
+    /// How the other program was set, where the file says so.
+    pub settings: BTreeMap<String, String>,
+    /// The file that it was read from.
+    pub file: PathBuf,
+    /// What else the file says: group, name and value of a fact of the system.
+    pub facts: Vec<(String, String, String)>,
+}
+
+impl Imported {
+    /// The group of the facts that name the files which a system's points were read from.
+    pub const FILES: &str = "imported from";
+
+    /// What the study keeps of the system under `name`: where its points come from, and what else
+    /// the file says. `format` is that of the import.
+    #[must_use]
+    pub fn facts(&self, name: &str, format: &str) -> Vec<Fact> {
+        let file = self.file.file_name().unwrap_or_default().to_string_lossy();
+        let from = (Self::FILES.to_owned(), file.into_owned(), format.to_owned());
+        let all = std::iter::once(&from).chain(&self.facts);
+        let fact = |(group, fact, value): &(String, String, String)| Fact {
+            system: Some(name.to_owned()),
+            group: group.clone(),
+            name: fact.clone(),
+            value: value.clone(),
+        };
+        all.map(fact).collect()
+    }
+}
+
+impl Import {
+    /// Reads files that belong together.
+    ///
+    /// # Errors
+    /// Where a file is none of the format, and where a unit is given and the format says its own.
+    pub fn import(&self, sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
+        match sources.first() {
+            Some(source) if given.unit_ns.is_some() && self.name != hlog::IMPORT.name => {
+                let own = hlog::IMPORT.name;
+                let reason = format!("{} says its units itself; --unit is for {own}", self.name);
+                Err(failed(source, reason))
+            }
+            _ => (self.read)(sources, given),
+        }
+    }
 }
 
 /// The format of a name.

@@ -102,6 +102,8 @@ fn read_text(source: &Source, given: &Given) -> Result<Imported, Error> {
         threads: threads.unwrap_or(1),
         target_rate: command.target,
         phase,
+        file: source.path.clone(),
+        ..Imported::default()
     })
 }
 
@@ -359,6 +361,7 @@ mod tests {
             system: Some("Disk A".into()),
             workload: Some("a".into()),
             threads: Some(3),
+            ..Given::default()
         };
         let imported = read(&[source("x-t8.txt", TEXT.as_bytes())], &given)
             .unwrap()

@@ -3,10 +3,11 @@
 use base64::{Engine, prelude::BASE64_STANDARD};
 use flate2::{Compression, write::ZlibEncoder};
 use hdrhistogram::serialization::{
-    Serializer, V2DeflateSerializer, V2Serializer, interval_log::IntervalLogWriterBuilder,
+    Serializer, V2DeflateSerializer, V2Serializer,
+    interval_log::{IntervalLogWriterBuilder, Tag},
 };
 use std::{
-    io::Write,
+    io::{self, Read, Write},
     time::{Duration, UNIX_EPOCH},
 };
 use tailmark_results::{Latencies, new_latencies};
@@ -30,6 +31,66 @@ pub const TABLE: &str = "# ops_sec - operations per second\n\
     ops_sec\tmb_sec\tusec_op\tp50\tp99\tpmax\tuptime\tstall%\tc_wgb\tNstall\ttest\n\
     1000\t3.5\t64000.0\t61.5\t900\t5000\t60\t1.5\t2.2\t7\treadwhilewriting.t64\n\
     failed\t\t\t\t\t\t\t\toverwrite.t64.s0\n";
+
+pub const PUBLISHED: &str = "source,database,workload,use case,device,threads,ops_per_sec\n\
+    Brief (2021),RocksDB,YCSB A,\"Sessions, many\",Disk A,4,17060.5\n\
+    # a remark\nBrief (2021),RocksDB,YCSB A,,Disk B,peak,42012\n";
+
+pub const FIGURES: &str = "system,workload,distribution,threads,ops/s,read_count,read_p99.99_ms,\
+    update mean us\nd,a,uniform,16,40000,200000000,10,120.5\n";
+
+/// Words of tables of published figures.
+pub const COLUMNS: &[&str] = &[
+    "system,",
+    "threads,",
+    "ops/s,",
+    "read_p99_us,",
+    "scan_max_s,",
+    "peak",
+    "0",
+    "\"",
+    "\r\n",
+    "#",
+    "\u{feff}",
+    "99999999999999999999",
+];
+
+pub const FIO_PLUS: &str = include_str!("fio-plus.json");
+pub const FIO_CLONES: &str = include_str!("fio-clones.json");
+pub const FIO_SECTIONS: &str = include_str!("fio-sections.json");
+
+/// Words of fio's JSON.
+pub const FIO_WORDS: &[&str] = &[
+    "\"bins\" : {",
+    "\"percentile\" : {",
+    "\"total_ios\" : ",
+    "\"error\" : 5,",
+    "\"job_runtime\" : ",
+    "\"numjobs\" : \"",
+    "\"iodepth\" : \"",
+    "\"rate\" : \"10m,\",",
+    "\"rate_iops\" : \"",
+    "18446744073709551615",
+    "1e308",
+    "-1",
+    "{}",
+    "[]",
+];
+
+/// Words of tagged histogram logs.
+pub const TAGS: &[&str] = &[
+    "Tag=READ,",
+    "Tag=Intended-UPDATE,",
+    "Tag=READ-wt,",
+    "Tag=d/load/1/insert/service,",
+    "Tag=d/a/uniform/t1/r1/100-even/read/response,",
+    "#[StartTime: ",
+    "#[BaseTime: ",
+    "# d/a/uniform/t1/r1/read: 5 were due and never done",
+    "18446744073709551615.",
+    "0.000,",
+    "%2C",
+];
 
 pub const WORDS: &[&str] = &[
     "[OVERALL], ",
@@ -56,6 +117,21 @@ pub const WORDS: &[&str] = &[
 
 /// Two seconds of reads, as YCSB's log has them.
 pub fn log() -> Vec<u8> {
+    log_of(&[None])
+}
+
+/// Two seconds of a point and a load, as our export tags them, and of other programs' tags.
+pub fn tagged_log() -> Vec<u8> {
+    log_of(&[
+        Some("a%2C%20b/ycsb-a/uniform/t16/r1/2000.5-poisson/read/service"),
+        Some("a%2C%20b/ycsb-a/uniform/t16/r1/2000.5-poisson/read/response"),
+        Some("a/load/1/insert/service"),
+        Some("UPDATE"),
+        Some("READ-rt"),
+    ])
+}
+
+fn log_of(tags: &[Option<&'static str>]) -> Vec<u8> {
     let mut bytes = Vec::new();
     let mut serializer = V2DeflateSerializer::new();
     let mut writer = IntervalLogWriterBuilder::new()
@@ -64,9 +140,12 @@ pub fn log() -> Vec<u8> {
         .unwrap();
     for second in 0..2 {
         let at = Duration::from_secs(1_000_000 + second);
-        writer
-            .write_histogram(&histogram(), at, Duration::from_secs(1), None)
-            .unwrap();
+        for tag in tags {
+            let tag = tag.map(|tag| Tag::new(tag).unwrap());
+            writer
+                .write_histogram(&histogram(), at, Duration::from_secs(1), tag)
+                .unwrap();
+        }
     }
     drop(writer);
     bytes
@@ -81,8 +160,15 @@ pub fn histogram() -> Latencies {
 
 /// A log of one line: a histogram encoded as `payload`, compressed.
 pub fn line(cookie: u32, payload: &[u8]) -> Vec<u8> {
+    line_and_zeros(cookie, payload, 0)
+}
+
+/// The same with so many zeros behind the payload, which are never in memory together: tests that
+/// run meanwhile look at the memory of the process.
+pub fn line_and_zeros(cookie: u32, payload: &[u8], zeros: u64) -> Vec<u8> {
     let mut packed = ZlibEncoder::new(Vec::new(), Compression::fast());
     packed.write_all(payload).unwrap();
+    io::copy(&mut io::repeat(0).take(zeros), &mut packed).unwrap();
     let packed = packed.finish().unwrap();
     let mut bytes = cookie.to_be_bytes().to_vec();
     bytes.extend((packed.len() as u32).to_be_bytes());

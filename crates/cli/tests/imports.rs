@@ -1,0 +1,133 @@
+//! `tailmark import` of published tables, fio and histogram logs, as it is typed.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot be set up has failed, and says so"
+)]
+
+use serde_json::Value;
+use std::{fs, path::PathBuf};
+use tailmark_testing::{Program, err, out};
+use tempfile::TempDir;
+
+const TAILMARK: Program = Program(env!("CARGO_BIN_EXE_tailmark"));
+
+/// A file among the tests of the crate that reads it.
+fn shared(name: &str) -> String {
+    let tests = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../results/tests");
+    tests.join(name).display().to_string()
+}
+
+fn run(dir: &TempDir, args: &[&str]) -> String {
+    let output = TAILMARK.run(dir.path(), args);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    out(&output)
+}
+
+fn export(dir: &TempDir) -> Value {
+    serde_json::from_str(&run(dir, &["export", "study", "--format", "json"])).unwrap()
+}
+
+/// The comparisons at peaks: workload, and how much more the first does in whole percent.
+fn peaks(export: &Value) -> Vec<(String, i64)> {
+    let comparisons = export["comparisons"].as_array().unwrap();
+    let at_peaks = comparisons.iter().filter(|of| of["place"] == "peak");
+    let said = at_peaks.map(|of| {
+        let more = of["ratio"].as_f64().unwrap() - 1.0;
+        (
+            of["workload"].as_str().unwrap().to_owned(),
+            (more * 100.0).round() as i64,
+        )
+    });
+    said.collect()
+}
+
+#[test]
+fn a_published_table_becomes_a_study_with_its_peaks() {
+    let dir = TempDir::new().unwrap();
+    let table = shared("fixtures/micron-7400.csv");
+    let report = run(&dir, &["import", "csv", &table, "-o", "study"]);
+    assert!(dir.path().join(report.trim()).is_file());
+    let export = export(&dir);
+    let printed = [("a", 44), ("b", 28), ("c", 11), ("d", 31), ("f", 50)];
+    let printed = printed.map(|(letter, more)| (format!("ycsb-{letter}"), more));
+    assert_eq!(peaks(&export), printed);
+    let point = &export["points"][0];
+    assert_eq!(
+        (&point["threads"], &point["ops_per_sec"]),
+        (&4.into(), &17_060.0.into())
+    );
+    let facts = export["facts"].as_array().unwrap();
+    let from = facts
+        .iter()
+        .find(|fact| fact["group"] == "imported from")
+        .unwrap();
+    assert_eq!(
+        (&from["name"], &from["value"]),
+        (&"micron-7400.csv".into(), &"csv".into())
+    );
+}
+
+#[test]
+fn peaks_alone_become_a_study_without_thread_counts() {
+    let dir = TempDir::new().unwrap();
+    let table = "system,workload,threads,ops/s\na,ycsb-a,peak,154815\nb,ycsb-a,peak,101593\n";
+    fs::write(dir.path().join("peaks.csv"), table).unwrap();
+    run(&dir, &["import", "csv", "peaks.csv", "-o", "study"]);
+    let export = export(&dir);
+    assert_eq!(peaks(&export), [("ycsb-a".to_owned(), 52)]);
+    assert_eq!(export["comparisons"].as_array().unwrap().len(), 1);
+    assert!(export["points"][0]["threads"].is_null());
+    let report = fs::read_to_string(dir.path().join("study/report.html")).unwrap();
+    assert!(report.contains("154,815") && !report.contains("0 threads"));
+}
+
+#[test]
+fn fios_json_becomes_a_study_with_its_histograms() {
+    let dir = TempDir::new().unwrap();
+    let json = shared("inputs/fio-plus.json");
+    run(
+        &dir,
+        &["import", "fio", &json, "-o", "study", "--system", "nvme0"],
+    );
+    let export = export(&dir);
+    let point = &export["points"][0];
+    assert_eq!(
+        (&point["system"], &point["threads"]),
+        (&"nvme0".into(), &8.into())
+    );
+    assert_eq!(point["kinds"]["read"]["only_summary"], false);
+    assert!(point["kinds"]["read"]["service_us"]["p99"].is_number());
+    assert_eq!(export["systems"][0]["settings"]["ioengine"], "libaio");
+}
+
+#[test]
+fn an_import_that_is_refused_leaves_no_study() {
+    let dir = TempDir::new().unwrap();
+    fs::write(
+        dir.path().join("t.csv"),
+        "system,workload,threads,ops/s\na,w,4,fast\n",
+    )
+    .unwrap();
+    for (args, said) in [
+        (
+            vec!["import", "csv", "t.csv"],
+            "line 2, column `ops/s`: `fast` is not a number",
+        ),
+        (
+            vec!["import", "csv", "t.csv", "--unit", "us"],
+            "--unit is for hlog",
+        ),
+        (vec!["import", "hlog", "t.csv"], "give --unit ns, us or ms"),
+        (vec!["import", "fio", "t.csv"], "it has no JSON of fio"),
+        (
+            vec!["import", "csv", "t.csv", "--threads", "0"],
+            "--threads",
+        ),
+    ] {
+        let output = TAILMARK.run(dir.path(), &[args, vec!["-o", "study"]].concat());
+        assert_ne!(output.status.code(), Some(0));
+        assert!(err(&output).contains(said), "{}", err(&output));
+        assert!(!dir.path().join("study").exists());
+    }
+}
