@@ -51,6 +51,8 @@ pub enum Outcome {
     Equivalent,
     /// None of these.
     NoDifferenceShown,
+    /// The lower peak is of a system without a valid point at some thread counts of the other.
+    UnlikePeaks,
 }
 
 impl Outcome {
@@ -61,6 +63,7 @@ impl Outcome {
             Verdict::Better | Verdict::Worse => Self::Differ,
             Verdict::Equivalent => Self::Equivalent,
             Verdict::NoDifferenceShown => Self::NoDifferenceShown,
+            Verdict::NotTestable if comparison.ratio.is_exact() => Self::UnlikePeaks,
             Verdict::TooFewRuns | Verdict::NotTestable => {
                 let ratio = comparison.ratio.value;
                 match ratio.max(1.0 / ratio) < 1.0 + band {
@@ -292,6 +295,11 @@ fn against(
             text.and(format!("is equivalent ({within}) to "))
         }
         Outcome::NoDifferenceShown => text.and("shows no difference to "),
+        Outcome::UnlikePeaks => text.and(format!(
+            "measured {} the ops/s, and is not comparable (a thread count is missing or not valid) \
+             with ",
+            number::ratio(ratio)
+        )),
     };
     let text = text.and_strong(other);
     match gain_interval(comparison) {
@@ -431,7 +439,7 @@ fn which_is_lower(
                 "{both} are equivalent, {within} {figures}{interval}."
             ));
         }
-        Outcome::NoDifferenceShown => "no difference shown between",
+        Outcome::NoDifferenceShown | Outcome::UnlikePeaks => "no difference shown between",
     };
     Text::plain(format!("{text} {lower} and {higher} {figures}{interval}."))
 }

@@ -4,7 +4,7 @@
 use crate::{Data, SystemConditions};
 use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 use tailmark_results::{
-    Conditions, Fact, Point, PointKey, System,
+    Conditions, Fact, Load, Phase, Point, PointKey, System,
     conditions::{ConditionName, Part, plan_conditions, short},
     number,
 };
@@ -48,6 +48,8 @@ impl Data {
     fn append(&mut self, mut other: Self) {
         if !self.headers.is_empty() {
             self.separate_machine_facts(&mut other);
+            let notice = other.drop_runs_of(self);
+            self.notices.extend(notice);
         }
         other.repeat_after(&self.points);
         let known: BTreeSet<String> = self.systems.iter().map(|s| s.name.clone()).collect();
@@ -71,6 +73,32 @@ impl Data {
                 }
             }
         }
+    }
+
+    /// Drops the runs and loads that another study has too, such as one that this is a copy of: a run
+    /// counts once.
+    fn drop_runs_of(&mut self, earlier: &Self) -> Option<String> {
+        let (runs, loads) = (self.points.len(), self.loads.len());
+        let is_known = |point: &Point| {
+            let mut same = earlier.points.iter();
+            same.any(|known| known.key == point.key && is_one_run(&known.phase, &point.phase))
+        };
+        self.points.retain(|point| !is_known(point));
+        let is_known = |load: &Load| {
+            let mut same = earlier.loads.iter();
+            same.any(|known| known.system == load.system && is_one_run(&known.phase, &load.phase))
+        };
+        self.loads.retain(|load| !is_known(load));
+        let dropped = runs + loads - self.points.len() - self.loads.len();
+        (dropped > 0).then(|| {
+            format!(
+                "{} in several of these studies, one of which is a copy of another: they count once.",
+                match dropped {
+                    1 => "One run or load is".to_owned(),
+                    n => format!("{} runs and loads are", number::count(n as u64)),
+                }
+            )
+        })
     }
 
     /// Numbers repeats of points that are among the earlier ones on from theirs.
@@ -182,6 +210,16 @@ impl Data {
         }
         self.facts = kept;
     }
+}
+
+/// Whether two phases of one name are the same: begun at the same millisecond, and of the same
+/// numbers. Of what was imported without its time that is not known.
+fn is_one_run(a: &Phase, b: &Phase) -> bool {
+    a.started_ms.is_some()
+        && a.started_ms == b.started_ms
+        && (a.operations, a.failed) == (b.operations, b.failed)
+        && a.duration_s.to_bits() == b.duration_s.to_bits()
+        && a.kinds == b.kinds
 }
 
 /// Studies whose systems of a name are the same.

@@ -308,3 +308,34 @@ fn machine_facts_that_differ_become_facts_of_the_systems() {
         .collect();
     assert_eq!(shared, ["cpu"]);
 }
+
+#[test]
+fn a_copy_of_a_study_adds_no_runs() {
+    let begun = |mut study: Data| {
+        for (point, ms) in study.points.iter_mut().zip(1_764_000_000_000..) {
+            point.phase.started_ms = Some(ms);
+        }
+        study
+    };
+    let (whole, mut begun_only) = (begun(study("a", &[])), begun(study("a", &[])));
+    begun_only.points.truncate(1);
+    // What was measured since the copy was made counts.
+    for studies in [
+        vec![whole.clone(), begun_only.clone()],
+        vec![begun_only, whole.clone()],
+    ] {
+        let merged = Data::merged(studies);
+        assert_eq!(merged.points, whole.points);
+        assert!(
+            merged.notices.iter().any(|n| n.contains("count once")),
+            "{:?}",
+            merged.notices
+        );
+    }
+    let mut again = begun(study("a", &[]));
+    again.points[0].phase.started_ms = Some(1);
+    again.points.truncate(1);
+    let merged = Data::merged(vec![whole, again]);
+    assert_eq!(merged.points.len(), 3);
+    assert_eq!(merged.notices, Vec::<String>::new());
+}

@@ -116,12 +116,17 @@ impl Condition {
         self.low().is_none_or(|low| at_least > low) && self.high().is_none_or(|high| at_most < high)
     }
 
-    /// The difference that has to be told from none, as a fraction above 0.
-    pub fn difference(&self) -> f64 {
+    /// How far a ratio is from what would change what is said of it, as a fraction above 0: where it
+    /// meets the condition from none, otherwise from the nearest ratio that meets it.
+    pub fn distance(&self, ratio: f64) -> f64 {
         // A fall of 20 % is as large as a rise of 25 %.
-        match self.high() {
-            Some(_) => self.by,
-            None => self.by / (1.0 - self.by),
+        let apart = |one: f64, other: f64| (one / other).max(other / one) - 1.0;
+        let ends = [self.low(), self.high()].into_iter().flatten();
+        match self.is_met_by(ratio) {
+            true => apart(ratio, 1.0),
+            false => ends
+                .map(|end| apart(ratio, end))
+                .fold(f64::INFINITY, f64::min),
         }
     }
 }
@@ -223,7 +228,14 @@ mod tests {
         let (ops, p99) = (parsed("ops worse by 20%"), parsed("p99 read worse by 20%"));
         assert!(ops.is_met_by(0.8) && !ops.is_met_by(0.81) && !ops.is_met_by(1.5));
         assert!(p99.is_met_by(1.2) && !p99.is_met_by(1.19) && !p99.is_met_by(0.5));
-        assert!((ops.difference() - 0.25).abs() < 1e-12 && p99.difference() == 0.2);
+        // Met: as far as from none. Not met: as far as from 0.8.
+        let is = |found: f64, exact: f64| (found - exact).abs() < 1e-12;
+        assert!(is(ops.distance(0.5), 1.0) && is(ops.distance(1.0), 0.25));
+        assert!(is(p99.distance(1.0), 0.2) && is(p99.distance(2.0), 1.0));
+        assert!(is(
+            parsed("ops differs by 20%").distance(1.1),
+            1.2 / 1.1 - 1.0
+        ));
         let better = parsed("p99 read better by 20%");
         assert!(better.is_met_by(0.8) && !better.is_met_by(1.2));
     }

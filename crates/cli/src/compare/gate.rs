@@ -55,6 +55,8 @@ pub enum Reason {
     TooFewRuns,
     /// A value is a bound only.
     Bound,
+    /// The lower peak is of a system that has no valid point at some thread counts of the other.
+    UnlikePeaks,
     /// A run of the point failed, so that it is in no comparison.
     Failed,
     /// The metric is not known of every run.
@@ -181,6 +183,11 @@ fn at_points<'a>(
         let comparison = compared.comparisons.iter().find(is_here);
         let (reason, repeats) = match comparison {
             _ if !are_valid => (Reason::Failed, None),
+            None if both.0.have_bounds(condition.metric)
+                && both.1.have_bounds(condition.metric) =>
+            {
+                (Reason::Bound, None)
+            }
             None => (Reason::Unknown, None),
             Some(comparison) => said(condition, comparison, compared, points),
         };
@@ -245,6 +252,7 @@ fn said(
 ) -> (Reason, Option<Repeats>) {
     let needed = || needed(condition, comparison, compared, points);
     match comparison.verdict {
+        Verdict::NotTestable if comparison.ratio.is_exact() => return (Reason::UnlikePeaks, None),
         Verdict::NotTestable => return (Reason::Bound, None),
         Verdict::TooFewRuns => return (Reason::TooFewRuns, needed()),
         _ => {}
@@ -259,8 +267,9 @@ fn said(
     }
 }
 
-/// How many repeats would find the difference of the condition in the noise of these runs; none
-/// where so many were made.
+/// How many repeats would tell, if the true ratio is the one that was measured, in the noise of these
+/// runs: as many as show it where the condition is met, and otherwise as many as rule the condition
+/// out. None where so many were made.
 fn needed(
     condition: &Condition,
     comparison: &Comparison,
@@ -271,6 +280,8 @@ fn needed(
     let of_family =
         |c: &&Comparison| c.metric == comparison.metric && is_peak(c) == is_peak(comparison);
     let tests = compared.comparisons.iter().filter(of_family).count();
+    let tests = tests * compared.pairs_of_family / compared.pairs.len();
+    let distance = condition.distance(comparison.ratio.value);
     let values = points.compared(comparison)?.map(|runs| {
         let values = runs.values(comparison.metric).into_iter();
         values.map(|stated| stated.value).collect::<Vec<_>>()
@@ -279,7 +290,7 @@ fn needed(
     let noise = noise(values.iter().map(Vec::as_slice)).map_or(0.0, |(noise, _)| noise);
     let finds = |runs| {
         let found = smallest_difference(noise, runs, tests, 0.0);
-        found.is_some_and(|found| found <= condition.difference())
+        found.is_some_and(|found| found <= distance)
     };
     let made = comparison.runs_a.min(comparison.runs_b);
     if !finds(REPEATS_MAX) {

@@ -93,7 +93,7 @@ fn judged(judged: &Judged<'_>) -> Value {
             Reason::RuledOut => "ruled out",
             Reason::Noise => "noise",
             Reason::TooFewRuns => "too few runs",
-            Reason::Bound => "not testable",
+            Reason::Bound | Reason::UnlikePeaks => "not testable",
             Reason::Failed => "failed",
             Reason::Unknown => "not known",
         },

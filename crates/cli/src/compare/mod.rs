@@ -43,6 +43,8 @@ struct Compared {
     /// Those that are shown, in the order of reports.
     metrics: BTreeSet<Metric>,
     comparisons: Vec<Comparison>,
+    /// Pairs over which p is adjusted: of one study those of all its systems.
+    pairs_of_family: usize,
     unequal: Vec<(usize, Inequality)>,
     /// The band of practical equivalence, as a fraction.
     band: f64,
@@ -86,11 +88,15 @@ impl Compared {
         let began = times.copied().reduce(|(a, b), (c, d)| (a.min(c), b.max(d)));
         let metrics = metrics(args, &measured.runs);
         keep(&mut measured.runs, &metrics);
-        let labels = |pair: &Pair| (pair.a.label.clone(), pair.b.label.clone());
-        let labels: Vec<_> = sides.pairs.iter().map(labels).collect();
+        let family = sides.family();
         let band = args.equivalence.unwrap_or_else(|| sides.equivalence());
+        let all = comparisons(&measured.runs, &family, band);
         Ok(Self {
-            comparisons: comparisons(&measured.runs, &labels, band),
+            comparisons: all
+                .iter()
+                .filter_map(|c| asked_for(&sides.pairs, c))
+                .collect(),
+            pairs_of_family: family.len(),
             pairs: sides.pairs,
             runs: measured.runs,
             began,
@@ -106,6 +112,21 @@ impl Compared {
             c.metric == metric && matches!(c.place, Place::Peak { .. }) == is_peak
         };
         self.comparisons.iter().filter(is_asked_for).collect()
+    }
+}
+
+/// A comparison as it is asked for, one way round or the other; none where it is not.
+fn asked_for(pairs: &[Pair], comparison: &Comparison) -> Option<Comparison> {
+    let (a, b) = (&comparison.a, &comparison.b);
+    let is = |one: &String, other: &String| {
+        pairs
+            .iter()
+            .any(|pair| (&pair.a.label, &pair.b.label) == (one, other))
+    };
+    match (is(a, b), is(b, a)) {
+        (true, _) => Some(comparison.clone()),
+        (_, true) => Some(comparison.reversed()),
+        _ => None,
     }
 }
 

@@ -315,6 +315,10 @@ fn why(gate: &Gate<'_>, judged: &Judged<'_>) -> String {
         (Reason::Bound, _) => {
             format!("{found}: only a bound, for operations were due and never done")
         }
+        (Reason::UnlikePeaks, _) => format!(
+            "{found} as measured: the lower peak is of a system that has no valid point at some \
+             thread counts of the other"
+        ),
         (Reason::Failed, _) => match judged.point {
             Some(_) => "a run of it failed, so that it is not compared".to_owned(),
             None => "one of them has no peak: its points failed".to_owned(),

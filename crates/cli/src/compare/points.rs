@@ -101,6 +101,12 @@ impl PointRuns<'_> {
         center(&self.values(metric))
     }
 
+    /// Whether a metric is known of every run, of some as a bound only.
+    pub fn have_bounds(&self, metric: Metric) -> bool {
+        let values = self.values(metric);
+        values.len() == self.0.len() && values.iter().any(|value| !value.is_exact())
+    }
+
     /// Whether requests of a kind were asked for.
     pub fn have(&self, kind: Kind) -> bool {
         let is_of =

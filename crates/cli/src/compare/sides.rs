@@ -5,7 +5,9 @@ use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
 };
-use tailmark_results::{Conditions, Fact, Header, Inequality, Run, Study, System};
+use tailmark_results::{
+    Conditions, Fact, Header, Inequality, Run, Study, System, comparison::all_pairs,
+};
 
 /// A study that is compared, or whose systems are.
 struct Source {
@@ -99,24 +101,48 @@ impl Sides {
         self.sources[0].header.equivalence()
     }
 
+    /// Every pair that is a test of the same family: those that are compared, and of one study all
+    /// its systems, as in reports, so that both say the same of two systems.
+    pub fn family(&self) -> Vec<(String, String)> {
+        let mut family = match &self.sources[..] {
+            [only] => all_pairs(&only.names()),
+            _ => Vec::new(),
+        };
+        for Pair { a, b } in &self.pairs {
+            let (a, b) = (&a.label, &b.label);
+            let is_it = |pair: &(String, String)| {
+                (&pair.0, &pair.1) == (a, b) || (&pair.0, &pair.1) == (b, a)
+            };
+            if !family.iter().any(is_it) {
+                family.push((a.clone(), b.clone()));
+            }
+        }
+        family
+    }
+
     /// Reads the runs, one at a time.
     pub fn read(&self) -> anyhow::Result<Measured> {
         let (mut runs, mut times) = (Vec::new(), BTreeMap::new());
         for (index, source) in self.sources.iter().enumerate() {
             let subjects = self.pairs.iter().flat_map(|pair| [&pair.a, &pair.b]);
             let own = subjects.filter(|subject| subject.source == index);
-            let labels: BTreeMap<_, _> = own.map(|of| (&of.system, &of.label)).collect();
+            let mut labels: BTreeMap<_, _> = own
+                .map(|of| (of.system.as_str(), of.label.as_str()))
+                .collect();
+            if self.sources.len() == 1 {
+                labels.extend(source.names().into_iter().map(|name| (name, name)));
+            }
             let allowed = source.header.allow_errors();
             source.study.each_point_total(|point| {
-                let Some(&label) = labels.get(&point.key.system) else {
+                let Some(&label) = labels.get(point.key.system.as_str()) else {
                     return;
                 };
                 if let Some(ms) = point.phase.started_ms {
-                    let (first, last) = times.entry(label.clone()).or_insert((ms, ms));
+                    let (first, last) = times.entry(label.to_owned()).or_insert((ms, ms));
                     (*first, *last) = (ms.min(*first), ms.max(*last));
                 }
                 let mut run = Run::of(&point, allowed);
-                run.key.system.clone_from(label);
+                label.clone_into(&mut run.key.system);
                 runs.push(run);
             })?;
         }
@@ -147,6 +173,12 @@ impl Source {
             facts: study.facts()?,
             study,
         })
+    }
+
+    /// Whether both were begun as one: at the same millisecond, under one title.
+    fn is_copy_of(&self, other: &Self) -> bool {
+        let name = |of: &Self| (of.header.created_ms, of.header.title.clone());
+        name(self) == name(other)
     }
 
     /// The systems that are no ceilings of others, in the order of the plan.
@@ -219,6 +251,12 @@ fn of_two_studies(
     if file(a).is_some() && file(a) == file(b) {
         let said = "is given twice; with one study, --system is compared with --baseline";
         return Err(Refused(format!("`{}` {said}", a.path.display())));
+    }
+    if a.is_copy_of(b) {
+        let (a, b) = (a.path.display(), b.path.display());
+        return Err(Refused(format!(
+            "`{a}` and `{b}` are copies of one study: the same runs"
+        )));
     }
     let given = args.system.as_ref().or(args.baseline.as_ref());
     if let Some(name) = given {

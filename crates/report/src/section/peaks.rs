@@ -108,9 +108,10 @@ fn advantage(outcome: Outcome, of: &Comparison, comparisons: &Comparisons) -> [C
         Outcome::Tied => "tie".to_owned(),
         Outcome::Equivalent => format!("equivalent ({})", compare::within(comparisons)),
         Outcome::NoDifferenceShown => of.verdict.name().to_owned(),
+        Outcome::UnlikePeaks => "not comparable".to_owned(),
     };
     let ratio = Cell {
-        muted: outcome == Outcome::NoDifferenceShown,
+        muted: matches!(outcome, Outcome::NoDifferenceShown | Outcome::UnlikePeaks),
         text: format!("{:.2}X", of.ratio.value),
         detail: compare::gain_interval(of).unwrap_or_default(),
         ..compared_table::improvement(of, comparisons)

@@ -58,7 +58,7 @@ fn overall(sweep: &SweepTable<'_>) -> Option<Text> {
         let ratio = own.filter_map(|(_, lead)| match lead {
             Lead::Better(ratio) => Some(*ratio),
             Lead::AsMeasured(ratio) => Some(*ratio).filter(|_| !has_verdicts),
-            Lead::None | Lead::Untested => None,
+            Lead::None | Lead::Untested | Lead::Unlike => None,
         });
         ratio.collect()
     };
@@ -82,6 +82,19 @@ fn overall(sweep: &SweepTable<'_>) -> Option<Text> {
         let count = ratios(other).len();
         if count > 0 {
             text = text.and(format!(" {other} has it in {count}."));
+        }
+    }
+    let unlike = leads
+        .iter()
+        .filter(|(_, lead)| matches!(lead, Lead::Unlike));
+    match unlike.count() {
+        0 => {}
+        count => {
+            let workloads = number::plural(count as u64, "workload");
+            text = text.and(format!(
+                " The peaks of {workloads} are not comparable: a system has no valid point at a \
+                 thread count of the highest."
+            ));
         }
     }
     let is_untested = |lead: &Lead| matches!(lead, Lead::AsMeasured(_) | Lead::Untested);
@@ -121,6 +134,8 @@ enum Lead {
     AsMeasured(f64),
     /// Too close to the next, with too few runs for a verdict.
     Untested,
+    /// Another one has no valid point at some of its thread counts.
+    Unlike,
     /// It is not shown that it leads.
     None,
 }
@@ -139,7 +154,9 @@ impl Lead {
         let band = sweep.comparisons.band;
         let is_better = |of: &Comparison| of.verdict == Verdict::Better;
         let is_ahead = |of: &Comparison| Outcome::of(of, band) == Outcome::Differ;
+        let is_unlike = |of: &Comparison| Outcome::of(of, band) == Outcome::UnlikePeaks;
         let lead = match all.iter().all(compare::has_verdict) {
+            _ if all.iter().any(is_unlike) => Self::Unlike,
             true if all.iter().all(is_better) => Self::Better(ratio),
             true => Self::None,
             false if all.iter().all(is_ahead) => Self::AsMeasured(ratio),
@@ -291,6 +308,10 @@ fn card_of(comparison: &Comparison, comparisons: &Comparisons) -> (String, Strin
         Outcome::NoDifferenceShown => (
             "no difference shown".to_owned(),
             format!("{a} over {b}, ops/s at peak"),
+        ),
+        Outcome::UnlikePeaks => (
+            "not comparable".to_owned(),
+            format!("{b} has no valid point at a thread count of {a}"),
         ),
     };
     let interval = compare::gain_interval(comparison);

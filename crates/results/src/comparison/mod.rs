@@ -4,6 +4,8 @@
 //!
 //! A verdict is about the runs that were made: these devices, under this load, on these days.
 
+mod peaks;
+
 use crate::{
     Arrivals, Bound, Metric, Point, PointKey, Stated,
     statistics::{self, EQUIVALENCE, Estimate, RUNS_MIN, SIGNIFICANCE},
@@ -69,7 +71,8 @@ pub enum Verdict {
     NoDifferenceShown,
     /// Fewer than four runs of one of them.
     TooFewRuns,
-    /// A value is a bound: operations were due and never done. Nothing can be tested.
+    /// A value is a bound: operations were due and never done. Or a peak is above another whose
+    /// system has no valid point at some of the thread counts. Nothing can be tested.
     NotTestable,
 }
 
@@ -225,7 +228,7 @@ pub fn comparisons(runs: &[Run], pairs: &[(String, String)], band: f64) -> Vec<C
                 compare((a, runs_a), (b, runs_b), metric, at(name, runs_a[0]))
             }));
         }
-        found.extend(at_peaks((a, of_a), (b, of_b)));
+        found.extend(peaks::at_peaks((a, of_a), (b, of_b), band));
     }
     judge(&mut found, band);
     found
@@ -272,43 +275,6 @@ fn at(name: &CellName, run: &Run) -> Place {
 
 /// A system with its runs.
 type Side<'a, R> = (&'a str, R);
-
-/// The peaks of both in each workload that they have in common, in closed loops.
-fn at_peaks<'r>(
-    (a, of_a): Side<'_, &BTreeMap<CellName, Vec<&'r Run>>>,
-    (b, of_b): Side<'_, &BTreeMap<CellName, Vec<&'r Run>>>,
-) -> Vec<Comparison> {
-    let (peaks_a, peaks_b) = (peaks(of_a), peaks(of_b));
-    let common = peaks_a.iter().filter_map(|(workload, (_, runs_a))| {
-        let (_, runs_b) = peaks_b.get(workload)?;
-        let place = Place::Peak {
-            threads_a: runs_a[0].key.threads,
-            threads_b: runs_b[0].key.threads,
-        };
-        compare((a, runs_a), (b, runs_b), Metric::OpsPerSec, place)
-    });
-    common.collect()
-}
-
-/// Of each workload and distribution the point with the highest operations per second, the one
-/// with fewer clients of equals.
-fn peaks<'c, 'r>(
-    cells: &'c BTreeMap<CellName, Vec<&'r Run>>,
-) -> BTreeMap<(&'c str, &'c str), (f64, &'c Vec<&'r Run>)> {
-    let mut peaks = BTreeMap::new();
-    for (name, runs) in cells.iter().filter(|(name, _)| name.3.is_none()) {
-        let Some(ops) = values(runs, Metric::OpsPerSec).and_then(|ops| center(&ops)) else {
-            continue;
-        };
-        let peak = peaks
-            .entry((name.0.as_str(), name.1.as_str()))
-            .or_insert((ops.value, runs));
-        if ops.value > peak.0 {
-            *peak = (ops.value, runs);
-        }
-    }
-    peaks
-}
 
 /// A metric of every run; none where one of them does not have it.
 fn values(runs: &[&Run], metric: Metric) -> Option<Vec<Stated>> {
@@ -434,5 +400,48 @@ impl crate::Header {
         given
             .and_then(|text| text.strip_suffix('%')?.trim().parse::<f64>().ok())
             .map_or(EQUIVALENCE, |percent| percent / 100.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Runs at one thread count, around a value; without validity only the first is not.
+    pub(super) fn runs(system: &str, threads: u32, ops: f64, is_valid: bool) -> Vec<Run> {
+        let run = |(repeat, factor): (u32, f64)| Run {
+            key: PointKey {
+                system: system.to_owned(),
+                workload: "ycsb-a".to_owned(),
+                distribution: "uniform".to_owned(),
+                threads,
+                repeat,
+                target_rate: None,
+                arrivals: None,
+            },
+            is_valid: is_valid || repeat > 1,
+            values: BTreeMap::from([(Metric::OpsPerSec, Stated::exact(ops * factor))]),
+        };
+        (1..).zip([0.99, 1.0, 1.01, 1.0]).map(run).collect()
+    }
+
+    #[test]
+    fn a_comparison_the_other_way_round_says_the_same() {
+        let all = [runs("a", 4, 80.0, true), runs("b", 4, 100.0, true)].concat();
+        let one = &comparisons(&all, &all_pairs(&["a", "b"]), 0.03)[0];
+        let other = &comparisons(&all, &all_pairs(&["b", "a"]), 0.03)[0];
+        let turned = one.reversed();
+        assert_eq!(
+            (one.verdict, turned.verdict),
+            (Verdict::Worse, Verdict::Better)
+        );
+        assert!((turned.ratio.value - other.ratio.value).abs() < 1e-12);
+        let (low, high) = turned
+            .interval
+            .zip(other.interval)
+            .map(|(a, b)| (a.0 - b.0, a.1 - b.1))
+            .unwrap();
+        assert!(low.abs() < 1e-12 && high.abs() < 1e-12);
+        assert_eq!(turned.values, other.values);
     }
 }
