@@ -1,14 +1,17 @@
 //! What former studies say of the systems of a plan: how far the runs of a point are apart, and how
-//! fast the points were. Of each the newest study counts that says it, in the directory of the run or
-//! beside it.
+//! fast the points were. What the study of the run itself says counts first, then the newest beside it
+//! whose system has the same settings.
 
 use std::{
+    cmp::Reverse,
     collections::BTreeMap,
     fs,
     path::{Path, PathBuf},
 };
 use tailmark_plan::{Plan, Step, SystemPlan};
-use tailmark_results::{Arrivals, Metric, Point, PointKey, Study, System, statistics};
+use tailmark_results::{
+    Arrivals, Metric, Point, PointKey, ResolvedRate, Study, System, statistics,
+};
 
 /// How far the runs of a point are apart, as a former study has it.
 #[derive(Debug, Clone, PartialEq)]
@@ -50,8 +53,10 @@ pub struct Former {
     pub ops_noise: Option<Noise>,
     /// Of the latency that the plan names.
     pub latency_noise: Option<Noise>,
-    /// Of each point the speed in the newest study that has it.
+    /// Of each point the speed in the first study that has it.
     pub speeds: Vec<Speed>,
+    /// What percentages of a peak have come to in the study of the run itself.
+    pub resolved: Vec<ResolvedRate>,
 }
 
 impl Former {
@@ -87,7 +92,19 @@ impl Former {
             && (self.latency_noise.is_some() || plan.report.latency.is_none())
     }
 
-    /// Takes from a study what is not known from a newer one.
+    /// What a percentage of a peak has come to at a step, where the study of the run has it already.
+    #[must_use]
+    pub fn resolved(&self, step: &Step<'_>, asked: &str) -> Option<f64> {
+        let mut rates = self.resolved.iter();
+        let known = rates.find(|rate| {
+            rate.asked == asked
+                && rate.workload == step.workload.name
+                && rate.distribution == step.workload.distribution_name()
+        });
+        known.map(|rate| rate.rate)
+    }
+
+    /// Takes from a study what is not known from one that counts more.
     fn add(&mut self, plan: &Plan, dir: &Path, points: &[&Point]) {
         let runs = Runs::of(plan, points);
         let noise = |values: &BTreeMap<RunsName, Vec<f64>>| {
@@ -127,7 +144,13 @@ pub fn gather(plan: &Plan, out: &Path) -> Vec<Former> {
         let Ok(points) = study.point_totals() else {
             continue;
         };
+        let resolved = match dir == out {
+            true => study.resolved_rates().unwrap_or_default(),
+            false => Vec::new(),
+        };
         for (system, former) in plan.systems.iter().zip(&mut formers) {
+            let own = resolved.iter().filter(|rate| rate.system == system.name);
+            former.resolved.extend(own.cloned());
             if is_there(system) {
                 let own = points
                     .iter()
@@ -139,7 +162,7 @@ pub fn gather(plan: &Plan, out: &Path) -> Vec<Former> {
     formers
 }
 
-/// The study of a run directory and those beside it, the newest first.
+/// The study of a run directory, and those beside it, the newest first.
 fn studies(out: &Path) -> Vec<(PathBuf, Study)> {
     let parent = out.parent().unwrap_or(Path::new(""));
     let here = match parent.as_os_str().is_empty() {
@@ -161,18 +184,25 @@ fn studies(out: &Path) -> Vec<(PathBuf, Study)> {
             studies.push((header.created_ms, dir, study));
         }
     }
-    studies.sort_by(|a, b| (b.0, &a.1).cmp(&(a.0, &b.1)));
+    let order =
+        |(created, dir, _): &(u64, PathBuf, Study)| (dir != out, Reverse(*created), dir.clone());
+    studies.sort_by_key(order);
     studies
         .into_iter()
         .map(|(_, dir, study)| (dir, study))
         .collect()
 }
 
-/// Whether a system of a study is one of a plan: the same database in the same place.
+/// Whether a system of a study is one of a plan: the same database in the same place, with the same
+/// settings.
 fn is_same(system: &SystemPlan, other: &System) -> bool {
     system.name == other.name
         && system.driver.name == other.driver
         && system.location.to_string() == other.place
+        && system
+            .settings
+            .iter()
+            .all(|(name, value)| other.settings.get(name).is_some_and(|of| of == value))
 }
 
 /// Workload, distribution, clients, the bits of the rate, and arrivals: what a point is but for its

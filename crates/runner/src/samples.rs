@@ -70,7 +70,12 @@ pub fn rate(plan: &Plan, formers: &[Former], step: &Step<'_>, system: &SystemPla
     };
     match step.rate {
         Some(AskedRate::Fixed(rate)) => Some(rate),
-        Some(AskedRate::OfPeak(part)) => {
+        Some(asked @ AskedRate::OfPeak(part)) => {
+            let resolved =
+                former(&system.name).and_then(|former| former.resolved(step, &asked.to_string()));
+            if resolved.is_some() {
+                return resolved;
+            }
             let peak = former(plan.sweep.peak_of(system))?.peak(step, &plan.sweep.threads)?;
             Some(part * peak)
         }

@@ -238,6 +238,31 @@ fn the_speed_of_a_former_study_says_how_long_a_point_must_be() {
 }
 
 #[test]
+fn the_own_study_counts_first_and_one_of_other_settings_never() {
+    let dir = TempDir::new().unwrap();
+    let plan = |model: &str| {
+        let text = format!(
+            "[database]\ndriver = 'sim'\nmodel = '{model}'\n[dataset]\nrecords = 1000\n\
+             [[system]]\nname = 'a'\n[report]\nlatency = 'p99 read'\n[sweep]\nthreads = 1\n\
+             workloads = 'ycsb-c'\nrates = '50%'\nduration = '2s'\nwarmup = '0s'"
+        );
+        RawPlan::parse("test", &text).unwrap().check().unwrap()
+    };
+    let (slow, fast) = (plan("constant 1ms"), plan("constant 100us"));
+    let at = |name: &str| dir.path().join(name);
+    tailmark_runner::run(&fast, &at("fast"), &Said::default(), &Stop::new()).unwrap();
+    // The only study is of another model.
+    let unknown = said(&slow, &at("out"));
+    assert!(!unknown.contains("ops/s before"), "{unknown}");
+    tailmark_runner::run(&slow, &at("out"), &Said::default(), &Stop::new()).unwrap();
+    tailmark_runner::run(&fast, &at("newest"), &Said::default(), &Stop::new()).unwrap();
+    let known = said(&slow, &at("out"));
+    assert!(known.contains("1,000 ops/s before"), "{known}");
+    assert!(known.contains("(500 ops/s"), "{known}");
+    assert!(!known.contains("10,000 ops/s before"), "{known}");
+}
+
+#[test]
 fn what_the_report_is_about_may_change_between_runs_and_the_study_keeps_the_last() {
     let out = TempDir::new().unwrap();
     let keys = || {
