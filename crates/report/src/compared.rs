@@ -9,8 +9,8 @@ use tailmark_results::{
     comparisons, statistics,
 };
 
-/// The comparisons of [`Data`], made of it when they are first asked for. A clone begins anew, so
-/// that what is changed of it counts.
+/// The comparisons of [`Data`], computed when they are first asked for. A clone computes its own,
+/// since its data may be changed.
 #[derive(Debug, Default)]
 pub struct Compared(OnceLock<Comparisons>);
 

@@ -12,6 +12,8 @@ use crate::{
     packed::new_interval_latencies, quantile,
 };
 
+use serde::{Deserialize, Serialize};
+
 /// A block of a run holds at least so many samples.
 pub const BLOCK_SAMPLES: u64 = 1_000_000;
 
@@ -37,7 +39,7 @@ pub struct BlockQos {
 }
 
 /// The value of one block.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct BlockValue {
     /// Nanoseconds.
     pub ns: u64,

@@ -46,8 +46,9 @@ fn whatever_is_changed_in_a_phase_is_an_error() {
         "UPDATE kind SET censored_service = censored_response WHERE censored_service NOT NULL",
         "UPDATE kind SET censored_service = NULL, censored_response = NULL
          WHERE censored_service NOT NULL",
-        "UPDATE block_qos SET worst_ns = worst_ns + 1",
-        "DELETE FROM block_qos",
+        "UPDATE kind SET block_qos = replace(block_qos, '84000000', '84000001')
+         WHERE block_qos NOT NULL",
+        "UPDATE kind SET block_qos = NULL WHERE block_qos NOT NULL",
         "UPDATE load SET threads = 3",
         "UPDATE point SET threads = 5 WHERE threads = 4",
         "UPDATE kind SET count = count + 1 WHERE kind = 'read'",

@@ -151,6 +151,5 @@ fn the_largest_published_study_fits_at_full_scale() {
 fn a_small_study_is_a_small_file() {
     let dir = tempfile::tempdir().unwrap();
     let study = Study::create(dir.path(), &header(), &systems()).unwrap();
-    // A page of 16 KiB for each table and index.
-    assert!(std::fs::metadata(study.path()).unwrap().len() < 550_000);
+    assert!(std::fs::metadata(study.path()).unwrap().len() < 500_000);
 }

@@ -31,11 +31,8 @@ const TOTALS_SINCE_4: &[&str] = &[
 ];
 
 /// And since version 5.
-const TOTALS_SINCE_5: &[&str] = &[
-    "SELECT kind, time, quantile, blocks, samples_min, worst_ns, worst_start_s, median_ns,
-            median_start_s, best_ns, best_start_s
-     FROM block_qos WHERE phase = ? ORDER BY rowid",
-];
+const TOTALS_SINCE_5: &[&str] =
+    &["SELECT kind, block_qos FROM kind WHERE phase = ? AND block_qos IS NOT NULL ORDER BY rowid"];
 
 /// Of each interval of the phase, one after the other: as they are read.
 const OF_INTERVALS: &str =
@@ -109,7 +106,7 @@ fn totals(c: &Connection, phase: i64) -> Result<Vec<u8>> {
     if c.column_exists(None, "phase", "drained")? {
         later.extend(TOTALS_SINCE_4);
     }
-    if c.table_exists(None, "block_qos")? {
+    if c.column_exists(None, "kind", "block_qos")? {
         later.extend(TOTALS_SINCE_5);
     }
     digest(c, TOTALS, &later, phase)

@@ -6,6 +6,7 @@
 //! returns: a power cut after that does not take it back.
 //! A reader waits for the commit of a writer and the other way round; both are short.
 
+mod block_row;
 mod digest;
 mod numbers;
 mod read;

@@ -1,11 +1,11 @@
 //! What is read: the model from rows. The caller holds the transaction.
 
-use super::{Detail, RESPONSE, SERVICE, digest, numbers};
+use super::{Detail, RESPONSE, SERVICE, block_row::BlockQosRow, digest, numbers};
 use crate::{
-    Arrivals, BlockQos, BlockValue, Censored, ErrorCount, Fact, Finding, Header, Interval,
-    IntervalKind, Kind, KindResult, LagCauses, Latencies, Load, Packed, Phase, Point, PointKey,
-    QUANTILES, Quantile, ResolvedRate, Series, SeriesKind, StartLag, Summary, System, TimeBasis,
-    error::Damaged, failure::failed_operations, histogram::decode, interval::without_gaps,
+    Arrivals, BlockQos, Censored, ErrorCount, Fact, Finding, Header, Interval, IntervalKind, Kind,
+    KindResult, LagCauses, Latencies, Load, Packed, Phase, Point, PointKey, ResolvedRate, Series,
+    SeriesKind, StartLag, Summary, System, error::Damaged, failure::failed_operations,
+    histogram::decode, interval::without_gaps,
 };
 use rusqlite::{Connection, Error, OptionalExtension, Params, Result, Row, params, types::Type};
 use serde::de::DeserializeOwned;
@@ -282,42 +282,21 @@ fn findings(c: &Connection, phase: i64) -> Result<Vec<Finding>> {
 
 /// Quantiles over blocks; a file of before version 5 has none.
 fn block_qos(c: &Connection, phase: i64) -> Result<Vec<BlockQos>> {
-    if !c.table_exists(None, "block_qos")? {
-        return Ok(Vec::new());
-    }
-    let sql =
-        "SELECT kind, time, quantile, blocks, samples_min, worst_ns, worst_start_s, median_ns,
-                      median_start_s, best_ns, best_start_s
-               FROM block_qos WHERE phase = ? ORDER BY rowid";
-    let value = |row: &Row<'_>, column: usize| {
-        Ok::<_, Error>(BlockValue {
-            ns: count(row, column)?,
-            start_s: row.get(column + 1)?,
-        })
-    };
-    rows(c, sql, [phase], |row| {
-        Ok(BlockQos {
-            kind: word(row, 0)?,
-            time: match row.get_ref(1)?.as_str()? {
-                SERVICE => TimeBasis::Service,
-                RESPONSE => TimeBasis::Response,
-                _ => return Err(damaged(1, Type::Text, Damaged { what: "a time" })),
-            },
-            quantile: quantile(row, 2)?,
-            blocks: count(row, 3)?,
-            samples_min: count(row, 4)?,
-            worst: value(row, 5)?,
-            median: value(row, 7)?,
-            best: value(row, 9)?,
-        })
-    })
-}
-
-/// One of the quantiles that are reported, by its name.
-fn quantile(row: &Row<'_>, column: usize) -> Result<Quantile> {
-    let name = row.get_ref(column)?.as_str()?;
-    let known = QUANTILES.into_iter().find(|quantile| quantile.name == name);
-    known.ok_or_else(|| damaged(column, Type::Text, Damaged { what: "a quantile" }))
+    let sql = format!(
+        "SELECT kind, {} FROM kind WHERE phase = ? ORDER BY rowid",
+        or_null(c, "kind", "block_qos")?
+    );
+    let of_kinds = rows(c, &sql, [phase], |row| {
+        let kind: Kind = word(row, 0)?;
+        let kept: Vec<BlockQosRow> = match row.get_ref(1)?.data_type() {
+            Type::Null => Vec::new(),
+            _ => json(row, 1)?,
+        };
+        let of = |row: BlockQosRow| row.of(kind);
+        let known: Option<Vec<BlockQos>> = kept.into_iter().map(of).collect();
+        known.ok_or_else(|| damaged(1, Type::Text, Damaged { what: "a quantile" }))
+    })?;
+    Ok(of_kinds.into_iter().flatten().collect())
 }
 
 fn intervals(c: &Connection, phase: i64) -> Result<Vec<Interval>> {

@@ -94,7 +94,8 @@ CREATE TABLE kind (
     response BLOB,
     failed BLOB,
     censored_service BLOB,
-    censored_response BLOB
+    censored_response BLOB,
+    block_qos TEXT CHECK (json_valid(block_qos))
 ) STRICT;
 CREATE INDEX kind_phase ON kind (phase);
 
@@ -107,23 +108,6 @@ CREATE TABLE summary (
     ns REAL NOT NULL
 ) STRICT;
 CREATE INDEX summary_phase ON summary (phase);
-
--- Quantiles over the blocks of a run.
-CREATE TABLE block_qos (
-    phase INTEGER NOT NULL REFERENCES phase ON DELETE CASCADE,
-    kind TEXT NOT NULL,
-    time TEXT NOT NULL,
-    quantile TEXT NOT NULL,
-    blocks INTEGER NOT NULL,
-    samples_min INTEGER NOT NULL,
-    worst_ns INTEGER NOT NULL,
-    worst_start_s REAL NOT NULL,
-    median_ns INTEGER NOT NULL,
-    median_start_s REAL NOT NULL,
-    best_ns INTEGER NOT NULL,
-    best_start_s REAL NOT NULL
-) STRICT;
-CREATE INDEX block_qos_phase ON block_qos (phase);
 
 CREATE TABLE error (
     phase INTEGER NOT NULL REFERENCES phase ON DELETE CASCADE,

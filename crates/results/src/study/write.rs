@@ -1,12 +1,13 @@
 //! What is written: rows from the model. The caller holds the transaction.
 
-use super::{RESPONSE, SERVICE, digest, numbers, read};
+use super::{RESPONSE, SERVICE, block_row::BlockQosRow, digest, numbers, read};
 use crate::{
-    Arrivals, Fact, Header, Interval, Load, Phase, Point, ResolvedRate, Series, SeriesKind,
-    Summary, System, TimeBasis, histogram::encode, qos,
+    Arrivals, BlockQos, Fact, Header, Interval, Kind, Load, Phase, Point, ResolvedRate, Series,
+    SeriesKind, Summary, System, histogram::encode, qos,
 };
-use rusqlite::{Connection, Result, ToSql, named_params, params};
+use rusqlite::{Connection, Result, named_params, params};
 use serde::Serialize;
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
 /// The group and the name of the fact that says when the load of a data set began.
@@ -168,7 +169,6 @@ fn phase(c: &Connection, phase: &Phase) -> Result<i64> {
     )?;
     let id = c.last_insert_rowid();
     totals(c, id, phase)?;
-    block_qos(c, id, phase)?;
     for interval in &phase.intervals {
         self::interval(c, id, interval)?;
     }
@@ -177,9 +177,14 @@ fn phase(c: &Connection, phase: &Phase) -> Result<i64> {
 }
 
 fn totals(c: &Connection, id: i64, phase: &Phase) -> Result<()> {
+    // Worked out here where nobody did.
+    let block_qos = match phase.block_qos.is_empty() {
+        true => Cow::Owned(qos::block_qos(&phase.intervals)),
+        false => Cow::Borrowed(&phase.block_qos),
+    };
     for (kind, result) in &phase.kinds {
         let censored = result.censored.as_deref();
-        c.prepare_cached("INSERT INTO kind VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?
+        c.prepare_cached("INSERT INTO kind VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?
             .execute(params![
                 id,
                 kind.name(),
@@ -191,7 +196,8 @@ fn totals(c: &Connection, id: i64, phase: &Phase) -> Result<()> {
                 result.response.as_ref().map(encode),
                 result.failed.as_ref().map(encode),
                 censored.map(|ages| encode(&ages.service)),
-                censored.map(|ages| encode(&ages.response))
+                censored.map(|ages| encode(&ages.response)),
+                block_rows(&block_qos, *kind)?
             ])?;
         for (time, summary) in [
             (SERVICE, &result.summary),
@@ -220,34 +226,11 @@ fn totals(c: &Connection, id: i64, phase: &Phase) -> Result<()> {
     Ok(())
 }
 
-/// Writes the quantiles over blocks, which are worked out here where nobody did.
-fn block_qos(c: &Connection, id: i64, phase: &Phase) -> Result<()> {
-    let worked_out = match phase.block_qos.is_empty() {
-        true => qos::block_qos(&phase.intervals),
-        false => Vec::new(),
-    };
-    for of in phase.block_qos.iter().chain(&worked_out) {
-        let time = match of.time {
-            TimeBasis::Service => SERVICE,
-            TimeBasis::Response => RESPONSE,
-        };
-        c.prepare_cached("INSERT INTO block_qos VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?
-            .execute(params![
-                id,
-                of.kind.name(),
-                time,
-                of.quantile.name,
-                integer(of.blocks),
-                integer(of.samples_min),
-                integer(of.worst.ns),
-                of.worst.start_s,
-                integer(of.median.ns),
-                of.median.start_s,
-                integer(of.best.ns),
-                of.best.start_s
-            ])?;
-    }
-    Ok(())
+/// The quantiles over blocks of a kind; none where there are none.
+fn block_rows(all: &[BlockQos], kind: Kind) -> Result<Option<String>> {
+    let own = all.iter().filter(|of| of.kind == kind);
+    let own: Vec<BlockQosRow> = own.map(BlockQosRow::from).collect();
+    (!own.is_empty()).then(|| json(&own)).transpose()
 }
 
 fn interval(c: &Connection, phase: i64, interval: &Interval) -> Result<()> {
@@ -319,7 +302,7 @@ const fn integer(count: u64) -> i64 {
     count.cast_signed()
 }
 
-fn json<T: Serialize>(value: &T) -> Result<impl ToSql> {
+fn json<T: Serialize>(value: &T) -> Result<String> {
     serde_json::to_string(value)
         .map_err(|error| rusqlite::Error::ToSqlConversionFailure(error.into()))
 }
