@@ -84,17 +84,7 @@ pub const fn has_verdict(comparison: &Comparison) -> bool {
 /// How much better the first is: more operations per second, less latency; as a fraction.
 #[must_use]
 pub fn gain(comparison: &Comparison) -> Stated {
-    let ratio = comparison.ratio;
-    match comparison.metric.more_is_better() {
-        true => Stated {
-            value: ratio.value - 1.0,
-            ..ratio
-        },
-        false => Stated {
-            value: 1.0 - ratio.value,
-            bound: ratio.bound.reversed(),
-        },
-    }
+    comparison.metric.gain(comparison.ratio)
 }
 
 /// The 95 % interval of the gain in words, where there is a verdict: `+8 % to +12 %`.

@@ -149,6 +149,22 @@ impl Metric {
         self == Self::OpsPerSec
     }
 
+    /// How much better the first of a ratio is, as a fraction: the rise of operations per second, the
+    /// fall of a latency.
+    #[must_use]
+    pub fn gain(self, ratio: Stated) -> Stated {
+        match self.more_is_better() {
+            true => Stated {
+                value: ratio.value - 1.0,
+                ..ratio
+            },
+            false => Stated {
+                value: 1.0 - ratio.value,
+                bound: ratio.bound.reversed(),
+            },
+        }
+    }
+
     fn order(self) -> (Option<Kind>, f64) {
         match self {
             Self::OpsPerSec => (None, 0.0),
@@ -203,6 +219,21 @@ mod tests {
         for name in ["p99.9", "read", "p98 read", "p99 reads", "", "ops_per_sec"] {
             assert_eq!(Metric::latency(name), None, "{name}");
         }
+    }
+
+    #[test]
+    fn less_latency_and_more_operations_are_gains() {
+        let latency = Metric::latency("p99 read").unwrap();
+        assert_eq!(
+            Metric::OpsPerSec.gain(Stated::exact(1.5)),
+            Stated::exact(0.5)
+        );
+        assert_eq!(latency.gain(Stated::exact(0.5)), Stated::exact(0.5));
+        let at_least = latency.gain(Stated::at_least(3.0));
+        assert_eq!(
+            (at_least.value, at_least.bound),
+            (-2.0, crate::Bound::AtMost)
+        );
     }
 
     #[test]

@@ -185,16 +185,7 @@ fn value(metric: Metric, stated: Stated) -> String {
 
 /// A ratio as an improvement: of latencies the fall.
 fn improvement(metric: Metric, ratio: Stated) -> String {
-    let share = match metric.more_is_better() {
-        true => Stated {
-            value: ratio.value - 1.0,
-            ..ratio
-        },
-        false => Stated {
-            value: 1.0 - ratio.value,
-            bound: ratio.bound.reversed(),
-        },
-    };
+    let share = metric.gain(ratio);
     match share.bound {
         Bound::Exact => change(share.value),
         Bound::AtLeast | Bound::AtMost => number::stated_change(share),
