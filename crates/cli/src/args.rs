@@ -115,14 +115,14 @@ pub struct RunArgs {
     #[command(flatten)]
     pub keys: KeyFlags,
     /// Any key of the plan (`tailmark list keys`), such as database.block_cache=64MiB
-    #[arg(long = "set", value_name = "KEY=VALUE", display_order = KeyFlags::order(19))]
+    #[arg(long = "set", value_name = "KEY=VALUE", display_order = KeyFlags::order(20))]
     pub set: Vec<String>,
     /// Measure those points of the study again that failed: more than sweep.allow_errors of their
     /// operations, for want of a database, or without finding anything
-    #[arg(long, display_order = KeyFlags::order(22))]
+    #[arg(long, display_order = KeyFlags::order(23))]
     pub retry_failed: bool,
     /// Print every step, the expected time and space, and do nothing
-    #[arg(long, display_order = KeyFlags::order(23))]
+    #[arg(long, display_order = KeyFlags::order(24))]
     pub dry_run: bool,
 }
 

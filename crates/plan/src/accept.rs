@@ -34,6 +34,10 @@ pub enum Accept {
     Choice(&'static [&'static str]),
     /// Client counts.
     Threads,
+    /// Seconds from the first to the last, both included, any number of them.
+    Times(f64, f64),
+    /// Rates.
+    FixedRates,
     /// Rates, and percentages of a peak.
     Rates,
     /// A latency: a statistic and a kind of request.
@@ -119,6 +123,26 @@ impl Accepted for Duration {
     }
 }
 
+/// Rates: a list, or text with commas.
+impl Accepted for Vec<f64> {
+    fn read(value: &Value, accept: Accept) -> Option<Self> {
+        let items = units::items(value).filter(|_| matches!(accept, Accept::FixedRates))?;
+        let rate = |item: &Value| within(units::number(item), RATE_MIN..=RATE_MAX);
+        items.iter().map(rate).collect()
+    }
+}
+
+/// Times: a list, or text with commas.
+impl Accepted for Vec<Duration> {
+    fn read(value: &Value, accept: Accept) -> Option<Self> {
+        let Accept::Times(min, max) = accept else {
+            return None;
+        };
+        let time = |item: &Value| Duration::read(item, Accept::Time(min, max));
+        units::items(value)?.iter().map(time).collect()
+    }
+}
+
 impl Accepted for Semantics {
     fn read(value: &Value, accept: Accept) -> Option<Self> {
         let name = String::read(value, accept)?;
@@ -164,6 +188,20 @@ impl std::fmt::Display for Accept {
                 write!(f, "a time with its unit, such as `90s` or `20m`, ")?;
                 write!(f, "from {} to {} days", time(min), max / 86_400.0)
             }
+            Self::Times(min, max) => {
+                let time = |s| humantime::format_duration(Duration::from_secs_f64(s));
+                write!(
+                    f,
+                    "times with their units, such as [\"2ms\", \"15ms\"], from {} to {}",
+                    time(min),
+                    time(max)
+                )
+            }
+            Self::FixedRates => write!(
+                f,
+                "rates from {RATE_MIN} to {} ops/s, such as [\"10k\", \"40k\"]",
+                number::count(RATE_MAX as u64)
+            ),
             Self::Percent(min, max) => {
                 write!(f, "a percentage such as `0.1%`, from {min}% to {max}%")
             }

@@ -53,7 +53,7 @@ impl RawPlan {
         refuse_to_remove_adopted(&dataset, &sweep)?;
         db_bench::refuse_other_layout(&systems, &sweep)?;
         let host = host(&top.table("host", &[])?, scale)?;
-        let report = ReportPlan::read(&top.table("report", &[])?, &sweep.workloads)?;
+        let report = ReportPlan::read(&top.table("report", &[])?, &sweep.workloads, &systems)?;
         let header = self.header(&top, &systems)?;
         let unscaled = (unscaled != data).then_some(unscaled);
         let mut plan = Plan {

@@ -3,8 +3,8 @@
 
 use super::{
     Accept::{
-        Choice, Count, Distribution, Flag, Latency, Number, Percent, Rates, Size, Table, Tables,
-        Text, Threads, Time, Words,
+        Choice, Count, Distribution, FixedRates, Flag, Latency, Number, Percent, Rates, Size,
+        Table, Tables, Text, Threads, Time, Times, Words,
     },
     DefaultInputs, Order, Plan, PlanKey, Reload, Sweep, units,
 };
@@ -44,13 +44,13 @@ pub const KEYS: &[PlanKey] = &[
     PlanKey::new("", "scale", Number(1e-9, 1e3))
         .about("multiplies records, operations, caches and memory limits")
         .or("1")
-        .flag(20, "--scale", "FACTOR")
+        .flag(21, "--scale", "FACTOR")
         .help("Multiplies records, operations, caches and memory limits")
         .sets(|plan| Some(plan.scale.to_string())),
     PlanKey::new("", "time_scale", Number(1e-9, 1e3))
         .about("multiplies durations, which stay at 10 s or more")
         .or("1")
-        .flag(21, "--time-scale", "FACTOR")
+        .flag(22, "--time-scale", "FACTOR")
         .help("Multiplies durations; those of 10 s or more stay so")
         .sets(|plan| Some(plan.time_scale.to_string())),
     PlanKey::new("", "same_device", Flag)
@@ -235,14 +235,25 @@ pub const KEYS: &[PlanKey] = &[
         .or("true")
         .sets(|plan| Some(plan.host.drop_caches.to_string())),
     PlanKey::new("report", "latency", Latency)
-        .about("the latency that is compared beside ops/s: `p99.9 read`")
+        .about("the latency that is stated and compared beside ops/s: `p99.9 read`")
         .flag(17, "--latency", "LATENCY")
-        .help("The latency that is compared beside ops/s: \"p99.9 read\", \"mean update\"")
-        .sets(|plan| Some(plan.report.latency?.to_string())),
+        .help("The latency that is stated beside ops/s: \"p99.9 read\", \"mean update\"")
+        .sets(|plan| Some(plan.report.settings.latency?.to_string())),
+    PlanKey::new("report", "baseline", Text)
+        .about("the system that every other one is compared with; without it, the leader is")
+        .flag(18, "--baseline", "NAME")
+        .help("The system that every other one is compared with")
+        .sets(|plan| plan.report.settings.baseline.clone()),
+    PlanKey::new("report", "at_rate", FixedRates)
+        .about("rates at which the latency is stated, measured or off the curve")
+        .sets(|plan| plan.report.settings.at_rate_text()),
+    PlanKey::new("report", "at_latency", Times(1e-6, 3_600.0))
+        .about("latencies at which ops/s are stated, off the curve")
+        .sets(|plan| plan.report.settings.at_latency_text()),
     PlanKey::new("report", "equivalence", Percent(0.0, 100.0))
         .about("differences within it are none in practice")
         .or("3%")
-        .flag(18, "--equivalence", "PERCENT")
+        .flag(19, "--equivalence", "PERCENT")
         .help("Differences within it are none in practice: 3%")
         .sets(|plan| Some(units::percent_text(plan.report.equivalence))),
     PlanKey::new("system", "name", Text).about("its name in the report; unique"),

@@ -280,11 +280,24 @@ impl RawPlan {
                     .is_some_and(|rest| rest.starts_with('.'))
             })
         });
+        self.forget_baseline(&gone);
         self.flags
             .insert("system".to_owned(), "--system".to_owned());
         self.table
             .insert("system".to_owned(), Value::Array(systems));
         Ok(())
+    }
+
+    /// A baseline goes with its system, unless a flag names it.
+    fn forget_baseline(&mut self, gone: &[String]) {
+        let Some(Value::Table(report)) = self.table.get_mut("report") else {
+            return;
+        };
+        let baseline = report.get("baseline").and_then(Value::as_str);
+        let is_gone = baseline.is_some_and(|name| gone.iter().any(|gone| gone == name));
+        if is_gone && !self.flags.contains_key("report.baseline") {
+            report.remove("baseline");
+        }
     }
 
     /// Which key says where a system is, as its driver takes it.

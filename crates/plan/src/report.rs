@@ -1,44 +1,64 @@
 //! What the report of a plan is about: the latency that it states first, and from when on a
 //! difference matters. Nothing of it changes what is measured.
 
-use super::{Accept, Error, accept::Accepted, reader::TableReader, requests::sends, units};
+use super::{
+    Accept, Error, SystemPlan, accept::Accepted, reader::TableReader, requests::sends, units,
+};
 use std::sync::Arc;
-use tailmark_results::{Kind, Metric};
+use tailmark_results::{Kind, Metric, ReportSettings};
 use tailmark_workload::Workload;
 use toml::Value;
 
 /// What the report is about.
-#[derive(Debug, Clone, Copy, PartialEq)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ReportPlan {
-    /// The latency that is compared beside operations per second, where one is named.
-    pub latency: Option<Metric>,
+    /// What it states, and of what.
+    pub settings: ReportSettings,
     /// The band of practical equivalence, from 0 to 1: ratios from 1 / (1 + band) to 1 + band make
     /// no difference to anybody.
     pub equivalence: f64,
 }
 
 impl ReportPlan {
-    /// Reads it, and refuses a latency of requests that no workload sends.
-    pub(super) fn read(keys: &TableReader<'_>, workloads: &[Arc<Workload>]) -> Result<Self, Error> {
-        let latency = keys.optional("latency")?;
-        if let Some(Metric::Latency { kind, .. }) = latency
+    /// Reads it, and refuses a latency of requests that no workload sends, and a baseline that is no
+    /// system.
+    pub(super) fn read(
+        keys: &TableReader<'_>,
+        workloads: &[Arc<Workload>],
+        systems: &[SystemPlan],
+    ) -> Result<Self, Error> {
+        let settings = ReportSettings {
+            latency: keys.optional("latency")?,
+            baseline: keys.optional("baseline")?,
+            at_rate: keys.optional("at_rate")?.unwrap_or_default(),
+            at_latency: keys.optional("at_latency")?.unwrap_or_default(),
+        };
+        let refuse = |name: &'static str, accepted: String| Error::BadValue {
+            key: keys.label(name),
+            value: keys
+                .value(name)
+                .map_or_else(String::new, |value| units::text(&value)),
+            accepted,
+        };
+        if let Some(Metric::Latency { kind, .. }) = settings.latency
             && !workloads.iter().any(|workload| sends(workload, kind))
         {
             let is_sent = |kind: &&Kind| workloads.iter().any(|workload| sends(workload, **kind));
             let sent: Vec<_> = Kind::ALL.iter().filter(is_sent).map(|k| k.name()).collect();
-            return Err(Error::BadValue {
-                key: keys.label("latency"),
-                value: keys
-                    .value("latency")
-                    .map_or_else(String::new, |v| units::text(&v)),
-                accepted: format!(
-                    "of requests that a workload of the plan sends: {}",
-                    sent.join(", ")
-                ),
-            });
+            let sent = sent.join(", ");
+            let accepted = format!("of requests that a workload of the plan sends: {sent}");
+            return Err(refuse("latency", accepted));
+        }
+        let compared = systems.iter().filter(|system| system.ceiling_for.is_none());
+        let compared: Vec<&str> = compared.map(|system| system.name.as_str()).collect();
+        if let Some(baseline) = &settings.baseline
+            && !compared.contains(&baseline.as_str())
+        {
+            let accepted = format!("the name of a system: {}", compared.join(", "));
+            return Err(refuse("baseline", accepted));
         }
         Ok(Self {
-            latency,
+            settings,
             equivalence: keys.get("equivalence")?,
         })
     }

@@ -106,6 +106,16 @@ pub fn words(value: &Value) -> Option<Vec<String>> {
     }
 }
 
+/// The items of a list, or of text with commas between them; one value is a list of one.
+pub fn items(value: &Value) -> Option<Vec<Value>> {
+    Some(match value {
+        Value::String(text) => text.split(',').map(|word| word.trim().into()).collect(),
+        Value::Array(items) => items.clone(),
+        Value::Table(_) | Value::Boolean(_) | Value::Datetime(_) => return None,
+        number => vec![number.clone()],
+    })
+}
+
 /// A TOML value as a person would write it.
 pub fn text(value: &Value) -> String {
     match value {

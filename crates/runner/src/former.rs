@@ -89,7 +89,7 @@ impl Former {
         let mut closed = steps.filter(|step| step.rate.is_none());
         self.ops_noise.is_some()
             && closed.all(|step| self.speed(&step, step.threads).is_some())
-            && (self.latency_noise.is_some() || plan.report.latency.is_none())
+            && (self.latency_noise.is_some() || plan.report.settings.latency.is_none())
     }
 
     /// What a percentage of a peak has come to at a step, where the study of the run has it already.

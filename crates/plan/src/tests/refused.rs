@@ -187,6 +187,18 @@ const REFUSED: &[(&str, &[&str])] = &[
         ],
     ),
     (
+        "+[report]\nbaseline = 'nobody'",
+        &["report.baseline is `nobody`", "the name of a system"],
+    ),
+    (
+        "+[report]\nat_rate = ['40k', 'fast']",
+        &["report.at_rate is", "fast", "rates from 0.1"],
+    ),
+    (
+        "+[report]\nat_latency = ['15ms', '0']",
+        &["report.at_latency is", "times with their units", "15ms"],
+    ),
+    (
         "+[report]\nequivalence = '101%'",
         &["report.equivalence is `101%`", "from 0% to 100%"],
     ),

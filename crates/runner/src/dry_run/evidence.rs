@@ -93,7 +93,7 @@ fn differences(plan: &Plan, formers: &[Former]) -> Vec<String> {
     if plan.sweep.axis().any(|(_, rate)| rate.is_none()) {
         add("ops/s", |former| former.ops_noise.as_ref());
     }
-    if let Some(latency) = plan.report.latency {
+    if let Some(latency) = plan.report.settings.latency {
         add(&latency.to_string(), |former| former.latency_noise.as_ref());
     }
     lines

@@ -7,7 +7,7 @@ use tailmark_driver::{DataSet, Location, Schema, Semantics, Settings, db};
 use tailmark_engine::{Silent, Stop};
 use tailmark_plan::{HostPlan, Order, Plan, Reload, ReportPlan, Sweep, SystemPlan};
 use tailmark_results::{
-    ALLOW_ERRORS, Arrivals, Header, Load, Point, Study, statistics::EQUIVALENCE,
+    ALLOW_ERRORS, Arrivals, Header, Load, Point, ReportSettings, Study, statistics::EQUIVALENCE,
 };
 use tailmark_runner::{Error, Summary};
 
@@ -94,7 +94,7 @@ pub fn plan(systems: Vec<SystemPlan>, workloads: &[&str], threads: &[u32]) -> Pl
         },
         host: HostPlan::default(),
         report: ReportPlan {
-            latency: None,
+            settings: ReportSettings::default(),
             equivalence: EQUIVALENCE,
         },
         // All places are directories of one file system.
