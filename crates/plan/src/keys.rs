@@ -250,6 +250,9 @@ pub const KEYS: &[PlanKey] = &[
     PlanKey::new("report", "at_latency", Times(1e-6, 3_600.0))
         .about("latencies at which ops/s are stated, off the curve")
         .sets(|plan| plan.report.settings.at_latency_text()),
+    PlanKey::new("report", "left_out", Words)
+        .about("workloads that are left out, and why: [\"ycsb-e: not every database can scan\"]")
+        .sets(|plan| plan.report.settings.left_out_text()),
     PlanKey::new("report", "equivalence", Percent(0.0, 100.0))
         .about("differences within it are none in practice")
         .or("3%")

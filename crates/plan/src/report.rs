@@ -32,6 +32,7 @@ impl ReportPlan {
             baseline: keys.optional("baseline")?,
             at_rate: keys.optional("at_rate")?.unwrap_or_default(),
             at_latency: keys.optional("at_latency")?.unwrap_or_default(),
+            left_out: keys.optional("left_out")?.unwrap_or_default(),
         };
         let refuse = |name: &'static str, accepted: String| Error::BadValue {
             key: keys.label(name),
@@ -56,6 +57,17 @@ impl ReportPlan {
         {
             let accepted = format!("the name of a system: {}", compared.join(", "));
             return Err(refuse("baseline", accepted));
+        }
+        let is_told = |left_out: &String| {
+            let told = left_out.split_once(": ");
+            told.is_some_and(|(name, why)| {
+                let is_run = workloads.iter().any(|workload| workload.name == name);
+                !name.is_empty() && !is_run && !why.trim().is_empty()
+            })
+        };
+        if !settings.left_out.iter().all(is_told) {
+            let accepted = "workloads that the plan does not run, each as `NAME: REASON`";
+            return Err(refuse("left_out", accepted.to_owned()));
         }
         Ok(Self {
             settings,

@@ -270,7 +270,9 @@ fn location(reader: &TableReader<'_>, driver: &'static Driver) -> Result<Option<
     let mut found = None;
     for &key in keys {
         let text = match key {
-            "hosts" => reader.optional(key)?.map(|hosts: Vec<_>| hosts.join(",")),
+            "hosts" => reader
+                .optional(key)?
+                .map(|hosts: Vec<String>| hosts.join(",")),
             _ => reader.optional(key)?,
         };
         let Some(text) = text else { continue };

@@ -6,7 +6,8 @@ use crate::{
 };
 use std::collections::BTreeMap;
 use tailmark_results::{
-    ALLOW_ERRORS, Conditions, Fact, Header, Inequality, Load, Point, ResolvedRate, Study, System,
+    ALLOW_ERRORS, Conditions, Fact, Header, Inequality, Load, Point, ReportSettings, ResolvedRate,
+    Study, System,
 };
 
 /// Everything that sections read. Nothing in it refers to a file.
@@ -31,6 +32,8 @@ pub struct Data {
     pub conditions: BTreeMap<String, SystemConditions>,
     /// How the systems compare, which follows from the rest.
     pub compared: Compared,
+    /// What the report is about, where that is not left to the studies.
+    pub settings: ReportSettings,
 }
 
 /// Under which conditions a system was measured.
@@ -66,6 +69,13 @@ impl Data {
             return Err(Error::Empty);
         }
         Ok(merged)
+    }
+
+    /// What the report is about: what was asked for, and otherwise what the first study says.
+    #[must_use]
+    pub fn report_settings(&self) -> ReportSettings {
+        let of_studies = self.headers.iter().map(ReportSettings::of);
+        of_studies.fold(self.settings.clone(), ReportSettings::or)
     }
 
     /// The part of a point's operations that may fail, 0 to 1; of several studies, the minimum.

@@ -13,9 +13,12 @@ mod data;
 mod error;
 mod findings;
 mod format;
+mod headline;
 mod measure;
 mod merge;
+mod reading;
 mod section;
+mod statement;
 mod style;
 mod sweep;
 

@@ -11,8 +11,8 @@ use crate::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 use tailmark_results::{
-    Arrivals, Fault, Header, Kind, KindResult, Point, ResolvedRate, Statistic, System, TimeBasis,
-    number,
+    Arrivals, Fact, Fault, Header, Kind, KindResult, Metric, Point, ReportSettings, ResolvedRate,
+    Stated, Statistic, System, TimeBasis, finding::CLIENT_SATURATED, number,
 };
 
 /// All points, by workload.
@@ -33,6 +33,8 @@ pub struct SweepTable<'a> {
     pub allow_errors: f64,
     /// How the systems compare.
     pub comparisons: &'a Comparisons,
+    /// What the report is about.
+    pub settings: ReportSettings,
 }
 
 /// The points of one workload, distribution and rate.
@@ -48,6 +50,8 @@ pub struct WorkloadGrid<'a> {
     pub distribution: String,
     /// How keys are drawn, and the rate, in words.
     pub conditions: String,
+    /// What the workload stands for, in a few words, where that is said.
+    pub use_case: Option<&'a str>,
     /// What the steps are.
     pub axis: Axis,
     /// Operations per second over all clients; none: a closed loop, or several rates.
@@ -79,6 +83,20 @@ pub struct SpreadPeak {
     pub threads: u32,
     /// Operations per second.
     pub ops: Spread,
+    /// Whether the clients were the limit: the system may do more.
+    pub is_at_least: bool,
+}
+
+impl SpreadPeak {
+    /// `42,012`, and `≥ 42,012` where the clients were the limit.
+    #[must_use]
+    pub fn text(self) -> String {
+        let of = match self.is_at_least {
+            true => Stated::at_least,
+            false => Stated::exact,
+        };
+        of(self.ops.middle).text(number::rate)
+    }
 }
 
 impl<'a> SweepTable<'a> {
@@ -101,6 +119,9 @@ impl<'a> SweepTable<'a> {
             groups[index].add(point, point.phase.fault(allow_errors));
         }
         tell_apart(&mut groups);
+        groups
+            .iter_mut()
+            .for_each(|group| group.use_case = use_case(data, &group.workload));
         let by_clients = |group: &WorkloadGrid<'_>| group.axis == Axis::Threads;
         let (groups, rate_groups) = groups.into_iter().partition(by_clients);
         Self {
@@ -111,7 +132,56 @@ impl<'a> SweepTable<'a> {
             resolved_rates: &data.resolved_rates,
             allow_errors,
             comparisons: data.comparisons(),
+            settings: data.report_settings(),
         }
+    }
+
+    /// The system that every other one is compared with, where one is named that is there.
+    #[must_use]
+    pub fn baseline(&self) -> Option<&'a str> {
+        let name = self.settings.baseline.as_ref()?;
+        let named = self.systems.iter().find(|system| system.name == *name);
+        named.map(|system| system.name.as_str())
+    }
+
+    /// Whether a peak is known as a lower bound only.
+    #[must_use]
+    pub fn has_peaks_at_least(&self) -> bool {
+        let peaks = self.groups.iter().flat_map(|group| {
+            let systems = self.systems.iter();
+            systems.filter_map(|system| group.peak(&system.name))
+        });
+        peaks.into_iter().any(|peak| peak.is_at_least)
+    }
+
+    /// The latency that is stated of a workload: the one that the report is about, of its main kind
+    /// where it has no requests of that kind. Where nothing is said, the 99th percentile if every
+    /// point has it, and otherwise the mean.
+    #[must_use]
+    pub fn latency(&self, group: &WorkloadGrid<'a>) -> Option<(Kind, Statistic)> {
+        let main = group.main_kind()?;
+        if let Some(Metric::Latency { kind, statistic }) = self.settings.latency {
+            let is_there = group.kinds().contains(&kind);
+            return Some((if is_there { kind } else { main }, statistic));
+        }
+        let systems = self.systems.iter();
+        let mut cells = systems.flat_map(|system| group.cells_of(&system.name));
+        let has_p99 = |cell: &GridCell<'_>| {
+            let p99 = cell.latency(main, TimeBasis::Response, Statistic::P99);
+            p99.is_some()
+        };
+        let statistic = match cells.all(has_p99) {
+            true => Statistic::P99,
+            false => Statistic::MEAN,
+        };
+        Some((main, statistic))
+    }
+
+    /// The same as what is compared.
+    #[must_use]
+    pub fn latency_metric(&self, group: &WorkloadGrid<'a>) -> Option<Metric> {
+        let (kind, statistic) = self.latency(group)?;
+        Some(Metric::Latency { kind, statistic })
     }
 
     /// All groups: those by client count, and then those by rate.
@@ -140,6 +210,13 @@ impl<'a> SweepTable<'a> {
         let sizes = self.all_groups().flat_map(WorkloadGrid::cell_sizes);
         sizes.max().unwrap_or(0)
     }
+}
+
+/// What a workload stands for, as the study says.
+fn use_case<'a>(data: &'a Data, workload: &str) -> Option<&'a str> {
+    let is_it = |fact: &&Fact| fact.group == Fact::USE_CASE && fact.name == workload;
+    let fact = data.facts.iter().find(is_it)?;
+    Some(fact.value.as_str())
 }
 
 /// Adds the distribution to titles that several groups share.
@@ -245,6 +322,7 @@ impl GridName {
             title: self.title,
             distribution: point.key.distribution.clone(),
             conditions: self.conditions,
+            use_case: None,
             axis: self.axis,
             rate: point.key.target_rate.filter(|_| by_clients),
             arrivals: point.key.arrivals,
@@ -356,6 +434,7 @@ impl<'a> WorkloadGrid<'a> {
                 peak = Some(SpreadPeak {
                     threads: cell.step.threads,
                     ops,
+                    is_at_least: cell.has_finding(CLIENT_SATURATED.name),
                 });
             }
         }
@@ -423,6 +502,24 @@ impl<'a> WorkloadGrid<'a> {
 }
 
 impl GridCell<'_> {
+    /// Whether one of the repeats has a finding of this code.
+    #[must_use]
+    pub fn has_finding(&self, code: &str) -> bool {
+        let mut findings = self.points.iter().flat_map(|point| &point.phase.findings);
+        findings.any(|finding| finding.code == code)
+    }
+
+    /// Operations per second, or the response time of a latency, over the repeats.
+    #[must_use]
+    pub fn value(&self, metric: Metric) -> Option<Measured> {
+        match metric {
+            Metric::OpsPerSec => self.ops().map(Measured::from),
+            Metric::Latency { kind, statistic } => {
+                self.latency(kind, TimeBasis::Response, statistic)
+            }
+        }
+    }
+
     /// Operations per second over the repeats.
     #[must_use]
     pub fn ops(&self) -> Option<Spread> {

@@ -7,7 +7,7 @@ mod synthetic;
 use std::{collections::BTreeSet, fs, path::Path};
 use synthetic::{SMALL, Shape};
 use tailmark_report::{Block, Data, Error, FORMATS, SECTIONS, html};
-use tailmark_results::{ErrorCount, Finding, Kind, KindResult, Point, Summary};
+use tailmark_results::{ErrorCount, Finding, Kind, KindResult, Metric, Point, Summary};
 
 /// Compares with a golden file, or rewrites it where `UPDATE_GOLDEN` is set.
 fn assert_golden(name: &str, text: &str) {
@@ -297,9 +297,11 @@ fn with_reads(read: &KindResult) -> Data {
 fn quantiles_with_too_few_samples_are_not_numbers() {
     let mut few = KindResult::default();
     few.service.record_n(1_000_000, 500).unwrap();
-    let data = with_reads(&few);
-    assert_eq!(first_cell(&data, "p99 read latency"), "–");
+    let mut data = with_reads(&few);
+    assert_eq!(first_cell(&data, "p99.99 read latency"), "–");
     assert_eq!(first_cell(&data, "mean read latency"), "1.00 ms");
+    data.settings.latency = Metric::latency("p99 read");
+    assert_eq!(first_cell(&data, "p99 read latency"), "–");
 }
 
 #[test]
@@ -312,8 +314,10 @@ fn an_imported_summary_is_in_the_table_and_on_the_curve() {
         summary: Some(summary),
         ..KindResult::default()
     };
-    let data = with_reads(&imported);
+    let mut data = with_reads(&imported);
+    data.settings.latency = Metric::latency("mean read");
     assert_eq!(first_cell(&data, "mean read latency"), "234 us");
+    data.settings.latency = Metric::latency("p99 read");
     assert_eq!(first_cell(&data, "p99 read latency"), "5.67 ms");
     let workloads = SECTIONS.iter().find(|s| s.name == "workloads").unwrap();
     let blocks = (workloads.render)(&data);

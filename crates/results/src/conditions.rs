@@ -9,8 +9,12 @@ use std::collections::{BTreeMap, BTreeSet};
 /// arrivals are in the name of a point; the scales are in the values that they were applied to; each
 /// system's own keys are in its description; what the report is about is no condition.
 const NOT_CONDITIONS: &[&str] = &[
+    "report.at_latency",
+    "report.at_rate",
+    "report.baseline",
     "report.equivalence",
     "report.latency",
+    "report.left_out",
     "scale",
     "sweep.allow_errors",
     "sweep.arrivals",
@@ -192,7 +196,7 @@ impl Conditions {
         }
         let own = |fact: &&Fact| fact.system.as_ref().is_none_or(|name| *name == system.name);
         for fact in facts.iter().filter(own) {
-            let passes = fact.group == Imported::FILES
+            let passes = [Imported::FILES, Fact::USE_CASE].contains(&fact.group.as_str())
                 || PASSING_FACTS.contains(&(fact.group.as_str(), fact.name.as_str()));
             if !passes {
                 put(Part::Fact, &fact_name(fact), &fact.value);

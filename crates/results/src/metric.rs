@@ -1,7 +1,7 @@
 //! What is stated of a point and compared: operations per second, or a latency as plans name it
 //! (`p99.9 read`, `mean update`).
 
-use crate::{Kind, KindResult, Known, Phase, QUANTILES, Quantile, Stated};
+use crate::{Kind, KindResult, Known, Phase, QUANTILES, Quantile, Stated, number};
 use std::{cmp::Ordering, fmt};
 
 /// One way to state latencies.
@@ -37,6 +37,8 @@ impl Statistic {
     pub const P99: Self = STATISTICS[4];
     /// The 99.9th percentile.
     pub const P999: Self = STATISTICS[5];
+    /// The 99.99th percentile.
+    pub const P9999: Self = STATISTICS[6];
 
     /// The value in nanoseconds, or a lower bound of it; none, where it is not known or too few
     /// samples are behind it.
@@ -91,6 +93,9 @@ impl TimeBasis {
         }
     }
 }
+
+/// From this ratio on it is said as one: below, the percentage rounds to less than 100.
+const TWICE: f64 = 1.995;
 
 /// What is compared.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -165,6 +170,55 @@ impl Metric {
         }
     }
 
+    /// The ratio whose gain this is: of an average improvement, that of all.
+    #[must_use]
+    pub fn ratio_of_gain(self, gain: Stated) -> Stated {
+        match self.more_is_better() {
+            true => Stated {
+                value: 1.0 + gain.value,
+                ..gain
+            },
+            false => Stated {
+                value: 1.0 - gain.value,
+                bound: gain.bound.reversed(),
+            },
+        }
+    }
+
+    /// A ratio of two values as everything says it. Operations per second: `+44 %`, from twice on
+    /// `2.2X`. Latencies: `+23 %` is so much less, from twice on `2.2X lower` or `2.2X higher`, the
+    /// higher to the lower. A bound has its sign.
+    #[must_use]
+    pub fn improvement(self, ratio: Stated) -> String {
+        let lower = Stated {
+            value: 1.0 / ratio.value,
+            bound: ratio.bound.reversed(),
+        };
+        match self.more_is_better() {
+            true if ratio.value >= TWICE => number::stated_ratio(ratio),
+            false if lower.value >= TWICE => format!("{} lower", number::stated_ratio(lower)),
+            false if ratio.value >= TWICE => format!("{} higher", number::stated_ratio(ratio)),
+            _ => number::stated_change(self.gain(ratio)),
+        }
+    }
+
+    /// The ends of an interval of ratios as [`Metric::improvement`] says them, the worse first:
+    /// `+8 % to +12 %`, `2.1X to 2.6X lower`.
+    #[must_use]
+    pub fn improvements(self, (low, high): (f64, f64)) -> String {
+        let (worse, better) = match self.more_is_better() {
+            true => (low, high),
+            false => (high, low),
+        };
+        let [worse, better] = [worse, better].map(|end| self.improvement(Stated::exact(end)));
+        // What both ends say is said once.
+        let said_once = better.split_once("X ").and_then(|(_, rest)| {
+            let begin = worse.strip_suffix(rest)?;
+            Some(format!("{} to {better}", begin.trim_end()))
+        });
+        said_once.unwrap_or_else(|| format!("{worse} to {better}"))
+    }
+
     fn order(self) -> (Option<Kind>, f64) {
         match self {
             Self::OpsPerSec => (None, 0.0),
@@ -229,11 +283,52 @@ mod tests {
             Stated::exact(0.5)
         );
         assert_eq!(latency.gain(Stated::exact(0.5)), Stated::exact(0.5));
+        for metric in [Metric::OpsPerSec, latency] {
+            let ratio = Stated::at_least(0.75);
+            assert_eq!(metric.ratio_of_gain(metric.gain(ratio)), ratio);
+        }
         let at_least = latency.gain(Stated::at_least(3.0));
         assert_eq!(
             (at_least.value, at_least.bound),
             (-2.0, crate::Bound::AtMost)
         );
+    }
+
+    #[test]
+    fn improvements_are_ratios_from_twice_on_and_percent_below() {
+        let latency = Metric::latency("p99 read").unwrap();
+        let least = Stated::at_least;
+        for (metric, ratio, said) in [
+            (Metric::OpsPerSec, Stated::exact(1.44), "+44 %"),
+            (Metric::OpsPerSec, Stated::exact(1.994), "+99 %"),
+            (Metric::OpsPerSec, Stated::exact(2.2), "2.2X"),
+            (Metric::OpsPerSec, Stated::exact(0.2), "−80 %"),
+            (latency, Stated::exact(0.77), "+23 %"),
+            (latency, Stated::exact(1.0 / 7.0), "7.0X lower"),
+            (latency, Stated::exact(1.3), "−30 %"),
+            (latency, Stated::exact(16.81), "17X higher"),
+            (latency, least(3.0), "≥ 3.0X higher"),
+            (latency, least(1.3), "≤ −30 %"),
+            (latency, least(0.25), "≤ 4.0X lower"),
+        ] {
+            assert_eq!(metric.improvement(ratio), said, "{ratio:?}");
+        }
+    }
+
+    #[test]
+    fn the_ends_of_an_interval_come_the_worse_first() {
+        let latency = Metric::latency("p99 read").unwrap();
+        let ops = Metric::OpsPerSec;
+        for (metric, ends, said) in [
+            (ops, (1.08, 1.12), "+8 % to +12 %"),
+            (ops, (1.9, 2.2), "+90 % to 2.2X"),
+            (latency, (0.7, 0.9), "+10 % to +30 %"),
+            (latency, (0.25, 0.5), "2.0X to 4.0X lower"),
+            (latency, (0.4, 0.9), "+10 % to 2.5X lower"),
+            (latency, (0.4, 4.0), "4.0X higher to 2.5X lower"),
+        ] {
+            assert_eq!(metric.improvements(ends), said, "{ends:?}");
+        }
     }
 
     #[test]

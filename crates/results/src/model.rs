@@ -138,6 +138,9 @@ pub struct Fact {
 }
 
 impl Fact {
+    /// The group of what workloads stand for: their names, and for each a few words.
+    pub const USE_CASE: &str = "use case";
+
     /// What an open database reports of itself.
     pub fn of_database(system: &str, reported: BTreeMap<String, String>) -> Vec<Self> {
         let fact = |(name, value)| Self {

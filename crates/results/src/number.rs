@@ -65,6 +65,13 @@ pub fn stated_change(share: Stated) -> String {
     outward(share, 0.01).text(change)
 }
 
+/// A ratio of which only a bound may be known: `≥ 3.2X`.
+#[must_use]
+pub fn stated_ratio(of: Stated) -> String {
+    let step = if of.value < 9.95 { 0.1 } else { 1.0 };
+    outward(of, step).text(ratio)
+}
+
 /// A bound rounded to a multiple of `step` that it still is one of.
 fn outward(stated: Stated, step: f64) -> Stated {
     // What is a multiple but for the last digits of its binary form is one.

@@ -12,6 +12,11 @@ pub const AT_RATE_KEY: &str = "report.at_rate";
 /// Key of the plan: the latencies at which rates are stated.
 pub const AT_LATENCY_KEY: &str = "report.at_latency";
 
+/// Key of the plan: the workloads that were left out, and why.
+pub const LEFT_OUT_KEY: &str = "report.left_out";
+/// Between the workloads of the last key: a reason may have commas.
+const BETWEEN_REASONS: &str = "; ";
+
 /// What a report is about.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct ReportSettings {
@@ -25,6 +30,8 @@ pub struct ReportSettings {
     pub at_rate: Vec<f64>,
     /// Latencies at which operations per second are stated.
     pub at_latency: Vec<Duration>,
+    /// Workloads that were left out, and why: `ycsb-e: not every database can scan`.
+    pub left_out: Vec<String>,
 }
 
 impl ReportSettings {
@@ -38,6 +45,10 @@ impl ReportSettings {
             at_rate: list(given(AT_RATE_KEY), |text| text.parse().ok()),
             at_latency: list(given(AT_LATENCY_KEY), |text| {
                 humantime::parse_duration(text).ok()
+            }),
+            left_out: given(LEFT_OUT_KEY).map_or_else(Vec::new, |text| {
+                let reasons = text.split(BETWEEN_REASONS);
+                reasons.map(ToOwned::to_owned).collect()
             }),
         }
     }
@@ -56,6 +67,7 @@ impl ReportSettings {
             baseline: self.baseline.or(other.baseline),
             at_rate: first(self.at_rate, other.at_rate),
             at_latency: first(self.at_latency, other.at_latency),
+            left_out: first(self.left_out, other.left_out),
         }
     }
 
@@ -71,6 +83,12 @@ impl ReportSettings {
         text(&self.at_latency, |time| {
             humantime::format_duration(*time).to_string()
         })
+    }
+
+    /// `left_out` as the effective plan has it; none of an empty list.
+    #[must_use]
+    pub fn left_out_text(&self) -> Option<String> {
+        (!self.left_out.is_empty()).then(|| self.left_out.join(BETWEEN_REASONS))
     }
 }
 
@@ -95,12 +113,14 @@ mod tests {
             baseline: Some("Micron 7300".to_owned()),
             at_rate: vec![40_000.0, 0.5],
             at_latency: vec![Duration::from_millis(15), Duration::from_micros(1_500)],
+            left_out: vec!["ycsb-e: a, b".to_owned(), "ycsb-d: c".to_owned()],
         };
         let plan = [
             (LATENCY_KEY, said.latency.map(|latency| latency.to_string())),
             (BASELINE_KEY, said.baseline.clone()),
             (AT_RATE_KEY, said.at_rate_text()),
             (AT_LATENCY_KEY, said.at_latency_text()),
+            (LEFT_OUT_KEY, said.left_out_text()),
         ];
         let plan = plan.map(|(key, value)| (key.to_owned(), value.unwrap()));
         let mut header = Header::without_plan("study", String::new());

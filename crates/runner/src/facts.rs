@@ -1,9 +1,11 @@
 //! What a study says of where its numbers come from: systems, machine, databases.
 
 use bytesize::ByteSize;
+use std::sync::Arc;
 use tailmark_host::MemoryLimit;
 use tailmark_plan::{Plan, SystemPlan};
 use tailmark_results::{Fact, System};
+use tailmark_workload::Workload;
 
 /// The systems of a plan.
 pub(crate) fn describe(plan: &Plan) -> Vec<System> {
@@ -22,8 +24,15 @@ pub(crate) fn describe(plan: &Plan) -> Vec<System> {
     plan.systems.iter().map(system).collect()
 }
 
-/// The machine, the program and its memory.
-pub(crate) fn run_facts(limit: Option<&MemoryLimit>) -> Vec<Fact> {
+/// What a workload stands for: of one of the plan's own, what the plan says of it.
+fn use_case(workload: &Workload) -> Option<&str> {
+    let is_shipped = tailmark_workload::find(&workload.name).is_ok();
+    let own = (!is_shipped && workload.about != workload.name).then_some(&*workload.about);
+    tailmark_workload::use_case(&workload.name).or(own)
+}
+
+/// The machine, the program and its memory, and what the workloads stand for.
+pub(crate) fn run_facts(workloads: &[Arc<Workload>], limit: Option<&MemoryLimit>) -> Vec<Fact> {
     let mut facts = tailmark_host::machine_facts();
     let mut add = |group: &str, name: &str, value: String| {
         let (group, name) = (group.to_owned(), name.to_owned());
@@ -43,6 +52,11 @@ pub(crate) fn run_facts(limit: Option<&MemoryLimit>) -> Vec<Fact> {
             "limit",
             format!("none; {} in all", ByteSize(tailmark_host::memory().total)),
         );
+    }
+    for workload in workloads {
+        if let Some(stands_for) = use_case(workload) {
+            add(Fact::USE_CASE, &workload.name, stands_for.to_owned());
+        }
     }
     facts
 }

@@ -236,10 +236,8 @@ impl Runs {
                 let of_point = ops.entry(name(key)).or_default();
                 of_point.push(phase.ops_per_sec());
             }
-            let latency = plan
-                .report
-                .latency
-                .and_then(|metric: Metric| metric.value(phase));
+            let latency = plan.report.settings.latency;
+            let latency = latency.and_then(|metric: Metric| metric.value(phase));
             if let Some(latency) = latency.filter(|latency| latency.is_exact()) {
                 latencies.entry(name(key)).or_default().push(latency.value);
             }

@@ -107,7 +107,7 @@ pub fn run(
     for notice in &left_out {
         study.add_notice(notice)?;
     }
-    study.set_facts(&run_facts(limit.as_ref()))?;
+    study.set_facts(&run_facts(&plan.sweep.workloads, limit.as_ref()))?;
     let points = systems.len() * plan.points().count();
     let retried = retry::retried(plan, &study)?;
     let kept = points - all_pending(plan, &study, &retried, &systems)?;

@@ -37,6 +37,6 @@ pub use record_format::{FieldLengths, LengthHistogram, RecordFormat, ValueBytes}
 pub use seed::Seed;
 pub use sine_rate::SineRate;
 pub use stream::{Item, Stream, StreamConfig};
-pub use table::{WORKLOADS, find};
+pub use table::{WORKLOADS, find, use_case};
 pub use value::append_checked;
 pub use workload::{KeyRange, Workload, assign_groups};

@@ -137,6 +137,24 @@ const YCSB: &[WorkloadRow] = &[
     },
 ];
 
+/// What the published studies of devices say that these workloads stand for; of E, YCSB itself.
+const USE_CASES: &[(&str, &str)] = &[
+    ("ycsb-a", "recording user sessions"),
+    ("ycsb-b", "adding metadata"),
+    ("ycsb-c", "caching user profiles"),
+    ("ycsb-d", "status updates"),
+    ("ycsb-d-uniform", "status updates"),
+    ("ycsb-e", "reading threaded conversations"),
+    ("ycsb-f", "recording user activity"),
+];
+
+/// What a shipped workload stands for, where that is said anywhere.
+#[must_use]
+pub fn use_case(workload: &str) -> Option<&'static str> {
+    let known = USE_CASES.iter().find(|(name, _)| *name == workload);
+    known.map(|(_, use_case)| *use_case)
+}
+
 /// The workload of this name.
 ///
 /// # Errors

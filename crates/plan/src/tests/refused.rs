@@ -199,6 +199,10 @@ const REFUSED: &[(&str, &[&str])] = &[
         &["report.at_latency is", "times with their units", "15ms"],
     ),
     (
+        "+[report]\nleft_out = ['ycsb-e']",
+        &["report.left_out is", "ycsb-e", "NAME: REASON"],
+    ),
+    (
         "+[report]\nequivalence = '101%'",
         &["report.equivalence is `101%`", "from 0% to 100%"],
     ),

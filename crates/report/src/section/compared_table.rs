@@ -1,5 +1,5 @@
-//! The table of a workload: a row for each client count or rate, the systems beside each other, and
-//! how much better the leader is. A part of the section of workloads.
+//! The tables of a workload: a row for each client count or rate, the systems beside each other, and
+//! how they compare. A part of the section of workloads.
 
 use crate::{
     Cell, Column, Table, TableRow,
@@ -8,15 +8,17 @@ use crate::{
     compared::Comparisons,
     findings::Index,
     measure::{self, Measured},
-    sweep::{self, SpreadPeak, SweepTable, WorkloadGrid},
+    sweep::{SpreadPeak, SweepTable, WorkloadGrid},
 };
 use tailmark_results::{
-    Comparison, Kind, Metric, Stated, Statistic, System, TimeBasis, Verdict, compare as statistics,
-    number,
+    Comparison, Metric, Stated, Statistic, System, Verdict, compare as statistics, number,
 };
 
+/// Systems that are beside each other in one table with all metrics; of more, each metric has its own.
+const BESIDE: usize = 2;
+
 /// How much better the first of a comparison is, its interval, and the verdict. Where there is none
-/// anywhere, nothing is said of that in each cell.
+/// anywhere, nothing is said of that in each cell. Its value is the ratio.
 pub fn improvement(comparison: &Comparison, comparisons: &Comparisons) -> Cell {
     let verdict = match comparison.verdict {
         Verdict::TooFewRuns if !comparisons.has_verdicts() => String::new(),
@@ -24,7 +26,7 @@ pub fn improvement(comparison: &Comparison, comparisons: &Comparisons) -> Cell {
         Verdict::Equivalent => format!("equivalent ({})", compare::within(comparisons)),
         verdict => verdict.name().to_owned(),
     };
-    let parts = compare::gain_interval(comparison).into_iter();
+    let parts = compare::interval(comparison).into_iter();
     let parts = parts.chain(Some(verdict).filter(|verdict| !verdict.is_empty()));
     let p = comparison.p_adjusted.zip(comparison.p);
     Cell {
@@ -33,9 +35,13 @@ pub fn improvement(comparison: &Comparison, comparisons: &Comparisons) -> Cell {
         hint: p.map_or_else(String::new, |(adjusted, p)| {
             format!("p {}, adjusted {}", probability(p), probability(adjusted))
         }),
-        ..Cell::new(number::stated_change(compare::gain(comparison)))
+        ..Cell::new(comparison.metric.improvement(comparison.ratio))
     }
+    .with_value(comparison.ratio.value)
 }
+
+/// The unit of the values of improvements.
+pub const RATIO: &str = "ratio";
 
 /// `0.013`, `below 0.0001`.
 fn probability(p: f64) -> String {
@@ -45,118 +51,124 @@ fn probability(p: f64) -> String {
     }
 }
 
-/// A number a table shows for each system, and how two of them compare.
-struct Quantity<'q, 'a> {
-    title: String,
-    value: &'q dyn Fn(&sweep::GridCell<'a>) -> Option<Measured>,
-    write: fn(f64) -> String,
-    metric: Metric,
-    is_rate: bool,
+/// In words, over the columns of a metric.
+pub fn title(metric: Metric) -> String {
+    match metric {
+        Metric::OpsPerSec => "operations per second".to_owned(),
+        Metric::Latency { .. } => format!("{metric} latency"),
+    }
+}
+
+/// The unit of raw values.
+pub const fn unit(metric: Metric) -> &'static str {
+    match metric {
+        Metric::OpsPerSec => "ops/s",
+        Metric::Latency { .. } => "us",
+    }
+}
+
+/// What a metric came to over the runs, with its raw value.
+pub fn measured(metric: Metric, of: Measured) -> Cell {
+    let (write, per): (fn(f64) -> String, f64) = match metric {
+        Metric::OpsPerSec => (number::rate, 1.0),
+        Metric::Latency { .. } => (number::latency, 1e3),
+    };
+    let text = match metric {
+        Metric::OpsPerSec => of.middle.text(write),
+        Metric::Latency { .. } => number::stated_latency(of.middle),
+    };
+    Cell {
+        muted: !of.solid,
+        detail: of.range(write),
+        ..Cell::new(text)
+    }
+    .with_value(of.middle.value / per)
 }
 
 struct Grid<'s, 'a> {
     group: &'s WorkloadGrid<'a>,
     systems: Vec<&'a System>,
-    leader: Option<&'a System>,
+    /// Whose improvements over whom are stated.
+    pairs: Vec<(&'a str, &'a str)>,
     peaks: Vec<Option<SpreadPeak>>,
     index: &'s Index<'s>,
     comparisons: &'s Comparisons,
 }
 
-/// The table; `leader` is the system whose improvements are stated.
-pub fn table<'a>(
+/// The tables: operations per second, the latency that the report is about, and p99.99.
+pub fn tables<'a>(
     group: &WorkloadGrid<'a>,
     sweep: &SweepTable<'a>,
     index: &Index<'_>,
-    leader: Option<&'a System>,
-) -> Table {
+) -> Vec<Table> {
     let systems: Vec<&System> = sweep
         .systems
         .iter()
         .copied()
         .filter(|s| group.has(&s.name))
         .collect();
-    let leader = leader.filter(|l| systems.len() > 1 && group.has(&l.name));
     let peaks = systems.iter().map(|s| group.peak(&s.name)).collect();
     let grid = Grid {
         group,
         systems,
-        leader,
+        pairs: compare::main_pairs(group, sweep),
         peaks,
         index,
         comparisons: sweep.comparisons,
     };
-    let kind = group.main_kind();
-    let ops = |cell: &sweep::GridCell<'a>| cell.ops().map(Measured::from);
-    let latency = |measure| {
-        move |cell: &sweep::GridCell<'a>| cell.latency(kind?, TimeBasis::Response, measure)
-    };
-    let (mean, p99) = (latency(Statistic::MEAN), latency(Statistic::P99));
-    let of =
-        |measure: Statistic| format!("{} {} latency", measure.name, kind.map_or("", Kind::name));
-    let quantity = |title: String, value, metric: Metric| Quantity {
-        title,
-        value,
-        write: match metric {
-            Metric::OpsPerSec => number::rate,
-            Metric::Latency { .. } => number::latency,
-        },
-        metric,
-        is_rate: metric == Metric::OpsPerSec,
-    };
-    let mut quantities = Vec::new();
-    // At several rates that is in the table of each system; no system is better by it.
+    // At several rates ops/s are in the table of each system; no system is better by it.
+    let mut metrics = Vec::new();
     if group.axis == Axis::Threads {
-        let title = "operations per second".into();
-        quantities.push(quantity(title, &ops, Metric::OpsPerSec));
+        metrics.push(Metric::OpsPerSec);
     }
-    if let Some(kind) = kind {
-        let metric = |statistic| Metric::Latency { kind, statistic };
-        let (mean_of, p99_of) = (metric(Statistic::MEAN), metric(Statistic::P99));
-        quantities.push(quantity(of(Statistic::MEAN), &mean, mean_of));
-        quantities.push(quantity(of(Statistic::P99), &p99, p99_of));
+    if let Some((kind, statistic)) = sweep.latency(group) {
+        let latency = |statistic| Metric::Latency { kind, statistic };
+        metrics.push(latency(statistic));
+        if statistic != Statistic::P9999 {
+            metrics.push(latency(Statistic::P9999));
+        }
     }
-    grid.table(&quantities)
+    match grid.systems.len() <= BESIDE {
+        true => vec![grid.table(&metrics)],
+        false => metrics
+            .iter()
+            .map(|metric| grid.table(&[*metric]))
+            .collect(),
+    }
 }
 
 impl<'a> Grid<'_, 'a> {
-    fn table(&self, quantities: &[Quantity<'_, 'a>]) -> Table {
+    fn table(&self, metrics: &[Metric]) -> Table {
         let mut columns = vec![Column::number(self.group.axis.title())];
-        for quantity in quantities {
-            for system in &self.systems {
-                columns.push(Column::number(&system.name).of(&quantity.title));
-            }
-            for (_, other) in self.pairs() {
-                let title = if self.systems.len() == 2 {
-                    "improvement".to_owned()
-                } else {
-                    format!("over {}", other.name)
+        for &metric in metrics {
+            let of = |title: &str| Column::number(title).of(title_of(metrics, metric));
+            columns.extend(self.systems.iter().map(|s| of(&s.name).unit(unit(metric))));
+            for (a, b) in &self.pairs {
+                let title = match (self.systems.len(), self.is_one_against_all()) {
+                    (2, _) => "improvement".to_owned(),
+                    (_, true) => format!("over {b}"),
+                    (_, false) => format!("{a} over {b}"),
                 };
-                columns.push(Column::number(title).of(&quantity.title));
+                columns.push(of(&title).unit(RATIO));
             }
         }
-        let mut rows: Vec<TableRow> = self
-            .group
-            .steps
-            .iter()
-            .map(|&step| self.row(step, quantities))
-            .collect();
-        rows.extend(self.average(quantities));
+        let steps = self.group.steps.iter();
+        let mut rows: Vec<TableRow> = steps.map(|&step| self.row(step, metrics)).collect();
+        rows.extend(self.average(metrics));
         Table {
-            caption: String::new(),
+            caption: match metrics {
+                [only] => title(*only),
+                _ => String::new(),
+            },
             columns,
             rows,
             note: self.note(),
         }
     }
 
-    /// The leader against each of the others.
-    fn pairs(&self) -> Vec<(&'a System, &'a System)> {
-        let Some(leader) = self.leader else {
-            return Vec::new();
-        };
-        let others = self.systems.iter().filter(|s| s.name != leader.name);
-        others.map(|other| (leader, *other)).collect()
+    /// Whether one system is compared with each of the others, and not each with the baseline.
+    fn is_one_against_all(&self) -> bool {
+        self.pairs.windows(2).all(|two| two[0].0 == two[1].0)
     }
 
     fn note(&self) -> String {
@@ -167,11 +179,12 @@ impl<'a> Grid<'_, 'a> {
             ),
             Axis::Rates => (String::new(), "rates: less latency"),
         };
-        if let Some(leader) = self.leader {
-            note.push_str(&format!(
-                "Improvements are those of {} at equal {equal}. ",
-                leader.name
-            ));
+        if let Some((first, second)) = self.pairs.first() {
+            let of = match self.is_one_against_all() {
+                true => format!("of {first}"),
+                false => format!("over {second}"),
+            };
+            note.push_str(&format!("Improvements are those {of} at equal {equal}. "));
         }
         note.push_str(&self.note_of_runs());
         note.push_str("– means not measured, or fewer than 10 samples beyond the value; grey, fewer than 100.");
@@ -204,20 +217,20 @@ impl<'a> Grid<'_, 'a> {
             "" => String::new(),
             ends => format!("Values are the geometric mean of the runs, and below it {ends}. "),
         };
-        if self.leader.is_some() && self.comparisons.has_verdicts() {
+        if !self.pairs.is_empty() && self.comparisons.has_verdicts() {
             note.push_str("Below an improvement: its 95 % interval and the verdict. ");
         }
         note
     }
 
-    fn row(&self, step: Step, quantities: &[Quantity<'_, 'a>]) -> TableRow {
+    fn row(&self, step: Step, metrics: &[Metric]) -> TableRow {
         let mut cells = vec![Cell::new(step.label())];
-        for quantity in quantities {
+        for &metric in metrics {
             for (i, system) in self.systems.iter().enumerate() {
-                cells.push(self.value(quantity, system, i, step));
+                cells.push(self.value(metric, system, i, step));
             }
-            for (a, b) in self.pairs() {
-                cells.push(self.improvement(quantity, (a, b), step));
+            for &pair in &self.pairs {
+                cells.push(self.improvement(metric, pair, step));
             }
         }
         TableRow {
@@ -226,57 +239,45 @@ impl<'a> Grid<'_, 'a> {
         }
     }
 
-    fn value(
-        &self,
-        quantity: &Quantity<'_, 'a>,
-        system: &'a System,
-        at: usize,
-        step: Step,
-    ) -> Cell {
+    fn value(&self, metric: Metric, system: &'a System, at: usize, step: Step) -> Cell {
         let Some(cell) = self.group.cell(&system.name, step) else {
             return Cell::none();
         };
-        let Some(measured) = (quantity.value)(cell) else {
+        let Some(of) = cell.value(metric) else {
             return Cell::none();
         };
-        let detail = match cell.fault.filter(|_| quantity.is_rate) {
-            Some(fault) => fault.to_string(),
-            None => measured.range(quantity.write),
-        };
+        let written = measured(metric, of);
+        let is_rate = metric == Metric::OpsPerSec;
         let findings = cell.points.iter().flat_map(|p| &p.phase.findings);
         Cell {
-            strong: quantity.is_rate && self.peaks[at].is_some_and(|p| p.threads == step.threads),
-            muted: !measured.solid || cell.fault.is_some(),
-            badges: if quantity.is_rate {
-                self.index.badges(findings)
-            } else {
-                Vec::new()
+            strong: is_rate && self.peaks[at].is_some_and(|p| p.threads == step.threads),
+            muted: written.muted || cell.fault.is_some(),
+            badges: match is_rate {
+                true => self.index.badges(findings),
+                false => Vec::new(),
             },
-            detail,
-            ..Cell::new(measured.middle.text(quantity.write))
+            detail: match cell.fault.filter(|_| is_rate) {
+                Some(fault) => fault.to_string(),
+                None => written.detail.clone(),
+            },
+            ..written
         }
     }
 
     /// How the first compares with the second at a step.
     fn comparison(
         &self,
-        quantity: &Quantity<'_, 'a>,
-        (a, b): (&'a System, &'a System),
+        metric: Metric,
+        pair: (&'a str, &'a str),
         step: Step,
     ) -> Option<Comparison> {
-        let pair = (a.name.as_str(), b.name.as_str());
-        self.comparisons.at(self.group, step, quantity.metric, pair)
+        self.comparisons.at(self.group, step, metric, pair)
     }
 
-    fn improvement(
-        &self,
-        quantity: &Quantity<'_, 'a>,
-        pair: (&'a System, &'a System),
-        step: Step,
-    ) -> Cell {
-        match self.comparison(quantity, pair, step) {
+    fn improvement(&self, metric: Metric, pair: (&'a str, &'a str), step: Step) -> Cell {
+        match self.comparison(metric, pair, step) {
             Some(comparison) => improvement(&comparison, self.comparisons),
-            None if self.is_uncertain(quantity, pair, step) => {
+            None if self.is_uncertain(metric, pair, step) => {
                 Cell::none().with_detail("not certain")
             }
             None => Cell::none(),
@@ -284,43 +285,48 @@ impl<'a> Grid<'_, 'a> {
     }
 
     /// Whether both have a value and there is still no ratio: both are bounds.
-    fn is_uncertain(
-        &self,
-        quantity: &Quantity<'_, 'a>,
-        (a, b): (&'a System, &'a System),
-        step: Step,
-    ) -> bool {
-        let is_bound = |system: &'a System| {
-            let cell = self.group.valid_cell(&system.name, step);
-            let measured = cell.and_then(|cell| (quantity.value)(cell));
+    fn is_uncertain(&self, metric: Metric, (a, b): (&'a str, &'a str), step: Step) -> bool {
+        let is_bound = |system: &'a str| {
+            let cell = self.group.valid_cell(system, step);
+            let measured = cell.and_then(|cell| cell.value(metric));
             measured.is_some_and(|measured| !measured.middle.is_exact())
         };
         is_bound(a) && is_bound(b)
     }
 
     /// The mean of the improvements at each step.
-    fn average(&self, quantities: &[Quantity<'_, 'a>]) -> Option<TableRow> {
-        if self.pairs().is_empty() || self.group.steps.len() < 2 {
+    fn average(&self, metrics: &[Metric]) -> Option<TableRow> {
+        if self.pairs.is_empty() || self.group.steps.len() < 2 {
             return None;
         }
         let mut cells = vec![Cell::new("average")];
-        for quantity in quantities {
+        for &metric in metrics {
             cells.extend(self.systems.iter().map(|_| Cell::default()));
-            for (a, b) in self.pairs() {
-                let steps = self.group.steps.iter();
-                let gain = |&step: &Step| self.comparison(quantity, (a, b), step);
-                let gains = steps.clone().filter_map(gain).map(|of| compare::gain(&of));
-                let gains: Vec<Stated> = gains.collect();
-                // Where one of them is not certain, no mean of them is.
-                let mut all = steps.map(|&step| self.is_uncertain(quantity, (a, b), step));
-                let is_certain = !all.any(|uncertain| uncertain);
-                let average = is_certain
-                    .then(|| statistics::average_stated(&gains))
-                    .flatten();
-                let text = average.map(number::stated_change);
-                cells.push(text.map_or_else(Cell::none, Cell::new));
-            }
+            let averages = self.pairs.iter().map(|&pair| self.average_of(metric, pair));
+            cells.extend(averages.map(|cell| cell.unwrap_or_else(Cell::none)));
         }
         Some(TableRow { cells, total: true })
+    }
+
+    /// Where one of the improvements is not certain, no mean of them is.
+    fn average_of(&self, metric: Metric, pair: (&'a str, &'a str)) -> Option<Cell> {
+        let steps = self.group.steps.iter();
+        let comparison = |&step: &Step| self.comparison(metric, pair, step);
+        let gains = steps.clone().filter_map(comparison);
+        let gains: Vec<Stated> = gains.map(|of| compare::gain(&of)).collect();
+        let mut all = steps.map(|&step| self.is_uncertain(metric, pair, step));
+        if all.any(|uncertain| uncertain) {
+            return None;
+        }
+        let ratio = metric.ratio_of_gain(statistics::average_stated(&gains)?);
+        Some(Cell::new(metric.improvement(ratio)).with_value(ratio.value))
+    }
+}
+
+/// Over the columns of one of several metrics; one alone is the caption.
+fn title_of(metrics: &[Metric], metric: Metric) -> String {
+    match metrics.len() {
+        1 => String::new(),
+        _ => title(metric),
     }
 }

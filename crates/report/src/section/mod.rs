@@ -5,6 +5,7 @@ mod ceiling;
 mod compared_table;
 mod errors;
 mod findings;
+mod fixed;
 mod load;
 mod method;
 mod peaks;
@@ -36,6 +37,7 @@ pub const SECTIONS: &[Section] = &[
     summary::SECTION,
     peaks::SECTION,
     workload::SECTION,
+    fixed::SECTION,
     qos::SECTION,
     bandwidth::SECTION,
     ceiling::SECTION,

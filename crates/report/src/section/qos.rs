@@ -27,12 +27,13 @@ fn render(data: &Data) -> Vec<Block> {
     let groups = sweep.all_groups();
     let tables = groups.filter_map(|group| Some((group, table(group, &sweep)?)));
     let blocks = tables.flat_map(|(group, table)| {
+        let at_scale = at_scale(group, &sweep).map(Block::Table);
         let heading = Block::Heading {
             anchor: anchor(&["qos", &group.anchor]),
             title: group.title_with_conditions(),
             about: group.conditions.clone(),
         };
-        [heading, Block::Table(table)]
+        [heading, Block::Table(table)].into_iter().chain(at_scale)
     });
     let mut blocks: Vec<Block> = blocks.collect();
     if !blocks.is_empty() {
@@ -79,6 +80,66 @@ fn table(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Table> {
         columns,
         rows,
         note: note(group, has_blocks),
+    })
+}
+
+/// The installations that a study scales up to, and how many devices each has.
+const SCALES: [(&str, f64); 4] = [
+    ("1 device", 1.0),
+    ("a server with 10", 10.0),
+    ("20 such servers", 200.0),
+    ("20 racks of those", 4_000.0),
+];
+
+/// How many requests a second are at or above each quality, of one device and of many that do what
+/// this one does: of the main kind of request, at the peak or at the highest rate.
+fn at_scale(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Table> {
+    let kind = group.main_kind()?;
+    let mut rows = Vec::new();
+    for system in &sweep.systems {
+        let places = places(group, system);
+        let place = match group.axis {
+            Axis::Threads => places.into_iter().next(),
+            Axis::Rates => places.into_iter().last(),
+        };
+        let Some((place, cell)) = place.filter(|(_, cell)| cell.fault.is_none()) else {
+            continue;
+        };
+        let Some(service) = Service::of(cell, kind) else {
+            continue;
+        };
+        let known = qualities().enumerate();
+        let known = known.filter_map(|(index, quality)| {
+            let beyond = service.requests_beyond(index, quality)?;
+            Some((service.whole(index), quality, beyond))
+        });
+        for (at, (value, quality, beyond)) in known.enumerate() {
+            let names = [&system.name, &place].map(|name| match at {
+                0 => Cell::new(name),
+                _ => Cell::default(),
+            });
+            let scaled = SCALES.map(|(_, devices)| {
+                let requests = beyond * devices;
+                Cell::new(few(requests)).with_value(requests)
+            });
+            let cells = names.into_iter().chain([Cell::new(quality.name), value]);
+            rows.push(TableRow {
+                cells: cells.chain(scaled).collect(),
+                total: false,
+            });
+        }
+    }
+    let mut columns = ["System", "At", "Quality"].map(Column::text).to_vec();
+    columns.push(Column::number(format!("{} latency", kind.name())));
+    columns.extend(SCALES.map(|(name, _)| {
+        let column = Column::number(name).unit("requests/s");
+        column.of(format!("{} requests a second at or above", kind.name()))
+    }));
+    (!rows.is_empty()).then(|| Table {
+        caption: "What the quality leaves, at scale".into(),
+        columns,
+        rows,
+        note: "Each device does what the one measured did; nothing else is scaled.".into(),
     })
 }
 
@@ -265,14 +326,19 @@ impl<'a> Service<'a> {
         })
     }
 
-    /// Of the mean of the runs, where the value is known.
     fn beyond(&self, index: usize, quality: Quantile) -> Cell {
+        let beyond = self.requests_beyond(index, quality);
+        beyond.map_or_else(Cell::none, |requests| {
+            Cell::new(few(requests)).with_value(requests)
+        })
+    }
+
+    /// Requests a second at or above the value, of the mean of the runs, where it is known.
+    fn requests_beyond(&self, index: usize, quality: Quantile) -> Option<f64> {
         let is_known = self.qualities(index).all(|(_, qos)| qos.run.is_some());
         let rates: Vec<f64> = self.runs.iter().map(|run| run.requests_per_s).collect();
-        let per_second = geometric_mean(&rates).filter(|_| is_known);
-        per_second.map_or_else(Cell::none, |rate| {
-            Cell::new(few(requests_beyond(rate, quality.value)))
-        })
+        let per_second = geometric_mean(&rates).filter(|_| is_known)?;
+        Some(requests_beyond(per_second, quality.value))
     }
 }
 

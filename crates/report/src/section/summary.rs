@@ -3,13 +3,12 @@
 use super::Section;
 use crate::{
     Bar, Block, Card, Data, Text,
-    compare::{self, Outcome, Standing, WORTH_A_RATIO},
-    compared::Comparisons,
+    compare::{self, Outcome, Spot},
     findings::{self, Index},
-    measure,
-    sweep::{SweepTable, WorkloadGrid},
+    headline, measure,
+    sweep::{SpreadPeak, SweepTable, WorkloadGrid, workload_title},
 };
-use tailmark_results::{Comparison, Metric, Verdict, number, statistics};
+use tailmark_results::{Comparison, Metric, System, number, statistics};
 
 pub const SECTION: Section = Section {
     name: "summary",
@@ -21,10 +20,11 @@ pub const SECTION: Section = Section {
 fn render(data: &Data) -> Vec<Block> {
     let sweep = SweepTable::new(data);
     let index = Index::new(data);
-    let overall = overall(&sweep);
+    let overall = headline::headline(&sweep);
     let is_said = overall.is_some();
     let mut blocks: Vec<Block> = overall.map(Block::Text).into_iter().collect();
     blocks.extend(conditions(data, &index).map(Block::Text));
+    blocks.extend(left_out(&sweep).map(Block::Text));
     if !sweep.groups.is_empty() {
         blocks.push(Block::Cards(
             sweep.groups.iter().map(|g| card(g, &sweep)).collect(),
@@ -38,132 +38,19 @@ fn render(data: &Data) -> Vec<Block> {
 /// The first sentences of the report, without emphasis; none where no systems are compared.
 #[must_use]
 pub fn headline(data: &Data) -> Option<String> {
-    let text = overall(&SweepTable::new(data))?;
+    let text = headline::headline(&SweepTable::new(data))?;
     Some(text.to_plain())
 }
 
-/// Who leads how many workloads.
-fn overall(sweep: &SweepTable<'_>) -> Option<Text> {
-    let leader = compare::leader(sweep)?;
-    let groups = || sweep.groups.iter().filter(|group| group.has_peaks());
-    if sweep.systems.len() < 2 || groups().next().is_none() {
-        return None;
-    }
-    let leads: Vec<(&str, Lead)> = groups()
-        .filter_map(|group| Lead::of(group, sweep))
-        .collect();
-    let has_verdicts = sweep.comparisons.has_verdicts();
-    let ratios = |system: &str| -> Vec<f64> {
-        let own = leads.iter().filter(|(first, _)| *first == system);
-        let ratio = own.filter_map(|(_, lead)| match lead {
-            Lead::Better(ratio) => Some(*ratio),
-            Lead::AsMeasured(ratio) => Some(*ratio).filter(|_| !has_verdicts),
-            Lead::None | Lead::Untested | Lead::Unlike => None,
-        });
-        ratio.collect()
+/// Which workloads were left out, and why.
+fn left_out(sweep: &SweepTable<'_>) -> Option<Text> {
+    let of = |left_out: &String| match left_out.split_once(": ") {
+        Some((name, why)) => format!("{} ({why})", workload_title(name)),
+        None => left_out.clone(),
     };
-    // The one that leads most workloads; of equals, the leader of the report.
-    let systems = sweep.systems.iter().map(|system| system.name.as_str());
-    let order = |system: &&str| (ratios(system).len(), *system == leader.name);
-    let best = systems.clone().max_by_key(order)?;
-    let (begin, none) = match has_verdicts || leads.is_empty() {
-        true => ("", "No"),
-        false => ("Too few runs for a verdict: as it was measured, ", "no"),
-    };
-    let led = led(best, &ratios(best), groups().count());
-    let led = led.unwrap_or_else(|| {
-        Text::plain(format!("{none} system leads at its peak in any workload."))
-    });
-    let mut text = match begin {
-        "" => led,
-        begin => Text::plain(begin).and_all(led),
-    };
-    for other in systems.filter(|system| *system != best) {
-        let count = ratios(other).len();
-        if count > 0 {
-            text = text.and(format!(" {other} has it in {count}."));
-        }
-    }
-    let unlike = leads
-        .iter()
-        .filter(|(_, lead)| matches!(lead, Lead::Unlike));
-    match unlike.count() {
-        0 => {}
-        count => {
-            let workloads = number::plural(count as u64, "workload");
-            text = text.and(format!(
-                " The peaks of {workloads} are not comparable: a system has no valid point at a \
-                 thread count of the highest."
-            ));
-        }
-    }
-    let is_untested = |lead: &Lead| matches!(lead, Lead::AsMeasured(_) | Lead::Untested);
-    let untested = leads.iter().filter(|(_, lead)| is_untested(lead)).count();
-    Some(match has_verdicts && untested > 0 {
-        false => text,
-        true => {
-            let workloads = number::plural(untested as u64, "workload");
-            text.and(format!(" Too few runs for a verdict in {workloads}."))
-        }
-    })
-}
-
-/// In how many workloads a system leads, and by how much; none where in none.
-fn led(system: &str, ratios: &[f64], total: usize) -> Option<Text> {
-    let low = ratios.iter().copied().reduce(f64::min).map(advantage);
-    let high = ratios.iter().copied().reduce(f64::max).map(advantage);
-    let (low, high) = low.zip(high)?;
-    let range = match low == high {
-        true => format!("by {high}"),
-        false => format!("by {low} to {high}"),
-    };
-    let where_ahead = match (ratios.len(), total) {
-        (1, 1) => "the workload".to_owned(),
-        (a, t) if a == t => format!("all {t} workloads"),
-        (a, t) => format!("{a} of {t} workloads"),
-    };
-    let text = Text::strong(system).and(format!(" has the highest peak in {where_ahead}, "));
-    Some(text.and_strong(range).and(" over its nearest competitor."))
-}
-
-/// How the system with the highest peak in a workload stands.
-enum Lead {
-    /// Better than every other one by its verdicts; than the next by this ratio.
-    Better(f64),
-    /// The highest by this ratio, with too few runs for a verdict.
-    AsMeasured(f64),
-    /// Too close to the next, with too few runs for a verdict.
-    Untested,
-    /// Another one has no valid point at some of its thread counts.
-    Unlike,
-    /// It is not shown that it leads.
-    None,
-}
-
-impl Lead {
-    /// With the name of the system; none where no two of them are compared.
-    fn of<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Option<(&'a str, Self)> {
-        let standings = compare::standings(group, &sweep.systems);
-        let (first, others) = standings.split_first()?;
-        let against = |other: &Standing<'_>| {
-            let pair = (first.system, other.system);
-            sweep.comparisons.at_peak(group, pair)
-        };
-        let all = others.iter().map(against).collect::<Option<Vec<_>>>()?;
-        let ratio = all.first()?.ratio.value;
-        let band = sweep.comparisons.band;
-        let is_better = |of: &Comparison| of.verdict == Verdict::Better;
-        let is_ahead = |of: &Comparison| Outcome::of(of, band) == Outcome::Differ;
-        let is_unlike = |of: &Comparison| Outcome::of(of, band) == Outcome::UnlikePeaks;
-        let lead = match all.iter().all(compare::has_verdict) {
-            _ if all.iter().any(is_unlike) => Self::Unlike,
-            true if all.iter().all(is_better) => Self::Better(ratio),
-            true => Self::None,
-            false if all.iter().all(is_ahead) => Self::AsMeasured(ratio),
-            false => Self::Untested,
-        };
-        Some((first.system, lead))
-    }
+    let all: Vec<String> = sweep.settings.left_out.iter().map(of).collect();
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    (!all.is_empty()).then(|| Text::plain(format!("Left out: {}.", number::list(&all))))
 }
 
 /// What verdicts are about, and over how many tests they are adjusted; how many runs they would
@@ -231,93 +118,121 @@ fn conditions(data: &Data, index: &Index<'_>) -> Option<Text> {
     )
 }
 
-/// `1.8X`, or `+18 %` where one decimal would hide the difference.
-fn advantage(ratio: f64) -> String {
-    if ratio < WORTH_A_RATIO {
-        number::change(ratio - 1.0)
-    } else {
-        number::ratio(ratio)
-    }
-}
-
-fn card(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Card {
-    let standings = compare::standings(group, &sweep.systems);
-    let highest = standings.first().map_or(1.0, |s| s.peak.ops.middle);
-    let (value, about) = match standings.as_slice() {
-        [] if sweep.systems.iter().any(|s| group.has(&s.name)) => (
-            "–".to_owned(),
-            "no valid point: operations failed".to_owned(),
-        ),
-        [] => ("–".to_owned(), "only ceilings were measured".to_owned()),
-        [only] => (
-            number::rate(only.peak.ops.middle),
-            format!("ops/s at peak, {}", number::threads(only.peak.threads)),
-        ),
-        [first, second, ..] => {
-            let pair = (first.system, second.system);
-            match sweep.comparisons.at_peak(group, pair) {
-                Some(comparison) => card_of(&comparison, sweep.comparisons),
-                None => (
-                    "–".to_owned(),
-                    "no peaks are compared at a fixed rate".to_owned(),
-                ),
-            }
-        }
+fn card<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Card {
+    let (value, about) = match group.has_peaks() {
+        true => peaks(group, sweep),
+        false => match latency(group, sweep) {
+            Some((pair, place, comparison)) => of_pair(pair, &place, &comparison, sweep),
+            None => (
+                "–".to_owned(),
+                "no latency that two systems have".to_owned(),
+            ),
+        },
     };
-    // In the order of the plan, so that a system keeps its place from card to card.
-    let bars = sweep
-        .systems
-        .iter()
-        .filter_map(|system| {
-            let peak = group.peak(&system.name)?;
-            Some(Bar {
-                name: system.name.clone(),
-                value: number::rate(peak.ops.middle),
-                fraction: if highest > 0.0 {
-                    peak.ops.middle / highest
-                } else {
-                    0.0
-                },
-                color: sweep.color(&system.name),
-            })
-        })
-        .collect();
     Card {
         title: group.title_with_conditions(),
         value,
         about,
         anchor: group.anchor.clone(),
-        bars,
-        badges: Vec::new(),
+        bars: bars(group, sweep),
+        ..Card::default()
     }
 }
 
-/// Value and words of the card of two systems.
-fn card_of(comparison: &Comparison, comparisons: &Comparisons) -> (String, String) {
-    let (a, b) = (&comparison.a, &comparison.b);
-    let within = compare::within(comparisons);
-    let (value, about) = match Outcome::of(comparison, comparisons.band) {
-        Outcome::Differ => (
-            advantage(comparison.ratio.value),
-            format!("{a} over {b}, ops/s at peak"),
+/// How the peaks compare, and behind it the latency that the report is about.
+fn peaks<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> (String, String) {
+    let standings = compare::standings(group, &sweep.systems);
+    let pairs = compare::pairs(group, sweep, Spot::Peak, Metric::OpsPerSec);
+    match (standings.as_slice(), pairs.first()) {
+        ([], _) if sweep.systems.iter().any(|s| group.has(&s.name)) => (
+            "–".to_owned(),
+            "no valid point: operations failed".to_owned(),
         ),
-        Outcome::Tied => ("tie".to_owned(), format!("peaks lie {within}")),
+        ([], _) => ("–".to_owned(), "only ceilings were measured".to_owned()),
+        ([only], _) => (
+            only.peak.text(),
+            format!("ops/s at peak, {}", number::threads(only.peak.threads)),
+        ),
+        (_, None) => ("–".to_owned(), "the baseline was not measured".to_owned()),
+        (_, Some(&pair)) => match sweep.comparisons.at_peak(group, pair) {
+            None => ("–".to_owned(), "the peaks are not compared".to_owned()),
+            Some(comparison) => {
+                let (value, about) = of_pair(pair, "ops/s at peak", &comparison, sweep);
+                let latency = latency(group, sweep).map(|((a, _), place, of)| {
+                    let (value, _) = of_pair((a, ""), "", &of, sweep);
+                    format!("; {place}: {a} {value}")
+                });
+                (value, about + &latency.unwrap_or_default())
+            }
+        },
+    }
+}
+
+/// Which two systems are compared first in the latency that the report is about, what that is and
+/// where, and how they compare.
+fn latency<'a>(
+    group: &WorkloadGrid<'a>,
+    sweep: &SweepTable<'a>,
+) -> Option<((&'a str, &'a str), String, Comparison)> {
+    let metric = sweep.latency_metric(group)?;
+    let step = compare::last_common(group, sweep, metric)?;
+    let spot = Spot::Step(step);
+    let pair = *compare::pairs(group, sweep, spot, metric).first()?;
+    let comparison = compare::at(group, sweep, spot, metric, pair)?;
+    Some((
+        pair,
+        format!("{metric} latency at {}", step.place()),
+        comparison,
+    ))
+}
+
+/// Value and words of two systems.
+fn of_pair(
+    (a, b): (&str, &str),
+    of: &str,
+    comparison: &Comparison,
+    sweep: &SweepTable<'_>,
+) -> (String, String) {
+    let within = compare::within(sweep.comparisons);
+    let (value, about) = match Outcome::of(comparison, sweep.comparisons.band) {
+        Outcome::Differ => (
+            comparison.metric.improvement(comparison.ratio),
+            format!("{a} over {b}, {of}"),
+        ),
+        Outcome::Tied => ("tie".to_owned(), format!("{a} and {b}, {of} {within}")),
         Outcome::Equivalent => (
             "equivalent".to_owned(),
-            format!("{a} and {b}, peaks {within}"),
+            format!("{a} and {b}, {of} {within}"),
         ),
         Outcome::NoDifferenceShown => (
             "no difference shown".to_owned(),
-            format!("{a} over {b}, ops/s at peak"),
+            format!("{a} over {b}, {of}"),
         ),
         Outcome::UnlikePeaks => (
             "not comparable".to_owned(),
             format!("{b} has no valid point at a thread count of {a}"),
         ),
     };
-    let interval = compare::gain_interval(comparison);
+    let interval = compare::interval(comparison);
     let interval = interval.map_or_else(String::new, |of| format!(": {of}"));
     (value, about + &interval)
+}
+
+/// The peaks, in the order of the plan, so that a system keeps its place from card to card.
+fn bars<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<Bar> {
+    let peaks = sweep.systems.iter();
+    let peaks: Vec<_> = peaks
+        .filter_map(|system| Some((system, group.peak(&system.name)?)))
+        .collect();
+    let highest = peaks.iter().map(|(_, peak)| peak.ops.middle);
+    let highest = highest.fold(f64::MIN_POSITIVE, f64::max);
+    let bar = |(system, peak): &(&&System, SpreadPeak)| Bar {
+        name: system.name.clone(),
+        value: peak.text(),
+        fraction: peak.ops.middle / highest,
+        color: sweep.color(&system.name),
+    };
+    peaks.iter().map(bar).collect()
 }
 
 /// How much was measured, how often, and whether anything qualifies it.

@@ -1,6 +1,6 @@
 //! Each workload: what can be said of it, the curves, the bars, the table by thread count.
 
-use super::{Section, compared_table::table, rates};
+use super::{Section, compared_table::tables, rates};
 use crate::{
     Block, Chart, Control, ControlChoice, Data, Figure, Text,
     axis::Axis,
@@ -9,12 +9,11 @@ use crate::{
         bars,
         curve::{self, LatencyChoice},
     },
-    compare,
     findings::Index,
-    measure,
+    measure, statement,
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_results::{Kind, STATISTICS, Statistic, System, TimeBasis};
+use tailmark_results::{Kind, STATISTICS, TimeBasis};
 
 pub const SECTION: Section = Section {
     name: "workloads",
@@ -26,27 +25,21 @@ pub const SECTION: Section = Section {
 fn render(data: &Data) -> Vec<Block> {
     let sweep = SweepTable::new(data);
     let index = Index::new(data);
-    let leader = compare::leader(&sweep);
     // What a workload did at several rates comes behind what it did by client count.
     let mut groups: Vec<&WorkloadGrid<'_>> = sweep.all_groups().collect();
     let names: Vec<&str> = groups.iter().map(|group| group.workload.as_str()).collect();
     groups.sort_by_key(|group| names.iter().position(|name| *name == group.workload));
     groups
         .into_iter()
-        .flat_map(|group| workload(group, &sweep, &index, leader))
+        .flat_map(|group| workload(group, &sweep, &index))
         .collect()
 }
 
-fn workload<'a>(
-    group: &WorkloadGrid<'a>,
-    sweep: &SweepTable<'a>,
-    index: &Index<'_>,
-    leader: Option<&'a System>,
-) -> Vec<Block> {
-    let about = match group.mix() {
-        mix if mix.is_empty() => group.conditions.clone(),
-        mix => format!("{mix}; {}", group.conditions),
-    };
+fn workload<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>, index: &Index<'_>) -> Vec<Block> {
+    let mix = Some(group.mix()).filter(|mix| !mix.is_empty());
+    let about = [mix.as_deref(), group.use_case, Some(&group.conditions)];
+    let about: Vec<&str> = about.into_iter().flatten().collect();
+    let about = about.join("; ");
     let heading = Block::Heading {
         anchor: group.anchor.clone(),
         title: group.title_with_conditions(),
@@ -54,7 +47,7 @@ fn workload<'a>(
     };
     let mut blocks = vec![
         heading,
-        Block::Statements(compare::statements(group, sweep)),
+        Block::Statements(statement::statements(group, sweep)),
     ];
     if group.rate.is_some() {
         blocks.push(Block::Text(Text::plain(
@@ -64,7 +57,7 @@ fn workload<'a>(
     blocks.extend(figure(group, sweep).map(Block::Figure));
     let several = sweep.systems.iter().filter(|s| group.has(&s.name)).count() > 1;
     if group.axis == Axis::Threads || several {
-        blocks.push(Block::Table(table(group, sweep, index, leader)));
+        blocks.extend(tables(group, sweep, index).into_iter().map(Block::Table));
     }
     if group.axis == Axis::Rates {
         blocks.extend(rates::tables(group, sweep, index));
@@ -79,7 +72,12 @@ fn figure(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Figure> {
     } else {
         &TimeBasis::ALL[..1]
     };
-    let initial = initial_measure(group, sweep)?;
+    let (kind, statistic) = sweep.latency(group)?;
+    let initial = |index: Option<usize>| index.unwrap_or(0);
+    let initial = (
+        initial(kinds.iter().position(|known| *known == kind)),
+        initial(STATISTICS.iter().position(|known| *known == statistic)),
+    );
     let readings: Vec<LatencyChoice> = kinds
         .iter()
         .flat_map(|&kind| clocks.iter().map(move |&clock| (kind, clock)))
@@ -168,7 +166,11 @@ pub fn hint(better: &str, sweep: &SweepTable<'_>) -> String {
 }
 
 /// In the order in which readings are made: kind, clock, measure.
-fn controls(kinds: &[Kind], clocks: &[TimeBasis], initial: usize) -> Vec<Control> {
+fn controls(
+    kinds: &[Kind],
+    clocks: &[TimeBasis],
+    (kind, statistic): (usize, usize),
+) -> Vec<Control> {
     let control = |key, label: &str, names: Vec<&str>, initial| Control {
         key,
         label: label.into(),
@@ -180,7 +182,7 @@ fn controls(kinds: &[Kind], clocks: &[TimeBasis], initial: usize) -> Vec<Control
             "kind",
             "Requests",
             kinds.iter().map(|k| k.name()).collect(),
-            0,
+            kind,
         ),
         control(
             "clock",
@@ -192,25 +194,7 @@ fn controls(kinds: &[Kind], clocks: &[TimeBasis], initial: usize) -> Vec<Control
             "measure",
             "Latency",
             STATISTICS.iter().map(|m| m.name).collect(),
-            initial,
+            statistic,
         ),
     ]
-}
-
-/// The 99th percentile where every system has it everywhere, otherwise the mean.
-fn initial_measure(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<usize> {
-    let kind = group.main_kind()?;
-    let has = |measure: Statistic| {
-        sweep
-            .systems
-            .iter()
-            .flat_map(|s| group.cells_of(&s.name))
-            .all(|cell| cell.latency(kind, TimeBasis::Response, measure).is_some())
-    };
-    let measure = if has(Statistic::P99) {
-        Statistic::P99
-    } else {
-        Statistic::MEAN
-    };
-    STATISTICS.iter().position(|m| *m == measure)
 }

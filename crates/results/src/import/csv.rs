@@ -11,7 +11,7 @@ use super::{
     failed, is_measured,
 };
 use crate::{
-    Error, Phase, PointKey, Summary,
+    Error, Fact, Phase, PointKey, Summary,
     finding::{LENGTH_UNKNOWN, PEAK_ONLY, SUMMARY_ONLY},
 };
 use csv::{ReaderBuilder, StringRecord};
@@ -207,7 +207,7 @@ impl Row<'_> {
         [
             of(Column::Source, "published", "source"),
             of(Column::Database, "database", "name"),
-            of(Column::UseCase, "use case", workload),
+            of(Column::UseCase, Fact::USE_CASE, workload),
         ]
         .into_iter()
         .flatten()

@@ -1,0 +1,358 @@
+//! The first sentences of a report: who leads in which workloads and by how much, at the peaks and
+//! in the latency that the report is about.
+
+use crate::{
+    block::Text,
+    compare::{self, Outcome, Spot},
+    sweep::{SweepTable, WorkloadGrid},
+};
+use std::collections::BTreeSet;
+use tailmark_results::{Comparison, Metric};
+
+/// The sentences; none where no systems are compared.
+#[must_use]
+pub fn headline(sweep: &SweepTable<'_>) -> Option<Text> {
+    let topics = [Topic::peaks(sweep), Topic::latency(sweep)];
+    let texts: Vec<Text> = topics
+        .into_iter()
+        .flatten()
+        .map(|topic| topic.text(sweep))
+        .collect();
+    let Some(said) = texts.into_iter().reduce(sentence) else {
+        // Several were measured, and not even two of them have a valid point in common.
+        let has_peaks = sweep.groups.iter().any(WorkloadGrid::has_peaks);
+        let none = "No system leads at its peak in any workload.";
+        return (sweep.systems.len() > 1 && has_peaks).then(|| Text::plain(none));
+    };
+    Some(match sweep.comparisons.has_verdicts() {
+        true => said,
+        false => Text::plain("Too few runs for a verdict. As it was measured: ").and_all(said),
+    })
+}
+
+/// One thing that systems are compared in, over the workloads.
+struct Topic<'s, 'a> {
+    words: Words,
+    /// In the order of the report; in each of them at least two systems are known.
+    workloads: Vec<WorkloadTopic<'s, 'a>>,
+}
+
+/// How a topic is put.
+struct Words {
+    /// Behind the name of the best: ` has the highest peak in `.
+    leads: String,
+    /// Where nobody is: `No system leads at its peak in `.
+    nobody: String,
+    /// Before the name of the baseline: ` peaks higher than `.
+    better: String,
+    /// The same of what is worse.
+    worse: String,
+    /// The same behind what is better elsewhere: `lower`.
+    also_worse: &'static str,
+    /// Behind the name of the baseline: ` at 64 threads`.
+    place: String,
+}
+
+/// One workload of a topic.
+struct WorkloadTopic<'s, 'a> {
+    group: &'s WorkloadGrid<'a>,
+    /// Each with how its first compares with its second.
+    pairs: Vec<(&'a str, &'a str, Comparison)>,
+}
+
+/// What a pair comes to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Standing {
+    Better,
+    Worse,
+    /// Nothing shows that they differ.
+    Same,
+    /// Too few runs for a verdict, where others have them.
+    Untested,
+    /// Another one has no valid point at some of its thread counts.
+    Unlike,
+}
+
+impl Standing {
+    fn of(comparison: &Comparison, sweep: &SweepTable<'_>) -> Self {
+        let band = sweep.comparisons.band;
+        let is_tested = compare::has_verdict(comparison) || !sweep.comparisons.has_verdicts();
+        match Outcome::of(comparison, band) {
+            Outcome::UnlikePeaks => Self::Unlike,
+            _ if !is_tested => Self::Untested,
+            _ => match compare::is_ahead(comparison, band) {
+                Some(true) => Self::Better,
+                Some(false) => Self::Worse,
+                None => Self::Same,
+            },
+        }
+    }
+}
+
+impl<'s, 'a> Topic<'s, 'a> {
+    /// The highest operations per second, of closed loops.
+    fn peaks(sweep: &'s SweepTable<'a>) -> Option<Self> {
+        let groups = sweep.groups.iter().filter(|group| group.has_peaks());
+        let metric = Metric::OpsPerSec;
+        let of = |group| WorkloadTopic::of(group, sweep, Spot::Peak, metric);
+        let words = Words {
+            leads: " has the highest peak in ".to_owned(),
+            nobody: "No system leads at its peak in ".to_owned(),
+            better: " peaks higher than ".to_owned(),
+            worse: " peaks lower than ".to_owned(),
+            also_worse: "lower",
+            place: String::new(),
+        };
+        Self::new(words, groups.filter_map(of).collect())
+    }
+
+    /// The latency, at the highest thread count or rate that systems have in common.
+    fn latency(sweep: &'s SweepTable<'a>) -> Option<Self> {
+        let at = |group: &'s WorkloadGrid<'a>| {
+            let metric = sweep.latency_metric(group)?;
+            let step = compare::last_common(group, sweep, metric)?;
+            Some((group, metric, step))
+        };
+        let all: Vec<_> = sweep.all_groups().filter_map(at).collect();
+        let (_, metric, step) = *all.first()?;
+        let name = match all.iter().all(|(_, other, _)| *other == metric) {
+            true => format!("{metric} latency"),
+            false => "latency".to_owned(),
+        };
+        let place = match all.iter().all(|(_, _, other)| *other == step) {
+            true => format!(" at {}", step.place()),
+            false if all.iter().all(|(.., step)| step.rate.is_none()) => {
+                " at the highest thread count".to_owned()
+            }
+            false => " at the highest load".to_owned(),
+        };
+        let words = Words {
+            leads: format!(" has the lowest {name}{place} in "),
+            nobody: format!("No system leads in {name}{place} in "),
+            better: format!(" has a lower {name} than "),
+            worse: format!(" has a higher {name} than "),
+            also_worse: "a higher one",
+            place,
+        };
+        let of = |(group, metric, step)| WorkloadTopic::of(group, sweep, Spot::Step(step), metric);
+        Self::new(words, all.into_iter().filter_map(of).collect())
+    }
+
+    fn new(words: Words, workloads: Vec<WorkloadTopic<'s, 'a>>) -> Option<Self> {
+        (!workloads.is_empty()).then_some(Self { words, workloads })
+    }
+
+    fn text(&self, sweep: &SweepTable<'a>) -> Text {
+        match sweep.baseline() {
+            Some(baseline) => self.against(sweep, baseline),
+            None => self.leads(sweep),
+        }
+    }
+
+    /// Who leads where.
+    fn leads(&self, sweep: &SweepTable<'a>) -> Text {
+        let all = |standing: Standing| -> Vec<&WorkloadTopic<'s, 'a>> {
+            let of = self.workloads.iter();
+            of.filter(|of| of.standing(sweep) == standing).collect()
+        };
+        let led = all(Standing::Better);
+        let systems = sweep.systems.iter().map(|system| system.name.as_str());
+        let led_by = |name: &'a str| {
+            let own = led.iter().filter(|of| of.pairs[0].0 == name).copied();
+            (name, own.collect::<Vec<_>>())
+        };
+        let mut leaders: Vec<_> = systems.map(led_by).collect();
+        leaders.retain(|(_, led)| !led.is_empty());
+        // The one that leads most; of equals, the first of the plan.
+        leaders.sort_by_key(|(_, led)| std::cmp::Reverse(led.len()));
+        let mut text = Text::default();
+        for (i, (system, led)) in leaders.iter().enumerate() {
+            let (joint, words) = match i {
+                0 => ("", self.words.leads.as_str()),
+                _ => ("; ", " in "),
+            };
+            text = text.and(joint).and_strong(*system).and(words);
+            text = text.and(self.which(led)).and(", ").and_strong(by(led));
+        }
+        let seconds: BTreeSet<&str> = led.iter().map(|of| of.pairs[0].1).collect();
+        text = match (leaders.len(), seconds.first()) {
+            (0, _) => text,
+            (1, Some(second)) if seconds.len() == 1 => text.and(format!(" over {second}.")),
+            _ => text.and(" over the nearest competitor."),
+        };
+        let same = all(Standing::Same);
+        if !same.is_empty() {
+            let which = match same.len() == self.workloads.len() {
+                true => "any workload".to_owned(),
+                false => self.which(&same),
+            };
+            text = sentence(text, Text::plain(&self.words.nobody).and(which).and("."));
+        }
+        sentence(
+            text,
+            self.unsaid(&all(Standing::Unlike), &all(Standing::Untested)),
+        )
+    }
+
+    /// How each system stands to the baseline.
+    fn against(&self, sweep: &SweepTable<'a>, baseline: &str) -> Text {
+        let systems = sweep.systems.iter().map(|system| system.name.as_str());
+        let mut text = Text::default();
+        for system in systems.filter(|name| *name != baseline) {
+            let own = self.workloads.iter().filter_map(|of| of.only(system));
+            let own: Vec<WorkloadTopic<'_, '_>> = own.collect();
+            let all = |standing: Standing| -> Vec<&WorkloadTopic<'_, '_>> {
+                let of = own.iter();
+                of.filter(|of| of.standing(sweep) == standing).collect()
+            };
+            let words = &self.words;
+            let (better, worse) = (all(Standing::Better), all(Standing::Worse));
+            let mut said = Text::default();
+            for (led, verb) in [(&better, &words.better), (&worse, &words.worse)] {
+                if led.is_empty() {
+                    continue;
+                }
+                said = match said.0.is_empty() {
+                    true => compare::between(system, verb, baseline).and(&words.place),
+                    false => said.and(format!("; {}", words.also_worse)),
+                };
+                let which = format!(" in {}, ", self.which(led));
+                said = said.and(which).and_strong(by(led));
+            }
+            if !said.0.is_empty() {
+                text = sentence(text, said.and("."));
+            }
+            let same = all(Standing::Same);
+            if !same.is_empty() {
+                let of = match words.place.as_str() {
+                    "" => " of their peaks",
+                    place => place,
+                };
+                let which = self.which(&same);
+                let none = format!("No difference{of} is shown between {system} and {baseline}");
+                text = sentence(text, Text::plain(format!("{none} in {which}.")));
+            }
+            let unsaid = self.unsaid(&all(Standing::Unlike), &all(Standing::Untested));
+            text = sentence(text, unsaid);
+        }
+        text
+    }
+
+    /// The workloads of which nothing can be said, and why.
+    fn unsaid(
+        &self,
+        unlike: &[&WorkloadTopic<'_, '_>],
+        untested: &[&WorkloadTopic<'_, '_>],
+    ) -> Text {
+        let mut text = Text::default();
+        if !unlike.is_empty() {
+            let which = self.which(unlike);
+            text = text.and(format!(
+                "The peaks in {which} are not comparable: a system has no valid point at a thread \
+                 count of the highest."
+            ));
+        }
+        if !untested.is_empty() {
+            let which = self.which(untested);
+            let few = Text::plain(format!("Too few runs for a verdict in {which}."));
+            text = sentence(text, few);
+        }
+        text
+    }
+
+    /// `all 5 workloads`, `YCSB A and F`.
+    fn which(&self, of: &[&WorkloadTopic<'_, '_>]) -> String {
+        let titles: Vec<String> = of
+            .iter()
+            .map(|of| of.group.title_with_conditions())
+            .collect();
+        let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
+        match of.len() {
+            n if n == self.workloads.len() && n > 1 => format!("all {n} workloads"),
+            _ => compare::titles(&titles),
+        }
+    }
+}
+
+/// `by 11 % (YCSB D) to 50 % (YCSB A and F)`: the first of each workload over its second.
+fn by(of: &[&WorkloadTopic<'_, '_>]) -> String {
+    let said: Vec<(f64, String, String)> = of
+        .iter()
+        .map(|of| {
+            let (.., comparison) = &of.pairs[0];
+            let gain = compare::gain(comparison).value;
+            let text = comparison.metric.improvement(comparison.ratio);
+            // Which way is said before.
+            let text = text.trim_start_matches(['+', '\u{2212}', '±']);
+            let text = text.trim_end_matches(" lower").trim_end_matches(" higher");
+            (
+                gain.abs(),
+                text.to_owned(),
+                of.group.title_with_conditions(),
+            )
+        })
+        .collect();
+    let by_gain = |a: &&(f64, String, String), b: &&(f64, String, String)| a.0.total_cmp(&b.0);
+    let (Some(low), Some(high)) = (said.iter().min_by(by_gain), said.iter().max_by(by_gain)) else {
+        return String::new();
+    };
+    let end = |(_, text, _): &(f64, String, String)| {
+        let same = said.iter().filter(|(_, other, _)| other == text);
+        let titles: Vec<&str> = same.map(|(.., title)| title.as_str()).collect();
+        format!("{text} ({})", compare::titles(&titles))
+    };
+    match low.1 == high.1 {
+        true => format!("by {}", high.1),
+        false => format!("by {} to {}", end(low), end(high)),
+    }
+}
+
+impl<'s, 'a> WorkloadTopic<'s, 'a> {
+    /// None where no two systems are compared.
+    fn of(
+        group: &'s WorkloadGrid<'a>,
+        sweep: &SweepTable<'a>,
+        spot: Spot,
+        metric: Metric,
+    ) -> Option<Self> {
+        let of = |(a, b): (&'a str, &'a str)| {
+            let comparison = compare::at(group, sweep, spot, metric, (a, b))?;
+            Some((a, b, comparison))
+        };
+        let pairs = compare::pairs(group, sweep, spot, metric);
+        let pairs: Vec<_> = pairs.into_iter().filter_map(of).collect();
+        (!pairs.is_empty()).then_some(Self { group, pairs })
+    }
+
+    /// How the first of all pairs stands: better only where it is better than each other one.
+    fn standing(&self, sweep: &SweepTable<'_>) -> Standing {
+        let all: Vec<Standing> = self
+            .pairs
+            .iter()
+            .map(|(.., of)| Standing::of(of, sweep))
+            .collect();
+        let whys = [Standing::Unlike, Standing::Untested];
+        let why = whys.into_iter().find(|why| all.contains(why));
+        why.unwrap_or_else(|| match all.windows(2).all(|two| two[0] == two[1]) {
+            true => all.first().copied().unwrap_or(Standing::Same),
+            false => Standing::Same,
+        })
+    }
+
+    /// The pair of one system alone.
+    fn only(&self, system: &str) -> Option<Self> {
+        let pair = self.pairs.iter().find(|(a, ..)| *a == system)?;
+        Some(Self {
+            group: self.group,
+            pairs: vec![pair.clone()],
+        })
+    }
+}
+
+/// One sentence behind another, of which either may be empty.
+fn sentence(text: Text, next: Text) -> Text {
+    match text.0.is_empty() || next.0.is_empty() {
+        true => text.and_all(next),
+        false => text.and(" ").and_all(next),
+    }
+}

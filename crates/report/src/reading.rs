@@ -1,0 +1,96 @@
+//! What is read off a curve between its points: the latency at a rate, the rate at a latency.
+//!
+//! The curve is that of a closed loop by client count, of which only the rising branch counts: from
+//! the fewest clients on, as long as operations per second rise. Between two points the logarithm of
+//! the latency is taken as linear in operations per second; of several crossings the first counts;
+//! beyond the ends nothing is read.
+
+/// One point of a curve: operations per second and the latency there in nanoseconds.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct CurvePoint {
+    /// Operations per second.
+    pub ops: f64,
+    /// Nanoseconds, more than 0.
+    pub ns: f64,
+}
+
+/// The latency at a rate; none where the rising branch does not reach from below it to above it.
+#[must_use]
+pub fn latency_at(curve: &[CurvePoint], ops: f64) -> Option<f64> {
+    let branch = rising(curve);
+    if let Some(exact) = branch.iter().find(|point| point.ops == ops) {
+        return Some(exact.ns);
+    }
+    let crosses = |two: &&[CurvePoint]| two[0].ops <= ops && ops <= two[1].ops;
+    let two = branch.windows(2).find(crosses)?;
+    let (from, to) = (two[0], two[1]);
+    let part = (ops - from.ops) / (to.ops - from.ops);
+    Some((from.ns.ln() + part * (to.ns.ln() - from.ns.ln())).exp())
+}
+
+/// The rate at a latency: where the rising branch first gets to it from below.
+#[must_use]
+pub fn ops_at(curve: &[CurvePoint], ns: f64) -> Option<f64> {
+    let branch = rising(curve);
+    if let Some(exact) = branch.iter().find(|point| point.ns == ns) {
+        return Some(exact.ops);
+    }
+    let crosses = |two: &&[CurvePoint]| two[0].ns <= ns && ns <= two[1].ns;
+    let two = branch.windows(2).find(crosses)?;
+    let (from, to) = (two[0], two[1]);
+    let part = (ns.ln() - from.ns.ln()) / (to.ns.ln() - from.ns.ln());
+    Some(from.ops + part * (to.ops - from.ops))
+}
+
+/// The points from the first on, as long as operations per second rise.
+fn rising(curve: &[CurvePoint]) -> &[CurvePoint] {
+    let falls = curve.windows(2).position(|two| two[1].ops <= two[0].ops);
+    &curve[..falls.map_or(curve.len(), |at| at + 1)]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn curve(points: &[(f64, f64)]) -> Vec<CurvePoint> {
+        let points = points.iter();
+        points.map(|&(ops, ns)| CurvePoint { ops, ns }).collect()
+    }
+
+    fn close(value: Option<f64>, expected: f64) -> bool {
+        value.is_some_and(|value| (value / expected - 1.0).abs() < 1e-9)
+    }
+
+    #[test]
+    fn between_two_points_the_logarithm_of_the_latency_is_linear() {
+        let curve = curve(&[(10.0, 1e6), (20.0, 4e6), (30.0, 64e6)]);
+        assert!(close(latency_at(&curve, 15.0), 2e6));
+        assert!(close(ops_at(&curve, 2e6), 15.0));
+        assert!(close(latency_at(&curve, 25.0), 16e6));
+        assert!(close(ops_at(&curve, 16e6), 25.0));
+        for (ops, ns) in [(10.0, 1e6), (20.0, 4e6), (30.0, 64e6)] {
+            assert!(close(latency_at(&curve, ops), ns) && close(ops_at(&curve, ns), ops));
+        }
+    }
+
+    #[test]
+    fn nothing_is_read_beyond_the_ends_and_off_the_falling_branch() {
+        let curve = curve(&[(10.0, 1e6), (30.0, 4e6), (20.0, 64e6)]);
+        for ops in [9.9, 30.1] {
+            assert_eq!(latency_at(&curve, ops), None);
+        }
+        for ns in [0.9e6, 5e6, 64e6] {
+            assert_eq!(ops_at(&curve, ns), None);
+        }
+        assert_eq!(latency_at(&[], 1.0), None);
+        assert_eq!(ops_at(&curve[..1], 2e6), None);
+    }
+
+    #[test]
+    fn the_first_crossing_counts() {
+        // The latency has a spike at the second point.
+        let curve = curve(&[(10.0, 1e6), (20.0, 9e6), (30.0, 2e6), (40.0, 16e6)]);
+        let first = ops_at(&curve, 3e6);
+        assert!(close(first, 15.0), "{first:?}");
+    }
+}

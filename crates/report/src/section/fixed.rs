@@ -1,0 +1,313 @@
+//! At a fixed rate and at a fixed latency, as the 7450 study reads them off its curves: what was
+//! measured there, and otherwise what the curve says.
+
+use super::Section;
+use crate::{
+    Block, Cell, Column, Data, Table, TableRow, Text,
+    compare::{self, lower},
+    reading::{self, CurvePoint},
+    sweep::{GridCell, SweepTable, WorkloadGrid},
+};
+use std::time::Duration;
+use tailmark_results::{Arrivals, Kind, Metric, Stated, Statistic, TimeBasis, number};
+
+pub const SECTION: Section = Section {
+    name: "fixed",
+    title: "At a fixed rate and at a fixed latency",
+    about: "the latency at the rates, and ops/s at the latencies that the plan names",
+    render,
+};
+
+/// What is fixed.
+#[derive(Debug, Clone, Copy)]
+enum Fixed {
+    /// Operations per second.
+    Rate(f64),
+    /// A latency.
+    Latency(Duration),
+}
+
+/// A value there, and where it comes from.
+#[derive(Debug, Clone, PartialEq)]
+enum Reading {
+    /// Of points at that rate.
+    Measured {
+        value: Stated,
+        arrivals: Option<Arrivals>,
+    },
+    /// Off the curve of a closed loop.
+    Interpolated(f64),
+}
+
+impl Reading {
+    const fn value(&self) -> f64 {
+        match self {
+            Self::Measured { value, .. } => value.value,
+            Self::Interpolated(value) => *value,
+        }
+    }
+
+    fn stated(&self) -> Stated {
+        match self {
+            Self::Measured { value, .. } => *value,
+            Self::Interpolated(value) => Stated::exact(*value),
+        }
+    }
+
+    /// Two values make a ratio only where both come from the same.
+    fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Measured { arrivals: a, .. }, Self::Measured { arrivals: b, .. }) => a == b,
+            (Self::Interpolated(_), Self::Interpolated(_)) => true,
+            _ => false,
+        }
+    }
+
+    fn source(&self) -> String {
+        match self {
+            Self::Measured { arrivals, .. } => match arrivals {
+                Some(arrivals) => format!("measured, {} arrivals", arrivals.name()),
+                None => "measured".to_owned(),
+            },
+            Self::Interpolated(_) => "interpolated".to_owned(),
+        }
+    }
+}
+
+fn render(data: &Data) -> Vec<Block> {
+    let sweep = SweepTable::new(data);
+    let rates = sweep.settings.at_rate.iter().map(|rate| Fixed::Rate(*rate));
+    let latencies = sweep.settings.at_latency.iter();
+    let latencies = latencies.map(|latency| Fixed::Latency(*latency));
+    let tables = rates
+        .chain(latencies)
+        .flat_map(|fixed| fixed.blocks(&sweep));
+    let mut blocks: Vec<Block> = tables.collect();
+    if !blocks.is_empty() {
+        let text = "Interpolated values are read off the curve of a closed loop, so they are of \
+                    service time: on its rising branch, at the first crossing, the logarithm of the \
+                    latency linear in ops/s between two points, and never beyond the ends of what \
+                    was measured. They are no measurement at that rate, and nothing is tested.";
+        blocks.insert(0, Block::Text(Text::plain(text)));
+    }
+    blocks
+}
+
+impl Fixed {
+    /// In words: `40,000 ops/s`, `15.0 ms`.
+    fn place(self) -> String {
+        match self {
+            Self::Rate(rate) => number::ops(rate),
+            Self::Latency(latency) => number::latency(latency.as_nanos() as f64),
+        }
+    }
+
+    /// The values of every workload of which any is known, and what they say.
+    fn blocks(self, sweep: &SweepTable<'_>) -> Vec<Block> {
+        let groups = sweep.groups.iter().filter(|group| group.has_peaks());
+        let mut rows = Vec::new();
+        let mut lines = Vec::new();
+        for group in groups {
+            let Some((kind, statistic)) = sweep.latency(group) else {
+                continue;
+            };
+            let of = |name| self.reading(sweep, group, name, (kind, statistic));
+            let systems = sweep.systems.iter().map(|system| system.name.as_str());
+            let readings: Vec<_> = systems.map(|name| (name, of(name))).collect();
+            if readings.iter().all(|(_, reading)| reading.is_none()) {
+                continue;
+            }
+            let metric = Metric::Latency { kind, statistic };
+            rows.push(self.row(group, metric, &readings));
+            lines.extend(self.lines(sweep, group, metric, &readings));
+        }
+        if rows.is_empty() {
+            let none = format!("No curve reaches {}.", self.place());
+            return vec![Block::Text(Text::plain(none))];
+        }
+        let systems = sweep.systems.iter();
+        let unit = match self {
+            Self::Rate(_) => "us",
+            Self::Latency(_) => "ops/s",
+        };
+        let values = systems.map(|system| Column::number(&system.name).unit(unit));
+        let columns = [Column::text("Workload"), Column::text("Latency")];
+        vec![
+            Block::Table(Table {
+                caption: match self {
+                    Self::Rate(_) => format!("Latency at {}", self.place()),
+                    Self::Latency(_) => format!("Operations per second at {}", self.place()),
+                },
+                columns: columns.into_iter().chain(values).collect(),
+                rows,
+                note: "– means that the curve does not get there.".into(),
+            }),
+            Block::Statements(lines),
+        ]
+    }
+
+    fn row(
+        self,
+        group: &WorkloadGrid<'_>,
+        metric: Metric,
+        readings: &[(&str, Option<Reading>)],
+    ) -> TableRow {
+        let cell = |reading: &Option<Reading>| match reading {
+            None => Cell::none(),
+            Some(reading) => {
+                let cell = Cell::new(self.written(reading)).with_detail(reading.source());
+                cell.with_value(match self {
+                    Self::Rate(_) => reading.value() / 1e3,
+                    Self::Latency(_) => reading.value(),
+                })
+            }
+        };
+        let names = [group.title_with_conditions(), metric.to_string()].map(Cell::new);
+        let values = readings.iter().map(|(_, reading)| cell(reading));
+        TableRow {
+            cells: names.into_iter().chain(values).collect(),
+            total: false,
+        }
+    }
+
+    fn written(self, reading: &Reading) -> String {
+        match self {
+            Self::Rate(_) => number::stated_latency(reading.stated()),
+            Self::Latency(_) => reading.stated().text(number::rate),
+        }
+    }
+
+    /// Each system against the baseline, or the best against the others.
+    fn lines(
+        self,
+        sweep: &SweepTable<'_>,
+        group: &WorkloadGrid<'_>,
+        metric: Metric,
+        readings: &[(&str, Option<Reading>)],
+    ) -> Vec<Text> {
+        let stated = match self {
+            Self::Rate(_) => metric,
+            Self::Latency(_) => Metric::OpsPerSec,
+        };
+        let known = readings.iter();
+        let mut known: Vec<(&str, &Reading)> = known
+            .filter_map(|(name, reading)| Some((*name, reading.as_ref()?)))
+            .collect();
+        known.sort_by(|(_, a), (_, b)| match stated.more_is_better() {
+            true => b.value().total_cmp(&a.value()),
+            false => a.value().total_cmp(&b.value()),
+        });
+        let baseline = known
+            .iter()
+            .find(|(name, _)| Some(*name) == sweep.baseline());
+        let pairs: Vec<_> = match (baseline, known.as_slice()) {
+            (Some(baseline), _) => {
+                let others = known.iter().filter(|(name, _)| *name != baseline.0);
+                others.map(|other| (*other, *baseline)).collect()
+            }
+            (None, [first, others @ ..]) if sweep.baseline().is_none() => {
+                others.iter().map(|other| (*first, *other)).collect()
+            }
+            _ => Vec::new(),
+        };
+        let like = pairs.into_iter().filter(|((_, a), (_, b))| a.is_like(b));
+        let lines = like.filter_map(|pair| self.line(sweep, group, (metric, stated), pair));
+        lines.collect()
+    }
+
+    fn line(
+        self,
+        sweep: &SweepTable<'_>,
+        group: &WorkloadGrid<'_>,
+        (metric, stated): (Metric, Metric),
+        ((a, of_a), (b, of_b)): ((&str, &Reading), (&str, &Reading)),
+    ) -> Option<Text> {
+        let bound = of_a.stated().bound.and(of_b.stated().bound.reversed())?;
+        let value = of_a.value() / of_b.value();
+        let ratio = Stated { value, bound };
+        let figures = format!("{} against {}", self.written(of_a), self.written(of_b));
+        let begin = match self {
+            Self::Rate(_) => format!("{}, {metric} latency at {}: ", group.title, self.place()),
+            Self::Latency(_) => {
+                let place = self.place();
+                format!("{}, ops/s at {place} of {metric} latency: ", group.title)
+            }
+        };
+        let text = Text::plain(begin);
+        let source = of_a.source();
+        if compare::is_within(value, sweep.comparisons.band) {
+            let both = format!("{a} and {b} are tied ({figures}; {source}).");
+            return Some(text.and(both));
+        }
+        let (words, than) = match self {
+            Self::Rate(_) => (format!(" is {}", lower(stated, ratio)), "than"),
+            Self::Latency(_) => (format!(" does {}", stated.improvement(ratio)), "against"),
+        };
+        let text = text.and_strong(a).and_strong(words);
+        Some(text.and(format!(" {than} {b} ({figures}; {source}).")))
+    }
+
+    fn reading<'a>(
+        self,
+        sweep: &SweepTable<'a>,
+        group: &WorkloadGrid<'a>,
+        system: &'a str,
+        latency: (Kind, Statistic),
+    ) -> Option<Reading> {
+        let rate = match self {
+            Self::Rate(rate) => rate,
+            Self::Latency(limit) => {
+                let curve = curve(group, system, latency);
+                let ops = reading::ops_at(&curve, limit.as_nanos() as f64);
+                return ops.map(Reading::Interpolated);
+            }
+        };
+        measured(sweep, group, system, latency, rate).or_else(|| {
+            let ns = reading::latency_at(&curve(group, system, latency), rate);
+            ns.map(Reading::Interpolated)
+        })
+    }
+}
+
+/// The latency of points at the rate, response time; of several client counts, those of the most.
+fn measured<'a>(
+    sweep: &SweepTable<'a>,
+    group: &WorkloadGrid<'a>,
+    system: &'a str,
+    (kind, statistic): (Kind, Statistic),
+    rate: f64,
+) -> Option<Reading> {
+    let is_of = |other: &&WorkloadGrid<'a>| {
+        other.workload == group.workload && other.distribution == group.distribution
+    };
+    let cells = sweep.all_groups().filter(is_of).flat_map(|other| {
+        let at_rate = move |cell: &&GridCell<'a>| cell.step.rate.or(other.rate) == Some(rate);
+        let cells = other.cells_of(system).filter(at_rate);
+        cells.map(move |cell| (other.arrivals, cell))
+    });
+    let valid = cells.filter(|(_, cell)| cell.fault.is_none());
+    let (arrivals, cell) = valid.max_by_key(|(_, cell)| cell.step.threads)?;
+    let value = cell.latency(kind, TimeBasis::Response, statistic)?.middle;
+    Some(Reading::Measured { value, arrivals })
+}
+
+/// The curve of a system by client count, from the first point of which the latency is known exactly
+/// to the next of which it is not, or that is not valid: nothing is read across a gap.
+fn curve<'a>(
+    group: &WorkloadGrid<'a>,
+    system: &'a str,
+    (kind, statistic): (Kind, Statistic),
+) -> Vec<CurvePoint> {
+    let point = |cell: &GridCell<'_>| {
+        let ns = cell.latency(kind, TimeBasis::Service, statistic)?.middle;
+        let is_known = cell.fault.is_none() && ns.is_exact() && ns.value > 0.0;
+        let ops = cell.ops()?.middle;
+        is_known.then_some(CurvePoint { ops, ns: ns.value })
+    };
+    let cells = group
+        .steps
+        .iter()
+        .filter_map(|&step| group.cell(system, step));
+    let points = cells.map(point).skip_while(Option::is_none);
+    points.map_while(|point| point).collect()
+}

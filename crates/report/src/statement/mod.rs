@@ -1,0 +1,95 @@
+//! What can be said of one workload, in the statements of the published studies.
+
+mod latency;
+mod peak;
+mod shape;
+mod threads;
+
+use crate::{
+    axis::Axis,
+    block::Text,
+    compare::{self, Spot},
+    sweep::{SweepTable, WorkloadGrid},
+};
+use tailmark_results::{Metric, number};
+
+/// The statements of a workload, the most important first.
+#[must_use]
+pub fn statements<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<Text> {
+    let mut lines: Vec<Text> = without_baseline(group, sweep).into_iter().collect();
+    let latency = sweep.latency_metric(group);
+    if group.has_peaks() {
+        lines.extend(peak::at_peak(group, sweep));
+        lines.extend(threads::over_all(group, sweep, Metric::OpsPerSec));
+        lines.extend(threads::at_the_lowest(group, sweep));
+        lines.extend(peak::share(group, sweep));
+    }
+    if let Some(metric) = latency {
+        lines.extend(latency::at_the_highest(group, sweep, metric));
+        lines.extend(latency::at_the_peaks(group, sweep, metric));
+        lines.extend(threads::over_all(group, sweep, metric));
+    }
+    if group.axis == Axis::Threads && group.rate.is_none() {
+        lines.extend(threads::overlapping(group, sweep));
+        let systems = sweep.systems.iter().filter(|s| group.has(&s.name));
+        lines.extend(systems.flat_map(|system| shape::of_curve(group, system, latency)));
+    }
+    lines.extend(left_out(group, sweep));
+    lines
+}
+
+/// That the baseline was not measured here, so that nothing is compared.
+fn without_baseline(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
+    let baseline = sweep.baseline().filter(|name| !group.has(name))?;
+    let text = " was not measured here: without the baseline nothing is compared.";
+    Some(Text::strong(baseline).and(text))
+}
+
+/// The points that are no peak and in no comparison, and why.
+fn left_out(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
+    let mut text = Text::plain("In no comparison: ");
+    let said = text.0.len();
+    for system in sweep.systems.iter().chain(&sweep.ceilings) {
+        let cells = group.cells_of(&system.name);
+        let points = cells.filter_map(|cell| {
+            let place = cell.step.place();
+            cell.fault.map(|fault| format!("{place} ({fault})"))
+        });
+        let points: Vec<String> = points.collect();
+        if points.is_empty() {
+            continue;
+        }
+        let joint = if text.0.len() == said { "" } else { "; " };
+        let points: Vec<&str> = points.iter().map(String::as_str).collect();
+        text = text
+            .and(joint)
+            .and_strong(&*system.name)
+            .and(format!(" at {}", number::list(&points)));
+    }
+    let rule = format!(
+        ". A point with more than {} of failed operations is no peak.",
+        number::percent(sweep.allow_errors)
+    );
+    (text.0.len() > said).then(|| text.and(rule))
+}
+
+/// `p99 read latency`, `Mean read latency`: at the beginning of a sentence.
+fn latency_title(metric: Metric) -> String {
+    let text = format!("{metric} latency");
+    match text.strip_prefix("mean") {
+        Some(rest) => format!("Mean{rest}"),
+        None => text,
+    }
+}
+
+/// The place of a comparison in words: whether it is the highest of the axis is said.
+fn place(group: &WorkloadGrid<'_>, spot: Spot) -> String {
+    match spot {
+        Spot::Peak => "at peak".to_owned(),
+        Spot::Step(step) => {
+            let is_last = group.steps.len() > 1 && group.steps.last() == Some(&step);
+            let highest = if is_last { ", the highest" } else { "" };
+            format!("at {}{highest}", compare::places(&[step]))
+        }
+    }
+}

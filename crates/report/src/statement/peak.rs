@@ -1,0 +1,139 @@
+//! What is said of peaks: each against the others, and the share of the lowest.
+
+use crate::{
+    block::Text,
+    compare::{self, Outcome, Spot, Standing},
+    compared::Comparisons,
+    sweep::{SweepTable, WorkloadGrid},
+};
+use tailmark_results::{Comparison, Metric, number};
+
+/// The peaks of a workload: of the only system, of every one against the baseline, or of the highest
+/// against all others.
+pub fn at_peak<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<Text> {
+    let standings = compare::standings(group, &sweep.systems);
+    if let [only] = standings.as_slice() {
+        return vec![alone(only)];
+    }
+    let standing = |name: &str| standings.iter().find(|standing| standing.system == name);
+    let pairs = compare::pairs(group, sweep, Spot::Peak, Metric::OpsPerSec);
+    let of = |pairs: &[(&'a str, &'a str)]| {
+        let first = standing(pairs.first()?.0)?;
+        let others = pairs.iter().filter_map(|(_, other)| standing(other));
+        Some(against_all(
+            group,
+            sweep,
+            first,
+            &others.collect::<Vec<_>>(),
+        ))
+    };
+    // Of one system against several, or of several each against one.
+    let sentences = pairs.chunk_by(|one, next| one.0 == next.0);
+    sentences.filter_map(of).collect()
+}
+
+fn alone(only: &Standing<'_>) -> Text {
+    Text::strong(only.system)
+        .and(" peaks at ")
+        .and_strong(format!("{} ops/s", only.peak.text()))
+        .and(format!(" with {}.", number::threads(only.peak.threads)))
+}
+
+fn against_all(
+    group: &WorkloadGrid<'_>,
+    sweep: &SweepTable<'_>,
+    first: &Standing<'_>,
+    others: &[&Standing<'_>],
+) -> Text {
+    let figures = |s: &Standing<'_>| {
+        let threads = number::threads(s.peak.threads);
+        format!("{} at {threads}", s.peak.text())
+    };
+    let mut text = Text::plain("At peak, ").and_strong(first.system);
+    for (i, other) in others.iter().enumerate() {
+        let joint = match i {
+            0 => " ",
+            i if i + 1 == others.len() => " and ",
+            _ => ", ",
+        };
+        let pair = (first.system, other.system);
+        let comparison = sweep.comparisons.at_peak(group, pair);
+        text = text.and(joint);
+        text = against(text, comparison.as_ref(), other.system, sweep.comparisons);
+    }
+    let figures_of_others: Vec<String> = others.iter().map(|other| figures(other)).collect();
+    text.and(format!(
+        ": {} against {}.",
+        figures(first),
+        figures_of_others.join(" and ")
+    ))
+}
+
+/// What the first of a comparison does against `other`, at their peaks.
+fn against(
+    text: Text,
+    comparison: Option<&Comparison>,
+    other: &str,
+    comparisons: &Comparisons,
+) -> Text {
+    let Some(comparison) = comparison else {
+        return text.and("is not compared with ").and_strong(other);
+    };
+    let ratio = comparison.ratio.value;
+    let said = comparison.metric.improvement(comparison.ratio);
+    let text = match Outcome::of(comparison, comparisons.band) {
+        Outcome::Differ => more(text, &said, ratio < 1.0),
+        Outcome::Tied => text.and("is tied with "),
+        Outcome::Equivalent => {
+            let within = compare::within(comparisons);
+            text.and(format!("is equivalent ({within}) to "))
+        }
+        Outcome::NoDifferenceShown => text.and("shows no difference to "),
+        Outcome::UnlikePeaks => text.and(format!(
+            "measured {said} in ops/s, and is not comparable (a thread count is missing or not \
+             valid) with "
+        )),
+    };
+    let text = text.and_strong(other);
+    text.and(compare::interval_after(comparison))
+}
+
+/// ` does 44 % more ops/s than `, ` does 2.2X the ops/s of `: of an improvement as it is said.
+pub fn more(text: Text, said: &str, is_less: bool) -> Text {
+    match said.strip_suffix('X') {
+        Some(_) => text.and("does ").and_strong(said).and(" the ops/s of "),
+        None => {
+            let share = said.trim_start_matches(['+', '±', '\u{2212}']);
+            let than = if is_less { "less" } else { "more" };
+            text.and("does ")
+                .and_strong(format!("{share} {than}"))
+                .and(" ops/s than ")
+        }
+    }
+}
+
+/// What part of the others' peaks the lowest of three or more reaches, where it is below all.
+pub fn share(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
+    let standings = compare::standings(group, &sweep.systems);
+    let (last, others) = standings.split_last().filter(|(_, rest)| rest.len() > 1)?;
+    let is_below = |other: &Standing<'_>| {
+        let of = sweep
+            .comparisons
+            .at_peak(group, (last.system, other.system));
+        of.is_some_and(|of| compare::is_ahead(&of, sweep.comparisons.band) == Some(false))
+    };
+    if !others.iter().all(is_below) {
+        return None;
+    }
+    let shares = others.iter().rev().map(|other| {
+        let share = last.peak.ops.middle / other.peak.ops.middle;
+        format!("{} of {}", number::share(share), other.system)
+    });
+    let shares: Vec<String> = shares.collect();
+    let shares: Vec<&str> = shares.iter().map(String::as_str).collect();
+    Some(
+        Text::plain("At its peak, ")
+            .and_strong(last.system)
+            .and(format!(" reaches only {}.", number::list(&shares))),
+    )
+}

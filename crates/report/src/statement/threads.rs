@@ -1,0 +1,239 @@
+//! What is said over all thread counts of a workload, or all rates: the average improvement and its
+//! range, who leads where, the lowest thread count, where curves overlap.
+
+use crate::{
+    axis::{Axis, Step},
+    block::Text,
+    compare::{self, Outcome, Spot},
+    statement::{latency_title, peak::more},
+    sweep::{SweepTable, WorkloadGrid},
+};
+use tailmark_results::{Comparison, Metric, Stated, compare as statistics, number};
+
+/// Two systems at every step that both have.
+struct Along<'a> {
+    a: &'a str,
+    b: &'a str,
+    at: Vec<(Step, Comparison)>,
+}
+
+impl<'a> Along<'a> {
+    fn of(
+        group: &WorkloadGrid<'a>,
+        sweep: &SweepTable<'a>,
+        metric: Metric,
+        (a, b): (&'a str, &'a str),
+    ) -> Self {
+        let at = |&step: &Step| {
+            let of = compare::at(group, sweep, Spot::Step(step), metric, (a, b))?;
+            Some((step, of))
+        };
+        let at = group.steps.iter().filter_map(at).collect();
+        Self { a, b, at }
+    }
+
+    /// The steps at which the first is ahead, or the second.
+    fn ahead(&self, sweep: &SweepTable<'_>, is_first: bool) -> Vec<Step> {
+        let band = sweep.comparisons.band;
+        let is_it = |of: &Comparison| compare::is_ahead(of, band) == Some(is_first);
+        let all = self.at.iter().filter(|(_, of)| is_it(of));
+        all.map(|(step, _)| *step).collect()
+    }
+
+    /// Whether the first, or the second, is ahead at each of two steps or more.
+    fn leads_everywhere(&self, sweep: &SweepTable<'_>, is_first: bool) -> bool {
+        let all = self.at.len();
+        all > 1 && self.ahead(sweep, is_first).len() == all
+    }
+}
+
+/// Of each pair of systems: average and range of the improvement, and who leads where.
+pub fn over_all<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>, metric: Metric) -> Vec<Text> {
+    let pairs = compare::main_pairs(group, sweep);
+    let pairs = pairs.into_iter();
+    let all: Vec<Along<'a>> = pairs
+        .map(|pair| Along::of(group, sweep, metric, pair))
+        .filter(|along| along.at.len() > 1)
+        .collect();
+    let mut lines: Vec<Text> = all
+        .iter()
+        .filter_map(|of| range(group, metric, of))
+        .collect();
+    lines.extend(everywhere(group, sweep, metric, &all));
+    lines.extend(
+        all.iter()
+            .filter_map(|of| change_of_lead(sweep, metric, of)),
+    );
+    lines
+}
+
+/// The average improvement (of operations per second alone: of latencies the studies give none),
+/// and the lowest and highest with the places where they lie.
+fn range(group: &WorkloadGrid<'_>, metric: Metric, along: &Along<'_>) -> Option<Text> {
+    let said = |of: &Comparison| match metric.more_is_better() {
+        true => metric.improvement(of.ratio),
+        false => compare::lower(metric, of.ratio),
+    };
+    let gain = |(_, of): &&(Step, Comparison)| compare::gain(of).value;
+    let by_gain = |a: &&(Step, Comparison), b: &&(Step, Comparison)| gain(a).total_cmp(&gain(b));
+    let end = |extreme: &(Step, Comparison)| {
+        let text = said(&extreme.1);
+        let same = along.at.iter().filter(|(_, of)| said(of) == text);
+        let steps: Vec<Step> = same.map(|(step, _)| *step).collect();
+        (text, compare::places(&steps))
+    };
+    let (low, low_at) = end(along.at.iter().min_by(by_gain)?);
+    let (high, high_at) = end(along.at.iter().max_by(by_gain)?);
+    let (a, b) = (along.a, along.b);
+    let over = match group.axis {
+        Axis::Threads => "thread counts",
+        Axis::Rates => "offered rates",
+    };
+    let ends = match low == high {
+        true => format!("{low} at each"),
+        false => format!("from {low} at {low_at} to {high} at {high_at}"),
+    };
+    if !metric.more_is_better() {
+        let text = Text::plain(format!("{} over {over}: ", latency_title(metric)));
+        let text = text.and_strong(a).and(format!(" against {b} {ends}."));
+        return Some(text);
+    }
+    let gains: Vec<Stated> = along.at.iter().map(|(_, of)| compare::gain(of)).collect();
+    let average = statistics::average_stated(&gains)?;
+    let average = metric.improvement(metric.ratio_of_gain(average));
+    Some(
+        Text::plain(format!("Average over {over}: "))
+            .and_strong(average)
+            .and(format!(" for {a} over {b}, {ends}.")),
+    )
+}
+
+/// What is higher, or lower, at every step.
+fn everywhere(
+    group: &WorkloadGrid<'_>,
+    sweep: &SweepTable<'_>,
+    metric: Metric,
+    all: &[Along<'_>],
+) -> Vec<Text> {
+    let at_every = |along: &Along<'_>| {
+        let (first, last) = (along.at.first(), along.at.last());
+        let ends = first.zip(last).map(|(first, last)| {
+            let name = match group.axis {
+                Axis::Threads => "thread count",
+                Axis::Rates => "offered rate",
+            };
+            format!(
+                "at every {name} ({} to {})",
+                first.0.label(),
+                last.0.label()
+            )
+        });
+        ends.unwrap_or_default()
+    };
+    let does = |is_first: bool| match (metric, is_first) {
+        (Metric::OpsPerSec, true) => "does more ops/s than ".to_owned(),
+        (Metric::OpsPerSec, false) => "does fewer ops/s than ".to_owned(),
+        (metric, true) => format!("has a lower {metric} latency than "),
+        (metric, false) => format!("has a higher {metric} latency than "),
+    };
+    let is_best = all.len() > 1 && all.iter().all(|of| of.leads_everywhere(sweep, true));
+    if is_best && all.windows(2).all(|two| two[0].a == two[1].a) {
+        let text = format!(" {}every other system {}.", does(true), at_every(&all[0]));
+        return vec![Text::strong(all[0].a).and(text)];
+    }
+    let line = |along: &Along<'_>| {
+        let mut ways = [true, false].into_iter();
+        let is_first = ways.find(|is_first| along.leads_everywhere(sweep, *is_first))?;
+        let words = format!(" {}", does(is_first));
+        let text = compare::between(along.a, &words, along.b);
+        Some(text.and(format!(" {}.", at_every(along))))
+    };
+    all.iter().filter_map(line).collect()
+}
+
+/// Who leads where, if both do somewhere.
+fn change_of_lead(sweep: &SweepTable<'_>, metric: Metric, along: &Along<'_>) -> Option<Text> {
+    let [first, second] = [true, false].map(|is_first| along.ahead(sweep, is_first));
+    if first.is_empty() || second.is_empty() {
+        return None;
+    }
+    let of = match metric {
+        Metric::OpsPerSec => String::new(),
+        metric => format!(" of {metric} latency"),
+    };
+    Some(
+        Text::plain(format!(
+            "The lead{of} changes: at {} ",
+            compare::places(&first)
+        ))
+        .and_strong(along.a)
+        .and(format!(" is ahead, at {} ", compare::places(&second)))
+        .and_strong(along.b)
+        .and("."),
+    )
+}
+
+/// At the lowest thread count: every system against the baseline, or the best against the next.
+pub fn at_the_lowest<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<Text> {
+    let Some(&step) = group.steps.first().filter(|_| group.steps.len() > 1) else {
+        return Vec::new();
+    };
+    let metric = Metric::OpsPerSec;
+    let mut pairs = compare::pairs(group, sweep, Spot::Step(step), metric);
+    let is_nearest = sweep.baseline().is_none() && pairs.len() > 1;
+    if is_nearest {
+        pairs.truncate(1);
+    }
+    let line = |pair: (&'a str, &'a str)| {
+        let of = compare::at(group, sweep, Spot::Step(step), metric, pair)?;
+        compare::is_ahead(&of, sweep.comparisons.band)?;
+        let value = |system| Some(group.cell(system, step)?.ops()?.middle);
+        let figures = [value(pair.0)?, value(pair.1)?].map(number::rate);
+        let place = compare::places(&[step]);
+        let text = Text::plain(format!("At {place}, the lowest thread count, "));
+        let text = more(
+            text.and_strong(pair.0).and(" "),
+            &metric.improvement(of.ratio),
+            of.ratio.value < 1.0,
+        );
+        let nearest = if is_nearest {
+            ", its nearest competitor"
+        } else {
+            ""
+        };
+        let [a, b] = figures;
+        let interval = compare::interval_after(&of);
+        let text = text.and_strong(pair.1);
+        Some(text.and(format!("{nearest}{interval}: {a} against {b}.")))
+    };
+    pairs.into_iter().filter_map(line).collect()
+}
+
+/// Where the points of two systems lie on each other: neither ops/s nor latency tells them apart.
+pub fn overlapping<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<Text> {
+    let Some(metric) = sweep.latency_metric(group) else {
+        return Vec::new();
+    };
+    let line = |pair: (&'a str, &'a str)| {
+        let is_same = |step: Step, metric| {
+            let of = compare::at(group, sweep, Spot::Step(step), metric, pair)?;
+            let outcome = Outcome::of(&of, sweep.comparisons.band);
+            Some(matches!(outcome, Outcome::Tied | Outcome::Equivalent))
+        };
+        let overlap = |step: &&Step| {
+            let both = [Metric::OpsPerSec, metric].map(|metric| is_same(**step, metric));
+            both == [Some(true); 2]
+        };
+        let steps: Vec<Step> = group.steps.iter().filter(overlap).copied().collect();
+        let text = compare::between(pair.0, " and ", pair.1);
+        let within = compare::within(sweep.comparisons);
+        let places = compare::places(&steps);
+        (!steps.is_empty()).then(|| {
+            text.and(format!(
+                " overlap at {places}: ops/s and {metric} latency lie {within}."
+            ))
+        })
+    };
+    let pairs = compare::main_pairs(group, sweep);
+    pairs.into_iter().filter_map(line).collect()
+}
