@@ -2,6 +2,7 @@
 //!
 //! The model (what a study holds) is plain data in [`model`]; everything else reads or writes it.
 
+mod bandwidth;
 mod bits;
 pub mod compare;
 pub mod comparison;
@@ -29,6 +30,7 @@ pub mod statistics;
 pub mod study;
 mod summary;
 
+pub use bandwidth::{Bandwidth, DeviceBandwidth};
 pub use comparison::{Comparison, Run, Verdict, comparisons};
 pub use conditions::{Conditions, Inequality};
 pub use error::{Damaged, Error};

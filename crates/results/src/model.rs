@@ -339,6 +339,17 @@ pub enum SeriesKind {
     Gauge,
 }
 
+impl SeriesKind {
+    /// The name in the study and in exports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Counter => "counter",
+            Self::Gauge => "gauge",
+        }
+    }
+}
+
 /// The raw samples of one counter or gauge during a phase.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Series {

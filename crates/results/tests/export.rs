@@ -42,6 +42,10 @@ fn json_is_as_its_schema_says() {
         ("/systems/0", serde_json::json!({})),
         ("/version", Value::from(1)),
         ("/points/0/started_at", Value::from("yesterday")),
+        ("/points/0/intervals/0/kinds/read/count", Value::from("4")),
+        ("/points/0/series/0/values/0", Value::from("4")),
+        ("/loads/0/series/0", serde_json::json!({})),
+        ("/loads/0/bandwidth/database_mb_per_sec", Value::Null),
     ] {
         let mut document = json();
         *document.pointer_mut(pointer).unwrap() = wrong;

@@ -1,14 +1,14 @@
-//! How much goes to and from each device at the highest thread count, as the 2023 study shows it;
-//! where a device is not known, what goes to and from the databases.
+//! How much goes to and from each device at the highest thread count, as the 2023 study shows it,
+//! and to and from the databases. A system whose device is not known leaves a gap.
 
 use super::Section;
 use crate::{
     Block, Cell, Chart, Column, Data, Figure, Table, TableRow,
     chart::bars,
     measure::Spread,
-    sweep::{self, SweepTable, WorkloadGrid},
+    sweep::{GridCell, SweepTable, WorkloadGrid},
 };
-use tailmark_results::{Kind, Phase, Series, System, number};
+use tailmark_results::{DeviceBandwidth, Phase, System, number};
 
 pub const SECTION: Section = Section {
     name: "bandwidth",
@@ -17,45 +17,47 @@ pub const SECTION: Section = Section {
     render,
 };
 
-/// Whose bytes are counted.
+/// Of how many of the systems the device is known, at the highest thread counts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum BandwidthSource {
-    /// Those that the device read and wrote.
-    Device,
-    /// Keys and values that the clients asked for.
-    Database,
+enum Devices {
+    /// Of all.
+    All,
+    /// Of some; others may be in memory or on another machine.
+    Some,
+    /// Of none.
+    None,
+}
+
+impl Devices {
+    fn of<'c, 'a: 'c>(cells: impl Iterator<Item = &'c GridCell<'a>>) -> Self {
+        let is_known = |cell: &GridCell<'_>| spread(cell, device(DeviceBandwidth::total)).is_some();
+        let known: Vec<bool> = cells.map(is_known).collect();
+        match known.iter().filter(|is_known| **is_known).count() {
+            0 => Self::None,
+            n if n == known.len() => Self::All,
+            _ => Self::Some,
+        }
+    }
+
+    const fn are_known(self) -> bool {
+        matches!(self, Self::All | Self::Some)
+    }
 }
 
 fn render(data: &Data) -> Vec<Block> {
     let sweep = SweepTable::new(data);
-    let mut cells = sweep
-        .groups
-        .iter()
-        .flat_map(|group| {
-            sweep
-                .systems
-                .iter()
-                .filter_map(|&system| last(group, system))
-        })
-        .peekable();
-    if cells.peek().is_none() {
+    let groups = sweep.groups.iter();
+    let cells = groups.flat_map(|group| sweep.systems.iter().filter_map(|s| last(group, s)));
+    let devices = Devices::of(cells);
+    if !devices.are_known() && sweep.groups.iter().all(|group| !has_bytes(group)) {
         return Vec::new();
     }
-    let have_devices = cells.all(|cell| cell.points.iter().all(|p| of_device(&p.phase).is_some()));
-    let source = if have_devices {
-        BandwidthSource::Device
-    } else {
-        BandwidthSource::Database
-    };
-    if source == BandwidthSource::Database && sweep.groups.iter().all(|g| !has_bytes(g)) {
-        return Vec::new();
-    }
-    let (title, about) = match source {
-        BandwidthSource::Device => (
+    let (title, about) = match devices.are_known() {
+        true => (
             "Device bandwidth at the highest thread count",
             "device reads and writes",
         ),
-        BandwidthSource::Database => (
+        false => (
             "Database bandwidth at the highest thread count",
             "keys and values",
         ),
@@ -67,10 +69,11 @@ fn render(data: &Data) -> Vec<Block> {
         height: 320,
         wide: true,
         base: bars::bandwidth(&sweep, |group, system| {
-            spread(last(group, system)?, |phase| match source {
-                BandwidthSource::Device => of_device(phase).map(|[read, written]| read + written),
-                BandwidthSource::Database => Some(of_database(phase)),
-            })
+            let cell = last(group, system)?;
+            match devices.are_known() {
+                true => spread(cell, device(DeviceBandwidth::total)),
+                false => spread(cell, of_database),
+            }
         }),
         variants: vec![serde_json::json!({})],
     };
@@ -79,15 +82,15 @@ fn render(data: &Data) -> Vec<Block> {
         controls: Vec::new(),
         charts: vec![chart],
     };
-    vec![Block::Figure(figure), Block::Table(table(&sweep, source))]
+    vec![Block::Figure(figure), Block::Table(table(&sweep, devices))]
 }
 
-fn table(sweep: &SweepTable<'_>, source: BandwidthSource) -> Table {
+fn table(sweep: &SweepTable<'_>, devices: Devices) -> Table {
     let mut columns = vec![Column::text("Workload"), Column::number("Threads")];
     for system in &sweep.systems {
-        let names: &[&str] = match source {
-            BandwidthSource::Device => &["read", "written", "database"],
-            BandwidthSource::Database => &["database"],
+        let names: &[&str] = match devices.are_known() {
+            true => &["read", "written", "database"],
+            false => &["database"],
         };
         columns.extend(
             names
@@ -95,28 +98,33 @@ fn table(sweep: &SweepTable<'_>, source: BandwidthSource) -> Table {
                 .map(|name| Column::number(*name).of(&system.name)),
         );
     }
-    let note = match source {
-        BandwidthSource::Device => {
-            "Means over the measured part, in MB/s of a million bytes. A device counts whatever is \
-             done to it; the database's are keys and values as clients give and get them, those of \
-             background clients included."
+    let mut note = "Means over the measured part, in MB/s of a million bytes. ".to_owned();
+    note.push_str(match devices.are_known() {
+        true => {
+            "A device counts whatever is done to it; the database's are keys and values as clients \
+             give and get them, those of background clients included."
         }
-        BandwidthSource::Database => {
-            "Means over the measured part, in MB/s of a million bytes, of keys and values as \
-             clients \
-             give and get them, those of background clients included. Not every device was \
-             known, so none is shown."
+        false => {
+            "The database's are keys and values as clients give and get them, those of background \
+             clients included. No device was known."
         }
-    };
+    });
+    if devices == Devices::Some {
+        note.push_str(" – means that no device was known.");
+    }
     Table {
         caption: String::new(),
         columns,
-        rows: sweep.groups.iter().map(|g| row(g, sweep, source)).collect(),
-        note: note.into(),
+        rows: sweep
+            .groups
+            .iter()
+            .map(|g| row(g, sweep, devices))
+            .collect(),
+        note,
     }
 }
 
-fn row<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>, source: BandwidthSource) -> TableRow {
+fn row<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>, devices: Devices) -> TableRow {
     let threads = group.steps.last().map(|step| step.label());
     let mut cells = vec![
         Cell::new(group.title_with_conditions()),
@@ -124,11 +132,11 @@ fn row<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>, source: BandwidthSo
     ];
     for &system in &sweep.systems {
         let cell = last(group, system);
-        if source == BandwidthSource::Device {
-            let of = |index: usize| move |phase: &Phase| of_device(phase).map(|both| both[index]);
-            cells.extend([written(cell, of(0)), written(cell, of(1))]);
+        if devices.are_known() {
+            cells.push(written(cell, device(|device| device.read)));
+            cells.push(written(cell, device(|device| device.written)));
         }
-        cells.push(written(cell, |phase| Some(of_database(phase))));
+        cells.push(written(cell, of_database));
     }
     TableRow {
         cells,
@@ -136,7 +144,7 @@ fn row<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>, source: BandwidthSo
     }
 }
 
-fn written(cell: Option<&sweep::GridCell<'_>>, of: impl Fn(&Phase) -> Option<f64>) -> Cell {
+fn written(cell: Option<&GridCell<'_>>, of: impl Fn(&Phase) -> Option<f64>) -> Cell {
     cell.and_then(|cell| spread(cell, of))
         .map_or_else(Cell::none, |spread| {
             let fault = cell.and_then(|cell| cell.fault);
@@ -150,88 +158,27 @@ fn written(cell: Option<&sweep::GridCell<'_>>, of: impl Fn(&Phase) -> Option<f64
 }
 
 /// What a system did at the highest thread count of the workload.
-fn last<'a, 'g>(
-    group: &'g WorkloadGrid<'a>,
-    system: &'a System,
-) -> Option<&'g sweep::GridCell<'a>> {
+fn last<'a, 'g>(group: &'g WorkloadGrid<'a>, system: &'a System) -> Option<&'g GridCell<'a>> {
     group.cell(&system.name, *group.steps.last()?)
 }
 
 /// A figure of every repeat.
-fn spread(cell: &sweep::GridCell<'_>, of: impl Fn(&Phase) -> Option<f64>) -> Option<Spread> {
+fn spread(cell: &GridCell<'_>, of: impl Fn(&Phase) -> Option<f64>) -> Option<Spread> {
     let values: Option<Vec<_>> = cell.points.iter().map(|p| of(&p.phase)).collect();
     Spread::of(&values?)
 }
 
 fn has_bytes(group: &WorkloadGrid<'_>) -> bool {
-    group.points().any(|point| of_database(&point.phase) > 0.0)
+    group
+        .points()
+        .any(|point| point.phase.bandwidth().database > 0.0)
 }
 
-/// MB/s that the device read and wrote, where one was watched.
-fn of_device(phase: &Phase) -> Option<[f64; 2]> {
-    let rate = |name: &str| {
-        let is_it = |s: &&Series| s.probe == "disk" && s.name == name;
-        phase.series.iter().find(is_it)?.mean_rate(phase.duration_s)
-    };
-    let (read, written) = (rate("read_bytes")?, rate("write_bytes")?);
-    Some([read / 1e6, written / 1e6])
+/// A figure of the device, where one was watched.
+fn device(of: fn(DeviceBandwidth) -> f64) -> impl Fn(&Phase) -> Option<f64> {
+    move |phase| phase.bandwidth().device.map(of)
 }
 
-/// MB/s of keys and values. A read-modify-write is in the counts of its two halves.
-fn of_database(phase: &Phase) -> f64 {
-    let kinds = phase.kinds.iter();
-    let halves = kinds.filter(|(kind, _)| **kind != Kind::ReadModifyWrite);
-    let bytes: u64 = halves.map(|(_, result)| result.bytes).sum();
-    bytes as f64 / 1e6 / phase.duration_s.max(1e-9)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use std::collections::BTreeMap;
-    use tailmark_results::{KindResult, SeriesKind};
-
-    fn phase() -> Phase {
-        let disk = |name: &str, per_s: f64| Series {
-            probe: "disk".to_owned(),
-            subject: "nvme0n1".to_owned(),
-            name: name.to_owned(),
-            kind: SeriesKind::Counter,
-            // One sample before the phase and one after it, which do not count.
-            at_s: vec![-5.0, 0.0, 5.0, 10.0, 20.0],
-            values: [0.0, 5.0, 10.0, 15.0, 1000.0].map(|t| t * per_s).to_vec(),
-        };
-        let kind = |bytes| KindResult {
-            count: 1,
-            bytes,
-            ..KindResult::default()
-        };
-        let kinds = [
-            (Kind::Read, kind(30_000_000)),
-            (Kind::Update, kind(10_000_000)),
-            (Kind::ReadModifyWrite, kind(40_000_000)),
-        ];
-        Phase {
-            duration_s: 10.0,
-            operations: 2,
-            kinds: BTreeMap::from(kinds),
-            series: vec![disk("read_bytes", 70e6), disk("write_bytes", 2e6)],
-            ..Phase::default()
-        }
-    }
-
-    #[test]
-    fn a_device_counts_what_it_did_in_the_measured_part() {
-        assert_eq!(of_device(&phase()), Some([70.0, 2.0]));
-        let without = Phase {
-            series: Vec::new(),
-            ..phase()
-        };
-        assert_eq!(of_device(&without), None);
-    }
-
-    #[test]
-    fn a_read_modify_write_is_counted_by_its_halves() {
-        assert!((of_database(&phase()) - 4.0).abs() < 1e-9);
-    }
+fn of_database(phase: &Phase) -> Option<f64> {
+    Some(phase.bandwidth().database)
 }

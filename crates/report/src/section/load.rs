@@ -42,9 +42,9 @@ fn row(load: &Load, index: &Index<'_>) -> TableRow {
     let phase = &load.phase;
     let inserts = phase.kinds.get(&Kind::Insert);
     let bandwidth = match inserts {
-        Some(kind) if phase.duration_s > 0.0 => Cell::new(format!(
+        Some(_) if phase.duration_s > 0.0 => Cell::new(format!(
             "{}/s",
-            number::bytes(kind.bytes as f64 / phase.duration_s)
+            number::bytes(phase.bandwidth().database * 1e6)
         )),
         _ => Cell::none(),
     };

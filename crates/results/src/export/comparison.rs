@@ -1,7 +1,23 @@
-//! A comparison in JSON, the same in the export of a study and in what `tailmark compare` says.
+//! The comparisons of a study, and one in JSON, the same in the export of a study and in what
+//! `tailmark compare` says.
 
-use crate::{Arrivals, Bound, Comparison, PointKey, comparison::Place};
+use crate::{
+    Arrivals, Bound, Comparison, Header, PointKey, Run, System,
+    comparison::{Place, all_pairs, comparisons},
+};
 use serde_json::{Value, json};
+
+/// Each system that is compared with each behind it, in the order of the plan.
+pub(super) fn pairs_of(systems: &[System]) -> Vec<(String, String)> {
+    let compared = systems.iter().filter(|system| system.ceiling_for.is_none());
+    let names: Vec<&str> = compared.map(|system| system.name.as_str()).collect();
+    all_pairs(&names)
+}
+
+/// How the systems of a study compare.
+pub(super) fn comparisons_of(runs: &[Run], systems: &[System], header: &Header) -> Vec<Comparison> {
+    comparisons(runs, &pairs_of(systems), header.equivalence())
+}
 
 /// A comparison as one object; what is not known, or not of a point or a peak, is null.
 ///
@@ -61,7 +77,7 @@ const fn bound(bound: Bound) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Metric, PointKey, Run, Stated, Verdict, comparison::comparisons};
+    use crate::{Metric, Stated, Verdict};
     use std::collections::BTreeMap;
 
     fn runs(system: &str, threads: u32, ops: &[f64]) -> Vec<Run> {

@@ -1,12 +1,18 @@
 //! The study as one JSON document; `docs/EXPORT.md` says what is in it.
 
-use super::{Format, comparison_json, failed, numbers, timestamp, us};
-use crate::{
-    Arrivals, BlockQos, BlockValue, Comparison, Conditions, Error, ErrorCount, Finding, Header,
-    KindResult, Known, Latencies, Load, Phase, Point, Qos, Run, Study, System, TimeBasis,
-    comparison::{all_pairs, comparisons},
-    finding::UNEQUAL_CONDITIONS,
+mod document;
+
+use super::{
+    Format,
+    comparison::{comparison_json, comparisons_of, pairs_of},
+    numbers, timestamp, us,
 };
+use crate::{
+    Arrivals, Bandwidth, BlockQos, BlockValue, Conditions, Error, ErrorCount, Fact, Finding,
+    Header, Interval, IntervalKind, KindResult, Known, Latencies, Load, Phase, Point, Qos, Run,
+    Study, System, TimeBasis, finding::UNEQUAL_CONDITIONS,
+};
+use document::Document;
 use serde_json::{Map, Value, json};
 use std::{collections::BTreeMap, io::Write};
 
@@ -15,90 +21,80 @@ const VERSION: u32 = 3;
 
 pub const FORMAT: Format = Format {
     name: "json",
-    about: "one JSON document: systems, facts, loads and points",
+    about: "one JSON document with all that is in the study",
     write,
 };
 
+/// Writes member by member and point by point: the intervals and series of a long study do not fit
+/// into memory together.
 fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
-    let document = document(study)?;
-    serde_json::to_writer_pretty(&mut *out, &document).map_err(failed(FORMAT.name))?;
-    writeln!(out).map_err(failed(FORMAT.name))
-}
-
-fn document(study: &Study) -> Result<Value, Error> {
     let header = study.header()?;
-    let allowed = header.allow_errors();
-    let (systems, points) = (study.systems()?, study.point_totals()?);
-    let compared = Compared::new(study, &header, &systems, &points)?;
-    Ok(json!({
-        "version": VERSION,
-        "title": header.title,
-        "tailmark": header.tailmark,
-        "created_at": timestamp(header.created_ms),
-        "plan": header.plan,
-        "assumed": header.assumed,
-        "systems": systems.iter().map(system).collect::<Vec<_>>(),
-        "facts": study.facts()?,
-        "notices": study.notices()?,
-        "loads": study.load_totals()?.iter().map(|l| load(l, allowed)).collect::<Vec<_>>(),
-        "resolved_rates": study.resolved_rates()?,
-        "points": points.iter().map(|p| point(p, allowed)).collect::<Vec<_>>(),
-        "comparisons": compared.comparisons.iter().map(comparison_json).collect::<Vec<_>>(),
-        "unequal": compared.unequal,
-    }))
-}
-
-/// How each system compares with those behind it, and under which conditions that differ.
-struct Compared {
-    comparisons: Vec<Comparison>,
-    unequal: Vec<Value>,
-}
-
-impl Compared {
-    fn new(
-        study: &Study,
-        header: &Header,
-        systems: &[System],
-        points: &[Point],
-    ) -> Result<Self, Error> {
-        let compared = systems.iter().filter(|system| system.ceiling_for.is_none());
-        let names: Vec<&str> = compared.map(|system| system.name.as_str()).collect();
-        let pairs = all_pairs(&names);
-        let runs = points
-            .iter()
-            .map(|point| Run::of(point, header.allow_errors()));
-        let runs: Vec<Run> = runs.collect();
-        let facts = study.facts()?;
-        let conditions = |name: &str| {
-            let system = systems.iter().find(|system| system.name == name)?;
-            let own = points.iter().filter(|point| point.key.system == name);
-            let first_run = own.filter_map(|point| point.phase.started_ms).min()?;
-            Some(Conditions::of(
-                Some(header),
-                system,
-                &facts,
-                Some(first_run),
-            ))
-        };
-        let mut unequal = Vec::new();
-        for (a, b) in &pairs {
-            let both = conditions(a).zip(conditions(b));
-            for of in both.map_or_else(Vec::new, |(a, b)| a.unequal(&b, false)) {
-                unequal.push(json!({
-                    "code": UNEQUAL_CONDITIONS.name,
-                    "a": a,
-                    "b": b,
-                    "condition": of.name,
-                    "value_a": of.a,
-                    "value_b": of.b,
-                }));
-            }
+    let (allowed, systems, facts) = (header.allow_errors(), study.systems()?, study.facts()?);
+    let mut document = Document::begin(out)?;
+    document.member("version", &VERSION.into())?;
+    document.member("title", &header.title.as_str().into())?;
+    document.member("tailmark", &header.tailmark.as_str().into())?;
+    document.member("created_at", &timestamp(header.created_ms).into())?;
+    document.member("plan", &json!(header.plan))?;
+    document.member("assumed", &json!(header.assumed))?;
+    document.member("systems", &systems.iter().map(system).collect())?;
+    document.member("facts", &json!(facts))?;
+    document.member("notices", &json!(study.notices()?))?;
+    let mut loads = document.list("loads")?;
+    study.each_load(|of| loads.element(&load(&of, allowed)))?;
+    loads.end()?;
+    document.member("resolved_rates", &json!(study.resolved_rates()?))?;
+    let (mut runs, mut first_runs) = (Vec::new(), BTreeMap::new());
+    let mut points = document.list("points")?;
+    study.each_point(|of| {
+        runs.push(Run::of(&of, allowed));
+        if let Some(ms) = of.phase.started_ms {
+            let first = first_runs.entry(of.key.system.clone()).or_insert(ms);
+            *first = ms.min(*first);
         }
-        Ok(Self {
-            comparisons: comparisons(&runs, &pairs, header.equivalence()),
-            unequal,
-        })
+        points.element(&point(&of, allowed))
+    })?;
+    points.end()?;
+    let comparisons = comparisons_of(&runs, &systems, &header);
+    document.member(
+        "comparisons",
+        &comparisons.iter().map(comparison_json).collect(),
+    )?;
+    document.member(
+        "unequal",
+        &unequal(&header, &systems, &facts, &first_runs).into(),
+    )?;
+    document.end()
+}
+
+/// The conditions that two systems that are compared differ in; `first_runs` has when the first
+/// point of each began.
+fn unequal(
+    header: &Header,
+    systems: &[System],
+    facts: &[Fact],
+    first_runs: &BTreeMap<String, u64>,
+) -> Vec<Value> {
+    let conditions = |name: &str| {
+        let system = systems.iter().find(|system| system.name == name)?;
+        let first_run = Some(*first_runs.get(name)?);
+        Some(Conditions::of(Some(header), system, facts, first_run))
+    };
+    let mut unequal = Vec::new();
+    for (a, b) in pairs_of(systems) {
+        let both = conditions(&a).zip(conditions(&b));
+        for of in both.map_or_else(Vec::new, |(a, b)| a.unequal(&b, false)) {
+            unequal.push(json!({
+                "code": UNEQUAL_CONDITIONS.name,
+                "a": a,
+                "b": b,
+                "condition": of.name,
+                "value_a": of.a,
+                "value_b": of.b,
+            }));
+        }
     }
+    unequal
 }
 
 fn system(system: &System) -> Value {
@@ -155,7 +151,40 @@ fn phase(phase: &Phase, allowed: f64) -> Value {
         "start_lag_woken_late_us": causes.map(|causes| counted(&causes.woken_late)),
         "kinds": phase.kinds.iter().map(|(k, r)| (k.name(), kind(r))).collect::<BTreeMap<_, _>>(),
         "qos": qos(phase),
+        "bandwidth": bandwidth(phase.bandwidth()),
         "counters": phase.counters,
+        "intervals": phase.intervals.iter().map(interval).collect::<Vec<_>>(),
+        "series": phase.series,
+    })
+}
+
+fn bandwidth(of: Bandwidth) -> Value {
+    json!({
+        "device_read_mb_per_sec": of.device.map(|device| device.read),
+        "device_written_mb_per_sec": of.device.map(|device| device.written),
+        "database_mb_per_sec": of.database,
+    })
+}
+
+fn interval(interval: &Interval) -> Value {
+    let kinds = interval.kinds.iter();
+    json!({
+        "start_s": interval.start_s,
+        "length_s": interval.length_s,
+        "operations": interval.operations,
+        "failed_operations": interval.failed,
+        "kinds": kinds.map(|(k, of)| (k.name(), interval_kind(of))).collect::<BTreeMap<_, _>>(),
+    })
+}
+
+fn interval_kind(of: &IntervalKind) -> Value {
+    let service = latency(Known::of(&of.service.unpack()));
+    let response = of.response.as_ref();
+    json!({
+        "count": of.count,
+        "errors": of.errors,
+        "response_us": response.map_or_else(|| service.clone(), |r| latency(Known::of(&r.unpack()))),
+        "service_us": service,
     })
 }
 

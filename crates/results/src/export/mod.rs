@@ -25,7 +25,16 @@ pub struct Format {
 }
 
 /// Every format, sorted by name.
-pub const FORMATS: &[Format] = &[csv::FORMAT, hlog::FORMAT, json::FORMAT];
+pub const FORMATS: &[Format] = &[
+    csv::POINTS,
+    csv::COMPARISONS,
+    csv::INTERVALS,
+    csv::LOADS,
+    csv::QOS,
+    csv::SERIES,
+    hlog::FORMAT,
+    json::FORMAT,
+];
 
 /// The format of a name.
 ///
@@ -96,7 +105,11 @@ mod tests {
     #[test]
     fn an_unknown_format_is_refused_by_name() {
         let error = find("xml").unwrap_err().to_string();
-        assert_eq!(error, "there is no format `xml`; formats: csv, hlog, json");
+        assert_eq!(
+            error,
+            "there is no format `xml`; formats: csv, csv-comparisons, csv-intervals, csv-loads, \
+             csv-qos, csv-series, hlog, json"
+        );
     }
 
     #[test]

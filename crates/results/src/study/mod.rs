@@ -9,6 +9,7 @@
 mod block_row;
 mod digest;
 mod numbers;
+mod one_by_one;
 mod read;
 mod schema;
 mod write;
@@ -216,14 +217,6 @@ impl Study {
     /// As [`Study::header`].
     pub fn point_totals(&self) -> Result<Vec<Point>, Error> {
         self.read(|c| read::points(c, Detail::Totals))
-    }
-
-    /// Reads one point after the other without intervals and series, and hands it over.
-    ///
-    /// # Errors
-    /// As [`Study::header`].
-    pub fn each_point_total(&self, act: impl FnMut(Point)) -> Result<(), Error> {
-        self.read(|c| read::each_point(c, Detail::Totals, act))
     }
 
     /// Which points there are, in the order in which they were added.

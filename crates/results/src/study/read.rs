@@ -64,14 +64,27 @@ pub fn notices(c: &Connection) -> Result<Vec<String>> {
 
 pub fn loads(c: &Connection, detail: Detail) -> Result<Vec<Load>> {
     let sql = "SELECT phase, system, records, threads FROM load ORDER BY phase";
-    rows(c, sql, [], |row| {
-        Ok(Load {
-            system: row.get(1)?,
-            records: count(row, 2)?,
-            threads: row.get(3)?,
-            phase: phase(c, row.get(0)?, detail)?,
-        })
+    rows(c, sql, [], |row| load(c, row, detail))
+}
+
+/// From a row of phase, system, records and threads.
+fn load(c: &Connection, row: &Row<'_>, detail: Detail) -> Result<Load> {
+    Ok(Load {
+        system: row.get(1)?,
+        records: count(row, 2)?,
+        threads: row.get(3)?,
+        phase: phase(c, row.get(0)?, detail)?,
     })
+}
+
+/// The load that was added next after the one of a phase, with its own phase; whole.
+pub fn load_after(c: &Connection, phase_before: i64) -> Result<Option<(i64, Load)>> {
+    let sql = "SELECT phase, system, records, threads FROM load WHERE phase > ?
+               ORDER BY phase LIMIT 1";
+    let next = rows(c, sql, [phase_before], |row| {
+        Ok((row.get(0)?, load(c, row, Detail::Whole)?))
+    })?;
+    Ok(next.into_iter().next())
 }
 
 pub fn points(c: &Connection, detail: Detail) -> Result<Vec<Point>> {

@@ -3,7 +3,7 @@
 use super::{RESPONSE, SERVICE, block_row::BlockQosRow, digest, numbers, read};
 use crate::{
     Arrivals, BlockQos, Fact, Header, Interval, Kind, Load, Phase, Point, ResolvedRate, Series,
-    SeriesKind, Summary, System, histogram::encode, qos,
+    Summary, System, histogram::encode, qos,
 };
 use rusqlite::{Connection, Result, named_params, params};
 use serde::Serialize;
@@ -283,18 +283,11 @@ fn series(c: &Connection, phase: i64, series: &[Series]) -> Result<()> {
                 one.probe,
                 one.subject,
                 one.name,
-                series_kind(one.kind),
+                one.kind.name(),
                 numbers::encode(&one.values)
             ])?;
     }
     Ok(())
-}
-
-const fn series_kind(kind: SeriesKind) -> &'static str {
-    match kind {
-        SeriesKind::Counter => "counter",
-        SeriesKind::Gauge => "gauge",
-    }
 }
 
 /// SQLite's integers are signed: counts above 2^63 appear negative in the file.

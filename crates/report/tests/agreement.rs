@@ -1,0 +1,247 @@
+//! The report of a study and its JSON export say the same, to the digit: what a table of the report
+//! states is the number of the document as reports write it. That tables in CSV are as the document
+//! is tested where they are made.
+
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test fails by a panic")]
+
+mod synthetic;
+
+use serde_json::Value;
+use synthetic::{SMALL, Shape};
+use tailmark_report::{Block, Cell, Data, SECTIONS, Table};
+use tailmark_results::{Kind, Metric, Stated, Study, export, number, statistics};
+
+const SYSTEMS: [&str; 2] = ["Drive A 3.84TB", "Drive B 3.84TB"];
+const THREADS: [u32; 2] = [1, 64];
+const WORKLOADS: [(&str, &str); 2] = [("ycsb-a", "YCSB A"), ("ycsb-c", "YCSB C")];
+
+/// A study of so many runs of each point, as its report and its export have it.
+struct Stating {
+    data: Data,
+    document: Value,
+}
+
+impl Stating {
+    /// Of the second system no device is known.
+    fn of(repeats: u32) -> Self {
+        let mut made = synthetic::study(Shape {
+            threads: &THREADS,
+            repeats,
+            ..SMALL
+        });
+        made.systems.truncate(2);
+        made.points.retain(|point| {
+            let is_one = WORKLOADS
+                .iter()
+                .any(|(name, _)| point.key.workload == *name);
+            is_one && SYSTEMS.contains(&point.key.system.as_str())
+        });
+        for point in &mut made.points {
+            if point.key.system == SYSTEMS[1] {
+                point.phase.series.retain(|series| series.probe != "disk");
+            }
+        }
+        let dir = tempfile::tempdir().unwrap();
+        let study = Study::create(dir.path(), &made.headers[0], &made.systems).unwrap();
+        made.loads
+            .iter()
+            .for_each(|load| study.add_load(load).unwrap());
+        made.points
+            .iter()
+            .for_each(|point| study.add_point(point).unwrap());
+        let mut json = Vec::new();
+        (export::find("json").unwrap().write)(&study, &mut json).unwrap();
+        Self {
+            data: Data::read(&[study]).unwrap(),
+            document: serde_json::from_slice(&json).unwrap(),
+        }
+    }
+
+    fn tables(&self, section: &str) -> Vec<Table> {
+        let section = SECTIONS.iter().find(|s| s.name == section).unwrap();
+        let blocks = (section.render)(&self.data).into_iter();
+        let tables = blocks.filter_map(|block| match block {
+            Block::Table(table) => Some(table),
+            _ => None,
+        });
+        tables.collect()
+    }
+
+    /// What the runs of a point have at a place of the document, in the mean; none where one of them
+    /// has null.
+    fn mean(&self, workload: &str, system: &str, threads: u32, pointer: &str) -> Option<f64> {
+        let points = self.document["points"].as_array().unwrap().iter();
+        let runs = points.filter(|point| {
+            (&point["workload"], &point["system"]) == (&workload.into(), &system.into())
+                && point["threads"] == threads
+        });
+        let values: Option<Vec<f64>> = runs.map(|p| p.pointer(pointer).unwrap().as_f64()).collect();
+        match values?[..] {
+            [] => panic!("no run of {workload}, {system}, {threads}"),
+            [one] => Some(one),
+            ref several => Some(statistics::mean_of_runs(several).unwrap().value),
+        }
+    }
+}
+
+/// The cell of a row, by what stands in its first cells, and a column.
+fn find<'t>(table: &'t Table, row: &[&str], group: &str, title: &str) -> &'t Cell {
+    let starts = |cells: &[Cell]| row.iter().zip(cells).all(|(text, cell)| cell.text == *text);
+    let found = table.rows.iter().find(|r| starts(&r.cells));
+    let mut columns = table.columns.iter();
+    let at = columns.position(|c| (&*c.group, &*c.title) == (group, title));
+    let at = at.unwrap_or_else(|| panic!("no column {group}, {title}: {:?}", table.columns));
+    &found.unwrap_or_else(|| panic!("no row {row:?}")).cells[at]
+}
+
+/// A number of the document as a table states it.
+fn stated(value: Option<f64>, write: fn(f64) -> String) -> String {
+    value.map_or_else(|| "–".to_owned(), write)
+}
+
+/// Microseconds, as latencies are exported.
+fn latency_us(us: f64) -> String {
+    number::latency(us * 1e3)
+}
+
+/// Every number of the report that has its like in the document.
+fn assert_agreement(repeats: u32) {
+    let of = Stating::of(repeats);
+    let (workloads, bandwidth) = (of.tables("workloads"), of.tables("bandwidth"));
+    for ((name, title), table) in WORKLOADS.iter().zip(&workloads) {
+        for system in SYSTEMS {
+            for threads in THREADS {
+                let cell = |group: &str| &*find(table, &[&threads.to_string()], group, system).text;
+                let mean = |pointer: &str| of.mean(name, system, threads, pointer);
+                let ops = stated(mean("/ops_per_sec"), number::rate);
+                assert_eq!(cell("operations per second"), ops);
+                for quantity in ["mean", "p99"] {
+                    let us = mean(&format!("/kinds/read/response_us/{quantity}"));
+                    assert!(us.is_some());
+                    let column = format!("{quantity} read latency");
+                    assert_eq!(cell(&column), stated(us, latency_us));
+                }
+            }
+            for column in ["read", "written", "database"] {
+                let member = match column {
+                    "database" => "database".to_owned(),
+                    of_device => format!("device_{of_device}"),
+                };
+                let pointer = format!("/bandwidth/{member}_mb_per_sec");
+                let mean = of.mean(name, system, THREADS[1], &pointer);
+                let is_known = column == "database" || system == SYSTEMS[0];
+                assert_eq!(mean.is_some(), is_known, "{system} {column}");
+                let cell = find(&bandwidth[0], &[title, "64"], system, column);
+                assert_eq!(cell.text, stated(mean, number::rate));
+            }
+        }
+    }
+    assert_loads(&of);
+    assert_qos(&of, repeats);
+    assert_comparisons(&of, &workloads);
+}
+
+fn assert_loads(of: &Stating) {
+    let table = &of.tables("load")[0];
+    for load in of.document["loads"].as_array().unwrap() {
+        let row = [load["system"].as_str().unwrap()];
+        let number = |pointer: &str| load.pointer(pointer).unwrap().as_f64().unwrap();
+        let cell = |group: &str, title: &str| &*find(table, &row, group, title).text;
+        assert_eq!(cell("", "Records/s"), number::rate(number("/ops_per_sec")));
+        let bytes = number::bytes(number("/bandwidth/database_mb_per_sec") * 1e6);
+        assert_eq!(cell("", "Bandwidth"), format!("{bytes}/s"));
+        for quantity in ["mean", "p99", "p99.9"] {
+            let us = number(&format!("/kinds/insert/response_us/{quantity}"));
+            assert_eq!(cell("insert latency", quantity), latency_us(us));
+        }
+    }
+}
+
+/// With 64 threads the runs of YCSB C are long enough for blocks.
+fn assert_qos(of: &Stating, repeats: u32) {
+    let (name, table) = (WORKLOADS[1].0, &of.tables("qos")[1]);
+    let mut has_blocks = false;
+    for (index, row) in table.rows.iter().enumerate() {
+        let [system, place] = [&*row.cells[0].text, &*row.cells[1].text];
+        if !place.starts_with("64") {
+            continue;
+        }
+        for (quality, column) in ["p99", "p99.9", "p99.99", "p99.999"].into_iter().zip(4..) {
+            let at = (0..5).find(|at| {
+                let pointer = format!("/points/0/qos/read/response/{at}/quantile");
+                of.document.pointer(&pointer).unwrap() == quality
+            });
+            let pointer = format!("/qos/read/response/{}", at.unwrap());
+            let run = of.mean(name, system, 64, &format!("{pointer}/run_us"));
+            assert_eq!(row.cells[column].text, stated(run, latency_us), "{quality}");
+            // The worst is between the two; of several runs it is that of all.
+            let median = table.rows.get(index + 2);
+            let median = median.filter(|row| repeats == 1 && row.cells[3].text == "median block");
+            if let Some(row) = median {
+                let us = of.mean(name, system, 64, &format!("{pointer}/blocks/median/us"));
+                assert_eq!(row.cells[column].text, stated(us, latency_us));
+                has_blocks |= us.is_some();
+            }
+        }
+    }
+    assert_eq!(has_blocks, repeats == 1);
+}
+
+fn assert_comparisons(of: &Stating, workloads: &[Table]) {
+    let mut seen = 0;
+    for comparison in of.document["comparisons"].as_array().unwrap() {
+        assert_eq!([&comparison["a"], &comparison["b"]], SYSTEMS);
+        let metric = comparison["metric"].as_str().unwrap();
+        let (group, metric) = match metric {
+            "ops_per_sec" => ("operations per second".to_owned(), Metric::OpsPerSec),
+            latency => (
+                format!("{latency} latency"),
+                Metric::latency(latency).unwrap(),
+            ),
+        };
+        let is_shown = [Metric::OpsPerSec, P99_READ, MEAN_READ].contains(&metric);
+        let Some(threads) = comparison["threads"].as_u64().filter(|_| is_shown) else {
+            continue;
+        };
+        let at = WORKLOADS
+            .iter()
+            .position(|(name, _)| comparison["workload"] == *name);
+        let row = [&*threads.to_string()];
+        let cell = find(&workloads[at.unwrap()], &row, &group, "improvement");
+        let gain = |member: &str| {
+            let ratio = comparison[member].as_f64()?;
+            Some(metric.gain(Stated::exact(ratio)).value)
+        };
+        assert_eq!(cell.text, number::change(gain("ratio").unwrap()));
+        let detail = cell.detail.replace('\u{a0}', " ");
+        if comparison["verdict"] == "too few runs" {
+            assert_eq!(detail, "");
+        } else {
+            for end in ["low", "high"] {
+                let end = number::change(gain(end).unwrap());
+                assert!(detail.contains(&end), "{end} is not in {detail}");
+            }
+            assert!(detail.contains(comparison["verdict"].as_str().unwrap()));
+        }
+        seen += 1;
+    }
+    assert_eq!(seen, 12, "two workloads, two thread counts, three metrics");
+}
+
+const P99_READ: Metric = read(tailmark_results::Statistic::P99);
+const MEAN_READ: Metric = read(tailmark_results::Statistic::MEAN);
+
+const fn read(statistic: tailmark_results::Statistic) -> Metric {
+    let kind = Kind::Read;
+    Metric::Latency { kind, statistic }
+}
+
+#[test]
+fn the_report_of_single_runs_has_the_numbers_of_the_export() {
+    assert_agreement(1);
+}
+
+#[test]
+fn the_report_of_several_runs_has_the_numbers_of_the_export() {
+    assert_agreement(4);
+}

@@ -1,0 +1,66 @@
+//! The intervals: one row per interval and kind, also where nothing was done.
+
+use super::{Column, Table, each_phase, headings, latency, latency_headings, place_headings};
+use crate::{
+    Error, Format, Interval, IntervalKind, Kind, Known, Packed, Phase, Study,
+    new_interval_latencies,
+};
+use std::{collections::BTreeSet, io::Write};
+
+pub const FORMAT: Format = Format {
+    name: "csv-intervals",
+    about: "a table of the intervals of loads and points: a row per interval and kind",
+    write,
+};
+
+const INTERVAL: [Column<Interval>; 4] = [
+    ("start_s", |interval| interval.start_s.to_string()),
+    ("length_s", |interval| interval.length_s.to_string()),
+    ("operations", |interval| interval.operations.to_string()),
+    ("failed_operations", |interval| interval.failed.to_string()),
+];
+
+fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
+    let of_kind = ["kind", "count", "errors"].map(str::to_owned).into_iter();
+    let of_interval = headings(&INTERVAL).chain(of_kind).chain(latency_headings());
+    let mut table = Table::new(&FORMAT, place_headings().chain(of_interval), out)?;
+    each_phase(study, |place, phase| {
+        let kinds = kinds(phase);
+        for interval in &phase.intervals {
+            let mut first = place.to_vec();
+            first.extend(INTERVAL.map(|(_, cell)| cell(interval)));
+            for &kind in &kinds {
+                table.row(first.iter().cloned().chain(kind_cells(interval, kind)))?;
+            }
+        }
+        Ok(())
+    })?;
+    table.end()
+}
+
+/// What each interval has a row for: the kinds of any of them. Where nothing was done in all of
+/// them, still one.
+fn kinds(phase: &Phase) -> Vec<Option<Kind>> {
+    let all = phase.intervals.iter().flat_map(|i| i.kinds.keys().copied());
+    let kinds: BTreeSet<Kind> = all.collect();
+    match kinds.is_empty() {
+        true => vec![None],
+        false => kinds.into_iter().map(Some).collect(),
+    }
+}
+
+fn kind_cells(interval: &Interval, kind: Option<Kind>) -> Vec<String> {
+    let measured = kind.and_then(|kind| interval.kinds.get(&kind));
+    let count = |of: fn(&IntervalKind) -> u64| measured.map_or(0, of).to_string();
+    let mut cells = vec![
+        kind.map_or("", Kind::name).to_owned(),
+        count(|measured| measured.count),
+        count(|measured| measured.errors),
+    ];
+    let service = measured.map_or_else(new_interval_latencies, |of| of.service.unpack());
+    let response = measured.and_then(|of| of.response.as_ref());
+    let response = response.map(Packed::unpack);
+    cells.extend(latency(Known::of(&service)));
+    cells.extend(latency(Known::of(response.as_ref().unwrap_or(&service))));
+    cells
+}

@@ -1,0 +1,197 @@
+//! Tables for spreadsheets and for programs that read columns: one file and one table for each thing
+//! that a study has many of. Their columns are in `docs/EXPORT.md`.
+//!
+//! A heading and what stands below it are one row of the tables here, so that neither can move
+//! without the other.
+
+mod comparisons;
+mod intervals;
+mod loads;
+mod points;
+mod qos;
+mod series;
+
+pub use comparisons::FORMAT as COMPARISONS;
+pub use intervals::FORMAT as INTERVALS;
+pub use loads::FORMAT as LOADS;
+pub use points::FORMAT as POINTS;
+pub use qos::FORMAT as QOS;
+pub use series::FORMAT as SERIES;
+
+use super::{Format, failed, numbers, timestamp, us};
+use crate::{
+    Arrivals, Bandwidth, Error, Kind, KindResult, Known, Phase, Point, PointKey, Study,
+    new_latencies,
+};
+use std::{collections::BTreeMap, io::Write};
+
+/// A heading, and the cell below it of what a row is of.
+type Column<Of> = (&'static str, fn(&Of) -> String);
+
+/// The table as it is written.
+struct Table<'o> {
+    format: &'static str,
+    writer: csv::Writer<&'o mut dyn Write>,
+}
+
+impl<'o> Table<'o> {
+    /// Begins with the headings.
+    fn new(
+        format: &Format,
+        headings: impl IntoIterator<Item = impl AsRef<[u8]>>,
+        out: &'o mut dyn Write,
+    ) -> Result<Self, Error> {
+        let mut table = Self {
+            format: format.name,
+            writer: csv::Writer::from_writer(out),
+        };
+        table.row(headings)?;
+        Ok(table)
+    }
+
+    fn row(&mut self, cells: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Result<(), Error> {
+        let written = self.writer.write_record(cells);
+        written.map_err(failed(self.format))
+    }
+
+    fn rows(&mut self, rows: Vec<Vec<String>>) -> Result<(), Error> {
+        rows.into_iter().try_for_each(|row| self.row(row))
+    }
+
+    fn end(mut self) -> Result<(), Error> {
+        self.writer.flush().map_err(failed(self.format))
+    }
+}
+
+fn headings<Of>(columns: &[Column<Of>]) -> impl Iterator<Item = String> {
+    columns.iter().map(|(name, _)| (*name).to_owned())
+}
+
+/// Nothing is an empty cell.
+fn cell(value: Option<impl ToString>) -> String {
+    value.map_or_else(String::new, |value| value.to_string())
+}
+
+/// Of a point, behind the name of its system.
+const POINT: [Column<PointKey>; 6] = [
+    ("workload", |key| key.workload.clone()),
+    ("distribution", |key| key.distribution.clone()),
+    ("threads", |key| cell(key.clients())),
+    ("repeat", |key| key.repeat.to_string()),
+    ("target_rate", |key| cell(key.target_rate)),
+    ("arrivals", |key| cell(key.arrivals.map(Arrivals::name))),
+];
+
+/// The headings in front of what is of loads and points alike.
+fn place_headings() -> impl Iterator<Item = String> {
+    let names = ["system", "load"].map(str::to_owned);
+    names.into_iter().chain(headings(&POINT))
+}
+
+/// Hands over the loads and then the points, each with the cells below [`place_headings`].
+fn each_phase(
+    study: &Study,
+    mut act: impl FnMut(&[String], &Phase) -> Result<(), Error>,
+) -> Result<(), Error> {
+    let mut number = 0;
+    study.each_load(|load| {
+        number += 1;
+        let mut place = vec![load.system, number.to_string()];
+        place.extend(POINT.map(|_| String::new()));
+        act(&place, &load.phase)
+    })?;
+    study.each_point(|Point { key, phase }| {
+        let mut place = vec![key.system.clone(), String::new()];
+        place.extend(POINT.map(|(_, cell)| cell(&key)));
+        act(&place, &phase)
+    })
+}
+
+/// Of a load or a point.
+const PHASE: [Column<Phase>; 8] = [
+    ("started_at", |phase| cell(phase.started_ms.map(timestamp))),
+    ("duration_s", |phase| phase.duration_s.to_string()),
+    ("operations", |phase| phase.operations.to_string()),
+    ("failed_operations", |phase| phase.failed.to_string()),
+    ("drained_operations", |phase| phase.drained.to_string()),
+    ("censored_operations", |phase| phase.censored.to_string()),
+    ("ops_per_sec", |phase| phase.ops_per_sec().to_string()),
+    ("errors_per_sec", |phase| phase.errors_per_sec().to_string()),
+];
+
+/// Of one kind of request.
+const KIND: [Column<KindResult>; 4] = [
+    ("count", |result| result.count.to_string()),
+    ("not_found", |result| result.not_found.to_string()),
+    ("errors", |result| result.errors.to_string()),
+    ("bytes", |result| result.bytes.to_string()),
+];
+
+const BANDWIDTH: [Column<Bandwidth>; 3] = [
+    ("device_read_mb_per_sec", |of| {
+        cell(of.device.map(|device| device.read))
+    }),
+    ("device_written_mb_per_sec", |of| {
+        cell(of.device.map(|device| device.written))
+    }),
+    ("database_mb_per_sec", |of| of.database.to_string()),
+];
+
+/// The headings that loads and points share, kind by kind.
+fn phase_headings() -> impl Iterator<Item = String> {
+    headings(&PHASE)
+        .chain(["valid", "kind"].map(str::to_owned))
+        .chain(headings(&KIND))
+        .chain(latency_headings())
+        .chain(["findings".to_owned()])
+        .chain(headings(&BANDWIDTH))
+}
+
+/// The rows of a phase, one for each kind, of whose operations a part may fail; each begins with the
+/// same cells.
+fn phase_rows(first: &[String], phase: &Phase, allowed: f64) -> Vec<Vec<String>> {
+    let is_valid = phase.fault(allowed).is_none().to_string();
+    let findings = phase.findings.iter();
+    let codes: Vec<&str> = findings.map(|finding| finding.code.as_str()).collect();
+    let bandwidth = phase.bandwidth();
+    let row = |(kind, result): (&Kind, &KindResult)| {
+        let mut row = first.to_vec();
+        row.extend(PHASE.map(|(_, cell)| cell(phase)));
+        row.extend([is_valid.clone(), kind.name().to_owned()]);
+        row.extend(KIND.map(|(_, cell)| cell(result)));
+        row.extend(latency(result.known_service()));
+        row.extend(latency(result.known_response()));
+        row.push(codes.join(" "));
+        row.extend(BANDWIDTH.map(|(_, cell)| cell(&bandwidth)));
+        row
+    };
+    phase.kinds.iter().map(row).collect()
+}
+
+/// The headings of service and response time.
+fn latency_headings() -> impl Iterator<Item = String> {
+    let none = new_latencies();
+    let names: Vec<&str> = numbers(Known::of(&none)).map(|(name, _)| name).collect();
+    ["service", "response"].into_iter().flat_map(move |time| {
+        names
+            .clone()
+            .into_iter()
+            .map(move |n| format!("{time}_{n}_us"))
+    })
+}
+
+/// Microseconds; what has too few samples, or is not known, is empty, and `≥` is before a lower
+/// bound.
+fn latency(known: Known<'_>) -> impl Iterator<Item = String> {
+    numbers(known).map(|(_, stated)| stated_us(stated))
+}
+
+fn stated_us(stated: Option<crate::Stated>) -> String {
+    cell(stated.map(|ns| format!("{}{}", ns.bound.sign().trim_end(), us(ns.value))))
+}
+
+/// The driver of each system.
+fn drivers(study: &Study) -> Result<BTreeMap<String, String>, Error> {
+    let systems = study.systems()?.into_iter();
+    Ok(systems.map(|s| (s.name, s.driver)).collect())
+}

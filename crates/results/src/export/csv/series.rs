@@ -1,0 +1,39 @@
+//! The series of probes: one row per sample.
+
+use super::{Table, each_phase, place_headings};
+use crate::{Error, Format, Study};
+use std::io::Write;
+
+pub const FORMAT: Format = Format {
+    name: "csv-series",
+    about: "a table of what probes sampled during loads and points: a row per sample",
+    write,
+};
+
+fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
+    let sample = ["probe", "subject", "name", "kind", "at_s", "value"];
+    let all = place_headings().chain(sample.map(str::to_owned));
+    let mut table = Table::new(&FORMAT, all, out)?;
+    each_phase(study, |place, phase| {
+        for series in &phase.series {
+            let names = [
+                series.probe.as_str(),
+                &series.subject,
+                &series.name,
+                series.kind.name(),
+            ];
+            let first: Vec<&str> = place.iter().map(String::as_str).chain(names).collect();
+            for (at_s, value) in series.at_s.iter().zip(&series.values) {
+                let sample = [at_s.to_string(), value.to_string()];
+                table.row(
+                    first
+                        .iter()
+                        .copied()
+                        .chain(sample.iter().map(String::as_str)),
+                )?;
+            }
+        }
+        Ok(())
+    })?;
+    table.end()
+}
