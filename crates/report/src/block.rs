@@ -42,6 +42,8 @@ pub enum Span {
     Plain(String),
     /// Emphasised.
     Strong(String),
+    /// A reference to a finding that qualifies what is said.
+    Badge(Badge),
 }
 
 /// A paragraph or a line of spans.
@@ -73,6 +75,13 @@ impl Text {
         self
     }
 
+    /// Appends the findings that qualify what is said.
+    #[must_use]
+    pub fn and_badges(mut self, badges: Vec<Badge>) -> Self {
+        self.0.extend(badges.into_iter().map(Span::Badge));
+        self
+    }
+
     /// Appends another text.
     #[must_use]
     pub fn and_all(mut self, text: Self) -> Self {
@@ -80,20 +89,21 @@ impl Text {
         self
     }
 
-    /// The text without emphasis.
+    /// The text without emphasis and badges.
     #[must_use]
     pub fn to_plain(&self) -> String {
         self.0
             .iter()
             .map(|span| match span {
                 Span::Plain(text) | Span::Strong(text) => text.as_str(),
+                Span::Badge(_) => "",
             })
             .collect()
     }
 }
 
 /// A summary card: one number, what it means, and the bars behind it.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 pub struct Card {
     /// Above the value.
     pub title: String,
@@ -105,6 +115,8 @@ pub struct Card {
     pub anchor: String,
     /// The values behind it.
     pub bars: Vec<Bar>,
+    /// The findings that qualify the number.
+    pub badges: Vec<Badge>,
 }
 
 /// One bar of a card.
@@ -142,6 +154,8 @@ pub struct Column {
     pub title: String,
     /// Whether it holds numbers.
     pub numeric: bool,
+    /// Of the values of its cells, such as `us` or `ops/s`; empty: none.
+    pub unit: &'static str,
 }
 
 impl Column {
@@ -168,6 +182,13 @@ impl Column {
         self.group = group.into();
         self
     }
+
+    /// The same column with the unit of its cells' values.
+    #[must_use]
+    pub fn unit(mut self, unit: &'static str) -> Self {
+        self.unit = unit;
+        self
+    }
 }
 
 /// A row of a table.
@@ -184,6 +205,8 @@ pub struct TableRow {
 pub struct Cell {
     /// What it says.
     pub text: String,
+    /// The number that it says, in the unit of the column; none: it is no number.
+    pub value: Option<f64>,
     /// A quieter second line, such as a spread; empty: none.
     pub detail: String,
     /// What a pointer over it shows; empty: nothing.
@@ -213,6 +236,13 @@ impl Cell {
             muted: true,
             ..Self::default()
         }
+    }
+
+    /// The same with the number that it says, in the unit of the column.
+    #[must_use]
+    pub fn with_value(mut self, value: f64) -> Self {
+        self.value = Some(value);
+        self
     }
 
     /// The same with a second line.

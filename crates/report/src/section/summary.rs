@@ -288,6 +288,7 @@ fn card(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Card {
         about,
         anchor: group.anchor.clone(),
         bars,
+        badges: Vec::new(),
     }
 }
 

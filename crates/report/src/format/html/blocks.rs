@@ -38,6 +38,7 @@ fn text(text: &Text) -> Markup {
             @match span {
                 Span::Plain(text) => (text),
                 Span::Strong(text) => { strong { (text) } }
+                Span::Badge(badge) => (badge_link(badge)),
             }
         }
     }
@@ -48,7 +49,13 @@ fn card(card: &Card) -> Markup {
     html! {
         a.card href=[(!card.anchor.is_empty()).then(|| format!("#{}", card.anchor))] {
             span.title { (card.title) }
-            span.value.words[is_words] { (card.value) }
+            span.value.words[is_words] {
+                (card.value)
+                // A link within the link that the card is would end it.
+                @for badge in &card.badges {
+                    span.badge title=(badge.code) { (badge.letter) }
+                }
+            }
             span.about { (card.about) }
             @for bar in &card.bars {
                 span.bar {
