@@ -275,8 +275,31 @@ pub struct FindingEntry {
     pub badge: Badge,
     /// The code in words.
     pub title: String,
-    /// What was found, and where.
-    pub items: Vec<(String, Vec<String>)>,
+    /// What it means for the numbers, and what to do about it.
+    pub means: String,
+    /// Whether it could change the headline. Others are folded where the format can.
+    pub changes_headline: bool,
+    /// What was found, each wording once.
+    pub evidence: Vec<Evidence>,
+}
+
+impl FindingEntry {
+    /// In how many places it was found.
+    #[must_use]
+    pub fn places(&self) -> usize {
+        self.evidence.iter().map(|evidence| evidence.places).sum()
+    }
+}
+
+/// What was found in the same words, and where.
+#[derive(Debug, Clone)]
+pub struct Evidence {
+    /// The words; what differs from place to place is emphasised.
+    pub text: Text,
+    /// In how many places.
+    pub places: usize,
+    /// Where, and what differs.
+    pub table: Table,
 }
 
 /// Charts under common controls.

@@ -3,11 +3,17 @@
 use crate::{
     Data, UnequalPair,
     block::{Badge, FindingEntry},
+    evidence::{Place, evidence},
     sweep::workload_title,
 };
-use tailmark_results::{Finding, Load, Point, finding::UNEQUAL_CONDITIONS, number};
+use tailmark_results::{
+    Finding, Point,
+    finding::{self, UNEQUAL_CONDITIONS},
+    number,
+};
 
-/// The codes of a report in order of appearance.
+/// The codes of a report: those that could change the headline, then the others, each in order of
+/// appearance.
 #[derive(Debug, Default)]
 pub struct Index<'a> {
     codes: Vec<&'a str>,
@@ -26,6 +32,7 @@ impl<'a> Index<'a> {
         if !data.unequal_pairs().is_empty() {
             codes.push(UNEQUAL_CONDITIONS.name);
         }
+        codes.sort_by_key(|code| !changes_headline(code));
         Self { codes }
     }
 
@@ -40,6 +47,14 @@ impl<'a> Index<'a> {
         }
         let indices = present.iter().enumerate().filter(|(_, present)| **present);
         indices.map(|(i, _)| self.badge(i)).collect()
+    }
+
+    /// The badges of what was found in these points and could change the headline: those that a
+    /// sentence about the points carries.
+    #[must_use]
+    pub fn headline_badges<'p>(&self, points: impl Iterator<Item = &'p Point>) -> Vec<Badge> {
+        let findings = points.flat_map(|point| &point.phase.findings);
+        self.badges(findings.filter(|finding| changes_headline(&finding.code)))
     }
 
     fn badge(&self, index: usize) -> Badge {
@@ -57,27 +72,32 @@ impl<'a> Index<'a> {
 
     fn entry(&self, index: usize, data: &Data) -> FindingEntry {
         let code = self.codes[index];
-        let mut items: Vec<(String, Vec<String>)> = Vec::new();
-        let mut add =
-            |text: &str, place: String| match items.iter_mut().find(|(known, _)| known == text) {
-                Some((_, places)) => places.push(place),
-                None => items.push((text.to_owned(), vec![place])),
-            };
-        for (finding, place) in all(data).filter(|(finding, _)| finding.code == code) {
-            add(&finding.text, place.text());
-        }
+        let of_code = all(data).filter(|(finding, _)| finding.code == code);
+        let mut found: Vec<(&str, Place<'_>)> = of_code
+            .map(|(finding, place)| (finding.text.as_str(), place))
+            .collect();
+        let pairs = data.unequal_pairs();
+        let unequal: Vec<Finding> = pairs.iter().map(unequal_conditions).collect();
         if code == UNEQUAL_CONDITIONS.name {
-            for pair in data.unequal_pairs() {
-                let place = format!("{} against {}", pair.a, pair.b);
-                add(&unequal_conditions(&pair).text, place);
-            }
+            let pairs = pairs.iter().map(|pair| Place::Pair(pair.a, pair.b));
+            found.extend(unequal.iter().map(|f| f.text.as_str()).zip(pairs));
         }
         FindingEntry {
             badge: self.badge(index),
             title: title(code),
-            items,
+            means: finding::find(code)
+                .map_or("", |known| known.means)
+                .to_owned(),
+            changes_headline: changes_headline(code),
+            evidence: evidence(&found),
         }
     }
+}
+
+/// Whether a code could change the headline; of one that this version does not know, that cannot be
+/// ruled out.
+fn changes_headline(code: &str) -> bool {
+    finding::find(code).is_none_or(|known| known.changes_headline)
 }
 
 /// Conditions that a sentence names; all are in a table.
@@ -99,21 +119,6 @@ pub fn unequal_conditions(pair: &UnequalPair<'_>) -> Finding {
     ))
 }
 
-#[derive(Clone, Copy)]
-enum FindingPlace<'a> {
-    Load(&'a Load),
-    Point(&'a Point),
-}
-
-impl FindingPlace<'_> {
-    fn text(self) -> String {
-        match self {
-            Self::Load(load) => format!("{}, load", load.system),
-            Self::Point(point) => point_title(point),
-        }
-    }
-}
-
 /// `disk, YCSB A, 16 threads`, and ` at 10,000 ops/s` of a fixed rate.
 #[must_use]
 pub fn point_title(point: &Point) -> String {
@@ -133,18 +138,14 @@ pub fn point_title(point: &Point) -> String {
     text
 }
 
-fn all(data: &Data) -> impl Iterator<Item = (&Finding, FindingPlace<'_>)> {
-    let loads = data.loads.iter().flat_map(|l| {
-        l.phase
-            .findings
-            .iter()
-            .map(move |f| (f, FindingPlace::Load(l)))
+fn all(data: &Data) -> impl Iterator<Item = (&Finding, Place<'_>)> {
+    let loads = data.loads.iter().flat_map(|load| {
+        let findings = load.phase.findings.iter();
+        findings.map(move |finding| (finding, Place::Load(load)))
     });
-    let points = data.points.iter().flat_map(|p| {
-        p.phase
-            .findings
-            .iter()
-            .map(move |f| (f, FindingPlace::Point(p)))
+    let points = data.points.iter().flat_map(|point| {
+        let findings = point.phase.findings.iter();
+        findings.map(move |finding| (finding, Place::Point(point)))
     });
     loads.chain(points)
 }

@@ -11,6 +11,7 @@ mod compare;
 mod compared;
 mod data;
 mod error;
+mod evidence;
 mod findings;
 mod format;
 mod headline;
@@ -23,7 +24,7 @@ mod style;
 mod sweep;
 
 pub use block::{
-    Badge, Bar, Block, Card, Cell, Chart, Column, Control, ControlChoice, Figure, FindingEntry,
+    Badge, Bar, Block, Card, Cell, Chart, Column, Control, ControlChoice, Evidence, Figure, FindingEntry,
     Span, Table, TableRow, Text,
 };
 pub use compared::Compared;

@@ -22,6 +22,11 @@ pub struct FindingCode {
     pub name: &'static str,
     /// What it is, in one line.
     pub about: &'static str,
+    /// What it means for the numbers, and what to do about it; two sentences.
+    pub means: &'static str,
+    /// Whether without it another system might lead: it bears on ops/s, or on what is compared.
+    /// Others qualify single values.
+    pub changes_headline: bool,
 }
 
 impl FindingCode {
@@ -89,168 +94,251 @@ pub const FINDINGS: &[FindingCode] = &[
 pub const BACKGROUND_ERRORS: FindingCode = FindingCode {
     name: "background-errors",
     about: "flushes or compactions failed during the point",
+    means: "Flushes or compactions failed while the point was measured, so the database did less \
+            work than it owes. Find the cause, and measure the point again.",
+    changes_headline: true,
 };
 
 /// Reads and writes went through the page cache.
 pub const BUFFERED_IO: FindingCode = FindingCode {
     name: "buffered-io",
     about: "reads and writes went through the page cache",
+    means: "Reads may have come from memory, not from the device. Use a file system that takes \
+            O_DIRECT.",
+    changes_headline: true,
 };
 
 /// The caches of the point before were kept.
 pub const CACHES_NOT_DROPPED: FindingCode = FindingCode {
     name: "caches-not-dropped",
     about: "the caches of the point before were kept",
+    means: "Part of the reads may have come from memory that was filled before the point, not \
+            from the device. Have them dropped, as the evidence says.",
+    changes_headline: true,
 };
 
 /// Operations were due and never done.
 pub const CENSORED: FindingCode = FindingCode {
     name: "censored",
     about: "operations were due and never done",
+    means: "Operations that were due were never done, so latencies are at least what is stated \
+            (≥). Find out where the system hung; use more clients or a lower rate.",
+    changes_headline: true,
 };
 
 /// The processors were the limit, not the storage.
 pub const CLIENT_SATURATED: FindingCode = FindingCode {
     name: "client-saturated",
     about: "the processors were the limit, not the storage",
+    means: "The processors of the clients were the limit, so faster storage could not have shown \
+            it. Use fewer threads, more processors or smaller caches.",
+    changes_headline: true,
 };
 
 /// The wall clock was set during the point.
 pub const CLOCK_STEPPED: FindingCode = FindingCode {
     name: "clock-stepped",
     about: "the wall clock was set during the point",
+    means: "Times of day are wrong by the step; latencies are not affected. Let the clock settle \
+            before measuring.",
+    changes_headline: false,
 };
 
 /// The data set was loaded by somebody else.
 pub const DATA_ADOPTED: FindingCode = FindingCode {
     name: "data-adopted",
     about: "the data set was loaded by somebody else",
+    means: "What was loaded, and how, is known from a sample alone. Load the data set with \
+            tailmark where that matters.",
+    changes_headline: false,
 };
 
 /// Requests failed.
 pub const ERRORS: FindingCode = FindingCode {
     name: "errors",
     about: "requests failed",
+    means: "Requests failed; they are timed apart and are not in ops/s. Find the cause before \
+            using these numbers.",
+    changes_headline: true,
 };
 
 /// The data set fits in memory or in the cache.
 pub const FITS_IN_MEMORY: FindingCode = FindingCode {
     name: "fits-in-memory",
     about: "the data set fits in memory or in the cache",
+    means: "Most reads did not reach the device, so memory is what was measured. Use more \
+            records, a smaller cache, direct reads or host.memory_limit.",
+    changes_headline: true,
 };
 
 /// The results that were imported do not say how long they took.
 pub const LENGTH_UNKNOWN: FindingCode = FindingCode {
     name: "length-unknown",
     about: "the results that were imported do not say how long they took",
+    means: "The rate is as it was published; how long it held is not known. Import results that \
+            say it where there are some.",
+    changes_headline: false,
 };
 
 /// The load was interrupted and went on, or began again.
 pub const LOAD_RESUMED: FindingCode = FindingCode {
     name: "load-resumed",
     about: "the load was interrupted and went on, or began again",
+    means: "The load's numbers are those of its last part alone. Load again where the load \
+            itself is of interest.",
+    changes_headline: false,
 };
 
 /// The memory limit of the plan was not applied.
 pub const MEMORY_NOT_LIMITED: FindingCode = FindingCode {
     name: "memory-not-limited",
     about: "the memory limit of the plan was not applied",
+    means: "More of the data set was cached than the plan wants. Run as root, or raise the limit.",
+    changes_headline: true,
 };
 
 /// Reads found nothing.
 pub const MISSES: FindingCode = FindingCode {
     name: "misses",
     about: "reads found nothing",
+    means: "A read that finds nothing is often cheaper than one that does. Load as many records \
+            as are asked for.",
+    changes_headline: true,
 };
 
 /// The database went away.
 pub const NO_ANSWER: FindingCode = FindingCode {
     name: "no-answer",
     about: "the database went away",
+    means: "The numbers are those of a database that was going away: no peak, and in no \
+            comparison. Find out what became of it, and measure the point again \
+            (--retry-failed).",
+    changes_headline: true,
 };
 
 /// No client was free when operations were due.
 pub const NO_FREE_CLIENT: FindingCode = FindingCode {
     name: "no-free-client",
     about: "no client was free when operations were due",
+    means: "Response times include waiting for a client, as the system answered too slowly for \
+            so few. Raise sweep.rate_threads, or lower the rate.",
+    changes_headline: false,
 };
 
 /// Nodes of the cluster took no connection.
 pub const NODES_DOWN: FindingCode = FindingCode {
     name: "nodes-down",
     about: "nodes of the cluster took no connection",
+    means: "A part of the cluster did the work of all of it. Start the nodes, and measure the \
+            point again.",
+    changes_headline: true,
 };
 
 /// Background work was left over, or failed.
 pub const NOT_SETTLED: FindingCode = FindingCode {
     name: "not-settled",
     about: "background work was left over, or failed",
+    means: "Background work took device time from the measurement, or from the next. Raise \
+            sweep.settle.",
+    changes_headline: true,
 };
 
 /// Every read found nothing.
 pub const NOTHING_FOUND: FindingCode = FindingCode {
     name: "nothing-found",
     about: "every read found nothing",
+    means: "Nothing was read: no peak, and in no comparison. Check that the data set is where it \
+            was loaded, with as many records as are asked for.",
+    changes_headline: true,
 };
 
 /// The embedded database is of another version than the study's.
 pub const OTHER_VERSION: FindingCode = FindingCode {
     name: "other-version",
     about: "the embedded database is of another version than the study's",
+    means: "The systems can be compared with one another, and not with the numbers of the plan's \
+            study. Use the version that the plan names where they are to be compared.",
+    changes_headline: false,
 };
 
 /// Only a peak was imported, without the thread count that it was reached at.
 pub const PEAK_ONLY: FindingCode = FindingCode {
     name: "peak-only",
     about: "only a peak was imported, without the thread count that it was reached at",
+    means: "The point is compared with other peaks, and at no thread count. Import the whole \
+            curve where it was published.",
+    changes_headline: false,
 };
 
 /// The target rate was not reached.
 pub const RATE_NOT_MET: FindingCode = FindingCode {
     name: "rate-not-met",
     about: "the target rate was not reached",
+    means: "The system did less than what was offered, so its latencies are not those at that \
+            rate. Use more clients or a lower rate.",
+    changes_headline: true,
 };
 
 /// Checksums are computed without the processor's instruction.
 pub const SOFTWARE_CRC: FindingCode = FindingCode {
     name: "software-crc",
     about: "checksums are computed without the processor's instruction",
+    means: "Reads and loads are slower than the database can be, by about a third. Build with \
+            ./dev, on a processor that has the instruction.",
+    changes_headline: true,
 };
 
 /// Operations were sent later than due, for want of a free client or processor.
 pub const STARTED_LATE: FindingCode = FindingCode {
     name: "started-late",
     about: "operations were sent later than due, for want of a free client or processor",
+    means: "Response times include a delay that the system may not be to blame for. Use more \
+            threads, or less load on the processors.",
+    changes_headline: false,
 };
 
 /// Clients had nothing left to send before the last one was done.
 pub const STRAGGLER: FindingCode = FindingCode {
     name: "straggler",
     about: "clients had nothing left to send before the last one was done",
+    means: "Operations per second are lower by the time in which clients were idle at the end. \
+            Use more operations, or a duration instead of them.",
+    changes_headline: true,
 };
 
 /// The point was imported without its histograms.
 pub const SUMMARY_ONLY: FindingCode = FindingCode {
     name: "summary-only",
     about: "the point was imported without its histograms",
+    means: "Quantiles that were not written are not known. Import the histograms too.",
+    changes_headline: false,
 };
 
 /// Too few samples for a high quantile.
 pub const TOO_FEW_SAMPLES: FindingCode = FindingCode {
     name: "too-few-samples",
     about: "too few samples for a high quantile",
+    means: "A quantile with fewer than 10 samples beyond it is chance, and is not printed. Run \
+            longer, or with more operations.",
+    changes_headline: false,
 };
 
 /// What is compared was measured under conditions that differ.
 pub const UNEQUAL_CONDITIONS: FindingCode = FindingCode {
     name: "unequal-conditions",
     about: "what is compared was measured under conditions that differ",
+    means: "What differs besides what is compared may be why the numbers do. Measure again with \
+            one thing changed at a time.",
+    changes_headline: true,
 };
 
 /// Clients that waited for an operation were woken late.
 pub const WOKEN_LATE: FindingCode = FindingCode {
     name: "woken-late",
     about: "clients that waited for an operation were woken late",
+    means: "Response times include a delay of the clients' own machine. Use fewer clients, more \
+            processors or an idle machine.",
+    changes_headline: false,
 };
 
 #[cfg(test)]
@@ -262,6 +350,7 @@ mod tests {
         assert!(FINDINGS.is_sorted_by(|a, b| a.name < b.name));
         for code in FINDINGS {
             assert!(!code.about.is_empty() && !code.about.contains('\n'));
+            assert!(code.means.ends_with('.') && !code.means.contains('\n'));
             assert_eq!(find(code.name), Some(code));
         }
     }
@@ -270,10 +359,13 @@ mod tests {
     fn every_code_is_documented_and_no_other() {
         let document = include_str!("../../../docs/FINDINGS.md");
         let documented = document.lines().filter_map(|line| {
-            let (name, _) = line.strip_prefix("| `")?.split_once("` |")?;
-            Some(name)
+            let (name, rest) = line.strip_prefix("| `")?.split_once("` | ")?;
+            Some((name, rest.split_once(" |")?.0))
         });
-        let names: Vec<_> = FINDINGS.iter().map(|code| code.name).collect();
-        assert_eq!(documented.collect::<Vec<_>>(), names);
+        let codes = FINDINGS.iter().map(|code| {
+            let changes_headline = if code.changes_headline { "yes" } else { "no" };
+            (code.name, changes_headline)
+        });
+        assert_eq!(documented.collect::<Vec<_>>(), codes.collect::<Vec<_>>());
     }
 }

@@ -3,6 +3,7 @@
 use super::Section;
 use crate::{
     Block, Cell, Column, Data, Table, TableRow, Text,
+    findings::Index,
     sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_results::{System, number};
@@ -16,6 +17,7 @@ pub const SECTION: Section = Section {
 
 fn render(data: &Data) -> Vec<Block> {
     let sweep = SweepTable::new(data);
+    let index = Index::new(data);
     let pairs: Vec<(&System, &System)> = sweep
         .ceilings
         .iter()
@@ -32,15 +34,22 @@ fn render(data: &Data) -> Vec<Block> {
          places, read and written directly. What a database adds (compaction, logs, reading \
          blocks larger than a record) takes its share below 100 %, and its caches may lift it above.",
     );
-    vec![Block::Text(text), Block::Table(table(&sweep, &pairs))]
+    vec![
+        Block::Text(text),
+        Block::Table(table(&sweep, &pairs, &index)),
+    ]
 }
 
-fn table<'a>(sweep: &SweepTable<'a>, pairs: &[(&'a System, &'a System)]) -> Table {
+fn table<'a>(
+    sweep: &SweepTable<'a>,
+    pairs: &[(&'a System, &'a System)],
+    index: &Index<'_>,
+) -> Table {
     let mut columns = vec![Column::text("Workload")];
     for (system, ceiling) in pairs {
-        columns.push(Column::number("peak ops/s").of(&system.name));
-        columns.push(Column::number(&ceiling.name).of(&system.name));
-        columns.push(Column::number("share").of(&system.name));
+        columns.push(Column::number("peak ops/s").unit("ops/s").of(&system.name));
+        columns.push(Column::number(&ceiling.name).unit("ops/s").of(&system.name));
+        columns.push(Column::number("share").unit("%").of(&system.name));
     }
     let rows = sweep
         .groups
@@ -49,7 +58,7 @@ fn table<'a>(sweep: &SweepTable<'a>, pairs: &[(&'a System, &'a System)]) -> Tabl
             let title = Cell::new(group.title_with_conditions());
             let shares = pairs
                 .iter()
-                .flat_map(|(system, ceiling)| cells(group, system, ceiling));
+                .flat_map(|(system, ceiling)| cells(group, (system, ceiling), index));
             TableRow {
                 cells: std::iter::once(title).chain(shares).collect(),
                 total: false,
@@ -63,16 +72,31 @@ fn table<'a>(sweep: &SweepTable<'a>, pairs: &[(&'a System, &'a System)]) -> Tabl
     }
 }
 
-fn cells<'a>(group: &WorkloadGrid<'a>, system: &'a System, ceiling: &'a System) -> [Cell; 3] {
-    let peak = |s: &'a System| group.peak(&s.name).map(|p| p.ops.middle);
-    let (own, highest) = (peak(system), peak(ceiling));
-    let rate = |value: Option<f64>| value.map_or_else(Cell::none, |v| Cell::new(number::rate(v)));
+fn cells<'a>(
+    group: &WorkloadGrid<'a>,
+    (system, ceiling): (&'a System, &'a System),
+    index: &Index<'_>,
+) -> [Cell; 3] {
+    let rate = |system: &'a System| match group.peak(&system.name) {
+        None => (None, Cell::none()),
+        Some(peak) => {
+            let ops = peak.ops.middle;
+            let at_peak = group.cells_of(&system.name);
+            let at_peak = at_peak.filter(|cell| cell.step.threads == peak.threads);
+            let cell = Cell {
+                badges: index.headline_badges(at_peak.flat_map(|cell| cell.points.iter().copied())),
+                ..Cell::new(number::rate(ops)).with_value(ops)
+            };
+            (Some(ops), cell)
+        }
+    };
+    let ((own, own_cell), (highest, highest_cell)) = (rate(system), rate(ceiling));
     let share = match (own, highest) {
         (Some(own), Some(highest)) if highest > 0.0 => Cell {
             strong: true,
-            ..Cell::new(number::share(own / highest))
+            ..Cell::new(number::share(own / highest)).with_value(own / highest * 100.0)
         },
         _ => Cell::none(),
     };
-    [rate(own), rate(highest), share]
+    [own_cell, highest_cell, share]
 }

@@ -5,6 +5,7 @@ use crate::{
     Table, Text,
 };
 use maud::{Markup, html};
+use tailmark_results::number;
 
 /// One block.
 pub fn block(block: &Block) -> Markup {
@@ -147,26 +148,30 @@ fn badge_link(badge: &Badge) -> Markup {
     }
 }
 
+/// A longer table is folded, even where its finding is open.
+const ROWS_OPEN: usize = 8;
+
 fn finding(entry: &FindingEntry) -> Markup {
+    let places = entry.places();
     html! {
-        article.finding id={"finding-" (entry.badge.code)} {
-            h3 {
-                span.badge { (entry.badge.letter) } " " (entry.title) " "
-                code { (entry.badge.code) }
+        details.finding id={"finding-" (entry.badge.code)} open[entry.changes_headline] {
+            summary {
+                h3 {
+                    span.badge { (entry.badge.letter) } " " (entry.title) " "
+                    code { (entry.badge.code) }
+                    span.about { (number::plural(places as u64, "place")) }
+                }
             }
-            ul {
-                @for (text, places) in &entry.items {
-                    li {
-                        (text)
-                        @if places.len() > 4 {
-                            details.places {
-                                summary { "at " (places.len()) " places" }
-                                (places.join("; "))
-                            }
-                        } @else {
-                            span.places { (places.join("; ")) }
-                        }
+            @if !entry.means.is_empty() { p { (entry.means) } }
+            @for evidence in &entry.evidence {
+                p.evidence { (text(&evidence.text)) }
+                @if entry.changes_headline && evidence.table.rows.len() > ROWS_OPEN {
+                    details {
+                        summary { "at " (number::plural(evidence.places as u64, "place")) }
+                        (table(&evidence.table))
                     }
+                } @else {
+                    (table(&evidence.table))
                 }
             }
         }

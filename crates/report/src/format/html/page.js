@@ -197,6 +197,16 @@
   addEventListener('beforeprint', toPaper);
   addEventListener('afterprint', toWindow);
 
+  /* A link to a finding opens it; paper has all of them open. */
+  const unfold = (within) => within.querySelectorAll('details').forEach((d) => { d.open = true; });
+  const unfoldTarget = () => {
+    const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    if (target && target.matches('.finding')) { target.open = true; }
+  };
+  addEventListener('hashchange', unfoldTarget);
+  addEventListener('beforeprint', () => unfold(document.getElementById('findings') || document));
+  unfoldTarget();
+
   /* Marks in the contents what is being read. */
   const links = new Map(Array.from(document.querySelectorAll('.contents a'))
     .map((a) => [decodeURIComponent(a.hash.slice(1)), a]));
