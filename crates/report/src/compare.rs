@@ -8,7 +8,7 @@ use crate::{
     compared::Comparisons,
     sweep::{SpreadPeak, SweepTable, WorkloadGrid},
 };
-use tailmark_results::{Comparison, Metric, Stated, System, Verdict, number};
+use tailmark_results::{Comparison, Metric, Point, Stated, System, Verdict, number};
 
 /// Where systems are compared in a workload.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -117,6 +117,18 @@ pub fn at(
         Spot::Peak => sweep.comparisons.at_peak(group, pair),
         Spot::Step(step) => sweep.comparisons.at(group, step, metric, pair),
     }
+}
+
+/// The points of a system at a place.
+#[must_use]
+pub fn points<'a>(group: &WorkloadGrid<'a>, spot: Spot, system: &'a str) -> Vec<&'a Point> {
+    let peak = group.peak(system).map(|peak| peak.threads);
+    let is_there = |step: Step| match spot {
+        Spot::Peak => Some(step.threads) == peak,
+        Spot::Step(other) => step == other,
+    };
+    let cells = group.cells_of(system).filter(|cell| is_there(cell.step));
+    cells.flat_map(|cell| cell.points.iter().copied()).collect()
 }
 
 /// The highest step at which a metric is known of every system of the group; where there is none,

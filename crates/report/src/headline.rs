@@ -4,19 +4,23 @@
 use crate::{
     block::Text,
     compare::{self, Outcome, Spot},
+    findings::Index,
     sweep::{SweepTable, WorkloadGrid},
 };
 use std::collections::BTreeSet;
-use tailmark_results::{Comparison, Metric};
+use tailmark_results::{Comparison, Metric, Point};
 
 /// The sentences; none where no systems are compared.
 #[must_use]
-pub fn headline(sweep: &SweepTable<'_>) -> Option<Text> {
+pub fn headline(sweep: &SweepTable<'_>, index: &Index<'_>) -> Option<Text> {
     let topics = [Topic::peaks(sweep), Topic::latency(sweep)];
     let texts: Vec<Text> = topics
         .into_iter()
         .flatten()
-        .map(|topic| topic.text(sweep))
+        .map(|topic| {
+            let badges = index.headline_badges(topic.points().into_iter());
+            topic.text(sweep).and_badges(badges)
+        })
         .collect();
     let Some(said) = texts.into_iter().reduce(sentence) else {
         // Several were measured, and not even two of them have a valid point in common.
@@ -56,6 +60,7 @@ struct Words {
 /// One workload of a topic.
 struct WorkloadTopic<'s, 'a> {
     group: &'s WorkloadGrid<'a>,
+    spot: Spot,
     /// Each with how its first compares with its second.
     pairs: Vec<(&'a str, &'a str, Comparison)>,
 }
@@ -140,6 +145,17 @@ impl<'s, 'a> Topic<'s, 'a> {
 
     fn new(words: Words, workloads: Vec<WorkloadTopic<'s, 'a>>) -> Option<Self> {
         (!workloads.is_empty()).then_some(Self { words, workloads })
+    }
+
+    /// What the sentences rest on.
+    fn points(&self) -> Vec<&'a Point> {
+        let of = |of: &WorkloadTopic<'_, 'a>| {
+            let systems: BTreeSet<&str> = of.pairs.iter().flat_map(|(a, b, _)| [*a, *b]).collect();
+            let points = systems.into_iter();
+            let points = points.flat_map(|system| compare::points(of.group, of.spot, system));
+            points.collect::<Vec<_>>()
+        };
+        self.workloads.iter().flat_map(of).collect()
     }
 
     fn text(&self, sweep: &SweepTable<'a>) -> Text {
@@ -321,7 +337,7 @@ impl<'s, 'a> WorkloadTopic<'s, 'a> {
         };
         let pairs = compare::pairs(group, sweep, spot, metric);
         let pairs: Vec<_> = pairs.into_iter().filter_map(of).collect();
-        (!pairs.is_empty()).then_some(Self { group, pairs })
+        (!pairs.is_empty()).then_some(Self { group, spot, pairs })
     }
 
     /// How the first of all pairs stands: better only where it is better than each other one.
@@ -344,6 +360,7 @@ impl<'s, 'a> WorkloadTopic<'s, 'a> {
         let pair = self.pairs.iter().find(|(a, ..)| *a == system)?;
         Some(Self {
             group: self.group,
+            spot: self.spot,
             pairs: vec![pair.clone()],
         })
     }

@@ -20,14 +20,14 @@ pub const SECTION: Section = Section {
 fn render(data: &Data) -> Vec<Block> {
     let sweep = SweepTable::new(data);
     let index = Index::new(data);
-    let overall = headline::headline(&sweep);
+    let overall = headline::headline(&sweep, &index);
     let is_said = overall.is_some();
     let mut blocks: Vec<Block> = overall.map(Block::Text).into_iter().collect();
     blocks.extend(conditions(data, &index).map(Block::Text));
     blocks.extend(left_out(&sweep).map(Block::Text));
     if !sweep.groups.is_empty() {
         blocks.push(Block::Cards(
-            sweep.groups.iter().map(|g| card(g, &sweep)).collect(),
+            sweep.groups.iter().map(|g| card(g, &sweep, &index)).collect(),
         ));
     }
     let verdicts = about_verdicts(&sweep, is_said);
@@ -38,7 +38,7 @@ fn render(data: &Data) -> Vec<Block> {
 /// The first sentences of the report, without emphasis; none where no systems are compared.
 #[must_use]
 pub fn headline(data: &Data) -> Option<String> {
-    let text = headline::headline(&SweepTable::new(data))?;
+    let text = headline::headline(&SweepTable::new(data), &Index::new(data))?;
     Some(text.to_plain())
 }
 
@@ -118,7 +118,19 @@ fn conditions(data: &Data, index: &Index<'_>) -> Option<Text> {
     )
 }
 
-fn card<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Card {
+fn card<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>, index: &Index<'_>) -> Card {
+    let spot = match group.has_peaks() {
+        true => Some(Spot::Peak),
+        false => sweep.latency_metric(group).and_then(|metric| {
+            let step = compare::last_common(group, sweep, metric);
+            step.map(Spot::Step)
+        }),
+    };
+    let systems = sweep.systems.iter();
+    let points = spot.into_iter().flat_map(|spot| {
+        let of = move |system: &&'a System| compare::points(group, spot, &system.name);
+        systems.clone().flat_map(of)
+    });
     let (value, about) = match group.has_peaks() {
         true => peaks(group, sweep),
         false => match latency(group, sweep) {
@@ -135,7 +147,7 @@ fn card<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Card {
         about,
         anchor: group.anchor.clone(),
         bars: bars(group, sweep),
-        ..Card::default()
+        badges: index.headline_badges(points),
     }
 }
 
