@@ -24,8 +24,8 @@ mod style;
 mod sweep;
 
 pub use block::{
-    Badge, Bar, Block, Card, Cell, Chart, Column, Control, ControlChoice, Evidence, Figure, FindingEntry,
-    Span, Table, TableRow, Text,
+    Badge, Bar, Block, Card, Cell, Chart, Column, Control, ControlChoice, Evidence, Figure,
+    FindingEntry, Span, Table, TableRow, Text,
 };
 pub use compared::Compared;
 pub use data::{Data, SystemConditions, UnequalPair};

@@ -11,8 +11,8 @@ use crate::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 use tailmark_results::{
-    Arrivals, Fact, Fault, Header, Kind, KindResult, Metric, Point, ReportSettings, ResolvedRate,
-    Stated, Statistic, System, TimeBasis, finding::CLIENT_SATURATED, number,
+    Arrivals, Fact, Fault, FindingCode, Header, Kind, KindResult, Metric, Point, ReportSettings,
+    ResolvedRate, Stated, Statistic, System, TimeBasis, finding::CLIENT_SATURATED, number,
 };
 
 /// All points, by workload.
@@ -434,7 +434,7 @@ impl<'a> WorkloadGrid<'a> {
                 peak = Some(SpreadPeak {
                     threads: cell.step.threads,
                     ops,
-                    is_at_least: cell.has_finding(CLIENT_SATURATED.name),
+                    is_at_least: cell.has_finding(&CLIENT_SATURATED),
                 });
             }
         }
@@ -504,9 +504,9 @@ impl<'a> WorkloadGrid<'a> {
 impl GridCell<'_> {
     /// Whether one of the repeats has a finding of this code.
     #[must_use]
-    pub fn has_finding(&self, code: &str) -> bool {
-        let mut findings = self.points.iter().flat_map(|point| &point.phase.findings);
-        findings.any(|finding| finding.code == code)
+    pub fn has_finding(&self, code: &FindingCode) -> bool {
+        let mut points = self.points.iter();
+        points.any(|point| code.is_among(&point.phase.findings))
     }
 
     /// Operations per second, or the response time of a latency, over the repeats.

@@ -6,6 +6,7 @@ use crate::{
     Block, Cell, Column, Data, Table, TableRow, Text,
     compare::{self, lower},
     reading::{self, CurvePoint},
+    statement::more,
     sweep::{GridCell, SweepTable, WorkloadGrid},
 };
 use std::time::Duration;
@@ -239,12 +240,15 @@ impl Fixed {
             let both = format!("{a} and {b} are tied ({figures}; {source}).");
             return Some(text.and(both));
         }
-        let (words, than) = match self {
-            Self::Rate(_) => (format!(" is {}", lower(stated, ratio)), "than"),
-            Self::Latency(_) => (format!(" does {}", stated.improvement(ratio)), "against"),
+        let text = text.and_strong(a).and(" ");
+        let text = match self {
+            Self::Rate(_) => text
+                .and("is ")
+                .and_strong(lower(stated, ratio))
+                .and(" than "),
+            Self::Latency(_) => more(text, &stated.improvement(ratio), value < 1.0),
         };
-        let text = text.and_strong(a).and_strong(words);
-        Some(text.and(format!(" {than} {b} ({figures}; {source}).")))
+        Some(text.and(format!("{b} ({figures}; {source}).")))
     }
 
     fn reading<'a>(

@@ -85,6 +85,8 @@ fn table(sweep: &SweepTable<'_>) -> Table {
 
 /// A column of improvements.
 enum Improvement<'a> {
+    /// Of the higher of two over the other.
+    OverTheOther,
     /// Of the highest over this one.
     Over(&'a str),
     /// Of this one over the baseline.
@@ -94,16 +96,18 @@ enum Improvement<'a> {
 impl Improvement<'_> {
     fn title(&self) -> String {
         match self {
+            Self::OverTheOther => "over the other".to_owned(),
             Self::Over(system) => format!("over {system}"),
             Self::OverBaseline(system, baseline) => format!("{system} over {baseline}"),
         }
     }
 }
 
-/// One for each system with a baseline but itself; without one, for each system.
+/// One for each system with a baseline but itself; without one, for each system of more than two.
 fn improvements<'a>(sweep: &SweepTable<'a>) -> Vec<Improvement<'a>> {
     let systems = sweep.systems.iter().map(|system| system.name.as_str());
     match sweep.baseline() {
+        None if systems.len() == 2 => vec![Improvement::OverTheOther],
         None => systems.map(Improvement::Over).collect(),
         Some(baseline) => systems
             .filter(|system| *system != baseline)
@@ -135,11 +139,12 @@ fn row<'a>(
         cells.extend(peak_cells(group, system, is_best));
     }
     if several {
-        cells.push(outcome.map_or_else(Cell::none, |(outcome, of)| {
-            Cell::new(highest(outcome, &of, sweep.comparisons))
-        }));
+        let words = outcome.as_ref();
+        let words = words.map(|(outcome, of)| highest(*outcome, of, sweep.comparisons));
+        cells.push(words.map_or_else(Cell::none, Cell::new));
         cells.extend(improvements.iter().map(|improvement| {
             let of = match *improvement {
+                Improvement::OverTheOther => outcome.as_ref().map(|(_, of)| of.clone()),
                 Improvement::Over(system) if Some(system) == first => return Cell::default(),
                 Improvement::Over(system) => first.and_then(|first| at_peak((first, system))),
                 Improvement::OverBaseline(system, baseline) => at_peak((system, baseline)),

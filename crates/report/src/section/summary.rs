@@ -8,7 +8,9 @@ use crate::{
     headline, measure,
     sweep::{SpreadPeak, SweepTable, WorkloadGrid, workload_title},
 };
-use tailmark_results::{Comparison, Metric, System, number, statistics};
+use tailmark_results::{
+    Comparison, Metric, Point, System, finding::LENGTH_UNKNOWN, number, statistics,
+};
 
 pub const SECTION: Section = Section {
     name: "summary",
@@ -27,7 +29,11 @@ fn render(data: &Data) -> Vec<Block> {
     blocks.extend(left_out(&sweep).map(Block::Text));
     if !sweep.groups.is_empty() {
         blocks.push(Block::Cards(
-            sweep.groups.iter().map(|g| card(g, &sweep, &index)).collect(),
+            sweep
+                .groups
+                .iter()
+                .map(|g| card(g, &sweep, &index))
+                .collect(),
         ));
     }
     let verdicts = about_verdicts(&sweep, is_said);
@@ -257,19 +263,7 @@ fn basis(data: &Data, sweep: &SweepTable<'_>, index: &Index<'_>) -> Text {
             format!("Each point is the geometric mean of up to {n} runs; beside it stands {ends}. ")
         }
     };
-    let seconds: f64 = data.points.iter().map(|p| p.phase.duration_s).sum();
-    let operations: u64 = data.points.iter().map(|p| p.phase.operations).sum();
-    let errors: u64 = data.points.iter().map(|p| p.phase.errors()).sum();
-    let measured = format!(
-        "{} with {} in {} of measurement; {}. ",
-        number::plural(data.points.len() as u64, "run"),
-        number::plural(operations, "operation"),
-        number::duration(seconds),
-        match (errors, never_done(data)) {
-            (0, never_done) => format!("no request failed{never_done}"),
-            (errors, never_done) => format!("{}{never_done}", failed(errors)),
-        },
-    );
+    let measured = measured(data);
     let invalid = data.points.iter();
     let invalid = invalid.filter(|p| p.phase.fault(sweep.allow_errors).is_some());
     let measured = match invalid.count() {
@@ -288,6 +282,33 @@ fn basis(data: &Data, sweep: &SweepTable<'_>, index: &Index<'_>) -> Text {
         n => format!("{n} kinds of findings qualify the numbers."),
     };
     Text::plain(runs).and(measured).and(findings)
+}
+
+/// How much was measured. Of points that were published nothing is known but their rate.
+fn measured(data: &Data) -> String {
+    let is_timed = |point: &&Point| !LENGTH_UNKNOWN.is_among(&point.phase.findings);
+    let timed: Vec<&Point> = data.points.iter().filter(is_timed).collect();
+    let runs = number::plural(data.points.len() as u64, "run");
+    if timed.is_empty() {
+        return format!("{runs}, of which the length is not known. ");
+    }
+    let untimed = match data.points.len() - timed.len() {
+        0 => String::new(),
+        n => format!(" (the length of {} is not known)", number::count(n as u64)),
+    };
+    let seconds: f64 = timed.iter().map(|p| p.phase.duration_s).sum();
+    let operations: u64 = timed.iter().map(|p| p.phase.operations).sum();
+    let errors: u64 = data.points.iter().map(|p| p.phase.errors()).sum();
+    let failed = match errors {
+        0 => "no request failed".to_owned(),
+        errors => failed(errors),
+    };
+    format!(
+        "{runs}{untimed} with {} in {} of measurement; {failed}{}. ",
+        number::plural(operations, "operation"),
+        number::duration(seconds),
+        never_done(data),
+    )
 }
 
 /// Behind the failures: operations that were due and have no latency but their age.

@@ -56,7 +56,8 @@ fn workload<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>, index: &Index<
     }
     blocks.extend(figure(group, sweep).map(Block::Figure));
     let several = sweep.systems.iter().filter(|s| group.has(&s.name)).count() > 1;
-    if group.axis == Axis::Threads || several {
+    let has_table = !group.steps.is_empty() && (group.axis == Axis::Threads || several);
+    if has_table {
         blocks.extend(tables(group, sweep, index).into_iter().map(Block::Table));
     }
     if group.axis == Axis::Rates {

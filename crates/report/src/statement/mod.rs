@@ -5,6 +5,8 @@ mod peak;
 mod shape;
 mod threads;
 
+pub use peak::more;
+
 use crate::{
     axis::Axis,
     block::Text,

@@ -5,7 +5,7 @@ use crate::{
     axis::{Axis, Step},
     block::Text,
     compare::{self, Outcome, Spot},
-    statement::{latency_title, peak::more},
+    statement::{latency_title, more},
     sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_results::{Comparison, Metric, Stated, compare as statistics, number};
