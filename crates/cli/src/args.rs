@@ -19,6 +19,7 @@ Examples:
       --records 100k --threads 1,4,16 --duration 5s -o study
       the same from flags alone
   tailmark report study -o page
+  tailmark report study --format terminal | less
   tailmark compare study base --fail-if 'p99.9 read worse by 5%'
   tailmark export study --format csv -o study.csv
   tailmark list drivers
@@ -132,9 +133,9 @@ pub struct ReportArgs {
     /// Run directories; several make one report
     #[arg(required = true, value_name = "DIR")]
     pub studies: Vec<PathBuf>,
-    /// The directory to write into
+    /// The directory to write into; without it, the format terminal goes to standard output
     #[arg(short = 'o', long = "output", value_name = "OUT")]
-    pub out: PathBuf,
+    pub out: Option<PathBuf>,
     /// The format
     #[arg(long, default_value = "html", value_parser = report_formats())]
     pub format: String,

@@ -21,11 +21,13 @@ mod style;
 mod sweep;
 
 pub use block::{
-    Badge, Bar, Block, Card, Cell, Chart, Column, Control, ControlChoice, Evidence, Figure, FindingEntry,
-    Span, Table, TableRow, Text,
+    Badge, Bar, Block, Card, Cell, Chart, Column, Control, ControlChoice, Evidence, Figure,
+    FindingEntry, Span, Table, TableRow, Text,
 };
 pub use compared::Compared;
 pub use data::{Data, SystemConditions, UnequalPair};
 pub use error::Error;
-pub use format::{FORMATS, ReportFormat, Written, html, write, write_studies};
+pub use format::{
+    FORMATS, ReportFormat, Written, html, read_studies, terminal::Screen, write, write_studies,
+};
 pub use section::{SECTIONS, Section};
