@@ -2,7 +2,7 @@
 //! `--set` and a plan file are refused in the same words.
 
 use crate::{
-    compare::{CompareFormat, Condition, band, metric},
+    compare::{CompareFormat, Condition, band, latency, metric},
     key_flags::KeyFlags,
 };
 use clap::{Parser, Subcommand, ValueEnum, builder::PossibleValuesParser};
@@ -19,6 +19,7 @@ Examples:
       --records 100k --threads 1,4,16 --duration 5s -o study
       the same from flags alone
   tailmark report study -o page
+  tailmark report study --format terminal | less
   tailmark compare study base --fail-if 'p99.9 read worse by 5%'
   tailmark export study --format csv -o study.csv
   tailmark list drivers
@@ -132,12 +133,19 @@ pub struct ReportArgs {
     /// Run directories; several make one report
     #[arg(required = true, value_name = "DIR")]
     pub studies: Vec<PathBuf>,
-    /// The directory to write into
+    /// The directory to write into; without it, the format terminal goes to standard output
     #[arg(short = 'o', long = "output", value_name = "OUT")]
-    pub out: PathBuf,
+    pub out: Option<PathBuf>,
     /// The format
     #[arg(long, default_value = "html", value_parser = report_formats())]
     pub format: String,
+    /// The latency that is stated beside ops/s: 'p99.9 read', 'mean update'. Default: report.latency
+    /// of the plan
+    #[arg(long, value_name = "LATENCY", value_parser = latency)]
+    pub latency: Option<Metric>,
+    /// The system that every other one is compared with. Default: report.baseline of the plan
+    #[arg(long, value_name = "NAME")]
+    pub baseline: Option<String>,
 }
 
 /// `tailmark compare`

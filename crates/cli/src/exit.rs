@@ -4,6 +4,7 @@ use std::fmt;
 use tailmark_console::{Closed, Exit, closed};
 use tailmark_driver as driver;
 use tailmark_plan as plan;
+use tailmark_report as report;
 use tailmark_results as results;
 use tailmark_runner as runner;
 
@@ -30,6 +31,10 @@ pub fn of(error: &anyhow::Error) -> Exit {
     let is_usage = error.chain().any(|cause| {
         cause.is::<plan::Error>()
             || cause.is::<Refused>()
+            || matches!(
+                cause.downcast_ref(),
+                Some(report::Error::UnknownSystem { .. })
+            )
             || matches!(cause.downcast_ref(), Some(results::Error::Missing { .. }))
             || cause.downcast_ref().is_some_and(is_wrong_plan)
     });

@@ -12,6 +12,7 @@ mod point_name;
 mod progress;
 mod report;
 mod run;
+mod screen;
 
 use args::{Args, Command};
 use clap::Parser;

@@ -1,13 +1,43 @@
 //! `tailmark report`: the report again, or one over several studies.
 
-use crate::args::ReportArgs;
+use crate::{args::ReportArgs, exit::Refused, screen};
+use std::{io, path::Path};
 use tailmark_console::{Console, Exit};
-use tailmark_report::write_studies;
+use tailmark_report::{ReportFormat, read_studies, write_studies};
+use tailmark_results::ReportSettings;
 
-/// Writes the report and prints its path.
+/// Writes the report and prints its path; a text without a place for it is printed itself.
 pub fn report(args: &ReportArgs, console: &Console) -> anyhow::Result<Exit> {
-    let written = write_studies(&args.studies, &args.format, &args.out)?;
-    written.headline.iter().for_each(|line| console.warn(line));
-    console.say(&written.path.display().to_string())?;
+    let format = ReportFormat::find(&args.format)?;
+    match &args.out {
+        Some(out) => to_directory(args, out, console)?,
+        None if format.is_text => {
+            let (data, screen) = (
+                read_studies(&args.studies, settings(args))?,
+                screen::of(&io::stdout()),
+            );
+            console.write(|out| Ok((format.write)(&data, screen, out)?))?;
+        }
+        None => {
+            let name = format.name;
+            let why = format!("--format {name} needs a directory to write into: -o OUT");
+            return Err(Refused(why).into());
+        }
+    }
     Ok(Exit::Done)
+}
+
+/// What the flags say that the report is to be about.
+fn settings(args: &ReportArgs) -> ReportSettings {
+    ReportSettings {
+        latency: args.latency,
+        baseline: args.baseline.clone(),
+        ..ReportSettings::default()
+    }
+}
+
+fn to_directory(args: &ReportArgs, out: &Path, console: &Console) -> anyhow::Result<()> {
+    let written = write_studies(&args.studies, settings(args), &args.format, out)?;
+    written.headline.iter().for_each(|line| console.warn(line));
+    console.say(&written.path.display().to_string())
 }

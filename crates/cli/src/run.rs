@@ -1,7 +1,8 @@
 //! `tailmark run`: from what was typed to a checked plan, the run itself, and its report.
 
-use crate::{args::RunArgs, exit, point_name, progress::Progress};
+use crate::{args::RunArgs, exit, point_name, progress::Progress, screen};
 use std::{
+    io,
     path::{Path, PathBuf},
     time::SystemTime,
 };
@@ -9,7 +10,7 @@ use tailmark_console::{Console, Exit, closed, listen};
 use tailmark_engine::Stop;
 use tailmark_plan::{self as plan, Plan, RawPlan};
 use tailmark_report::{Written, write_studies};
-use tailmark_results::{Fault, PointKey, Study, number};
+use tailmark_results::{Fault, PointKey, ReportSettings, Study, number};
 use tailmark_runner::{Facts, Summary};
 
 /// Carries out the plan, writes the report and prints its path.
@@ -46,7 +47,8 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
             Ok(exit)
         }
         Ok(Some(page)) => {
-            page.headline.iter().for_each(|line| console.warn(line));
+            let digest = page.digest(screen::of(&io::stderr()));
+            digest.iter().for_each(|line| console.warn(line));
             // Whoever read it may have gone; the run has not failed for that.
             match console.say(&page.path.display().to_string()) {
                 Err(error) if closed(&error).is_none() => Err(error),
@@ -66,7 +68,7 @@ fn written(out: &Path, exit: Exit) -> anyhow::Result<Option<Written>> {
     if exit == Exit::Usage || !Study::exists(out) {
         return Ok(None);
     }
-    match write_studies(&[out.to_owned()], "html", out) {
+    match write_studies(&[out.to_owned()], ReportSettings::default(), "html", out) {
         Ok(page) => Ok(Some(page)),
         Err(tailmark_report::Error::Empty) => Ok(None),
         Err(error) => Err(error.into()),
@@ -114,12 +116,6 @@ fn conclude(
     }
     if summary.points_left_out > 0 {
         said.push_str(&format!(", {} left out", summary.points_left_out));
-    }
-    if summary.findings > 0 {
-        said.push_str(&format!(
-            ", {} findings (in the report)",
-            number::count(summary.findings as u64)
-        ));
     }
     if summary.errors > 0 {
         said.push_str(&format!(

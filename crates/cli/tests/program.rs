@@ -65,6 +65,54 @@ fn a_run_prints_only_the_path_of_its_report() {
 }
 
 #[test]
+fn a_run_ends_with_its_peaks_and_the_codes_of_its_findings() {
+    let dir = TempDir::new().unwrap();
+    let run = TAILMARK.run(dir.path(), &short_and(&["--system", "b=y"]));
+    assert_eq!(run.status.code(), Some(0), "{}", err(&run));
+    let said = err(&run);
+    let (_, end) = said.split_once("4 points measured\n").unwrap();
+    let lines: Vec<&str> = end.lines().collect();
+    assert!(lines[0].contains("Too few runs for a verdict"), "{said}");
+    let peaks = lines
+        .iter()
+        .find(|line| line.starts_with("ycsb-a") || line.starts_with("YCSB A"));
+    assert!(end.contains("peak ops/s") && peaks.is_some(), "{said}");
+    let findings = lines
+        .iter()
+        .find_map(|line| line.strip_prefix("findings: "));
+    let codes = findings.unwrap().split(", ");
+    assert!(codes.into_iter().all(|code| {
+        let (code, count) = code.split_once(' ').unwrap();
+        code.chars().all(|c| c.is_ascii_lowercase() || c == '-') && count.parse::<u32>().is_ok()
+    }));
+    assert!(!said.contains('\u{1b}'), "it is no terminal");
+}
+
+#[test]
+fn a_report_for_a_terminal_goes_to_standard_output_and_a_page_needs_a_directory() {
+    let dir = TempDir::new().unwrap();
+    assert_eq!(TAILMARK.run(dir.path(), SHORT).status.code(), Some(0));
+    let text = TAILMARK.run(dir.path(), &["report", "out", "--format", "terminal"]);
+    assert_eq!(text.status.code(), Some(0), "{}", err(&text));
+    let said = out(&text);
+    assert!(
+        said.contains("\nPeaks\n─────\n") && said.contains("YCSB A"),
+        "{said}"
+    );
+    assert!(!said.contains('\u{1b}') && err(&text).is_empty());
+    let file = ["report", "out", "--format", "terminal", "-o", "page"];
+    assert_eq!(out(&TAILMARK.run(dir.path(), &file)), "page/report.txt\n");
+    let written = std::fs::read_to_string(dir.path().join("page/report.txt")).unwrap();
+    assert_eq!(written, said);
+    let page = TAILMARK.run(dir.path(), &["report", "out"]);
+    assert_eq!(page.status.code(), Some(2));
+    assert_eq!(
+        err(&page),
+        "error: --format html needs a directory to write into: -o OUT\n"
+    );
+}
+
+#[test]
 fn the_same_command_keeps_what_was_measured_and_a_changed_one_is_refused() {
     let dir = TempDir::new().unwrap();
     assert_eq!(TAILMARK.run(dir.path(), SHORT).status.code(), Some(0));

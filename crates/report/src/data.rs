@@ -71,6 +71,29 @@ impl Data {
         Ok(merged)
     }
 
+    /// The same with what the report is to be about, whatever the studies say.
+    ///
+    /// # Errors
+    /// Where the baseline is no system that is compared.
+    pub fn with_settings(mut self, settings: ReportSettings) -> Result<Self, Error> {
+        let of_studies = self.report_settings().baseline;
+        let (systems, _) = self.systems_and_ceilings();
+        let is_there = |name: &str| systems.iter().any(|system| system.name == name);
+        if let Some(name) = settings.baseline.as_deref().filter(|name| !is_there(name)) {
+            let known: Vec<&str> = systems.iter().map(|system| system.name.as_str()).collect();
+            return Err(Error::UnknownSystem {
+                name: name.to_owned(),
+                known: known.join(", "),
+            });
+        }
+        let missing = of_studies.filter(|name| settings.baseline.is_none() && !is_there(name));
+        self.notices.extend(missing.map(|name| {
+            format!("The baseline `{name}` is not among the systems here: leaders are compared.")
+        }));
+        self.settings = settings;
+        Ok(self)
+    }
+
     /// What the report is about: what was asked for, and otherwise what the first study says.
     #[must_use]
     pub fn report_settings(&self) -> ReportSettings {

@@ -14,6 +14,14 @@ pub enum Error {
         /// What there is.
         known: String,
     },
+    /// There is no such system.
+    #[error("the baseline `{name}` is no system of this report; they are: {known}")]
+    UnknownSystem {
+        /// What was asked for.
+        name: String,
+        /// What there is.
+        known: String,
+    },
     /// A study could not be read.
     #[error("failed to read a study")]
     Study(#[source] ResultsError),

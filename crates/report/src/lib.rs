@@ -30,5 +30,7 @@ pub use block::{
 pub use compared::Compared;
 pub use data::{Data, SystemConditions, UnequalPair};
 pub use error::Error;
-pub use format::{FORMATS, ReportFormat, Written, html, write, write_studies};
+pub use format::{
+    FORMATS, ReportFormat, Written, html, read_studies, terminal::Screen, write, write_studies,
+};
 pub use section::{SECTIONS, Section};

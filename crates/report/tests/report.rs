@@ -341,7 +341,7 @@ fn an_unknown_format_is_refused_and_the_known_are_named() {
     let Err(Error::UnknownFormat { name, known }) = error else {
         panic!("{error:?}")
     };
-    assert_eq!((name.as_str(), known.as_str()), ("pdf", "html"));
+    assert_eq!((name.as_str(), known.as_str()), ("pdf", "html, terminal"));
 }
 
 /// Has most of the operations of a point fail, at ten times its rate: a full disk fails quickly.

@@ -42,8 +42,6 @@ pub struct Summary {
     pub points_left_out: usize,
     /// Whether it was stopped before the end; the same command goes on.
     pub interrupted: bool,
-    /// Findings of the points measured.
-    pub findings: usize,
     /// Requests that failed in the points measured.
     pub errors: u64,
     /// Points of the study, whenever they were measured, that are no peak, and why.
@@ -272,7 +270,6 @@ impl<'a> Sweeper<'a> {
         self.study.add_point(point)?;
         self.has_measured = true;
         self.summary.points_measured += 1;
-        self.summary.findings += point.phase.findings.len();
         self.summary.errors += point.phase.errors();
         self.retried.retain(|key| *key != point.key);
         self.observer.point_finished(point);

@@ -145,12 +145,20 @@ pub fn metric(text: &str) -> Result<Metric, String> {
     if ["ops", Metric::OPS_PER_SEC].contains(&text.trim()) {
         return Ok(Metric::OpsPerSec);
     }
+    latency(text).map_err(|accepted| format!("{accepted}, or `ops`"))
+}
+
+/// A latency as it is typed: `p99.9 read`.
+///
+/// # Errors
+/// Says what is accepted.
+pub fn latency(text: &str) -> Result<Metric, String> {
     Metric::latency(text).ok_or_else(|| {
         let statistics = STATISTICS.map(|statistic| statistic.name).join(", ");
         let kinds = Kind::ALL.map(Kind::name).join(", ");
         format!(
-            "`{text}` is not known; it is `ops`, or a latency such as `p99.9 read`: one of \
-             {statistics}, and one of {kinds}"
+            "`{text}` is not known; it is a latency such as `p99.9 read`: one of {statistics}, and \
+             one of {kinds}"
         )
     })
 }

@@ -8,7 +8,7 @@ mod points;
 mod sides;
 mod text;
 
-pub use condition::{Condition, band, metric};
+pub use condition::{Condition, band, latency, metric};
 
 use crate::args::CompareArgs;
 use clap::ValueEnum;

@@ -11,7 +11,7 @@ use super::{
     },
 };
 use tailmark_results::{
-    Bound, Comparison, Metric, Stated, comparison::Verdict, finding::UNEQUAL_CONDITIONS, number,
+    Comparison, Metric, Stated, comparison::Verdict, finding::UNEQUAL_CONDITIONS, number,
     statistics::RUNS_MIN,
 };
 
@@ -183,12 +183,12 @@ fn value(metric: Metric, stated: Stated) -> String {
     }
 }
 
-/// A ratio as an improvement: of latencies the fall.
+/// A ratio as reports say it, but that small percentages have a decimal.
 fn improvement(metric: Metric, ratio: Stated) -> String {
-    let share = metric.gain(ratio);
-    match share.bound {
-        Bound::Exact => change(share.value),
-        Bound::AtLeast | Bound::AtMost => number::stated_change(share),
+    let said = metric.improvement(ratio);
+    match said.ends_with('%') && ratio.is_exact() {
+        true => change(metric.gain(ratio).value),
+        false => said,
     }
 }
 

@@ -6,7 +6,7 @@ use std::{
     path::{Path, PathBuf},
 };
 use tailmark_results::{
-    Conditions, Fact, Header, Inequality, Run, Study, System, comparison::all_pairs,
+    Conditions, Fact, Header, Inequality, ReportSettings, Run, Study, System, comparison::all_pairs,
 };
 
 /// A study that is compared, or whose systems are.
@@ -212,6 +212,10 @@ fn of_one_study(source: &Source, args: &CompareArgs) -> Result<Vec<(String, Stri
     let b = args.baseline.as_deref();
     let b = b.map(|name| source.find("--baseline", name)).transpose()?;
     let names = source.names();
+    // What the plan says, where it is another system that is compared with it.
+    let planned = ReportSettings::of(&source.header).baseline;
+    let planned = planned.filter(|name| names.contains(&name.as_str()) && a.as_ref() != Some(name));
+    let b = b.or(planned);
     let other = |than: &str| match names
         .iter()
         .filter(|name| **name != than)

@@ -1,14 +1,16 @@
 //! The formats that a report is written in.
 
 pub mod html;
+pub mod terminal;
 
-use crate::{Data, Error, section};
+use crate::{Block, Data, Error, SECTIONS, Section, Table, findings, section};
 use std::{
     fs,
     io::{self, Write},
     path::{Path, PathBuf},
 };
-use tailmark_results::{NewFile, Study};
+use tailmark_results::{NewFile, ReportSettings, Study, number};
+use terminal::Screen;
 
 /// One format.
 #[derive(Debug, Clone, Copy)]
@@ -19,33 +21,92 @@ pub struct ReportFormat {
     pub about: &'static str,
     /// Of the file, without the dot.
     pub extension: &'static str,
-    /// Writes the whole report.
-    pub write: fn(&Data, &mut dyn Write) -> io::Result<()>,
+    /// Whether it is read as it is, on a terminal.
+    pub is_text: bool,
+    /// Writes the whole report; a text for this screen.
+    pub write: fn(&Data, Screen, &mut dyn Write) -> io::Result<()>,
+}
+
+impl ReportFormat {
+    /// The format of a name.
+    ///
+    /// # Errors
+    /// Where there is none.
+    pub fn find(name: &str) -> Result<&'static Self, Error> {
+        let names = || FORMATS.iter().map(|f| f.name);
+        let found = FORMATS.iter().find(|f| f.name == name);
+        found.ok_or_else(|| Error::UnknownFormat {
+            name: name.to_owned(),
+            known: names().collect::<Vec<_>>().join(", "),
+        })
+    }
 }
 
 /// Every format, by name.
-pub const FORMATS: &[ReportFormat] = &[html::FORMAT];
+pub const FORMATS: &[ReportFormat] = &[html::FORMAT, terminal::FORMAT];
 
 /// A report that was written.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct Written {
     /// Where it is.
     pub path: PathBuf,
     /// What it says first: who leads, by how much; none where no systems are compared.
     pub headline: Option<String>,
+    /// The highest ops/s of each system in each workload; none where there are none.
+    pub peaks: Option<Table>,
+    /// Each code of its findings and how many there are, in the report's order.
+    pub findings: Vec<(String, usize)>,
+}
+
+impl Written {
+    /// What a terminal says of the report: headline, peaks, and the codes of findings.
+    #[must_use]
+    pub fn digest(&self, screen: Screen) -> Vec<String> {
+        let mut lines: Vec<String> = self.headline.iter().cloned().collect();
+        let peaks = self.peaks.iter();
+        lines.extend(peaks.flat_map(|peaks| terminal::table(peaks, screen)));
+        if !self.findings.is_empty() {
+            let codes = self.findings.iter();
+            let codes = codes.map(|(code, n)| format!("{code} {}", number::count(*n as u64)));
+            lines.push(format!(
+                "findings: {}",
+                codes.collect::<Vec<_>>().join(", ")
+            ));
+        }
+        lines
+    }
+}
+
+/// Reads the studies in these directories; what `settings` says counts before what they say.
+///
+/// # Errors
+/// Where one of them holds no study, there is nothing to report, or the baseline is no system.
+pub fn read_studies(studies: &[PathBuf], settings: ReportSettings) -> Result<Data, Error> {
+    let open = |dir: &PathBuf| Study::open_read_only(dir).map_err(Error::Study);
+    let studies = studies.iter().map(open).collect::<Result<Vec<_>, _>>()?;
+    Data::read(&studies)?.with_settings(settings)
 }
 
 /// Writes the report of the studies in these directories into another.
 ///
 /// # Errors
-/// Where one of them holds no study, there is nothing to report, or as [`write()`].
-pub fn write_studies(studies: &[PathBuf], format: &str, out_dir: &Path) -> Result<Written, Error> {
-    let open = |dir: &PathBuf| Study::open_read_only(dir).map_err(Error::Study);
-    let studies = studies.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-    let data = Data::read(&studies)?;
+/// As [`read_studies`] and [`write()`].
+pub fn write_studies(
+    studies: &[PathBuf],
+    settings: ReportSettings,
+    format: &str,
+    out_dir: &Path,
+) -> Result<Written, Error> {
+    let data = read_studies(studies, settings)?;
+    let entries = findings::Index::new(&data).entries(&data);
+    let codes = entries.into_iter();
     Ok(Written {
         path: write(format, &data, out_dir)?,
         headline: section::headline(&data),
+        peaks: section::peaks(&data),
+        findings: codes
+            .map(|entry| (entry.badge.code.clone(), entry.places()))
+            .collect(),
     })
 }
 
@@ -54,17 +115,7 @@ pub fn write_studies(studies: &[PathBuf], format: &str, out_dir: &Path) -> Resul
 /// # Errors
 /// Where the format is unknown or the file cannot be written.
 pub fn write(format: &str, data: &Data, out_dir: &Path) -> Result<PathBuf, Error> {
-    let format = FORMATS
-        .iter()
-        .find(|f| f.name == format)
-        .ok_or_else(|| Error::UnknownFormat {
-            name: format.to_owned(),
-            known: FORMATS
-                .iter()
-                .map(|f| f.name)
-                .collect::<Vec<_>>()
-                .join(", "),
-        })?;
+    let format = ReportFormat::find(format)?;
     let path = out_dir.join(format!("report.{}", format.extension));
     let failed = |source| Error::Write {
         path: path.clone(),
@@ -73,7 +124,45 @@ pub fn write(format: &str, data: &Data, out_dir: &Path) -> Result<PathBuf, Error
     fs::create_dir_all(out_dir).map_err(failed)?;
     // A report that cannot be written leaves the one before.
     let mut out = NewFile::create(&path).map_err(failed)?;
-    (format.write)(data, &mut out).map_err(failed)?;
+    (format.write)(data, Screen::default(), &mut out).map_err(failed)?;
     out.finish().map_err(failed)?;
     Ok(path)
+}
+
+/// The sections that have something to say.
+fn render(data: &Data) -> Vec<(&'static Section, Vec<Block>)> {
+    SECTIONS
+        .iter()
+        .map(|section| (section, (section.render)(data)))
+        .filter(|(_, blocks)| !blocks.is_empty())
+        .collect()
+}
+
+fn title(data: &Data) -> String {
+    let mut titles: Vec<&str> = data.headers.iter().map(|h| h.title.as_str()).collect();
+    titles.dedup();
+    titles.join(" · ")
+}
+
+/// Under the title: what was compared, when.
+fn facts(data: &Data) -> Vec<String> {
+    let compared: Vec<&str> = data
+        .systems
+        .iter()
+        .filter(|s| s.ceiling_for.is_none())
+        .map(|s| s.name.as_str())
+        .collect();
+    let mut facts = vec![number::list(&compared)];
+    for header in &data.headers {
+        let records = header
+            .plan
+            .get("dataset.records")
+            .and_then(|v| v.parse().ok());
+        if let Some(records) = records {
+            facts.push(number::plural(records, "record"));
+        }
+        facts.push(number::instant(header.created_ms));
+    }
+    facts.dedup();
+    facts
 }

@@ -15,7 +15,7 @@ mod summary;
 mod timeline;
 mod workload;
 
-use crate::{Block, Data};
+use crate::{Block, Data, Table};
 
 pub use summary::headline;
 
@@ -47,3 +47,14 @@ pub const SECTIONS: &[Section] = &[
     load::SECTION,
     method::SECTION,
 ];
+
+/// The table of peaks; none where there are none.
+#[must_use]
+pub fn peaks(data: &Data) -> Option<Table> {
+    let blocks = (peaks::SECTION.render)(data).into_iter();
+    let mut tables = blocks.filter_map(|block| match block {
+        Block::Table(table) => Some(table),
+        _ => None,
+    });
+    tables.next()
+}

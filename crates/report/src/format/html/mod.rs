@@ -2,18 +2,18 @@
 
 mod blocks;
 
-use super::ReportFormat;
-use crate::{Block, Data, Figure, SECTIONS, Section};
+use super::{ReportFormat, facts, render, terminal::Screen, title};
+use crate::{Block, Data, Figure, Section};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::{Value, json};
 use std::io::{self, Write};
-use tailmark_results::number;
 
 /// The row of the table of formats.
 pub const FORMAT: ReportFormat = ReportFormat {
     name: "html",
     about: "one page with interactive charts that opens offline",
     extension: "html",
+    is_text: false,
     write,
 };
 
@@ -33,9 +33,9 @@ const NOTICE: &str = "Charts are drawn by Apache ECharts 5.5.1, copyright The Ap
                       Foundation, licensed under the Apache License, Version 2.0; its notice and \
                       those of what it contains stand at the head of the script in this file.";
 
-type Rendered = Vec<(&'static Section, Vec<Block>)>;
+type Rendered = [(&'static Section, Vec<Block>)];
 
-fn write(data: &Data, out: &mut dyn Write) -> io::Result<()> {
+fn write(data: &Data, _: Screen, out: &mut dyn Write) -> io::Result<()> {
     let sections = render(data);
     let page = html! {
         (DOCTYPE)
@@ -66,20 +66,6 @@ pub fn body(data: &Data) -> String {
     page(data, &render(data)).into_string()
 }
 
-fn render(data: &Data) -> Rendered {
-    SECTIONS
-        .iter()
-        .map(|section| (section, (section.render)(data)))
-        .filter(|(_, blocks)| !blocks.is_empty())
-        .collect()
-}
-
-fn title(data: &Data) -> String {
-    let mut titles: Vec<&str> = data.headers.iter().map(|h| h.title.as_str()).collect();
-    titles.dedup();
-    titles.join(" · ")
-}
-
 fn page(data: &Data, sections: &Rendered) -> Markup {
     html! {
         header.masthead {
@@ -103,29 +89,6 @@ fn page(data: &Data, sections: &Rendered) -> Markup {
             }
         }
     }
-}
-
-/// Under the title: what was compared, when.
-fn facts(data: &Data) -> Vec<String> {
-    let compared: Vec<&str> = data
-        .systems
-        .iter()
-        .filter(|s| s.ceiling_for.is_none())
-        .map(|s| s.name.as_str())
-        .collect();
-    let mut facts = vec![number::list(&compared)];
-    for header in &data.headers {
-        let records = header
-            .plan
-            .get("dataset.records")
-            .and_then(|v| v.parse().ok());
-        if let Some(records) = records {
-            facts.push(number::plural(records, "record"));
-        }
-        facts.push(number::instant(header.created_ms));
-    }
-    facts.dedup();
-    facts
 }
 
 fn contents(sections: &Rendered) -> Markup {

@@ -1,0 +1,15 @@
+//! What text is written for: a terminal, whose width and colours are used, or something else.
+
+use std::{io::IsTerminal, os::fd::AsFd};
+use tailmark_report::Screen;
+
+/// The screen behind standard output or standard error. `NO_COLOR` is obeyed (<https://no-color.org>).
+pub fn of(stream: &(impl AsFd + IsTerminal)) -> Screen {
+    if !stream.is_terminal() {
+        return Screen::default();
+    }
+    let wants_colors = std::env::var_os("NO_COLOR").is_none_or(|value| value.is_empty());
+    let size = terminal_size::terminal_size_of(stream);
+    let columns = size.map_or(Screen::COLUMNS_UNKNOWN, |(width, _)| width.0.into());
+    Screen::new(columns, wants_colors)
+}
