@@ -92,7 +92,7 @@ fn table(sweep: &SweepTable<'_>, source: BandwidthSource) -> Table {
         columns.extend(
             names
                 .iter()
-                .map(|name| Column::number(*name).of(&system.name)),
+                .map(|name| Column::number(*name).of(&system.name).unit("MB/s")),
         );
     }
     let note = match source {
@@ -141,7 +141,8 @@ fn written(cell: Option<&sweep::GridCell<'_>>, of: impl Fn(&Phase) -> Option<f64
         .map_or_else(Cell::none, |spread| {
             let fault = cell.and_then(|cell| cell.fault);
             let detail = fault.map_or_else(|| spread.range(number::rate), |f| f.to_string());
-            let value = Cell::new(number::rate(spread.middle)).with_detail(detail);
+            let value = Cell::new(number::rate(spread.middle)).with_value(spread.middle);
+            let value = value.with_detail(detail);
             Cell {
                 muted: fault.is_some(),
                 ..value
