@@ -236,6 +236,7 @@ pub fn lower(metric: Metric, ratio: Stated) -> String {
         return text;
     };
     match metric.gain(ratio).value >= 0.0 {
+        _ if text.starts_with('±') => "equal".to_owned(),
         true => format!("{} % lower", percent.replace(['+', '±'], "")),
         false => {
             // What is 8 % more of the other, whose improvement is stated.
@@ -288,7 +289,7 @@ mod tests {
         for (ratio, text) in [
             (Stated::exact(1.0 / 7.0), "7.0X lower"),
             (Stated::exact(0.77), "23 % lower"),
-            (Stated::exact(1.0), "0 % lower"),
+            (Stated::exact(1.0), "equal"),
             (Stated::exact(1.08), "8 % higher"),
             (Stated::exact(16.81), "17X higher"),
             (Stated::at_least(1.5), "≥ 50 % higher"),

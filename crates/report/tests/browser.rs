@@ -165,3 +165,97 @@ fn the_page_asks_for_nothing() {
     );
     assert!(root(&asking).contains("data-refused=\"http://127.0.0.1:9/x.png\""));
 }
+
+/// In a frame: notes what is wider than the frame, with everything unfolded. Tables may be, where
+/// they scroll in a box of their own.
+const LAYOUT: &str = "<script>addEventListener('load', () => { \
+    document.querySelectorAll('details').forEach((d) => { d.open = true; }); \
+    const boxes = Array.from(document.querySelectorAll('.scroll')); \
+    const wide = boxes.filter((b) => b.scrollWidth > b.clientWidth); \
+    const fixed = wide.filter((b) => getComputedStyle(b).overflowX !== 'auto'); \
+    const outside = Array.from(document.querySelectorAll('table')) \
+        .filter((t) => !t.closest('.scroll') && !t.closest('.chart')); \
+    const name = (b) => b.parentElement.querySelector('.csv').download + ':' + b.scrollWidth; \
+    const page = document.scrollingElement.scrollWidth; \
+    parent.postMessage({ \
+        width: innerWidth, tables: boxes.length, wide: wide.map(name).join(), fixed: fixed.length, \
+        outside: outside.length, sideways: page > innerWidth }, '*'); \
+    });</script>";
+
+/// What the page has to say of its layout in a window of a width: a headless browser has none as
+/// narrow as a phone, but a frame may be.
+fn layout(browser: &str, page: &Path, width: u32) -> String {
+    let copy = watched(page, LAYOUT);
+    let frame = page.with_file_name("frame.html");
+    let outer = format!(
+        "<!doctype html><head><script>addEventListener('message', (e) => {{ \
+         document.documentElement.dataset.layout = Object.entries(e.data).join(' '); }});</script>\
+         </head><body><iframe src=\"{}\" width=\"{width}\" height=\"900\" frameborder=\"0\">\
+         </iframe></body>",
+        copy.file_name().unwrap().display()
+    );
+    std::fs::write(&frame, outer).unwrap();
+    let dom = dom(browser, &frame);
+    let (_, noted) = root(&dom).split_once("data-layout=\"").unwrap();
+    noted.split_once('"').unwrap().0.to_owned()
+}
+
+/// Four systems whose names are as long as people make them.
+fn four_systems(name: &str) -> PathBuf {
+    let mut data = synthetic::study(Shape {
+        repeats: 2,
+        seconds: 4,
+        ..SMALL
+    });
+    let long = |name: &str| format!("Manufacturer PM1743-{name} (firmware 2.1.0, xfs)");
+    for system in &mut data.systems {
+        system.name = long(&system.name);
+        system.ceiling_for = None;
+    }
+    data.loads
+        .iter_mut()
+        .for_each(|l| l.system = long(&l.system));
+    data.points
+        .iter_mut()
+        .for_each(|p| p.key.system = long(&p.key.system));
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    tailmark_report::write("html", &data, &directory).unwrap()
+}
+
+#[test]
+fn no_table_is_cut_off_and_on_a_phone_tables_scroll_and_the_page_does_not() {
+    let browser = browser();
+    let shape = Shape {
+        repeats: 5,
+        seconds: 5,
+        ..SMALL
+    };
+    for page in [report(shape, "two-systems"), four_systems("four-systems")] {
+        // A window of 1,280 pixels has a bar of 15 to scroll by.
+        let desktop = layout(browser, &page, 1_265);
+        assert!(desktop.contains("wide, "), "{desktop}");
+        let phone = layout(browser, &page, 390);
+        for layout in [desktop, phone] {
+            assert!(!layout.contains("tables,0"), "{layout}");
+            for none in ["fixed,0", "outside,0", "sideways,false"] {
+                assert!(layout.contains(none), "{none}: {layout}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_table_is_saved_as_csv_and_nothing_refuses_it() {
+    let browser = browser();
+    let save = "<script>const link = document.querySelector('#peaks a.csv'); link.click(); \
+                document.documentElement.dataset.saved = link.download;</script>";
+    let page = watched(&report(SMALL, "saved"), save);
+    let dom = dom(browser, &page);
+    assert!(
+        root(&dom).contains("data-saved=\"peaks.csv\""),
+        "{}",
+        root(&dom)
+    );
+    assert!(!root(&dom).contains("data-refused"), "{}", root(&dom));
+    assert!(!root(&dom).contains("data-error"), "{}", root(&dom));
+}

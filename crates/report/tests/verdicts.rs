@@ -426,6 +426,29 @@ fn conditions_that_differ_are_a_finding_beside_the_headline_and_in_a_table() {
 }
 
 #[test]
+fn what_differs_between_any_number_of_systems_is_one_table() {
+    let mut data = study(&[FAST, SLOW, Runs("third", SLOW.1)]);
+    for (system, cache) in data.systems.iter_mut().zip(["1GiB", "2GiB", "1GiB"]) {
+        system.settings.insert("cache_size".into(), cache.into());
+    }
+    let merged = Data::merged(vec![data.clone()]);
+    let table = &tables("findings", &merged)[0];
+    let titles: Vec<&str> = table.columns.iter().map(|c| c.title.as_str()).collect();
+    assert_eq!(titles, ["Condition", "fast", "slow", "third"]);
+    let rows: Vec<Vec<&str>> = table
+        .rows
+        .iter()
+        .map(|row| row.cells.iter().map(|cell| cell.text.as_str()).collect())
+        .collect();
+    assert_eq!(rows, [["cache_size", "1GiB", "2GiB", "1GiB"]]);
+    assert!(said("summary", &merged).contains("Unequal conditions: 2 pairs of systems differ in"));
+    for system in &mut data.systems {
+        system.settings.clear();
+    }
+    assert!(tables("findings", &Data::merged(vec![data])).is_empty());
+}
+
+#[test]
 fn two_devices_of_a_study_are_unequal_in_their_settings_alone() {
     let mut data = study(&[FAST, SLOW]);
     let merged = Data::merged(vec![data.clone()]);

@@ -390,7 +390,7 @@ fn numbers_that_are_bounds_or_not_known_cannot_tell() {
         5,
         "cannot tell: p99 read worse by 5% (at 1 of 1 point)",
     );
-    assert_gate(&gate, 5, "ycsb-c zipfian, 20,000/s even, 16 threads: ≤ ");
+    assert_gate(&gate, 5, "ycsb-c zipfian, 20,000/s even, 16 threads: ≥ ");
     assert!(out(&gate).contains("not testable"), "{}", out(&gate));
     let gate = compared(
         dir.path(),

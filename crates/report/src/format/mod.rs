@@ -1,6 +1,8 @@
 //! The formats that a report is written in.
 
+mod csv;
 pub mod html;
+mod parts;
 pub mod terminal;
 
 use crate::{Block, Data, Error, SECTIONS, Section, Table, findings, section};

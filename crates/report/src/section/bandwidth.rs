@@ -95,7 +95,7 @@ fn table(sweep: &SweepTable<'_>, devices: Devices) -> Table {
         columns.extend(
             names
                 .iter()
-                .map(|name| Column::number(*name).of(&system.name)),
+                .map(|name| Column::number(*name).of(&system.name).unit("MB/s")),
         );
     }
     let mut note = "Means over the measured part, in MB/s of a million bytes. ".to_owned();
@@ -149,7 +149,8 @@ fn written(cell: Option<&GridCell<'_>>, of: impl Fn(&Phase) -> Option<f64>) -> C
         .map_or_else(Cell::none, |spread| {
             let fault = cell.and_then(|cell| cell.fault);
             let detail = fault.map_or_else(|| spread.range(number::rate), |f| f.to_string());
-            let value = Cell::new(number::rate(spread.middle)).with_detail(detail);
+            let value = Cell::new(number::rate(spread.middle)).with_value(spread.middle);
+            let value = value.with_detail(detail);
             Cell {
                 muted: fault.is_some(),
                 ..value

@@ -27,10 +27,10 @@ fn render(data: &Data) -> Vec<Block> {
         Column::text("Request"),
         Column::text("Cause"),
         Column::number("Failed"),
-        Column::number("Share"),
+        Column::number("Share").unit("%"),
         Column::number("Failed/s"),
-        Column::number("Failed after, p50"),
-        Column::number("Failed after, max"),
+        Column::number("Failed after, p50").unit("us"),
+        Column::number("Failed after, max").unit("us"),
         Column::text("First message"),
     ];
     let table = Table {
@@ -83,25 +83,31 @@ fn phase_rows(place: &str, phase: &Phase) -> Vec<TableRow> {
             let sent = kind.map_or(0, |k| k.count + k.errors);
             // The latencies of failures are kept by kind of request, not by cause.
             let failed = kind.and_then(|k| k.failed.as_ref());
-            let after = |ns: Option<u64>| ns.map_or("–".into(), |ns| number::latency(ns as f64));
-            let share = if sent > 0 {
-                number::share(error.count as f64 / sent as f64)
-            } else {
-                "–".into()
+            let after = |ns: Option<u64>| {
+                ns.map_or_else(Cell::none, |ns| {
+                    let ns = ns as f64;
+                    Cell::new(number::latency(ns)).with_value(ns / 1e3)
+                })
             };
-            let cells = [
-                place,
-                error.kind.name(),
-                &error.cause,
-                &number::count(error.count),
-                &share,
-                &number::rate(error.count as f64 / phase.duration_s.max(1e-9)),
-                &after(failed.map(|failed| failed.value_at_quantile(0.5))),
-                &after(failed.map(|failed| failed.max())),
-                &error.example,
+            let count = error.count as f64;
+            let share = count / sent as f64;
+            let per_sec = count / phase.duration_s.max(1e-9);
+            let cells = vec![
+                Cell::new(place),
+                Cell::new(error.kind.name()),
+                Cell::new(&error.cause),
+                Cell::new(number::count(error.count)).with_value(count),
+                match sent {
+                    0 => Cell::none(),
+                    _ => Cell::new(number::share(share)).with_value(share * 100.0),
+                },
+                Cell::new(number::rate(per_sec)).with_value(per_sec),
+                after(failed.map(|failed| failed.value_at_quantile(0.5))),
+                after(failed.map(|failed| failed.max())),
+                Cell::new(&error.example),
             ];
             TableRow {
-                cells: cells.map(Cell::new).into(),
+                cells,
                 total: false,
             }
         })

@@ -2,7 +2,7 @@
 
 use super::Section;
 use crate::{Block, Cell, Column, Data, Table, TableRow, Text, UnequalPair, findings::Index};
-use tailmark_results::Inequality;
+use std::collections::BTreeMap;
 
 pub const SECTION: Section = Section {
     name: "findings",
@@ -28,7 +28,7 @@ fn render(data: &Data) -> Vec<Block> {
             title: "What differs between the systems".into(),
             about: String::new(),
         });
-        blocks.extend(pairs.iter().map(|pair| Block::Table(conditions(pair))));
+        blocks.push(Block::Table(conditions(&pairs)));
     }
     if !data.notices.is_empty() {
         blocks.push(Block::Heading {
@@ -43,20 +43,42 @@ fn render(data: &Data) -> Vec<Block> {
     blocks
 }
 
-/// The conditions of two systems that differ.
-fn conditions(pair: &UnequalPair<'_>) -> Table {
-    let value = |value: &Option<String>| value.as_ref().map_or_else(Cell::none, Cell::new);
-    let row = |unequal: &Inequality| TableRow {
-        cells: vec![
-            Cell::new(&unequal.name),
-            value(&unequal.a),
-            value(&unequal.b),
-        ],
-        total: false,
+/// The conditions that differ between any two systems, of all that are in such a pair.
+fn conditions(pairs: &[UnequalPair<'_>]) -> Table {
+    let (mut systems, mut names) = (Vec::new(), Vec::new());
+    let mut values: BTreeMap<(&str, &str), &str> = BTreeMap::new();
+    for pair in pairs {
+        for system in [pair.a, pair.b] {
+            if !systems.contains(&system) {
+                systems.push(system);
+            }
+        }
+        for unequal in &pair.unequal {
+            let name = unequal.name.as_str();
+            if !names.contains(&name) {
+                names.push(name);
+            }
+            let both = [(pair.a, &unequal.a), (pair.b, &unequal.b)];
+            let known = both.into_iter();
+            values.extend(
+                known.filter_map(|(system, value)| Some(((name, system), value.as_deref()?))),
+            );
+        }
+    }
+    let row = |name: &&str| {
+        let value = |system: &&str| values.get(&(*name, *system)).copied();
+        let cells = systems.iter().map(value);
+        let cells = cells.map(|value| value.map_or_else(Cell::none, Cell::new));
+        TableRow {
+            cells: std::iter::once(Cell::new(*name)).chain(cells).collect(),
+            total: false,
+        }
     };
+    let titles = std::iter::once("Condition").chain(systems.iter().copied());
     Table {
-        columns: ["Condition", pair.a, pair.b].map(Column::text).into(),
-        rows: pair.unequal.iter().map(row).collect(),
+        columns: titles.map(Column::text).collect(),
+        rows: names.iter().map(row).collect(),
+        note: "What is alike in all of them is among the systems under test.".into(),
         ..Table::default()
     }
 }

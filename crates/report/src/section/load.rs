@@ -11,6 +11,8 @@ pub const SECTION: Section = Section {
     render,
 };
 
+const STATISTICS: [Statistic; 3] = [Statistic::MEAN, Statistic::P99, Statistic::P999];
+
 fn render(data: &Data) -> Vec<Block> {
     if data.loads.is_empty() {
         return Vec::new();
@@ -19,13 +21,16 @@ fn render(data: &Data) -> Vec<Block> {
         Column::text("System"),
         Column::number("Records"),
         Column::number("Threads"),
-        Column::number("Duration"),
+        Column::number("Duration").unit("s"),
         Column::number("Records/s"),
-        Column::number("Bandwidth"),
-        Column::number("mean").of("insert latency"),
-        Column::number("p99").of("insert latency"),
-        Column::number("p99.9").of("insert latency"),
+        Column::number("Bandwidth").unit("MB/s"),
     ];
+    let latency = |statistic: Statistic| {
+        Column::number(statistic.name)
+            .of("insert latency")
+            .unit("us")
+    };
+    let columns = columns.into_iter().chain(STATISTICS.map(latency)).collect();
     let index = Index::new(data);
     let rows = data.loads.iter().map(|load| row(load, &index)).collect();
     let note =
@@ -42,10 +47,10 @@ fn row(load: &Load, index: &Index<'_>) -> TableRow {
     let phase = &load.phase;
     let inserts = phase.kinds.get(&Kind::Insert);
     let bandwidth = match inserts {
-        Some(_) if phase.duration_s > 0.0 => Cell::new(format!(
-            "{}/s",
-            number::bytes(phase.bandwidth().database * 1e6)
-        )),
+        Some(_) if phase.duration_s > 0.0 => {
+            let mb = phase.bandwidth().database;
+            Cell::new(format!("{}/s", number::bytes(mb * 1e6))).with_value(mb)
+        }
         _ => Cell::none(),
     };
     let mut cells = vec![
@@ -53,16 +58,21 @@ fn row(load: &Load, index: &Index<'_>) -> TableRow {
             badges: index.badges(phase.findings.iter()),
             ..Cell::new(&load.system)
         },
-        Cell::new(number::count(load.records)),
+        Cell::new(number::count(load.records)).with_value(load.records as f64),
         Cell::new(load.threads.to_string()),
-        Cell::new(number::duration(phase.duration_s)),
-        Cell::new(number::rate(phase.ops_per_sec())),
+        Cell::new(number::duration(phase.duration_s)).with_value(phase.duration_s),
+        Cell::new(number::rate(phase.ops_per_sec())).with_value(phase.ops_per_sec()),
         bandwidth,
     ];
-    for measure in [Statistic::MEAN, Statistic::P99, Statistic::P999] {
-        let value = inserts.and_then(|kind| measure.of(TimeBasis::Response.of(kind)));
-        cells.push(value.map_or_else(Cell::none, |ns| Cell::new(number::stated_latency(ns))));
-    }
+    let latency = |statistic: Statistic| {
+        let ns = inserts.and_then(|kind| statistic.of(TimeBasis::Response.of(kind)));
+        ns.map_or_else(Cell::none, |ns| match ns.is_exact() {
+            true => Cell::new(number::stated_latency(ns)).with_value(ns.value / 1e3),
+            // A bound is no number.
+            false => Cell::new(number::stated_latency(ns)),
+        })
+    };
+    cells.extend(STATISTICS.map(latency));
     TableRow {
         cells,
         total: false,

@@ -1,31 +1,32 @@
 //! Blocks as HTML.
 
-use crate::{
-    Badge, Block, Card, Cell, Chart, Column, Control, ControlChoice, Figure, FindingEntry, Span,
-    Table, Text,
-};
+use super::table::{Names, table};
+use crate::{Badge, Block, Card, Chart, Control, ControlChoice, Figure, FindingEntry, Span, Text};
 use maud::{Markup, html};
 use tailmark_results::number;
 
-/// One block.
-pub fn block(block: &Block) -> Markup {
+/// One block; `names` are those of what its tables are saved as.
+pub fn block(block: &Block, names: &mut Names) -> Markup {
     match block {
         Block::Heading {
             anchor,
             title,
             about,
-        } => html! {
-            h3 id=(anchor) { (title) @if !about.is_empty() { " " span.about { (about) } } }
-        },
+        } => {
+            names.below(anchor);
+            html! {
+                h3 id=(anchor) { (title) @if !about.is_empty() { " " span.about { (about) } } }
+            }
+        }
         Block::Text(line) => html! { p { (text(line)) } },
         Block::Statements(lines) => html! {
             ul.statements { @for line in lines { li { (text(line)) } } }
         },
         Block::Cards(cards) => html! { div.cards { @for c in cards { (card(c)) } } },
-        Block::Table(t) => table(t),
+        Block::Table(t) => table(t, names),
         Block::Figure(f) => figure(f),
         Block::Findings(entries) => html! {
-            div.findings { @for entry in entries { (finding(entry)) } }
+            div.findings { @for entry in entries { (finding(entry, names)) } }
         },
         Block::Source { title, text } => html! {
             details { summary { (title) } pre { (text) } }
@@ -74,75 +75,8 @@ fn card(card: &Card) -> Markup {
     }
 }
 
-fn table(table: &Table) -> Markup {
-    let grouped = table.columns.iter().any(|c| !c.group.is_empty());
-    html! {
-        div.table {
-            table {
-                @if !table.caption.is_empty() { caption { (table.caption) } }
-                thead {
-                    @if grouped { tr.groups { @for g in groups(&table.columns) { (g) } } }
-                    tr {
-                        @for (i, column) in table.columns.iter().enumerate() {
-                            th scope="col" class=[class(&table.columns, i, false)] {
-                                (column.title)
-                            }
-                        }
-                    }
-                }
-                tbody {
-                    @for row in &table.rows {
-                        tr class=[row.total.then_some("total")] {
-                            @for (i, c) in row.cells.iter().enumerate() {
-                                (cell(c, class(&table.columns, i, c.muted)))
-                            }
-                        }
-                    }
-                }
-            }
-            @if !table.note.is_empty() { p.note { (table.note) } }
-        }
-    }
-}
-
-/// Headings over neighbours of one group.
-fn groups(columns: &[Column]) -> Vec<Markup> {
-    columns
-        .chunk_by(|a, b| a.group == b.group)
-        .map(|group| {
-            let name = &group[0].group;
-            html! {
-                th colspan=(group.len()) class=[(!name.is_empty()).then_some("first")] { (name) }
-            }
-        })
-        .collect()
-}
-
-/// Numbers are set right; the first column of a group gets a rule before it.
-fn class(columns: &[Column], index: usize, muted: bool) -> Option<String> {
-    let column = &columns[index];
-    let first =
-        !column.group.is_empty() && (index == 0 || columns[index - 1].group != column.group);
-    let names = [("n", column.numeric), ("first", first), ("muted", muted)];
-    let class: Vec<&str> = names
-        .iter()
-        .filter(|(_, on)| *on)
-        .map(|(name, _)| *name)
-        .collect();
-    (!class.is_empty()).then(|| class.join(" "))
-}
-
-fn cell(cell: &Cell, class: Option<String>) -> Markup {
-    html! {
-        td class=[class] title=[(!cell.hint.is_empty()).then_some(&cell.hint)] {
-            @if cell.strong { strong { (cell.text) } } @else { (cell.text) }
-            @for badge in &cell.badges { (badge_link(badge)) }
-            @if !cell.detail.is_empty() { span.detail { (cell.detail) } }
-        }
-    }
-}
-
-fn badge_link(badge: &Badge) -> Markup {
+/// A link to a finding.
+pub fn badge_link(badge: &Badge) -> Markup {
     html! {
         a.badge href={"#finding-" (badge.code)} title=(badge.code) { (badge.letter) }
     }
@@ -151,10 +85,12 @@ fn badge_link(badge: &Badge) -> Markup {
 /// A longer table is folded, even where its finding is open.
 const ROWS_OPEN: usize = 8;
 
-fn finding(entry: &FindingEntry) -> Markup {
+fn finding(entry: &FindingEntry, names: &mut Names) -> Markup {
     let places = entry.places();
+    let anchor = format!("finding-{}", entry.badge.code);
+    names.below(&anchor);
     html! {
-        details.finding id={"finding-" (entry.badge.code)} open[entry.changes_headline] {
+        details.finding id=(anchor) open[entry.changes_headline] {
             summary {
                 h3 {
                     span.badge { (entry.badge.letter) } " " (entry.title) " "
@@ -168,10 +104,10 @@ fn finding(entry: &FindingEntry) -> Markup {
                 @if entry.changes_headline && evidence.table.rows.len() > ROWS_OPEN {
                     details {
                         summary { "at " (number::plural(evidence.places as u64, "place")) }
-                        (table(&evidence.table))
+                        (table(&evidence.table, names))
                     }
                 } @else {
-                    (table(&evidence.table))
+                    (table(&evidence.table, names))
                 }
             }
         }

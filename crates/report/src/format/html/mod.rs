@@ -1,6 +1,7 @@
 //! One page that opens offline: text, tables, charts and the script that draws them, in one file.
 
 mod blocks;
+mod table;
 
 use super::{ReportFormat, facts, render, terminal::Screen, title};
 use crate::{Block, Data, Figure, Section};
@@ -67,6 +68,7 @@ pub fn body(data: &Data) -> String {
 }
 
 fn page(data: &Data, sections: &Rendered) -> Markup {
+    let mut names = table::Names::default();
     html! {
         header.masthead {
             p.kicker { "Storage qualification report" }
@@ -76,17 +78,22 @@ fn page(data: &Data, sections: &Rendered) -> Markup {
         div.layout {
             nav.contents aria-label="Contents" { (contents(sections)) }
             main {
-                @for (section, blocks) in sections {
-                    section id=(section.name) {
-                        h2 { (section.title) }
-                        @for block in blocks { (blocks::block(block)) }
-                    }
-                }
+                @for (section, blocks) in sections { (section_of(section, blocks, &mut names)) }
                 footer {
                     p { "Made by tailmark " (env!("CARGO_PKG_VERSION")) "." }
                     p { (NOTICE) }
                 }
             }
+        }
+    }
+}
+
+fn section_of(section: &Section, blocks: &[Block], names: &mut table::Names) -> Markup {
+    names.below(section.name);
+    html! {
+        section id=(section.name) {
+            h2 { (section.title) }
+            @for block in blocks { (blocks::block(block, names)) }
         }
     }
 }

@@ -5,7 +5,10 @@ use super::{
     Screen,
     text::{clean, width, wrap},
 };
-use crate::{Cell, Column, Table, Text};
+use crate::{
+    Cell, Column, Table, Text,
+    format::parts::{names, parts},
+};
 use tabled::{
     Table as Grid,
     builder::Builder,
@@ -83,7 +86,8 @@ impl Layout {
         let columns: Vec<Laid> = columns
             .map(|index| Laid::new(table, index, words_width, screen))
             .collect();
-        let parts = parts(table, &columns, screen);
+        let widths: Vec<usize> = columns.iter().map(|laid| laid.width + GAP).collect();
+        let parts = parts(table, &widths, screen.columns + GAP);
         Self { columns, parts }
     }
 
@@ -148,48 +152,6 @@ fn lines(cell: &Cell, words_width: usize, screen: Screen) -> Vec<String> {
         lines.extend(wrap(&detail, words_width, Screen::default()));
     }
     lines
-}
-
-/// The columns of each table that fits; those that name rows are in all.
-fn parts(table: &Table, columns: &[Laid], screen: Screen) -> Vec<Vec<usize>> {
-    let width_of = |columns_of: &[usize]| -> usize {
-        columns_of.iter().map(|&i| columns[i].width + GAP).sum()
-    };
-    let names = names(table);
-    let (names, others): (Vec<usize>, Vec<usize>) =
-        (0..columns.len()).partition(|&index| index < names);
-    let room = (screen.columns + GAP).saturating_sub(width_of(&names));
-    let group = |index: &usize| &table.columns[*index].group;
-    let mut parts: Vec<Vec<usize>> = Vec::new();
-    // A group that fits alone is not cut; columns of no group stand for themselves.
-    let same = |a: &usize, b: &usize| group(a) == group(b) && !group(a).is_empty();
-    for chunk in others.chunk_by(same) {
-        let whole = width_of(chunk) <= room;
-        let pieces = chunk.chunks(if whole { chunk.len() } else { 1 });
-        for piece in pieces {
-            match parts.last_mut() {
-                Some(part) if width_of(part) + width_of(piece) <= room => part.extend(piece),
-                _ => parts.push(piece.to_vec()),
-            }
-        }
-    }
-    if parts.is_empty() {
-        parts.push(Vec::new());
-    }
-    let with_names = |part: Vec<usize>| names.iter().copied().chain(part).collect();
-    parts.into_iter().map(with_names).collect()
-}
-
-/// How many columns at the left name the rows: the first, and the words beside it.
-fn names(table: &Table) -> usize {
-    let others = table.columns.iter().skip(1);
-    let is_name = |column: &&Column| !column.numeric && column.group.is_empty();
-    let words = others.take_while(is_name).count();
-    match 1 + words == table.columns.len() {
-        // All are words: the first alone.
-        true => 1,
-        false => 1 + words,
-    }
 }
 
 fn grid(table: &Table, part: &[(&Column, &Laid)], screen: Screen) -> Grid {
@@ -305,7 +267,7 @@ mod tests {
             [
                 "          A drive with a long name  B",
                 "Workload    peak ops/s  at threads  peak ops/s  at threads",
-                "───────── ───────────── ─────────── ─────────── ───────────",
+                "───────── ───────────── ─────────── ─────────── ──────────",
                 "YCSB A    *12,345* [a]          16       9,000           –",
                 "                 1 – 2",
                 "YCSB B         *1* [a]          16           2           –",

@@ -1,0 +1,75 @@
+//! A table as comma-separated values, which the page offers beside each one.
+
+use crate::{Cell, Column, Table};
+use ::csv::Writer;
+
+/// The titles with their groups and units, then the rows: numbers as they were measured, without
+/// rounding, and other cells as they read. Details are left out, and what has no value is empty.
+#[must_use]
+pub fn csv(table: &Table) -> String {
+    let mut out = Writer::from_writer(Vec::new());
+    let titles = table.columns.iter().map(title);
+    out.write_record(titles).expect(MEMORY);
+    for row in &table.rows {
+        out.write_record(row.cells.iter().map(value)).expect(MEMORY);
+    }
+    let bytes = out.into_inner().expect(MEMORY);
+    String::from_utf8(bytes).expect("every cell is text")
+}
+
+const MEMORY: &str = "memory takes whole rows, and all have a cell for each column";
+
+/// `Drive A peak [ops/s]`.
+fn title(column: &Column) -> String {
+    let unit = match column.unit {
+        "" => String::new(),
+        unit => format!("[{unit}]"),
+    };
+    let parts = [&column.group, &column.title, &unit];
+    let parts = parts.into_iter().filter(|part| !part.is_empty());
+    parts.map(String::as_str).collect::<Vec<_>>().join(" ")
+}
+
+fn value(cell: &Cell) -> String {
+    match cell.value {
+        Some(value) => value.to_string(),
+        None if cell.text == Cell::none().text => String::new(),
+        None => cell.text.replace('\u{a0}', " "),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::TableRow;
+
+    #[test]
+    fn numbers_are_raw_and_titles_have_groups_and_units() {
+        let row = |cells: [Cell; 3]| TableRow {
+            cells: cells.into(),
+            total: false,
+        };
+        let table = Table {
+            columns: vec![
+                Column::text("Workload"),
+                Column::number("peak").of("a, \"b\"").unit("ops/s"),
+                Column::number("p99").unit("us"),
+            ],
+            rows: vec![
+                row([
+                    "YCSB A".into(),
+                    Cell::new("12,345")
+                        .with_value(12_345.25)
+                        .with_detail("1 – 2"),
+                    Cell::new("1.23 ms").with_value(1_234.5),
+                ]),
+                row(["YCSB B".into(), Cell::none(), "≥\u{a0}84 ms".into()]),
+            ],
+            ..Table::default()
+        };
+        assert_eq!(
+            csv(&table),
+            "Workload,\"a, \"\"b\"\" peak [ops/s]\",p99 [us]\nYCSB A,12345.25,1234.5\nYCSB B,,≥ 84 ms\n"
+        );
+    }
+}

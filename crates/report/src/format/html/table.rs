@@ -1,0 +1,189 @@
+//! Tables as HTML, each with a link that saves it as CSV. What is wider than the page at a usual width
+//! is cut into parts; on a phone each part scrolls in its box.
+
+use super::blocks::badge_link;
+use crate::{
+    Cell, Column, Table,
+    format::{csv::csv, parts::parts},
+};
+use maud::{Markup, html};
+use std::collections::BTreeSet;
+
+/// What a part may take, in digits of a table's text: with more, it would be cut off in a window of
+/// 1,280 pixels.
+const ROOM: usize = 116;
+
+/// The names of what the links of a page save: of the section or heading that a table is below, and
+/// each once.
+#[derive(Debug, Default)]
+pub struct Names {
+    place: String,
+    taken: BTreeSet<String>,
+}
+
+impl Names {
+    /// What the next tables are below: the anchor of a section, a heading or a finding.
+    pub fn below(&mut self, anchor: &str) {
+        anchor.clone_into(&mut self.place);
+    }
+
+    fn next(&mut self) -> String {
+        let numbered = |n: usize| match n {
+            1 => self.place.clone(),
+            n => format!("{}-{n}", self.place),
+        };
+        let free = (1..).map(numbered).find(|name| !self.taken.contains(name));
+        let name = free.expect("there are more numbers than tables");
+        self.taken.insert(name.clone());
+        name
+    }
+}
+
+/// A table and its link.
+pub fn table(table: &Table, names: &mut Names) -> Markup {
+    let columns = 0..table.columns.len();
+    let widths: Vec<usize> = columns.map(|index| width(table, index)).collect();
+    let parts = parts(table, &widths, ROOM);
+    html! {
+        div.table {
+            @for (i, columns) in parts.iter().enumerate() {
+                div.scroll { (part(table, columns, i == 0)) }
+            }
+            p.note {
+                @if !table.note.is_empty() { (table.note) " " }
+                a.csv download={(names.next()) ".csv"} href=(data_uri(&csv(table))) { "CSV" }
+            }
+        }
+    }
+}
+
+/// How wide a column is at least, with its padding: words break, and numbers do not.
+fn width(table: &Table, index: usize) -> usize {
+    /// The letter of a finding, and the padding of a cell.
+    const BADGE: usize = 3;
+    const PADDING: usize = 2;
+    /// A title of numbers is not broken below that, in the style of the page.
+    const TITLE: usize = 9;
+    let column = &table.columns[index];
+    let word = |text: &str| text.split(' ').map(|word| word.chars().count()).max();
+    let cell = |cell: &Cell| {
+        let text = match column.numeric {
+            true => cell.text.chars().count(),
+            false => word(&cell.text).unwrap_or(0),
+        };
+        let text = text + BADGE * cell.badges.len();
+        // Details are set smaller.
+        text.max(word(&cell.detail).unwrap_or(0) * 9 / 10)
+    };
+    let title = word(&column.title).unwrap_or(0);
+    let title = if column.numeric {
+        title.max(TITLE)
+    } else {
+        title
+    };
+    let cells = table.rows.iter().map(|row| cell(&row.cells[index]));
+    cells.chain([title]).max().unwrap_or(0) + PADDING
+}
+
+fn part(table: &Table, part: &[usize], is_first: bool) -> Markup {
+    let columns: Vec<&Column> = part.iter().map(|&index| &table.columns[index]).collect();
+    let grouped = columns.iter().any(|c| !c.group.is_empty());
+    html! {
+        table {
+            @if is_first && !table.caption.is_empty() { caption { (table.caption) } }
+            thead {
+                @if grouped { tr.groups { @for g in groups(&columns) { (g) } } }
+                tr {
+                    @for (i, column) in columns.iter().enumerate() {
+                        th scope="col" class=[class(&columns, i, false)] { (column.title) }
+                    }
+                }
+            }
+            tbody {
+                @for row in &table.rows {
+                    tr class=[row.total.then_some("total")] {
+                        @for (i, &index) in part.iter().enumerate() {
+                            (cell(&row.cells[index], class(&columns, i, row.cells[index].muted)))
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Headings over neighbours of one group.
+fn groups(columns: &[&Column]) -> Vec<Markup> {
+    columns
+        .chunk_by(|a, b| a.group == b.group)
+        .map(|group| {
+            let name = &group[0].group;
+            html! {
+                th colspan=(group.len()) class=[(!name.is_empty()).then_some("first")] { (name) }
+            }
+        })
+        .collect()
+}
+
+/// Numbers are set right; the first column of a group gets a rule before it.
+fn class(columns: &[&Column], index: usize, muted: bool) -> Option<String> {
+    let column = columns[index];
+    let first =
+        !column.group.is_empty() && (index == 0 || columns[index - 1].group != column.group);
+    let names = [("n", column.numeric), ("first", first), ("muted", muted)];
+    let class: Vec<&str> = names
+        .iter()
+        .filter(|(_, on)| *on)
+        .map(|(name, _)| *name)
+        .collect();
+    (!class.is_empty()).then(|| class.join(" "))
+}
+
+fn cell(cell: &Cell, class: Option<String>) -> Markup {
+    html! {
+        td class=[class] title=[(!cell.hint.is_empty()).then_some(&cell.hint)] {
+            @if cell.strong { strong { (cell.text) } } @else { (cell.text) }
+            @for badge in &cell.badges { (badge_link(badge)) }
+            @if !cell.detail.is_empty() { span.detail { (cell.detail) } }
+        }
+    }
+}
+
+/// A text as the address of itself (RFC 2397): what is not a letter, a digit or one of `-_.~` as its
+/// bytes.
+fn data_uri(text: &str) -> String {
+    let mut uri = String::from("data:text/csv;charset=utf-8,");
+    for byte in text.bytes() {
+        match byte {
+            b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'_' | b'.' | b'~' => {
+                uri.push(byte.into());
+            }
+            byte => uri.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    uri
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_of_their_place_and_each_once() {
+        let mut names = Names::default();
+        names.below("peaks");
+        assert_eq!([names.next(), names.next()], ["peaks", "peaks-2"]);
+        names.below("load");
+        assert_eq!(names.next(), "load");
+        names.below("peaks");
+        assert_eq!(names.next(), "peaks-3");
+    }
+
+    #[test]
+    fn an_address_has_no_character_that_ends_it() {
+        assert_eq!(
+            data_uri("a,\"≥\"\n"),
+            "data:text/csv;charset=utf-8,a%2C%22%E2%89%A5%22%0A"
+        );
+    }
+}

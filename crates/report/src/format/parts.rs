@@ -1,0 +1,82 @@
+//! A table that is wider than its page, in parts that are not: cut between its systems, each part
+//! with the columns that name the rows.
+
+use crate::{Column, Table};
+
+/// The columns of each part. `widths` are those of the columns with what stands between them, `room`
+/// is what a part may take.
+#[must_use]
+pub fn parts(table: &Table, widths: &[usize], room: usize) -> Vec<Vec<usize>> {
+    let width = |columns: &[usize]| columns.iter().map(|&index| widths[index]).sum::<usize>();
+    let names = names(table);
+    let (names, others): (Vec<usize>, Vec<usize>) =
+        (0..widths.len()).partition(|&index| index < names);
+    let room = room.saturating_sub(width(&names));
+    let group = |index: &usize| &table.columns[*index].group;
+    // A group that fits alone is not cut; columns of no group stand for themselves.
+    let is_same = |a: &usize, b: &usize| group(a) == group(b) && !group(a).is_empty();
+    let mut parts: Vec<Vec<usize>> = Vec::new();
+    for chunk in others.chunk_by(is_same) {
+        let piece = if width(chunk) <= room { chunk.len() } else { 1 };
+        for piece in chunk.chunks(piece) {
+            match parts.last_mut() {
+                Some(part) if width(part) + width(piece) <= room => part.extend(piece),
+                _ => parts.push(piece.to_vec()),
+            }
+        }
+    }
+    if parts.is_empty() {
+        parts.push(Vec::new());
+    }
+    let with_names = |part: Vec<usize>| names.iter().copied().chain(part).collect();
+    parts.into_iter().map(with_names).collect()
+}
+
+/// How many columns at the left name the rows: the first, and the words beside it.
+#[must_use]
+pub fn names(table: &Table) -> usize {
+    let others = table.columns.iter().skip(1);
+    let is_name = |column: &&Column| !column.numeric && column.group.is_empty();
+    let words = others.take_while(is_name).count();
+    match 1 + words == table.columns.len() {
+        // All are words: the first alone.
+        true => 1,
+        false => 1 + words,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn table(groups: &[&str]) -> Table {
+        let group = |group: &&str| Column::number("n").of(*group);
+        let names = [Column::text("System"), Column::text("At")];
+        Table {
+            columns: names.into_iter().chain(groups.iter().map(group)).collect(),
+            ..Table::default()
+        }
+    }
+
+    #[test]
+    fn a_table_is_cut_between_groups_and_its_names_are_in_every_part() {
+        let table = table(&["a", "a", "b", "b", ""]);
+        let widths = [10; 7];
+        assert_eq!(parts(&table, &widths, 70), [[0, 1, 2, 3, 4, 5, 6]]);
+        assert_eq!(
+            parts(&table, &widths, 50),
+            [vec![0, 1, 2, 3], vec![0, 1, 4, 5, 6]]
+        );
+        // No room for a group: each column stands for itself.
+        assert_eq!(parts(&table, &widths, 30).len(), 5);
+    }
+
+    #[test]
+    fn where_all_are_words_the_first_names_the_rows() {
+        let table = Table {
+            columns: ["Fact", "a", "b"].map(Column::text).into(),
+            ..Table::default()
+        };
+        assert_eq!(parts(&table, &[10; 3], 20), [[0, 1], [0, 2]]);
+    }
+}

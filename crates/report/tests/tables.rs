@@ -1,0 +1,75 @@
+//! Tables of the page: each can be saved, and none is wider than a window.
+
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test fails by a panic")]
+
+mod synthetic;
+
+use std::collections::BTreeSet;
+use synthetic::SMALL;
+use tailmark_report::html;
+
+/// The names and addresses of what can be saved.
+fn links(body: &str) -> Vec<(&str, &str)> {
+    let links = body.split("<a class=\"csv\" download=\"").skip(1);
+    let link = |link: &'_ str| -> Option<(usize, usize, usize)> {
+        let name = link.find('"')?;
+        let href = link.find("href=\"")? + 6;
+        Some((name, href, href + link[href..].find('"')?))
+    };
+    links
+        .map(|text| {
+            let (name, begin, end) = link(text).unwrap();
+            (&text[..name], &text[begin..end])
+        })
+        .collect()
+}
+
+#[test]
+fn every_table_can_be_saved_under_a_name_of_its_own() {
+    let body = html::body(&synthetic::study(SMALL));
+    let links = links(&body);
+    assert_eq!(links.len(), body.matches("<div class=\"table\">").count());
+    let names: BTreeSet<&str> = links.iter().map(|(name, _)| *name).collect();
+    assert_eq!(names.len(), links.len(), "{names:?}");
+    for name in [
+        "peaks.csv",
+        "workload-ycsb-b-zipfian.csv",
+        "load.csv",
+        "finding-errors.csv",
+    ] {
+        assert!(names.contains(name), "{name}: {names:?}");
+    }
+    for (_, address) in &links {
+        let (kind, text) = address.split_once(',').unwrap();
+        assert_eq!(kind, "data:text/csv;charset=utf-8");
+        assert!(text.contains("%0A"), "rows: {text}");
+    }
+}
+
+#[test]
+fn what_is_saved_has_raw_numbers_and_units() {
+    let body = html::body(&synthetic::study(SMALL));
+    let links = links(&body);
+    let (_, load) = links.iter().find(|(name, _)| *name == "load.csv").unwrap();
+    let head = "System,Records,Threads,Duration%20%5Bs%5D,Records%2Fs";
+    assert!(load.contains(&head.replace(',', "%2C")), "{load}");
+    assert!(
+        load.contains("Drive%20A%203.84TB%2C545744%2C16%2C12%2C"),
+        "{load}"
+    );
+}
+
+#[test]
+fn a_table_of_many_systems_is_cut_into_parts_and_saved_whole() {
+    let mut data = synthetic::study(SMALL);
+    for system in &mut data.systems {
+        system.ceiling_for = None;
+    }
+    let body = html::body(&data);
+    let (_, workload) = body.split_once("id=\"workload-ycsb-a-zipfian\"").unwrap();
+    let (_, table) = workload.split_once("<div class=\"table\">").unwrap();
+    let (table, _) = table.split_once("<a class=\"csv\"").unwrap();
+    let parts = table.matches("<div class=\"scroll\">").count();
+    assert!(parts > 1, "{parts}");
+    assert_eq!(table.matches(">Threads</th>").count(), parts);
+}
