@@ -1,6 +1,6 @@
 //! The intervals: one row per interval and kind, also where nothing was done.
 
-use super::{Column, Table, each_phase, headings, latency, latency_headings, place_headings};
+use super::{Column, Table, each_phase, headings, key_headings, latency, latency_headings};
 use crate::{
     Error, Format, Interval, IntervalKind, Kind, Known, Packed, Phase, Study,
     new_interval_latencies,
@@ -23,11 +23,11 @@ const INTERVAL: [Column<Interval>; 4] = [
 fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
     let of_kind = ["kind", "count", "errors"].map(str::to_owned).into_iter();
     let of_interval = headings(&INTERVAL).chain(of_kind).chain(latency_headings());
-    let mut table = Table::new(&FORMAT, place_headings().chain(of_interval), out)?;
-    each_phase(study, |place, phase| {
+    let mut table = Table::new(&FORMAT, key_headings().chain(of_interval), out)?;
+    each_phase(study, |key, phase| {
         let kinds = kinds(phase);
         for interval in &phase.intervals {
-            let mut first = place.to_vec();
+            let mut first = key.to_vec();
             first.extend(INTERVAL.map(|(_, cell)| cell(interval)));
             for &kind in &kinds {
                 table.row(first.iter().cloned().chain(kind_cells(interval, kind)))?;

@@ -83,12 +83,12 @@ const POINT: [Column<PointKey>; 6] = [
 ];
 
 /// The headings in front of what is of loads and points alike.
-fn place_headings() -> impl Iterator<Item = String> {
+fn key_headings() -> impl Iterator<Item = String> {
     let names = ["system", "load"].map(str::to_owned);
     names.into_iter().chain(headings(&POINT))
 }
 
-/// Hands over the loads and then the points, each with the cells below [`place_headings`].
+/// Hands over the loads and then the points, each with its cells below [`key_headings`].
 fn each_phase(
     study: &Study,
     mut act: impl FnMut(&[String], &Phase) -> Result<(), Error>,
@@ -96,14 +96,14 @@ fn each_phase(
     let mut number = 0;
     study.each_load(|load| {
         number += 1;
-        let mut place = vec![load.system, number.to_string()];
-        place.extend(POINT.map(|_| String::new()));
-        act(&place, &load.phase)
+        let mut cells = vec![load.system, number.to_string()];
+        cells.extend(POINT.map(|_| String::new()));
+        act(&cells, &load.phase)
     })?;
     study.each_point(|Point { key, phase }| {
-        let mut place = vec![key.system.clone(), String::new()];
-        place.extend(POINT.map(|(_, cell)| cell(&key)));
-        act(&place, &phase)
+        let mut cells = vec![key.system.clone(), String::new()];
+        cells.extend(POINT.map(|(_, cell)| cell(&key)));
+        act(&cells, &phase)
     })
 }
 

@@ -1,6 +1,6 @@
 //! The quality of service: one row per load or point, kind, time and quantile.
 
-use super::{Column, Table, each_phase, headings, place_headings, stated_us, us};
+use super::{Column, Table, each_phase, headings, key_headings, stated_us, us};
 use crate::{BlockQos, BlockValue, Error, Format, Study, TimeBasis};
 use std::io::Write;
 
@@ -25,12 +25,12 @@ const BLOCKS: [Column<BlockQos>; 9] = [
 
 fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
     let of_run = ["kind", "time", "quantile", "run_us", "solid"].map(str::to_owned);
-    let all = place_headings().chain(of_run).chain(headings(&BLOCKS));
+    let all = key_headings().chain(of_run).chain(headings(&BLOCKS));
     let mut table = Table::new(&FORMAT, all, out)?;
-    each_phase(study, |place, phase| {
+    each_phase(study, |key, phase| {
         for (kind, (name, time)) in phase.kinds.keys().flat_map(|kind| TIMES.map(|t| (kind, t))) {
             for qos in phase.qos(*kind, time) {
-                let mut row = place.to_vec();
+                let mut row = key.to_vec();
                 row.extend([kind.name(), name, qos.quantile.name].map(str::to_owned));
                 row.extend([stated_us(qos.run), qos.is_solid.to_string()]);
                 row.extend(BLOCKS.map(|(_, cell)| qos.blocks.map_or_else(String::new, cell)));

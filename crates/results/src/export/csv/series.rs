@@ -1,6 +1,6 @@
 //! The series of probes: one row per sample.
 
-use super::{Table, each_phase, place_headings};
+use super::{Table, each_phase, key_headings};
 use crate::{Error, Format, Study};
 use std::io::Write;
 
@@ -12,9 +12,9 @@ pub const FORMAT: Format = Format {
 
 fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
     let sample = ["probe", "subject", "name", "kind", "at_s", "value"];
-    let all = place_headings().chain(sample.map(str::to_owned));
+    let all = key_headings().chain(sample.map(str::to_owned));
     let mut table = Table::new(&FORMAT, all, out)?;
-    each_phase(study, |place, phase| {
+    each_phase(study, |key, phase| {
         for series in &phase.series {
             let names = [
                 series.probe.as_str(),
@@ -22,15 +22,11 @@ fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
                 &series.name,
                 series.kind.name(),
             ];
-            let first: Vec<&str> = place.iter().map(String::as_str).chain(names).collect();
+            let first: Vec<&str> = key.iter().map(String::as_str).chain(names).collect();
             for (at_s, value) in series.at_s.iter().zip(&series.values) {
                 let sample = [at_s.to_string(), value.to_string()];
-                table.row(
-                    first
-                        .iter()
-                        .copied()
-                        .chain(sample.iter().map(String::as_str)),
-                )?;
+                let sample = sample.iter().map(String::as_str);
+                table.row(first.iter().copied().chain(sample))?;
             }
         }
         Ok(())
