@@ -214,6 +214,37 @@ fn peaks_against_each_competitor_and_the_table_against_all() {
 }
 
 #[test]
+fn the_latency_of_all_workloads_is_a_table_with_the_lowest_against_all() {
+    let data = one(&[A, B, C]);
+    let table = &tables("latency", &data)[0];
+    let row: Vec<&str> = table.rows[0]
+        .cells
+        .iter()
+        .map(|c| c.text.as_str())
+        .collect();
+    let expected = [
+        "YCSB A",
+        "p99 read",
+        "32 threads",
+        "3.00 ms",
+        "21.0 ms",
+        "22.0 ms",
+        "A",
+        "",
+        "7.0X lower",
+        "7.3X lower",
+    ];
+    assert_eq!(row, expected);
+    let row = &tables("latency", &with_baseline(data, "B"))[0].rows[0].cells;
+    let row: Vec<&str> = row.iter().map(|cell| cell.text.as_str()).collect();
+    assert_eq!(row[6..], ["A", "7.0X lower", "\u{2212}5 %"]);
+    let mut without = one(&[A, B]);
+    let phases = without.points.iter_mut().map(|point| &mut point.phase);
+    phases.for_each(|phase| phase.kinds.clear());
+    assert!(tables("latency", &without).is_empty());
+}
+
+#[test]
 fn the_share_of_the_lowest() {
     let data = one(&[A, B, C]);
     assert_said(

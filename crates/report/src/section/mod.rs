@@ -6,6 +6,8 @@ mod compared_table;
 mod errors;
 mod findings;
 mod fixed;
+mod improvements;
+mod latency;
 mod load;
 mod method;
 mod peaks;
@@ -36,6 +38,7 @@ pub struct Section {
 pub const SECTIONS: &[Section] = &[
     summary::SECTION,
     peaks::SECTION,
+    latency::SECTION,
     workload::SECTION,
     fixed::SECTION,
     qos::SECTION,

@@ -1,0 +1,127 @@
+//! The last columns of a table over workloads: who is best, and by how much over whom. A part of the
+//! sections of peaks and latency.
+
+use super::compared_table::{self, RATIO};
+use crate::{
+    Cell, Column,
+    compare::{self, Outcome},
+    compared::Comparisons,
+    sweep::SweepTable,
+};
+use tailmark_results::Comparison;
+
+/// One of the columns.
+#[derive(Clone, Copy)]
+enum Improvement<'a> {
+    /// Of the better of two over the other.
+    OverTheOther,
+    /// Of the best over this one.
+    Over(&'a str),
+    /// Of this one over the baseline.
+    OverBaseline(&'a str, &'a str),
+}
+
+impl Improvement<'_> {
+    fn title(self) -> String {
+        match self {
+            Self::OverTheOther => "over the other".to_owned(),
+            Self::Over(system) => format!("over {system}"),
+            Self::OverBaseline(system, baseline) => format!("{system} over {baseline}"),
+        }
+    }
+}
+
+/// One for each system with a baseline but itself; without one, for each system of more than two.
+fn improvements<'a>(sweep: &SweepTable<'a>) -> Vec<Improvement<'a>> {
+    let systems = sweep.systems.iter().map(|system| system.name.as_str());
+    match sweep.baseline() {
+        None if systems.len() == 2 => vec![Improvement::OverTheOther],
+        None => systems.map(Improvement::Over).collect(),
+        Some(baseline) => systems
+            .filter(|system| *system != baseline)
+            .map(|system| Improvement::OverBaseline(system, baseline))
+            .collect(),
+    }
+}
+
+/// The columns, the first of which says who is `best`: `Highest`; none of a single system.
+pub fn columns(sweep: &SweepTable<'_>, best: &str) -> Vec<Column> {
+    if sweep.systems.len() < 2 {
+        return Vec::new();
+    }
+    let improvements = improvements(sweep).into_iter();
+    let improvements = improvements.map(|of| {
+        let column = Column::number(of.title()).unit(RATIO);
+        column.of("improvement")
+    });
+    std::iter::once(Column::text(best))
+        .chain(improvements)
+        .collect()
+}
+
+/// What a note says of them; nothing of a single system.
+pub fn note(sweep: &SweepTable<'_>, best: &str) -> String {
+    match (sweep.systems.len(), sweep.baseline()) {
+        (0 | 1, _) => String::new(),
+        (_, Some(_)) => " Improvements are those over the baseline.".to_owned(),
+        (_, None) => format!(" Improvements are those of the {best} over each of the others."),
+    }
+}
+
+/// How the best two compare, the better first; none where not even two are known.
+pub fn best_two(
+    ranked: &[&str],
+    at: impl Fn((&str, &str)) -> Option<Comparison>,
+) -> Option<Comparison> {
+    match ranked {
+        [first, second, ..] => at((first, second)),
+        _ => None,
+    }
+}
+
+/// The cells of a row whose systems are `ranked`, the best first.
+pub fn cells(
+    sweep: &SweepTable<'_>,
+    ranked: &[&str],
+    at: impl Fn((&str, &str)) -> Option<Comparison>,
+) -> Vec<Cell> {
+    if sweep.systems.len() < 2 {
+        return Vec::new();
+    }
+    let first = ranked.first().copied();
+    let of_two = best_two(ranked, &at);
+    let words = of_two.as_ref().map(|of| who(of, sweep.comparisons));
+    let cell = |improvement: Improvement<'_>| {
+        let of = match improvement {
+            Improvement::OverTheOther => of_two.clone(),
+            Improvement::Over(system) if Some(system) == first => return Cell::default(),
+            Improvement::Over(system) => first.and_then(|first| at((first, system))),
+            Improvement::OverBaseline(system, baseline) => at((system, baseline)),
+        };
+        of.map_or_else(Cell::none, |of| advantage(&of, sweep.comparisons))
+    };
+    let improvements = improvements(sweep).into_iter().map(cell);
+    let words = words.map_or_else(Cell::none, Cell::new);
+    std::iter::once(words).chain(improvements).collect()
+}
+
+/// Which of two is the best.
+fn who(of: &Comparison, comparisons: &Comparisons) -> String {
+    match Outcome::of(of, comparisons.band) {
+        Outcome::Differ => of.a.clone(),
+        Outcome::Tied => "tie".to_owned(),
+        Outcome::Equivalent => format!("equivalent ({})", compare::within(comparisons)),
+        Outcome::NoDifferenceShown => of.verdict.name().to_owned(),
+        Outcome::UnlikePeaks => "not comparable".to_owned(),
+    }
+}
+
+/// By how much one is better.
+fn advantage(of: &Comparison, comparisons: &Comparisons) -> Cell {
+    let cell = compared_table::improvement(of, comparisons);
+    let outcome = Outcome::of(of, comparisons.band);
+    Cell {
+        muted: matches!(outcome, Outcome::NoDifferenceShown | Outcome::UnlikePeaks),
+        ..cell
+    }
+}
