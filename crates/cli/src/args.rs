@@ -12,7 +12,7 @@ use tailmark_results::Metric;
 const EXAMPLES: &str = "\
 Examples:
   tailmark run quickstart
-      this directory's disk against /dev/shm, in about five minutes
+      this directory's disk against /dev/shm, in less than five minutes
   tailmark run PLAN.toml -o study
       what a plan says; the same command again goes on where it was stopped
   tailmark run --system disk=/mnt/nvme0/t --system ram=/dev/shm/t --workload ycsb-a,ycsb-c \\

@@ -43,7 +43,7 @@ pub const PLANS: &[ShippedPlan] = &[
     },
     ShippedPlan {
         name: "quickstart",
-        about: "the disk of this directory against /dev/shm: RocksDB, in about five minutes",
+        about: "the disk of this directory against /dev/shm: RocksDB, in less than five minutes",
         text: include_str!("../plans/quickstart.toml"),
     },
 ];

@@ -84,8 +84,9 @@ fn agree(cell: &str, member: &Value) -> bool {
     match member {
         Value::Null => cell.is_empty(),
         Value::String(text) => cell == text,
-        Value::Number(number) if number.is_f64() => cell.parse() == Ok(number.as_f64().unwrap()),
-        other => cell == other.to_string(),
+        Value::Number(number) if number.is_f64() => cell.parse().ok() == number.as_f64(),
+        // A count, or whether something is so.
+        other => serde_json::from_str::<Value>(cell).ok().as_ref() == Some(other),
     }
 }
 

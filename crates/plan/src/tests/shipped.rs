@@ -1,7 +1,7 @@
 //! The plans of published studies are those studies, and say what of them is assumed.
 
 use super::{driver_of, message, shipped};
-use crate::{PLANS, RawPlan};
+use crate::{Order, PLANS, RawPlan};
 use std::time::Duration;
 use tailmark_driver::Semantics;
 
@@ -201,4 +201,20 @@ fn the_studies_of_servers_name_their_competitors_and_what_their_updates_do() {
             assert!(plan.header.assumed.contains(&key), "{key}");
         }
     }
+}
+
+#[test]
+fn the_quickstart_has_runs_enough_for_verdicts_and_is_short() {
+    let raw = shipped("quickstart");
+    if tailmark_driver::db::find(driver_of(&raw)).is_err() {
+        return;
+    }
+    let plan = raw.check().unwrap();
+    assert!(plan.sweep.repeats >= 4);
+    assert_eq!(plan.sweep.order, Order::Interleaved);
+    assert!(plan.report.latency.is_some());
+    let points = u32::try_from(plan.systems.len() * plan.points().count()).unwrap();
+    let of_point = plan.sweep.duration.unwrap() + plan.sweep.warmup;
+    // What is left of five minutes is for loads, for opening and for settling.
+    assert!(points * of_point < Duration::from_secs(200));
 }

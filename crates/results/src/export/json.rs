@@ -9,8 +9,8 @@ use super::{
 };
 use crate::{
     Arrivals, Bandwidth, BlockQos, BlockValue, Conditions, Error, ErrorCount, Fact, Finding,
-    Header, Interval, IntervalKind, KindResult, Known, Latencies, Load, Phase, Point, Qos, Run,
-    Study, System, TimeBasis, finding::UNEQUAL_CONDITIONS,
+    Header, Interval, IntervalKind, KindResult, Known, Latencies, Load, Packed, Phase, Point, Qos,
+    Run, Study, System, TimeBasis, finding::UNEQUAL_CONDITIONS,
 };
 use document::Document;
 use serde_json::{Map, Value, json};
@@ -178,13 +178,13 @@ fn interval(interval: &Interval) -> Value {
 }
 
 fn interval_kind(of: &IntervalKind) -> Value {
-    let service = latency(Known::of(&of.service.unpack()));
-    let response = of.response.as_ref();
+    let latency = |packed: &Packed| latency(Known::of(&packed.unpack()));
+    let (service, response) = (latency(&of.service), of.response.as_ref().map(latency));
     json!({
         "count": of.count,
         "errors": of.errors,
-        "response_us": response.map_or_else(|| service.clone(), |r| latency(Known::of(&r.unpack()))),
         "service_us": service,
+        "response_us": response.as_ref().unwrap_or(&service),
     })
 }
 
