@@ -4,13 +4,16 @@
 //! Rules write whole sentences, so that a finding can stand alone. Fifty of them that differ in two
 //! numbers are a table: the words that all share are the wording, what stands between them columns.
 
+mod words;
+
 use crate::{
     axis::Step,
     block::{Cell, Column, Evidence, Table, TableRow, Text},
     sweep::workload_title,
 };
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 use tailmark_results::{Load, Point, PointKey, number};
+use words::{distinct, gaps, range, shared};
 
 /// Where something was found.
 #[derive(Debug, Clone, Copy)]
@@ -23,12 +26,22 @@ pub enum Place<'a> {
     Pair(&'a str, &'a str),
 }
 
-/// Places that share a row; of points at a rate those of one client count.
+/// Places that share a row: points that were found in the same repeats, and of those at a rate one
+/// client count.
 #[derive(Debug, PartialEq, Eq)]
 struct RowName {
     system: String,
     workload: String,
     threads: Option<u32>,
+    repeats: BTreeSet<u32>,
+}
+
+/// A point without its repeat: system, workload, client count and rate.
+type PointName<'a> = (&'a str, &'a str, u32, Option<u64>);
+
+fn point_name(key: &PointKey) -> PointName<'_> {
+    let rate = key.target_rate.map(f64::to_bits);
+    (&key.system, &key.workload, key.threads, rate)
 }
 
 impl<'a> Place<'a> {
@@ -39,7 +52,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    fn row(self) -> RowName {
+    fn row(self, repeats: &BTreeMap<PointName<'_>, BTreeSet<u32>>) -> RowName {
         let (system, workload) = match self {
             Self::Load(load) => (load.system.clone(), "load".to_owned()),
             Self::Point(point) => {
@@ -53,6 +66,10 @@ impl<'a> Place<'a> {
             system,
             workload,
             threads: at_rate.map(|key| key.threads),
+            repeats: self
+                .key()
+                .and_then(|key| repeats.get(&point_name(key)).cloned())
+                .unwrap_or_default(),
         }
     }
 }
@@ -105,9 +122,16 @@ impl<'a> Wording<'a> {
             .collect();
         let is_filled = |gap: &usize| found.iter().any(|(gaps, _)| !gaps[*gap].is_empty());
         let filled: Vec<usize> = (0..=self.shared.len()).filter(is_filled).collect();
+        let mut repeats: BTreeMap<PointName<'_>, BTreeSet<u32>> = BTreeMap::new();
+        for key in found.iter().filter_map(|(_, place)| place.key()) {
+            repeats
+                .entry(point_name(key))
+                .or_default()
+                .insert(key.repeat);
+        }
         let mut rows: Vec<Row<'a>> = Vec::new();
         for (gaps, place) in &found {
-            let name = place.row();
+            let name = place.row(&repeats);
             let at = rows.iter().position(|row| row.name == name);
             let at = at.unwrap_or_else(|| {
                 rows.push(Row::new(name, filled.len()));
@@ -197,7 +221,7 @@ impl<'a> Row<'a> {
     }
 
     fn repeats(&self) -> String {
-        let repeats: BTreeSet<u32> = self.keys.iter().map(|key| key.repeat).collect();
+        let repeats = &self.name.repeats;
         match (repeats.first(), repeats.last()) {
             (Some(first), Some(last)) if (last - first + 1) as usize == repeats.len() => {
                 if first == last {
@@ -271,110 +295,6 @@ fn table(rows: &[Row<'_>], headings: Vec<String>) -> Table {
             .collect(),
         rows: all.into_iter().map(row).collect(),
         ..Table::default()
-    }
-}
-
-/// The longest sequence of words that both have in this order.
-fn shared<'a>(a: &[&'a str], b: &[&str]) -> Vec<&'a str> {
-    // The length for what is left of both, from their ends.
-    let mut lengths = vec![vec![0_usize; b.len() + 1]; a.len() + 1];
-    for i in (0..a.len()).rev() {
-        for j in (0..b.len()).rev() {
-            lengths[i][j] = match a[i] == b[j] {
-                true => lengths[i + 1][j + 1] + 1,
-                false => lengths[i + 1][j].max(lengths[i][j + 1]),
-            };
-        }
-    }
-    let (mut i, mut j) = (0, 0);
-    let mut words = Vec::with_capacity(lengths[0][0]);
-    while i < a.len() && j < b.len() {
-        if a[i] == b[j] {
-            words.push(a[i]);
-            (i, j) = (i + 1, j + 1);
-        } else if lengths[i + 1][j] >= lengths[i][j + 1] {
-            i += 1;
-        } else {
-            j += 1;
-        }
-    }
-    words
-}
-
-/// What stands before, between and behind the shared words, which all are in `words`.
-fn gaps(shared: &[&str], words: &[&str]) -> Vec<String> {
-    let mut gaps = vec![Vec::new()];
-    for &word in words {
-        let at = gaps.len() - 1;
-        match shared.get(at) == Some(&word) {
-            true => gaps.push(Vec::new()),
-            false => gaps[at].push(word),
-        }
-    }
-    gaps.into_iter().map(|words| words.join(" ")).collect()
-}
-
-fn distinct<'v>(values: impl Iterator<Item = &'v str>) -> Vec<&'v str> {
-    let mut distinct = Vec::new();
-    for value in values {
-        if !distinct.contains(&value) {
-            distinct.push(value);
-        }
-    }
-    distinct
-}
-
-/// `12 – 340 reads` of `340 reads` and `12 reads`; none where more than numbers differ.
-fn range(values: &[&str]) -> Option<String> {
-    let words = |value: &&'_ str| value.split(' ').map(str::to_owned).collect::<Vec<_>>();
-    let all: Vec<Vec<String>> = values.iter().map(words).collect();
-    let first = all.first()?;
-    if all.iter().any(|words| words.len() != first.len()) {
-        return None;
-    }
-    let word = |i: usize| range_of_words(all.iter().map(|words| words[i].as_str()));
-    let words: Option<Vec<String>> = (0..first.len()).map(word).collect();
-    Some(words?.join(" "))
-}
-
-fn range_of_words<'v>(words: impl Iterator<Item = &'v str> + Clone) -> Option<String> {
-    let first = words.clone().next()?;
-    if words.clone().all(|word| word == first) {
-        return Some(first.to_owned());
-    }
-    let parts: Option<Vec<NumberWord<'_>>> = words.map(NumberWord::of).collect();
-    let parts = parts?;
-    let NumberWord { before, behind, .. } = parts[0];
-    if parts
-        .iter()
-        .any(|p| (p.before, p.behind) != (before, behind))
-    {
-        return None;
-    }
-    let low = parts.iter().min_by(|a, b| a.value.total_cmp(&b.value))?;
-    let high = parts.iter().max_by(|a, b| a.value.total_cmp(&b.value))?;
-    Some(format!("{before}{} – {}{behind}", low.number, high.number))
-}
-
-/// A word with one number in it: `(97%)`.
-struct NumberWord<'w> {
-    before: &'w str,
-    number: &'w str,
-    behind: &'w str,
-    value: f64,
-}
-
-impl<'w> NumberWord<'w> {
-    fn of(word: &'w str) -> Option<Self> {
-        let is_digit = |c: char| c.is_ascii_digit();
-        let (begin, end) = (word.find(is_digit)?, word.rfind(is_digit)? + 1);
-        let number = &word[begin..end];
-        Some(Self {
-            before: &word[..begin],
-            number,
-            behind: &word[end..],
-            value: number.replace(',', "").parse().ok()?,
-        })
     }
 }
 
@@ -456,13 +376,5 @@ mod tests {
         assert_eq!(all.len(), 2);
         assert_eq!((all[0].text.to_plain(), all[0].places), (other, 2));
         assert_eq!(rows(&all[0].table), [["a against b"]]);
-    }
-
-    #[test]
-    fn gaps_are_before_between_and_behind_the_shared_words() {
-        let (a, b) = (["1", "of", "2", "done"], ["3", "of", "4", "failed"]);
-        let shared = shared(&a, &b);
-        assert_eq!(shared, ["of"]);
-        assert_eq!(gaps(&shared, &b), ["3", "4 failed"]);
     }
 }

@@ -259,3 +259,15 @@ fn a_table_is_saved_as_csv_and_nothing_refuses_it() {
     assert!(!root(&dom).contains("data-refused"), "{}", root(&dom));
     assert!(!root(&dom).contains("data-error"), "{}", root(&dom));
 }
+
+#[test]
+fn a_link_to_a_folded_finding_opens_it() {
+    let browser = browser();
+    let page = report(SMALL, "finding");
+    let tag = "<details class=\"finding\" id=\"finding-too-few-samples\"";
+    let is_open = |dom: &str| dom.contains(&format!("{tag} open"));
+    let folded = dom(browser, &page);
+    assert!(folded.contains(tag) && !is_open(&folded));
+    let linked = PathBuf::from(format!("{}#finding-too-few-samples", page.display()));
+    assert!(is_open(&dom(browser, &linked)));
+}

@@ -75,6 +75,20 @@ fn what_was_found_everywhere_is_one_sentence_and_a_row_for_each_system() {
 }
 
 #[test]
+fn points_found_in_different_repeats_are_different_rows() {
+    let mut data = few_samples();
+    let is_first = |threads: u32, repeat: u32| threads == 4 || repeat == 1;
+    data.points
+        .retain(|p| p.key.system == "Drive A 3.84TB" && is_first(p.key.threads, p.key.repeat));
+    let entries = entries(&data);
+    let rows = entries[0].evidence[0].table.rows.iter();
+    let places: Vec<[&str; 2]> = rows
+        .map(|row| [row.cells[2].text.as_str(), row.cells[3].text.as_str()])
+        .collect();
+    assert_eq!(places, [["1, 16, 64", "1"], ["4", "1 – 2"]]);
+}
+
+#[test]
 fn what_could_change_the_headline_comes_first_and_open() {
     let data = synthetic::study(SMALL);
     let entries = entries(&data);

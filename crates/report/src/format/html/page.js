@@ -147,6 +147,16 @@
   const chosen = (figure) => selects(figure).reduce(
     (index, select) => index * select.options.length + select.selectedIndex, 0);
 
+  /* A legend of more than the two lines that it has room for is turned page by page. */
+  const fitLegend = (view) => {
+    const { legend, series } = view.getOption();
+    const names = Array.from(new Set(series.map((s) => s.name)));
+    const length = names.reduce((sum, name) => sum + 44 + 6.5 * name.length, 0);
+    if (legend && legend[0].type === 'plain' && length > 2 * view.getWidth()) {
+      view.setOption({ legend: Object.assign({}, legend[0], { type: 'scroll' }) });
+    }
+  };
+
   const draw = (figure) => {
     const index = chosen(figure);
     drawn.filter((d) => d.figure === figure).forEach((d) => {
@@ -159,6 +169,7 @@
       if (patch) {
         d.view.setOption(named(d.chart.base), true);
         d.view.setOption(named(patch));
+        fitLegend(d.view);
       }
     });
   };

@@ -1,0 +1,199 @@
+//! Curves over a logarithmic axis, in letters and dots.
+
+use super::{Item, Series, legend, letter};
+use crate::format::terminal::{Screen, text::clean};
+use serde_json::Value;
+use tailmark_results::number;
+
+/// A mark of a curve: where, and its label.
+struct Mark {
+    x: f64,
+    y: f64,
+    label: String,
+}
+
+/// Points over a logarithmic axis of microseconds; each system has a letter.
+pub struct Curve<'o> {
+    curves: Vec<(&'o Series<'o>, Vec<Mark>)>,
+    ticks: Vec<f64>,
+    low: f64,
+    high: f64,
+    titles: [String; 2],
+}
+
+impl<'o> Curve<'o> {
+    /// None where nothing was measured.
+    pub fn of(option: &Value, series: &'o [Series<'o>]) -> Option<Self> {
+        let mark = |item: &Item<'_>| {
+            let value = item.value();
+            let threads = value[2].as_u64().map(|threads| threads.to_string());
+            Some(Mark {
+                x: value[0].as_f64()?,
+                y: value[1].as_f64().filter(|y| *y > 0.0)?,
+                label: item.label().map(clean).or(threads).unwrap_or_default(),
+            })
+        };
+        let lines = series.iter().filter(|series| series.kind == "line");
+        let curves: Vec<_> = lines
+            .map(|series| {
+                (
+                    series,
+                    series.data.iter().filter_map(mark).collect::<Vec<_>>(),
+                )
+            })
+            .filter(|(_, marks)| !marks.is_empty())
+            .collect();
+        let axis = &option["yAxis"];
+        let ticks = axis["axisLabel"]["customValues"]
+            .as_array()
+            .into_iter()
+            .flatten();
+        let title = |axis: &str| clean(option[axis]["name"].as_str().unwrap_or_default());
+        (!curves.is_empty()).then_some(Self {
+            curves,
+            ticks: ticks.filter_map(Value::as_f64).collect(),
+            low: axis["min"].as_f64()?,
+            high: axis["max"].as_f64()?,
+            titles: [title("xAxis"), title("yAxis")],
+        })
+    }
+
+    /// Its lines.
+    pub fn lines(&self, screen: Screen) -> Vec<String> {
+        const ROWS: usize = 16;
+        /// Before the axis: `500 us`.
+        const LABEL: usize = 8;
+        let columns = screen.columns - LABEL - 2;
+        let marks = self.curves.iter().flat_map(|(_, marks)| marks);
+        let right = ends_at(marks.map(|mark| mark.x).fold(0.0, f64::max));
+        let row = |y: f64| {
+            let part = (y / self.low).ln() / (self.high / self.low).ln();
+            ROWS - 1 - (part.clamp(0.0, 1.0) * (ROWS - 1) as f64).round() as usize
+        };
+        let column = |x: f64| ((x / right).clamp(0.0, 1.0) * (columns - 1) as f64).round() as usize;
+        let mut plot = Plot::new(ROWS, columns);
+        for (curve, (_, marks)) in self.curves.iter().enumerate() {
+            for pair in marks.windows(2) {
+                let [from, to] = [&pair[0], &pair[1]].map(|m| (column(m.x), row(m.y)));
+                plot.line(from, to, curve);
+            }
+        }
+        for (curve, (_, marks)) in self.curves.iter().enumerate() {
+            for mark in marks {
+                plot.mark((column(mark.x), row(mark.y)), curve, &mark.label);
+            }
+        }
+        let mut lines = vec![self.titles[1].clone()];
+        for (at, cells) in plot.rows.iter().enumerate() {
+            let tick = self.ticks.iter().find(|&&tick| row(tick) == at);
+            let label = tick.map_or_else(String::new, |us| latency_tick(*us));
+            let cells = self.written(cells, screen);
+            lines.push(format!("{label:>LABEL$} │{cells}").trim_end().to_owned());
+        }
+        lines.push(format!("{} └{}", " ".repeat(LABEL), "─".repeat(columns)));
+        let (half, end) = (number::rate(right / 2.0), number::rate(right));
+        let half_room = columns / 2;
+        let end_room = columns - half_room;
+        let left = " ".repeat(LABEL + 1);
+        lines.push(format!("{left}0{half:>half_room$}{end:>end_room$}"));
+        lines.push(format!("{left} {}", self.titles[0]));
+        let series = self.curves.iter().map(|(series, _)| *series);
+        lines.extend(legend(series, &format!("{left} "), screen));
+        lines
+    }
+
+    fn written(&self, cells: &[PlotCell], screen: Screen) -> String {
+        let parts = cells.chunk_by(|a, b| a.curve == b.curve).map(|part| {
+            let text: String = part.iter().map(|cell| cell.shown).collect();
+            match part[0].curve {
+                None => text,
+                Some(curve) => screen.tint(self.curves[curve].0.color, &text),
+            }
+        });
+        parts.collect()
+    }
+}
+
+/// `500 us`: ticks are round.
+fn latency_tick(us: f64) -> String {
+    let (value, unit) = match us {
+        1e6.. => (us / 1e6, "s"),
+        1e3.. => (us / 1e3, "ms"),
+        1.0.. => (us, "us"),
+        _ => (us * 1e3, "ns"),
+    };
+    format!("{} {unit}", (value * 100.0).round() / 100.0)
+}
+
+/// The next round number from here: 1, 2, 2.5 or 5 times a power of ten.
+fn ends_at(highest: f64) -> f64 {
+    let power = 10f64.powf(highest.max(1.0).log10().floor());
+    let steps = [1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0];
+    let ends = steps.map(|step| step * power);
+    ends.into_iter()
+        .find(|end| *end >= highest)
+        .unwrap_or(10.0 * power)
+}
+
+#[derive(Clone, Copy)]
+struct PlotCell {
+    shown: char,
+    curve: Option<usize>,
+}
+
+struct Plot {
+    rows: Vec<Vec<PlotCell>>,
+}
+
+impl Plot {
+    fn new(rows: usize, columns: usize) -> Self {
+        let empty = PlotCell {
+            shown: ' ',
+            curve: None,
+        };
+        Self {
+            rows: vec![vec![empty; columns]; rows],
+        }
+    }
+
+    /// Dots between two marks, where there is room.
+    fn line(&mut self, from: (usize, usize), to: (usize, usize), curve: usize) {
+        let steps = from.0.abs_diff(to.0).max(2 * from.1.abs_diff(to.1));
+        let between = |a: usize, b: usize, step: usize| {
+            let part = step as f64 / steps as f64;
+            (a as f64 + (b as f64 - a as f64) * part).round() as usize
+        };
+        for step in 1..steps {
+            let at = (between(from.0, to.0, step), between(from.1, to.1, step));
+            self.put(at, '·', curve);
+        }
+    }
+
+    /// The letter of a curve, and behind it its label where there is room.
+    fn mark(&mut self, (column, row): (usize, usize), curve: usize, label: &str) {
+        self.rows[row][column] = PlotCell {
+            shown: letter(curve),
+            curve: Some(curve),
+        };
+        let is_free = |cell: &PlotCell| matches!(cell.shown, ' ' | '·');
+        let room = self.rows[row].get(column + 1..=column + label.chars().count());
+        if room.is_some_and(|cells| cells.iter().all(is_free)) {
+            for (i, shown) in label.chars().enumerate() {
+                self.rows[row][column + 1 + i] = PlotCell {
+                    shown,
+                    curve: Some(curve),
+                };
+            }
+        }
+    }
+
+    fn put(&mut self, (column, row): (usize, usize), shown: char, curve: usize) {
+        let cell = &mut self.rows[row][column];
+        if cell.shown == ' ' {
+            *cell = PlotCell {
+                shown,
+                curve: Some(curve),
+            };
+        }
+    }
+}
