@@ -2,7 +2,7 @@
 
 use super::{Column, Table, each_phase, headings, key_headings, latency, latency_headings};
 use crate::{
-    Error, Format, Interval, IntervalKind, Kind, Known, Packed, Phase, Study,
+    Error, Format, Interval, IntervalKind, Kind, Known, Latencies, Packed, Phase, Study,
     new_interval_latencies,
 };
 use std::{collections::BTreeSet, io::Write};
@@ -52,15 +52,17 @@ fn kinds(phase: &Phase) -> Vec<Option<Kind>> {
 fn kind_cells(interval: &Interval, kind: Option<Kind>) -> Vec<String> {
     let measured = kind.and_then(|kind| interval.kinds.get(&kind));
     let count = |of: fn(&IntervalKind) -> u64| measured.map_or(0, of).to_string();
-    let mut cells = vec![
+    let latencies = |of: &Latencies| latency(Known::of(of)).collect::<Vec<_>>();
+    let unpacked = |packed: &Packed| latencies(&packed.unpack());
+    let service = measured.map(|measured| unpacked(&measured.service));
+    let service = service.unwrap_or_else(|| latencies(&new_interval_latencies()));
+    let response = measured.and_then(|measured| measured.response.as_ref());
+    let response = response.map_or_else(|| service.clone(), unpacked);
+    let counts = [
         kind.map_or("", Kind::name).to_owned(),
         count(|measured| measured.count),
         count(|measured| measured.errors),
     ];
-    let service = measured.map_or_else(new_interval_latencies, |of| of.service.unpack());
-    let response = measured.and_then(|of| of.response.as_ref());
-    let response = response.map(Packed::unpack);
-    cells.extend(latency(Known::of(&service)));
-    cells.extend(latency(Known::of(response.as_ref().unwrap_or(&service))));
-    cells
+    let cells = counts.into_iter().chain(service).chain(response);
+    cells.collect()
 }
