@@ -6,7 +6,8 @@ use crate::{
     axis::Step,
     block::Text,
     compared::Comparisons,
-    sweep::{SpreadPeak, SweepTable, WorkloadGrid},
+    grid_cell::SpreadPeak,
+    sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_results::{Comparison, Metric, Point, Stated, System, Verdict, number};
 

@@ -9,7 +9,7 @@ mod words;
 use crate::{
     axis::Step,
     block::{Cell, Column, Evidence, Table, TableRow, Text},
-    sweep::workload_title,
+    grid_name::workload_title,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use tailmark_results::{Load, Point, PointKey, number};

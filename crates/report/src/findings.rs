@@ -4,7 +4,7 @@ use crate::{
     Data, UnequalPair,
     block::{Badge, FindingEntry},
     evidence::{Place, evidence},
-    sweep::workload_title,
+    grid_name::workload_title,
 };
 use tailmark_results::{
     Finding, Point,

@@ -14,6 +14,8 @@ mod error;
 mod evidence;
 mod findings;
 mod format;
+mod grid_cell;
+mod grid_name;
 mod headline;
 mod measure;
 mod merge;

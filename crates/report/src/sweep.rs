@@ -4,15 +4,15 @@
 use crate::{
     Data,
     axis::{self, Axis, Step},
-    block::anchor,
     compared::Comparisons,
-    measure::{Measured, Spread},
+    grid_cell::{GridCell, SpreadPeak},
+    grid_name::{GridName, Rates},
     style::{self, SystemStyle},
 };
 use std::collections::{BTreeMap, BTreeSet};
 use tailmark_results::{
-    Arrivals, Fact, Fault, FindingCode, Header, Kind, KindResult, Metric, Point, ReportSettings,
-    ResolvedRate, Stated, Statistic, System, TimeBasis, finding::CLIENT_SATURATED, number,
+    Arrivals, Fact, Fault, Kind, KindResult, Metric, Point, ReportSettings, ResolvedRate,
+    Statistic, System, TimeBasis, finding::CLIENT_SATURATED, number,
 };
 
 /// All points, by workload.
@@ -65,40 +65,6 @@ pub struct WorkloadGrid<'a> {
     cells: BTreeMap<(&'a str, Step), GridCell<'a>>,
 }
 
-/// The repeats of one point.
-#[derive(Debug)]
-pub struct GridCell<'a> {
-    /// Where it is on the axis.
-    pub step: Step,
-    /// One for each repeat.
-    pub points: Vec<&'a Point>,
-    /// Why it is no peak and in no comparison, where one of the repeats is not valid.
-    pub fault: Option<Fault>,
-}
-
-/// The highest ops/s over all client counts.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct SpreadPeak {
-    /// Where it is.
-    pub threads: u32,
-    /// Operations per second.
-    pub ops: Spread,
-    /// Whether the clients were the limit: the system may do more.
-    pub is_at_least: bool,
-}
-
-impl SpreadPeak {
-    /// `42,012`, and `≥ 42,012` where the clients were the limit.
-    #[must_use]
-    pub fn text(self) -> String {
-        let of = match self.is_at_least {
-            true => Stated::at_least,
-            false => Stated::exact,
-        };
-        of(self.ops.middle).text(number::rate)
-    }
-}
-
 impl<'a> SweepTable<'a> {
     /// Arranges the points of `data`.
     #[must_use]
@@ -113,7 +79,7 @@ impl<'a> SweepTable<'a> {
                 .iter()
                 .position(|g| g.anchor == name.anchor)
                 .unwrap_or_else(|| {
-                    groups.push(name.into_grid(point));
+                    groups.push(WorkloadGrid::named(name, point));
                     groups.len() - 1
                 });
             groups[index].add(point, point.phase.fault(allow_errors));
@@ -232,124 +198,25 @@ fn tell_apart(groups: &mut [WorkloadGrid<'_>]) {
     }
 }
 
-/// Which points are of an axis of rates: those whose clients share one sequence of arrivals, where
-/// the plan has such an axis. One rate over several client counts is no axis.
-struct Rates<'a> {
-    is_axis: bool,
-    /// The client counts of each workload at rates.
-    clients: BTreeMap<RatesName<'a>, BTreeSet<u32>>,
-}
-
-/// Workload, distribution and arrivals.
-type RatesName<'a> = (&'a str, &'a str, &'static str);
-
-impl<'a> Rates<'a> {
-    fn of(data: &'a Data) -> Self {
-        let mut clients: BTreeMap<_, BTreeSet<u32>> = BTreeMap::new();
-        for point in &data.points {
-            if let Some(name) = Self::name(point) {
-                clients.entry(name).or_default().insert(point.key.threads);
-            }
-        }
-        let has_rates = |header: &Header| header.plan.contains_key("sweep.rates");
+impl<'a> WorkloadGrid<'a> {
+    fn named(name: GridName, point: &Point) -> Self {
+        let by_clients = name.axis == Axis::Threads;
         Self {
-            is_axis: data.headers.iter().any(has_rates),
-            clients,
-        }
-    }
-
-    fn name(point: &Point) -> Option<RatesName<'_>> {
-        let key = &point.key;
-        Some((&key.workload, &key.distribution, key.arrivals?.name()))
-    }
-
-    fn axis(&self, point: &Point) -> Axis {
-        match point.key.arrivals {
-            Some(_) if self.is_axis => Axis::Rates,
-            _ => Axis::Threads,
-        }
-    }
-
-    /// The clients of a point at a rate, where others of the workload have more or fewer.
-    fn clients(&self, point: &Point) -> Option<u32> {
-        let counts = self.clients.get(&Self::name(point)?)?;
-        (self.is_axis && counts.len() > 1).then_some(point.key.threads)
-    }
-}
-
-struct GridName {
-    axis: Axis,
-    anchor: String,
-    title: String,
-    conditions: String,
-    clients: Option<String>,
-}
-
-impl GridName {
-    fn of(point: &Point, rates: &Rates<'_>) -> Self {
-        let (key, axis) = (&point.key, rates.axis(point));
-        let clients = rates.clients(point).map(number::threads);
-        let rate = match axis {
-            Axis::Threads => key.target_rate.map(number::ops),
-            Axis::Rates => Some("rates".to_owned()),
-        };
-        let mut parts = vec!["workload", &key.workload, &key.distribution];
-        parts.extend(rate.as_deref());
-        parts.extend(key.arrivals.map(Arrivals::name));
-        parts.extend(clients.as_deref());
-        let anchor = anchor(&parts);
-        let at = match (axis, &rate) {
-            (Axis::Rates, _) => ", at fixed rates".to_owned(),
-            (Axis::Threads, None) => String::new(),
-            (Axis::Threads, Some(rate)) => format!(", at a fixed rate of {rate}"),
-        };
-        let arrivals = key.arrivals.map(axis::arrivals);
-        let arrivals = arrivals.map_or_else(String::new, |how| format!(" with {how}"));
-        Self {
-            axis,
-            anchor,
-            title: workload_title(&key.workload),
-            conditions: format!("{} keys{at}{arrivals}", key.distribution),
-            clients,
-        }
-    }
-
-    fn into_grid<'a>(self, point: &Point) -> WorkloadGrid<'a> {
-        let by_clients = self.axis == Axis::Threads;
-        WorkloadGrid {
-            anchor: self.anchor,
+            anchor: name.anchor,
             workload: point.key.workload.clone(),
-            title: self.title,
+            title: name.title,
             distribution: point.key.distribution.clone(),
-            conditions: self.conditions,
+            conditions: name.conditions,
             use_case: None,
-            axis: self.axis,
+            axis: name.axis,
             rate: point.key.target_rate.filter(|_| by_clients),
             arrivals: point.key.arrivals,
-            clients: self.clients,
+            clients: name.clients,
             steps: Vec::new(),
             cells: BTreeMap::new(),
         }
     }
-}
 
-/// `ycsb-a` as people write it, `YCSB A`; other names as they are.
-#[must_use]
-pub fn workload_title(name: &str) -> String {
-    match name.strip_prefix("ycsb-") {
-        None => name.to_owned(),
-        Some(rest) => {
-            let mut words = rest.splitn(2, '-');
-            let letter = words.next().unwrap_or_default().to_uppercase();
-            words.next().map_or_else(
-                || format!("YCSB {letter}"),
-                |more| format!("YCSB {letter} {}", more.replace('-', " ")),
-            )
-        }
-    }
-}
-
-impl<'a> WorkloadGrid<'a> {
     fn add(&mut self, point: &'a Point, fault: Option<Fault>) {
         let step = self.axis.step(&point.key);
         // A peak at an unknown thread count is a peak, and at no place of the axis.
@@ -498,61 +365,5 @@ impl<'a> WorkloadGrid<'a> {
             .map(|(kind, share)| format!("{:.0} % {}", share * 100.0, kind.name()))
             .collect();
         parts.join(", ")
-    }
-}
-
-impl GridCell<'_> {
-    /// Whether one of the repeats has a finding of this code.
-    #[must_use]
-    pub fn has_finding(&self, code: &FindingCode) -> bool {
-        let mut points = self.points.iter();
-        points.any(|point| code.is_among(&point.phase.findings))
-    }
-
-    /// Operations per second, or the response time of a latency, over the repeats.
-    #[must_use]
-    pub fn value(&self, metric: Metric) -> Option<Measured> {
-        match metric {
-            Metric::OpsPerSec => self.ops().map(Measured::from),
-            Metric::Latency { kind, statistic } => {
-                self.latency(kind, TimeBasis::Response, statistic)
-            }
-        }
-    }
-
-    /// Operations per second over the repeats.
-    #[must_use]
-    pub fn ops(&self) -> Option<Spread> {
-        let ops = self.points.iter().map(|p| p.phase.ops_per_sec());
-        Spread::of(&ops.collect::<Vec<_>>())
-    }
-
-    /// A latency over the repeats; none where any of them has too few samples for it.
-    #[must_use]
-    pub fn latency(&self, kind: Kind, clock: TimeBasis, measure: Statistic) -> Option<Measured> {
-        let mut values = Vec::with_capacity(self.points.len());
-        let mut solid = true;
-        for point in &self.points {
-            let latencies = clock.of(point.phase.kinds.get(&kind)?);
-            values.push(measure.of(latencies)?);
-            solid &= measure.is_solid(latencies);
-        }
-        Measured::of(&values, solid)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn workloads_are_titled_as_people_write_them() {
-        for (name, title) in [
-            ("ycsb-a", "YCSB A"),
-            ("ycsb-d-uniform", "YCSB D uniform"),
-            ("sessions", "sessions"),
-        ] {
-            assert_eq!(workload_title(name), title);
-        }
     }
 }

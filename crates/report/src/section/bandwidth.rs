@@ -5,8 +5,9 @@ use super::Section;
 use crate::{
     Block, Cell, Chart, Column, Data, Figure, Table, TableRow,
     chart::bars,
+    grid_cell::GridCell,
     measure::Spread,
-    sweep::{GridCell, SweepTable, WorkloadGrid},
+    sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_results::{DeviceBandwidth, Phase, System, number};
 

@@ -7,8 +7,9 @@ use crate::{
     compare,
     compared::Comparisons,
     findings::Index,
+    grid_cell::SpreadPeak,
     measure::{self, Measured},
-    sweep::{SpreadPeak, SweepTable, WorkloadGrid},
+    sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_results::{
     Comparison, Metric, Stated, Statistic, System, Verdict, compare as statistics, number,

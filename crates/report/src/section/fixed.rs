@@ -5,9 +5,10 @@ use super::Section;
 use crate::{
     Block, Cell, Column, Data, Table, TableRow, Text,
     compare::{self, lower},
+    grid_cell::GridCell,
     reading::{self, CurvePoint},
     statement::more,
-    sweep::{GridCell, SweepTable, WorkloadGrid},
+    sweep::{SweepTable, WorkloadGrid},
 };
 use std::time::Duration;
 use tailmark_results::{Arrivals, Kind, Metric, Stated, Statistic, TimeBasis, number};

@@ -6,8 +6,9 @@ use crate::{
     Block, Cell, Column, Data, Table, TableRow, Text,
     axis::Axis,
     block::anchor,
+    grid_cell::GridCell,
     measure::{self, Measured},
-    sweep::{GridCell, SweepTable, WorkloadGrid},
+    sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_results::{
     BlockQos, Kind, Qos, Quantile, Stated, System, TimeBasis, number,

@@ -6,8 +6,9 @@ use crate::{
     Block, Cell, Chart, Column, Table, TableRow, Text,
     chart::curve::{self, LatencyChoice},
     findings::Index,
+    grid_cell::GridCell,
     measure::Measured,
-    sweep::{GridCell, SweepTable, WorkloadGrid},
+    sweep::{SweepTable, WorkloadGrid},
 };
 use serde_json::Value;
 use tailmark_results::{

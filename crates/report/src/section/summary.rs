@@ -5,8 +5,10 @@ use crate::{
     Bar, Block, Card, Data, Text,
     compare::{self, Outcome, Spot},
     findings::{self, Index},
+    grid_cell::SpreadPeak,
+    grid_name::workload_title,
     headline, measure,
-    sweep::{SpreadPeak, SweepTable, WorkloadGrid, workload_title},
+    sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_results::{
     Comparison, Metric, Point, System, finding::LENGTH_UNKNOWN, number, statistics,

@@ -2,10 +2,8 @@
 
 use super::Section;
 use crate::{
-    Block, Chart, Control, ControlChoice, Data, Figure, Text,
-    chart::timeline,
-    findings::point_title,
-    sweep::{SweepTable, workload_title},
+    Block, Chart, Control, ControlChoice, Data, Figure, Text, chart::timeline,
+    findings::point_title, grid_name::workload_title, sweep::SweepTable,
 };
 use serde_json::Value;
 

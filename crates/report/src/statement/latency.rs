@@ -5,8 +5,9 @@ use super::{latency_title, place};
 use crate::{
     block::Text,
     compare::{self, Outcome, Spot},
+    grid_cell::GridCell,
     measure::Measured,
-    sweep::{GridCell, SweepTable, WorkloadGrid},
+    sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_results::{Bound, Comparison, Metric, Stated, number};
 

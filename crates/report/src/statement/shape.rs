@@ -1,11 +1,7 @@
 //! What is said of the shape of one system's curve: saturated, flat, with a spike, or still rising
 //! where the sweep ended. Of what was measured, without a test.
 
-use crate::{
-    axis::Step,
-    block::Text,
-    sweep::{GridCell, WorkloadGrid},
-};
+use crate::{axis::Step, block::Text, grid_cell::GridCell, sweep::WorkloadGrid};
 use tailmark_results::{Metric, Stated, System, number};
 
 /// A step that gains no more than this gains next to nothing.

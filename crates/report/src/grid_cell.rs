@@ -1,0 +1,83 @@
+//! The repeats of one point, and what they come to.
+
+use crate::{
+    axis::Step,
+    measure::{Measured, Spread},
+};
+use tailmark_results::{
+    Fault, FindingCode, Kind, Metric, Point, Stated, Statistic, TimeBasis, number,
+};
+
+/// The repeats of one point.
+#[derive(Debug)]
+pub struct GridCell<'a> {
+    /// Where it is on the axis.
+    pub step: Step,
+    /// One for each repeat.
+    pub points: Vec<&'a Point>,
+    /// Why it is no peak and in no comparison, where one of the repeats is not valid.
+    pub fault: Option<Fault>,
+}
+
+/// The highest ops/s over all client counts.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct SpreadPeak {
+    /// Where it is.
+    pub threads: u32,
+    /// Operations per second.
+    pub ops: Spread,
+    /// Whether the clients were the limit: the system may do more.
+    pub is_at_least: bool,
+}
+
+impl SpreadPeak {
+    /// `42,012`, and `≥ 42,012` where the clients were the limit.
+    #[must_use]
+    pub fn text(self) -> String {
+        let of = match self.is_at_least {
+            true => Stated::at_least,
+            false => Stated::exact,
+        };
+        of(self.ops.middle).text(number::rate)
+    }
+}
+
+impl GridCell<'_> {
+    /// Whether one of the repeats has a finding of this code.
+    #[must_use]
+    pub fn has_finding(&self, code: &FindingCode) -> bool {
+        let mut points = self.points.iter();
+        points.any(|point| code.is_among(&point.phase.findings))
+    }
+
+    /// Operations per second, or the response time of a latency, over the repeats.
+    #[must_use]
+    pub fn value(&self, metric: Metric) -> Option<Measured> {
+        match metric {
+            Metric::OpsPerSec => self.ops().map(Measured::from),
+            Metric::Latency { kind, statistic } => {
+                self.latency(kind, TimeBasis::Response, statistic)
+            }
+        }
+    }
+
+    /// Operations per second over the repeats.
+    #[must_use]
+    pub fn ops(&self) -> Option<Spread> {
+        let ops = self.points.iter().map(|p| p.phase.ops_per_sec());
+        Spread::of(&ops.collect::<Vec<_>>())
+    }
+
+    /// A latency over the repeats; none where any of them has too few samples for it.
+    #[must_use]
+    pub fn latency(&self, kind: Kind, clock: TimeBasis, measure: Statistic) -> Option<Measured> {
+        let mut values = Vec::with_capacity(self.points.len());
+        let mut solid = true;
+        for point in &self.points {
+            let latencies = clock.of(point.phase.kinds.get(&kind)?);
+            values.push(measure.of(latencies)?);
+            solid &= measure.is_solid(latencies);
+        }
+        Measured::of(&values, solid)
+    }
+}
