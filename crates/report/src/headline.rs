@@ -72,6 +72,8 @@ enum Standing {
     Worse,
     /// Nothing shows that they differ.
     Same,
+    /// They are the same in practice.
+    Equivalent,
     /// Too few runs for a verdict, where others have them.
     Untested,
     /// Another one has no valid point at some of its thread counts.
@@ -84,6 +86,7 @@ impl Standing {
         let is_tested = compare::has_verdict(comparison) || !sweep.comparisons.has_verdicts();
         match Outcome::of(comparison, band) {
             Outcome::UnlikePeaks => Self::Unlike,
+            Outcome::Equivalent => Self::Equivalent,
             _ if !is_tested => Self::Untested,
             _ => match compare::is_ahead(comparison, band) {
                 Some(true) => Self::Better,
@@ -196,13 +199,20 @@ impl<'s, 'a> Topic<'s, 'a> {
             (1, Some(second)) if seconds.len() == 1 => text.and(format!(" over {second}.")),
             _ => text.and(" over the nearest competitor."),
         };
-        let same = all(Standing::Same);
-        if !same.is_empty() {
+        let within = compare::within(sweep.comparisons);
+        let equivalent = format!(": they are equivalent ({within})");
+        let ends = [(Standing::Same, ""), (Standing::Equivalent, &equivalent)];
+        for (standing, end) in ends {
+            let same = all(standing);
+            if same.is_empty() {
+                continue;
+            }
             let which = match same.len() == self.workloads.len() {
                 true => "any workload".to_owned(),
                 false => self.which(&same),
             };
-            text = sentence(text, Text::plain(&self.words.nobody).and(which).and("."));
+            let nobody = format!("{}{which}{end}.", self.words.nobody);
+            text = sentence(text, Text::plain(nobody));
         }
         sentence(
             text,
@@ -238,15 +248,21 @@ impl<'s, 'a> Topic<'s, 'a> {
             if !said.0.is_empty() {
                 text = sentence(text, said.and("."));
             }
+            let of = match words.place.as_str() {
+                "" => " at peak",
+                place => place,
+            };
             let same = all(Standing::Same);
             if !same.is_empty() {
-                let of = match words.place.as_str() {
-                    "" => " of their peaks",
-                    place => place,
-                };
                 let which = self.which(&same);
                 let none = format!("No difference{of} is shown between {system} and {baseline}");
                 text = sentence(text, Text::plain(format!("{none} in {which}.")));
+            }
+            let equivalent = all(Standing::Equivalent);
+            if !equivalent.is_empty() {
+                let which = self.which(&equivalent);
+                let both = format!("{system} and {baseline} are equivalent{of} in {which}.");
+                text = sentence(text, Text::plain(both));
             }
             let unsaid = self.unsaid(&all(Standing::Unlike), &all(Standing::Untested));
             text = sentence(text, unsaid);

@@ -204,6 +204,13 @@ fn systems_that_are_as_fast_are_equivalent_and_none_leads() {
         summary.starts_with("No system leads") && summary.contains("\nequivalent: "),
         "{summary}"
     );
+    let peaks = "No system leads at its peak in any workload: they are equivalent (within 3 %).";
+    assert!(summary.starts_with(peaks), "{summary}");
+    let mut with_baseline = data;
+    with_baseline.settings.baseline = Some("slow".into());
+    let expected = "again and slow are equivalent at peak in YCSB C.";
+    let summary = said("summary", &with_baseline);
+    assert!(summary.starts_with(expected), "{summary}");
 }
 
 #[test]

@@ -75,7 +75,8 @@ fn table(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Table> {
     let mut columns = ["System", "At", "Requests", "Of"]
         .map(Column::text)
         .to_vec();
-    columns.extend(qualities().map(|quality| Column::number(quality.name)));
+    columns
+        .extend(qualities().map(|quality| Column::number(quality.name).unit("us or requests/s")));
     Some(Table {
         caption: String::new(),
         columns,
@@ -131,7 +132,7 @@ fn at_scale(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Table> {
         }
     }
     let mut columns = ["System", "At", "Quality"].map(Column::text).to_vec();
-    columns.push(Column::number(format!("{} latency", kind.name())));
+    columns.push(Column::number(format!("{} latency", kind.name())).unit("us"));
     columns.extend(SCALES.map(|(name, _)| {
         let column = Column::number(name).unit("requests/s");
         column.of(format!("{} requests a second at or above", kind.name()))
@@ -293,7 +294,7 @@ impl<'a> Service<'a> {
         measured.map_or_else(Cell::none, |ns| Cell {
             muted: !ns.solid,
             detail: ns.range(number::latency),
-            ..Cell::new(number::stated_latency(ns.middle))
+            ..Cell::new(number::stated_latency(ns.middle)).with_value(ns.middle.value / 1e3)
         })
     }
 
@@ -346,7 +347,7 @@ impl<'a> Service<'a> {
 fn written(ns: f64, is_solid: bool) -> Cell {
     Cell {
         muted: !is_solid,
-        ..Cell::new(number::latency(ns))
+        ..Cell::new(number::latency(ns)).with_value(ns / 1e3)
     }
 }
 

@@ -80,15 +80,18 @@ fn table<'a>(
     let name = kind.map_or("", Kind::name);
     let mut columns = vec![
         Column::number(group.axis.title()),
-        Column::number("Reached ops/s"),
+        Column::number("Reached ops/s").unit("ops/s"),
         Column::number("Threads"),
     ];
     let latencies = QUANTILES
         .iter()
-        .map(|quantile| Column::number(quantile.name));
+        .map(|quantile| Column::number(quantile.name).unit("us"));
     columns.extend(latencies.map(|column| column.of(format!("{name} response time"))));
     columns.extend(LEFT.map(|(title, _)| Column::number(title).of("not done in time")));
-    columns.extend(LAG.map(|(title, _)| Column::number(title).of("start lag, p99")));
+    columns.extend(LAG.map(|(title, _)| {
+        let column = Column::number(title).unit("us");
+        column.of("start lag, p99")
+    }));
     let cells = group.cells_of(&system.name);
     let rows = cells.map(|cell| row(cell, sweep, index, kind)).collect();
     Table {
@@ -115,7 +118,7 @@ fn row(
             detail: fault.unwrap_or_else(|| ops.range(number::rate)),
             muted: cell.fault.is_some(),
             badges: index.badges(findings),
-            ..Cell::new(number::rate(ops.middle))
+            ..Cell::new(number::rate(ops.middle)).with_value(ops.middle)
         }
     });
     let mut cells = vec![
@@ -142,7 +145,9 @@ fn row(
 fn written(ns: Measured, faulty: bool) -> Cell {
     Cell {
         muted: faulty || !ns.solid,
-        ..Cell::new(number::stated_latency(ns.middle)).with_detail(ns.range(number::latency))
+        ..Cell::new(number::stated_latency(ns.middle))
+            .with_detail(ns.range(number::latency))
+            .with_value(ns.middle.value / 1e3)
     }
 }
 

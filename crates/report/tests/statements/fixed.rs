@@ -1,0 +1,119 @@
+//! At a fixed rate, at a fixed latency, and at scale.
+
+use super::support::*;
+use tailmark_report::Block;
+use tailmark_results::{Arrivals, Kind, KindResult};
+
+/// The study of 2022: about 10 and 23 ms at 40,000 ops/s; 45,000 and 23,000 ops/s at 15 ms.
+const OF_2022: [Curve; 2] = [
+    Curve(
+        "new",
+        [
+            (20_000.0, 2.0),
+            (30_000.0, 5.0),
+            (40_000.0, 10.0),
+            (48_000.0, 20.0),
+        ],
+    ),
+    Curve(
+        "old",
+        [
+            (10_000.0, 4.0),
+            (23_000.0, 15.0),
+            (40_000.0, 23.0),
+            (42_000.0, 40.0),
+        ],
+    ),
+];
+
+#[test]
+fn at_a_fixed_rate_and_at_a_fixed_latency_off_the_curve() {
+    let mut data = one(&OF_2022);
+    assert!(blocks("fixed", &data).is_empty());
+    let plan = &mut data.headers[0].plan;
+    plan.insert("report.at_rate".into(), "40000, 90000".into());
+    plan.insert("report.at_latency".into(), "15ms".into());
+    let said = lines("fixed", &data);
+    let rate = "YCSB A, p99 read latency at 40,000 ops/s: new is 2.3X lower than old (10.0 ms against \
+                23.0 ms; interpolated).";
+    assert_eq!(said[0], rate);
+    let latency = "YCSB A, ops/s at 15.0 ms of p99 read latency: new does 94 % more ops/s than old (44,677 \
+                   against 22,995; interpolated).";
+    assert_eq!(said[1], latency);
+    let tables = tables("fixed", &data);
+    assert_eq!(tables.len(), 2, "no curve reaches 90,000 ops/s");
+    assert_eq!(tables[0].rows[0].cells[2].detail, "interpolated");
+    // 40,000 + 8,000 ln(1.5) / ln(2), but for the three digits of histograms.
+    let ops = tables[1].rows[0].cells[2].value.unwrap();
+    assert!((ops - 44_679.7).abs() < 20.0, "{ops}");
+}
+
+#[test]
+fn a_measured_value_is_in_no_ratio_with_an_interpolated_one() {
+    let mut data = one(&OF_2022);
+    data.settings.at_rate = vec![40_000.0];
+    let mut at_rate = point("new", "ycsb-a", 64, (40_000.0, 12.0));
+    at_rate.key.target_rate = Some(40_000.0);
+    at_rate.key.arrivals = Some(Arrivals::Poisson);
+    data.points.push(at_rate.clone());
+    let table = &tables("fixed", &data)[0];
+    let cells = &table.rows[0].cells;
+    assert_eq!(
+        (cells[2].text.as_str(), cells[2].detail.as_str()),
+        ("12.0 ms", "measured, poisson arrivals")
+    );
+    assert_eq!(cells[3].detail, "interpolated");
+    assert!(lines("fixed", &data).is_empty());
+    at_rate.key.system = "old".into();
+    at_rate.phase = phase(40_000.0, 24.0);
+    data.points.push(at_rate);
+    let said = lines("fixed", &data);
+    assert!(said[0].contains("new is 2.0X lower than old (12.0 ms against 24.0 ms; measured"));
+}
+
+#[test]
+fn of_points_at_one_rate_it_is_latency_that_is_compared() {
+    let slow = Curve("B", A.1.map(|(ops, ms)| (ops, ms * 43.0)));
+    let mut data = one(&[A, slow]);
+    for point in &mut data.points {
+        point.key.target_rate = Some(100.0);
+        point.key.arrivals = Some(Arrivals::Even);
+    }
+    let text = headline(&data);
+    let expected = "A has the lowest p99 read latency at 32 threads in YCSB A";
+    assert!(text.contains(expected) && !text.contains("peak"), "{text}");
+    let cards = blocks("summary", &data)
+        .into_iter()
+        .find_map(|block| match block {
+            Block::Cards(cards) => Some(cards),
+            _ => None,
+        });
+    assert_eq!(cards.unwrap()[0].value, "43X lower");
+}
+
+#[test]
+fn the_arithmetic_of_scale_is_that_of_the_study() {
+    let mut data = one(&[A]);
+    data.points.truncate(1);
+    let read = data.points[0].phase.kinds.get_mut(&Kind::Read).unwrap();
+    *read = KindResult {
+        count: 100_000_000,
+        ..KindResult::default()
+    };
+    read.service.record_n(MS, 100_000_000).unwrap();
+    data.points[0].phase.operations = 100_000_000;
+    let tables = tables("qos", &data);
+    let scaled = tables
+        .iter()
+        .find(|table| table.caption.contains("at scale"));
+    let rows = &scaled.unwrap().rows;
+    let five_nines = rows
+        .iter()
+        .find(|row| row.cells[2].text == "p99.999")
+        .unwrap();
+    let texts: Vec<&str> = five_nines.cells[4..]
+        .iter()
+        .map(|c| c.text.as_str())
+        .collect();
+    assert_eq!(texts, ["10.0", "100", "2,000", "40,000"]);
+}
