@@ -66,10 +66,10 @@ fn a_table_of_many_systems_is_cut_into_parts_and_saved_whole() {
         system.ceiling_for = None;
     }
     let body = html::body(&data);
-    let (_, workload) = body.split_once("id=\"workload-ycsb-a-zipfian\"").unwrap();
-    let (_, table) = workload.split_once("<div class=\"table\">").unwrap();
+    let (_, peaks) = body.split_once("<section id=\"peaks\"").unwrap();
+    let (_, table) = peaks.split_once("<div class=\"table\">").unwrap();
     let (table, _) = table.split_once("<a class=\"csv\"").unwrap();
     let parts = table.matches("<div class=\"scroll\">").count();
     assert!(parts > 1, "{parts}");
-    assert_eq!(table.matches(">Threads</th>").count(), parts);
+    assert_eq!(table.matches(">Workload</th>").count(), parts);
 }
