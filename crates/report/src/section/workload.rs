@@ -73,7 +73,18 @@ fn figure(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Figure> {
     } else {
         &TimeBasis::ALL[..1]
     };
-    let (kind, statistic) = sweep.latency(group)?;
+    let Some((kind, statistic)) = sweep.latency(group) else {
+        // Published figures may have rates alone.
+        let is_swept = group.axis == Axis::Threads && group.steps.len() > 1;
+        return is_swept.then(|| Figure {
+            anchor: anchor(&[&group.anchor, "charts"]),
+            controls: Vec::new(),
+            charts: vec![Chart {
+                wide: true,
+                ..ops_chart(group, sweep)
+            }],
+        });
+    };
     let initial = |index: Option<usize>| index.unwrap_or(0);
     let initial = (
         initial(kinds.iter().position(|known| *known == kind)),
@@ -130,18 +141,7 @@ fn thread_charts(
         variants: variants(curve::curve),
     }];
     if group.steps.len() > 1 {
-        charts.push(Chart {
-            title: "Operations per second by threads".into(),
-            hint: hint("higher is better", sweep),
-            about: format!(
-                "Bars of ops/s of each system in {} by thread count.",
-                group.title
-            ),
-            height: 300,
-            wide: false,
-            base: bars::ops_by_threads(group, sweep),
-            variants: vec![serde_json::json!({})],
-        });
+        charts.push(ops_chart(group, sweep));
         charts.push(Chart {
             title: "Latency by threads".into(),
             hint: hint("lower is better", sweep),
@@ -156,6 +156,21 @@ fn thread_charts(
         });
     }
     charts
+}
+
+fn ops_chart(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Chart {
+    Chart {
+        title: "Operations per second by threads".into(),
+        hint: hint("higher is better", sweep),
+        about: format!(
+            "Bars of ops/s of each system in {} by thread count.",
+            group.title
+        ),
+        height: 300,
+        wide: false,
+        base: bars::ops_by_threads(group, sweep),
+        variants: vec![serde_json::json!({})],
+    }
 }
 
 /// What is better, and what error bars are, where there are any.

@@ -110,6 +110,14 @@ fn the_latency_of_all_workloads_is_a_table_with_the_lowest_against_all() {
     let phases = without.points.iter_mut().map(|point| &mut point.phase);
     phases.for_each(|phase| phase.kinds.clear());
     assert!(tables("latency", &without).is_empty());
+    // Of ops/s alone there is still a chart.
+    let charts = blocks("workloads", &without)
+        .into_iter()
+        .find_map(|block| match block {
+            Block::Figure(figure) => Some(figure.charts.len()),
+            _ => None,
+        });
+    assert_eq!(charts, Some(1));
 }
 
 #[test]
