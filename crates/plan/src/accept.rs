@@ -188,15 +188,7 @@ impl std::fmt::Display for Accept {
                 write!(f, "a time with its unit, such as `90s` or `20m`, ")?;
                 write!(f, "from {} to {} days", time(min), max / 86_400.0)
             }
-            Self::Times(min, max) => {
-                let time = |s| humantime::format_duration(Duration::from_secs_f64(s));
-                write!(
-                    f,
-                    "times with their units, such as [\"2ms\", \"15ms\"], from {} to {}",
-                    time(min),
-                    time(max)
-                )
-            }
+            Self::Times(min, max) => f.write_str(&times(min, max)),
             Self::FixedRates => write!(
                 f,
                 "rates from {RATE_MIN} to {} ops/s, such as [\"10k\", \"40k\"]",
@@ -233,4 +225,14 @@ impl std::fmt::Display for Accept {
             Self::Tables => write!(f, "tables, each with its name"),
         }
     }
+}
+
+/// What [`Accept::Times`] accepts.
+fn times(min: f64, max: f64) -> String {
+    let time = |s| humantime::format_duration(Duration::from_secs_f64(s));
+    format!(
+        "times with their units, such as [\"2ms\", \"15ms\"], from {} to {}",
+        time(min),
+        time(max)
+    )
 }

@@ -22,29 +22,67 @@ pub fn at_the_highest<'a>(
     };
     let spot = Spot::Step(step);
     let pairs = compare::pairs(group, sweep, spot, metric);
-    let line = |pair: (&'a str, &'a str)| {
+    let of = |pair: (&'a str, &'a str)| {
         let value = |system| group.valid_cell(system, step)?.value(metric);
         let values = (value(pair.0)?, value(pair.1)?);
         let of = compare::at(group, sweep, spot, metric, pair);
-        let begin = format!("{} {}: ", latency_title(metric), place(group, spot));
-        let text = Text::plain(begin);
-        Some(text.and_all(which_is_lower(sweep, pair, values, of.as_ref())))
+        Some(which_is_lower(sweep, pair, values, of.as_ref()))
     };
-    pairs.into_iter().filter_map(line).collect()
+    let begin = format!("{} {}: ", latency_title(metric), place(group, spot));
+    lines(&begin, pairs.into_iter().filter_map(of))
+}
+
+/// What is said of two latencies.
+enum Said<'a> {
+    /// That one `is` so much lower or higher than another.
+    Is(&'a str, Text),
+    /// Anything else, as it stands.
+    Sentence(Text),
+}
+
+/// What is said, each behind the same beginning; what one system is, in one sentence.
+fn lines<'a>(begin: &str, said: impl Iterator<Item = Said<'a>>) -> Vec<Text> {
+    let mut lines = Vec::new();
+    let mut of_one: Vec<(&str, Vec<Text>)> = Vec::new();
+    for said in said {
+        match said {
+            Said::Sentence(text) => lines.push(Text::plain(begin).and_all(text)),
+            Said::Is(name, text) => match of_one.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, texts)) => texts.push(text),
+                None => of_one.push((name, vec![text])),
+            },
+        }
+    }
+    let sentence = |(name, texts): (&str, Vec<Text>)| {
+        let last = texts.len() - 1;
+        let mut text = Text::plain(begin).and_strong(name).and(" is ");
+        for (i, of) in texts.into_iter().enumerate() {
+            let joint = match i {
+                0 => "",
+                i if i == last => " and ",
+                _ => ", ",
+            };
+            text = text.and(joint).and_all(of);
+        }
+        text.and(".")
+    };
+    let mut all: Vec<Text> = of_one.into_iter().map(sentence).collect();
+    all.append(&mut lines);
+    all
 }
 
 /// Which of two latencies is lower, and by how much, as far as that is certain.
-fn which_is_lower(
+fn which_is_lower<'a>(
     sweep: &SweepTable<'_>,
-    (a, b): (&str, &str),
+    (a, b): (&'a str, &'a str),
     (of_a, of_b): (Measured, Measured),
     comparison: Option<&Comparison>,
-) -> Text {
+) -> Said<'a> {
     let [figure_a, figure_b] = [of_a, of_b].map(|of| number::stated_latency(of.middle));
     let figures = format!("({figure_a} against {figure_b})");
     let uncertain = || {
         let text = format!("which of {a} and {b} is lower is not certain {figures}.");
-        Text::plain(text)
+        Said::Sentence(Text::plain(text))
     };
     let Some(comparison) = comparison else {
         return uncertain();
@@ -64,10 +102,8 @@ fn which_is_lower(
     let words = match Outcome::of(comparison, sweep.comparisons.band) {
         Outcome::Differ => {
             let lower = compare::lower(comparison.metric, ratio).replace("≥ ", "at least ");
-            return Text::strong(a)
-                .and(" is ")
-                .and_strong(lower)
-                .and(format!(" than {b} {figures}{interval}."));
+            let text = Text::strong(lower).and(format!(" than {b} {figures}{interval}"));
+            return Said::Is(a, text);
         }
         Outcome::Equivalent => {
             let within = compare::within(sweep.comparisons);
@@ -78,7 +114,8 @@ fn which_is_lower(
             format!("no difference shown between {a} and {b}")
         }
     };
-    Text::plain(format!("{words} {figures}{interval}."))
+    let sentence = format!("{words} {figures}{interval}.");
+    Said::Sentence(Text::plain(sentence))
 }
 
 /// At the peak of each, where one of them is not at the highest thread count of both.
@@ -97,34 +134,42 @@ pub fn at_the_peaks<'a>(
         let cell = cells.find(|cell| cell.step.threads == peak.threads)?;
         Some((cell, cell.value(metric)?))
     };
-    let line = |pair: (&'a str, &'a str)| {
-        let ((cell_a, of_a), (cell_b, of_b)) = (at_peak(pair.0)?, at_peak(pair.1)?);
+    let mut said: Vec<(String, Said<'a>)> = Vec::new();
+    for pair in compare::pairs(group, sweep, Spot::Peak, Metric::OpsPerSec) {
+        let Some(((cell_a, of_a), (cell_b, of_b))) = at_peak(pair.0).zip(at_peak(pair.1)) else {
+            continue;
+        };
         let steps = [cell_a.step, cell_b.step];
         if steps.iter().all(|step| Some(*step) == last) {
-            return None;
+            continue;
         }
         let begin = format!("{} at the peaks ", latency_title(metric));
         if steps[0] == steps[1] {
             let of = compare::at(group, sweep, Spot::Step(steps[0]), metric, pair);
-            let text = Text::plain(format!("{begin}({}): ", steps[0].place()));
+            let begin = format!("{begin}({}): ", steps[0].place());
             let which = which_is_lower(sweep, pair, (of_a, of_b), of.as_ref());
-            return Some(text.and_all(which));
+            said.push((begin, which));
+            continue;
         }
         // At unlike thread counts nothing is tested: it is what was measured.
-        let bound = of_a.middle.bound.and(of_b.middle.bound.reversed())?;
-        let ratio = Stated {
-            value: of_a.middle.value / of_b.middle.value,
-            bound,
-        };
         let [a, b] = steps.map(|step| step.label());
-        let [figure_a, figure_b] = [of_a, of_b].map(|of| number::stated_latency(of.middle));
-        let text = Text::plain(format!("{begin}({a} and {b} threads), as measured: "));
-        let text = text.and_strong(pair.0).and(" is ");
-        Some(
-            text.and_strong(compare::lower(metric, ratio))
-                .and(format!(" than {} ({figure_a} against {figure_b}).", pair.1)),
-        )
-    };
-    let pairs = compare::pairs(group, sweep, Spot::Peak, Metric::OpsPerSec);
-    pairs.into_iter().filter_map(line).collect()
+        let begin = format!("{begin}({a} and {b} threads), as measured: ");
+        let bound = of_a.middle.bound.and(of_b.middle.bound.reversed());
+        let value = of_a.middle.value / of_b.middle.value;
+        if let Some(bound) = bound {
+            let [figure_a, figure_b] = [of_a, of_b].map(|of| number::stated_latency(of.middle));
+            let lower = compare::lower(metric, Stated { value, bound });
+            let figures = format!(" than {} ({figure_a} against {figure_b})", pair.1);
+            said.push((begin, Said::Is(pair.0, Text::strong(lower).and(figures))));
+        }
+    }
+    let mut all = Vec::new();
+    while let Some((begin, _)) = said.first() {
+        let begin = begin.clone();
+        let (same, rest) = said.into_iter().partition(|(other, _)| *other == begin);
+        said = rest;
+        let same: Vec<(String, Said<'a>)> = same;
+        all.extend(lines(&begin, same.into_iter().map(|(_, said)| said)));
+    }
+    all
 }

@@ -108,47 +108,62 @@ fn range(group: &WorkloadGrid<'_>, metric: Metric, along: &Along<'_>) -> Option<
     )
 }
 
-/// What is higher, or lower, at every step.
-fn everywhere(
-    group: &WorkloadGrid<'_>,
-    sweep: &SweepTable<'_>,
+/// What is higher, or lower, at every step, of one system than which others.
+fn everywhere<'a>(
+    group: &WorkloadGrid<'a>,
+    sweep: &SweepTable<'a>,
     metric: Metric,
-    all: &[Along<'_>],
+    all: &[Along<'a>],
 ) -> Vec<Text> {
-    let at_every = |along: &Along<'_>| {
-        let (first, last) = (along.at.first(), along.at.last());
-        let ends = first.zip(last).map(|(first, last)| {
-            let name = match group.axis {
-                Axis::Threads => "thread count",
-                Axis::Rates => "offered rate",
-            };
-            format!(
-                "at every {name} ({} to {})",
-                first.0.label(),
-                last.0.label()
-            )
-        });
-        ends.unwrap_or_default()
-    };
     let does = |is_first: bool| match (metric, is_first) {
-        (Metric::OpsPerSec, true) => "does more ops/s than ".to_owned(),
-        (Metric::OpsPerSec, false) => "does fewer ops/s than ".to_owned(),
-        (metric, true) => format!("has a lower {metric} latency than "),
-        (metric, false) => format!("has a higher {metric} latency than "),
+        (Metric::OpsPerSec, true) => " does more ops/s than ".to_owned(),
+        (Metric::OpsPerSec, false) => " does fewer ops/s than ".to_owned(),
+        (metric, true) => format!(" has a lower {metric} latency than "),
+        (metric, false) => format!(" has a higher {metric} latency than "),
     };
-    let is_best = all.len() > 1 && all.iter().all(|of| of.leads_everywhere(sweep, true));
-    if is_best && all.windows(2).all(|two| two[0].a == two[1].a) {
-        let text = format!(" {}every other system {}.", does(true), at_every(&all[0]));
-        return vec![Text::strong(all[0].a).and(text)];
-    }
-    let line = |along: &Along<'_>| {
+    let mut said: Vec<(&str, String, String, Vec<&str>)> = Vec::new();
+    for along in all {
         let mut ways = [true, false].into_iter();
-        let is_first = ways.find(|is_first| along.leads_everywhere(sweep, *is_first))?;
-        let words = format!(" {}", does(is_first));
-        let text = compare::between(along.a, &words, along.b);
-        Some(text.and(format!(" {}.", at_every(along))))
+        let Some(way) = ways.find(|is_first| along.leads_everywhere(sweep, *is_first)) else {
+            continue;
+        };
+        let (words, place) = (does(way), at_every(group, along));
+        let same = |(a, w, p, _): &&mut (&str, String, String, Vec<&str>)| {
+            *a == along.a && *w == words && *p == place
+        };
+        match said.iter_mut().find(same) {
+            Some((.., others)) => others.push(along.b),
+            None => said.push((along.a, words, place, vec![along.b])),
+        }
+    }
+    let measured = sweep.systems.iter().filter(|s| group.has(&s.name)).count();
+    let line = |(a, words, place, others): (&str, String, String, Vec<&str>)| {
+        let others = match others.len() {
+            n if n > 1 && n + 1 == measured => "every other system".to_owned(),
+            _ => number::list(&others),
+        };
+        Text::strong(a).and(format!("{words}{others} {place}."))
     };
-    all.iter().filter_map(line).collect()
+    said.into_iter().map(line).collect()
+}
+
+/// `at every thread count (4 to 64)`; of those that both have, where one has more.
+fn at_every(group: &WorkloadGrid<'_>, along: &Along<'_>) -> String {
+    let name = match group.axis {
+        Axis::Threads => "thread count",
+        Axis::Rates => "offered rate",
+    };
+    let of_both = match along.at.len() == group.steps.len() {
+        true => "",
+        false => " of both",
+    };
+    let labels = along.at.iter().map(|(step, _)| step.label());
+    let labels: Vec<String> = labels.collect();
+    let (first, last) = (labels.first(), labels.last());
+    let ends = first
+        .zip(last)
+        .map(|(first, last)| format!(" ({first} to {last})"));
+    format!("at every {name}{of_both}{}", ends.unwrap_or_default())
 }
 
 /// Who leads where, if both do somewhere.
