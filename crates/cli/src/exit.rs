@@ -33,7 +33,7 @@ pub fn of(error: &anyhow::Error) -> Exit {
             || cause.is::<Refused>()
             || matches!(
                 cause.downcast_ref(),
-                Some(report::Error::UnknownSystem { .. })
+                Some(report::Error::UnknownSystem { .. } | report::Error::UnknownLatency { .. })
             )
             || matches!(cause.downcast_ref(), Some(results::Error::Missing { .. }))
             || cause.downcast_ref().is_some_and(is_wrong_plan)

@@ -1,6 +1,7 @@
 //! What a section is made of: blocks that know no format.
 
 use serde_json::Value;
+use tailmark_results::Stated;
 
 /// One part of a section.
 #[derive(Debug, Clone)]
@@ -206,7 +207,7 @@ pub struct Cell {
     /// What it says.
     pub text: String,
     /// The number that it says, in the unit of the column; none: it is no number.
-    pub value: Option<f64>,
+    pub value: Option<Stated>,
     /// A quieter second line, such as a spread; empty: none.
     pub detail: String,
     /// What a pointer over it shows; empty: nothing.
@@ -240,7 +241,13 @@ impl Cell {
 
     /// The same with the number that it says, in the unit of the column.
     #[must_use]
-    pub fn with_value(mut self, value: f64) -> Self {
+    pub fn with_value(self, value: f64) -> Self {
+        self.with_stated(Stated::exact(value))
+    }
+
+    /// The same with a number of which it may be known that it is a bound.
+    #[must_use]
+    pub fn with_stated(mut self, value: Stated) -> Self {
         self.value = Some(value);
         self
     }

@@ -9,7 +9,7 @@ use crate::{
     grid_cell::SpreadPeak,
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_results::{Comparison, Metric, Point, Stated, System, Verdict, number};
+use tailmark_results::{Bound, Comparison, Metric, Point, Stated, System, Verdict, number};
 
 /// Where systems are compared in a workload.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -193,7 +193,18 @@ pub fn is_within(ratio: f64, band: f64) -> bool {
 #[must_use]
 pub fn is_ahead(comparison: &Comparison, band: f64) -> Option<bool> {
     let differs = Outcome::of(comparison, band) == Outcome::Differ;
+    let differs = differs && is_certain(comparison.ratio);
     differs.then(|| gain(comparison).value > 0.0)
+}
+
+/// Whether it is known on which side of 1 a ratio is: a bound must be one of more, or of less.
+#[must_use]
+pub fn is_certain(ratio: Stated) -> bool {
+    match ratio.bound {
+        Bound::Exact => true,
+        Bound::AtLeast => ratio.value > 1.0,
+        Bound::AtMost => ratio.value < 1.0,
+    }
 }
 
 /// Whether there were runs enough for a verdict.

@@ -4,10 +4,10 @@ use crate::{
     Error,
     compared::{Compared, Comparisons},
 };
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use tailmark_results::{
-    ALLOW_ERRORS, Conditions, Fact, Header, Inequality, Load, Point, ReportSettings, ResolvedRate,
-    Study, System,
+    ALLOW_ERRORS, Conditions, Fact, Header, Inequality, Kind, Load, Metric, Point, ReportSettings,
+    ResolvedRate, Study, System,
 };
 
 /// Everything that sections read. Nothing in it refers to a file.
@@ -74,7 +74,7 @@ impl Data {
     /// The same with what the report is to be about, whatever the studies say.
     ///
     /// # Errors
-    /// Where the baseline is no system that is compared.
+    /// Where the baseline is no system that is compared, or there are no requests of the latency.
     pub fn with_settings(mut self, settings: ReportSettings) -> Result<Self, Error> {
         let of_studies = self.report_settings().baseline;
         let (systems, _) = self.systems_and_ceilings();
@@ -85,6 +85,22 @@ impl Data {
                 name: name.to_owned(),
                 known: known.join(", "),
             });
+        }
+        if let Some(Metric::Latency { kind, .. }) = settings.latency {
+            let kinds = self
+                .points
+                .iter()
+                .flat_map(|point| point.phase.kinds.keys());
+            let kinds: BTreeSet<&Kind> = kinds.collect();
+            if !kinds.contains(&kind) {
+                let known: Vec<&str> = kinds.iter().map(|kind| kind.name()).collect();
+                return Err(Error::UnknownLatency {
+                    latency: settings
+                        .latency
+                        .map_or_else(String::new, |of| of.to_string()),
+                    known: known.join(", "),
+                });
+            }
         }
         let missing = of_studies.filter(|name| settings.baseline.is_none() && !is_there(name));
         self.notices.extend(missing.map(|name| {

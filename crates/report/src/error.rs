@@ -22,6 +22,14 @@ pub enum Error {
         /// What there is.
         known: String,
     },
+    /// No request of the kind was sent.
+    #[error("there is no `{latency}` latency in this report; requests are: {known}")]
+    UnknownLatency {
+        /// What was asked for.
+        latency: String,
+        /// What there is.
+        known: String,
+    },
     /// A study could not be read.
     #[error("failed to read a study")]
     Study(#[source] ResultsError),

@@ -31,14 +31,20 @@ pub struct SpreadPeak {
 }
 
 impl SpreadPeak {
-    /// `42,012`, and `≥ 42,012` where the clients were the limit.
+    /// A lower bound where the clients were the limit.
     #[must_use]
-    pub fn text(self) -> String {
+    pub fn stated(self) -> Stated {
         let of = match self.is_at_least {
             true => Stated::at_least,
             false => Stated::exact,
         };
-        of(self.ops.middle).text(number::rate)
+        of(self.ops.middle)
+    }
+
+    /// `42,012`, and `≥ 42,012` where the clients were the limit.
+    #[must_use]
+    pub fn text(self) -> String {
+        self.stated().text(number::rate)
     }
 }
 

@@ -57,6 +57,9 @@ impl<'a> Rates<'a> {
 /// What a grid is called, and what tells it apart from others.
 pub struct GridName {
     pub axis: Axis,
+    /// What tells the grid apart, whatever reads alike.
+    pub identity: Vec<String>,
+    /// Of several grids that read alike, made unique where it is used.
     pub anchor: String,
     pub title: String,
     pub conditions: String,
@@ -76,6 +79,7 @@ impl GridName {
         parts.extend(rate.as_deref());
         parts.extend(key.arrivals.map(Arrivals::name));
         parts.extend(clients.as_deref());
+        let identity = parts.iter().map(|part| (*part).to_owned()).collect();
         let anchor = anchor(&parts);
         let at = match (axis, &rate) {
             (Axis::Rates, _) => ", at fixed rates".to_owned(),
@@ -86,6 +90,7 @@ impl GridName {
         let arrivals = arrivals.map_or_else(String::new, |how| format!(" with {how}"));
         Self {
             axis,
+            identity,
             anchor,
             title: workload_title(&key.workload),
             conditions: format!("{} keys{at}{arrivals}", key.distribution),

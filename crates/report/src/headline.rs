@@ -2,6 +2,7 @@
 //! in the latency that the report is about.
 
 use crate::{
+    axis::Step,
     block::Text,
     compare::{self, Outcome, Spot},
     findings::Index,
@@ -39,6 +40,8 @@ struct Topic<'s, 'a> {
     words: Words,
     /// In the order of the report; in each of them at least two systems are known.
     workloads: Vec<WorkloadTopic<'s, 'a>>,
+    /// Whether these are the workloads of the report, each once.
+    is_every: bool,
 }
 
 /// How a topic is put.
@@ -55,6 +58,9 @@ struct Words {
     also_worse: &'static str,
     /// Behind the name of the baseline: ` at 64 threads`.
     place: String,
+    /// What is compared: `at peak`, `in p99 read latency at 64 threads`.
+    of: String,
+    is_of_peaks: bool,
 }
 
 /// One workload of a topic.
@@ -76,6 +82,8 @@ enum Standing {
     Equivalent,
     /// Too few runs for a verdict, where others have them.
     Untested,
+    /// Operations that were never done leave it open.
+    Open,
     /// Another one has no valid point at some of its thread counts.
     Unlike,
 }
@@ -83,9 +91,13 @@ enum Standing {
 impl Standing {
     fn of(comparison: &Comparison, sweep: &SweepTable<'_>) -> Self {
         let band = sweep.comparisons.band;
-        let is_tested = compare::has_verdict(comparison) || !sweep.comparisons.has_verdicts();
+        // What is a bound is certain without a test, or not at all.
+        let is_tested = compare::has_verdict(comparison)
+            || !sweep.comparisons.has_verdicts()
+            || !comparison.ratio.is_exact();
         match Outcome::of(comparison, band) {
             Outcome::UnlikePeaks => Self::Unlike,
+            _ if !compare::is_certain(comparison.ratio) => Self::Open,
             Outcome::Equivalent => Self::Equivalent,
             _ if !is_tested => Self::Untested,
             _ => match compare::is_ahead(comparison, band) {
@@ -110,8 +122,10 @@ impl<'s, 'a> Topic<'s, 'a> {
             worse: " peaks lower than ".to_owned(),
             also_worse: "lower",
             place: String::new(),
+            of: "at peak".to_owned(),
+            is_of_peaks: true,
         };
-        Self::new(words, groups.filter_map(of).collect())
+        Self::new(words, sweep, groups.filter_map(of).collect())
     }
 
     /// The latency, at the highest thread count or rate that systems have in common.
@@ -130,9 +144,17 @@ impl<'s, 'a> Topic<'s, 'a> {
         let place = match all.iter().all(|(_, _, other)| *other == step) {
             true => format!(" at {}", step.place()),
             false if all.iter().all(|(.., step)| step.rate.is_none()) => {
-                " at the highest thread count".to_owned()
+                let is_last = |(group, _, step): &(&WorkloadGrid<'_>, _, Step)| {
+                    group.steps.last() == Some(step)
+                };
+                let of_all = if all.iter().all(is_last) {
+                    ""
+                } else {
+                    " of all"
+                };
+                format!(" at the highest thread count{of_all}")
             }
-            false => " at the highest load".to_owned(),
+            false => " at the highest load of all".to_owned(),
         };
         let words = Words {
             leads: format!(" has the lowest {name}{place} in "),
@@ -140,14 +162,29 @@ impl<'s, 'a> Topic<'s, 'a> {
             better: format!(" has a lower {name} than "),
             worse: format!(" has a higher {name} than "),
             also_worse: "a higher one",
+            of: format!("in {name}{place}"),
             place,
+            is_of_peaks: false,
         };
         let of = |(group, metric, step)| WorkloadTopic::of(group, sweep, Spot::Step(step), metric);
-        Self::new(words, all.into_iter().filter_map(of).collect())
+        Self::new(words, sweep, all.into_iter().filter_map(of).collect())
     }
 
-    fn new(words: Words, workloads: Vec<WorkloadTopic<'s, 'a>>) -> Option<Self> {
-        (!workloads.is_empty()).then_some(Self { words, workloads })
+    fn new(
+        words: Words,
+        sweep: &SweepTable<'a>,
+        workloads: Vec<WorkloadTopic<'s, 'a>>,
+    ) -> Option<Self> {
+        let all = sweep.all_groups().map(|group| group.workload.as_str());
+        let all: BTreeSet<&str> = all.collect();
+        let own = workloads.iter().map(|of| of.group.workload.as_str());
+        let own: BTreeSet<&str> = own.collect();
+        let is_every = own == all && own.len() == workloads.len();
+        (!workloads.is_empty()).then_some(Self {
+            words,
+            workloads,
+            is_every,
+        })
     }
 
     /// What the sentences rest on.
@@ -214,10 +251,7 @@ impl<'s, 'a> Topic<'s, 'a> {
             let nobody = format!("{}{which}{end}.", self.words.nobody);
             text = sentence(text, Text::plain(nobody));
         }
-        sentence(
-            text,
-            self.unsaid(&all(Standing::Unlike), &all(Standing::Untested)),
-        )
+        sentence(text, self.unsaid(&self.workloads, sweep))
     }
 
     /// How each system stands to the baseline.
@@ -264,32 +298,67 @@ impl<'s, 'a> Topic<'s, 'a> {
                 let both = format!("{system} and {baseline} are equivalent{of} in {which}.");
                 text = sentence(text, Text::plain(both));
             }
-            let unsaid = self.unsaid(&all(Standing::Unlike), &all(Standing::Untested));
-            text = sentence(text, unsaid);
+            text = sentence(text, self.unsaid(&own, sweep));
+        }
+        sentence(text, self.without_baseline(sweep, baseline))
+    }
+
+    /// Of which systems nothing can be said in which workloads, and why.
+    fn unsaid(&self, workloads: &[WorkloadTopic<'_, 'a>], sweep: &SweepTable<'a>) -> Text {
+        let mut text = Text::default();
+        for (standing, why) in [
+            (
+                Standing::Unlike,
+                "a system has no valid point at a thread count of the highest",
+            ),
+            (Standing::Untested, "there are too few runs for a verdict"),
+            (
+                Standing::Open,
+                "operations were never done, which leaves it open",
+            ),
+        ] {
+            let mut of_pairs: Vec<((&str, &str), Vec<&WorkloadTopic<'_, '_>>)> = Vec::new();
+            for workload in workloads.iter().filter(|of| of.standing(sweep) == standing) {
+                let pairs = workload.pairs.iter();
+                let open = pairs.filter(|(.., of)| Standing::of(of, sweep) == standing);
+                for (a, b, _) in open {
+                    match of_pairs.iter_mut().find(|(pair, _)| *pair == (*a, *b)) {
+                        Some((_, known)) => known.push(workload),
+                        None => of_pairs.push(((a, b), vec![workload])),
+                    }
+                }
+            }
+            for ((a, b), workloads) in of_pairs {
+                let which = self.which(&workloads);
+                let of = &self.words.of;
+                let said = format!("{a} and {b} are not compared {of} in {which}: {why}.");
+                text = sentence(text, Text::plain(said));
+            }
         }
         text
     }
 
-    /// The workloads of which nothing can be said, and why.
-    fn unsaid(
-        &self,
-        unlike: &[&WorkloadTopic<'_, '_>],
-        untested: &[&WorkloadTopic<'_, '_>],
-    ) -> Text {
-        let mut text = Text::default();
-        if !unlike.is_empty() {
-            let which = self.which(unlike);
-            text = text.and(format!(
-                "The peaks in {which} are not comparable: a system has no valid point at a thread \
-                 count of the highest."
-            ));
+    /// In which workloads of the topic the baseline has nothing that others could be compared with.
+    fn without_baseline(&self, sweep: &SweepTable<'a>, baseline: &str) -> Text {
+        let is_topic = |group: &&WorkloadGrid<'_>| match self.words.is_of_peaks {
+            true => group.has_peaks(),
+            false => sweep.latency(group).is_some(),
+        };
+        let all = sweep.all_groups().filter(is_topic);
+        let is_said = |group: &&WorkloadGrid<'_>| {
+            let mut known = self.workloads.iter();
+            known.any(|of| of.group.anchor == group.anchor)
+        };
+        let missing = all.filter(|group| !is_said(group));
+        let missing: Vec<String> = missing.map(WorkloadGrid::title_with_conditions).collect();
+        let missing: Vec<&str> = missing.iter().map(String::as_str).collect();
+        match missing.is_empty() {
+            true => Text::default(),
+            false => Text::plain(format!(
+                "Nothing is compared with {baseline} in {}.",
+                compare::titles(&missing)
+            )),
         }
-        if !untested.is_empty() {
-            let which = self.which(untested);
-            let few = Text::plain(format!("Too few runs for a verdict in {which}."));
-            text = sentence(text, few);
-        }
-        text
     }
 
     /// `all 5 workloads`, `YCSB A and F`.
@@ -300,7 +369,10 @@ impl<'s, 'a> Topic<'s, 'a> {
             .collect();
         let titles: Vec<&str> = titles.iter().map(String::as_str).collect();
         match of.len() {
-            n if n == self.workloads.len() && n > 1 => format!("all {n} workloads"),
+            2 if self.is_every && self.workloads.len() == 2 => "both workloads".to_owned(),
+            n if self.is_every && n == self.workloads.len() && n > 2 => {
+                format!("all {n} workloads")
+            }
             _ => compare::titles(&titles),
         }
     }
@@ -363,7 +435,7 @@ impl<'s, 'a> WorkloadTopic<'s, 'a> {
             .iter()
             .map(|(.., of)| Standing::of(of, sweep))
             .collect();
-        let whys = [Standing::Unlike, Standing::Untested];
+        let whys = [Standing::Unlike, Standing::Untested, Standing::Open];
         let why = whys.into_iter().find(|why| all.contains(why));
         why.unwrap_or_else(|| match all.windows(2).all(|two| two[0] == two[1]) {
             true => all.first().copied().unwrap_or(Standing::Same),

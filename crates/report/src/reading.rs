@@ -1,9 +1,9 @@
 //! What is read off a curve between its points: the latency at a rate, the rate at a latency.
 //!
 //! The curve is that of a closed loop by client count, of which only the rising branch counts: from
-//! the fewest clients on, as long as operations per second rise. Between two points the logarithm of
-//! the latency is taken as linear in operations per second; of several crossings the first counts;
-//! beyond the ends nothing is read.
+//! the fewest clients on, as long as operations per second do not fall. Between two points the
+//! logarithm of the latency is taken as linear in operations per second; of several crossings the
+//! first counts; beyond the ends nothing is read.
 
 /// One point of a curve: operations per second and the latency there in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -42,10 +42,18 @@ pub fn ops_at(curve: &[CurvePoint], ns: f64) -> Option<f64> {
     Some(from.ops + part * (to.ops - from.ops))
 }
 
-/// The points from the first on, as long as operations per second rise.
+/// So far below the highest point before it a point is on the falling branch; what is closer is as
+/// high, but for noise.
+const FALLS: f64 = 0.97;
+
+/// The points from the first on, as long as operations per second do not fall.
 fn rising(curve: &[CurvePoint]) -> &[CurvePoint] {
-    let falls = curve.windows(2).position(|two| two[1].ops <= two[0].ops);
-    &curve[..falls.map_or(curve.len(), |at| at + 1)]
+    let mut highest = 0.0_f64;
+    let falls = curve.iter().position(|point| {
+        highest = highest.max(point.ops);
+        point.ops < highest * FALLS
+    });
+    &curve[..falls.unwrap_or(curve.len())]
 }
 
 #[cfg(test)]
@@ -76,7 +84,7 @@ mod tests {
     #[test]
     fn nothing_is_read_beyond_the_ends_and_off_the_falling_branch() {
         let curve = curve(&[(10.0, 1e6), (30.0, 4e6), (20.0, 64e6)]);
-        for ops in [9.9, 30.1] {
+        for ops in [9.9, 30.1, 40.0] {
             assert_eq!(latency_at(&curve, ops), None);
         }
         for ns in [0.9e6, 5e6, 64e6] {
@@ -84,6 +92,15 @@ mod tests {
         }
         assert_eq!(latency_at(&[], 1.0), None);
         assert_eq!(ops_at(&curve[..1], 2e6), None);
+    }
+
+    #[test]
+    fn a_plateau_is_no_falling_branch() {
+        // 8 clients do all that can be done; more of them wait.
+        let curve = curve(&[(400.0, 10e6), (800.0, 10e6), (799.0, 20e6), (800.0, 40e6)]);
+        assert!(close(ops_at(&curve, 40e6), 800.0));
+        assert!(ops_at(&curve, 15e6).is_some_and(|ops| (799.0..=800.0).contains(&ops)));
+        assert_eq!(latency_at(&curve, 801.0), None);
     }
 
     #[test]

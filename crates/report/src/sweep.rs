@@ -42,6 +42,7 @@ pub struct SweepTable<'a> {
 pub struct WorkloadGrid<'a> {
     /// Unique in the report.
     pub anchor: String,
+    identity: Vec<String>,
     /// The workload's name.
     pub workload: String,
     /// The workload in words.
@@ -77,7 +78,7 @@ impl<'a> SweepTable<'a> {
             let name = GridName::of(point, &rates);
             let index = groups
                 .iter()
-                .position(|g| g.anchor == name.anchor)
+                .position(|g| g.identity == name.identity)
                 .unwrap_or_else(|| {
                     groups.push(WorkloadGrid::named(name, point));
                     groups.len() - 1
@@ -185,16 +186,29 @@ fn use_case<'a>(data: &'a Data, workload: &str) -> Option<&'a str> {
     Some(fact.value.as_str())
 }
 
-/// Adds the distribution to titles that several groups share.
+/// Adds the distribution to titles that several groups share, and the name to those that still do;
+/// numbers their anchors.
 fn tell_apart(groups: &mut [WorkloadGrid<'_>]) {
-    let titles: Vec<String> = groups
-        .iter()
-        .map(WorkloadGrid::title_with_conditions)
-        .collect();
-    for (group, own) in groups.iter_mut().zip(&titles) {
-        if titles.iter().filter(|t| *t == own).count() > 1 {
-            group.title = format!("{}, {}", group.title, group.distribution);
+    type Part = for<'g, 'a> fn(&'g WorkloadGrid<'a>) -> &'g str;
+    let ways: [Part; 2] = [|group| &group.distribution, |group| &group.workload];
+    for by in ways {
+        let titles: Vec<String> = groups
+            .iter()
+            .map(WorkloadGrid::title_with_conditions)
+            .collect();
+        for (group, own) in groups.iter_mut().zip(&titles) {
+            if titles.iter().filter(|t| *t == own).count() > 1 {
+                group.title = format!("{}, {}", group.title, by(group));
+            }
         }
+    }
+    let mut taken = BTreeSet::new();
+    for group in groups {
+        let own = group.anchor.clone();
+        let numbered = (2..).map(|n: u32| format!("{own}-{n}"));
+        let mut all = std::iter::once(own.clone()).chain(numbered);
+        let free = all.find(|anchor| taken.insert(anchor.clone()));
+        group.anchor = free.expect("there are more numbers than grids");
     }
 }
 
@@ -203,6 +217,7 @@ impl<'a> WorkloadGrid<'a> {
         let by_clients = name.axis == Axis::Threads;
         Self {
             anchor: name.anchor,
+            identity: name.identity,
             workload: point.key.workload.clone(),
             title: name.title,
             distribution: point.key.distribution.clone(),

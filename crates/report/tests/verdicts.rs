@@ -157,7 +157,7 @@ fn sentence_card_and_cells_say_what_their_comparison_says() {
     let last = peaks.len() - 1;
     assert_eq!(peaks[last - 1].text, "fast");
     assert_eq!(peaks[last].text, "+20 %");
-    assert_eq!(peaks[last].value, Some(peak.ratio.value));
+    assert_eq!(peaks[last].value, Some(peak.ratio));
 }
 
 #[test]

@@ -202,21 +202,30 @@ impl Metric {
         }
     }
 
-    /// The ends of an interval of ratios as [`Metric::improvement`] says them, the worse first:
-    /// `+8 % to +12 %`, `2.1X to 2.6X lower`.
+    /// The ends of an interval of ratios, the worse first: in percent where both are said so, and
+    /// otherwise both as ratios: `+8 % to +12 %`, `1.9X to 2.2X`, `1.1X to 2.6X lower`.
     #[must_use]
     pub fn improvements(self, (low, high): (f64, f64)) -> String {
         let (worse, better) = match self.more_is_better() {
             true => (low, high),
             false => (high, low),
         };
-        let [worse, better] = [worse, better].map(|end| self.improvement(Stated::exact(end)));
-        // What both ends say is said once.
-        let said_once = better.split_once("X ").and_then(|(_, rest)| {
-            let begin = worse.strip_suffix(rest)?;
-            Some(format!("{} to {better}", begin.trim_end()))
-        });
-        said_once.unwrap_or_else(|| format!("{worse} to {better}"))
+        let percents = [worse, better].map(|end| self.improvement(Stated::exact(end)));
+        if percents.iter().all(|text| text.ends_with('%')) {
+            let [worse, better] = percents;
+            return format!("{worse} to {better}");
+        }
+        if self.more_is_better() {
+            return format!("{} to {}", number::ratio(worse), number::ratio(better));
+        }
+        let side = |end: f64| match end <= 1.0 {
+            true => (number::ratio(1.0 / end), "lower"),
+            false => (number::ratio(end), "higher"),
+        };
+        match (side(worse), side(better)) {
+            ((from, one), (to, other)) if one == other => format!("{from} to {to} {one}"),
+            ((from, one), (to, other)) => format!("{from} {one} to {to} {other}"),
+        }
     }
 
     fn order(self) -> (Option<Kind>, f64) {
@@ -321,10 +330,12 @@ mod tests {
         let ops = Metric::OpsPerSec;
         for (metric, ends, said) in [
             (ops, (1.08, 1.12), "+8 % to +12 %"),
-            (ops, (1.9, 2.2), "+90 % to 2.2X"),
+            (ops, (1.9, 2.2), "1.9X to 2.2X"),
+            (ops, (0.5, 2.1), "0.5X to 2.1X"),
             (latency, (0.7, 0.9), "+10 % to +30 %"),
             (latency, (0.25, 0.5), "2.0X to 4.0X lower"),
-            (latency, (0.4, 0.9), "+10 % to 2.5X lower"),
+            (latency, (0.4, 0.9), "1.1X to 2.5X lower"),
+            (latency, (0.5, 0.504), "2.0X to 2.0X lower"),
             (latency, (0.4, 4.0), "4.0X higher to 2.5X lower"),
         ] {
             assert_eq!(metric.improvements(ends), said, "{ends:?}");

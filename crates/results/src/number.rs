@@ -108,7 +108,9 @@ fn three_digits(value: f64) -> String {
 /// A share of one as a signed whole percentage: `+60 %`, `−8 %`.
 #[must_use]
 pub fn change(value: f64) -> String {
-    let percent = (value * 100.0).round();
+    // 103.5 over 100 is 3.5 %, which is 3.4999999 in binary.
+    let last_digits = 1e-9_f64.copysign(value);
+    let percent = (value * 100.0 + last_digits).round();
     let sign = match percent {
         p if p > 0.0 => "+",
         p if p < 0.0 => "\u{2212}",

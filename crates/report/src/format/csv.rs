@@ -32,9 +32,19 @@ fn title(column: &Column) -> String {
 
 fn value(cell: &Cell) -> String {
     match cell.value {
-        Some(value) => value.to_string(),
+        // As exports have it: `≥84.2`.
+        Some(of) => format!("{}{}", of.bound.sign().trim_end(), of.value),
         None if cell.text == Cell::none().text => String::new(),
-        None => cell.text.replace('\u{a0}', " "),
+        None => text(&cell.text),
+    }
+}
+
+/// As it reads. What a spreadsheet would take for a formula has an apostrophe before it.
+fn text(text: &str) -> String {
+    let text = text.replace('\u{a0}', " ");
+    match text.starts_with(['=', '@', '\t', '\r']) {
+        true => format!("'{text}"),
+        false => text,
     }
 }
 
@@ -42,6 +52,7 @@ fn value(cell: &Cell) -> String {
 mod tests {
     use super::*;
     use crate::TableRow;
+    use tailmark_results::Stated;
 
     #[test]
     fn numbers_are_raw_and_titles_have_groups_and_units() {
@@ -63,13 +74,17 @@ mod tests {
                         .with_detail("1 – 2"),
                     Cell::new("1.23 ms").with_value(1_234.5),
                 ]),
-                row(["YCSB B".into(), Cell::none(), "≥\u{a0}84 ms".into()]),
+                row([
+                    "=1+1".into(),
+                    Cell::none(),
+                    Cell::new("≥ 84 ms").with_stated(Stated::at_least(84_000.5)),
+                ]),
             ],
             ..Table::default()
         };
         assert_eq!(
             csv(&table),
-            "Workload,\"a, \"\"b\"\" peak [ops/s]\",p99 [us]\nYCSB A,12345.25,1234.5\nYCSB B,,≥ 84 ms\n"
+            "Workload,\"a, \"\"b\"\" peak [ops/s]\",p99 [us]\nYCSB A,12345.25,1234.5\n'=1+1,,≥84000.5\n"
         );
     }
 }

@@ -38,7 +38,7 @@ pub fn improvement(comparison: &Comparison, comparisons: &Comparisons) -> Cell {
         }),
         ..Cell::new(comparison.metric.improvement(comparison.ratio))
     }
-    .with_value(comparison.ratio.value)
+    .with_stated(comparison.ratio)
 }
 
 /// The unit of the values of improvements.
@@ -83,7 +83,10 @@ pub fn measured(metric: Metric, of: Measured) -> Cell {
         detail: of.range(write),
         ..Cell::new(text)
     }
-    .with_value(of.middle.value / per)
+    .with_stated(Stated {
+        value: of.middle.value / per,
+        ..of.middle
+    })
 }
 
 struct Grid<'s, 'a> {
@@ -320,7 +323,7 @@ impl<'a> Grid<'_, 'a> {
             return None;
         }
         let ratio = metric.ratio_of_gain(statistics::average_stated(&gains)?);
-        Some(Cell::new(metric.improvement(ratio)).with_value(ratio.value))
+        Some(Cell::new(metric.improvement(ratio)).with_stated(ratio))
     }
 }
 

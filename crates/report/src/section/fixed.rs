@@ -4,14 +4,15 @@
 use super::Section;
 use crate::{
     Block, Cell, Column, Data, Table, TableRow, Text,
-    compare::{self, lower},
+    axis::Step,
+    compare::{self, Outcome, lower},
     grid_cell::GridCell,
     reading::{self, CurvePoint},
     statement::more,
     sweep::{SweepTable, WorkloadGrid},
 };
 use std::time::Duration;
-use tailmark_results::{Arrivals, Kind, Metric, Stated, Statistic, TimeBasis, number};
+use tailmark_results::{Kind, Metric, Stated, Statistic, TimeBasis, number};
 
 pub const SECTION: Section = Section {
     name: "fixed",
@@ -30,18 +31,19 @@ enum Fixed {
 }
 
 /// A value there, and where it comes from.
-#[derive(Debug, Clone, PartialEq)]
-enum Reading {
-    /// Of points at that rate.
+#[derive(Debug, Clone)]
+enum Reading<'g, 'a> {
+    /// Of points at that rate, which have their comparisons.
     Measured {
         value: Stated,
-        arrivals: Option<Arrivals>,
+        group: &'g WorkloadGrid<'a>,
+        step: Step,
     },
     /// Off the curve of a closed loop.
     Interpolated(f64),
 }
 
-impl Reading {
+impl Reading<'_, '_> {
     const fn value(&self) -> f64 {
         match self {
             Self::Measured { value, .. } => value.value,
@@ -59,7 +61,9 @@ impl Reading {
     /// Two values make a ratio only where both come from the same.
     fn is_like(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::Measured { arrivals: a, .. }, Self::Measured { arrivals: b, .. }) => a == b,
+            (Self::Measured { group: a, .. }, Self::Measured { group: b, .. }) => {
+                a.arrivals == b.arrivals
+            }
             (Self::Interpolated(_), Self::Interpolated(_)) => true,
             _ => false,
         }
@@ -67,7 +71,7 @@ impl Reading {
 
     fn source(&self) -> String {
         match self {
-            Self::Measured { arrivals, .. } => match arrivals {
+            Self::Measured { group, .. } => match group.arrivals {
                 Some(arrivals) => format!("measured, {} arrivals", arrivals.name()),
                 None => "measured".to_owned(),
             },
@@ -96,6 +100,14 @@ fn render(data: &Data) -> Vec<Block> {
 }
 
 impl Fixed {
+    /// What is stated.
+    const fn title(self) -> &'static str {
+        match self {
+            Self::Rate(_) => "latency",
+            Self::Latency(_) => "ops/s",
+        }
+    }
+
     /// In words: `40,000 ops/s`, `15.0 ms`.
     fn place(self) -> String {
         match self {
@@ -104,12 +116,28 @@ impl Fixed {
         }
     }
 
+    /// One for each workload and distribution: its sweep of thread counts where there is one; of a rate,
+    /// otherwise what was measured at rates.
+    fn groups<'g, 'a>(self, sweep: &'g SweepTable<'a>) -> Vec<&'g WorkloadGrid<'a>> {
+        let (swept, others): (Vec<_>, Vec<_>) =
+            sweep.all_groups().partition(|group| group.has_peaks());
+        let mut groups: Vec<&WorkloadGrid<'_>> = swept;
+        for other in others.into_iter().filter(|_| matches!(self, Self::Rate(_))) {
+            let is_same = |group: &&WorkloadGrid<'_>| {
+                group.workload == other.workload && group.distribution == other.distribution
+            };
+            if !groups.iter().any(is_same) {
+                groups.push(other);
+            }
+        }
+        groups
+    }
+
     /// The values of every workload of which any is known, and what they say.
     fn blocks(self, sweep: &SweepTable<'_>) -> Vec<Block> {
-        let groups = sweep.groups.iter().filter(|group| group.has_peaks());
         let mut rows = Vec::new();
         let mut lines = Vec::new();
-        for group in groups {
+        for group in self.groups(sweep) {
             let Some((kind, statistic)) = sweep.latency(group) else {
                 continue;
             };
@@ -124,7 +152,11 @@ impl Fixed {
             lines.extend(self.lines(sweep, group, metric, &readings));
         }
         if rows.is_empty() {
-            let none = format!("No curve reaches {}.", self.place());
+            let none = match self {
+                Self::Rate(_) => "Nothing was measured at",
+                Self::Latency(_) => "There is no reading at",
+            };
+            let none = format!("{none} {}, and no curve rises to it.", self.place());
             return vec![Block::Text(Text::plain(none))];
         }
         let systems = sweep.systems.iter();
@@ -132,8 +164,11 @@ impl Fixed {
             Self::Rate(_) => "us",
             Self::Latency(_) => "ops/s",
         };
-        let values = systems.map(|system| Column::number(&system.name).unit(unit));
-        let columns = [Column::text("Workload"), Column::text("Latency")];
+        let values = systems.flat_map(|system| {
+            let value = Column::number(self.title()).unit(unit);
+            [value, Column::text("from")].map(|column| column.of(&system.name))
+        });
+        let columns = ["Workload", "Latency", "At"].map(Column::text);
         vec![
             Block::Table(Table {
                 caption: match self {
@@ -142,7 +177,9 @@ impl Fixed {
                 },
                 columns: columns.into_iter().chain(values).collect(),
                 rows,
-                note: "– means that the curve does not get there.".into(),
+                note: "– means that nothing was measured there, and that the rising branch of the curve \
+                       does not get there from below."
+                    .into(),
             }),
             Block::Statements(lines),
         ]
@@ -152,27 +189,32 @@ impl Fixed {
         self,
         group: &WorkloadGrid<'_>,
         metric: Metric,
-        readings: &[(&str, Option<Reading>)],
+        readings: &[(&str, Option<Reading<'_, '_>>)],
     ) -> TableRow {
-        let cell = |reading: &Option<Reading>| match reading {
-            None => Cell::none(),
+        let cells = |reading: &Option<Reading<'_, '_>>| match reading {
+            None => [Cell::none(), Cell::default()],
             Some(reading) => {
-                let cell = Cell::new(self.written(reading)).with_detail(reading.source());
-                cell.with_value(match self {
-                    Self::Rate(_) => reading.value() / 1e3,
-                    Self::Latency(_) => reading.value(),
-                })
+                let per = match self {
+                    Self::Rate(_) => 1e3,
+                    Self::Latency(_) => 1.0,
+                };
+                let value = Stated {
+                    value: reading.value() / per,
+                    ..reading.stated()
+                };
+                let written = Cell::new(self.written(reading)).with_stated(value);
+                [written, Cell::new(reading.source())]
             }
         };
-        let names = [group.title_with_conditions(), metric.to_string()].map(Cell::new);
-        let values = readings.iter().map(|(_, reading)| cell(reading));
+        let names = [group.title.clone(), metric.to_string(), self.place()].map(Cell::new);
+        let values = readings.iter().flat_map(|(_, reading)| cells(reading));
         TableRow {
             cells: names.into_iter().chain(values).collect(),
             total: false,
         }
     }
 
-    fn written(self, reading: &Reading) -> String {
+    fn written(self, reading: &Reading<'_, '_>) -> String {
         match self {
             Self::Rate(_) => number::stated_latency(reading.stated()),
             Self::Latency(_) => reading.stated().text(number::rate),
@@ -185,14 +227,14 @@ impl Fixed {
         sweep: &SweepTable<'_>,
         group: &WorkloadGrid<'_>,
         metric: Metric,
-        readings: &[(&str, Option<Reading>)],
+        readings: &[(&str, Option<Reading<'_, '_>>)],
     ) -> Vec<Text> {
         let stated = match self {
             Self::Rate(_) => metric,
             Self::Latency(_) => Metric::OpsPerSec,
         };
         let known = readings.iter();
-        let mut known: Vec<(&str, &Reading)> = known
+        let mut known: Vec<(&str, &Reading<'_, '_>)> = known
             .filter_map(|(name, reading)| Some((*name, reading.as_ref()?)))
             .collect();
         known.sort_by(|(_, a), (_, b)| match stated.more_is_better() {
@@ -222,7 +264,7 @@ impl Fixed {
         sweep: &SweepTable<'_>,
         group: &WorkloadGrid<'_>,
         (metric, stated): (Metric, Metric),
-        ((a, of_a), (b, of_b)): ((&str, &Reading), (&str, &Reading)),
+        ((a, of_a), (b, of_b)): ((&str, &Reading<'_, '_>), (&str, &Reading<'_, '_>)),
     ) -> Option<Text> {
         let bound = of_a.stated().bound.and(of_b.stated().bound.reversed())?;
         let value = of_a.value() / of_b.value();
@@ -237,9 +279,8 @@ impl Fixed {
         };
         let text = Text::plain(begin);
         let source = of_a.source();
-        if compare::is_within(value, sweep.comparisons.band) {
-            let both = format!("{a} and {b} are tied ({figures}; {source}).");
-            return Some(text.and(both));
+        if let Some(same) = same(sweep, metric, (a, of_a), (b, of_b), ratio) {
+            return Some(text.and(format!("{same} ({figures}; {source}).")));
         }
         let text = text.and_strong(a).and(" ");
         let text = match self {
@@ -252,13 +293,13 @@ impl Fixed {
         Some(text.and(format!("{b} ({figures}; {source}).")))
     }
 
-    fn reading<'a>(
+    fn reading<'g, 'a>(
         self,
-        sweep: &SweepTable<'a>,
+        sweep: &'g SweepTable<'a>,
         group: &WorkloadGrid<'a>,
         system: &'a str,
         latency: (Kind, Statistic),
-    ) -> Option<Reading> {
+    ) -> Option<Reading<'g, 'a>> {
         let rate = match self {
             Self::Rate(rate) => rate,
             Self::Latency(limit) => {
@@ -274,26 +315,59 @@ impl Fixed {
     }
 }
 
+/// That two values do not differ, in words: by their comparison where they were measured, and
+/// otherwise as they are. None where they do.
+fn same(
+    sweep: &SweepTable<'_>,
+    metric: Metric,
+    (a, of_a): (&str, &Reading<'_, '_>),
+    (b, of_b): (&str, &Reading<'_, '_>),
+    ratio: Stated,
+) -> Option<String> {
+    let tied = || format!("{a} and {b} are tied");
+    let (Reading::Measured { group, step, .. }, Reading::Measured { step: other, .. }) =
+        (of_a, of_b)
+    else {
+        return compare::is_within(ratio.value, sweep.comparisons.band).then(tied);
+    };
+    let comparison = sweep.comparisons.at(group, *step, metric, (a, b));
+    let outcome = comparison
+        .filter(|_| step == other)
+        .map(|of| Outcome::of(&of, sweep.comparisons.band));
+    match outcome {
+        Some(Outcome::Equivalent) => Some(format!("{a} and {b} are equivalent")),
+        Some(Outcome::NoDifferenceShown) => {
+            Some(format!("no difference shown between {a} and {b}"))
+        }
+        Some(Outcome::Differ) if !compare::is_certain(ratio) => {
+            Some(format!("which of {a} and {b} is lower is not certain"))
+        }
+        Some(Outcome::Differ) => None,
+        _ => compare::is_within(ratio.value, sweep.comparisons.band).then(tied),
+    }
+}
+
 /// The latency of points at the rate, response time; of several client counts, those of the most.
-fn measured<'a>(
-    sweep: &SweepTable<'a>,
+fn measured<'g, 'a>(
+    sweep: &'g SweepTable<'a>,
     group: &WorkloadGrid<'a>,
     system: &'a str,
     (kind, statistic): (Kind, Statistic),
     rate: f64,
-) -> Option<Reading> {
+) -> Option<Reading<'g, 'a>> {
     let is_of = |other: &&WorkloadGrid<'a>| {
         other.workload == group.workload && other.distribution == group.distribution
     };
     let cells = sweep.all_groups().filter(is_of).flat_map(|other| {
         let at_rate = move |cell: &&GridCell<'a>| cell.step.rate.or(other.rate) == Some(rate);
         let cells = other.cells_of(system).filter(at_rate);
-        cells.map(move |cell| (other.arrivals, cell))
+        cells.map(move |cell| (other, cell))
     });
     let valid = cells.filter(|(_, cell)| cell.fault.is_none());
-    let (arrivals, cell) = valid.max_by_key(|(_, cell)| cell.step.threads)?;
+    let (group, cell) = valid.max_by_key(|(_, cell)| cell.step.threads)?;
     let value = cell.latency(kind, TimeBasis::Response, statistic)?.middle;
-    Some(Reading::Measured { value, arrivals })
+    let step = cell.step;
+    Some(Reading::Measured { value, group, step })
 }
 
 /// The curve of a system by client count, from the first point of which the latency is known exactly

@@ -93,7 +93,7 @@ fn peak_cells<'a>(group: &WorkloadGrid<'a>, system: &'a System, strong: bool) ->
         Some(peak) => {
             let ops = Cell::new(peak.text())
                 .with_detail(peak.ops.range(number::rate))
-                .with_value(peak.ops.middle);
+                .with_stated(peak.stated());
             let threads = match peak.threads {
                 PointKey::PEAK => Cell::none().with_detail("not known"),
                 threads => Cell::new(threads.to_string()),

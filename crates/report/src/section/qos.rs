@@ -11,7 +11,7 @@ use crate::{
     sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_results::{
-    BlockQos, Kind, Qos, Quantile, Stated, System, TimeBasis, number,
+    BlockQos, Kind, Phase, Qos, Quantile, Stated, System, TimeBasis, number,
     qos::{BLOCK_SAMPLES, qualities, requests_beyond},
     statistics::geometric_mean,
 };
@@ -218,7 +218,7 @@ impl<'a> Service<'a> {
             let phase = &point.phase;
             Some(RunService {
                 repeat: point.key.repeat,
-                requests_per_s: phase.kinds.get(&kind)?.count as f64 / phase.duration_s.max(1e-9),
+                requests_per_s: requests_per_s(phase, kind)?,
                 qualities: phase.qos(kind, TimeBasis::Response),
             })
         };
@@ -294,7 +294,7 @@ impl<'a> Service<'a> {
         measured.map_or_else(Cell::none, |ns| Cell {
             muted: !ns.solid,
             detail: ns.range(number::latency),
-            ..Cell::new(number::stated_latency(ns.middle)).with_value(ns.middle.value / 1e3)
+            ..Cell::new(number::stated_latency(ns.middle)).with_stated(us(ns.middle))
         })
     }
 
@@ -341,6 +341,23 @@ impl<'a> Service<'a> {
         let rates: Vec<f64> = self.runs.iter().map(|run| run.requests_per_s).collect();
         let per_second = geometric_mean(&rates).filter(|_| is_known)?;
         Some(requests_beyond(per_second, quality.value))
+    }
+}
+
+/// Requests of a kind per second, without the part of them that was done behind the end: of what is
+/// in ops/s.
+fn requests_per_s(phase: &Phase, kind: Kind) -> Option<f64> {
+    let count = phase.kinds.get(&kind)?.count as f64;
+    let succeeded = phase.operations.saturating_sub(phase.failed).max(1) as f64;
+    let in_time = (succeeded - phase.drained as f64).max(0.0) / succeeded;
+    Some(count * in_time / phase.duration_s.max(1e-9))
+}
+
+/// Nanoseconds as the unit of tables.
+fn us(ns: Stated) -> Stated {
+    Stated {
+        value: ns.value / 1e3,
+        ..ns
     }
 }
 

@@ -147,7 +147,10 @@ fn written(ns: Measured, faulty: bool) -> Cell {
         muted: faulty || !ns.solid,
         ..Cell::new(number::stated_latency(ns.middle))
             .with_detail(ns.range(number::latency))
-            .with_value(ns.middle.value / 1e3)
+            .with_stated(Stated {
+                value: ns.middle.value / 1e3,
+                ..ns.middle
+            })
     }
 }
 

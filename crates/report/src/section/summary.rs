@@ -169,11 +169,15 @@ fn peaks<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> (String, Strin
             "no valid point: operations failed".to_owned(),
         ),
         ([], _) => ("–".to_owned(), "only ceilings were measured".to_owned()),
-        ([only], _) => (
-            only.peak.text(),
-            format!("ops/s at peak, {}", number::threads(only.peak.threads)),
-        ),
-        (_, None) => ("–".to_owned(), "the baseline was not measured".to_owned()),
+        ([only], _) => {
+            let whose = match sweep.systems.len() {
+                1 => String::new(),
+                _ => format!(" of {}", only.system),
+            };
+            let threads = number::threads(only.peak.threads);
+            (only.peak.text(), format!("ops/s at peak{whose}, {threads}"))
+        }
+        (_, None) => ("–".to_owned(), "the baseline has no valid point".to_owned()),
         (_, Some(&pair)) => match sweep.comparisons.at_peak(group, pair) {
             None => ("–".to_owned(), "the peaks are not compared".to_owned()),
             Some(comparison) => {

@@ -9,7 +9,7 @@ use crate::{
     measure::Measured,
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_results::{Bound, Comparison, Metric, Stated, number};
+use tailmark_results::{Comparison, Metric, Stated, number};
 
 /// At the highest thread count or rate that the systems have in common.
 pub fn at_the_highest<'a>(
@@ -87,14 +87,8 @@ fn which_is_lower<'a>(
     let Some(comparison) = comparison else {
         return uncertain();
     };
-    // What is a bound must be one of more than nothing: at least so much higher.
     let ratio = comparison.ratio;
-    let is_certain = match ratio.bound {
-        Bound::Exact => true,
-        Bound::AtLeast => ratio.value > 1.0,
-        Bound::AtMost => ratio.value < 1.0,
-    };
-    if !is_certain {
+    if !compare::is_certain(ratio) {
         return uncertain();
     }
     let interval = compare::interval(comparison);
@@ -156,12 +150,26 @@ pub fn at_the_peaks<'a>(
         let begin = format!("{begin}({a} and {b} threads), as measured: ");
         let bound = of_a.middle.bound.and(of_b.middle.bound.reversed());
         let value = of_a.middle.value / of_b.middle.value;
-        if let Some(bound) = bound {
-            let [figure_a, figure_b] = [of_a, of_b].map(|of| number::stated_latency(of.middle));
-            let lower = compare::lower(metric, Stated { value, bound });
-            let figures = format!(" than {} ({figure_a} against {figure_b})", pair.1);
-            said.push((begin, Said::Is(pair.0, Text::strong(lower).and(figures))));
-        }
+        let ratio = bound.map(|bound| Stated { value, bound });
+        let Some(ratio) = ratio.filter(|ratio| compare::is_certain(*ratio)) else {
+            continue;
+        };
+        let [figure_a, figure_b] = [of_a, of_b].map(|of| number::stated_latency(of.middle));
+        let figures = format!("({figure_a} against {figure_b})");
+        let (a, b) = pair;
+        said.push(match compare::is_within(value, sweep.comparisons.band) {
+            true => {
+                let none = format!("no clear difference between {a} and {b} {figures}.");
+                (begin, Said::Sentence(Text::plain(none)))
+            }
+            false => {
+                let lower = Text::strong(compare::lower(metric, ratio));
+                (
+                    begin,
+                    Said::Is(a, lower.and(format!(" than {b} {figures}"))),
+                )
+            }
+        });
     }
     let mut all = Vec::new();
     while let Some((begin, _)) = said.first() {

@@ -40,11 +40,16 @@ pub fn statements<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<T
     lines
 }
 
-/// That the baseline was not measured here, so that nothing is compared.
+/// That the baseline was not measured here or is not valid, so that nothing is compared.
 fn without_baseline(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
-    let baseline = sweep.baseline().filter(|name| !group.has(name))?;
-    let text = " was not measured here: without the baseline nothing is compared.";
-    Some(Text::strong(baseline).and(text))
+    let baseline = sweep.baseline()?;
+    let is_valid = group.cells_of(baseline).any(|cell| cell.fault.is_none());
+    let why = match group.has(baseline) {
+        true => "has no valid point here",
+        false => "was not measured here",
+    };
+    let text = format!(" {why}: without the baseline nothing is compared.");
+    (!is_valid).then(|| Text::strong(baseline).and(text))
 }
 
 /// The points that are no peak and in no comparison, and why.

@@ -90,8 +90,7 @@ fn against(
         }
         Outcome::NoDifferenceShown => text.and("shows no difference to "),
         Outcome::UnlikePeaks => text.and(format!(
-            "measured {said} in ops/s, and is not comparable (a thread count is missing or not \
-             valid) with "
+            "is not comparable (a thread count is missing or not valid; as measured {said}) with "
         )),
     };
     let text = text.and_strong(other);

@@ -173,19 +173,15 @@ fn change_of_lead(sweep: &SweepTable<'_>, metric: Metric, along: &Along<'_>) -> 
         return None;
     }
     let of = match metric {
-        Metric::OpsPerSec => String::new(),
-        metric => format!(" of {metric} latency"),
+        Metric::OpsPerSec => "ops/s".to_owned(),
+        metric => format!("{metric} latency"),
     };
-    Some(
-        Text::plain(format!(
-            "The lead{of} changes: at {} ",
-            compare::places(&first)
-        ))
-        .and_strong(along.a)
-        .and(format!(" is ahead, at {} ", compare::places(&second)))
-        .and_strong(along.b)
-        .and("."),
-    )
+    let [first, second] = [first, second].map(|steps| compare::places(&steps));
+    let text = Text::plain(format!("In {of} the lead changes between "));
+    let text = text.and_all(compare::between(along.a, " and ", along.b));
+    let text = text.and(format!(": at {first} ")).and_strong(along.a);
+    let text = text.and(format!(" is ahead, at {second} "));
+    Some(text.and_strong(along.b).and("."))
 }
 
 /// At the lowest thread count: every system against the baseline, or the best against the next.

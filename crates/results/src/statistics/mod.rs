@@ -43,7 +43,11 @@ pub struct Estimate {
 #[must_use]
 pub fn geometric_mean(values: &[f64]) -> Option<f64> {
     let logs = Logs::of(values)?;
-    Some(logs.mean.exp())
+    Some(match values {
+        // Logarithms would change its last digit.
+        [one] => *one,
+        _ => logs.mean.exp(),
+    })
 }
 
 /// The geometric mean of runs with its 95 % interval, by Student's t on logarithms; none under

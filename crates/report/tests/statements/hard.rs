@@ -1,0 +1,200 @@
+//! Studies that are hard to tell right: values that are bounds, names that read alike, points that are
+//! missing or not valid.
+
+use super::support::*;
+use tailmark_report::{Block, Data, Error};
+use tailmark_results::{Arrivals, Censored, Kind, Metric, Point, ReportSettings};
+
+/// The same points at a rate of their own, of one client count.
+fn at_rates(mut data: Data) -> Data {
+    for point in &mut data.points {
+        point.key.target_rate = Some(100.0 * f64::from(point.key.threads));
+        point.key.arrivals = Some(Arrivals::Even);
+        point.key.threads = 64;
+    }
+    let rates = "400, 800, 1600, 3200".to_owned();
+    data.headers[0].plan.insert("sweep.rates".into(), rates);
+    data
+}
+
+#[test]
+fn a_study_of_rates_alone_has_its_values_at_a_rate() {
+    let mut data = at_rates(one(&[A, B]));
+    data.settings.at_rate = vec![800.0];
+    let said = lines("fixed", &data);
+    let expected = "YCSB A, p99 read latency at 800 ops/s: A is 3.0X lower than B (1.00 ms against 3.00 \
+                    ms; measured, even arrivals).";
+    assert_eq!(said, [expected]);
+}
+
+/// Every point five times.
+fn repeated(mut data: Data) -> Data {
+    let once = std::mem::take(&mut data.points);
+    for repeat in 1..=5 {
+        data.points
+            .extend(once.iter().cloned().map(|mut point: Point| {
+                point.key.repeat = repeat;
+                point
+            }));
+    }
+    data
+}
+
+#[test]
+fn a_bound_is_said_to_be_lower_and_not_to_have_too_few_runs() {
+    let mut data = repeated(at_rates(one(&[A, B])));
+    for point in data
+        .points
+        .iter_mut()
+        .filter(|point| point.key.system == "B")
+    {
+        let read = point.phase.kinds.get_mut(&Kind::Read).unwrap();
+        let mut censored = Censored::default();
+        let never = read.count / 10;
+        censored.service.record_n(900_000_000, never).unwrap();
+        censored.response.record_n(900_000_000, never).unwrap();
+        read.censored = Some(Box::new(censored));
+        point.phase.censored = never;
+    }
+    let text = headline(&data);
+    assert!(!text.contains("Too few runs"), "{text}");
+    let expected = "A has the lowest p99 read latency at 3,200 ops/s in YCSB A at fixed rates";
+    assert!(text.contains(expected), "{text}");
+    let table = &tables("latency", &data)[0].rows[0];
+    assert!(table.cells[4].text.starts_with('≥'), "{:?}", table.cells[4]);
+    assert!(!table.cells[4].value.unwrap().is_exact());
+}
+
+#[test]
+fn what_was_measured_at_a_rate_has_the_verdict_of_its_comparison() {
+    let noisy = |data: Data, by: f64| {
+        let mut data = repeated(data);
+        for (i, point) in data.points.iter_mut().enumerate() {
+            let factor = 1.0 + by * ((i * 7) % 5) as f64;
+            let ops = point.phase.ops_per_sec();
+            let ms = if point.key.system == "A" { 2.0 } else { 2.2 };
+            let key = point.key.clone();
+            *point = Point {
+                key,
+                phase: phase(ops, ms * factor),
+            };
+        }
+        data
+    };
+    let mut data = noisy(at_rates(one(&[A, B])), 0.5);
+    data.settings.at_rate = vec![800.0];
+    let said = lines("fixed", &data);
+    assert!(
+        said[0].contains("no difference shown between A and B"),
+        "{said:?}"
+    );
+    let mut data = noisy(at_rates(one(&[A, B])), 0.001);
+    data.settings.at_rate = vec![800.0];
+    assert!(lines("fixed", &data)[0].contains("A is 9 % lower than B"));
+}
+
+#[test]
+fn workloads_whose_names_read_alike_are_told_apart() {
+    let data = study(&[("get put", &[A, B]), ("get-put", &[B, C])]);
+    let headings: Vec<(String, String)> = blocks("workloads", &data)
+        .into_iter()
+        .filter_map(|block| match block {
+            Block::Heading { anchor, title, .. } => Some((anchor, title)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(headings.len(), 2);
+    assert_ne!(headings[0].0, headings[1].0, "{headings:?}");
+    let data = study(&[("ycsb-a", &[A]), ("YCSB A", &[B])]);
+    let peaks = tables("peaks", &data).remove(0);
+    let titles: Vec<&str> = peaks
+        .rows
+        .iter()
+        .map(|row| row.cells[0].text.as_str())
+        .collect();
+    assert_eq!(
+        titles,
+        ["YCSB A, uniform, ycsb-a", "YCSB A, uniform, YCSB A"]
+    );
+}
+
+#[test]
+fn a_baseline_that_failed_is_not_called_unmeasured() {
+    let mut data = with_baseline(one(&[A, B]), "B");
+    for point in data
+        .points
+        .iter_mut()
+        .filter(|point| point.key.system == "B")
+    {
+        point.phase.failed = point.phase.operations;
+    }
+    let expected = "B has no valid point here: without the baseline nothing is compared.";
+    assert_said(&data, expected);
+    let cards = blocks("summary", &data)
+        .into_iter()
+        .find_map(|block| match block {
+            Block::Cards(cards) => Some(cards),
+            _ => None,
+        });
+    assert_eq!(cards.unwrap()[0].about, "ops/s at peak of A, 32 threads");
+}
+
+#[test]
+fn a_thread_count_that_one_does_not_have_is_not_every_one() {
+    let mut data = one(&[A, B]);
+    data.points
+        .retain(|point| point.key.system == "A" || point.key.threads != 8);
+    let expected = "A does more ops/s than B at every thread count of both (4 to 32).";
+    assert_said(&data, expected);
+}
+
+#[test]
+fn what_was_drained_is_in_no_rate_of_requests() {
+    let mut data = at_rates(one(&[A]));
+    data.points.truncate(1);
+    let phase = &mut data.points[0].phase;
+    phase.drained = phase.operations / 2;
+    let reached = phase.ops_per_sec();
+    let all = tables("qos", &data);
+    let scaled = all.iter().find(|table| table.caption.contains("at scale"));
+    let row = &scaled.unwrap().rows[0];
+    assert_eq!(row.cells[2].text, "p99");
+    let beyond = row.cells[4].value.unwrap().value;
+    assert!(
+        (beyond - reached / 100.0).abs() < 1e-9,
+        "{beyond} of {reached}"
+    );
+}
+
+#[test]
+fn halves_are_rounded_alike_whatever_the_numbers() {
+    for (a, b) in [(103.5, 100.0), (20_700.0, 20_000.0)] {
+        let data = study(&[(
+            "ycsb-a",
+            &[Curve("A", [(a, 1.0); 4]), Curve("B", [(b, 1.0); 4])],
+        )]);
+        let peaks = &tables("peaks", &data)[0].rows[0].cells;
+        assert_eq!(peaks.last().unwrap().text, "+4 %", "{a} over {b}");
+    }
+}
+
+#[test]
+fn a_latency_that_nobody_has_and_a_baseline_that_is_none_are_refused() {
+    let ask = |latency: Option<&str>, baseline: Option<&str>| {
+        one(&[A, B]).with_settings(ReportSettings {
+            latency: latency.and_then(Metric::latency),
+            baseline: baseline.map(ToOwned::to_owned),
+            ..ReportSettings::default()
+        })
+    };
+    assert!(ask(Some("p99 read"), Some("B")).is_ok());
+    let error = ask(Some("p99 scan"), None).unwrap_err();
+    assert!(matches!(error, Error::UnknownLatency { .. }));
+    let expected = "there is no `p99 scan` latency in this report; requests are: read";
+    assert_eq!(error.to_string(), expected);
+    let error = ask(None, Some("nobody")).unwrap_err().to_string();
+    assert_eq!(
+        error,
+        "the baseline `nobody` is no system of this report; they are: A, B"
+    );
+}
