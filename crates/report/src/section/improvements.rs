@@ -64,6 +64,7 @@ pub fn note(sweep: &SweepTable<'_>, best: &str) -> String {
     match (sweep.systems.len(), sweep.baseline()) {
         (0 | 1, _) => String::new(),
         (_, Some(_)) => " Improvements are those over the baseline.".to_owned(),
+        (2, None) => format!(" Improvements are those of the {best} over the other."),
         (_, None) => format!(" Improvements are those of the {best} over each of the others."),
     }
 }
