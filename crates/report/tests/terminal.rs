@@ -37,7 +37,9 @@ fn long_names() -> Data {
 
 #[test]
 fn every_section_is_there_and_its_charts_are_drawn() {
-    let text = text(&synthetic::study(SMALL), Screen::default());
+    let mut data = synthetic::study(SMALL);
+    data.settings.at_rate = vec![20_000.0];
+    let text = text(&data, Screen::default());
     for section in SECTIONS {
         let rule = "─".repeat(section.title.chars().count());
         let heading = format!("\n{}\n{rule}\n", section.title);
