@@ -6,7 +6,7 @@ use std::{fs, path::Path};
 use tailmark_console::{Console, Exit};
 use tailmark_report::write_studies;
 use tailmark_results::{
-    Error, Header, Load, PointKey, ReportSettings, Study, System,
+    Error, Header, Load, PointKey, Study, System,
     import::{Given, Imported, Source, UNITS, find},
 };
 
@@ -36,12 +36,7 @@ pub fn import(args: &ImportArgs, console: &Console) -> anyhow::Result<Exit> {
     let all = format.import(&sources, &given)?;
     let failed = || format!("failed to add to the study in `{}`", args.out.display());
     add_all(&args.out, all, format.name).with_context(failed)?;
-    let reported = write_studies(
-        std::slice::from_ref(&args.out),
-        ReportSettings::default(),
-        "html",
-        &args.out,
-    );
+    let reported = write_studies(std::slice::from_ref(&args.out), "html", &args.out);
     let page = reported.context("the study is complete, but has no report")?;
     console.say(&page.path.display().to_string())?;
     Ok(Exit::Done)

@@ -11,7 +11,11 @@ use std::{
 use tailmark_console::Console;
 use tailmark_engine::{Live, Observer, PhaseKind, PhaseStart};
 use tailmark_plan::Plan;
-use tailmark_results::{Kind, Load, Phase, Point, number, quantile::P99};
+use tailmark_results::{
+    Kind, Load, Phase, Point, number,
+    quantile::P99,
+    slo::{Next, Probe, Slo, SloSettings},
+};
 
 /// The bar moves within a point, in thousandths of one.
 const PARTS: u64 = 1_000;
@@ -34,6 +38,8 @@ struct Screen {
 #[derive(Debug, Default)]
 struct State {
     points: usize,
+    /// Whether there may be more than these.
+    has_more: bool,
     points_done: usize,
     systems_left: usize,
     /// Measured or warmed up, a point takes this long; none: not known yet.
@@ -64,7 +70,9 @@ impl Progress {
         let sweep = &plan.sweep;
         let state = State {
             systems_left: plan.systems.len(),
-            point_expected: sweep.duration.map(|duration| duration + sweep.warmup),
+            point_expected: sweep
+                .duration
+                .map(|duration| duration + sweep.warmup.longest()),
             ..State::default()
         };
         let screen = std::io::stderr().is_terminal().then(Screen::new);
@@ -136,12 +144,19 @@ impl State {
         self.points_done as u64 * PARTS + (part * PARTS as f64) as u64
     }
 
+    /// How many points there are: `12`, and `12+` where there may be more.
+    fn all_points(&self) -> String {
+        let more = if self.has_more { "+" } else { "" };
+        format!("{}{more}", self.points)
+    }
+
     fn summary(&self) -> String {
-        let (done, points) = (self.points_done, self.points);
+        let (done, points) = (self.points_done, self.all_points());
         match self.left() {
             Some(left) => {
                 let left = number::rounded(Duration::from_secs(left.as_secs()));
-                format!("{done} of {points} points, {left} left")
+                let or_more = if self.has_more { " or more" } else { "" };
+                format!("{done} of {points} points, {left}{or_more} left")
             }
             None => format!("{done} of {points} points"),
         }
@@ -235,11 +250,20 @@ impl Observer for Progress {
             screen.sweep.set_length(points as u64 * PARTS);
         }
         self.draw(&state);
+        let points = state.all_points();
         drop(state);
         if done > 0 {
             self.line(&format!(
                 "{done} of {points} points are in the study already"
             ));
+        }
+    }
+
+    fn points_known(&self, points: usize, is_all: bool) {
+        let mut state = self.state();
+        (state.points, state.has_more) = (points, !is_all);
+        if let Some(screen) = &self.screen {
+            screen.sweep.set_length(points as u64 * PARTS);
         }
     }
 
@@ -308,6 +332,16 @@ impl Observer for Progress {
         ));
     }
 
+    fn probe_finished(&self, slo: &Slo, settings: &SloSettings) {
+        let mut state = self.state();
+        (state.began, state.phase) = (None, None);
+        self.draw(&state);
+        drop(state);
+        searched(slo, settings)
+            .iter()
+            .for_each(|line| self.line(line));
+    }
+
     fn point_finished(&self, point: &Point) {
         let mut state = self.state();
         let took = state
@@ -315,10 +349,12 @@ impl Observer for Progress {
             .take()
             .map_or(Duration::ZERO, |began| began.elapsed());
         state.points_done += 1;
+        // Points may be measured again, so that all were warmed up equally.
+        state.points = state.points.max(state.points_done);
         state.points_measured += 1;
         state.points_time += took;
         state.phase = None;
-        let count = format!("[{}/{}]", state.points_done, state.points);
+        let count = format!("[{}/{}]", state.points_done, state.all_points());
         self.draw(&state);
         drop(state);
         self.line(&format!(
@@ -326,6 +362,34 @@ impl Observer for Progress {
             name(&point.key),
             measured(&point.phase)
         ));
+    }
+}
+
+/// What the last probe of a search said, and what follows: the bracket, the next rate and the time
+/// that is left, or the answer.
+fn searched(slo: &Slo, settings: &SloSettings) -> Vec<String> {
+    let name = format!("[slo] {} {}", slo.system, slo.workload);
+    let last = slo.probes.last().map_or_else(String::new, Probe::text);
+    match slo.next(settings) {
+        Next::Try(rate) => {
+            let left = settings.time.saturating_sub(slo.took());
+            let left = number::rounded(Duration::from_secs(left.as_secs()));
+            let (bracket, next) = (slo.bracket_text(), number::rate(rate));
+            vec![format!(
+                "{name}: {last}; {bracket}, next {next}, {left} left at most"
+            )]
+        }
+        Next::Done(answer) => {
+            let quick = match settings.quick {
+                true => ", quick search",
+                false => "",
+            };
+            let (target, rates, remark) = (settings.target(), answer.rates(), answer.remark());
+            vec![
+                format!("{name}: {last}"),
+                format!("{name}: {target}: {rates} ({remark}{quick})"),
+            ]
+        }
     }
 }
 
@@ -429,6 +493,21 @@ mod tests {
             ..State::default()
         };
         assert_eq!(state.position(), 2_750);
+    }
+
+    #[test]
+    fn while_there_may_be_more_points_the_count_says_so() {
+        let mut state = State {
+            points: 4,
+            points_done: 3,
+            has_more: true,
+            ..State::default()
+        };
+        assert_eq!(state.summary(), "3 of 4+ points");
+        state.point_expected = Some(Duration::from_secs(4));
+        assert_eq!(state.summary(), "3 of 4+ points, 4s or more left");
+        state.has_more = false;
+        assert_eq!(state.summary(), "3 of 4 points, 4s left");
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use crate::{args::ReportArgs, exit::Refused, screen};
 use std::{io, path::Path};
 use tailmark_console::{Console, Exit};
-use tailmark_report::{ReportFormat, read_studies, write_studies};
+use tailmark_report::{Data, Error, ReportFormat, read_studies, write_data};
 use tailmark_results::ReportSettings;
 
 /// Writes the report and prints its path; a text without a place for it is printed itself.
@@ -12,10 +12,7 @@ pub fn report(args: &ReportArgs, console: &Console) -> anyhow::Result<Exit> {
     match &args.out {
         Some(out) => to_directory(args, out, console)?,
         None if format.is_text => {
-            let (data, screen) = (
-                read_studies(&args.studies, settings(args))?,
-                screen::of(&io::stdout()),
-            );
+            let (data, screen) = (data(args)?, screen::of(&io::stdout()));
             console.write(|out| Ok((format.write)(&data, screen, out)?))?;
         }
         None => {
@@ -27,17 +24,18 @@ pub fn report(args: &ReportArgs, console: &Console) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// What the flags say that the report is to be about.
-fn settings(args: &ReportArgs) -> ReportSettings {
-    ReportSettings {
+/// What the studies hold, and what the flags say that the report is to be about.
+fn data(args: &ReportArgs) -> Result<Data, Error> {
+    let settings = ReportSettings {
         latency: args.latency,
         baseline: args.baseline.clone(),
         ..ReportSettings::default()
-    }
+    };
+    read_studies(&args.studies)?.with_settings(settings)
 }
 
 fn to_directory(args: &ReportArgs, out: &Path, console: &Console) -> anyhow::Result<()> {
-    let written = write_studies(&args.studies, settings(args), &args.format, out)?;
+    let written = write_data(&data(args)?, &args.format, out)?;
     written.headline.iter().for_each(|line| console.warn(line));
     console.say(&written.path.display().to_string())
 }

@@ -10,7 +10,7 @@ use tailmark_console::{Console, Exit, closed, listen};
 use tailmark_engine::Stop;
 use tailmark_plan::{self as plan, Plan, RawPlan};
 use tailmark_report::{Written, write_studies};
-use tailmark_results::{Fault, PointKey, ReportSettings, Study, number};
+use tailmark_results::{Fault, PointKey, Study, number};
 use tailmark_runner::{Facts, Summary};
 
 /// Carries out the plan, writes the report and prints its path.
@@ -68,7 +68,7 @@ fn written(out: &Path, exit: Exit) -> anyhow::Result<Option<Written>> {
     if exit == Exit::Usage || !Study::exists(out) {
         return Ok(None);
     }
-    match write_studies(&[out.to_owned()], ReportSettings::default(), "html", out) {
+    match write_studies(&[out.to_owned()], "html", out) {
         Ok(page) => Ok(Some(page)),
         Err(tailmark_report::Error::Empty) => Ok(None),
         Err(error) => Err(error.into()),
@@ -111,6 +111,10 @@ fn conclude(
     console: &Console,
 ) -> Exit {
     let mut said = format!("{} measured", points(summary.points_measured));
+    if summary.probes_measured > 0 {
+        let probes = number::plural(summary.probes_measured as u64, "probe");
+        said.push_str(&format!(", {probes} of searches"));
+    }
     if summary.points_kept > 0 {
         said.push_str(&format!(", {} kept from before", summary.points_kept));
     }
@@ -128,7 +132,8 @@ fn conclude(
         console.warn(&format!("stopped; to go on: {}", again(out, is_out_given)));
         return Exit::Interrupted;
     }
-    if summary.points_measured == 0 && summary.points_left_out == 0 {
+    let is_idle = summary.points_measured + summary.probes_measured + summary.points_left_out == 0;
+    if is_idle {
         console.warn(&format!(
             "everything was measured before; give another -o to measure `{}` again",
             plan.header.title

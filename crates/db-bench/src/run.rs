@@ -24,7 +24,7 @@ use tailmark_driver::{
 };
 use tailmark_engine::{Spec, Stop};
 use tailmark_report::write_studies;
-use tailmark_results::{Kind, Phase, PointKey, ReportSettings};
+use tailmark_results::{Kind, Phase, PointKey};
 use tailmark_runner::{
     Evidence,
     point::{self, CallStudy, Measured},
@@ -168,7 +168,7 @@ impl<'a> BenchmarkRun<'a> {
         }
         if let Some(study) = &self.study {
             let dir = study.dir();
-            let page = write_studies(&[dir.to_owned()], ReportSettings::default(), "html", dir)?;
+            let page = write_studies(&[dir.to_owned()], "html", dir)?;
             self.console.warn(&page.path.display().to_string());
         }
         if self.found == Some(false) {
@@ -291,7 +291,10 @@ impl<'a> BenchmarkRun<'a> {
             }
             let Some(study) = &self.study else { continue };
             let (key, database) = (key(&measurement, repeat, rate), self.database()?);
-            let evidence = Evidence::new(self.driver, &self.params, &key, &measured);
+            let mut evidence = Evidence::new(self.driver, &self.params, &key, &measured);
+            if measurement.workload.starts_empty() {
+                evidence.steady = None;
+            }
             let found = point::all_findings(&evidence, database);
             let mut phase = measured.phase;
             phase.findings.extend(found);

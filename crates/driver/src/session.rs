@@ -162,6 +162,17 @@ impl RemarkCode {
     }
 }
 
+/// What a database tells of the work that it does beside requests.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct BackgroundCounts {
+    /// Flushes that were done since it was opened.
+    pub flushes: u64,
+    /// Compactions that were done since it was opened.
+    pub compactions: u64,
+    /// Bytes that compactions have yet to rewrite.
+    pub pending_compaction_bytes: u64,
+}
+
 /// What a phase is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Stage {
@@ -245,6 +256,11 @@ pub trait Database: Send + Sync {
     /// Counters since the database was opened, by name, where it keeps any (statistics).
     fn counters(&self) -> BTreeMap<String, u64> {
         BTreeMap::new()
+    }
+
+    /// Its flushes and compactions, where it tells of them; asked once a second while it works.
+    fn background(&self) -> Option<BackgroundCounts> {
+        None
     }
 
     /// The files that hold the data, whose cached pages are to be dropped between points.

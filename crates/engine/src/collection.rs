@@ -102,6 +102,7 @@ impl<'a, C: Clock> Collection<'a, C> {
         let spec = self.context.spec;
         let (kind, duration) = match (is_warmed_up, spec.point) {
             (false, _) => (PhaseKind::Warmup, Some(spec.warmup)),
+            _ if spec.is_warmup => (PhaseKind::Warmup, spec.duration),
             (true, Some(_)) => (PhaseKind::Measure, spec.duration),
             (true, None) => (PhaseKind::Load, spec.duration),
         };
@@ -123,6 +124,7 @@ impl<'a, C: Clock> Collection<'a, C> {
         if self.silence.ends_phase() || (spec.ends_at_failure && errors > 0) {
             context.end.bring_forward(clock.now());
         }
+        self.end_if_enough();
         context.observer.interval(&Live {
             elapsed: Duration::from_nanos(clock.now() - self.measure),
             operations,
@@ -132,6 +134,20 @@ impl<'a, C: Clock> Collection<'a, C> {
             errors,
         });
         self.reported = (operations - failed, failed);
+    }
+
+    /// Plans the end of the measured part where enough was measured: a second, so that nothing was
+    /// sent yet that is due behind it.
+    fn end_if_enough(&self) {
+        let PhaseContext { spec, end, .. } = self.context;
+        let Some(enough) = spec.enough.filter(|_| end.tick() > self.next) else {
+            return;
+        };
+        if enough.is_enough(&self.collector.closed()) {
+            let seconds = (self.context.clock.now() - self.measure).div_ceil(recorder::INTERVAL_NS);
+            let enough = self.measure + seconds * recorder::INTERVAL_NS;
+            end.plan(enough.max(self.measure + nanos(spec.at_least)));
+        }
     }
 
     fn look(&mut self) {

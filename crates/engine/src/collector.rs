@@ -105,6 +105,12 @@ impl Collector {
         all.latencies().value_at_quantile(0.99)
     }
 
+    /// The intervals so far that are not open any more.
+    #[must_use]
+    pub fn closed(&self) -> Vec<&Interval> {
+        self.closed.values().collect()
+    }
+
     fn merge(&mut self, slot: u32, stats: &IntervalStats) {
         if self.closed.contains_key(&slot) {
             // A client was stalled for longer than intervals stay open.

@@ -66,18 +66,23 @@ impl Ending {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How long the measured part was; `times` are when its last operation was done and when its
-    /// budget was due.
-    pub fn length(&self, spec: &Spec<'_>, measure: Tick, times: (u64, u64), by: EndedBy) -> Length {
+    /// How long the measured part was; `planned` is how long it was to be, where it was to end by
+    /// time, and `times` are when its last operation was done and when its budget was due.
+    pub fn length(
+        &self,
+        spec: &Spec<'_>,
+        measure: Tick,
+        planned: Option<u64>,
+        times: (u64, u64),
+        by: EndedBy,
+    ) -> Length {
         let (done, due) = times;
         let is_spent = self.left().iter().all(|left| left.is_spent) && by != EndedBy::Time;
-        let divisor = match (by, is_spent, spec.duration) {
+        let divisor = match (by, is_spent, planned) {
             (EndedBy::Cut, ..) | (_, false, None) => done,
             (_, true, _) => done.max(due),
-            (_, false, Some(duration)) if is_closed(spec) && spec.warmup.is_zero() => {
-                self.mean_ns(measure).max(nanos(duration))
-            }
-            (_, false, Some(duration)) => nanos(duration),
+            (_, false, Some(planned)) if has_open_start(spec) => self.mean_ns(measure).max(planned),
+            (_, false, Some(planned)) => planned,
         };
         Length { done, divisor }
     }
@@ -130,6 +135,12 @@ pub fn due_ns(spec: &Spec<'_>, roles: &Roles) -> u64 {
         }
         _ => end,
     }
+}
+
+/// Whether what is under way at the end is not made up for at the start: in a closed loop without a
+/// warm-up. One that is a warm-up itself is as long as it was planned.
+fn has_open_start(spec: &Spec<'_>) -> bool {
+    is_closed(spec) && spec.warmup.is_zero() && !spec.is_warmup
 }
 
 /// Whether each operation of the point is sent as soon as the one before is done.

@@ -35,7 +35,7 @@ pub use latency_counts::LatencyCounts;
 pub use observer::{Live, Observer, PhaseKind, PhaseStart, Silent};
 pub use pacer::DRAIN;
 pub use pollster::block_on;
-pub use spec::Spec;
+pub use spec::{Enough, Spec};
 pub use stop::Stop;
 
 use clock::nanos;
@@ -70,7 +70,9 @@ pub fn run(
         Some(_) => Stage::Run,
         None => Stage::Load,
     };
-    spec.database.begin_phase(stage, seed.value());
+    if !spec.goes_on {
+        spec.database.begin_phase(stage, seed.value());
+    }
     if let Some(clock) = spec.database.virtual_clock() {
         return simulation::run(spec, clock, observer, stop);
     }
@@ -127,9 +129,9 @@ fn result<C: Clock>(
     started_ms: u64,
 ) -> Phase {
     let (spec, end) = (context.spec, context.end.tick());
-    let planned = spec.duration.map(|d| measure.saturating_add(nanos(d)));
+    let planned = context.end.planned();
     let is_stopped = context.stop.requested();
-    let is_cut = is_stopped || end < planned.unwrap_or(Tick::MAX);
+    let is_cut = is_stopped || end < planned;
     let ending = context.roles.ending();
     let due = due_ns(spec, &context.roles);
     let times = (collector.done_ns(measure), due);
@@ -138,7 +140,8 @@ fn result<C: Clock>(
         (_, true) => EndedBy::Time,
         _ => EndedBy::Plan,
     };
-    let length = ending.length(spec, measure, times, by);
+    let planned_ns = (planned < Tick::MAX).then(|| planned.saturating_sub(measure));
+    let length = ending.length(spec, measure, planned_ns, times, by);
     let mut phase = collector.finish(length.whole());
     phase.started_ms = Some(started_ms);
     phase.duration_s = length.divisor as f64 / 1e9;

@@ -2,7 +2,10 @@
 
 use crate::IntervalStats;
 use std::time::Duration;
-use tailmark_results::{Load, Point, PointKey};
+use tailmark_results::{
+    Load, Point, PointKey,
+    slo::{Slo, SloSettings},
+};
 
 /// What a phase does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -53,6 +56,12 @@ pub trait Observer: Send + Sync {
     fn sweep_started(&self, points: usize, done: usize) {
         let _ = (points, done);
     }
+    /// How many points the sweep has, and whether that is all: while client counts are climbed, more
+    /// may follow. Told before [`Self::sweep_started`], and again whenever a point is in the study;
+    /// not where the points are known from the beginning.
+    fn points_known(&self, points: usize, is_all: bool) {
+        let _ = (points, is_all);
+    }
     /// Something worth a line: a system was left out, caches could not be dropped.
     fn notice(&self, text: &str) {
         let _ = text;
@@ -81,6 +90,10 @@ pub trait Observer: Send + Sync {
     /// A data set was loaded and is in the study.
     fn load_finished(&self, load: &Load) {
         let _ = load;
+    }
+    /// A probe of a search was measured and is in the study: the search as it stands.
+    fn probe_finished(&self, slo: &Slo, settings: &SloSettings) {
+        let _ = (slo, settings);
     }
     /// A point was measured and is in the study.
     fn point_finished(&self, point: &Point) {

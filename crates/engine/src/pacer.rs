@@ -169,6 +169,7 @@ pub struct End(Arc<CachePadded<Instants>>);
 #[derive(Debug)]
 struct Instants {
     end: AtomicU64,
+    planned: AtomicU64,
     drained: AtomicU64,
 }
 
@@ -178,6 +179,7 @@ impl End {
     pub fn at(tick: Tick) -> Self {
         let instants = Instants {
             end: AtomicU64::new(tick),
+            planned: AtomicU64::new(tick),
             drained: AtomicU64::new(tick),
         };
         Self(Arc::new(CachePadded::new(instants)))
@@ -187,6 +189,7 @@ impl End {
     pub fn plan(&self, tick: Tick) {
         let drained = tick.saturating_add(crate::clock::nanos(DRAIN));
         self.0.end.fetch_min(tick, Ordering::Relaxed);
+        self.0.planned.fetch_min(tick, Ordering::Relaxed);
         self.0.drained.fetch_min(drained, Ordering::Relaxed);
     }
 
@@ -201,6 +204,11 @@ impl End {
     #[inline]
     pub(super) fn tick(&self) -> Tick {
         self.0.end.load(Ordering::Relaxed)
+    }
+
+    /// When it was planned to end; `Tick::MAX` where it was not.
+    pub(super) fn planned(&self) -> Tick {
+        self.0.planned.load(Ordering::Relaxed)
     }
 
     /// From when on nothing is waited for that was due before the end.

@@ -22,7 +22,9 @@ pub fn run(
     observer: &dyn Observer,
     stop: &Stop,
 ) -> Result<Phase, Error> {
-    clock.restart();
+    if !spec.goes_on {
+        clock.restart();
+    }
     let context = PhaseContext::new(spec, clock.clone(), observer, stop);
     let (full, received) = unbounded();
     let (give_back, empty) = unbounded();
@@ -38,7 +40,7 @@ pub fn run(
         });
     }
     let started_ms = crate::unix_ms();
-    let measure = nanos(spec.warmup);
+    let measure = Clock::now(&clock) + nanos(spec.warmup);
     if let Some(duration) = spec.duration {
         context.end.plan(measure.saturating_add(nanos(duration)));
     }

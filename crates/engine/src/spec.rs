@@ -2,7 +2,7 @@
 
 use std::{sync::Arc, time::Duration};
 use tailmark_driver::{Clients, DataSet, Database};
-use tailmark_results::{Arrivals, PointKey};
+use tailmark_results::{Arrivals, Interval, PointKey};
 use tailmark_workload::{KeySpace, Workload};
 
 /// What a phase does.
@@ -32,6 +32,15 @@ pub struct Spec<'a> {
     pub operations: Option<u64>,
     /// Ends the measured part after this time.
     pub duration: Option<Duration>,
+    /// Ends it earlier, as soon as enough was measured; asked every second. Not before `at_least`.
+    pub enough: Option<&'a dyn Enough>,
+    /// How long the measured part is at least, where it would have enough before.
+    pub at_least: Duration,
+    /// Whether it is the warm-up of the phase after it: what is measured decides when it ends.
+    pub is_warmup: bool,
+    /// Whether it follows another phase on the open database, as what is measured follows its
+    /// warm-up. A simulated database, and its clock, then go on where they were.
+    pub goes_on: bool,
     /// Runs before the measured part.
     pub warmup: Duration,
     /// Of every random draw of the measured part.
@@ -44,6 +53,14 @@ pub struct Spec<'a> {
     pub compressibility: f64,
     /// Whether it ends soon after the first request that failed.
     pub ends_at_failure: bool,
+}
+
+/// Says when enough was measured. The measured part then ends with the second that goes on, as if
+/// it had been planned so.
+pub trait Enough: Sync {
+    /// Whether what was measured so far is enough: the intervals that nothing is added to any more,
+    /// in order of time; one in which nothing was done may be missing.
+    fn is_enough(&self, so_far: &[&Interval]) -> bool;
 }
 
 impl<'a> Spec<'a> {
@@ -69,6 +86,10 @@ impl<'a> Spec<'a> {
             arrivals: None,
             operations: None,
             duration: None,
+            enough: None,
+            at_least: Duration::ZERO,
+            is_warmup: false,
+            goes_on: false,
             warmup: Duration::ZERO,
             seed: 0,
             warmup_seed: 0,

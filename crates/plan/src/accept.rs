@@ -4,11 +4,12 @@
 use super::{
     keys::{RATE_MAX, RATE_MIN, RATE_PERCENT_MAX, THREADS_MAX},
     units,
+    warmup::AUTO,
 };
 use bytesize::ByteSize;
 use std::{ops::RangeInclusive, time::Duration};
 use tailmark_driver::Semantics;
-use tailmark_results::{Kind, STATISTICS, number};
+use tailmark_results::{Kind, QUANTILES, STATISTICS, number};
 use toml::Value;
 
 /// What a key accepts.
@@ -28,6 +29,8 @@ pub enum Accept {
     Size(u64, u64),
     /// Seconds from the first to the last, both included.
     Time(f64, f64),
+    /// Seconds from the first to the last, both included, or that a rule says when.
+    TimeOrAuto(f64, f64),
     /// A percentage from the first to the last, both included.
     Percent(f64, f64),
     /// One of these words.
@@ -42,6 +45,8 @@ pub enum Accept {
     Rates,
     /// A latency: a statistic and a kind of request.
     Latency,
+    /// Latencies with their limits.
+    Limits,
     /// The name of a distribution, or a table with its parameters.
     Distribution,
     /// A table of keys.
@@ -162,17 +167,12 @@ impl std::fmt::Display for Accept {
             Self::Words => write!(f, "a list of words, such as [\"a\", \"b\"]"),
             Self::Flag => write!(f, "true or false"),
             Self::Count(min, max) => {
-                write!(
-                    f,
-                    "a whole number from {} to {}, such as ",
-                    number::count(min),
-                    number::count(max)
-                )?;
-                f.write_str(if max > 1_000_000 {
-                    "100000 or `100k`"
-                } else {
-                    "`1`"
-                })
+                let (min, most) = (number::count(min), number::count(max));
+                let such_as = match max > 1_000_000 {
+                    true => "100000 or `100k`",
+                    false => "`1`",
+                };
+                write!(f, "a whole number from {min} to {most}, such as {such_as}")
             }
             Self::Number(min, max) => write!(f, "a number from {min} to {max}"),
             Self::Size(min, max) => {
@@ -183,11 +183,8 @@ impl std::fmt::Display for Accept {
                     ByteSize(max)
                 )
             }
-            Self::Time(min, max) => {
-                let time = |s| humantime::format_duration(Duration::from_secs_f64(s));
-                write!(f, "a time with its unit, such as `90s` or `20m`, ")?;
-                write!(f, "from {} to {} days", time(min), max / 86_400.0)
-            }
+            Self::Time(min, max) => f.write_str(&time(min, max)),
+            Self::TimeOrAuto(min, max) => write!(f, "{}, or `{AUTO}`", time(min, max)),
             Self::Times(min, max) => f.write_str(&times(min, max)),
             Self::FixedRates => write!(
                 f,
@@ -200,8 +197,9 @@ impl std::fmt::Display for Accept {
             Self::Choice(words) => write!(f, "one of {}", words.join(", ")),
             Self::Threads => write!(
                 f,
-                "client counts from 1 to {}, such as [1, 4, 16] or \
-                 {{ from = 1, to = 64, factor = 2 }}",
+                "client counts from 1 to {}, such as [1, 4, 16], \
+                 {{ from = 1, to = 64, factor = 2 }} or, until there is no gain, `8..` and \
+                 `8..256x1.5`",
                 number::count(THREADS_MAX)
             ),
             Self::Rates => write!(
@@ -216,6 +214,12 @@ impl std::fmt::Display for Accept {
                 STATISTICS.map(|statistic| statistic.name).join(", "),
                 Kind::ALL.map(Kind::name).join(", ")
             ),
+            Self::Limits => write!(
+                f,
+                "latencies with their limits, each once, such as `p99.99 read < 15ms`: {} of {}",
+                QUANTILES.map(|quantile| quantile.name).join(", "),
+                Kind::ALL.map(Kind::name).join(", ")
+            ),
             Self::Distribution => write!(
                 f,
                 "the name of a distribution, or a table such as \
@@ -225,6 +229,15 @@ impl std::fmt::Display for Accept {
             Self::Tables => write!(f, "tables, each with its name"),
         }
     }
+}
+
+/// What [`Accept::Time`] accepts.
+fn time(min: f64, max: f64) -> String {
+    format!(
+        "a time with its unit, such as `90s` or `20m`, from {} to {} days",
+        humantime::format_duration(Duration::from_secs_f64(min)),
+        max / 86_400.0
+    )
 }
 
 /// What [`Accept::Times`] accepts.

@@ -10,6 +10,7 @@ use super::{
     Accept, Error, Plan, PlanKey, SystemPlan,
     keys::{self, DRIVER_DEFAULT},
     raw::RawPlan,
+    warmup::AUTO,
 };
 use tailmark_driver::{Driver, Place, SettingKind, db, did_you_mean};
 use toml::{Table, Value};
@@ -208,7 +209,13 @@ impl Names<'_> {
                 "dataset.records" | "sweep.operations" | "host.memory_limit"
             ) || self.plan.systems.iter().any(is_cache)
         };
-        let is_timed = matches!(key, "sweep.duration" | "sweep.warmup") && value != "0s";
+        let times = [
+            "sweep.duration",
+            "sweep.warmup",
+            "sweep.warmup_least",
+            "sweep.warmup_most",
+        ];
+        let is_timed = times.contains(&key) && !["0s", AUTO].contains(&value);
         let is_place = key.starts_with("system.") && key.ends_with(".place");
         (has("scale") && self.plan.scale != 1.0 && is_scaled())
             || (has("time_scale") && self.plan.time_scale != 1.0 && is_timed)

@@ -2,10 +2,12 @@
 
 use super::{
     DefaultInputs, Error, HostPlan, Order, Plan, RawPlan, Reload, ReportPlan, Sweep, SystemPlan,
-    assumed, db_bench, effective, keys,
+    Warmup, assumed, db_bench, effective, keys,
     rate::{Rates, refuse_unknown_peak},
     reader::TableReader,
+    slo,
     systems::Systems,
+    threads::Threads,
     units,
     workloads::Workloads,
 };
@@ -16,7 +18,6 @@ use std::{
 use tailmark_driver::{DataSet, Schema};
 use tailmark_results::Header;
 use tailmark_workload::Workload;
-use toml::Value;
 
 /// `--time-scale` makes no time shorter than this that was longer.
 const TIME_SCALE_FLOOR: Duration = Duration::from_secs(10);
@@ -51,9 +52,13 @@ impl RawPlan {
         refuse_unknown_peak(&keys, sweep.rates_of.as_deref(), &names)?;
         refuse_unsupported(&systems, &sweep.workloads)?;
         refuse_to_remove_adopted(&dataset, &sweep)?;
+        refuse_beside_ladder(&keys, &sweep)?;
         db_bench::refuse_other_layout(&systems, &sweep)?;
         let host = host(&top.table("host", &[])?, scale)?;
         let report = ReportPlan::read(&top.table("report", &[])?, &sweep.workloads, &systems)?;
+        let slo = slo::read(&top.table("slo", &[])?, &sweep.workloads, |time| {
+            timed(time, time_scale)
+        })?;
         let header = self.header(&top, &systems)?;
         let unscaled = (unscaled != data).then_some(unscaled);
         let mut plan = Plan {
@@ -62,6 +67,7 @@ impl RawPlan {
             sweep,
             host,
             report,
+            slo,
             same_device: top.get("same_device")?,
             scale,
             time_scale,
@@ -124,7 +130,7 @@ fn times(count: u64, scale: f64) -> u64 {
 }
 
 /// A time times `scale`; one that was 10 s or more stays so.
-fn timed(time: Duration, scale: f64) -> Duration {
+pub(super) fn timed(time: Duration, scale: f64) -> Duration {
     time.mul_f64(scale).max(time.min(TIME_SCALE_FLOOR))
 }
 
@@ -138,7 +144,7 @@ fn sweep(
     let rates = Rates::read(keys)?;
     let threads = thread_points(keys, &rates)?;
     let operations: Option<u64> = keys.optional("operations")?;
-    let clients = clients(&threads, &rates);
+    let clients = clients(&threads.counts, &rates);
     let operations = operations.map(|n| times(n, scale).max(n.min(u64::from(clients))));
     let mut inputs = DefaultInputs {
         operations,
@@ -146,16 +152,13 @@ fn sweep(
     };
     let duration: Option<Duration> = keys.computed("duration", &inputs)?;
     inputs.duration = duration.map(|time| timed(time, time_scale));
-    let warmup = match keys.optional("warmup")? {
-        Some(given) => timed(given, time_scale),
-        // A tenth of a duration that is scaled.
-        None => keys.computed("warmup", &inputs)?.unwrap_or_default(),
-    };
+    let warmup = Warmup::read(keys, &inputs, time_scale)?;
     inputs.repeats = keys.get("repeats")?;
     let order = keys.computed("order", &inputs)?;
     Ok(Sweep {
         workloads: workloads.chosen(keys)?,
-        threads,
+        threads: threads.counts,
+        ladder: threads.ladder,
         repeats: inputs.repeats,
         order: order.unwrap_or(Order::of_repeats(inputs.repeats)),
         rate: rates.rate,
@@ -186,50 +189,13 @@ fn clients(threads: &[u32], rates: &Rates) -> u32 {
 
 /// The client counts that are measured: none where there are rates that need no peak, and `threads`
 /// was not given.
-fn thread_points(keys: &TableReader<'_>, rates: &Rates) -> Result<Vec<u32>, Error> {
+fn thread_points(keys: &TableReader<'_>, rates: &Rates) -> Result<Threads, Error> {
     let is_given = keys.given().contains_key("threads");
     let needs_peak = rates.rates.iter().any(|rate| rate.is_of_peak());
     match rates.rates.is_empty() || needs_peak || is_given {
-        true => threads(keys),
-        false => Ok(Vec::new()),
+        true => Threads::read(keys),
+        false => Ok(Threads::default()),
     }
-}
-
-/// Client counts: a list, text with commas, or a table of their series.
-fn threads(reader: &TableReader<'_>) -> Result<Vec<u32>, Error> {
-    let value = reader.value("threads").expect("the key has a default");
-    let refuse = || reader.refuse("threads", &value);
-    let one = |item: &Value| {
-        let count = units::count(item).filter(|n| (1..=keys::THREADS_MAX).contains(n));
-        count.map(|n| n as u32).ok_or_else(refuse)
-    };
-    let threads: Vec<u32> = match &*value {
-        Value::Array(items) => items.iter().map(one).collect::<Result<_, _>>()?,
-        Value::String(text) => text
-            .split(',')
-            .map(|word| one(&word.into()))
-            .collect::<Result<_, _>>()?,
-        Value::Table(table) => {
-            let series = reader.inline("threads", table, "threads")?;
-            let from: u64 = series.get("from")?;
-            let Some(to) = series.optional::<u64>("to")? else {
-                let (key, accepted) = (series.full("to"), "the last client count".to_owned());
-                return Err(Error::Missing { key, accepted });
-            };
-            let factor: f64 = series.get("factor")?;
-            let next = |n: &u64| Some(((*n as f64 * factor).round() as u64).max(n + 1));
-            let counts = std::iter::successors(Some(from), next);
-            counts.take_while(|n| *n <= to).map(|n| n as u32).collect()
-        }
-        single => vec![one(single)?],
-    };
-    let mut sorted = threads.clone();
-    sorted.sort_unstable();
-    sorted.dedup();
-    if threads.is_empty() || sorted.len() != threads.len() {
-        return Err(refuse());
-    }
-    Ok(threads)
 }
 
 fn host(reader: &TableReader<'_>, scale: f64) -> Result<HostPlan, Error> {
@@ -240,6 +206,32 @@ fn host(reader: &TableReader<'_>, scale: f64) -> Result<HostPlan, Error> {
         memory_limit: scaled.max(min),
         memory_limit_scaled: scaled.filter(|_| scaled < min),
         drop_caches: reader.get("drop_caches")?,
+    })
+}
+
+/// At a rate ops/s do not rise with the clients, and where a rung has all its repeats before the next
+/// is decided, none of them goes over the whole sweep.
+fn refuse_beside_ladder(keys: &TableReader<'_>, sweep: &Sweep) -> Result<(), Error> {
+    let refused = match sweep.ladder {
+        None => return Ok(()),
+        Some(_) if sweep.rate.is_some() => {
+            let accepted = "left out where sweep.threads are climbed until there is no gain: at a \
+                            rate there is none. sweep.rates are points of their own";
+            ("rate", accepted)
+        }
+        Some(_) if sweep.reload == Reload::Repeat => {
+            let accepted = "never, workload or point where sweep.threads are climbed until there is \
+                            no gain: then all repeats of one client count come before the next";
+            ("reload", accepted)
+        }
+        Some(_) => return Ok(()),
+    };
+    let (name, accepted) = refused;
+    let value = keys.value(name).map(|value| units::text(&value));
+    Err(Error::BadValue {
+        key: keys.label(name),
+        value: value.unwrap_or_default(),
+        accepted: accepted.to_owned(),
     })
 }
 

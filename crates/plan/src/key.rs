@@ -47,6 +47,8 @@ pub struct DefaultInputs<'a> {
     pub duration: Option<Duration>,
     /// The value of `sweep.repeats`.
     pub repeats: u32,
+    /// The value of `slo.quick`.
+    pub quick: bool,
 }
 
 /// A flag that stands for a key.

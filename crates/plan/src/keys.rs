@@ -3,10 +3,13 @@
 
 use super::{
     Accept::{
-        Choice, Count, Distribution, FixedRates, Flag, Latency, Number, Percent, Rates, Size,
-        Table, Tables, Text, Threads, Time, Times, Words,
+        Choice, Count, Distribution, FixedRates, Flag, Latency, Limits, Number, Percent, Rates,
+        Size, Table, Tables, Text, Threads, Time, TimeOrAuto, Times, Words,
     },
-    DefaultInputs, Order, Plan, PlanKey, Reload, Sweep, units,
+    DefaultInputs, Order, Plan, PlanKey, Reload, Sweep,
+    threads::NO_GAIN,
+    units,
+    warmup::AUTO,
 };
 use std::time::Duration;
 use tailmark_driver::{DataSet, Semantics};
@@ -64,6 +67,7 @@ pub const KEYS: &[PlanKey] = &[
     PlanKey::new("", "sweep", Table).about("what is run: the axes and the budget of each point"),
     PlanKey::new("", "host", Table).about("what is done to the machine"),
     PlanKey::new("", "report", Table).about("what the report states and compares"),
+    PlanKey::new("", "slo", Table).about("the search for the highest rate that holds limits"),
     PlanKey::new("", "system", Tables).about("a system under test; at least one"),
     PlanKey::new("", "workload", Tables).about("a workload of one's own"),
     PlanKey::new("database", "driver", Text)
@@ -137,7 +141,10 @@ pub const KEYS: &[PlanKey] = &[
         .about("clients with one operation in flight each")
         .or("1,4,16")
         .flag(4, "--threads", "COUNTS")
-        .help("Client counts, with commas between: 1,4,16")
+        .help(
+            "Client counts, with commas between: 1,4,16; or 8.. to double them from 8 on until \
+             there is no gain (8..256x1.5)",
+        )
         .sets(client_counts),
     PlanKey::new("sweep", "operations", Count(1, 1_000_000_000_000_000))
         .about("ends a point after so many operations")
@@ -150,12 +157,29 @@ pub const KEYS: &[PlanKey] = &[
         .flag(6, "--duration", "TIME")
         .help("Ends a point after this time: 90s, 20m")
         .sets(|plan| plan.sweep.duration.map(time)),
-    PlanKey::new("sweep", "warmup", Time(0.0, YEAR))
-        .about("runs before the measured part; a tenth of the duration, 1m at most")
+    PlanKey::new("sweep", "warmup", TimeOrAuto(0.0, YEAR))
+        .about(
+            "runs before the measured part: a time, or auto; a tenth of the duration, 1m at most",
+        )
         .or_else(warmup)
         .flag(7, "--warmup", "TIME")
-        .help("Runs before each point, not counted: 10s")
-        .sets(|plan| Some(time(plan.sweep.warmup))),
+        .help("Runs before each point, not counted: 10s; auto: until it is steady")
+        .sets(|plan| {
+            Some(
+                plan.sweep
+                    .warmup
+                    .fixed()
+                    .map_or_else(|| AUTO.to_owned(), time),
+            )
+        }),
+    PlanKey::new("sweep", "warmup_least", Time(0.0, YEAR))
+        .about("the part of an automatic warm-up in which it cannot be steady yet")
+        .or("1m")
+        .sets(|plan| Some(time(plan.sweep.warmup.limits()?.0))),
+    PlanKey::new("sweep", "warmup_most", Time(0.0, YEAR))
+        .about("ends an automatic warm-up that is not steady")
+        .or("30m")
+        .sets(|plan| Some(time(plan.sweep.warmup.limits()?.1))),
     PlanKey::new("sweep", "repeats", Count(1, 100))
         .about("how often the whole sweep is measured")
         .or("1")
@@ -259,6 +283,47 @@ pub const KEYS: &[PlanKey] = &[
         .flag(19, "--equivalence", "PERCENT")
         .help("Differences within it are none in practice: 3%")
         .sets(|plan| Some(units::percent_text(plan.report.equivalence))),
+    PlanKey::new("slo", "latency", Limits)
+        .about("limits that all must hold: `p99.99 read < 15ms`; none: no search")
+        .flag(23, "--slo", "LIMITS")
+        .help("Search the highest rate at which these hold: \"p99.99 read < 15ms\"")
+        .sets(|plan| Some(plan.slo.as_ref()?.target())),
+    PlanKey::new("slo", "min_rate", Number(RATE_MIN, RATE_MAX))
+        .about("the lowest rate that is tried; a hundredth of the first")
+        .sets(|plan| Some(plan.slo.as_ref()?.bounds.min_rate?.to_string())),
+    PlanKey::new("slo", "max_rate", Number(RATE_MIN, RATE_MAX))
+        .about("the highest rate that is tried; none: as high as the client can")
+        .sets(|plan| Some(plan.slo.as_ref()?.bounds.max_rate?.to_string())),
+    PlanKey::new("slo", "resolution", Percent(0.5, 100.0))
+        .about("how far apart the two ends of the answer may be; 5%, quick 10%")
+        .or_else(|inputs| Some(if inputs.quick { "10%" } else { "5%" }.to_owned()))
+        .sets(|plan| Some(units::percent_text(plan.slo.as_ref()?.bounds.resolution))),
+    PlanKey::new("slo", "arrivals", Choice(ARRIVALS))
+        .about("how operations arrive at a probe")
+        .or("poisson")
+        .sets(|plan| Some(plan.slo.as_ref()?.arrivals.name().to_owned())),
+    PlanKey::new("slo", "threads", Count(1, THREADS_MAX))
+        .about("clients of a probe: the most operations in flight")
+        .or("256")
+        .sets(|plan| Some(plan.slo.as_ref()?.threads.to_string())),
+    PlanKey::new("slo", "block", Time(1.0, YEAR))
+        .about("the least that a block lasts, of which a probe has 20 to 40; 10s, quick 2s")
+        .or_else(|inputs| Some(if inputs.quick { "2s" } else { "10s" }.to_owned()))
+        .sets(|plan| Some(time(plan.slo.as_ref()?.rule.block))),
+    PlanKey::new("slo", "warmup", Time(0.0, YEAR))
+        .about("runs before each probe, not counted; 30s, quick 5s")
+        .or_else(|inputs| Some(if inputs.quick { "5s" } else { "30s" }.to_owned()))
+        .sets(|plan| Some(time(plan.slo.as_ref()?.warmup))),
+    PlanKey::new("slo", "time", Time(1.0, YEAR))
+        .about("the longest that a search may measure; 40m, quick 6m")
+        .or_else(|inputs| Some(if inputs.quick { "6m" } else { "40m" }.to_owned()))
+        .sets(|plan| Some(time(plan.slo.as_ref()?.time))),
+    PlanKey::new("slo", "quick", Flag)
+        .about("whether the search is to be quick rather than sure; every number says so")
+        .or("false")
+        .flag(24, "--quick", "")
+        .help("A quick search (--slo): blocks of 2 s, a resolution of 10 %, 6 minutes at most")
+        .sets(|plan| plan.slo.as_ref()?.quick.then(|| true.to_string())),
     PlanKey::new("system", "name", Text).about("its name in the report; unique"),
     PlanKey::new("system", "path", Text).about(
         "the directory that the database is made in; of a server on this machine: what is \
@@ -339,10 +404,13 @@ pub const KEYS: &[PlanKey] = &[
     PlanKey::new("threads", "from", Count(1, THREADS_MAX))
         .about("the first client count")
         .or("1"),
-    PlanKey::new("threads", "to", Count(1, THREADS_MAX)).about("the last client count, at most"),
+    PlanKey::new("threads", "to", Count(1, THREADS_MAX))
+        .about("the last client count, at most; 1,024 with `until`"),
     PlanKey::new("threads", "factor", Number(1.01, 1024.0))
         .about("from one client count to the next")
         .or("2"),
+    PlanKey::new("threads", "until", Choice(&[NO_GAIN]))
+        .about("ends the series sooner: each is measured, and the next where there was a gain"),
 ];
 
 /// The keys of a table.
@@ -367,6 +435,9 @@ fn workload_names(plan: &Plan) -> Option<String> {
 
 /// None where rates alone are measured.
 fn client_counts(plan: &Plan) -> Option<String> {
+    if let Some(ladder) = plan.sweep.ladder {
+        return Some(ladder.to_string());
+    }
     joined(&plan.sweep.threads)
 }
 

@@ -21,11 +21,14 @@ mod report;
 mod requests;
 mod service;
 mod shipped;
+mod slo;
 mod sweep;
 mod systems;
 #[cfg(test)]
 mod tests;
+mod threads;
 pub mod units;
+mod warmup;
 mod workloads;
 
 pub use accept::Accept;
@@ -36,16 +39,19 @@ pub use keys::KEYS;
 pub use points::Step;
 pub use rate::AskedRate;
 pub use raw::RawPlan;
-pub use report::{ReportPlan, shapes_points};
+pub use report::{ReportPlan, shapes_points, shapes_probes};
 pub use requests::requests_per_operation;
 pub use service::{Service, ServiceControl};
 pub use shipped::{PLANS, ShippedPlan};
+pub use slo::is_searched;
 pub use sweep::{Order, Reload, Sweep};
+pub use threads::Ladder;
+pub use warmup::Warmup;
 
 use bytesize::ByteSize;
 use std::path::{Path, PathBuf};
 use tailmark_driver::{DataSet, Driver, Location, Place, Semantics, Settings};
-use tailmark_results::Header;
+use tailmark_results::{Header, SloSettings};
 
 /// A checked plan.
 #[derive(Debug, Clone)]
@@ -60,6 +66,8 @@ pub struct Plan {
     pub host: HostPlan,
     /// What the report is about.
     pub report: ReportPlan,
+    /// What the highest rate that holds is searched for.
+    pub slo: Option<SloSettings>,
     /// Whether systems may share one physical device: their settings are compared, not devices.
     pub same_device: bool,
     /// The factor that records, operations, caches and memory limits were multiplied by.

@@ -68,21 +68,49 @@ impl Sweep {
 impl Plan {
     /// The points of one system in the order in which they are measured: workloads in the order of
     /// the plan, each over all thread counts and then all rates, and all of that again for each
-    /// repeat.
+    /// repeat. On a ladder all repeats of one come before the next, because it is decided by them
+    /// whether there is a next; all rungs are points here, wherever it ends.
     pub fn points(&self) -> impl Iterator<Item = Step<'_>> {
-        let sweep = &self.sweep;
-        (1..=sweep.repeats).flat_map(move |repeat| {
-            sweep.workloads.iter().flat_map(move |workload| {
-                let steps = sweep.axis().enumerate();
-                steps.map(move |(index, (threads, rate))| Step {
-                    workload,
-                    threads,
-                    rate,
-                    repeat,
-                    begins_workload: index == 0,
-                })
+        self.numbered_points().map(|(_, step)| step)
+    }
+
+    /// The points of one system but for repeats: each in its first.
+    pub fn steps(&self) -> impl Iterator<Item = Step<'_>> {
+        self.sweep.workloads.iter().flat_map(move |workload| {
+            let steps = self.sweep.axis().enumerate();
+            steps.map(move |(index, (threads, rate))| Step {
+                workload,
+                threads,
+                rate,
+                repeat: 1,
+                begins_workload: index == 0,
             })
         })
+    }
+
+    /// The points of one system in their order, each with the place of its step among [`Self::steps`].
+    fn numbered_points(&self) -> Box<dyn Iterator<Item = (usize, Step<'_>)> + '_> {
+        let repeats = 1..=self.sweep.repeats;
+        let at = |step, repeat| Step { repeat, ..step };
+        if self.sweep.ladder.is_none() {
+            return Box::new(repeats.flat_map(move |repeat| {
+                let steps = self.steps().enumerate();
+                steps.map(move |(index, step)| (index, at(step, repeat)))
+            }));
+        }
+        Box::new(self.steps().enumerate().flat_map(move |(index, step)| {
+            repeats.clone().map(move |repeat| {
+                let begins_workload = step.begins_workload && repeat == 1;
+                let step = at(step, repeat);
+                (
+                    index,
+                    Step {
+                        begins_workload,
+                        ..step
+                    },
+                )
+            })
+        }))
     }
 
     /// The points of so many systems in the order in which they are measured, each with the place of
@@ -98,14 +126,13 @@ impl Plan {
         order: Order,
         systems: usize,
     ) -> Box<dyn Iterator<Item = (usize, Step<'_>)> + '_> {
-        let steps = self.sweep.workloads.len() * self.sweep.axis().count();
         match order {
             Order::Systems => Box::new(
                 (0..systems).flat_map(move |system| self.points().map(move |step| (system, step))),
             ),
             Order::Interleaved => {
-                Box::new(self.points().enumerate().flat_map(move |(index, step)| {
-                    let is_forwards = (index % steps + step.repeat as usize) % 2 == 1;
+                Box::new(self.numbered_points().flat_map(move |(index, step)| {
+                    let is_forwards = (index + step.repeat as usize) % 2 == 1;
                     (0..systems).map(move |turn| match is_forwards {
                         true => (turn, step),
                         false => (systems - 1 - turn, step),

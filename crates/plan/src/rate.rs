@@ -116,14 +116,8 @@ fn rates(sweep: &TableReader<'_>) -> Result<Vec<AskedRate>, Error> {
     };
     let refuse = || sweep.refuse("rates", &value);
     let one = |item: &Value| AskedRate::read(item).ok_or_else(refuse);
-    let rates: Vec<AskedRate> = match &*value {
-        Value::Array(items) => items.iter().map(one).collect::<Result<_, _>>()?,
-        Value::String(text) => text
-            .split(',')
-            .map(|word| one(&word.into()))
-            .collect::<Result<_, _>>()?,
-        single => vec![one(single)?],
-    };
+    let items = units::items(&value).ok_or_else(refuse)?;
+    let rates: Vec<AskedRate> = items.iter().map(one).collect::<Result<_, _>>()?;
     let comes_again = |(index, rate): (usize, &AskedRate)| rates[..index].contains(rate);
     if rates.is_empty() || rates.iter().enumerate().any(comes_again) {
         return Err(refuse());

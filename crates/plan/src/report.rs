@@ -80,7 +80,14 @@ impl ReportPlan {
 /// two runs of a study.
 #[must_use]
 pub fn shapes_points(key: &str) -> bool {
-    !key.starts_with("report.")
+    !key.starts_with("report.") && !shapes_probes(key)
+}
+
+/// Whether a key of an effective plan shapes the probes of a search: it may change as long as a
+/// study has none.
+#[must_use]
+pub fn shapes_probes(key: &str) -> bool {
+    key.starts_with("slo.")
 }
 
 impl Accepted for Metric {

@@ -1,6 +1,6 @@
 //! What is run: the axes of a plan, and the budget of each point.
 
-use super::{Accept, AskedRate, accept::Accepted};
+use super::{Accept, AskedRate, Ladder, Warmup, accept::Accepted};
 use std::{sync::Arc, time::Duration};
 use tailmark_results::Arrivals;
 use tailmark_workload::Workload;
@@ -13,6 +13,9 @@ pub struct Sweep {
     pub workloads: Vec<Arc<Workload>>,
     /// Client counts, in this order, each from 1 to 1,024; empty where rates alone are measured.
     pub threads: Vec<u32>,
+    /// Where client counts are climbed until there is no gain: `threads` are all its rungs, of which
+    /// those above its end are not measured.
+    pub ladder: Option<Ladder>,
     /// From 1.
     pub repeats: u32,
     /// In which order the points of several systems are measured.
@@ -33,7 +36,7 @@ pub struct Sweep {
     /// Ends a point after this time.
     pub duration: Option<Duration>,
     /// Runs before the measured part, not counted.
-    pub warmup: Duration,
+    pub warmup: Warmup,
     /// Of every random draw.
     pub seed: u64,
     /// When the data set is loaded again.

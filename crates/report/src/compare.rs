@@ -65,10 +65,7 @@ pub fn ranked<'a>(
         Some((system.name.as_str(), value.middle.value))
     };
     let mut known: Vec<_> = sweep.systems.iter().filter_map(value).collect();
-    known.sort_by(|(_, a), (_, b)| match metric.more_is_better() {
-        true => b.total_cmp(a),
-        false => a.total_cmp(b),
-    });
+    known.sort_by(|(_, a), (_, b)| metric.best_first(*a, *b));
     known.into_iter().map(|(system, _)| system).collect()
 }
 
@@ -81,8 +78,13 @@ pub fn pairs<'a>(
     spot: Spot,
     metric: Metric,
 ) -> Vec<(&'a str, &'a str)> {
-    let ranked = ranked(group, sweep, spot, metric);
-    match (sweep.baseline(), ranked.as_slice()) {
+    pairs_of(&ranked(group, sweep, spot, metric), sweep)
+}
+
+/// The pairs of systems that are ranked, the best first.
+#[must_use]
+pub fn pairs_of<'a>(ranked: &[&'a str], sweep: &SweepTable<'a>) -> Vec<(&'a str, &'a str)> {
+    match (sweep.baseline(), ranked) {
         (Some(baseline), known) if known.contains(&baseline) => {
             let others = known.iter().filter(|system| **system != baseline);
             others.map(|system| (*system, baseline)).collect()
@@ -187,6 +189,22 @@ impl Outcome {
 #[must_use]
 pub fn is_within(ratio: f64, band: f64) -> bool {
     ratio.max(1.0 / ratio) < 1.0 + band
+}
+
+/// That two do not differ, in words; none where they do.
+#[must_use]
+pub fn alike(outcome: Outcome, (a, b): (&str, &str), comparisons: &Comparisons) -> Option<String> {
+    match outcome {
+        Outcome::Differ => None,
+        Outcome::Equivalent => {
+            let within = within(comparisons);
+            Some(format!("{a} and {b} are equivalent, {within}"))
+        }
+        Outcome::Tied => Some(format!("no clear difference between {a} and {b}")),
+        Outcome::NoDifferenceShown | Outcome::UnlikePeaks => {
+            Some(format!("no difference shown between {a} and {b}"))
+        }
+    }
 }
 
 /// Which of two is ahead, where one is: whether that is the first.

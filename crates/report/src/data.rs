@@ -8,6 +8,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use tailmark_results::{
     ALLOW_ERRORS, Conditions, Fact, Header, Inequality, Kind, Load, Metric, Point, ReportSettings,
     ResolvedRate, Study, System,
+    slo::{self, Answer, Slo, SloSettings},
 };
 
 /// Everything that sections read. Nothing in it refers to a file.
@@ -25,6 +26,8 @@ pub struct Data {
     pub points: Vec<Point>,
     /// What percentages among the rates of the plans came to.
     pub resolved_rates: Vec<ResolvedRate>,
+    /// The searches for the highest rate that holds.
+    pub searches: Vec<Search>,
     /// What the studies say of themselves, such as a system left out.
     pub notices: Vec<String>,
     /// Under which conditions each system was measured, by its name here; [`Data::merged`] fills it
@@ -34,6 +37,34 @@ pub struct Data {
     pub compared: Compared,
     /// What the report is about, where that is not left to the studies.
     pub settings: ReportSettings,
+}
+
+/// A search of one system and workload, and what it was for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Search {
+    /// Its probes.
+    pub slo: Slo,
+    /// What the plan asked for.
+    pub settings: SloSettings,
+}
+
+impl Search {
+    fn of_study(study: &Study) -> Result<Vec<Self>, tailmark_results::Error> {
+        let Some((settings, searches)) = slo::searches(study)? else {
+            return Ok(Vec::new());
+        };
+        let search = |slo| Self {
+            slo,
+            settings: settings.clone(),
+        };
+        Ok(searches.into_iter().map(search).collect())
+    }
+
+    /// What is known.
+    #[must_use]
+    pub fn answer(&self) -> Answer {
+        self.slo.answer(&self.settings)
+    }
 }
 
 /// Under which conditions a system was measured.
@@ -76,7 +107,6 @@ impl Data {
     /// # Errors
     /// Where the baseline is no system that is compared, or there are no requests of the latency.
     pub fn with_settings(mut self, settings: ReportSettings) -> Result<Self, Error> {
-        let of_studies = self.report_settings().baseline;
         let (systems, _) = self.systems_and_ceilings();
         let is_there = |name: &str| systems.iter().any(|system| system.name == name);
         if let Some(name) = settings.baseline.as_deref().filter(|name| !is_there(name)) {
@@ -102,12 +132,16 @@ impl Data {
                 });
             }
         }
-        let missing = of_studies.filter(|name| settings.baseline.is_none() && !is_there(name));
-        self.notices.extend(missing.map(|name| {
-            format!("The baseline `{name}` is not among the systems here: leaders are compared.")
-        }));
         self.settings = settings;
         Ok(self)
+    }
+
+    /// The baseline of the studies that is none of the systems, where no other was asked for.
+    #[must_use]
+    pub fn missing_baseline(&self) -> Option<String> {
+        let (systems, _) = self.systems_and_ceilings();
+        let baseline = self.report_settings().baseline;
+        baseline.filter(|name| systems.iter().all(|system| system.name != *name))
     }
 
     /// What the report is about: what was asked for, and otherwise what the first study says.
@@ -168,6 +202,7 @@ impl Data {
             loads: study.loads()?,
             points: study.points()?,
             resolved_rates: study.resolved_rates()?,
+            searches: Search::of_study(study)?,
             notices: study.notices()?,
             ..Self::default()
         })

@@ -71,9 +71,9 @@ struct WorkloadTopic<'s, 'a> {
     pairs: Vec<(&'a str, &'a str, Comparison)>,
 }
 
-/// What a pair comes to.
+/// How the first of a pair stands to the second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Standing {
+enum Lead {
     Better,
     Worse,
     /// Nothing shows that they differ.
@@ -88,7 +88,7 @@ enum Standing {
     Unlike,
 }
 
-impl Standing {
+impl Lead {
     fn of(comparison: &Comparison, sweep: &SweepTable<'_>) -> Self {
         let band = sweep.comparisons.band;
         // What is a bound is certain without a test, or not at all.
@@ -207,11 +207,11 @@ impl<'s, 'a> Topic<'s, 'a> {
 
     /// Who leads where.
     fn leads(&self, sweep: &SweepTable<'a>) -> Text {
-        let all = |standing: Standing| -> Vec<&WorkloadTopic<'s, 'a>> {
+        let all = |lead: Lead| -> Vec<&WorkloadTopic<'s, 'a>> {
             let of = self.workloads.iter();
-            of.filter(|of| of.standing(sweep) == standing).collect()
+            of.filter(|of| of.lead(sweep) == lead).collect()
         };
-        let led = all(Standing::Better);
+        let led = all(Lead::Better);
         let systems = sweep.systems.iter().map(|system| system.name.as_str());
         let led_by = |name: &'a str| {
             let own = led.iter().filter(|of| of.pairs[0].0 == name).copied();
@@ -238,9 +238,9 @@ impl<'s, 'a> Topic<'s, 'a> {
         };
         let within = compare::within(sweep.comparisons);
         let equivalent = format!(": they are equivalent ({within})");
-        let ends = [(Standing::Same, ""), (Standing::Equivalent, &equivalent)];
-        for (standing, end) in ends {
-            let same = all(standing);
+        let ends = [(Lead::Same, ""), (Lead::Equivalent, &equivalent)];
+        for (lead, end) in ends {
+            let same = all(lead);
             if same.is_empty() {
                 continue;
             }
@@ -261,12 +261,12 @@ impl<'s, 'a> Topic<'s, 'a> {
         for system in systems.filter(|name| *name != baseline) {
             let own = self.workloads.iter().filter_map(|of| of.only(system));
             let own: Vec<WorkloadTopic<'_, '_>> = own.collect();
-            let all = |standing: Standing| -> Vec<&WorkloadTopic<'_, '_>> {
+            let all = |lead: Lead| -> Vec<&WorkloadTopic<'_, '_>> {
                 let of = own.iter();
-                of.filter(|of| of.standing(sweep) == standing).collect()
+                of.filter(|of| of.lead(sweep) == lead).collect()
             };
             let words = &self.words;
-            let (better, worse) = (all(Standing::Better), all(Standing::Worse));
+            let (better, worse) = (all(Lead::Better), all(Lead::Worse));
             let mut said = Text::default();
             for (led, verb) in [(&better, &words.better), (&worse, &words.worse)] {
                 if led.is_empty() {
@@ -286,13 +286,13 @@ impl<'s, 'a> Topic<'s, 'a> {
                 "" => " at peak",
                 place => place,
             };
-            let same = all(Standing::Same);
+            let same = all(Lead::Same);
             if !same.is_empty() {
                 let which = self.which(&same);
                 let none = format!("No difference{of} is shown between {system} and {baseline}");
                 text = sentence(text, Text::plain(format!("{none} in {which}.")));
             }
-            let equivalent = all(Standing::Equivalent);
+            let equivalent = all(Lead::Equivalent);
             if !equivalent.is_empty() {
                 let which = self.which(&equivalent);
                 let both = format!("{system} and {baseline} are equivalent{of} in {which}.");
@@ -306,21 +306,21 @@ impl<'s, 'a> Topic<'s, 'a> {
     /// Of which systems nothing can be said in which workloads, and why.
     fn unsaid(&self, workloads: &[WorkloadTopic<'_, 'a>], sweep: &SweepTable<'a>) -> Text {
         let mut text = Text::default();
-        for (standing, why) in [
+        for (lead, why) in [
             (
-                Standing::Unlike,
+                Lead::Unlike,
                 "a system has no valid point at a thread count of the highest",
             ),
-            (Standing::Untested, "there are too few runs for a verdict"),
+            (Lead::Untested, "there are too few runs for a verdict"),
             (
-                Standing::Open,
+                Lead::Open,
                 "operations were never done, which leaves it open",
             ),
         ] {
             let mut of_pairs: Vec<((&str, &str), Vec<&WorkloadTopic<'_, '_>>)> = Vec::new();
-            for workload in workloads.iter().filter(|of| of.standing(sweep) == standing) {
+            for workload in workloads.iter().filter(|of| of.lead(sweep) == lead) {
                 let pairs = workload.pairs.iter();
-                let open = pairs.filter(|(.., of)| Standing::of(of, sweep) == standing);
+                let open = pairs.filter(|(.., of)| Lead::of(of, sweep) == lead);
                 for (a, b, _) in open {
                     match of_pairs.iter_mut().find(|(pair, _)| *pair == (*a, *b)) {
                         Some((_, known)) => known.push(workload),
@@ -429,17 +429,17 @@ impl<'s, 'a> WorkloadTopic<'s, 'a> {
     }
 
     /// How the first of all pairs stands: better only where it is better than each other one.
-    fn standing(&self, sweep: &SweepTable<'_>) -> Standing {
-        let all: Vec<Standing> = self
+    fn lead(&self, sweep: &SweepTable<'_>) -> Lead {
+        let all: Vec<Lead> = self
             .pairs
             .iter()
-            .map(|(.., of)| Standing::of(of, sweep))
+            .map(|(.., of)| Lead::of(of, sweep))
             .collect();
-        let whys = [Standing::Unlike, Standing::Untested, Standing::Open];
+        let whys = [Lead::Unlike, Lead::Untested, Lead::Open];
         let why = whys.into_iter().find(|why| all.contains(why));
         why.unwrap_or_else(|| match all.windows(2).all(|two| two[0] == two[1]) {
-            true => all.first().copied().unwrap_or(Standing::Same),
-            false => Standing::Same,
+            true => all.first().copied().unwrap_or(Lead::Same),
+            false => Lead::Same,
         })
     }
 

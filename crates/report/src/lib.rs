@@ -30,9 +30,10 @@ pub use block::{
     FindingEntry, Span, Table, TableRow, Text,
 };
 pub use compared::Compared;
-pub use data::{Data, SystemConditions, UnequalPair};
+pub use data::{Data, Search, SystemConditions, UnequalPair};
 pub use error::Error;
 pub use format::{
-    FORMATS, ReportFormat, Written, html, read_studies, terminal::Screen, write, write_studies,
+    FORMATS, ReportFormat, Written, html, read_studies, terminal::Screen, write, write_data,
+    write_studies,
 };
 pub use section::{SECTIONS, Section};

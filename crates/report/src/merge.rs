@@ -57,6 +57,8 @@ impl Data {
         other.facts.retain(|f| !self.facts.contains(f));
         let rates = &self.resolved_rates;
         other.resolved_rates.retain(|rate| !rates.contains(rate));
+        let searches = &self.searches;
+        other.searches.retain(|search| !searches.contains(search));
         other.notices.retain(|n| !self.notices.contains(n));
         self.headers.append(&mut other.headers);
         self.systems.append(&mut other.systems);
@@ -64,6 +66,7 @@ impl Data {
         self.loads.append(&mut other.loads);
         self.points.append(&mut other.points);
         self.resolved_rates.append(&mut other.resolved_rates);
+        self.searches.append(&mut other.searches);
         self.notices.append(&mut other.notices);
         for (name, of) in other.conditions {
             match self.conditions.entry(name) {
@@ -131,6 +134,8 @@ impl Data {
             .chain(self.facts.iter_mut().filter_map(|f| f.system.as_mut()))
             .chain(self.loads.iter_mut().map(|l| &mut l.system))
             .chain(self.points.iter_mut().map(|p| &mut p.key.system));
+        let searches = self.searches.iter_mut();
+        let names = names.chain(searches.flat_map(|search| search.slo.systems_mut()));
         let rates = self.resolved_rates.iter_mut();
         let names = names.chain(rates.flat_map(|rate| [&mut rate.system, &mut rate.of_system]));
         for name in names.filter(|n| *n == from) {

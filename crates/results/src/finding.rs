@@ -77,6 +77,7 @@ pub const FINDINGS: &[FindingCode] = &[
     NO_FREE_CLIENT,
     NODES_DOWN,
     NOT_SETTLED,
+    NOT_STEADY,
     NOTHING_FOUND,
     OTHER_VERSION,
     PEAK_ONLY,
@@ -240,6 +241,16 @@ pub const NOT_SETTLED: FindingCode = FindingCode {
     about: "background work was left over, or failed",
     means: "Background work took device time from the measurement, or from the next. Raise \
             sweep.settle.",
+    changes_headline: true,
+};
+
+/// The point, or the warm-up before it, was not steady.
+pub const NOT_STEADY: FindingCode = FindingCode {
+    name: "not-steady",
+    about: "the point, or the warm-up before it, was not steady",
+    means: "Ops/s, the latency or what writing costs still rose, fell or swung, so the numbers \
+            depend on when they were taken. Warm up for longer (sweep.warmup = \"auto\"), or \
+            measure for longer.",
     changes_headline: true,
 };
 

@@ -154,6 +154,15 @@ impl Metric {
         self == Self::OpsPerSec
     }
 
+    /// The order of two values, the better first.
+    #[must_use]
+    pub fn best_first(self, a: f64, b: f64) -> Ordering {
+        match self.more_is_better() {
+            true => b.total_cmp(&a),
+            false => a.total_cmp(&b),
+        }
+    }
+
     /// How much better the first of a ratio is, as a fraction: the rise of operations per second, the
     /// fall of a latency.
     #[must_use]

@@ -6,6 +6,7 @@ use crate::{
     histogram::new_latencies,
     known::Known,
     summary::Summary,
+    warmup::Warmup,
 };
 use hdrhistogram::Histogram;
 use serde::{Deserialize, Serialize};
@@ -438,6 +439,8 @@ pub struct Phase {
     pub findings: Vec<Finding>,
     /// The database's own counters at the end (statistics), by name.
     pub counters: BTreeMap<String, u64>,
+    /// The warm-up before it, where that was ended by rule.
+    pub warmup: Option<Box<Warmup>>,
 }
 
 impl Phase {

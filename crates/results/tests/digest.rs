@@ -49,6 +49,10 @@ fn whatever_is_changed_in_a_phase_is_an_error() {
         "UPDATE kind SET block_qos = replace(block_qos, '84000000', '84000001')
          WHERE block_qos NOT NULL",
         "UPDATE kind SET block_qos = NULL WHERE block_qos NOT NULL",
+        "UPDATE phase SET steady_s = NULL WHERE steady_s NOT NULL",
+        "UPDATE phase SET not_steady = 'another' WHERE warmup_of NOT NULL",
+        "DELETE FROM phase WHERE warmup_of NOT NULL",
+        "UPDATE phase SET warmup_of = (SELECT max(phase) FROM point) WHERE warmup_of NOT NULL",
         "UPDATE load SET threads = 3",
         "UPDATE point SET threads = 5 WHERE threads = 4",
         "UPDATE kind SET count = count + 1 WHERE kind = 'read'",

@@ -10,14 +10,29 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use tailmark_results::{Kind, KindResult, Study, Summary, export};
 
+/// The keys of a search.
+const SLO: [(&str, &str); 7] = [
+    ("slo.arrivals", "poisson"),
+    ("slo.block", "1s"),
+    ("slo.latency", "p99 read < 15ms"),
+    ("slo.resolution", "5%"),
+    ("slo.threads", "64"),
+    ("slo.time", "1m"),
+    ("slo.warmup", "1s"),
+];
+
 fn study(dir: &std::path::Path) -> Study {
-    let study = Study::create(dir, &header(), &systems()).unwrap();
+    let mut header = header();
+    let keys = SLO.map(|(key, value)| (key.to_owned(), value.to_owned()));
+    header.plan.extend(keys);
+    let study = Study::create(dir, &header, &systems()).unwrap();
     study.set_facts(&facts()).unwrap();
     study.add_notice("caches are not dropped").unwrap();
     study.add_load(&load()).unwrap();
     study.add_point(&point(4, false)).unwrap();
     study.add_point(&point(16, true)).unwrap();
     study.add_resolved_rate(&common::resolved_rate()).unwrap();
+    study.add_probe(&point(64, true)).unwrap();
     study
 }
 
@@ -46,6 +61,14 @@ fn json_is_as_its_schema_says() {
         ("/points/0/series/0/values/0", Value::from("4")),
         ("/loads/0/series/0", serde_json::json!({})),
         ("/loads/0/bandwidth/database_mb_per_sec", Value::Null),
+        ("/slo/0/status", Value::from("fine")),
+        ("/slo/0/low", Value::from(0.0)),
+        ("/slo/0/probes/0/verdict", Value::from("good")),
+        (
+            "/slo/0/probes/0/limits/0/interval",
+            serde_json::json!([0.1]),
+        ),
+        ("/slo/0/probes/0/limits/0/share_over", Value::from(1.1)),
     ] {
         let mut document = json();
         *document.pointer_mut(pointer).unwrap() = wrong;
@@ -81,6 +104,21 @@ fn check(root: &Value, schema: &Value, value: &Value, at: &str, faults: &mut Vec
             "minimum" => value
                 .as_f64()
                 .is_none_or(|v| v >= accepted.as_f64().unwrap()),
+            "maximum" => value
+                .as_f64()
+                .is_none_or(|v| v <= accepted.as_f64().unwrap()),
+            "exclusiveMinimum" => value
+                .as_f64()
+                .is_none_or(|v| v > accepted.as_f64().unwrap()),
+            "minItems" | "maxItems" => value.as_array().is_none_or(|items| {
+                let count = items.len() as u64;
+                let accepted = accepted.as_u64().unwrap();
+                if rule == "minItems" {
+                    count >= accepted
+                } else {
+                    count <= accepted
+                }
+            }),
             "format" => value
                 .as_str()
                 .is_none_or(|text| humantime::parse_rfc3339(text).is_ok()),

@@ -60,10 +60,16 @@ fn totals_are_all_but_intervals_and_series() {
     study.add_load(&load()).unwrap();
     study.add_point(&point(4, true)).unwrap();
     let mut expected = (point(4, true), load());
-    for phase in [&mut expected.0.phase, &mut expected.1.phase] {
+    let mut warmup = expected.0.phase.warmup.take().unwrap();
+    for phase in [
+        &mut expected.0.phase,
+        &mut expected.1.phase,
+        &mut warmup.phase,
+    ] {
         phase.intervals.clear();
         phase.series.clear();
     }
+    expected.0.phase.warmup = Some(warmup);
     assert_eq!(study.point_totals().unwrap(), [expected.0]);
     assert_eq!(study.load_totals().unwrap(), [expected.1]);
 }

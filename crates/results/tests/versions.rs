@@ -54,6 +54,11 @@ fn a_study_of_every_version_opens() {
         assert_eq!(phase.block_qos, kept);
         // Failures of operations are counted from version 3 on; before, requests say.
         assert_eq!(phase.failed, if version > 2 { 7 } else { 4 });
+        // Warm-ups are kept from version 6 on.
+        assert_eq!(
+            phase.warmup,
+            (version > 5).then(|| Box::new(common::warmup()))
+        );
         assert_eq!(phase.counters["rocksdb.stall.micros"], u64::MAX);
         let read = &phase.kinds[&Kind::Read];
         assert_eq!((read.service.len(), read.response().len()), (5_000, 5_000));
@@ -126,6 +131,7 @@ fn a_new_study_is_made_as_the_fixture_of_its_version() {
     study.add_load(&load()).unwrap();
     study.add_point(&point(4, true)).unwrap();
     study.add_resolved_rate(&common::resolved_rate()).unwrap();
+    study.add_probe(&point(8, true)).unwrap();
     let new = made_of(study.path());
     if std::env::var_os("UPDATE_GOLDEN").is_some() {
         let connection = rusqlite::Connection::open(study.path()).unwrap();

@@ -3,6 +3,7 @@
 
 mod cost;
 mod evidence;
+mod ladder;
 #[cfg(test)]
 mod tests;
 mod turns;
@@ -14,15 +15,18 @@ use crate::{
     order,
     preflight::{refuse_missing, refuse_placeholders},
     retry,
-    sweep::begun::as_begun,
+    sweep::{begun::as_begun, ladder::Ladders, search},
 };
 use bytesize::ByteSize;
 use cost::totals;
-use std::{borrow::Cow, path::Path, time::Duration};
+use std::{borrow::Cow, collections::BTreeMap, path::Path, time::Duration};
 use tailmark_driver::Place;
 use tailmark_host::Space;
-use tailmark_plan::{AskedRate, Order, Plan, Reload, Sweep, SystemPlan};
-use tailmark_results::{Header, PointKey, ResolvedRate, Study, number};
+use tailmark_plan::{AskedRate, Order, Plan, Reload, Sweep, SystemPlan, Warmup};
+use tailmark_results::{
+    Header, PointKey, ResolvedRate, Study, number,
+    steady::{WINDOW_MIN_S, WINDOWS},
+};
 use tailmark_workload::Workload;
 
 /// What a dry run must know of the machine.
@@ -40,6 +44,8 @@ pub struct Facts {
     pub order: Option<Order>,
     /// What a run would say of the plan before it begins.
     pub notices: Vec<String>,
+    /// Of each workload whose ladders have ended in the study, the clients of the highest rung.
+    pub highest_rungs: BTreeMap<String, u32>,
 }
 
 /// What a dry run must know of a system's place.
@@ -61,6 +67,8 @@ pub struct SystemFacts {
     pub would_be: Option<String>,
     /// Its points that the study has already.
     pub points_kept: usize,
+    /// Its searches that are over in the study.
+    pub searches_done: usize,
     /// Its points that the study has and that are measured again.
     pub points_retried: usize,
     /// What percentages of a peak have come to in the study.
@@ -85,9 +93,20 @@ impl Facts {
         let known = study.and_then(|study| {
             let retried = retry::retried(plan, &study).ok()?;
             let resolved = study.resolved_rates().ok()?;
-            Some((study.point_keys().ok()?, retried, resolved))
+            let systems: Vec<_> = plan.systems.iter().collect();
+            let ladders = Ladders::of(plan, &systems, Some(&study), &retried).ok()?;
+            let highest = ladders.highest();
+            let finished = |system| search::finished(plan, &study, system).ok();
+            let finished: Option<Vec<usize>> = plan.systems.iter().map(finished).collect();
+            Some((
+                study.point_keys().ok()?,
+                retried,
+                resolved,
+                highest,
+                finished?,
+            ))
         });
-        let (all, retried, resolved) = known.unwrap_or_default();
+        let (all, retried, resolved, highest_rungs, finished) = known.unwrap_or_default();
         let of = |keys: &[PointKey], system: &SystemPlan| {
             let of_system = |key: &&PointKey| key.system == system.name;
             keys.iter().filter(of_system).count()
@@ -95,7 +114,9 @@ impl Facts {
         let (order, notices) = order_of(plan, begun.as_ref());
         let refusal = refuse_placeholders(plan).and_then(|()| refuse_one_device(plan).map(drop));
         let formers = former::gather(plan, out);
-        let systems = plan.systems.iter().zip(formers).map(|(system, former)| {
+        let finished = finished.into_iter().chain(std::iter::repeat(0));
+        let known = plan.systems.iter().zip(formers).zip(finished);
+        let systems = known.map(|((system, former), searches_done)| {
             let dataset = Dataset::new(plan, system);
             // A server may not be there yet, and asking it would make its tables.
             let is_known = dataset.is_kept() && system.driver.place != Place::Hosts;
@@ -121,6 +142,7 @@ impl Facts {
                 would_be: space.as_ref().and_then(|space| would_be(system, space)),
                 file_system: space.map(|space| space.file_system),
                 points_kept: of(&all, system) - of(&retried, system),
+                searches_done,
                 points_retried: of(&retried, system),
                 resolved: resolved_of(&resolved, system),
                 former,
@@ -133,6 +155,7 @@ impl Facts {
             refusal: refusal.err().map(|error| error.to_string()),
             order: Some(order),
             notices,
+            highest_rungs,
         }
     }
 }
@@ -180,14 +203,15 @@ fn would_be(system: &SystemPlan, space: &Space) -> Option<String> {
 /// for a person.
 #[must_use]
 pub fn dry_run(plan: &Plan, out: &Path, facts: &Facts) -> Vec<String> {
-    let per_system = plan.points().count();
+    let per_system = facts.points(plan).count();
+    let up_to = ladder::up_to(plan, facts);
     let mut lines = vec![
         plan.header.title.clone(),
         format!(
-            "  {} x {} x {}{}: {} in all",
+            "  {} x {} x {}{}: {up_to}{} in all",
             counted(plan.systems.len(), "system"),
             counted(plan.sweep.workloads.len(), "workload"),
-            axis(&plan.sweep),
+            axis(&plan.sweep, up_to),
             match plan.sweep.repeats {
                 1 => String::new(),
                 repeats => format!(" x {repeats} repeats"),
@@ -200,6 +224,7 @@ pub fn dry_run(plan: &Plan, out: &Path, facts: &Facts) -> Vec<String> {
         lines.push(format!("  cannot be run: {why}"));
     }
     lines.extend(facts.notices.iter().map(|notice| format!("  {notice}")));
+    lines.extend(ladder::lines(plan, facts));
     lines.extend(turns::lines(plan, facts));
     if let Some(limit) = plan.host.memory_limit {
         lines.push(format!(
@@ -233,8 +258,8 @@ pub fn dry_run(plan: &Plan, out: &Path, facts: &Facts) -> Vec<String> {
 }
 
 /// What each workload is measured at: `3 thread counts`, `(3 thread counts + 2 rates)`.
-fn axis(sweep: &Sweep) -> String {
-    let threads = counted(sweep.threads.len(), "thread count");
+fn axis(sweep: &Sweep, up_to: &str) -> String {
+    let threads = up_to.to_owned() + &counted(sweep.threads.len(), "thread count");
     let rates = counted(sweep.rates.len(), "rate");
     match (sweep.threads.is_empty(), sweep.rates.is_empty()) {
         (_, true) => threads,
@@ -277,7 +302,7 @@ fn steps(plan: &Plan, system: &SystemPlan, known: &SystemFacts, facts: &Facts) -
         steps.push(format!("cannot be run: {refusal}"));
     }
     steps.extend(known.would_be.clone());
-    let missing = plan.points().count().saturating_sub(known.points_kept);
+    let missing = facts.points(plan).count().saturating_sub(known.points_kept);
     if known.points_kept > 0 {
         steps.push(format!(
             "keep {} of an earlier run",
@@ -302,9 +327,7 @@ fn steps(plan: &Plan, system: &SystemPlan, known: &SystemFacts, facts: &Facts) -
         Reload::Workload => steps.push("before each further workload: load again".to_owned()),
         Reload::Point => steps.push("before each further point: load again".to_owned()),
     }
-    if sweep.repeats > 1 {
-        steps.push(format!("{} times over:", sweep.repeats));
-    }
+    steps.extend(ladder::repeats(sweep));
     for workload in &sweep.workloads {
         let at = points_of_a_workload(sweep, workload, system, known);
         let run = format!("run {} ({})", workload.name, workload.distribution_name());
@@ -328,8 +351,7 @@ fn points_of_a_workload(
 ) -> Vec<String> {
     let mut lines = Vec::new();
     if !sweep.threads.is_empty() {
-        let threads: Vec<_> = sweep.threads.iter().map(ToString::to_string).collect();
-        lines.push(format!("with {} threads", threads.join(", ")));
+        lines.push(ladder::thread_counts(sweep));
     }
     if !sweep.rates.is_empty() {
         let of = sweep.peak_of(system);
@@ -410,9 +432,7 @@ fn point(plan: &Plan, system: &SystemPlan, facts: &Facts) -> Vec<String> {
     steps.push(format!(
         "wait for background work to settle, {settle} at most"
     ));
-    if sweep.warmup > Duration::ZERO {
-        steps.push(format!("warm up for {}", number::rounded(sweep.warmup)));
-    }
+    steps.extend(warm_up(sweep.warmup));
     let operations = sweep
         .operations
         .map(|n| format!("{} operations", number::count(n)));
@@ -427,6 +447,22 @@ fn point(plan: &Plan, system: &SystemPlan, facts: &Facts) -> Vec<String> {
     ));
     steps.push("commit the point to the study".to_owned());
     steps
+}
+
+/// The step before what is measured, where there is one.
+fn warm_up(warmup: Warmup) -> Option<String> {
+    let rounded = number::rounded;
+    match warmup {
+        Warmup::Fixed(Duration::ZERO) => None,
+        Warmup::Fixed(time) => Some(format!("warm up for {}", rounded(time))),
+        Warmup::Auto { least, most } => Some(format!(
+            "warm up until it is steady, from {} after the first {} on and for {} at most; as long \
+             as the system that takes longest",
+            rounded(Duration::from_secs_f64(WINDOWS as f64 * WINDOW_MIN_S)),
+            rounded(least),
+            rounded(most)
+        )),
+    }
 }
 
 /// How fast operations are sent.

@@ -2,13 +2,16 @@
 //! to do about it.
 
 mod rate;
+mod steady;
 
 use crate::CachesKept;
 use crate::point::Measured;
 use bytesize::ByteSize;
 use std::time::Duration;
 use tailmark_driver::{DataSet, Database, Driver, Params, Place, Remark, RemarkCode, Settled};
-use tailmark_results::{Finding, FindingCode, Kind, Phase, PointKey, finding, number};
+use tailmark_results::{
+    Finding, FindingCode, Kind, Phase, PointKey, finding, number, steady::SteadyRule,
+};
 use tailmark_workload::{Workload, db_bench::Op};
 
 /// What the rules look at.
@@ -49,6 +52,8 @@ pub struct Evidence<'a> {
     pub clock_step_ms: i64,
     /// What is known of a data set that somebody else has loaded.
     pub adopted: Option<&'a str>,
+    /// When what was measured is steady; none: that is not asked, as of a load.
+    pub steady: Option<SteadyRule>,
 }
 
 impl<'a> Evidence<'a> {
@@ -78,6 +83,7 @@ impl<'a> Evidence<'a> {
             memory_unlimited: None,
             clock_step_ms: measured.clock_step_ms,
             adopted: None,
+            steady: Some(SteadyRule::default()),
         }
     }
 }
@@ -135,6 +141,10 @@ pub const RULES: &[Rule] = &[
     Rule {
         code: finding::NOT_SETTLED,
         check: not_settled,
+    },
+    Rule {
+        code: finding::NOT_STEADY,
+        check: steady::not_steady,
     },
     Rule {
         code: finding::NOTHING_FOUND,

@@ -85,7 +85,7 @@ impl Former {
 
     /// Whether older studies have nothing to say that is asked for.
     fn is_complete(&self, plan: &Plan) -> bool {
-        let steps = plan.points().take_while(|step| step.repeat == 1);
+        let steps = plan.steps();
         let mut closed = steps.filter(|step| step.rate.is_none());
         self.ops_noise.is_some()
             && closed.all(|step| self.speed(&step, step.threads).is_some())

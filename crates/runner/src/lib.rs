@@ -18,6 +18,7 @@ mod samples;
 mod seeds;
 mod service;
 mod sweep;
+mod warmup;
 
 pub use caches::CachesKept;
 pub use dry_run::{Facts, SystemFacts, dry_run};

@@ -38,14 +38,7 @@ pub fn measure(
     observer: &dyn Observer,
     stop: &Stop,
 ) -> Result<Measured, Error> {
-    let mut capture = Capture::open(&Target {
-        system: spec.system.to_owned(),
-        place: watched.map(Path::to_owned).unwrap_or_default(),
-    });
-    capture
-        .notices
-        .iter()
-        .for_each(|notice| observer.notice(notice));
+    let mut capture = open_capture(spec, watched, observer);
     let (started, started_ms) = (Instant::now(), unix_ms());
     let mut phase = engine::run(spec, &mut capture, observer, stop)?;
     phase.series = capture.into_series();
@@ -54,6 +47,22 @@ pub fn measure(
         phase,
         clock_step_ms,
     })
+}
+
+/// Opens the probes of a phase, and says which could not be.
+pub(crate) fn open_capture<'a>(
+    spec: &Spec<'a>,
+    watched: Option<&Path>,
+    observer: &dyn Observer,
+) -> Capture<'a> {
+    let target = Target {
+        system: spec.system.to_owned(),
+        place: watched.map(Path::to_owned).unwrap_or_default(),
+    };
+    let capture = Capture::open(&target, spec.database);
+    let notices = capture.notices.iter();
+    notices.for_each(|notice| observer.notice(notice));
+    capture
 }
 
 /// What the rules find, and what the database itself has to say.

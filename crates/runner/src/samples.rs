@@ -131,7 +131,7 @@ fn shortest<'a>(
     wanted: &Wanted,
     workload: &str,
 ) -> Option<KnownPoint<'a>> {
-    let steps = plan.points().take_while(|step| step.repeat == 1);
+    let steps = plan.steps();
     let steps = steps.filter(|step| step.workload.name == workload);
     let points = steps.flat_map(|step| plan.systems.iter().map(move |system| (step, system)));
     let known = points.filter_map(|(step, system)| {

@@ -29,6 +29,12 @@ impl PointSeeds {
         Self::of_point(seed, workload, step.threads, step.rate, step.repeat)
     }
 
+    /// The seeds of a probe of a search, which are not those of a point at its rate.
+    #[must_use]
+    pub fn of_probe(seed: u64, key: &PointKey) -> Self {
+        Self(Self::new(seed, key).0.of("what", "probe"))
+    }
+
     fn of_point(
         seed: u64,
         workload: &str,
@@ -57,6 +63,12 @@ impl PointSeeds {
     #[must_use]
     pub fn warmup(&self) -> u64 {
         self.phase("warmup").value()
+    }
+
+    /// Of the moment between a warm-up that was ended by rule and the measured part.
+    #[must_use]
+    pub fn edge(&self) -> u64 {
+        self.phase("edge").value()
     }
 
     /// Of its measured part.
@@ -97,6 +109,7 @@ mod tests {
                         let seeds = PointSeeds::new(1, &key(workload, threads, rate, repeat));
                         let own = [
                             seeds.warmup(),
+                            seeds.edge(),
                             seeds.measure(),
                             seeds.load(0),
                             seeds.load(5),

@@ -1,15 +1,20 @@
 //! Carries out a plan: each point of each system in its turn, committed one by one.
 
+mod asked;
 pub(crate) mod begun;
+pub(crate) mod ladder;
 mod load;
+mod pending;
 pub(crate) mod rates;
+pub(crate) mod search;
 mod turn;
+mod warmups;
 
 use crate::service::{Services, wait_ready};
 use crate::{
     Error,
     caches::drop_caches,
-    dataset::{self, Dataset},
+    dataset::Dataset,
     devices::refuse_one_device,
     facts::{describe, run_facts},
     findings::Evidence,
@@ -18,24 +23,29 @@ use crate::{
     preflight::{Ready, preflight, refuse_placeholders},
     retry,
     samples::{Wanted, too_short},
-    seeds::PointSeeds,
+    warmup::warm_up,
 };
-use begun::as_begun;
-use rates::KnownRates;
-use std::{borrow::Cow, collections::BTreeMap, fs, path::Path, sync::Arc};
+use asked::{Asked, AskedWarmup, MeasuredPoint};
+use begun::known;
+use ladder::{Ladders, tell_points};
+use pending::{all_pending, measured};
+use std::{fs, path::Path, sync::Arc};
 use tailmark_driver::{Database, LockedFile, Place, Settled};
 use tailmark_engine::{Observer, Spec, Stop};
 use tailmark_host::MemoryLimit;
-use tailmark_plan::{Order, Plan, Step, SystemPlan, keys_of_study, shapes_points};
-use tailmark_results::{Fact, Fault, Header, Point, PointKey, Study, finding::NO_ANSWER};
+use tailmark_plan::{Order, Plan, Step, SystemPlan};
+use tailmark_results::{Fact, Fault, Point, PointKey, Study, Warmup, finding::NO_ANSWER};
 use tailmark_workload::KeySpace;
 use turn::SystemState;
+use warmups::all_short;
 
 /// What a run did.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Summary {
     /// Points that were measured.
     pub points_measured: usize,
+    /// Probes of searches that were measured.
+    pub probes_measured: usize,
     /// Points that were in the study already.
     pub points_kept: usize,
     /// Points that were left out, because their rate is a part of a peak that is not there.
@@ -106,12 +116,14 @@ pub fn run(
         study.add_notice(notice)?;
     }
     study.set_facts(&run_facts(&plan.sweep.workloads, limit.as_ref()))?;
-    let points = systems.len() * plan.points().count();
     let retried = retry::retried(plan, &study)?;
-    let kept = points - all_pending(plan, &study, &retried, &systems)?;
+    let ladders = Ladders::of(plan, &systems, Some(&study), &retried)?;
+    let points = ladders.points();
+    let kept = points - all_pending(plan, &study, &retried, &ladders, &systems)?;
     if kept < points {
         say_too_short(plan, out, observer);
     }
+    tell_points(&ladders, observer);
     observer.sweep_started(points, kept);
     let mut sweep = Sweeper {
         plan,
@@ -122,6 +134,7 @@ pub fn run(
         services: Services::new(plan, out, alone),
         order,
         retried,
+        ladders,
         left_out: Vec::new(),
         summary: Summary {
             points_kept: kept,
@@ -129,11 +142,12 @@ pub fn run(
         },
         measured_at_left_out: 0,
         has_measured: false,
+        evens: false,
     };
+    // A run that ended may not have come to it.
+    sweep.say_ends()?;
     sweep.measure_all(&systems)?;
-    sweep.summary.failed = retry::failed_points(plan, &sweep.study)?;
-    sweep.summary.interrupted = stop.requested() && sweep.summary.points_done() < points;
-    Ok(sweep.summary)
+    sweep.conclude(&systems)
 }
 
 /// Limits the memory of the run, as long as the limit is kept, or says why that is not possible.
@@ -159,6 +173,7 @@ struct Sweeper<'a> {
     order: Order,
     /// Points of the study that are measured again.
     retried: Vec<PointKey>,
+    ladders: Ladders<'a>,
     /// What was said of points that are left out.
     left_out: Vec<String>,
     summary: Summary,
@@ -166,34 +181,73 @@ struct Sweeper<'a> {
     measured_at_left_out: usize,
     /// Whether a load or a point of this run is in the study.
     has_measured: bool,
+    /// Whether points are measured again now whose warm-up was shorter than that of others.
+    evens: bool,
 }
 
 impl<'a> Sweeper<'a> {
-    /// Measures the points of all systems in their order, until a stop is requested; those again
-    /// that were left out for want of a peak, where that may have been measured since.
+    /// Measures all points, and then carries out the searches.
     fn measure_all(&mut self, systems: &[&'a SystemPlan]) -> Result<(), Error> {
         let states = systems.iter();
         let mut states: Vec<_> = states
             .map(|system| SystemState::new(self.plan, system))
             .collect();
-        self.measure_each(&mut states)?;
-        let (left_out, measured) = (self.summary.points_left_out, self.measured_at_left_out);
-        if left_out > 0 && self.summary.points_measured > measured && !self.stop.requested() {
-            self.summary.points_left_out = 0;
-            self.measure_each(&mut states)?;
+        self.measure_points(&mut states)?;
+        self.even_out(systems, &mut states)?;
+        match self.stop.requested() {
+            true => Ok(()),
+            false => self.midway(|sweep| sweep.search_all(&mut states)).map(drop),
         }
-        Ok(())
+    }
+
+    /// Measures the points of all systems in their order, until a stop is requested; and again those
+    /// that were left out for want of a peak, where that may have been measured since, and the rungs
+    /// that a system behind has reached.
+    fn measure_points(&mut self, states: &mut [SystemState<'a>]) -> Result<(), Error> {
+        loop {
+            let before = self.summary.points_measured;
+            self.measure_each(states)?;
+            let Summary {
+                points_left_out: left_out,
+                points_measured: measured,
+                ..
+            } = self.summary;
+            let may_have_peak = left_out > 0 && measured > self.measured_at_left_out;
+            let has_rungs =
+                self.ladders.are_there() && self.summary.points_done() < self.ladders.points();
+            if self.stop.requested() || measured == before || !(may_have_peak || has_rungs) {
+                return Ok(());
+            }
+            self.summary.points_left_out = 0;
+            states.iter_mut().for_each(SystemState::look_again);
+        }
+    }
+
+    /// What goes wrong when something is in the study already says so.
+    fn midway<T>(&mut self, act: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
+        act(self).map_err(|error| match self.has_measured {
+            true => Error::Midway(Box::new(error)),
+            false => error,
+        })
+    }
+
+    /// What the run did.
+    fn conclude(self, systems: &[&SystemPlan]) -> Result<Summary, Error> {
+        let is_done = self.ladders.have_ended()
+            && self.summary.points_done() >= self.ladders.points()
+            && all_short(self.plan, &self.study, systems)? == 0
+            && self.searches_are_done(systems)?;
+        Ok(Summary {
+            failed: retry::failed_points(self.plan, &self.study)?,
+            interrupted: self.stop.requested() && !is_done,
+            ..self.summary
+        })
     }
 
     fn measure_each(&mut self, states: &mut [SystemState<'a>]) -> Result<(), Error> {
         let plan = self.plan;
         for (system, step) in plan.points_of(self.order, states.len()) {
-            let measured = self.turn(&mut states[system], step);
-            let goes_on = measured.map_err(|error| match self.has_measured {
-                true => Error::Midway(Box::new(error)),
-                false => error,
-            })?;
-            if !goes_on {
+            if !self.midway(|sweep| sweep.turn(&mut states[system], step))? {
                 break;
             }
         }
@@ -207,8 +261,27 @@ impl<'a> Sweeper<'a> {
         step: Step<'_>,
         key: PointKey,
     ) -> Result<bool, Error> {
-        if self.stop.requested() {
+        let mut asked = Asked::of_step(self.plan, step);
+        if let Some(length) = self.warmup_length(&step, state.system, &key)? {
+            asked.warmup = AskedWarmup::ByRule(length);
+        }
+        let Some(measured) = self.measured(state, &asked, key)? else {
             return Ok(false);
+        };
+        self.commit(&measured.point)?;
+        measured.settled.map(|_| true)
+    }
+
+    /// What was measured, with its findings, and whether the database came to rest after it; none
+    /// where that was stopped.
+    fn measured(
+        &mut self,
+        state: &SystemState<'_>,
+        asked: &Asked<'_>,
+        key: PointKey,
+    ) -> Result<Option<MeasuredPoint>, Error> {
+        if self.stop.requested() {
+            return Ok(None);
         }
         let (plan, system, dataset) = (self.plan, state.system, &state.dataset);
         self.stop_service()?;
@@ -218,24 +291,24 @@ impl<'a> Sweeper<'a> {
         let caches_kept = drop_caches(plan, dataset, system)?;
         self.start_service()?;
         if !self.wait_ready(dataset, system)? {
-            return Ok(false);
+            return Ok(None);
         }
         self.observer.step("opening the database");
         let database = dataset.open()?;
         let settled_before = self.settle(database.as_ref())?;
         if self.stop.requested() {
-            return Ok(false);
+            return Ok(None);
         }
         self.study
             .set_facts(&Fact::of_database(&system.name, database.facts()))?;
-        let measured = self.run_phase(database.as_ref(), system, step, &key)?;
+        let measured = self.run_phase(database.as_ref(), system, asked, &key)?;
         if self.stop.requested() {
-            return Ok(false);
+            return Ok(None);
         }
         // A server that is gone and stays away leaves the point to be measured again.
         let is_gone = NO_ANSWER.is_among(&measured.phase.findings);
         if is_gone && !self.wait_ready(dataset, system)? {
-            return Ok(false);
+            return Ok(None);
         }
         // A stop ends the wait, but what was measured is kept.
         let settled = self.settle(database.as_ref());
@@ -254,6 +327,7 @@ impl<'a> Sweeper<'a> {
             is_here: system.is_here(),
             memory_unlimited: plan.host.memory_limit.zip(unlimited),
             adopted: state.adopted.as_deref(),
+            steady: (!asked.workload.starts_empty()).then_some(asked.steady),
             ..Evidence::new(system.driver, &dataset.params, &key, &measured)
         };
         let found = all_findings(&evidence, database.as_ref());
@@ -262,8 +336,8 @@ impl<'a> Sweeper<'a> {
         phase
             .findings
             .extend(settled.as_ref().err().map(load::never_settled));
-        self.commit(&Point { key, phase })?;
-        settled.map(|_| true)
+        let point = Point { key, phase };
+        Ok(Some(MeasuredPoint { point, settled }))
     }
 
     fn commit(&mut self, point: &Point) -> Result<(), Error> {
@@ -272,8 +346,12 @@ impl<'a> Sweeper<'a> {
         self.summary.points_measured += 1;
         self.summary.errors += point.phase.errors();
         self.retried.retain(|key| *key != point.key);
+        if self.ladders.are_there() {
+            self.ladders.add(point);
+            tell_points(&self.ladders, self.observer);
+        }
         self.observer.point_finished(point);
-        Ok(())
+        self.say_ends()
     }
 
     /// Waits until background work has come to rest, the time is up or a stop was requested.
@@ -287,32 +365,60 @@ impl<'a> Sweeper<'a> {
         &self,
         database: &dyn Database,
         system: &SystemPlan,
-        step: Step<'_>,
+        asked: &Asked<'_>,
         key: &PointKey,
     ) -> Result<Measured, Error> {
         let sweep = &self.plan.sweep;
         let records = system.data.records;
-        let workload = step.workload.as_ref().clone();
+        let workload = asked.workload.as_ref().clone();
         let workload = Arc::new(workload.with_semantics(system.semantics));
         let keys = Arc::new(KeySpace::new(records, records));
-        let seeds = PointSeeds::of_step(sweep.seed, &step);
         let spec = Spec {
             clients: system.driver.clients,
             system: &system.name,
             point: Some(key),
-            threads: step.threads,
+            threads: key.threads,
             rate: key.target_rate,
             arrivals: key.arrivals,
-            operations: sweep.operations,
-            duration: sweep.duration,
-            warmup: sweep.warmup,
-            seed: seeds.measure(),
-            warmup_seed: seeds.warmup(),
+            operations: asked.operations,
+            duration: asked.duration,
+            enough: asked.enough,
+            seed: asked.seeds.measure(),
+            warmup_seed: asked.seeds.warmup(),
             write_all_fields: sweep.write_all_fields,
             compressibility: sweep.compressibility,
             ..Spec::new(database, &workload, &system.data, &keys)
         };
-        point::measure(&spec, system.watched(), self.observer, self.stop)
+        let measure =
+            |spec: &Spec<'_>| point::measure(spec, system.watched(), self.observer, self.stop);
+        let length = match asked.warmup {
+            AskedWarmup::For(warmup) => return measure(&Spec { warmup, ..spec }),
+            AskedWarmup::ByRule(length) => length,
+        };
+        let before = Spec {
+            seed: asked.seeds.warmup(),
+            enough: None,
+            ..spec
+        };
+        let (rule, place) = (asked.steady, system.watched());
+        let warmup = warm_up(&before, length, rule, place, self.observer, self.stop)?;
+        let mut measured = measure(&Spec {
+            goes_on: true,
+            warmup: Warmup::EDGE,
+            warmup_seed: asked.seeds.edge(),
+            ..spec
+        })?;
+        measured.phase.warmup = Some(Box::new(warmup));
+        Ok(measured)
+    }
+
+    fn searches_are_done(&self, systems: &[&SystemPlan]) -> Result<bool, Error> {
+        for system in systems {
+            if search::is_pending(self.plan, &self.study, system)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     fn stop_service(&mut self) -> Result<(), Error> {
@@ -352,91 +458,12 @@ impl<'a> Sweeper<'a> {
     }
 }
 
-/// The study of an earlier run of this plan, and the plan as that began.
-fn known<'a>(
-    plan: &'a Plan,
-    out: &Path,
-    observer: &dyn Observer,
-) -> Result<(Cow<'a, Plan>, Option<Study>), Error> {
-    if !Study::exists(out) {
-        return Ok((Cow::Borrowed(plan), None));
-    }
-    let begun = Study::open_read_only(out)?.header()?;
-    let (plan, notices) = as_begun(plan, &begun);
-    refuse_changed_plan(&plan, &begun, out)?;
-    notices.iter().for_each(|notice| observer.notice(notice));
-    let study = Study::open(out)?;
-    let keys = with_report_of(&plan, &begun);
-    if keys != begun.plan {
-        study.set_plan(&keys)?;
-    }
-    Ok((plan, Some(study)))
-}
-
-/// The keys of a study, with those of a plan that shape no point.
-fn with_report_of(plan: &Plan, begun: &Header) -> BTreeMap<String, String> {
-    let shaping = begun.plan.iter().filter(|(key, _)| shapes_points(key));
-    let own = plan
-        .header
-        .plan
-        .iter()
-        .filter(|(key, _)| !shapes_points(key));
-    let keys = shaping.chain(own);
-    keys.map(|(key, value)| (key.clone(), value.clone()))
-        .collect()
-}
-
 /// Says of which points it is known that they are too short for what the report is about.
 fn say_too_short(plan: &Plan, out: &Path, observer: &dyn Observer) {
     if Wanted::of(plan).is_some() {
         let notices = too_short(plan, &former::gather(plan, out));
         notices.iter().for_each(|notice| observer.notice(notice));
     }
-}
-
-/// How many points of these systems are not in the study, or are measured again.
-fn all_pending(
-    plan: &Plan,
-    study: &Study,
-    retried: &[PointKey],
-    systems: &[&SystemPlan],
-) -> Result<usize, Error> {
-    let of = systems
-        .iter()
-        .map(|system| pending(plan, study, retried, system));
-    of.sum()
-}
-
-/// How many points of a system are not in the study, or are measured again.
-fn pending(
-    plan: &Plan,
-    study: &Study,
-    retried: &[PointKey],
-    system: &SystemPlan,
-) -> Result<usize, Error> {
-    let rates = KnownRates::of(study)?;
-    let mut pending = 0;
-    for step in plan.points() {
-        let is_pending = match rates.key(plan, &step, system) {
-            Some(key) => !study.has_point(&key)? || retried.contains(&key),
-            // Its peak is not known yet.
-            None => true,
-        };
-        pending += usize::from(is_pending);
-    }
-    Ok(pending)
-}
-
-/// The systems of which there is nothing to measure.
-fn measured<'a>(plan: &'a Plan, study: &Study) -> Result<Vec<&'a str>, Error> {
-    let retried = retry::retried(plan, study)?;
-    let mut measured = Vec::new();
-    for system in &plan.systems {
-        if pending(plan, study, &retried, system)? == 0 {
-            measured.push(system.name.as_str());
-        }
-    }
-    Ok(measured)
 }
 
 /// Holds the run directory until it is dropped.
@@ -451,18 +478,4 @@ fn lock(out: &Path) -> Result<LockedFile, Error> {
     };
     let directory = fs::File::open(out).map_err(io)?;
     LockedFile::new(directory).map_err(io)?.ok_or_else(busy)
-}
-
-fn refuse_changed_plan(plan: &Plan, begun: &Header, out: &Path) -> Result<(), Error> {
-    let (mut is, mut was) = (plan.header.plan.clone(), keys_of_study(begun));
-    is.retain(|key, _| shapes_points(key));
-    was.retain(|key, _| shapes_points(key));
-    let differences = dataset::differences(&is, &was);
-    match differences.is_empty() {
-        true => Ok(()),
-        false => Err(Error::ChangedPlan {
-            dir: out.to_owned(),
-            differences,
-        }),
-    }
 }

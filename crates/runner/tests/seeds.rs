@@ -16,7 +16,7 @@ use std::{
 };
 use support::{RECORDS, plan, run, system_with};
 use tailmark_engine::{Observer, Stop};
-use tailmark_plan::{Plan, SystemPlan};
+use tailmark_plan::{Plan, SystemPlan, Warmup};
 use tailmark_results::{Load, Point};
 use tempfile::TempDir;
 
@@ -86,7 +86,7 @@ fn no_phase_writes_a_value_that_another_one_wrote() {
     // Inserts of ycsb-d overwrite those of the point before.
     let snapshots = snapshots(&["ycsb-a", "ycsb-f", "ycsb-d"], &[1, 2], |plan| {
         plan.sweep.repeats = 2;
-        plan.sweep.warmup = Duration::from_millis(20);
+        plan.sweep.warmup = Warmup::Fixed(Duration::from_millis(20));
     });
     assert_eq!(snapshots.len(), 1 + 12);
     let empty = vec![0; 8 + 100];

@@ -20,7 +20,7 @@ use std::{
 use support::{RECORDS, plan, points, run, system, system_with};
 use tailmark_driver::Location;
 use tailmark_engine::{Observer, PhaseKind, PhaseStart, Stop};
-use tailmark_plan::{Plan, Reload};
+use tailmark_plan::{Plan, Reload, Warmup};
 use tailmark_results::{Kind, Load, Point};
 use tailmark_runner::{Error, Summary};
 
@@ -119,7 +119,7 @@ fn a_fixed_rate_keeps_response_time_and_its_schedule() {
     let mut plan = plan(vec![system("a", "null", "x".as_ref())], &["ycsb-c"], &[2]);
     plan.sweep.rate = Some(1000.0);
     plan.sweep.operations = Some(500);
-    plan.sweep.warmup = Duration::from_millis(100);
+    plan.sweep.warmup = Warmup::Fixed(Duration::from_millis(100));
     run(&plan, out.path()).unwrap();
     let point = &points(out.path())[0];
     assert_eq!(point.key.target_rate, Some(1000.0));
@@ -143,7 +143,7 @@ fn the_measured_part_has_as_many_operations_as_the_budget() {
             vec![system_with("a", "sim-threads", "x".as_ref(), &settings)]
         };
         let mut plan = plan(system(), &["ycsb-a"], &[16]);
-        plan.sweep.warmup = Duration::from_millis(50);
+        plan.sweep.warmup = Warmup::Fixed(Duration::from_millis(50));
         plan.sweep.operations = Some(400);
         run(&plan, out.path()).unwrap();
         assert_eq!(points(out.path())[0].phase.operations, 400);
@@ -162,7 +162,7 @@ fn a_read_modify_write_is_measured_whole_or_not_at_all() {
         let settings = [("latency_us", "3000")];
         let system = system_with("a", "sim-threads", "x".as_ref(), &settings);
         let mut plan = plan(vec![system], &["ycsb-f"], &[16]);
-        plan.sweep.warmup = Duration::from_millis(50);
+        plan.sweep.warmup = Warmup::Fixed(Duration::from_millis(50));
         plan.sweep.operations = None;
         plan.sweep.duration = Some(Duration::from_millis(100));
         run(&plan, out.path()).unwrap();

@@ -8,7 +8,7 @@ use std::{
 };
 use tailmark_driver::{Driver, Location, Params};
 use tailmark_report::write_studies;
-use tailmark_results::{Header, Phase, PointKey, ReportSettings, System};
+use tailmark_results::{Header, Phase, PointKey, System};
 use tailmark_runner::point::CallStudy;
 
 /// What a call adds.
@@ -47,7 +47,7 @@ pub fn add(out: &Path, call: CallRecord<'_>) -> anyhow::Result<PathBuf> {
         }
     };
     add().with_context(|| format!("failed to add to the study in `{}`", out.display()))?;
-    Ok(write_studies(&[out.to_owned()], ReportSettings::default(), "html", out)?.path)
+    Ok(write_studies(&[out.to_owned()], "html", out)?.path)
 }
 
 fn describe(call: &CallRecord<'_>) -> System {

@@ -65,6 +65,94 @@ fn what_was_due_and_never_done_is_counted_at_its_age() {
     );
 }
 
+/// Has enough after so many seconds.
+struct AfterSeconds(usize);
+
+impl Enough for AfterSeconds {
+    fn is_enough(&self, so_far: &[&Interval]) -> bool {
+        so_far.len() >= self.0
+    }
+}
+
+#[test]
+fn what_has_enough_ends_as_if_that_had_been_planned() {
+    let asked = Asked {
+        model: "constant 100us; stall 27900ms 200ms",
+        warmup_s: 2,
+        duration_s: 1_000,
+        enough: Some(&AfterSeconds(20)),
+        ..Asked::default()
+    };
+    let found = measure(asked);
+    // An interval stays open for 5 s behind its end, and the second that goes on is measured too.
+    assert_eq!((found.duration_s, found.intervals.len()), (26.0, 26));
+    let planned = measure(Asked {
+        duration_s: 26,
+        enough: None,
+        ..asked
+    });
+    let same = Phase {
+        started_ms: planned.started_ms,
+        ..found
+    };
+    assert_eq!(same, planned);
+    assert_eq!((same.operations, same.censored), (26_000, 0));
+}
+
+#[test]
+fn what_has_enough_goes_on_for_the_least_time() {
+    for (at_least_s, ended_s) in [(10, 26.0), (60, 60.0), (2_000, 100.0)] {
+        let found = measure(Asked {
+            model: "constant 100us",
+            duration_s: 100,
+            enough: Some(&AfterSeconds(20)),
+            at_least_s,
+            is_warmup: true,
+            ..Asked::default()
+        });
+        assert_eq!(found.duration_s, ended_s, "{at_least_s}");
+    }
+}
+
+#[test]
+fn what_follows_a_warm_up_goes_on_where_that_ended() {
+    // A stall 25 s after the start of the warm-up, which takes 20 s, and requests that take twice as
+    // long by then.
+    let asked = Asked {
+        model: "constant 100us; stall 25s 1s; drift 100% 20s",
+        duration_s: 20,
+        ..Asked::default()
+    };
+    let database = open(asked.model);
+    let warmup = measure_on(
+        database.as_ref(),
+        Asked {
+            is_warmup: true,
+            ..asked
+        },
+    );
+    let measured = measure_on(
+        database.as_ref(),
+        Asked {
+            warmup_s: 1,
+            duration_s: 10,
+            goes_on: true,
+            ..asked
+        },
+    );
+    let p50 = |phase: &Phase| value_at(&phase.kinds[&Kind::Read].service, 0.5) / 1_000;
+    assert!(warmup.intervals.iter().all(|i| i.operations == 1_000));
+    assert!((145..155).contains(&p50(&warmup)), "{}", p50(&warmup));
+    let slow: Vec<bool> = measured
+        .intervals
+        .iter()
+        .map(|i| i.operations < 500)
+        .collect();
+    let stalled: Vec<usize> = (0..slow.len()).filter(|i| slow[*i]).collect();
+    assert_eq!(stalled, [4]);
+    assert!((225..235).contains(&p50(&measured)), "{}", p50(&measured));
+}
+
 #[test]
 fn a_rate_that_is_too_high_is_not_reached_and_what_is_left_is_counted() {
     // A thousand a second can be done. After 30 s 30,000 of 60,000 are, 10,000 more in 10 s.

@@ -15,8 +15,8 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use tailmark_driver::{
     Access, Clients, DataSet, Database, Location, Params, Schema, Semantics, Settings, db,
 };
-use tailmark_engine::{Silent, Spec, Stop};
-use tailmark_results::{Arrivals, Kind, Latencies, Phase, PointKey, quantile::value_at};
+use tailmark_engine::{Enough, Silent, Spec, Stop};
+use tailmark_results::{Arrivals, Interval, Kind, Latencies, Phase, PointKey, quantile::value_at};
 use tailmark_workload::KeySpace;
 
 const MS: u64 = 1_000_000;
@@ -31,6 +31,10 @@ struct Asked {
     warmup_s: u64,
     duration_s: u64,
     operations: Option<u64>,
+    enough: Option<&'static dyn Enough>,
+    at_least_s: u64,
+    is_warmup: bool,
+    goes_on: bool,
 }
 
 impl Default for Asked {
@@ -43,6 +47,10 @@ impl Default for Asked {
             warmup_s: 0,
             duration_s: 10,
             operations: None,
+            enough: None,
+            at_least_s: 0,
+            is_warmup: false,
+            goes_on: false,
         }
     }
 }
@@ -84,7 +92,11 @@ fn key(threads: u32) -> PointKey {
 }
 
 fn measure(asked: Asked) -> Phase {
-    let database = open(asked.model);
+    measure_on(open(asked.model).as_ref(), asked)
+}
+
+/// On a database that is open already.
+fn measure_on(database: &dyn Database, asked: Asked) -> Phase {
     let workload = Arc::new(tailmark_workload::find("ycsb-c").unwrap());
     let (data, keys) = (data(), Arc::new(KeySpace::new(1_000, 1_000)));
     let key = key(asked.threads);
@@ -97,9 +109,13 @@ fn measure(asked: Asked) -> Phase {
         arrivals: Some(asked.arrivals),
         warmup: Duration::from_secs(asked.warmup_s),
         duration: Some(Duration::from_secs(asked.duration_s)),
+        enough: asked.enough,
+        at_least: Duration::from_secs(asked.at_least_s),
+        is_warmup: asked.is_warmup,
+        goes_on: asked.goes_on,
         operations: asked.operations,
         seed: 1,
-        ..Spec::new(database.as_ref(), &workload, &data, &keys)
+        ..Spec::new(database, &workload, &data, &keys)
     };
     tailmark_engine::run(&spec, &mut (), &Silent, &Stop::new()).unwrap()
 }

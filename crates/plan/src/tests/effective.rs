@@ -69,6 +69,10 @@ scan_length = 'uniform'
 read_all_fields = true
 ";
 
+/// A plan whose client counts are climbed.
+const LADDER: &str = "[database]\ndriver = 'null'\n[[system]]\nname = 'a'\n[sweep]\n\
+    threads = { from = 1, to = 16, until = 'no gain' }\n";
+
 /// Other plans, for keys that have no effect in [`BASE`].
 const DB_BENCH: &str = "\
 [database]
@@ -118,6 +122,24 @@ name = 'mine'
 read = 1
 distribution = 'uniform'
 ";
+const SLO: &str = "\
+[database]
+driver = 'null'
+[slo]
+latency = 'p99.9 read < 15ms'
+min_rate = 10
+max_rate = 1000
+resolution = '5%'
+arrivals = 'poisson'
+threads = 64
+block = '10s'
+warmup = '20s'
+time = '1h'
+quick = false
+[[system]]
+name = 'a'
+";
+
 const RATES: &str = "\
 [database]
 driver = 'null'
@@ -131,6 +153,17 @@ name = 'a'
 [[system]]
 name = 'b'
 ";
+const AUTO: &str = "\
+[database]
+driver = 'null'
+[sweep]
+warmup = 'auto'
+warmup_least = '1m'
+warmup_most = '20m'
+[[system]]
+name = 'a'
+";
+
 const SKEWED: &str = "\
 [database]
 driver = 'null'
@@ -167,6 +200,8 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("sweep.operations", BASE, "operations = 1000", "operations = 2000"),
     ("sweep.duration", BASE, "'60s'", "'61s'"),
     ("sweep.warmup", BASE, "'20s'", "'21s'"),
+    ("sweep.warmup_least", AUTO, "'1m'", "'2m'"),
+    ("sweep.warmup_most", AUTO, "'20m'", "'21m'"),
     ("sweep.repeats", BASE, "repeats = 1", "repeats = 2"),
     ("sweep.order", RATES, "rate_threads = 8", "rate_threads = 8\norder = 'interleaved'"),
     ("sweep.rate", BASE, "rate = 100", "rate = 200"),
@@ -188,6 +223,17 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("report.at_latency", BASE, "'15ms'", "['15ms', '20ms']"),
     ("report.left_out", BASE, "not all can", "few can"),
     ("report.equivalence", BASE, "equivalence = '3%'", "equivalence = '4%'"),
+    ("slo", SLO, "'5%'", "'6%'"),
+    ("slo.latency", SLO, "15ms", "16ms"),
+    ("slo.min_rate", SLO, "min_rate = 10", "min_rate = 20"),
+    ("slo.max_rate", SLO, "max_rate = 1000", "max_rate = 2000"),
+    ("slo.resolution", SLO, "'5%'", "'6%'"),
+    ("slo.arrivals", SLO, "'poisson'", "'even'"),
+    ("slo.threads", SLO, "threads = 64", "threads = 65"),
+    ("slo.block", SLO, "block = '10s'", "block = '11s'"),
+    ("slo.warmup", SLO, "warmup = '20s'", "warmup = '21s'"),
+    ("slo.time", SLO, "time = '1h'", "time = '2h'"),
+    ("slo.quick", SLO, "quick = false", "quick = true"),
     ("host.memory_limit", BASE, "'1GiB'", "'2GiB'"),
     ("host.drop_caches", BASE, "drop_caches = true", "drop_caches = false"),
     ("system.name", BASE, "name = 'b'", "name = 'c'"),
@@ -223,6 +269,7 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("threads.from", BASE, "from = 1", "from = 2"),
     ("threads.to", BASE, "to = 16", "to = 8"),
     ("threads.factor", BASE, "factor = 2", "factor = 4"),
+    ("threads.until", LADDER, ", until = 'no gain'", ""),
 ];
 
 /// The keys that do not shape a point, and why.

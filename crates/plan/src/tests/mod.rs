@@ -2,12 +2,13 @@
 
 mod assumed;
 mod effective;
+mod ladder;
 mod orders;
 mod rates;
 mod refused;
 mod shipped;
 
-use super::{Error, Order, Plan, RawPlan, Reload, shapes_points};
+use super::{Error, Order, Plan, RawPlan, Reload, Warmup, shapes_points};
 use std::{path::Path, time::Duration};
 use tailmark_driver::{Location, Semantics};
 use tailmark_results::{
@@ -55,7 +56,7 @@ fn everything_has_a_default_but_one_system() {
     assert_eq!(plan.sweep.threads, [1, 4, 16]);
     assert_eq!(plan.sweep.duration, Some(Duration::from_secs(60)));
     assert_eq!(plan.sweep.operations, None);
-    assert_eq!(plan.sweep.warmup, Duration::from_secs(6));
+    assert_eq!(plan.sweep.warmup, Warmup::Fixed(Duration::from_secs(6)));
     assert_eq!(plan.sweep.workloads[0].name, "ycsb-a");
     assert_eq!(plan.sweep.workloads[0].distribution_name(), "zipfian");
     assert_eq!(plan.systems[0].semantics, Semantics::Faithful);
@@ -172,7 +173,7 @@ fn every_key_takes_effect() {
         (Some(10_000), Some(Duration::from_secs(5)))
     );
     assert_eq!(
-        (sweep.warmup, sweep.settle),
+        (sweep.warmup.longest(), sweep.settle),
         (Duration::from_secs(2), Duration::from_secs(60))
     );
     assert_eq!(
@@ -294,12 +295,36 @@ fn time_scale_never_goes_below_ten_seconds_or_touches_what_was_shorter() {
         let sweep = plan(&text).sweep;
         (
             sweep.duration.unwrap().as_secs_f64(),
-            sweep.warmup.as_secs_f64(),
+            sweep.warmup.longest().as_secs_f64(),
         )
     };
     assert_eq!(times("20m", "1m", "0.1"), (120.0, 10.0));
     assert_eq!(times("20m", "5s", "0.001"), (10.0, 5.0));
     assert_eq!(times("5s", "1s", "3"), (15.0, 3.0));
+}
+
+#[test]
+fn a_warm_up_by_rule_is_scaled_and_can_always_be_steady() {
+    let plan_of = |scale: &str, sweep: &str| {
+        plan(&format!(
+            "time_scale = {scale}\n{SYSTEM}[sweep]\nwarmup = 'auto'\n{sweep}"
+        ))
+    };
+    let of = |scale: &str, sweep: &str| {
+        let (least, most) = plan_of(scale, sweep).sweep.warmup.limits().unwrap();
+        (least.as_secs(), most.as_secs())
+    };
+    assert_eq!(of("1", ""), (60, 1_800));
+    assert_eq!(
+        of("0.5", "warmup_least = '2m'\nwarmup_most = '1h'"),
+        (60, 1_800)
+    );
+    assert_eq!(of("0.01", ""), (10, 160));
+    let keys = plan_of("1", "").header.plan;
+    let said = ["warmup", "warmup_least", "warmup_most"].map(|key| &*keys[&format!("sweep.{key}")]);
+    assert_eq!(said, ["auto", "1m", "30m"]);
+    let fixed = plan(&format!("{SYSTEM}[sweep]\nwarmup = '5s'")).header.plan;
+    assert!(!fixed.contains_key("sweep.warmup_least"));
 }
 
 #[test]

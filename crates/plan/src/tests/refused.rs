@@ -19,6 +19,35 @@ const REFUSED: &[(&str, &[&str])] = &[
         &["database.cache", "keys there: driver, semantics"],
     ),
     (
+        "+[slo]\nlatency = 'p99 read'",
+        &["slo.latency is `p99 read`", "p99.99 read < 15ms"],
+    ),
+    (
+        "+[slo]\nlatency = 'p99 scan < 1ms'",
+        &[
+            "slo.latency",
+            "a workload of the plan sends",
+            "read, update",
+        ],
+    ),
+    (
+        "+[slo]\nlatency = 'p99 read < 1ms, p99 read < 2ms'",
+        &["slo.latency", "each once"],
+    ),
+    ("+[slo]\nquick = true", &["slo.latency"]),
+    (
+        "+[slo]\nlatency = 'p99 read < 1ms'\nmin_rate = 100\nmax_rate = 100",
+        &["slo.max_rate is `100`", "more than slo.min_rate (100)"],
+    ),
+    (
+        "+[slo]\nlatency = 'p99 read < 1ms'\ntime = '3m'",
+        &["slo.time is `3m`", "20 blocks and a warm-up, 3m 50s"],
+    ),
+    (
+        "+[slo]\nlatency = 'p99 read < 1ms'\nresolution = 5",
+        &["slo.resolution is `5`", "`0.1%`"],
+    ),
+    (
         "+[dataset]\nrecords = 0",
         &["dataset.records is `0`", "from 1 to 1,000,000,000,000"],
     ),
@@ -103,7 +132,30 @@ const REFUSED: &[(&str, &[&str])] = &[
         "+[sweep]\nduration = '10ms'",
         &["sweep.duration is `10ms`", "100ms"],
     ),
-    ("+[sweep]\nwarmup = true", &["sweep.warmup is `true`"]),
+    (
+        "+[sweep]\nwarmup = true",
+        &["sweep.warmup is `true`", "a time", "or `auto`"],
+    ),
+    (
+        "+[sweep]\nwarmup = 'auto '",
+        &["sweep.warmup is `auto `", "or `auto`"],
+    ),
+    (
+        "+[sweep]\nwarmup = '1m'\nwarmup_least = '2m'",
+        &["sweep.warmup_least is `2m`", "sweep.warmup = \"auto\""],
+    ),
+    (
+        "+[sweep]\nwarmup_most = '2m'",
+        &["sweep.warmup_most is `2m`", "sweep.warmup = \"auto\""],
+    ),
+    (
+        "+[sweep]\nwarmup = 'auto'\nwarmup_most = '3m'",
+        &["sweep.warmup_most is `3m`", "3m 30s or more"],
+    ),
+    (
+        "+[sweep]\nwarmup = 'auto'\nwarmup_least = '40m'",
+        &["sweep.warmup_most is `30m`", "42m 30s or more"],
+    ),
     (
         "+[sweep]\nrepeats = 101",
         &["sweep.repeats is `101`", "1 to 100"],

@@ -2,6 +2,7 @@
 
 pub mod bars;
 pub mod curve;
+pub mod probes;
 mod quantised;
 pub mod timeline;
 

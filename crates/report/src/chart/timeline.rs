@@ -1,8 +1,11 @@
 //! What a phase was like over time: ops/s, tail latency, the device and the processors below each
 //! other on one clock.
 
+mod before;
+
 use super::{axis, legend, line, log_range};
 use crate::{chart::quantised::quantised, style};
+use before::{WithWarmup, shade};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use tailmark_results::{Interval, Kind, Known, Latencies, Phase, Series, SeriesKind, Statistic};
@@ -121,15 +124,22 @@ pub fn timeline(phase: &Phase, color: &str) -> Value {
     if phase.intervals.is_empty() {
         return Value::Null;
     }
+    let whole = WithWarmup::of(phase);
     let mut lines = TimelineLines {
         color,
+        start_s: whole.start_s,
         lines: Vec::new(),
     };
-    lines.intervals(&phase.intervals);
-    lines.devices(&phase.series);
-    lines.processors(&phase.series);
+    lines.intervals(whole.intervals.each_ref().map(|part| &**part));
+    lines.devices(&whole.series);
+    lines.processors(&whole.series);
     let end = quantised(phase.elapsed_s().max(0.1));
-    let x: Vec<Value> = PANELS.iter().map(|_| json!({"max": end})).collect();
+    let start = quantised(whole.start_s);
+    let x = match phase.warmup {
+        None => json!({"max": end}),
+        Some(_) => json!({"min": start, "max": end}),
+    };
+    let x = vec![x; PANELS.len()];
     let legends: Vec<Value> = PANELS
         .iter()
         .map(|row| {
@@ -141,9 +151,15 @@ pub fn timeline(phase: &Phase, color: &str) -> Value {
             json!({"data": names.collect::<Vec<_>>()})
         })
         .collect();
+    let mut series: Vec<Value> = lines.lines.iter().map(TimelineLine::series).collect();
+    for (index, row) in PANELS.iter().enumerate() {
+        let first = lines.lines.iter().position(|l| l.panel == row.panel);
+        if let (Some(warmup), Some(line)) = (&phase.warmup, first) {
+            series[line]["markArea"] = shade(warmup, &start, index == 0);
+        }
+    }
     json!({
-        "xAxis": x, "yAxis": lines.y_axes(), "legend": legends,
-        "series": lines.lines.iter().map(TimelineLine::series).collect::<Vec<_>>(),
+        "xAxis": x, "yAxis": lines.y_axes(), "legend": legends, "series": series,
     })
 }
 
@@ -191,6 +207,8 @@ impl TimelineLine {
 
 struct TimelineLines<'a> {
     color: &'a str,
+    /// Nothing is drawn before it, seconds.
+    start_s: f64,
     lines: Vec<TimelineLine>,
 }
 
@@ -208,13 +226,15 @@ impl TimelineLines<'_> {
         self.lines.push(line);
     }
 
-    fn intervals(&mut self, intervals: &[Interval]) {
+    fn intervals(&mut self, parts: [&[Interval]; 2]) {
         let (mut rates, mut failures) = (Vec::new(), Vec::new());
         let mut kinds: BTreeMap<Kind, [LineData; 2]> = BTreeMap::new();
-        for kind in intervals.iter().flat_map(|interval| interval.kinds.keys()) {
+        let all = || parts.iter().flat_map(|part| part.iter());
+        for kind in all().flat_map(|interval| interval.kinds.keys()) {
             kinds.entry(*kind).or_default();
         }
-        for chunk in chunks(intervals) {
+        let length = chunk_length(all().count());
+        for chunk in parts.iter().flat_map(|part| part.chunks(length)) {
             let bucket = Bucket::of(chunk);
             rates.push((bucket.at_s, Some(bucket.ops_per_sec)));
             failures.push((bucket.at_s, Some(bucket.errors_per_sec)));
@@ -255,13 +275,14 @@ impl TimelineLines<'_> {
     }
 
     fn devices(&mut self, series: &[Series]) {
+        let start_s = self.start_s;
         let disk = |name: &str| {
             let named = series
                 .iter()
                 .filter(|s| s.probe == "disk" && s.name == name);
             named
                 .take(DEVICES_MAX)
-                .map(|s| (s.subject.clone(), rates(s)))
+                .map(|s| (s.subject.clone(), thinned(start_s, &spans(s))))
                 .collect::<Vec<_>>()
         };
         for (counter, panel, word, ours) in [
@@ -318,7 +339,7 @@ impl TimelineLines<'_> {
                     width: 1.5,
                     dash: &[],
                     area: false,
-                    data: thinned(&values),
+                    data: thinned(self.start_s, &values),
                 });
             }
         }
@@ -393,14 +414,17 @@ impl Bucket {
     }
 }
 
-fn chunks<T>(items: &[T]) -> std::slice::Chunks<'_, T> {
-    items.chunks(items.len().div_ceil(POINTS_MAX).max(1))
+/// How many of so many neighbours are one point of a line.
+fn chunk_length(count: usize) -> usize {
+    count.div_ceil(POINTS_MAX).max(1)
 }
 
-/// Means of neighbours, at most [`POINTS_MAX`] of them, from the start of the phase on.
-fn thinned(samples: &[(f64, f64)]) -> LineData {
-    let inside: Vec<(f64, f64)> = samples.iter().copied().filter(|(t, _)| *t >= 0.0).collect();
-    chunks(&inside)
+/// Means of neighbours, at most [`POINTS_MAX`] of them, from an instant on.
+fn thinned(start_s: f64, samples: &[(f64, f64)]) -> LineData {
+    let samples = samples.iter().copied();
+    let inside: Vec<(f64, f64)> = samples.filter(|(t, _)| *t >= start_s).collect();
+    inside
+        .chunks(chunk_length(inside.len()))
         .map(|chunk| {
             let n = chunk.len() as f64;
             let (t, v) = chunk
@@ -446,10 +470,6 @@ fn spans(series: &Series) -> Vec<(f64, f64)> {
                 .collect()
         }
     }
-}
-
-fn rates(series: &Series) -> LineData {
-    thinned(&spans(series))
 }
 
 /// The sum of rates of series that were sampled together.

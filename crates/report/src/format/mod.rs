@@ -11,7 +11,7 @@ use std::{
     io::{self, Write},
     path::{Path, PathBuf},
 };
-use tailmark_results::{NewFile, ReportSettings, Study, number};
+use tailmark_results::{NewFile, Study, number};
 use terminal::Screen;
 
 /// One format.
@@ -79,33 +79,35 @@ impl Written {
     }
 }
 
-/// Reads the studies in these directories; what `settings` says counts before what they say.
+/// Reads the studies in these directories.
 ///
 /// # Errors
-/// Where one of them holds no study, there is nothing to report, or the baseline is no system.
-pub fn read_studies(studies: &[PathBuf], settings: ReportSettings) -> Result<Data, Error> {
+/// Where one of them holds no study, or there is nothing to report.
+pub fn read_studies(studies: &[PathBuf]) -> Result<Data, Error> {
     let open = |dir: &PathBuf| Study::open_read_only(dir).map_err(Error::Study);
     let studies = studies.iter().map(open).collect::<Result<Vec<_>, _>>()?;
-    Data::read(&studies)?.with_settings(settings)
+    Data::read(&studies)
 }
 
 /// Writes the report of the studies in these directories into another.
 ///
 /// # Errors
 /// As [`read_studies`] and [`write()`].
-pub fn write_studies(
-    studies: &[PathBuf],
-    settings: ReportSettings,
-    format: &str,
-    out_dir: &Path,
-) -> Result<Written, Error> {
-    let data = read_studies(studies, settings)?;
-    let entries = findings::Index::new(&data).entries(&data);
+pub fn write_studies(studies: &[PathBuf], format: &str, out_dir: &Path) -> Result<Written, Error> {
+    write_data(&read_studies(studies)?, format, out_dir)
+}
+
+/// Writes a report into a directory, and says what is in it.
+///
+/// # Errors
+/// As [`write()`].
+pub fn write_data(data: &Data, format: &str, out_dir: &Path) -> Result<Written, Error> {
+    let entries = findings::Index::new(data).entries(data);
     let codes = entries.into_iter();
     Ok(Written {
-        path: write(format, &data, out_dir)?,
-        headline: section::headline(&data),
-        peaks: section::peaks(&data),
+        path: write(format, data, out_dir)?,
+        headline: section::headline(data),
+        peaks: section::peaks(data),
         findings: codes
             .map(|entry| (entry.badge.code.clone(), entry.places()))
             .collect(),

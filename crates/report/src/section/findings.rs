@@ -1,6 +1,6 @@
 //! What qualifies the numbers: the evidence and the remedy, and where.
 
-use super::Section;
+use super::{Section, ladder};
 use crate::{Block, Cell, Column, Data, Table, TableRow, Text, UnequalPair, findings::Index};
 use std::collections::BTreeMap;
 
@@ -30,17 +30,25 @@ fn render(data: &Data) -> Vec<Block> {
         });
         blocks.push(Block::Table(conditions(&pairs)));
     }
-    if !data.notices.is_empty() {
+    let notices = notices(data);
+    if !notices.is_empty() {
         blocks.push(Block::Heading {
             anchor: "notices".into(),
             title: "Notices".into(),
             about: String::new(),
         });
-        blocks.push(Block::Statements(
-            data.notices.iter().map(Text::plain).collect(),
-        ));
+        blocks.push(Block::Statements(notices));
     }
     blocks
+}
+
+/// What the studies say of themselves, and that they name a baseline that is not here.
+fn notices(data: &Data) -> Vec<Text> {
+    let missing = data.missing_baseline().map(|name| {
+        format!("The baseline `{name}` is not among the systems here: leaders are compared.")
+    });
+    let notices = ladder::others(data).cloned().chain(missing);
+    notices.map(Text::plain).collect()
 }
 
 /// The conditions that differ between any two systems, of all that are in such a pair.

@@ -3,7 +3,7 @@
 
 use super::Section;
 use crate::{
-    Block, Cell, Column, Data, Table, TableRow, Text,
+    Block, Cell, Column, Data, Search, Table, TableRow, Text,
     axis::Step,
     compare::{self, Outcome, lower},
     grid_cell::GridCell,
@@ -12,7 +12,7 @@ use crate::{
     sweep::{SweepTable, WorkloadGrid},
 };
 use std::time::Duration;
-use tailmark_results::{Kind, Metric, Stated, Statistic, TimeBasis, number};
+use tailmark_results::{Kind, Metric, Stated, Statistic, TimeBasis, number, slo::Limit};
 
 pub const SECTION: Section = Section {
     name: "fixed",
@@ -39,6 +39,8 @@ enum Reading<'g, 'a> {
         group: &'g WorkloadGrid<'a>,
         step: Step,
     },
+    /// By a search: the highest rate that held the limit and the lowest that did not.
+    Searched { low: f64, high: Option<f64> },
     /// Off the curve of a closed loop.
     Interpolated(f64),
 }
@@ -47,14 +49,15 @@ impl Reading<'_, '_> {
     const fn value(&self) -> f64 {
         match self {
             Self::Measured { value, .. } => value.value,
-            Self::Interpolated(value) => *value,
+            Self::Searched { low: value, .. } | Self::Interpolated(value) => *value,
         }
     }
 
     fn stated(&self) -> Stated {
         match self {
             Self::Measured { value, .. } => *value,
-            Self::Interpolated(value) => Stated::exact(*value),
+            Self::Searched { low, high: None } => Stated::at_least(*low),
+            Self::Searched { low: value, .. } | Self::Interpolated(value) => Stated::exact(*value),
         }
     }
 
@@ -64,7 +67,8 @@ impl Reading<'_, '_> {
             (Self::Measured { group: a, .. }, Self::Measured { group: b, .. }) => {
                 a.arrivals == b.arrivals
             }
-            (Self::Interpolated(_), Self::Interpolated(_)) => true,
+            (Self::Interpolated(_), Self::Interpolated(_))
+            | (Self::Searched { .. }, Self::Searched { .. }) => true,
             _ => false,
         }
     }
@@ -75,6 +79,7 @@ impl Reading<'_, '_> {
                 Some(arrivals) => format!("measured, {} arrivals", arrivals.name()),
                 None => "measured".to_owned(),
             },
+            Self::Searched { .. } => "measured by a search".to_owned(),
             Self::Interpolated(_) => "interpolated".to_owned(),
         }
     }
@@ -87,7 +92,7 @@ fn render(data: &Data) -> Vec<Block> {
     let latencies = latencies.map(|latency| Fixed::Latency(*latency));
     let tables = rates
         .chain(latencies)
-        .flat_map(|fixed| fixed.blocks(&sweep));
+        .flat_map(|fixed| fixed.blocks(&sweep, &data.searches));
     let mut blocks: Vec<Block> = tables.collect();
     if !blocks.is_empty() {
         let text = "Interpolated values are read off the curve of a closed loop, so they are of \
@@ -134,20 +139,23 @@ impl Fixed {
     }
 
     /// The values of every workload of which any is known, and what they say.
-    fn blocks(self, sweep: &SweepTable<'_>) -> Vec<Block> {
+    fn blocks(self, sweep: &SweepTable<'_>, searches: &[Search]) -> Vec<Block> {
         let mut rows = Vec::new();
         let mut lines = Vec::new();
         for group in self.groups(sweep) {
             let Some((kind, statistic)) = sweep.latency(group) else {
                 continue;
             };
-            let of = |name| self.reading(sweep, group, name, (kind, statistic));
+            let metric = Metric::Latency { kind, statistic };
+            let of = |name| {
+                let searched = self.searched(searches, group, name, metric);
+                searched.or_else(|| self.reading(sweep, group, name, (kind, statistic)))
+            };
             let systems = sweep.systems.iter().map(|system| system.name.as_str());
             let readings: Vec<_> = systems.map(|name| (name, of(name))).collect();
             if readings.iter().all(|(_, reading)| reading.is_none()) {
                 continue;
             }
-            let metric = Metric::Latency { kind, statistic };
             rows.push(self.row(group, metric, &readings));
             lines.extend(self.lines(sweep, group, metric, &readings));
         }
@@ -217,44 +225,40 @@ impl Fixed {
     fn written(self, reading: &Reading<'_, '_>) -> String {
         match self {
             Self::Rate(_) => number::stated_latency(reading.stated()),
-            Self::Latency(_) => reading.stated().text(number::rate),
+            Self::Latency(_) => match reading {
+                Reading::Searched {
+                    low,
+                    high: Some(high),
+                } => {
+                    format!("{} to {}", number::rate(*low), number::rate(*high))
+                }
+                _ => reading.stated().text(number::rate),
+            },
         }
     }
 
     /// Each system against the baseline, or the best against the others.
-    fn lines(
+    fn lines<'a>(
         self,
-        sweep: &SweepTable<'_>,
-        group: &WorkloadGrid<'_>,
+        sweep: &SweepTable<'a>,
+        group: &WorkloadGrid<'a>,
         metric: Metric,
-        readings: &[(&str, Option<Reading<'_, '_>>)],
+        readings: &[(&'a str, Option<Reading<'_, 'a>>)],
     ) -> Vec<Text> {
         let stated = match self {
             Self::Rate(_) => metric,
             Self::Latency(_) => Metric::OpsPerSec,
         };
         let known = readings.iter();
-        let mut known: Vec<(&str, &Reading<'_, '_>)> = known
+        let mut known: Vec<(&'a str, &Reading<'_, 'a>)> = known
             .filter_map(|(name, reading)| Some((*name, reading.as_ref()?)))
             .collect();
-        known.sort_by(|(_, a), (_, b)| match stated.more_is_better() {
-            true => b.value().total_cmp(&a.value()),
-            false => a.value().total_cmp(&b.value()),
-        });
-        let baseline = known
-            .iter()
-            .find(|(name, _)| Some(*name) == sweep.baseline());
-        let pairs: Vec<_> = match (baseline, known.as_slice()) {
-            (Some(baseline), _) => {
-                let others = known.iter().filter(|(name, _)| *name != baseline.0);
-                others.map(|other| (*other, *baseline)).collect()
-            }
-            (None, [first, others @ ..]) if sweep.baseline().is_none() => {
-                others.iter().map(|other| (*first, *other)).collect()
-            }
-            _ => Vec::new(),
-        };
-        let like = pairs.into_iter().filter(|((_, a), (_, b))| a.is_like(b));
+        known.sort_by(|(_, a), (_, b)| stated.best_first(a.value(), b.value()));
+        let ranked: Vec<&'a str> = known.iter().map(|(name, _)| *name).collect();
+        let of = |name: &str| known.iter().find(|(known, _)| *known == name).copied();
+        let pairs = compare::pairs_of(&ranked, sweep).into_iter();
+        let pairs = pairs.filter_map(|(a, b)| of(a).zip(of(b)));
+        let like = pairs.filter(|((_, a), (_, b))| a.is_like(b));
         let lines = like.filter_map(|pair| self.line(sweep, group, (metric, stated), pair));
         lines.collect()
     }
@@ -266,9 +270,8 @@ impl Fixed {
         (metric, stated): (Metric, Metric),
         ((a, of_a), (b, of_b)): ((&str, &Reading<'_, '_>), (&str, &Reading<'_, '_>)),
     ) -> Option<Text> {
-        let bound = of_a.stated().bound.and(of_b.stated().bound.reversed())?;
-        let value = of_a.value() / of_b.value();
-        let ratio = Stated { value, bound };
+        let ratio = ratio(of_a, of_b)?;
+        let value = ratio.value;
         let figures = format!("{} against {}", self.written(of_a), self.written(of_b));
         let begin = match self {
             Self::Rate(_) => format!("{}, {metric} latency at {}: ", group.title, self.place()),
@@ -293,6 +296,33 @@ impl Fixed {
         Some(text.and(format!("{b} ({figures}; {source}).")))
     }
 
+    /// What a search for this limit alone found.
+    fn searched<'g, 'a>(
+        self,
+        searches: &[Search],
+        group: &WorkloadGrid<'a>,
+        system: &str,
+        metric: Metric,
+    ) -> Option<Reading<'g, 'a>> {
+        let Self::Latency(latency) = self else {
+            return None;
+        };
+        let is_it = |search: &&Search| {
+            let slo = &search.slo;
+            let limits = search.settings.latency.as_slice();
+            let is_alone =
+                |limit: &Limit| limit.latency == latency && limit.metric() == Some(metric);
+            slo.system == system
+                && group.workload == slo.workload
+                && group.distribution == slo.distribution
+                && matches!(limits, [limit] if is_alone(limit))
+        };
+        let answer = searches.iter().find(is_it)?.answer();
+        let low = answer.low?;
+        let high = answer.high;
+        Some(Reading::Searched { low, high })
+    }
+
     fn reading<'g, 'a>(
         self,
         sweep: &'g SweepTable<'a>,
@@ -315,6 +345,17 @@ impl Fixed {
     }
 }
 
+/// How the first is to the second; of two searches the least that it is: the lower end of the one to
+/// the upper end of the other. None where no side of it is known.
+fn ratio(a: &Reading<'_, '_>, b: &Reading<'_, '_>) -> Option<Stated> {
+    if let (Reading::Searched { low, .. }, Reading::Searched { high, .. }) = (a, b) {
+        return high.map(|high| Stated::at_least(low / high));
+    }
+    let bound = a.stated().bound.and(b.stated().bound.reversed())?;
+    let value = a.value() / b.value();
+    Some(Stated { value, bound })
+}
+
 /// That two values do not differ, in words: by their comparison where they were measured, and
 /// otherwise as they are. None where they do.
 fn same(
@@ -324,27 +365,26 @@ fn same(
     (b, of_b): (&str, &Reading<'_, '_>),
     ratio: Stated,
 ) -> Option<String> {
-    let tied = || format!("{a} and {b} are tied");
-    let (Reading::Measured { group, step, .. }, Reading::Measured { step: other, .. }) =
-        (of_a, of_b)
-    else {
-        return compare::is_within(ratio.value, sweep.comparisons.band).then(tied);
-    };
-    let comparison = sweep.comparisons.at(group, *step, metric, (a, b));
-    let outcome = comparison
-        .filter(|_| step == other)
-        .map(|of| Outcome::of(&of, sweep.comparisons.band));
-    match outcome {
-        Some(Outcome::Equivalent) => Some(format!("{a} and {b} are equivalent")),
-        Some(Outcome::NoDifferenceShown) => {
-            Some(format!("no difference shown between {a} and {b}"))
-        }
-        Some(Outcome::Differ) if !compare::is_certain(ratio) => {
-            Some(format!("which of {a} and {b} is lower is not certain"))
-        }
-        Some(Outcome::Differ) => None,
-        _ => compare::is_within(ratio.value, sweep.comparisons.band).then(tied),
+    if let (Reading::Searched { .. }, Reading::Searched { .. }) = (of_a, of_b) {
+        let overlap = format!("the answers of {a} and {b} overlap, and no difference is shown");
+        return (ratio.value <= 1.0).then_some(overlap);
     }
+    let tested = match (of_a, of_b) {
+        (Reading::Measured { group, step, .. }, Reading::Measured { step: other, .. }) => {
+            let of = sweep.comparisons.at(group, *step, metric, (a, b));
+            of.filter(|_| step == other)
+        }
+        _ => None,
+    };
+    let band = sweep.comparisons.band;
+    let outcome = match tested {
+        Some(comparison) => Outcome::of(&comparison, band),
+        None if compare::is_within(ratio.value, band) => Outcome::Tied,
+        None => Outcome::Differ,
+    };
+    let uncertain = format!("which of {a} and {b} is lower is not certain");
+    compare::alike(outcome, (a, b), sweep.comparisons)
+        .or_else(|| (!compare::is_certain(ratio)).then_some(uncertain))
 }
 
 /// The latency of points at the rate, response time; of several client counts, those of the most.

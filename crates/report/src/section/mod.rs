@@ -7,12 +7,15 @@ mod errors;
 mod findings;
 mod fixed;
 mod improvements;
+mod ladder;
 mod latency;
 mod load;
 mod method;
 mod peaks;
 mod qos;
 mod rates;
+mod scaling;
+mod slo;
 mod summary;
 mod timeline;
 mod workload;
@@ -40,6 +43,7 @@ pub const SECTIONS: &[Section] = &[
     peaks::SECTION,
     latency::SECTION,
     workload::SECTION,
+    slo::SECTION,
     fixed::SECTION,
     qos::SECTION,
     bandwidth::SECTION,

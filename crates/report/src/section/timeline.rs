@@ -2,10 +2,11 @@
 
 use super::Section;
 use crate::{
-    Block, Chart, Control, ControlChoice, Data, Figure, Text, chart::timeline,
-    findings::point_title, grid_name::workload_title, sweep::SweepTable,
+    Block, Cell, Chart, Column, Control, ControlChoice, Data, Figure, Table, TableRow, Text,
+    chart::timeline, findings::point_title, grid_name::workload_title, sweep::SweepTable,
 };
 use serde_json::Value;
+use tailmark_results::{Point, Warmup, number};
 
 pub const SECTION: Section = Section {
     name: "timelines",
@@ -69,7 +70,47 @@ fn render(data: &Data) -> Vec<Block> {
     if data.points.iter().any(|point| point.phase.censored > 0) {
         text = text.and(" Operations that were due and never done are in no interval.");
     }
-    vec![Block::Text(text), Block::Figure(figure)]
+    let mut blocks = vec![Block::Text(text), Block::Figure(figure)];
+    blocks.extend(warmups(data));
+    blocks
+}
+
+/// How long the warm-ups were that a rule ended, and since when they were steady; none where there
+/// were none.
+fn warmups(data: &Data) -> Option<Block> {
+    let kept = data.points.iter();
+    let kept = kept.filter_map(|point| Some((point, point.phase.warmup.as_deref()?)));
+    let rows: Vec<TableRow> = kept.map(|(point, warmup)| row(point, warmup)).collect();
+    let columns = vec![
+        Column::text("Point"),
+        Column::number("Warm-up").unit("s"),
+        Column::number("Steady after").unit("s"),
+        Column::text("Why not"),
+    ];
+    (!rows.is_empty()).then(|| {
+        Block::Table(Table {
+            columns,
+            rows,
+            note: "A rule ended these warm-ups: five windows that neither swung nor rose or fell. \
+                   Systems that are compared have equal ones, the longest; they are drawn shaded, \
+                   before 0."
+                .into(),
+            ..Table::default()
+        })
+    })
+}
+
+fn row(point: &Point, warmup: &Warmup) -> TableRow {
+    let seconds = |s: f64| Cell::new(number::duration(s)).with_value(s);
+    TableRow {
+        cells: vec![
+            Cell::new(point_title(point)),
+            seconds(warmup.length_s()),
+            warmup.steady_s.map_or_else(Cell::none, seconds),
+            warmup.reason.as_deref().map_or_else(Cell::none, Cell::new),
+        ],
+        total: false,
+    }
 }
 
 /// The busiest point of the first system in the first workload.

@@ -1,6 +1,6 @@
 //! Each workload: what can be said of it, the curves, the bars, the table by thread count.
 
-use super::{Section, compared_table::tables, rates};
+use super::{Section, compared_table::tables, ladder, rates, scaling};
 use crate::{
     Block, Chart, Control, ControlChoice, Data, Figure, Text,
     axis::Axis,
@@ -31,11 +31,16 @@ fn render(data: &Data) -> Vec<Block> {
     groups.sort_by_key(|group| names.iter().position(|name| *name == group.workload));
     groups
         .into_iter()
-        .flat_map(|group| workload(group, &sweep, &index))
+        .flat_map(|group| workload(data, group, &sweep, &index))
         .collect()
 }
 
-fn workload<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>, index: &Index<'_>) -> Vec<Block> {
+fn workload<'a>(
+    data: &Data,
+    group: &WorkloadGrid<'a>,
+    sweep: &SweepTable<'a>,
+    index: &Index<'_>,
+) -> Vec<Block> {
     let mix = Some(group.mix()).filter(|mix| !mix.is_empty());
     let about = [mix.as_deref(), group.use_case, Some(&group.conditions)];
     let about: Vec<&str> = about.into_iter().flatten().collect();
@@ -55,6 +60,8 @@ fn workload<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>, index: &Index<
         )));
     }
     blocks.extend(figure(group, sweep).map(Block::Figure));
+    blocks.extend(ladder::ends(data, group, sweep));
+    blocks.extend(scaling::annotation(group, sweep));
     let several = sweep.systems.iter().filter(|s| group.has(&s.name)).count() > 1;
     let has_table = !group.steps.is_empty() && (group.axis == Axis::Threads || several);
     if has_table {

@@ -93,23 +93,18 @@ fn which_is_lower<'a>(
     }
     let interval = compare::interval(comparison);
     let interval = interval.map_or_else(String::new, |of| format!(", {of}"));
-    let words = match Outcome::of(comparison, sweep.comparisons.band) {
-        Outcome::Differ => {
+    let outcome = Outcome::of(comparison, sweep.comparisons.band);
+    match compare::alike(outcome, (a, b), sweep.comparisons) {
+        Some(words) => {
+            let sentence = format!("{words} {figures}{interval}.");
+            Said::Sentence(Text::plain(sentence))
+        }
+        None => {
             let lower = compare::lower(comparison.metric, ratio).replace("≥ ", "at least ");
             let text = Text::strong(lower).and(format!(" than {b} {figures}{interval}"));
-            return Said::Is(a, text);
+            Said::Is(a, text)
         }
-        Outcome::Equivalent => {
-            let within = compare::within(sweep.comparisons);
-            format!("{a} and {b} are equivalent, {within}")
-        }
-        Outcome::Tied => format!("no clear difference between {a} and {b}"),
-        Outcome::NoDifferenceShown | Outcome::UnlikePeaks => {
-            format!("no difference shown between {a} and {b}")
-        }
-    };
-    let sentence = format!("{words} {figures}{interval}.");
-    Said::Sentence(Text::plain(sentence))
+    }
 }
 
 /// At the peak of each, where one of them is not at the highest thread count of both.

@@ -5,12 +5,16 @@ mod document;
 use super::{
     Format,
     comparison::{comparison_json, comparisons_of, pairs_of},
-    numbers, timestamp, us,
+    numbers,
+    slo::slo_json,
+    timestamp, us,
 };
 use crate::{
     Arrivals, Bandwidth, BlockQos, BlockValue, Conditions, Error, ErrorCount, Fact, Finding,
     Header, Interval, IntervalKind, KindResult, Known, Latencies, Load, Packed, Phase, Point, Qos,
-    Run, Study, System, TimeBasis, finding::UNEQUAL_CONDITIONS,
+    Run, Study, System, TimeBasis, Warmup,
+    finding::UNEQUAL_CONDITIONS,
+    scaling::{Curves, SystemScaling},
 };
 use document::Document;
 use serde_json::{Map, Value, json};
@@ -45,9 +49,11 @@ fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
     loads.end()?;
     document.member("resolved_rates", &json!(study.resolved_rates()?))?;
     let (mut runs, mut first_runs) = (Vec::new(), BTreeMap::new());
+    let mut curves = Curves::default();
     let mut points = document.list("points")?;
     study.each_point(|of| {
         runs.push(Run::of(&of, allowed));
+        curves.add(&of, allowed);
         if let Some(ms) = of.phase.started_ms {
             let first = first_runs.entry(of.key.system.clone()).or_insert(ms);
             *first = ms.min(*first);
@@ -55,11 +61,13 @@ fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
         points.element(&point(&of, allowed))
     })?;
     points.end()?;
+    document.member("slo", &slo_json(study)?.into())?;
     let comparisons = comparisons_of(&runs, &systems, &header);
     document.member(
         "comparisons",
         &comparisons.iter().map(comparison_json).collect(),
     )?;
+    document.member("scaling", &curves.laws().iter().map(scaling).collect())?;
     document.member(
         "unequal",
         &unequal(&header, &systems, &facts, &first_runs).into(),
@@ -97,6 +105,20 @@ fn unequal(
     unequal
 }
 
+fn scaling(law: &SystemScaling) -> Value {
+    json!({
+        "system": law.system,
+        "workload": law.workload,
+        "distribution": law.distribution,
+        "threads_max": law.threads_max,
+        "lambda": law.scaling.lambda,
+        "sigma": law.scaling.sigma,
+        "kappa": law.scaling.kappa,
+        "r_squared": law.scaling.explained,
+        "peak_threads": law.scaling.peak_threads(),
+    })
+}
+
 fn system(system: &System) -> Value {
     json!({
         "name": system.name,
@@ -126,8 +148,17 @@ fn point(point: &Point, allowed: f64) -> Value {
         "repeat": point.key.repeat,
         "target_rate": point.key.target_rate,
         "arrivals": point.key.arrivals.map(Arrivals::name),
+        "warmup": point.phase.warmup.as_deref().map(warmup),
     });
     joined(head, phase(&point.phase, allowed))
+}
+
+fn warmup(warmup: &Warmup) -> Value {
+    json!({
+        "length_s": warmup.length_s(),
+        "steady_s": warmup.steady_s,
+        "reason": warmup.reason,
+    })
 }
 
 fn phase(phase: &Phase, allowed: f64) -> Value {

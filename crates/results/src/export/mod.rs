@@ -4,6 +4,7 @@ mod comparison;
 mod csv;
 mod hlog;
 mod json;
+mod slo;
 
 pub use comparison::comparison_json;
 

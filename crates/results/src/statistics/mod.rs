@@ -15,6 +15,7 @@ pub use holm::holm;
 pub use power::{POWER, smallest_difference};
 pub use rank_sum::rank_sum_p;
 pub use resampling::resampled_ratio;
+pub use student::{t_half_width, t_two_sided};
 pub use welch::{Difference, welch};
 
 use student::t_quantile;

@@ -1,5 +1,6 @@
 //! Student's t distribution.
 
+use super::SIGNIFICANCE;
 use statrs::distribution::{ContinuousCDF, StudentsT};
 
 /// The distribution with so many degrees of freedom, which need not be whole.
@@ -15,6 +16,15 @@ pub fn t_quantile(p: f64, freedom: f64) -> f64 {
 /// How probable a t as far from 0 as this one is, or farther, on either side.
 pub fn t_two_sided(t: f64, freedom: f64) -> f64 {
     (2.0 * distribution(freedom).sf(t.abs())).min(1.0)
+}
+
+/// Half the width of the 95 % interval of the mean of these values, of which there are at least two.
+#[must_use]
+pub fn t_half_width(values: &[f64]) -> f64 {
+    let n = values.len() as f64;
+    let mean = values.iter().sum::<f64>() / n;
+    let squares: f64 = values.iter().map(|value| (value - mean).powi(2)).sum();
+    t_quantile(1.0 - SIGNIFICANCE / 2.0, n - 1.0) * (squares / (n - 1.0) / n).sqrt()
 }
 
 #[cfg(test)]

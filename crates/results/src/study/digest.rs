@@ -34,6 +34,13 @@ const TOTALS_SINCE_4: &[&str] = &[
 const TOTALS_SINCE_5: &[&str] =
     &["SELECT kind, block_qos FROM kind WHERE phase = ? AND block_qos IS NOT NULL ORDER BY rowid"];
 
+/// And since version 6: what a warm-up came to, which one a point has, and whether it is a probe.
+const TOTALS_SINCE_6: &[&str] = &[
+    "SELECT warmup_of, steady_s, not_steady FROM phase WHERE id = ? AND warmup_of IS NOT NULL",
+    "SELECT id FROM phase WHERE warmup_of = ?",
+    "SELECT is_probe FROM point WHERE phase = ? AND is_probe IS NOT NULL",
+];
+
 /// Of each interval of the phase, one after the other: as they are read.
 const OF_INTERVALS: &str =
     "SELECT kind, count, errors, service, response FROM interval_kind WHERE interval = ?";
@@ -108,6 +115,9 @@ fn totals(c: &Connection, phase: i64) -> Result<Vec<u8>> {
     }
     if c.column_exists(None, "kind", "block_qos")? {
         later.extend(TOTALS_SINCE_5);
+    }
+    if c.column_exists(None, "phase", "warmup_of")? {
+        later.extend(TOTALS_SINCE_6);
     }
     digest(c, TOTALS, &later, phase)
 }

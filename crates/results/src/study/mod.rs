@@ -12,9 +12,11 @@ mod numbers;
 mod one_by_one;
 mod read;
 mod schema;
+mod warmups;
 mod write;
 
 use crate::{Error, Fact, Header, Load, Phase, Point, PointKey, ResolvedRate, System};
+use read::Keyed;
 use rusqlite::{Connection, OpenFlags};
 use std::{
     collections::{BTreeMap, BTreeSet},
@@ -55,7 +57,7 @@ impl Study {
     pub const LOAD_BEGAN: (&str, &str) = (write::DATA_SET, write::LOADED);
 
     /// The version of the file's tables that this program writes.
-    pub const VERSION: u32 = 5;
+    pub const VERSION: u32 = 6;
 
     /// Makes a study in a directory, which is made where there is none. It appears whole or not at
     /// all.
@@ -225,7 +227,7 @@ impl Study {
     /// As [`Study::header`].
     pub fn point_keys(&self) -> Result<Vec<PointKey>, Error> {
         self.read(|c| {
-            Ok(read::point_keys(c)?
+            Ok(read::keys(c, Keyed::Point)?
                 .into_iter()
                 .map(|(_, key)| key)
                 .collect())
@@ -245,7 +247,7 @@ impl Study {
     /// # Errors
     /// As [`Study::header`].
     pub fn point(&self, key: &PointKey) -> Result<Option<Point>, Error> {
-        self.read(|c| read::point(c, key))
+        self.read(|c| read::point(c, Keyed::Point, key))
     }
 
     /// Whether a point is there.
@@ -253,7 +255,7 @@ impl Study {
     /// # Errors
     /// As [`Study::header`].
     pub fn has_point(&self, key: &PointKey) -> Result<bool, Error> {
-        self.read(|c| Ok(read::phase_of(c, key)?.is_some()))
+        self.read(|c| Ok(read::phase_of(c, Keyed::Point, key)?.is_some()))
     }
 
     /// Adds a system that was not known when the study was made; one of the same name is left as it
@@ -385,7 +387,7 @@ impl Study {
     /// # Errors
     /// As [`Study::set_facts`].
     pub fn add_point(&self, point: &Point) -> Result<(), Error> {
-        self.write(|c| write::point(c, point))
+        self.write(|c| write::point(c, Keyed::Point, point))
     }
 
     fn file_of(dir_or_file: &Path) -> PathBuf {

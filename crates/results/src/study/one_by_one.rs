@@ -1,6 +1,6 @@
 //! Loads and points read one after the other, for what does not fit into memory together.
 
-use super::{Detail, Study, read};
+use super::{Detail, Study, read, read::Keyed, write};
 use crate::{Error, Load, Point};
 
 impl Study {
@@ -24,6 +24,36 @@ impl Study {
             last = phase;
         }
         Ok(())
+    }
+
+    /// Reads one probe of a search after the other with intervals and series, in the order in which
+    /// they were added, as [`Study::each_load`] does.
+    ///
+    /// # Errors
+    /// As [`Study::header`], and that of `act`.
+    pub fn each_probe(&self, mut act: impl FnMut(Point) -> Result<(), Error>) -> Result<(), Error> {
+        for (_, key) in self.read(|c| read::keys(c, Keyed::Probe))? {
+            if let Some(probe) = self.read(|c| read::point(c, Keyed::Probe, &key))? {
+                act(probe)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether there are probes of a search.
+    ///
+    /// # Errors
+    /// As [`Study::header`].
+    pub fn has_probes(&self) -> Result<bool, Error> {
+        self.read(|c| Ok(!read::keys(c, Keyed::Probe)?.is_empty()))
+    }
+
+    /// Adds a probe of a search; one of the same key is replaced.
+    ///
+    /// # Errors
+    /// As [`Study::set_facts`].
+    pub fn add_probe(&self, probe: &Point) -> Result<(), Error> {
+        self.write(|c| write::point(c, Keyed::Probe, probe))
     }
 
     /// Reads one point after the other with intervals and series, as [`Study::each_load`] does.

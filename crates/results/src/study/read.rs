@@ -4,7 +4,7 @@ use super::{Detail, RESPONSE, SERVICE, block_row::BlockQosRow, digest, numbers};
 use crate::{
     Arrivals, BlockQos, Censored, ErrorCount, Fact, Finding, Header, Interval, IntervalKind, Kind,
     KindResult, LagCauses, Latencies, Load, Packed, Phase, Point, PointKey, ResolvedRate, Series,
-    SeriesKind, StartLag, Summary, System, error::Damaged, failure::failed_operations,
+    SeriesKind, StartLag, Summary, System, Warmup, error::Damaged, failure::failed_operations,
     histogram::decode, interval::without_gaps,
 };
 use rusqlite::{Connection, Error, OptionalExtension, Params, Result, Row, params, types::Type};
@@ -95,15 +95,15 @@ pub fn points(c: &Connection, detail: Detail) -> Result<Vec<Point>> {
 
 /// Reads one point after the other, so that no more than one of them is in memory here.
 pub fn each_point(c: &Connection, detail: Detail, mut act: impl FnMut(Point)) -> Result<()> {
-    for (id, key) in point_keys(c)? {
+    for (id, key) in keys(c, Keyed::Point)? {
         let phase = phase(c, id, detail)?;
         act(Point { key, phase });
     }
     Ok(())
 }
 
-pub fn point(c: &Connection, key: &PointKey) -> Result<Option<Point>> {
-    let Some(id) = phase_of(c, key)? else {
+pub fn point(c: &Connection, of: Keyed, key: &PointKey) -> Result<Option<Point>> {
+    let Some(id) = phase_of(c, of, key)? else {
         return Ok(None);
     };
     Ok(Some(Point {
@@ -112,14 +112,32 @@ pub fn point(c: &Connection, key: &PointKey) -> Result<Option<Point>> {
     }))
 }
 
-/// Every point's key with the id of its phase.
-pub fn point_keys(c: &Connection) -> Result<Vec<(i64, PointKey)>> {
+/// What has a key: the points of a sweep, and the probes of a search, which are in no curve.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Keyed {
+    Point,
+    Probe,
+}
+
+impl Keyed {
+    /// What is in the column `is_probe`.
+    pub const fn is_probe(self) -> Option<i64> {
+        match self {
+            Self::Point => None,
+            Self::Probe => Some(1),
+        }
+    }
+}
+
+/// Every key of a kind with the id of its phase; a file of before version 6 has no probes.
+pub fn keys(c: &Connection, of: Keyed) -> Result<Vec<(i64, PointKey)>> {
     let sql = format!(
         "SELECT phase, system, workload, distribution, threads, repeat, target_rate, {}
-         FROM point ORDER BY phase",
-        or_null(c, "point", "arrivals")?
+         FROM point WHERE {} IS ? ORDER BY phase",
+        or_null(c, "point", "arrivals")?,
+        or_null(c, "point", "is_probe")?
     );
-    rows(c, &sql, [], |row| {
+    rows(c, &sql, [of.is_probe()], |row| {
         let key = PointKey {
             system: row.get(1)?,
             workload: row.get(2)?,
@@ -133,13 +151,15 @@ pub fn point_keys(c: &Connection) -> Result<Vec<(i64, PointKey)>> {
     })
 }
 
-/// The id of a point's phase, if the point is there. Not by the index: the digest is of the row
+/// The id of the phase of a key, if that is there. Not by the index: the digest is of the row
 /// itself, and a bit that turned in the index would name the phase of another point.
-pub fn phase_of(c: &Connection, key: &PointKey) -> Result<Option<i64>> {
+pub fn phase_of(c: &Connection, of: Keyed, key: &PointKey) -> Result<Option<i64>> {
     let sql = format!(
-        "SELECT phase FROM point NOT INDEXED WHERE system = ? AND workload = ? AND distribution = ?
-         AND threads = ? AND repeat = ? AND target_rate IS ? AND {} IS ?",
-        or_null(c, "point", "arrivals")?
+        "SELECT phase FROM point NOT INDEXED WHERE system = ? AND workload = ?
+         AND distribution = ? AND threads = ? AND repeat = ? AND target_rate IS ? AND {} IS ?
+         AND {} IS ?",
+        or_null(c, "point", "arrivals")?,
+        or_null(c, "point", "is_probe")?
     );
     c.prepare_cached(&sql)?
         .query_row(
@@ -150,7 +170,8 @@ pub fn phase_of(c: &Connection, key: &PointKey) -> Result<Option<i64>> {
                 key.threads,
                 key.repeat,
                 key.target_rate,
-                key.arrivals.map(Arrivals::name)
+                key.arrivals.map(Arrivals::name),
+                of.is_probe()
             ],
             |row| row.get(0),
         )
@@ -178,7 +199,31 @@ pub fn resolved_rates(c: &Connection) -> Result<Vec<ResolvedRate>> {
     })
 }
 
+/// The warm-up of a point, given the id of its phase; a file of before version 6 has none.
+fn warmup(c: &Connection, point: i64, detail: Detail) -> Result<Option<Box<Warmup>>> {
+    if !c.column_exists(None, "phase", "warmup_of")? {
+        return Ok(None);
+    }
+    let sql = "SELECT id, steady_s, not_steady FROM phase WHERE warmup_of = ?";
+    let kept = rows(c, sql, [point], |row| {
+        Ok(Box::new(Warmup {
+            phase: phase_alone(c, row.get(0)?, detail)?,
+            steady_s: row.get(1)?,
+            reason: row.get(2)?,
+        }))
+    })?;
+    Ok(kept.into_iter().next())
+}
+
 fn phase(c: &Connection, id: i64, detail: Detail) -> Result<Phase> {
+    Ok(Phase {
+        warmup: warmup(c, id, detail)?,
+        ..phase_alone(c, id, detail)?
+    })
+}
+
+/// Without its warm-up.
+fn phase_alone(c: &Connection, id: i64, detail: Detail) -> Result<Phase> {
     digest::verify(c, id, detail == Detail::Whole)?;
     let column = |name| or_null(c, "phase", name);
     let sql = format!(
@@ -367,7 +412,7 @@ fn series(c: &Connection, phase: i64) -> Result<Vec<Series>> {
     })
 }
 
-fn rows<T>(
+pub fn rows<T>(
     c: &Connection,
     sql: &str,
     params: impl Params,

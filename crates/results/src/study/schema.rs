@@ -52,6 +52,15 @@ const MIGRATIONS: [&str; Study::VERSION as usize - 1] = [
         (system, workload, distribution, asked);",
     // Null in what was there before: nobody worked it out.
     "ALTER TABLE kind ADD COLUMN block_qos TEXT CHECK (json_valid(block_qos));",
+    // Null in what was there before: no warm-up was kept, and nothing was a probe.
+    "ALTER TABLE phase ADD COLUMN warmup_of INTEGER REFERENCES phase ON DELETE CASCADE;
+    ALTER TABLE phase ADD COLUMN steady_s REAL;
+    ALTER TABLE phase ADD COLUMN not_steady TEXT;
+    ALTER TABLE point ADD COLUMN is_probe INTEGER;
+    DROP INDEX point_once;
+    CREATE UNIQUE INDEX point_once ON point
+        (system, workload, distribution, threads, repeat, ifnull(target_rate, -1),
+         ifnull(arrivals, ''), ifnull(is_probe, 0));",
 ];
 
 /// Large enough that the histogram of an interval leaves little of a page unused.
@@ -133,7 +142,7 @@ fn migrate(connection: &mut Connection, from: u32) -> rusqlite::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::study::{Detail, read};
+    use crate::study::{Detail, read, read::Keyed};
     use rusqlite::OpenFlags;
 
     /// What a file of an older version says where it is not brought up to date.
@@ -145,9 +154,9 @@ mod tests {
             Connection::open_with_flags(&path, OpenFlags::SQLITE_OPEN_READ_ONLY).unwrap();
         check(&mut connection, &path).unwrap();
         let points = read::points(&connection, Detail::Whole).unwrap();
-        let keys = read::point_keys(&connection).unwrap();
+        let keys = read::keys(&connection, Keyed::Point).unwrap();
         assert_eq!(keys[0].1, points[0].key);
-        let found = read::point(&connection, &points[0].key).unwrap();
+        let found = read::point(&connection, Keyed::Point, &points[0].key).unwrap();
         assert_eq!(found.as_ref(), points.first());
         let rates = read::resolved_rates(&connection).unwrap();
         assert_eq!(rates.is_empty(), version < 4);

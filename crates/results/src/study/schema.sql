@@ -1,4 +1,4 @@
--- The tables of a study, version 5. docs/STUDY.md says what each column means.
+-- The tables of a study, version 6. docs/STUDY.md says what each column means.
 CREATE TABLE header (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     title TEXT NOT NULL,
@@ -33,7 +33,8 @@ CREATE TABLE notice (
     text TEXT NOT NULL
 ) STRICT;
 
--- One measured phase; exactly one row of load or point belongs to it.
+-- One measured phase; exactly one row of load or point belongs to it, or it is the
+-- warm-up of the phase of a point.
 CREATE TABLE phase (
     id INTEGER PRIMARY KEY,
     started_ms INTEGER NOT NULL,
@@ -47,7 +48,10 @@ CREATE TABLE phase (
     drained INTEGER,
     censored INTEGER,
     lag_no_client BLOB,
-    lag_woken_late BLOB
+    lag_woken_late BLOB,
+    warmup_of INTEGER REFERENCES phase ON DELETE CASCADE,
+    steady_s REAL,
+    not_steady TEXT
 ) STRICT;
 
 CREATE TABLE load (
@@ -65,10 +69,12 @@ CREATE TABLE point (
     threads INTEGER NOT NULL,
     repeat INTEGER NOT NULL,
     target_rate REAL,
-    arrivals TEXT
+    arrivals TEXT,
+    is_probe INTEGER
 ) STRICT;
 CREATE UNIQUE INDEX point_once ON point
-    (system, workload, distribution, threads, repeat, ifnull(target_rate, -1), ifnull(arrivals, ''));
+    (system, workload, distribution, threads, repeat, ifnull(target_rate, -1), ifnull(arrivals, ''),
+     ifnull(is_probe, 0));
 
 -- What a percentage among the rates of the plan came to.
 CREATE TABLE resolved_rate (

@@ -1,9 +1,9 @@
 //! What is written: rows from the model. The caller holds the transaction.
 
-use super::{RESPONSE, SERVICE, block_row::BlockQosRow, digest, numbers, read};
+use super::{RESPONSE, SERVICE, block_row::BlockQosRow, digest, numbers, read, read::Keyed};
 use crate::{
     Arrivals, BlockQos, Fact, Header, Interval, Kind, Load, Phase, Point, ResolvedRate, Series,
-    Summary, System, histogram::encode, qos,
+    Summary, System, Warmup, histogram::encode, qos,
 };
 use rusqlite::{Connection, Result, named_params, params};
 use serde::Serialize;
@@ -122,16 +122,16 @@ pub fn remove_load(c: &Connection, system: &str, begun: &str) -> Result<()> {
     Ok(())
 }
 
-pub fn point(c: &Connection, point: &Point) -> Result<()> {
+pub fn point(c: &Connection, of: Keyed, point: &Point) -> Result<()> {
     let key = &point.key;
-    if let Some(old) = read::phase_of(c, key)? {
+    if let Some(old) = read::phase_of(c, of, key)? {
         c.execute("DELETE FROM phase WHERE id = ?", [old])?;
     }
     let id = phase(c, &point.phase)?;
     c.execute(
         "INSERT INTO point (phase, system, workload, distribution, threads, repeat, target_rate,
-                            arrivals)
-         VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+                            arrivals, is_probe)
+         VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         params![
             id,
             key.system,
@@ -140,8 +140,22 @@ pub fn point(c: &Connection, point: &Point) -> Result<()> {
             key.threads,
             key.repeat,
             key.target_rate,
-            key.arrivals.map(Arrivals::name)
+            key.arrivals.map(Arrivals::name),
+            of.is_probe()
         ],
+    )?;
+    if let Some(kept) = &point.phase.warmup {
+        warmup(c, id, kept)?;
+    }
+    digest::seal(c, id)
+}
+
+/// Writes the warm-up of a point.
+fn warmup(c: &Connection, point: i64, warmup: &Warmup) -> Result<()> {
+    let id = phase(c, &warmup.phase)?;
+    c.execute(
+        "UPDATE phase SET warmup_of = ?, steady_s = ?, not_steady = ? WHERE id = ?",
+        params![point, warmup.steady_s, warmup.reason, id],
     )?;
     digest::seal(c, id)
 }

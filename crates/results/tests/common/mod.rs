@@ -144,6 +144,16 @@ pub fn phase(seed: u64, rated: bool) -> Phase {
             },
         ],
         counters: BTreeMap::from([("rocksdb.stall.micros".into(), u64::MAX)]),
+        warmup: None,
+    }
+}
+
+/// A warm-up that was steady at last.
+pub fn warmup() -> Warmup {
+    Warmup {
+        phase: phase(9, false),
+        steady_s: Some(11.0),
+        reason: None,
     }
 }
 
@@ -242,7 +252,10 @@ pub fn point(threads: u32, rated: bool) -> Point {
             arrivals: rated.then_some(Arrivals::Poisson),
             ..key(threads)
         },
-        phase: phase(threads.into(), rated),
+        phase: Phase {
+            warmup: rated.then(|| Box::new(warmup())),
+            ..phase(threads.into(), rated)
+        },
     }
 }
 

@@ -1,7 +1,8 @@
 //! What a run would take: the expected time, with what may be waited for at most, and the space on
 //! each file system.
 
-use super::{Facts, SystemFacts, counted, turns::Changes};
+use super::{Facts, SystemFacts, counted, ladder::up_to, turns::Changes};
+use crate::sweep::search;
 use bytesize::ByteSize;
 use std::{collections::BTreeMap, time::Duration};
 use tailmark_driver::Place;
@@ -30,11 +31,11 @@ struct Work<'a> {
 }
 
 fn work<'a>(plan: &'a Plan, facts: &Facts) -> Vec<Work<'a>> {
-    let all = plan.points().count();
+    let all = facts.points(plan).count();
     let of = |(index, system)| {
         let known: SystemFacts = facts.systems.get(index).cloned().unwrap_or_default();
         let points = all.saturating_sub(known.points_kept);
-        let left = || plan.points().skip(all - points);
+        let left = || facts.points(plan).skip(all - points);
         let ends_by_time = plan.sweep.arrivals.is_some() && plan.sweep.duration.is_some();
         let is_drained = |step: &Step<'_>| ends_by_time && step.rate.is_some();
         Work {
@@ -44,7 +45,7 @@ fn work<'a>(plan: &'a Plan, facts: &Facts) -> Vec<Work<'a>> {
             time: left().fold(Duration::ZERO, |sum, step| {
                 sum.saturating_add(point_time(&plan.sweep, &step))
             }),
-            loads: loads(plan, system, &known, all - points),
+            loads: loads(plan, facts, system, &known, all - points),
             known,
         }
     };
@@ -52,18 +53,18 @@ fn work<'a>(plan: &'a Plan, facts: &Facts) -> Vec<Work<'a>> {
 }
 
 /// How often the data set of a system is loaded for the points behind the first `kept`.
-fn loads(plan: &Plan, system: &SystemPlan, known: &SystemFacts, kept: usize) -> u64 {
+fn loads(plan: &Plan, facts: &Facts, system: &SystemPlan, known: &SystemFacts, kept: usize) -> u64 {
     // What was adopted is never loaded over.
     if system.driver.place == Place::Nowhere || known.adopted {
         return 0;
     }
     let sweep = &plan.sweep;
     let (mut is_loaded, mut was_filled, mut loads) = (known.loaded, false, 0);
-    let mut loaded_for = plan
-        .points()
+    let mut loaded_for = facts
+        .points(plan)
         .nth(kept.saturating_sub(1))
         .map_or(1, |step| step.repeat);
-    for step in plan.points().skip(kept) {
+    for step in facts.points(plan).skip(kept) {
         let again = match sweep.reload {
             _ if !is_loaded => was_filled,
             Reload::Never => false,
@@ -86,17 +87,21 @@ fn loads(plan: &Plan, system: &SystemPlan, known: &SystemFacts, kept: usize) -> 
 pub fn totals(plan: &Plan, facts: &Facts) -> Vec<String> {
     let work = work(plan, facts);
     let changes = Changes::of(plan, facts, facts.order(plan));
-    let mut lines = time(plan, &work, &changes);
+    let mut lines = time(plan, facts, &work, &changes);
     lines.extend(space(plan, &work));
     lines
 }
 
-fn time(plan: &Plan, work: &[Work<'_>], changes: &Changes) -> Vec<String> {
+fn time(plan: &Plan, facts: &Facts, work: &[Work<'_>], changes: &Changes) -> Vec<String> {
+    let up_to = up_to(plan, facts);
     let sum = |of: fn(&Work<'_>) -> u64| work.iter().map(of).fold(0, u64::saturating_add);
     let points = sum(|work| work.points);
     let times = work.iter().map(|work| work.time);
     let mut expected = times.fold(Duration::ZERO, Duration::saturating_add);
-    let mut lines = vec![format!("time: {}", points_time(plan, points, expected))];
+    let mut lines = vec![format!(
+        "time: {}",
+        points_time(plan, up_to, points, expected)
+    )];
     let bytes = sum(|work| work.system.data.bytes().saturating_mul(work.loads));
     if bytes > 0 {
         let time = Duration::from_secs(bytes.div_ceil(LOAD_BYTES_PER_SEC));
@@ -108,6 +113,10 @@ fn time(plan: &Plan, work: &[Work<'_>], changes: &Changes) -> Vec<String> {
             number::rounded(time)
         ));
     }
+    if let Some((line, time)) = searches(plan, work) {
+        expected = expected.saturating_add(time);
+        lines.push(line);
+    }
     let waited = waits(plan, work, changes, &mut lines);
     if points > 0 {
         let most = match waited.is_zero() {
@@ -118,11 +127,38 @@ fn time(plan: &Plan, work: &[Work<'_>], changes: &Changes) -> Vec<String> {
             ),
         };
         lines.push(format!(
-            "      together about {}{most}",
+            "      together {up_to}about {}{most}",
             number::rounded(expected)
         ));
     }
     lines
+}
+
+/// The searches that are left, and how long they measure at most.
+fn searches(plan: &Plan, work: &[Work<'_>]) -> Option<(String, Duration)> {
+    let settings = plan.slo.as_ref()?;
+    let left = |work: &Work<'_>| {
+        let all = search::searches(plan, work.system);
+        all.saturating_sub(work.known.searches_done)
+    };
+    let left: usize = work.iter().map(left).sum();
+    let times = u32::try_from(left).unwrap_or(u32::MAX);
+    let time = settings.time.saturating_mul(times);
+    let quick = match settings.quick {
+        true => "quick ",
+        false => "",
+    };
+    let line = format!(
+        "      and {} for the highest rate at which {} holds: {} at most each, {} in all",
+        match left {
+            1 => format!("1 {quick}search"),
+            left => format!("{left} {quick}searches"),
+        },
+        settings.target(),
+        number::rounded(settings.time),
+        number::rounded(time)
+    );
+    (left > 0).then_some((line, time))
 }
 
 /// How long may be waited at most beside what is measured and loaded; adds a line for each cause.
@@ -186,17 +222,22 @@ fn point_time(sweep: &Sweep, step: &Step<'_>) -> Duration {
     };
     let by_rate = sweep.operations.zip(rate).map(at);
     let measured = by_rate.into_iter().chain(sweep.duration).min();
-    measured.unwrap_or_default().saturating_add(sweep.warmup)
+    measured
+        .unwrap_or_default()
+        .saturating_add(sweep.warmup.longest())
 }
 
 /// How long so many points take, in words.
-fn points_time(plan: &Plan, points: u64, all: Duration) -> String {
+fn points_time(plan: &Plan, up_to: &str, points: u64, all: Duration) -> String {
     let sweep = &plan.sweep;
-    let (counted, all) = (counted(points as usize, "point"), number::rounded(all));
+    let counted = up_to.to_owned() + &counted(points as usize, "point");
+    let all = number::rounded(all);
     let is_fixed = |(_, rate)| matches!(rate, Some(AskedRate::Fixed(_)));
     match (sweep.duration, sweep.operations) {
-        (Some(_), None) => format!("{counted}, {all} in all"),
-        (Some(_), Some(_)) => format!("{counted}, {all} in all at most"),
+        (Some(_), None) if up_to.is_empty() && !sweep.warmup.is_auto() => {
+            format!("{counted}, {all} in all")
+        }
+        (Some(_), _) => format!("{counted}, {all} in all at most"),
         (None, Some(_)) if sweep.axis().all(is_fixed) => format!("{counted}, {all} in all"),
         (None, Some(n)) => format!(
             "{counted} of {} operations each; how long they take is what is measured ({all} in all \

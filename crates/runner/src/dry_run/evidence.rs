@@ -101,7 +101,7 @@ fn differences(plan: &Plan, formers: &[Former]) -> Vec<String> {
 
 /// The points of one system, without repeats.
 fn points(plan: &Plan) -> impl Iterator<Item = Step<'_>> {
-    plan.points().take_while(|step| step.repeat == 1)
+    plan.steps()
 }
 
 /// How long points must be for a quantile.

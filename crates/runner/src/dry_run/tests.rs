@@ -243,6 +243,23 @@ fn the_time_counts_what_is_waited_for() {
 }
 
 #[test]
+fn a_warm_up_by_rule_is_counted_at_its_longest() {
+    if tailmark_driver::db::find("file").is_err() {
+        return;
+    }
+    let text = format!(
+        "[sweep]\nthreads = [1, 4]\nduration = '1m'\nwarmup = 'auto'\nwarmup_most = '9m'\n{FILES}"
+    );
+    let text = lines(&text, Vec::new());
+    for part in [
+        "warm up until it is steady, from 2m 30s after the first 1m on and for 9m at most",
+        "time: 4 points, 40m in all at most",
+    ] {
+        assert!(text.contains(part), "{text}\nlacks {part}");
+    }
+}
+
+#[test]
 fn a_place_that_does_not_exist_is_judged_by_where_it_would_be() {
     if tailmark_driver::db::find("file").is_err() {
         return;

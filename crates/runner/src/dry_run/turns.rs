@@ -26,7 +26,8 @@ impl Changes {
         };
         let mut kept: Vec<usize> = systems.iter().map(|(index, _)| kept(index)).collect();
         let (mut changes, mut before) = (Self::default(), None);
-        for (turn, _) in plan.points_of(order, systems.len()) {
+        let points = plan.points_of(order, systems.len());
+        for (turn, _) in points.filter(|(_, step)| facts.is_measured(plan, step)) {
             if kept[turn] > 0 {
                 kept[turn] -= 1;
                 continue;

@@ -165,7 +165,7 @@ impl Sweeper<'_> {
         let key = step.key(plan, system, rate);
         // Two that are asked for may come to one rate.
         let is_there = self.study.has_point(&key)? && !self.retried.contains(&key);
-        Ok((!is_there).then_some(key))
+        Ok((!is_there || self.is_evened(step, system)?).then_some(key))
     }
 
     fn leave_out(&mut self, step: &Step<'_>, system: &SystemPlan) -> Result<(), Error> {

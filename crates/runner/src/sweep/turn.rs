@@ -3,7 +3,7 @@
 
 use super::Sweeper;
 use crate::{Error, caches::CachesKept, dataset::Dataset};
-use tailmark_plan::{Plan, Reload, Step, SystemPlan};
+use tailmark_plan::{Plan, Reload, Step, Sweep, SystemPlan};
 use tailmark_results::{Fact, Study};
 
 /// Group and name of the fact that says which repeat the data set of a system was loaded for.
@@ -39,13 +39,23 @@ impl<'a> SystemState<'a> {
         }
     }
 
+    /// Before another pass: systems behind may have changed the data set, where they keep the same.
+    pub fn look_again(&mut self) {
+        self.is_known = false;
+    }
+
     /// Whether a data set that is there is removed and loaded again before a point.
-    fn is_reloaded(&self, reload: Reload, step: &Step<'_>) -> bool {
-        match reload {
+    fn is_reloaded(&self, sweep: &Sweep, step: &Step<'_>) -> bool {
+        let has_ladder = sweep.ladder.is_some();
+        match sweep.reload {
             Reload::Never => false,
             // What was there serves the first.
             Reload::Repeat => self.loaded_for.unwrap_or(1) != step.repeat,
-            Reload::Workload => step.begins_workload,
+            // The rungs that another system has reached come when later workloads were measured.
+            Reload::Workload => {
+                let is_other = |before: &Step<'_>| before.workload.name != step.workload.name;
+                step.begins_workload || (has_ladder && self.before.as_ref().is_some_and(is_other))
+            }
             Reload::Point => true,
         }
     }
@@ -59,16 +69,27 @@ impl<'a> Sweeper<'a> {
         state: &mut SystemState<'a>,
         step: Step<'a>,
     ) -> Result<bool, Error> {
+        if !self.ladders.is_reached(&step) {
+            return Ok(true);
+        }
         let Some(key) = self.key(&step, state.system)? else {
             return Ok(true);
         };
         if self.stop.requested() {
             return Ok(false);
         }
+        Ok(self.make_ready(state, &step)? && self.point(state, step, key)?)
+    }
+
+    /// Has the service and the data set of a system as a point needs them; false where that was
+    /// stopped.
+    pub(super) fn make_ready(
+        &mut self,
+        state: &mut SystemState<'a>,
+        step: &Step<'a>,
+    ) -> Result<bool, Error> {
         self.services.switch_to(state.system)?;
-        Ok((state.is_known || self.look(state)?)
-            && self.prepare(state, &step)?
-            && self.point(state, step, key)?)
+        Ok((state.is_known || self.look(state)?) && self.prepare(state, step)?)
     }
 
     /// Looks at a system before its first point; false where that was stopped.
@@ -80,7 +101,9 @@ impl<'a> Sweeper<'a> {
             let facts = tailmark_host::place_facts(&system.name, watched);
             self.study.set_facts(&facts)?;
         }
-        let kept = CachesKept::elsewhere(system).filter(|_| self.plan.host.drop_caches);
+        let is_first_look = state.before.is_none();
+        let is_said = self.plan.host.drop_caches && is_first_look;
+        let kept = CachesKept::elsewhere(system).filter(|_| is_said);
         if let Some((why, remedy)) = kept.map(|kept| kept.describe()) {
             let notice = format!("caches of system `{}` are not dropped: {why}", system.name);
             self.observer.notice(&format!("{notice}. {remedy}"));
@@ -102,7 +125,7 @@ impl<'a> Sweeper<'a> {
         let starts_empty = step.workload.starts_empty();
         let was_filled = state.before.is_some_and(|b| b.workload.starts_empty());
         let loads_again = match state.is_loaded {
-            true => state.is_reloaded(self.plan.sweep.reload, step),
+            true => state.is_reloaded(&self.plan.sweep, step),
             false => was_filled,
         };
         let is_changed = starts_empty || loads_again || !state.is_loaded;
@@ -174,4 +197,44 @@ pub(super) fn fact(
             && (fact.group.as_str(), fact.name.as_str()) == named
     });
     Ok(named.next().map(|fact| fact.value))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailmark_plan::RawPlan;
+
+    /// Before which of its points a system loads again, where it is measured at these, by their
+    /// places among the points of the plan.
+    fn reloads(sweep: &str, order: &[usize]) -> Vec<bool> {
+        let text = format!(
+            "[database]\ndriver = 'null'\n[[system]]\nname = 'a'\n[sweep]\nreload = 'workload'\n\
+             workloads = 'ycsb-a, ycsb-c'\n{sweep}"
+        );
+        let plan = RawPlan::parse("test", &text).and_then(|raw| raw.check());
+        let plan = plan.unwrap();
+        let points: Vec<_> = plan.points().collect();
+        let mut state = SystemState::new(&plan, &plan.systems[0]);
+        let mut reloads = Vec::new();
+        for &index in order {
+            reloads.push(state.is_reloaded(&plan.sweep, &points[index]));
+            state.before = Some(points[index]);
+        }
+        reloads
+    }
+
+    #[test]
+    fn rungs_that_another_system_has_reached_find_the_data_of_their_workload() {
+        let ladder = "threads = '1..4'";
+        // 1 and 2 threads of both workloads, and then 4 threads of both.
+        let order = [0, 1, 3, 4, 2, 5];
+        assert_eq!(
+            reloads(ladder, &order),
+            [true, false, true, false, true, true]
+        );
+        let in_turn = [0, 1, 2, 3, 4, 5];
+        let expected = [true, false, false, true, false, false];
+        assert_eq!(reloads(ladder, &in_turn), expected);
+        assert_eq!(reloads("threads = [1, 2, 4]", &in_turn), expected);
+    }
 }

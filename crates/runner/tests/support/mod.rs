@@ -5,7 +5,7 @@
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 use tailmark_driver::{DataSet, Location, Schema, Semantics, Settings, db};
 use tailmark_engine::{Silent, Stop};
-use tailmark_plan::{HostPlan, Order, Plan, Reload, ReportPlan, Sweep, SystemPlan};
+use tailmark_plan::{HostPlan, Order, Plan, Reload, ReportPlan, Sweep, SystemPlan, Warmup};
 use tailmark_results::{
     ALLOW_ERRORS, Arrivals, Header, Load, Point, ReportSettings, Study, statistics::EQUIVALENCE,
 };
@@ -60,6 +60,7 @@ pub fn plan(systems: Vec<SystemPlan>, workloads: &[&str], threads: &[u32]) -> Pl
         .collect();
     let keys = [("sweep.threads", format!("{threads:?}"))];
     Plan {
+        slo: None,
         header: Header {
             title: "test".into(),
             tailmark: "0".into(),
@@ -72,6 +73,7 @@ pub fn plan(systems: Vec<SystemPlan>, workloads: &[&str], threads: &[u32]) -> Pl
         sweep: Sweep {
             workloads,
             threads: threads.to_vec(),
+            ladder: None,
             repeats: 1,
             order: Order::Systems,
             rate: None,
@@ -81,7 +83,7 @@ pub fn plan(systems: Vec<SystemPlan>, workloads: &[&str], threads: &[u32]) -> Pl
             arrivals: Some(Arrivals::Even),
             operations: Some(500),
             duration: None,
-            warmup: Duration::ZERO,
+            warmup: Warmup::Fixed(Duration::ZERO),
             seed: 1,
             reload: Reload::Never,
             adopt: false,

@@ -5,6 +5,7 @@
 //! and shared; a session adds options and a buffer of its own, so that an operation costs what the
 //! bare call costs.
 
+mod background;
 mod facts;
 mod ini;
 mod kept;
@@ -18,8 +19,8 @@ mod settle;
 
 use super::holder::holder;
 use crate::{
-    Access, Clients, DataSet, Database, Driver, Error, OperationKind, Params, Place, Remark,
-    RemarkCode, Schema, Semantics, Session, Settings, Settled, Stopped,
+    Access, BackgroundCounts, Clients, DataSet, Database, Driver, Error, OperationKind, Params,
+    Place, Remark, RemarkCode, Schema, Semantics, Session, Settings, Settled, Stopped,
 };
 use rust_rocksdb::statistics::Ticker;
 use rust_rocksdb::{
@@ -309,6 +310,10 @@ impl Database for RocksDb {
             })
             .filter(|(_, count)| *count > 0)
             .collect()
+    }
+
+    fn background(&self) -> Option<BackgroundCounts> {
+        self.background_counts()
     }
 
     fn files(&self) -> Vec<PathBuf> {

@@ -15,6 +15,9 @@ pub(super) struct Model {
     pub(super) modes: Vec<(f64, Service)>,
     /// How many are served at a time; none: all.
     pub(super) servers: Option<usize>,
+    /// By which part of itself a time grows for each other request that is under way, and for each
+    /// pair of those under way.
+    pub(super) contention: Option<(f64, f64)>,
     /// When nothing is served, rising.
     pub(super) stalls: Vec<Span>,
     /// When requests fail.
@@ -85,6 +88,11 @@ pub(super) const TERMS: &[Term] = &[
         "servers",
         "COUNT",
         "so many requests are served at a time, others wait in line; without it, all are",
+    ),
+    (
+        "contention",
+        "SIGMA KAPPA",
+        "requests take 1 + SIGMA (n - 1) + KAPPA n (n - 1) times as long, n being under way",
     ),
     ("stall", "AT TIME", "from AT on nothing is served for TIME"),
     (
@@ -158,6 +166,9 @@ impl Model {
             ["servers", count] => {
                 let count = count.parse().ok().filter(|n| (1..=100_000).contains(n))?;
                 once(&mut self.servers, count)?;
+            }
+            ["contention", sigma, kappa] => {
+                once(&mut self.contention, (part(sigma)?, part(kappa)?))?;
             }
             ["stall", at, length] => self.stalls.push(Span::parse(at, length)?),
             ["errors", at, length, part] => {
@@ -271,6 +282,12 @@ fn share(text: &str) -> Option<f64> {
         .then_some(percent / 100.0)
 }
 
+/// A part of a time, from 0 to 1.
+fn part(text: &str) -> Option<f64> {
+    let part = text.parse().ok();
+    part.filter(|part| (0.0..=1.0).contains(part))
+}
+
 /// How many times as long, from 0.01 to 10,000.
 fn factor(text: &str) -> Option<f64> {
     let times = text.parse().ok();
@@ -303,7 +320,8 @@ mod tests {
 
     #[test]
     fn every_term_is_understood() {
-        let text = "exponential 1.5ms; mode 0.1% uniform 4ms 12ms; servers 4; stall 30s 1s; \
+        let text = "exponential 1.5ms; mode 0.1% uniform 4ms 12ms; servers 4; \
+                    contention 0.05 0.001; stall 30s 1s; \
                     compaction 10s 2s 5; errors 20s 5s 50% timeout; errors 1m 1s 1%; \
                     drift 2% 1m; start 3 60s; run-noise 5%; noise 10% 30s";
         let model = Model::parse(text).unwrap();
@@ -329,6 +347,7 @@ mod tests {
             (Some(0.05), Some((0.1, 30e9)))
         );
         assert_eq!(model.servers, Some(4));
+        assert_eq!(model.contention, Some((0.05, 0.001)));
         assert_eq!(Model::parse(" ; ").unwrap(), Model::default());
     }
 
@@ -342,6 +361,8 @@ mod tests {
             ("constant 5", "`constant TIME`"),
             ("constant -5us", "`constant TIME`"),
             ("servers 0", "`servers COUNT`"),
+            ("contention 0.1", "`contention SIGMA KAPPA`"),
+            ("contention 0.1 2", "`contention SIGMA KAPPA`"),
             ("compaction 1s 2s 5", "`compaction EVERY TIME FACTOR`"),
             ("errors 1s 1s 5% never", "`errors AT TIME SHARE [CAUSE]`"),
             ("stall 1s 2s; stall 2s 1s", "none of them in another"),

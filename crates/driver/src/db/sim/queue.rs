@@ -18,6 +18,8 @@ pub(super) struct Queue {
     random: Xoshiro256PlusPlus,
     /// When each of the servers is free, where they are counted.
     free: BinaryHeap<Reverse<u64>>,
+    /// When each request is done that is under way, where it matters how many are.
+    under_way: BinaryHeap<Reverse<u64>>,
     /// The factor of this run.
     of_run: f64,
     /// The logarithm of the factor that wanders, and when it was looked at.
@@ -46,6 +48,7 @@ impl Queue {
             of_run,
             wandering: (wandering * model.noise.map_or(0.0, |(sigma, _)| sigma), 0),
             free: std::iter::repeat_n(Reverse(0), free).collect(),
+            under_way: BinaryHeap::new(),
             model,
             constant,
             least,
@@ -63,8 +66,12 @@ impl Queue {
         };
         let begins = self.end_of_stall(begins);
         let cause = self.fails(begins);
-        let takes = takes.unwrap_or_else(|| (drawn * self.factor(begins)) as u64);
+        let contention = self.contention(now);
+        let takes = takes.unwrap_or_else(|| (drawn * contention * self.factor(begins)) as u64);
         let done = self.served(begins, takes.max(self.least));
+        if self.model.contention.is_some() {
+            self.under_way.push(Reverse(done));
+        }
         if self.free.pop().is_some() {
             self.free.push(Reverse(done));
         }
@@ -103,6 +110,21 @@ impl Queue {
                 mean * lognormal(sigma * normal, sigma)
             }
         }
+    }
+
+    /// How many times as long a request takes that arrives now, because of those under way.
+    fn contention(&mut self, now: u64) -> f64 {
+        let Some((sigma, kappa)) = self.model.contention else {
+            return 1.0;
+        };
+        while self.under_way.peek().is_some_and(|done| done.0 <= now) {
+            self.under_way.pop();
+        }
+        let (others, with_it) = (
+            self.under_way.len() as f64,
+            self.under_way.len() as f64 + 1.0,
+        );
+        1.0 + others * (sigma + kappa * with_it)
     }
 
     /// How many times as long requests take that are begun now.
@@ -196,6 +218,14 @@ mod tests {
         );
         let mut all = queue("constant 10ms", 1);
         assert_eq!([0, 0, 0].map(|now| done(&mut all, now)), [10, 10, 10]);
+    }
+
+    #[test]
+    fn requests_take_longer_the_more_are_under_way() {
+        let mut queue = queue("constant 100ms; contention 0.1 0.01", 1);
+        let times = [0, 0, 0, 100, 113, 500].map(|now| done(&mut queue, now) - now);
+        // Alone, beside one and two others; the first is done then, and the second.
+        assert_eq!(times, [100, 112, 126, 126, 126, 100]);
     }
 
     #[test]

@@ -120,6 +120,23 @@ fn counters_are_kept_where_statistics_are_asked_for() {
 }
 
 #[test]
+fn flushes_and_compactions_are_told_while_it_is_open() {
+    let bench = Bench::new("rocksdb");
+    let database = bench.open();
+    let before = database.background().unwrap();
+    for round in 0..2 {
+        let mut session = database.session().unwrap();
+        for key in 0..50 {
+            insert(&mut *session, key + round).unwrap();
+        }
+        database.flush().unwrap();
+    }
+    let after = database.background().unwrap();
+    assert_eq!(after.flushes, before.flushes + 2);
+    assert!(after.compactions >= before.compactions);
+}
+
+#[test]
 fn a_log_that_lies_elsewhere_is_used_and_destroyed_too() {
     let mut bench = Bench::new("rocksdb");
     let wal = bench.path("wal");

@@ -48,10 +48,11 @@ fn second(start_s: u32, reads: u64) -> Interval {
 
 fn drawn(intervals: &[Interval]) -> Vec<TimelineLine> {
     let mut lines = TimelineLines {
+        start_s: 0.0,
         color: "#000",
         lines: Vec::new(),
     };
-    lines.intervals(intervals);
+    lines.intervals([&[], intervals]);
     lines.lines
 }
 
@@ -97,10 +98,57 @@ fn a_point_alone_between_holes_is_marked() {
 #[test]
 fn no_line_has_more_points_than_can_be_seen() {
     let samples: Vec<(f64, f64)> = (0..1_201).map(|i| (f64::from(i), 1.0)).collect();
-    let line = thinned(&samples);
+    let line = thinned(0.0, &samples);
     assert!(
         line.len() <= POINTS_MAX && line.len() > POINTS_MAX / 2,
         "{}",
         line.len()
     );
+}
+
+#[test]
+fn a_warm_up_by_rule_lies_shaded_before_0() {
+    let seconds = |count: u32| (0..count).map(|at| second(at, 10)).collect::<Vec<_>>();
+    let device = |at_s: &[f64], values: &[f64]| vec![counter(at_s, values)];
+    let warmup = Phase {
+        duration_s: 40.0,
+        // What was waited for behind its end is not drawn.
+        intervals: seconds(43),
+        series: device(&[0.0, 20.0, 40.0, 43.0], &[0.0, 200.0, 400.0, 420.0]),
+        ..Phase::default()
+    };
+    let mut point = Phase {
+        duration_s: 20.0,
+        intervals: seconds(20),
+        series: device(&[-1.0, 9.0, 20.0], &[420.0, 520.0, 630.0]),
+        ..Phase::default()
+    };
+    let alone = timeline(&point, "#000000");
+    assert_eq!(alone["xAxis"][0], json!({"max": 20}));
+    assert!(alone["series"][0].get("markArea").is_none());
+    point.warmup = Some(Box::new(tailmark_results::Warmup {
+        phase: warmup,
+        steady_s: None,
+        reason: Some("it fell".into()),
+    }));
+    let both = timeline(&point, "#000000");
+    assert_eq!(both["xAxis"][0], json!({"min": -41, "max": 20}));
+    let area = &both["series"][0]["markArea"]["data"][0];
+    assert_eq!(
+        area[0],
+        json!({"name": "warm-up, 40s, not steady", "xAxis": -41})
+    );
+    assert_eq!(area[1], json!({"xAxis": 0}));
+    let ops = both["series"][0]["data"].as_array().unwrap();
+    assert_eq!((ops.len(), &ops[0]), (60, &json!([-40.5, 10])));
+    assert_eq!(ops[40], json!([0.5, 10]));
+    let series = both["series"].as_array().unwrap();
+    let reads = series
+        .iter()
+        .find(|s| s["name"] == "nvme0n1 reads")
+        .unwrap();
+    let data = reads["data"].as_array().unwrap().iter();
+    let at: Vec<f64> = data.map(|v| v[0].as_f64().unwrap()).collect();
+    assert_eq!(at, [-31.0, -11.0, 4.0, 14.5]);
+    assert_eq!(reads["markArea"]["data"][0][0]["name"], "");
 }

@@ -1,0 +1,265 @@
+//! Searches for the highest rate that holds limits, as they are typed: on simulated databases, whose
+//! answers are known.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot be set up has failed, and says so"
+)]
+
+use serde_json::Value;
+use std::{
+    path::Path,
+    process::Stdio,
+    thread::sleep,
+    time::{Duration, Instant},
+};
+use tailmark_testing::{Program, err, out};
+use tempfile::TempDir;
+
+const TAILMARK: Program = Program(env!("CARGO_BIN_EXE_tailmark"));
+
+/// One server and exponential service times: p99 is ln(100) / (1000 - rate), 15 ms at 693/s.
+const MODEL: &str = "database.model=exponential 1ms; servers 1";
+
+/// A run on a simulated database, short, with these arguments too.
+fn args<'a>(more: &[&'a str]) -> Vec<&'a str> {
+    let short = [
+        "run",
+        "--driver",
+        "sim",
+        "--system",
+        "a=x",
+        "--records",
+        "1k",
+        "--set",
+        "sweep.workloads=ycsb-c",
+        "--threads",
+        "4",
+        "--duration",
+        "10s",
+        "--warmup",
+        "1s",
+        "-o",
+        "out",
+    ];
+    short.into_iter().chain(more.iter().copied()).collect()
+}
+
+fn searches(dir: &Path) -> Vec<Value> {
+    TAILMARK.exported(dir, "slo")
+}
+
+fn run(dir: &Path, more: &[&str]) -> (Option<i32>, String) {
+    let run = TAILMARK.run(dir, &args(more));
+    (run.status.code(), err(&run))
+}
+
+const LIMIT: &str = "p99 read < 15ms";
+
+#[test]
+fn a_quick_search_finds_the_rate_and_every_number_says_that_it_was_quick() {
+    let dir = TempDir::new().unwrap();
+    let (code, said) = run(dir.path(), &["--set", MODEL, "--slo", LIMIT, "--quick"]);
+    assert_eq!(code, Some(0), "{said}");
+    let search = &searches(dir.path())[0];
+    let (low, high) = (
+        search["low"].as_f64().unwrap(),
+        search["high"].as_f64().unwrap(),
+    );
+    assert!(low <= 693.0 * 1.1 && high >= 693.0 / 1.1, "{search}");
+    assert_eq!(search["quick"], true);
+    assert!(
+        said.contains("left at most") && said.contains(", quick search)"),
+        "{said}"
+    );
+    let ends: Vec<&Value> = search["probes"].as_array().unwrap().iter().collect();
+    for (end, verdict) in [(low, "pass"), (high, "fail")] {
+        let same = ends.iter().filter(|probe| probe["rate"] == end);
+        let verdicts: Vec<_> = same
+            .map(|probe| probe["verdict"].as_str().unwrap())
+            .collect();
+        assert_eq!(verdicts, [verdict; 2]);
+    }
+    let page = TAILMARK.run(dir.path(), &["report", "out", "--format", "terminal"]);
+    let page = out(&page);
+    assert!(page.contains("The highest rate that holds"), "{page}");
+    assert!(
+        page.contains("quick search") && page.contains(LIMIT),
+        "{page}"
+    );
+}
+
+#[test]
+fn what_a_search_cannot_find_is_said_so() {
+    let of = |more: &[&str]| {
+        let dir = TempDir::new().unwrap();
+        let (code, said) = run(dir.path(), &[&["--quick"], more].concat());
+        assert_eq!(code, Some(0), "{said}");
+        searches(dir.path()).remove(0)
+    };
+    // 1 ms in the mean: one in a hundred takes 4.6 ms even if it is alone.
+    let never = of(&[
+        "--set",
+        MODEL,
+        "--slo",
+        "p99 read < 2ms",
+        "--set",
+        "slo.min_rate=100",
+    ]);
+    assert_eq!(never["status"], "not-at-any-rate");
+    assert_eq!(never["low"], Value::Null);
+    let all = of(&["--set", MODEL, "--slo", LIMIT, "--set", "slo.max_rate=300"]);
+    assert_eq!(
+        (&all["status"], &all["low"]),
+        (&"max-rate".into(), &300.0.into())
+    );
+    // Two clients in flight at 5 ms each: no more than 400/s, whatever the database can do.
+    let client = of(&[
+        "--set",
+        "database.model=constant 5ms",
+        "--slo",
+        "p99 read < 50ms",
+        "--set",
+        "slo.threads=2",
+    ]);
+    assert_eq!(
+        (&client["status"], &client["high"]),
+        (&"client-limit".into(), &Value::Null)
+    );
+    assert!(client["low"].as_f64().unwrap() <= 400.0, "{client}");
+    let evidence = client["probes"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .find_map(|of| of["evidence"].as_str());
+    assert!(
+        evidence.unwrap().contains("no client was free"),
+        "{evidence:?}"
+    );
+    // A tenth of the requests fails: they are over every limit.
+    let failing = of(&[
+        "--set",
+        "database.model=constant 1ms; errors 0s 1h 10%",
+        "--slo",
+        "p99 read < 50ms",
+        "--set",
+        "sweep.allow_errors=100%",
+        "--set",
+        "slo.min_rate=100",
+    ]);
+    assert_eq!(failing["status"], "not-at-any-rate");
+}
+
+#[test]
+fn all_limits_must_hold_and_workloads_without_such_requests_are_not_searched() {
+    let dir = TempDir::new().unwrap();
+    let limits = "p99 read < 15ms, p99 update < 8ms";
+    let more = [
+        "--set",
+        MODEL,
+        "--set",
+        "sweep.workloads=ycsb-a,ycsb-c",
+        "--slo",
+        limits,
+        "--quick",
+    ];
+    let (code, said) = run(dir.path(), &more);
+    assert_eq!(code, Some(0), "{said}");
+    let found = searches(dir.path());
+    assert_eq!(found.len(), 2);
+    // p99 of both is 8 ms at 424/s.
+    assert!(
+        found[0]["high"].as_f64().unwrap() < 550.0,
+        "{}",
+        found[0]["high"]
+    );
+    assert_eq!(found[0]["probes"][0]["limits"].as_array().unwrap().len(), 2);
+    assert_eq!(found[1]["probes"][0]["limits"].as_array().unwrap().len(), 1);
+    let dir = TempDir::new().unwrap();
+    let (code, said) = run(dir.path(), &["--slo", "p99 scan < 1ms"]);
+    assert_eq!(code, Some(2));
+    assert!(
+        said.contains("slo.latency") && said.contains("read"),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_search_that_was_killed_goes_on_as_it_would_have_gone_on() {
+    let more = ["--set", MODEL, "--slo", LIMIT, "--quick"];
+    let whole = TempDir::new().unwrap();
+    assert_eq!(run(whole.path(), &more).0, Some(0));
+    let parts = TempDir::new().unwrap();
+    let rates = |dir: &Path| -> Vec<Value> {
+        let probes = searches(dir)[0]["probes"].as_array().unwrap().clone();
+        probes.iter().map(|probe| probe["rate"].clone()).collect()
+    };
+    let known = |dir: &Path| match dir.join("out/study.sqlite").exists() {
+        true => searches(dir)
+            .first()
+            .map_or(0, |of| of["probes"].as_array().unwrap().len()),
+        false => 0,
+    };
+    for kill in 1..4 {
+        let mut child = TAILMARK.command(parts.path(), &args(&more));
+        let mut child = child
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let end = Instant::now() + Duration::from_secs(120);
+        while known(parts.path()) < kill && child.try_wait().unwrap().is_none() {
+            assert!(Instant::now() < end, "no probe for two minutes");
+            sleep(Duration::from_millis(20));
+        }
+        child.kill().unwrap();
+        child.wait().unwrap();
+    }
+    let (code, said) = run(parts.path(), &more);
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(rates(parts.path()), rates(whole.path()));
+    let [a, b] = [&whole, &parts].map(|dir| searches(dir.path()).remove(0));
+    assert_eq!(
+        (&a["low"], &a["high"], &a["status"]),
+        (&b["low"], &b["high"], &b["status"])
+    );
+    let (code, said) = run(parts.path(), &more);
+    assert_eq!(code, Some(0));
+    assert!(said.contains("everything was measured before"), "{said}");
+}
+
+#[test]
+fn limits_may_change_until_there_are_probes() {
+    let dir = TempDir::new().unwrap();
+    assert_eq!(run(dir.path(), &["--set", MODEL]).0, Some(0));
+    assert!(searches(dir.path()).is_empty());
+    let (code, said) = run(dir.path(), &["--set", MODEL, "--slo", LIMIT, "--quick"]);
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(searches(dir.path()).len(), 1);
+    let other = ["--set", MODEL, "--slo", "p99 read < 100ms", "--quick"];
+    let (code, said) = run(dir.path(), &other);
+    assert_eq!(code, Some(2), "{said}");
+    assert!(said.contains("slo.latency"), "{said}");
+}
+
+#[test]
+fn the_dry_run_says_what_a_search_will_take() {
+    let dir = TempDir::new().unwrap();
+    let plan = |more: &[&str]| {
+        let dry = TAILMARK.run(
+            dir.path(),
+            &args(&[&["--dry-run", "--set", MODEL], more].concat()),
+        );
+        out(&dry)
+    };
+    let said = plan(&["--slo", LIMIT, "--system", "b=y"]);
+    assert!(
+        said.contains("2 searches") && said.contains("40m at most each"),
+        "{said}"
+    );
+    let said = plan(&["--slo", LIMIT, "--quick"]);
+    assert!(
+        said.contains("1 quick search") && said.contains("6m at most each"),
+        "{said}"
+    );
+}

@@ -1,0 +1,159 @@
+//! The client counts of a plan: a list, a series, or a ladder, which is climbed until there is
+//! nothing to gain.
+
+use super::{Error, keys::THREADS_MAX, reader::TableReader, units};
+use std::fmt;
+use toml::Value;
+
+/// What a ladder is climbed until: the one word for it in plans.
+pub const NO_GAIN: &str = "no gain";
+/// The least factor from one rung to the next: one of less than a tenth more clients could not gain
+/// what counts as a gain.
+const FACTOR_MIN: f64 = 1.1;
+
+/// A series of client counts that is measured from the first on, until there is no gain. Its text is
+/// that of the effective plan and of the flag: `8..1024 x2 until no gain`.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Ladder {
+    /// The clients of the first rung, 1 to 1,024.
+    pub from: u32,
+    /// The most clients of a rung, `from` to 1,024.
+    pub to: u32,
+    /// From one rung to the next, 1.1 or more.
+    pub factor: f64,
+}
+
+impl Ladder {
+    /// The client counts of all rungs, rising: each is rounded, and at least one more than the one
+    /// below.
+    #[must_use]
+    pub fn rungs(&self) -> Vec<u32> {
+        series(self.from.into(), self.to.into(), self.factor)
+    }
+
+    /// A ladder as its text says it: `8..`, `8..256`, `8.. x1.5`, each also with `until no gain`.
+    fn parse(text: &str) -> Option<Self> {
+        let text = text.trim();
+        let series = text.strip_suffix(NO_GAIN).map(str::trim_end);
+        let series = series.map_or(Some(text), |text| text.strip_suffix("until"))?;
+        let (from, rest) = series.split_once("..")?;
+        let (to, factor) = match rest.split_once('x') {
+            Some((to, factor)) => (to, factor.trim().parse().ok()?),
+            None => (rest, 2.0),
+        };
+        let count = |text: &str| {
+            let count = units::count(&text.trim().into())?;
+            (1..=THREADS_MAX).contains(&count).then_some(count as u32)
+        };
+        let ladder = Self {
+            from: count(from)?,
+            to: match to.trim() {
+                "" => THREADS_MAX as u32,
+                to => count(to)?,
+            },
+            factor,
+        };
+        let is_one =
+            ladder.from <= ladder.to && (FACTOR_MIN..=THREADS_MAX as f64).contains(&ladder.factor);
+        is_one.then_some(ladder)
+    }
+}
+
+impl fmt::Display for Ladder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { from, to, factor } = self;
+        write!(f, "{from}..{to} x{factor} until {NO_GAIN}")
+    }
+}
+
+/// The client counts from one to another, each so many times the one before, rounded, and at least
+/// one more.
+fn series(from: u64, to: u64, factor: f64) -> Vec<u32> {
+    let next = |n: &u64| Some(((*n as f64 * factor).round() as u64).max(n + 1));
+    let counts = std::iter::successors(Some(from), next);
+    counts.take_while(|n| *n <= to).map(|n| n as u32).collect()
+}
+
+/// The client counts of a plan.
+#[derive(Debug, Default)]
+pub(super) struct Threads {
+    /// All that may be measured.
+    pub counts: Vec<u32>,
+    /// Where they are climbed.
+    pub ladder: Option<Ladder>,
+}
+
+impl Threads {
+    /// Client counts: a list, text with commas, a ladder as text, or a table of their series.
+    pub fn read(sweep: &TableReader<'_>) -> Result<Self, Error> {
+        let value = sweep.value("threads").expect("the key has a default");
+        let refuse = || sweep.refuse("threads", &value);
+        let one = |item: &Value| {
+            let count = units::count(item).filter(|n| (1..=THREADS_MAX).contains(n));
+            count.map(|n| n as u32).ok_or_else(refuse)
+        };
+        let counts: Vec<u32> = match &*value {
+            Value::Array(items) => items.iter().map(one).collect::<Result<_, _>>()?,
+            Value::String(text) if text.contains("..") => {
+                return Ladder::parse(text).map(Self::of).ok_or_else(refuse);
+            }
+            Value::String(text) => text
+                .split(',')
+                .map(|word| one(&word.into()))
+                .collect::<Result<_, _>>()?,
+            Value::Table(table) => {
+                let read = Self::of_series(&sweep.inline("threads", table, "threads")?)?;
+                return read.ok_or_else(refuse);
+            }
+            single => vec![one(single)?],
+        };
+        let mut sorted = counts.clone();
+        sorted.sort_unstable();
+        sorted.dedup();
+        if counts.is_empty() || sorted.len() != counts.len() {
+            return Err(refuse());
+        }
+        Ok(Self {
+            counts,
+            ladder: None,
+        })
+    }
+
+    fn of(ladder: Ladder) -> Self {
+        Self {
+            counts: ladder.rungs(),
+            ladder: Some(ladder),
+        }
+    }
+
+    /// A table; none where it holds no client count.
+    fn of_series(series: &TableReader<'_>) -> Result<Option<Self>, Error> {
+        let from: u32 = series.get("from")?;
+        let factor: f64 = series.get("factor")?;
+        let to: Option<u32> = series.optional("to")?;
+        let until: Option<String> = series.optional("until")?;
+        if until.is_none() {
+            let Some(to) = to else {
+                let accepted = format!("the last client count, or until = \"{NO_GAIN}\"");
+                let key = series.full("to");
+                return Err(Error::Missing { key, accepted });
+            };
+            let counts = self::series(from.into(), to.into(), factor);
+            let ladder = None;
+            return Ok((!counts.is_empty()).then_some(Self { counts, ladder }));
+        }
+        if factor < FACTOR_MIN {
+            return Err(Error::BadValue {
+                key: series.label("factor"),
+                value: factor.to_string(),
+                accepted: format!(
+                    "{FACTOR_MIN} or more with until = \"{NO_GAIN}\": less is no step that could \
+                     gain enough"
+                ),
+            });
+        }
+        let to = to.unwrap_or(THREADS_MAX as u32);
+        let ladder = Ladder { from, to, factor };
+        Ok((from <= to).then(|| Self::of(ladder)))
+    }
+}

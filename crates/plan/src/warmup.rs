@@ -1,0 +1,149 @@
+//! What runs before the measured part of a point: for a time, or until it is steady.
+
+use super::{
+    DefaultInputs, Error, Plan,
+    accept::{Accept, Accepted},
+    check::timed,
+    reader::TableReader,
+    units,
+};
+use std::time::Duration;
+use tailmark_results::steady::{SteadyRule, WINDOW_MIN_S, WINDOWS};
+use toml::Value;
+
+impl Plan {
+    /// When what is measured is steady: in ops/s, and in the latency that the report is about.
+    #[must_use]
+    pub const fn steady_rule(&self) -> SteadyRule {
+        SteadyRule {
+            latency: self.report.settings.latency,
+        }
+    }
+}
+
+/// The word for a warm-up that ends by rule.
+pub(super) const AUTO: &str = "auto";
+
+/// What runs before the measured part of a point, not counted.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Warmup {
+    /// For this time.
+    Fixed(Duration),
+    /// Until it is steady.
+    Auto {
+        /// The time that is not looked at, before the windows of the rule.
+        least: Duration,
+        /// The time after which it ends, steady or not.
+        most: Duration,
+    },
+}
+
+impl Warmup {
+    /// The longest time that it may take.
+    #[must_use]
+    pub const fn longest(&self) -> Duration {
+        match *self {
+            Self::Fixed(time) => time,
+            Self::Auto { most, .. } => most,
+        }
+    }
+
+    /// Whether it ends by rule.
+    #[must_use]
+    pub const fn is_auto(&self) -> bool {
+        matches!(self, Self::Auto { .. })
+    }
+
+    /// The time that it takes, where that is fixed.
+    #[must_use]
+    pub const fn fixed(&self) -> Option<Duration> {
+        match *self {
+            Self::Fixed(time) => Some(time),
+            Self::Auto { .. } => None,
+        }
+    }
+
+    /// The times that are not looked at and that end it, where it ends by rule.
+    #[must_use]
+    pub const fn limits(&self) -> Option<(Duration, Duration)> {
+        match *self {
+            Self::Fixed(_) => None,
+            Self::Auto { least, most } => Some((least, most)),
+        }
+    }
+
+    /// Reads the keys of a warm-up, and refuses those that would say nothing.
+    pub(super) fn read(
+        sweep: &TableReader<'_>,
+        inputs: &DefaultInputs<'_>,
+        scale: f64,
+    ) -> Result<Self, Error> {
+        let given: Option<Asked> = sweep.optional("warmup")?;
+        if given != Some(Asked::Auto) {
+            for name in ["warmup_least", "warmup_most"] {
+                refuse_without_auto(sweep, name)?;
+            }
+        }
+        Ok(match given {
+            Some(Asked::Auto) => Self::auto(sweep, scale)?,
+            Some(Asked::Time(time)) => Self::Fixed(timed(time, scale)),
+            // A tenth of a duration that is scaled.
+            None => match sweep.computed("warmup", inputs)? {
+                Some(Asked::Time(time)) => Self::Fixed(time),
+                _ => Self::Fixed(Duration::ZERO),
+            },
+        })
+    }
+
+    /// A time that ends it is never so short that it cannot be steady before.
+    fn auto(sweep: &TableReader<'_>, scale: f64) -> Result<Self, Error> {
+        let windows = Duration::from_secs_f64(WINDOWS as f64 * WINDOW_MIN_S);
+        let (least, most): (Duration, Duration) =
+            (sweep.get("warmup_least")?, sweep.get("warmup_most")?);
+        if most < least + windows {
+            return Err(Error::BadValue {
+                key: sweep.label("warmup_most"),
+                value: humantime::format_duration(most).to_string(),
+                accepted: format!(
+                    "{} or more: sweep.warmup_least, and five windows of {WINDOW_MIN_S} s",
+                    humantime::format_duration(least + windows)
+                ),
+            });
+        }
+        let least = timed(least, scale);
+        Ok(Self::Auto {
+            least,
+            most: timed(most, scale).max(least + windows),
+        })
+    }
+}
+
+fn refuse_without_auto(sweep: &TableReader<'_>, name: &str) -> Result<(), Error> {
+    match sweep.given().get(name) {
+        None => Ok(()),
+        Some(value) => Err(Error::BadValue {
+            key: sweep.label(name),
+            value: units::text(value),
+            accepted: format!("given together with sweep.warmup = \"{AUTO}\", which it is of"),
+        }),
+    }
+}
+
+/// What a plan says of it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Asked {
+    Time(Duration),
+    Auto,
+}
+
+impl Accepted for Asked {
+    fn read(value: &Value, accept: Accept) -> Option<Self> {
+        let Accept::TimeOrAuto(min, max) = accept else {
+            return None;
+        };
+        match value.as_str() {
+            Some(AUTO) => Some(Self::Auto),
+            _ => Duration::read(value, Accept::Time(min, max)).map(Self::Time),
+        }
+    }
+}

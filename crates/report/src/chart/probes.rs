@@ -1,0 +1,81 @@
+//! The probes of a search: the latency that was measured over the rate that was offered, and the
+//! limit.
+
+use super::{axis, log_axis};
+use crate::{chart::quantised::quantised, style};
+use serde_json::{Value, json};
+use tailmark_results::slo::{Limit, Probe, Slo, Verdict};
+
+/// What is the same whatever was measured.
+pub fn base(limit: Limit) -> Value {
+    let mut option = super::base();
+    option["tooltip"] = json!({"trigger": "item", "formatter": "@offered", "confine": true});
+    option["xAxis"] = axis("value", "offered operations per second", 28, "@rate");
+    option["xAxis"]["scale"] = true.into();
+    option["yAxis"] = axis("log", "latency", 62, "@latency");
+    option["yAxis"]["name"] = format!(
+        "{} {} latency (log scale)",
+        limit.quantile.name,
+        limit.kind.name()
+    )
+    .into();
+    option
+}
+
+/// The marks of each system, by its place among the systems; none where no probe has a value.
+pub fn marks(limit: Limit, searches: &[(usize, &Slo)]) -> Option<Value> {
+    let limit_us = limit.latency.as_nanos() as f64 / 1e3;
+    let mut values = vec![limit_us];
+    let mut series = Vec::new();
+    for (index, slo) in searches {
+        let look = style::look(*index);
+        let marks = slo.probes.iter().filter_map(|probe| {
+            let (us, value) = mark(probe, limit, look.color)?;
+            values.push(us);
+            Some(value)
+        });
+        let marks: Vec<Value> = marks.collect();
+        let line = match series.is_empty() {
+            true => limit_line(limit, limit_us),
+            false => Value::Null,
+        };
+        series.push(json!({
+            "type": "scatter", "name": slo.system, "symbol": look.symbol, "symbolSize": 11,
+            "itemStyle": {"color": look.color}, "z": 4, "data": marks, "markLine": line,
+        }));
+    }
+    if values.len() == 1 {
+        return None;
+    }
+    Some(json!({"yAxis": log_axis(values.into_iter()), "series": series}))
+}
+
+fn mark(probe: &Probe, limit: Limit, color: &str) -> Option<(f64, Value)> {
+    let result = probe.limits.iter().find(|of| of.limit == limit)?;
+    let us = result.value?.value / 1e3;
+    let value = json!([
+        probe.rate(),
+        quantised(us),
+        probe.key.threads,
+        probe.ops_per_sec.round()
+    ]);
+    let style = match result.verdict {
+        Verdict::Pass => json!({"color": color}),
+        Verdict::Fail | Verdict::ClientLimit => {
+            json!({"color": color, "borderColor": style::FAULT, "borderWidth": 3})
+        }
+        Verdict::Undecided | Verdict::NotSteady => {
+            json!({"color": "#fff", "borderColor": color, "borderWidth": 2})
+        }
+    };
+    Some((us, json!({"value": value, "itemStyle": style})))
+}
+
+fn limit_line(limit: Limit, us: f64) -> Value {
+    json!({
+        "symbol": "none", "silent": true,
+        "lineStyle": {"color": style::INK, "type": [6, 4], "width": 1.5},
+        "label": {"formatter": limit.to_string(), "position": "insideEndTop", "color": style::INK},
+        "data": [{"yAxis": us}],
+    })
+}

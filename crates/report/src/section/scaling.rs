@@ -1,0 +1,120 @@
+//! How the systems of a workload scale with their clients, in words: the Universal Scalability Law
+//! through the points of each. A part of the section of workloads, an annotation of its charts.
+
+use crate::{
+    Block, Text,
+    sweep::{SweepTable, WorkloadGrid},
+};
+use tailmark_results::{
+    number,
+    scaling::{Curves, Scaling, SystemScaling},
+};
+
+/// One line for each system whose points follow the law; none where there is none.
+pub fn annotation(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Block> {
+    let mut curves = Curves::default();
+    let points = group.points();
+    points.for_each(|point| curves.add(point, sweep.allow_errors));
+    let laws = curves.laws();
+    let of = |name: &str| laws.iter().find(|law| law.system == name);
+    let systems = sweep.systems.iter().chain(&sweep.ceilings);
+    let said = systems.filter_map(|system| of(&system.name).map(line));
+    let said = said.reduce(|all, line| all.and(" ").and_all(line))?;
+    let what = Text::plain(
+        "Fitted, not measured, and in no comparison: the Universal Scalability Law (contention \
+         sigma, coherency kappa) through the points by thread count. ",
+    );
+    Some(Block::Text(what.and_all(said)))
+}
+
+fn line(law: &SystemScaling) -> Text {
+    let Scaling {
+        sigma,
+        kappa,
+        explained,
+        ..
+    } = law.scaling;
+    let parameters = format!(
+        ": sigma {}, kappa {}, R² {explained:.3}, {}.",
+        two_digits(sigma),
+        two_digits(kappa),
+        peak(law)
+    );
+    Text::strong(&law.system).and(parameters)
+}
+
+/// Where the law has its highest operations per second.
+fn peak(law: &SystemScaling) -> String {
+    let measured = law.threads_max;
+    match law.scaling.peak_threads() {
+        None => "which rises without end".to_owned(),
+        Some(at) if at <= f64::from(measured) => {
+            format!("highest at about {}", number::threads(at.round() as u32))
+        }
+        // How far beyond, the points do not tell.
+        Some(_) => format!(
+            "highest beyond the {} that were measured",
+            number::threads(measured)
+        ),
+    }
+}
+
+/// A parameter with two significant digits: `0.021`, `0.00053`, `0`.
+fn two_digits(value: f64) -> String {
+    let rounded: f64 = format!("{value:.1e}")
+        .parse()
+        .expect("a number that was just written");
+    // Below it nothing can be told from nothing.
+    match rounded < 1e-9 {
+        true => "0".to_owned(),
+        false => rounded.to_string(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn said(sigma: f64, kappa: f64, threads_max: u32) -> String {
+        let law = SystemScaling {
+            system: "a".into(),
+            workload: "ycsb-c".into(),
+            distribution: "uniform".into(),
+            threads_max,
+            scaling: Scaling {
+                lambda: 1_000.0,
+                sigma,
+                kappa,
+                explained: 0.998_7,
+            },
+        };
+        line(&law).to_plain()
+    }
+
+    #[test]
+    fn a_law_is_said_with_its_parameters_and_its_peak() {
+        for (sigma, kappa, threads_max, expected) in [
+            (
+                0.040_4,
+                0.000_6,
+                64,
+                "a: sigma 0.04, kappa 0.0006, R² 0.999, highest at about 40 threads.",
+            ),
+            (
+                0.040_4,
+                0.000_6,
+                32,
+                "a: sigma 0.04, kappa 0.0006, R² 0.999, highest beyond the 32 threads that were \
+                 measured.",
+            ),
+            (
+                0.123,
+                0.0,
+                64,
+                "a: sigma 0.12, kappa 0, R² 0.999, which rises without end.",
+            ),
+        ] {
+            assert_eq!(said(sigma, kappa, threads_max), expected);
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! The highest rate that holds the limits of the plan: what was found of each system and workload,
+//! and every probe behind it.
+
+use super::Section;
+use crate::{
+    Block, Cell, Chart, Column, Data, Figure, Table, TableRow, Text, chart::probes, data::Search,
+    grid_name::workload_title,
+};
+use tailmark_results::{
+    Arrivals, number,
+    slo::{Limit, Probe, ProbeResult, Slo, Status, words::percent},
+};
+
+pub const SECTION: Section = Section {
+    name: "slo",
+    title: "The highest rate that holds",
+    about: "the highest rate at which the limits of the plan hold, measured by probes",
+    render,
+};
+
+fn render(data: &Data) -> Vec<Block> {
+    if data.searches.is_empty() {
+        return Vec::new();
+    }
+    let mut blocks = vec![Block::Text(about(data)), Block::Table(answers(data))];
+    for (index, of) in by_workload(data).into_iter().enumerate() {
+        blocks.push(Block::Figure(Figure {
+            anchor: format!("slo-{}", index + 1),
+            controls: Vec::new(),
+            charts: charts(data, &of),
+        }));
+        blocks.push(Block::Table(probes_of(&of)));
+    }
+    blocks
+}
+
+fn about(data: &Data) -> Text {
+    let text = "A probe offers a rate and counts, block by block, the share of requests that took longer \
+                than the limit, failed or were never done. It holds, or does not, where the 95 % \
+                interval of that share lies on one side of what is allowed; each end of an answer was \
+                measured twice. Response time: from the instant at which a request was due.";
+    let text = Text::plain(text);
+    match data.searches.iter().any(|search| search.settings.quick) {
+        true => text.and(" ").and_strong(
+            "Quick searches: short blocks and a coarse resolution, so a compaction or two can \
+             decide them.",
+        ),
+        false => text,
+    }
+}
+
+/// The searches of each workload, with the same limits, in the order of the study.
+fn by_workload(data: &Data) -> Vec<Vec<&Search>> {
+    let mut groups: Vec<Vec<&Search>> = Vec::new();
+    for search in &data.searches {
+        let is_like = |group: &&mut Vec<&Search>| {
+            let first = group[0];
+            first.slo.workload == search.slo.workload
+                && first.slo.distribution == search.slo.distribution
+                && first.settings.latency == search.settings.latency
+        };
+        match groups.iter_mut().find(is_like) {
+            Some(group) => group.push(search),
+            None => groups.push(vec![search]),
+        }
+    }
+    groups
+}
+
+/// The workload, with its distribution.
+fn titled(slo: &Slo) -> String {
+    format!(
+        "{}, {} keys",
+        workload_title(&slo.workload),
+        slo.distribution
+    )
+}
+
+fn answers(data: &Data) -> Table {
+    let columns = vec![
+        Column::text("Workload"),
+        Column::text("System"),
+        Column::text("Limits"),
+        Column::number("Highest rate that holds").unit("ops/s"),
+        Column::number("Lowest that does not").unit("ops/s"),
+        Column::text("What was found"),
+        Column::number("Probes"),
+    ];
+    Table {
+        caption: "The highest rate that holds the limits".into(),
+        columns,
+        rows: data.searches.iter().map(answer_row).collect(),
+        note: "Both ends are rates that were measured. – is an end that was not confirmed.".into(),
+    }
+}
+
+fn answer_row(search: &Search) -> TableRow {
+    let (slo, settings, answer) = (&search.slo, &search.settings, search.answer());
+    let rate = |rate: Option<f64>| match rate {
+        Some(rate) => Cell::new(number::rate(rate)).with_value(rate),
+        None => Cell::none(),
+    };
+    let evidence = slo.probes.iter().rev().find_map(|of| of.evidence.as_ref());
+    let evidence = evidence.filter(|_| answer.status == Status::ClientLimit);
+    let found = Cell::new(answer.remark());
+    let found = match (evidence, settings.quick) {
+        (Some(evidence), _) => found.with_detail(evidence.clone()),
+        (None, true) => found.with_detail(settings.quick_remark()),
+        (None, false) => found,
+    };
+    let quick = |cell: Cell| match settings.quick && cell.value.is_some() {
+        true => cell.with_detail(settings.quick_remark()),
+        false => cell,
+    };
+    let probes = slo.probes.len();
+    TableRow {
+        cells: vec![
+            Cell::new(titled(slo)),
+            Cell::new(slo.system.clone()),
+            Cell::new(settings.target()),
+            quick(rate(answer.low)),
+            quick(rate(answer.high)),
+            found,
+            Cell::new(probes.to_string()).with_value(probes as f64),
+        ],
+        total: false,
+    }
+}
+
+/// One for each limit.
+fn charts(data: &Data, group: &[&Search]) -> Vec<Chart> {
+    let (systems, _) = data.systems_and_ceilings();
+    let index = |name: &str| systems.iter().position(|system| system.name == name);
+    let limits = &group[0].settings.latency;
+    let title = titled(&group[0].slo);
+    let chart = |limit: &Limit| {
+        let searches = group.iter();
+        let lines = searches.map(|search| (index(&search.slo.system).unwrap_or(0), &search.slo));
+        let lines: Vec<_> = lines.collect();
+        Some(Chart {
+            title: format!("{title}: {limit}"),
+            hint: "filled: holds, hollow: not decided, red: does not hold".into(),
+            about: format!(
+                "Each probe of {title} at its rate, with the latency that was measured; the line is the \
+                 limit, {limit}."
+            ),
+            height: 360,
+            wide: true,
+            base: probes::base(*limit),
+            variants: vec![probes::marks(*limit, &lines)?],
+        })
+    };
+    limits.iter().filter_map(chart).collect()
+}
+
+/// Every probe in the order in which they were made.
+fn probes_of(group: &[&Search]) -> Table {
+    let title = titled(&group[0].slo);
+    let columns = vec![
+        Column::text("System"),
+        Column::number("Rate").unit("ops/s"),
+        Column::text("Limit"),
+        Column::number("Measured").unit("us"),
+        Column::number("Over, %").unit("%"),
+        Column::number("from").unit("%").of("95 % interval, %"),
+        Column::number("to").unit("%").of("95 % interval, %"),
+        Column::number("Allowed, %").unit("%"),
+        Column::number("Requests"),
+        Column::number("Blocks"),
+        Column::text("Verdict"),
+    ];
+    let rows = group.iter().flat_map(|search| {
+        let probes = search.slo.probes.iter();
+        probes.flat_map(|probe| {
+            let results = probe.limits.iter();
+            results.map(|result| probe_row(&search.slo.system, probe, result))
+        })
+    });
+    let arrivals = group[0].settings.arrivals;
+    Table {
+        caption: format!("Probes of {title}"),
+        columns,
+        rows: rows.collect(),
+        note: match arrivals {
+            Arrivals::Poisson => "Operations arrive as a Poisson process.".into(),
+            Arrivals::Even => "Operations arrive evenly spaced.".into(),
+        },
+    }
+}
+
+fn probe_row(system: &str, probe: &Probe, result: &ProbeResult) -> TableRow {
+    let share = |share: Option<f64>| match share {
+        Some(share) => Cell::new(percent(share)).with_value(share * 100.0),
+        None => Cell::none(),
+    };
+    let count = |count: Option<u64>| match count {
+        Some(n) => Cell::new(number::count(n)).with_value(n as f64),
+        None => Cell::none(),
+    };
+    let over = result.over;
+    let measured = match result.value {
+        Some(value) => {
+            Cell::new(number::stated_latency(value)).with_stated(tailmark_results::Stated {
+                value: value.value / 1e3,
+                ..value
+            })
+        }
+        None => Cell::none(),
+    };
+    let verdict = match probe.limits.len() {
+        1 => probe.verdict,
+        _ => result.verdict,
+    };
+    TableRow {
+        cells: vec![
+            Cell::new(system),
+            Cell::new(number::rate(probe.rate())).with_value(probe.rate()),
+            Cell::new(result.limit.to_string()),
+            measured,
+            share(over.map(|over| over.share)),
+            share(over.map(|over| over.low)),
+            share(over.map(|over| over.high)),
+            share(Some(result.limit.allowed())),
+            count(over.map(|over| over.requests)),
+            count(over.map(|over| over.blocks as u64)),
+            Cell::new(verdict.name()),
+        ],
+        total: false,
+    }
+}

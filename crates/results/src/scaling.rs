@@ -1,0 +1,250 @@
+//! How a system scales with its clients, after the Universal Scalability Law: a curve through what
+//! was measured, by which a knee can be put into words. Never a measurement.
+//!
+//! X(N) = lambda N / (1 + sigma (N - 1) + kappa N (N - 1)): lambda is what one client does, sigma the
+//! share of the work that waits for what all share (contention), kappa what it costs to keep each two
+//! clients in agreement (coherency), by which ops/s fall at last. N. J. Gunther, "A General Theory of
+//! Computational Scalability Based on Rational Functions" (2008).
+//!
+//! It is fitted by least squares with its limits (lambda > 0, 0 <= sigma <= 1, kappa >= 0), which the
+//! libraries that fit curves leave to their callers. Where sigma and kappa are given, the best lambda
+//! is; so there are two parameters to look for, and where the least squares lie on a limit, one or
+//! none. Each such case is fitted by itself (Levenberg and Marquardt), and the best is taken.
+
+mod curves;
+
+pub use curves::{Curves, SystemScaling};
+
+use std::ops::RangeInclusive;
+
+/// Thread counts from which on a law is fitted.
+pub const THREAD_COUNTS_MIN: usize = 6;
+
+/// Of what the points differ by, the least part that the law must explain: below it, it is not the
+/// law of these points, and nothing is said.
+pub const EXPLAINED_MIN: f64 = 0.9;
+
+/// The most steps of a fit; it takes some ten.
+const STEPS_MAX: usize = 200;
+
+/// A law that was fitted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Scaling {
+    /// Operations per second of one client, above 0.
+    pub lambda: f64,
+    /// Contention, 0 to 1.
+    pub sigma: f64,
+    /// Coherency, 0 or more.
+    pub kappa: f64,
+    /// R squared: the part of what the points differ by that it explains, 0.9 to 1.
+    pub explained: f64,
+}
+
+impl Scaling {
+    /// The law of these points, clients and operations per second; none under
+    /// [`THREAD_COUNTS_MIN`] client counts, where a value is not positive, and where no law explains
+    /// the points.
+    #[must_use]
+    pub fn fit(points: &[(u32, f64)]) -> Option<Self> {
+        let is_positive =
+            |&(threads, ops): &(u32, f64)| threads > 0 && ops.is_finite() && ops > 0.0;
+        let mut counts: Vec<u32> = points.iter().map(|(threads, _)| *threads).collect();
+        counts.sort_unstable();
+        counts.dedup();
+        if counts.len() < THREAD_COUNTS_MIN || !points.iter().all(is_positive) {
+            return None;
+        }
+        let points = Points::of(points);
+        let fits = SEARCHES.iter().filter_map(|search| points.fit(*search));
+        let best = fits.min_by(|a, b| points.error(*a).total_cmp(&points.error(*b)))?;
+        let fitted = Self {
+            lambda: points.lambda(best) * points.scale,
+            sigma: best[0],
+            kappa: best[1],
+            explained: 1.0 - points.error(best) / points.variation(),
+        };
+        (fitted.lambda > 0.0 && fitted.explained >= EXPLAINED_MIN).then_some(fitted)
+    }
+
+    /// Operations per second of so many clients.
+    #[must_use]
+    pub fn ops_per_sec(&self, threads: f64) -> f64 {
+        self.lambda * relative(threads, [self.sigma, self.kappa])
+    }
+
+    /// The clients with which operations per second are highest, 1 or more; none where they rise
+    /// without end.
+    #[must_use]
+    pub fn peak_threads(&self) -> Option<f64> {
+        let at = ((1.0 - self.sigma) / self.kappa).sqrt();
+        (self.kappa > 0.0).then(|| at.max(1.0))
+    }
+}
+
+/// Sigma and kappa.
+type Shape = [f64; 2];
+
+/// The value of a parameter that a search does not look for; none: it does.
+type Search = [Option<f64>; 2];
+
+/// Inside the limits, and on each of them.
+const SEARCHES: [Search; 6] = [
+    [None, None],
+    [None, Some(0.0)],
+    [Some(0.0), None],
+    [Some(0.0), Some(0.0)],
+    [Some(1.0), None],
+    [Some(1.0), Some(0.0)],
+];
+
+/// What each parameter may be.
+const LIMITS: [RangeInclusive<f64>; 2] = [0.0..=1.0, 0.0..=f64::MAX];
+
+/// Operations per second as a multiple of those of one client.
+fn relative(threads: f64, [sigma, kappa]: Shape) -> f64 {
+    threads / (1.0 + sigma * (threads - 1.0) + kappa * threads * (threads - 1.0))
+}
+
+/// Points to which laws are fitted.
+struct Points {
+    /// Clients, and operations per second over `scale`.
+    all: Vec<(f64, f64)>,
+    /// The highest operations per second.
+    scale: f64,
+}
+
+impl Points {
+    fn of(points: &[(u32, f64)]) -> Self {
+        let scale = points.iter().map(|(_, ops)| *ops).fold(0.0, f64::max);
+        let point = |&(threads, ops): &(u32, f64)| (f64::from(threads), ops / scale);
+        Self {
+            all: points.iter().map(point).collect(),
+            scale,
+        }
+    }
+
+    /// The best lambda of a shape.
+    fn lambda(&self, shape: Shape) -> f64 {
+        let sums = self.all.iter().fold((0.0, 0.0), |sums, &(threads, ops)| {
+            let of_one = relative(threads, shape);
+            (sums.0 + ops * of_one, sums.1 + of_one * of_one)
+        });
+        sums.0 / sums.1
+    }
+
+    fn residuals(&self, shape: Shape) -> Vec<f64> {
+        let lambda = self.lambda(shape);
+        let of = |&(threads, ops): &(f64, f64)| lambda * relative(threads, shape) - ops;
+        self.all.iter().map(of).collect()
+    }
+
+    /// The sum of squares that a shape leaves.
+    fn error(&self, shape: Shape) -> f64 {
+        self.residuals(shape).iter().map(|of| of * of).sum()
+    }
+
+    /// The sum of squares around the mean.
+    fn variation(&self) -> f64 {
+        let mean = self.all.iter().map(|(_, ops)| ops).sum::<f64>() / self.all.len() as f64;
+        self.all.iter().map(|(_, ops)| (ops - mean).powi(2)).sum()
+    }
+
+    /// The shape of least squares of a search, where it lies within the limits.
+    fn fit(&self, search: Search) -> Option<Shape> {
+        let mut shape = self.start(search);
+        let mut damping = 1e-3;
+        for _ in 0..STEPS_MAX {
+            let Some(step) = self.step(shape, search, damping) else {
+                break;
+            };
+            let next = [shape[0] + step[0], shape[1] + step[1]];
+            // Beyond a limit, but on a way back, a search may go on as long as there is a curve.
+            if self.is_curve(next) && self.error(next) < self.error(shape) {
+                shape = next;
+                damping /= 10.0;
+            } else if damping < 1e15 {
+                damping *= 10.0;
+            } else {
+                break;
+            }
+        }
+        let is_within = shape
+            .iter()
+            .zip(&LIMITS)
+            .all(|(of, limit)| limit.contains(of));
+        is_within.then_some(shape)
+    }
+
+    /// Where a search begins: N / X is a polynomial of N - 1, 1 / lambda + (sigma + kappa) / lambda
+    /// (N - 1) + kappa / lambda (N - 1)^2, whose coefficients follow from three of the points; rough,
+    /// but near.
+    fn start(&self, search: Search) -> Shape {
+        let mut all = self.all.clone();
+        all.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let at = |index: usize| (all[index].0 - 1.0, all[index].0 / all[index].1);
+        let [(x0, y0), (x1, y1), (x2, y2)] = [0, all.len() / 2, all.len() - 1].map(at);
+        let (first, second) = ((y1 - y0) / (x1 - x0), (y2 - y1) / (x2 - x1));
+        let square = (second - first) / (x2 - x0);
+        let linear = first - square * (x0 + x1);
+        let constant = y0 - x0 * (linear + square * x0);
+        let rough = [(linear - square) / constant, square / constant];
+        let limited = |index: usize| match constant > 0.0 && rough[index].is_finite() {
+            true => rough[index].clamp(0.0, 1.0),
+            false => 0.0,
+        };
+        [0, 1].map(|index| search[index].unwrap_or_else(|| limited(index)))
+    }
+
+    fn is_curve(&self, shape: Shape) -> bool {
+        let rises = |&(threads, _): &(f64, f64)| relative(threads, shape) > 0.0;
+        shape.iter().all(|of| of.is_finite()) && self.all.iter().all(rises)
+    }
+
+    /// The step of Levenberg and Marquardt in the parameters that are looked for; none where there is
+    /// none.
+    fn step(&self, shape: Shape, search: Search, damping: f64) -> Option<Shape> {
+        let residuals = self.residuals(shape);
+        let slopes = [0, 1].map(|index| self.slopes(shape, search, index));
+        let sum = |a: &[f64], b: &[f64]| a.iter().zip(b).map(|(a, b)| a * b).sum::<f64>();
+        let square = [0, 1].map(|i| [0, 1].map(|j| sum(&slopes[i], &slopes[j])));
+        let damped = |index: usize| match search[index] {
+            Some(_) => 1.0,
+            None => square[index][index] * (1.0 + damping),
+        };
+        let (a, b, c) = (damped(0), square[0][1], damped(1));
+        let toward = [0, 1].map(|index| -sum(&slopes[index], &residuals));
+        let determinant = a * c - b * b;
+        let step = [
+            (toward[0] * c - toward[1] * b) / determinant,
+            (toward[1] * a - toward[0] * b) / determinant,
+        ];
+        let is_step = step.iter().all(|of| of.is_finite()) && step != [0.0, 0.0];
+        is_step.then_some(step)
+    }
+
+    /// How the residuals change with a parameter, lambda being the best of each shape; 0 of one that
+    /// is not looked for.
+    fn slopes(&self, shape: Shape, search: Search, index: usize) -> Vec<f64> {
+        if search[index].is_some() {
+            return vec![0.0; self.all.len()];
+        }
+        // Per point: what one client's multiple is, and how it changes.
+        let change = |&(threads, ops): &(f64, f64)| {
+            let of_one = relative(threads, shape);
+            let load = [threads - 1.0, threads * (threads - 1.0)][index];
+            (of_one, -of_one * of_one * load / threads, ops)
+        };
+        let each: Vec<_> = self.all.iter().map(change).collect();
+        let lambda = self.lambda(shape);
+        let (above, below) = each.iter().fold((0.0, 0.0), |sums, (of_one, slope, ops)| {
+            let above = slope * (ops - 2.0 * lambda * of_one);
+            (sums.0 + above, sums.1 + of_one * of_one)
+        });
+        let of_lambda = above / below;
+        let slope = |(of_one, slope, _): &(f64, f64, f64)| lambda * slope + of_lambda * of_one;
+        each.iter().map(slope).collect()
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,350 @@
+//! A probe: a rate, what was measured at it, and what that says of the limits.
+
+use super::{
+    Answer, Limit, Next, ShareOver, SloSettings, Status, Verdict,
+    counts::{self, Count},
+    is_rising,
+    search::{self, Tried, tries_left},
+};
+use crate::{Phase, Point, PointKey, Stated, Study, TimeBasis, finding::CLIENT_SATURATED};
+use std::time::Duration;
+
+/// What a probe of a study says.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Probe {
+    /// Which system, workload and rate; its repeat counts the probes of that rate.
+    pub key: PointKey,
+    /// What it says of all limits.
+    pub verdict: Verdict,
+    /// What it says of each, in the order of the plan; none where nothing was asked of its kind.
+    pub limits: Vec<ProbeResult>,
+    /// Operations per second that were done.
+    pub ops_per_sec: f64,
+    /// How long it took with its warm-up.
+    pub took: Duration,
+    /// What makes the client the limit, where it is.
+    pub evidence: Option<String>,
+}
+
+/// What a probe says of one limit.
+#[derive(Debug, Clone, PartialEq)]
+pub struct ProbeResult {
+    /// Of which.
+    pub limit: Limit,
+    /// The share over it; none where too little was measured.
+    pub over: Option<ShareOver>,
+    /// The quantile that was measured; none where too few samples are beyond it.
+    pub value: Option<Stated>,
+    /// Whether it holds.
+    pub verdict: Verdict,
+    /// What was counted, block by block.
+    pub blocks: Vec<Count>,
+}
+
+impl Probe {
+    /// What the phase of a probe says.
+    #[must_use]
+    pub fn of(point: &Point, settings: &SloSettings) -> Self {
+        let Point { key, phase } = point;
+        let (limits, verdict, evidence) = judge(phase, settings);
+        Self {
+            key: key.clone(),
+            verdict,
+            limits,
+            ops_per_sec: phase.ops_per_sec(),
+            took: settings.warmup + Duration::from_secs_f64(phase.duration_s.max(0.0)),
+            evidence,
+        }
+    }
+
+    /// Operations per second that were asked for.
+    #[must_use]
+    pub fn rate(&self) -> f64 {
+        self.key.target_rate.unwrap_or_default()
+    }
+
+    /// What it says of the limit that is nearest to being broken, or farthest over.
+    #[must_use]
+    pub fn worst(&self) -> Option<&ProbeResult> {
+        let of = self.limits.iter();
+        of.max_by(|a, b| a.part().total_cmp(&b.part()))
+    }
+
+    /// The share over that limit to what is allowed of it.
+    fn part(&self) -> f64 {
+        self.worst().map_or(0.0, ProbeResult::part)
+    }
+}
+
+impl ProbeResult {
+    /// The share over the limit to what is allowed of it.
+    fn part(&self) -> f64 {
+        self.over
+            .map_or(0.0, |over| over.share / self.limit.allowed())
+    }
+}
+
+/// What a phase at a rate says of the limits, of all of them together, and why it is the client's
+/// fault where it is.
+#[must_use]
+pub fn judge(phase: &Phase, settings: &SloSettings) -> (Vec<ProbeResult>, Verdict, Option<String>) {
+    let of = |limit: &Limit, basis| {
+        let counts = counts::of_phase(phase, *limit, basis);
+        let (blocks, block_s) = counts::independent_blocks(&counts, &settings.rule);
+        let over = ShareOver::of(&blocks, block_s);
+        let verdict = over.map_or(Verdict::Undecided, |over| {
+            over.verdict(*limit, &settings.rule)
+        });
+        ProbeResult {
+            limit: *limit,
+            over,
+            value: limit.metric().and_then(|metric| metric.value(phase)),
+            verdict,
+            blocks,
+        }
+    };
+    let is_asked = |limit: &&Limit| phase.kinds.contains_key(&limit.kind);
+    let asked: Vec<&Limit> = settings.latency.iter().filter(is_asked).collect();
+    let in_response = |limit: &&Limit| of(limit, TimeBasis::Response);
+    let limits: Vec<ProbeResult> = asked.iter().map(in_response).collect();
+    let broken = limits.iter().filter(|of| of.verdict == Verdict::Fail);
+    let broken: Vec<Limit> = broken.map(|of| of.limit).collect();
+    if !broken.is_empty() {
+        let is_answered = |limit: &Limit| of(limit, TimeBasis::Service).verdict == Verdict::Pass;
+        let evidence = clients_fault(phase, broken.iter().all(is_answered));
+        let verdict = match evidence {
+            Some(_) => Verdict::ClientLimit,
+            None => Verdict::Fail,
+        };
+        return (limits, verdict, evidence);
+    }
+    let verdicts: Vec<Verdict> = limits.iter().map(|of| of.verdict).collect();
+    let is_steady = !limits.iter().any(|of| is_rising(&of.blocks));
+    let verdict = match Verdict::of_all(&verdicts) {
+        Verdict::Pass if !is_steady => Verdict::NotSteady,
+        verdict => verdict,
+    };
+    (limits, verdict, None)
+}
+
+/// Why the client broke a limit, where it did: its processors were all busy, or requests were
+/// answered in time that were sent too late.
+fn clients_fault(phase: &Phase, are_answered: bool) -> Option<String> {
+    let saturated = phase
+        .findings
+        .iter()
+        .find(|of| of.code == CLIENT_SATURATED.name);
+    if let Some(finding) = saturated {
+        return Some(finding.text.clone());
+    }
+    if !are_answered {
+        return None;
+    }
+    let lag = phase.start_lag.as_ref()?;
+    let causes = lag.causes.as_ref();
+    let late = causes.map_or((0, 0), |of| (of.no_client.len(), of.woken_late.len()));
+    let why = match late {
+        (no_client, woken) if no_client >= woken => {
+            "no client was free to send it: more slo.threads may help"
+        }
+        _ => {
+            "the client's machine woke up late: fewer other programs, or more processors, may help"
+        }
+    };
+    Some(format!(
+        "From when they were sent requests held the limits, but not from when they were due: {why}."
+    ))
+}
+
+/// The search of one system and workload: its probes so far, and what is known.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Slo {
+    /// The system's name.
+    pub system: String,
+    /// The workload's name.
+    pub workload: String,
+    /// How keys are drawn.
+    pub distribution: String,
+    /// In the order in which they were made.
+    pub probes: Vec<Probe>,
+    /// Where a sweep says that the answer is, operations per second.
+    hint: Option<f64>,
+}
+
+impl Slo {
+    /// A search whose probes, and points of a sweep, are among these.
+    #[must_use]
+    pub fn new(
+        (system, workload, distribution): (&str, &str, &str),
+        settings: &SloSettings,
+        points: &[Point],
+        probes: &[Probe],
+        allow_errors: f64,
+    ) -> Self {
+        let is_of = |key: &PointKey| {
+            (
+                key.system.as_str(),
+                key.workload.as_str(),
+                key.distribution.as_str(),
+            ) == (system, workload, distribution)
+        };
+        let swept = points.iter().filter(|point| is_of(&point.key));
+        let valid = swept.filter(|point| point.phase.fault(allow_errors).is_none());
+        let known: Vec<(f64, bool)> = valid
+            .map(|point| (point.phase.ops_per_sec(), holds(&point.phase, settings)))
+            .collect();
+        Self {
+            system: system.to_owned(),
+            workload: workload.to_owned(),
+            distribution: distribution.to_owned(),
+            probes: probes
+                .iter()
+                .filter(|probe| is_of(&probe.key))
+                .cloned()
+                .collect(),
+            hint: search::hint(&known),
+        }
+    }
+
+    /// Where the name of the system stands.
+    pub fn systems_mut(&mut self) -> impl Iterator<Item = &mut String> {
+        let probes = self.probes.iter_mut().map(|probe| &mut probe.key.system);
+        std::iter::once(&mut self.system).chain(probes)
+    }
+
+    /// What is to be tried next, or what is known.
+    #[must_use]
+    pub fn next(&self, settings: &SloSettings) -> Next {
+        let tried = |(index, probe): (usize, &Probe)| Tried {
+            rate: probe.rate(),
+            verdict: probe.verdict,
+            part: probe.part(),
+            together: self.together(index, settings),
+        };
+        let tried: Vec<Tried> = self.probes.iter().enumerate().map(tried).collect();
+        search::next(
+            &settings.bounds,
+            self.hint,
+            &tried,
+            self.tries_left(settings),
+        )
+    }
+
+    /// What a probe and those of its rate before it say together, all their blocks taken as one.
+    fn together(&self, index: usize, settings: &SloSettings) -> Verdict {
+        let (before, last) = (&self.probes[..index], &self.probes[index]);
+        let same = || before.iter().filter(|probe| probe.rate() == last.rate());
+        if same().next().is_none() {
+            return last.verdict;
+        }
+        let of_limit = |(at, of): (usize, &ProbeResult)| {
+            let earlier = same().filter_map(|probe| probe.limits.get(at));
+            let blocks = earlier.flat_map(|of| &of.blocks).chain(&of.blocks);
+            let blocks: Vec<Count> = blocks.copied().collect();
+            let over = ShareOver::of(&blocks, of.over.map_or(0.0, |over| over.block_s));
+            over.map_or(Verdict::Undecided, |over| {
+                over.verdict(of.limit, &settings.rule)
+            })
+        };
+        let verdicts: Vec<Verdict> = last.limits.iter().enumerate().map(of_limit).collect();
+        Verdict::of_all(&verdicts)
+    }
+
+    /// What is known; of a search that goes on, what is known so far.
+    #[must_use]
+    pub fn answer(&self, settings: &SloSettings) -> Answer {
+        match self.next(settings) {
+            Next::Done(answer) => answer,
+            Next::Try(_) => {
+                let (low, high) = self.bracket();
+                Answer {
+                    status: Status::Unfinished,
+                    low,
+                    high,
+                }
+            }
+        }
+    }
+
+    /// The highest rate so far at which the limits held, and the lowest above it at which they did
+    /// not, confirmed or not.
+    #[must_use]
+    pub fn bracket(&self) -> (Option<f64>, Option<f64>) {
+        let is = |wanted: &[Verdict]| {
+            let of = self
+                .probes
+                .iter()
+                .filter(|probe| wanted.contains(&probe.verdict));
+            of.map(Probe::rate).collect::<Vec<f64>>()
+        };
+        let broken = is(&[Verdict::Fail, Verdict::ClientLimit]);
+        let high = broken.into_iter().min_by(f64::total_cmp);
+        let held = is(&[Verdict::Pass]).into_iter();
+        let low = held.filter(|low| high.is_none_or(|high| *low < high));
+        (low.max_by(f64::total_cmp), high)
+    }
+
+    /// How long the probes so far took.
+    #[must_use]
+    pub fn took(&self) -> Duration {
+        self.probes.iter().map(|probe| probe.took).sum()
+    }
+
+    fn tries_left(&self, settings: &SloSettings) -> usize {
+        tries_left(settings.time, self.took(), settings.shortest_probe())
+    }
+
+    /// How many probes of a rate there are.
+    #[must_use]
+    pub fn tries_of(&self, rate: f64) -> u32 {
+        let of = self.probes.iter().filter(|probe| probe.rate() == rate);
+        u32::try_from(of.count()).unwrap_or(u32::MAX)
+    }
+}
+
+/// Whether a point of a sweep held the limits, as far as its quantiles tell.
+fn holds(phase: &Phase, settings: &SloSettings) -> bool {
+    settings.latency.iter().all(|limit| {
+        let value = limit.metric().and_then(|metric| metric.value(phase));
+        // Of too few samples nothing is known: the search looks above it.
+        value.is_none_or(|value| value.value <= limit.latency.as_nanos() as f64)
+    })
+}
+
+/// The searches of a study, in the order of its systems and workloads.
+///
+/// # Errors
+/// As [`Study::header`].
+pub fn searches(study: &Study) -> Result<Option<(SloSettings, Vec<Slo>)>, crate::Error> {
+    let header = study.header()?;
+    let Some(settings) = SloSettings::of(&header) else {
+        return Ok(None);
+    };
+    let mut probes = Vec::new();
+    study.each_probe(|point| {
+        probes.push(Probe::of(&point, &settings));
+        Ok(())
+    })?;
+    let points = study.point_totals()?;
+    let mut searches: Vec<Slo> = Vec::new();
+    for probe in &probes {
+        let of = &probe.key;
+        let named = (
+            of.system.as_str(),
+            of.workload.as_str(),
+            of.distribution.as_str(),
+        );
+        let is_it = |slo: &Slo| {
+            (
+                slo.system.as_str(),
+                slo.workload.as_str(),
+                slo.distribution.as_str(),
+            ) == named
+        };
+        if !searches.iter().any(is_it) {
+            let slo = Slo::new(named, &settings, &points, &probes, header.allow_errors());
+            searches.push(slo);
+        }
+    }
+    Ok(Some((settings, searches)))
+}

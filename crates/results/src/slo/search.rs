@@ -1,0 +1,398 @@
+//! The search for the highest rate at which limits hold: which rate is tried next, and what is known
+//! in the end. It knows nothing but the rates that were tried and what they said.
+
+use super::Verdict;
+use std::{cmp::Ordering, time::Duration};
+
+/// How often a rate must say the same before it is a bound.
+const CONFIRMED: u32 = 2;
+/// The most that a rate is multiplied by, or divided, from one try to the next.
+const FACTOR_MAX: f64 = 4.0;
+/// By what, where a sweep has said about where to look.
+const FACTOR_NEAR: f64 = 1.25;
+/// By what, where nothing has.
+const FACTOR_FAR: f64 = 2.0;
+/// Where no lowest rate is given, it is this part of the first that is tried.
+const LOWEST: f64 = 0.01;
+/// The first rate that is tried where nothing says where to look, operations per second.
+const FIRST: f64 = 1_000.0;
+
+/// What a search is to find.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Bounds {
+    /// The lowest rate that is tried, operations per second; none: a hundredth of the first.
+    pub min_rate: Option<f64>,
+    /// The highest rate that is tried; none: as high as the client can.
+    pub max_rate: Option<f64>,
+    /// How far the two ends of the answer may be apart, as a fraction: 0.05.
+    pub resolution: f64,
+}
+
+/// A rate that was tried.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Tried {
+    /// Operations per second.
+    pub rate: f64,
+    /// What it said.
+    pub verdict: Verdict,
+    /// The share over the limit to what is allowed of it, of the limit that is worst.
+    pub part: f64,
+    /// What it says together with the tries of the same rate before it.
+    pub together: Verdict,
+}
+
+/// What is to be done, or known.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Next {
+    /// This rate is to be tried.
+    Try(f64),
+    /// The search is over.
+    Done(Answer),
+}
+
+/// The highest rate at which the limits hold.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Answer {
+    /// How the search ended.
+    pub status: Status,
+    /// The highest rate at which the limits held, twice; none where there is none.
+    pub low: Option<f64>,
+    /// The lowest rate above it at which they did not, twice; none where there is none.
+    pub high: Option<f64>,
+}
+
+/// How a search ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Status {
+    /// Both ends are known, and are no farther apart than the resolution.
+    Found,
+    /// Both ends are known, and farther apart: time was up, or rates between them were undecided.
+    Wide,
+    /// The limits held at the highest rate that was asked for.
+    MaxRate,
+    /// They did not hold at the lowest rate.
+    NotAtAnyRate,
+    /// Beyond the lower end the client was the limit.
+    ClientLimit,
+    /// No rate was confirmed to hold, because what was measured did not come to rest.
+    NotSteady,
+    /// One end is not known, or neither.
+    Undecided,
+    /// It goes on.
+    Unfinished,
+}
+
+impl Status {
+    /// Every status.
+    pub const ALL: [Self; 8] = [
+        Self::Found,
+        Self::Wide,
+        Self::MaxRate,
+        Self::NotAtAnyRate,
+        Self::ClientLimit,
+        Self::NotSteady,
+        Self::Undecided,
+        Self::Unfinished,
+    ];
+
+    /// The name in exports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Found => "found",
+            Self::Wide => "wide",
+            Self::MaxRate => "max-rate",
+            Self::NotAtAnyRate => "not-at-any-rate",
+            Self::ClientLimit => "client-limit",
+            Self::NotSteady => "not-steady",
+            Self::Undecided => "undecided",
+            Self::Unfinished => "unfinished",
+        }
+    }
+}
+
+/// What all tries of one rate say.
+#[derive(Debug, Clone, Copy)]
+struct Rate {
+    rate: f64,
+    passed: u32,
+    failed: u32,
+    limited: u32,
+    unsteady: u32,
+    others: u32,
+    /// The sum of what they say of the share over the limit.
+    parts: f64,
+    /// What all of them say, taken as one.
+    together: Verdict,
+}
+
+impl Rate {
+    /// How many tries say that the limits hold: one of them alone, several taken together, and none
+    /// the contrary.
+    fn holds(&self) -> u32 {
+        match self.failed + self.limited + self.unsteady {
+            0 if self.together == Verdict::Pass => self.tries(),
+            _ => 0,
+        }
+    }
+
+    /// How many say likewise that they do not, whoever is to blame.
+    fn breaks(&self) -> u32 {
+        let is_broken = matches!(self.together, Verdict::Fail | Verdict::ClientLimit);
+        match self.passed + self.unsteady {
+            0 if is_broken => self.tries(),
+            _ => 0,
+        }
+    }
+
+    /// How many more times it must say the same before it is a bound.
+    fn missing(&self, times: u32) -> u32 {
+        CONFIRMED.saturating_sub(times)
+    }
+
+    fn tries(&self) -> u32 {
+        self.passed + self.failed + self.limited + self.unsteady + self.others
+    }
+
+    fn mean_part(&self) -> f64 {
+        self.parts / f64::from(self.tries().max(1))
+    }
+}
+
+/// The rates between which the answer lies, and those between them that are not decided.
+struct Bracket {
+    rates: Vec<Rate>,
+    low: Option<Rate>,
+    high: Option<Rate>,
+}
+
+impl Bracket {
+    fn of(tried: &[Tried]) -> Self {
+        let mut rates: Vec<Rate> = Vec::new();
+        for &Tried {
+            rate,
+            verdict,
+            part,
+            together,
+        } in tried
+        {
+            let at = rates.partition_point(|known| known.rate < rate);
+            if rates.get(at).is_none_or(|known| known.rate > rate) {
+                let none = Rate {
+                    rate,
+                    passed: 0,
+                    failed: 0,
+                    limited: 0,
+                    unsteady: 0,
+                    others: 0,
+                    parts: 0.0,
+                    together,
+                };
+                rates.insert(at, none);
+            }
+            let known = &mut rates[at];
+            known.parts += part;
+            known.together = together;
+            match verdict {
+                Verdict::Pass => known.passed += 1,
+                Verdict::Fail => known.failed += 1,
+                Verdict::ClientLimit => known.limited += 1,
+                Verdict::NotSteady => known.unsteady += 1,
+                Verdict::Undecided => known.others += 1,
+            }
+        }
+        // What holds above a rate that does not hold is not relied on.
+        let high = rates.iter().find(|rate| rate.breaks() > 0).copied();
+        let is_below = |rate: &&Rate| high.is_none_or(|high| rate.rate < high.rate);
+        let mut below = rates.iter().filter(is_below);
+        let low = below.rfind(|rate| rate.holds() > 0).copied();
+        Self { rates, low, high }
+    }
+
+    /// A rate between the ends that makes the bracket smaller; none where that cannot be expected.
+    ///
+    /// Around where the limit is likely to be broken the ends are wanted as far apart as the
+    /// resolution. Where a rate turned out undecided, the next is tried on its far side.
+    fn between(&self, low: Rate, high: Rate, resolution: f64) -> Option<f64> {
+        let half = with_slack(resolution).sqrt();
+        let within = |rate: &&Rate| low.rate < rate.rate && rate.rate < high.rate;
+        let undecided = || self.rates.iter().filter(within).map(|of| of.rate);
+        let is_clear = undecided().next().is_none();
+        if is_clear && high.rate / low.rate <= half.powi(4) {
+            return Some(rounded((low.rate * high.rate).sqrt()));
+        }
+        if is_clear {
+            // Both sides of it are wanted; the farther one first.
+            let crossing = self.crossing(low, high);
+            let ends = [crossing / half, crossing * half];
+            let is_below_farther = ends[0] / low.rate >= high.rate / ends[1];
+            return Some(rounded(ends[usize::from(!is_below_farther)]));
+        }
+        // From the undecided ones outwards, by a quarter of what is left there.
+        let first = undecided().fold(f64::INFINITY, f64::min);
+        let last = undecided().fold(0.0, f64::max);
+        let (below, above) = (first / low.rate, high.rate / last);
+        let step = |gap: f64| gap.sqrt().sqrt().max(half);
+        let rate = match below >= above {
+            true => first / step(below),
+            false => last * step(above),
+        };
+        (below.max(above) > with_slack(resolution)).then(|| rounded(rate))
+    }
+
+    /// Where the share over the limit is likely to be what is allowed: on the line through the
+    /// logarithms of rates and shares near that, and otherwise between the ends.
+    fn crossing(&self, low: Rate, high: Rate) -> f64 {
+        /// Shares farther from the limit say which side they are on, and not how far.
+        const NEAR: f64 = 5.0;
+        let point = |rate: &Rate| {
+            (
+                rate.rate.ln(),
+                rate.mean_part().clamp(1.0 / NEAR, NEAR).ln(),
+            )
+        };
+        let [(x_low, y_low), (x_high, y_high)] = [point(&low), point(&high)];
+        let between = x_low + (x_high - x_low) * (-y_low / (y_high - y_low)).clamp(0.25, 0.75);
+        let is_near = |rate: &&Rate| (1.0 / NEAR..=NEAR).contains(&rate.mean_part());
+        let near: Vec<(f64, f64)> = self.rates.iter().filter(is_near).map(point).collect();
+        let n = near.len() as f64;
+        let mean = |of: fn(&(f64, f64)) -> f64| near.iter().map(of).sum::<f64>() / n;
+        let (x, y) = (mean(|at| at.0), mean(|at| at.1));
+        let rise: f64 = near.iter().map(|at| (at.0 - x) * (at.1 - y)).sum();
+        let run: f64 = near.iter().map(|at| (at.0 - x).powi(2)).sum();
+        let line = x - y / (rise / run);
+        match near.len() >= 2 && rise > 0.0 && (x_low..=x_high).contains(&line) {
+            true => line.exp(),
+            false => between.exp(),
+        }
+    }
+
+    /// What is known when nothing is tried any more.
+    fn answer(&self, bounds: &Bounds, floor: f64) -> Answer {
+        let low = self.low.filter(|low| low.holds() >= CONFIRMED);
+        let high = self.high.filter(|high| high.breaks() >= CONFIRMED);
+        let rates = (low.map(|low| low.rate), high.map(|high| high.rate));
+        let is_limited = high.is_some_and(|high| high.limited > 0);
+        let status = match rates {
+            (Some(_), Some(_)) if is_limited => Status::ClientLimit,
+            (Some(low), Some(high)) if high / low <= with_slack(bounds.resolution) => Status::Found,
+            (Some(_), Some(_)) => Status::Wide,
+            (Some(low), None) if bounds.max_rate.is_some_and(|max| low >= max) => Status::MaxRate,
+            (None, Some(_)) if is_limited => Status::ClientLimit,
+            (None, Some(high)) if high <= floor => Status::NotAtAnyRate,
+            _ if self.rates.iter().any(|rate| rate.unsteady > 0) => Status::NotSteady,
+            _ => Status::Undecided,
+        };
+        Answer {
+            status,
+            low: rates.0,
+            high: rates.1.filter(|_| !is_limited),
+        }
+    }
+}
+
+/// A resolution as a ratio; rates are rounded to four digits.
+fn with_slack(resolution: f64) -> f64 {
+    (1.0 + resolution) * (1.0 + 1e-3)
+}
+
+/// What is to be tried next. `hint` is where a sweep says that the answer is, operations per
+/// second, and `left` how many more tries there is time for.
+#[must_use]
+pub fn next(bounds: &Bounds, hint: Option<f64>, tried: &[Tried], left: usize) -> Next {
+    let bracket = Bracket::of(tried);
+    let lowest_known = bounds.min_rate;
+    let Some(first) = tried.first().map(|tried| tried.rate) else {
+        let start = hint.or(lowest_known).unwrap_or(FIRST);
+        return Next::Try(within(bounds, rounded(start)));
+    };
+    let floor = lowest_known.unwrap_or(first * LOWEST);
+    match next_rate(&bracket, bounds, hint, tried, left, floor) {
+        Some(rate) if left > 0 => Next::Try(rate),
+        _ => Next::Done(bracket.answer(bounds, floor)),
+    }
+}
+
+fn next_rate(
+    bracket: &Bracket,
+    bounds: &Bounds,
+    hint: Option<f64>,
+    tried: &[Tried],
+    left: usize,
+    floor: f64,
+) -> Option<f64> {
+    let (lowest, highest) = (bracket.rates.first()?.rate, bracket.rates.last()?.rate);
+    let unconfirmed = |rate: Rate, times: u32| (rate.missing(times) > 0).then_some(rate.rate);
+    let step = || {
+        let factor = match hint {
+            Some(_) => FACTOR_NEAR,
+            None => FACTOR_FAR,
+        };
+        // Longer with each: no end was found where it was looked for.
+        let tries = tried.len().clamp(1, 8);
+        f64::min(factor.powi(3_i32.pow(tries as u32 - 1)), FACTOR_MAX)
+    };
+    match (bracket.low, bracket.high) {
+        (Some(low), None) => match bounds.max_rate.is_some_and(|max| highest >= max) {
+            true => unconfirmed(low, low.holds()).filter(|_| low.rate >= highest),
+            false => Some(within(bounds, rounded(highest * step()))),
+        },
+        (None, _) => match lowest <= floor {
+            true => bracket
+                .high
+                .filter(|high| high.rate <= floor)
+                .and_then(|high| unconfirmed(high, high.breaks())),
+            false => Some(rounded((lowest / step()).max(floor))),
+        },
+        (Some(low), Some(high)) => {
+            let (below, above) = (low.missing(low.holds()), high.missing(high.breaks()));
+            let to_confirm = || match (below, above) {
+                (0, 0) => None,
+                (0, _) => Some(high.rate),
+                _ => Some(low.rate),
+            };
+            let is_near = high.rate / low.rate <= with_slack(bounds.resolution);
+            match is_near || left <= (below + above) as usize {
+                true => to_confirm(),
+                false => bracket
+                    .between(low, high, bounds.resolution)
+                    .or_else(to_confirm),
+            }
+        }
+    }
+}
+
+/// Four significant digits: a rate that people can name.
+fn rounded(rate: f64) -> f64 {
+    let text = format!("{rate:.3e}");
+    text.parse().unwrap_or(rate)
+}
+
+fn within(bounds: &Bounds, rate: f64) -> f64 {
+    let rate = bounds.max_rate.map_or(rate, |max| rate.min(max));
+    bounds.min_rate.map_or(rate, |min| rate.max(min))
+}
+
+/// How many more tries there is time for, where each takes at least so long.
+#[must_use]
+pub fn tries_left(limit: Duration, spent: Duration, each: Duration) -> usize {
+    let left = limit.saturating_sub(spent);
+    match each.is_zero() {
+        true => 0,
+        false => (left.as_secs_f64() / each.as_secs_f64() + 1e-9) as usize,
+    }
+}
+
+/// Where a sweep says that the answer is: the highest operations per second of a point that held the
+/// limits, and where none did, half of the lowest.
+#[must_use]
+pub fn hint(points: &[(f64, bool)]) -> Option<f64> {
+    let order = |a: &f64, b: &f64| -> Ordering { a.total_cmp(b) };
+    let of = |holds: bool| points.iter().filter(move |(_, held)| *held == holds);
+    let held = of(true).map(|(ops, _)| *ops).max_by(order);
+    let broken = of(false).map(|(ops, _)| ops / 2.0).min_by(order);
+    held.or(broken).filter(|rate| *rate > 0.0)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,38 @@
+//! How long warm-ups were: read without what was measured in them, because a run asks before each
+//! point.
+
+use super::{Study, read};
+use crate::{Error, KeptWarmup, finding::NO_ANSWER};
+use rusqlite::{Connection, Result, params};
+
+impl Study {
+    /// How long the warm-ups were that were ended by rule, in the order in which their points were
+    /// added.
+    ///
+    /// # Errors
+    /// As [`Study::header`].
+    pub fn warmups(&self) -> std::result::Result<Vec<KeptWarmup>, Error> {
+        self.read(warmups)
+    }
+}
+
+/// How long warm-ups were; a file of before version 6 has none.
+fn warmups(c: &Connection) -> Result<Vec<KeptWarmup>> {
+    if !c.column_exists(None, "phase", "warmup_of")? {
+        return Ok(Vec::new());
+    }
+    let sql = "SELECT duration_s, EXISTS (SELECT 1 FROM finding
+                   WHERE finding.phase = phase.id AND code = ?)
+               FROM phase WHERE warmup_of = ?";
+    let mut kept = Vec::new();
+    for (id, key) in read::keys(c, read::Keyed::Point)? {
+        kept.extend(read::rows(c, sql, params![NO_ANSWER.name, id], |row| {
+            Ok(KeptWarmup {
+                key: key.clone(),
+                length_s: row.get(0)?,
+                is_cut: row.get(1)?,
+            })
+        })?);
+    }
+    Ok(kept)
+}

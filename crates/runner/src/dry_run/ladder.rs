@@ -1,0 +1,138 @@
+//! What a dry run says of a ladder of client counts, of which nobody knows beforehand where it ends.
+
+use super::Facts;
+use tailmark_plan::{Plan, Step, Sweep};
+use tailmark_results::{
+    ladder::{GAIN_MIN, RUNS_MIN},
+    number,
+};
+
+impl Facts {
+    /// The points of one system that are measured, as far as is known: of ladders that have ended in
+    /// the study those up to their highest rung, of others all.
+    pub(super) fn points<'a>(&'a self, plan: &'a Plan) -> impl Iterator<Item = Step<'a>> {
+        plan.points().filter(|step| self.is_measured(plan, step))
+    }
+
+    /// Whether a step is measured, as far as is known.
+    pub(super) fn is_measured(&self, plan: &Plan, step: &Step<'_>) -> bool {
+        let is_rung = plan.sweep.ladder.is_some() && step.rate.is_none();
+        let highest = self.highest_rungs.get(&step.workload.name);
+        !is_rung || highest.is_none_or(|highest| step.threads <= *highest)
+    }
+
+    /// Whether there may be fewer points than that.
+    pub(super) fn may_be_fewer(&self, plan: &Plan) -> bool {
+        let mut workloads = plan.sweep.workloads.iter();
+        let is_open = |name: &str| !self.highest_rungs.contains_key(name);
+        plan.sweep.ladder.is_some() && workloads.any(|workload| is_open(&workload.name))
+    }
+}
+
+/// `up to ` where there may be fewer.
+pub(super) fn up_to(plan: &Plan, facts: &Facts) -> &'static str {
+    match facts.may_be_fewer(plan) {
+        true => "up to ",
+        false => "",
+    }
+}
+
+/// When ladders end: lines for a person.
+pub(super) fn lines(plan: &Plan, facts: &Facts) -> Vec<String> {
+    if plan.sweep.ladder.is_none() {
+        return Vec::new();
+    }
+    let repeats = match plan.sweep.repeats {
+        runs if (runs as usize) < RUNS_MIN => "",
+        _ => ", or less than its runs can tell apart",
+    };
+    let mut lines = vec![format!(
+        "  threads: rung by rung, until two steps in a row gain less than {}{repeats}, until ops/s fall, \
+         the client is saturated, a point is not valid, or there is no rung above; every system is \
+         measured at each rung that any of them reaches",
+        number::percent(GAIN_MIN)
+    )];
+    let ended = facts.highest_rungs.iter().map(|(workload, threads)| {
+        let threads = number::threads(*threads);
+        format!("  workload {workload}: its ladders have ended, the highest at {threads}")
+    });
+    lines.extend(ended);
+    lines
+}
+
+/// `with 1, 4, 16 threads`, and of a ladder how far.
+pub(super) fn thread_counts(sweep: &Sweep) -> String {
+    let threads: Vec<_> = sweep.threads.iter().map(ToString::to_string).collect();
+    let until = match sweep.ladder {
+        None => "",
+        Some(_) => ", until there is no gain",
+    };
+    format!("with {} threads{until}", threads.join(", "))
+}
+
+/// How often each point is measured; none where once.
+pub(super) fn repeats(sweep: &Sweep) -> Option<String> {
+    match (sweep.repeats, sweep.ladder) {
+        (1, _) => None,
+        (repeats, None) => Some(format!("{repeats} times over:")),
+        (repeats, Some(_)) => Some(format!("each point {repeats} times before the next:")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::dry_run::{SystemFacts, dry_run};
+    use std::path::Path;
+    use tailmark_plan::RawPlan;
+
+    const TWO: &str =
+        "[database]\ndriver = 'null'\n[[system]]\nname = 'a'\n[[system]]\nname = 'b'\n";
+
+    fn said(sweep: &str, facts: &Facts) -> String {
+        let text = format!("{TWO}[sweep]\nduration = '9s'\nwarmup = '1s'\n{sweep}");
+        let plan = RawPlan::parse("test", &text).and_then(|raw| raw.check());
+        let plan = plan.unwrap_or_else(|error| panic!("{text}: {error}"));
+        dry_run(&plan, Path::new("out"), facts).join("\n")
+    }
+
+    #[test]
+    fn a_dry_run_says_the_rungs_and_that_the_ladder_ends_by_itself() {
+        let sweep = "threads = { from = 8, to = 100, until = 'no gain' }\nrepeats = 4";
+        let said = said(sweep, &Facts::default());
+        for part in [
+            "2 systems x 1 workload x up to 4 thread counts x 4 repeats: up to 32 points in all",
+            "until two steps in a row gain less than 3%, or less than its runs can tell apart,",
+            "at each rung that any of them reaches",
+            "run ycsb-a (zipfian) with 8, 16, 32, 64 threads, until there is no gain",
+            "each point 4 times before the next:",
+            "time: up to 32 points, 5m 20s in all at most",
+            "together up to about 5m 20s",
+        ] {
+            assert!(said.contains(part), "{said}\nlacks {part}");
+        }
+    }
+
+    #[test]
+    fn where_it_has_ended_in_the_study_the_points_are_known() {
+        let kept = |points_kept| SystemFacts {
+            points_kept,
+            ..SystemFacts::default()
+        };
+        let facts = Facts {
+            systems: vec![kept(3), kept(1)],
+            highest_rungs: [("ycsb-a".to_owned(), 4)].into(),
+            ..Facts::default()
+        };
+        let said = said("threads = '1..'", &facts);
+        for part in [
+            "2 systems x 1 workload x 11 thread counts: 6 points in all",
+            "workload ycsb-a: its ladders have ended, the highest at 4 threads",
+            "keep 3 points of an earlier run",
+            "time: 2 points, 20s in all\n",
+            "together about 20s",
+        ] {
+            assert!(said.contains(part), "{said}\nlacks {part}");
+        }
+    }
+}

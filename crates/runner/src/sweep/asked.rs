@@ -1,0 +1,54 @@
+//! What is asked of one measurement, of a point of the sweep or of a probe of a search.
+
+use crate::{Error, seeds::PointSeeds, warmup::WarmupLength};
+use std::{sync::Arc, time::Duration};
+use tailmark_driver::Settled;
+use tailmark_engine::Enough;
+use tailmark_plan::{Plan, Step};
+use tailmark_results::{Point, steady::SteadyRule};
+use tailmark_workload::Workload;
+
+/// How a point or a probe is measured; its threads, rate and arrivals are in its key.
+pub(super) struct Asked<'a> {
+    pub workload: &'a Arc<Workload>,
+    pub operations: Option<u64>,
+    pub duration: Option<Duration>,
+    pub warmup: AskedWarmup,
+    /// Ends it before its duration.
+    pub enough: Option<&'a dyn Enough>,
+    pub seeds: PointSeeds,
+    /// When it is steady.
+    pub steady: SteadyRule,
+}
+
+/// What runs before it.
+#[derive(Clone, Copy)]
+pub(super) enum AskedWarmup {
+    /// For this time.
+    For(Duration),
+    /// Until it is steady.
+    ByRule(WarmupLength),
+}
+
+/// What came of it.
+pub(super) struct MeasuredPoint {
+    pub point: Point,
+    /// Whether the database came to rest after it.
+    pub settled: Result<Settled, Error>,
+}
+
+impl<'a> Asked<'a> {
+    /// Of a point of a sweep, warmed up for a time.
+    pub fn of_step(plan: &Plan, step: Step<'a>) -> Self {
+        let sweep = &plan.sweep;
+        Self {
+            workload: step.workload,
+            operations: sweep.operations,
+            duration: sweep.duration,
+            warmup: AskedWarmup::For(sweep.warmup.longest()),
+            enough: None,
+            seeds: PointSeeds::of_step(sweep.seed, &step),
+            steady: plan.steady_rule(),
+        }
+    }
+}

@@ -1,0 +1,154 @@
+//! A warm-up that ends by rule: a phase of its own, directly before the measured one on the open
+//! database, which goes on until it is steady.
+
+use crate::{Error, capture::Capture, point::open_capture};
+use std::{
+    path::Path,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+use tailmark_engine::{self as engine, Enough, Observer, Sampler, Spec, Stop};
+use tailmark_results::{
+    Interval, Phase, Warmup, number,
+    steady::{SteadyRule, WINDOW_MIN_S, WINDOWS, Watched},
+};
+
+/// How long a warm-up is to be.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct WarmupLength {
+    /// Not looked at, before the windows of the rule.
+    pub least: Duration,
+    /// It does not end before, even where it is steady.
+    pub at_least: Duration,
+    /// It ends then, steady or not.
+    pub most: Duration,
+}
+
+/// Warms up until it is steady, and says since when it was, or why it never was.
+///
+/// # Errors
+/// As [`engine::run`].
+pub fn warm_up(
+    spec: &Spec<'_>,
+    length: WarmupLength,
+    rule: SteadyRule,
+    watched: Option<&Path>,
+    observer: &dyn Observer,
+    stop: &Stop,
+) -> Result<Warmup, Error> {
+    let capture = Mutex::new(open_capture(spec, watched, observer));
+    let judge = Judge {
+        rule,
+        from_s: length.least.as_secs_f64(),
+        capture: &capture,
+        state: Mutex::new(Asked {
+            steady_s: None,
+            next_s: length.least.as_secs_f64() + WINDOWS as f64 * WINDOW_MIN_S,
+        }),
+    };
+    let spec = Spec {
+        operations: None,
+        duration: Some(length.most),
+        enough: Some(&judge),
+        at_least: length.at_least,
+        is_warmup: true,
+        warmup: Duration::ZERO,
+        ..*spec
+    };
+    let mut phase = engine::run(&spec, &mut Shared(&capture), observer, stop)?;
+    phase.series = locked(&capture).series_so_far();
+    let (steady_s, reason) = judge.verdict(&phase);
+    Ok(Warmup {
+        phase,
+        steady_s,
+        reason,
+    })
+}
+
+/// Samples what is looked at meanwhile.
+struct Shared<'a, 'b>(&'a Mutex<Capture<'b>>);
+
+impl Sampler for Shared<'_, '_> {
+    fn sample(&mut self, now_s: &dyn Fn() -> f64, is_last: bool) {
+        locked(self.0).sample(now_s, is_last);
+    }
+}
+
+/// Asks the rule with every new window.
+struct Judge<'a, 'b> {
+    rule: SteadyRule,
+    /// From when on windows begin, seconds.
+    from_s: f64,
+    capture: &'a Mutex<Capture<'b>>,
+    state: Mutex<Asked>,
+}
+
+/// What the rule has said so far.
+#[derive(Debug, Clone, Copy)]
+struct Asked {
+    /// From when on it was steady, seconds.
+    steady_s: Option<f64>,
+    /// When it is asked again, seconds.
+    next_s: f64,
+}
+
+impl Enough for Judge<'_, '_> {
+    fn is_enough(&self, so_far: &[&Interval]) -> bool {
+        let Some(end_s) = so_far.last().map(|last| last.start_s + last.length_s) else {
+            return false;
+        };
+        let mut asked = locked(&self.state);
+        if asked.steady_s.is_none() && end_s >= asked.next_s {
+            let series = locked(self.capture).series_so_far();
+            let watched = Watched {
+                intervals: so_far,
+                series: &series,
+            };
+            match self.rule.last_windows(watched, self.from_s) {
+                Ok(found) if found.is_steady() => asked.steady_s = Some(end_s),
+                Ok(found) => asked.next_s = end_s + found.window_s,
+                // When there can be five windows; how long they must be may change.
+                Err(short) => {
+                    let whole_s = self.from_s + WINDOWS as f64 * short.window_s;
+                    asked.next_s = whole_s.min(end_s + WINDOW_MIN_S);
+                }
+            }
+        }
+        asked.steady_s.is_some()
+    }
+}
+
+impl Judge<'_, '_> {
+    /// Since when it was steady, or why it was not even when it ended.
+    fn verdict(&self, phase: &Phase) -> (Option<f64>, Option<String>) {
+        if let Some(steady_s) = locked(&self.state).steady_s {
+            return (Some(steady_s), None);
+        }
+        let in_time = |interval: &&Interval| interval.start_s < phase.duration_s - 1e-6;
+        let intervals: Vec<&Interval> = phase.intervals.iter().filter(in_time).collect();
+        let watched = Watched {
+            intervals: &intervals,
+            series: &phase.series,
+        };
+        match self.rule.last_windows(watched, self.from_s) {
+            Ok(found) => match found.why_not() {
+                None => (Some(phase.duration_s), None),
+                Some(why) => (None, Some(why)),
+            },
+            Err(short) => {
+                let rounded = |s: f64| number::rounded(Duration::from_secs_f64(s));
+                let why = format!(
+                    "five windows of {} are needed (for a hundred samples beyond the quantile, or \
+                     a cycle of flushes and compactions), after the first {}",
+                    rounded(short.window_s),
+                    rounded(self.from_s)
+                );
+                (None, Some(why))
+            }
+        }
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
