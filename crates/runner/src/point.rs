@@ -57,7 +57,7 @@ pub(crate) fn open_capture<'a>(
 ) -> Capture<'a> {
     let target = Target {
         system: spec.system.to_owned(),
-        place: watched.map(Path::to_owned).unwrap_or_default(),
+        places: watched.map(Path::to_owned).into_iter().collect(),
     };
     let capture = Capture::open(&target, spec.database);
     let notices = capture.notices.iter();

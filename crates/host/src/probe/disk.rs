@@ -1,28 +1,35 @@
-//! The disk behind the place: every counter of `/proc/diskstats`.
+//! The disks behind the places: every counter of `/proc/diskstats`.
 //!
-//! The disk, not the partition: what else happens on it delays the run as well. The fields are
+//! Disks, not partitions: what else happens on one delays the run as well. The fields are
 //! those of `Documentation/admin-guide/iostats.rst`.
 
 use super::{Probe, ProbeRow, Reading, readings, unread};
 use crate::{Error, block::SECTOR_BYTES, block_device_of};
 use procfs::{Current, DiskStat, DiskStats};
+use std::collections::BTreeSet;
 use tailmark_results::SeriesKind::{Counter, Gauge};
 
 /// The row of this probe.
 pub const PROBE: ProbeRow = ProbeRow {
     name: "disk",
-    about: "the disk behind the place: reads, writes, discards and flushes, bytes, time, in flight",
+    about: "the disks behind the places: reads, writes, discards, flushes, bytes, time, in flight",
     open: |target| {
-        let Some(device) = block_device_of(&target.place) else {
+        let devices = target.places.iter().filter_map(|of| block_device_of(of));
+        let names: BTreeSet<String> = devices.map(|device| device.disk).collect();
+        if names.is_empty() {
             return Ok(None);
+        }
+        let stats = stats()?;
+        let disk = |name: String| Disk {
+            counted: counted(&name, &stats),
+            name,
         };
-        let counted = counted(&device.disk, &stats()?);
-        Ok(Some(Box::new(Disk {
-            name: device.disk,
-            counted,
-        })))
+        Ok(Some(Box::new(Disks(names.into_iter().map(disk).collect()))))
     },
 };
+
+/// Each has readings of its own.
+struct Disks(Vec<Disk>);
 
 struct Disk {
     name: String,
@@ -30,26 +37,24 @@ struct Disk {
     counted: Vec<String>,
 }
 
-impl Probe for Disk {
+impl Probe for Disks {
     fn sample(&mut self) -> Result<Vec<Reading>, Error> {
         let stats = stats()?;
-        let mut total: Option<Vec<Reading>> = None;
-        for stat in stats
-            .iter()
-            .filter(|stat| self.counted.contains(&stat.name))
-        {
-            let one = read(&self.name, stat);
-            match &mut total {
-                None => total = Some(one),
-                Some(total) => {
-                    total
-                        .iter_mut()
-                        .zip(one)
-                        .for_each(|(sum, one)| sum.value += one.value);
-                }
-            }
-        }
-        total.ok_or_else(|| Error::NoDevice {
+        let of_each: Result<Vec<_>, _> = self.0.iter().map(|disk| disk.sum(&stats)).collect();
+        Ok(of_each?.concat())
+    }
+}
+
+impl Disk {
+    fn sum(&self, stats: &[DiskStat]) -> Result<Vec<Reading>, Error> {
+        let counted = stats.iter().filter(|of| self.counted.contains(&of.name));
+        let each = counted.map(|stat| read(&self.name, stat));
+        let add = |mut sum: Vec<Reading>, one: Vec<Reading>| {
+            let pairs = sum.iter_mut().zip(one);
+            pairs.for_each(|(sum, one)| sum.value += one.value);
+            sum
+        };
+        each.reduce(add).ok_or_else(|| Error::NoDevice {
             device: self.name.clone(),
         })
     }
@@ -187,11 +192,14 @@ mod tests {
 
     #[test]
     fn a_disk_that_is_gone_is_an_error() {
-        let mut probe = Disk {
+        let gone = Disk {
             name: "gone".to_owned(),
             counted: vec!["gone".to_owned()],
         };
-        assert!(matches!(probe.sample(), Err(Error::NoDevice { .. })));
+        assert!(matches!(
+            Disks(vec![gone]).sample(),
+            Err(Error::NoDevice { .. })
+        ));
     }
 
     #[test]
@@ -199,7 +207,7 @@ mod tests {
         for place in ["/proc/self", "10.0.0.1:9042"] {
             let target = super::super::Target {
                 system: String::new(),
-                place: place.into(),
+                places: vec![place.into()],
             };
             assert!((PROBE.open)(&target).unwrap().is_none(), "{place}");
         }

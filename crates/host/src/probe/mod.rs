@@ -18,8 +18,8 @@ use tailmark_results::SeriesKind;
 pub struct Target {
     /// The system's name.
     pub system: String,
-    /// Its directory, block device or contact points.
-    pub place: PathBuf,
+    /// Its directories and block devices; none where it has none on this machine.
+    pub places: Vec<PathBuf>,
 }
 
 /// One value at the instant of a sample.
@@ -98,7 +98,7 @@ mod tests {
     fn target() -> Target {
         Target {
             system: "test".to_owned(),
-            place: "/".into(),
+            places: vec!["/".into()],
         }
     }
 
