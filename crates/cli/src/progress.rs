@@ -371,7 +371,7 @@ fn searched(slo: &Slo, settings: &SloSettings) -> Vec<String> {
     let name = format!("[slo] {} {}", slo.system, slo.workload);
     let last = slo.probes.last().map_or_else(String::new, Probe::text);
     match slo.next(settings) {
-        Next::Try(rate) => {
+        Next::Try { rate, .. } => {
             let left = settings.time.saturating_sub(slo.took());
             let left = number::rounded(Duration::from_secs(left.as_secs()));
             let (bracket, next) = (slo.bracket_text(), number::rate(rate));

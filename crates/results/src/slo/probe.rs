@@ -255,7 +255,7 @@ impl Slo {
     pub fn answer(&self, settings: &SloSettings) -> Answer {
         match self.next(settings) {
             Next::Done(answer) => answer,
-            Next::Try(_) => {
+            Next::Try { .. } => {
                 let (low, high) = self.bracket();
                 Answer {
                     status: Status::Unfinished,

@@ -45,7 +45,12 @@ pub struct Tried {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Next {
     /// This rate is to be tried.
-    Try(f64),
+    Try {
+        /// Operations per second.
+        rate: f64,
+        /// How many tries behind it are wanted, so that both ends are confirmed.
+        to_follow: usize,
+    },
     /// The search is over.
     Done(Answer),
 }
@@ -267,6 +272,22 @@ impl Bracket {
         }
     }
 
+    /// How many tries are wanted behind one of this rate, so that both ends are confirmed.
+    fn to_follow(&self, rate: f64) -> usize {
+        let missing = |end: Option<Rate>, times: fn(&Rate) -> u32| match end {
+            Some(end) if end.rate == rate => end.missing(times(&end) + 1),
+            Some(end) => end.missing(times(&end)),
+            None => 0,
+        };
+        let missing = missing(self.low, Rate::holds) + missing(self.high, Rate::breaks);
+        // A new rate that becomes an end takes the place of one, or is the first.
+        let is_new = !self.rates.iter().any(|known| known.rate == rate);
+        match is_new {
+            true => missing.max(1) as usize,
+            false => missing as usize,
+        }
+    }
+
     /// What is known when nothing is tried any more.
     fn answer(&self, bounds: &Bounds, floor: f64) -> Answer {
         let low = self.low.filter(|low| low.holds() >= CONFIRMED);
@@ -304,11 +325,17 @@ pub fn next(bounds: &Bounds, hint: Option<f64>, tried: &[Tried], left: usize) ->
     let lowest_known = bounds.min_rate;
     let Some(first) = tried.first().map(|tried| tried.rate) else {
         let start = hint.or(lowest_known).unwrap_or(FIRST);
-        return Next::Try(within(bounds, rounded(start)));
+        return Next::Try {
+            rate: within(bounds, rounded(start)),
+            to_follow: 1,
+        };
     };
     let floor = lowest_known.unwrap_or(first * LOWEST);
-    match next_rate(&bracket, bounds, hint, tried, left, floor) {
-        Some(rate) if left > 0 => Next::Try(rate),
+    match next_rate(&bracket, bounds, hint, left, floor, first) {
+        Some(rate) if left > 0 => Next::Try {
+            rate,
+            to_follow: bracket.to_follow(rate),
+        },
         _ => Next::Done(bracket.answer(bounds, floor)),
     }
 }
@@ -317,32 +344,33 @@ fn next_rate(
     bracket: &Bracket,
     bounds: &Bounds,
     hint: Option<f64>,
-    tried: &[Tried],
     left: usize,
     floor: f64,
+    first: f64,
 ) -> Option<f64> {
     let (lowest, highest) = (bracket.rates.first()?.rate, bracket.rates.last()?.rate);
     let unconfirmed = |rate: Rate, times: u32| (rate.missing(times) > 0).then_some(rate.rate);
-    let step = || {
+    let step = |is_beyond: fn(f64, f64) -> bool| {
         let factor = match hint {
             Some(_) => FACTOR_NEAR,
             None => FACTOR_FAR,
         };
-        // Longer with each: no end was found where it was looked for.
-        let tries = tried.len().clamp(1, 8);
-        f64::min(factor.powi(3_i32.pow(tries as u32 - 1)), FACTOR_MAX)
+        // Longer with each in that direction: no end was found where it was looked for.
+        let beyond = bracket.rates.iter().filter(|of| is_beyond(of.rate, first));
+        f64::min(factor.powi(3_i32.pow(beyond.count().min(8) as u32)), FACTOR_MAX)
     };
+    let (step_up, step_down) = (step(|rate, first| rate > first), step(|rate, first| rate < first));
     match (bracket.low, bracket.high) {
         (Some(low), None) => match bounds.max_rate.is_some_and(|max| highest >= max) {
             true => unconfirmed(low, low.holds()).filter(|_| low.rate >= highest),
-            false => Some(within(bounds, rounded(highest * step()))),
+            false => Some(within(bounds, rounded(highest * step_up))),
         },
         (None, _) => match lowest <= floor {
             true => bracket
                 .high
                 .filter(|high| high.rate <= floor)
                 .and_then(|high| unconfirmed(high, high.breaks())),
-            false => Some(rounded((lowest / step()).max(floor))),
+            false => Some(rounded((lowest / step_down).max(floor))),
         },
         (Some(low), Some(high)) => {
             let (below, above) = (low.missing(low.holds()), high.missing(high.breaks()));

@@ -32,7 +32,7 @@ impl Answer {
             Status::Undecided => {
                 "one end was not confirmed, or neither, in the time that there was"
             }
-            Status::Unfinished => "the search is not finished",
+            Status::Unfinished => "the search is not finished: its ends are those so far",
         }
     }
 }

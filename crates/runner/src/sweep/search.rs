@@ -58,14 +58,18 @@ impl<'a> Sweeper<'a> {
             return Ok(None);
         };
         let slo = search_of(self.plan, &self.study, settings, system, step.workload)?;
-        let Next::Try(rate) = slo.next(settings) else {
+        let Next::Try { rate, to_follow } = slo.next(settings) else {
             return Ok(None);
         };
-        let left = settings.time.saturating_sub(slo.took() + settings.warmup);
+        // What is to be confirmed behind it has its time too.
+        let to_follow = settings.shortest_probe() * u32::try_from(to_follow).unwrap_or(u32::MAX);
+        let spent = slo.took() + settings.warmup;
+        let left = settings.time.saturating_sub(spent + to_follow);
+        let rule = &settings.rule;
         Ok(Some(NextProbe {
             rate,
             attempt: slo.tries_of(rate) + 1,
-            longest: settings.rule.longest().min(left),
+            longest: left.clamp(rule.shortest(), rule.longest()),
         }))
     }
 

@@ -46,7 +46,7 @@ fn search_by_parts(
     loop {
         match next(bounds, hint, &tried, tries - tried.len()) {
             Next::Done(answer) => return (answer, tried),
-            Next::Try(rate) => {
+            Next::Try { rate, .. } => {
                 assert!(tried.len() < tries, "{tried:?}");
                 let (verdict, part) = says(rate);
                 tried.push(Tried {
