@@ -124,9 +124,11 @@ fn take_phase(mut row: Row, phase: &Value) {
         .collect();
     assert_eq!(row.remove("findings"), Some(codes.join(" ")));
     assert_eq!(row.remove("driver").as_deref(), Some("rocksdb"));
-    for (name, value) in phase["bandwidth"].as_object().unwrap() {
-        assert_agree(&row, name, value);
-        row.remove(name);
+    for of in ["bandwidth", "derived"] {
+        for (name, value) in phase[of].as_object().unwrap() {
+            assert_agree(&row, name, value);
+            row.remove(name);
+        }
     }
     for name in ["count", "not_found", "errors", "bytes"] {
         assert_agree(&row, name, &kind[name]);

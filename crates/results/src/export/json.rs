@@ -10,9 +10,9 @@ use super::{
     timestamp, us,
 };
 use crate::{
-    Arrivals, Bandwidth, BlockQos, BlockValue, Conditions, Error, ErrorCount, Fact, Finding,
-    Header, Interval, IntervalKind, KindResult, Known, Latencies, Load, Packed, Phase, Point, Qos,
-    Run, Study, System, TimeBasis, Warmup,
+    Arrivals, Bandwidth, BlockQos, BlockValue, Conditions, DERIVED, Error, ErrorCount, Fact,
+    Finding, Header, Interval, IntervalKind, KindResult, Known, Latencies, Load, Packed, Phase,
+    Point, Qos, Run, Study, System, TimeBasis, Warmup,
     finding::UNEQUAL_CONDITIONS,
     scaling::{Curves, SystemScaling},
 };
@@ -183,6 +183,7 @@ fn phase(phase: &Phase, allowed: f64) -> Value {
         "kinds": phase.kinds.iter().map(|(k, r)| (k.name(), kind(r))).collect::<BTreeMap<_, _>>(),
         "qos": qos(phase),
         "bandwidth": bandwidth(phase.bandwidth()),
+        "derived": DERIVED.iter().map(|row| (row.name, (row.of)(phase))).collect::<BTreeMap<_, _>>(),
         "counters": phase.counters,
         "intervals": phase.intervals.iter().map(interval).collect::<Vec<_>>(),
         "series": phase.series,
