@@ -116,14 +116,16 @@ pub const DERIVED: &[Derived] = &[
 const CPU_S: [&str; 2] = ["user_s", "system_s"];
 
 /// The series of one probe during a phase.
-pub(crate) struct Sampled<'a> {
+#[derive(Debug, Clone, Copy)]
+pub struct Sampled<'a> {
     phase: &'a Phase,
     probe: &'static str,
 }
 
 impl Phase {
     /// What a probe sampled.
-    pub(crate) const fn sampled(&self, probe: &'static str) -> Sampled<'_> {
+    #[must_use]
+    pub const fn sampled(&self, probe: &'static str) -> Sampled<'_> {
         Sampled { phase: self, probe }
     }
 
@@ -167,14 +169,24 @@ impl Sampled<'_> {
     }
 
     /// Change per second of a counter, of all that were sampled together.
-    pub(crate) fn rate(&self, name: &str) -> Option<f64> {
+    #[must_use]
+    pub fn rate(&self, name: &str) -> Option<f64> {
         let mut of_each = self.named(name).peekable();
         of_each.peek()?;
         of_each.map(|of| of.mean_rate(self.phase.duration_s)).sum()
     }
 
+    /// The same of one subject alone.
+    #[must_use]
+    pub fn rate_of(&self, subject: &str, name: &str) -> Option<f64> {
+        let mut named = self.named(name);
+        let series = named.find(|series| series.subject == subject)?;
+        series.mean_rate(self.phase.duration_s)
+    }
+
     /// The mean of a gauge in the measured part, of all together.
-    pub(crate) fn mean(&self, name: &str) -> Option<f64> {
+    #[must_use]
+    pub fn mean(&self, name: &str) -> Option<f64> {
         let mut of_each = self.named(name).peekable();
         of_each.peek()?;
         let mean = |series: &Series| {

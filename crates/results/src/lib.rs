@@ -40,7 +40,7 @@ mod worst;
 pub use bandwidth::{Bandwidth, DeviceBandwidth};
 pub use comparison::{Comparison, Run, Verdict, comparisons};
 pub use conditions::{Conditions, Inequality};
-pub use derived::{DERIVED, Derived};
+pub use derived::{DERIVED, Derived, Sampled};
 pub use error::{Damaged, Error};
 pub use export::{FORMATS, Format};
 pub use failure::{ALLOW_ERRORS, ALLOW_ERRORS_KEY, Fault};

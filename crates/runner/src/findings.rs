@@ -1,6 +1,7 @@
 //! What qualifies a point's numbers: each rule looks at the evidence and says what it saw and what
 //! to do about it.
 
+mod machine;
 mod rate;
 mod steady;
 
@@ -119,6 +120,10 @@ pub const RULES: &[Rule] = &[
         check: |e| e.adopted.map(str::to_owned),
     },
     Rule {
+        code: finding::DEVICE_THROTTLED,
+        check: |e| machine::device_throttled(e.phase),
+    },
+    Rule {
         code: finding::ERRORS,
         check: errors,
     },
@@ -151,6 +156,10 @@ pub const RULES: &[Rule] = &[
         check: nothing_found,
     },
     Rule {
+        code: finding::OTHER_LOAD,
+        check: |e| machine::other_load(e.phase, e.driver.place),
+    },
+    Rule {
         code: finding::OTHER_VERSION,
         check: other_version,
     },
@@ -163,8 +172,16 @@ pub const RULES: &[Rule] = &[
         check: rate::started_late,
     },
     Rule {
+        code: finding::STEAL,
+        check: |e| machine::steal(e.phase),
+    },
+    Rule {
         code: finding::TOO_FEW_SAMPLES,
         check: too_few_samples,
+    },
+    Rule {
+        code: finding::VOLUME_CAPPED,
+        check: |e| machine::volume_capped(e.phase),
     },
     Rule {
         code: finding::WOKEN_LATE,
