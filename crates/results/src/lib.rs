@@ -4,7 +4,6 @@
 
 mod bandwidth;
 mod bits;
-pub mod compare;
 pub mod comparison;
 pub mod conditions;
 mod derived;
