@@ -302,7 +302,8 @@ impl TimelineLines<'_> {
     fn processors(&mut self, series: &[Series]) {
         let times: Vec<&Series> = series
             .iter()
-            .filter(|s| s.probe == "cpu" && s.kind == SeriesKind::Counter && s.name.ends_with("_s"))
+            .filter(|s| s.probe == "cpu" && s.subject == "machine")
+            .filter(|s| s.kind == SeriesKind::Counter && s.name.ends_with("_s"))
             .collect();
         let idle = |s: &&&Series| s.name.starts_with("idle") || s.name.starts_with("iowait");
         let all = sum(times.iter().copied());
