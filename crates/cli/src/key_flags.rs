@@ -35,7 +35,11 @@ impl FromArgMatches for KeyFlags {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let value = |flag: KeyFlag| match flag.value {
             "" => matches.get_flag(id(flag)).then(|| true.to_string()),
-            _ => matches.get_one::<String>(id(flag)).cloned(),
+            _ => {
+                let values = matches.get_many::<String>(id(flag))?;
+                // Of lists, which alone may be given several times.
+                Some(values.cloned().collect::<Vec<_>>().join(","))
+            }
         };
         let given = flags().into_iter();
         let given = given.filter_map(|(key, flag)| Some((key, value(flag)?)));

@@ -27,6 +27,7 @@ use tailmark_report::write_studies;
 use tailmark_results::{Kind, Phase, PointKey};
 use tailmark_runner::{
     Evidence,
+    capture::Watched,
     point::{self, CallStudy, Measured},
 };
 use tailmark_workload::{KeySpace, Workload};
@@ -346,7 +347,8 @@ impl<'a> BenchmarkRun<'a> {
             compressibility: 1.0 - self.flags.number::<f64>("compression_ratio")?,
             ..Spec::new(counted, workload, data, &keys)
         };
-        let measured = point::measure(&spec, self.params.location.path(), &watch, &ends)?;
+        let watched = Watched::of_location(&self.params.location, self.driver);
+        let measured = point::measure(&spec, &watched, &watch, &ends)?;
         let phase = &measured.phase;
         watch.end(Duration::from_secs_f64(phase.elapsed_s()));
         let background =

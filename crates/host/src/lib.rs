@@ -11,6 +11,7 @@ mod facts;
 mod limit;
 mod memory;
 mod mount;
+pub mod nvme;
 mod physical;
 pub mod probe;
 mod space;

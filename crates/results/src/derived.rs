@@ -5,9 +5,10 @@
 //! Everything is a mean over the measured part; of several devices what can be summed is summed.
 
 use crate::{
-    Kind, Phase, Series, SeriesKind,
+    Header, Kind, Phase, Series, SeriesKind,
     steady::{DATABASE, PENDING_COMPACTION},
 };
+use std::collections::BTreeSet;
 
 /// A figure: a row of [`DERIVED`].
 #[derive(Debug, Clone, Copy)]
@@ -20,8 +21,9 @@ pub struct Derived {
     pub unit: &'static str,
     /// Where it comes from, in one line.
     pub about: &'static str,
-    /// The figure; none where it was not sampled, or there was nothing to divide by.
-    pub of: fn(&Phase) -> Option<f64>,
+    /// The figure; none where it was not sampled, or there was nothing to divide by. The second is the
+    /// size of the data set, see [`Header::value_bytes`].
+    pub of: fn(&Phase, Option<f64>) -> Option<f64>,
 }
 
 /// Every figure, in the order of reports.
@@ -31,86 +33,140 @@ pub const DERIVED: &[Derived] = &[
         title: "reads/s",
         unit: "1/s",
         about: "requests to read that the devices completed",
-        of: |phase| phase.sampled("disk").rate("reads"),
+        of: |phase, _| phase.sampled("disk").rate("reads"),
     },
     Derived {
         name: "device_writes_per_sec",
         title: "writes/s",
         unit: "1/s",
         about: "requests to write that the devices completed",
-        of: |phase| phase.sampled("disk").rate("writes"),
+        of: |phase, _| phase.sampled("disk").rate("writes"),
     },
     Derived {
         name: "device_read_await_us",
         title: "read await, us",
         unit: "us",
         about: "how long a request to read took at the devices in the mean, queueing included",
-        of: |phase| phase.sampled("disk").mean_us("read_s", "reads"),
+        of: |phase, _| phase.sampled("disk").mean_us("read_s", "reads"),
     },
     Derived {
         name: "device_write_await_us",
         title: "write await, us",
         unit: "us",
         about: "how long a request to write took at the devices in the mean, queueing included",
-        of: |phase| phase.sampled("disk").mean_us("write_s", "writes"),
+        of: |phase, _| phase.sampled("disk").mean_us("write_s", "writes"),
     },
     Derived {
         name: "device_queue",
         title: "queue",
         unit: "",
         about: "requests queued or under way at the devices, in the mean",
-        of: |phase| phase.sampled("disk").rate("weighted_s"),
+        of: |phase, _| phase.sampled("disk").rate("weighted_s"),
+    },
+    Derived {
+        name: "device_read_p99_us",
+        title: "read p99 at the device, us, at most",
+        unit: "us",
+        about: "99 % of the requests to read took the devices no longer, without queueing before them",
+        of: |phase, _| phase.sampled("block-latency").at_most_us("read", 0.99),
+    },
+    Derived {
+        name: "device_write_p99_us",
+        title: "write p99 at the device, us, at most",
+        unit: "us",
+        about: "99 % of the requests to write took the devices no longer, without queueing before them",
+        of: |phase, _| phase.sampled("block-latency").at_most_us("write", 0.99),
     },
     Derived {
         name: "read_amplification",
         title: "read at the device per byte",
         unit: "",
         about: "bytes read from the devices for each byte that clients read",
-        of: |phase| phase.per_byte("read_bytes", &[Kind::Read, Kind::Scan]),
+        of: |phase, _| phase.per_byte("read_bytes", &[Kind::Read, Kind::Scan]),
     },
     Derived {
         name: "write_amplification",
         title: "written at the device per byte",
         unit: "",
         about: "bytes written to the devices for each byte that clients wrote",
-        of: |phase| phase.per_byte("write_bytes", &[Kind::Insert, Kind::Update]),
+        of: |phase, _| phase.per_byte("write_bytes", &[Kind::Insert, Kind::Update]),
+    },
+    Derived {
+        name: "space_amplification",
+        title: "stored per byte",
+        unit: "",
+        about: "bytes that the database stored for each byte of values in the data set",
+        of: |phase, value_bytes| {
+            let stored = STORED
+                .iter()
+                .find_map(|name| phase.sampled(DATABASE).mean(name));
+            Some(stored? / value_bytes.filter(|bytes| *bytes > 0.0)?)
+        },
+    },
+    Derived {
+        name: "device_write_amplification",
+        title: "written inside the device per byte",
+        unit: "",
+        about: "bytes that the drives wrote to their media for each byte that they were given",
+        of: |phase, _| {
+            let given = phase.sampled("nvme-smart").rate("write_bytes")?;
+            let written = phase.sampled("nvme-ocp").rate("media_write_bytes")?;
+            (given > 0.0).then(|| written / given)
+        },
     },
     Derived {
         name: "client_cpu_us_per_op",
         title: "client CPU per operation, us",
         unit: "us",
         about: "processor time of this process for each operation, an embedded database included",
-        of: |phase| phase.per_operation_us("process", CPU_S),
+        of: |phase, _| phase.per_operation_us("process", CPU_S),
+    },
+    Derived {
+        name: "server_cpu_us_per_op",
+        title: "server CPU per operation, us",
+        unit: "us",
+        about: "processor time of the database's server on this machine for each operation",
+        of: |phase, _| phase.per_operation_us("database-process", CPU_S),
     },
     Derived {
         name: "cpu_busy_percent",
         title: "processors busy, %",
         unit: "%",
         about: "share of the time of all processors of the machine that was not idle",
-        of: |phase| phase.cpu_percent(|name| !matches!(name, "idle_s" | "iowait_s")),
+        of: |phase, _| phase.cpu_percent(|name| !matches!(name, "idle_s" | "iowait_s")),
     },
     Derived {
         name: "cpu_steal_percent",
         title: "steal, %",
         unit: "%",
         about: "share of the time of all processors that the hypervisor gave to others",
-        of: |phase| phase.cpu_percent(|name| name == "steal_s"),
+        of: |phase, _| phase.cpu_percent(|name| name == "steal_s"),
     },
     Derived {
         name: "io_stalled_percent",
         title: "waited for I/O, %",
         unit: "%",
         about: "share of the time in which some task of the machine waited for I/O",
-        of: |phase| Some(100.0 * phase.sampled("pressure").rate("io_some_s")?),
+        of: |phase, _| Some(100.0 * phase.sampled("pressure").rate("io_some_s")?),
+    },
+    Derived {
+        name: "database_stalled_percent",
+        title: "database stalled, %",
+        unit: "%",
+        about: "time in which writers were held back by the database, of all of them together",
+        of: |phase, _| Some(100.0 * phase.sampled(DATABASE).rate("stall_s")?),
     },
     Derived {
         name: "pending_compaction_bytes",
         title: "compaction pending",
         unit: "bytes",
         about: "what compactions had yet to rewrite, in the mean",
-        of: |phase| phase.sampled(DATABASE).mean(PENDING_COMPACTION),
+        of: |phase, _| phase.sampled(DATABASE).mean(PENDING_COMPACTION),
     },
 ];
+
+/// What databases call the bytes that they store: RocksDB, Cassandra, Aerospike.
+const STORED: [&str; 3] = ["sst_bytes", "disk_bytes", "used_bytes"];
 
 /// Counters of processor time.
 const CPU_S: [&str; 2] = ["user_s", "system_s"];
@@ -184,6 +240,15 @@ impl Sampled<'_> {
         series.mean_rate(self.phase.duration_s)
     }
 
+    /// Change per second of all counters of a subject whose names end so.
+    pub fn rates_of(&self, subject: &str, ending: &str) -> impl Iterator<Item = f64> {
+        let series = self.phase.series.iter().filter(move |series| {
+            let is_named = series.subject == subject && series.name.ends_with(ending);
+            series.probe == self.probe && is_named && series.kind == SeriesKind::Counter
+        });
+        series.filter_map(|series| series.mean_rate(self.phase.duration_s))
+    }
+
     /// The mean of a gauge in the measured part, of all together.
     #[must_use]
     pub fn mean(&self, name: &str) -> Option<f64> {
@@ -198,10 +263,44 @@ impl Sampled<'_> {
         of_each.map(mean).sum()
     }
 
+    /// The lowest bound, microseconds, that this share of the requests took at most: of counters such
+    /// as `read_le_10us`, beside `reads`. None without requests, and where so many took longer than
+    /// the highest bound.
+    fn at_most_us(&self, direction: &str, share: f64) -> Option<f64> {
+        let wanted = self.rate(&format!("{direction}s"))? * share;
+        let names = self.phase.series.iter().filter(|of| of.probe == self.probe);
+        let bound = |of: &Series| {
+            let rest = of.name.strip_prefix(direction)?.strip_prefix("_le_")?;
+            rest.strip_suffix("us")?.parse::<u64>().ok()
+        };
+        let bounds: BTreeSet<u64> = names.filter_map(bound).collect();
+        let within = |us: &u64| {
+            let rate = self.rate(&format!("{direction}_le_{us}us"));
+            rate.is_some_and(|rate| rate >= wanted * (1.0 - 1e-9))
+        };
+        let bound = bounds.into_iter().find(within).filter(|_| wanted > 0.0)?;
+        Some(bound as f64)
+    }
+
     /// Time for each of what was counted meanwhile, microseconds; none where nothing was.
     fn mean_us(&self, seconds: &str, count: &str) -> Option<f64> {
         let (seconds, count) = (self.rate(seconds)?, self.rate(count)?);
         (count > 0.0).then(|| seconds * 1e6 / count)
+    }
+}
+
+impl Header {
+    /// Bytes of the values in the data set, without keys; none where the plan does not say.
+    #[must_use]
+    pub fn value_bytes(&self) -> Option<f64> {
+        let keys = ["records", "fields", "field_length"];
+        let number = |key| {
+            self.plan
+                .get(&format!("dataset.{key}"))?
+                .parse::<f64>()
+                .ok()
+        };
+        keys.into_iter().map(number).product()
     }
 }
 
@@ -249,6 +348,24 @@ mod tests {
         series.push(counter("process", "process", "user_s", 0.1));
         series.push(counter("process", "process", "system_s", 0.05));
         series.push(counter("pressure", "machine", "io_some_s", 0.25));
+        series.push(counter("database-process", "java", "user_s", 0.2));
+        series.push(counter("database-process", "java", "system_s", 0.1));
+        series.push(counter("database", "x", "stall_s", 0.05));
+        series.push(counter("nvme-smart", "a", "write_bytes", 100.0));
+        series.push(counter("nvme-ocp", "a", "media_write_bytes", 150.0));
+        // 98 % of the reads at most 10 us, all but one in a thousand at most 20 us.
+        let reads = [
+            ("reads", 1_000.0),
+            ("read_le_10us", 980.0),
+            ("read_le_20us", 999.0),
+        ];
+        let reads = reads.map(|(name, rate)| counter("block-latency", "a", name, rate));
+        series.extend(reads);
+        series.push(Series {
+            kind: SeriesKind::Gauge,
+            values: vec![2_000.0, 2_500.0, 3_000.0],
+            ..counter("database", "x", "sst_bytes", 0.0)
+        });
         let kind = |count, bytes| KindResult {
             count,
             bytes,
@@ -269,7 +386,7 @@ mod tests {
 
     fn value(phase: &Phase, name: &str) -> Option<f64> {
         let row = DERIVED.iter().find(|row| row.name == name).unwrap();
-        (row.of)(phase)
+        (row.of)(phase, Some(1_000.0))
     }
 
     #[test]
@@ -283,7 +400,12 @@ mod tests {
             ("device_queue", 8.0),
             ("read_amplification", 8.0),
             ("write_amplification", 16.0),
+            ("device_read_p99_us", 20.0),
+            ("space_amplification", 2.5),
+            ("device_write_amplification", 1.5),
             ("client_cpu_us_per_op", 1_000.0),
+            ("server_cpu_us_per_op", 2_000.0),
+            ("database_stalled_percent", 5.0),
             ("cpu_busy_percent", 37.5),
             ("cpu_steal_percent", 12.5),
             ("io_stalled_percent", 25.0),
@@ -299,7 +421,7 @@ mod tests {
             series: Vec::new(),
             ..phase()
         };
-        assert!(DERIVED.iter().all(|row| (row.of)(&none).is_none()));
+        assert!(DERIVED.iter().all(|row| (row.of)(&none, None).is_none()));
         let idle = Phase {
             kinds: BTreeMap::new(),
             operations: 0,
@@ -307,6 +429,14 @@ mod tests {
         };
         assert_eq!(value(&idle, "read_amplification"), None);
         assert_eq!(value(&idle, "client_cpu_us_per_op"), None);
+    }
+
+    #[test]
+    fn slower_requests_than_the_highest_bound_have_no_quantile() {
+        let mut phase = phase();
+        phase.series.retain(|of| of.name != "read_le_20us");
+        assert_eq!(value(&phase, "device_read_p99_us"), None);
+        assert_eq!(value(&phase, "device_write_p99_us"), None);
     }
 
     #[test]

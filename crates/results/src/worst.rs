@@ -99,6 +99,13 @@ pub const WATCHED: &[Watched] = &[
     Watched::new("flushes of the device", "1/s", "disk", "flushes"),
     Watched::new("flushes of the database", "1/s", "database", "flushes"),
     Watched::new("compactions", "1/s", "database", "compactions"),
+    Watched::new("compactions", "1/s", "database", "compaction_tasks"),
+    Watched::new(
+        "writers held back by the database",
+        "s/s",
+        "database",
+        "stall_s",
+    ),
     Watched::new(
         "compaction pending",
         "bytes",

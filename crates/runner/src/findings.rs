@@ -229,6 +229,15 @@ fn memory_not_limited(e: &Evidence<'_>) -> Option<String> {
 
 fn client_saturated(e: &Evidence<'_>) -> Option<String> {
     const BUSY: f64 = 0.90;
+    const WORKING: [&str; 7] = [
+        "user_s",
+        "nice_s",
+        "system_s",
+        "irq_s",
+        "softirq_s",
+        "guest_s",
+        "steal_s",
+    ];
     let change = |name: &str| {
         let all = e
             .phase
@@ -240,10 +249,7 @@ fn client_saturated(e: &Evidence<'_>) -> Option<String> {
         Some(series.values.last()? - series.values.get(from)?)
     };
     let idle = change("idle_s")? + change("iowait_s").unwrap_or(0.0);
-    let working: f64 = ["user_s", "system_s", "irq_s", "steal_s"]
-        .into_iter()
-        .filter_map(change)
-        .sum();
+    let working: f64 = WORKING.into_iter().filter_map(change).sum();
     let busy = working / (working + idle);
     (busy >= BUSY).then(|| {
         format!(
@@ -438,6 +444,7 @@ mod tests {
         let measured = Measured {
             phase: Phase::default(),
             clock_step_ms: 0,
+            not_sampled: Vec::new(),
         };
         let text = |clock_step_ms| {
             clock_stepped(&Evidence {

@@ -2,7 +2,7 @@
 //! the study one by one.
 
 mod caches;
-mod capture;
+pub mod capture;
 mod dataset;
 mod devices;
 mod dry_run;

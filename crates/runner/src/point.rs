@@ -5,7 +5,7 @@ pub use crate::findings::remarks;
 
 use crate::{
     Error,
-    capture::Capture,
+    capture::{Capture, Watched},
     findings::{Evidence, findings},
 };
 use std::{
@@ -15,7 +15,6 @@ use std::{
 };
 use tailmark_driver::Database;
 use tailmark_engine::{self as engine, Observer, Spec, Stop, clock_step_ms, unix_ms};
-use tailmark_host::probe::Target;
 use tailmark_results::{Fact, Finding, Header, Load, Phase, PointKey, Study, System};
 
 /// A phase as it was measured.
@@ -26,43 +25,31 @@ pub struct Measured {
     /// How far the wall clock was set forwards against the monotonic clock meanwhile, or backwards
     /// where negative, milliseconds.
     pub clock_step_ms: i64,
+    /// What could not be sampled meanwhile, and why.
+    pub not_sampled: Vec<String>,
 }
 
-/// Measures a phase while the probes watch a directory or device, where one is known.
+/// Measures a phase while the probes watch what it goes on.
 ///
 /// # Errors
 /// As [`engine::run`].
 pub fn measure(
     spec: &Spec<'_>,
-    watched: Option<&Path>,
+    watched: &Watched,
     observer: &dyn Observer,
     stop: &Stop,
 ) -> Result<Measured, Error> {
-    let mut capture = open_capture(spec, watched, observer);
+    let mut capture = Capture::open(watched, spec.system, spec.database);
     let (started, started_ms) = (Instant::now(), unix_ms());
     let mut phase = engine::run(spec, &mut capture, observer, stop)?;
+    let not_sampled = std::mem::take(&mut capture.not_sampled);
     phase.series = capture.into_series();
     let clock_step_ms = clock_step_ms(started_ms, unix_ms(), started.elapsed());
     Ok(Measured {
         phase,
         clock_step_ms,
+        not_sampled,
     })
-}
-
-/// Opens the probes of a phase, and says which could not be.
-pub(crate) fn open_capture<'a>(
-    spec: &Spec<'a>,
-    watched: Option<&Path>,
-    observer: &dyn Observer,
-) -> Capture<'a> {
-    let target = Target {
-        system: spec.system.to_owned(),
-        places: watched.map(Path::to_owned).into_iter().collect(),
-    };
-    let capture = Capture::open(&target, spec.database);
-    let notices = capture.notices.iter();
-    notices.for_each(|notice| observer.notice(notice));
-    capture
 }
 
 /// What the rules find, and what the database itself has to say.

@@ -14,6 +14,7 @@ use crate::service::{Services, wait_ready};
 use crate::{
     Error,
     caches::drop_caches,
+    capture::{Watched, refuse_unknown_probes},
     dataset::Dataset,
     devices::refuse_one_device,
     facts::{describe, run_facts},
@@ -77,6 +78,7 @@ pub fn run(
     stop: &Stop,
 ) -> Result<Summary, Error> {
     refuse_placeholders(plan)?;
+    refuse_unknown_probes(plan)?;
     let one_device = refuse_one_device(plan)?;
     fs::create_dir_all(out).map_err(|source| Error::Io {
         action: "create",
@@ -302,6 +304,7 @@ impl<'a> Sweeper<'a> {
         self.study
             .set_facts(&Fact::of_database(&system.name, database.facts()))?;
         let measured = self.run_phase(database.as_ref(), system, asked, &key)?;
+        self.say_not_sampled(system, &measured.not_sampled)?;
         if self.stop.requested() {
             return Ok(None);
         }
@@ -389,8 +392,8 @@ impl<'a> Sweeper<'a> {
             compressibility: sweep.compressibility,
             ..Spec::new(database, &workload, &system.data, &keys)
         };
-        let measure =
-            |spec: &Spec<'_>| point::measure(spec, system.watched(), self.observer, self.stop);
+        let watched = Watched::of_system(self.plan, system);
+        let measure = |spec: &Spec<'_>| point::measure(spec, &watched, self.observer, self.stop);
         let length = match asked.warmup {
             AskedWarmup::For(warmup) => return measure(&Spec { warmup, ..spec }),
             AskedWarmup::ByRule(length) => length,
@@ -400,8 +403,8 @@ impl<'a> Sweeper<'a> {
             enough: None,
             ..spec
         };
-        let (rule, place) = (asked.steady, system.watched());
-        let warmup = warm_up(&before, length, rule, place, self.observer, self.stop)?;
+        let rule = asked.steady;
+        let warmup = warm_up(&before, length, rule, &watched, self.observer, self.stop)?;
         let mut measured = measure(&Spec {
             goes_on: true,
             warmup: Warmup::EDGE,
@@ -410,6 +413,22 @@ impl<'a> Sweeper<'a> {
         })?;
         measured.phase.warmup = Some(Box::new(warmup));
         Ok(measured)
+    }
+
+    /// Says what cannot be sampled of a system, once in a study.
+    fn say_not_sampled(&self, system: &SystemPlan, not_sampled: &[String]) -> Result<(), Error> {
+        if not_sampled.is_empty() {
+            return Ok(());
+        }
+        let said = self.study.notices()?;
+        for why in not_sampled {
+            let notice = format!("system `{}` is measured without the {why}", system.name);
+            if !said.contains(&notice) {
+                self.observer.notice(&notice);
+                self.study.add_notice(&notice)?;
+            }
+        }
+        Ok(())
     }
 
     fn searches_are_done(&self, systems: &[&SystemPlan]) -> Result<bool, Error> {

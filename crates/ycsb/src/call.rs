@@ -27,7 +27,7 @@ use tailmark_console::{Console, Exit, listen};
 use tailmark_driver::{Access, Database, Driver, Params, Semantics};
 use tailmark_engine::{Spec, Stop};
 use tailmark_results::{Phase, PointKey, finding::NOTHING_FOUND};
-use tailmark_runner::{Evidence, point};
+use tailmark_runner::{Evidence, capture::Watched, point};
 use tailmark_workload::KeySpace;
 use tempfile::NamedTempFile;
 
@@ -305,8 +305,8 @@ impl Call {
             let (done, wait) = mpsc::channel();
             let started = Instant::now();
             let reporter = scope.spawn(move || self.watch.report(started, &wait));
-            let measured =
-                point::measure(&spec, self.params.location.path(), &self.watch, &self.stop);
+            let watched = Watched::of_location(&self.params.location, self.driver);
+            let measured = point::measure(&spec, &watched, &self.watch, &self.stop);
             drop(done);
             reporter.join().expect("status lines do not panic");
             let measured = measured?;

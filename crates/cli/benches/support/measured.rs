@@ -6,7 +6,7 @@ use tailmark_driver::{
 };
 use tailmark_engine::{Silent, Spec, Stop};
 use tailmark_results::{Phase, PointKey};
-use tailmark_runner::point;
+use tailmark_runner::{capture::Watched, point};
 use tailmark_workload::{Distribution, KeySpace, Stream, StreamConfig, Workload};
 
 /// Records of 4 x 1,024 B.
@@ -117,7 +117,11 @@ pub fn run(
         seed: 1,
         ..Spec::new(database, workload, &data, &keys)
     };
-    let measured = point::measure(&spec, Some(Path::new("/")), &Silent, &Stop::new()).unwrap();
+    let watched = Watched {
+        places: vec!["/".into()],
+        ..Watched::default()
+    };
+    let measured = point::measure(&spec, &watched, &Silent, &Stop::new()).unwrap();
     let phase = measured.phase;
     assert_eq!(phase.errors(), 0);
     let missed: u64 = phase.kinds.values().map(|kind| kind.not_found).sum();

@@ -114,9 +114,12 @@ impl Panels {
     }
 }
 
+/// What databases do in the background; Cassandra tells of compactions as tasks.
+const JOBS: [&str; 3] = [FLUSHES, COMPACTIONS, "compaction_tasks"];
+
 /// Whether a series counts what a database does in the background.
 fn is_job(series: &Series) -> bool {
-    series.probe == DATABASE && [FLUSHES, COMPACTIONS].contains(&series.name.as_str())
+    series.probe == DATABASE && JOBS.contains(&series.name.as_str())
 }
 
 /// The plots without their lines.
@@ -353,7 +356,8 @@ impl TimelineLines<'_> {
     fn processors(&mut self, series: &[Series]) {
         let times: Vec<&Series> = series
             .iter()
-            .filter(|s| s.probe == "cpu" && s.kind == SeriesKind::Counter && s.name.ends_with("_s"))
+            .filter(|s| s.probe == "cpu" && s.subject == "machine")
+            .filter(|s| s.kind == SeriesKind::Counter && s.name.ends_with("_s"))
             .collect();
         let idle = |s: &&&Series| s.name.starts_with("idle") || s.name.starts_with("iowait");
         let all = sum(times.iter().copied());

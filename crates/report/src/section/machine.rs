@@ -20,13 +20,18 @@ pub const SECTION: Section = Section {
 
 fn render(data: &Data) -> Vec<Block> {
     let sweep = SweepTable::new(data);
+    // Of studies that were merged nobody knows which data set a system has.
+    let value_bytes = match &*data.headers {
+        [header] => header.value_bytes(),
+        _ => None,
+    };
     let of_each = sweep.all_groups().filter_map(|group| {
         let heading = Block::Heading {
             anchor: anchor(&["machine", &group.anchor]),
             title: group.title_with_conditions(),
             about: group.conditions.clone(),
         };
-        Some([heading, Block::Table(table(group, &sweep)?)])
+        Some([heading, Block::Table(table(group, &sweep, value_bytes)?)])
     });
     let mut blocks: Vec<Block> = of_each.flatten().collect();
     if !blocks.is_empty() {
@@ -57,14 +62,19 @@ fn about(blocks: &[Block]) -> Text {
 }
 
 /// None of a workload of which nothing was sampled.
-fn table(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Table> {
+fn table(
+    group: &WorkloadGrid<'_>,
+    sweep: &SweepTable<'_>,
+    value_bytes: Option<f64>,
+) -> Option<Table> {
     let cells = || {
         let steps = group.steps.iter();
         let systems = || sweep.systems.iter().chain(&sweep.ceilings);
         let places = steps.flat_map(move |step| systems().map(move |system| (*step, *system)));
         places.filter_map(|(step, system)| Some((system, group.cell(&system.name, step)?)))
     };
-    let is_known = |row: &&Derived| cells().any(|(_, cell)| spread(cell, row).is_some());
+    let figure = |cell: &GridCell<'_>, row: &Derived| spread(cell, row, value_bytes);
+    let is_known = |row: &&Derived| cells().any(|(_, cell)| figure(cell, row).is_some());
     let shown: Vec<&Derived> = DERIVED.iter().filter(is_known).collect();
     if shown.is_empty() {
         return None;
@@ -76,7 +86,7 @@ fn table(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Table> {
             .iter()
             .map(|row| Column::number(row.title).unit(row.unit)),
     );
-    let rows = cells().map(|(system, cell)| self::row(system, cell, &shown));
+    let rows = cells().map(|(system, cell)| self::row(system, cell, &shown, figure));
     Some(Table {
         columns,
         rows: rows.collect(),
@@ -84,7 +94,12 @@ fn table(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Table> {
     })
 }
 
-fn row(system: &System, cell: &GridCell<'_>, shown: &[&Derived]) -> TableRow {
+fn row(
+    system: &System,
+    cell: &GridCell<'_>,
+    shown: &[&Derived],
+    figure: impl Fn(&GridCell<'_>, &Derived) -> Option<f64>,
+) -> TableRow {
     let ops: Vec<f64> = cell
         .points
         .iter()
@@ -97,7 +112,7 @@ fn row(system: &System, cell: &GridCell<'_>, shown: &[&Derived]) -> TableRow {
         Cell::new(&system.name),
         ops.unwrap_or_else(Cell::none),
     ];
-    let figure = |row: &&Derived| match spread(cell, row) {
+    let figure = |row: &&Derived| match figure(cell, row) {
         Some(value) => Cell::new(text(value, row.unit)).with_value(value),
         None => Cell::none(),
     };
@@ -112,8 +127,12 @@ fn row(system: &System, cell: &GridCell<'_>, shown: &[&Derived]) -> TableRow {
 }
 
 /// The mean over the repeats of a point; none where one of them is not known.
-fn spread(cell: &GridCell<'_>, row: &Derived) -> Option<f64> {
-    let values: Option<Vec<f64>> = cell.points.iter().map(|of| (row.of)(&of.phase)).collect();
+fn spread(cell: &GridCell<'_>, row: &Derived, value_bytes: Option<f64>) -> Option<f64> {
+    let values: Option<Vec<f64>> = cell
+        .points
+        .iter()
+        .map(|of| (row.of)(&of.phase, value_bytes))
+        .collect();
     let values = values.filter(|values| !values.is_empty())?;
     Some(values.iter().sum::<f64>() / values.len() as f64)
 }

@@ -90,8 +90,7 @@ pub fn steal(phase: &Phase) -> Option<String> {
     let cpu = phase.sampled("cpu");
     let of_machine = |counter: &str| cpu.rate_of("machine", counter);
     let stolen = of_machine("steal_s")?;
-    let rest = ["user_s", "system_s", "iowait_s", "irq_s", "idle_s"];
-    let all = stolen + rest.into_iter().filter_map(of_machine).sum::<f64>();
+    let all: f64 = cpu.rates_of("machine", "_s").sum();
     let share = stolen / all.max(f64::MIN_POSITIVE);
     (share >= SHARE).then(|| {
         format!(
