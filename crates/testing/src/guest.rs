@@ -76,7 +76,9 @@ fn parts() -> PathBuf {
     }
     for (program, package) in [(EMULATOR, "qemu-system-x86"), ("busybox", "busybox-static")] {
         let mut help = Command::new(program);
-        help.arg("--help").stdout(Stdio::null()).stderr(Stdio::null());
+        help.arg("--help")
+            .stdout(Stdio::null())
+            .stderr(Stdio::null());
         let found = help.status();
         if found.is_err() {
             not_installed(format!("{program} is missing: apt-get install {package}"));
