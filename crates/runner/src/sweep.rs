@@ -421,7 +421,7 @@ impl<'a> Sweeper<'a> {
         }
         let said = self.study.notices()?;
         for why in not_sampled {
-            let notice = format!("system `{}` is measured without the {why}", system.name);
+            let notice = point::without(&system.name, why);
             if !said.contains(&notice) {
                 self.observer.notice(&notice);
                 self.study.add_notice(&notice)?;

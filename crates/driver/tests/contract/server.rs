@@ -355,7 +355,7 @@ mod cassandra {
         insert_all(database.as_ref(), 20);
         assert!(told(database.as_ref(), "requests") >= before + 20.0);
         for name in [
-            "chunk_cache_bytes",
+            "key_cache_bytes",
             "compaction_tasks",
             "disk_bytes",
             "flushes",
