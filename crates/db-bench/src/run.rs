@@ -299,6 +299,7 @@ impl<'a> BenchmarkRun<'a> {
             let found = point::all_findings(&evidence, database);
             let mut phase = measured.phase;
             phase.findings.extend(found);
+            study.say_not_sampled(&measured.not_sampled)?;
             study.add_point(key, phase, database.facts())?;
         }
         summary::at_the_end(entry.name, &results)

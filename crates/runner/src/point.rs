@@ -52,6 +52,11 @@ pub fn measure(
     })
 }
 
+/// That a system is measured without a probe.
+pub(crate) fn without(system: &str, why: &str) -> String {
+    format!("system `{system}` is measured without the {why}")
+}
+
 /// What the rules find, and what the database itself has to say.
 #[must_use]
 pub fn all_findings(evidence: &Evidence<'_>, database: &dyn Database) -> Vec<Finding> {
@@ -112,6 +117,17 @@ impl CallStudy {
         let system = self.system.clone();
         self.study.set_facts(&Fact::of_database(&system, facts))?;
         Ok(self.study.append_point(PointKey { system, ..key }, phase)?)
+    }
+
+    /// Says what could not be sampled, once in the study.
+    ///
+    /// # Errors
+    /// As [`Self::add_point`].
+    pub fn say_not_sampled(&self, not_sampled: &[String]) -> Result<(), Error> {
+        for why in not_sampled {
+            self.study.add_notice(&without(&self.system, why))?;
+        }
+        Ok(())
     }
 
     /// Adds a load.

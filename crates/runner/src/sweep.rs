@@ -14,14 +14,14 @@ use crate::service::{Services, wait_ready};
 use crate::{
     Error,
     caches::drop_caches,
-    capture::{Watched, refuse_unknown_probes},
+    capture::Watched,
     dataset::Dataset,
     devices::refuse_one_device,
     facts::{describe, run_facts},
     findings::Evidence,
     former, order,
     point::{self, Measured, all_findings},
-    preflight::{Ready, preflight, refuse_placeholders},
+    preflight::{Ready, preflight, refuse_as_written},
     retry,
     samples::{Wanted, too_short},
     warmup::warm_up,
@@ -77,8 +77,7 @@ pub fn run(
     observer: &dyn Observer,
     stop: &Stop,
 ) -> Result<Summary, Error> {
-    refuse_placeholders(plan)?;
-    refuse_unknown_probes(plan)?;
+    refuse_as_written(plan)?;
     let one_device = refuse_one_device(plan)?;
     fs::create_dir_all(out).map_err(|source| Error::Io {
         action: "create",
@@ -422,7 +421,7 @@ impl<'a> Sweeper<'a> {
         }
         let said = self.study.notices()?;
         for why in not_sampled {
-            let notice = format!("system `{}` is measured without the {why}", system.name);
+            let notice = point::without(&system.name, why);
             if !said.contains(&notice) {
                 self.observer.notice(&notice);
                 self.study.add_notice(&notice)?;

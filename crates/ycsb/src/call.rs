@@ -229,6 +229,7 @@ impl Call {
                 system: &system,
                 point,
                 phase,
+                not_sampled: measured.not_sampled,
                 facts,
             };
             let page = study::add(out, entry)?;

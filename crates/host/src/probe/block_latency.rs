@@ -244,10 +244,10 @@ impl Tracer {
 
     fn failure(&mut self) -> Error {
         let said = locked(&self.errors);
-        let worst = said
-            .lines()
-            .filter(|line| line.contains("ERROR") && !line.contains("MEMLOCK"));
-        let worst = worst.last().or(said.lines().last()).unwrap_or("no reason");
+        // What it always says of memory it can lock is no error.
+        let is_error = |line: &&str| line.contains("ERROR") && !line.contains("MEMLOCK");
+        let worst = said.lines().rfind(is_error);
+        let worst = worst.or(said.lines().next_back()).unwrap_or("no reason");
         Error::Program {
             program: "bpftrace",
             said: format!("does not count requests: {worst}"),

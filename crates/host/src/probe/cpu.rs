@@ -12,7 +12,7 @@ use tailmark_results::SeriesKind::{Counter, Gauge};
 /// The row of this probe.
 pub const PROBE: ProbeRow = ProbeRow {
     name: "cpu",
-    about: "time of all CPUs together by what it went to, and of each: busy, interrupts, stolen",
+    about: "time of all CPUs together by what it went to, and of each: busy, stolen",
     period_s: 1,
     is_default: true,
     open: |_| Ok(Some(Box::new(Cpu))),
@@ -61,12 +61,11 @@ fn of_machine(total: &CpuTime, second: f64) -> Vec<Reading> {
     )
 }
 
-/// Of one core: its working time, what of it were interrupts, and what was stolen.
+/// Of one core: its working time, and what was stolen of it.
 fn of_core(name: &str, core: &CpuTime, second: f64) -> Vec<Reading> {
     let interrupts = ticks(core.irq) + ticks(core.softirq);
     let values = [
         ("busy_s", core.user + core.nice + core.system + interrupts),
-        ("interrupts_s", interrupts),
         ("steal_s", ticks(core.steal)),
     ];
     readings(
@@ -115,7 +114,6 @@ mod tests {
         let stats = KernelStats::from_buf_read(STAT.as_bytes(), &SYSTEM).unwrap();
         let read = of_core("cpu0", &stats.cpu_time[0], 100.0);
         assert_eq!(value(&read, "cpu0", "busy_s"), 9.7);
-        assert_eq!(value(&read, "cpu0", "interrupts_s"), 0.7);
         assert_eq!(value(&read, "cpu0", "steal_s"), 0.5);
     }
 }

@@ -198,7 +198,8 @@ fn of_tasks(rows: &[Task]) -> Vec<Statistic> {
         of_unit.0 += 1.0;
         of_unit.1 += (total - progress).max(0) as f64;
     }
-    let running: f64 = left.values().map(|(count, _)| count).sum();
+    // The sum of no numbers would be minus zero.
+    let running = left.values().fold(0.0, |sum, (count, _)| sum + count);
     let bytes = left.get(&true).map_or(0.0, |(_, bytes)| *bytes);
     vec![
         Statistic::gauge("running_compactions", running),
