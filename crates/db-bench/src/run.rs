@@ -14,7 +14,7 @@ use super::{
 use anyhow::{Context, ensure};
 use std::{
     collections::BTreeMap,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -346,7 +346,8 @@ impl<'a> BenchmarkRun<'a> {
             compressibility: 1.0 - self.flags.number::<f64>("compression_ratio")?,
             ..Spec::new(counted, workload, data, &keys)
         };
-        let measured = point::measure(&spec, self.params.location.path(), &watch, &ends)?;
+        let watched = self.params.location.path().map(Path::to_owned);
+        let measured = point::measure(&spec, watched.as_slice(), &watch, &ends)?;
         let phase = &measured.phase;
         watch.end(Duration::from_secs_f64(phase.elapsed_s()));
         let background =

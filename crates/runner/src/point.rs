@@ -28,13 +28,13 @@ pub struct Measured {
     pub clock_step_ms: i64,
 }
 
-/// Measures a phase while the probes watch a directory or device, where one is known.
+/// Measures a phase while the probes watch these directories and devices.
 ///
 /// # Errors
 /// As [`engine::run`].
 pub fn measure(
     spec: &Spec<'_>,
-    watched: Option<&Path>,
+    watched: &[PathBuf],
     observer: &dyn Observer,
     stop: &Stop,
 ) -> Result<Measured, Error> {
@@ -52,12 +52,12 @@ pub fn measure(
 /// Opens the probes of a phase, and says which could not be.
 pub(crate) fn open_capture<'a>(
     spec: &Spec<'a>,
-    watched: Option<&Path>,
+    watched: &[PathBuf],
     observer: &dyn Observer,
 ) -> Capture<'a> {
     let target = Target {
         system: spec.system.to_owned(),
-        places: watched.map(Path::to_owned).into_iter().collect(),
+        places: watched.to_vec(),
     };
     let capture = Capture::open(&target, spec.database);
     let notices = capture.notices.iter();
@@ -96,7 +96,10 @@ impl CallStudy {
         let study = Study::open_or_create(dir, header, std::slice::from_ref(system))?;
         let name = study.add_system_apart(system, counts)?;
         let mut facts = tailmark_host::machine_facts();
-        facts.extend(tailmark_host::place_facts(&name, Path::new(&system.place)));
+        facts.extend(tailmark_host::place_facts(
+            &name,
+            &[PathBuf::from(&system.place)],
+        ));
         study.set_facts(&facts)?;
         Ok(Self {
             dir: dir.to_owned(),

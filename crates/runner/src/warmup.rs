@@ -3,7 +3,7 @@
 
 use crate::{Error, capture::Capture, point::open_capture};
 use std::{
-    path::Path,
+    path::PathBuf,
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -32,7 +32,7 @@ pub fn warm_up(
     spec: &Spec<'_>,
     length: WarmupLength,
     rule: SteadyRule,
-    watched: Option<&Path>,
+    watched: &[PathBuf],
     observer: &dyn Observer,
     stop: &Stop,
 ) -> Result<Warmup, Error> {

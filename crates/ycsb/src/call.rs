@@ -19,7 +19,7 @@ use super::{
 use anyhow::{Context, bail, ensure};
 use std::{
     fs,
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::{Arc, Mutex, mpsc},
     time::{Duration, Instant},
 };
@@ -304,9 +304,9 @@ impl Call {
         std::thread::scope(|scope| {
             let (done, wait) = mpsc::channel();
             let started = Instant::now();
+            let watched = self.params.location.path().map(Path::to_owned);
             let reporter = scope.spawn(move || self.watch.report(started, &wait));
-            let measured =
-                point::measure(&spec, self.params.location.path(), &self.watch, &self.stop);
+            let measured = point::measure(&spec, watched.as_slice(), &self.watch, &self.stop);
             drop(done);
             reporter.join().expect("status lines do not panic");
             let measured = measured?;

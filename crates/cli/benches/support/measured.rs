@@ -117,7 +117,7 @@ pub fn run(
         seed: 1,
         ..Spec::new(database, workload, &data, &keys)
     };
-    let measured = point::measure(&spec, Some(Path::new("/")), &Silent, &Stop::new()).unwrap();
+    let measured = point::measure(&spec, &["/".into()], &Silent, &Stop::new()).unwrap();
     let phase = measured.phase;
     assert_eq!(phase.errors(), 0);
     let missed: u64 = phase.kinds.values().map(|kind| kind.not_found).sum();

@@ -10,7 +10,7 @@ use super::{
     timestamp, us,
 };
 use crate::{
-    Arrivals, Bandwidth, BlockQos, BlockValue, Conditions, Error, ErrorCount, Fact, Finding,
+    Arrivals, BlockQos, BlockValue, Conditions, DeviceBandwidth, Error, ErrorCount, Fact, Finding,
     Header, Interval, IntervalKind, KindResult, Known, Latencies, Load, Packed, Phase, Point, Qos,
     Run, Study, System, TimeBasis, Warmup,
     finding::UNEQUAL_CONDITIONS,
@@ -182,15 +182,24 @@ fn phase(phase: &Phase, allowed: f64) -> Value {
         "start_lag_woken_late_us": causes.map(|causes| counted(&causes.woken_late)),
         "kinds": phase.kinds.iter().map(|(k, r)| (k.name(), kind(r))).collect::<BTreeMap<_, _>>(),
         "qos": qos(phase),
-        "bandwidth": bandwidth(phase.bandwidth()),
+        "bandwidth": bandwidth(phase),
         "counters": phase.counters,
         "intervals": phase.intervals.iter().map(interval).collect::<Vec<_>>(),
         "series": phase.series,
     })
 }
 
-fn bandwidth(of: Bandwidth) -> Value {
+fn bandwidth(phase: &Phase) -> Value {
+    let of = phase.bandwidth();
+    let device = |(name, of): &(&str, DeviceBandwidth)| {
+        json!({
+            "device": name,
+            "read_mb_per_sec": of.read,
+            "written_mb_per_sec": of.written,
+        })
+    };
     json!({
+        "devices": phase.device_bandwidths().iter().map(device).collect::<Vec<_>>(),
         "device_read_mb_per_sec": of.device.map(|device| device.read),
         "device_written_mb_per_sec": of.device.map(|device| device.written),
         "database_mb_per_sec": of.database,

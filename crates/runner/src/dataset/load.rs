@@ -7,6 +7,7 @@
 use super::{Dataset, State};
 use crate::{
     Error,
+    places::places,
     point::{self, Measured},
     seeds::PointSeeds,
 };
@@ -66,12 +67,12 @@ impl Dataset<'_> {
             ends_at_failure: true,
             ..Spec::new(database.as_ref(), &workload, &self.system.data, &keys)
         };
-        let watched = self.system.watched();
+        let watched = places(self.system);
         let Measured { phase, .. } = std::thread::scope(|scope| {
             let (done, wait) = mpsc::channel::<()>();
             let mark = || self.mark(database.as_ref(), &begun, keys.acknowledged());
             scope.spawn(move || checkpoint(mark, &wait, observer));
-            let measured = point::measure(&spec, watched, observer, stop);
+            let measured = point::measure(&spec, &watched, observer, stop);
             drop(done);
             measured
         })?;
