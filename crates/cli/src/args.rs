@@ -146,6 +146,9 @@ pub struct ReportArgs {
     /// The system that every other one is compared with. Default: report.baseline of the plan
     #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,
+    /// Leave out serial numbers, host names and addresses
+    #[arg(long)]
+    pub redact: bool,
 }
 
 /// `tailmark compare`
@@ -197,6 +200,9 @@ pub struct ExportArgs {
     /// The file to write; without it, standard output
     #[arg(short = 'o', long = "output", value_name = "FILE")]
     pub out: Option<PathBuf>,
+    /// Leave out serial numbers, host names and addresses
+    #[arg(long)]
+    pub redact: bool,
 }
 
 /// `tailmark import`

@@ -52,6 +52,7 @@ fn is_wrong_plan(error: &runner::Error) -> bool {
         | E::NoDevice { .. }
         | E::Placeholders { .. }
         | E::SameDevice { .. }
+        | E::Unexpected { .. }
         | E::NoRoom { .. }
         | E::ForeignData { .. }
         | E::OtherData { .. }

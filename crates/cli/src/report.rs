@@ -31,7 +31,9 @@ fn data(args: &ReportArgs) -> Result<Data, Error> {
         baseline: args.baseline.clone(),
         ..ReportSettings::default()
     };
-    read_studies(&args.studies)?.with_settings(settings)
+    let data = read_studies(&args.studies)?;
+    let data = if args.redact { data.redacted() } else { data };
+    data.with_settings(settings)
 }
 
 fn to_directory(args: &ReportArgs, out: &Path, console: &Console) -> anyhow::Result<()> {

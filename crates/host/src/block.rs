@@ -3,7 +3,7 @@
 //! A directory's device is found by the device number of its files. btrfs and overlay give their
 //! files numbers of no device; there the mount table names it.
 
-use crate::{mount, sysfs};
+use crate::{controller, mount, sysfs, transport};
 use std::{
     fs,
     os::unix::fs::{FileTypeExt, MetadataExt},
@@ -51,14 +51,14 @@ pub struct BlockDevice {
     pub physical_block_bytes: Option<u64>,
     /// `write back` (volatile) or `write through`.
     pub write_cache: Option<String>,
-    /// Requests that the block layer queues.
-    pub queue_requests: Option<u64>,
     /// The file behind a loop device.
     pub backing_file: Option<PathBuf>,
     /// What a device mapper or RAID device is, for example `LVM-...` or `raid1`.
     pub composition: Option<String>,
     /// The devices that it is made of, for example `["sda1", "sdb1"]`.
     pub members: Vec<String>,
+    /// How it is attached, for example `nvme` or `sata`.
+    pub transport: Option<&'static str>,
 }
 
 impl BlockDevice {
@@ -102,11 +102,43 @@ impl BlockDevice {
             logical_block_bytes: number("queue/logical_block_size"),
             physical_block_bytes: number("queue/physical_block_size"),
             write_cache: text("queue/write_cache"),
-            queue_requests: number("queue/nr_requests"),
             backing_file: text("loop/backing_file").map(PathBuf::from),
             composition: text("dm/uuid").or_else(|| text("md/level")),
             members: sysfs::names(&disk.join("slaves")),
+            transport: transport::of_disk(disk),
         })
+    }
+
+    /// What it is, in a word or two: `partition`, `LVM`, `raid1`, `loop`, `NVMe namespace`, `disk`.
+    #[must_use]
+    pub fn kind(&self) -> &str {
+        /// What the identifier of a device mapper begins with.
+        const MAPPED: &[(&str, &str)] = &[
+            ("LVM-", "LVM"),
+            ("CRYPT-", "crypt"),
+            ("mpath-", "multipath"),
+            ("part", "partition"),
+        ];
+        match &self.composition {
+            _ if self.name != self.disk => "partition",
+            Some(composition) if self.name.starts_with("dm-") => {
+                let row = MAPPED
+                    .iter()
+                    .find(|(start, _)| composition.starts_with(start));
+                row.map_or("mapped device", |(_, kind)| kind)
+            }
+            Some(level) => level,
+            None if self.transport == Some("loop") => "loop",
+            None if self.name.starts_with("dm-") => "mapped device",
+            None if self.name.starts_with("nvme") => "NVMe namespace",
+            None => "disk",
+        }
+    }
+
+    /// Bytes of the whole device: of an NVMe namespace, those of all namespaces of its controller.
+    #[must_use]
+    pub fn controller_bytes(&self) -> Option<u64> {
+        controller::controller_bytes(Path::new(SYS), &self.disk)
     }
 
     /// The disks at the bottom of a device mapper or RAID device; none where it is not made of
@@ -139,6 +171,7 @@ pub fn block_device_of(path: &Path) -> Option<BlockDevice> {
 }
 
 /// Whether the path is a block device.
+#[must_use]
 pub fn is_device(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|metadata| metadata.file_type().is_block_device())
 }

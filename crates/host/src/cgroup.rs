@@ -1,4 +1,4 @@
-//! The control group that accounts the memory of this process, of whichever version.
+//! The control groups that account and limit this process, of whichever version.
 
 use crate::{
     mount::{self, Mount},
@@ -9,7 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-/// Which interface the memory controller has.
+/// Which interface a controller has.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Version {
     /// A hierarchy of its own (`memory.limit_in_bytes`).
@@ -37,7 +37,7 @@ impl Version {
     }
 }
 
-/// The hierarchy with the memory controller, and where in it this process is.
+/// The hierarchy with a controller, and where in it this process is.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Hierarchy {
     /// Its interface.
@@ -51,23 +51,28 @@ pub struct Hierarchy {
 impl Hierarchy {
     /// That of this process; none where no mounted hierarchy accounts memory.
     pub fn of_memory() -> Option<Self> {
+        Self::of("memory")
+    }
+
+    /// That of a controller, by its name in version 1: version 2 has `io` for `blkio`.
+    pub fn of(controller: &str) -> Option<Self> {
         let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
-        Self::find(&groups, &mount::mounts())
+        Self::find(&groups, &mount::mounts(), controller)
     }
 
     /// Finds it in the text of `/proc/self/cgroup`: lines of hierarchy, controllers and group
     /// (cgroups(7)). A controller is in version 2 only where no version 1 hierarchy has it.
-    fn find(groups: &str, mounts: &[Mount]) -> Option<Self> {
+    fn find(groups: &str, mounts: &[Mount], controller: &str) -> Option<Self> {
         let lines = || {
             groups.lines().filter_map(|line| {
                 let mut fields = line.splitn(3, ':');
                 Some((fields.next()?, fields.next()?, fields.next()?))
             })
         };
-        let memory = |controllers: &str| controllers.split(',').any(|name| name == "memory");
-        if let Some((_, _, group)) = lines().find(|(_, controllers, _)| memory(controllers)) {
+        let has = |controllers: &str| controllers.split(',').any(|name| name == controller);
+        if let Some((_, _, group)) = lines().find(|(_, controllers, _)| has(controllers)) {
             let mounted =
-                |m: &&Mount| m.kind == "cgroup" && m.options.iter().any(|o| o == "memory");
+                |m: &&Mount| m.kind == "cgroup" && m.options.iter().any(|o| o == controller);
             return Self::at(Version::V1, mounts.iter().rfind(mounted)?, group);
         }
         let (_, _, group) = lines().find(|(number, _, _)| *number == "0")?;
@@ -76,7 +81,12 @@ impl Hierarchy {
             mounts.iter().rfind(|m| m.kind == "cgroup2")?,
             group,
         )?;
-        found.has_memory_controller().then_some(found)
+        let name = if controller == "blkio" {
+            "io"
+        } else {
+            controller
+        };
+        found.has_controller(name).then_some(found)
     }
 
     fn at(version: Version, mount: &Mount, group: &str) -> Option<Self> {
@@ -93,9 +103,9 @@ impl Hierarchy {
         })
     }
 
-    fn has_memory_controller(&self) -> bool {
+    fn has_controller(&self, controller: &str) -> bool {
         let controllers = sysfs::text(&self.top.join("cgroup.controllers"));
-        controllers.is_some_and(|names| names.split(' ').any(|name| name == "memory"))
+        controllers.is_some_and(|names| names.split(' ').any(|name| name == controller))
     }
 
     /// The groups from that of this process up to the top.
@@ -138,7 +148,12 @@ mod tests {
              2 0 0:2 / /cg/cpu rw - cgroup cgroup rw,cpu,cpuacct\n\
              3 0 0:3 / /cg/unified rw - cgroup2 cgroup2 rw\n",
         );
-        let found = Hierarchy::find("5:cpu,cpuacct:/\n4:memory:/a/b\n0::/init\n", &mounts).unwrap();
+        let found = Hierarchy::find(
+            "5:cpu,cpuacct:/\n4:memory:/a/b\n0::/init\n",
+            &mounts,
+            "memory",
+        )
+        .unwrap();
         assert_eq!(found.version, Version::V1);
         assert_eq!(found.own, Path::new("/cg/memory/a/b"));
         let groups: Vec<_> = found.groups().collect();
@@ -149,12 +164,15 @@ mod tests {
     #[test]
     fn a_container_sees_its_group_at_the_mount_point() {
         let mounts = mount::parse("1 0 0:1 /docker/abc /cg/memory ro - cgroup cgroup rw,memory\n");
-        let found = Hierarchy::find("4:memory:/docker/abc\n", &mounts).unwrap();
+        let found = Hierarchy::find("4:memory:/docker/abc\n", &mounts, "memory").unwrap();
         assert_eq!(
             (&found.own, &found.top),
             (&found.top, &PathBuf::from("/cg/memory"))
         );
-        assert_eq!(Hierarchy::find("4:memory:/elsewhere\n", &mounts), None);
+        assert_eq!(
+            Hierarchy::find("4:memory:/elsewhere\n", &mounts, "memory"),
+            None
+        );
     }
 
     #[test]
@@ -165,7 +183,7 @@ mod tests {
                 "1 0 0:1 / {} rw - cgroup2 cgroup2 rw\n",
                 top.path().display()
             );
-            let found = Hierarchy::find("0::/user.slice\n", &mount::parse(&line));
+            let found = Hierarchy::find("0::/user.slice\n", &mount::parse(&line), "memory");
             assert_eq!(found.is_some(), expected, "{controllers}");
         }
     }

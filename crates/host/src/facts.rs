@@ -3,8 +3,12 @@
 //! A fact that the machine does not report is left out; none is guessed, but for the kind of
 //! virtualisation, which says that it is a guess.
 
+mod device;
+mod dmi;
+mod file_system;
 mod machine;
 mod place;
+mod surroundings;
 
 pub use machine::machine_facts;
 pub use place::place_facts;
@@ -15,15 +19,15 @@ use tailmark_results::Fact;
 /// Facts of one group in the making.
 struct FactGroup<'a> {
     system: Option<&'a str>,
-    name: &'static str,
+    name: String,
     facts: Vec<Fact>,
 }
 
 impl<'a> FactGroup<'a> {
-    fn new(system: Option<&'a str>, name: &'static str) -> Self {
+    fn new(system: Option<&'a str>, name: impl Into<String>) -> Self {
         Self {
             system,
-            name,
+            name: name.into(),
             facts: Vec::new(),
         }
     }
@@ -33,7 +37,7 @@ impl<'a> FactGroup<'a> {
         if let Some(value) = value.into_text().filter(|value| !value.is_empty()) {
             self.facts.push(Fact {
                 system: self.system.map(str::to_owned),
-                group: self.name.to_owned(),
+                group: self.name.clone(),
                 name: name.to_owned(),
                 value,
             });

@@ -3,28 +3,41 @@
 //! Everything is read from `/proc` and `/sys` at the moment it is asked for. The crate has no
 //! threads and no clock of its own: whoever samples a probe knows when.
 
+mod address;
 mod block;
 mod cache;
 mod cgroup;
+mod chain;
+mod controller;
 mod error;
 mod facts;
 mod limit;
 mod memory;
 mod mount;
 pub mod nvme;
+mod pci;
 mod physical;
 pub mod probe;
+mod quota;
 mod space;
 mod sysfs;
+mod transport;
 
-pub use block::{BlockDevice, block_device_of};
+pub use address::is_this_machine;
+pub use block::{BlockDevice, block_device_of, is_device};
 pub use cache::{CacheDrop, can_drop_caches, drop_caches, forget_all};
+pub use chain::{chain, disks};
+pub use controller::places_of;
 pub use error::{Error, LimitError};
 pub use facts::{machine_facts, place_facts};
 pub use limit::MemoryLimit;
 pub use memory::{Memory, memory};
+pub use mount::{Mount, mount_of};
+pub use pci::{LinkSpeed, PcieLink};
 pub use physical::physical_devices;
+pub use quota::{CpuQuota, cpu_quota, io_limits};
 pub use space::{Space, space};
+pub use transport::TRANSPORTS;
 
 /// CPUs that this process may run on: affinity and CPU quotas are taken into account; at least 1.
 #[must_use]

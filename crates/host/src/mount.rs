@@ -64,6 +64,7 @@ impl Mount {
     }
 
     /// The value of an option `name=value`.
+    #[must_use]
     pub fn option(&self, name: &str) -> Option<&str> {
         self.options
             .iter()
@@ -71,6 +72,7 @@ impl Mount {
     }
 
     /// A name that is the same for every mount of one file system, and says what it is.
+    #[must_use]
     pub fn file_system(&self) -> String {
         format!("{} on {} ({})", self.kind, self.source, self.device)
     }
@@ -95,6 +97,12 @@ pub fn mount_at(path: &Path) -> Option<Mount> {
     let known = id.and_then(|stat| mounts.iter().position(|mount| mount.id == stat.stx_mnt_id));
     let index = known.or_else(|| deepest(&mounts, path))?;
     Some(mounts.swap_remove(index))
+}
+
+/// The file system that a path is on, or would be where it does not exist yet.
+#[must_use]
+pub fn mount_of(path: &Path) -> Option<Mount> {
+    mount_at(&crate::space::existing(path).ok()?)
 }
 
 /// Which of the mounts an absolute path without links is on, by its text: the deepest mount point

@@ -13,11 +13,11 @@ use std::{
     path::{Path, PathBuf},
 };
 use tailmark_host::{
-    block_device_of, physical_devices, place_facts,
+    block_device_of, chain, disks, physical_devices, place_facts,
     probe::{PROBES, Reading, Target},
     space,
 };
-use tailmark_testing::{LoopDevice, Mounted, Tmpfs, not_here, test};
+use tailmark_testing::{LoopDevice, Mounted, Tmpfs, not_here, system, test};
 use tempfile::TempDir;
 
 const DISK_BYTES: u64 = 64 << 20;
@@ -103,7 +103,7 @@ fn loop_devices_of_files_in_memory_are_devices_of_their_own() {
 #[test]
 fn facts_name_the_file_system_and_the_device() {
     let disk = LoopDisk::new();
-    let facts = place_facts("loop", &disk.directory);
+    let facts = place_facts("loop", std::slice::from_ref(&disk.directory));
     let value = |group: &str, name: &str| {
         let fact = facts
             .iter()
@@ -119,8 +119,12 @@ fn facts_name_the_file_system_and_the_device() {
     assert_eq!(value("device", "name"), disk.device.name());
     assert_eq!(value("device", "logical block"), "512 bytes");
     assert!(value("device", "size").contains("67108864 bytes"));
-    let of_device = place_facts("loop", disk.device.path());
-    assert!(of_device.iter().all(|fact| fact.group == "device"));
+    let of_device = place_facts("loop", &[disk.device.path().to_owned()]);
+    assert!(
+        of_device
+            .iter()
+            .all(|fact| fact.group.starts_with("device"))
+    );
 }
 
 #[test]
@@ -207,4 +211,57 @@ fn value(readings: &[Reading], name: &str) -> f64 {
         .find(|reading| reading.name == name)
         .unwrap()
         .value
+}
+
+#[test]
+fn an_xfs_says_what_it_was_made_with() {
+    let dir = tempfile::tempdir().unwrap();
+    let device = LoopDevice::new(&dir.path().join("disk"), 320 << 20);
+    let words = [
+        "-q",
+        "-d",
+        "agcount=3,su=64k,sw=2",
+        "-m",
+        "reflink=1,rmapbt=0",
+    ]
+    .map(OsStr::new);
+    let words = [&words[..], &[device.path().as_ref()]].concat();
+    if let Err(why) = system("mkfs.xfs", &words) {
+        not_here(why);
+    }
+    let mounted = Mounted::new(&[device.path().as_ref()], &dir.path().join("mounted"));
+    let facts = place_facts("xfs", &[mounted.path().to_owned()]);
+    let value = |name: &str| {
+        let mut of = facts.iter().filter(|fact| fact.group == "file system");
+        of.find(|fact| fact.name == name)
+            .map(|fact| fact.value.as_str())
+            .unwrap_or_default()
+    };
+    assert_eq!(value("type"), "xfs");
+    assert_eq!(value("allocation groups"), "3");
+    assert_eq!(value("stripe unit"), "64.0 KiB");
+    assert_eq!(value("stripe width"), "128.0 KiB");
+    assert_eq!(value("features"), "crc,finobt,reflink");
+}
+
+#[test]
+fn the_chain_below_a_file_system_goes_through_loop_devices() {
+    let outer = LoopDisk::new();
+    let inner = LoopDevice::new(&outer.directory.join("inner"), 8 << 20);
+    let found: Vec<_> = chain(inner.path()).into_iter().map(|d| d.name).collect();
+    assert_eq!(found[..2], [inner.name(), outer.device.name()]);
+    let disks = disks(inner.path());
+    assert_eq!(disks.len(), 1);
+    assert_eq!(
+        (disks[0].name.as_str(), disks[0].transport),
+        (inner.name(), Some("loop"))
+    );
+    let facts = place_facts("loop", &[inner.path().to_owned(), outer.directory.clone()]);
+    let name = |group: &str| {
+        let mut of = facts.iter().filter(|fact| fact.group == group);
+        of.find(|fact| fact.name == "name")
+            .map(|fact| fact.value.as_str())
+    };
+    assert_eq!(name("device"), Some(inner.name()));
+    assert_eq!(name("device 2"), Some(outer.device.name()));
 }

@@ -19,6 +19,8 @@ pub enum Accept {
     Text,
     /// A list of words.
     Words,
+    /// A path, or a list of them.
+    Paths,
     /// `true` or `false`.
     Flag,
     /// A whole number from the first to the last, both included.
@@ -74,10 +76,15 @@ impl Accepted for String {
     }
 }
 
-/// A list of words, none of them empty.
+/// A list of words or paths, none of them empty. A path may have commas in it.
 impl Accepted for Vec<String> {
     fn read(value: &Value, accept: Accept) -> Option<Self> {
-        let words = units::words(value).filter(|_| matches!(accept, Accept::Words));
+        let words = match (accept, value) {
+            (Accept::Paths, Value::String(path)) => Some(vec![path.clone()]),
+            (Accept::Paths, Value::Array(paths)) if paths.is_empty() => None,
+            (Accept::Paths | Accept::Words, _) => units::words(value),
+            _ => None,
+        };
         words.filter(|words| words.iter().all(|word| !word.is_empty()))
     }
 }
@@ -165,6 +172,7 @@ impl std::fmt::Display for Accept {
         match *self {
             Self::Text => write!(f, "text"),
             Self::Words => write!(f, "a list of words, such as [\"a\", \"b\"]"),
+            Self::Paths => write!(f, "a path, or a list such as [\"/mnt/a\", \"/mnt/b\"]"),
             Self::Flag => write!(f, "true or false"),
             Self::Count(min, max) => {
                 let (min, most) = (number::count(min), number::count(max));

@@ -2,7 +2,7 @@
 
 use super::{
     DefaultInputs, Error, HostPlan, Order, Plan, RawPlan, Reload, ReportPlan, Sweep, SystemPlan,
-    Warmup, assumed, db_bench, effective, keys,
+    Unexpected, Warmup, assumed, db_bench, effective, keys,
     rate::{Rates, refuse_unknown_peak},
     reader::TableReader,
     slo,
@@ -69,6 +69,7 @@ impl RawPlan {
             report,
             slo,
             same_device: top.get("same_device")?,
+            unexpected: Unexpected::read(&top)?,
             scale,
             time_scale,
             unscaled,

@@ -157,8 +157,12 @@ fn put_system(system: &SystemPlan, put: &mut impl FnMut(&str, String)) {
     if let Some(of) = &system.ceiling_for {
         put("ceiling_for", of.clone());
     }
-    if let Some(watch) = &system.watch {
-        put("watch", watch.display().to_string());
+    if !system.watch.is_empty() {
+        let watched = system.watch.iter().map(|path| path.display().to_string());
+        put("watch", watched.collect::<Vec<_>>().join(", "));
+    }
+    for (name, value) in system.expect.keys() {
+        put(&format!("expect.{name}"), value);
     }
     if let Some(service) = &system.service {
         put("service.start", service.start().join(" "));

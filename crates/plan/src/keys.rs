@@ -3,10 +3,10 @@
 
 use super::{
     Accept::{
-        Choice, Count, Distribution, FixedRates, Flag, Latency, Limits, Number, Percent, Rates,
-        Size, Table, Tables, Text, Threads, Time, TimeOrAuto, Times, Words,
+        Choice, Count, Distribution, FixedRates, Flag, Latency, Limits, Number, Paths, Percent,
+        Rates, Size, Table, Tables, Text, Threads, Time, TimeOrAuto, Times, Words,
     },
-    DefaultInputs, Order, Plan, PlanKey, Reload, Sweep,
+    ClientHost, DefaultInputs, Order, Plan, PlanKey, Reload, Sweep, TRANSPORTS, Unexpected,
     threads::NO_GAIN,
     units,
     warmup::AUTO,
@@ -62,6 +62,15 @@ pub const KEYS: &[PlanKey] = &[
              devices",
         )
         .or("false"),
+    PlanKey::new("", "unexpected", Choice(Unexpected::NAMES))
+        .about("what a system that is not as `expect` says is: an error, or a finding")
+        .or(Unexpected::Error.name())
+        .flag(26, "--unexpected", "WHAT")
+        .help("What a system that is not as the plan expects is: error or finding")
+        .sets(|plan| {
+            let is_finding = plan.unexpected == Unexpected::Finding;
+            is_finding.then(|| plan.unexpected.name().to_owned())
+        }),
     PlanKey::new("", "database", Table).about("the database of every system, and its settings"),
     PlanKey::new("", "dataset", Table).about("what is loaded"),
     PlanKey::new("", "sweep", Table).about("what is run: the axes and the budget of each point"),
@@ -291,6 +300,14 @@ pub const KEYS: &[PlanKey] = &[
         .flag(20, "--equivalence", "PERCENT")
         .help("Differences within it are none in practice: 3%")
         .sets(|plan| Some(units::percent_text(plan.report.equivalence))),
+    PlanKey::new("report", "redact", Flag)
+        .about("whether serial numbers, host names and addresses are left out")
+        .or("false")
+        .flag(21, "--redact", "")
+        .help(
+            "Leave serial numbers, host names and addresses out of study facts, report and exports",
+        )
+        .sets(|plan| plan.report.redact.then(|| true.to_string())),
     PlanKey::new("slo", "latency", Limits)
         .about("limits that all must hold: `p99.99 read < 15ms`; none: no search")
         .flag(24, "--slo", "LIMITS")
@@ -333,12 +350,14 @@ pub const KEYS: &[PlanKey] = &[
         .help("A quick search (--slo): blocks of 2 s, a resolution of 10 %, 6 minutes at most")
         .sets(|plan| plan.slo.as_ref()?.quick.then(|| true.to_string())),
     PlanKey::new("system", "name", Text).about("its name in the report; unique"),
-    PlanKey::new("system", "path", Text).about(
+    PlanKey::new("system", "path", Paths).about(
         "the directory that the database is made in; of a server on this machine: what is \
-             watched",
+             watched, one or several",
     ),
-    PlanKey::new("system", "device", Text)
-        .about("the block device that the driver writes itself; of a server: what is watched"),
+    PlanKey::new("system", "device", Paths).about(
+        "the block device that the driver writes itself; of a server: what is watched, devices or \
+         NVMe controllers",
+    ),
     PlanKey::new("system", "hosts", Words)
         .about("the contact points of a server: [\"host:port\", ...]"),
     PlanKey::new("system", "placeholder", Flag)
@@ -352,6 +371,22 @@ pub const KEYS: &[PlanKey] = &[
     PlanKey::new("system", "database", Table)
         .about("keys of [database] that differ for this system"),
     PlanKey::new("system", "service", Table).about("what is stopped and started around its points"),
+    PlanKey::new("system", "expect", Table)
+        .about("what its place must be, looked up before anything is measured"),
+    PlanKey::new("expect", "mount", Flag)
+        .about("whether its place is on a mount point of its own, not on the root file system")
+        .or("false"),
+    PlanKey::new("expect", "filesystem", Text).about("the type of the file system: xfs, ext4"),
+    PlanKey::new("expect", "mount_options", Words)
+        .about("options that it is mounted with: [\"noatime\"]"),
+    PlanKey::new("expect", "model", Text)
+        .about("what the device's model contains, in whichever case"),
+    PlanKey::new("expect", "capacity", Size(1, 1 << 60)).about("the device's capacity, within 1 %"),
+    PlanKey::new("expect", "transport", Choice(TRANSPORTS)).about("how the device is attached"),
+    PlanKey::new("expect", "client_host", Choice(ClientHost::NAMES))
+        .about("whether the server is on another machine than its clients, or on the same"),
+    PlanKey::new("expect", "version", Text)
+        .about("what the version of the embedded database begins with; always a finding"),
     PlanKey::new("service", "systemd", Text).about("the unit of systemd that it is"),
     PlanKey::new("service", "start", Text).about("a command that starts it, or is the server"),
     PlanKey::new("service", "stop", Text)

@@ -11,6 +11,7 @@ mod db_bench;
 mod db_bench_text;
 mod effective;
 mod error;
+mod expect;
 mod key;
 mod keys;
 mod points;
@@ -34,6 +35,7 @@ mod workloads;
 pub use accept::Accept;
 pub use effective::{file_sums, is_begun_without_order, keys_of_study};
 pub use error::Error;
+pub use expect::{ClientHost, Expect, TRANSPORTS, Unexpected};
 pub use key::{DefaultInputs, DefaultValue, KeyFlag, PlanKey};
 pub use keys::KEYS;
 pub use points::Step;
@@ -70,6 +72,8 @@ pub struct Plan {
     pub slo: Option<SloSettings>,
     /// Whether systems may share one physical device: their settings are compared, not devices.
     pub same_device: bool,
+    /// What is done where a system is not as the plan expects.
+    pub unexpected: Unexpected,
     /// The factor that records, operations, caches and memory limits were multiplied by.
     pub scale: f64,
     /// The factor that durations were multiplied by.
@@ -103,24 +107,30 @@ pub struct SystemPlan {
     pub ceiling_for: Option<String>,
     /// Left out with a message, instead of an error, where its place lacks room or is missing.
     pub optional: bool,
-    /// The directory or block device of a server, where it is on this machine: what is watched.
-    pub watch: Option<PathBuf>,
+    /// The directories, block devices and NVMe controllers of a server, where it is on this machine:
+    /// what is watched.
+    pub watch: Vec<PathBuf>,
+    /// What the plan expects of its place.
+    pub expect: Expect,
     /// What is stopped and started around its points.
     pub service: Option<Service>,
 }
 
 impl SystemPlan {
-    /// The directory or device that the probes look at, where one is known.
+    /// The directories, devices and controllers that the probes look at, where some are known.
     #[must_use]
-    pub fn watched(&self) -> Option<&Path> {
-        self.watch.as_deref().or_else(|| self.location.path())
+    pub fn watched(&self) -> Vec<&Path> {
+        match self.watch.is_empty() {
+            true => self.location.path().into_iter().collect(),
+            false => self.watch.iter().map(PathBuf::as_path).collect(),
+        }
     }
 
     /// Whether its data is on this machine: it has no server, the plan names what is watched of the
     /// server here, or the server is asked over the loopback.
     #[must_use]
     pub fn is_here(&self) -> bool {
-        self.driver.place != Place::Hosts || self.watch.is_some() || self.location.is_here()
+        self.driver.place != Place::Hosts || !self.watch.is_empty() || self.location.is_here()
     }
 }
 

@@ -225,7 +225,8 @@ impl RawPlan {
     }
 
     /// Makes the systems of the plan those given as `NAME=WHERE`. One that the plan names already
-    /// keeps its other keys, and the ceilings of those named stay.
+    /// keeps its other keys, but for what was expected of its place, and the ceilings of those named
+    /// stay.
     ///
     /// # Errors
     /// Where one is not `NAME=WHERE`.
@@ -256,7 +257,8 @@ impl RawPlan {
             };
             let kept = old.iter().find(|system| named(system, "name") == name);
             let mut system = kept.and_then(Value::as_table).cloned().unwrap_or_default();
-            for key in PLACES.iter().chain(&["placeholder"]) {
+            // What is expected is expected of the place that this one replaces.
+            for key in PLACES.iter().chain(&["placeholder", "expect"]) {
                 system.remove(*key);
             }
             system.insert("name".to_owned(), name.into());

@@ -17,6 +17,8 @@ pub struct ReportPlan {
     /// The band of practical equivalence, from 0 to 1: ratios from 1 / (1 + band) to 1 + band make
     /// no difference to anybody.
     pub equivalence: f64,
+    /// Whether serial numbers, host names and addresses are left out.
+    pub redact: bool,
 }
 
 impl ReportPlan {
@@ -72,6 +74,7 @@ impl ReportPlan {
         Ok(Self {
             settings,
             equivalence: keys.get("equivalence")?,
+            redact: keys.get("redact")?,
         })
     }
 }
@@ -80,7 +83,12 @@ impl ReportPlan {
 /// two runs of a study.
 #[must_use]
 pub fn shapes_points(key: &str) -> bool {
-    !key.starts_with("report.") && !shapes_probes(key)
+    !key.starts_with("report.") && !shapes_probes(key) && !is_expectation(key)
+}
+
+/// Whether a key of an effective plan says what is expected of a system.
+fn is_expectation(key: &str) -> bool {
+    key == "unexpected" || (key.starts_with("system.") && key.contains(".expect."))
 }
 
 /// Whether a key of an effective plan shapes the probes of a search: it may change as long as a

@@ -1,6 +1,6 @@
 //! The systems of a plan: where each is, which database it runs, with which settings.
 
-use super::{Error, Service, ServiceControl, SystemPlan, keys, reader::TableReader, units};
+use super::{Error, Expect, Service, ServiceControl, SystemPlan, keys, reader::TableReader, units};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -175,9 +175,10 @@ impl<'a> Systems<'a> {
             ceiling_for: ceiling_for.clone(),
             optional: reader.get("optional")?,
             watch: match driver.place {
-                Place::Hosts => one_path(reader, &["path", "device"])?,
-                _ => None,
+                Place::Hosts => paths(reader, &["path", "device"])?,
+                _ => Vec::new(),
             },
+            expect: Expect::read(reader, driver)?,
             service: service(reader, driver)?,
         })
     }
@@ -269,12 +270,24 @@ fn location(reader: &TableReader<'_>, driver: &'static Driver) -> Result<Option<
     };
     let mut found = None;
     for &key in keys {
-        let text = match key {
-            "hosts" => reader
-                .optional(key)?
-                .map(|hosts: Vec<String>| hosts.join(",")),
-            _ => reader.optional(key)?,
-        };
+        let texts: Option<Vec<String>> = reader.optional(key)?;
+        if let ("path" | "device", Some([_, _, ..])) = (key, texts.as_deref()) {
+            return Err(Error::BadValue {
+                key: reader.label(key),
+                value: texts.unwrap_or_default().join(", "),
+                accepted: format!(
+                    "one {}: driver `{}` keeps its data in one place; several say what is watched \
+                     of a server (`hosts`)",
+                    if key == "path" {
+                        "directory"
+                    } else {
+                        "block device"
+                    },
+                    driver.name
+                ),
+            });
+        }
+        let text = texts.map(|texts| texts.join(","));
         let Some(text) = text else { continue };
         if found.is_some() || !accepted.contains(&key) {
             let accepted = accepted.join("` or `");
@@ -293,14 +306,15 @@ fn location(reader: &TableReader<'_>, driver: &'static Driver) -> Result<Option<
     Ok(found)
 }
 
-/// The one of these keys that is given, as a path.
-fn one_path(reader: &TableReader<'_>, keys: &[&'static str]) -> Result<Option<PathBuf>, Error> {
+/// The paths that these keys give.
+fn paths(reader: &TableReader<'_>, keys: &[&'static str]) -> Result<Vec<PathBuf>, Error> {
+    let mut paths = Vec::new();
     for &key in keys {
-        if let Some(text) = reader.optional::<String>(key)? {
-            return absolute(reader, key, &text).map(Some);
+        for text in reader.optional::<Vec<String>>(key)?.unwrap_or_default() {
+            paths.push(absolute(reader, key, &text)?);
         }
     }
-    Ok(None)
+    Ok(paths)
 }
 
 /// The service of a system, if it has one.
@@ -330,11 +344,12 @@ fn service(reader: &TableReader<'_>, driver: &'static Driver) -> Result<Option<S
             accepted: format!("absent: driver `{}` has no server", driver.name),
         });
     }
-    let ready: Option<String> = table.optional("ready")?;
+    let (ready, log): (Option<String>, Option<String>) =
+        (table.optional("ready")?, table.optional("log")?);
     Ok(Some(Service {
         control,
         ready: ready.map(|ready| vec!["sh".to_owned(), "-c".to_owned(), ready]),
-        log: one_path(&table, &["log"])?,
+        log: log.map(|log| absolute(&table, "log", &log)).transpose()?,
     }))
 }
 

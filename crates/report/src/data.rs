@@ -6,8 +6,8 @@ use crate::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 use tailmark_results::{
-    ALLOW_ERRORS, Conditions, Fact, Header, Inequality, Kind, Load, Metric, Point, ReportSettings,
-    ResolvedRate, Study, System,
+    ALLOW_ERRORS, Conditions, Fact, Header, Inequality, Kind, Load, Metric, Point, Redaction,
+    ReportSettings, ResolvedRate, Study, System,
     slo::{self, Answer, Slo, SloSettings},
 };
 
@@ -99,7 +99,36 @@ impl Data {
         if merged.points.is_empty() && merged.loads.is_empty() {
             return Err(Error::Empty);
         }
-        Ok(merged)
+        match merged.headers.iter().any(Header::is_redacted) {
+            true => Ok(merged.redacted()),
+            false => Ok(merged),
+        }
+    }
+
+    /// The same without serial numbers, host names and addresses. What is merged goes by them, so it
+    /// comes first.
+    #[must_use]
+    pub fn redacted(mut self) -> Self {
+        let redaction = Redaction::of(&self.facts, &self.systems);
+        self.facts = redaction.facts(self.facts);
+        self.headers = self
+            .headers
+            .into_iter()
+            .map(|h| redaction.header(h))
+            .collect();
+        self.systems = self
+            .systems
+            .into_iter()
+            .map(|s| redaction.system(s))
+            .collect();
+        self.notices = self.notices.iter().map(|n| redaction.text(n)).collect();
+        let phases = self.points.iter_mut().map(|point| &mut point.phase);
+        let phases = phases.chain(self.loads.iter_mut().map(|load| &mut load.phase));
+        phases.for_each(|phase| redaction.phase(phase));
+        for of in self.conditions.values_mut() {
+            of.conditions = redaction.conditions(std::mem::take(&mut of.conditions));
+        }
+        self
     }
 
     /// The same with what the report is to be about, whatever the studies say.

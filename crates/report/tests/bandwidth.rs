@@ -55,6 +55,30 @@ fn a_system_without_a_device_leaves_a_gap() {
 }
 
 #[test]
+fn several_devices_are_summed_and_each_is_in_the_detail() {
+    let mut data = synthetic::study(SMALL);
+    let (_, before) = bandwidth(&data);
+    for point in &mut data.points {
+        let disks = point.phase.series.iter().filter(|s| s.probe == "disk");
+        let mut second: Vec<_> = disks.cloned().collect();
+        second
+            .iter_mut()
+            .for_each(|series| series.subject = "second".into());
+        point.phase.series.extend(second);
+    }
+    let (_, after) = bandwidth(&data);
+    for (before, after) in before.rows.iter().zip(&after.rows) {
+        let [one, two] = [before, after].map(|row| &row.cells[2]);
+        let (one, sum) = (one.value.unwrap().value, two.value.unwrap().value);
+        assert!(
+            (sum - 2.0 * one).abs() < 1e-6 * sum,
+            "{sum} is not twice {one}"
+        );
+        assert!(two.detail.contains("second "), "{}", two.detail);
+    }
+}
+
+#[test]
 fn without_any_device_what_the_databases_do_is_drawn() {
     let (chart, table) = without_devices(2);
     assert!(chart.title.starts_with("Database"));

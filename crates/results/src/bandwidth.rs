@@ -2,11 +2,12 @@
 //! that reports and exports say the same.
 
 use crate::{Kind, Phase, Series};
+use std::collections::BTreeSet;
 
 /// Means over a phase, MB/s of a million bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bandwidth {
-    /// Of the device, where one was watched: whatever was done to it.
+    /// Of the devices together, where some were watched: whatever was done to them.
     pub device: Option<DeviceBandwidth>,
     /// Keys and values as clients gave and got them, those of background clients included.
     pub database: f64,
@@ -22,6 +23,15 @@ pub struct DeviceBandwidth {
 }
 
 impl DeviceBandwidth {
+    /// Two devices together.
+    #[must_use]
+    pub fn plus(self, other: Self) -> Self {
+        Self {
+            read: self.read + other.read,
+            written: self.written + other.written,
+        }
+    }
+
     /// Both together.
     #[must_use]
     pub fn total(self) -> f64 {
@@ -37,16 +47,30 @@ impl Phase {
     /// of a phase that was read without them.
     #[must_use]
     pub fn bandwidth(&self) -> Bandwidth {
-        let rate = |name: &str| {
-            let is_it = |s: &&Series| s.probe == "disk" && s.name == name;
-            let series = self.series.iter().find(is_it)?;
-            Some(series.mean_rate(self.duration_s)? / MB)
-        };
-        let device = rate("read_bytes").zip(rate("write_bytes"));
+        let devices = self.device_bandwidths().into_iter();
         Bandwidth {
-            device: device.map(|(read, written)| DeviceBandwidth { read, written }),
+            device: devices
+                .map(|(_, device)| device)
+                .reduce(DeviceBandwidth::plus),
             database: self.database_bytes() as f64 / MB / self.duration_s.max(1e-9),
         }
+    }
+
+    /// The bandwidth of each device that was watched, by its name.
+    #[must_use]
+    pub fn device_bandwidths(&self) -> Vec<(&str, DeviceBandwidth)> {
+        let of_disks = || self.series.iter().filter(|s| s.probe == "disk");
+        let rate = |name: &str, subject: &str| {
+            let is_it = |s: &&Series| s.name == name && s.subject == subject;
+            let series = of_disks().find(is_it)?;
+            Some(series.mean_rate(self.duration_s)? / MB)
+        };
+        let names: BTreeSet<&str> = of_disks().map(|s| s.subject.as_str()).collect();
+        let device = |name| {
+            let (read, written) = rate("read_bytes", name).zip(rate("write_bytes", name))?;
+            Some((name, DeviceBandwidth { read, written }))
+        };
+        names.into_iter().filter_map(device).collect()
     }
 
     /// Bytes of keys and values. A read-modify-write is in the counts of its two halves.
@@ -64,9 +88,13 @@ mod tests {
     use std::collections::BTreeMap;
 
     fn phase() -> Phase {
-        let disk = |name: &str, per_s: f64| Series {
+        phase_of(&["nvme0n1"])
+    }
+
+    fn phase_of(devices: &[&str]) -> Phase {
+        let disk = |subject: &str, name: &str, per_s: f64| Series {
             probe: "disk".to_owned(),
-            subject: "nvme0n1".to_owned(),
+            subject: subject.to_owned(),
             name: name.to_owned(),
             kind: SeriesKind::Counter,
             // One sample before the phase and one after it, which do not count.
@@ -87,7 +115,10 @@ mod tests {
             duration_s: 10.0,
             operations: 2,
             kinds: BTreeMap::from(kinds),
-            series: vec![disk("read_bytes", 70e6), disk("write_bytes", 2e6)],
+            series: devices
+                .iter()
+                .flat_map(|of| [disk(of, "read_bytes", 70e6), disk(of, "write_bytes", 2e6)])
+                .collect(),
             ..Phase::default()
         }
     }
@@ -101,6 +132,20 @@ mod tests {
             ..phase()
         };
         assert_eq!(without.bandwidth().device, None);
+    }
+
+    #[test]
+    fn several_devices_are_summed_and_kept_apart() {
+        let phase = phase_of(&["nvme1n1", "nvme0n1", "sda"]);
+        let sum = phase.bandwidth().device.unwrap();
+        assert_eq!((sum.read, sum.written), (210.0, 6.0));
+        let each = phase.device_bandwidths();
+        let names: Vec<_> = each.iter().map(|(name, _)| *name).collect();
+        assert_eq!(names, ["nvme0n1", "nvme1n1", "sda"]);
+        assert!(
+            each.iter()
+                .all(|(_, of)| (of.read, of.written) == (70.0, 2.0))
+        );
     }
 
     #[test]

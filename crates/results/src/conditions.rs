@@ -15,6 +15,7 @@ const NOT_CONDITIONS: &[&str] = &[
     "report.equivalence",
     "report.latency",
     "report.left_out",
+    "report.redact",
     "scale",
     "sweep.allow_errors",
     "sweep.arrivals",
@@ -29,6 +30,7 @@ const NOT_CONDITIONS: &[&str] = &[
     "sweep.threads",
     "sweep.workloads",
     "time_scale",
+    "unexpected",
 ];
 
 /// Flags of db_bench's drop-in that are no conditions either: its systems have them as settings.
@@ -52,7 +54,9 @@ const PASSING_FACTS: &[(&str, &str)] = &[
     ("data set", "load began"),
     ("data set", "loaded for repeat"),
     ("device", "device of the backing file"),
+    ("device", "devices below"),
     ("device", "name"),
+    ("device", "namespaces of its controller"),
     ("device", "partition"),
     ("file system", "available at the start"),
     ("file system", "size"),
@@ -69,6 +73,11 @@ const NO_IDENTITY: &[(&str, &str)] = &[
     ("device", "scheduler"),
     ("device", "write cache"),
     ("device", "requests queued at most"),
+    ("device", "read ahead"),
+    ("device", "largest request"),
+    ("device", "requests merged"),
+    ("device", "target of writeback throttling"),
+    ("device", "link"),
     ("file system", "type"),
     ("file system", "options"),
     ("file system", "block"),
@@ -197,7 +206,7 @@ impl Conditions {
         let own = |fact: &&Fact| fact.system.as_ref().is_none_or(|name| *name == system.name);
         for fact in facts.iter().filter(own) {
             let passes = [Imported::FILES, Fact::USE_CASE].contains(&fact.group.as_str())
-                || PASSING_FACTS.contains(&(fact.group.as_str(), fact.name.as_str()));
+                || PASSING_FACTS.contains(&(plain(&fact.group), fact.name.as_str()));
             if !passes {
                 put(Part::Fact, &fact_name(fact), &fact.value);
             }
@@ -224,6 +233,15 @@ impl Conditions {
     #[must_use]
     pub fn get(&self, name: &ConditionName) -> Option<&str> {
         self.named.get(name).map(String::as_str)
+    }
+
+    /// The same with other values.
+    #[must_use]
+    pub fn with_values(mut self, other: impl Fn(&str) -> String) -> Self {
+        for value in self.named.values_mut() {
+            *value = other(value);
+        }
+        self
     }
 
     /// Adds what is known of another study of the same system alone.
@@ -334,12 +352,28 @@ fn fact_name(fact: &Fact) -> String {
 
 /// Whether a fact of this name says which device it is.
 fn is_identity(name: &str) -> bool {
-    let is_among = |(group, own): &(&str, &str)| name == format!("{group} {own}");
     let is_of = |group: &&str| {
         name.strip_prefix(*group)
             .is_some_and(|rest| rest.starts_with(' '))
     };
+    let is_among = |(group, own): &(&str, &str)| {
+        let rest = name.strip_prefix(group).unwrap_or_default();
+        let of = rest
+            .strip_suffix(own)
+            .map(|between| format!("{group}{between}"));
+        of.is_some_and(|of| of.ends_with(' ') && plain(of.trim_end()) == *group)
+    };
     IDENTITY.iter().any(is_of) && !NO_IDENTITY.iter().any(is_among)
+}
+
+/// The group of a fact without the number of the device: `device` of `device 2` and of
+/// `device below 1`.
+pub(crate) fn plain(group: &str) -> &str {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    match group.rsplit_once(' ') {
+        Some((name, number)) if is_number(number) => name.strip_suffix(" below").unwrap_or(name),
+        _ => group,
+    }
 }
 
 fn hours_between(began: humantime::Timestamp, first_run_ms: u64) -> f64 {
@@ -436,6 +470,26 @@ mod tests {
                 "kernel release 6.1 against 6.18"
             ]
         );
+    }
+
+    #[test]
+    fn devices_by_number_are_devices() {
+        assert_eq!(plain("device"), "device");
+        assert_eq!(plain("device 12"), "device");
+        assert_eq!(plain("device below 1"), "device");
+        assert_eq!(plain("file system 2"), "file system");
+        for (name, expected) in [
+            ("device model", true),
+            ("device 2 model", true),
+            ("device below 3 serial number", true),
+            ("device scheduler", false),
+            ("device 2 scheduler", false),
+            ("device below 3 link", false),
+            ("device fastest link", true),
+            ("kernel release", false),
+        ] {
+            assert_eq!(is_identity(name), expected, "{name}");
+        }
     }
 
     #[test]

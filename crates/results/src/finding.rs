@@ -71,6 +71,7 @@ pub const FINDINGS: &[FindingCode] = &[
     ERRORS,
     FITS_IN_MEMORY,
     LENGTH_UNKNOWN,
+    LINK_DEGRADED,
     LOAD_RESUMED,
     MEMORY_NOT_LIMITED,
     MISSES,
@@ -91,6 +92,7 @@ pub const FINDINGS: &[FindingCode] = &[
     SUMMARY_ONLY,
     TOO_FEW_SAMPLES,
     UNEQUAL_CONDITIONS,
+    UNEXPECTED,
     VOLUME_CAPPED,
     WOKEN_LATE,
 ];
@@ -192,6 +194,15 @@ pub const LENGTH_UNKNOWN: FindingCode = FindingCode {
     means: "The rate is as it was published; how long it held is not known. Import results that \
             say it where there are some.",
     changes_headline: false,
+};
+
+/// A device is attached by a slower link than it can use.
+pub const LINK_DEGRADED: FindingCode = FindingCode {
+    name: "link-degraded",
+    about: "a device is attached by a slower link than it can use",
+    means: "The PCI Express link may be the limit, not the device. Put the device into a slot of \
+            its generation and width, and look for errors of the link.",
+    changes_headline: true,
 };
 
 /// The load was interrupted and went on, or began again.
@@ -371,6 +382,16 @@ pub const UNEQUAL_CONDITIONS: FindingCode = FindingCode {
     about: "what is compared was measured under conditions that differ",
     means: "What differs besides what is compared may be why the numbers do. Measure again with \
             one thing changed at a time.",
+    changes_headline: true,
+};
+
+/// The system is not what the plan expects.
+pub const UNEXPECTED: FindingCode = FindingCode {
+    name: "unexpected",
+    about: "the system is not what the plan expects",
+    means: "The device, the file system, the host or the version is another one than the plan \
+            says, so the numbers are not of what its title names. Give the place that is meant, or \
+            take the expectation out of the plan.",
     changes_headline: true,
 };
 

@@ -48,6 +48,40 @@ fn json() -> Value {
 }
 
 #[test]
+fn what_is_private_is_in_no_export_of_a_redacted_study() {
+    let dir = tempfile::tempdir().unwrap();
+    let study = study(dir.path());
+    let fact = |group: &str, name: &str, value: &str| tailmark_results::Fact {
+        system: None,
+        group: group.to_owned(),
+        name: name.to_owned(),
+        value: value.to_owned(),
+    };
+    let facts = [
+        fact("machine", "hostname", "bench-host-7"),
+        fact("device below 2", "serial number", "SERIAL0042"),
+        fact("device", "model", "Drive of bench-host-7"),
+    ];
+    study.set_facts(&facts).unwrap();
+    study
+        .add_notice("10.9.8.7:9042 did not answer bench-host-7 (SERIAL0042)")
+        .unwrap();
+    let private = ["bench-host-7", "SERIAL0042", "10.9.8.7"];
+    let whole = exported("json", &study);
+    assert!(private.iter().all(|text| whole.contains(text)));
+    let study = study.redacted().unwrap();
+    for format in tailmark_results::FORMATS {
+        let text = exported(format.name, &study);
+        for private in private {
+            assert!(!text.contains(private), "{}: {private}", format.name);
+        }
+    }
+    let document: Value = serde_json::from_str(&exported("json", &study)).unwrap();
+    assert_eq!(faults(&document), Vec::<String>::new());
+    assert!(document["facts"].to_string().contains("Drive of [host 1]"));
+}
+
+#[test]
 fn json_is_as_its_schema_says() {
     assert_eq!(faults(&json()), Vec::<String>::new());
     // The check itself finds what is wrong.

@@ -4,6 +4,7 @@
 //! instants of its samples; those of another source are a little later.
 
 use crate::error::{Error, in_one_line};
+use crate::places::places;
 use std::path::PathBuf;
 use tailmark_driver::{Database, Driver, Location, Statistic, StatisticKind};
 use tailmark_engine::Sampler;
@@ -49,7 +50,7 @@ impl Watched {
     #[must_use]
     pub fn of_system(plan: &Plan, system: &SystemPlan) -> Self {
         Self {
-            places: system.watched().into_iter().map(PathBuf::from).collect(),
+            places: places(system),
             probes: plan.host.probes.clone(),
             ..Self::of_location(&system.location, system.driver)
         }

@@ -1,8 +1,11 @@
 //! Which systems of a plan are on one physical device: a comparison of them would be one of a
 //! device with itself.
 
-use crate::Error;
-use std::{collections::BTreeSet, path::Path};
+use crate::{Error, places::places};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 use tailmark_driver::Place;
 use tailmark_host::physical_devices;
 use tailmark_plan::{Plan, SystemPlan};
@@ -34,11 +37,7 @@ fn refuse_by(plan: &Plan, below: Below) -> Result<Vec<String>, Error> {
         Some(pair) if !plan.same_device => Err(Error::SameDevice {
             first: pair.first.name.clone(),
             second: pair.second.name.clone(),
-            places: format!(
-                "`{}` and `{}`",
-                watched(pair.first).display(),
-                watched(pair.second).display()
-            ),
+            places: format!("{} and {}", watched(pair.first), watched(pair.second)),
             devices: pair.devices.clone(),
         }),
         _ => Ok(pairs.iter().map(Pair::notice).collect()),
@@ -78,9 +77,11 @@ fn pairs(plan: &Plan, below: Below) -> Vec<Pair<'_>> {
     pairs
 }
 
-/// What is watched of a system; empty where nothing is.
-fn watched(system: &SystemPlan) -> &Path {
-    system.watched().unwrap_or(Path::new(""))
+/// What is watched of a system, in words.
+fn watched(system: &SystemPlan) -> String {
+    let places = system.watched().into_iter();
+    let places = places.map(|place| format!("`{}`", place.display()));
+    places.collect::<Vec<_>>().join(", ")
 }
 
 /// The system that a ceiling is for, or the system itself.
@@ -91,12 +92,14 @@ fn measured_by(system: &SystemPlan) -> &str {
 /// The devices that a system is on, or will be when its directory is made; none where that is not
 /// known here.
 fn devices(system: &SystemPlan, below: Below) -> BTreeSet<String> {
-    let place = watched(system);
-    let is_missing = !place.exists() && !place.parent().is_some_and(Path::is_dir);
+    let is_there = |place: &&Path| place.exists() || place.parent().is_some_and(Path::is_dir);
     match system.driver.place {
         Place::Nowhere => BTreeSet::new(),
-        _ if is_missing => BTreeSet::new(),
-        _ => below(place),
+        _ => {
+            let places = places(system);
+            let places = places.iter().map(PathBuf::as_path).filter(is_there);
+            places.flat_map(below).collect()
+        }
     }
 }
 
@@ -191,5 +194,11 @@ mod tests {
         assert!(refusal(&text).is_some());
         let (_dir, text) = two("cassandra", &plan(a, ""));
         assert_eq!(refusal(&text), None, "one address with two services");
+        let several = "path = ['DIR/memory', 'DIR/y']";
+        let (_dir, text) = two("cassandra", &plan(a, several));
+        assert!(
+            refusal(&text).unwrap().contains("/y`"),
+            "one of several is enough"
+        );
     }
 }

@@ -3,6 +3,7 @@
 
 mod cost;
 mod evidence;
+mod expect;
 mod ladder;
 #[cfg(test)]
 mod tests;
@@ -11,6 +12,7 @@ mod turns;
 use crate::{
     dataset::{Dataset, State},
     devices::refuse_one_device,
+    expect::Surprises,
     former::{self, Former},
     order,
     preflight::{refuse_as_written, refuse_missing},
@@ -75,6 +77,8 @@ pub struct SystemFacts {
     pub resolved: Vec<ResolvedRate>,
     /// What is known from former studies.
     pub former: Former,
+    /// What is not as the plan expects.
+    pub unexpected: Vec<String>,
 }
 
 impl Facts {
@@ -111,11 +115,13 @@ impl Facts {
             let of_system = |key: &&PointKey| key.system == system.name;
             keys.iter().filter(of_system).count()
         };
-        let (order, notices) = order_of(plan, begun.as_ref());
+        let (order, mut notices) = order_of(plan, begun.as_ref());
         let refusal = refuse_as_written(plan).and_then(|()| refuse_one_device(plan).map(drop));
         let formers = former::gather(plan, out);
         let finished = finished.into_iter().chain(std::iter::repeat(0));
         let known = plan.systems.iter().zip(formers).zip(finished);
+        let surprises = Surprises::of(plan.systems.iter());
+        notices.extend(surprises.unknown.iter().cloned());
         let systems = known.map(|((system, former), searches_done)| {
             let dataset = Dataset::new(plan, system);
             // A server may not be there yet, and asking it would make its tables.
@@ -146,6 +152,7 @@ impl Facts {
                 points_retried: of(&retried, system),
                 resolved: resolved_of(&resolved, system),
                 former,
+                unexpected: surprises.about(&system.name).to_vec(),
             }
         });
         Self {
@@ -301,6 +308,7 @@ fn steps(plan: &Plan, system: &SystemPlan, known: &SystemFacts, facts: &Facts) -
     if let Some(refusal) = &known.refusal {
         steps.push(format!("cannot be run: {refusal}"));
     }
+    steps.extend(expect::steps(plan, system, known));
     steps.extend(known.would_be.clone());
     let missing = facts.points(plan).count().saturating_sub(known.points_kept);
     if known.points_kept > 0 {

@@ -83,6 +83,15 @@ pub enum Error {
         /// `--system "NAME=WHERE"` for each of them.
         flags: String,
     },
+    /// Systems are not what the plan expects.
+    #[error(
+        "not as the plan expects: {surprises}; or take the expectation out of the plan, or measure \
+         what is there with --unexpected=finding"
+    )]
+    Unexpected {
+        /// Each expectation with what is there, its system and the way out.
+        surprises: String,
+    },
     /// Two systems are on one device.
     #[error(
         "systems `{first}` and `{second}` ({places}) are on one physical device ({devices}), which \

@@ -7,6 +7,12 @@ use tailmark_plan::{Plan, SystemPlan};
 use tailmark_results::{Fact, System};
 use tailmark_workload::Workload;
 
+/// The facts that a study of a plan keeps: where it is redacted, none that are private.
+pub(crate) fn kept(plan: &Plan, mut facts: Vec<Fact>) -> Vec<Fact> {
+    facts.retain(|fact| !plan.report.redact || !fact.is_private());
+    facts
+}
+
 /// The systems of a plan.
 pub(crate) fn describe(plan: &Plan) -> Vec<System> {
     let system = |system: &SystemPlan| System {

@@ -5,8 +5,7 @@ mod machine;
 mod rate;
 mod steady;
 
-use crate::CachesKept;
-use crate::point::Measured;
+use crate::{CachesKept, expect, links, point::Measured};
 use bytesize::ByteSize;
 use std::time::Duration;
 use tailmark_driver::{DataSet, Database, Driver, Params, Place, Remark, RemarkCode, Settled};
@@ -44,6 +43,10 @@ pub struct Evidence<'a> {
     pub caches_kept: Option<&'a CachesKept>,
     /// The version of the database that the plan speaks of, and its own.
     pub version: Option<(&'a str, &'a str)>,
+    /// Devices whose link is slower than they can use, each in a few words.
+    pub links: &'a [String],
+    /// What of the system is not as the plan expects, in sentences.
+    pub unexpected: &'a [String],
     /// Whether the data is on this machine, whose memory is known.
     pub is_here: bool,
     /// The limit of memory that was asked for, bytes, and why there is none.
@@ -80,6 +83,8 @@ impl<'a> Evidence<'a> {
             settled_after: Settled::Unknown,
             caches_kept: None,
             version: None,
+            links: &[],
+            unexpected: &[],
             is_here: driver.place != Place::Hosts || params.location.is_here(),
             memory_unlimited: None,
             clock_step_ms: measured.clock_step_ms,
@@ -132,6 +137,10 @@ pub const RULES: &[Rule] = &[
         check: fits_in_memory,
     },
     Rule {
+        code: finding::LINK_DEGRADED,
+        check: links::degraded,
+    },
+    Rule {
         code: finding::MEMORY_NOT_LIMITED,
         check: memory_not_limited,
     },
@@ -178,6 +187,10 @@ pub const RULES: &[Rule] = &[
     Rule {
         code: finding::TOO_FEW_SAMPLES,
         check: too_few_samples,
+    },
+    Rule {
+        code: finding::UNEXPECTED,
+        check: |e| (!e.unexpected.is_empty()).then(|| expect::said(e.unexpected)),
     },
     Rule {
         code: finding::VOLUME_CAPPED,

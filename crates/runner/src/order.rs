@@ -1,7 +1,7 @@
 //! In which order the systems of a run take turns: as the plan says, where each of them keeps a data
 //! set of its own. Two that keep one would change it under each other.
 
-use crate::service::share_an_address;
+use crate::{places::places, service::share_an_address};
 use std::{
     fs,
     os::unix::fs::FileTypeExt,
@@ -61,13 +61,13 @@ fn store_alike(a: &SystemPlan, b: &SystemPlan) -> bool {
 /// Whether two systems write one directory by the same driver, under whatever names, or one writes
 /// the block device that the other is on.
 fn are_in_one_place(a: &SystemPlan, b: &SystemPlan) -> bool {
-    let (Some(a_path), Some(b_path)) = (a.watched(), b.watched()) else {
-        return false;
-    };
-    let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_owned());
-    let place: PathBuf = real(a_path);
-    let is_device = || fs::metadata(&place).is_ok_and(|at| at.file_type().is_block_device());
-    place == real(b_path) && (a.driver.name == b.driver.name || is_device())
+    let real = |path: &PathBuf| fs::canonicalize(path).unwrap_or_else(|_| path.clone());
+    let others: Vec<PathBuf> = places(b).iter().map(real).collect();
+    let is_device = |at: &Path| fs::metadata(at).is_ok_and(|at| at.file_type().is_block_device());
+    let mut own = places(a).iter().map(real).collect::<Vec<_>>().into_iter();
+    own.any(|place| {
+        others.contains(&place) && (a.driver.name == b.driver.name || is_device(&place))
+    })
 }
 
 #[cfg(test)]

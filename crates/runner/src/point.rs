@@ -88,7 +88,10 @@ impl CallStudy {
         let study = Study::open_or_create(dir, header, std::slice::from_ref(system))?;
         let name = study.add_system_apart(system, counts)?;
         let mut facts = tailmark_host::machine_facts();
-        facts.extend(tailmark_host::place_facts(&name, Path::new(&system.place)));
+        facts.extend(tailmark_host::place_facts(
+            &name,
+            &[PathBuf::from(&system.place)],
+        ));
         study.set_facts(&facts)?;
         Ok(Self {
             dir: dir.to_owned(),

@@ -17,9 +17,11 @@ use crate::{
     capture::Watched,
     dataset::Dataset,
     devices::refuse_one_device,
-    facts::{describe, run_facts},
+    expect::{Surprises, other_version},
+    facts::{describe, kept, run_facts},
     findings::Evidence,
-    former, order,
+    former, links, order,
+    places::places,
     point::{self, Measured, all_findings},
     preflight::{Ready, preflight, refuse_as_written},
     retry,
@@ -92,6 +94,9 @@ pub fn run(
         None => Vec::new(),
     };
     let is_pending = |system: &SystemPlan| !measured.contains(&system.name.as_str());
+    let pending = plan.systems.iter().filter(|system| is_pending(system));
+    let surprises = Surprises::of(pending);
+    surprises.refuse(plan)?;
     let Ready {
         mut systems,
         left_out,
@@ -113,10 +118,12 @@ pub fn run(
         observer.notice(notice);
         study.add_notice(notice)?;
     }
+    surprises.tell(observer, &study)?;
     for notice in &left_out {
         study.add_notice(notice)?;
     }
-    study.set_facts(&run_facts(&plan.sweep.workloads, limit.as_ref()))?;
+    let facts = run_facts(&plan.sweep.workloads, limit.as_ref());
+    study.set_facts(&kept(plan, facts))?;
     let retried = retry::retried(plan, &study)?;
     let ladders = Ladders::of(plan, &systems, Some(&study), &retried)?;
     let points = ladders.points();
@@ -132,6 +139,7 @@ pub fn run(
         observer,
         stop,
         memory_unlimited,
+        surprises,
         services: Services::new(plan, out, alone),
         order,
         retried,
@@ -170,6 +178,7 @@ struct Sweeper<'a> {
     observer: &'a dyn Observer,
     stop: &'a Stop,
     memory_unlimited: Option<String>,
+    surprises: Surprises,
     services: Services<'a>,
     order: Order,
     /// Points of the study that are measured again.
@@ -316,8 +325,10 @@ impl<'a> Sweeper<'a> {
         let settled = self.settle(database.as_ref());
         let settled_after = *settled.as_ref().unwrap_or(&Settled::Yes);
         let unlimited = self.memory_unlimited.as_deref();
+        let own_version = database.facts().remove("version");
         let version = system.version.as_deref();
-        let own_version = version.and_then(|_| database.facts().remove("version"));
+        let unexpected = self.unexpected(system, own_version.as_deref());
+        let links = links::degraded_of(&places(system));
         let evidence = Evidence {
             unscaled: plan.unscaled.as_ref().filter(|_| plan.scale < 1.0),
             memory: self.memory(),
@@ -326,6 +337,8 @@ impl<'a> Sweeper<'a> {
             settled_after,
             caches_kept: caches_kept.as_ref(),
             version: version.zip(own_version.as_deref()),
+            unexpected: &unexpected,
+            links: &links,
             is_here: system.is_here(),
             memory_unlimited: plan.host.memory_limit.zip(unlimited),
             adopted: state.adopted.as_deref(),
@@ -340,6 +353,15 @@ impl<'a> Sweeper<'a> {
             .extend(settled.as_ref().err().map(load::never_settled));
         let point = Point { key, phase };
         Ok(Some(MeasuredPoint { point, settled }))
+    }
+
+    /// What of a system is not as the plan expects; its database is of this version.
+    fn unexpected(&self, system: &SystemPlan, version: Option<&str>) -> Vec<String> {
+        let known = self.surprises.about(&system.name).iter();
+        let known = known.map(|wrong| format!("{wrong}."));
+        known
+            .chain(other_version(&system.expect, version))
+            .collect()
     }
 
     fn commit(&mut self, point: &Point) -> Result<(), Error> {

@@ -35,7 +35,8 @@ impl HostPort {
     }
 
     /// The name or address, without brackets.
-    pub(crate) fn host(&self) -> &str {
+    #[must_use]
+    pub fn host(&self) -> &str {
         &self.host
     }
 

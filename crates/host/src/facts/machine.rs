@@ -1,6 +1,6 @@
 //! Facts of the machine: CPU, memory, kernel, operating system.
 
-use super::{FactGroup, binary};
+use super::{FactGroup, binary, dmi, surroundings};
 use crate::{cgroup::Hierarchy, memory, sysfs};
 use procfs::{CpuInfo, Current};
 use std::{collections::BTreeSet, fs, path::Path};
@@ -26,6 +26,21 @@ const SETTINGS: &[(&str, &str, SettingText)] = &[
     (
         "dirty background ratio, %",
         "/proc/sys/vm/dirty_background_ratio",
+        SettingText::Line,
+    ),
+    (
+        "dirty data expires after, s / 100",
+        "/proc/sys/vm/dirty_expire_centisecs",
+        SettingText::Line,
+    ),
+    (
+        "free memory kept at least, KiB",
+        "/proc/sys/vm/min_free_kbytes",
+        SettingText::Line,
+    ),
+    (
+        "memory maps of a process at most",
+        "/proc/sys/vm/max_map_count",
         SettingText::Line,
     ),
     (
@@ -101,28 +116,31 @@ const COMMAND_LINE: &[&str] = &[
     "tsc",
 ];
 
-/// The machine that this runs on, in the groups `machine`, `cpu`, `memory` and `kernel`.
+/// The machine that this runs on, in the groups `machine`, `cpu`, `memory`, `kernel`, `control group`
+/// and `network`.
 #[must_use]
 pub fn machine_facts() -> Vec<Fact> {
-    [machine(), cpu(), memory_facts(), kernel()]
-        .into_iter()
-        .flat_map(|group| group.facts)
-        .collect()
+    let groups = [
+        machine(),
+        cpu(),
+        memory_facts(),
+        kernel(),
+        surroundings::limits(),
+        surroundings::network(Path::new("/sys")),
+    ];
+    groups.into_iter().flat_map(|group| group.facts).collect()
 }
 
 fn machine<'a>() -> FactGroup<'a> {
     let mut group = FactGroup::new(None, "machine");
     let uname = rustix::system::uname();
-    let dmi = |name: &str| sysfs::text(&Path::new("/sys/class/dmi/id").join(name));
     group.add("hostname", uname.nodename().to_string_lossy().into_owned());
     group.add(
         "architecture",
         uname.machine().to_string_lossy().into_owned(),
     );
-    group.add("vendor", dmi("sys_vendor"));
-    group.add("product", dmi("product_name"));
-    group.add("board", dmi("board_name"));
-    group.add("firmware", dmi("bios_version"));
+    dmi::add_machine(&mut group, Path::new(dmi::DMI));
+    group.add("boot drive", surroundings::boot_drive());
     let release = fs::read_to_string("/etc/os-release").unwrap_or_default();
     group.add("operating system", os_name(&release));
     group.add(
@@ -165,7 +183,7 @@ struct Evidence {
 
 impl Evidence {
     fn of_this_machine() -> Self {
-        let dmi = |name: &str| sysfs::text(&Path::new("/sys/class/dmi/id").join(name));
+        let dmi = |name: &str| sysfs::text(&Path::new(dmi::DMI).join(name));
         let flags = CpuInfo::current()
             .ok()
             .and_then(|info| Some(info.flags(0)?.contains(&"hypervisor")));
@@ -311,6 +329,7 @@ fn memory_facts<'a>() -> FactGroup<'a> {
     }
     let limit = Hierarchy::of_memory().and_then(|hierarchy| hierarchy.limit());
     group.add("limit of the control group", limit.map(binary));
+    dmi::add_memory(&mut group);
     group
 }
 
@@ -321,6 +340,7 @@ fn kernel<'a>() -> FactGroup<'a> {
     group.add("version", uname.version().to_string_lossy().into_owned());
     let line = fs::read_to_string("/proc/cmdline").unwrap_or_default();
     group.add("command line, of note", of_note(&line));
+    group.add("command line", line.trim());
     for (name, path, form) in SETTINGS {
         let text = sysfs::text(Path::new(path));
         group.add(

@@ -1,35 +1,68 @@
-//! Facts of the place of one system: its file system and the device behind it.
+//! Facts of the places of one system: file systems, and the devices behind them down to the physical
+//! ones.
 
-use super::{FactGroup, binary, decimal};
-use crate::{BlockDevice, block, block_device_of, mount, space};
-use std::path::Path;
+use super::{FactGroup, binary, device, file_system};
+use crate::{BlockDevice, block, chain::chain, mount, space};
+use std::path::{Path, PathBuf};
 use tailmark_results::Fact;
 
-/// The file system and the devices behind a directory, or the device itself, in the groups
-/// `file system` and `device`. Of a place that does not exist here (the contact points of a
-/// server) nothing is reported.
+/// The file system of each place, and every device behind it. The groups are `file system` and
+/// `device` of the first place, `file system 2` and `device 2` of the second, and `device below 1`,
+/// `device below 2`, ... of what those are made of. Of a place that does not exist here (the contact
+/// points of a server) nothing is reported.
 #[must_use]
-pub fn place_facts(system: &str, place: &Path) -> Vec<Fact> {
-    let Ok(place) = place.canonicalize() else {
-        return Vec::new();
-    };
+pub fn place_facts(system: &str, places: &[PathBuf]) -> Vec<Fact> {
     let mut facts = Vec::new();
-    if !block::is_device(&place) {
-        facts.extend(file_system(system, &place).facts);
+    let mut seen: Vec<BlockDevice> = Vec::new();
+    let mut below: Vec<BlockDevice> = Vec::new();
+    let (mut file_systems, mut devices) = (0, 0);
+    let exists = places.iter().filter_map(|place| place.canonicalize().ok());
+    for place in exists {
+        if !block::is_device(&place) {
+            file_systems += 1;
+            let name = numbered("file system", file_systems);
+            facts.extend(of_file_system(system, name, &place).facts);
+        }
+        let mut chain = chain(&place);
+        let members = chain.split_off(chain.len().min(1));
+        for top in chain.iter().filter(|top| !seen.contains(top)) {
+            devices += 1;
+            let name = numbered("device", devices);
+            facts.extend(device::facts(system, name, top, &members).facts);
+        }
+        seen.extend(chain);
+        below.extend(members);
     }
-    if let Some(device) = block_device_of(&place) {
-        facts.extend(device_facts(system, &device).facts);
+    let mut number = 0;
+    for member in below {
+        if !seen.contains(&member) {
+            number += 1;
+            let name = format!("device below {number}");
+            facts.extend(device::facts(system, name, &member, &[]).facts);
+            seen.push(member);
+        }
     }
     facts
 }
 
-fn file_system<'a>(system: &'a str, place: &Path) -> FactGroup<'a> {
-    let mut group = FactGroup::new(Some(system), "file system");
+/// `device` for the first one, `device 2` for the second.
+fn numbered(name: &str, number: usize) -> String {
+    match number {
+        1 => name.to_owned(),
+        _ => format!("{name} {number}"),
+    }
+}
+
+fn of_file_system<'a>(system: &'a str, name: String, place: &Path) -> FactGroup<'a> {
+    let mut group = FactGroup::new(Some(system), name);
     if let Some(mount) = mount::mount_at(place) {
         group.add("type", mount.kind.as_str());
         group.add("mount point", mount.point.display().to_string());
         group.add("options", mount.options.join(","));
         group.add("source", mount.source.as_str());
+        for (name, value) in file_system::parameters(&mount, place) {
+            group.add(&name, value);
+        }
     }
     if let Ok(space) = space(place) {
         group.add("size", binary(space.total));
@@ -41,75 +74,20 @@ fn file_system<'a>(system: &'a str, place: &Path) -> FactGroup<'a> {
     group
 }
 
-fn device_facts<'a>(system: &'a str, device: &BlockDevice) -> FactGroup<'a> {
-    let mut group = FactGroup::new(Some(system), "device");
-    let bytes = |value: Option<u64>| value.map(|value| format!("{value} bytes"));
-    group.add("name", device.disk.as_str());
-    group.add("model", device.model.as_deref());
-    group.add("serial number", device.serial.as_deref());
-    group.add("firmware", device.firmware.as_deref());
-    group.add("size", decimal(device.disk_bytes));
-    if device.name != device.disk {
-        group.add(
-            "partition",
-            format!("{}, {}", device.name, decimal(device.size_bytes)),
-        );
-    }
-    group.add(
-        "rotational",
-        device.rotational.map(|yes| if yes { "yes" } else { "no" }),
-    );
-    group.add("scheduler", device.scheduler.as_deref());
-    group.add("logical block", bytes(device.logical_block_bytes));
-    group.add("physical block", bytes(device.physical_block_bytes));
-    group.add("write cache", device.write_cache.as_deref());
-    group.add(
-        "requests queued at most",
-        device.queue_requests.map(|n| n.to_string()),
-    );
-    group.add("composition", device.composition.as_deref());
-    for member in device.member_disks() {
-        group.add(&format!("member {}", member.name), summary(&member));
-    }
-    if let Some(file) = &device.backing_file {
-        group.add("backing file", file.display().to_string());
-        let below = block_device_of(file).map(|below| summary(&below));
-        group.add("device of the backing file", below);
-    }
-    group
-}
-
-/// A device in one line.
-fn summary(device: &BlockDevice) -> String {
-    let model = device.model.as_deref().unwrap_or("unknown model");
-    let serial = device
-        .serial
-        .as_deref()
-        .map(|serial| format!(", serial number {serial}"));
-    let size = decimal(device.disk_bytes);
-    format!(
-        "{}: {model}{}, {size}",
-        device.disk,
-        serial.unwrap_or_default()
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn contact_points_have_no_facts() {
-        assert_eq!(
-            place_facts("cluster", Path::new("10.0.0.1:9042,10.0.0.2:9042")),
-            []
-        );
+        let hosts = PathBuf::from("10.0.0.1:9042,10.0.0.2:9042");
+        assert_eq!(place_facts("cluster", &[hosts]), []);
     }
 
     #[test]
     fn facts_of_a_place_are_of_its_system() {
         let dir = tempfile::tempdir().unwrap();
-        let facts = place_facts("disk", dir.path());
+        let facts = place_facts("disk", &[dir.path().to_owned()]);
         assert!(
             facts
                 .iter()
@@ -132,5 +110,17 @@ mod tests {
                 "{name} is missing from {file_system:?}"
             );
         }
+    }
+
+    #[test]
+    fn further_places_have_groups_of_their_own() {
+        let places = ["/dev/shm", "/"].map(PathBuf::from);
+        let facts = place_facts("two", &places);
+        let kind = |group: &str| facts.iter().find(|f| f.group == group && f.name == "type");
+        assert_eq!(kind("file system").unwrap().value, "tmpfs");
+        assert_ne!(kind("file system 2").unwrap().value, "tmpfs");
+        let names: std::collections::BTreeSet<_> =
+            facts.iter().map(|f| (&f.group, &f.name)).collect();
+        assert_eq!(names.len(), facts.len());
     }
 }

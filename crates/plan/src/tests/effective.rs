@@ -94,6 +94,21 @@ driver = 'file'
 name = 'a'
 path = '/x'
 ";
+const EXPECTING: &str = "\
+unexpected = 'error'
+[database]
+driver = 'file'
+[[system]]
+name = 'a'
+path = '/x'
+[system.expect]
+mount = true
+filesystem = 'xfs'
+mount_options = ['noatime']
+model = '7450'
+capacity = '7.68TB'
+transport = 'nvme'
+";
 const SERVER: &str = "\
 [database]
 driver = 'cassandra'
@@ -224,6 +239,7 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("report.at_latency", BASE, "'15ms'", "['15ms', '20ms']"),
     ("report.left_out", BASE, "not all can", "few can"),
     ("report.equivalence", BASE, "equivalence = '3%'", "equivalence = '4%'"),
+    ("report.redact", BASE, "equivalence = '3%'", "equivalence = '3%'\nredact = true"),
     ("slo", SLO, "'5%'", "'6%'"),
     ("slo.latency", SLO, "15ms", "16ms"),
     ("slo.min_rate", SLO, "min_rate = 10", "min_rate = 20"),
@@ -246,6 +262,16 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("system.database", BASE, "{ semantics = 'faithful' }", "{ latency_us = 3 }"),
     ("system.service", SERVER, "service = \
         { start = 's', stop = 't', ready = 'r', log = '/l' }", ""),
+    ("system.expect", EXPECTING, "filesystem = 'xfs'", ""),
+    ("unexpected", EXPECTING, "'error'", "'finding'"),
+    ("expect.mount", EXPECTING, "mount = true", "mount = false"),
+    ("expect.filesystem", EXPECTING, "'xfs'", "'ext4'"),
+    ("expect.mount_options", EXPECTING, "['noatime']", "'noatime,discard'"),
+    ("expect.model", EXPECTING, "'7450'", "'7400'"),
+    ("expect.capacity", EXPECTING, "'7.68TB'", "'3.84TB'"),
+    ("expect.transport", EXPECTING, "'nvme'", "'sata'"),
+    ("expect.client_host", SERVER, "path = '/x'", "path = '/x'\nexpect = { client_host = 'other' }"),
+    ("expect.version", ROCKSDB, "name = 'a'", "name = 'a'\nexpect = { version = '8.' }"),
     ("service.systemd", SERVER, "start = 's', stop = 't'", "systemd = 'u'"),
     ("service.start", SERVER, "start = 's'", "start = 'z'"),
     ("service.stop", SERVER, "stop = 't'", "stop = 'z'"),

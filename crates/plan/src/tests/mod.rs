@@ -2,6 +2,7 @@
 
 mod assumed;
 mod effective;
+mod expect;
 mod ladder;
 mod orders;
 mod rates;

@@ -9,6 +9,7 @@ use crate::{
     measure::Spread,
     sweep::{SweepTable, WorkloadGrid},
 };
+use std::collections::BTreeMap;
 use tailmark_results::{DeviceBandwidth, Phase, System, number};
 
 pub const SECTION: Section = Section {
@@ -102,7 +103,8 @@ fn table(sweep: &SweepTable<'_>, devices: Devices) -> Table {
     let mut note = "Means over the measured part, in MB/s of a million bytes. ".to_owned();
     note.push_str(match devices.are_known() {
         true => {
-            "A device counts whatever is done to it; the database's are keys and values as clients \
+            "A device counts whatever is done to it, and several of one system are summed; the \
+             database's are keys and values as clients \
              give and get them, those of background clients included."
         }
         false => {
@@ -134,8 +136,20 @@ fn row<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>, devices: Devices) -
     for &system in &sweep.systems {
         let cell = last(group, system);
         if devices.are_known() {
-            cells.push(written(cell, device(|device| device.read)));
-            cells.push(written(cell, device(|device| device.written)));
+            let figures: [fn(DeviceBandwidth) -> f64; 2] =
+                [|device| device.read, |device| device.written];
+            for of in figures {
+                let sum = written(cell, device(of));
+                cells.push(match cell.and_then(|cell| each(cell, of)) {
+                    Some(each) => {
+                        let parts = [sum.detail.clone(), each];
+                        let parts = parts.iter().filter(|part| !part.is_empty());
+                        let detail = parts.cloned().collect::<Vec<_>>().join("; ");
+                        sum.with_detail(detail)
+                    }
+                    None => sum,
+                });
+            }
         }
         cells.push(written(cell, of_database));
     }
@@ -179,6 +193,21 @@ fn has_bytes(group: &WorkloadGrid<'_>) -> bool {
 /// A figure of the device, where one was watched.
 fn device(of: fn(DeviceBandwidth) -> f64) -> impl Fn(&Phase) -> Option<f64> {
     move |phase| phase.bandwidth().device.map(of)
+}
+
+/// Where several devices were watched: the figure of each, in the mean over the repeats.
+fn each(cell: &GridCell<'_>, of: fn(DeviceBandwidth) -> f64) -> Option<String> {
+    let mut devices: BTreeMap<&str, Vec<f64>> = BTreeMap::new();
+    for point in &cell.points {
+        for (name, device) in point.phase.device_bandwidths() {
+            devices.entry(name).or_default().push(of(device));
+        }
+    }
+    let said = devices.iter().map(|(name, values)| {
+        let mean = values.iter().sum::<f64>() / values.len() as f64;
+        format!("{name} {}", number::rate(mean))
+    });
+    (devices.len() > 1).then(|| said.collect::<Vec<_>>().join(", "))
 }
 
 fn of_database(phase: &Phase) -> Option<f64> {

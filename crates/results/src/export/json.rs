@@ -10,7 +10,7 @@ use super::{
     timestamp, us,
 };
 use crate::{
-    Arrivals, Bandwidth, BlockQos, BlockValue, Conditions, DERIVED, Error, ErrorCount, Fact,
+    Arrivals, BlockQos, BlockValue, Conditions, DERIVED, DeviceBandwidth, Error, ErrorCount, Fact,
     Finding, Header, Interval, IntervalKind, KindResult, Known, Latencies, Load, Packed, Phase,
     Point, Qos, Run, Study, System, TimeBasis, Warmup,
     finding::UNEQUAL_CONDITIONS,
@@ -186,7 +186,7 @@ fn phase(phase: &Phase, header: &Header) -> Value {
         "start_lag_woken_late_us": causes.map(|causes| counted(&causes.woken_late)),
         "kinds": phase.kinds.iter().map(|(k, r)| (k.name(), kind(r))).collect::<BTreeMap<_, _>>(),
         "qos": qos(phase),
-        "bandwidth": bandwidth(phase.bandwidth()),
+        "bandwidth": bandwidth(phase),
         "derived": derived.collect::<BTreeMap<_, _>>(),
         "counters": phase.counters,
         "intervals": phase.intervals.iter().map(interval).collect::<Vec<_>>(),
@@ -194,8 +194,17 @@ fn phase(phase: &Phase, header: &Header) -> Value {
     })
 }
 
-fn bandwidth(of: Bandwidth) -> Value {
+fn bandwidth(phase: &Phase) -> Value {
+    let of = phase.bandwidth();
+    let device = |(name, of): &(&str, DeviceBandwidth)| {
+        json!({
+            "device": name,
+            "read_mb_per_sec": of.read,
+            "written_mb_per_sec": of.written,
+        })
+    };
     json!({
+        "devices": phase.device_bandwidths().iter().map(device).collect::<Vec<_>>(),
         "device_read_mb_per_sec": of.device.map(|device| device.read),
         "device_written_mb_per_sec": of.device.map(|device| device.written),
         "database_mb_per_sec": of.database,

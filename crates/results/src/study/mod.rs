@@ -15,7 +15,7 @@ mod schema;
 mod warmups;
 mod write;
 
-use crate::{Error, Fact, Header, Load, Phase, Point, PointKey, ResolvedRate, System};
+use crate::{Error, Fact, Header, Load, Phase, Point, PointKey, Redaction, ResolvedRate, System};
 use read::Keyed;
 use rusqlite::{Connection, OpenFlags};
 use std::{
@@ -38,6 +38,8 @@ const RESPONSE: &str = "response";
 pub struct Study {
     path: PathBuf,
     connection: Connection,
+    /// What is private is taken out of what is read.
+    redaction: Option<Redaction>,
 }
 
 /// How much of a phase is read.
@@ -118,7 +120,11 @@ impl Study {
         let mut connection = open().map_err(study_error("open", &path))?;
         schema::check(&mut connection, &path)?;
         schema::set_up(&connection).map_err(study_error("open", &path))?;
-        Ok(Self { path, connection })
+        Ok(Self {
+            path,
+            connection,
+            redaction: None,
+        })
     }
 
     /// Opens the study in a directory, or makes it there.
@@ -145,6 +151,26 @@ impl Study {
         Ok(study)
     }
 
+    /// The study as it is shown to others: without serial numbers, host names and addresses. It is
+    /// only to be read then.
+    ///
+    /// # Errors
+    /// As [`Study::header`].
+    pub fn redacted(mut self) -> Result<Self, Error> {
+        if self.redaction.is_none() {
+            self.redaction = Some(Redaction::of(&self.facts()?, &self.systems()?));
+        }
+        Ok(self)
+    }
+
+    /// What was read, as it is shown.
+    fn shown<T>(&self, read: T, redact: impl FnOnce(&Redaction, T) -> T) -> T {
+        match &self.redaction {
+            Some(redaction) => redact(redaction, read),
+            None => read,
+        }
+    }
+
     /// Whether there is a study in a directory.
     #[must_use]
     pub fn exists(dir: &Path) -> bool {
@@ -162,7 +188,8 @@ impl Study {
     /// # Errors
     /// Where the file cannot be read or is damaged; so of every method that reads.
     pub fn header(&self) -> Result<Header, Error> {
-        self.read(read::header)
+        let header = self.read(read::header)?;
+        Ok(self.shown(header, Redaction::header))
     }
 
     /// The systems under test, in the order of the plan.
@@ -170,7 +197,10 @@ impl Study {
     /// # Errors
     /// As [`Study::header`].
     pub fn systems(&self) -> Result<Vec<System>, Error> {
-        self.read(read::systems)
+        let systems = self.read(read::systems)?.into_iter();
+        Ok(systems
+            .map(|one| self.shown(one, Redaction::system))
+            .collect())
     }
 
     /// What is known of the machine and of the systems, in the order in which it was first set.
@@ -178,7 +208,8 @@ impl Study {
     /// # Errors
     /// As [`Study::header`].
     pub fn facts(&self) -> Result<Vec<Fact>, Error> {
-        self.read(read::facts)
+        let facts = self.read(read::facts)?;
+        Ok(self.shown(facts, Redaction::facts))
     }
 
     /// What the study says of itself, such as a system left out.
@@ -186,7 +217,9 @@ impl Study {
     /// # Errors
     /// As [`Study::header`].
     pub fn notices(&self) -> Result<Vec<String>, Error> {
-        self.read(read::notices)
+        let notices = self.read(read::notices)?.into_iter();
+        let text = |redaction: &Redaction, text: String| redaction.text(&text);
+        Ok(notices.map(|notice| self.shown(notice, text)).collect())
     }
 
     /// The loads, in the order in which they were added.
@@ -194,7 +227,10 @@ impl Study {
     /// # Errors
     /// As [`Study::header`].
     pub fn loads(&self) -> Result<Vec<Load>, Error> {
-        self.read(|c| read::loads(c, Detail::Whole))
+        let loads = self.read(|c| read::loads(c, Detail::Whole))?.into_iter();
+        Ok(loads
+            .map(|load| self.shown(load, Redaction::load))
+            .collect())
     }
 
     /// The loads without intervals and series.
@@ -202,7 +238,10 @@ impl Study {
     /// # Errors
     /// As [`Study::header`].
     pub fn load_totals(&self) -> Result<Vec<Load>, Error> {
-        self.read(|c| read::loads(c, Detail::Totals))
+        let loads = self.read(|c| read::loads(c, Detail::Totals))?.into_iter();
+        Ok(loads
+            .map(|load| self.shown(load, Redaction::load))
+            .collect())
     }
 
     /// The points, in the order in which they were added.
@@ -210,7 +249,10 @@ impl Study {
     /// # Errors
     /// As [`Study::header`].
     pub fn points(&self) -> Result<Vec<Point>, Error> {
-        self.read(|c| read::points(c, Detail::Whole))
+        let points = self.read(|c| read::points(c, Detail::Whole))?.into_iter();
+        Ok(points
+            .map(|point| self.shown(point, Redaction::point))
+            .collect())
     }
 
     /// The points without intervals and series: quick, however long the study.
@@ -218,7 +260,10 @@ impl Study {
     /// # Errors
     /// As [`Study::header`].
     pub fn point_totals(&self) -> Result<Vec<Point>, Error> {
-        self.read(|c| read::points(c, Detail::Totals))
+        let points = self.read(|c| read::points(c, Detail::Totals))?.into_iter();
+        Ok(points
+            .map(|point| self.shown(point, Redaction::point))
+            .collect())
     }
 
     /// Which points there are, in the order in which they were added.
@@ -247,7 +292,8 @@ impl Study {
     /// # Errors
     /// As [`Study::header`].
     pub fn point(&self, key: &PointKey) -> Result<Option<Point>, Error> {
-        self.read(|c| read::point(c, Keyed::Point, key))
+        let point = self.read(|c| read::point(c, Keyed::Point, key))?;
+        Ok(point.map(|point| self.shown(point, Redaction::point)))
     }
 
     /// Whether a point is there.

@@ -1,14 +1,15 @@
 //! Loads and points read one after the other, for what does not fit into memory together.
 
 use super::{Detail, Study, read, read::Keyed, write};
-use crate::{Error, Load, Point};
+use crate::{Error, Load, Point, Redaction};
 
 impl Study {
     /// Reads one point after the other without intervals and series, and hands it over.
     ///
     /// # Errors
     /// As [`Study::header`].
-    pub fn each_point_total(&self, act: impl FnMut(Point)) -> Result<(), Error> {
+    pub fn each_point_total(&self, mut act: impl FnMut(Point)) -> Result<(), Error> {
+        let act = |point| act(self.shown(point, Redaction::point));
         self.read(|c| read::each_point(c, Detail::Totals, act))
     }
 
@@ -20,7 +21,7 @@ impl Study {
     pub fn each_load(&self, mut act: impl FnMut(Load) -> Result<(), Error>) -> Result<(), Error> {
         let mut last = i64::MIN;
         while let Some((phase, load)) = self.read(|c| read::load_after(c, last))? {
-            act(load)?;
+            act(self.shown(load, Redaction::load))?;
             last = phase;
         }
         Ok(())
@@ -34,7 +35,7 @@ impl Study {
     pub fn each_probe(&self, mut act: impl FnMut(Point) -> Result<(), Error>) -> Result<(), Error> {
         for (_, key) in self.read(|c| read::keys(c, Keyed::Probe))? {
             if let Some(probe) = self.read(|c| read::point(c, Keyed::Probe, &key))? {
-                act(probe)?;
+                act(self.shown(probe, Redaction::point))?;
             }
         }
         Ok(())

@@ -1,7 +1,10 @@
 //! The load of a system, in a sweep: its row in the study, and what qualifies it.
 
 use super::{Sweeper, turn::fact};
-use crate::{Error, dataset::Dataset, error::in_one_line, findings::remarks, seeds::PointSeeds};
+use crate::{
+    Error, dataset::Dataset, error::in_one_line, expect::finding_of, findings::remarks,
+    seeds::PointSeeds,
+};
 use tailmark_driver::{Place, Settled};
 use tailmark_plan::{Step, SystemPlan};
 use tailmark_results::{
@@ -25,6 +28,9 @@ impl Sweeper<'_> {
         };
         let database = dataset.open()?;
         add(&mut load, remarks(database.as_ref()));
+        let version = database.facts().remove("version");
+        let unexpected = self.unexpected(system, version.as_deref());
+        load.phase.findings.extend(finding_of(&unexpected));
         // In this order: where the run ends in between, the rest is loaded again, and that load
         // takes the place of this one.
         self.study.replace_load(&load, &begun)?;

@@ -2,7 +2,7 @@
 //! whatever the systems before it have left.
 
 use super::Sweeper;
-use crate::{Error, caches::CachesKept, dataset::Dataset};
+use crate::{Error, caches::CachesKept, dataset::Dataset, facts::kept, places::places};
 use tailmark_plan::{Plan, Reload, Step, Sweep, SystemPlan};
 use tailmark_results::{Fact, Study};
 
@@ -97,10 +97,8 @@ impl<'a> Sweeper<'a> {
         let SystemState {
             system, dataset, ..
         } = state;
-        if let Some(watched) = system.watched() {
-            let facts = tailmark_host::place_facts(&system.name, watched);
-            self.study.set_facts(&facts)?;
-        }
+        let facts = tailmark_host::place_facts(&system.name, &places(system));
+        self.study.set_facts(&kept(self.plan, facts))?;
         let is_first_look = state.before.is_none();
         let is_said = self.plan.host.drop_caches && is_first_look;
         let kept = CachesKept::elsewhere(system).filter(|_| is_said);

@@ -5,7 +5,9 @@
 use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 use tailmark_driver::{DataSet, Location, Schema, Semantics, Settings, db};
 use tailmark_engine::{Silent, Stop};
-use tailmark_plan::{HostPlan, Order, Plan, Reload, ReportPlan, Sweep, SystemPlan, Warmup};
+use tailmark_plan::{
+    Expect, HostPlan, Order, Plan, Reload, ReportPlan, Sweep, SystemPlan, Unexpected, Warmup,
+};
 use tailmark_results::{
     ALLOW_ERRORS, Arrivals, Header, Load, Point, ReportSettings, Study, statistics::EQUIVALENCE,
 };
@@ -48,7 +50,8 @@ pub fn system_with(
         data,
         ceiling_for: None,
         optional: false,
-        watch: None,
+        watch: Vec::new(),
+        expect: Expect::default(),
         service: None,
     }
 }
@@ -98,9 +101,11 @@ pub fn plan(systems: Vec<SystemPlan>, workloads: &[&str], threads: &[u32]) -> Pl
         report: ReportPlan {
             settings: ReportSettings::default(),
             equivalence: EQUIVALENCE,
+            redact: false,
         },
         // All places are directories of one file system.
         same_device: true,
+        unexpected: Unexpected::default(),
         scale: 1.0,
         time_scale: 1.0,
         unscaled: None,

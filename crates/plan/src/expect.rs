@@ -1,0 +1,153 @@
+//! What a plan expects of where a system is: its file system, its device, the host of its clients.
+//! Whether that is so is looked up before anything is measured, by whoever knows the machine.
+
+use super::{Error, reader::TableReader};
+use tailmark_driver::{Driver, Place};
+
+/// How a device is attached, as a plan may expect it.
+pub const TRANSPORTS: &[&str] = &[
+    "loop",
+    "mmc",
+    "nvme",
+    "nvme-fabrics",
+    "pmem",
+    "sas",
+    "sata",
+    "scsi",
+    "usb",
+    "virtio",
+    "xen",
+];
+
+/// What is expected of one system.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Expect {
+    /// Whether its place is on a mount point of its own, not on the root file system.
+    pub mount: bool,
+    /// The type of the file system.
+    pub filesystem: Option<String>,
+    /// Options that it is mounted with.
+    pub mount_options: Vec<String>,
+    /// What the model of its device contains, in whichever case.
+    pub model: Option<String>,
+    /// Bytes of its device, within a hundredth.
+    pub capacity: Option<u64>,
+    /// How its device is attached: one of [`TRANSPORTS`].
+    pub transport: Option<String>,
+    /// On which machine its server is.
+    pub client_host: Option<ClientHost>,
+    /// What the version of its embedded database begins with: `8.1`.
+    pub version: Option<String>,
+}
+
+/// Where the clients are, as seen from the server.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ClientHost {
+    /// On another machine.
+    Other,
+    /// On the same machine.
+    Same,
+}
+
+/// What is done where something is not as expected.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Unexpected {
+    /// Nothing is measured.
+    #[default]
+    Error,
+    /// It is measured, and a finding stands beside every number of the system.
+    Finding,
+}
+
+impl ClientHost {
+    /// The names in plans.
+    pub const NAMES: &[&str] = &[Self::Other.name(), Self::Same.name()];
+
+    /// The word in plans.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Other => "other",
+            Self::Same => "same",
+        }
+    }
+}
+
+impl Unexpected {
+    /// The names in plans.
+    pub const NAMES: &[&str] = &[Self::Error.name(), Self::Finding.name()];
+
+    /// The word in plans.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Error => "error",
+            Self::Finding => "finding",
+        }
+    }
+
+    /// What a plan says.
+    pub(super) fn read(top: &TableReader<'_>) -> Result<Self, Error> {
+        let name: String = top.get("unexpected")?;
+        Ok(match name == Self::Finding.name() {
+            true => Self::Finding,
+            false => Self::Error,
+        })
+    }
+}
+
+impl Expect {
+    /// Reads the table `expect` of a system, and refuses what cannot be of its driver.
+    pub(super) fn read(system: &TableReader<'_>, driver: &Driver) -> Result<Self, Error> {
+        let table = system.table("expect", &[])?;
+        let refuse = |key: &str, why: &str| match table.given().get(key) {
+            Some(value) => Err(Error::BadValue {
+                key: table.label(key),
+                value: super::units::text(value),
+                accepted: format!("absent: driver `{}` {why}", driver.name),
+            }),
+            None => Ok(()),
+        };
+        if driver.place != Place::Hosts {
+            refuse("client_host", "has no server")?;
+        }
+        if driver.place != Place::Directory {
+            refuse("version", "embeds no database")?;
+        }
+        let client_host: Option<String> = table.optional("client_host")?;
+        Ok(Self {
+            mount: table.get("mount")?,
+            filesystem: table.optional("filesystem")?,
+            mount_options: table.optional("mount_options")?.unwrap_or_default(),
+            model: table.optional("model")?,
+            capacity: table.optional("capacity")?,
+            transport: table.optional("transport")?,
+            client_host: client_host.map(|name| match name == ClientHost::Same.name() {
+                true => ClientHost::Same,
+                false => ClientHost::Other,
+            }),
+            version: table.optional("version")?,
+        })
+    }
+
+    /// Each expectation by its key, as text: what the study keeps.
+    #[must_use]
+    pub fn keys(&self) -> Vec<(&'static str, String)> {
+        let options = self.mount_options.join(",");
+        let keys = [
+            ("mount", self.mount.then(|| true.to_string())),
+            ("filesystem", self.filesystem.clone()),
+            ("mount_options", (!options.is_empty()).then_some(options)),
+            ("model", self.model.clone()),
+            ("capacity", self.capacity.map(|bytes| bytes.to_string())),
+            ("transport", self.transport.clone()),
+            (
+                "client_host",
+                self.client_host.map(|host| host.name().to_owned()),
+            ),
+            ("version", self.version.clone()),
+        ];
+        let given = keys.into_iter();
+        given.filter_map(|(key, text)| Some((key, text?))).collect()
+    }
+}

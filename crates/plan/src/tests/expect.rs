@@ -1,0 +1,130 @@
+//! What a plan says of its places: what is expected of them, and several of one system.
+
+use super::{check, message, plan, shipped};
+use crate::{ClientHost, Expect, PLANS, Unexpected, shapes_points};
+use std::path::PathBuf;
+
+fn system(driver: &str, keys: &str) -> String {
+    format!("[database]\ndriver = '{driver}'\n[[system]]\nname = 'a'\n{keys}\n")
+}
+
+#[test]
+fn expectations_are_read_and_shape_no_point() {
+    let keys = "path = '/x'\nexpect = { mount = true, filesystem = 'xfs', mount_options = \
+                'noatime,nodiratime', model = '7450', capacity = '7.68TB', transport = 'nvme' }";
+    let text = format!("unexpected = 'finding'\n{}", system("file", keys));
+    let plan = plan(&text);
+    assert_eq!(plan.unexpected, Unexpected::Finding);
+    let expected = Expect {
+        mount: true,
+        filesystem: Some("xfs".to_owned()),
+        mount_options: vec!["noatime".to_owned(), "nodiratime".to_owned()],
+        model: Some("7450".to_owned()),
+        capacity: Some(7_680_000_000_000),
+        transport: Some("nvme".to_owned()),
+        ..Expect::default()
+    };
+    assert_eq!(plan.systems[0].expect, expected);
+    let kept = plan.header.plan.keys().filter(|key| key.contains("expect"));
+    let kept: Vec<_> = kept.cloned().collect();
+    assert_eq!(kept.len(), 7, "{kept:?}");
+    assert!(!kept.iter().any(|key| shapes_points(key)));
+    assert!(shapes_points("system.a.place"));
+}
+
+#[test]
+fn an_expectation_of_what_a_driver_has_not_is_refused() {
+    for (driver, expect, words) in [
+        (
+            "file",
+            "client_host = 'other'",
+            ["system.a.expect.client_host", "has no server"],
+        ),
+        (
+            "file",
+            "version = '8'",
+            ["system.a.expect.version", "embeds no database"],
+        ),
+        (
+            "file",
+            "transport = 'ide'",
+            ["system.a.expect.transport is `ide`", "nvme"],
+        ),
+        (
+            "file",
+            "capacity = 'much'",
+            ["system.a.expect.capacity is `much`", "a size such as"],
+        ),
+        (
+            "file",
+            "modell = 'x'",
+            ["system.a.expect.modell", "did you mean `model`?"],
+        ),
+    ] {
+        let text = system(driver, &format!("path = '/x'\nexpect = {{ {expect} }}"));
+        let said = message(&check(&text).unwrap_err());
+        for word in words {
+            assert!(said.contains(word), "{said}\nlacks {word}");
+        }
+    }
+}
+
+#[test]
+fn a_server_may_have_several_places_and_an_embedded_database_one() {
+    if tailmark_driver::db::find("cassandra").is_ok() {
+        let keys = "hosts = 'x:1'\npath = '/a'\ndevice = ['/dev/nvme0', '/dev/sd,b']";
+        let plan = plan(&system("cassandra", keys));
+        let watched = ["/a", "/dev/nvme0", "/dev/sd,b"].map(PathBuf::from);
+        assert_eq!(plan.systems[0].watch, watched);
+        assert_eq!(
+            plan.header.plan["system.a.watch"],
+            "/a, /dev/nvme0, /dev/sd,b"
+        );
+    }
+    for keys in ["path = ['/a', '/b']", "device = ['/dev/sda', '/dev/sdb']"] {
+        let said = message(&check(&system("file", keys)).unwrap_err());
+        assert!(said.contains("keeps its data in one place"), "{said}");
+    }
+    let one = plan(&system("file", "path = ['/a, b']"));
+    assert_eq!(one.systems[0].location.to_string(), "/a, b");
+    let said = message(&check(&system("file", "path = []")).unwrap_err());
+    assert!(said.contains("a path, or a list such as"), "{said}");
+}
+
+#[test]
+fn a_place_on_the_command_line_drops_what_was_expected_of_the_one_it_replaces() {
+    let mut raw = shipped("micron-7400-rocksdb");
+    let given = ["Micron 7400=/mnt/a".to_owned()];
+    raw.set_systems(&given).unwrap();
+    let plan = raw.check().unwrap();
+    assert_eq!(plan.systems[0].expect, Expect::default());
+    let mut raw = shipped("micron-7400-rocksdb");
+    raw.assign("system.'Micron 7400'.path='/mnt/a'").unwrap();
+    let plan = raw.check().unwrap();
+    assert_eq!(plan.systems[0].expect.model.as_deref(), Some("7400"));
+    assert!(!plan.systems[0].placeholder);
+}
+
+#[test]
+fn shipped_plans_expect_what_their_studies_say() {
+    for row in PLANS.iter().filter(|row| row.name.starts_with("micron")) {
+        let raw = crate::RawPlan::find(row.name).unwrap();
+        let Ok(plan) = raw.check() else {
+            continue;
+        };
+        for system in &plan.systems {
+            let expect = &system.expect;
+            let is_here = expect.mount && expect.filesystem.as_deref() == Some("xfs");
+            let is_elsewhere =
+                expect.client_host == Some(ClientHost::Other) && expect.capacity.is_some();
+            assert!(is_here || is_elsewhere, "{} {}", row.name, system.name);
+            let is_named = system.name.starts_with("Micron");
+            assert!(
+                !is_named || expect.model.is_some(),
+                "{} {}",
+                row.name,
+                system.name
+            );
+        }
+    }
+}

@@ -1,0 +1,363 @@
+//! What a report or an export leaves out where it is to be shown to others: serial numbers, host
+//! names and addresses.
+//!
+//! Which facts are private stands here, in one table, so that studies of before can be redacted too.
+//! Facts of the table are left out whole. What they say, the contact points of servers and whatever
+//! looks like an address is taken out of every other text as well (errors quote addresses, a plan
+//! names its servers): each such value has a label of its own, so that what differed still differs.
+
+use crate::{Conditions, Fact, Header, Load, Phase, Point, System, conditions::plain};
+use std::net::{IpAddr, SocketAddr};
+
+/// The key of a plan that has its reports and exports redacted.
+pub const REDACT_KEY: &str = "report.redact";
+
+/// Facts that are private: group and name, sorted. A group stands for its numbered ones too.
+pub const PRIVATE_FACTS: &[(&str, &str)] = &[
+    ("device", "cloud volume"),
+    ("device", "serial number"),
+    ("kernel", "command line"),
+    ("machine", "hostname"),
+    ("machine", "serial number"),
+];
+
+/// The shortest value that is looked for in other texts: shorter ones are words of their own.
+const VALUE_MIN: usize = 3;
+
+/// What stands for an address that is not known from elsewhere.
+const ADDRESS: &str = "[address]";
+
+impl Fact {
+    /// Whether it names a piece of hardware or a machine.
+    #[must_use]
+    pub fn is_private(&self) -> bool {
+        PRIVATE_FACTS.contains(&(plain(&self.group), self.name.as_str()))
+    }
+}
+
+impl Header {
+    /// Whether the plan has its reports and exports redacted.
+    #[must_use]
+    pub fn is_redacted(&self) -> bool {
+        self.plan
+            .get(REDACT_KEY)
+            .is_some_and(|value| value == "true")
+    }
+}
+
+/// Takes what is private out of texts.
+#[derive(Debug, Clone, Default)]
+pub struct Redaction {
+    /// Longest first, each with its label.
+    values: Vec<(String, String)>,
+}
+
+impl Redaction {
+    /// Of a study: what its facts and the places of its systems say.
+    #[must_use]
+    pub fn of(facts: &[Fact], systems: &[System]) -> Self {
+        let mut values: Vec<(String, &str)> = Vec::new();
+        for fact in facts.iter().filter(|fact| fact.is_private()) {
+            let kind = match fact.name.as_str() {
+                "hostname" => "host",
+                // Its words are those of every machine.
+                "command line" => continue,
+                name => name,
+            };
+            values.push((fact.value.clone(), kind));
+        }
+        let servers = systems.iter().map(|system| system.place.as_str());
+        let sources = facts.iter().filter(|fact| fact.name == "source");
+        let sources = sources.filter_map(|fact| fact.value.split_once(":/"));
+        let hosts = servers
+            .filter(|place| !is_path(place))
+            .flat_map(|place| place.split(','));
+        let hosts = hosts.chain(sources.map(|(host, _)| host));
+        values.extend(hosts.map(|point| (host(point).to_owned(), "host")));
+        values.retain(|(value, _)| value.len() >= VALUE_MIN && value != "localhost");
+        values.sort_by(|a, b| b.0.len().cmp(&a.0.len()).then_with(|| a.cmp(b)));
+        values.dedup_by(|a, b| a.0 == b.0);
+        let label = |(index, (value, kind)): (usize, (String, &str))| {
+            (value, format!("[{kind} {}]", index + 1))
+        };
+        Self {
+            values: values.into_iter().enumerate().map(label).collect(),
+        }
+    }
+
+    /// A text without what is private.
+    #[must_use]
+    pub fn text(&self, text: &str) -> String {
+        let known = self.values.iter();
+        let known = known.fold(text.to_owned(), |text, (value, label)| {
+            replaced(&text, value, label)
+        });
+        without_addresses(&known)
+    }
+
+    /// The facts that are not private, without what is private in them.
+    #[must_use]
+    pub fn facts(&self, facts: Vec<Fact>) -> Vec<Fact> {
+        let kept = facts.into_iter().filter(|fact| !fact.is_private());
+        let redacted = kept.map(|mut fact| {
+            // A version may look like an address.
+            if fact.name != "version" {
+                fact.value = self.text(&fact.value);
+            }
+            fact
+        });
+        redacted.collect()
+    }
+
+    /// A system.
+    #[must_use]
+    pub fn system(&self, mut system: System) -> System {
+        system.place = self.text(&system.place);
+        system
+            .settings
+            .values_mut()
+            .for_each(|value| *value = self.text(value));
+        system
+    }
+
+    /// What a study is of.
+    #[must_use]
+    pub fn header(&self, mut header: Header) -> Header {
+        header.source = self.text(&header.source);
+        header
+            .plan
+            .values_mut()
+            .for_each(|value| *value = self.text(value));
+        header
+    }
+
+    /// A phase: the messages of its failures and its findings.
+    pub fn phase(&self, phase: &mut Phase) {
+        for error in &mut phase.errors {
+            error.example = self.text(&error.example);
+        }
+        for finding in &mut phase.findings {
+            finding.text = self.text(&finding.text);
+        }
+    }
+
+    /// A point.
+    #[must_use]
+    pub fn point(&self, mut point: Point) -> Point {
+        self.phase(&mut point.phase);
+        point
+    }
+
+    /// A load.
+    #[must_use]
+    pub fn load(&self, mut load: Load) -> Load {
+        self.phase(&mut load.phase);
+        load
+    }
+
+    /// Conditions.
+    #[must_use]
+    pub fn conditions(&self, conditions: Conditions) -> Conditions {
+        conditions.with_values(|value| self.text(value))
+    }
+}
+
+/// Whether a place is a directory or a device, not contact points.
+fn is_path(place: &str) -> bool {
+    place.is_empty() || place.starts_with(['/', '.'])
+}
+
+/// The name or address of `host[:port]`; of an IPv6 address without brackets all of it.
+fn host(point: &str) -> &str {
+    let point = point.trim();
+    match point.rsplit_once(':') {
+        Some((host, _)) if host.starts_with('[') || !host.contains(':') => {
+            host.trim_matches(['[', ']'])
+        }
+        _ => point,
+    }
+}
+
+/// A text in which a value that stands by itself is replaced.
+fn replaced(text: &str, value: &str, label: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    let mut rest = text;
+    let mut before = None;
+    while let Some(at) = rest.find(value) {
+        let (head, tail) = rest.split_at(at);
+        let after = &tail[value.len()..];
+        let last = head.chars().next_back().or(before);
+        out.push_str(head);
+        out.push_str(if is_end(last) && is_start(after) {
+            label
+        } else {
+            value
+        });
+        before = value.chars().next_back();
+        rest = after;
+    }
+    out.push_str(rest);
+    out
+}
+
+/// Whether a word can begin behind this character.
+fn is_end(last: Option<char>) -> bool {
+    last.is_none_or(|c| !c.is_alphanumeric() && !matches!(c, '_' | '-' | '.'))
+}
+
+/// Whether a word has ended before this text.
+fn is_start(after: &str) -> bool {
+    let mut next = after.chars();
+    match next.next() {
+        // The end of a sentence, or of the first part of a name.
+        Some('.') => next.next().is_none_or(|c| !c.is_alphanumeric()),
+        Some(c) => !c.is_alphanumeric() && !matches!(c, '_' | '-'),
+        None => true,
+    }
+}
+
+/// A text without words that are addresses: with a port, or of version 6, or of version 4 in a range
+/// that numbers of versions are not taken from.
+fn without_addresses(text: &str) -> String {
+    let is_part = |c: char| c.is_ascii_hexdigit() || matches!(c, '.' | ':' | '[' | ']');
+    let mut out = String::with_capacity(text.len());
+    let mut word = String::new();
+    for c in text.chars().map(Some).chain([None]) {
+        match c.filter(|c| is_part(*c)) {
+            Some(c) => word.push(c),
+            None => {
+                let bare = word.trim_end_matches(['.', ':']);
+                let is_address = is_address(bare);
+                out.push_str(if is_address { ADDRESS } else { bare });
+                out.push_str(&word[bare.len()..]);
+                word.clear();
+                out.extend(c);
+            }
+        }
+    }
+    out
+}
+
+fn is_address(word: &str) -> bool {
+    let is_named = |address: &IpAddr| !address.is_loopback() && !address.is_unspecified();
+    if let Ok(address) = word.parse::<SocketAddr>() {
+        return is_named(&address.ip());
+    }
+    match word.trim_matches(['[', ']']).parse::<IpAddr>() {
+        Ok(address @ IpAddr::V6(_)) => is_named(&address),
+        Ok(IpAddr::V4(address)) => address.is_private() || address.octets()[0] > 99,
+        Err(_) => false,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    fn fact(group: &str, name: &str, value: &str) -> Fact {
+        Fact {
+            system: None,
+            group: group.to_owned(),
+            name: name.to_owned(),
+            value: value.to_owned(),
+        }
+    }
+
+    fn system(place: &str) -> System {
+        System {
+            name: "a".to_owned(),
+            driver: "cassandra".to_owned(),
+            place: place.to_owned(),
+            semantics: "faithful".to_owned(),
+            settings: BTreeMap::new(),
+            ceiling_for: None,
+        }
+    }
+
+    fn redaction() -> Redaction {
+        let facts = [
+            fact("machine", "hostname", "db1"),
+            fact("device 2", "serial number", "S4XNA0"),
+            fact("kernel", "command line", "root=/dev/sda1 quiet"),
+        ];
+        Redaction::of(
+            &facts,
+            &[system("node-7.example:9042, 10.0.0.1"), system("/mnt/a")],
+        )
+    }
+
+    #[test]
+    fn private_facts_are_sorted_and_unique() {
+        assert!(PRIVATE_FACTS.is_sorted_by(|a, b| a < b));
+    }
+
+    #[test]
+    fn private_facts_are_left_out_whatever_the_number_of_their_device() {
+        let facts = vec![
+            fact("device", "serial number", "S4XNA0"),
+            fact("device 2", "serial number", "S4XNA1"),
+            fact("device below 3", "serial number", "S4XNA2"),
+            fact("device", "model", "M"),
+            fact("kernel", "command line", "token=secret"),
+            fact("kernel", "release", "6.1"),
+        ];
+        let kept = redaction().facts(facts);
+        let names: Vec<_> = kept.iter().map(|fact| fact.name.as_str()).collect();
+        assert_eq!(names, ["model", "release"]);
+    }
+
+    #[test]
+    fn what_is_private_is_taken_out_of_every_text_by_its_own_label() {
+        let redaction = redaction();
+        let said = redaction.text(
+            "db1: no answer from node-7.example:9042 (10.0.0.1), drive S4XNA0; db12, S4XNA01 and \
+             db1.local stay, quiet too. It was db1.",
+        );
+        assert_eq!(
+            said,
+            "[host 4]: no answer from [host 1]:9042 ([host 2]), drive [serial number 3]; db12, \
+             S4XNA01 and db1.local stay, quiet too. It was [host 4]."
+        );
+        assert_eq!(redaction.system(system("/mnt/a")).place, "/mnt/a");
+    }
+
+    #[test]
+    fn addresses_that_nobody_named_are_taken_out_and_versions_are_not() {
+        let text = |text: &str| Redaction::default().text(text);
+        assert_eq!(text("to 192.168.1.9:3000 failed"), "to [address] failed");
+        assert_eq!(text("peer [2001:db8::1]:9042."), "peer [address].");
+        assert_eq!(
+            text("from 10.1.2.3, 172.16.0.1:"),
+            "from [address], [address]:"
+        );
+        for kept in [
+            "Aerospike 6.1.0.1",
+            "at 10:20:30",
+            "127.0.0.1:9042",
+            "[::1]:1",
+            "0.5",
+            "a: b.",
+            "6.18.44",
+            "[[system]]",
+            "threads = [1, 4]",
+            "cafe",
+            "≥ 84.2 ms",
+        ] {
+            assert_eq!(text(kept), kept);
+        }
+    }
+
+    #[test]
+    fn a_host_is_told_from_its_port() {
+        for (point, name) in [
+            ("a:1", "a"),
+            (" 10.0.0.1:9042", "10.0.0.1"),
+            ("[2001:db8::1]:9042", "2001:db8::1"),
+            ("2001:db8::1", "2001:db8::1"),
+            ("node", "node"),
+        ] {
+            assert_eq!(host(point), name);
+        }
+    }
+}

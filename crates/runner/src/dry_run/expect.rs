@@ -1,0 +1,24 @@
+//! What a dry run says of the expectations of a plan: what is looked up, and what is not so.
+
+use super::SystemFacts;
+use crate::expect::expected;
+use tailmark_plan::{Plan, SystemPlan, Unexpected};
+
+/// What is expected of a system, and what is there instead.
+pub fn steps(plan: &Plan, system: &SystemPlan, known: &SystemFacts) -> Vec<String> {
+    let all = expected(system);
+    if all.is_empty() {
+        return Vec::new();
+    }
+    let mut steps = vec![format!(
+        "look whether it is as expected: {}",
+        all.join("; ")
+    )];
+    let consequence = match plan.unexpected {
+        Unexpected::Error => "cannot be run",
+        Unexpected::Finding => "a finding beside every number",
+    };
+    let wrong = known.unexpected.iter();
+    steps.extend(wrong.map(|wrong| format!("{consequence}: {wrong}")));
+    steps
+}

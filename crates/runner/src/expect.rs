@@ -1,0 +1,549 @@
+//! What a plan expects of its systems against what is there: looked up before anything is measured.
+//!
+//! Each expectation is a row of [`EXPECTATIONS`]: how it is said, what is there instead, and the way
+//! out. What cannot be told from here (the device of a server on another machine) is told as that.
+
+use crate::{Error, places::places};
+use bytesize::ByteSize;
+use std::path::{Path, PathBuf};
+use tailmark_driver::Place;
+use tailmark_engine::Observer;
+use tailmark_host::{BlockDevice, Mount};
+use tailmark_plan::{ClientHost, Expect, Plan, SystemPlan, Unexpected};
+use tailmark_results::{Finding, Study, finding::UNEXPECTED};
+
+/// How far a capacity may be from what is expected.
+const CAPACITY_PART: f64 = 0.01;
+
+/// What can be expected of a system: a row of [`EXPECTATIONS`].
+#[derive(Debug, Clone, Copy)]
+pub struct Expectation {
+    /// Its key in the table `expect`.
+    pub name: &'static str,
+    /// What is expected, in words; none where the plan expects nothing.
+    pub expected: fn(&Expect) -> Option<String>,
+    /// What is there instead of it.
+    pub check: Check,
+    /// What to do about it.
+    pub remedy: &'static str,
+}
+
+/// How an expectation is compared.
+#[derive(Debug, Clone, Copy)]
+pub enum Check {
+    /// With each place: what is there instead, where that is something else.
+    OfPlace(fn(&Expect, &SeenPlace) -> Option<String>),
+    /// With the server: what is there instead, or none where it is as expected.
+    OfServer(fn(&Expect, &SystemPlan) -> Seen),
+    /// With the database, when it is open; always a finding.
+    OfDatabase,
+}
+
+/// What was seen.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Seen {
+    /// It is as expected.
+    AsExpected,
+    /// This is there instead.
+    Other(String),
+    /// It cannot be told from here, for this reason.
+    Unknown(String),
+}
+
+/// What is known of one place of a system.
+#[derive(Debug, Clone)]
+pub struct SeenPlace {
+    /// Where.
+    pub place: PathBuf,
+    /// Its file system; none of a block device.
+    pub mount: Option<Mount>,
+    /// The disks that it is on.
+    pub disks: Vec<BlockDevice>,
+}
+
+/// Every expectation, in the order of the documentation.
+pub const EXPECTATIONS: &[Expectation] = &[
+    Expectation {
+        name: "mount",
+        expected: |expect| expect.mount.then(|| "a mount point of its own".to_owned()),
+        check: Check::OfPlace(not_mounted),
+        remedy: "mount the device there",
+    },
+    Expectation {
+        name: "filesystem",
+        expected: |expect| Some(format!("the file system {}", expect.filesystem.as_ref()?)),
+        check: Check::OfPlace(other_file_system),
+        remedy: "mount the file system that is meant",
+    },
+    Expectation {
+        name: "mount_options",
+        expected: |expect| {
+            let options = expect.mount_options.join(",");
+            (!options.is_empty()).then(|| format!("the mount options {options}"))
+        },
+        check: Check::OfPlace(missing_options),
+        remedy: "mount it again with these options",
+    },
+    Expectation {
+        name: "model",
+        expected: |expect| Some(format!("a device of model {}", expect.model.as_ref()?)),
+        check: Check::OfPlace(other_model),
+        remedy: "give the place on the device that is meant",
+    },
+    Expectation {
+        name: "capacity",
+        expected: |expect| Some(format!("a device of {}", decimal(expect.capacity?))),
+        check: Check::OfPlace(other_capacity),
+        remedy: "give the place on the device that is meant",
+    },
+    Expectation {
+        name: "transport",
+        expected: |expect| Some(format!("a device on {}", expect.transport.as_ref()?)),
+        check: Check::OfPlace(other_transport),
+        remedy: "give the place on the device that is meant",
+    },
+    Expectation {
+        name: "client_host",
+        expected: |expect| {
+            Some(match expect.client_host? {
+                ClientHost::Other => "a server on another machine than its clients".to_owned(),
+                ClientHost::Same => "a server on the machine of its clients".to_owned(),
+            })
+        },
+        check: Check::OfServer(other_host),
+        remedy: "run the clients where the plan means, or give the server's address",
+    },
+    Expectation {
+        name: "version",
+        expected: |expect| {
+            Some(format!(
+                "version {} of the database",
+                expect.version.as_ref()?
+            ))
+        },
+        check: Check::OfDatabase,
+        remedy: "compare the systems with one another, not with numbers of that version",
+    },
+];
+
+/// What of a plan is not as expected, and what cannot be told.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Surprises {
+    /// By the name of the system, in the order of the plan: what is wrong with it.
+    pub systems: Vec<(String, Vec<String>)>,
+    /// What cannot be told from here.
+    pub unknown: Vec<String>,
+}
+
+impl Surprises {
+    /// Looks at these systems. One whose place is missing is left to those who say so.
+    pub fn of<'a>(systems: impl Iterator<Item = &'a SystemPlan>) -> Self {
+        let mut surprises = Self::default();
+        for system in systems.filter(|system| !system.placeholder) {
+            if crate::preflight::refuse_missing(system).is_err() {
+                continue;
+            }
+            let wrong = surprises.of_system(system);
+            if !wrong.is_empty() {
+                surprises.systems.push((system.name.clone(), wrong));
+            }
+        }
+        surprises
+    }
+
+    /// What is wrong with a system.
+    fn of_system(&mut self, system: &SystemPlan) -> Vec<String> {
+        let seen: Vec<_> = places(system).iter().map(|place| see(place)).collect();
+        let mut wrong = Vec::new();
+        for row in EXPECTATIONS {
+            let Some(expected) = (row.expected)(&system.expect) else {
+                continue;
+            };
+            let found: Vec<String> = match row.check {
+                Check::OfDatabase => Vec::new(),
+                Check::OfPlace(_) if seen.is_empty() => {
+                    self.unknown.push(unknown(system, &expected, NO_PLACE));
+                    Vec::new()
+                }
+                Check::OfPlace(check) => {
+                    let found = seen.iter().filter_map(|at| check(&system.expect, at));
+                    found.collect()
+                }
+                Check::OfServer(check) => match check(&system.expect, system) {
+                    Seen::AsExpected => Vec::new(),
+                    Seen::Other(found) => vec![found],
+                    Seen::Unknown(why) => {
+                        self.unknown.push(unknown(system, &expected, &why));
+                        Vec::new()
+                    }
+                },
+            };
+            let name = row.name;
+            let texts = found.into_iter();
+            wrong.extend(texts.map(|found| {
+                format!(
+                    "{found}, but {expected} is expected ({name}); {}",
+                    row.remedy
+                )
+            }));
+        }
+        wrong
+    }
+
+    /// What is wrong with a system of this name.
+    pub fn about(&self, name: &str) -> &[String] {
+        let mut systems = self.systems.iter();
+        let found = systems.find(|(system, _)| system == name);
+        found.map_or(&[], |(_, wrong)| wrong)
+    }
+
+    /// The error that lists everything that is wrong; none where the plan wants a finding instead.
+    ///
+    /// # Errors
+    /// Where something is wrong.
+    pub fn refuse(&self, plan: &Plan) -> Result<(), Error> {
+        if self.systems.is_empty() || plan.unexpected == Unexpected::Finding {
+            return Ok(());
+        }
+        Err(Error::Unexpected {
+            surprises: self.lines().collect::<Vec<_>>().join("; "),
+        })
+    }
+
+    /// Says what is measured although it is not as expected, and what is not known.
+    ///
+    /// # Errors
+    /// Where the study cannot be written.
+    pub fn tell(&self, observer: &dyn Observer, study: &Study) -> Result<(), Error> {
+        let lines = self
+            .lines()
+            .map(|line| format!("not as the plan expects: {line}"));
+        for notice in lines.chain(self.unknown.iter().cloned()) {
+            observer.notice(&notice);
+            study.add_notice(&notice)?;
+        }
+        Ok(())
+    }
+
+    /// Each surprise with its system.
+    pub fn lines(&self) -> impl Iterator<Item = String> {
+        let systems = self.systems.iter();
+        systems.flat_map(|(system, wrong)| {
+            wrong
+                .iter()
+                .map(move |wrong| format!("system `{system}`: {wrong}"))
+        })
+    }
+}
+
+/// Why nothing can be said of the device of a system.
+const NO_PLACE: &str = "no place of it is known on this machine (`path` or `device` says what to \
+                        look at)";
+
+fn unknown(system: &SystemPlan, expected: &str, why: &str) -> String {
+    format!(
+        "system `{}`: whether it is {expected} is not known: {why}",
+        system.name
+    )
+}
+
+/// Everything that is expected of a system, in words.
+pub(crate) fn expected(system: &SystemPlan) -> Vec<String> {
+    let rows = EXPECTATIONS.iter();
+    rows.filter_map(|row| (row.expected)(&system.expect))
+        .collect()
+}
+
+/// What is said where the database is of another version than expected.
+pub(crate) fn other_version(expect: &Expect, own: Option<&str>) -> Option<String> {
+    let (expected, own) = expect.version.as_deref().zip(own)?;
+    let mut parts = own.split('.');
+    let mut words = expected.trim_end_matches('.').split('.');
+    let is_same = words.all(|word| parts.next() == Some(word));
+    (!is_same)
+        .then(|| format!("The database is of version {own}, but {expected} is expected (version)."))
+}
+
+/// What stands beside the numbers of a system of which these things are not as expected.
+pub(crate) fn finding_of(unexpected: &[String]) -> Option<Finding> {
+    (!unexpected.is_empty()).then(|| UNEXPECTED.finding(said(unexpected)))
+}
+
+/// What is unexpected, in sentences that begin with a capital letter.
+pub(crate) fn said(unexpected: &[String]) -> String {
+    format!("Not as the plan expects: {}", unexpected.join(" "))
+}
+
+/// What is known of a place.
+fn see(place: &Path) -> SeenPlace {
+    let is_device = tailmark_host::is_device(place);
+    SeenPlace {
+        place: place.to_owned(),
+        mount: match is_device {
+            true => None,
+            false => tailmark_host::mount_of(place),
+        },
+        disks: tailmark_host::disks(place),
+    }
+}
+
+/// What a place is that has no file system.
+fn no_file_system(seen: &SeenPlace) -> String {
+    format!(
+        "`{}` is a block device without a file system in use",
+        seen.place.display()
+    )
+}
+
+fn not_mounted(_: &Expect, seen: &SeenPlace) -> Option<String> {
+    let place = seen.place.display();
+    match &seen.mount {
+        None => Some(no_file_system(seen)),
+        Some(mount) if mount.point == Path::new("/") => Some(format!(
+            "`{place}` is on the root file system ({})",
+            mount.source
+        )),
+        Some(_) => None,
+    }
+}
+
+fn other_file_system(expect: &Expect, seen: &SeenPlace) -> Option<String> {
+    let Some(mount) = &seen.mount else {
+        return Some(no_file_system(seen));
+    };
+    let is_other = expect.filesystem.as_ref() != Some(&mount.kind);
+    is_other.then(|| format!("`{}` is on {}", seen.place.display(), mount.kind))
+}
+
+fn missing_options(expect: &Expect, seen: &SeenPlace) -> Option<String> {
+    let Some(mount) = &seen.mount else {
+        return Some(no_file_system(seen));
+    };
+    let options = expect.mount_options.iter();
+    let missing: Vec<_> = options
+        .filter(|option| !has_option(mount, option))
+        .collect();
+    (!missing.is_empty()).then(|| {
+        format!(
+            "`{}` is mounted with {}",
+            seen.place.display(),
+            mount.options.join(",")
+        )
+    })
+}
+
+/// Whether a file system is mounted with an option. The kernel does not show what is not done
+/// (`norelatime`, `nodiscard`), and `noatime` has no access times of directories either.
+fn has_option(mount: &Mount, option: &str) -> bool {
+    let has = |option: &str| mount.options.iter().any(|own| own == option);
+    match option {
+        "norelatime" => !has("relatime"),
+        "nodiscard" => !has("discard"),
+        "nodiratime" => has("nodiratime") || has("noatime"),
+        _ => has(option),
+    }
+}
+
+fn other_model(expect: &Expect, seen: &SeenPlace) -> Option<String> {
+    let model = expect.model.as_ref()?.to_lowercase();
+    other_disk(seen, |disk| {
+        let own = disk
+            .model
+            .as_deref()
+            .unwrap_or("a device of no known model");
+        let is_other = !own.to_lowercase().contains(&model);
+        is_other.then(|| own.to_owned())
+    })
+}
+
+fn other_capacity(expect: &Expect, seen: &SeenPlace) -> Option<String> {
+    let expected = expect.capacity? as f64;
+    let is_it = |bytes: u64| (bytes as f64 - expected).abs() <= expected * CAPACITY_PART;
+    other_disk(seen, |disk| {
+        let is_other = !is_it(disk.disk_bytes) && !disk.controller_bytes().is_some_and(is_it);
+        is_other.then(|| decimal(disk.disk_bytes))
+    })
+}
+
+fn other_transport(expect: &Expect, seen: &SeenPlace) -> Option<String> {
+    other_disk(seen, |disk| {
+        let is_other = expect.transport.as_deref() != disk.transport;
+        is_other.then(|| {
+            disk.transport
+                .unwrap_or("a bus that is not known")
+                .to_owned()
+        })
+    })
+}
+
+/// The first disk of a place of which there is something to say.
+fn other_disk(seen: &SeenPlace, what: impl Fn(&BlockDevice) -> Option<String>) -> Option<String> {
+    let place = seen.place.display();
+    if seen.disks.is_empty() {
+        return Some(format!("`{place}` is on no block device"));
+    }
+    let said = |disk: &BlockDevice| Some(format!("`{place}` is on {}: {}", disk.disk, what(disk)?));
+    seen.disks.iter().find_map(said)
+}
+
+fn other_host(expect: &Expect, system: &SystemPlan) -> Seen {
+    if system.driver.place != Place::Hosts {
+        return Seen::AsExpected;
+    }
+    let mut here = Vec::new();
+    for point in system.location.hosts() {
+        match tailmark_host::is_this_machine(point.host()) {
+            None => return Seen::Unknown(format!("`{point}` has no address")),
+            Some(is_here) => here.push((point, is_here)),
+        }
+    }
+    let wants_here = expect.client_host == Some(ClientHost::Same);
+    let other = here.iter().find(|(_, is_here)| *is_here != wants_here);
+    match other {
+        None => Seen::AsExpected,
+        Some((point, true)) => Seen::Other(format!("`{point}` is this machine")),
+        Some((point, false)) => Seen::Other(format!("`{point}` is another machine")),
+    }
+}
+
+fn decimal(bytes: u64) -> String {
+    ByteSize(bytes).display().si().to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailmark_plan::{KEYS, RawPlan};
+
+    fn plan(text: &str) -> Plan {
+        RawPlan::parse("test", text).unwrap().check().unwrap()
+    }
+
+    /// What is wrong with a directory of which this is expected.
+    fn wrong(driver: &str, place: &str, expect: &str) -> Surprises {
+        let text = format!(
+            "[database]\ndriver = '{driver}'\n[[system]]\nname = 'a'\n{place}\nexpect = {{ {expect} }}"
+        );
+        Surprises::of(plan(&text).systems.iter())
+    }
+
+    #[test]
+    fn every_key_of_the_table_is_a_row_and_no_other() {
+        let keys = KEYS.iter().filter(|key| key.table == "expect");
+        let rows = EXPECTATIONS.iter().map(|row| row.name);
+        assert_eq!(
+            keys.map(|key| key.name).collect::<Vec<_>>(),
+            rows.collect::<Vec<_>>()
+        );
+        for row in EXPECTATIONS {
+            assert!(
+                !row.remedy.contains('\n') && !row.remedy.ends_with('.'),
+                "{}",
+                row.name
+            );
+        }
+    }
+
+    #[test]
+    fn what_is_expected_of_memory_is_compared_with_what_is_there() {
+        let said = |expect: &str| wrong("file", "path = '/dev/shm/x'", expect).systems;
+        assert_eq!(said("mount = true, filesystem = 'tmpfs'"), []);
+        let all = said(
+            "filesystem = 'xfs', mount_options = ['no-such-option'], model = '7450', capacity = \
+             '7.68TB', transport = 'nvme'",
+        );
+        let [(name, wrong)] = &all[..] else {
+            panic!("{all:?}")
+        };
+        assert_eq!((name.as_str(), wrong.len()), ("a", 5), "{wrong:?}");
+        for (wrong, key) in wrong.iter().zip([
+            "filesystem",
+            "mount_options",
+            "model",
+            "capacity",
+            "transport",
+        ]) {
+            assert!(
+                wrong.contains("is expected (") && wrong.contains(&format!("({key})")),
+                "{wrong}"
+            );
+        }
+        assert!(wrong[0].contains("`/dev/shm/x` is on tmpfs, but the file system xfs is expected"));
+    }
+
+    #[test]
+    fn a_missing_directory_of_the_root_file_system_is_not_mounted() {
+        let said = wrong("file", "path = '/var'", "mount = true").systems;
+        assert!(said[0].1[0].contains("root file system"), "{said:?}");
+    }
+
+    #[test]
+    fn a_server_is_on_this_machine_or_on_another() {
+        let said = |hosts: &str, host: &str| {
+            let hosts = format!("hosts = '{hosts}'");
+            wrong("cassandra", &hosts, &format!("client_host = '{host}'"))
+        };
+        assert_eq!(said("127.0.0.1:9042", "same"), Surprises::default());
+        assert_eq!(said("192.0.2.1:9042", "other"), Surprises::default());
+        for (hosts, host, word) in [
+            (
+                "127.0.0.1:9042",
+                "other",
+                "`127.0.0.1:9042` is this machine",
+            ),
+            (
+                "192.0.2.1:9042,127.0.0.1:1",
+                "same",
+                "`192.0.2.1:9042` is another machine",
+            ),
+        ] {
+            let said = said(hosts, host).systems;
+            assert!(said[0].1[0].contains(word), "{said:?}");
+        }
+        assert_eq!(said("no-such-host.invalid", "other").unknown.len(), 1);
+    }
+
+    #[test]
+    fn what_cannot_be_seen_from_here_is_not_known() {
+        let said = wrong("cassandra", "hosts = '192.0.2.1:9042'", "model = '7450'");
+        assert!(said.systems.is_empty());
+        assert!(said.unknown[0].contains("not known"), "{said:?}");
+    }
+
+    #[test]
+    fn options_that_the_kernel_does_not_show_are_known_by_what_is_missing() {
+        let mount = |options: &[&str]| {
+            let mut mount = tailmark_host::mount_of(Path::new("/")).unwrap();
+            mount.options = options.iter().map(ToString::to_string).collect();
+            mount
+        };
+        let [noatime, relatime] = [mount(&["rw", "noatime"]), mount(&["rw", "relatime"])];
+        for option in ["noatime", "nodiratime", "norelatime", "nodiscard"] {
+            assert!(has_option(&noatime, option), "{option}");
+        }
+        for option in ["noatime", "nodiratime", "norelatime", "discard"] {
+            assert!(!has_option(&relatime, option), "{option}");
+        }
+    }
+
+    #[test]
+    fn a_version_is_compared_part_by_part() {
+        let other = |expected: &str, own: &str| {
+            let expect = Expect {
+                version: Some(expected.to_owned()),
+                ..Expect::default()
+            };
+            other_version(&expect, Some(own)).is_some()
+        };
+        assert!(!other("8.", "8.1.1") && !other("8.1", "8.1.1") && !other("8..", "8.10.0"));
+        assert!(other("8.1", "8.10.0") && other("8", "11.12.0"));
+    }
+
+    #[test]
+    fn how_a_device_is_attached_has_one_name() {
+        assert!(tailmark_plan::TRANSPORTS.is_sorted());
+        for transport in tailmark_host::TRANSPORTS {
+            assert!(tailmark_plan::TRANSPORTS.contains(transport), "{transport}");
+        }
+    }
+}
