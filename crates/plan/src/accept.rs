@@ -200,7 +200,11 @@ impl std::fmt::Display for Accept {
                 number::count(RATE_MAX as u64)
             ),
             Self::Percent(min, max) => {
-                write!(f, "a percentage such as `0.1%`, from {min}% to {max}%")
+                let example = min.max(0.1);
+                write!(
+                    f,
+                    "a percentage such as `{example}%`, from {min}% to {max}%"
+                )
             }
             Self::Choice(words) => write!(f, "one of {}", words.join(", ")),
             Self::Threads => write!(
