@@ -3,6 +3,7 @@
 
 mod caches;
 mod capture;
+pub mod check;
 mod dataset;
 mod devices;
 mod dry_run;
