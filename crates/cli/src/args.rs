@@ -96,7 +96,8 @@ pub enum Command {
     Device(DeviceArgs),
     /// Write what was measured in another format
     Export(ExportArgs),
-    /// What there is: drivers, workloads, distributions, probes, sections, formats, plans, keys
+    /// What there is: drivers, workloads, distributions, probes, sections, formats, plans, keys,
+    /// checks
     List(ListArgs),
     /// Read results of other programs into a study
     Import(ImportArgs),
@@ -366,6 +367,8 @@ pub enum ListKind {
     Plans,
     /// Keys of a plan.
     Keys,
+    /// What `tailmark check` looks at.
+    Checks,
 }
 
 /// `tailmark completions`

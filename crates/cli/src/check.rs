@@ -1,4 +1,5 @@
-//! `tailmark check`: what about this machine or a plan would spoil a result, and what to do about it.
+//! `tailmark check`: what about this machine or a plan would spoil a result, and what to do about
+//! it.
 
 use crate::{
     args::{CheckArgs, TextFormat},

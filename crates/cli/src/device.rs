@@ -167,6 +167,8 @@ fn lines(facts: &[Fact]) -> Vec<String> {
 
 fn document(of: &DeviceUse) -> Value {
     let device = &of.device;
+    let points = of.mount_points.iter();
+    let points: Vec<String> = points.map(|at| at.display().to_string()).collect();
     json!({
         "name": device.name,
         "disk": device.disk,
@@ -177,7 +179,7 @@ fn document(of: &DeviceUse) -> Value {
         "serial_number": device.serial,
         "firmware": device.firmware,
         "file_system": of.file_system,
-        "mount_points": of.mount_points.iter().map(|at| at.display().to_string()).collect::<Vec<_>>(),
+        "mount_points": points,
         "used_by": of.used_by,
         "made_of": device.members,
     })

@@ -1,4 +1,4 @@
-//! What a plan expects of the machine, against a real one: file systems on loop devices, and memory.
+//! What a plan expects of the machine, against a real one: file systems on loop devices and memory.
 //! Needs root and loop devices; without them a test that needs them is ignored.
 
 #![allow(

@@ -1,4 +1,4 @@
-//! How the machine is tuned, and what that does to it now: frequencies, temperature, swap, huge pages.
+//! How the machine is tuned, and what comes of it: frequencies, temperature, swap, huge pages.
 
 use crate::sysfs;
 use procfs::{Current, Meminfo};

@@ -64,7 +64,10 @@ const PASSING_FACTS: &[(&str, &str)] = &[
     ("file system", "available at the start"),
     ("file system", "size"),
     ("file system", "source"),
+    ("kernel", "command line"),
+    ("machine", "boot drive"),
     ("machine", "hostname"),
+    ("machine", "serial number"),
     ("memory", "available at the start"),
     ("memory", "limit"),
 ];

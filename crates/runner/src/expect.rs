@@ -156,6 +156,15 @@ impl Surprises {
     /// What is wrong with a system.
     fn of_system(&mut self, system: &SystemPlan) -> Vec<String> {
         let seen: Vec<_> = places(system).iter().map(|place| see(place)).collect();
+        // That of a database is made, or refused where it cannot be; that of a server is there.
+        let is_gone = |at: &SeenPlace| system.driver.place == Place::Hosts && !at.place.exists();
+        for gone in seen.iter().filter(|at| is_gone(at)) {
+            let place = gone.place.display();
+            self.unknown.push(format!(
+                "system `{}`: `{place}` is not there, and is not watched",
+                system.name
+            ));
+        }
         let mut wrong = Vec::new();
         for row in EXPECTATIONS {
             let Some(expected) = (row.expected)(&system.expect) else {
@@ -168,7 +177,10 @@ impl Surprises {
                     Vec::new()
                 }
                 Check::OfPlace(check) => {
-                    let found = seen.iter().filter_map(|at| check(&system.expect, at));
+                    let found = seen.iter().filter_map(|at| match is_gone(at) {
+                        true => Some(format!("`{}` is not there", at.place.display())),
+                        false => check(&system.expect, at),
+                    });
                     found.collect()
                 }
                 Check::OfServer(check) => match check(&system.expect, system) {

@@ -26,8 +26,9 @@ pub struct Ready<'a> {
 }
 
 /// Checks the systems of the plan that have something to measure: first that they are what the plan
-/// expects, before anything is made, then what can be told by looking at all of them, then that their databases open. Nothing that is stored is changed. An optional
-/// system that cannot be measured is left out, with a notice.
+/// expects, before anything is made; then what can be told by looking at all of them; then that
+/// their databases open. Nothing that is stored is changed. An optional system that cannot be
+/// measured is left out, with a notice.
 ///
 /// # Errors
 /// Where a system that is not optional cannot be measured, or none is left.

@@ -99,6 +99,18 @@ fn what_cannot_be_seen_from_here_is_not_known() {
 }
 
 #[test]
+fn a_place_of_a_server_that_is_not_there_is_told() {
+    let place = "hosts = '127.0.0.1:1'\npath = ['/dev/shm', '/no/such/place']";
+    let said = wrong("cassandra", place, "filesystem = 'tmpfs'");
+    assert!(
+        said.unknown[0].contains("`/no/such/place` is not there"),
+        "{said:?}"
+    );
+    assert_eq!(said.systems[0].1.len(), 1, "{said:?}");
+    assert!(said.systems[0].1[0].starts_with("`/no/such/place` is not there, but the file system"));
+}
+
+#[test]
 fn options_that_the_kernel_does_not_show_are_known_by_what_is_missing() {
     let mount = |options: &[&str]| {
         let mut mount = tailmark_host::mount_of(Path::new("/")).unwrap();
