@@ -60,7 +60,8 @@ fn is_wrong_plan(error: &runner::Error) -> bool {
         | E::NotAdopted { .. }
         | E::BadMarker { .. }
         | E::LaterMarker { .. }
-        | E::NoSystem { .. } => true,
+        | E::NoSystem { .. }
+        | E::UnknownProbe { .. } => true,
         _ => false,
     }
 }

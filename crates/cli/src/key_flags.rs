@@ -1,7 +1,7 @@
 //! The flags of `tailmark run` that stand for keys of a plan, made of the table of keys.
 
 use clap::{Arg, ArgAction, ArgMatches, Args, Command, FromArgMatches};
-use tailmark_plan::{Error, KEYS, KeyFlag, PlanKey, RawPlan};
+use tailmark_plan::{Accept, Error, KEYS, KeyFlag, PlanKey, RawPlan};
 
 /// What was given of them: each key with its value, in the order of the help.
 #[derive(Debug, Clone, Default)]
@@ -23,7 +23,7 @@ impl KeyFlags {
 
 impl Args for KeyFlags {
     fn augment_args(command: Command) -> Command {
-        command.args(flags().into_iter().map(|(_, flag)| arg(flag)))
+        command.args(flags().into_iter().map(|(key, flag)| arg(key, flag)))
     }
 
     fn augment_args_for_update(command: Command) -> Command {
@@ -35,7 +35,10 @@ impl FromArgMatches for KeyFlags {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let value = |flag: KeyFlag| match flag.value {
             "" => matches.get_flag(id(flag)).then(|| true.to_string()),
-            _ => matches.get_one::<String>(id(flag)).cloned(),
+            _ => {
+                let values = matches.get_many::<String>(id(flag))?;
+                Some(values.cloned().collect::<Vec<_>>().join(","))
+            }
         };
         let given = flags().into_iter();
         let given = given.filter_map(|(key, flag)| Some((key, value(flag)?)));
@@ -56,13 +59,17 @@ fn flags() -> Vec<(&'static PlanKey, KeyFlag)> {
     flags
 }
 
-fn arg(flag: KeyFlag) -> Arg {
+fn arg(key: &PlanKey, flag: KeyFlag) -> Arg {
     let arg = Arg::new(id(flag))
         .long(id(flag))
         .help(flag.help)
         .display_order(KeyFlags::order(flag.place));
     match flag.value {
         "" => arg.action(ArgAction::SetTrue),
+        // Names may be given one by one too.
+        value if matches!(key.accept, Accept::Words) => {
+            arg.value_name(value).action(ArgAction::Append)
+        }
         value => arg.value_name(value),
     }
 }

@@ -37,10 +37,7 @@ fn rows(kind: ListKind) -> Vec<Line> {
             .iter()
             .map(|d| row(d.name, d.about))
             .collect(),
-        ListKind::Probes => tailmark_host::probe::PROBES
-            .iter()
-            .map(|p| row(p.name, p.about))
-            .collect(),
+        ListKind::Probes => probes(),
         ListKind::Sections => tailmark_report::SECTIONS
             .iter()
             .map(|s| row(s.name, s.title))
@@ -61,6 +58,22 @@ fn rows(kind: ListKind) -> Vec<Line> {
             .map(|check| row(check.name, check.about))
             .collect(),
     }
+}
+
+/// Each probe, and whether it has to be asked for.
+fn probes() -> Vec<Line> {
+    let of_machine = tailmark_host::probe::PROBES.iter().map(|row| {
+        let about = match row.is_default {
+            true => row.about.to_owned(),
+            false => format!("{} (asked for with --probe)", row.about),
+        };
+        (row.name.to_owned(), about)
+    });
+    let (name, about) = tailmark_runner::capture::DATABASE_PROBE;
+    let mut rows: Vec<Line> = of_machine.collect();
+    rows.push((name.to_owned(), about.to_owned()));
+    rows.sort();
+    rows
 }
 
 /// Each driver, and below it what can be set.

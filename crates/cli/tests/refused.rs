@@ -23,6 +23,12 @@ const REFUSED: &[(&[&str], &[&str])] = &[
         &["no system", "--system NAME=WHERE"],
     ),
     (
+        &[
+            "run", "--driver", "null", "--system", "a=x", "--probe", "cpu", "--probe", "nvme",
+        ],
+        &["host.probes", "`nvme`", "nvme-smart", "none"],
+    ),
+    (
         &["run", "--driver", "nul", "--system", "a=x"],
         &["nul", "did you mean `null`?"],
     ),

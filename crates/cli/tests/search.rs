@@ -72,13 +72,14 @@ fn a_quick_search_finds_the_rate_and_every_number_says_that_it_was_quick() {
         said.contains("left at most") && said.contains(", quick search)"),
         "{said}"
     );
-    let ends: Vec<&Value> = search["probes"].as_array().unwrap().iter().collect();
-    for (end, verdict) in [(low, "pass"), (high, "fail")] {
-        let same = ends.iter().filter(|probe| probe["rate"] == end);
-        let verdicts: Vec<_> = same
-            .map(|probe| probe["verdict"].as_str().unwrap())
-            .collect();
-        assert_eq!(verdicts, [verdict; 2]);
+    // An end is tried twice, and no try says the contrary.
+    let probes = search["probes"].as_array().unwrap();
+    for (end, said, contrary) in [(low, "pass", "fail"), (high, "fail", "pass")] {
+        let same = probes.iter().filter(|probe| probe["rate"] == end);
+        let verdicts: Vec<&Value> = same.map(|probe| &probe["verdict"]).collect();
+        assert!(verdicts.len() >= 2, "{search}");
+        assert!(verdicts.contains(&&Value::from(said)), "{verdicts:?}");
+        assert!(!verdicts.contains(&&Value::from(contrary)), "{verdicts:?}");
     }
     let page = TAILMARK.run(dir.path(), &["report", "out", "--format", "terminal"]);
     let page = out(&page);
@@ -167,12 +168,17 @@ fn all_limits_must_hold_and_workloads_without_such_requests_are_not_searched() {
     assert_eq!(code, Some(0), "{said}");
     let found = searches(dir.path());
     assert_eq!(found.len(), 2);
-    // p99 of both is 8 ms at 424/s.
-    assert!(
-        found[0]["high"].as_f64().unwrap() < 550.0,
-        "{}",
-        found[0]["high"]
-    );
+    // p99 of updates is 8 ms at 424/s, that of reads 15 ms at 693/s: what is looked for in the mix of
+    // both is found below what is looked for in reads alone.
+    let [mix, reads] = [&found[0], &found[1]].map(|of| {
+        let ends = [&of["low"], &of["high"]].map(Value::as_f64);
+        assert!(ends[0].or(ends[1]).is_some(), "{of}");
+        ends
+    });
+    assert!(mix[0].is_none_or(|low| low <= 424.0 * 1.1), "{mix:?}");
+    assert!(mix[1].is_none_or(|high| high >= 424.0 / 1.1), "{mix:?}");
+    assert!(reads[0].is_none_or(|low| low <= 693.0 * 1.1), "{reads:?}");
+    assert!(reads[1].is_none_or(|high| high >= 693.0 / 1.1), "{reads:?}");
     assert_eq!(found[0]["probes"][0]["limits"].as_array().unwrap().len(), 2);
     assert_eq!(found[1]["probes"][0]["limits"].as_array().unwrap().len(), 1);
     let dir = TempDir::new().unwrap();

@@ -14,7 +14,7 @@ use super::{
 use anyhow::{Context, ensure};
 use std::{
     collections::BTreeMap,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -27,6 +27,7 @@ use tailmark_report::write_studies;
 use tailmark_results::{Kind, Phase, PointKey};
 use tailmark_runner::{
     Evidence,
+    capture::Watched,
     point::{self, CallStudy, Measured},
 };
 use tailmark_workload::{KeySpace, Workload};
@@ -298,6 +299,7 @@ impl<'a> BenchmarkRun<'a> {
             let found = point::all_findings(&evidence, database);
             let mut phase = measured.phase;
             phase.findings.extend(found);
+            study.say_not_sampled(&measured.not_sampled)?;
             study.add_point(key, phase, database.facts())?;
         }
         summary::at_the_end(entry.name, &results)
@@ -346,8 +348,8 @@ impl<'a> BenchmarkRun<'a> {
             compressibility: 1.0 - self.flags.number::<f64>("compression_ratio")?,
             ..Spec::new(counted, workload, data, &keys)
         };
-        let watched = self.params.location.path().map(Path::to_owned);
-        let measured = point::measure(&spec, watched.as_slice(), &watch, &ends)?;
+        let watched = Watched::of_location(&self.params.location, self.driver);
+        let measured = point::measure(&spec, &watched, &watch, &ends)?;
         let phase = &measured.phase;
         watch.end(Duration::from_secs_f64(phase.elapsed_s()));
         let background =

@@ -5,7 +5,9 @@ use std::sync::{
     Arc,
     atomic::{AtomicU32, AtomicU64, Ordering::Relaxed},
 };
-use tailmark_driver::{Completion, Connecting, Database, Error, Operation, Session, Special};
+use tailmark_driver::{
+    Completion, Connecting, Database, Error, Operation, Session, Special, Statistic,
+};
 use tailmark_engine::Stop;
 
 /// What is counted of one benchmark. Sessions add to it when they end.
@@ -71,6 +73,10 @@ impl Database for Counting<'_> {
 
     fn counters(&self) -> std::collections::BTreeMap<String, u64> {
         self.database.counters()
+    }
+
+    fn statistics(&self) -> Option<Vec<Statistic>> {
+        self.database.statistics()
     }
 }
 

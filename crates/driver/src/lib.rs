@@ -27,8 +27,8 @@ pub use locked_file::LockedFile;
 pub use net::HostPort;
 pub use operation::{Direction, Fields, Key, Keys, Operation, OperationKind, Special, Values};
 pub use session::{
-    BackgroundCounts, Cause, Completion, Connecting, Database, Failure, FieldVisitor, Outcome,
-    Remark, RemarkCode, Reply, Session, Settled, Stage, Stopped,
+    Cause, Completion, Connecting, Database, Failure, FieldVisitor, Outcome, Remark, RemarkCode,
+    Reply, Session, Settled, Stage, Statistic, StatisticKind, Stopped,
 };
 pub use settings::{Setting, SettingKind, Settings};
 pub use virtual_clock::VirtualClock;

@@ -46,6 +46,12 @@ impl Location {
         hosts.iter().filter(|point| !point.host().is_empty())
     }
 
+    /// The contact points as `host:port`, in which the driver's port stands where none is named.
+    #[must_use]
+    pub fn addresses(&self, port: u16) -> Vec<String> {
+        self.hosts().map(|point| point.address(port)).collect()
+    }
+
     /// Whether it is on this machine: no server, or one that is asked over the loopback alone.
     #[must_use]
     pub fn is_here(&self) -> bool {

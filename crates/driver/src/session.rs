@@ -162,15 +162,48 @@ impl RemarkCode {
     }
 }
 
-/// What a database tells of the work that it does beside requests.
+/// Whether a statistic only grows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct BackgroundCounts {
-    /// Flushes that were done since it was opened.
-    pub flushes: u64,
-    /// Compactions that were done since it was opened.
-    pub compactions: u64,
-    /// Bytes that compactions have yet to rewrite.
-    pub pending_compaction_bytes: u64,
+pub enum StatisticKind {
+    /// It only grows while the database is open.
+    Counter,
+    /// It goes up and down.
+    Gauge,
+}
+
+/// A number that a database tells of itself: of the work that it does beside requests, of its caches
+/// and its queues.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Statistic {
+    /// The node of a cluster that it is of; none where the database is one.
+    pub node: Option<String>,
+    /// What it is, its unit last: `pending_compaction_bytes`. `flushes`, `compactions` and that one
+    /// mean the same of every database.
+    pub name: String,
+    /// Whether it only grows.
+    pub kind: StatisticKind,
+    /// The number.
+    pub value: f64,
+}
+
+impl Statistic {
+    /// One that only grows.
+    pub fn counter(name: impl Into<String>, value: f64) -> Self {
+        Self {
+            node: None,
+            name: name.into(),
+            kind: StatisticKind::Counter,
+            value,
+        }
+    }
+
+    /// One that goes up and down.
+    pub fn gauge(name: impl Into<String>, value: f64) -> Self {
+        Self {
+            kind: StatisticKind::Gauge,
+            ..Self::counter(name, value)
+        }
+    }
 }
 
 /// What a phase is for.
@@ -258,8 +291,9 @@ pub trait Database: Send + Sync {
         BTreeMap::new()
     }
 
-    /// Its flushes and compactions, where it tells of them; asked once a second while it works.
-    fn background(&self) -> Option<BackgroundCounts> {
+    /// What it tells of itself, where it does; asked once a second while it works, beside its
+    /// clients. It never takes longer than half a second: what is not told by then is left out.
+    fn statistics(&self) -> Option<Vec<Statistic>> {
         None
     }
 

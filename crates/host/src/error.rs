@@ -20,6 +20,41 @@ pub enum Error {
         /// The kernel's name of it.
         device: String,
     },
+    /// A drive did not answer a command, or not as its specification says.
+    #[error("`{device}` {said}")]
+    Drive {
+        /// The kernel's name of it.
+        device: String,
+        /// What it did, for example `has no log C0h`.
+        said: String,
+        /// Why, where the kernel tells.
+        source: Option<io::Error>,
+    },
+    /// Another program, which samples for us, could not be run.
+    #[error("`{program}` {said}")]
+    Program {
+        /// Its name.
+        program: &'static str,
+        /// What it did, or did not.
+        said: String,
+        /// Why it could not be started.
+        source: Option<io::Error>,
+    },
+    /// What is sampled can be seen by root alone.
+    #[error("{what} can be read by root alone (CAP_SYS_ADMIN)")]
+    NeedsRoot {
+        /// What cannot be read.
+        what: String,
+    },
+    /// No process of this machine could be found that listens on a port.
+    #[error(
+        "no process that listens on port {port} could be found on this machine; those of other \
+         users can be seen by root alone"
+    )]
+    NoProcess {
+        /// The port.
+        port: u16,
+    },
     /// The kernel refused to say what this process used.
     #[error("failed to read the resource usage of this process")]
     Usage(#[source] io::Error),

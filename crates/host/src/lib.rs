@@ -15,6 +15,7 @@ mod facts;
 mod limit;
 mod memory;
 mod mount;
+pub mod nvme;
 mod pci;
 mod physical;
 pub mod probe;

@@ -166,6 +166,7 @@ fn direct_writes_and_reads_are_counted_by_the_disk_probe() {
     let target = Target {
         system: "loop".to_owned(),
         places: vec![disk.directory.clone()],
+        hosts: Vec::new(),
     };
     let row = PROBES.iter().find(|row| row.name == "disk").unwrap();
     let mut probe = (row.open)(&target).unwrap().unwrap();

@@ -207,6 +207,7 @@ fn host(reader: &TableReader<'_>, scale: f64) -> Result<HostPlan, Error> {
         memory_limit: scaled.max(min),
         memory_limit_scaled: scaled.filter(|_| scaled < min),
         drop_caches: reader.get("drop_caches")?,
+        probes: reader.optional("probes")?.unwrap_or_default(),
     })
 }
 

@@ -47,13 +47,13 @@ pub const KEYS: &[PlanKey] = &[
     PlanKey::new("", "scale", Number(1e-9, 1e3))
         .about("multiplies records, operations, caches and memory limits")
         .or("1")
-        .flag(21, "--scale", "FACTOR")
+        .flag(22, "--scale", "FACTOR")
         .help("Multiplies records, operations, caches and memory limits")
         .sets(|plan| Some(plan.scale.to_string())),
     PlanKey::new("", "time_scale", Number(1e-9, 1e3))
         .about("multiplies durations, which stay at 10 s or more")
         .or("1")
-        .flag(22, "--time-scale", "FACTOR")
+        .flag(23, "--time-scale", "FACTOR")
         .help("Multiplies durations; those of 10 s or more stay so")
         .sets(|plan| Some(plan.time_scale.to_string())),
     PlanKey::new("", "same_device", Flag)
@@ -65,7 +65,7 @@ pub const KEYS: &[PlanKey] = &[
     PlanKey::new("", "unexpected", Choice(Unexpected::NAMES))
         .about("what a system that is not as `expect` says is: an error, or a finding")
         .or(Unexpected::Error.name())
-        .flag(25, "--unexpected", "WHAT")
+        .flag(26, "--unexpected", "WHAT")
         .help("What a system that is not as the plan expects is: error or finding")
         .sets(|plan| {
             let is_finding = plan.unexpected == Unexpected::Finding;
@@ -267,14 +267,22 @@ pub const KEYS: &[PlanKey] = &[
         .about("whether caches are dropped before each point")
         .or("true")
         .sets(|plan| Some(plan.host.drop_caches.to_string())),
+    PlanKey::new("host", "probes", Words)
+        .about("probes beside those that are always sampled; with `none`, they alone")
+        .flag(17, "--probe", "NAMES")
+        .help("Samples these too; with none, them alone (`tailmark list probes`)")
+        .sets(|plan| {
+            let probes = &plan.host.probes;
+            (!probes.is_empty()).then(|| probes.join(", "))
+        }),
     PlanKey::new("report", "latency", Latency)
         .about("the latency that is stated and compared beside ops/s: `p99.9 read`")
-        .flag(17, "--latency", "LATENCY")
+        .flag(18, "--latency", "LATENCY")
         .help("The latency that is stated beside ops/s: \"p99.9 read\", \"mean update\"")
         .sets(|plan| Some(plan.report.settings.latency?.to_string())),
     PlanKey::new("report", "baseline", Text)
         .about("the system that every other one is compared with; without it, the leader is")
-        .flag(18, "--baseline", "NAME")
+        .flag(19, "--baseline", "NAME")
         .help("The system that every other one is compared with")
         .sets(|plan| plan.report.settings.baseline.clone()),
     PlanKey::new("report", "at_rate", FixedRates)
@@ -289,20 +297,20 @@ pub const KEYS: &[PlanKey] = &[
     PlanKey::new("report", "equivalence", Percent(0.0, 100.0))
         .about("differences within it are none in practice")
         .or("3%")
-        .flag(19, "--equivalence", "PERCENT")
+        .flag(20, "--equivalence", "PERCENT")
         .help("Differences within it are none in practice: 3%")
         .sets(|plan| Some(units::percent_text(plan.report.equivalence))),
     PlanKey::new("report", "redact", Flag)
         .about("whether serial numbers, host names and addresses are left out")
         .or("false")
-        .flag(20, "--redact", "")
+        .flag(21, "--redact", "")
         .help(
             "Leave serial numbers, host names and addresses out of study facts, report and exports",
         )
         .sets(|plan| plan.report.redact.then(|| true.to_string())),
     PlanKey::new("slo", "latency", Limits)
         .about("limits that all must hold: `p99.99 read < 15ms`; none: no search")
-        .flag(23, "--slo", "LIMITS")
+        .flag(24, "--slo", "LIMITS")
         .help("Search the highest rate at which these hold: \"p99.99 read < 15ms\"")
         .sets(|plan| Some(plan.slo.as_ref()?.target())),
     PlanKey::new("slo", "min_rate", Number(RATE_MIN, RATE_MAX))
@@ -338,7 +346,7 @@ pub const KEYS: &[PlanKey] = &[
     PlanKey::new("slo", "quick", Flag)
         .about("whether the search is to be quick rather than sure; every number says so")
         .or("false")
-        .flag(24, "--quick", "")
+        .flag(25, "--quick", "")
         .help("A quick search (--slo): blocks of 2 s, a resolution of 10 %, 6 minutes at most")
         .sets(|plan| plan.slo.as_ref()?.quick.then(|| true.to_string())),
     PlanKey::new("system", "name", Text).about("its name in the report; unique"),

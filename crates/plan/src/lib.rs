@@ -143,6 +143,8 @@ pub struct HostPlan {
     pub memory_limit_scaled: Option<u64>,
     /// Whether caches are dropped before each point.
     pub drop_caches: bool,
+    /// Probes that are sampled beside those that always are; with `none`, they alone.
+    pub probes: Vec<String>,
 }
 
 impl HostPlan {

@@ -2,6 +2,8 @@
 
 #![allow(missing_docs, clippy::unwrap_used, reason = "a test fails by a panic")]
 
+#[path = "synthetic/searches.rs"]
+mod searches;
 mod synthetic;
 
 use synthetic::{SMALL, Shape};
@@ -39,6 +41,7 @@ fn long_names() -> Data {
 fn every_section_is_there_and_its_charts_are_drawn() {
     let mut data = synthetic::study(SMALL);
     data.settings.at_rate = vec![20_000.0];
+    searches::add_searches(&mut data, false);
     let text = text(&data, Screen::default());
     for section in SECTIONS {
         let rule = "─".repeat(section.title.chars().count());

@@ -67,6 +67,7 @@ pub const FINDINGS: &[FindingCode] = &[
     CLIENT_SATURATED,
     CLOCK_STEPPED,
     DATA_ADOPTED,
+    DEVICE_THROTTLED,
     ERRORS,
     FITS_IN_MEMORY,
     LENGTH_UNKNOWN,
@@ -80,16 +81,19 @@ pub const FINDINGS: &[FindingCode] = &[
     NOT_SETTLED,
     NOT_STEADY,
     NOTHING_FOUND,
+    OTHER_LOAD,
     OTHER_VERSION,
     PEAK_ONLY,
     RATE_NOT_MET,
     SOFTWARE_CRC,
     STARTED_LATE,
+    STEAL,
     STRAGGLER,
     SUMMARY_ONLY,
     TOO_FEW_SAMPLES,
     UNEQUAL_CONDITIONS,
     UNEXPECTED,
+    VOLUME_CAPPED,
     WOKEN_LATE,
 ];
 
@@ -154,6 +158,15 @@ pub const DATA_ADOPTED: FindingCode = FindingCode {
     means: "What was loaded, and how, is known from a sample alone. Load the data set with \
             tailmark where that matters.",
     changes_headline: false,
+};
+
+/// A drive says that it was too hot.
+pub const DEVICE_THROTTLED: FindingCode = FindingCode {
+    name: "device-throttled",
+    about: "a drive says that it was too hot and slowed itself down",
+    means: "The drive did less than it can. Cool it, or measure for as long as it can be kept cool in \
+            production.",
+    changes_headline: true,
 };
 
 /// Requests failed.
@@ -274,6 +287,15 @@ pub const NOTHING_FOUND: FindingCode = FindingCode {
     changes_headline: true,
 };
 
+/// A device did what the database did not ask for.
+pub const OTHER_LOAD: FindingCode = FindingCode {
+    name: "other-load",
+    about: "a device did what the database did not ask for",
+    means: "Something else used the device, so the database had less of it. Stop other programs, or \
+            give the test a device of its own.",
+    changes_headline: true,
+};
+
 /// The embedded database is of another version than the study's.
 pub const OTHER_VERSION: FindingCode = FindingCode {
     name: "other-version",
@@ -319,6 +341,15 @@ pub const STARTED_LATE: FindingCode = FindingCode {
     changes_headline: false,
 };
 
+/// Processors were given to other guests of the host.
+pub const STEAL: FindingCode = FindingCode {
+    name: "steal",
+    about: "processors were given to other guests of the machine's host",
+    means: "Requests waited for processors that were not there. Use a dedicated host or a larger \
+            instance.",
+    changes_headline: true,
+};
+
 /// Clients had nothing left to send before the last one was done.
 pub const STRAGGLER: FindingCode = FindingCode {
     name: "straggler",
@@ -361,6 +392,15 @@ pub const UNEXPECTED: FindingCode = FindingCode {
     means: "The device, the file system, the host or the version is another one than the plan \
             says, so the numbers are not of what its title names. Give the place that is meant, or \
             take the expectation out of the plan.",
+    changes_headline: true,
+};
+
+/// A cloud volume was held to its limit, or to that of its instance.
+pub const VOLUME_CAPPED: FindingCode = FindingCode {
+    name: "volume-capped",
+    about: "a cloud volume was held to its limit, or to that of its instance",
+    means: "What was measured is what was bought, not what the storage can do. Buy more, or compare \
+            volumes at the same limit.",
     changes_headline: true,
 };
 

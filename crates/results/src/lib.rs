@@ -4,9 +4,9 @@
 
 mod bandwidth;
 mod bits;
-pub mod compare;
 pub mod comparison;
 pub mod conditions;
+mod derived;
 mod error;
 pub mod export;
 pub mod failure;
@@ -35,10 +35,12 @@ pub mod steady;
 pub mod study;
 mod summary;
 mod warmup;
+mod worst;
 
 pub use bandwidth::{Bandwidth, DeviceBandwidth};
 pub use comparison::{Comparison, Run, Verdict, comparisons};
 pub use conditions::{Conditions, Inequality};
+pub use derived::{DERIVED, Derived, Sampled};
 pub use error::{Damaged, Error};
 pub use export::{FORMATS, Format};
 pub use failure::{ALLOW_ERRORS, ALLOW_ERRORS_KEY, Fault};
@@ -61,3 +63,4 @@ pub use stated::{Bound, Stated};
 pub use study::Study;
 pub use summary::Summary;
 pub use warmup::{KeptWarmup, Warmup};
+pub use worst::{Unusual, WATCHED, WORST, Watched, WorstSecond, worst_seconds};

@@ -74,6 +74,18 @@ impl Stated {
         }
     }
 
+    /// The mean of several; none of nothing, and where they are bounded on different sides.
+    #[must_use]
+    pub fn mean(of: &[Self]) -> Option<Self> {
+        let mut bounds = of.iter().map(|stated| stated.bound);
+        let bound = bounds.try_fold(Bound::Exact, Bound::and)?;
+        let sum: f64 = of.iter().map(|stated| stated.value).sum();
+        (!of.is_empty()).then(|| Self {
+            value: sum / of.len() as f64,
+            bound,
+        })
+    }
+
     /// Whether it is exact.
     #[must_use]
     pub fn is_exact(self) -> bool {
@@ -98,5 +110,17 @@ mod tests {
         assert_eq!(AtLeast.and(AtLeast), Some(AtLeast));
         assert_eq!(AtLeast.and(AtMost), None);
         assert_eq!(AtLeast.and(AtMost.reversed()), Some(AtLeast));
+    }
+
+    #[test]
+    fn a_mean_of_bounds_is_a_bound() {
+        let (exact, least) = (Stated::exact, Stated::at_least);
+        let most = Stated {
+            value: 0.6,
+            bound: Bound::AtMost,
+        };
+        assert_eq!(Stated::mean(&[exact(0.2), least(0.6)]), Some(least(0.4)));
+        assert_eq!(Stated::mean(&[least(0.2), most]), None);
+        assert_eq!(Stated::mean(&[]), None);
     }
 }

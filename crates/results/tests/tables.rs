@@ -124,11 +124,13 @@ fn take_phase(mut row: Row, phase: &Value) {
         .collect();
     assert_eq!(row.remove("findings"), Some(codes.join(" ")));
     assert_eq!(row.remove("driver").as_deref(), Some("rocksdb"));
-    let bandwidth = phase["bandwidth"].as_object().unwrap().iter();
-    // Each device by itself is in the series.
-    for (name, value) in bandwidth.filter(|(name, _)| *name != "devices") {
-        assert_agree(&row, name, value);
-        row.remove(name);
+    for of in ["bandwidth", "derived"] {
+        let members = phase[of].as_object().unwrap().iter();
+        // Each device by itself is in the series.
+        for (name, value) in members.filter(|(name, _)| *name != "devices") {
+            assert_agree(&row, name, value);
+            row.remove(name);
+        }
     }
     for name in ["count", "not_found", "errors", "bytes"] {
         assert_agree(&row, name, &kind[name]);

@@ -1,145 +1,271 @@
 //! Samples the probes while a phase goes on, once a second, on the clock of the intervals.
+//!
+//! Each source is sampled in its turn by one thread, which no client waits for. Its series share the
+//! instants of its samples; those of another source are a little later.
 
-use std::collections::BTreeMap;
-use tailmark_driver::{BackgroundCounts, Database};
+use crate::error::{Error, in_one_line};
+use crate::places::places;
+use std::path::PathBuf;
+use tailmark_driver::{Database, Driver, Location, Statistic, StatisticKind};
 use tailmark_engine::Sampler;
 use tailmark_host::probe::{PROBES, Probe, Reading, Target};
-use tailmark_results::{
-    Series, SeriesKind,
-    steady::{COMPACTIONS, DATABASE, FLUSHES, PENDING_COMPACTION},
-};
+use tailmark_plan::{Plan, SystemPlan};
+use tailmark_results::{Series, SeriesKind, steady::DATABASE};
 
 /// The most samples that are kept of a series; beyond it every other one is dropped.
 const SAMPLES_MAX: usize = 1200;
 
-/// Series by probe, subject and name.
-type AllSeries = BTreeMap<(&'static str, String, String), Series>;
+/// The word of `host.probes` for no probe but those that are named beside it.
+pub const NO_PROBES: &str = "none";
+
+/// The statistics of an open database: a probe too, though not of the machine.
+pub const DATABASE_PROBE: (&str, &str) = (
+    DATABASE,
+    "what the database tells of itself: flushes, compactions, stalls, caches, queues",
+);
+
+/// What is watched while a phase goes on.
+#[derive(Debug, Clone, Default)]
+pub struct Watched {
+    /// Directories and block devices.
+    pub places: Vec<PathBuf>,
+    /// The contact points of a server, each `host:port`.
+    pub hosts: Vec<String>,
+    /// Probes that are sampled beside those that always are; [`NO_PROBES`]: they alone.
+    pub probes: Vec<String>,
+}
+
+impl Watched {
+    /// What is known of a location alone.
+    #[must_use]
+    pub fn of_location(location: &Location, driver: &Driver) -> Self {
+        Self {
+            places: location.path().into_iter().map(PathBuf::from).collect(),
+            hosts: location.addresses(driver.port.unwrap_or_default()),
+            probes: Vec::new(),
+        }
+    }
+
+    /// As a plan has it.
+    #[must_use]
+    pub fn of_system(plan: &Plan, system: &SystemPlan) -> Self {
+        Self {
+            places: places(system),
+            probes: plan.host.probes.clone(),
+            ..Self::of_location(&system.location, system.driver)
+        }
+    }
+
+    /// Whether a probe is sampled.
+    fn has(&self, name: &str, is_default: bool) -> bool {
+        let is_asked = |name: &str| self.probes.iter().any(|asked| asked == name);
+        is_asked(name) || (is_default && !is_asked(NO_PROBES))
+    }
+}
+
+/// Refuses a plan that names probes which there are not.
+///
+/// # Errors
+/// Names the first of them, and all that there are.
+pub(crate) fn refuse_unknown_probes(plan: &Plan) -> Result<(), Error> {
+    let known = || {
+        let rows = PROBES.iter().map(|row| row.name);
+        rows.chain([DATABASE, NO_PROBES])
+    };
+    match plan
+        .host
+        .probes
+        .iter()
+        .find(|name| !known().any(|k| k == *name))
+    {
+        None => Ok(()),
+        Some(name) => Err(Error::UnknownProbe {
+            name: name.clone(),
+            known: known().collect::<Vec<_>>().join(", "),
+        }),
+    }
+}
 
 /// The probes of one system, and what they sampled.
 pub struct Capture<'a> {
-    probes: Vec<(&'static str, Box<dyn Probe>)>,
-    /// The database that is asked for its background work, and the system's name.
-    database: (&'a dyn Database, String),
-    series: AllSeries,
-    /// Every how many seconds a sample is kept: a power of two.
+    sources: Vec<Source<'a>>,
+    ticks: u64,
+    /// What cannot be sampled, and why: each a sentence without its stop.
+    pub not_sampled: Vec<String>,
+}
+
+/// One probe, and its series.
+struct Source<'a> {
+    name: &'static str,
+    period_s: u64,
+    sampled: Sampled<'a>,
+    series: Vec<Series>,
+    /// Of how many periods a sample is kept: a power of two.
     stride: u64,
-    taken: u64,
-    /// What could not be sampled, and why.
-    pub notices: Vec<String>,
+}
+
+/// What is sampled.
+enum Sampled<'a> {
+    /// The machine.
+    Probe(Box<dyn Probe>),
+    /// The database, and the name of its system.
+    Database(&'a dyn Database, String),
 }
 
 impl<'a> Capture<'a> {
-    /// Opens every probe that applies to the target.
+    /// Opens every probe that is asked for and applies to what is watched.
     #[must_use]
-    pub fn open(target: &Target, database: &'a dyn Database) -> Self {
-        let mut capture = Self {
-            probes: Vec::new(),
-            database: (database, target.system.clone()),
-            series: BTreeMap::new(),
-            stride: 1,
-            taken: 0,
-            notices: Vec::new(),
+    pub fn open(watched: &Watched, system: &str, database: &'a dyn Database) -> Self {
+        let target = Target {
+            system: system.to_owned(),
+            places: watched.places.clone(),
+            hosts: watched.hosts.clone(),
         };
-        for row in PROBES {
-            match (row.open)(target) {
-                Ok(Some(probe)) => capture.probes.push((row.name, probe)),
+        let (mut sources, mut not_sampled) = (Vec::new(), Vec::new());
+        for row in PROBES
+            .iter()
+            .filter(|row| watched.has(row.name, row.is_default))
+        {
+            match (row.open)(&target) {
+                Ok(Some(probe)) => {
+                    let probe = Sampled::Probe(probe);
+                    sources.push(Source::new(row.name, row.period_s, probe));
+                }
                 Ok(None) => {}
-                Err(error) => capture
-                    .notices
-                    .push(format!("probe `{}`: {error}", row.name)),
+                Err(error) => {
+                    not_sampled.push(format!("probe `{}`: {}", row.name, in_one_line(&error)));
+                }
             }
         }
-        capture
-    }
-
-    /// Samples once; `now_s` is the time since the start of the measured part, seconds.
-    fn keep_sample(&mut self, now_s: &dyn Fn() -> f64) {
-        let Self {
-            probes,
-            database,
-            series,
-            notices,
-            ..
-        } = self;
-        probes.retain_mut(|(name, probe)| {
-            let at_s = now_s();
-            let readings = match probe.sample() {
-                Ok(readings) => readings,
-                Err(error) => {
-                    notices.push(format!("probe `{name}` ended: {error}"));
-                    return false;
-                }
-            };
-            add(series, name, at_s, readings);
-            true
-        });
-        let at_s = now_s();
-        if let Some(counts) = database.0.background() {
-            add(series, DATABASE, at_s, readings_of(&database.1, counts));
+        // Last, because a server may take its time.
+        if watched.has(DATABASE, true) {
+            let database = Sampled::Database(database, system.to_owned());
+            sources.push(Source::new(DATABASE, 1, database));
         }
-        if self.series.values().any(|s| s.values.len() > SAMPLES_MAX) {
-            self.stride *= 2;
-            self.series.values_mut().for_each(thin);
+        Self {
+            sources,
+            ticks: 0,
+            not_sampled,
         }
     }
 
     /// What was sampled so far.
     #[must_use]
     pub fn series_so_far(&self) -> Vec<Series> {
-        self.series.values().cloned().collect()
+        let all = self.sources.iter().flat_map(|source| &source.series);
+        in_order(all.cloned().collect())
     }
 
     /// What was sampled.
     #[must_use]
     pub fn into_series(self) -> Vec<Series> {
-        self.series.into_values().collect()
+        let all = self.sources.into_iter().flat_map(|source| source.series);
+        in_order(all.collect())
     }
 }
 
-/// Adds the readings of one instant to their series.
-fn add(all: &mut AllSeries, probe: &'static str, at_s: f64, readings: Vec<Reading>) {
-    for reading in readings {
-        let key = (probe, reading.subject.clone(), reading.name.clone());
-        let one = all.entry(key).or_insert_with(|| Series {
-            probe: probe.to_owned(),
-            subject: reading.subject,
-            name: reading.name,
-            kind: reading.kind,
-            at_s: Vec::new(),
-            values: Vec::new(),
-        });
-        one.at_s.push(at_s);
-        one.values.push(reading.value);
-    }
-}
-
-/// What a database tells, as a probe would read it.
-fn readings_of(system: &str, counts: BackgroundCounts) -> Vec<Reading> {
-    let values = [
-        (FLUSHES, SeriesKind::Counter, counts.flushes),
-        (COMPACTIONS, SeriesKind::Counter, counts.compactions),
-        (
-            PENDING_COMPACTION,
-            SeriesKind::Gauge,
-            counts.pending_compaction_bytes,
-        ),
-    ];
-    let reading = |(name, kind, value): (&str, SeriesKind, u64)| Reading {
-        subject: system.to_owned(),
-        name: name.to_owned(),
-        kind,
-        value: value as f64,
-    };
-    values.map(reading).into()
+/// By probe, subject and name.
+fn in_order(mut all: Vec<Series>) -> Vec<Series> {
+    let key = |of: &Series| (of.probe.clone(), of.subject.clone(), of.name.clone());
+    all.sort_by_cached_key(key);
+    all
 }
 
 impl Sampler for Capture<'_> {
     fn sample(&mut self, now_s: &dyn Fn() -> f64, is_last: bool) {
-        let keep = is_last || self.taken.is_multiple_of(self.stride);
-        self.taken += 1;
-        if keep {
-            self.keep_sample(now_s);
+        let Self {
+            sources,
+            ticks,
+            not_sampled,
+        } = self;
+        for source in sources {
+            let period = source.period_s * source.stride;
+            if is_last || ticks.is_multiple_of(period) {
+                source.sample(now_s, not_sampled);
+            }
         }
+        self.ticks += 1;
+    }
+}
+
+impl<'a> Source<'a> {
+    fn new(name: &'static str, period_s: u64, sampled: Sampled<'a>) -> Self {
+        Self {
+            name,
+            period_s,
+            sampled,
+            series: Vec::new(),
+            stride: 1,
+        }
+    }
+
+    /// Samples once; `now_s` is the time since the start of the measured part, seconds. A sample
+    /// that fails is a gap, and its first failure is said.
+    fn sample(&mut self, now_s: &dyn Fn() -> f64, not_sampled: &mut Vec<String>) {
+        let at_s = now_s();
+        let readings = match &mut self.sampled {
+            Sampled::Database(database, system) => {
+                let told = database.statistics().unwrap_or_default();
+                told.into_iter().map(|one| reading(system, one)).collect()
+            }
+            Sampled::Probe(probe) => match probe.sample() {
+                Ok(readings) => readings,
+                Err(error) => {
+                    let why = format!("probe `{}`: {}", self.name, in_one_line(&error));
+                    if !not_sampled.contains(&why) {
+                        not_sampled.push(why);
+                    }
+                    return;
+                }
+            },
+        };
+        for (index, reading) in readings.into_iter().enumerate() {
+            self.add(at_s, index, reading);
+        }
+        if self.series.iter().any(|s| s.values.len() > SAMPLES_MAX) {
+            self.stride *= 2;
+            self.series.iter_mut().for_each(thin);
+        }
+    }
+
+    /// Adds a reading to its series, which is at the same place as in the sample before unless
+    /// something was left out.
+    fn add(&mut self, at_s: f64, index: usize, reading: Reading) {
+        let is_its = |s: &Series| s.name == reading.name && s.subject == reading.subject;
+        let at = match self.series.get(index).is_some_and(is_its) {
+            true => Some(index),
+            false => self.series.iter().position(is_its),
+        };
+        let at = at.unwrap_or_else(|| {
+            self.series.push(Series {
+                probe: self.name.to_owned(),
+                subject: reading.subject.clone(),
+                name: reading.name.clone(),
+                kind: reading.kind,
+                at_s: Vec::new(),
+                values: Vec::new(),
+            });
+            self.series.len() - 1
+        });
+        self.series[at].at_s.push(at_s);
+        self.series[at].values.push(reading.value);
+    }
+}
+
+/// What a database tells, as a probe would read it.
+fn reading(system: &str, told: Statistic) -> Reading {
+    let subject = match told.node {
+        None => system.to_owned(),
+        Some(node) => node,
+    };
+    Reading {
+        subject,
+        name: told.name,
+        kind: match told.kind {
+            StatisticKind::Counter => SeriesKind::Counter,
+            StatisticKind::Gauge => SeriesKind::Gauge,
+        },
+        value: told.value,
     }
 }
 
@@ -155,4 +281,85 @@ fn thin(series: &mut Series) {
         index += 1;
         index % 2 == 1
     });
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailmark_driver::{Error as DriverError, Session};
+
+    /// Tells as many statistics as it was asked before, up to three.
+    struct Told(std::sync::atomic::AtomicU32);
+
+    impl Database for Told {
+        fn session(&self) -> Result<Box<dyn Session>, DriverError> {
+            unreachable!("no client is connected")
+        }
+
+        fn statistics(&self) -> Option<Vec<Statistic>> {
+            let asked = self.0.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
+            let one = |name: &u32| Statistic::counter(format!("s{name}"), f64::from(asked));
+            Some(
+                (0..asked.min(3))
+                    .collect::<Vec<_>>()
+                    .iter()
+                    .rev()
+                    .map(one)
+                    .collect(),
+            )
+        }
+    }
+
+    fn watched(probes: &[&str]) -> Watched {
+        Watched {
+            probes: probes.iter().map(|name| (*name).to_owned()).collect(),
+            ..Watched::default()
+        }
+    }
+
+    #[test]
+    fn none_leaves_those_that_are_named_beside_it() {
+        let names = |probes: &[&str]| {
+            let database = Told(0.into());
+            let capture = Capture::open(&watched(probes), "a", &database);
+            capture.sources.iter().map(|s| s.name).collect::<Vec<_>>()
+        };
+        assert_eq!(names(&["none"]), Vec::<&str>::new());
+        assert_eq!(names(&["none", "memory"]), ["memory"]);
+        assert!(names(&[]).contains(&"cpu") && names(&[]).contains(&"database"));
+    }
+
+    #[test]
+    fn what_is_told_later_has_a_series_of_its_own_instants() {
+        let database = Told(0.into());
+        let mut capture = Capture::open(&watched(&["none", "database"]), "a", &database);
+        for second in 0..5 {
+            capture.sample(&|| f64::from(second), false);
+        }
+        let series = capture.into_series();
+        let told: Vec<_> = series
+            .iter()
+            .map(|s| (&*s.name, s.at_s[0], s.values.len()))
+            .collect();
+        assert_eq!(told, [("s0", 1.0, 4), ("s1", 2.0, 3), ("s2", 3.0, 2)]);
+        assert!(
+            series
+                .iter()
+                .all(|s| s.subject == "a" && s.probe == "database")
+        );
+    }
+
+    #[test]
+    fn a_long_phase_is_thinned_and_keeps_its_last_sample() {
+        let database = Told(3.into());
+        let mut capture = Capture::open(&watched(&["none", "database"]), "a", &database);
+        for second in 0..5000 {
+            capture.sample(&|| f64::from(second), second == 4999);
+        }
+        for series in capture.into_series() {
+            assert!((600..=SAMPLES_MAX).contains(&series.values.len()));
+            assert_eq!(series.at_s.last(), Some(&4999.0));
+            assert!(series.at_s.is_sorted() && series.at_s.len() == series.values.len());
+        }
+    }
 }

@@ -15,7 +15,7 @@ use crate::{
     expect::Surprises,
     former::{self, Former},
     order,
-    preflight::{refuse_missing, refuse_placeholders},
+    preflight::{refuse_as_written, refuse_missing},
     retry,
     sweep::{begun::as_begun, ladder::Ladders, search},
 };
@@ -116,7 +116,7 @@ impl Facts {
             keys.iter().filter(of_system).count()
         };
         let (order, mut notices) = order_of(plan, begun.as_ref());
-        let refusal = refuse_placeholders(plan).and_then(|()| refuse_one_device(plan).map(drop));
+        let refusal = refuse_as_written(plan).and_then(|()| refuse_one_device(plan).map(drop));
         let formers = former::gather(plan, out);
         let finished = finished.into_iter().chain(std::iter::repeat(0));
         let known = plan.systems.iter().zip(formers).zip(finished);

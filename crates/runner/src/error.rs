@@ -21,6 +21,14 @@ pub enum Error {
     /// The study refused.
     #[error(transparent)]
     Results(#[from] tailmark_results::Error),
+    /// The plan names a probe that there is not.
+    #[error("`host.probes` has `{name}`, but it must be of {known} (`tailmark list probes`)")]
+    UnknownProbe {
+        /// As it is in the plan.
+        name: String,
+        /// All that there are.
+        known: String,
+    },
     /// A file or directory refused.
     #[error("failed to {action} `{}`", path.display())]
     Io {

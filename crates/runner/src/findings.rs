@@ -1,6 +1,7 @@
 //! What qualifies a point's numbers: each rule looks at the evidence and says what it saw and what
 //! to do about it.
 
+mod machine;
 mod rate;
 mod steady;
 
@@ -126,6 +127,10 @@ pub const RULES: &[Rule] = &[
         check: |e| e.adopted.map(str::to_owned),
     },
     Rule {
+        code: finding::DEVICE_THROTTLED,
+        check: |e| machine::device_throttled(e.phase),
+    },
+    Rule {
         code: finding::ERRORS,
         check: errors,
     },
@@ -162,6 +167,10 @@ pub const RULES: &[Rule] = &[
         check: nothing_found,
     },
     Rule {
+        code: finding::OTHER_LOAD,
+        check: |e| machine::other_load(e.phase, e.driver.place),
+    },
+    Rule {
         code: finding::OTHER_VERSION,
         check: other_version,
     },
@@ -174,12 +183,20 @@ pub const RULES: &[Rule] = &[
         check: rate::started_late,
     },
     Rule {
+        code: finding::STEAL,
+        check: |e| machine::steal(e.phase),
+    },
+    Rule {
         code: finding::TOO_FEW_SAMPLES,
         check: too_few_samples,
     },
     Rule {
         code: finding::UNEXPECTED,
         check: |e| (!e.unexpected.is_empty()).then(|| expect::said(e.unexpected)),
+    },
+    Rule {
+        code: finding::VOLUME_CAPPED,
+        check: |e| machine::volume_capped(e.phase),
     },
     Rule {
         code: finding::WOKEN_LATE,
@@ -227,6 +244,15 @@ fn memory_not_limited(e: &Evidence<'_>) -> Option<String> {
 
 fn client_saturated(e: &Evidence<'_>) -> Option<String> {
     const BUSY: f64 = 0.90;
+    const WORKING: [&str; 7] = [
+        "user_s",
+        "nice_s",
+        "system_s",
+        "irq_s",
+        "softirq_s",
+        "guest_s",
+        "steal_s",
+    ];
     let change = |name: &str| {
         let all = e
             .phase
@@ -238,10 +264,7 @@ fn client_saturated(e: &Evidence<'_>) -> Option<String> {
         Some(series.values.last()? - series.values.get(from)?)
     };
     let idle = change("idle_s")? + change("iowait_s").unwrap_or(0.0);
-    let working: f64 = ["user_s", "system_s", "irq_s", "steal_s"]
-        .into_iter()
-        .filter_map(change)
-        .sum();
+    let working: f64 = WORKING.into_iter().filter_map(change).sum();
     let busy = working / (working + idle);
     (busy >= BUSY).then(|| {
         format!(
@@ -459,6 +482,7 @@ mod tests {
         let measured = Measured {
             phase: Phase::default(),
             clock_step_ms: 0,
+            not_sampled: Vec::new(),
         };
         let text = |clock_step_ms| {
             clock_stepped(&Evidence {

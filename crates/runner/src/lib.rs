@@ -2,7 +2,7 @@
 //! the study one by one.
 
 mod caches;
-mod capture;
+pub mod capture;
 pub mod check;
 mod dataset;
 mod devices;

@@ -5,7 +5,7 @@ pub use crate::findings::remarks;
 
 use crate::{
     Error,
-    capture::Capture,
+    capture::{Capture, Watched},
     findings::{Evidence, findings},
 };
 use std::{
@@ -15,7 +15,6 @@ use std::{
 };
 use tailmark_driver::Database;
 use tailmark_engine::{self as engine, Observer, Spec, Stop, clock_step_ms, unix_ms};
-use tailmark_host::probe::Target;
 use tailmark_results::{Fact, Finding, Header, Load, Phase, PointKey, Study, System};
 
 /// A phase as it was measured.
@@ -26,43 +25,36 @@ pub struct Measured {
     /// How far the wall clock was set forwards against the monotonic clock meanwhile, or backwards
     /// where negative, milliseconds.
     pub clock_step_ms: i64,
+    /// What could not be sampled meanwhile, and why.
+    pub not_sampled: Vec<String>,
 }
 
-/// Measures a phase while the probes watch these directories and devices.
+/// Measures a phase while the probes watch what it goes on.
 ///
 /// # Errors
 /// As [`engine::run`].
 pub fn measure(
     spec: &Spec<'_>,
-    watched: &[PathBuf],
+    watched: &Watched,
     observer: &dyn Observer,
     stop: &Stop,
 ) -> Result<Measured, Error> {
-    let mut capture = open_capture(spec, watched, observer);
+    let mut capture = Capture::open(watched, spec.system, spec.database);
     let (started, started_ms) = (Instant::now(), unix_ms());
     let mut phase = engine::run(spec, &mut capture, observer, stop)?;
+    let not_sampled = std::mem::take(&mut capture.not_sampled);
     phase.series = capture.into_series();
     let clock_step_ms = clock_step_ms(started_ms, unix_ms(), started.elapsed());
     Ok(Measured {
         phase,
         clock_step_ms,
+        not_sampled,
     })
 }
 
-/// Opens the probes of a phase, and says which could not be.
-pub(crate) fn open_capture<'a>(
-    spec: &Spec<'a>,
-    watched: &[PathBuf],
-    observer: &dyn Observer,
-) -> Capture<'a> {
-    let target = Target {
-        system: spec.system.to_owned(),
-        places: watched.to_vec(),
-    };
-    let capture = Capture::open(&target, spec.database);
-    let notices = capture.notices.iter();
-    notices.for_each(|notice| observer.notice(notice));
-    capture
+/// That a system is measured without a probe.
+pub(crate) fn without(system: &str, why: &str) -> String {
+    format!("system `{system}` is measured without the {why}")
 }
 
 /// What the rules find, and what the database itself has to say.
@@ -128,6 +120,17 @@ impl CallStudy {
         let system = self.system.clone();
         self.study.set_facts(&Fact::of_database(&system, facts))?;
         Ok(self.study.append_point(PointKey { system, ..key }, phase)?)
+    }
+
+    /// Says what could not be sampled, once in the study.
+    ///
+    /// # Errors
+    /// As [`Self::add_point`].
+    pub fn say_not_sampled(&self, not_sampled: &[String]) -> Result<(), Error> {
+        for why in not_sampled {
+            self.study.add_notice(&without(&self.system, why))?;
+        }
+        Ok(())
     }
 
     /// Adds a load.

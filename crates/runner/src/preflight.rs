@@ -3,6 +3,7 @@
 
 use crate::{
     Error,
+    capture::refuse_unknown_probes,
     dataset::{Dataset, State},
     error::in_one_line,
     expect::Surprises,
@@ -88,11 +89,21 @@ fn passing<'a>(
     Ok(passing)
 }
 
+/// Refuses a plan that cannot be carried out on any machine: its places are examples, or it names
+/// probes that there are not.
+///
+/// # Errors
+/// As the one or the other.
+pub(crate) fn refuse_as_written(plan: &Plan) -> Result<(), Error> {
+    refuse_placeholders(plan)?;
+    refuse_unknown_probes(plan)
+}
+
 /// Refuses a plan whose places are examples.
 ///
 /// # Errors
 /// Names the systems, and the flag that says where they are.
-pub(crate) fn refuse_placeholders(plan: &Plan) -> Result<(), Error> {
+fn refuse_placeholders(plan: &Plan) -> Result<(), Error> {
     let placeholders = plan.systems.iter().filter(|system| system.placeholder);
     let flags: Vec<_> = placeholders
         .map(|system| format!("--system \"{}=WHERE\"", system.name))

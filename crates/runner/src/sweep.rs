@@ -14,6 +14,7 @@ use crate::service::{Services, wait_ready};
 use crate::{
     Error,
     caches::drop_caches,
+    capture::Watched,
     dataset::Dataset,
     devices::refuse_one_device,
     expect::{Surprises, other_version},
@@ -22,7 +23,7 @@ use crate::{
     former, links, order,
     places::places,
     point::{self, Measured, all_findings},
-    preflight::{Ready, preflight, refuse_placeholders},
+    preflight::{Ready, preflight, refuse_as_written},
     retry,
     samples::{Wanted, too_short},
     warmup::warm_up,
@@ -78,7 +79,7 @@ pub fn run(
     observer: &dyn Observer,
     stop: &Stop,
 ) -> Result<Summary, Error> {
-    refuse_placeholders(plan)?;
+    refuse_as_written(plan)?;
     let one_device = refuse_one_device(plan)?;
     let _lock = lock(out)?;
     let (plan, known) = known(plan, out, observer)?;
@@ -303,6 +304,7 @@ impl<'a> Sweeper<'a> {
         self.study
             .set_facts(&Fact::of_database(&system.name, database.facts()))?;
         let measured = self.run_phase(database.as_ref(), system, asked, &key)?;
+        self.say_not_sampled(system, &measured.not_sampled)?;
         if self.stop.requested() {
             return Ok(None);
         }
@@ -403,7 +405,7 @@ impl<'a> Sweeper<'a> {
             compressibility: sweep.compressibility,
             ..Spec::new(database, &workload, &system.data, &keys)
         };
-        let watched = places(system);
+        let watched = Watched::of_system(self.plan, system);
         let measure = |spec: &Spec<'_>| point::measure(spec, &watched, self.observer, self.stop);
         let length = match asked.warmup {
             AskedWarmup::For(warmup) => return measure(&Spec { warmup, ..spec }),
@@ -424,6 +426,22 @@ impl<'a> Sweeper<'a> {
         })?;
         measured.phase.warmup = Some(Box::new(warmup));
         Ok(measured)
+    }
+
+    /// Says what cannot be sampled of a system, once in a study.
+    fn say_not_sampled(&self, system: &SystemPlan, not_sampled: &[String]) -> Result<(), Error> {
+        if not_sampled.is_empty() {
+            return Ok(());
+        }
+        let said = self.study.notices()?;
+        for why in not_sampled {
+            let notice = point::without(&system.name, why);
+            if !said.contains(&notice) {
+                self.observer.notice(&notice);
+                self.study.add_notice(&notice)?;
+            }
+        }
+        Ok(())
     }
 
     fn searches_are_done(&self, systems: &[&SystemPlan]) -> Result<bool, Error> {

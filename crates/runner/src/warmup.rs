@@ -1,9 +1,11 @@
 //! A warm-up that ends by rule: a phase of its own, directly before the measured one on the open
 //! database, which goes on until it is steady.
 
-use crate::{Error, capture::Capture, point::open_capture};
+use crate::{
+    Error,
+    capture::{Capture, Watched as WatchedPlace},
+};
 use std::{
-    path::PathBuf,
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
@@ -32,11 +34,11 @@ pub fn warm_up(
     spec: &Spec<'_>,
     length: WarmupLength,
     rule: SteadyRule,
-    watched: &[PathBuf],
+    watched: &WatchedPlace,
     observer: &dyn Observer,
     stop: &Stop,
 ) -> Result<Warmup, Error> {
-    let capture = Mutex::new(open_capture(spec, watched, observer));
+    let capture = Mutex::new(Capture::open(watched, spec.system, spec.database));
     let judge = Judge {
         rule,
         from_s: length.least.as_secs_f64(),

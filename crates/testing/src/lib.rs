@@ -3,6 +3,7 @@
 //! it said.
 
 mod disk;
+pub mod guest;
 mod harness;
 mod memory;
 mod mutator;

@@ -19,7 +19,7 @@ use super::{
 use anyhow::{Context, bail, ensure};
 use std::{
     fs,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::{Arc, Mutex, mpsc},
     time::{Duration, Instant},
 };
@@ -27,7 +27,7 @@ use tailmark_console::{Console, Exit, listen};
 use tailmark_driver::{Access, Database, Driver, Params, Semantics};
 use tailmark_engine::{Spec, Stop};
 use tailmark_results::{Phase, PointKey, finding::NOTHING_FOUND};
-use tailmark_runner::{Evidence, point};
+use tailmark_runner::{Evidence, capture::Watched, point};
 use tailmark_workload::KeySpace;
 use tempfile::NamedTempFile;
 
@@ -229,6 +229,7 @@ impl Call {
                 system: &system,
                 point,
                 phase,
+                not_sampled: measured.not_sampled,
                 facts,
             };
             let page = study::add(out, entry)?;
@@ -304,9 +305,9 @@ impl Call {
         std::thread::scope(|scope| {
             let (done, wait) = mpsc::channel();
             let started = Instant::now();
-            let watched = self.params.location.path().map(Path::to_owned);
             let reporter = scope.spawn(move || self.watch.report(started, &wait));
-            let measured = point::measure(&spec, watched.as_slice(), &self.watch, &self.stop);
+            let watched = Watched::of_location(&self.params.location, self.driver);
+            let measured = point::measure(&spec, &watched, &self.watch, &self.stop);
             drop(done);
             reporter.join().expect("status lines do not panic");
             let measured = measured?;

@@ -13,7 +13,7 @@ use std::{
 };
 use tailmark_driver::{
     Clients, Completion, Connecting, Database, Error, Key, Operation, OperationKind, Remark, Reply,
-    Session, Settled, Stopped,
+    Session, Settled, Statistic, Stopped,
 };
 use tailmark_engine::block_on;
 use tailmark_workload::append_checked;
@@ -94,6 +94,10 @@ impl Database for Decorated {
 
     fn counters(&self) -> BTreeMap<String, u64> {
         self.database.counters()
+    }
+
+    fn statistics(&self) -> Option<Vec<Statistic>> {
+        self.database.statistics()
     }
 }
 

@@ -25,6 +25,8 @@ pub struct CallRecord<'a> {
     pub point: Option<PointKey>,
     /// What was measured.
     pub phase: Phase,
+    /// What could not be sampled meanwhile, and why.
+    pub not_sampled: Vec<String>,
     /// What the database says of itself.
     pub facts: BTreeMap<String, String>,
 }
@@ -41,6 +43,7 @@ pub fn add(out: &Path, call: CallRecord<'_>) -> anyhow::Result<PathBuf> {
     let system = describe(&call);
     let add = || {
         let study = CallStudy::open(out, &header, &system, |_| true)?;
+        study.say_not_sampled(&call.not_sampled)?;
         match call.point {
             Some(key) => study.add_point(key, call.phase, call.facts),
             None => study.add_load(call.threads, call.phase, call.facts),

@@ -6,7 +6,7 @@ use tailmark_driver::{
 };
 use tailmark_engine::{Silent, Spec, Stop};
 use tailmark_results::{Phase, PointKey};
-use tailmark_runner::point;
+use tailmark_runner::{capture::Watched, point};
 use tailmark_workload::{Distribution, KeySpace, Stream, StreamConfig, Workload};
 
 /// Records of 4 x 1,024 B.
@@ -93,6 +93,23 @@ pub fn run(
     clients: u32,
     budget: Budget,
 ) -> Phase {
+    let watched = Watched {
+        places: vec!["/".into()],
+        ..Watched::default()
+    };
+    run_watched(database, kind, workload, records, clients, budget, &watched)
+}
+
+/// As [`run`], with these probes on.
+pub fn run_watched(
+    database: &dyn Database,
+    kind: Clients,
+    workload: &Arc<Workload>,
+    records: u64,
+    clients: u32,
+    budget: Budget,
+    watched: &Watched,
+) -> Phase {
     let key = PointKey {
         system: "bench".into(),
         workload: workload.name.clone(),
@@ -117,7 +134,7 @@ pub fn run(
         seed: 1,
         ..Spec::new(database, workload, &data, &keys)
     };
-    let measured = point::measure(&spec, &["/".into()], &Silent, &Stop::new()).unwrap();
+    let measured = point::measure(&spec, watched, &Silent, &Stop::new()).unwrap();
     let phase = measured.phase;
     assert_eq!(phase.errors(), 0);
     let missed: u64 = phase.kinds.values().map(|kind| kind.not_found).sum();

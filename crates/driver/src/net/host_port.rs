@@ -41,14 +41,12 @@ impl HostPort {
     }
 
     /// The port, or that of the driver where none is named.
-    #[cfg(any(test, feature = "aerospike", feature = "cassandra"))]
     pub(crate) fn port_or(&self, default: u16) -> u16 {
         self.port.unwrap_or(default)
     }
 
     /// Host and port in one text, in which the driver's stands where no port is named; an IPv6
     /// address is in brackets.
-    #[cfg(any(test, feature = "cassandra"))]
     pub(crate) fn address(&self, default: u16) -> String {
         self.beside(self.port_or(default))
     }

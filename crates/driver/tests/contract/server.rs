@@ -4,8 +4,8 @@
 use crate::support::*;
 use std::{collections::BTreeSet, fs, net::TcpListener, time::Duration};
 use tailmark_driver::{
-    Access, Cause, Completion, Error, Fields, Key, Location, Operation, OperationKind, Outcome,
-    Place, Reply, Session, Settled, db,
+    Access, Cause, Completion, Database, Error, Fields, Key, Location, Operation, OperationKind,
+    Outcome, Place, Reply, Session, Settled, db,
 };
 use tailmark_testing::{not_here, server, test};
 
@@ -266,6 +266,32 @@ fn settings_that_the_table_cannot_check_are_refused() {
     }
 }
 
+/// A statistic of all nodes; a server that is busy may leave a gap, and is asked again.
+#[cfg(any(feature = "aerospike", feature = "cassandra"))]
+fn told(database: &dyn Database, name: &str) -> f64 {
+    for _ in 0..100 {
+        let told = database.statistics().unwrap_or_default();
+        let of_nodes: Vec<f64> = told
+            .iter()
+            .filter(|o| o.name == name)
+            .map(|o| o.value)
+            .collect();
+        if !of_nodes.is_empty() {
+            return of_nodes.iter().sum();
+        }
+        std::thread::sleep(std::time::Duration::from_millis(100));
+    }
+    panic!("{name} is not told: {:?}", database.statistics());
+}
+
+#[cfg(any(feature = "aerospike", feature = "cassandra"))]
+fn insert_all(database: &dyn Database, records: u8) {
+    let mut session = database.session().unwrap();
+    for number in 0..records {
+        insert(&mut *session, number.into()).unwrap();
+    }
+}
+
 #[cfg(feature = "aerospike")]
 mod aerospike {
     use super::*;
@@ -281,6 +307,16 @@ mod aerospike {
         };
         let expected = "the server has no namespace `never_made`, but `";
         assert!(source.to_string().starts_with(expected), "{source}");
+    }
+
+    #[test]
+    fn what_is_written_is_told_while_it_is_open() {
+        let hosts = server("aerospike");
+        let database = on("aerospike", &hosts, "told", &[]).open();
+        let before = told(database.as_ref(), "writes");
+        insert_all(database.as_ref(), 20);
+        assert!(told(database.as_ref(), "writes") >= before + 20.0);
+        assert!(told(database.as_ref(), "connections") >= 1.0);
     }
 
     #[test]
@@ -309,6 +345,26 @@ mod cassandra {
         bench.params.access = Access::Write;
         let refused = bench.try_open().err();
         assert!(matches!(refused, Some(Error::Open { .. })), "{refused:?}");
+    }
+
+    #[test]
+    fn what_is_asked_is_told_while_it_is_open() {
+        let hosts = server("cassandra");
+        let database = on("cassandra", &hosts, "told", &[]).open();
+        let before = told(database.as_ref(), "requests");
+        insert_all(database.as_ref(), 20);
+        assert!(told(database.as_ref(), "requests") >= before + 20.0);
+        for name in [
+            "key_cache_bytes",
+            "compaction_tasks",
+            "disk_bytes",
+            "flushes",
+            "reads_pending",
+            "running_compaction_bytes",
+            "writes_active",
+        ] {
+            assert!(told(database.as_ref(), name) >= 0.0, "{name}");
+        }
     }
 
     #[test]

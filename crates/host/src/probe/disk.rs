@@ -13,6 +13,8 @@ use tailmark_results::SeriesKind::{Counter, Gauge};
 pub const PROBE: ProbeRow = ProbeRow {
     name: "disk",
     about: "the disks behind the places: reads, writes, discards, flushes, bytes, time, in flight",
+    period_s: 1,
+    is_default: true,
     open: |target| {
         let devices = target.places.iter().filter_map(|of| block_device_of(of));
         let names: BTreeSet<String> = devices.map(|device| device.disk).collect();
@@ -208,6 +210,7 @@ mod tests {
             let target = super::super::Target {
                 system: String::new(),
                 places: vec![place.into()],
+                hosts: Vec::new(),
             };
             assert!((PROBE.open)(&target).unwrap().is_none(), "{place}");
         }

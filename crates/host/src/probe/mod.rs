@@ -2,24 +2,30 @@
 //!
 //! Rates are differences over time, and only a report knows over which.
 
+mod block_latency;
 mod cpu;
+mod database_process;
 mod disk;
 mod memory;
+mod network;
 mod pressure;
 mod process;
+mod vmstat;
 
-use crate::Error;
+use crate::{Error, nvme};
 use procfs::ProcError;
 use std::path::{Path, PathBuf};
 use tailmark_results::SeriesKind;
 
 /// What is run, and where: some probes look at the device behind it.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Target {
     /// The system's name.
     pub system: String,
     /// Its directories and block devices; none where it has none on this machine.
     pub places: Vec<PathBuf>,
+    /// The contact points of its server, each `host:port`; none where it is embedded.
+    pub hosts: Vec<String>,
 }
 
 /// One value at the instant of a sample.
@@ -37,14 +43,16 @@ pub struct Reading {
 
 /// One source of readings.
 pub trait Probe: Send {
-    /// Reads all its counters and gauges; the same ones, in the same order, every time.
+    /// Reads all its counters and gauges; the same ones, in the same order, every time. What there
+    /// is nothing of at the moment, such as a process that is being restarted, is left out.
     ///
     /// # Errors
     /// Fails where the source is gone.
     fn sample(&mut self) -> Result<Vec<Reading>, Error>;
 }
 
-/// Opens a probe; none where it does not apply to the target or the machine.
+/// Opens a probe; none where it does not apply to the target or the machine. That it applies and
+/// cannot be sampled here is an error, which says why.
 pub type Open = fn(&Target) -> Result<Option<Box<dyn Probe>>, Error>;
 
 /// A row of [`PROBES`].
@@ -54,21 +62,32 @@ pub struct ProbeRow {
     pub name: &'static str,
     /// What it samples, in one line.
     pub about: &'static str,
+    /// Every how many seconds it is sampled.
+    pub period_s: u64,
+    /// Whether it is on where nobody asks for it.
+    pub is_default: bool,
     /// Opens it.
     pub open: Open,
 }
 
 /// Every probe, by name.
 pub const PROBES: &[ProbeRow] = &[
+    block_latency::PROBE,
+    nvme::amazon::PROBE,
     cpu::PROBE,
+    database_process::PROBE,
     disk::PROBE,
     memory::PROBE,
+    network::PROBE,
+    nvme::ocp::PROBE,
+    nvme::smart::PROBE,
     pressure::PROBE,
     process::PROBE,
+    vmstat::PROBE,
 ];
 
 /// Readings of one subject from a table of names, kinds and values.
-fn readings(subject: &str, values: &[(&str, SeriesKind, f64)]) -> Vec<Reading> {
+pub(crate) fn readings(subject: &str, values: &[(&str, SeriesKind, f64)]) -> Vec<Reading> {
     let reading = |&(name, kind, value): &(&str, SeriesKind, f64)| {
         let (subject, name) = (subject.to_owned(), name.to_owned());
         Reading {
@@ -99,12 +118,18 @@ mod tests {
         Target {
             system: "test".to_owned(),
             places: vec!["/".into()],
+            hosts: Vec::new(),
         }
     }
 
     #[test]
     fn names_are_unique_and_sorted() {
         assert!(PROBES.is_sorted_by(|a, b| a.name < b.name));
+    }
+
+    #[test]
+    fn every_period_fits_into_a_minute() {
+        assert!(PROBES.iter().all(|row| (1..=60).contains(&row.period_s)));
     }
 
     #[test]
@@ -125,7 +150,7 @@ mod tests {
 
     #[test]
     fn every_sample_has_the_same_readings_and_counters_do_not_fall() {
-        for row in PROBES {
+        for row in PROBES.iter().filter(|row| row.is_default) {
             let Some(mut probe) = (row.open)(&target()).unwrap() else {
                 continue;
             };
@@ -151,7 +176,7 @@ mod tests {
 
     #[test]
     fn the_probes_that_every_machine_has_open() {
-        for name in ["cpu", "memory", "process"] {
+        for name in ["cpu", "memory", "network", "process", "vmstat"] {
             let row = PROBES.iter().find(|row| row.name == name).unwrap();
             assert!((row.open)(&target()).unwrap().is_some(), "{name}");
         }

@@ -9,6 +9,8 @@ use tailmark_results::SeriesKind::Counter;
 pub const PROBE: ProbeRow = ProbeRow {
     name: "pressure",
     about: "time in which some or all tasks stalled for want of CPU, I/O or memory",
+    period_s: 1,
+    is_default: true,
     // Kernels without it, or that were started without it, refuse the first read.
     open: |_| {
         Ok(Pressure

@@ -12,7 +12,9 @@ use tailmark_results::SeriesKind::{Counter, Gauge};
 /// The row of this probe.
 pub const PROBE: ProbeRow = ProbeRow {
     name: "process",
-    about: "this process: CPU time, memory, page faults with I/O, context switches",
+    about: "this process: CPU time, memory, bytes read and written, page faults, context switches",
+    period_s: 1,
+    is_default: true,
     open: |_| Ok(Some(Box::new(Process))),
 };
 
@@ -22,9 +24,9 @@ impl Probe for Process {
     fn sample(&mut self) -> Result<Vec<Reading>, Error> {
         // Of all threads, those that have ended included, which /proc/self/status does not count.
         let usage = getrusage(UsageWho::RUSAGE_SELF).map_err(|errno| Error::Usage(errno.into()))?;
-        let memory = Status::myself()
-            .and_then(|own| own.statm())
-            .map_err(unread("/proc/self/statm"))?;
+        let own = Status::myself().map_err(unread("/proc/self"))?;
+        let memory = own.statm().map_err(unread("/proc/self/statm"))?;
+        let io = own.io().map_err(unread("/proc/self/io"))?;
         let seconds = |time: TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
         Ok(readings(
             "process",
@@ -36,6 +38,8 @@ impl Probe for Process {
                     Gauge,
                     (memory.resident * procfs::page_size()) as f64,
                 ),
+                ("read_bytes", Counter, io.read_bytes as f64),
+                ("write_bytes", Counter, io.write_bytes as f64),
                 ("major_faults", Counter, usage.major_page_faults() as f64),
                 (
                     "voluntary_switches",

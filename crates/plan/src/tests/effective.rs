@@ -39,6 +39,7 @@ allow_errors = '1%'
 [host]
 memory_limit = '1GiB'
 drop_caches = true
+probes = ['none']
 [report]
 latency = 'p99.9 read'
 baseline = 'a'
@@ -252,6 +253,7 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("slo.quick", SLO, "quick = false", "quick = true"),
     ("host.memory_limit", BASE, "'1GiB'", "'2GiB'"),
     ("host.drop_caches", BASE, "drop_caches = true", "drop_caches = false"),
+    ("host.probes", BASE, "probes = ['none']", "probes = ['none', 'cpu']"),
     ("system.name", BASE, "name = 'b'", "name = 'c'"),
     ("system.path", FILE, "'/x'", "'/y'"),
     ("system.device", SERVER, "path = '/x'", "device = '/y'"),

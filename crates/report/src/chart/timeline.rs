@@ -8,7 +8,10 @@ use crate::{chart::quantised::quantised, style};
 use before::{WithWarmup, shade};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
-use tailmark_results::{Interval, Kind, Known, Latencies, Phase, Series, SeriesKind, Statistic};
+use tailmark_results::{
+    Interval, Kind, Known, Latencies, Phase, Series, SeriesKind, Statistic,
+    steady::{COMPACTIONS, DATABASE, FLUSHES},
+};
 
 /// No line has more points than this.
 const POINTS_MAX: usize = 300;
@@ -22,6 +25,7 @@ enum Panel {
     Latency,
     Bandwidth,
     Requests,
+    Jobs,
     Processor,
 }
 
@@ -33,7 +37,7 @@ struct PanelRow {
     height: u32,
 }
 
-const PANELS: [PanelRow; 5] = [
+const PANELS: [PanelRow; 6] = [
     PanelRow {
         panel: Panel::Rate,
         title: "operations per second",
@@ -63,6 +67,13 @@ const PANELS: [PanelRow; 5] = [
         height: 110,
     },
     PanelRow {
+        panel: Panel::Jobs,
+        title: "database: flushes and compactions done per second",
+        write: "@rate",
+        axis: "value",
+        height: 80,
+    },
+    PanelRow {
         panel: Panel::Processor,
         title: "processors, % of the machine",
         write: "@percent",
@@ -76,18 +87,48 @@ const HEAD: u32 = 46;
 /// Below the last: the name of the axis.
 const FOOT: u32 = 44;
 
-/// The height of the whole chart, pixels.
-pub fn height() -> u32 {
-    PANELS.iter().map(|p| p.height + HEAD).sum::<u32>() + FOOT
+/// The plots of a chart: those that every phase has, and that of the database where one of them tells
+/// what it did.
+#[derive(Clone)]
+pub struct Panels(Vec<&'static PanelRow>);
+
+impl Panels {
+    /// For phases that are drawn in one chart.
+    pub fn of<'a>(mut phases: impl Iterator<Item = &'a Phase>) -> Self {
+        let has_jobs = phases.any(|phase| phase.series.iter().any(is_job));
+        let panels = PANELS.iter();
+        Self(
+            panels
+                .filter(|row| has_jobs || row.panel != Panel::Jobs)
+                .collect(),
+        )
+    }
+
+    /// The height of the whole chart, pixels.
+    pub fn height(&self) -> u32 {
+        self.0.iter().map(|p| p.height + HEAD).sum::<u32>() + FOOT
+    }
+
+    fn place(&self, panel: Panel) -> Option<usize> {
+        self.0.iter().position(|row| row.panel == panel)
+    }
+}
+
+/// What databases do in the background; Cassandra tells of compactions as tasks.
+const JOBS: [&str; 3] = [FLUSHES, COMPACTIONS, "compaction_tasks"];
+
+/// Whether a series counts what a database does in the background.
+fn is_job(series: &Series) -> bool {
+    series.probe == DATABASE && JOBS.contains(&series.name.as_str())
 }
 
 /// The plots without their lines.
-pub fn timeline_base() -> Value {
+pub fn timeline_base(panels: &Panels) -> Value {
     let (mut titles, mut legends, mut grids) = (Vec::new(), Vec::new(), Vec::new());
     let (mut xs, mut ys) = (Vec::new(), Vec::new());
     let mut top = 0;
-    for (i, row) in PANELS.iter().enumerate() {
-        let last = i + 1 == PANELS.len();
+    for (i, row) in panels.0.iter().enumerate() {
+        let last = i + 1 == panels.0.len();
         titles.push(json!({
             "text": row.title, "top": top, "left": 4,
             "textStyle": {"fontSize": 12, "fontWeight": 600, "color": style::INK},
@@ -120,18 +161,20 @@ pub fn timeline_base() -> Value {
 }
 
 /// The lines of one phase; null where it has no intervals.
-pub fn timeline(phase: &Phase, color: &str) -> Value {
+pub fn timeline(phase: &Phase, color: &str, panels: &Panels) -> Value {
     if phase.intervals.is_empty() {
         return Value::Null;
     }
     let whole = WithWarmup::of(phase);
     let mut lines = TimelineLines {
         color,
+        panels,
         start_s: whole.start_s,
         lines: Vec::new(),
     };
     lines.intervals(whole.intervals.each_ref().map(|part| &**part));
     lines.devices(&whole.series);
+    lines.jobs(&whole.series);
     lines.processors(&whole.series);
     let end = quantised(phase.elapsed_s().max(0.1));
     let start = quantised(whole.start_s);
@@ -139,8 +182,9 @@ pub fn timeline(phase: &Phase, color: &str) -> Value {
         None => json!({"max": end}),
         Some(_) => json!({"min": start, "max": end}),
     };
-    let x = vec![x; PANELS.len()];
-    let legends: Vec<Value> = PANELS
+    let x = vec![x; panels.0.len()];
+    let legends: Vec<Value> = panels
+        .0
         .iter()
         .map(|row| {
             let names = lines
@@ -151,8 +195,8 @@ pub fn timeline(phase: &Phase, color: &str) -> Value {
             json!({"data": names.collect::<Vec<_>>()})
         })
         .collect();
-    let mut series: Vec<Value> = lines.lines.iter().map(TimelineLine::series).collect();
-    for (index, row) in PANELS.iter().enumerate() {
+    let mut series: Vec<Value> = lines.lines.iter().map(|line| line.series(panels)).collect();
+    for (index, row) in panels.0.iter().enumerate() {
         let first = lines.lines.iter().position(|l| l.panel == row.panel);
         if let (Some(warmup), Some(line)) = (&phase.warmup, first) {
             series[line]["markArea"] = shade(warmup, &start, index == 0);
@@ -177,8 +221,8 @@ struct TimelineLine {
 }
 
 impl TimelineLine {
-    fn series(&self) -> Value {
-        let grid = PANELS.iter().position(|p| p.panel == self.panel);
+    fn series(&self, panels: &Panels) -> Value {
+        let grid = panels.place(self.panel);
         let data: Vec<Value> = self
             .data
             .iter()
@@ -207,6 +251,7 @@ impl TimelineLine {
 
 struct TimelineLines<'a> {
     color: &'a str,
+    panels: &'a Panels,
     /// Nothing is drawn before it, seconds.
     start_s: f64,
     lines: Vec<TimelineLine>,
@@ -298,11 +343,21 @@ impl TimelineLines<'_> {
         }
     }
 
+    /// What the database did in the background.
+    fn jobs(&mut self, series: &[Series]) {
+        for (i, of) in series.iter().filter(|of| is_job(of)).enumerate() {
+            let data = thinned(self.start_s, &spans(of));
+            let color = style::look(i).color;
+            self.push(Panel::Jobs, of.name.clone(), color, data);
+        }
+    }
+
     /// Shares of all processors' time: of the machine what is not idle, and of it this process.
     fn processors(&mut self, series: &[Series]) {
         let times: Vec<&Series> = series
             .iter()
-            .filter(|s| s.probe == "cpu" && s.kind == SeriesKind::Counter && s.name.ends_with("_s"))
+            .filter(|s| s.probe == "cpu" && s.subject == "machine")
+            .filter(|s| s.kind == SeriesKind::Counter && s.name.ends_with("_s"))
             .collect();
         let idle = |s: &&&Series| s.name.starts_with("idle") || s.name.starts_with("iowait");
         let all = sum(times.iter().copied());
@@ -346,8 +401,8 @@ impl TimelineLines<'_> {
     }
 
     fn y_axes(&self) -> Vec<Value> {
-        PANELS
-            .iter()
+        let panels = self.panels.0.iter();
+        panels
             .map(|row| match row.panel {
                 Panel::Latency => {
                     let of_panel = self.lines.iter().filter(|l| l.panel == row.panel);

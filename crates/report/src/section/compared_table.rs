@@ -11,9 +11,7 @@ use crate::{
     measure::{self, Measured},
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_results::{
-    Comparison, Metric, Stated, Statistic, System, Verdict, compare as statistics, number,
-};
+use tailmark_results::{Comparison, Metric, Stated, Statistic, System, Verdict, number};
 
 /// Systems that are beside each other in one table with all metrics; of more, each metric has its own.
 const BESIDE: usize = 2;
@@ -322,7 +320,7 @@ impl<'a> Grid<'_, 'a> {
         if all.any(|uncertain| uncertain) {
             return None;
         }
-        let ratio = metric.ratio_of_gain(statistics::average_stated(&gains)?);
+        let ratio = metric.ratio_of_gain(Stated::mean(&gains)?);
         Some(Cell::new(metric.improvement(ratio)).with_stated(ratio))
     }
 }

@@ -40,7 +40,11 @@ enum Reading<'g, 'a> {
         step: Step,
     },
     /// By a search: the highest rate that held the limit and the lowest that did not.
-    Searched { low: f64, high: Option<f64> },
+    Searched {
+        low: f64,
+        high: Option<f64>,
+        is_quick: bool,
+    },
     /// Off the curve of a closed loop.
     Interpolated(f64),
 }
@@ -56,7 +60,9 @@ impl Reading<'_, '_> {
     fn stated(&self) -> Stated {
         match self {
             Self::Measured { value, .. } => *value,
-            Self::Searched { low, high: None } => Stated::at_least(*low),
+            Self::Searched {
+                low, high: None, ..
+            } => Stated::at_least(*low),
             Self::Searched { low: value, .. } | Self::Interpolated(value) => Stated::exact(*value),
         }
     }
@@ -79,6 +85,7 @@ impl Reading<'_, '_> {
                 Some(arrivals) => format!("measured, {} arrivals", arrivals.name()),
                 None => "measured".to_owned(),
             },
+            Self::Searched { is_quick: true, .. } => "measured by a quick search".to_owned(),
             Self::Searched { .. } => "measured by a search".to_owned(),
             Self::Interpolated(_) => "interpolated".to_owned(),
         }
@@ -229,6 +236,7 @@ impl Fixed {
                 Reading::Searched {
                     low,
                     high: Some(high),
+                    ..
                 } => {
                     format!("{} to {}", number::rate(*low), number::rate(*high))
                 }
@@ -317,10 +325,13 @@ impl Fixed {
                 && group.distribution == slo.distribution
                 && matches!(limits, [limit] if is_alone(limit))
         };
-        let answer = searches.iter().find(is_it)?.answer();
-        let low = answer.low?;
-        let high = answer.high;
-        Some(Reading::Searched { low, high })
+        let search = searches.iter().find(is_it)?;
+        let answer = search.answer();
+        Some(Reading::Searched {
+            low: answer.low?,
+            high: answer.high,
+            is_quick: search.settings.quick,
+        })
     }
 
     fn reading<'g, 'a>(

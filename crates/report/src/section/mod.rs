@@ -10,6 +10,7 @@ mod improvements;
 mod ladder;
 mod latency;
 mod load;
+mod machine;
 mod method;
 mod peaks;
 mod qos;
@@ -19,6 +20,7 @@ mod slo;
 mod summary;
 mod timeline;
 mod workload;
+mod worst;
 
 use crate::{Block, Data, Table};
 
@@ -47,6 +49,7 @@ pub const SECTIONS: &[Section] = &[
     fixed::SECTION,
     qos::SECTION,
     bandwidth::SECTION,
+    machine::SECTION,
     ceiling::SECTION,
     timeline::SECTION,
     findings::SECTION,

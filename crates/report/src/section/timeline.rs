@@ -1,9 +1,12 @@
 //! What each point was like while it ran.
 
-use super::Section;
+use super::{Section, worst};
 use crate::{
     Block, Cell, Chart, Column, Control, ControlChoice, Data, Figure, Table, TableRow, Text,
-    chart::timeline, findings::point_title, grid_name::workload_title, sweep::SweepTable,
+    chart::timeline::{self, Panels},
+    findings::point_title,
+    grid_name::workload_title,
+    sweep::SweepTable,
 };
 use serde_json::Value;
 use tailmark_results::{Point, Warmup, number};
@@ -17,6 +20,8 @@ pub const SECTION: Section = Section {
 
 fn render(data: &Data) -> Vec<Block> {
     let sweep = SweepTable::new(data);
+    let points = data.points.iter().map(|point| &point.phase);
+    let panels = Panels::of(points.chain(data.loads.iter().map(|load| &load.phase)));
     let mut choices: Vec<ControlChoice> = Vec::new();
     let mut variants: Vec<Value> = Vec::new();
     for point in &data.points {
@@ -28,6 +33,7 @@ fn render(data: &Data) -> Vec<Block> {
         variants.push(timeline::timeline(
             &point.phase,
             sweep.color(&point.key.system),
+            &panels,
         ));
     }
     for load in &data.loads {
@@ -35,7 +41,8 @@ fn render(data: &Data) -> Vec<Block> {
             group: "Load".into(),
             label: format!("{}, load", load.system),
         });
-        variants.push(timeline::timeline(&load.phase, sweep.color(&load.system)));
+        let color = sweep.color(&load.system);
+        variants.push(timeline::timeline(&load.phase, color, &panels));
     }
     if variants.iter().all(Value::is_null) {
         return Vec::new();
@@ -43,12 +50,12 @@ fn render(data: &Data) -> Vec<Block> {
     let chart = Chart {
         title: "One point over time".into(),
         hint: "point at a plot to read all values of that second".into(),
-        about: "Ops/s, tail latency, device bandwidth, device requests and processor use on one \
-                clock."
+        about: "Ops/s, tail latency, device bandwidth, device requests, background work of the \
+                database and processor use on one clock."
             .into(),
-        height: timeline::height(),
+        height: panels.height(),
         wide: true,
-        base: timeline::timeline_base(),
+        base: timeline::timeline_base(&panels),
         variants,
     };
     let control = Control {
@@ -71,6 +78,7 @@ fn render(data: &Data) -> Vec<Block> {
         text = text.and(" Operations that were due and never done are in no interval.");
     }
     let mut blocks = vec![Block::Text(text), Block::Figure(figure)];
+    blocks.extend(worst::blocks(&sweep));
     blocks.extend(warmups(data));
     blocks
 }

@@ -8,7 +8,7 @@ use crate::{
     statement::{latency_title, more},
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_results::{Comparison, Metric, Stated, compare as statistics, number};
+use tailmark_results::{Comparison, Metric, Stated, number};
 
 /// Two systems at every step that both have.
 struct Along<'a> {
@@ -99,7 +99,7 @@ fn range(group: &WorkloadGrid<'_>, metric: Metric, along: &Along<'_>) -> Option<
         return Some(text);
     }
     let gains: Vec<Stated> = along.at.iter().map(|(_, of)| compare::gain(of)).collect();
-    let average = statistics::average_stated(&gains)?;
+    let average = Stated::mean(&gains)?;
     let average = metric.improvement(metric.ratio_of_gain(average));
     Some(
         Text::plain(format!("Average over {over}: "))

@@ -244,6 +244,8 @@ fn series(rate: f64, mix: &[(Kind, f64)], seconds: u32, random: &mut Random) -> 
         ("cpu", "machine", "idle_s", 15.0 - busy * 1.4),
         ("process", "process", "user_s", busy * 0.9),
         ("process", "process", "system_s", busy * 0.3),
+        ("database", "rocksdb", "flushes", rate / 50_000.0),
+        ("database", "rocksdb", "compactions", rate / 40_000.0),
     ];
     rows.into_iter()
         .map(|(probe, subject, name, rate)| {

@@ -10,9 +10,9 @@ use super::{
     timestamp, us,
 };
 use crate::{
-    Arrivals, BlockQos, BlockValue, Conditions, DeviceBandwidth, Error, ErrorCount, Fact, Finding,
-    Header, Interval, IntervalKind, KindResult, Known, Latencies, Load, Packed, Phase, Point, Qos,
-    Run, Study, System, TimeBasis, Warmup,
+    Arrivals, BlockQos, BlockValue, Conditions, DERIVED, DeviceBandwidth, Error, ErrorCount, Fact,
+    Finding, Header, Interval, IntervalKind, KindResult, Known, Latencies, Load, Packed, Phase,
+    Point, Qos, Run, Study, System, TimeBasis, Warmup,
     finding::UNEQUAL_CONDITIONS,
     scaling::{Curves, SystemScaling},
 };
@@ -45,7 +45,7 @@ fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
     document.member("facts", &json!(facts))?;
     document.member("notices", &json!(study.notices()?))?;
     let mut loads = document.list("loads")?;
-    study.each_load(|of| loads.element(&load(&of, allowed)))?;
+    study.each_load(|of| loads.element(&load(&of, &header)))?;
     loads.end()?;
     document.member("resolved_rates", &json!(study.resolved_rates()?))?;
     let (mut runs, mut first_runs) = (Vec::new(), BTreeMap::new());
@@ -58,7 +58,7 @@ fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
             let first = first_runs.entry(of.key.system.clone()).or_insert(ms);
             *first = ms.min(*first);
         }
-        points.element(&point(&of, allowed))
+        points.element(&point(&of, &header))
     })?;
     points.end()?;
     document.member("slo", &slo_json(study)?.into())?;
@@ -130,16 +130,16 @@ fn system(system: &System) -> Value {
     })
 }
 
-fn load(load: &Load, allowed: f64) -> Value {
+fn load(load: &Load, header: &Header) -> Value {
     let head = json!({
         "system": load.system,
         "records": load.records,
         "threads": load.threads,
     });
-    joined(head, phase(&load.phase, allowed))
+    joined(head, phase(&load.phase, header))
 }
 
-fn point(point: &Point, allowed: f64) -> Value {
+fn point(point: &Point, header: &Header) -> Value {
     let head = json!({
         "system": point.key.system,
         "workload": point.key.workload,
@@ -150,7 +150,7 @@ fn point(point: &Point, allowed: f64) -> Value {
         "arrivals": point.key.arrivals.map(Arrivals::name),
         "warmup": point.phase.warmup.as_deref().map(warmup),
     });
-    joined(head, phase(&point.phase, allowed))
+    joined(head, phase(&point.phase, header))
 }
 
 fn warmup(warmup: &Warmup) -> Value {
@@ -161,7 +161,11 @@ fn warmup(warmup: &Warmup) -> Value {
     })
 }
 
-fn phase(phase: &Phase, allowed: f64) -> Value {
+fn phase(phase: &Phase, header: &Header) -> Value {
+    let value_bytes = header.value_bytes();
+    let derived = DERIVED
+        .iter()
+        .map(|row| (row.name, (row.of)(phase, value_bytes)));
     let lag = phase.start_lag.as_ref();
     let causes = lag.and_then(|lag| lag.causes.as_ref());
     json!({
@@ -173,7 +177,7 @@ fn phase(phase: &Phase, allowed: f64) -> Value {
         "censored_operations": phase.censored,
         "ops_per_sec": phase.ops_per_sec(),
         "errors_per_sec": phase.errors_per_sec(),
-        "valid": phase.fault(allowed).is_none(),
+        "valid": phase.fault(header.allow_errors()).is_none(),
         "errors": phase.errors(),
         "errors_by_cause": phase.errors.iter().map(error).collect::<Vec<_>>(),
         "findings": phase.findings.iter().map(finding).collect::<Vec<_>>(),
@@ -183,6 +187,7 @@ fn phase(phase: &Phase, allowed: f64) -> Value {
         "kinds": phase.kinds.iter().map(|(k, r)| (k.name(), kind(r))).collect::<BTreeMap<_, _>>(),
         "qos": qos(phase),
         "bandwidth": bandwidth(phase),
+        "derived": derived.collect::<BTreeMap<_, _>>(),
         "counters": phase.counters,
         "intervals": phase.intervals.iter().map(interval).collect::<Vec<_>>(),
         "series": phase.series,

@@ -357,9 +357,24 @@ fn next_rate(
         };
         // Longer with each in that direction: no end was found where it was looked for.
         let beyond = bracket.rates.iter().filter(|of| is_beyond(of.rate, first));
-        f64::min(factor.powi(3_i32.pow(beyond.count().min(8) as u32)), FACTOR_MAX)
+        f64::min(
+            factor.powi(3_i32.pow(beyond.count().min(8) as u32)),
+            FACTOR_MAX,
+        )
     };
-    let (step_up, step_down) = (step(|rate, first| rate > first), step(|rate, first| rate < first));
+    let (step_up, step_down) = (
+        step(|rate, first| rate > first),
+        step(|rate, first| rate < first),
+    );
+    // The last tries are for what can still be confirmed.
+    let kept = match (bracket.low, bracket.high) {
+        (Some(low), None) => Some((low, low.holds())),
+        (None, Some(high)) => Some((high, high.breaks())),
+        _ => None,
+    };
+    if let Some((end, times)) = kept.filter(|(end, times)| left <= end.missing(*times) as usize) {
+        return unconfirmed(end, times);
+    }
     match (bracket.low, bracket.high) {
         (Some(low), None) => match bounds.max_rate.is_some_and(|max| highest >= max) {
             true => unconfirmed(low, low.holds()).filter(|_| low.rate >= highest),

@@ -22,6 +22,16 @@ use tailmark_host::{
 };
 use tailmark_plan::{ClientHost, Plan, SystemPlan};
 
+/// What processors do when they work, among their times.
+const WORKING: &[&str] = &[
+    "user_s",
+    "nice_s",
+    "system_s",
+    "irq_s",
+    "softirq_s",
+    "guest_s",
+];
+
 /// What is known before anything is measured.
 #[derive(Debug, Clone, Default)]
 pub struct Scene {
@@ -108,6 +118,7 @@ impl Scene {
         let all: Vec<PathBuf> = systems.iter().flat_map(|system| places(system)).collect();
         let target = Target {
             system: String::new(),
+            hosts: Vec::new(),
             // A place that is not there yet will be on the disk of the directory above it.
             places: all
                 .iter()
@@ -129,7 +140,7 @@ impl Scene {
                 .zip(before.thermal)
                 .map(|(a, b)| a.saturating_sub(b)),
             io_limits: tailmark_host::io_limits(),
-            busy: share(&before.cpu, &after.cpu, &["user_s", "system_s", "irq_s"]),
+            busy: share(&before.cpu, &after.cpu, WORKING),
             steal: share(&before.cpu, &after.cpu, &["steal_s"]),
             swapped: tailmark_host::swapped(),
             huge_pages: tailmark_host::huge_pages(),
@@ -260,9 +271,11 @@ fn rise(before: &[Reading], after: &[Reading], is_it: impl Fn(&Reading) -> bool)
 
 /// The part of the processors' time that these readings are.
 fn share(before: &[Reading], after: &[Reading], names: &[&str]) -> Option<f64> {
-    let all = rise(before, after, |reading| reading.name.ends_with("_s"));
+    // Those of the machine are parts of one whole; each core has its own.
+    let is_time = |r: &Reading| r.subject == "machine" && r.name.ends_with("_s");
+    let all = rise(before, after, is_time);
     let part = rise(before, after, |reading| {
-        names.contains(&reading.name.as_str())
+        is_time(reading) && names.contains(&reading.name.as_str())
     });
     (all > 0.0).then(|| part / all)
 }

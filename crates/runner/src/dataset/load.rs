@@ -7,7 +7,7 @@
 use super::{Dataset, State};
 use crate::{
     Error,
-    places::places,
+    capture::Watched,
     point::{self, Measured},
     seeds::PointSeeds,
 };
@@ -67,7 +67,7 @@ impl Dataset<'_> {
             ends_at_failure: true,
             ..Spec::new(database.as_ref(), &workload, &self.system.data, &keys)
         };
-        let watched = places(self.system);
+        let watched = Watched::of_system(plan, self.system);
         let Measured { phase, .. } = std::thread::scope(|scope| {
             let (done, wait) = mpsc::channel::<()>();
             let mark = || self.mark(database.as_ref(), &begun, keys.acknowledged());

@@ -1,7 +1,11 @@
 //! Connects to a cluster as the settings say.
 
 use super::{DRIVER, failure::one_line};
-use crate::{Location, Settings, error::BoxError, net::login};
+use crate::{
+    Location, Settings,
+    error::BoxError,
+    net::{aside::PATIENCE, login},
+};
 use aerospike::{
     AdminPolicy, AuthMode, Client, ClientPolicy, Host, ReadPolicy, TlsPolicy, WritePolicy,
     metrics::MetricsPolicy,
@@ -80,6 +84,13 @@ fn tls(file: &str) -> Result<ClientConfig, BoxError> {
 pub(super) fn asking() -> AdminPolicy {
     AdminPolicy {
         timeout: UNMEASURED_MS,
+    }
+}
+
+/// How the server is asked of itself while it works: not for longer than is waited for.
+pub(super) fn asking_aside() -> AdminPolicy {
+    AdminPolicy {
+        timeout: PATIENCE.as_millis() as u32,
     }
 }
 

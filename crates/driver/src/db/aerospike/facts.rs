@@ -46,7 +46,7 @@ async fn ask(
 }
 
 /// The words `name=value` of an answer.
-fn words(answer: &str) -> impl Iterator<Item = (&str, &str)> {
+pub(super) fn words(answer: &str) -> impl Iterator<Item = (&str, &str)> {
     answer
         .split([';', ':'])
         .filter_map(|word| word.split_once('='))
@@ -118,7 +118,7 @@ pub(super) async fn facts(
 }
 
 /// Whether a name is that of a device or file, or of one's counters: `device[0].write_q`.
-fn is_of_device(name: &str) -> bool {
+pub(super) fn is_of_device(name: &str) -> bool {
     name.starts_with("device[") || name.starts_with("file[")
 }
 

@@ -11,10 +11,13 @@ mod facts;
 mod failure;
 mod session;
 mod settings;
+mod statistics;
 
 use crate::{
     Clients, Connecting, Database, Driver, Error, OperationKind, Params, Place, Session, Settled,
-    Stopped, error::BoxError, net::runtime_pool::RuntimePool,
+    Statistic, Stopped,
+    error::BoxError,
+    net::{aside::Aside, runtime_pool::RuntimePool},
 };
 use aerospike::{Bin, Bins, Client, Key, ResultCode, Value};
 use session::{AerospikeSession, Requests};
@@ -62,7 +65,9 @@ struct Aerospike {
     params: Params,
     requests: Arc<Requests>,
     /// Asks what is not measured.
-    client: Client,
+    client: Arc<Client>,
+    /// Asks it while clients do.
+    aside: Aside,
     /// The clients of all runtimes that were opened, for their counts of retries.
     opened: Mutex<Vec<Arc<Client>>>,
     /// Dropped last: it is what the connections run on.
@@ -84,7 +89,8 @@ impl Aerospike {
             Ok(client)
         });
         Ok(Self {
-            client: client.map_err(refuse)?,
+            client: Arc::new(client.map_err(refuse)?),
+            aside: Aside::default(),
             requests: Arc::new(Requests::new(
                 &params.settings,
                 set(params),
@@ -193,6 +199,16 @@ impl Database for Aerospike {
         let opened = self.opened.lock().unwrap_or_else(PoisonError::into_inner);
         let failed = opened.iter().map(|client| failed_attempts(client)).sum();
         BTreeMap::from([("failed_attempts".to_owned(), failed)])
+    }
+
+    fn statistics(&self) -> Option<Vec<Statistic>> {
+        let client = Arc::clone(&self.client);
+        let namespace = namespace(&self.params).to_owned();
+        let told = async move {
+            let policy = connect::asking_aside();
+            statistics::told(&client, &policy, &namespace).await
+        };
+        self.aside.ask(self.pool.own(), told)
     }
 }
 

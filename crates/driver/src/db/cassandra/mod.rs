@@ -14,12 +14,13 @@ mod row;
 mod schema;
 mod session;
 mod settings;
+mod statistics;
 
 use crate::{
     Access, Clients, Connecting, Database, Driver, Error, OperationKind, Params, Place, Remark,
-    Session, Settled, Stopped,
+    Session, Settled, Statistic, Stopped,
     error::BoxError,
-    net::{login, runtime_pool::RuntimePool},
+    net::{aside::Aside, login, runtime_pool::RuntimePool},
 };
 use attempts::Attempts;
 use schema::Tables;
@@ -54,9 +55,13 @@ pub const DRIVER: Driver = Driver {
 /// A cluster.
 struct Cassandra {
     params: Params,
-    tables: Tables,
+    tables: Arc<Tables>,
     /// Asks what is not measured.
-    connection: Connection,
+    connection: Arc<Connection>,
+    /// Asks it while clients do.
+    aside: Aside,
+    /// The virtual tables that tell of a node.
+    views: Arc<BTreeSet<String>>,
     /// The nodes that were down when it was opened.
     down: BTreeSet<String>,
     attempts: Arc<Attempts>,
@@ -73,7 +78,7 @@ impl Cassandra {
         };
         let tables = Tables::new(&params.settings, &params.data);
         let pool = RuntimePool::new().map_err(|error| refuse(error.into()))?;
-        let connection = pool.wait(async {
+        let opened = pool.wait(async {
             let connection = connect(params, &tables).await?;
             if params.access == Access::Create {
                 tables.make(&connection, &params.settings).await?;
@@ -84,14 +89,17 @@ impl Cassandra {
                 return Err(format!("there is no table `{keyspace}.{table}`").into());
             }
             tables.check(&connection, &params.settings).await?;
-            Ok(connection)
+            let views = statistics::views(&connection).await;
+            Ok((connection, views))
         });
-        let connection = connection.map_err(refuse)?;
+        let (connection, views) = opened.map_err(refuse)?;
         Ok(Self {
             down: facts::down(&connection),
-            connection,
+            connection: Arc::new(connection),
+            aside: Aside::default(),
+            views: Arc::new(views),
             params: params.clone(),
-            tables,
+            tables: Arc::new(tables),
             attempts: Arc::default(),
             pool,
         })
@@ -179,6 +187,16 @@ impl Database for Cassandra {
             counters.insert("speculative_executions".to_owned(), speculative);
         }
         counters
+    }
+
+    fn statistics(&self) -> Option<Vec<Statistic>> {
+        if self.views.is_empty() {
+            return None;
+        }
+        let (connection, views) = (Arc::clone(&self.connection), Arc::clone(&self.views));
+        let tables = Arc::clone(&self.tables);
+        let told = async move { statistics::told(&connection, &views, &tables).await };
+        self.aside.ask(self.pool.own(), told)
     }
 }
 

@@ -5,7 +5,6 @@
 //! and shared; a session adds options and a buffer of its own, so that an operation costs what the
 //! bare call costs.
 
-mod background;
 mod facts;
 mod ini;
 mod kept;
@@ -16,11 +15,12 @@ mod raw;
 mod record;
 mod session;
 mod settle;
+mod statistics;
 
 use super::holder::holder;
 use crate::{
-    Access, BackgroundCounts, Clients, DataSet, Database, Driver, Error, OperationKind, Params,
-    Place, Remark, RemarkCode, Schema, Semantics, Session, Settings, Settled, Stopped,
+    Access, Clients, DataSet, Database, Driver, Error, OperationKind, Params, Place, Remark,
+    RemarkCode, Schema, Semantics, Session, Settings, Settled, Statistic, Stopped,
 };
 use rust_rocksdb::statistics::Ticker;
 use rust_rocksdb::{
@@ -312,8 +312,8 @@ impl Database for RocksDb {
             .collect()
     }
 
-    fn background(&self) -> Option<BackgroundCounts> {
-        self.background_counts()
+    fn statistics(&self) -> Option<Vec<Statistic>> {
+        self.told()
     }
 
     fn files(&self) -> Vec<PathBuf> {

@@ -13,7 +13,9 @@ use std::{
     thread,
     time::Duration,
 };
-use tailmark_driver::{Cause, Error, Fields, Location, Outcome, RemarkCode, Semantics, Settled};
+use tailmark_driver::{
+    Cause, Error, Fields, Location, Outcome, RemarkCode, Semantics, Settled, Statistic,
+};
 use tailmark_testing::{Tmpfs, test};
 
 #[test]
@@ -123,7 +125,12 @@ fn counters_are_kept_where_statistics_are_asked_for() {
 fn flushes_and_compactions_are_told_while_it_is_open() {
     let bench = Bench::new("rocksdb");
     let database = bench.open();
-    let before = database.background().unwrap();
+    let told = |name: &str| {
+        let told = database.statistics().unwrap();
+        let named = told.iter().find(|one| one.name == name);
+        named.unwrap_or_else(|| panic!("{name} is not told")).value
+    };
+    let before = (told("flushes"), told("compactions"));
     for round in 0..2 {
         let mut session = database.session().unwrap();
         for key in 0..50 {
@@ -131,9 +138,51 @@ fn flushes_and_compactions_are_told_while_it_is_open() {
         }
         database.flush().unwrap();
     }
-    let after = database.background().unwrap();
-    assert_eq!(after.flushes, before.flushes + 2);
-    assert!(after.compactions >= before.compactions);
+    assert_eq!(told("flushes"), before.0 + 2.0);
+    assert!(told("compactions") >= before.1);
+    for name in [
+        "background_write_bytes",
+        "block_cache_bytes",
+        "compaction_read_bytes",
+        "delayed_write_bytes_per_s",
+        "flush_write_bytes",
+        "immutable_memtables",
+        "l0_files",
+        "memtable_bytes",
+        "pending_compaction_bytes",
+        "running_compactions",
+        "running_flushes",
+        "stall_s",
+        "user_write_bytes",
+        "wal_write_bytes",
+        "write_delays",
+        "write_stopped",
+        "write_stops",
+    ] {
+        assert!(told(name) >= 0.0, "{name}");
+    }
+}
+
+#[test]
+fn counters_of_its_own_are_exact() {
+    let counted = Bench::with("rocksdb", &[("statistics", "true")]);
+    let database = counted.open();
+    let before = database.statistics().unwrap();
+    let mut session = database.session().unwrap();
+    for key in 0..50 {
+        insert(&mut *session, key).unwrap();
+    }
+    database.flush().unwrap();
+    let after = database.statistics().unwrap();
+    let rise = |name: &str| {
+        let of = |told: &[Statistic]| told.iter().find(|one| one.name == name).unwrap().value;
+        of(&after) - of(&before)
+    };
+    assert!(rise("user_write_bytes") > 600.0 && rise("user_write_bytes") < f64::from(1 << 20));
+    assert!(rise("wal_write_bytes") >= rise("user_write_bytes"));
+    assert!(rise("flush_write_bytes") > 600.0);
+    let names: std::collections::BTreeSet<_> = after.iter().map(|one| &one.name).collect();
+    assert_eq!(names.len(), after.len());
 }
 
 #[test]

@@ -50,6 +50,7 @@ fn drawn(intervals: &[Interval]) -> Vec<TimelineLine> {
     let mut lines = TimelineLines {
         start_s: 0.0,
         color: "#000",
+        panels: &Panels::of(std::iter::empty()),
         lines: Vec::new(),
     };
     lines.intervals([&[], intervals]);
@@ -123,7 +124,7 @@ fn a_warm_up_by_rule_lies_shaded_before_0() {
         series: device(&[-1.0, 9.0, 20.0], &[420.0, 520.0, 630.0]),
         ..Phase::default()
     };
-    let alone = timeline(&point, "#000000");
+    let alone = timeline(&point, "#000000", &Panels::of(std::iter::once(&point)));
     assert_eq!(alone["xAxis"][0], json!({"max": 20}));
     assert!(alone["series"][0].get("markArea").is_none());
     point.warmup = Some(Box::new(tailmark_results::Warmup {
@@ -131,7 +132,7 @@ fn a_warm_up_by_rule_lies_shaded_before_0() {
         steady_s: None,
         reason: Some("it fell".into()),
     }));
-    let both = timeline(&point, "#000000");
+    let both = timeline(&point, "#000000", &Panels::of(std::iter::once(&point)));
     assert_eq!(both["xAxis"][0], json!({"min": -41, "max": 20}));
     let area = &both["series"][0]["markArea"]["data"][0];
     assert_eq!(
@@ -151,4 +152,31 @@ fn a_warm_up_by_rule_lies_shaded_before_0() {
     let at: Vec<f64> = data.map(|v| v[0].as_f64().unwrap()).collect();
     assert_eq!(at, [-31.0, -11.0, 4.0, 14.5]);
     assert_eq!(reads["markArea"]["data"][0][0]["name"], "");
+}
+
+#[test]
+fn background_work_of_a_database_has_a_plot_where_it_is_told() {
+    let mut point = Phase {
+        duration_s: 3.0,
+        intervals: (0..3).map(|at| second(at, 10)).collect(),
+        ..Phase::default()
+    };
+    let without = Panels::of(std::iter::once(&point));
+    point.series = vec![Series {
+        probe: DATABASE.into(),
+        name: COMPACTIONS.into(),
+        ..counter(&[0.0, 1.0, 2.0, 3.0], &[4.0, 4.0, 6.0, 6.0])
+    }];
+    let with = Panels::of(std::iter::once(&point));
+    assert_eq!((without.0.len(), with.0.len()), (5, 6));
+    assert!(with.height() > without.height());
+    let drawn = timeline(&point, "#000000", &with);
+    let jobs = &drawn["series"].as_array().unwrap()[1..];
+    let jobs = jobs
+        .iter()
+        .find(|line| line["name"] == COMPACTIONS)
+        .unwrap();
+    assert_eq!(jobs["yAxisIndex"], 4);
+    assert_eq!(jobs["data"], json!([[0.5, 0], [1.5, 2], [2.5, 0]]));
+    assert_eq!(timeline_base(&with)["grid"].as_array().unwrap().len(), 6);
 }

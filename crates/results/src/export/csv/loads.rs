@@ -11,7 +11,7 @@ pub const FORMAT: Format = Format {
 };
 
 fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
-    let (drivers, allowed) = (drivers(study)?, study.header()?.allow_errors());
+    let (drivers, header) = (drivers(study)?, study.header()?);
     let key = ["system", "driver", "load", "records", "threads"].map(str::to_owned);
     let mut table = Table::new(&FORMAT, key.into_iter().chain(phase_headings()), out)?;
     let mut number = 0;
@@ -20,7 +20,7 @@ fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
         let driver = drivers.get(&load.system).cloned().unwrap_or_default();
         let (records, threads) = (load.records.to_string(), load.threads.to_string());
         let first = [load.system, driver, number.to_string(), records, threads];
-        table.rows(phase_rows(&first, &load.phase, allowed))
+        table.rows(phase_rows(&first, &load.phase, &header))
     })?;
     table.end()
 }

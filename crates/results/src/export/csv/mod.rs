@@ -20,8 +20,8 @@ pub use series::FORMAT as SERIES;
 
 use super::{Format, failed, numbers, timestamp, us};
 use crate::{
-    Arrivals, Bandwidth, Error, Kind, KindResult, Known, Phase, Point, PointKey, Study,
-    new_latencies,
+    Arrivals, Bandwidth, DERIVED, Error, Header, Kind, KindResult, Known, Phase, Point, PointKey,
+    Study, new_latencies,
 };
 use std::{collections::BTreeMap, io::Write};
 
@@ -145,15 +145,19 @@ fn phase_headings() -> impl Iterator<Item = String> {
         .chain(latency_headings())
         .chain(["findings".to_owned()])
         .chain(headings(&BANDWIDTH))
+        .chain(DERIVED.iter().map(|row| row.name.to_owned()))
 }
 
-/// The rows of a phase, one for each kind, of whose operations a part may fail; each begins with the
+/// The rows of a phase, one for each kind, of a study with this header; each begins with the
 /// same cells.
-fn phase_rows(first: &[String], phase: &Phase, allowed: f64) -> Vec<Vec<String>> {
-    let is_valid = phase.fault(allowed).is_none().to_string();
+fn phase_rows(first: &[String], phase: &Phase, header: &Header) -> Vec<Vec<String>> {
+    let is_valid = phase.fault(header.allow_errors()).is_none().to_string();
     let findings = phase.findings.iter();
     let codes: Vec<&str> = findings.map(|finding| finding.code.as_str()).collect();
     let bandwidth = phase.bandwidth();
+    let value_bytes = header.value_bytes();
+    let derived = DERIVED.iter().map(|row| cell((row.of)(phase, value_bytes)));
+    let derived: Vec<String> = derived.collect();
     let row = |(kind, result): (&Kind, &KindResult)| {
         let mut row = first.to_vec();
         row.extend(PHASE.map(|(_, cell)| cell(phase)));
@@ -163,6 +167,7 @@ fn phase_rows(first: &[String], phase: &Phase, allowed: f64) -> Vec<Vec<String>>
         row.extend(latency(result.known_response()));
         row.push(codes.join(" "));
         row.extend(BANDWIDTH.map(|(_, cell)| cell(&bandwidth)));
+        row.extend(derived.iter().cloned());
         row
     };
     phase.kinds.iter().map(row).collect()

@@ -11,7 +11,7 @@ pub const FORMAT: Format = Format {
 };
 
 fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
-    let (drivers, allowed) = (drivers(study)?, study.header()?.allow_errors());
+    let (drivers, header) = (drivers(study)?, study.header()?);
     let key = ["system", "driver"].map(str::to_owned).into_iter();
     let all = key.chain(headings(&POINT)).chain(phase_headings());
     let mut table = Table::new(&FORMAT, all, out)?;
@@ -19,7 +19,7 @@ fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
         let driver = drivers.get(&key.system).cloned().unwrap_or_default();
         let mut first = vec![key.system.clone(), driver];
         first.extend(POINT.map(|(_, cell)| cell(&key)));
-        table.rows(phase_rows(&first, &phase, allowed))
+        table.rows(phase_rows(&first, &phase, &header))
     })?;
     table.end()
 }

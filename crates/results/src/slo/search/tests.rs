@@ -177,6 +177,14 @@ fn what_time_there_is_left_goes_into_confirming() {
         let (low, high) = (answer.low.unwrap(), answer.high.unwrap());
         assert!(low <= 1_000.0 && 1_000.0 < high, "{tries}: {answer:?}");
     }
+    // Where only one end can be confirmed, that one is.
+    for (says, ends) in [
+        (Verdict::Pass, (Some(700.0), None)),
+        (Verdict::Fail, (None, Some(700.0))),
+    ] {
+        let (answer, _) = search(&BOUNDS, Some(700.0), 2, |_| says);
+        assert_eq!((answer.low, answer.high), ends);
+    }
     // Nor is anything said without the time for it.
     let (answer, _) = search(&BOUNDS, Some(700.0), 1, cliff(1_000.0));
     assert_eq!((answer.status, answer.low), (Status::Undecided, None));

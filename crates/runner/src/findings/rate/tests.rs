@@ -90,6 +90,7 @@ impl Found {
         let measured = Measured {
             phase,
             clock_step_ms: 0,
+            not_sampled: Vec::new(),
         };
         Self(findings(&Evidence::new(driver, &params, &key, &measured)))
     }

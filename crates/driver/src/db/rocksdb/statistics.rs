@@ -1,0 +1,233 @@
+//! What RocksDB tells of itself while it is open: flushes, compactions, stalls, memtables, caches.
+//!
+//! Without its own counters (tickers) that is read from its properties: numbers, and two reports as
+//! text, whose columns and words are found by name. Event listeners, which would tell of flushes and
+//! compactions without text, need type information that the library is built without. Tickers are
+//! exact, but every request then pays for them: they are on only where the setting `statistics` says
+//! so, and then take the place of what the reports round.
+
+use super::RocksDb;
+use crate::Statistic;
+use rust_rocksdb::{
+    properties::{self, PropName},
+    statistics::Ticker,
+};
+
+/// The table of levels and what follows it, of the column family, without histograms.
+const OF_TABLE: &str = "rocksdb.cfstats-no-file-histogram";
+/// Writes, log and stalls, of the database.
+const OF_DATABASE: &str = "rocksdb.dbstats";
+/// The column of jobs that were done in the table of levels.
+const JOBS: &str = "Comp(cnt)";
+/// The column of files, those that are being compacted behind a slash.
+const FILES: &str = "Files";
+const GIB: f64 = (1_u64 << 30) as f64;
+
+/// Gauges that are numbers of the column family.
+const GAUGES: [(&str, &PropName); 9] = [
+    (
+        "pending_compaction_bytes",
+        properties::ESTIMATE_PENDING_COMPACTION_BYTES,
+    ),
+    ("running_compactions", properties::NUM_RUNNING_COMPACTIONS),
+    ("running_flushes", properties::NUM_RUNNING_FLUSHES),
+    ("write_stopped", properties::IS_WRITE_STOPPED),
+    (
+        "delayed_write_bytes_per_s",
+        properties::ACTUAL_DELAYED_WRITE_RATE,
+    ),
+    ("memtable_bytes", properties::CUR_SIZE_ALL_MEM_TABLES),
+    ("immutable_memtables", properties::NUM_IMMUTABLE_MEM_TABLE),
+    ("block_cache_bytes", properties::BLOCK_CACHE_USAGE),
+    ("sst_bytes", properties::TOTAL_SST_FILES_SIZE),
+];
+
+/// Counters of which each is the sum of tickers.
+const TICKERS: [(&str, &[Ticker], f64); 10] = [
+    ("stall_s", &[Ticker::StallMicros], 1e-6),
+    (
+        "user_read_bytes",
+        &[Ticker::BytesRead, Ticker::IterBytesRead],
+        1.0,
+    ),
+    ("user_write_bytes", &[Ticker::BytesWritten], 1.0),
+    ("wal_write_bytes", &[Ticker::WalFileBytes], 1.0),
+    ("wal_syncs", &[Ticker::WalFileSynced], 1.0),
+    ("flush_write_bytes", &[Ticker::FlushWriteBytes], 1.0),
+    ("compaction_read_bytes", &[Ticker::CompactReadBytes], 1.0),
+    (
+        "background_write_bytes",
+        &[Ticker::FlushWriteBytes, Ticker::CompactWriteBytes],
+        1.0,
+    ),
+    ("block_cache_hits", &[Ticker::BlockCacheHit], 1.0),
+    ("block_cache_misses", &[Ticker::BlockCacheMiss], 1.0),
+];
+
+impl RocksDb {
+    /// What was done since the database was opened, and what is going on.
+    pub(super) fn told(&self) -> Option<Vec<Statistic>> {
+        let mut told = of_table(&self.report(OF_TABLE)?)?;
+        for (name, property) in GAUGES {
+            let number = self
+                .store
+                .db
+                .property_int_value_cf(self.store.table, property);
+            if let Ok(Some(number)) = number {
+                told.push(Statistic::gauge(name, number as f64));
+            }
+        }
+        match self.statistics {
+            true => {
+                told.retain(|one| TICKERS.iter().all(|(name, ..)| *name != one.name));
+                told.extend(TICKERS.map(|(name, tickers, unit)| {
+                    let counts = tickers.iter().map(|t| self.options.get_ticker_count(*t));
+                    Statistic::counter(name, counts.sum::<u64>() as f64 * unit)
+                }));
+            }
+            false => {
+                let all = self.store.db.property_value(OF_DATABASE).ok().flatten();
+                told.extend(of_database(&all.unwrap_or_default()));
+            }
+        }
+        Some(told)
+    }
+}
+
+/// What the report of a column family says; none where it is not one.
+fn of_table(report: &str) -> Option<Vec<Statistic>> {
+    let jobs = |level| number_in(report, level, JOBS);
+    let all = jobs("Sum")?;
+    // A level that is empty and was never written to has no row. Flushes write to the first.
+    let flushes = jobs("L0").unwrap_or(0.0);
+    let mut told = vec![
+        Statistic::counter("flushes", flushes),
+        Statistic::counter("compactions", (all - flushes).max(0.0)),
+        Statistic::gauge("l0_files", number_in(report, "L0", FILES).unwrap_or(0.0)),
+    ];
+    let mut count = |name, line: &str, before: &str, behind: &str, unit: f64| {
+        let number = word(report, line, before, behind);
+        told.extend(number.map(|number| Statistic::counter(name, number * unit)));
+    };
+    count("flush_write_bytes", "Flush(GB):", "cumulative ", ",", GIB);
+    let compaction = "Cumulative compaction:";
+    count("background_write_bytes", compaction, ": ", " GB write", GIB);
+    count(
+        "compaction_read_bytes",
+        compaction,
+        "MB/s write, ",
+        " GB read",
+        GIB,
+    );
+    let stalls = "Write Stall (count):";
+    count("write_delays", stalls, "total-delays: ", ",", 1.0);
+    count("write_stops", stalls, "total-stops: ", ",", 1.0);
+    Some(told)
+}
+
+/// What the report of the database says.
+fn of_database(report: &str) -> Vec<Statistic> {
+    let gib = |name, line, before| {
+        let number = word(report, line, before, " GB");
+        number.map(|number| Statistic::counter(name, number * GIB))
+    };
+    let stalled = stall_s(report).map(|seconds| Statistic::counter("stall_s", seconds));
+    let all = [
+        stalled,
+        gib("user_write_bytes", "Cumulative writes:", "ingest: "),
+        gib("wal_write_bytes", "Cumulative WAL:", "written: "),
+    ];
+    all.into_iter().flatten().collect()
+}
+
+/// The number in a row and a column of the table of levels. Columns are counted from the right for
+/// all but the files: a size has its unit in a column of its own.
+fn number_in(report: &str, row: &str, column: &str) -> Option<f64> {
+    let of = |first: &str| {
+        let mut lines = report.lines().map(|line| line.split_whitespace());
+        lines.find(|line| line.clone().next() == Some(first))
+    };
+    let columns: Vec<&str> = of("Level")?.collect();
+    let at = columns.iter().position(|name| *name == column)?;
+    let text = match column {
+        FILES => of(row)?.nth(at)?.split('/').next()?,
+        _ => of(row)?.rev().nth(columns.len() - 1 - at)?,
+    };
+    text.parse().ok()
+}
+
+/// The number behind some words of the line that begins so, and before others, or at its end.
+fn word(report: &str, line: &str, before: &str, behind: &str) -> Option<f64> {
+    let line = report.lines().find(|text| text.starts_with(line))?;
+    let (_, rest) = line.split_once(before)?;
+    let number = rest.split_once(behind).map_or(rest, |(number, _)| number);
+    number.trim().parse().ok()
+}
+
+/// How long writes were held back: `Cumulative stall: 00:01:02.500 H:M:S, 3.1 percent`.
+fn stall_s(report: &str) -> Option<f64> {
+    let mut lines = report.lines();
+    let told = lines.find_map(|line| line.strip_prefix("Cumulative stall:"))?;
+    let time = told.split_whitespace().next()?;
+    let parts: Option<Vec<f64>> = time.split(':').map(|part| part.parse().ok()).collect();
+    let [hours, minutes, seconds] = parts?[..] else {
+        return None;
+    };
+    Some((hours * 60.0 + minutes) * 60.0 + seconds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const TABLE: &str = "\n** Compaction Stats [usertable] **\n\
+        Level    Files   Size     Score Write(GB) Comp(sec) Comp(cnt) Avg(sec) KeyIn\n\
+        --------------------------------------------------------\n  \
+          L0      2/1   12.29 KB   0.5      1.2      3.10        17    0.182      0\n  \
+          L6      4/1   1.20 GB   0.0      2.2      9.00         5    1.800   120K\n \
+         Sum      6/1   1.21 GB   0.0      3.4     12.10        22    0.550   120K\n\
+        \n\
+        Flush(GB): cumulative 1.500, interval 0.000\n\
+        Cumulative compaction: 3.50 GB write, 6.95 MB/s write, 0.25 GB read, 5.73 MB/s read, \
+        0.9 seconds\n\
+        Write Stall (count): cf-l0-file-count-limit-delays-with-ongoing-compaction: 0, \
+        total-delays: 12, total-stops: 3\n";
+
+    const DATABASE: &str = "\n** DB Stats **\nUptime(secs): 64.7 total, 0.0 interval\n\
+        Cumulative writes: 5K writes, 5K keys, 5K commit groups, 1.0 writes per commit group, \
+        ingest: 0.50 GB, 0.08 MB/s\n\
+        Cumulative WAL: 5K writes, 0 syncs, 5.00 writes per sync, written: 0.25 GB, 0.08 MB/s\n\
+        Cumulative stall: 01:02:03.500 H:M:S, 0.1 percent\n\
+        Interval stall: 00:00:0.000 H:M:S, 0.0 percent\n";
+
+    fn values(told: &[Statistic]) -> Vec<(&str, f64)> {
+        told.iter().map(|one| (&*one.name, one.value)).collect()
+    }
+
+    #[test]
+    fn reports_are_read_by_the_names_of_their_columns_and_lines() {
+        let expected = [
+            ("flushes", 17.0),
+            ("compactions", 5.0),
+            ("l0_files", 2.0),
+            ("flush_write_bytes", 1.5 * GIB),
+            ("background_write_bytes", 3.5 * GIB),
+            ("compaction_read_bytes", 0.25 * GIB),
+            ("write_delays", 12.0),
+            ("write_stops", 3.0),
+        ];
+        assert_eq!(values(&of_table(TABLE).unwrap()), expected);
+        let expected = [
+            ("stall_s", 3723.5),
+            ("user_write_bytes", 0.5 * GIB),
+            ("wal_write_bytes", 0.25 * GIB),
+        ];
+        assert_eq!(values(&of_database(DATABASE)), expected);
+    }
+
+    #[test]
+    fn what_is_no_report_tells_nothing() {
+        assert_eq!(of_table("no table"), None);
+        assert_eq!(of_database("no report"), []);
+    }
+}

@@ -1,0 +1,105 @@
+//! The worst seconds of the peak of each system in each workload, and what was unusual in them. A part of
+//! the section of timelines.
+
+use crate::{Block, Cell, Column, Table, TableRow, Text, findings::point_title, sweep::SweepTable};
+use tailmark_results::{Point, Statistic, Unusual, Watched, WorstSecond, number, worst_seconds};
+
+/// None where there are no intervals with latencies.
+pub fn blocks(sweep: &SweepTable<'_>) -> Vec<Block> {
+    let mut rows = Vec::new();
+    for (point, latency) in peaks(sweep) {
+        let Some((statistic, seconds)) = worst_seconds(&point.phase, latency.0, latency.1) else {
+            continue;
+        };
+        let metric = format!("{} {}", statistic.name, latency.0.name());
+        let of_point = seconds.iter().enumerate();
+        rows.extend(of_point.map(|(at, second)| row(point, &metric, at, second)));
+    }
+    if rows.is_empty() {
+        return Vec::new();
+    }
+    let columns = vec![
+        Column::text("Point"),
+        Column::number("From").unit("s"),
+        Column::text("Latency"),
+        Column::number("It was").unit("ns"),
+        Column::text("Unusual in that second"),
+    ];
+    let about = "The seconds of the worst latency at the peak of each system, and what was then far \
+                 from its median: by five standard deviations, estimated from the median of the \
+                 deviations, and half as much again. What happens at the same time need not be the \
+                 cause.";
+    let table = Table {
+        caption: "The worst seconds".into(),
+        columns,
+        rows,
+        note: "In brackets: the median over the measured part.".into(),
+        ..Table::default()
+    };
+    vec![Block::Text(Text::plain(about)), Block::Table(table)]
+}
+
+/// The first run of each peak, with the latency that the report is about.
+fn peaks<'g, 'a>(
+    sweep: &'g SweepTable<'a>,
+) -> impl Iterator<Item = (&'a Point, (tailmark_results::Kind, Statistic))> + 'g {
+    let groups = sweep.groups.iter();
+    groups.flat_map(move |group| {
+        let systems = sweep.systems.iter();
+        systems.filter_map(move |system| {
+            let threads = group.peak(&system.name)?.threads;
+            let mut cells = group.cells_of(&system.name);
+            let cell = cells.find(|cell| cell.step.threads == threads)?;
+            Some((*cell.points.first()?, sweep.latency(group)?))
+        })
+    })
+}
+
+fn row(point: &Point, metric: &str, at: usize, second: &WorstSecond) -> TableRow {
+    let first = |text: String| match at {
+        0 => Cell::new(text),
+        _ => Cell::new(String::new()),
+    };
+    let unusual: Vec<String> = second.unusual.iter().map(said).collect();
+    let unusual = match unusual.is_empty() {
+        true => Cell::none(),
+        false => Cell::new(unusual.join("; ")),
+    };
+    let latency = Cell::new(number::stated_latency(second.latency));
+    TableRow {
+        cells: vec![
+            first(point_title(point)),
+            Cell::new(number::rate(second.start_s)).with_value(second.start_s),
+            first(metric.to_owned()),
+            latency.with_value(second.latency.value),
+            unusual,
+        ],
+        total: false,
+    }
+}
+
+/// `written to the device: 412 MB/s (31.0 MB/s), nvme0n1`.
+fn said(of: &Unusual) -> String {
+    let text = |value| text(value, of.what);
+    let subject = match of.subject.as_str() {
+        "machine" | "process" => String::new(),
+        subject => format!(", {subject}"),
+    };
+    format!(
+        "{}: {} ({}){subject}",
+        of.what.name,
+        text(of.value),
+        text(of.usual)
+    )
+}
+
+fn text(value: f64, what: &Watched) -> String {
+    match what.unit {
+        "s" => number::latency(value * 1e9),
+        "bytes" => number::bytes(value),
+        "bytes/s" => format!("{}/s", number::bytes(value)),
+        "1/s" => format!("{}/s", number::rate(value)),
+        "s/s" => format!("{:.0} % of the time", 100.0 * value),
+        unit => format!("{value:.1} {unit}").trim_end().to_owned(),
+    }
+}

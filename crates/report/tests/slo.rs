@@ -1,0 +1,120 @@
+//! The highest rate that holds, as a report says it: in a table, in a chart, and in place of what would
+//! be read off a curve.
+
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test fails by a panic")]
+
+#[path = "synthetic/searches.rs"]
+mod searches;
+mod synthetic;
+
+use searches::{LIMIT, add_searches};
+use std::time::Duration;
+use synthetic::SMALL;
+use tailmark_report::{Block, Data, Figure, SECTIONS, Table};
+
+fn data(quick: bool) -> Data {
+    let mut data = synthetic::study(SMALL);
+    add_searches(&mut data, quick);
+    data.settings.at_latency = vec![Duration::from_millis(15)];
+    data
+}
+
+fn blocks(data: &Data, section: &str) -> Vec<Block> {
+    let section = SECTIONS.iter().find(|of| of.name == section).unwrap();
+    (section.render)(data)
+}
+
+fn tables(blocks: &[Block]) -> Vec<&Table> {
+    let table = |block| match block {
+        &Block::Table(ref table) => Some(table),
+        _ => None,
+    };
+    blocks.iter().filter_map(table).collect()
+}
+
+fn texts(table: &Table) -> Vec<Vec<&str>> {
+    let rows = table.rows.iter();
+    rows.map(|row| row.cells.iter().map(|cell| &*cell.text).collect())
+        .collect()
+}
+
+#[test]
+fn each_system_has_the_two_ends_of_its_answer() {
+    let data = data(false);
+    let blocks = blocks(&data, "slo");
+    let tables = tables(&blocks);
+    let answers = texts(tables[0]);
+    assert_eq!(answers.len(), 2);
+    assert_eq!(answers[0][2..5], [LIMIT, "40,000", "42,000"]);
+    assert!(answers[0][5].contains("each measured twice"));
+    assert_eq!(answers[1][3..5], ["60,000", "–"]);
+    assert_eq!(answers[1][5], "held at the highest rate that was asked for");
+}
+
+#[test]
+fn every_probe_has_its_share_over_the_limit_and_its_verdict() {
+    let data = data(false);
+    let blocks = blocks(&data, "slo");
+    let probes = texts(tables(&blocks)[1]);
+    let verdicts: Vec<_> = probes.iter().map(|row| (row[1], row[10])).collect();
+    let expected = [
+        ("40,000", "pass"),
+        ("44,000", "fail"),
+        ("42,000", "fail"),
+        ("40,000", "pass"),
+        ("42,000", "fail"),
+        ("30,000", "pass"),
+        ("60,000", "pass"),
+        ("60,000", "pass"),
+    ];
+    assert_eq!(verdicts, expected);
+    assert_eq!(
+        (probes[0][4], probes[0][7], probes[0][9]),
+        ("0.398", "1", "20")
+    );
+}
+
+#[test]
+fn the_chart_draws_the_limit() {
+    let data = data(false);
+    let blocks = blocks(&data, "slo");
+    let figures = blocks.iter().filter_map(|block| match block {
+        Block::Figure(Figure { charts, .. }) => Some(charts),
+        _ => None,
+    });
+    let charts: Vec<_> = figures.flatten().collect();
+    assert_eq!(charts.len(), 1);
+    let series = charts[0].variants[0]["series"].as_array().unwrap();
+    assert_eq!(series.len(), 2, "one for each system");
+    assert_eq!(series[0]["data"].as_array().unwrap().len(), 5);
+    assert_eq!(series[0]["markLine"]["data"][0]["yAxis"], 15_000.0, "us");
+}
+
+#[test]
+fn what_was_searched_stands_in_place_of_what_would_be_read_off_a_curve() {
+    for (quick, source) in [
+        (false, "measured by a search"),
+        (true, "measured by a quick search"),
+    ] {
+        let data = data(quick);
+        let blocks = blocks(&data, "fixed");
+        let said = format!("{blocks:?}");
+        assert!(said.contains(source), "{said}");
+        let rows = tables(&blocks).into_iter().map(texts);
+        let of_c = rows.flatten().find(|row| row.contains(&"40,000 to 42,000"));
+        assert!(of_c.is_some(), "{said}");
+    }
+}
+
+#[test]
+fn a_quick_search_is_said_at_every_number() {
+    let data = data(true);
+    let blocks = blocks(&data, "slo");
+    let answers = tables(&blocks)[0];
+    for row in &answers.rows {
+        let numbers = row.cells[3..5].iter().filter(|cell| cell.value.is_some());
+        for cell in numbers {
+            assert_eq!(cell.detail, "quick search");
+        }
+    }
+}

@@ -1,0 +1,103 @@
+//! Searches as real ones would be, made up: probes of two systems, with the share of requests over the
+//! limit that each is to have.
+
+use std::{collections::BTreeMap, time::Duration};
+use tailmark_report::{Data, Search};
+use tailmark_results::{
+    Arrivals, Interval, IntervalKind, Kind, KindResult, Packed, Phase, Point, PointKey,
+    new_latencies,
+    slo::{Limit, Probe, Rule, Slo, SloSettings, search::Bounds},
+};
+
+/// What all of them are for.
+pub const LIMIT: &str = "p99 read < 15ms";
+
+/// Adds the searches of two systems: the first with both of its ends, the second without an upper end.
+pub fn add_searches(data: &mut Data, quick: bool) {
+    let settings = SloSettings {
+        latency: vec![Limit::parse(LIMIT).unwrap()],
+        bounds: Bounds {
+            min_rate: None,
+            max_rate: Some(60_000.0),
+            resolution: 0.05,
+        },
+        arrivals: Arrivals::Poisson,
+        threads: 256,
+        rule: Rule::with_block(Duration::from_secs(10)),
+        warmup: Duration::from_secs(10),
+        time: Duration::from_secs(2_400),
+        quick,
+    };
+    let both: &[(f64, f64)] = &[
+        (40_000.0, 0.004),
+        (44_000.0, 0.02),
+        (42_000.0, 0.014),
+        (40_000.0, 0.005),
+        (42_000.0, 0.015),
+    ];
+    let all: &[(f64, f64)] = &[(30_000.0, 0.0), (60_000.0, 0.001), (60_000.0, 0.001)];
+    for (system, tries) in [(0, both), (1, all)] {
+        let system = data.systems[system].name.clone();
+        let slo = slo(&system, tries, &settings);
+        let settings = settings.clone();
+        data.searches.push(Search { slo, settings });
+    }
+}
+
+fn slo(system: &str, tries: &[(f64, f64)], settings: &SloSettings) -> Slo {
+    let mut probes: Vec<Probe> = Vec::new();
+    for &(rate, share) in tries {
+        let same = probes.iter().filter(|probe| probe.rate() == rate).count();
+        let key = PointKey {
+            system: system.into(),
+            workload: "ycsb-c".into(),
+            distribution: "zipfian".into(),
+            threads: settings.threads,
+            repeat: same as u32 + 1,
+            target_rate: Some(rate),
+            arrivals: Some(settings.arrivals),
+        };
+        let phase = phase(rate, share);
+        probes.push(Probe::of(&Point { key, phase }, settings));
+    }
+    Slo::new((system, "ycsb-c", "zipfian"), settings, &[], &probes, 0.001)
+}
+
+/// 200 s of reads, of which this share takes 20 ms and the others 1 ms.
+fn phase(rate: f64, share: f64) -> Phase {
+    let mut result = KindResult::default();
+    let mut intervals = Vec::new();
+    for second in 0..200_u32 {
+        let count = rate as u64;
+        // A little more in one second than in another.
+        let over = (rate * share) as u64 * u64::from(90 + second % 21) / 100;
+        let mut latencies = new_latencies();
+        for (ns, times) in [(1_000_000, count - over), (20_000_000, over)] {
+            latencies.record_n(ns, times).unwrap();
+        }
+        let packed = Packed::pack(&latencies);
+        let kind = IntervalKind {
+            count,
+            errors: 0,
+            service: packed.clone(),
+            response: Some(packed),
+        };
+        intervals.push(Interval {
+            start_s: f64::from(second),
+            length_s: 1.0,
+            operations: count,
+            failed: 0,
+            kinds: BTreeMap::from([(Kind::Read, kind)]),
+        });
+        result.count += count;
+        result.service.add(&latencies).unwrap();
+    }
+    result.response = Some(result.service.clone());
+    Phase {
+        duration_s: 200.0,
+        operations: result.count,
+        kinds: BTreeMap::from([(Kind::Read, result)]),
+        intervals,
+        ..Phase::default()
+    }
+}

@@ -1,0 +1,448 @@
+//! What follows from the samples of a phase: how long requests waited at the devices, bytes at the
+//! device for each byte that clients asked for, processor time of an operation. The one place that
+//! computes it, so that reports and exports say the same.
+//!
+//! Everything is a mean over the measured part; of several devices what can be summed is summed.
+
+use crate::{
+    Header, Kind, Phase, Series, SeriesKind,
+    steady::{DATABASE, PENDING_COMPACTION},
+};
+use std::collections::BTreeSet;
+
+/// A figure: a row of [`DERIVED`].
+#[derive(Debug, Clone, Copy)]
+pub struct Derived {
+    /// Its name in exports, unit last.
+    pub name: &'static str,
+    /// What a report calls it, with its unit.
+    pub title: &'static str,
+    /// Its unit; empty for a ratio.
+    pub unit: &'static str,
+    /// Where it comes from, in one line.
+    pub about: &'static str,
+    /// The figure; none where it was not sampled, or there was nothing to divide by. The second is the
+    /// size of the data set, see [`Header::value_bytes`].
+    pub of: fn(&Phase, Option<f64>) -> Option<f64>,
+}
+
+/// Every figure, in the order of reports.
+pub const DERIVED: &[Derived] = &[
+    Derived {
+        name: "device_reads_per_sec",
+        title: "reads/s",
+        unit: "1/s",
+        about: "requests to read that the devices completed",
+        of: |phase, _| phase.sampled("disk").rate("reads"),
+    },
+    Derived {
+        name: "device_writes_per_sec",
+        title: "writes/s",
+        unit: "1/s",
+        about: "requests to write that the devices completed",
+        of: |phase, _| phase.sampled("disk").rate("writes"),
+    },
+    Derived {
+        name: "device_read_await_us",
+        title: "read await, us",
+        unit: "us",
+        about: "how long a request to read took at the devices in the mean, queueing included",
+        of: |phase, _| phase.sampled("disk").mean_us("read_s", "reads"),
+    },
+    Derived {
+        name: "device_write_await_us",
+        title: "write await, us",
+        unit: "us",
+        about: "how long a request to write took at the devices in the mean, queueing included",
+        of: |phase, _| phase.sampled("disk").mean_us("write_s", "writes"),
+    },
+    Derived {
+        name: "device_queue",
+        title: "queue",
+        unit: "",
+        about: "requests queued or under way at the devices, in the mean",
+        of: |phase, _| phase.sampled("disk").rate("weighted_s"),
+    },
+    Derived {
+        name: "device_read_p99_us",
+        title: "read p99 at the device, us, at most",
+        unit: "us",
+        about: "99 % of the requests to read took the devices no longer, without queueing before them",
+        of: |phase, _| phase.sampled("block-latency").at_most_us("read", 0.99),
+    },
+    Derived {
+        name: "device_write_p99_us",
+        title: "write p99 at the device, us, at most",
+        unit: "us",
+        about: "99 % of the requests to write took the devices no longer, without queueing before them",
+        of: |phase, _| phase.sampled("block-latency").at_most_us("write", 0.99),
+    },
+    Derived {
+        name: "read_amplification",
+        title: "read at the device per byte",
+        unit: "",
+        about: "bytes read from the devices for each byte that clients read",
+        of: |phase, _| phase.per_byte("read_bytes", &[Kind::Read, Kind::Scan]),
+    },
+    Derived {
+        name: "write_amplification",
+        title: "written at the device per byte",
+        unit: "",
+        about: "bytes written to the devices for each byte that clients wrote",
+        of: |phase, _| phase.per_byte("write_bytes", &[Kind::Insert, Kind::Update]),
+    },
+    Derived {
+        name: "space_amplification",
+        title: "stored per byte",
+        unit: "",
+        about: "bytes that the database stored for each byte of values in the data set",
+        of: |phase, value_bytes| {
+            let stored = STORED
+                .iter()
+                .find_map(|name| phase.sampled(DATABASE).mean(name));
+            Some(stored? / value_bytes.filter(|bytes| *bytes > 0.0)?)
+        },
+    },
+    Derived {
+        name: "device_write_amplification",
+        title: "written inside the device per byte",
+        unit: "",
+        about: "bytes that the drives wrote to their media for each byte that they were given",
+        of: |phase, _| {
+            let given = phase.sampled("nvme-smart").rate("write_bytes")?;
+            let written = phase.sampled("nvme-ocp").rate("media_write_bytes")?;
+            (given > 0.0).then(|| written / given)
+        },
+    },
+    Derived {
+        name: "client_cpu_us_per_op",
+        title: "client CPU per operation, us",
+        unit: "us",
+        about: "processor time of this process for each operation, an embedded database included",
+        of: |phase, _| phase.per_operation_us("process", CPU_S),
+    },
+    Derived {
+        name: "server_cpu_us_per_op",
+        title: "server CPU per operation, us",
+        unit: "us",
+        about: "processor time of the database's server on this machine for each operation",
+        of: |phase, _| phase.per_operation_us("database-process", CPU_S),
+    },
+    Derived {
+        name: "cpu_busy_percent",
+        title: "processors busy, %",
+        unit: "%",
+        about: "share of the time of all processors of the machine that was not idle",
+        of: |phase, _| phase.cpu_percent(|name| !matches!(name, "idle_s" | "iowait_s")),
+    },
+    Derived {
+        name: "cpu_steal_percent",
+        title: "steal, %",
+        unit: "%",
+        about: "share of the time of all processors that the hypervisor gave to others",
+        of: |phase, _| phase.cpu_percent(|name| name == "steal_s"),
+    },
+    Derived {
+        name: "io_stalled_percent",
+        title: "waited for I/O, %",
+        unit: "%",
+        about: "share of the time in which some task of the machine waited for I/O",
+        of: |phase, _| Some(100.0 * phase.sampled("pressure").rate("io_some_s")?),
+    },
+    Derived {
+        name: "database_stalled_percent",
+        title: "database stalled, %",
+        unit: "%",
+        about: "time in which writers were held back by the database, of all of them together",
+        of: |phase, _| Some(100.0 * phase.sampled(DATABASE).rate("stall_s")?),
+    },
+    Derived {
+        name: "pending_compaction_bytes",
+        title: "compaction pending",
+        unit: "bytes",
+        about: "what compactions had yet to rewrite, in the mean",
+        of: |phase, _| phase.sampled(DATABASE).mean(PENDING_COMPACTION),
+    },
+];
+
+/// What databases call the bytes that they store: RocksDB, Cassandra, Aerospike.
+const STORED: [&str; 3] = ["sst_bytes", "disk_bytes", "used_bytes"];
+
+/// Counters of processor time.
+const CPU_S: [&str; 2] = ["user_s", "system_s"];
+
+/// The series of one probe during a phase.
+#[derive(Debug, Clone, Copy)]
+pub struct Sampled<'a> {
+    phase: &'a Phase,
+    probe: &'static str,
+}
+
+impl Phase {
+    /// What a probe sampled.
+    #[must_use]
+    pub const fn sampled(&self, probe: &'static str) -> Sampled<'_> {
+        Sampled { phase: self, probe }
+    }
+
+    /// Bytes at the devices for each byte of these kinds.
+    fn per_byte(&self, counter: &str, kinds: &[Kind]) -> Option<f64> {
+        let of_kinds = kinds.iter().filter_map(|kind| self.kinds.get(kind));
+        let bytes: u64 = of_kinds.map(|result| result.bytes).sum();
+        let at_device = self.sampled("disk").rate(counter)? * self.duration_s;
+        (bytes > 0).then(|| at_device / bytes as f64)
+    }
+
+    /// Of counters in seconds, for each operation, microseconds.
+    fn per_operation_us(&self, probe: &'static str, counters: [&str; 2]) -> Option<f64> {
+        let [a, b] = counters.map(|name| self.sampled(probe).rate(name));
+        let seconds = (a? + b?) * self.duration_s;
+        (self.operations > 0).then(|| seconds * 1e6 / self.operations as f64)
+    }
+
+    /// The share that these counters have of the time of all processors.
+    fn cpu_percent(&self, is_meant: fn(&str) -> bool) -> Option<f64> {
+        let machine = self.series.iter().filter(|series| {
+            let is_time = series.kind == SeriesKind::Counter && series.name.ends_with("_s");
+            series.probe == "cpu" && series.subject == "machine" && is_time
+        });
+        let (mut all, mut meant) = (0.0, None);
+        for series in machine {
+            let rate = series.mean_rate(self.duration_s)?;
+            all += rate;
+            if is_meant(&series.name) {
+                meant = Some(meant.unwrap_or(0.0) + rate);
+            }
+        }
+        meant.filter(|_| all > 0.0).map(|meant| 100.0 * meant / all)
+    }
+}
+
+impl Sampled<'_> {
+    fn named<'s>(&'s self, name: &'s str) -> impl Iterator<Item = &'s Series> {
+        let series = self.phase.series.iter();
+        series.filter(move |series| series.probe == self.probe && series.name == name)
+    }
+
+    /// Change per second of a counter, of all that were sampled together.
+    #[must_use]
+    pub fn rate(&self, name: &str) -> Option<f64> {
+        let mut of_each = self.named(name).peekable();
+        of_each.peek()?;
+        of_each.map(|of| of.mean_rate(self.phase.duration_s)).sum()
+    }
+
+    /// The same of one subject alone.
+    #[must_use]
+    pub fn rate_of(&self, subject: &str, name: &str) -> Option<f64> {
+        let mut named = self.named(name);
+        let series = named.find(|series| series.subject == subject)?;
+        series.mean_rate(self.phase.duration_s)
+    }
+
+    /// Change per second of all counters of a subject whose names end so.
+    pub fn rates_of(&self, subject: &str, ending: &str) -> impl Iterator<Item = f64> {
+        let series = self.phase.series.iter().filter(move |series| {
+            let is_named = series.subject == subject && series.name.ends_with(ending);
+            series.probe == self.probe && is_named && series.kind == SeriesKind::Counter
+        });
+        series.filter_map(|series| series.mean_rate(self.phase.duration_s))
+    }
+
+    /// The mean of a gauge in the measured part, of all together.
+    #[must_use]
+    pub fn mean(&self, name: &str) -> Option<f64> {
+        let mut of_each = self.named(name).peekable();
+        of_each.peek()?;
+        let mean = |series: &Series| {
+            let samples = series.at_s.iter().zip(&series.values);
+            let inside = samples.filter(|(at, _)| (0.0..=self.phase.duration_s).contains(*at));
+            let (sum, n) = inside.fold((0.0, 0), |(sum, n), (_, value)| (sum + value, n + 1));
+            (n > 0).then(|| sum / f64::from(n))
+        };
+        of_each.map(mean).sum()
+    }
+
+    /// The lowest bound, microseconds, that this share of the requests took at most: of counters such
+    /// as `read_le_10us`, beside `reads`. None without requests, and where so many took longer than
+    /// the highest bound.
+    fn at_most_us(&self, direction: &str, share: f64) -> Option<f64> {
+        let wanted = self.rate(&format!("{direction}s"))? * share;
+        let names = self.phase.series.iter().filter(|of| of.probe == self.probe);
+        let bound = |of: &Series| {
+            let rest = of.name.strip_prefix(direction)?.strip_prefix("_le_")?;
+            rest.strip_suffix("us")?.parse::<u64>().ok()
+        };
+        let bounds: BTreeSet<u64> = names.filter_map(bound).collect();
+        let within = |us: &u64| {
+            let rate = self.rate(&format!("{direction}_le_{us}us"));
+            rate.is_some_and(|rate| rate >= wanted * (1.0 - 1e-9))
+        };
+        let bound = bounds.into_iter().find(within).filter(|_| wanted > 0.0)?;
+        Some(bound as f64)
+    }
+
+    /// Time for each of what was counted meanwhile, microseconds; none where nothing was.
+    fn mean_us(&self, seconds: &str, count: &str) -> Option<f64> {
+        let (seconds, count) = (self.rate(seconds)?, self.rate(count)?);
+        (count > 0.0).then(|| seconds * 1e6 / count)
+    }
+}
+
+impl Header {
+    /// Bytes of the values in the data set, without keys; none where the plan does not say.
+    #[must_use]
+    pub fn value_bytes(&self) -> Option<f64> {
+        let keys = ["records", "fields", "field_length"];
+        let number = |key| {
+            self.plan
+                .get(&format!("dataset.{key}"))?
+                .parse::<f64>()
+                .ok()
+        };
+        keys.into_iter().map(number).product()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::KindResult;
+    use std::collections::BTreeMap;
+
+    fn counter(probe: &str, subject: &str, name: &str, per_s: f64) -> Series {
+        Series {
+            probe: probe.to_owned(),
+            subject: subject.to_owned(),
+            name: name.to_owned(),
+            kind: SeriesKind::Counter,
+            at_s: vec![0.0, 5.0, 10.0],
+            values: vec![7.0, 7.0 + 5.0 * per_s, 7.0 + 10.0 * per_s],
+        }
+    }
+
+    /// 1,000 reads of 100 bytes and 500 updates of 200 in 10 s, on two disks.
+    fn phase() -> Phase {
+        let disk = |subject: &str, share: f64| {
+            let rates = [
+                ("reads", 50.0),
+                ("read_s", 0.01),
+                ("read_bytes", 20_000.0),
+                ("writes", 10.0),
+                ("write_s", 0.05),
+                ("write_bytes", 40_000.0),
+                ("weighted_s", 2.0),
+            ];
+            rates.map(|(name, rate)| counter("disk", subject, name, rate * share))
+        };
+        let cpu = [
+            ("user_s", 1.0),
+            ("steal_s", 0.5),
+            ("idle_s", 2.0),
+            ("iowait_s", 0.5),
+        ];
+        let cpu = cpu.map(|(name, rate)| counter("cpu", "machine", name, rate));
+        let mut series: Vec<Series> = [disk("a", 1.0), disk("b", 3.0)].concat();
+        series.extend(cpu);
+        series.push(counter("cpu", "cpu0", "user_s", 1.0));
+        series.push(counter("process", "process", "user_s", 0.1));
+        series.push(counter("process", "process", "system_s", 0.05));
+        series.push(counter("pressure", "machine", "io_some_s", 0.25));
+        series.push(counter("database-process", "java", "user_s", 0.2));
+        series.push(counter("database-process", "java", "system_s", 0.1));
+        series.push(counter("database", "x", "stall_s", 0.05));
+        series.push(counter("nvme-smart", "a", "write_bytes", 100.0));
+        series.push(counter("nvme-ocp", "a", "media_write_bytes", 150.0));
+        // 98 % of the reads at most 10 us, all but one in a thousand at most 20 us.
+        let reads = [
+            ("reads", 1_000.0),
+            ("read_le_10us", 980.0),
+            ("read_le_20us", 999.0),
+        ];
+        let reads = reads.map(|(name, rate)| counter("block-latency", "a", name, rate));
+        series.extend(reads);
+        series.push(Series {
+            kind: SeriesKind::Gauge,
+            values: vec![2_000.0, 2_500.0, 3_000.0],
+            ..counter("database", "x", "sst_bytes", 0.0)
+        });
+        let kind = |count, bytes| KindResult {
+            count,
+            bytes,
+            ..KindResult::default()
+        };
+        let kinds = [
+            (Kind::Read, kind(1_000, 100_000)),
+            (Kind::Update, kind(500, 100_000)),
+        ];
+        Phase {
+            duration_s: 10.0,
+            operations: 1_500,
+            kinds: BTreeMap::from(kinds),
+            series,
+            ..Phase::default()
+        }
+    }
+
+    fn value(phase: &Phase, name: &str) -> Option<f64> {
+        let row = DERIVED.iter().find(|row| row.name == name).unwrap();
+        (row.of)(phase, Some(1_000.0))
+    }
+
+    #[test]
+    fn every_figure_is_what_it_says() {
+        let phase = phase();
+        for (name, expected) in [
+            ("device_reads_per_sec", 200.0),
+            ("device_writes_per_sec", 40.0),
+            ("device_read_await_us", 200.0),
+            ("device_write_await_us", 5_000.0),
+            ("device_queue", 8.0),
+            ("read_amplification", 8.0),
+            ("write_amplification", 16.0),
+            ("device_read_p99_us", 20.0),
+            ("space_amplification", 2.5),
+            ("device_write_amplification", 1.5),
+            ("client_cpu_us_per_op", 1_000.0),
+            ("server_cpu_us_per_op", 2_000.0),
+            ("database_stalled_percent", 5.0),
+            ("cpu_busy_percent", 37.5),
+            ("cpu_steal_percent", 12.5),
+            ("io_stalled_percent", 25.0),
+        ] {
+            let value = value(&phase, name).unwrap();
+            assert!((value / expected - 1.0).abs() < 1e-9, "{name}: {value}");
+        }
+    }
+
+    #[test]
+    fn what_was_not_sampled_or_has_nothing_to_be_divided_by_is_none() {
+        let none = Phase {
+            series: Vec::new(),
+            ..phase()
+        };
+        assert!(DERIVED.iter().all(|row| (row.of)(&none, None).is_none()));
+        let idle = Phase {
+            kinds: BTreeMap::new(),
+            operations: 0,
+            ..phase()
+        };
+        assert_eq!(value(&idle, "read_amplification"), None);
+        assert_eq!(value(&idle, "client_cpu_us_per_op"), None);
+    }
+
+    #[test]
+    fn slower_requests_than_the_highest_bound_have_no_quantile() {
+        let mut phase = phase();
+        phase.series.retain(|of| of.name != "read_le_20us");
+        assert_eq!(value(&phase, "device_read_p99_us"), None);
+        assert_eq!(value(&phase, "device_write_p99_us"), None);
+    }
+
+    #[test]
+    fn names_are_unique_and_say_their_unit() {
+        let names: std::collections::BTreeSet<_> = DERIVED.iter().map(|row| row.name).collect();
+        assert_eq!(names.len(), DERIVED.len());
+        assert!(DERIVED.iter().all(|row| !row.about.contains('\n')));
+    }
+}

@@ -1,0 +1,118 @@
+use super::*;
+use tailmark_results::{
+    Series,
+    SeriesKind::{self, Counter, Gauge},
+};
+
+/// A phase of 100 s with these counters, each with its change per second, and gauges.
+fn phase(series: &[(&str, &str, SeriesKind, f64)]) -> Phase {
+    let series = series.iter().map(|&(probe, name, kind, value)| Series {
+        probe: probe.to_owned(),
+        subject: if probe == "cpu" { "machine" } else { "x" }.to_owned(),
+        name: name.to_owned(),
+        kind,
+        at_s: vec![0.0, 100.0],
+        values: match kind {
+            Counter => vec![7.0, 7.0 + 100.0 * value],
+            Gauge => vec![value, value],
+        },
+    });
+    Phase {
+        duration_s: 100.0,
+        series: series.collect(),
+        ..Phase::default()
+    }
+}
+
+#[test]
+fn a_drive_that_was_too_hot_is_named_with_its_counters() {
+    let hot = phase(&[
+        ("nvme-smart", "light_throttlings", Counter, 0.02),
+        ("nvme-smart", "warning_temperature_s", Counter, 0.6),
+        ("nvme-smart", "critical_temperature_s", Counter, 0.0),
+    ]);
+    let text = device_throttled(&hot).unwrap();
+    assert!(
+        text.contains("2 transitions to its first thermal state and 60 s above its warning"),
+        "{text}"
+    );
+    let status = |value| phase(&[("nvme-ocp", "throttling_status", Gauge, value)]);
+    assert!(
+        device_throttled(&status(1.0))
+            .unwrap()
+            .contains("status other than 0")
+    );
+    assert_eq!(device_throttled(&status(0.0)), None);
+    assert_eq!(device_throttled(&phase(&[])), None);
+}
+
+#[test]
+fn a_volume_at_its_limit_says_which() {
+    let capped = phase(&[
+        ("cloud-volume", "volume_iops_exceeded_s", Counter, 0.5),
+        (
+            "cloud-volume",
+            "instance_throughput_exceeded_s",
+            Counter,
+            0.001,
+        ),
+    ]);
+    let text = volume_capped(&capped).unwrap();
+    assert!(
+        text.contains("the IOPS of the volume for 50 % of the time."),
+        "{text}"
+    );
+    let below = phase(&[("cloud-volume", "volume_iops_exceeded_s", Counter, 0.009)]);
+    assert_eq!(volume_capped(&below), None);
+}
+
+#[test]
+fn stolen_time_is_a_share_of_that_of_all_processors() {
+    let of = |steal| {
+        phase(&[
+            ("cpu", "user_s", Counter, 1.0),
+            ("cpu", "idle_s", Counter, 3.0 - steal),
+            ("cpu", "steal_s", Counter, steal),
+        ])
+    };
+    assert!(
+        steal(&of(0.1))
+            .unwrap()
+            .starts_with("2.5 % of the processors' time")
+    );
+    assert_eq!(steal(&of(0.03)), None);
+    assert_eq!(steal(&phase(&[])), None);
+}
+
+#[test]
+fn what_others_did_on_the_device_is_what_the_database_did_not_ask_for() {
+    let of = |device: [f64; 2], process: &'static str, asked: [f64; 2]| {
+        phase(&[
+            ("disk", "read_bytes", Counter, device[0]),
+            ("disk", "write_bytes", Counter, device[1]),
+            (process, "read_bytes", Counter, asked[0]),
+            (process, "write_bytes", Counter, asked[1]),
+        ])
+    };
+    let busy = of([50e6, 20e6], "process", [40e6, 20e6]);
+    let text = other_load(&busy, Place::Directory).unwrap();
+    assert!(
+        text.contains(": 10.0 MB/s of 50.0 MB/s read from it. Stop"),
+        "{text}"
+    );
+    // Reads ahead and a journal are let pass, and what is little.
+    for (device, asked) in [
+        ([50e6, 20e6], [46e6, 11e6]),
+        ([900e3, 0.0], [0.0, 0.0]),
+        ([0.0, 10e6], [50e6, 30e6]),
+    ] {
+        assert_eq!(
+            other_load(&of(device, "process", asked), Place::Directory),
+            None
+        );
+    }
+    // Of a server the bytes are those of its own process; where that is not seen nothing is said.
+    assert_eq!(other_load(&busy, Place::Hosts), None);
+    let server = of([50e6, 0.0], "database-process", [10e6, 0.0]);
+    assert!(other_load(&server, Place::Hosts).is_some());
+}
