@@ -22,13 +22,16 @@ Examples:
   tailmark report study --format terminal | less
   tailmark compare study base --fail-if 'p99.9 read worse by 5%'
   tailmark export study --format csv -o study.csv
+  tailmark check PLAN.toml
+  tailmark device list
   tailmark list drivers
 
 Exit codes:
   0    done
   1    something failed while it was being done
   2    the arguments, the plan or a place in it are wrong; nothing was measured
-  3    everything was measured, but the study holds points that failed (--retry-failed)
+  3    everything was measured, but the study holds points that failed (--retry-failed); of check:
+       problems were found
   4    of compare: a condition of --fail-if is shown
   5    of compare: whether one holds cannot be told (0 with --allow-cannot-tell)
   130  stopped by Ctrl-C, SIGTERM or a closed terminal; the same command goes on";
@@ -47,6 +50,16 @@ both have, or at the peaks: `peak ops worse by 3%`. It is
                              points of the metric, is under 0.05
   not shown (exit code 0)    where one-sided 95 % bounds rule it out everywhere
   cannot tell (exit code 5)  otherwise; how many repeats are needed is said";
+
+const CHECK_EXAMPLES: &str = "\
+Examples:
+  tailmark check
+      the machine alone
+  tailmark check PLAN.toml && tailmark run PLAN.toml
+  tailmark check --system disk=/mnt/nvme0/t --records 10M --format json
+
+Nothing is changed. The machine is watched for two seconds: let it be as idle as it is to be.
+Exit code 0: no problem was found (remarks are none); 3: problems were found.";
 
 const RUN_EXAMPLES: &str = "\
 Examples:
@@ -77,9 +90,14 @@ pub enum Command {
     Report(ReportArgs),
     /// Judge two systems of a study, or the systems of two studies; fail where one is worse
     Compare(CompareArgs),
+    /// Say what about this machine or a plan would spoil a result, and what to do about it
+    Check(Box<CheckArgs>),
+    /// The block devices of this machine, and what is known of one
+    Device(DeviceArgs),
     /// Write what was measured in another format
     Export(ExportArgs),
-    /// What there is: drivers, workloads, distributions, probes, sections, formats, plans, keys
+    /// What there is: drivers, workloads, distributions, probes, sections, formats, plans, keys,
+    /// checks
     List(ListArgs),
     /// Read results of other programs into a study
     Import(ImportArgs),
@@ -188,6 +206,71 @@ pub struct CompareArgs {
     pub format: CompareFormat,
 }
 
+/// `tailmark check`
+#[derive(Debug, clap::Args)]
+#[command(after_help = CHECK_EXAMPLES, allow_negative_numbers = true)]
+pub struct CheckArgs {
+    /// A plan file, or the name of a shipped plan, whose places are looked at too
+    pub plan: Option<String>,
+    /// A system under test, as `tailmark run` takes it
+    #[arg(long = "system", value_name = "NAME=WHERE")]
+    pub systems: Vec<String>,
+    /// The flags that stand for keys of the plan.
+    #[command(flatten)]
+    pub keys: KeyFlags,
+    /// Any key of the plan (`tailmark list keys`)
+    #[arg(long = "set", value_name = "KEY=VALUE", display_order = KeyFlags::order(20))]
+    pub set: Vec<String>,
+    /// How it is written
+    #[arg(long, value_enum, default_value = "text", display_order = KeyFlags::order(26))]
+    pub format: TextFormat,
+}
+
+/// How a command writes what it found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+pub enum TextFormat {
+    /// For a person.
+    Text,
+    /// One document, for a program.
+    Json,
+}
+
+/// `tailmark device`
+#[derive(Debug, clap::Args)]
+pub struct DeviceArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: DeviceCommand,
+}
+
+/// The subcommands of `tailmark device`.
+#[derive(Debug, Subcommand)]
+pub enum DeviceCommand {
+    /// List the block devices of this machine, and who uses them
+    List(ListDevicesArgs),
+    /// Say all that is known of a device, and of the devices that it is made of
+    Show(ShowDeviceArgs),
+}
+
+/// `tailmark device list`
+#[derive(Debug, clap::Args)]
+pub struct ListDevicesArgs {
+    /// How it is written
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: TextFormat,
+}
+
+/// `tailmark device show`
+#[derive(Debug, clap::Args)]
+pub struct ShowDeviceArgs {
+    /// A device (nvme0n1, /dev/disk/by-id/...), an NVMe controller (nvme0), or a directory on one
+    #[arg(value_name = "DEVICE")]
+    pub device: String,
+    /// How it is written
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: TextFormat,
+}
+
 /// `tailmark export`
 #[derive(Debug, clap::Args)]
 pub struct ExportArgs {
@@ -284,6 +367,8 @@ pub enum ListKind {
     Plans,
     /// Keys of a plan.
     Keys,
+    /// What `tailmark check` looks at.
+    Checks,
 }
 
 /// `tailmark completions`

@@ -53,6 +53,10 @@ fn rows(kind: ListKind) -> Vec<Line> {
         }
         ListKind::Plans => PLANS.iter().map(|p| row(p.name, p.about)).collect(),
         ListKind::Keys => KEYS.iter().map(key).collect(),
+        ListKind::Checks => tailmark_runner::check::CHECKS
+            .iter()
+            .map(|check| row(check.name, check.about))
+            .collect(),
     }
 }
 

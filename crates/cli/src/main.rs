@@ -1,8 +1,10 @@
 //! The `tailmark` program: arguments in, exit code out. The only crate that prints.
 
 mod args;
+mod check;
 mod compare;
 mod complete;
+mod device;
 mod exit;
 mod export;
 mod import;
@@ -37,6 +39,8 @@ fn main() -> ExitCode {
         Command::Run(args) => run::run(args, console),
         Command::Report(args) => report::report(args, console),
         Command::Compare(args) => compare::compare(args, console),
+        Command::Check(args) => check::run(args, console),
+        Command::Device(args) => device::device(args, console),
         Command::Export(args) => export::export(args, console),
         Command::Import(args) => import::import(args, console),
         #[cfg(feature = "ycsb")]

@@ -1,4 +1,4 @@
-//! What a plan expects of the machine, against a real one: file systems on loop devices, and memory.
+//! What a plan expects of the machine, against a real one: file systems on loop devices and memory.
 //! Needs root and loop devices; without them a test that needs them is ignored.
 
 #![allow(
@@ -6,7 +6,13 @@
     reason = "a test that cannot be set up has failed, and says so"
 )]
 
-use std::{ffi::OsStr, fs, path::Path, process::Output};
+use std::{
+    ffi::OsStr,
+    fs,
+    os::unix::fs::{MetadataExt, PermissionsExt},
+    path::Path,
+    process::{Command, Output, Stdio},
+};
 use tailmark_testing::{LoopDevice, Mounted, Program, Tmpfs, err, out, test};
 use tempfile::TempDir;
 
@@ -26,10 +32,14 @@ struct Disk {
 
 impl Disk {
     fn new() -> Self {
+        Self::mounted("-onoatime")
+    }
+
+    fn mounted(options: &str) -> Self {
         let dir = tempfile::tempdir().unwrap();
         let device = LoopDevice::new(&dir.path().join("image"), 128 << 20);
         device.make_ext4();
-        let args = [OsStr::new("-onoatime"), device.path().as_ref()];
+        let args = [OsStr::new(options), device.path().as_ref()];
         Self {
             mounted: Mounted::new(&args, &dir.path().join("mounted")),
             device,
@@ -110,10 +120,11 @@ fn one_error_lists_all_that_is_not_as_expected_and_nothing_is_made() {
 fn a_device_that_was_not_mounted_is_not_filled_on_the_disk_below() {
     let dir = tempfile::tempdir_in("/var").unwrap();
     plan(dir.path(), &dir.path().join("data"), "mount = true");
-    let refused = run(dir.path(), &[]);
-    if err(&refused).is_empty() {
-        tailmark_testing::not_here("/var is a mount point of its own");
+    let device = |path: &Path| fs::metadata(path).unwrap().dev();
+    if device(dir.path()) != device(Path::new("/")) {
+        tailmark_testing::not_here("/var is not on the root file system");
     }
+    let refused = run(dir.path(), &[]);
     assert_eq!(refused.status.code(), Some(2));
     assert!(
         err(&refused).contains("root file system"),
@@ -209,4 +220,176 @@ fn the_devices_of_a_place_are_in_the_study_down_to_the_last_one() {
     assert!(value("device", "devices below").starts_with(disk.device.name()));
     assert!(value("file system", "features").contains("extent"));
     assert!(!value("device", "read ahead").is_empty());
+}
+
+#[test]
+fn a_check_names_what_would_spoil_a_result_and_is_a_gate() {
+    let disk = Disk::mounted("-orelatime,discard");
+    let dir = disk.dir.path();
+    plan(dir, &disk.place().join("data"), "filesystem = 'xfs'");
+    let checked = TAILMARK.run(dir, &["check", "plan.toml"]);
+    assert_eq!(checked.status.code(), Some(3), "{}", err(&checked));
+    let said = out(&checked);
+    for part in [
+        "What would spoil a result:",
+        "  discard: ",
+        "  expectations: `disk`: ",
+        "the file system xfs is expected",
+        "  access-times: ",
+        "remount,noatime",
+    ] {
+        assert!(said.contains(part), "{said}\nlacks {part}");
+    }
+    assert!(!disk.place().join("data").exists(), "nothing is made");
+    let checked = TAILMARK.run(dir, &["check", "plan.toml", "--format", "json"]);
+    let document: serde_json::Value = serde_json::from_slice(&checked.stdout).unwrap();
+    let checks = document["checks"].as_array().unwrap();
+    let found = |name: &str| checks.iter().find(|of| of["name"] == name).unwrap()["found"].clone();
+    assert_eq!(found("discard").as_array().unwrap().len(), 1);
+    assert_eq!(found("client-host"), serde_json::Value::Null);
+    assert!(
+        found("disk-load").is_array(),
+        "a place that is not there yet is on a disk"
+    );
+    let sum = |severity: &str| -> u64 {
+        let of = checks.iter().filter(|of| of["severity"] == severity);
+        of.filter_map(|of| of["found"].as_array())
+            .map(|found| found.len() as u64)
+            .sum()
+    };
+    assert_eq!(document["problems"], sum("problem"));
+    assert_eq!(document["remarks"], sum("remark"));
+}
+
+#[test]
+fn devices_are_listed_and_shown_down_to_the_last_one() {
+    let disk = Disk::new();
+    let dir = disk.dir.path();
+    let listed = TAILMARK.run(dir, &["device", "list"]);
+    assert_eq!(listed.status.code(), Some(0), "{}", err(&listed));
+    let text = out(&listed);
+    let row = text
+        .lines()
+        .find(|line| line.starts_with(&format!("{} ", disk.device.name())));
+    let row = row.unwrap_or_else(|| panic!("{text}"));
+    for part in ["134 MB", "loop", "ext4", disk.place().to_str().unwrap()] {
+        assert!(row.contains(part), "{row}\nlacks {part}");
+    }
+    let listed = TAILMARK.run(dir, &["device", "list", "--format", "json"]);
+    let document: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
+    let devices = document["devices"].as_array().unwrap();
+    let own = devices
+        .iter()
+        .find(|of| of["name"] == disk.device.name())
+        .unwrap();
+    assert_eq!(own["size_bytes"], 128 << 20);
+    for name in [
+        disk.device.name(),
+        disk.device.path().to_str().unwrap(),
+        disk.place().to_str().unwrap(),
+    ] {
+        let shown = TAILMARK.run(dir, &["device", "show", name]);
+        let text = out(&shown);
+        assert!(
+            text.starts_with("device:\n"),
+            "{name}: {text}{}",
+            err(&shown)
+        );
+        assert!(
+            text.contains("backing file") && text.contains(disk.device.name()),
+            "{text}"
+        );
+    }
+    let refused = TAILMARK.run(dir, &["device", "show", "no-such-device"]);
+    assert_eq!(refused.status.code(), Some(2));
+    assert!(
+        err(&refused).contains("tailmark device list"),
+        "{}",
+        err(&refused)
+    );
+}
+
+#[test]
+fn what_is_private_is_in_no_report_export_or_fact_of_a_redacted_run() {
+    let memory = Tmpfs::new(64 << 20);
+    let dir = tempfile::tempdir().unwrap();
+    let host = fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    let line = fs::read_to_string("/proc/cmdline").unwrap();
+    plan(dir.path(), &memory.path().join("data"), "mount = true");
+    let facts = |args: &[&str]| {
+        let words = [&["export", "out", "--format", "json"], args].concat();
+        let exported = TAILMARK.run(dir.path(), &words);
+        let document: serde_json::Value = serde_json::from_slice(&exported.stdout).unwrap();
+        let facts = document["facts"].as_array().unwrap().clone();
+        let named = |name: &str| facts.iter().any(|fact| fact["name"] == name);
+        (named("hostname"), named("command line"), named("release"))
+    };
+    assert_eq!(run(dir.path(), &[]).status.code(), Some(0));
+    assert_eq!(
+        facts(&[]),
+        (!host.trim().is_empty(), !line.trim().is_empty(), true)
+    );
+    assert_eq!(facts(&["--redact"]), (false, false, true));
+    let report = |args: &[&str]| {
+        let words = [&["report", "out", "--format", "terminal"], args].concat();
+        out(&TAILMARK.run(dir.path(), &words))
+    };
+    assert!(report(&[]).contains("hostname"));
+    assert!(!report(&["--redact"]).contains("hostname"));
+    // The plan of another run says so itself, and its study never had them.
+    fs::remove_dir_all(dir.path().join("out")).unwrap();
+    assert_eq!(run(dir.path(), &["--redact"]).status.code(), Some(0));
+    assert_eq!(facts(&[]), (false, false, true));
+    assert!(!report(&[]).contains("hostname"));
+}
+
+#[test]
+fn without_root_everything_goes_on_and_what_needs_it_is_missing() {
+    const NOBODY: &str = "65534";
+    let dir = tempfile::tempdir().unwrap();
+    let program = dir.path().join("tailmark");
+    // The directory of the build may be closed to others.
+    let linked = fs::hard_link(TAILMARK.0, &program);
+    linked
+        .or_else(|_| fs::copy(TAILMARK.0, &program).map(drop))
+        .unwrap();
+    fs::set_permissions(dir.path(), fs::Permissions::from_mode(0o777)).unwrap();
+    let as_nobody = |args: &[&str]| {
+        let mut command = Command::new("setpriv");
+        command.args(["--reuid", NOBODY, "--regid", NOBODY, "--clear-groups"]);
+        command
+            .arg(&program)
+            .args(args)
+            .current_dir(dir.path())
+            .stdin(Stdio::null());
+        match command.output() {
+            Ok(output) if output.status.code() == Some(127) => {
+                tailmark_testing::not_here(err(&output))
+            }
+            Ok(output) => output,
+            Err(error) => tailmark_testing::not_here(error),
+        }
+    };
+    let listed = as_nobody(&["device", "list"]);
+    if err(&listed).contains("setpriv") {
+        tailmark_testing::not_here(err(&listed));
+    }
+    assert_eq!(listed.status.code(), Some(0), "{}", err(&listed));
+    plan(dir.path(), &dir.path().join("data"), "transport = 'usb'");
+    let words = ["run", "plan.toml", "-o", "out", "--unexpected=finding"];
+    let done = as_nobody(&words);
+    assert_eq!(done.status.code(), Some(0), "{}", err(&done));
+    let facts = TAILMARK.exported(dir.path(), "facts");
+    let has = |name: &str| facts.iter().any(|fact| fact["name"] == name);
+    assert!(
+        has("release") && has("type") && !has("modules"),
+        "{facts:?}"
+    );
+    let checked = as_nobody(&["check", "plan.toml"]);
+    assert_eq!(checked.status.code(), Some(3), "{}", err(&checked));
+    assert!(
+        out(&checked).contains("expectations: `disk`"),
+        "{}",
+        out(&checked)
+    );
 }

@@ -108,6 +108,27 @@ mod tests {
     }
 
     #[test]
+    fn the_paths_to_one_disk_are_below_the_device_of_them() {
+        let sys = fixture(&[
+            ("scsi/sda", &[("dev", "8:0")]),
+            ("scsi/sdb", &[("dev", "8:16")]),
+            (
+                "virtual/dm-0",
+                &[
+                    ("dev", "253:0"),
+                    ("dm/uuid", "mpath-3600508b4"),
+                    ("slaves/sda/x", ""),
+                    ("slaves/sdb/x", ""),
+                ],
+            ),
+        ]);
+        let top = BlockDevice::of_name(sys.path(), "dm-0").unwrap();
+        assert_eq!(top.kind(), "multipath");
+        let names: Vec<_> = below(sys.path(), top).into_iter().map(|d| d.name).collect();
+        assert_eq!(names, ["dm-0", "sda", "sdb"]);
+    }
+
+    #[test]
     fn what_is_a_member_of_itself_ends() {
         let sys = fixture(&[
             ("virtual/dm-0", &[("dev", "253:0"), ("slaves/dm-1/x", "")]),

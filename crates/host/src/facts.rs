@@ -10,6 +10,7 @@ mod machine;
 mod place;
 mod surroundings;
 
+pub use device::device_facts;
 pub use machine::machine_facts;
 pub use place::place_facts;
 

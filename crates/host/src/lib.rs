@@ -9,6 +9,7 @@ mod cache;
 mod cgroup;
 mod chain;
 mod controller;
+mod devices;
 mod error;
 mod facts;
 mod limit;
@@ -22,14 +23,16 @@ mod quota;
 mod space;
 mod sysfs;
 mod transport;
+mod tuning;
 
 pub use address::is_this_machine;
 pub use block::{BlockDevice, block_device_of, is_device};
 pub use cache::{CacheDrop, can_drop_caches, drop_caches, forget_all};
 pub use chain::{chain, disks};
 pub use controller::places_of;
+pub use devices::{DeviceUse, device_named, devices};
 pub use error::{Error, LimitError};
-pub use facts::{machine_facts, place_facts};
+pub use facts::{device_facts, machine_facts, place_facts};
 pub use limit::MemoryLimit;
 pub use memory::{Memory, memory};
 pub use mount::{Mount, mount_of};
@@ -38,6 +41,7 @@ pub use physical::physical_devices;
 pub use quota::{CpuQuota, cpu_quota, io_limits};
 pub use space::{Space, space};
 pub use transport::TRANSPORTS;
+pub use tuning::{governors, huge_pages, swapped, thermal_throttles};
 
 /// CPUs that this process may run on: affinity and CPU quotas are taken into account; at least 1.
 #[must_use]

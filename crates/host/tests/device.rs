@@ -265,3 +265,18 @@ fn the_chain_below_a_file_system_goes_through_loop_devices() {
     assert_eq!(name("device"), Some(inner.name()));
     assert_eq!(name("device 2"), Some(outer.device.name()));
 }
+
+#[test]
+fn the_disk_probe_has_readings_of_each_device_of_a_system() {
+    let (one, other) = (LoopDisk::new(), LoopDisk::new());
+    let target = Target {
+        system: "two".to_owned(),
+        places: vec![one.directory.clone(), other.device.path().to_owned()],
+    };
+    let row = PROBES.iter().find(|row| row.name == "disk").unwrap();
+    let readings = (row.open)(&target).unwrap().unwrap().sample().unwrap();
+    for device in [one.device.name(), other.device.name()] {
+        let own = readings.iter().filter(|reading| reading.subject == device);
+        assert!(own.count() > 10, "{device}");
+    }
+}

@@ -128,10 +128,9 @@ impl Facts {
             let is_known = dataset.is_kept() && system.driver.place != Place::Hosts;
             // An example of a place says nothing of this machine.
             let is_place = is_known && !system.placeholder;
-            let refused = if is_place {
-                refuse_missing(system)
-            } else {
-                Ok(())
+            let refused = match is_place {
+                true => refuse_missing(system),
+                false => Ok(()),
             };
             let state = is_known.then(|| refused.and_then(|()| dataset.state()));
             let place = system.location.path().filter(|_| is_place);
@@ -139,10 +138,7 @@ impl Facts {
             SystemFacts {
                 loaded: matches!(state, Some(Ok(State::Loaded | State::Adopted))),
                 adopted: matches!(state, Some(Ok(State::Adopted))),
-                refusal: match state {
-                    Some(Err(error)) => Some(error.to_string()),
-                    _ => None,
-                },
+                refusal: state.and_then(Result::err).map(|error| error.to_string()),
                 available: space.as_ref().map(|space| space.available),
                 present: dataset.present(),
                 would_be: space.as_ref().and_then(|space| would_be(system, space)),

@@ -15,6 +15,9 @@ pub enum Error {
     /// A phase could not be measured.
     #[error(transparent)]
     Engine(#[from] tailmark_engine::Error),
+    /// The machine could not be examined.
+    #[error(transparent)]
+    Host(#[from] tailmark_host::Error),
     /// The study refused.
     #[error(transparent)]
     Results(#[from] tailmark_results::Error),

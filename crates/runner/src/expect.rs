@@ -3,14 +3,16 @@
 //! Each expectation is a row of [`EXPECTATIONS`]: how it is said, what is there instead, and the way
 //! out. What cannot be told from here (the device of a server on another machine) is told as that.
 
+#[cfg(test)]
+mod tests;
+
 use crate::{Error, places::places};
 use bytesize::ByteSize;
 use std::path::{Path, PathBuf};
 use tailmark_driver::Place;
-use tailmark_engine::Observer;
 use tailmark_host::{BlockDevice, Mount};
 use tailmark_plan::{ClientHost, Expect, Plan, SystemPlan, Unexpected};
-use tailmark_results::{Finding, Study, finding::UNEXPECTED};
+use tailmark_results::{Finding, finding::UNEXPECTED};
 
 /// How far a capacity may be from what is expected.
 const CAPACITY_PART: f64 = 0.01;
@@ -154,6 +156,15 @@ impl Surprises {
     /// What is wrong with a system.
     fn of_system(&mut self, system: &SystemPlan) -> Vec<String> {
         let seen: Vec<_> = places(system).iter().map(|place| see(place)).collect();
+        // That of a database is made, or refused where it cannot be; that of a server is there.
+        let is_gone = |at: &SeenPlace| system.driver.place == Place::Hosts && !at.place.exists();
+        for gone in seen.iter().filter(|at| is_gone(at)) {
+            let place = gone.place.display();
+            self.unknown.push(format!(
+                "system `{}`: `{place}` is not there, and is not watched",
+                system.name
+            ));
+        }
         let mut wrong = Vec::new();
         for row in EXPECTATIONS {
             let Some(expected) = (row.expected)(&system.expect) else {
@@ -166,7 +177,10 @@ impl Surprises {
                     Vec::new()
                 }
                 Check::OfPlace(check) => {
-                    let found = seen.iter().filter_map(|at| check(&system.expect, at));
+                    let found = seen.iter().filter_map(|at| match is_gone(at) {
+                        true => Some(format!("`{}` is not there", at.place.display())),
+                        false => check(&system.expect, at),
+                    });
                     found.collect()
                 }
                 Check::OfServer(check) => match check(&system.expect, system) {
@@ -210,19 +224,12 @@ impl Surprises {
         })
     }
 
-    /// Says what is measured although it is not as expected, and what is not known.
-    ///
-    /// # Errors
-    /// Where the study cannot be written.
-    pub fn tell(&self, observer: &dyn Observer, study: &Study) -> Result<(), Error> {
+    /// What is measured although it is not as expected, and what is not known.
+    pub fn notices(&self) -> Vec<String> {
         let lines = self
             .lines()
             .map(|line| format!("not as the plan expects: {line}"));
-        for notice in lines.chain(self.unknown.iter().cloned()) {
-            observer.notice(&notice);
-            study.add_notice(&notice)?;
-        }
-        Ok(())
+        lines.chain(self.unknown.iter().cloned()).collect()
     }
 
     /// Each surprise with its system.
@@ -408,142 +415,4 @@ fn other_host(expect: &Expect, system: &SystemPlan) -> Seen {
 
 fn decimal(bytes: u64) -> String {
     ByteSize(bytes).display().si().to_string()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use tailmark_plan::{KEYS, RawPlan};
-
-    fn plan(text: &str) -> Plan {
-        RawPlan::parse("test", text).unwrap().check().unwrap()
-    }
-
-    /// What is wrong with a directory of which this is expected.
-    fn wrong(driver: &str, place: &str, expect: &str) -> Surprises {
-        let text = format!(
-            "[database]\ndriver = '{driver}'\n[[system]]\nname = 'a'\n{place}\nexpect = {{ {expect} }}"
-        );
-        Surprises::of(plan(&text).systems.iter())
-    }
-
-    #[test]
-    fn every_key_of_the_table_is_a_row_and_no_other() {
-        let keys = KEYS.iter().filter(|key| key.table == "expect");
-        let rows = EXPECTATIONS.iter().map(|row| row.name);
-        assert_eq!(
-            keys.map(|key| key.name).collect::<Vec<_>>(),
-            rows.collect::<Vec<_>>()
-        );
-        for row in EXPECTATIONS {
-            assert!(
-                !row.remedy.contains('\n') && !row.remedy.ends_with('.'),
-                "{}",
-                row.name
-            );
-        }
-    }
-
-    #[test]
-    fn what_is_expected_of_memory_is_compared_with_what_is_there() {
-        let said = |expect: &str| wrong("file", "path = '/dev/shm/x'", expect).systems;
-        assert_eq!(said("mount = true, filesystem = 'tmpfs'"), []);
-        let all = said(
-            "filesystem = 'xfs', mount_options = ['no-such-option'], model = '7450', capacity = \
-             '7.68TB', transport = 'nvme'",
-        );
-        let [(name, wrong)] = &all[..] else {
-            panic!("{all:?}")
-        };
-        assert_eq!((name.as_str(), wrong.len()), ("a", 5), "{wrong:?}");
-        for (wrong, key) in wrong.iter().zip([
-            "filesystem",
-            "mount_options",
-            "model",
-            "capacity",
-            "transport",
-        ]) {
-            assert!(
-                wrong.contains("is expected (") && wrong.contains(&format!("({key})")),
-                "{wrong}"
-            );
-        }
-        assert!(wrong[0].contains("`/dev/shm/x` is on tmpfs, but the file system xfs is expected"));
-    }
-
-    #[test]
-    fn a_missing_directory_of_the_root_file_system_is_not_mounted() {
-        let said = wrong("file", "path = '/var'", "mount = true").systems;
-        assert!(said[0].1[0].contains("root file system"), "{said:?}");
-    }
-
-    #[test]
-    fn a_server_is_on_this_machine_or_on_another() {
-        let said = |hosts: &str, host: &str| {
-            let hosts = format!("hosts = '{hosts}'");
-            wrong("cassandra", &hosts, &format!("client_host = '{host}'"))
-        };
-        assert_eq!(said("127.0.0.1:9042", "same"), Surprises::default());
-        assert_eq!(said("192.0.2.1:9042", "other"), Surprises::default());
-        for (hosts, host, word) in [
-            (
-                "127.0.0.1:9042",
-                "other",
-                "`127.0.0.1:9042` is this machine",
-            ),
-            (
-                "192.0.2.1:9042,127.0.0.1:1",
-                "same",
-                "`192.0.2.1:9042` is another machine",
-            ),
-        ] {
-            let said = said(hosts, host).systems;
-            assert!(said[0].1[0].contains(word), "{said:?}");
-        }
-        assert_eq!(said("no-such-host.invalid", "other").unknown.len(), 1);
-    }
-
-    #[test]
-    fn what_cannot_be_seen_from_here_is_not_known() {
-        let said = wrong("cassandra", "hosts = '192.0.2.1:9042'", "model = '7450'");
-        assert!(said.systems.is_empty());
-        assert!(said.unknown[0].contains("not known"), "{said:?}");
-    }
-
-    #[test]
-    fn options_that_the_kernel_does_not_show_are_known_by_what_is_missing() {
-        let mount = |options: &[&str]| {
-            let mut mount = tailmark_host::mount_of(Path::new("/")).unwrap();
-            mount.options = options.iter().map(ToString::to_string).collect();
-            mount
-        };
-        let [noatime, relatime] = [mount(&["rw", "noatime"]), mount(&["rw", "relatime"])];
-        for option in ["noatime", "nodiratime", "norelatime", "nodiscard"] {
-            assert!(has_option(&noatime, option), "{option}");
-        }
-        for option in ["noatime", "nodiratime", "norelatime", "discard"] {
-            assert!(!has_option(&relatime, option), "{option}");
-        }
-    }
-
-    #[test]
-    fn a_version_is_compared_part_by_part() {
-        let other = |expected: &str, own: &str| {
-            let expect = Expect {
-                version: Some(expected.to_owned()),
-                ..Expect::default()
-            };
-            other_version(&expect, Some(own)).is_some()
-        };
-        assert!(!other("8.", "8.1.1") && !other("8.1", "8.1.1") && !other("8..", "8.10.0"));
-        assert!(other("8.1", "8.10.0") && other("8", "11.12.0"));
-    }
-
-    #[test]
-    fn how_a_device_is_attached_has_one_name() {
-        assert!(tailmark_plan::TRANSPORTS.is_sorted());
-        for transport in tailmark_host::TRANSPORTS {
-            assert!(tailmark_plan::TRANSPORTS.contains(transport), "{transport}");
-        }
-    }
 }

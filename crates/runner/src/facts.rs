@@ -1,7 +1,6 @@
 //! What a study says of where its numbers come from: systems, machine, databases.
 
 use bytesize::ByteSize;
-use std::sync::Arc;
 use tailmark_host::MemoryLimit;
 use tailmark_plan::{Plan, SystemPlan};
 use tailmark_results::{Fact, System};
@@ -38,7 +37,7 @@ fn use_case(workload: &Workload) -> Option<&str> {
 }
 
 /// The machine, the program and its memory, and what the workloads stand for.
-pub(crate) fn run_facts(workloads: &[Arc<Workload>], limit: Option<&MemoryLimit>) -> Vec<Fact> {
+pub(crate) fn run_facts(plan: &Plan, limit: Option<&MemoryLimit>) -> Vec<Fact> {
     let mut facts = tailmark_host::machine_facts();
     let mut add = |group: &str, name: &str, value: String| {
         let (group, name) = (group.to_owned(), name.to_owned());
@@ -59,10 +58,10 @@ pub(crate) fn run_facts(workloads: &[Arc<Workload>], limit: Option<&MemoryLimit>
             format!("none; {} in all", ByteSize(tailmark_host::memory().total)),
         );
     }
-    for workload in workloads {
+    for workload in &plan.sweep.workloads {
         if let Some(stands_for) = use_case(workload) {
             add(Fact::USE_CASE, &workload.name, stands_for.to_owned());
         }
     }
-    facts
+    kept(plan, facts)
 }

@@ -3,6 +3,7 @@
 
 mod caches;
 pub mod capture;
+pub mod check;
 mod dataset;
 mod devices;
 mod dry_run;

@@ -6,6 +6,7 @@ use crate::{
     capture::refuse_unknown_probes,
     dataset::{Dataset, State},
     error::in_one_line,
+    expect::Surprises,
 };
 use bytesize::ByteSize;
 use std::{collections::BTreeMap, fs, os::unix::fs::FileTypeExt, path::Path};
@@ -21,11 +22,14 @@ pub struct Ready<'a> {
     pub systems: Vec<&'a SystemPlan>,
     /// Why each of the others was left out.
     pub left_out: Vec<String>,
+    /// What is not as the plan expects, and is measured all the same.
+    pub surprises: Surprises,
 }
 
-/// Checks the systems of the plan that have something to measure: first what can be told by looking
-/// at all of them, then that their databases open. Nothing that is stored is changed. An optional
-/// system that cannot be measured is left out, with a notice.
+/// Checks the systems of the plan that have something to measure: first that they are what the plan
+/// expects, before anything is made; then what can be told by looking at all of them; then that
+/// their databases open. Nothing that is stored is changed. An optional system that cannot be
+/// measured is left out, with a notice.
 ///
 /// # Errors
 /// Where a system that is not optional cannot be measured, or none is left.
@@ -34,6 +38,9 @@ pub fn preflight<'a>(
     is_pending: impl Fn(&SystemPlan) -> bool,
     observer: &dyn Observer,
 ) -> Result<Ready<'a>, Error> {
+    let pending = plan.systems.iter().filter(|system| is_pending(system));
+    let surprises = Surprises::of(pending);
+    surprises.refuse(plan)?;
     let mut room = Room::default();
     let mut left_out = Vec::new();
     let looks = |system: &SystemPlan| match is_pending(system) {
@@ -52,7 +59,11 @@ pub fn preflight<'a>(
             reasons: left_out.join("; "),
         });
     }
-    Ok(Ready { systems, left_out })
+    Ok(Ready {
+        systems,
+        left_out,
+        surprises,
+    })
 }
 
 /// The systems that pass a check; why optional ones do not is added to `left_out`.

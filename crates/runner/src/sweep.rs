@@ -18,7 +18,7 @@ use crate::{
     dataset::Dataset,
     devices::refuse_one_device,
     expect::{Surprises, other_version},
-    facts::{describe, kept, run_facts},
+    facts::{describe, run_facts},
     findings::Evidence,
     former, links, order,
     places::places,
@@ -81,11 +81,6 @@ pub fn run(
 ) -> Result<Summary, Error> {
     refuse_as_written(plan)?;
     let one_device = refuse_one_device(plan)?;
-    fs::create_dir_all(out).map_err(|source| Error::Io {
-        action: "create",
-        path: out.to_owned(),
-        source,
-    })?;
     let _lock = lock(out)?;
     let (plan, known) = known(plan, out, observer)?;
     let plan = &*plan;
@@ -94,12 +89,10 @@ pub fn run(
         None => Vec::new(),
     };
     let is_pending = |system: &SystemPlan| !measured.contains(&system.name.as_str());
-    let pending = plan.systems.iter().filter(|system| is_pending(system));
-    let surprises = Surprises::of(pending);
-    surprises.refuse(plan)?;
     let Ready {
         mut systems,
         left_out,
+        surprises,
     } = preflight(plan, is_pending, observer)?;
     let (order, not_interleaved) = order::in_effect(plan, &systems);
     if order == Order::Systems {
@@ -114,16 +107,15 @@ pub fn run(
     };
     let (limit, memory_unlimited) = limit_memory(plan, observer);
     let raised = plan.host.limit_notice();
-    for notice in raised.iter().chain(&one_device).chain(&not_interleaved) {
+    let notices = raised.iter().chain(&one_device).chain(&not_interleaved);
+    for notice in notices.chain(&surprises.notices()) {
         observer.notice(notice);
         study.add_notice(notice)?;
     }
-    surprises.tell(observer, &study)?;
     for notice in &left_out {
         study.add_notice(notice)?;
     }
-    let facts = run_facts(&plan.sweep.workloads, limit.as_ref());
-    study.set_facts(&kept(plan, facts))?;
+    study.set_facts(&run_facts(plan, limit.as_ref()))?;
     let retried = retry::retried(plan, &study)?;
     let ladders = Ladders::of(plan, &systems, Some(&study), &retried)?;
     let points = ladders.points();
@@ -512,16 +504,20 @@ fn say_too_short(plan: &Plan, out: &Path, observer: &dyn Observer) {
     }
 }
 
-/// Holds the run directory until it is dropped.
+/// Makes the run directory, and holds it until it is dropped.
 fn lock(out: &Path) -> Result<LockedFile, Error> {
-    let io = |source| Error::Io {
-        action: "lock",
-        path: out.to_owned(),
-        source,
+    let failed = |action| {
+        move |source| Error::Io {
+            action,
+            path: out.to_owned(),
+            source,
+        }
     };
+    fs::create_dir_all(out).map_err(failed("create"))?;
+    let io = failed("lock");
     let busy = || Error::Busy {
         dir: out.to_owned(),
     };
-    let directory = fs::File::open(out).map_err(io)?;
+    let directory = fs::File::open(out).map_err(&io)?;
     LockedFile::new(directory).map_err(io)?.ok_or_else(busy)
 }

@@ -1,8 +1,9 @@
 //! Facts of one block device: what it is, how it is attached, and how its requests are queued.
 
 use super::{FactGroup, decimal};
-use crate::{BlockDevice, block::SYS, controller, sysfs};
+use crate::{BlockDevice, block::SYS, chain, controller, sysfs};
 use std::path::Path;
+use tailmark_results::Fact;
 
 /// Settings of a device's queue: name, attribute, unit.
 const QUEUE: &[(&str, &str, &str)] = &[
@@ -30,6 +31,21 @@ const CLOUD_VOLUMES: &[(&str, &str)] = &[
     ("Msft Virtual Disk", "Azure or Hyper-V disk"),
     ("nvme_card-pd", "Google Persistent Disk"),
 ];
+
+/// The facts of a device in the group `device`, and of each device that it is made of in a group of
+/// its own: `device below 1`, and so on.
+#[must_use]
+pub fn device_facts(system: &str, device: &BlockDevice) -> Vec<Fact> {
+    let mut chain = chain::below(Path::new(SYS), device.clone());
+    let members = chain.split_off(1);
+    let top = facts(system, "device".to_owned(), device, &members);
+    let below = members.iter().enumerate().map(|(index, member)| {
+        let name = format!("device below {}", index + 1);
+        facts(system, name, member, &[])
+    });
+    let groups = std::iter::once(top).chain(below);
+    groups.flat_map(|group| group.facts).collect()
+}
 
 /// The facts of a device, in a group of this name; `members` are what it is made of.
 pub fn facts<'a>(

@@ -1,5 +1,5 @@
-//! Facts of the board, as its firmware tells them: the machine, its memory modules, and the cloud that
-//! it is a machine of.
+//! Facts of the board, as its firmware tells them: the machine, its memory modules, and the cloud
+//! that it is a machine of.
 //!
 //! Texts come from `/sys/class/dmi/id`. Memory modules are structures of type 17 of the SMBIOS
 //! specification (DSP0134, 7.18), which the kernel shows to root alone.

@@ -1,0 +1,112 @@
+//! `tailmark check`: what about this machine or a plan would spoil a result, and what to do about
+//! it.
+
+use crate::{
+    args::{CheckArgs, TextFormat},
+    run::raw_plan,
+};
+use serde_json::{Value, json};
+use tailmark_console::{Console, Exit};
+use tailmark_results::number;
+use tailmark_runner::check::{Checked, Severity, check};
+
+/// The version of the document's schema.
+const VERSION: u32 = 1;
+
+/// Looks at the machine and at the places of a plan, and says what it found.
+pub fn run(args: &CheckArgs, console: &Console) -> anyhow::Result<Exit> {
+    let is_plan = args.plan.is_some() || !args.systems.is_empty();
+    let raw = raw_plan(args.plan.as_deref(), &args.keys, &args.systems, &args.set)?;
+    let plan = is_plan.then(|| raw.check()).transpose()?;
+    let checked = check(plan.as_ref())?;
+    match args.format {
+        TextFormat::Json => console.say(&serde_json::to_string_pretty(&document(&checked))?)?,
+        TextFormat::Text => {
+            let examples = plan.iter().flat_map(|plan| &plan.systems);
+            let examples = examples.filter(|system| system.placeholder);
+            let examples: Vec<_> = examples.map(|system| system.name.clone()).collect();
+            for line in lines(&checked, &examples) {
+                console.say(&line)?;
+            }
+        }
+    }
+    let is_fine = count(&checked, Severity::Problem) == 0;
+    Ok(if is_fine { Exit::Done } else { Exit::Errors })
+}
+
+/// How much was found that weighs so much.
+fn count(checked: &[Checked], severity: Severity) -> usize {
+    let of = checked.iter().filter(|of| of.check.severity == severity);
+    of.filter_map(|of| of.problems.as_ref()).map(Vec::len).sum()
+}
+
+/// What was found, for a person.
+fn lines(checked: &[Checked], examples: &[String]) -> Vec<String> {
+    let plural =
+        |severity: Severity| number::plural(count(checked, severity) as u64, severity.name());
+    let (problems, remarks) = (plural(Severity::Problem), plural(Severity::Remark));
+    let mut lines = vec![format!("{problems}, {remarks}")];
+    for (severity, title) in [
+        (Severity::Problem, "What would spoil a result:"),
+        (Severity::Remark, "What bears on results, and may be meant:"),
+    ] {
+        if count(checked, severity) == 0 {
+            continue;
+        }
+        lines.extend([String::new(), title.to_owned()]);
+        let found = checked.iter().filter(|of| of.check.severity == severity);
+        for of in found {
+            for problem in of.problems.iter().flatten() {
+                lines.push(format!("  {}: {}", of.check.name, problem.evidence));
+                lines.push(format!("      {}", problem.remedy));
+            }
+        }
+    }
+    let names = |is_it: fn(&Checked) -> bool| {
+        let names = checked
+            .iter()
+            .filter(|of| is_it(of))
+            .map(|of| of.check.name);
+        names.collect::<Vec<_>>().join(", ")
+    };
+    let fine = names(|of| of.problems.as_ref().is_some_and(Vec::is_empty));
+    let unseen = names(|of| of.problems.is_none());
+    lines.push(String::new());
+    if !fine.is_empty() {
+        lines.push(format!("Nothing found: {fine}"));
+    }
+    if !unseen.is_empty() {
+        lines.push(format!("Nothing to look at: {unseen}"));
+    }
+    if !examples.is_empty() {
+        let examples = examples.join(", ");
+        lines.push(format!(
+            "Not looked at, since their places are examples: {examples} (--system NAME=WHERE)"
+        ));
+    }
+    lines
+}
+
+/// What was found, for a program.
+fn document(checked: &[Checked]) -> Value {
+    let of = |of: &Checked| {
+        let problems = of.problems.as_ref().map(|problems| {
+            let problem = |problem: &tailmark_runner::check::Problem| {
+                json!({ "evidence": problem.evidence, "remedy": problem.remedy })
+            };
+            problems.iter().map(problem).collect::<Vec<_>>()
+        });
+        json!({
+            "name": of.check.name,
+            "about": of.check.about,
+            "severity": of.check.severity.name(),
+            "found": problems,
+        })
+    };
+    json!({
+        "version": VERSION,
+        "problems": count(checked, Severity::Problem),
+        "remarks": count(checked, Severity::Remark),
+        "checks": checked.iter().map(of).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,218 @@
+//! `tailmark device`: the block devices of this machine, and all that is known of one.
+
+use crate::{
+    args::{DeviceArgs, DeviceCommand, ListDevicesArgs, ShowDeviceArgs, TextFormat},
+    exit::Refused,
+};
+use serde_json::{Value, json};
+use std::path::Path;
+use tailmark_console::{Console, Exit};
+use tailmark_host::{BlockDevice, DeviceUse, device_facts, device_named, devices, places_of};
+use tailmark_results::{Fact, number};
+
+/// The version of the documents' schema.
+const VERSION: u32 = 1;
+
+/// The columns of the list.
+const COLUMNS: [&str; 9] = [
+    "name",
+    "size",
+    "kind",
+    "transport",
+    "model",
+    "serial number",
+    "file system",
+    "mounted on",
+    "used by",
+];
+
+/// Does what the subcommand says.
+pub fn device(args: &DeviceArgs, console: &Console) -> anyhow::Result<Exit> {
+    match &args.command {
+        DeviceCommand::List(args) => list(args, console),
+        DeviceCommand::Show(args) => show(args, console),
+    }
+}
+
+fn list(args: &ListDevicesArgs, console: &Console) -> anyhow::Result<Exit> {
+    let devices = devices();
+    match args.format {
+        TextFormat::Text => {
+            let heading = COLUMNS.map(str::to_owned);
+            let rows: Vec<_> = std::iter::once(heading)
+                .chain(devices.iter().map(row))
+                .collect();
+            for line in aligned(&rows) {
+                console.say(&line)?;
+            }
+        }
+        TextFormat::Json => {
+            let devices: Vec<_> = devices.iter().map(document).collect();
+            let document = json!({ "version": VERSION, "devices": devices });
+            console.say(&serde_json::to_string_pretty(&document)?)?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+fn show(args: &ShowDeviceArgs, console: &Console) -> anyhow::Result<Exit> {
+    let shown = shown(&args.device)?;
+    match args.format {
+        TextFormat::Text => {
+            for (index, device) in shown.iter().enumerate() {
+                if index > 0 {
+                    console.say("")?;
+                }
+                for line in lines(&device_facts("", device)) {
+                    console.say(&line)?;
+                }
+            }
+        }
+        TextFormat::Json => {
+            let devices: Vec<_> = shown.iter().map(facts_document).collect();
+            let document = json!({ "version": VERSION, "devices": devices });
+            console.say(&serde_json::to_string_pretty(&document)?)?;
+        }
+    }
+    Ok(Exit::Done)
+}
+
+/// The devices that were asked for: of a controller all its namespaces.
+fn shown(name: &str) -> Result<Vec<BlockDevice>, Refused> {
+    let path = match name.contains('/') {
+        true => Path::new(name).to_owned(),
+        false => Path::new("/dev").join(name),
+    };
+    let places = places_of(&path);
+    let devices: Vec<_> = match &places[..] {
+        [one] if *one == path => device_named(name).into_iter().collect(),
+        namespaces => namespaces
+            .iter()
+            .filter_map(|at| device_named(&at.display().to_string()))
+            .collect(),
+    };
+    match devices.is_empty() {
+        true => Err(Refused(format!(
+            "`{name}` is on no block device of this machine; `tailmark device list` names them"
+        ))),
+        false => Ok(devices),
+    }
+}
+
+fn row(of: &DeviceUse) -> [String; 9] {
+    let device = &of.device;
+    let is_part = device.name != device.disk;
+    // What a partition has of its disk stands there.
+    let own = |text: Option<&str>| text.filter(|_| !is_part).unwrap_or_default().to_owned();
+    let points = of
+        .mount_points
+        .iter()
+        .map(|point| point.display().to_string());
+    [
+        format!("{}{}", if is_part { "  " } else { "" }, device.name),
+        number::bytes(device.size_bytes as f64),
+        device.kind().to_owned(),
+        own(device.transport),
+        own(device.model.as_deref()),
+        own(device.serial.as_deref()),
+        of.file_system.clone().unwrap_or_default(),
+        points.collect::<Vec<_>>().join(", "),
+        of.used_by.join(", "),
+    ]
+}
+
+/// Rows in columns that are as wide as their widest cell; the size at its right.
+fn aligned(rows: &[[String; 9]]) -> Vec<String> {
+    /// The column of sizes.
+    const SIZE: usize = 1;
+    let width = |column: usize| {
+        rows.iter()
+            .map(|row| row[column].chars().count())
+            .max()
+            .unwrap_or(0)
+    };
+    let widths: [usize; 9] = std::array::from_fn(width);
+    let line = |row: &[String; 9]| {
+        let cells =
+            row.iter()
+                .zip(widths)
+                .enumerate()
+                .map(|(column, (cell, width))| match column {
+                    SIZE => format!("{cell:>width$}"),
+                    _ => format!("{cell:width$}"),
+                });
+        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
+    };
+    rows.iter().map(line).collect()
+}
+
+/// Facts under the headings of their groups.
+fn lines(facts: &[Fact]) -> Vec<String> {
+    let width = facts
+        .iter()
+        .map(|fact| fact.name.chars().count())
+        .max()
+        .unwrap_or(0);
+    let mut lines = Vec::new();
+    let mut group = "";
+    for fact in facts {
+        if fact.group != group {
+            group = &fact.group;
+            lines.push(format!("{group}:"));
+        }
+        lines.push(format!("  {:width$}  {}", fact.name, fact.value));
+    }
+    lines
+}
+
+fn document(of: &DeviceUse) -> Value {
+    let device = &of.device;
+    let points = of.mount_points.iter();
+    let points: Vec<String> = points.map(|at| at.display().to_string()).collect();
+    json!({
+        "name": device.name,
+        "disk": device.disk,
+        "size_bytes": device.size_bytes,
+        "kind": device.kind(),
+        "transport": device.transport,
+        "model": device.model,
+        "serial_number": device.serial,
+        "firmware": device.firmware,
+        "file_system": of.file_system,
+        "mount_points": points,
+        "used_by": of.used_by,
+        "made_of": device.members,
+    })
+}
+
+fn facts_document(device: &BlockDevice) -> Value {
+    let facts = device_facts("", device);
+    let fact = |fact: &Fact| json!({ "group": fact.group, "name": fact.name, "value": fact.value });
+    json!({ "name": device.name, "facts": facts.iter().map(fact).collect::<Vec<_>>() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn columns_are_as_wide_as_their_widest_cell() {
+        let row = |cells: [&str; 2]| {
+            let mut row: [String; 9] = Default::default();
+            row[0] = cells[0].to_owned();
+            row[1] = cells[1].to_owned();
+            row
+        };
+        let lines = aligned(&[row(["name", "size"]), row(["  nvme0n1p1", "1.0 TB"])]);
+        assert_eq!(lines, ["name           size", "  nvme0n1p1  1.0 TB"]);
+    }
+
+    #[test]
+    fn what_is_no_device_is_refused_with_where_they_are_listed() {
+        let refused = shown("no-such-device").unwrap_err();
+        assert!(
+            refused.to_string().contains("tailmark device list"),
+            "{refused}"
+        );
+    }
+}

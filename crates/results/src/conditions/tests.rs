@@ -1,0 +1,121 @@
+//! What makes the conditions of two systems unequal.
+
+use super::*;
+
+fn system(name: &str, cache: &str) -> System {
+    System {
+        name: name.to_owned(),
+        driver: "rocksdb".to_owned(),
+        place: format!("/mnt/{name}"),
+        semantics: "faithful".to_owned(),
+        settings: BTreeMap::from([("cache_size".to_owned(), cache.to_owned())]),
+        ceiling_for: None,
+    }
+}
+
+fn fact(system: Option<&str>, group: &str, name: &str, value: &str) -> Fact {
+    Fact {
+        system: system.map(str::to_owned),
+        group: group.to_owned(),
+        name: name.to_owned(),
+        value: value.to_owned(),
+    }
+}
+
+fn facts(system: &str, serial: &str, options: &str, free: &str, began: &str) -> Vec<Fact> {
+    let of = |group, name, value| fact(Some(system), group, name, value);
+    vec![
+        fact(None, "kernel", "release", "6.18"),
+        of("device", "serial number", serial),
+        of("file system", "options", options),
+        of("file system", "available at the start", free),
+        of("data set", "load began", began),
+        of("database", "version", "11.12.0"),
+    ]
+}
+
+fn said(a: &Conditions, b: &Conditions, is_same_system: bool) -> Vec<String> {
+    let unequal = a.unequal(b, is_same_system);
+    unequal.iter().map(ToString::to_string).collect()
+}
+
+const TEN: &str = "2026-11-22T10:00:00Z";
+
+#[test]
+fn two_systems_of_a_study_may_differ_in_their_device_alone() {
+    let first_run = Some(1_795_345_200_000);
+    let a = facts("a", "S1", "rw,noatime", "100.0 GiB", TEN);
+    let b = facts("b", "S2", "rw,noatime", "95.0 GiB", TEN);
+    let of =
+        |name, cache, facts: &[Fact]| Conditions::of(None, &system(name, cache), facts, first_run);
+    let equal = said(&of("a", "1GiB", &a), &of("b", "1GiB", &b), false);
+    assert_eq!(equal, Vec::<String>::new());
+    let b = facts("b", "S2", "rw", "50.0 GiB", TEN);
+    assert_eq!(
+        said(&of("a", "1GiB", &a), &of("b", "2GiB", &b), false),
+        [
+            "cache_size 1GiB against 2GiB",
+            "file system options rw,noatime against rw",
+            "free space at the start 100.0 GiB against 50.0 GiB",
+        ]
+    );
+}
+
+#[test]
+fn of_one_system_in_two_studies_the_device_and_the_kernel_count() {
+    let mut a = facts("a", "S1", "rw", "100.0 GiB", TEN);
+    a[0].value = "6.1".to_owned();
+    let b = facts("a", "S2", "rw", "100.0 GiB", TEN);
+    let of = |facts: &[Fact]| Conditions::of(None, &system("a", "1GiB"), facts, None);
+    assert_eq!(
+        said(&of(&a), &of(&b), true),
+        [
+            "device serial number S1 against S2",
+            "kernel release 6.1 against 6.18"
+        ]
+    );
+}
+
+#[test]
+fn devices_by_number_are_devices() {
+    assert_eq!(plain("device"), "device");
+    assert_eq!(plain("device 12"), "device");
+    assert_eq!(plain("device below 1"), "device");
+    assert_eq!(plain("file system 2"), "file system");
+    for (name, expected) in [
+        ("device model", true),
+        ("device 2 model", true),
+        ("device below 3 serial number", true),
+        ("device scheduler", false),
+        ("device 2 scheduler", false),
+        ("device below 3 link", false),
+        ("device fastest link", true),
+        ("kernel release", false),
+    ] {
+        assert_eq!(is_identity(name), expected, "{name}");
+    }
+}
+
+#[test]
+fn a_data_set_of_three_days_is_not_one_of_an_hour() {
+    // The first run began at 11:00 on the 22nd.
+    let first_run: std::time::SystemTime =
+        humantime::parse_rfc3339("2026-11-22T11:00:00Z").unwrap();
+    let since = first_run.duration_since(std::time::UNIX_EPOCH).unwrap();
+    let first_run = u64::try_from(since.as_millis()).ok();
+    let of = |began| {
+        let facts = facts("a", "S1", "rw", "100.0 GiB", began);
+        Conditions::of(None, &system("a", "1GiB"), &facts, first_run)
+    };
+    let (hour, two, days) = (
+        of(TEN),
+        of("2026-11-22T09:00:00Z"),
+        of("2026-11-19T11:00:00Z"),
+    );
+    assert_eq!(said(&hour, &two, false), Vec::<String>::new());
+    let said = said(&hour, &days, false);
+    assert!(
+        said.len() == 1 && said[0].starts_with("age of the data set "),
+        "{said:?}"
+    );
+}

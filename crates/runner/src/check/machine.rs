@@ -1,0 +1,131 @@
+//! Checks of the machine, whatever the plan.
+
+use super::{Problem, Scene};
+use bytesize::ByteSize;
+use tailmark_results::number;
+
+/// Others may have so much of the processors, 0 to 1.
+const LOAD_MAX: f64 = 0.05;
+/// A hypervisor may give so much of them to others, 0 to 1.
+const STEAL_MAX: f64 = 0.01;
+
+/// What is wrong, if anything is.
+type Found = Option<Vec<Problem>>;
+
+/// Nothing wrong, or one thing.
+fn one(problem: Option<Problem>) -> Found {
+    Some(problem.into_iter().collect())
+}
+
+pub fn cpu_load(scene: &Scene) -> Found {
+    let busy = scene.busy?;
+    one((busy > LOAD_MAX).then(|| {
+        Problem::new(
+            format!(
+                "the processors are {} busy with something else",
+                number::percent(busy)
+            ),
+            "find it with `top`, and stop it",
+        )
+    }))
+}
+
+pub fn cpu_quota(scene: &Scene) -> Found {
+    let quota = scene.quota?.processors;
+    let quota = quota.filter(|quota| *quota < scene.cpus as f64);
+    one(quota.map(|quota| {
+        Problem::new(
+            format!(
+                "a control group allows {quota:.2} of {} processors",
+                scene.cpus
+            ),
+            "run outside of it, or raise its quota (cpu.max, cpu.cfs_quota_us)",
+        )
+    }))
+}
+
+pub fn cpu_throttled(scene: &Scene) -> Found {
+    let quota = (!scene.throttled.is_zero()).then(|| {
+        Problem::new(
+            format!(
+                "a quota of the control group held processes up for {} while they were watched",
+                number::duration(scene.throttled.as_secs_f64())
+            ),
+            "run outside of the control group, or raise its quota (cpu.max, cpu.cfs_quota_us)",
+        )
+    });
+    let hot = scene
+        .thermal_throttles
+        .filter(|count| *count > 0)
+        .map(|count| {
+            Problem::new(
+                format!("processors slowed down {count} times for their temperature"),
+                "see to the cooling of the machine",
+            )
+        });
+    Some(quota.into_iter().chain(hot).collect())
+}
+
+pub fn governor(scene: &Scene) -> Found {
+    if scene.governors.is_empty() {
+        return None;
+    }
+    let slow = scene
+        .governors
+        .iter()
+        .filter(|(name, _)| *name != "performance");
+    let said: Vec<_> = slow
+        .map(|(name, cpus)| format!("{name} of {cpus} processors"))
+        .collect();
+    one((!said.is_empty()).then(|| {
+        Problem::new(
+            format!("the governor is {}", said.join(" and ")),
+            "`cpupower frequency-set --governor performance`",
+        )
+    }))
+}
+
+pub fn io_limit(scene: &Scene) -> Found {
+    let limits = scene.io_limits.iter();
+    let problem = |limit: &String| {
+        Problem::new(
+            format!("a control group limits a device: {limit}"),
+            "run outside of it, or remove the limit",
+        )
+    };
+    Some(limits.map(problem).collect())
+}
+
+pub fn steal(scene: &Scene) -> Found {
+    let steal = scene.steal?;
+    one((steal > STEAL_MAX).then(|| {
+        Problem::new(
+            format!(
+                "a hypervisor gives {} of the processors to others",
+                number::percent(steal)
+            ),
+            "measure on a machine, or a kind of instance, that does not share its processors",
+        )
+    }))
+}
+
+pub fn swap(scene: &Scene) -> Found {
+    let swapped = scene.swapped?;
+    one((swapped > 0).then(|| {
+        Problem::new(
+            format!("{} are swapped out", ByteSize(swapped)),
+            "`swapoff -a`, and `swapon -a` where there is to be swap",
+        )
+    }))
+}
+
+pub fn huge_pages(scene: &Scene) -> Found {
+    let mode = scene.huge_pages.as_deref()?;
+    one((mode == "always").then(|| {
+        Problem::new(
+            "memory is put into huge pages without being asked (always), which makes some requests \
+             slow",
+            "`echo madvise > /sys/kernel/mm/transparent_hugepage/enabled`",
+        )
+    }))
+}

@@ -1,0 +1,199 @@
+//! What of a machine or a plan would spoil a result: looked at before anything is measured, and
+//! changed by nobody.
+//!
+//! Each check is a row of [`CHECKS`]. It says what it saw and what to do about it, that it saw
+//! nothing, or that there is nothing to look at here.
+
+mod machine;
+mod places;
+mod scene;
+#[cfg(test)]
+mod tests;
+
+pub use scene::{DiskActivity, PlaceScene, Scene, SystemScene};
+
+use crate::Error;
+use std::time::Duration;
+use tailmark_plan::Plan;
+
+/// How long the machine is watched for what else it does.
+pub const WATCHED_FOR: Duration = Duration::from_secs(2);
+
+/// How much a problem weighs.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Severity {
+    /// It would spoil a result.
+    Problem,
+    /// It bears on results, and may be meant.
+    Remark,
+}
+
+impl Severity {
+    /// The word in documents.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Problem => "problem",
+            Self::Remark => "remark",
+        }
+    }
+}
+
+/// What is wrong, and what to do about it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Problem {
+    /// What was seen.
+    pub evidence: String,
+    /// What to do about it.
+    pub remedy: String,
+}
+
+impl Problem {
+    fn new(evidence: impl Into<String>, remedy: impl Into<String>) -> Self {
+        Self {
+            evidence: evidence.into(),
+            remedy: remedy.into(),
+        }
+    }
+}
+
+/// A row of [`CHECKS`].
+#[derive(Debug, Clone, Copy)]
+pub struct MachineCheck {
+    /// Its name.
+    pub name: &'static str,
+    /// What it looks at, in one line.
+    pub about: &'static str,
+    /// How much what it finds weighs.
+    pub severity: Severity,
+    /// Looks; none where there is nothing to look at.
+    pub run: fn(&Scene) -> Option<Vec<Problem>>,
+}
+
+/// Every check, sorted by name.
+pub const CHECKS: &[MachineCheck] = &[
+    MachineCheck {
+        name: "access-times",
+        about: "file systems that write the time at which a file was read",
+        severity: Severity::Remark,
+        run: places::access_times,
+    },
+    MachineCheck {
+        name: "client-host",
+        about: "servers that share the machine of their clients, where the plan does not say so",
+        severity: Severity::Problem,
+        run: places::client_host,
+    },
+    MachineCheck {
+        name: "cpu-load",
+        about: "what else the processors do",
+        severity: Severity::Problem,
+        run: machine::cpu_load,
+    },
+    MachineCheck {
+        name: "cpu-quota",
+        about: "processors that a control group takes away",
+        severity: Severity::Problem,
+        run: machine::cpu_quota,
+    },
+    MachineCheck {
+        name: "cpu-throttled",
+        about: "processors that are held up by a quota or by their temperature",
+        severity: Severity::Problem,
+        run: machine::cpu_throttled,
+    },
+    MachineCheck {
+        name: "discard",
+        about: "file systems that discard with each deletion",
+        severity: Severity::Problem,
+        run: places::discard,
+    },
+    MachineCheck {
+        name: "disk-load",
+        about: "what else the disks of the plan do",
+        severity: Severity::Problem,
+        run: places::disk_load,
+    },
+    MachineCheck {
+        name: "expectations",
+        about: "what the plan expects of its systems",
+        severity: Severity::Problem,
+        run: places::expectations,
+    },
+    MachineCheck {
+        name: "file-system-full",
+        about: "file systems that are nearly full when the data set is loaded",
+        severity: Severity::Problem,
+        run: places::nearly_full,
+    },
+    MachineCheck {
+        name: "fits-in-memory",
+        about: "data sets that memory or the database's own cache holds",
+        severity: Severity::Problem,
+        run: places::fits_in_memory,
+    },
+    MachineCheck {
+        name: "governor",
+        about: "processors that lower their frequency when they are idle",
+        severity: Severity::Problem,
+        run: machine::governor,
+    },
+    MachineCheck {
+        name: "io-limit",
+        about: "limits of devices by control groups",
+        severity: Severity::Problem,
+        run: machine::io_limit,
+    },
+    MachineCheck {
+        name: "link",
+        about: "devices whose PCI Express link is slower than they can use",
+        severity: Severity::Problem,
+        run: places::link,
+    },
+    MachineCheck {
+        name: "steal",
+        about: "processor time that a hypervisor gives to others",
+        severity: Severity::Problem,
+        run: machine::steal,
+    },
+    MachineCheck {
+        name: "swap",
+        about: "memory that is swapped out",
+        severity: Severity::Problem,
+        run: machine::swap,
+    },
+    MachineCheck {
+        name: "transparent-huge-pages",
+        about: "memory in huge pages without being asked",
+        severity: Severity::Remark,
+        run: machine::huge_pages,
+    },
+    MachineCheck {
+        name: "write-cache",
+        about: "devices with a volatile write cache",
+        severity: Severity::Remark,
+        run: places::write_cache,
+    },
+];
+
+/// What a check has come to.
+#[derive(Debug, Clone)]
+pub struct Checked {
+    /// The row.
+    pub check: &'static MachineCheck,
+    /// What is wrong; none where there was nothing to look at.
+    pub problems: Option<Vec<Problem>>,
+}
+
+/// Looks at the machine, and at the places of a plan where there is one.
+///
+/// # Errors
+/// Where the machine's counters cannot be read.
+pub fn check(plan: Option<&Plan>) -> Result<Vec<Checked>, Error> {
+    let scene = Scene::gather(plan, WATCHED_FOR)?;
+    let checked = CHECKS.iter().map(|check| Checked {
+        check,
+        problems: (check.run)(&scene),
+    });
+    Ok(checked.collect())
+}

@@ -1,0 +1,219 @@
+//! Checks of the places of a plan.
+
+use super::{PlaceScene, Problem, Scene, SystemScene};
+use crate::links;
+use bytesize::ByteSize;
+use std::collections::BTreeSet;
+use tailmark_host::Mount;
+use tailmark_results::number;
+
+/// A disk may do so many requests a second for others, and so many bytes.
+const REQUESTS_MAX: f64 = 20.0;
+const BYTES_MAX: f64 = 1e6;
+/// A file system is nearly full from this part of it on.
+const FULL: f64 = 0.9;
+
+/// What is wrong, if anything is.
+type Found = Option<Vec<Problem>>;
+
+/// The places of all systems, each once; none where there are none.
+fn places(scene: &Scene) -> Option<Vec<(&SystemScene, &PlaceScene)>> {
+    let mut seen = BTreeSet::new();
+    let all = scene
+        .systems
+        .iter()
+        .flat_map(|of| of.places.iter().map(move |place| (of, place)));
+    let places: Vec<_> = all.filter(|(_, at)| seen.insert(&at.place)).collect();
+    (!places.is_empty()).then_some(places)
+}
+
+/// The mounted file systems of all places, each once.
+fn mounts(scene: &Scene) -> Option<Vec<&Mount>> {
+    let mut seen = BTreeSet::new();
+    let mounts = places(scene)?
+        .into_iter()
+        .filter_map(|(_, at)| at.mount.as_ref());
+    let mounts: Vec<_> = mounts.filter(|mount| seen.insert(&mount.point)).collect();
+    (!mounts.is_empty()).then_some(mounts)
+}
+
+fn has(mount: &Mount, option: &str) -> bool {
+    mount.options.iter().any(|own| own == option)
+}
+
+pub fn access_times(scene: &Scene) -> Found {
+    let mounts = mounts(scene)?.into_iter();
+    let kept = mounts.filter(|mount| !has(mount, "noatime") && mount.kind != "tmpfs");
+    let problem = |mount: &Mount| {
+        let point = mount.point.display();
+        Problem::new(
+            format!("`{point}` keeps when a file was read: it is not mounted with noatime"),
+            format!("`mount -o remount,noatime {point}`"),
+        )
+    };
+    Some(kept.map(problem).collect())
+}
+
+pub fn discard(scene: &Scene) -> Found {
+    let mounts = mounts(scene)?.into_iter();
+    let discarding = mounts.filter(|mount| has(mount, "discard") || has(mount, "discard=async"));
+    let problem = |mount: &Mount| {
+        let point = mount.point.display();
+        Problem::new(
+            format!(
+                "`{point}` is mounted with discard: each deletion of a file is work for the device"
+            ),
+            format!("`mount -o remount,nodiscard {point}`, and `fstrim` between runs"),
+        )
+    };
+    Some(discarding.map(problem).collect())
+}
+
+pub fn client_host(scene: &Scene) -> Found {
+    let servers = scene
+        .systems
+        .iter()
+        .filter(|of| of.server_is_here.is_some());
+    let servers: Vec<_> = servers.collect();
+    if servers.is_empty() {
+        return None;
+    }
+    // What the plan says is looked at by the expectations.
+    let shared = servers
+        .into_iter()
+        .filter(|of| of.server_is_here == Some(true) && of.expects_host.is_none());
+    let problem = |of: &SystemScene| {
+        Problem::new(
+            format!(
+                "the server of `{}` is on the machine of its clients, which take processors from it",
+                of.name
+            ),
+            "run the clients on a machine of their own, or say that it is meant: expect = { \
+             client_host = \"same\" }",
+        )
+    };
+    Some(shared.map(problem).collect())
+}
+
+pub fn disk_load(scene: &Scene) -> Found {
+    if scene.disks.is_empty() {
+        return None;
+    }
+    let busy = scene
+        .disks
+        .iter()
+        .filter(|(_, of)| of.requests_per_s > REQUESTS_MAX || of.bytes_per_s > BYTES_MAX);
+    let problem = |(name, of): (&String, &super::DiskActivity)| {
+        Problem::new(
+            format!(
+                "something else does {} requests/s on {name}, {}/s",
+                number::rate(of.requests_per_s),
+                number::bytes(of.bytes_per_s)
+            ),
+            "find it with `iotop` or `pidstat -d 1`, and stop it",
+        )
+    };
+    Some(busy.map(problem).collect())
+}
+
+pub fn expectations(scene: &Scene) -> Found {
+    if !scene.systems.iter().any(|of| of.has_expectations) {
+        return None;
+    }
+    let wrong = scene.surprises.systems.iter();
+    let wrong = wrong.flat_map(|(name, wrong)| wrong.iter().map(move |text| (name, text)));
+    let problem = |(name, text): (&String, &String)| {
+        let (evidence, remedy) = text.rsplit_once("; ").unwrap_or((text, ""));
+        Problem::new(format!("`{name}`: {evidence}"), remedy)
+    };
+    Some(wrong.map(problem).collect())
+}
+
+pub fn nearly_full(scene: &Scene) -> Found {
+    let mut seen = BTreeSet::new();
+    let mut problems = Vec::new();
+    let places = places(scene)?.into_iter();
+    let spaces = places.filter_map(|(_, at)| at.space.as_ref().filter(|space| !space.is_device));
+    for space in spaces.filter(|space| seen.insert(space.file_system.clone())) {
+        let is_here = |at: &PlaceScene| {
+            at.space
+                .as_ref()
+                .is_some_and(|own| own.file_system == space.file_system)
+        };
+        let systems = scene.systems.iter();
+        let needed: u64 = systems
+            .filter(|of| of.places.iter().any(is_here))
+            .map(|of| of.needed)
+            .sum();
+        let taken = space
+            .total
+            .saturating_sub(space.available)
+            .saturating_add(needed);
+        let part = taken as f64 / space.total.max(1) as f64;
+        if part > FULL {
+            problems.push(Problem::new(
+                format!(
+                    "{} is {} full when the data sets are loaded ({} of {} are free now, and {} are \
+                     needed)",
+                    space.file_system,
+                    number::percent(part.min(1.0)),
+                    ByteSize(space.available),
+                    ByteSize(space.total),
+                    ByteSize(needed)
+                ),
+                "make room, or take fewer records: file systems and devices slow down when they \
+                 are full",
+            ));
+        }
+    }
+    Some(problems)
+}
+
+pub fn fits_in_memory(scene: &Scene) -> Found {
+    if scene.systems.is_empty() {
+        return None;
+    }
+    let problem = |of: &SystemScene| {
+        let cached = of.cached.as_ref()?;
+        Some(Problem::new(
+            format!(
+                "the data set of `{}` ({}) fits in {} ({})",
+                of.name,
+                ByteSize(cached.data),
+                cached.by,
+                ByteSize(cached.room)
+            ),
+            "use more records, a smaller cache, direct reads or host.memory_limit",
+        ))
+    };
+    Some(scene.systems.iter().filter_map(problem).collect())
+}
+
+pub fn link(scene: &Scene) -> Found {
+    places(scene)?;
+    let degraded = scene.links.iter();
+    Some(
+        degraded
+            .map(|link| Problem::new(link, links::REMEDY))
+            .collect(),
+    )
+}
+
+pub fn write_cache(scene: &Scene) -> Found {
+    let places = places(scene)?;
+    let devices = places.iter().flat_map(|(_, at)| &at.chain);
+    // What is made of others says what those say.
+    let disks = devices.filter(|of| of.members.is_empty() && of.backing_file.is_none());
+    let volatile = disks.filter(|of| of.write_cache.as_deref() == Some("write back"));
+    let names: BTreeSet<&str> = volatile.map(|of| of.disk.as_str()).collect();
+    let problem = |name: &&str| {
+        Problem::new(
+            format!(
+                "{name} has a volatile write cache: a write that is synced waits until it is empty"
+            ),
+            "leave it where it is meant; SNIA's enterprise tests turn it off (`nvme set-feature -f 6`, \
+             `hdparm -W 0`)",
+        )
+    };
+    Some(names.iter().map(problem).collect())
+}

@@ -1,0 +1,303 @@
+//! What the checks look at: everything that is known of the machine and of the places of a plan,
+//! gathered once.
+
+use crate::{
+    Error,
+    dataset::Dataset,
+    expect::Surprises,
+    findings::{Cached, cached},
+    links::degraded_of,
+    places::places,
+};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    thread,
+    time::Duration,
+};
+use tailmark_driver::Place;
+use tailmark_host::{
+    BlockDevice, CpuQuota, Mount, Space,
+    probe::{PROBES, Probe, Reading, Target},
+};
+use tailmark_plan::{ClientHost, Plan, SystemPlan};
+
+/// What processors do when they work, among their times.
+const WORKING: &[&str] = &[
+    "user_s",
+    "nice_s",
+    "system_s",
+    "irq_s",
+    "softirq_s",
+    "guest_s",
+];
+
+/// What is known before anything is measured.
+#[derive(Debug, Clone, Default)]
+pub struct Scene {
+    /// Processors that this process may run on.
+    pub cpus: usize,
+    /// Processors by the governor of their frequency.
+    pub governors: BTreeMap<String, usize>,
+    /// What control groups leave of the processors.
+    pub quota: Option<CpuQuota>,
+    /// For how long a quota has held this process's group up while it was watched.
+    pub throttled: Duration,
+    /// How often processors slowed down for their temperature while they were watched.
+    pub thermal_throttles: Option<u64>,
+    /// Limits of devices.
+    pub io_limits: Vec<String>,
+    /// The part of all processors that was busy while they were watched, 0 to 1.
+    pub busy: Option<f64>,
+    /// The part that a hypervisor gave to others, 0 to 1.
+    pub steal: Option<f64>,
+    /// Bytes that are swapped out; none where there is no swap.
+    pub swapped: Option<u64>,
+    /// When memory is put into huge pages: `always`, `madvise`, `never`.
+    pub huge_pages: Option<String>,
+    /// The systems of the plan whose places are known.
+    pub systems: Vec<SystemScene>,
+    /// What the disks of the plan did while they were watched, by name.
+    pub disks: BTreeMap<String, DiskActivity>,
+    /// Devices whose link is slower than they can use.
+    pub links: Vec<String>,
+    /// What is not as the plan expects.
+    pub surprises: Surprises,
+}
+
+/// What is known of one system.
+#[derive(Debug, Clone)]
+pub struct SystemScene {
+    /// Its name.
+    pub name: String,
+    /// Its places on this machine.
+    pub places: Vec<PlaceScene>,
+    /// Whether its server is this machine; none where it has none, or that is not known.
+    pub server_is_here: Option<bool>,
+    /// Whether the plan says where its server is.
+    pub expects_host: Option<ClientHost>,
+    /// Bytes that its data set takes on its file system, of which so many are not there yet.
+    pub needed: u64,
+    /// What holds its whole data set, where something does.
+    pub cached: Option<Cached>,
+    /// Whether anything of it expects something.
+    pub has_expectations: bool,
+}
+
+/// What is known of one place.
+#[derive(Debug, Clone)]
+pub struct PlaceScene {
+    /// Where.
+    pub place: PathBuf,
+    /// Its file system; none of a block device.
+    pub mount: Option<Mount>,
+    /// The room there.
+    pub space: Option<Space>,
+    /// Every device below.
+    pub chain: Vec<BlockDevice>,
+}
+
+/// What a disk did.
+#[derive(Debug, Clone, Copy, Default, PartialEq)]
+pub struct DiskActivity {
+    /// Requests that were done, a second.
+    pub requests_per_s: f64,
+    /// Bytes read and written, a second.
+    pub bytes_per_s: f64,
+}
+
+impl Scene {
+    /// Gathers all of it; watches the machine for a while.
+    pub(super) fn gather(plan: Option<&Plan>, watched_for: Duration) -> Result<Self, Error> {
+        let known = |system: &&SystemPlan| !system.placeholder;
+        let systems: Vec<&SystemPlan> = plan
+            .into_iter()
+            .flat_map(|plan| &plan.systems)
+            .filter(known)
+            .collect();
+        let all: Vec<PathBuf> = systems.iter().flat_map(|system| places(system)).collect();
+        let target = Target {
+            system: String::new(),
+            hosts: Vec::new(),
+            // A place that is not there yet will be on the disk of the directory above it.
+            places: all
+                .iter()
+                .filter_map(|place| Some(tailmark_host::space(place).ok()?.at))
+                .collect(),
+        };
+        let mut watch = Watch::open(&target)?;
+        let before = watch.look()?;
+        thread::sleep(watched_for);
+        let after = watch.look()?;
+        let memory = memory(plan);
+        Ok(Self {
+            cpus: tailmark_host::cpus(),
+            governors: tailmark_host::governors(),
+            quota: after.quota,
+            throttled: after.throttled().saturating_sub(before.throttled()),
+            thermal_throttles: after
+                .thermal
+                .zip(before.thermal)
+                .map(|(a, b)| a.saturating_sub(b)),
+            io_limits: tailmark_host::io_limits(),
+            busy: share(&before.cpu, &after.cpu, WORKING),
+            steal: share(&before.cpu, &after.cpu, &["steal_s"]),
+            swapped: tailmark_host::swapped(),
+            huge_pages: tailmark_host::huge_pages(),
+            disks: activity(&before.disks, &after.disks, watched_for),
+            links: degraded_of(&all),
+            surprises: Surprises::of(systems.iter().copied()),
+            systems: plan.map_or_else(Vec::new, |plan| {
+                let systems = systems.into_iter();
+                systems
+                    .map(|system| SystemScene::of(plan, system, memory))
+                    .collect()
+            }),
+        })
+    }
+}
+
+/// Bytes of memory that a run of the plan may use.
+fn memory(plan: Option<&Plan>) -> u64 {
+    let total = tailmark_host::memory().total;
+    let limit = plan.and_then(|plan| plan.host.memory_limit);
+    limit.map_or(total, |limit| limit.min(total))
+}
+
+impl SystemScene {
+    fn of(plan: &Plan, system: &SystemPlan, memory: u64) -> Self {
+        let hosts = system.location.hosts();
+        let here: Vec<Option<bool>> = hosts
+            .map(|h| tailmark_host::is_this_machine(h.host()))
+            .collect();
+        let is_embedded = matches!(
+            system.driver.place,
+            Place::Directory | Place::DirectoryOrDevice
+        );
+        let present = || Dataset::new(plan, system).present();
+        let needed = (system.driver.space)(&system.data, &system.settings);
+        Self {
+            name: system.name.clone(),
+            places: places(system).into_iter().map(PlaceScene::of).collect(),
+            server_is_here: match here.is_empty() {
+                true => None,
+                false => Some(here.contains(&Some(true))),
+            },
+            expects_host: system.expect.client_host,
+            needed: match is_embedded {
+                true => needed.saturating_sub(present()),
+                false => 0,
+            },
+            cached: cached(
+                system.driver,
+                &system.data,
+                &system.settings,
+                memory,
+                system.is_here(),
+            ),
+            has_expectations: !crate::expect::expected(system).is_empty(),
+        }
+    }
+}
+
+impl PlaceScene {
+    fn of(place: PathBuf) -> Self {
+        Self {
+            mount: match tailmark_host::is_device(&place) {
+                true => None,
+                false => tailmark_host::mount_of(&place),
+            },
+            space: tailmark_host::space(&place).ok(),
+            chain: tailmark_host::chain(&place),
+            place,
+        }
+    }
+}
+
+/// The probes that are looked at twice.
+struct Watch {
+    cpu: Box<dyn Probe>,
+    /// None where the places are on no disk.
+    disks: Option<Box<dyn Probe>>,
+}
+
+/// What they said once.
+struct Look {
+    cpu: Vec<Reading>,
+    disks: Vec<Reading>,
+    quota: Option<CpuQuota>,
+    thermal: Option<u64>,
+}
+
+impl Look {
+    fn throttled(&self) -> Duration {
+        self.quota.map_or(Duration::ZERO, |quota| quota.throttled)
+    }
+}
+
+impl Watch {
+    fn open(target: &Target) -> Result<Self, Error> {
+        let open = |name: &str| {
+            let row = PROBES.iter().find(|row| row.name == name);
+            let row = row.expect("the table of probes has processors and disks");
+            (row.open)(target)
+        };
+        Ok(Self {
+            cpu: open("cpu")?.expect("every machine has processors"),
+            disks: open("disk")?,
+        })
+    }
+
+    fn look(&mut self) -> Result<Look, Error> {
+        Ok(Look {
+            cpu: self.cpu.sample()?,
+            disks: match &mut self.disks {
+                Some(disks) => disks.sample()?,
+                None => Vec::new(),
+            },
+            quota: tailmark_host::cpu_quota(),
+            thermal: tailmark_host::thermal_throttles(),
+        })
+    }
+}
+
+/// How much readings of these names rose together.
+fn rise(before: &[Reading], after: &[Reading], is_it: impl Fn(&Reading) -> bool) -> f64 {
+    let sum = |readings: &[Reading]| -> f64 {
+        readings.iter().filter(|r| is_it(r)).map(|r| r.value).sum()
+    };
+    (sum(after) - sum(before)).max(0.0)
+}
+
+/// The part of the processors' time that these readings are.
+fn share(before: &[Reading], after: &[Reading], names: &[&str]) -> Option<f64> {
+    // Those of the machine are parts of one whole; each core has its own.
+    let is_time = |r: &Reading| r.subject == "machine" && r.name.ends_with("_s");
+    let all = rise(before, after, is_time);
+    let part = rise(before, after, |reading| {
+        is_time(reading) && names.contains(&reading.name.as_str())
+    });
+    (all > 0.0).then(|| part / all)
+}
+
+fn activity(
+    before: &[Reading],
+    after: &[Reading],
+    time: Duration,
+) -> BTreeMap<String, DiskActivity> {
+    let names: BTreeSet<&String> = after.iter().map(|reading| &reading.subject).collect();
+    let of = |name: &String| {
+        let per_s = |names: &[&str]| {
+            let is_it = |r: &Reading| r.subject == *name && names.contains(&r.name.as_str());
+            rise(before, after, is_it) / time.as_secs_f64().max(1e-9)
+        };
+        DiskActivity {
+            requests_per_s: per_s(&["reads", "writes", "discards"]),
+            bytes_per_s: per_s(&["read_bytes", "write_bytes"]),
+        }
+    };
+    names
+        .into_iter()
+        .map(|name| (name.clone(), of(name)))
+        .collect()
+}
