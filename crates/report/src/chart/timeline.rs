@@ -2,10 +2,11 @@
 //! other on one clock.
 
 mod before;
+mod stalls;
 
 use super::{axis, legend, line, log_range};
 use crate::{chart::quantised::quantised, style};
-use before::{WithWarmup, shade};
+use before::{WithWarmup, warmup_area};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use tailmark_results::{
@@ -196,14 +197,33 @@ pub fn timeline(phase: &Phase, color: &str, panels: &Panels) -> Value {
         })
         .collect();
     let mut series: Vec<Value> = lines.lines.iter().map(|line| line.series(panels)).collect();
+    let stalls = stalls::spans(&whole.series);
     for (index, row) in panels.0.iter().enumerate() {
-        let first = lines.lines.iter().position(|l| l.panel == row.panel);
-        if let (Some(warmup), Some(line)) = (&phase.warmup, first) {
-            series[line]["markArea"] = shade(warmup, &start, index == 0);
+        let Some(line) = lines.lines.iter().position(|l| l.panel == row.panel) else {
+            continue;
+        };
+        let mut areas: Vec<Value> = Vec::new();
+        if let Some(warmup) = &phase.warmup {
+            areas.push(warmup_area(warmup, &start, index == 0));
+        }
+        if matches!(row.panel, Panel::Rate | Panel::Latency) {
+            areas.extend(stalls::areas(&stalls, index == 0));
+        }
+        if !areas.is_empty() {
+            series[line]["markArea"] = shaded(areas);
         }
     }
     json!({
         "xAxis": x, "yAxis": lines.y_axes(), "legend": legends, "series": series,
+    })
+}
+
+/// Stretches of time behind a plot.
+fn shaded(areas: Vec<Value>) -> Value {
+    json!({
+        "silent": true, "itemStyle": {"color": "#000000", "opacity": 0.06},
+        "label": {"position": "insideTopLeft", "fontSize": 11, "color": style::MUTED},
+        "data": areas,
     })
 }
 

@@ -80,16 +80,12 @@ pub fn said(warmup: &Warmup) -> String {
     }
 }
 
-/// What shades a warm-up in one of the plots; the first says what it is.
-pub fn shade(warmup: &Warmup, start: &Value, is_first: bool) -> Value {
+/// The area of a warm-up in one of the plots; the first says what it is.
+pub fn warmup_area(warmup: &Warmup, start: &Value, is_first: bool) -> Value {
     let name = if is_first {
         said(warmup)
     } else {
         String::new()
     };
-    json!({
-        "silent": true, "itemStyle": {"color": "#000000", "opacity": 0.06},
-        "label": {"position": "insideTopLeft", "fontSize": 11, "color": crate::style::MUTED},
-        "data": [[{"name": name, "xAxis": start}, {"xAxis": 0}]],
-    })
+    json!([{"name": name, "xAxis": start}, {"xAxis": 0}])
 }

@@ -180,3 +180,49 @@ fn background_work_of_a_database_has_a_plot_where_it_is_told() {
     assert_eq!(jobs["data"], json!([[0.5, 0], [1.5, 2], [2.5, 0]]));
     assert_eq!(timeline_base(&with)["grid"].as_array().unwrap().len(), 6);
 }
+
+#[test]
+fn seconds_in_which_writers_were_held_back_are_shaded_over_rate_and_latency() {
+    let mut point = Phase {
+        duration_s: 6.0,
+        intervals: (0..6).map(|at| second(at, 10)).collect(),
+        ..Phase::default()
+    };
+    let at_s = [0.0, 1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+    let of = |name: &str, kind, values: [f64; 7]| Series {
+        probe: DATABASE.into(),
+        name: name.into(),
+        kind,
+        ..counter(&at_s, &values)
+    };
+    point.series = vec![
+        of(
+            "stall_s",
+            SeriesKind::Counter,
+            [0.0, 0.0, 0.4, 0.9, 0.905, 0.905, 0.905],
+        ),
+        of(
+            "write_stopped",
+            SeriesKind::Gauge,
+            [0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0],
+        ),
+    ];
+    let drawn = timeline(&point, "#000000", &Panels::of(std::iter::once(&point)));
+    let areas = drawn["series"][0]["markArea"]["data"].as_array().unwrap();
+    let spans: Vec<_> = areas
+        .iter()
+        .map(|area| (&area[0]["xAxis"], &area[1]["xAxis"]))
+        .collect();
+    assert_eq!(
+        spans,
+        [(&json!(1.0), &json!(3.0)), (&json!(5.0), &json!(6.0))]
+    );
+    assert_eq!(areas[0][0]["name"], "writers held back");
+    let latency = drawn["series"].as_array().unwrap().iter();
+    let mut latency = latency.filter(|line| line["yAxisIndex"] == 1);
+    assert!(latency.any(|line| {
+        line["markArea"]["data"]
+            .as_array()
+            .is_some_and(|of| of.len() == 2)
+    }));
+}
