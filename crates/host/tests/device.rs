@@ -272,6 +272,7 @@ fn the_disk_probe_has_readings_of_each_device_of_a_system() {
     let target = Target {
         system: "two".to_owned(),
         places: vec![one.directory.clone(), other.device.path().to_owned()],
+        hosts: Vec::new(),
     };
     let row = PROBES.iter().find(|row| row.name == "disk").unwrap();
     let readings = (row.open)(&target).unwrap().unwrap().sample().unwrap();
