@@ -318,7 +318,6 @@ impl<'a> Sweeper<'a> {
         // A stop ends the wait, but what was measured is kept.
         let settled = self.settle(database.as_ref());
         let settled_after = *settled.as_ref().unwrap_or(&Settled::Yes);
-        let unlimited = self.memory_unlimited.as_deref();
         let own_version = database.facts().remove("version");
         let version = system.version.as_deref();
         let unexpected = self.unexpected(system, own_version.as_deref());
@@ -334,7 +333,7 @@ impl<'a> Sweeper<'a> {
             unexpected: &unexpected,
             links: &links,
             is_here: system.is_here(),
-            memory_unlimited: plan.host.memory_limit.zip(unlimited),
+            memory_unlimited: plan.host.memory_limit.zip(self.memory_unlimited.as_deref()),
             adopted: state.adopted.as_deref(),
             steady: (!asked.workload.starts_empty()).then_some(asked.steady),
             ..Evidence::new(system.driver, &dataset.params, &key, &measured)
