@@ -15,6 +15,7 @@ use procfs::{ExplicitSystemInfo, FromBufReadSI, KernelStats};
 use rustix::time::{ClockId, clock_gettime};
 use std::{
     path::Path,
+    sync::Arc,
     time::{Duration, Instant},
 };
 use support::{
@@ -24,9 +25,12 @@ use support::{
 use tailmark_driver::{Clients, Database, db};
 use tailmark_host::probe::{PROBES, Probe, Target};
 use tailmark_runner::capture::Watched;
+use tailmark_workload::Workload;
 
 /// 4 x 1,024 B each: more than is cached of them below.
 const RECORDS: u64 = 200_000;
+/// So few that one client has read them all within seconds.
+const FEW: u64 = 20_000;
 /// A cache of hardly anything, and none of the kernel's.
 const DISK: &[(&str, &str)] = &[
     ("block_cache", "8MiB"),
@@ -48,22 +52,22 @@ fn main() {
     let dir = tempfile::tempdir_in(place).unwrap();
     let budget = Budget::Time(Duration::from_secs(seconds.into()));
     let rocksdb = db::find("rocksdb").unwrap();
-    let load = |name: &str| {
+    let load = |name: &str, records| {
         let path = dir.path().join(name);
-        let database = measured::open(rocksdb, &path, CACHED, RECORDS);
-        let workload = measured::uniform_reads();
+        let database = measured::open(rocksdb, &path, CACHED, records);
+        let workload = Arc::new(Workload::load());
         measured::run(
             database.as_ref(),
             Clients::Threads,
             &workload,
-            RECORDS,
+            records,
             2,
             Budget::Load,
         );
         database.flush().unwrap();
         path
     };
-    let path = load("disk");
+    let path = load("disk", RECORDS);
     let disk = measured::open(rocksdb, &path, DISK, RECORDS);
     if ticks > 0 {
         costs(disk.as_ref(), dir.path(), ticks);
@@ -87,44 +91,43 @@ fn main() {
         budget,
     );
     drop(disk);
-    let other = load("counted");
-    let cached = measured::open(rocksdb, &path, CACHED, RECORDS);
-    let counted = measured::open(rocksdb, &other, COUNTED, RECORDS);
-    let reads = |database: &dyn Database| ops_per_s(database, &Watched::default(), budget);
-    // The first reads fill the caches.
-    reads(cached.as_ref());
-    reads(counted.as_ref());
-    let runs = vec![
-        (
-            "tailmark".to_owned(),
-            Box::new(|| reads(counted.as_ref())) as Box<dyn FnMut() -> f64>,
-        ),
-        (
-            "without tickers".to_owned(),
-            Box::new(|| reads(cached.as_ref())),
-        ),
-    ];
-    compare(
-        "RocksDB with tickers, reads in cache, 1 client",
-        "ops/s",
+    let open = |name, settings| measured::open(rocksdb, &load(name, FEW), settings, FEW);
+    tickers(
+        open("cached", CACHED).as_ref(),
+        open("counted", COUNTED).as_ref(),
         pairs,
-        runs,
+        budget,
     );
 }
 
-/// Reads of one client or, of the null driver and of the disk, two.
-fn ops_per_s(database: &dyn Database, watched: &Watched, budget: Budget) -> f64 {
-    let workload = measured::uniform_reads();
-    let clients = if watched.places.is_empty() { 1 } else { 2 };
-    let phase = measured::run_watched(
-        database,
-        Clients::Threads,
-        &workload,
-        RECORDS,
-        clients,
-        budget,
-        watched,
-    );
+/// What RocksDB's own counters cost reads that find everything in its cache.
+fn tickers(cached: &dyn Database, counted: &dyn Database, pairs: usize, budget: Budget) {
+    let watched = Watched::default();
+    let reads = |database| ops_per_s(database, FEW, 1, &watched, budget);
+    // The first reads fill the caches.
+    reads(cached);
+    reads(counted);
+    let runs = vec![
+        (
+            "tailmark".to_owned(),
+            Box::new(|| reads(counted)) as Box<dyn FnMut() -> f64>,
+        ),
+        ("without tickers".to_owned(), Box::new(|| reads(cached))),
+    ];
+    let name = "RocksDB with tickers, reads in cache, 1 client";
+    compare(name, "ops/s", pairs, runs);
+}
+
+/// Reads a second.
+fn ops_per_s(
+    database: &dyn Database,
+    records: u64,
+    clients: u32,
+    watched: &Watched,
+    budget: Budget,
+) -> f64 {
+    let (workload, kind) = (measured::uniform_reads(), Clients::Threads);
+    let phase = measured::run_watched(database, kind, &workload, records, clients, budget, watched);
     phase.operations as f64 / phase.duration_s
 }
 
@@ -139,11 +142,11 @@ fn keeps(name: &str, database: &dyn Database, place: &Path, pairs: usize, budget
     let runs = vec![
         (
             "tailmark".to_owned(),
-            Box::new(|| ops_per_s(database, &with, budget)) as Box<dyn FnMut() -> f64>,
+            Box::new(|| ops_per_s(database, RECORDS, 2, &with, budget)) as Box<dyn FnMut() -> f64>,
         ),
         (
             "one without probes".to_owned(),
-            Box::new(|| ops_per_s(database, &without, budget)),
+            Box::new(|| ops_per_s(database, RECORDS, 2, &without, budget)),
         ),
     ];
     compare(name, "ops/s", pairs, runs);

@@ -191,6 +191,82 @@ fn all_limits_must_hold_and_workloads_without_such_requests_are_not_searched() {
 }
 
 #[test]
+fn a_system_that_all_clients_wait_for_is_the_limit() {
+    let dir = TempDir::new().unwrap();
+    // 1,000/s in all; with 256 in flight a request takes 256 ms, which is within the limit.
+    let more = [
+        "--set",
+        "database.model=exponential 10ms; servers 10",
+        "--slo",
+        "p99 read < 500ms",
+        "--set",
+        "slo.min_rate=900",
+        "--quick",
+    ];
+    let (code, said) = run(dir.path(), &more);
+    assert_eq!(code, Some(0), "{said}");
+    let search = &searches(dir.path())[0];
+    assert_ne!(search["status"], "client-limit", "{search}");
+    let high = search["high"].as_f64().unwrap();
+    assert!((950.0..1_200.0).contains(&high), "{search}");
+}
+
+#[test]
+fn a_limit_on_requests_that_were_not_seen_is_not_held() {
+    let dir = TempDir::new().unwrap();
+    let plan = "[database]\ndriver = 'sim'\nmodel = 'exponential 10ms; servers 1'\n\
+        [dataset]\nrecords = 1000\n\
+        [sweep]\nworkloads = ['rare']\nthreads = [1, 4]\nduration = '1000s'\nwarmup = '1s'\n\
+        [[workload]]\nname = 'rare'\nread = 1\nupdate = 20000\n\
+        [slo]\nlatency = ['p50 read < 1ms', 'p99 update < 150ms']\nquick = true\n\
+        [[system]]\nname = 'a'\n";
+    std::fs::write(dir.path().join("plan.toml"), plan).unwrap();
+    let run = TAILMARK.run(dir.path(), &["run", "plan.toml", "-o", "out"]);
+    assert_eq!(run.status.code(), Some(0), "{}", err(&run));
+    let search = &searches(dir.path())[0];
+    // No read is served within 1 ms, half of the time: that can never hold.
+    assert_eq!(search["low"], Value::Null, "{search}");
+}
+
+#[test]
+fn a_database_that_stops_to_answer_fails_probes_and_says_so() {
+    let dir = TempDir::new().unwrap();
+    let more = [
+        "--set",
+        "database.model=exponential 1ms; servers 1; errors 15s 3h 100%",
+        "--slo",
+        LIMIT,
+        "--quick",
+    ];
+    let (code, said) = run(dir.path(), &more);
+    assert_eq!(code, Some(0), "{said}");
+    let search = &searches(dir.path())[0];
+    assert_eq!(search["status"], "not-at-any-rate", "{search}");
+    let probe = &search["probes"][0];
+    assert_eq!(probe["verdict"], "fail");
+    assert!(probe["evidence"].is_string() && said.contains(probe["evidence"].as_str().unwrap()));
+    let codes = probe["findings"].as_array().unwrap().iter();
+    let codes: Vec<&Value> = codes.map(|finding| &finding["code"]).collect();
+    assert!(codes.contains(&&Value::from("no-answer")), "{codes:?}");
+}
+
+#[test]
+fn a_scale_of_times_leaves_time_for_a_search() {
+    let dir = TempDir::new().unwrap();
+    let more = [
+        "--dry-run",
+        "--set",
+        MODEL,
+        "--slo",
+        LIMIT,
+        "--time-scale",
+        "0.01",
+    ];
+    let dry = TAILMARK.run(dir.path(), &args(&more));
+    assert_eq!(dry.status.code(), Some(0), "{}", err(&dry));
+}
+
+#[test]
 fn a_search_that_was_killed_goes_on_as_it_would_have_gone_on() {
     let more = ["--set", MODEL, "--slo", LIMIT, "--quick"];
     let whole = TempDir::new().unwrap();

@@ -167,6 +167,11 @@ fn within<T: PartialOrd>(number: Option<T>, accepted: RangeInclusive<T>) -> Opti
     number.filter(|number| accepted.contains(number))
 }
 
+fn percent(min: f64, max: f64) -> String {
+    let example = min.max(0.1);
+    format!("a percentage such as `{example}%`, from {min}% to {max}%")
+}
+
 impl std::fmt::Display for Accept {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match *self {
@@ -199,9 +204,7 @@ impl std::fmt::Display for Accept {
                 "rates from {RATE_MIN} to {} ops/s, such as [\"10k\", \"40k\"]",
                 number::count(RATE_MAX as u64)
             ),
-            Self::Percent(min, max) => {
-                write!(f, "a percentage such as `0.1%`, from {min}% to {max}%")
-            }
+            Self::Percent(min, max) => f.write_str(&percent(min, max)),
             Self::Choice(words) => write!(f, "one of {}", words.join(", ")),
             Self::Threads => write!(
                 f,

@@ -65,7 +65,7 @@ pub(super) fn read(
         let time: Option<Duration> = keys.computed(name, &inputs)?;
         Ok::<_, Error>(scaled(time.unwrap_or_default()))
     };
-    let settings = SloSettings {
+    let mut settings = SloSettings {
         latency,
         bounds,
         arrivals: keys.get("arrivals")?,
@@ -75,6 +75,10 @@ pub(super) fn read(
         time: time("time")?,
         quick: inputs.quick,
     };
+    if keys.value("time").is_none() {
+        // A scale of times leaves blocks as long as they must be: so many probes still have room.
+        settings.time = settings.time.max(settings.shortest_probe() * PROBES_MIN);
+    }
     if settings.time < settings.shortest_probe() {
         let shortest = humantime::format_duration(settings.shortest_probe());
         let why = format!(
@@ -85,6 +89,9 @@ pub(super) fn read(
     }
     Ok(Some(settings))
 }
+
+/// For so many of the shortest probes there is time unless the plan says otherwise.
+const PROBES_MIN: u32 = 8;
 
 /// Whether a search has anything to judge in a workload.
 #[must_use]

@@ -25,11 +25,11 @@ fn blocks(data: &Data, section: &str) -> Vec<Block> {
 }
 
 fn tables(blocks: &[Block]) -> Vec<&Table> {
-    let table = |block| match block {
-        &Block::Table(ref table) => Some(table),
+    let tables = blocks.iter().filter_map(|block| match block {
+        Block::Table(table) => Some(table),
         _ => None,
-    };
-    blocks.iter().filter_map(table).collect()
+    });
+    tables.collect()
 }
 
 fn texts(table: &Table) -> Vec<Vec<&str>> {

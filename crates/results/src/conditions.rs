@@ -5,7 +5,7 @@
 #[cfg(test)]
 mod tests;
 
-use crate::{Fact, Header, System, import::Imported, number};
+use crate::{Fact, Header, System, import::Imported, number, slo::SLO_KEYS};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Keys of a plan that say what is measured and how often, not under which conditions. Rate and
@@ -156,6 +156,8 @@ impl std::fmt::Display for Inequality {
 pub fn plan_conditions(header: &Header) -> impl Iterator<Item = (Part, &str, &str)> {
     header.plan.iter().filter_map(|(key, value)| {
         let part = match key.split_once('.').map_or("", |(table, _)| table) {
+            // Searches have probes of their own, and shape no point.
+            _ if SLO_KEYS.contains(&key.as_str()) => return None,
             _ if NOT_CONDITIONS.contains(&key.as_str()) => return None,
             "system" => return None,
             "workload" => Part::Workload,

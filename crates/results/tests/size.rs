@@ -14,7 +14,7 @@ const POINTS: u64 = 2 * 10 * 5;
 const KINDS_OF_ALL_WORKLOADS: u64 = 2 * 10 * (2 + 2 + 1 + 2 + 3);
 const INTERVALS: u32 = 1200;
 /// What is kept of a series at most, however long its point.
-const TICKS: u32 = 1_200;
+const TICKS: u32 = 1_300;
 /// Of the machine, two disks with their logs, a database and its process; two of five move, the
 /// others are of errors, of what is not used, or of what changes once in minutes.
 const SERIES: u32 = 200;

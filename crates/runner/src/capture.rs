@@ -12,8 +12,9 @@ use tailmark_host::probe::{PROBES, Probe, Reading, Target};
 use tailmark_plan::{Plan, SystemPlan};
 use tailmark_results::{Series, SeriesKind, steady::DATABASE};
 
-/// The most samples that are kept of a series; beyond it every other one is dropped.
-const SAMPLES_MAX: usize = 1200;
+/// The most samples that are kept of a series; beyond it every other one is dropped. A point of 20
+/// minutes with a minute of warm-up keeps one a second.
+const SAMPLES_MAX: usize = 1300;
 
 /// The word of `host.probes` for no probe but those that are named beside it.
 pub const NO_PROBES: &str = "none";

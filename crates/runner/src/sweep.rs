@@ -196,8 +196,14 @@ impl<'a> Sweeper<'a> {
         let mut states: Vec<_> = states
             .map(|system| SystemState::new(self.plan, system))
             .collect();
-        self.measure_points(&mut states)?;
-        self.even_out(systems, &mut states)?;
+        // With what is evened out a ladder may go on, and with its rungs there is more to even out.
+        loop {
+            self.measure_points(&mut states)?;
+            if !self.even_out(systems, &mut states)? {
+                break;
+            }
+            states.iter_mut().for_each(SystemState::look_again);
+        }
         match self.stop.requested() {
             true => Ok(()),
             false => self.midway(|sweep| sweep.search_all(&mut states)).map(drop),

@@ -45,7 +45,7 @@ const REFUSED: &[(&str, &[&str])] = &[
     ),
     (
         "+[slo]\nlatency = 'p99 read < 1ms'\nresolution = 5",
-        &["slo.resolution is `5`", "`0.1%`"],
+        &["slo.resolution is `5`", "`0.5%`"],
     ),
     (
         "+[dataset]\nrecords = 0",

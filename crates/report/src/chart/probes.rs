@@ -59,7 +59,12 @@ fn mark(probe: &Probe, limit: Limit, color: &str) -> Option<(f64, Value)> {
         probe.key.threads,
         probe.ops_per_sec.round()
     ]);
-    let style = match result.verdict {
+    // Of a probe that held and is no answer, that.
+    let verdict = match probe.verdict {
+        Verdict::NotSteady | Verdict::ClientLimit => probe.verdict,
+        _ => result.verdict,
+    };
+    let style = match verdict {
         Verdict::Pass => json!({"color": color}),
         Verdict::Fail | Verdict::ClientLimit => {
             json!({"color": color, "borderColor": style::FAULT, "borderWidth": 3})

@@ -12,7 +12,10 @@ use crate::{
     sweep::{SweepTable, WorkloadGrid},
 };
 use std::time::Duration;
-use tailmark_results::{Kind, Metric, Stated, Statistic, TimeBasis, number, slo::Limit};
+use tailmark_results::{
+    Kind, Metric, Stated, Statistic, TimeBasis, number,
+    slo::{Limit, Status},
+};
 
 pub const SECTION: Section = Section {
     name: "fixed",
@@ -327,6 +330,9 @@ impl Fixed {
         };
         let search = searches.iter().find(is_it)?;
         let answer = search.answer();
+        if answer.status == Status::Unfinished {
+            return None;
+        }
         Some(Reading::Searched {
             low: answer.low?,
             high: answer.high,

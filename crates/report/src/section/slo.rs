@@ -8,7 +8,7 @@ use crate::{
 };
 use tailmark_results::{
     Arrivals, number,
-    slo::{Limit, Probe, ProbeResult, Slo, Status, words::percent},
+    slo::{Limit, Probe, ProbeResult, Slo, Status, Verdict, words::percent},
 };
 
 pub const SECTION: Section = Section {
@@ -178,7 +178,10 @@ fn probes_of(group: &[&Search]) -> Table {
     });
     let arrivals = group[0].settings.arrivals;
     Table {
-        caption: format!("Probes of {title}"),
+        caption: match group.iter().any(|search| search.settings.quick) {
+            true => format!("Probes of {title}, quick search"),
+            false => format!("Probes of {title}"),
+        },
         columns,
         rows: rows.collect(),
         note: match arrivals {
@@ -207,10 +210,12 @@ fn probe_row(system: &str, probe: &Probe, result: &ProbeResult) -> TableRow {
         }
         None => Cell::none(),
     };
-    let verdict = match probe.limits.len() {
-        1 => probe.verdict,
+    let verdict = match probe.verdict {
+        Verdict::NotSteady | Verdict::ClientLimit => probe.verdict,
         _ => result.verdict,
     };
+    let mut verdict = Cell::new(verdict.name());
+    verdict.hint = probe.evidence.clone().unwrap_or_default();
     TableRow {
         cells: vec![
             Cell::new(system),
@@ -223,7 +228,7 @@ fn probe_row(system: &str, probe: &Probe, result: &ProbeResult) -> TableRow {
             share(Some(result.limit.allowed())),
             count(over.map(|over| over.requests)),
             count(over.map(|over| over.blocks as u64)),
-            Cell::new(verdict.name()),
+            verdict,
         ],
         total: false,
     }

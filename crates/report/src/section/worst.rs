@@ -34,7 +34,6 @@ pub fn blocks(sweep: &SweepTable<'_>) -> Vec<Block> {
         columns,
         rows,
         note: "In brackets: the median over the measured part.".into(),
-        ..Table::default()
     };
     vec![Block::Text(Text::plain(about)), Block::Table(table)]
 }

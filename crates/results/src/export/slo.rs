@@ -45,6 +45,7 @@ fn probe(probe: &Probe) -> Value {
         "share_over": worst.map(|over| over.share),
         "interval": worst.map(|over| [over.low, over.high]),
         "evidence": probe.evidence,
+        "findings": probe.findings,
         "limits": probe.limits.iter().map(limit).collect::<Vec<_>>(),
     })
 }

@@ -6,8 +6,11 @@ use super::{
     is_rising,
     search::{self, Tried, tries_left},
 };
-use crate::{Phase, Point, PointKey, Stated, Study, TimeBasis, finding::CLIENT_SATURATED};
-use std::time::Duration;
+use crate::{
+    Finding, FindingCode, Kind, Phase, Point, PointKey, Stated, Study, TimeBasis,
+    finding::{CLIENT_SATURATED, NO_ANSWER, NOTHING_FOUND},
+};
+use std::{collections::BTreeSet, time::Duration};
 
 /// What a probe of a study says.
 #[derive(Debug, Clone, PartialEq)]
@@ -22,8 +25,14 @@ pub struct Probe {
     pub ops_per_sec: f64,
     /// How long it took with its warm-up.
     pub took: Duration,
-    /// What makes the client the limit, where it is.
+    /// What makes the client the limit, where it is, or the probe no answer.
     pub evidence: Option<String>,
+    /// What qualifies it.
+    pub findings: Vec<Finding>,
+    /// How long a request took in the mean from when it was sent, nanoseconds.
+    service_ns: f64,
+    /// Whether the client is the limit because none was free.
+    had_no_client: bool,
 }
 
 /// What a probe says of one limit.
@@ -46,14 +55,37 @@ impl Probe {
     #[must_use]
     pub fn of(point: &Point, settings: &SloSettings) -> Self {
         let Point { key, phase } = point;
-        let (limits, verdict, evidence) = judge(phase, settings);
+        let (limits, verdict, cause) = judge(phase, settings);
         Self {
             key: key.clone(),
             verdict,
             limits,
             ops_per_sec: phase.ops_per_sec(),
             took: settings.warmup + Duration::from_secs_f64(phase.duration_s.max(0.0)),
-            evidence,
+            had_no_client: cause.as_ref().is_some_and(|cause| cause.is_no_client),
+            evidence: cause.map(|cause| cause.text),
+            findings: phase.findings.clone(),
+            service_ns: service_ns(phase),
+        }
+    }
+
+    /// Judges it by what is known of the whole search: a limit of requests that are sent, but were not
+    /// here, is not decided; and where all clients waited although requests take so much longer than
+    /// they can, it is the system that they waited for.
+    fn with(&mut self, settings: &SloSettings, kinds: &BTreeSet<Kind>, service_ns: f64) {
+        let asked = settings.latency.iter();
+        let asked = asked.filter(|limit| kinds.contains(&limit.kind));
+        let known = std::mem::take(&mut self.limits);
+        let find = |limit: &Limit| known.iter().find(|of| of.limit == *limit).cloned();
+        self.limits = asked
+            .map(|limit| find(limit).unwrap_or_else(|| ProbeResult::none(*limit)))
+            .collect();
+        if self.verdict == Verdict::Pass && self.limits.len() > known.len() {
+            self.verdict = Verdict::Undecided;
+        }
+        let is_slowed = self.service_ns >= SLOWED * service_ns;
+        if self.verdict == Verdict::ClientLimit && self.had_no_client && is_slowed {
+            (self.verdict, self.evidence) = (Verdict::Fail, None);
         }
     }
 
@@ -76,7 +108,33 @@ impl Probe {
     }
 }
 
+/// From so many times the least service time on clients that are all busy wait for the system.
+const SLOWED: f64 = 2.0;
+
+/// The mean service time of all requests, nanoseconds; infinite where there were none.
+fn service_ns(phase: &Phase) -> f64 {
+    let kinds = phase.kinds.iter();
+    let halves = kinds.filter(|(kind, _)| **kind != Kind::ReadModifyWrite);
+    let each = halves.map(|(_, result)| (result.service.mean(), result.service.len() as f64));
+    let (sum, count) = each.fold((0.0, 0.0), |(sum, n), (mean, of)| (sum + mean * of, n + of));
+    match count > 0.0 {
+        true => sum / count,
+        false => f64::INFINITY,
+    }
+}
+
 impl ProbeResult {
+    /// Of a limit on requests of which there were none.
+    const fn none(limit: Limit) -> Self {
+        Self {
+            limit,
+            over: None,
+            value: None,
+            verdict: Verdict::Undecided,
+            blocks: Vec::new(),
+        }
+    }
+
     /// The share over the limit to what is allowed of it.
     fn part(&self) -> f64 {
         self.over
@@ -84,10 +142,16 @@ impl ProbeResult {
     }
 }
 
-/// What a phase at a rate says of the limits, of all of them together, and why it is the client's
-/// fault where it is.
-#[must_use]
-pub fn judge(phase: &Phase, settings: &SloSettings) -> (Vec<ProbeResult>, Verdict, Option<String>) {
+/// Why a probe says nothing of the system.
+struct Cause {
+    text: String,
+    /// No client was free to send what was due.
+    is_no_client: bool,
+}
+
+/// What a phase at a rate says of the limits, of all of them together, and why that is no answer
+/// where it is none.
+fn judge(phase: &Phase, settings: &SloSettings) -> (Vec<ProbeResult>, Verdict, Option<Cause>) {
     let of = |limit: &Limit, basis| {
         let counts = counts::of_phase(phase, *limit, basis);
         let (blocks, block_s) = counts::independent_blocks(&counts, &settings.rule);
@@ -106,17 +170,33 @@ pub fn judge(phase: &Phase, settings: &SloSettings) -> (Vec<ProbeResult>, Verdic
     let is_asked = |limit: &&Limit| phase.kinds.contains_key(&limit.kind);
     let asked: Vec<&Limit> = settings.latency.iter().filter(is_asked).collect();
     let in_response = |limit: &&Limit| of(limit, TimeBasis::Response);
-    let limits: Vec<ProbeResult> = asked.iter().map(in_response).collect();
+    let mut limits: Vec<ProbeResult> = asked.iter().map(in_response).collect();
+    let found = |code: FindingCode| {
+        let finding = phase.findings.iter().find(|finding| code.is_of(finding));
+        finding.map(|finding| Cause {
+            text: finding.text.clone(),
+            is_no_client: false,
+        })
+    };
+    // It was ended because nothing was answered any more: what was due is over every limit.
+    if let Some(cause) = found(NO_ANSWER) {
+        limits.iter_mut().for_each(|of| of.verdict = Verdict::Fail);
+        return (limits, Verdict::Fail, Some(cause));
+    }
+    if let Some(cause) = found(NOTHING_FOUND) {
+        return (limits, Verdict::Undecided, Some(cause));
+    }
     let broken = limits.iter().filter(|of| of.verdict == Verdict::Fail);
     let broken: Vec<Limit> = broken.map(|of| of.limit).collect();
     if !broken.is_empty() {
         let is_answered = |limit: &Limit| of(limit, TimeBasis::Service).verdict == Verdict::Pass;
-        let evidence = clients_fault(phase, broken.iter().all(is_answered));
-        let verdict = match evidence {
+        let saturated = found(CLIENT_SATURATED);
+        let cause = saturated.or_else(|| late(phase, broken.iter().all(is_answered)));
+        let verdict = match cause {
             Some(_) => Verdict::ClientLimit,
             None => Verdict::Fail,
         };
-        return (limits, verdict, evidence);
+        return (limits, verdict, cause);
     }
     let verdicts: Vec<Verdict> = limits.iter().map(|of| of.verdict).collect();
     let is_steady = !limits.iter().any(|of| is_rising(&of.blocks));
@@ -127,33 +207,22 @@ pub fn judge(phase: &Phase, settings: &SloSettings) -> (Vec<ProbeResult>, Verdic
     (limits, verdict, None)
 }
 
-/// Why the client broke a limit, where it did: its processors were all busy, or requests were
-/// answered in time that were sent too late.
-fn clients_fault(phase: &Phase, are_answered: bool) -> Option<String> {
-    let saturated = phase
-        .findings
-        .iter()
-        .find(|of| of.code == CLIENT_SATURATED.name);
-    if let Some(finding) = saturated {
-        return Some(finding.text.clone());
-    }
-    if !are_answered {
-        return None;
-    }
-    let lag = phase.start_lag.as_ref()?;
+/// Why requests that were answered in time were sent too late.
+fn late(phase: &Phase, are_answered: bool) -> Option<Cause> {
+    let lag = phase.start_lag.as_ref().filter(|_| are_answered)?;
     let causes = lag.causes.as_ref();
-    let late = causes.map_or((0, 0), |of| (of.no_client.len(), of.woken_late.len()));
-    let why = match late {
-        (no_client, woken) if no_client >= woken => {
-            "no client was free to send it: more slo.threads may help"
-        }
-        _ => {
+    let (no_client, woken) = causes.map_or((0, 0), |of| (of.no_client.len(), of.woken_late.len()));
+    let is_no_client = no_client >= woken;
+    let why = match is_no_client {
+        true => "no client was free to send it: more slo.threads may help",
+        false => {
             "the client's machine woke up late: fewer other programs, or more processors, may help"
         }
     };
-    Some(format!(
+    let text = format!(
         "From when they were sent requests held the limits, but not from when they were due: {why}."
-    ))
+    );
+    Some(Cause { text, is_no_client })
 }
 
 /// The search of one system and workload: its probes so far, and what is known.
@@ -188,20 +257,29 @@ impl Slo {
                 key.distribution.as_str(),
             ) == (system, workload, distribution)
         };
-        let swept = points.iter().filter(|point| is_of(&point.key));
-        let valid = swept.filter(|point| point.phase.fault(allow_errors).is_none());
-        let known: Vec<(f64, bool)> = valid
+        let swept = || points.iter().filter(|point| is_of(&point.key));
+        let valid = || swept().filter(|point| point.phase.fault(allow_errors).is_none());
+        let known: Vec<(f64, bool)> = valid()
             .map(|point| (point.phase.ops_per_sec(), holds(&point.phase, settings)))
             .collect();
+        let own = probes.iter().filter(|probe| is_of(&probe.key));
+        let mut own: Vec<Probe> = own.cloned().collect();
+        let in_points = swept().flat_map(|point| point.phase.kinds.keys().copied());
+        let in_probes = own
+            .iter()
+            .flat_map(|of| of.limits.iter().map(|of| of.limit.kind));
+        let kinds: BTreeSet<Kind> = in_points.chain(in_probes).collect();
+        let services = valid().map(|point| service_ns(&point.phase));
+        let mut least_ns = services.fold(f64::INFINITY, f64::min);
+        for probe in &mut own {
+            least_ns = least_ns.min(probe.service_ns);
+            probe.with(settings, &kinds, least_ns);
+        }
         Self {
             system: system.to_owned(),
             workload: workload.to_owned(),
             distribution: distribution.to_owned(),
-            probes: probes
-                .iter()
-                .filter(|probe| is_of(&probe.key))
-                .cloned()
-                .collect(),
+            probes: own,
             hint: search::hint(&known),
         }
     }
@@ -234,11 +312,20 @@ impl Slo {
     fn together(&self, index: usize, settings: &SloSettings) -> Verdict {
         let (before, last) = (&self.probes[..index], &self.probes[index]);
         let same = || before.iter().filter(|probe| probe.rate() == last.rate());
-        if same().next().is_none() {
+        // Where each says the same there is nothing to weigh.
+        if same().all(|probe| probe.verdict == last.verdict) {
             return last.verdict;
         }
-        let of_limit = |(at, of): (usize, &ProbeResult)| {
-            let earlier = same().filter_map(|probe| probe.limits.get(at));
+        let of_limit = |of: &ProbeResult| {
+            let like = |probe: &Probe| {
+                probe
+                    .limits
+                    .iter()
+                    .find(|other| other.limit == of.limit)
+                    .cloned()
+            };
+            let earlier: Vec<ProbeResult> = same().filter_map(like).collect();
+            let earlier = earlier.iter();
             let blocks = earlier.flat_map(|of| &of.blocks).chain(&of.blocks);
             let blocks: Vec<Count> = blocks.copied().collect();
             let over = ShareOver::of(&blocks, of.over.map_or(0.0, |over| over.block_s));
@@ -246,7 +333,7 @@ impl Slo {
                 over.verdict(of.limit, &settings.rule)
             })
         };
-        let verdicts: Vec<Verdict> = last.limits.iter().enumerate().map(of_limit).collect();
+        let verdicts: Vec<Verdict> = last.limits.iter().map(of_limit).collect();
         Verdict::of_all(&verdicts)
     }
 

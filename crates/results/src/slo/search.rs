@@ -288,12 +288,18 @@ impl Bracket {
         }
     }
 
+    /// Whether all that was tried was undecided with hardly anything over the limit.
+    fn is_too_little(&self) -> bool {
+        let is_far_below = |of: &Rate| of.others == of.tries() && of.mean_part() < 0.5;
+        self.rates.iter().all(is_far_below)
+    }
+
     /// What is known when nothing is tried any more.
     fn answer(&self, bounds: &Bounds, floor: f64) -> Answer {
         let low = self.low.filter(|low| low.holds() >= CONFIRMED);
         let high = self.high.filter(|high| high.breaks() >= CONFIRMED);
         let rates = (low.map(|low| low.rate), high.map(|high| high.rate));
-        let is_limited = high.is_some_and(|high| high.limited > 0);
+        let is_limited = high.is_some_and(|high| high.limited > 0 && high.failed == 0);
         let status = match rates {
             (Some(_), Some(_)) if is_limited => Status::ClientLimit,
             (Some(low), Some(high)) if high / low <= with_slack(bounds.resolution) => Status::Found,
@@ -377,15 +383,28 @@ fn next_rate(
     }
     match (bracket.low, bracket.high) {
         (Some(low), None) => match bounds.max_rate.is_some_and(|max| highest >= max) {
-            true => unconfirmed(low, low.holds()).filter(|_| low.rate >= highest),
             false => Some(within(bounds, rounded(highest * step_up))),
+            // What is above is undecided: between them, and then what is known is confirmed.
+            true => {
+                let above = bracket.rates.iter().find(|of| of.rate > low.rate);
+                let between = above.and_then(|above| towards(low.rate, above.rate, bounds));
+                between.or_else(|| unconfirmed(low, low.holds()))
+            }
         },
-        (None, _) => match lowest <= floor {
-            true => bracket
-                .high
-                .filter(|high| high.rate <= floor)
-                .and_then(|high| unconfirmed(high, high.breaks())),
-            false => Some(rounded((lowest / step_down).max(floor))),
+        // Nothing was over the limit, and there was too little to say so: faster, there is more.
+        (None, None)
+            if bracket.is_too_little() && bounds.max_rate.is_none_or(|max| highest < max) =>
+        {
+            Some(within(bounds, rounded(highest * step_up)))
+        }
+        (None, high) => match lowest <= floor {
+            false => Some(rounded(lowest / step_down).max(floor)),
+            true => high.and_then(|high| {
+                let mut rates = bracket.rates.iter();
+                let below = rates.rfind(|of| of.rate < high.rate);
+                let between = below.and_then(|below| towards(high.rate, below.rate, bounds));
+                between.or_else(|| unconfirmed(high, high.breaks()))
+            }),
         },
         (Some(low), Some(high)) => {
             let (below, above) = (low.missing(low.holds()), high.missing(high.breaks()));
@@ -403,6 +422,14 @@ fn next_rate(
             }
         }
     }
+}
+
+/// A rate between one that is decided and one that is not, a quarter of the way from the latter; none
+/// where they are no farther apart than the resolution.
+fn towards(decided: f64, undecided: f64, bounds: &Bounds) -> Option<f64> {
+    let gap = undecided / decided;
+    let is_far = gap.max(1.0 / gap) > with_slack(bounds.resolution);
+    is_far.then(|| rounded(undecided / gap.sqrt().sqrt()))
 }
 
 /// Four significant digits: a rate that people can name.

@@ -29,9 +29,7 @@ impl Answer {
             Status::NotAtAnyRate => "did not hold at the lowest rate that was tried",
             Status::ClientLimit => "at higher rates the client was the limit, not the system",
             Status::NotSteady => "what was measured did not come to rest",
-            Status::Undecided => {
-                "one end was not confirmed, or neither, in the time that there was"
-            }
+            Status::Undecided => "one end was not confirmed, or neither",
             Status::Unfinished => "the search is not finished: its ends are those so far",
         }
     }
@@ -94,13 +92,15 @@ impl Probe {
             Verdict::NotSteady => "holds, but not steady",
             Verdict::ClientLimit => "the client was the limit",
         };
+        let why = self.evidence.as_ref();
+        let why = why.map_or_else(String::new, |evidence| format!(" ({evidence})"));
         match self.worst() {
             Some(worst) => format!(
-                "{rate}: {said}, {} {}",
+                "{rate}: {said}, {} {}{why}",
                 worst.limit.kind.name(),
                 worst.share_text()
             ),
-            None => format!("{rate}: {said}"),
+            None => format!("{rate}: {said}{why}"),
         }
     }
 }

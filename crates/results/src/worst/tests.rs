@@ -92,7 +92,13 @@ fn the_worst_seconds_come_with_what_was_unusual_in_them() {
 
 #[test]
 fn what_swings_all_the_time_is_not_unusual() {
-    let swings = |second: u32| if second % 2 == 0 { 10.0 } else { 1_000.0 };
+    let swings = |second: u32| {
+        if second.is_multiple_of(2) {
+            10.0
+        } else {
+            1_000.0
+        }
+    };
     let phase = phase(
         &[7],
         vec![series("disk", "write_bytes", SeriesKind::Counter, swings)],

@@ -102,12 +102,20 @@ fn time(plan: &Plan, facts: &Facts, work: &[Work<'_>], changes: &Changes) -> Vec
         "time: {}",
         points_time(plan, up_to, points, expected)
     )];
-    let bytes = sum(|work| work.system.data.bytes().saturating_mul(work.loads));
+    let again: u64 = work.iter().map(|work| loads_of_searches(plan, work)).sum();
+    let all_loads = |work: &Work<'_>| work.loads.saturating_add(loads_of_searches(plan, work));
+    let sizes = work
+        .iter()
+        .map(|work| work.system.data.bytes().saturating_mul(all_loads(work)));
+    let bytes = sizes.fold(0, u64::saturating_add);
     if bytes > 0 {
         let time = Duration::from_secs(bytes.div_ceil(LOAD_BYTES_PER_SEC));
         expected = expected.saturating_add(time);
-        let (loads, size) = (sum(|work| work.loads), ByteSize(bytes));
-        let loads = counted(loads as usize, "load");
+        let (loads, size) = (
+            sum(|work| work.loads).saturating_add(again),
+            ByteSize(bytes),
+        );
+        let loads = counted(loads as usize, "load") + if again > 0 { " at most" } else { "" };
         lines.push(format!(
             "      and {loads}, {size} in all: {} at 100 MB/s",
             number::rounded(time)
@@ -118,7 +126,7 @@ fn time(plan: &Plan, facts: &Facts, work: &[Work<'_>], changes: &Changes) -> Vec
         lines.push(line);
     }
     let waited = waits(plan, work, changes, &mut lines);
-    if points > 0 {
+    if points > 0 || !expected.is_zero() {
         let most = match waited.is_zero() {
             true => String::new(),
             false => format!(
@@ -161,9 +169,29 @@ fn searches(plan: &Plan, work: &[Work<'_>]) -> Option<(String, Duration)> {
     (left > 0).then_some((line, time))
 }
 
+/// How many probes the searches of a system may make at most that are not made yet.
+fn probes(plan: &Plan, work: &Work<'_>) -> u64 {
+    let Some(settings) = &plan.slo else {
+        return 0;
+    };
+    let left = search::searches(plan, work.system).saturating_sub(work.known.searches_done);
+    let each = settings.time.as_secs_f64() / settings.shortest_probe().as_secs_f64().max(1e-9);
+    (left as u64).saturating_mul(each as u64)
+}
+
+/// How often the data set of a system may be loaded again for its searches, at most.
+fn loads_of_searches(plan: &Plan, work: &Work<'_>) -> u64 {
+    let searches = search::searches(plan, work.system).saturating_sub(work.known.searches_done);
+    match (work.system.driver.place, plan.sweep.reload) {
+        (Place::Nowhere, _) | (_, Reload::Never | Reload::Repeat) => 0,
+        _ if work.known.adopted => 0,
+        (_, Reload::Workload) => searches as u64,
+        (_, Reload::Point) => probes(plan, work),
+    }
+}
+
 /// How long may be waited at most beside what is measured and loaded; adds a line for each cause.
 fn waits(plan: &Plan, work: &[Work<'_>], changes: &Changes, lines: &mut Vec<String>) -> Duration {
-    let sum = |of: fn(&Work<'_>) -> u64| work.iter().map(of).fold(0, u64::saturating_add);
     let mut waited = Duration::ZERO;
     let mut wait = |count: u64, most: Duration, what: &str| {
         if count == 0 || most.is_zero() {
@@ -180,9 +208,15 @@ fn waits(plan: &Plan, work: &[Work<'_>], changes: &Changes, lines: &mut Vec<Stri
             "      and {what}: {times} times {most} at most, {all}"
         ));
     };
-    let settles = sum(|work| match work.system.driver.place {
+    // A probe is waited for as a point is.
+    let measured = |work: &Work<'_>| work.points.saturating_add(probes(plan, work));
+    let sum = |of: &dyn Fn(&Work<'_>) -> u64| work.iter().map(of).fold(0, u64::saturating_add);
+    let settles = sum(&|work| match work.system.driver.place {
         Place::Nowhere => 0,
-        _ => work.points.saturating_mul(2).saturating_add(work.loads),
+        _ => {
+            let loads = work.loads.saturating_add(loads_of_searches(plan, work));
+            measured(work).saturating_mul(2).saturating_add(loads)
+        }
     });
     wait(
         settles,
@@ -190,16 +224,16 @@ fn waits(plan: &Plan, work: &[Work<'_>], changes: &Changes, lines: &mut Vec<Stri
         "settling, before and after each point and after each load",
     );
     let timeout = plan.sweep.ready_timeout;
-    let restarts = sum(|work| work.system.service.as_ref().map_or(0, |_| work.points));
+    let restarts = sum(&|work| work.system.service.as_ref().map_or(0, |_| measured(work)));
     let stops = restarts.saturating_add(changes.stops);
     wait(stops, timeout, "stops of services");
-    let answers = sum(|work| match work.system.driver.place {
-        Place::Hosts => work.points,
+    let answers = sum(&|work| match work.system.driver.place {
+        Place::Hosts => measured(work),
         _ => 0,
     });
     wait(answers, timeout, "waiting until a server answers");
     wait(
-        sum(|work| work.drained),
+        sum(&|work| work.drained.saturating_add(probes(plan, work))),
         DRAIN,
         "finishing what is due when a point at a rate ends",
     );

@@ -69,6 +69,7 @@ impl<'a> Sweeper<'a> {
         Ok(Some(NextProbe {
             rate,
             attempt: slo.tries_of(rate) + 1,
+            is_first: slo.probes.is_empty(),
             longest: left.clamp(rule.shortest(), rule.longest()),
         }))
     }
@@ -83,6 +84,11 @@ impl<'a> Sweeper<'a> {
         let plan = self.plan;
         let Some(settings) = &plan.slo else {
             return Ok(true);
+        };
+        // Before the first of a workload its data set is loaded again where the plan wants that.
+        let step = Step {
+            begins_workload: next.is_first,
+            ..step
         };
         let key = PointKey {
             threads: settings.threads,
@@ -123,6 +129,8 @@ struct NextProbe {
     rate: f64,
     /// How often it has been tried then.
     attempt: u32,
+    /// Whether it is the first of its search.
+    is_first: bool,
     /// The most that it takes: no longer than there is time for the search.
     longest: Duration,
 }

@@ -93,15 +93,15 @@ fn short_points(plan: &Plan, study: &Study, system: &SystemPlan) -> Result<usize
 
 impl<'a> Sweeper<'a> {
     /// Measures those points again whose warm-up was shorter than that of what they are compared
-    /// with, where a rule said when it was enough.
+    /// with, where a rule said when it was enough; false where there are none, or nothing came of it.
     pub(super) fn even_out(
         &mut self,
         systems: &[&'a SystemPlan],
         states: &mut [SystemState<'a>],
-    ) -> Result<(), Error> {
+    ) -> Result<bool, Error> {
         let short = all_short(self.plan, &self.study, systems)?;
         if short == 0 || self.stop.requested() {
-            return Ok(());
+            return Ok(false);
         }
         self.observer.notice(&format!(
             "{} measured again: other systems warmed up for longer",
@@ -116,7 +116,8 @@ impl<'a> Sweeper<'a> {
         let measured = self.measure_each(states);
         self.summary.points_left_out = left_out;
         self.evens = false;
-        measured
+        measured?;
+        Ok(all_short(self.plan, &self.study, systems)? < short)
     }
 
     /// Whether a point that is in the study is measured again now, for an equal warm-up.

@@ -244,3 +244,90 @@ fn there_is_time_for_as_many_tries_as_fit() {
     assert_eq!(tries_left(s(2_400), s(9_999), s(230)), 0);
     assert_eq!(tries_left(s(690), s(0), s(230)), 3);
 }
+
+#[test]
+fn below_an_undecided_highest_rate_what_holds_is_confirmed() {
+    let bounds = Bounds {
+        max_rate: Some(1_000.0),
+        ..BOUNDS
+    };
+    let says = |rate: f64| match rate {
+        ..900.0 => Verdict::Pass,
+        _ => Verdict::Undecided,
+    };
+    for hint in [500.0, 1_200.0] {
+        let (answer, tried) = search(&bounds, Some(hint), 30, says);
+        let low = answer.low.unwrap();
+        assert!((850.0..900.0).contains(&low), "{answer:?} {tried:?}");
+        assert_eq!((answer.status, answer.high), (Status::Undecided, None));
+        assert!(tried.len() < 12, "{tried:?}");
+    }
+}
+
+#[test]
+fn above_undecided_rates_down_to_the_lowest_what_breaks_is_confirmed() {
+    let bounds = Bounds {
+        min_rate: Some(100.06),
+        ..BOUNDS
+    };
+    let says = |rate: f64| match rate {
+        110.0.. => Verdict::Fail,
+        _ => Verdict::Undecided,
+    };
+    let (answer, tried) = search(&bounds, Some(200.0), 30, says);
+    assert!(
+        (110.0..120.0).contains(&answer.high.unwrap()),
+        "{answer:?} {tried:?}"
+    );
+    assert!(tried.iter().all(|tried| tried.rate >= 100.06), "{tried:?}");
+}
+
+#[test]
+fn a_lowest_rate_of_many_digits_is_tried_as_it_is() {
+    let bounds = Bounds {
+        min_rate: Some(20.006),
+        ..BOUNDS
+    };
+    let (answer, tried) = search(&bounds, Some(60.0), 30, |_| Verdict::Fail);
+    assert_eq!(
+        (answer.status, answer.high),
+        (Status::NotAtAnyRate, Some(20.006))
+    );
+    assert!(tried.len() < 8, "{tried:?}");
+}
+
+#[test]
+fn where_there_are_too_few_requests_to_say_faster_is_tried() {
+    let says = |rate: f64| match rate {
+        ..3_000.0 => (Verdict::Undecided, 0.0),
+        3_000.0..8_000.0 => (Verdict::Pass, 0.1),
+        _ => (Verdict::Fail, 9.0),
+    };
+    let (answer, tried) = search_by_parts(&BOUNDS, Some(100.0), 40, says);
+    assert_eq!(answer.status, Status::Found, "{answer:?} {tried:?}");
+    assert!(answer.low.unwrap() < 8_000.0 && answer.high.unwrap() >= 8_000.0);
+}
+
+#[test]
+fn one_try_that_blames_the_client_does_not_take_back_that_it_broke() {
+    let bracket = Bracket::of(
+        &[
+            (950.0, Verdict::Pass),
+            (950.0, Verdict::Pass),
+            (1_000.0, Verdict::Fail),
+            (1_000.0, Verdict::ClientLimit),
+        ]
+        .map(|(rate, verdict)| Tried {
+            rate,
+            verdict,
+            part: 1.0,
+            together: if rate < 1_000.0 {
+                Verdict::Pass
+            } else {
+                Verdict::Fail
+            },
+        }),
+    );
+    let answer = bracket.answer(&BOUNDS, 1.0);
+    assert_eq!((answer.low, answer.high), (Some(950.0), Some(1_000.0)));
+}
