@@ -81,7 +81,7 @@ pub const EXPECTATIONS: &[Expectation] = &[
         name: "mount_options",
         expected: |expect| {
             let options = expect.mount_options.join(",");
-            (!options.is_empty()).then(|| format!("the mount options {options}"))
+            (!options.is_empty()).then(|| format!("mounting with {options}"))
         },
         check: Check::OfPlace(missing_options),
         remedy: "mount it again with these options",

@@ -2,15 +2,16 @@
 //! to do about it.
 
 mod machine;
+mod memory;
 mod rate;
 mod steady;
+
+pub(crate) use memory::{Cached, cached};
 
 use crate::{CachesKept, expect, links, point::Measured};
 use bytesize::ByteSize;
 use std::time::Duration;
-use tailmark_driver::{
-    DataSet, Database, Driver, Params, Place, Remark, RemarkCode, Settings, Settled,
-};
+use tailmark_driver::{DataSet, Database, Driver, Params, Place, Remark, RemarkCode, Settled};
 use tailmark_results::{
     Finding, FindingCode, Kind, Phase, PointKey, finding, number, steady::SteadyRule,
 };
@@ -136,7 +137,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         code: finding::FITS_IN_MEMORY,
-        check: fits_in_memory,
+        check: memory::fits_in_memory,
     },
     Rule {
         code: finding::LINK_DEGRADED,
@@ -302,54 +303,6 @@ fn errors(e: &Evidence<'_>) -> Option<String> {
         first.kind.name(),
         first.cause,
         first.example
-    ))
-}
-
-/// What holds a whole data set.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Cached {
-    /// Bytes of the data set.
-    pub data: u64,
-    /// Bytes of what holds it.
-    pub room: u64,
-    /// What that is.
-    pub by: &'static str,
-}
-
-/// What holds a data set on a machine with so much memory, where something does; `is_here`: it is
-/// that machine's memory which caches it.
-pub(crate) fn cached(
-    driver: &Driver,
-    data: &DataSet,
-    settings: &Settings,
-    memory: u64,
-    is_here: bool,
-) -> Option<Cached> {
-    let cache = (driver.cache)(data, settings);
-    let paged = (driver.page_cache)(settings) && is_here;
-    let (room, by) = match paged {
-        true => (
-            cache.max(memory),
-            "memory, and reads go through the page cache",
-        ),
-        false => (cache, "the cache of the database"),
-    };
-    let data = data.bytes();
-    (data > 0 && data <= room).then_some(Cached { data, room, by })
-}
-
-fn fits_in_memory(e: &Evidence<'_>) -> Option<String> {
-    let Cached { data, room, by } =
-        cached(e.driver, e.data, &e.params.settings, e.memory, e.is_here)?;
-    let scaled = e.unscaled.map_or_else(String::new, |full| {
-        format!(" At full scale it is {}.", ByteSize(full.bytes()))
-    });
-    Some(format!(
-        "The data set ({}) fits in {by} ({}), so most reads did not reach the \
-             device.{scaled} \
-             Use more records, a smaller cache, direct reads or host.memory_limit.",
-        ByteSize(data),
-        ByteSize(room)
     ))
 }
 

@@ -4,6 +4,7 @@ mod asked;
 pub(crate) mod begun;
 pub(crate) mod ladder;
 mod load;
+mod lock;
 mod pending;
 pub(crate) mod rates;
 pub(crate) mod search;
@@ -31,9 +32,10 @@ use crate::{
 use asked::{Asked, AskedWarmup, MeasuredPoint};
 use begun::known;
 use ladder::{Ladders, tell_points};
+use lock::lock;
 use pending::{all_pending, measured};
-use std::{fs, path::Path, sync::Arc};
-use tailmark_driver::{Database, LockedFile, Place, Settled};
+use std::{path::Path, sync::Arc};
+use tailmark_driver::{Database, Place, Settled};
 use tailmark_engine::{Observer, Spec, Stop};
 use tailmark_host::MemoryLimit;
 use tailmark_plan::{Order, Plan, Step, SystemPlan};
@@ -322,7 +324,6 @@ impl<'a> Sweeper<'a> {
         // A stop ends the wait, but what was measured is kept.
         let settled = self.settle(database.as_ref());
         let settled_after = *settled.as_ref().unwrap_or(&Settled::Yes);
-        let unlimited = self.memory_unlimited.as_deref();
         let own_version = database.facts().remove("version");
         let version = system.version.as_deref();
         let unexpected = self.unexpected(system, own_version.as_deref());
@@ -338,7 +339,7 @@ impl<'a> Sweeper<'a> {
             unexpected: &unexpected,
             links: &links,
             is_here: system.is_here(),
-            memory_unlimited: plan.host.memory_limit.zip(unlimited),
+            memory_unlimited: plan.host.memory_limit.zip(self.memory_unlimited.as_deref()),
             adopted: state.adopted.as_deref(),
             steady: (!asked.workload.starts_empty()).then_some(asked.steady),
             ..Evidence::new(system.driver, &dataset.params, &key, &measured)
@@ -502,22 +503,4 @@ fn say_too_short(plan: &Plan, out: &Path, observer: &dyn Observer) {
         let notices = too_short(plan, &former::gather(plan, out));
         notices.iter().for_each(|notice| observer.notice(notice));
     }
-}
-
-/// Makes the run directory, and holds it until it is dropped.
-fn lock(out: &Path) -> Result<LockedFile, Error> {
-    let failed = |action| {
-        move |source| Error::Io {
-            action,
-            path: out.to_owned(),
-            source,
-        }
-    };
-    fs::create_dir_all(out).map_err(failed("create"))?;
-    let io = failed("lock");
-    let busy = || Error::Busy {
-        dir: out.to_owned(),
-    };
-    let directory = fs::File::open(out).map_err(&io)?;
-    LockedFile::new(directory).map_err(io)?.ok_or_else(busy)
 }
