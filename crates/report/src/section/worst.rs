@@ -59,7 +59,10 @@ fn row(point: &Point, metric: &str, at: usize, second: &WorstSecond) -> TableRow
         0 => Cell::new(text),
         _ => Cell::new(String::new()),
     };
-    let unusual: Vec<String> = second.unusual.iter().map(said).collect();
+    // What reads the same is not worth a word.
+    let is_told = |of: &&Unusual| text(of.value, of.what) != text(of.usual, of.what);
+    let unusual = second.unusual.iter().filter(is_told);
+    let unusual: Vec<String> = unusual.map(said).collect();
     let unusual = match unusual.is_empty() {
         true => Cell::none(),
         false => Cell::new(unusual.join("; ")),
