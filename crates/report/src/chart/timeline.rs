@@ -69,7 +69,7 @@ const PANELS: [PanelRow; 6] = [
     },
     PanelRow {
         panel: Panel::Jobs,
-        title: "database: flushes and compactions done per second",
+        title: "database, jobs per second",
         write: "@rate",
         axis: "value",
         height: 80,
