@@ -1,21 +1,22 @@
 //! Which addresses are this machine's.
 
-use std::net::{IpAddr, ToSocketAddrs, UdpSocket};
+use std::net::{IpAddr, SocketAddr, ToSocketAddrs, UdpSocket};
 
 /// Whether a host is this machine: all its addresses are. None where its name is not known.
 #[must_use]
 pub fn is_this_machine(host: &str) -> Option<bool> {
-    let addresses: Vec<IpAddr> = match host.parse() {
-        Ok(address) => vec![address],
-        Err(_) => (host, 0).to_socket_addrs().ok()?.map(|a| a.ip()).collect(),
+    let addresses: Vec<SocketAddr> = match host.parse::<IpAddr>() {
+        Ok(address) => vec![SocketAddr::new(address, 0)],
+        // With a name that may be of a network device: `fe80::1%eth0`.
+        Err(_) => (host, 0).to_socket_addrs().ok()?.collect(),
     };
     (!addresses.is_empty()).then(|| addresses.iter().all(is_own))
 }
 
-/// Whether an address is one of this machine: a socket can be bound to no other.
-fn is_own(address: &IpAddr) -> bool {
-    let is_one = !address.is_unspecified() && !address.is_multicast();
-    is_one && UdpSocket::bind((*address, 0)).is_ok()
+/// Whether an address is one of this machine: a socket can be bound to no other. What is sent to the
+/// address of none comes back.
+fn is_own(address: &SocketAddr) -> bool {
+    !address.ip().is_multicast() && UdpSocket::bind(address).is_ok()
 }
 
 #[cfg(test)]
@@ -28,7 +29,7 @@ mod tests {
         assert_eq!(is_this_machine("localhost"), Some(true));
         // RFC 5737 gives it to nobody.
         assert_eq!(is_this_machine("192.0.2.1"), Some(false));
-        assert_eq!(is_this_machine("0.0.0.0"), Some(false));
+        assert_eq!(is_this_machine("0.0.0.0"), Some(true));
         assert_eq!(is_this_machine("no-such-host.invalid"), None);
     }
 }

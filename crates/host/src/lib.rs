@@ -49,6 +49,15 @@ pub fn cpus() -> usize {
     std::thread::available_parallelism().map_or(1, std::num::NonZero::get)
 }
 
+/// Processors that this process may run on by its affinity, whatever a quota leaves of them; at least 1.
+#[must_use]
+pub fn processors() -> usize {
+    let allowed = rustix::thread::sched_getaffinity(None);
+    allowed
+        .map_or_else(|_| cpus(), |set| set.count() as usize)
+        .max(1)
+}
+
 /// Whether this process acts as root.
 #[must_use]
 pub fn is_root() -> bool {

@@ -95,11 +95,11 @@ pub const DERIVED: &[Derived] = &[
         name: "space_amplification",
         title: "stored per byte",
         unit: "",
-        about: "bytes that the database stored for each byte of values in the data set",
+        about: "bytes that the database stored at the end for each byte of values in the data set",
         of: |phase, value_bytes| {
             let stored = STORED
                 .iter()
-                .find_map(|name| phase.sampled(DATABASE).mean(name));
+                .find_map(|name| phase.sampled(DATABASE).last(name));
             Some(stored? / value_bytes.filter(|bytes| *bytes > 0.0)?)
         },
     },
@@ -263,6 +263,20 @@ impl Sampled<'_> {
         of_each.map(mean).sum()
     }
 
+    /// A gauge at the end of the measured part, of all together.
+    fn last(&self, name: &str) -> Option<f64> {
+        let mut of_each = self.named(name).peekable();
+        of_each.peek()?;
+        let last = |series: &Series| {
+            let mut samples = series.at_s.iter().zip(&series.values).rev();
+            let end_s = self.phase.duration_s + 0.5;
+            samples
+                .find(|(at, _)| **at <= end_s)
+                .map(|(_, value)| *value)
+        };
+        of_each.map(last).sum()
+    }
+
     /// The lowest bound, microseconds, that this share of the requests took at most: of counters such
     /// as `read_le_10us`, beside `reads`. None without requests, and where so many took longer than
     /// the highest bound.
@@ -401,7 +415,7 @@ mod tests {
             ("read_amplification", 8.0),
             ("write_amplification", 16.0),
             ("device_read_p99_us", 20.0),
-            ("space_amplification", 2.5),
+            ("space_amplification", 3.0),
             ("device_write_amplification", 1.5),
             ("client_cpu_us_per_op", 1_000.0),
             ("server_cpu_us_per_op", 2_000.0),

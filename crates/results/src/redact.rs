@@ -131,8 +131,12 @@ impl Redaction {
         header
     }
 
-    /// A phase: the messages of its failures and its findings.
+    /// A phase: the messages of its failures, its findings, and what its series are of.
     pub fn phase(&self, phase: &mut Phase) {
+        for series in &mut phase.series {
+            // Of the nodes of a cluster a series has the address.
+            series.subject = self.text(&series.subject);
+        }
         for error in &mut phase.errors {
             error.example = self.text(&error.example);
         }
@@ -170,10 +174,14 @@ fn is_path(place: &str) -> bool {
 /// The name or address of `host[:port]`; of an IPv6 address without brackets all of it.
 fn host(point: &str) -> &str {
     let point = point.trim();
+    if let Some((host, _)) = point
+        .strip_prefix('[')
+        .and_then(|rest| rest.split_once(']'))
+    {
+        return host;
+    }
     match point.rsplit_once(':') {
-        Some((host, _)) if host.starts_with('[') || !host.contains(':') => {
-            host.trim_matches(['[', ']'])
-        }
+        Some((host, _)) if !host.contains(':') => host,
         _ => point,
     }
 }
@@ -183,37 +191,35 @@ fn replaced(text: &str, value: &str, label: &str) -> String {
     let mut out = String::with_capacity(text.len());
     let mut rest = text;
     let mut before = None;
-    while let Some(at) = rest.find(value) {
+    // Names of hosts are the same in any case.
+    let value_lower = value.to_ascii_lowercase();
+    while let Some(at) = rest.to_ascii_lowercase().find(&value_lower) {
         let (head, tail) = rest.split_at(at);
         let after = &tail[value.len()..];
         let last = head.chars().next_back().or(before);
         out.push_str(head);
+        let found = &tail[..value.len()];
         out.push_str(if is_end(last) && is_start(after) {
             label
         } else {
-            value
+            found
         });
-        before = value.chars().next_back();
+        before = found.chars().next_back();
         rest = after;
     }
     out.push_str(rest);
     out
 }
 
-/// Whether a word can begin behind this character.
+/// Whether a word can begin behind this character. Identities of devices and names of hosts have
+/// parts: `nvme-MODEL_SERIAL`, `host.example.com`.
 fn is_end(last: Option<char>) -> bool {
-    last.is_none_or(|c| !c.is_alphanumeric() && !matches!(c, '_' | '-' | '.'))
+    last.is_none_or(|c| !c.is_alphanumeric())
 }
 
 /// Whether a word has ended before this text.
 fn is_start(after: &str) -> bool {
-    let mut next = after.chars();
-    match next.next() {
-        // The end of a sentence, or of the first part of a name.
-        Some('.') => next.next().is_none_or(|c| !c.is_alphanumeric()),
-        Some(c) => !c.is_alphanumeric() && !matches!(c, '_' | '-'),
-        None => true,
-    }
+    after.chars().next().is_none_or(|c| !c.is_alphanumeric())
 }
 
 /// A text without words that are addresses: with a port, or of version 6, or of version 4 in a range
@@ -226,16 +232,36 @@ fn without_addresses(text: &str) -> String {
         match c.filter(|c| is_part(*c)) {
             Some(c) => word.push(c),
             None => {
-                let bare = word.trim_end_matches(['.', ':']);
-                let is_address = is_address(bare);
-                out.push_str(if is_address { ADDRESS } else { bare });
-                out.push_str(&word[bare.len()..]);
+                let (head, bare, tail) = bare(&word);
+                out.push_str(head);
+                out.push_str(if is_address(bare) { ADDRESS } else { bare });
+                out.push_str(tail);
                 word.clear();
                 out.extend(c);
             }
         }
     }
     out
+}
+
+/// A word without the marks before and behind it that belong to the sentence: `peer:`, `[a, b]`.
+fn bare(word: &str) -> (&str, &str, &str) {
+    let is_v6 = |text: &str| text.starts_with("::");
+    let mut from = 0;
+    while word[from..].starts_with([':', '.']) && !is_v6(&word[from..]) {
+        from += 1;
+    }
+    // A bracket that is not closed, or not opened, is one of a list.
+    let opens = word[from..].starts_with('[');
+    let v4_in_brackets = opens && !word[from..].contains("]:") && word[from..].contains('.');
+    if opens && (!word[from..].contains(']') || v4_in_brackets) {
+        from += 1;
+    }
+    let mut bare = word[from..].trim_end_matches(['.', ':']);
+    if bare.ends_with(']') && !bare.contains('[') {
+        bare = &bare[..bare.len() - 1];
+    }
+    (&word[..from], bare, &word[from + bare.len()..])
 }
 
 fn is_address(word: &str) -> bool {
@@ -317,7 +343,7 @@ mod tests {
         assert_eq!(
             said,
             "[host 4]: no answer from [host 1]:9042 ([host 2]), drive [serial number 3]; db12, \
-             S4XNA01 and db1.local stay, quiet too. It was [host 4]."
+             S4XNA01 and [host 4].local stay, quiet too. It was [host 4]."
         );
         assert_eq!(redaction.system(system("/mnt/a")).place, "/mnt/a");
     }
@@ -358,6 +384,35 @@ mod tests {
             ("node", "node"),
         ] {
             assert_eq!(host(point), name);
+        }
+    }
+
+    #[test]
+    fn parts_of_names_other_cases_and_lists_are_taken_out_too() {
+        let facts = [
+            fact("machine", "hostname", "storage-77"),
+            fact("device", "serial number", "S4XNA0"),
+        ];
+        let of = Redaction::of(&facts, &[system("[fd00:aa::1]:9042,[fd00:aa::2]")]);
+        for (text, redacted) in [
+            (
+                "/dev/disk/by-id/nvme-Model_S4XNA0-part1",
+                "/dev/disk/by-id/nvme-Model_[serial number 4]-part1",
+            ),
+            ("STORAGE-77.corp is up", "[host 3].corp is up"),
+            ("[fd00:aa::2]: refused", "[[host 2]]: refused"),
+            (
+                "peer:10.66.0.5 and tcp:10.66.0.2:9042",
+                "peer:[address] and tcp:[address]",
+            ),
+            ("[10.66.0.3:9042, 10.66.0.4:9042]", "[[address], [address]]"),
+            ("[10.66.0.6:9042]", "[[address]]"),
+            (
+                "storage-777 and version 8.1.1.1",
+                "storage-777 and version 8.1.1.1",
+            ),
+        ] {
+            assert_eq!(of.text(text), redacted);
         }
     }
 }

@@ -91,6 +91,8 @@ pub(crate) fn refuse_unknown_probes(plan: &Plan) -> Result<(), Error> {
 pub struct Capture<'a> {
     sources: Vec<Source<'a>>,
     ticks: u64,
+    /// Whether the measured part has begun.
+    has_begun: bool,
     /// What cannot be sampled, and why: each a sentence without its stop.
     pub not_sampled: Vec<String>,
 }
@@ -146,6 +148,7 @@ impl<'a> Capture<'a> {
         Self {
             sources,
             ticks: 0,
+            has_begun: false,
             not_sampled,
         }
     }
@@ -178,10 +181,14 @@ impl Sampler for Capture<'_> {
             sources,
             ticks,
             not_sampled,
+            has_begun,
         } = self;
+        // All are sampled when the measured part begins and ends, whatever their period.
+        let begins = !*has_begun && now_s() >= -0.01;
+        *has_begun |= begins;
         for source in sources {
             let period = source.period_s * source.stride;
-            if is_last || ticks.is_multiple_of(period) {
+            if is_last || begins || ticks.is_multiple_of(period) {
                 source.sample(now_s, not_sampled);
             }
         }

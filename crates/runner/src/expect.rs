@@ -8,6 +8,7 @@ mod tests;
 
 use crate::{Error, places::places};
 use bytesize::ByteSize;
+use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use tailmark_driver::Place;
 use tailmark_host::{BlockDevice, Mount};
@@ -142,7 +143,8 @@ impl Surprises {
     pub fn of<'a>(systems: impl Iterator<Item = &'a SystemPlan>) -> Self {
         let mut surprises = Self::default();
         for system in systems.filter(|system| !system.placeholder) {
-            if crate::preflight::refuse_missing(system).is_err() {
+            if let Err(missing) = crate::preflight::refuse_missing(system) {
+                surprises.unknown.push(missing.to_string());
                 continue;
             }
             let wrong = surprises.of_system(system);
@@ -306,12 +308,19 @@ fn not_mounted(_: &Expect, seen: &SeenPlace) -> Option<String> {
     let place = seen.place.display();
     match &seen.mount {
         None => Some(no_file_system(seen)),
-        Some(mount) if mount.point == Path::new("/") => Some(format!(
+        Some(mount) if mount.point == Path::new("/") || is_of_root(&seen.place) => Some(format!(
             "`{place}` is on the root file system ({})",
             mount.source
         )),
         Some(_) => None,
     }
+}
+
+/// Whether a place is on the file system of `/`, also through another mount of it.
+fn is_of_root(place: &Path) -> bool {
+    let device = |path: &Path| Some(std::fs::metadata(path).ok()?.dev());
+    let above = place.ancestors().find_map(device);
+    above.is_some() && above == device(Path::new("/"))
 }
 
 fn other_file_system(expect: &Expect, seen: &SeenPlace) -> Option<String> {
@@ -347,6 +356,12 @@ fn has_option(mount: &Mount, option: &str) -> bool {
         "norelatime" => !has("relatime"),
         "nodiscard" => !has("discard"),
         "nodiratime" => has("nodiratime") || has("noatime"),
+        // What is done unless it is asked otherwise is not shown either.
+        "defaults" => true,
+        "strictatime" => !has("relatime") && !has("noatime"),
+        "async" => !has("sync"),
+        "atime" | "exec" | "suid" | "dev" | "barrier" | "diratime" => !has(&format!("no{option}")),
+        "data=ordered" => !mount.options.iter().any(|own| own.starts_with("data=")) || has(option),
         _ => has(option),
     }
 }

@@ -32,6 +32,8 @@ fn mounts(scene: &Scene) -> Option<Vec<&Mount>> {
     let mut seen = BTreeSet::new();
     let mounts = places(scene)?
         .into_iter()
+        // Of a device that is missing nothing is mounted.
+        .filter(|(_, at)| at.place.exists() || !at.place.starts_with("/dev"))
         .filter_map(|(_, at)| at.mount.as_ref());
     let mounts: Vec<_> = mounts.filter(|mount| seen.insert(&mount.point)).collect();
     (!mounts.is_empty()).then_some(mounts)
@@ -117,7 +119,8 @@ pub fn disk_load(scene: &Scene) -> Found {
 }
 
 pub fn expectations(scene: &Scene) -> Found {
-    if !scene.systems.iter().any(|of| of.has_expectations) {
+    let has_any = scene.systems.iter().any(|of| of.has_expectations);
+    if !has_any && scene.surprises.unknown.is_empty() {
         return None;
     }
     let wrong = scene.surprises.systems.iter();
@@ -126,7 +129,14 @@ pub fn expectations(scene: &Scene) -> Found {
         let (evidence, remedy) = text.rsplit_once("; ").unwrap_or((text, ""));
         Problem::new(format!("`{name}`: {evidence}"), remedy)
     };
-    Some(wrong.map(problem).collect())
+    let unknown = scene.surprises.unknown.iter();
+    let unknown = unknown.map(|text| {
+        Problem::new(
+            text.clone(),
+            "name a place or an address that can be looked at from here, or leave the expectation out",
+        )
+    });
+    Some(wrong.map(problem).chain(unknown).collect())
 }
 
 pub fn nearly_full(scene: &Scene) -> Found {

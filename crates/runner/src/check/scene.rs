@@ -131,7 +131,7 @@ impl Scene {
         let after = watch.look()?;
         let memory = memory(plan);
         Ok(Self {
-            cpus: tailmark_host::cpus(),
+            cpus: tailmark_host::processors(),
             governors: tailmark_host::governors(),
             quota: after.quota,
             throttled: after.throttled().saturating_sub(before.throttled()),

@@ -111,6 +111,9 @@ const OTHERS: [(&str, &str, f64); 2] = [
     ("write_bytes", "written to", 0.5),
 ];
 
+/// What the kernel writes of a journal and of metadata with each flush, at most.
+const JOURNAL_PER_FLUSH: f64 = 65_536.0;
+
 /// Something else used the device.
 pub fn other_load(phase: &Phase, place: Place) -> Option<String> {
     let process = match place {
@@ -119,7 +122,12 @@ pub fn other_load(phase: &Phase, place: Place) -> Option<String> {
     };
     let other = |(counter, what, part): &(&str, &str, f64)| {
         let device = phase.sampled("disk").rate(counter)?;
-        let other = device - phase.sampled(process).rate(counter)?;
+        let flushes = phase.sampled("disk").rate("flushes").unwrap_or(0.0);
+        let journal = match *counter {
+            "write_bytes" => flushes * JOURNAL_PER_FLUSH,
+            _ => 0.0,
+        };
+        let other = device - phase.sampled(process).rate(counter)? - journal;
         let is_much = other >= OTHERS_MIN && other >= part * device;
         is_much.then(|| {
             format!(

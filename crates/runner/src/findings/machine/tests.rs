@@ -111,6 +111,13 @@ fn what_others_did_on_the_device_is_what_the_database_did_not_ask_for() {
             None
         );
     }
+    // A log that is flushed takes the journal with it.
+    let mut synced = of([0.0, 18e6], "process", [0.0, 6e6]);
+    assert!(other_load(&synced, Place::Directory).is_some());
+    synced
+        .series
+        .extend(phase(&[("disk", "flushes", Counter, 300.0)]).series);
+    assert_eq!(other_load(&synced, Place::Directory), None);
     // Of a server the bytes are those of its own process; where that is not seen nothing is said.
     assert_eq!(other_load(&busy, Place::Hosts), None);
     let server = of([50e6, 0.0], "database-process", [10e6, 0.0]);
