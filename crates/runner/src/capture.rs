@@ -370,4 +370,20 @@ mod tests {
             assert!(series.at_s.is_sorted() && series.at_s.len() == series.values.len());
         }
     }
+
+    #[test]
+    fn what_is_sampled_seldom_is_sampled_when_the_measured_part_begins() {
+        let database = Told(5.into());
+        let mut capture = Capture::open(&watched(&["none", "database"]), "x", &database);
+        capture.sources[0].period_s = 10;
+        for at_s in [-3.0, -2.0, -1.0, 0.0, 1.0, 2.0] {
+            capture.sample(&|| at_s, at_s == 2.0);
+        }
+        let series = capture.into_series();
+        assert!(
+            series.iter().all(|of| of.at_s == [-3.0, 0.0, 2.0]),
+            "{series:?}"
+        );
+        assert!(!series.is_empty());
+    }
 }

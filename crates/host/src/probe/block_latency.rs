@@ -15,7 +15,7 @@ use std::{
     io::{BufRead, BufReader, Read},
     os::unix::process::CommandExt,
     path::Path,
-    process::{Child, Command, Stdio},
+    process::{Child, Command, ExitStatus, Stdio},
     sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc},
     thread,
     time::Duration,
@@ -230,24 +230,32 @@ impl Tracer {
         let mut tracer = Self { child, errors };
         match wait.recv_timeout(START) {
             Ok(()) => Ok(tracer),
-            Err(_) => Err(tracer.failure()),
+            Err(_) => Err(tracer.failure(None)),
         }
     }
 
-    /// That it still runs; what it said where it does not.
+    /// That it still runs; how it ended where it does not.
     fn is_alive(&mut self) -> Result<(), Error> {
         match self.child.try_wait() {
             Ok(None) => Ok(()),
-            _ => Err(self.failure()),
+            ended => Err(self.failure(ended.ok().flatten())),
         }
     }
 
-    fn failure(&mut self) -> Error {
+    /// What it said, or how it ended.
+    fn failure(&mut self, ended: Option<ExitStatus>) -> Error {
         let said = locked(&self.errors);
         // What it always says of memory it can lock is no error.
-        let is_error = |line: &&str| line.contains("ERROR") && !line.contains("MEMLOCK");
-        let worst = said.lines().rfind(is_error);
-        let worst = worst.or(said.lines().next_back()).unwrap_or("no reason");
+        let is_meant = |line: &&str| !line.contains("MEMLOCK") && !line.contains("ulimit");
+        let worst = said
+            .lines()
+            .rfind(|line| line.contains("ERROR") && is_meant(line));
+        let last = || said.lines().rfind(is_meant).filter(|_| ended.is_none());
+        let worst = match (worst.or_else(last), ended) {
+            (Some(line), _) => line.to_owned(),
+            (None, Some(status)) => format!("it ended with {status}"),
+            (None, None) => "it gave no reason".to_owned(),
+        };
         Error::Program {
             program: "bpftrace",
             said: format!("does not count requests: {worst}"),

@@ -124,6 +124,21 @@ fn options_that_the_kernel_does_not_show_are_known_by_what_is_missing() {
     for option in ["noatime", "nodiratime", "norelatime", "discard"] {
         assert!(!has_option(&relatime, option), "{option}");
     }
+    let plain = mount(&["rw"]);
+    for option in [
+        "strictatime",
+        "atime",
+        "async",
+        "exec",
+        "data=ordered",
+        "defaults",
+    ] {
+        assert!(has_option(&plain, option), "{option}");
+    }
+    let bound = mount(&["ro", "noexec", "sync", "relatime", "data=journal"]);
+    for option in ["strictatime", "async", "exec", "data=ordered", "rw"] {
+        assert!(!has_option(&bound, option), "{option}");
+    }
 }
 
 #[test]
