@@ -2,15 +2,17 @@
 //! other on one clock.
 
 mod before;
+mod samples;
 mod stalls;
 
 use super::{axis, legend, line, log_range};
 use crate::{chart::quantised::quantised, style};
 use before::{WithWarmup, warmup_area};
+use samples::{Bucket, chunk_length, spans, sum, thinned};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use tailmark_results::{
-    Interval, Kind, Known, Latencies, Phase, Series, SeriesKind, Statistic,
+    Interval, Kind, Known, Phase, Series, SeriesKind, Statistic,
     steady::{COMPACTIONS, DATABASE, FLUSHES},
 };
 
@@ -442,124 +444,6 @@ impl TimelineLines<'_> {
             })
             .collect()
     }
-}
-
-/// Neighbouring intervals taken together, exactly: histograms are added.
-struct Bucket {
-    at_s: f64,
-    ops_per_sec: f64,
-    errors_per_sec: f64,
-    kinds: BTreeMap<Kind, Latencies>,
-}
-
-impl Bucket {
-    fn of(intervals: &[Interval]) -> Self {
-        let start = intervals.first().map_or(0.0, |i| i.start_s);
-        let end = intervals.last().map_or(start, |i| i.start_s + i.length_s);
-        let succeeded: u64 = intervals.iter().map(Interval::succeeded).sum();
-        let failed: u64 = intervals.iter().map(|i| i.failed).sum();
-        let length = end - start;
-        let mut kinds: BTreeMap<Kind, Latencies> = BTreeMap::new();
-        for (kind, recorded) in intervals.iter().flat_map(|i| &i.kinds) {
-            let latencies = recorded
-                .response
-                .as_ref()
-                .unwrap_or(&recorded.service)
-                .unpack();
-            match kinds.get_mut(kind) {
-                None => {
-                    kinds.insert(*kind, latencies);
-                }
-                // Only a histogram of a fixed range refuses; ours grow.
-                Some(sum) => sum
-                    .add(&latencies)
-                    .expect("a latency histogram grows as needed"),
-            }
-        }
-        let rate = |count: u64| match length > 0.0 {
-            true => count as f64 / length,
-            false => 0.0,
-        };
-        Self {
-            at_s: f64::midpoint(start, end),
-            ops_per_sec: rate(succeeded),
-            errors_per_sec: rate(failed),
-            kinds,
-        }
-    }
-}
-
-/// How many of so many neighbours are one point of a line.
-fn chunk_length(count: usize) -> usize {
-    count.div_ceil(POINTS_MAX).max(1)
-}
-
-/// Means of neighbours, at most [`POINTS_MAX`] of them, from an instant on.
-fn thinned(start_s: f64, samples: &[(f64, f64)]) -> LineData {
-    let samples = samples.iter().copied();
-    let inside: Vec<(f64, f64)> = samples.filter(|(t, _)| *t >= start_s).collect();
-    inside
-        .chunks(chunk_length(inside.len()))
-        .map(|chunk| {
-            let n = chunk.len() as f64;
-            let (t, v) = chunk
-                .iter()
-                .fold((0.0, 0.0), |(t, v), s| (t + s.0, v + s.1));
-            (t / n, Some(v / n))
-        })
-        .collect()
-}
-
-/// Changes per second at the middle of each span, as intervals have it; of a gauge, its samples.
-///
-/// The last sample of a phase may follow the one before at once: over so short a span the steps of
-/// the kernel's clock are larger than what they count, so such a sample is left out.
-fn spans(series: &Series) -> Vec<(f64, f64)> {
-    let typical = match series.at_s.as_slice() {
-        [first, .., last] => (last - first) / (series.at_s.len() - 1) as f64,
-        _ => 0.0,
-    };
-    let mut even = Series {
-        at_s: Vec::new(),
-        values: Vec::new(),
-        ..series.clone()
-    };
-    for (&at, &value) in series.at_s.iter().zip(&series.values) {
-        if even
-            .at_s
-            .last()
-            .is_none_or(|last| at - last > 0.3 * typical)
-        {
-            even.at_s.push(at);
-            even.values.push(value);
-        }
-    }
-    let rates = even.rates();
-    match series.kind {
-        SeriesKind::Gauge => rates,
-        SeriesKind::Counter => {
-            let middles = even.at_s.windows(2).map(|w| f64::midpoint(w[0], w[1]));
-            middles
-                .zip(rates)
-                .map(|(middle, (_, rate))| (middle, rate))
-                .collect()
-        }
-    }
-}
-
-/// The sum of rates of series that were sampled together.
-fn sum<'a>(series: impl Iterator<Item = &'a Series>) -> Vec<(f64, f64)> {
-    let mut sum: Vec<(f64, f64)> = Vec::new();
-    for rates in series.map(spans) {
-        if sum.is_empty() {
-            sum = rates;
-        } else {
-            for (total, (_, value)) in sum.iter_mut().zip(rates) {
-                total.1 += value;
-            }
-        }
-    }
-    sum
 }
 
 #[cfg(test)]

@@ -1,9 +1,8 @@
 //! Embedded RocksDB, with the keys, records and column family of YCSB's binding.
 //!
-//! `rust-rocksdb` is used rather than `rocksdb`: it has RocksDB's event listeners, so that stalls
-//! and compactions can be drawn on the timeline. The handle of the column family is looked up once
-//! and shared; a session adds options and a buffer of its own, so that an operation costs what the
-//! bare call costs.
+//! `rust-rocksdb` is used rather than `rocksdb`: it follows RocksDB's releases, and has the options and
+//! statistics that plans ask for. The handle of the column family is looked up once and shared; a
+//! session adds options and a buffer of its own, so that an operation costs what the bare call costs.
 
 mod facts;
 mod ini;
