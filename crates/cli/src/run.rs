@@ -1,6 +1,11 @@
 //! `tailmark run`: from what was typed to a checked plan, the run itself, and its report.
 
-use crate::{args::RunArgs, exit, key_flags::KeyFlags, point_name, progress::Progress, screen};
+use crate::{
+    args::{PlanArgs, RunArgs},
+    exit, point_name,
+    progress::Progress,
+    screen,
+};
 use std::{
     io,
     path::{Path, PathBuf},
@@ -15,7 +20,7 @@ use tailmark_runner::{Facts, Summary};
 
 /// Carries out the plan, writes the report and prints its path.
 pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
-    let raw = raw_plan(args.plan.as_deref(), &args.keys, &args.systems, &args.set)?;
+    let raw = raw_plan(&args.plan)?;
     let mut plan = raw.check()?;
     plan.retry_failed = args.retry_failed;
     let out = args.out.clone().unwrap_or_else(|| default_out(&raw));
@@ -76,19 +81,14 @@ fn written(out: &Path, exit: Exit) -> anyhow::Result<Option<Written>> {
 }
 
 /// What the plan file and the flags say together.
-pub fn raw_plan(
-    plan: Option<&str>,
-    keys: &KeyFlags,
-    systems: &[String],
-    set: &[String],
-) -> Result<RawPlan, plan::Error> {
-    let mut raw = match plan {
+pub fn raw_plan(args: &PlanArgs) -> Result<RawPlan, plan::Error> {
+    let mut raw = match &args.name {
         Some(name) => RawPlan::find(name)?,
         None => RawPlan::default(),
     };
-    keys.set(&mut raw)?;
-    raw.set_systems(systems)?;
-    for assignment in set {
+    args.keys.set(&mut raw)?;
+    raw.set_systems(&args.systems)?;
+    for assignment in &args.set {
         raw.assign(assignment)?;
     }
     Ok(raw)

@@ -35,7 +35,7 @@ mod workloads;
 pub use accept::Accept;
 pub use effective::{file_sums, is_begun_without_order, keys_of_study};
 pub use error::Error;
-pub use expect::{ClientHost, Expect, TRANSPORTS, Unexpected};
+pub use expect::{ClientHost, Expect, Unexpected};
 pub use key::{DefaultInputs, DefaultValue, KeyFlag, PlanKey};
 pub use keys::KEYS;
 pub use points::Step;
@@ -52,7 +52,7 @@ pub use warmup::Warmup;
 
 use bytesize::ByteSize;
 use std::path::{Path, PathBuf};
-use tailmark_driver::{DataSet, Driver, Location, Place, Semantics, Settings};
+use tailmark_driver::{DataSet, Driver, Location, Place, Semantics, SettingKind, Settings};
 use tailmark_results::{Header, SloSettings};
 
 /// A checked plan.
@@ -124,6 +124,14 @@ impl SystemPlan {
             true => self.location.path().into_iter().collect(),
             false => self.watch.iter().map(PathBuf::as_path).collect(),
         }
+    }
+
+    /// Further directories that its settings name, in which the database keeps a part of what it stores.
+    pub fn directories(&self) -> impl Iterator<Item = &Path> {
+        let settings = self.driver.settings.iter();
+        let named = settings.filter(|of| of.kind == SettingKind::Directory);
+        let given = named.filter_map(|of| self.settings.text(of.name));
+        given.filter(|text| !text.is_empty()).map(Path::new)
     }
 
     /// Whether its data is on this machine: it has no server, the plan names what is watched of the

@@ -34,6 +34,7 @@ pub mod statistics;
 pub mod steady;
 pub mod study;
 mod summary;
+mod transport;
 mod warmup;
 mod worst;
 
@@ -62,5 +63,6 @@ pub use slo::{SloSettings, Verdict as ProbeVerdict};
 pub use stated::{Bound, Stated};
 pub use study::Study;
 pub use summary::Summary;
+pub use transport::TRANSPORTS;
 pub use warmup::{KeptWarmup, Warmup};
 pub use worst::{Unusual, WATCHED, WORST, Watched, WorstSecond, worst_seconds};
