@@ -35,7 +35,7 @@ pub use interval_stats::{Failures, IntervalStats, KindStats, LagCounts, LatencyP
 pub use latency_counts::LatencyCounts;
 pub use observer::{Live, Observer, PhaseKind, PhaseStart, Silent};
 pub use pacer::DRAIN;
-pub use peers::{AgreedClock, PhaseEnd, Peers, monotonic_ns};
+pub use peers::{AgreedClock, Peers, PhaseEnd, monotonic_ns};
 pub use pollster::block_on;
 pub use spec::{Enough, Part, Spec};
 pub use stop::Stop;

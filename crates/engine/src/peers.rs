@@ -2,7 +2,7 @@
 
 use crate::{
     Stop,
-    clock::{Clock, MonotonicClock, Tick, nanos},
+    clock::{Clock, MonotonicClock, Tick},
     pacer::End,
 };
 use std::time::Duration;
@@ -98,6 +98,7 @@ pub fn wait_until(at: Tick, clock: &impl Clock, stop: &Stop) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::nanos;
 
     struct Fixed(i64, f64);
 

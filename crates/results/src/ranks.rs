@@ -170,9 +170,8 @@ fn add_kind(into: &mut KindResult, from: KindResult) {
 
 fn add_errors(into: &mut Vec<ErrorCount>, from: Vec<ErrorCount>) {
     for error in from {
-        let is_same = |known: &&mut ErrorCount| {
-            (known.kind, &known.cause) == (error.kind, &error.cause)
-        };
+        let is_same =
+            |known: &&mut ErrorCount| (known.kind, &known.cause) == (error.kind, &error.cause);
         match into.iter_mut().find(is_same) {
             Some(known) => known.count += error.count,
             None => into.push(error),
@@ -311,7 +310,11 @@ mod tests {
         assert_eq!(all.errors, [error(3)]);
         assert_eq!((all.failed, all.censored, all.drained), (3, 1, 3));
         let read = &all.kinds[&Kind::Read];
-        let values: Vec<u64> = read.response().iter_recorded().map(|v| v.value_iterated_to()).collect();
+        let values: Vec<u64> = read
+            .response()
+            .iter_recorded()
+            .map(|v| v.value_iterated_to())
+            .collect();
         assert_eq!(values, [10, 50], "without a rate it was the service time");
         assert_eq!(read.censored.as_ref().unwrap().response.len(), 1);
     }

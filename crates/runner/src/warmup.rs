@@ -36,8 +36,7 @@ pub fn warm_up(
     spec: &Spec<'_>,
     length: WarmupLength,
     rule: SteadyRule,
-    watched: &WatchedPlace,
-    observer: &dyn Observer,
+    (watched, observer): (&WatchedPlace, &dyn Observer),
     stop: &Stop,
 ) -> Result<Warmup, Error> {
     let capture = Mutex::new(Capture::open(watched, spec.system, spec.database));

@@ -38,7 +38,10 @@ impl Phase {
             let mut connection = Connection::open_in_memory()?;
             connection.deserialize_read_exact(MAIN_DB, bytes, bytes.len(), true)?;
             let loads = read::loads(&connection, Detail::Whole)?;
-            loads.into_iter().next().ok_or(rusqlite::Error::QueryReturnedNoRows)
+            loads
+                .into_iter()
+                .next()
+                .ok_or(rusqlite::Error::QueryReturnedNoRows)
         };
         let load = unpack().map_err(study_error("read", Path::new(PLACE)))?;
         Ok(load.phase)
@@ -116,7 +119,8 @@ mod tests {
         let is_refused = |at: &usize| {
             let mut turned = bytes.clone();
             turned[*at] ^= 1;
-            Phase::from_bytes(&turned).map_or(true, |phase| phase != Phase::from_bytes(&bytes).unwrap())
+            Phase::from_bytes(&turned)
+                .map_or(true, |phase| phase != Phase::from_bytes(&bytes).unwrap())
         };
         // Somewhere in the middle of the data there are bits that would be other numbers.
         let found = (0..bytes.len()).step_by(997).filter(is_refused).count();

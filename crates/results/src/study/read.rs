@@ -3,9 +3,9 @@
 use super::{Detail, RESPONSE, SERVICE, block_row::BlockQosRow, digest, numbers};
 use crate::{
     Arrivals, BlockQos, Censored, ErrorCount, Fact, Finding, Header, Interval, IntervalKind, Kind,
-    KindResult, LagCauses, Latencies, Load, Packed, Phase, Point, PointKey, RankPart, ResolvedRate, Series,
-    SeriesKind, StartLag, Summary, System, Warmup, error::Damaged, failure::failed_operations,
-    histogram::decode, interval::without_gaps,
+    KindResult, LagCauses, Latencies, Load, Packed, Phase, Point, PointKey, RankPart, ResolvedRate,
+    Series, SeriesKind, StartLag, Summary, System, Warmup, error::Damaged,
+    failure::failed_operations, histogram::decode, interval::without_gaps,
 };
 use rusqlite::{Connection, Error, OptionalExtension, Params, Result, Row, params, types::Type};
 use serde::de::DeserializeOwned;
@@ -265,7 +265,10 @@ fn phase_alone(c: &Connection, id: i64, detail: Detail) -> Result<Phase> {
 /// From the row of a phase; a file of before version 7 has none.
 fn ranks(row: &Row<'_>) -> Result<Vec<RankPart>> {
     let has_any = row.get::<_, Option<String>>(10)?.is_some();
-    has_any.then(|| json(row, 10)).transpose().map(Option::unwrap_or_default)
+    has_any
+        .then(|| json(row, 10))
+        .transpose()
+        .map(Option::unwrap_or_default)
 }
 
 /// From the row of a phase.

@@ -7,15 +7,8 @@ use super::{
     message::{Answer, Command, Message, Order},
 };
 use crate::{
-    Error,
-    capture::Watched,
-    dataset::Dataset,
-    error::in_one_line,
-    expect::Surprises,
-    places::places,
-    point,
-    preflight::refuse_missing_room,
-    seeds::PointSeeds,
+    Error, capture::Watched, dataset::Dataset, error::in_one_line, expect::Surprises,
+    places::places, point, preflight::refuse_missing_room, seeds::PointSeeds,
 };
 use std::sync::{Arc, atomic::AtomicU64};
 use tailmark_cluster::Cluster;
@@ -55,7 +48,7 @@ pub fn follow(cluster: Arc<dyn Cluster>, stop: &Stop) -> Result<(), Error> {
     let rank = link.cluster.rank();
     let plan = RawPlan::parse("the plan of rank 0", &source)
         .and_then(|raw| raw.check())
-        .map_err(Error::from)
+        .map_err(|error| Error::Unready(in_one_line(&error)))
         .and_then(|plan| match plan.header.plan == keys {
             true => Ok(plan.at_rank(rank, &hosts[rank as usize])),
             false => Err(Error::Unready(format!(
@@ -173,9 +166,7 @@ impl<'a> Follower<'a> {
                 Ok(Answer::Loaded { is_loaded, facts })
             }
             Command::Remove { system } => dataset(system)?.remove().map(|()| Answer::Done),
-            Command::StartEmpty { system } => {
-                dataset(system)?.start_empty().map(|()| Answer::Done)
-            }
+            Command::StartEmpty { system } => dataset(system)?.start_empty().map(|()| Answer::Done),
             Command::Load { system, seed } => self.load(system, *seed),
             Command::Complete { system, begun } => {
                 let dataset = dataset(system)?;
@@ -187,11 +178,8 @@ impl<'a> Follower<'a> {
                 if !self.is_first_of_host() {
                     return Ok(Answer::Done);
                 }
-                let dropped = crate::caches::drop_caches(
-                    self.plan,
-                    &dataset(system)?,
-                    self.system(system)?,
-                )?;
+                let dropped =
+                    crate::caches::drop_caches(self.plan, &dataset(system)?, self.system(system)?)?;
                 Ok(match dropped {
                     None => Answer::Done,
                     Some(kept) => Answer::But(kept.describe().0),
@@ -206,9 +194,8 @@ impl<'a> Follower<'a> {
         let dataset = Dataset::new(self.plan, system);
         let seeds = PointSeeds::from_number(seed);
         let watched = self.watched(system);
-        let loaded = dataset.load_on(
-            self.ranks, self.plan, &seeds, &watched, &Silent, self.stop, None,
-        )?;
+        let on = (self.plan, self.ranks);
+        let loaded = dataset.load(on, &seeds, &watched, &Silent, self.stop, None)?;
         Ok(Answer::Loaded {
             is_loaded: loaded.is_some(),
             facts: Vec::new(),
@@ -237,7 +224,7 @@ impl<'a> Follower<'a> {
         let all = Watched::of_ranks(self.plan, system, self.hosts, self.rank);
         match self.is_first_of_host() {
             true => all,
-            false => all.of_database_alone(system),
+            false => all.of_database_alone(super::is_own(system)),
         }
     }
 

@@ -183,7 +183,9 @@ impl<'a> Together<'a> {
             planned: spec.duration.map(|duration| duration + spec.warmup),
         };
         let (first, threads) = order.clients;
-        let of_all = spec.enough.map(|asked| OfAll::new(link, order.phase, asked));
+        let of_all = spec
+            .enough
+            .map(|asked| OfAll::new(link, order.phase, asked));
         let streamer = Streamer::new(link, order.phase);
         let enough: Option<&dyn engine::Enough> = match &of_all {
             Some(of_all) => Some(of_all),
@@ -215,6 +217,8 @@ impl<'a> Together<'a> {
             Err(engine::Error::NotStarted) if stop.requested() || ends.requested() => {
                 Ok(Phase::default())
             }
+            // Why, rank 0 knows.
+            Err(engine::Error::NotStarted) if !link.is_leader() => Ok(Phase::default()),
             Err(engine::Error::NotStarted) => Err(shared.why_not_started()),
             Err(error) => {
                 shared.give_up(&error);
@@ -229,7 +233,11 @@ impl<'a> Together<'a> {
     ///
     /// # Errors
     /// Where a rank could not measure its part.
-    pub fn finish(self, phase: Phase, not_sampled: Vec<String>) -> Result<(Phase, Vec<String>), Error> {
+    pub fn finish(
+        self,
+        phase: Phase,
+        not_sampled: Vec<String>,
+    ) -> Result<(Phase, Vec<String>), Error> {
         let Some(shared) = self.shared else {
             return Ok((phase, not_sampled));
         };
@@ -250,10 +258,13 @@ impl Shared<'_> {
         let mut state = link.state();
         let failed = state.phase.as_mut().and_then(|phase| phase.failed.take());
         // One that failed before it was asked for its part has answered so.
-        let answered = state.inbox.iter().find_map(|(from, message)| match message {
-            Message::Answer(Err(why)) => Some((*from, why.clone())),
-            _ => None,
-        });
+        let answered = state
+            .inbox
+            .iter()
+            .find_map(|(from, message)| match message {
+                Message::Answer(Err(why)) => Some((*from, why.clone())),
+                _ => None,
+            });
         match failed.or(answered) {
             Some((rank, why)) => self.job.failed(rank, why),
             None => Error::Engine(engine::Error::NotStarted),
@@ -288,7 +299,11 @@ impl Shared<'_> {
     }
 
     /// Waits for every other rank.
-    fn gather(&self, own: Phase, mut not_sampled: Vec<String>) -> Result<(Phase, Vec<String>), Error> {
+    fn gather(
+        &self,
+        own: Phase,
+        mut not_sampled: Vec<String>,
+    ) -> Result<(Phase, Vec<String>), Error> {
         let (link, number, ranks) = (&self.job.link, self.order.phase, self.order.ranks);
         let late = link.in_phase(number, |phase| {
             if !phase.is_load || !own.errors.is_empty() || phase.stop.requested() {
@@ -310,7 +325,11 @@ impl Shared<'_> {
             let bytes = part.measured.map_err(|why| self.job.failed(rank, why))?;
             let phase = Phase::from_bytes(&bytes)?;
             let host = &self.job.hosts[rank as usize];
-            not_sampled.extend(part.not_sampled.iter().map(|why| format!("{why} (on {host})")));
+            not_sampled.extend(
+                part.not_sampled
+                    .iter()
+                    .map(|why| format!("{why} (on {host})")),
+            );
             parts.push(self.part(rank, host, phase, part.late_ns));
         }
         Ok((Phase::of_parts(parts), not_sampled))
@@ -352,7 +371,10 @@ impl Job {
             line.other_at(now).map_or_else(Clock::default, |at| Clock {
                 leader_ns: now,
                 own_ns: at.ns,
-                bound_ns: line.measurements().last().map_or(at.bound_ns, |last| last.bound_ns),
+                bound_ns: line
+                    .measurements()
+                    .last()
+                    .map_or(at.bound_ns, |last| last.bound_ns),
                 faster: line.drift_ppm().unwrap_or(0.0) * 1e-6,
             })
         };
@@ -425,7 +447,7 @@ impl Order {
             warmup_seed: spec.warmup_seed,
             ends_at_failure: spec.ends_at_failure,
             records: spec.keys.own_acknowledged() - spec.keys.turns().own,
-            streams: spec.enough.is_some(),
+            streams: spec.enough.is_some() || spec.is_warmup,
             clients: (first, own),
             own_operations,
             ranks,
@@ -470,13 +492,16 @@ impl Observer for WithOthers<'_> {
         let rank = self.link.cluster.rank();
         let all = self.link.in_phase(self.number, |phase| {
             phase.live.insert(rank, (own, std::time::Instant::now()));
-            phase.live.values().fold(LiveCounts::default(), |sum, (live, _)| LiveCounts {
-                operations: sum.operations + live.operations,
-                ops_per_sec: sum.ops_per_sec + live.ops_per_sec,
-                errors_per_sec: sum.errors_per_sec + live.errors_per_sec,
-                p99_ns: sum.p99_ns.max(live.p99_ns),
-                errors: sum.errors + live.errors,
-            })
+            phase
+                .live
+                .values()
+                .fold(LiveCounts::default(), |sum, (live, _)| LiveCounts {
+                    operations: sum.operations + live.operations,
+                    ops_per_sec: sum.ops_per_sec + live.ops_per_sec,
+                    errors_per_sec: sum.errors_per_sec + live.errors_per_sec,
+                    p99_ns: sum.p99_ns.max(live.p99_ns),
+                    errors: sum.errors + live.errors,
+                })
         });
         let all = all.unwrap_or(own);
         self.inner.interval(&Live {

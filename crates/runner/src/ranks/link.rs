@@ -12,7 +12,7 @@ use std::{
     thread::JoinHandle,
     time::{Duration, Instant},
 };
-use tailmark_cluster::{Cluster, ClockLine, Exchange, Measurement};
+use tailmark_cluster::{ClockLine, Cluster, Exchange, Measurement};
 use tailmark_engine::{DRAIN, PhaseEnd, Stop};
 use tailmark_results::Interval;
 use tailmark_workload::KeySpace;
@@ -317,7 +317,11 @@ impl Link {
             Message::Stop { phase: of } if of == number => phase.stop.request(),
             Message::Intervals { phase: of, closed } if of == number => {
                 let known = phase.closed.entry(from).or_default();
-                known.extend(closed.into_iter().filter_map(super::message::Seconds::interval));
+                known.extend(
+                    closed
+                        .into_iter()
+                        .filter_map(super::message::Seconds::interval),
+                );
             }
             Message::Done { phase: of, part } if of == number => {
                 phase.inserted.insert(from, part.inserted);
@@ -418,7 +422,10 @@ impl Link {
                 state.on_host(rank),
                 silent.as_secs()
             )),
-            None => state.phase.as_ref().and_then(|phase| self.overdue(&state, phase)),
+            None => state
+                .phase
+                .as_ref()
+                .and_then(|phase| self.overdue(&state, phase)),
         };
         drop(state);
         if let Some(why) = why {

@@ -66,8 +66,19 @@ pub struct Seconds {
 impl Seconds {
     pub fn of(interval: &Interval) -> Self {
         let kind = |(kind, of): (&Kind, &IntervalKind)| {
-            let response = of.response.as_ref().map((|packed: &Packed| packed.as_bytes().to_vec()));
-            (*kind, (of.count, of.errors, of.service.as_bytes().to_vec(), response))
+            let response = of
+                .response
+                .as_ref()
+                .map(|packed| packed.as_bytes().to_vec());
+            (
+                *kind,
+                (
+                    of.count,
+                    of.errors,
+                    of.service.as_bytes().to_vec(),
+                    response,
+                ),
+            )
         };
         Self {
             start_s: interval.start_s,
@@ -160,7 +171,10 @@ pub enum Command {
 pub enum Answer {
     Done,
     /// Whether the data set is there, whole, and what is known of its place.
-    Loaded { is_loaded: bool, facts: Vec<Fact> },
+    Loaded {
+        is_loaded: bool,
+        facts: Vec<Fact>,
+    },
     /// It was done in part, and why.
     But(String),
 }
@@ -201,6 +215,16 @@ pub struct Order {
     /// An instant of its clock, the same of the clock of rank 0, and how much faster the latter
     /// goes.
     pub clock: (u64, u64, f64),
+}
+
+impl Answer {
+    /// What was said of commands that were carried out in part.
+    pub fn said(answers: &[Self]) -> impl Iterator<Item = &str> {
+        answers.iter().filter_map(|answer| match answer {
+            Self::But(said) => Some(said.as_str()),
+            _ => None,
+        })
+    }
 }
 
 impl Message {

@@ -17,7 +17,8 @@ pub(crate) use lead::Together;
 
 use crate::Error;
 use link::Link;
-use message::{Answer, Command, Message};
+use message::Message;
+pub(crate) use message::{Answer, Command};
 use std::{
     sync::{
         Arc,
@@ -172,6 +173,35 @@ impl Ranks {
         }
     }
 
+    /// Has every other rank begin a command, where each has one of its own of a system.
+    pub(crate) fn begin_own(&self, system: &SystemPlan, command: impl Fn(String) -> Command) {
+        if is_own(system) {
+            self.begin_each(|_| command(system.name.clone()));
+        }
+    }
+
+    /// What came of it beside what this rank has come to.
+    ///
+    /// # Errors
+    /// That of this rank, or else names the first that failed.
+    pub(crate) fn end_own<T>(
+        &self,
+        system: &SystemPlan,
+        own: Result<T, Error>,
+    ) -> Result<T, Error> {
+        if !is_own(system) || self.job.is_none() {
+            return own;
+        }
+        match own {
+            // The others have ended, or wait for a part of a phase that does not come.
+            Err(error) => {
+                self.begin_each(|_| Command::Close);
+                Err(error)
+            }
+            Ok(own) => self.answers().map(|_| own),
+        }
+    }
+
     /// What came of the command that every other rank began.
     ///
     /// # Errors
@@ -234,6 +264,30 @@ impl Job {
     }
 }
 
+/// A system that is open on every rank, until this is dropped.
+pub(crate) struct OpenElsewhere<'a>(&'a Ranks);
+
+impl Drop for OpenElsewhere<'_> {
+    fn drop(&mut self) {
+        // Where a rank cannot close it there is nothing to be done about it here.
+        let _ = self.0.each(|_| Command::Close);
+    }
+}
+
+impl Ranks {
+    /// Opens a system on every other rank.
+    ///
+    /// # Errors
+    /// Names the first rank that cannot.
+    pub(crate) fn open(&self, system: &SystemPlan) -> Result<OpenElsewhere<'_>, Error> {
+        let open = OpenElsewhere(self);
+        self.each(|_| Command::Open {
+            system: system.name.clone(),
+        })?;
+        Ok(open)
+    }
+}
+
 /// Whether each rank has a system of its own: an embedded database, in a place of its own.
 pub(crate) fn is_own(system: &SystemPlan) -> bool {
     matches!(
@@ -242,12 +296,20 @@ pub(crate) fn is_own(system: &SystemPlan) -> bool {
     )
 }
 
+/// Sends the other ranks of a job home, before anything was begun.
+pub fn dismiss(cluster: &dyn Cluster) {
+    let leave = Message::Command(Command::Leave).to_bytes();
+    (1..cluster.size()).for_each(|rank| cluster.send(rank, leave.clone()));
+}
+
 /// Refuses a plan in which two ranks would open one directory.
 fn refuse_shared_places(plan: &Plan, hosts: &[String]) -> Result<(), Error> {
     for system in plan.systems.iter().filter(|system| is_own(system)) {
         let place = |rank: u32| system.at_rank(rank, &hosts[rank as usize]).location;
         let ranks = || 0..hosts.len() as u32;
-        for (one, other) in ranks().flat_map(|one| (one + 1..hosts.len() as u32).map(move |o| (one, o))) {
+        for (one, other) in
+            ranks().flat_map(|one| (one + 1..hosts.len() as u32).map(move |o| (one, o)))
+        {
             if hosts[one as usize] == hosts[other as usize] && place(one) == place(other) {
                 return Err(Error::SharedPlace {
                     system: system.name.clone(),

@@ -118,7 +118,10 @@ impl<'a> Streamer<'a> {
 
 impl Enough for Streamer<'_> {
     fn is_enough(&self, so_far: &[&Interval]) -> bool {
-        let mut told_s = self.told_s.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        let mut told_s = self
+            .told_s
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
         let new = so_far.iter().filter(|i| i.start_s > *told_s - 1e-6);
         let closed: Vec<Seconds> = new.map(|interval| Seconds::of(interval)).collect();
         if let Some(last) = so_far.last()
@@ -158,7 +161,9 @@ impl<'a> OfAll<'a> {
         let added = self.link.in_phase(self.number, |phase| {
             for rank in 1..phase.ranks {
                 let told = phase.closed.get(&rank)?;
-                let is_over = told.last().is_some_and(|i| i.start_s + i.length_s > end_s - 1e-6);
+                let is_over = told
+                    .last()
+                    .is_some_and(|i| i.start_s + i.length_s > end_s - 1e-6);
                 // One that has done its part adds nothing.
                 if !is_over && !phase.done.contains_key(&rank) {
                     return None;
@@ -177,11 +182,17 @@ impl<'a> OfAll<'a> {
 
 impl Enough for OfAll<'_> {
     fn is_enough(&self, so_far: &[&Interval]) -> bool {
-        let mut merged = self.merged.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
-        let is_same = |(a, b): (&Interval, &&Interval)| {
-            a.start_s == b.start_s && a.length_s == b.length_s
-        };
-        let kept = merged.iter().zip(so_far).take_while(|pair| is_same(*pair)).count();
+        let mut merged = self
+            .merged
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let is_same =
+            |(a, b): (&Interval, &&Interval)| a.start_s == b.start_s && a.length_s == b.length_s;
+        let kept = merged
+            .iter()
+            .zip(so_far)
+            .take_while(|pair| is_same(*pair))
+            .count();
         merged.truncate(kept);
         for own in &so_far[kept..] {
             match self.with_others(own) {
