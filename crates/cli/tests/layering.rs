@@ -47,7 +47,10 @@ const RESTRICTED_DEPS: &[(&str, &[&str])] = &[
     ("anyhow", &["cli", "console", "ycsb", "db-bench"]),
     ("rust-rocksdb", &["driver"]),
     ("rusqlite", &["results"]),
+    ("krilla", &["report"]),
     ("maud", &["report"]),
+    ("resvg", &["report"]),
+    ("rquickjs", &["report"]),
     ("quanta", &["engine"]),
 ];
 
