@@ -119,12 +119,28 @@ pub enum Command {
 #[derive(Debug, clap::Args)]
 #[command(after_help = RUN_EXAMPLES, allow_negative_numbers = true)]
 pub struct RunArgs {
-    /// A plan file, or the name of a shipped plan (`tailmark list plans`); none: flags alone
-    pub plan: Option<String>,
+    /// What is run.
+    #[command(flatten)]
+    pub plan: PlanArgs,
     /// The run directory; one with an unfinished run of the same plan goes on. Default:
     /// study-PLAN, or study-TIME without a plan
     #[arg(short = 'o', long = "output", value_name = "DIR")]
     pub out: Option<PathBuf>,
+    /// Measure those points of the study again that failed: more than sweep.allow_errors of their
+    /// operations, for want of a database, or without finding anything
+    #[arg(long, display_order = KeyFlags::order(23))]
+    pub retry_failed: bool,
+    /// Print every step, the expected time and space, and do nothing
+    #[arg(long, display_order = KeyFlags::order(24))]
+    pub dry_run: bool,
+}
+
+/// A plan, and what is changed of it.
+#[derive(Debug, clap::Args)]
+pub struct PlanArgs {
+    /// A plan file, or the name of a shipped plan (`tailmark list plans`); none: flags alone
+    #[arg(value_name = "PLAN")]
+    pub name: Option<String>,
     /// A system under test: a directory, a block device or the contact points of a server, as the
     /// driver takes it. Repeat it to compare. Replaces the systems of the plan; one of the same
     /// name keeps its other keys
@@ -136,13 +152,6 @@ pub struct RunArgs {
     /// Any key of the plan (`tailmark list keys`), such as database.block_cache=64MiB
     #[arg(long = "set", value_name = "KEY=VALUE", display_order = KeyFlags::order(20))]
     pub set: Vec<String>,
-    /// Measure those points of the study again that failed: more than sweep.allow_errors of their
-    /// operations, for want of a database, or without finding anything
-    #[arg(long, display_order = KeyFlags::order(23))]
-    pub retry_failed: bool,
-    /// Print every step, the expected time and space, and do nothing
-    #[arg(long, display_order = KeyFlags::order(24))]
-    pub dry_run: bool,
 }
 
 /// `tailmark report`
@@ -210,17 +219,9 @@ pub struct CompareArgs {
 #[derive(Debug, clap::Args)]
 #[command(after_help = CHECK_EXAMPLES, allow_negative_numbers = true)]
 pub struct CheckArgs {
-    /// A plan file, or the name of a shipped plan, whose places are looked at too
-    pub plan: Option<String>,
-    /// A system under test, as `tailmark run` takes it
-    #[arg(long = "system", value_name = "NAME=WHERE")]
-    pub systems: Vec<String>,
-    /// The flags that stand for keys of the plan.
+    /// The plan whose places are looked at too.
     #[command(flatten)]
-    pub keys: KeyFlags,
-    /// Any key of the plan (`tailmark list keys`)
-    #[arg(long = "set", value_name = "KEY=VALUE", display_order = KeyFlags::order(20))]
-    pub set: Vec<String>,
+    pub plan: PlanArgs,
     /// How it is written
     #[arg(long, value_enum, default_value = "text", display_order = KeyFlags::order(26))]
     pub format: TextFormat,

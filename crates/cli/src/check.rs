@@ -15,8 +15,8 @@ const VERSION: u32 = 1;
 
 /// Looks at the machine and at the places of a plan, and says what it found.
 pub fn run(args: &CheckArgs, console: &Console) -> anyhow::Result<Exit> {
-    let is_plan = args.plan.is_some() || !args.systems.is_empty();
-    let raw = raw_plan(args.plan.as_deref(), &args.keys, &args.systems, &args.set)?;
+    let is_plan = args.plan.name.is_some() || !args.plan.systems.is_empty();
+    let raw = raw_plan(&args.plan)?;
     let plan = is_plan.then(|| raw.check()).transpose()?;
     let checked = check(plan.as_ref())?;
     match args.format {

@@ -1,22 +1,40 @@
 //! `tailmark run`: from what was typed to a checked plan, the run itself, and its report.
 
-use crate::{args::RunArgs, exit, key_flags::KeyFlags, point_name, progress::Progress, screen};
+use crate::{
+    args::{PlanArgs, RunArgs},
+    exit, point_name,
+    progress::Progress,
+    screen,
+};
 use std::{
     io,
     path::{Path, PathBuf},
+    sync::Arc,
     time::SystemTime,
 };
+use tailmark_cluster::{Alone, Cluster};
 use tailmark_console::{Console, Exit, closed, listen};
 use tailmark_engine::Stop;
 use tailmark_plan::{self as plan, Plan, RawPlan};
 use tailmark_report::{Written, write_studies};
 use tailmark_results::{Fault, PointKey, Study, number};
-use tailmark_runner::{Facts, Summary};
+use tailmark_runner::{Facts, Ranks, Summary, dismiss};
 
 /// Carries out the plan, writes the report and prints its path.
 pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
-    let raw = raw_plan(args.plan.as_deref(), &args.keys, &args.systems, &args.set)?;
-    let mut plan = raw.check()?;
+    let cluster: Arc<dyn Cluster> = match args.dry_run {
+        true => Arc::new(Alone::new()),
+        false => tailmark_cluster::join()?.into(),
+    };
+    if cluster.rank() > 0 {
+        let stop = Stop::new();
+        listen(&stop, console)?;
+        tailmark_runner::follow(cluster, &stop)?;
+        return Ok(Exit::Done);
+    }
+    let read = raw_plan(&args.plan).and_then(|raw| Ok((raw.check()?, raw)));
+    let (plan, raw) = read.inspect_err(|_| dismiss(&*cluster))?;
+    let mut plan = plan.at_rank(0, &cluster.host());
     plan.retry_failed = args.retry_failed;
     let out = args.out.clone().unwrap_or_else(|| default_out(&raw));
     if args.dry_run {
@@ -29,7 +47,7 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
     let stop = Stop::new();
     listen(&stop, console)?;
     let progress = Progress::new(&plan, console);
-    let done = tailmark_runner::run(&plan, &out, &progress, &stop).map_err(anyhow::Error::from);
+    let done = measure(cluster, plan.clone(), &out, &progress, &stop);
     progress.finish();
     // What ended the run is reported first, and decides the exit code.
     let exit = match &done {
@@ -63,6 +81,23 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
     }
 }
 
+/// Carries out a plan, with the clients spread over the ranks of the job.
+fn measure(
+    cluster: Arc<dyn Cluster>,
+    mut plan: Plan,
+    out: &Path,
+    progress: &Progress,
+    stop: &Stop,
+) -> anyhow::Result<Summary> {
+    let ranks = Ranks::lead(cluster, &plan, stop)?;
+    if ranks.size() > 1 {
+        // A run with another number of them is another run.
+        let size = ranks.size().to_string();
+        plan.header.plan.insert("ranks".to_owned(), size);
+    }
+    Ok(tailmark_runner::run_on(&ranks, &plan, out, progress, stop)?)
+}
+
 /// Writes the report of what was measured, whatever ended the run; none where nothing was.
 fn written(out: &Path, exit: Exit) -> anyhow::Result<Option<Written>> {
     if exit == Exit::Usage || !Study::exists(out) {
@@ -76,19 +111,14 @@ fn written(out: &Path, exit: Exit) -> anyhow::Result<Option<Written>> {
 }
 
 /// What the plan file and the flags say together.
-pub fn raw_plan(
-    plan: Option<&str>,
-    keys: &KeyFlags,
-    systems: &[String],
-    set: &[String],
-) -> Result<RawPlan, plan::Error> {
-    let mut raw = match plan {
+pub fn raw_plan(args: &PlanArgs) -> Result<RawPlan, plan::Error> {
+    let mut raw = match &args.name {
         Some(name) => RawPlan::find(name)?,
         None => RawPlan::default(),
     };
-    keys.set(&mut raw)?;
-    raw.set_systems(systems)?;
-    for assignment in set {
+    args.keys.set(&mut raw)?;
+    raw.set_systems(&args.systems)?;
+    for assignment in &args.set {
         raw.assign(assignment)?;
     }
     Ok(raw)

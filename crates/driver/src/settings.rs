@@ -64,6 +64,8 @@ pub enum SettingKind {
     Choice(&'static [&'static str]),
     /// A file whose content takes effect.
     File,
+    /// A directory in which the database keeps a part of what it stores.
+    Directory,
     /// A path or any other text.
     Text,
 }
@@ -131,6 +133,19 @@ impl Settings {
         };
         (driver.check)(&settings)?;
         Ok(settings)
+    }
+
+    /// The same with other paths and texts, by what `named` makes of each.
+    #[must_use]
+    pub fn renamed(&self, named: impl Fn(&str) -> String) -> Self {
+        let values = self
+            .values
+            .iter()
+            .map(|(name, value)| (*name, named(value)));
+        Self {
+            values: values.collect(),
+            given: self.given.clone(),
+        }
     }
 
     /// The effective value as text, if there is one.
@@ -210,7 +225,9 @@ impl Setting {
                 .filter(|n| (min..=max).contains(n))
                 .map(|n| n.to_string()),
             SettingKind::Choice(words) => words.contains(&value).then(|| value.to_owned()),
-            SettingKind::File | SettingKind::Text => Some(value.to_owned()),
+            SettingKind::File | SettingKind::Directory | SettingKind::Text => {
+                Some(value.to_owned())
+            }
         };
         accepted.ok_or_else(refuse)
     }
@@ -229,6 +246,7 @@ impl SettingKind {
             Self::Number { min, max } => format!("a number from {min} to {max}"),
             Self::Choice(words) => format!("one of {}", words.join(", ")),
             Self::File => "the path of a file".to_owned(),
+            Self::Directory => "the path of a directory".to_owned(),
             Self::Text => "text".to_owned(),
         }
     }

@@ -16,9 +16,12 @@ const DEVICES_MAX: usize = 256;
 /// through their files.
 #[must_use]
 pub fn chain(place: &Path) -> Vec<BlockDevice> {
-    let top = space::existing(place).ok();
-    let top = top.and_then(|place| block::block_device_of(&place));
-    top.map_or_else(Vec::new, |top| below(Path::new(SYS), top))
+    top(place).map_or_else(Vec::new, |top| below(Path::new(SYS), top))
+}
+
+/// The device that holds a place, or will hold it.
+fn top(place: &Path) -> Option<BlockDevice> {
+    block::block_device_of(&space::existing(place).ok()?)
 }
 
 /// A device and everything that it is made of.
@@ -45,9 +48,7 @@ pub fn below(sys: &Path, top: BlockDevice) -> Vec<BlockDevice> {
 /// device is expected of these.
 #[must_use]
 pub fn disks(place: &Path) -> Vec<BlockDevice> {
-    let top = space::existing(place).ok();
-    let top = top.and_then(|place| block::block_device_of(&place));
-    top.map_or_else(Vec::new, |top| match top.members.is_empty() {
+    top(place).map_or_else(Vec::new, |top| match top.members.is_empty() {
         true => vec![top],
         false => top.member_disks(),
     })

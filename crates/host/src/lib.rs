@@ -40,7 +40,6 @@ pub use pci::{LinkSpeed, PcieLink};
 pub use physical::physical_devices;
 pub use quota::{CpuQuota, cpu_quota, io_limits};
 pub use space::{Space, space};
-pub use transport::TRANSPORTS;
 pub use tuning::{governors, huge_pages, swapped, thermal_throttles};
 
 /// CPUs that this process may run on: affinity and CPU quotas are taken into account; at least 1.

@@ -4,21 +4,6 @@
 use super::{Error, reader::TableReader};
 use tailmark_driver::{Driver, Place};
 
-/// How a device is attached, as a plan may expect it.
-pub const TRANSPORTS: &[&str] = &[
-    "loop",
-    "mmc",
-    "nvme",
-    "nvme-fabrics",
-    "pmem",
-    "sas",
-    "sata",
-    "scsi",
-    "usb",
-    "virtio",
-    "xen",
-];
-
 /// What is expected of one system.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Expect {
@@ -32,7 +17,7 @@ pub struct Expect {
     pub model: Option<String>,
     /// Bytes of its device, within a hundredth.
     pub capacity: Option<u64>,
-    /// How its device is attached: one of [`TRANSPORTS`].
+    /// How its device is attached: one of [`tailmark_results::TRANSPORTS`].
     pub transport: Option<String>,
     /// On which machine its server is.
     pub client_host: Option<ClientHost>,

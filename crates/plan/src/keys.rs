@@ -6,7 +6,7 @@ use super::{
         Choice, Count, Distribution, FixedRates, Flag, Latency, Limits, Number, Paths, Percent,
         Rates, Size, Table, Tables, Text, Threads, Time, TimeOrAuto, Times, Words,
     },
-    ClientHost, DefaultInputs, Order, Plan, PlanKey, Reload, Sweep, TRANSPORTS, Unexpected,
+    ClientHost, DefaultInputs, Order, Plan, PlanKey, Reload, Sweep, Unexpected,
     threads::NO_GAIN,
     units,
     warmup::AUTO,
@@ -382,7 +382,8 @@ pub const KEYS: &[PlanKey] = &[
     PlanKey::new("expect", "model", Text)
         .about("what the device's model contains, in whichever case"),
     PlanKey::new("expect", "capacity", Size(1, 1 << 60)).about("the device's capacity, within 1 %"),
-    PlanKey::new("expect", "transport", Choice(TRANSPORTS)).about("how the device is attached"),
+    PlanKey::new("expect", "transport", Choice(tailmark_results::TRANSPORTS))
+        .about("how the device is attached"),
     PlanKey::new("expect", "client_host", Choice(ClientHost::NAMES))
         .about("whether the server is on another machine than its clients, or on the same"),
     PlanKey::new("expect", "version", Text)

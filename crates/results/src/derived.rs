@@ -133,14 +133,14 @@ pub const DERIVED: &[Derived] = &[
         title: "processors busy, %",
         unit: "%",
         about: "share of the time of all processors of the machine that was not idle",
-        of: |phase, _| phase.cpu_percent(|name| !matches!(name, "idle_s" | "iowait_s")),
+        of: |phase, _| Some(100.0 * phase.cpu_busy()?),
     },
     Derived {
         name: "cpu_steal_percent",
         title: "steal, %",
         unit: "%",
         about: "share of the time of all processors that the hypervisor gave to others",
-        of: |phase, _| phase.cpu_percent(|name| name == "steal_s"),
+        of: |phase, _| Some(100.0 * phase.cpu_steal()?),
     },
     Derived {
         name: "io_stalled_percent",
@@ -200,21 +200,32 @@ impl Phase {
         (self.operations > 0).then(|| seconds * 1e6 / self.operations as f64)
     }
 
-    /// The share that these counters have of the time of all processors.
-    fn cpu_percent(&self, is_meant: fn(&str) -> bool) -> Option<f64> {
-        let machine = self.series.iter().filter(|series| {
-            let is_time = series.kind == SeriesKind::Counter && series.name.ends_with("_s");
-            series.probe == "cpu" && series.subject == "machine" && is_time
-        });
+    /// The share that these counters have of the time of all processors of the machine.
+    fn cpu_share(&self, is_meant: fn(&str) -> bool) -> Option<f64> {
+        let is_time = |of: &&Series| of.kind == SeriesKind::Counter && of.name.ends_with("_s");
+        let machine = self.series.iter();
+        let machine = machine.filter(|of| of.probe == "cpu" && of.subject == "machine");
         let (mut all, mut meant) = (0.0, None);
-        for series in machine {
+        for series in machine.filter(is_time) {
             let rate = series.mean_rate(self.duration_s)?;
             all += rate;
             if is_meant(&series.name) {
                 meant = Some(meant.unwrap_or(0.0) + rate);
             }
         }
-        meant.filter(|_| all > 0.0).map(|meant| 100.0 * meant / all)
+        meant.filter(|_| all > 0.0).map(|meant| meant / all)
+    }
+
+    /// The share of the time of all processors that was not idle.
+    #[must_use]
+    pub fn cpu_busy(&self) -> Option<f64> {
+        self.cpu_share(|name| !matches!(name, "idle_s" | "iowait_s"))
+    }
+
+    /// The share of the time of all processors that went to other guests of the host.
+    #[must_use]
+    pub fn cpu_steal(&self) -> Option<f64> {
+        self.cpu_share(|name| name == "steal_s")
     }
 }
 
@@ -224,57 +235,38 @@ impl Sampled<'_> {
         series.filter(move |series| series.probe == self.probe && series.name == name)
     }
 
+    /// The sum over all that were sampled under a name; none where there is none, or one has none.
+    fn sum(&self, name: &str, of: impl Fn(&Series) -> Option<f64>) -> Option<f64> {
+        let mut named = self.named(name).peekable();
+        named.peek()?;
+        named.map(of).sum()
+    }
+
     /// Change per second of a counter, of all that were sampled together.
     #[must_use]
     pub fn rate(&self, name: &str) -> Option<f64> {
-        let mut of_each = self.named(name).peekable();
-        of_each.peek()?;
-        of_each.map(|of| of.mean_rate(self.phase.duration_s)).sum()
-    }
-
-    /// The same of one subject alone.
-    #[must_use]
-    pub fn rate_of(&self, subject: &str, name: &str) -> Option<f64> {
-        let mut named = self.named(name);
-        let series = named.find(|series| series.subject == subject)?;
-        series.mean_rate(self.phase.duration_s)
-    }
-
-    /// Change per second of all counters of a subject whose names end so.
-    pub fn rates_of(&self, subject: &str, ending: &str) -> impl Iterator<Item = f64> {
-        let series = self.phase.series.iter().filter(move |series| {
-            let is_named = series.subject == subject && series.name.ends_with(ending);
-            series.probe == self.probe && is_named && series.kind == SeriesKind::Counter
-        });
-        series.filter_map(|series| series.mean_rate(self.phase.duration_s))
+        self.sum(name, |series| series.mean_rate(self.phase.duration_s))
     }
 
     /// The mean of a gauge in the measured part, of all together.
     #[must_use]
     pub fn mean(&self, name: &str) -> Option<f64> {
-        let mut of_each = self.named(name).peekable();
-        of_each.peek()?;
-        let mean = |series: &Series| {
+        self.sum(name, |series| {
             let samples = series.at_s.iter().zip(&series.values);
             let inside = samples.filter(|(at, _)| (0.0..=self.phase.duration_s).contains(*at));
             let (sum, n) = inside.fold((0.0, 0), |(sum, n), (_, value)| (sum + value, n + 1));
             (n > 0).then(|| sum / f64::from(n))
-        };
-        of_each.map(mean).sum()
+        })
     }
 
     /// A gauge at the end of the measured part, of all together.
     fn last(&self, name: &str) -> Option<f64> {
-        let mut of_each = self.named(name).peekable();
-        of_each.peek()?;
-        let last = |series: &Series| {
+        let end_s = self.phase.duration_s + 0.5;
+        self.sum(name, |series| {
             let mut samples = series.at_s.iter().zip(&series.values).rev();
-            let end_s = self.phase.duration_s + 0.5;
-            samples
-                .find(|(at, _)| **at <= end_s)
-                .map(|(_, value)| *value)
-        };
-        of_each.map(last).sum()
+            let last = samples.find(|(at, _)| **at <= end_s);
+            last.map(|(_, value)| *value)
+        })
     }
 
     /// The lowest bound, microseconds, that this share of the requests took at most: of counters such

@@ -5,6 +5,7 @@ use crate::{
     failure::{ALLOW_ERRORS, ALLOW_ERRORS_KEY},
     histogram::new_latencies,
     known::Known,
+    ranks::RankPart,
     summary::Summary,
     warmup::Warmup,
 };
@@ -368,6 +369,17 @@ pub struct Series {
     pub values: Vec<f64>,
 }
 
+/// What a series says of the time between two of its samples; see [`Series::spans`].
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Span {
+    /// The earlier sample, seconds since the start of the phase.
+    pub from_s: f64,
+    /// The later one.
+    pub until_s: f64,
+    /// Per second, or the value of a gauge.
+    pub value: f64,
+}
+
 impl Series {
     /// Change per second over the samples from the start of the phase to `end_s`, where there are
     /// two; of a gauge, none.
@@ -381,6 +393,41 @@ impl Series {
         let rise = self.values.get(last)? - self.values.get(first)?;
         let time = self.at_s[last] - self.at_s[first];
         (self.kind == SeriesKind::Counter && time > 0.0).then(|| rise.max(0.0) / time)
+    }
+
+    /// What was so from each sample to the next: of a counter the change per second, of a gauge the
+    /// earlier sample.
+    ///
+    /// The last sample of a phase may follow the one before at once: over so short a span the steps of
+    /// the kernel's clock are larger than what they count, so such a sample is left out.
+    #[must_use]
+    pub fn spans(&self) -> Vec<Span> {
+        let typical_s = match self.at_s.as_slice() {
+            [first, .., last] => (last - first) / (self.at_s.len() - 1) as f64,
+            _ => 0.0,
+        };
+        let mut spans: Vec<Span> = Vec::new();
+        let mut samples = self.at_s.iter().copied().zip(self.values.iter().copied());
+        let Some(mut before) = samples.next() else {
+            return spans;
+        };
+        for (until_s, value) in samples {
+            let (from_s, earlier) = before;
+            let length_s = until_s - from_s;
+            if length_s <= 0.3 * typical_s {
+                continue;
+            }
+            spans.push(Span {
+                from_s,
+                until_s,
+                value: match self.kind {
+                    SeriesKind::Counter => (value - earlier) / length_s,
+                    SeriesKind::Gauge => earlier,
+                },
+            });
+            before = (until_s, value);
+        }
+        spans
     }
 
     /// Change per second between consecutive samples, at the later one's instant; of a gauge, the
@@ -441,6 +488,8 @@ pub struct Phase {
     pub counters: BTreeMap<String, u64>,
     /// The warm-up before it, where that was ended by rule.
     pub warmup: Option<Box<Warmup>>,
+    /// What each process did of it, where several carried it out together; else none.
+    pub ranks: Vec<RankPart>,
 }
 
 impl Phase {

@@ -2,7 +2,7 @@
 //! the cause. What is unusual at the same time need not be the cause.
 
 use crate::{
-    Interval, IntervalKind, Kind, Known, Latencies, Phase, STATISTICS, Series, SeriesKind, Stated,
+    Interval, IntervalKind, Kind, Known, Latencies, Phase, STATISTICS, Series, Span, Stated,
     Statistic,
 };
 
@@ -178,8 +178,7 @@ fn unusual(tracks: &[Track<'_>], interval: &Interval) -> Vec<Unusual> {
 struct Track<'a> {
     what: &'static Watched,
     subject: &'a str,
-    /// From when, until when, and its value.
-    spans: Vec<(f64, f64, f64)>,
+    spans: Vec<Span>,
     median: f64,
     deviation: f64,
 }
@@ -199,9 +198,9 @@ fn tracks(phase: &Phase) -> Vec<Track<'_>> {
                 phase.series.iter().find(is_count)
             });
             let spans = match per {
-                None => spans(series),
+                None => series.spans(),
                 Some(None) => continue,
-                Some(Some(count)) => divided(&spans(series), &spans(count)),
+                Some(Some(count)) => divided(series.spans(), &count.spans()),
             };
             tracks.extend(Track::new(what, &series.subject, spans, phase.duration_s));
         }
@@ -214,15 +213,15 @@ impl<'a> Track<'a> {
     fn new(
         what: &'static Watched,
         subject: &'a str,
-        mut spans: Vec<(f64, f64, f64)>,
+        mut spans: Vec<Span>,
         end_s: f64,
     ) -> Option<Self> {
-        spans.retain(|(from, until, _)| *from > -0.5 && *until < end_s + 0.5);
+        spans.retain(|span| span.from_s > -0.5 && span.until_s < end_s + 0.5);
         if spans.len() < SAMPLES_MIN {
             return None;
         }
-        let median = median(spans.iter().map(|span| span.2));
-        let deviation = self::median(spans.iter().map(|span| (span.2 - median).abs()));
+        let median = median(spans.iter().map(|span| span.value));
+        let deviation = self::median(spans.iter().map(|span| (span.value - median).abs()));
         Some(Self {
             what,
             subject,
@@ -235,14 +234,10 @@ impl<'a> Track<'a> {
     /// How unusual it was in an interval, in deviations; none where it was not.
     fn unusual(&self, interval: &Interval) -> Option<(f64, Unusual)> {
         let (start, end) = (interval.start_s, interval.start_s + interval.length_s);
-        let overlap = |span: &&(f64, f64, f64)| span.1.min(end) - span.0.max(start);
-        // A gauge has its value at an instant.
-        let spans = self
-            .spans
-            .iter()
-            .filter(|span| span.0 < end && span.1 > start || span.0 == span.1);
+        let overlap = |span: &&Span| span.until_s.min(end) - span.from_s.max(start);
+        let spans = self.spans.iter().filter(|span| overlap(span) > 0.0);
         let nearest = spans.max_by(|a, b| overlap(a).total_cmp(&overlap(b)))?;
-        let (value, usual) = (nearest.2, self.median);
+        let (value, usual) = (nearest.value, self.median);
         let (less, more) = (value.min(usual), value.max(usual));
         // What always was the same is unusual as soon as it changes by as much as is told apart.
         let deviation = self.deviation.max(more * 0.05);
@@ -260,33 +255,15 @@ impl<'a> Track<'a> {
     }
 }
 
-/// From when, until when and how much: of a counter the change per second between two samples, of a
-/// gauge its samples, each until the next.
-fn spans(series: &Series) -> Vec<(f64, f64, f64)> {
-    let pairs = series.at_s.iter().zip(&series.values);
-    let pairs: Vec<(f64, f64)> = pairs.map(|(at, value)| (*at, *value)).collect();
-    let span = |two: &[(f64, f64)]| {
-        let ((from, before), (until, value)) = (two[0], two[1]);
-        let length = until - from;
-        let value = match series.kind {
-            SeriesKind::Counter => (value - before) / length,
-            SeriesKind::Gauge => value,
-        };
-        // Two samples right behind each other: the steps of a clock, not of what it counts.
-        (length > 0.3).then_some((from, until, value))
-    };
-    pairs.windows(2).filter_map(span).collect()
-}
-
 /// Time for each request, where there were any.
-fn divided(seconds: &[(f64, f64, f64)], counts: &[(f64, f64, f64)]) -> Vec<(f64, f64, f64)> {
-    let pairs = seconds
-        .iter()
-        .zip(counts)
-        .filter(|(_, count)| count.2 > 0.0);
-    pairs
-        .map(|(seconds, count)| (seconds.0, seconds.1, seconds.2 / count.2))
-        .collect()
+fn divided(seconds: Vec<Span>, counts: &[Span]) -> Vec<Span> {
+    let pairs = seconds.into_iter().zip(counts);
+    let each = pairs.filter(|(_, count)| count.value > 0.0);
+    let divide = |(seconds, count): (Span, &Span)| Span {
+        value: seconds.value / count.value,
+        ..seconds
+    };
+    each.map(divide).collect()
 }
 
 fn median(values: impl Iterator<Item = f64>) -> f64 {

@@ -57,6 +57,36 @@ impl Watched {
         }
     }
 
+    /// The same of the ranks on the host of one of them, each of which may have a place of its own;
+    /// of one process, its own.
+    #[must_use]
+    pub(crate) fn of_ranks(plan: &Plan, system: &SystemPlan, hosts: &[String], rank: u32) -> Self {
+        let mut watched = Self::of_system(plan, system);
+        let own = hosts.get(rank as usize);
+        for (other, host) in (0_u32..).zip(hosts) {
+            if Some(host) == own && other != rank {
+                let places = places(&system.at_rank(other, host));
+                let new: Vec<_> = places
+                    .into_iter()
+                    .filter(|p| !watched.places.contains(p))
+                    .collect();
+                watched.places.extend(new);
+            }
+        }
+        watched
+    }
+
+    /// Without the machine, which another process watches: of a database of its own, what that
+    /// tells; of one that all share, nothing.
+    #[must_use]
+    pub(crate) fn of_database_alone(mut self, is_own: bool) -> Self {
+        self.probes = vec![NO_PROBES.to_owned()];
+        if is_own {
+            self.probes.push(DATABASE.to_owned());
+        }
+        self
+    }
+
     /// Whether a probe is sampled.
     fn has(&self, name: &str, is_default: bool) -> bool {
         let is_asked = |name: &str| self.probes.iter().any(|asked| asked == name);

@@ -17,7 +17,7 @@ pub(crate) fn describe(plan: &Plan) -> Vec<System> {
     let system = |system: &SystemPlan| System {
         name: system.name.clone(),
         driver: system.driver.name.to_owned(),
-        place: system.location.to_string(),
+        place: system.place.clone(),
         semantics: system.semantics.name().to_owned(),
         settings: system
             .settings

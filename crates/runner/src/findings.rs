@@ -245,33 +245,11 @@ fn memory_not_limited(e: &Evidence<'_>) -> Option<String> {
 
 fn client_saturated(e: &Evidence<'_>) -> Option<String> {
     const BUSY: f64 = 0.90;
-    const WORKING: [&str; 7] = [
-        "user_s",
-        "nice_s",
-        "system_s",
-        "irq_s",
-        "softirq_s",
-        "guest_s",
-        "steal_s",
-    ];
-    let change = |name: &str| {
-        let all = e
-            .phase
-            .series
-            .iter()
-            .filter(|s| s.probe == "cpu" && s.subject == "machine");
-        let series = all.into_iter().find(|s| s.name == name)?;
-        let from = series.at_s.iter().position(|&at| at >= -0.5)?;
-        Some(series.values.last()? - series.values.get(from)?)
-    };
-    let idle = change("idle_s")? + change("iowait_s").unwrap_or(0.0);
-    let working: f64 = WORKING.into_iter().filter_map(change).sum();
-    let busy = working / (working + idle);
+    let busy = e.phase.cpu_busy()?;
     (busy >= BUSY).then(|| {
         format!(
             "The {} processors were {:.0} % busy, so they, not the storage, were the limit. Use \
-             fewer \
-             threads, more processors, or a cache small enough that reads reach the device.",
+             fewer threads, more processors, or a cache small enough that reads reach the device.",
             e.cpus,
             busy * 100.0
         )

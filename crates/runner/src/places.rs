@@ -1,11 +1,10 @@
 //! The directories and block devices of a system that are watched.
 
-use std::path::{Path, PathBuf};
-use tailmark_host::physical_devices;
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 use tailmark_plan::SystemPlan;
-
-/// Settings of drivers that name a further directory of the database.
-const DIRECTORIES: [&str; 1] = ["wal_dir"];
 
 /// Each of them once; an NVMe controller is all its namespaces, and a log of its own on another device
 /// is a further place.
@@ -18,19 +17,17 @@ pub(crate) fn places(system: &SystemPlan) -> Vec<PathBuf> {
             }
         }
     }
-    let further = DIRECTORIES
-        .iter()
-        .filter_map(|name| system.settings.text(name));
-    for directory in further.filter(|directory| !directory.is_empty()) {
+    for directory in system.directories() {
         // What is not made yet will be on the device of the directory above it.
-        let there = Path::new(directory).ancestors().find(|path| path.exists());
-        let is_known = |there: &&Path| {
-            let devices = physical_devices(there);
-            places
-                .iter()
-                .any(|place| physical_devices(place) == devices)
-        };
+        let there = directory.ancestors().find(|path| path.exists());
+        let is_known = |there: &&Path| places.iter().any(|place| disks(place) == disks(there));
         places.extend(there.filter(|there| !is_known(there)).map(Path::to_owned));
     }
     places
+}
+
+/// The disks that a place is on, by name.
+fn disks(place: &Path) -> BTreeSet<String> {
+    let disks = tailmark_host::disks(place).into_iter();
+    disks.map(|disk| disk.disk).collect()
 }

@@ -25,9 +25,10 @@ use crate::{
     places::places,
     point::{self, Measured, all_findings},
     preflight::{Ready, preflight, refuse_as_written},
+    ranks::{Command, Ranks},
     retry,
     samples::{Wanted, too_short},
-    warmup::warm_up,
+    warmup::{by_rule, warm_up},
 };
 use asked::{Asked, AskedWarmup, MeasuredPoint};
 use begun::known;
@@ -40,7 +41,6 @@ use tailmark_engine::{Observer, Spec, Stop};
 use tailmark_host::MemoryLimit;
 use tailmark_plan::{Order, Plan, Step, SystemPlan};
 use tailmark_results::{Fact, Fault, Point, PointKey, Study, Warmup, finding::NO_ANSWER};
-use tailmark_workload::KeySpace;
 use turn::SystemState;
 use warmups::all_short;
 
@@ -81,6 +81,20 @@ pub fn run(
     observer: &dyn Observer,
     stop: &Stop,
 ) -> Result<Summary, Error> {
+    run_on(&Ranks::alone(), plan, out, observer, stop)
+}
+
+/// The same with the clients spread over several processes, of which this is the first.
+///
+/// # Errors
+/// As [`run`], and where another process could not do its part.
+pub fn run_on(
+    ranks: &Ranks,
+    plan: &Plan,
+    out: &Path,
+    observer: &dyn Observer,
+    stop: &Stop,
+) -> Result<Summary, Error> {
     refuse_as_written(plan)?;
     let one_device = refuse_one_device(plan)?;
     let _lock = lock(out)?;
@@ -95,7 +109,7 @@ pub fn run(
         mut systems,
         left_out,
         surprises,
-    } = preflight(plan, is_pending, observer)?;
+    } = preflight(plan, is_pending, ranks, observer)?;
     let (order, not_interleaved) = order::in_effect(plan, &systems);
     if order == Order::Systems {
         systems.sort_by_key(|system| !plan.is_first(system));
@@ -118,6 +132,7 @@ pub fn run(
         study.add_notice(notice)?;
     }
     study.set_facts(&run_facts(plan, limit.as_ref()))?;
+    study.set_facts(&ranks.facts())?;
     let retried = retry::retried(plan, &study)?;
     let ladders = Ladders::of(plan, &systems, Some(&study), &retried)?;
     let points = ladders.points();
@@ -129,6 +144,7 @@ pub fn run(
     observer.sweep_started(points, kept);
     let mut sweep = Sweeper {
         plan,
+        ranks,
         study,
         observer,
         stop,
@@ -168,6 +184,7 @@ fn limit_memory(plan: &Plan, observer: &dyn Observer) -> (Option<MemoryLimit>, O
 /// One run of a plan.
 struct Sweeper<'a> {
     plan: &'a Plan,
+    ranks: &'a Ranks,
     study: Study,
     observer: &'a dyn Observer,
     stop: &'a Stop,
@@ -299,12 +316,18 @@ impl<'a> Sweeper<'a> {
             self.observer.step("dropping caches");
         }
         let caches_kept = drop_caches(plan, dataset, system)?;
+        if caches_kept.is_none() {
+            self.ranks
+                .each_of_own(system, |system| Command::DropCaches { system })?;
+        }
         self.start_service()?;
         if !self.wait_ready(dataset, system)? {
             return Ok(None);
         }
         self.observer.step("opening the database");
         let database = dataset.open()?;
+        let _open = self.ranks.open(system)?;
+        self.settle_others(system)?;
         let settled_before = self.settle(database.as_ref())?;
         if self.stop.requested() {
             return Ok(None);
@@ -384,6 +407,13 @@ impl<'a> Sweeper<'a> {
         Ok(database.settle(self.plan.sweep.settle, &stop)?)
     }
 
+    /// Waits for the databases that other ranks have of their own.
+    fn settle_others(&self, system: &SystemPlan) -> Result<(), Error> {
+        self.ranks
+            .each_of_own(system, |_| Command::Settle)
+            .map(drop)
+    }
+
     fn run_phase(
         &self,
         database: &dyn Database,
@@ -395,7 +425,7 @@ impl<'a> Sweeper<'a> {
         let records = system.data.records;
         let workload = asked.workload.as_ref().clone();
         let workload = Arc::new(workload.with_semantics(system.semantics));
-        let keys = Arc::new(KeySpace::new(records, records));
+        let keys = Arc::new(self.ranks.keys(system, records, key.threads));
         let spec = Spec {
             clients: system.driver.clients,
             system: &system.name,
@@ -412,8 +442,11 @@ impl<'a> Sweeper<'a> {
             compressibility: sweep.compressibility,
             ..Spec::new(database, &workload, &system.data, &keys)
         };
-        let watched = Watched::of_system(self.plan, system);
-        let measure = |spec: &Spec<'_>| point::measure(spec, &watched, self.observer, self.stop);
+        let watched = Watched::of_ranks(self.plan, system, self.ranks.hosts(), 0);
+        let measure = |spec: &Spec<'_>| {
+            let together = self.ranks.begin(spec, system, self.stop)?;
+            point::measure_together(together, spec, &watched, self.observer, self.stop)
+        };
         let length = match asked.warmup {
             AskedWarmup::For(warmup) => return measure(&Spec { warmup, ..spec }),
             AskedWarmup::ByRule(length) => length,
@@ -424,7 +457,11 @@ impl<'a> Sweeper<'a> {
             ..spec
         };
         let rule = asked.steady;
-        let warmup = warm_up(&before, length, rule, &watched, self.observer, self.stop)?;
+        let together = self
+            .ranks
+            .begin(&by_rule(&before, length), system, self.stop)?;
+        let watch = (&watched, self.observer);
+        let warmup = warm_up(together, &before, length, rule, watch, self.stop)?;
         let mut measured = measure(&Spec {
             goes_on: true,
             warmup: Warmup::EDGE,

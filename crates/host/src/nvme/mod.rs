@@ -12,7 +12,7 @@ pub mod ocp;
 pub mod smart;
 
 use crate::{
-    BlockDevice, Error, block_device_of,
+    BlockDevice, Error, chain,
     probe::{Probe, Reading, Target, readings},
 };
 use rustix::io::Errno;
@@ -116,14 +116,7 @@ fn read(fields: &[Field], log: &[u8]) -> Vec<Value> {
 
 /// The NVMe drives behind the places of a target, as the kernel knows them, by name.
 fn drives(target: &Target) -> Vec<BlockDevice> {
-    let devices = target
-        .places
-        .iter()
-        .filter_map(|place| block_device_of(place));
-    let disks = devices.flat_map(|device| match device.members.is_empty() {
-        true => vec![device],
-        false => device.member_disks(),
-    });
+    let disks = target.places.iter().flat_map(|place| chain::disks(place));
     let of_nvme = disks.filter(|device| device.disk.starts_with("nvme"));
     let by_name: BTreeMap<String, BlockDevice> = of_nvme
         .map(|device| (device.disk.clone(), device))

@@ -7,7 +7,7 @@
 //! program is a child of ours: it is ended by its number, and by the kernel where we are.
 
 use super::{Probe, ProbeRow, Reading, Target};
-use crate::{BlockDevice, Error, block::SYS, block_device_of, is_root, mount};
+use crate::{BlockDevice, Error, block::SYS, chain, is_root, mount};
 use rustix::process::{Signal, set_parent_process_death_signal};
 use serde_json::Value;
 use std::{
@@ -79,14 +79,7 @@ fn open(target: &Target) -> Result<Option<Box<dyn Probe>>, Error> {
 /// The disks behind the places, by number and name; of what is made of others, those, because the
 /// kernel gives requests to them alone.
 fn disks(target: &Target) -> Vec<(u64, String)> {
-    let devices = target
-        .places
-        .iter()
-        .filter_map(|place| block_device_of(place));
-    let disks = devices.flat_map(|device| match device.members.is_empty() {
-        true => vec![device],
-        false => device.member_disks(),
-    });
+    let disks = target.places.iter().flat_map(|place| chain::disks(place));
     let whole = disks.filter_map(|device| BlockDevice::of_name(Path::new(SYS), &device.disk));
     let number = |disk: &BlockDevice| u64::from(disk.major) << MINOR_BITS | u64::from(disk.minor);
     let mut all: Vec<_> = whole.map(|disk| (number(&disk), disk.name)).collect();

@@ -47,7 +47,7 @@ fn two_steps_in_a_row_without_a_gain_end_it_and_one_does_not() {
     assert_eq!(ended(&rungs(&[100.0, 200.0, 205.0])), None);
     let flat = [100.0, 200.0, 205.0, 210.0];
     assert_eq!(ended(&rungs(&flat)), Some((8, "no gain")));
-    // A gain between begins the count anew.
+    // A gain in between starts the count again.
     let stair = [100.0, 102.0, 150.0, 152.0, 155.0];
     assert_eq!(ended(&rungs(&stair)), Some((16, "no gain")));
     // Three percent is a gain.

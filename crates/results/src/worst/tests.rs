@@ -1,5 +1,5 @@
 use super::*;
-use crate::{Packed, new_latencies};
+use crate::{Packed, SeriesKind, new_latencies};
 use std::collections::BTreeMap;
 
 /// 60 s of 1,000 reads each at 1 ms; in the seconds that are named 50 of them take 30 ms.

@@ -153,11 +153,3 @@ fn a_version_is_compared_part_by_part() {
     assert!(!other("8.", "8.1.1") && !other("8.1", "8.1.1") && !other("8..", "8.10.0"));
     assert!(other("8.1", "8.10.0") && other("8", "11.12.0"));
 }
-
-#[test]
-fn how_a_device_is_attached_has_one_name() {
-    assert!(tailmark_plan::TRANSPORTS.is_sorted());
-    for transport in tailmark_host::TRANSPORTS {
-        assert!(tailmark_plan::TRANSPORTS.contains(transport), "{transport}");
-    }
-}

@@ -87,11 +87,7 @@ pub fn volume_capped(phase: &Phase) -> Option<String> {
 
 /// Processors were given to other guests of the host.
 pub fn steal(phase: &Phase) -> Option<String> {
-    let cpu = phase.sampled("cpu");
-    let of_machine = |counter: &str| cpu.rate_of("machine", counter);
-    let stolen = of_machine("steal_s")?;
-    let all: f64 = cpu.rates_of("machine", "_s").sum();
-    let share = stolen / all.max(f64::MIN_POSITIVE);
+    let share = phase.cpu_steal()?;
     (share >= SHARE).then(|| {
         format!(
             "{} of the processors' time went to other guests of this machine's host (steal): \

@@ -208,7 +208,7 @@ const ROWS: &[Row] = &[
     row(
         "wal_dir",
         "directory of the write-ahead log, where it is not the database's own",
-        SettingKind::Text,
+        SettingKind::Directory,
         "",
         Effect::Other,
     ),

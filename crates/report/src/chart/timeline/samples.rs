@@ -3,7 +3,7 @@
 
 use super::{LineData, POINTS_MAX};
 use std::collections::BTreeMap;
-use tailmark_results::{Interval, Kind, Latencies, Series, SeriesKind};
+use tailmark_results::{Interval, Kind, Latencies, Series, SeriesKind, Span};
 
 /// Neighbouring intervals taken together, exactly: histograms are added.
 pub struct Bucket {
@@ -72,39 +72,11 @@ pub fn thinned(start_s: f64, samples: &[(f64, f64)]) -> LineData {
 }
 
 /// Changes per second at the middle of each span, as intervals have it; of a gauge, its samples.
-///
-/// The last sample of a phase may follow the one before at once: over so short a span the steps of
-/// the kernel's clock are larger than what they count, so such a sample is left out.
 pub fn spans(series: &Series) -> Vec<(f64, f64)> {
-    let typical = match series.at_s.as_slice() {
-        [first, .., last] => (last - first) / (series.at_s.len() - 1) as f64,
-        _ => 0.0,
-    };
-    let mut even = Series {
-        at_s: Vec::new(),
-        values: Vec::new(),
-        ..series.clone()
-    };
-    for (&at, &value) in series.at_s.iter().zip(&series.values) {
-        if even
-            .at_s
-            .last()
-            .is_none_or(|last| at - last > 0.3 * typical)
-        {
-            even.at_s.push(at);
-            even.values.push(value);
-        }
-    }
-    let rates = even.rates();
+    let middle = |span: Span| (f64::midpoint(span.from_s, span.until_s), span.value);
     match series.kind {
-        SeriesKind::Gauge => rates,
-        SeriesKind::Counter => {
-            let middles = even.at_s.windows(2).map(|w| f64::midpoint(w[0], w[1]));
-            middles
-                .zip(rates)
-                .map(|(middle, (_, rate))| (middle, rate))
-                .collect()
-        }
+        SeriesKind::Gauge => series.rates(),
+        SeriesKind::Counter => series.spans().into_iter().map(middle).collect(),
     }
 }
 

@@ -3,29 +3,21 @@
 
 use crate::style;
 use serde_json::{Value, json};
-use tailmark_results::{Series, SeriesKind, steady::DATABASE};
+use tailmark_results::{Series, steady::DATABASE};
 
-/// From this part of a span of time on writers count as held back in it.
-const PART: f64 = 0.01;
+/// What tells that writers are held back, and from which value on it does: the share of the time, and
+/// whether writes are stopped.
+const HELD: [(&str, f64); 2] = [("stall_s", 0.01), ("write_stopped", 1.0)];
 
 /// From when until when, seconds, neighbours joined.
 pub fn spans(series: &[Series]) -> Vec<(f64, f64)> {
-    let of_database = |name: &'static str, kind: SeriesKind| {
-        series
-            .iter()
-            .filter(move |of| of.probe == DATABASE && of.name == name && of.kind == kind)
-    };
-    let held = of_database("stall_s", SeriesKind::Counter).flat_map(|of| {
-        let each = (1..of.values.len().min(of.at_s.len())).map(|i| (i - 1, i));
-        each.filter(|&(a, b)| of.values[b] - of.values[a] >= PART * (of.at_s[b] - of.at_s[a]))
-            .map(|(a, b)| (of.at_s[a], of.at_s[b]))
+    let is_told = |of: &&Series| of.probe == DATABASE;
+    let held = series.iter().filter(is_told).flat_map(|of| {
+        let least = HELD.iter().find(|(name, _)| *name == of.name);
+        let spans = least.map_or_else(Vec::new, |_| of.spans()).into_iter();
+        spans.filter(move |span| least.is_some_and(|(_, least)| span.value >= *least))
     });
-    let stopped = of_database("write_stopped", SeriesKind::Gauge).flat_map(|of| {
-        let each = (1..of.values.len().min(of.at_s.len())).map(|i| (i - 1, i));
-        each.filter(|&(a, _)| of.values[a] > 0.0)
-            .map(|(a, b)| (of.at_s[a], of.at_s[b]))
-    });
-    let mut all: Vec<(f64, f64)> = held.chain(stopped).filter(|(a, b)| b > a).collect();
+    let mut all: Vec<(f64, f64)> = held.map(|span| (span.from_s, span.until_s)).collect();
     all.sort_by(|a, b| a.0.total_cmp(&b.0));
     let mut joined: Vec<(f64, f64)> = Vec::new();
     for (from, until) in all {

@@ -1,0 +1,24 @@
+//! How a device is attached: what its fact `transport` may say, and what a plan may expect.
+
+/// Every transport that a disk may have.
+pub const TRANSPORTS: &[&str] = &[
+    "loop",
+    "mmc",
+    "nvme",
+    "nvme-fabrics",
+    "pmem",
+    "sas",
+    "sata",
+    "scsi",
+    "usb",
+    "virtio",
+    "xen",
+];
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn transports_are_unique_and_sorted() {
+        assert!(super::TRANSPORTS.is_sorted_by(|a, b| a < b));
+    }
+}
