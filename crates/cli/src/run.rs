@@ -34,6 +34,7 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
     }
     let read = raw_plan(&args.plan).and_then(|raw| Ok((raw.check()?, raw)));
     let (plan, raw) = read.inspect_err(|_| dismiss(&*cluster))?;
+    let of_all = plan.clone();
     let mut plan = plan.at_rank(0, &cluster.host());
     plan.retry_failed = args.retry_failed;
     let out = args.out.clone().unwrap_or_else(|| default_out(&raw));
@@ -47,7 +48,11 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
     let stop = Stop::new();
     listen(&stop, console)?;
     let progress = Progress::new(&plan, console);
-    let done = measure(cluster, plan.clone(), &out, &progress, &stop);
+    let done = Ranks::lead(cluster, &of_all, &stop).map_err(anyhow::Error::from);
+    let done = done.and_then(|ranks| {
+        let ran = tailmark_runner::run_on(&ranks, &plan, &out, &progress, &stop);
+        Ok(ran?)
+    });
     progress.finish();
     // What ended the run is reported first, and decides the exit code.
     let exit = match &done {
@@ -79,23 +84,6 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
             Ok(exit)
         }
     }
-}
-
-/// Carries out a plan, with the clients spread over the ranks of the job.
-fn measure(
-    cluster: Arc<dyn Cluster>,
-    mut plan: Plan,
-    out: &Path,
-    progress: &Progress,
-    stop: &Stop,
-) -> anyhow::Result<Summary> {
-    let ranks = Ranks::lead(cluster, &plan, stop)?;
-    if ranks.size() > 1 {
-        // A run with another number of them is another run.
-        let size = ranks.size().to_string();
-        plan.header.plan.insert("ranks".to_owned(), size);
-    }
-    Ok(tailmark_runner::run_on(&ranks, &plan, out, progress, stop)?)
 }
 
 /// Writes the report of what was measured, whatever ended the run; none where nothing was.

@@ -35,7 +35,7 @@ pub use interval_stats::{Failures, IntervalStats, KindStats, LagCounts, LatencyP
 pub use latency_counts::LatencyCounts;
 pub use observer::{Live, Observer, PhaseKind, PhaseStart, Silent};
 pub use pacer::DRAIN;
-pub use peers::{AgreedClock, Peers, PhaseEnd, monotonic_ns};
+pub use peers::{AgreedClock, Peers, PhaseEnd};
 pub use pollster::block_on;
 pub use spec::{Enough, Part, Spec};
 pub use stop::Stop;
@@ -67,7 +67,10 @@ pub fn run(
     observer: &dyn Observer,
     stop: &Stop,
 ) -> Result<Phase, Error> {
-    let seed = Seed::new(spec.seed).of("system", spec.system);
+    let mut seed = Seed::new(spec.seed).of("system", spec.system);
+    if let Some(part) = spec.part {
+        seed = seed.of_number("first client", part.first.into());
+    }
     let stage = match spec.point {
         Some(_) => Stage::Run,
         None => Stage::Load,

@@ -12,9 +12,9 @@ const SPIN: Duration = Duration::from_micros(200);
 
 /// The other processes. What is asked here is answered by a thread that no client waits for.
 pub trait Peers: Sync {
-    /// How far the time that all agree on is ahead of the monotonic clock of this machine now, as
-    /// nanoseconds, and how much faster it goes (0.000001: a second more in a million).
-    fn clock(&self) -> (i64, f64);
+    /// The time that all agree on, nanoseconds, and how much faster it goes than the clock of this
+    /// machine (0.000001: a second more in a million).
+    fn now(&self) -> (Tick, f64);
 
     /// Says that every client of this process is ready, and waits until all are. When the phase
     /// starts, in the time that all agree on; none where it does not.
@@ -38,13 +38,12 @@ impl PhaseEnd {
     }
 }
 
-/// The time that several processes agree on: the machine's monotonic clock, moved and made faster or
-/// slower.
+/// The time that several processes agree on: the machine's clock, moved and made faster or slower.
 #[derive(Debug, Clone)]
 pub struct AgreedClock {
     own: MonotonicClock,
     /// At the origin of `own`.
-    origin: i64,
+    origin: Tick,
     faster: f64,
 }
 
@@ -52,10 +51,10 @@ impl AgreedClock {
     /// As `peers` say.
     pub fn start(peers: &dyn Peers) -> Self {
         let own = MonotonicClock::start();
-        let (ahead, faster) = peers.clock();
+        let (origin, faster) = peers.now();
         Self {
             own,
-            origin: monotonic_ns() + ahead,
+            origin,
             faster,
         }
     }
@@ -65,18 +64,9 @@ impl Clock for AgreedClock {
     #[inline]
     fn now(&self) -> Tick {
         let own = self.own.now();
-        let more = own as f64 * self.faster;
-        (self.origin + own.cast_signed() + more as i64)
-            .max(0)
-            .cast_unsigned()
+        let more = (own as f64 * self.faster) as i64;
+        (self.origin + own).saturating_add_signed(more)
     }
-}
-
-/// The monotonic clock of this machine, nanoseconds since an instant of its own.
-#[must_use]
-pub fn monotonic_ns() -> i64 {
-    let now = rustix::time::clock_gettime(rustix::time::ClockId::Monotonic);
-    now.tv_sec * 1_000_000_000 + now.tv_nsec
 }
 
 /// Waits until an instant, or until a stop is requested; by how much it was late.
@@ -100,10 +90,10 @@ mod tests {
     use super::*;
     use crate::clock::nanos;
 
-    struct Fixed(i64, f64);
+    struct Fixed(Tick, f64);
 
     impl Peers for Fixed {
-        fn clock(&self) -> (i64, f64) {
+        fn now(&self) -> (Tick, f64) {
             (self.0, self.1)
         }
         fn start(&self) -> Option<Tick> {
@@ -114,22 +104,16 @@ mod tests {
     }
 
     #[test]
-    fn the_agreed_time_is_ahead_and_goes_faster_by_what_the_peers_say() {
-        const AHEAD: i64 = 5_000_000_000_000;
-        let before = monotonic_ns();
+    fn the_agreed_time_begins_where_the_peers_say_and_goes_faster_by_as_much() {
+        const NOW: Tick = 5_000_000_000_000;
         // A hundredth faster, so that a short time shows it.
-        let clock = AgreedClock::start(&Fixed(AHEAD, 0.01));
-        let after = monotonic_ns();
-        let (first, own_first) = (clock.now().cast_signed(), clock.own.now().cast_signed());
-        assert!(first >= before + AHEAD && first - own_first * 101 / 100 <= after + AHEAD);
+        let clock = AgreedClock::start(&Fixed(NOW, 0.01));
         std::thread::sleep(Duration::from_millis(50));
-        let own = clock.own.now();
-        let agreed = clock.now().cast_signed() - clock.origin;
-        let expected = own.cast_signed() + (own as f64 * 0.01) as i64;
-        // Time goes on between the two readings, but never back.
-        assert!(agreed >= expected, "{agreed} {expected}");
-        let own_later = clock.own.now();
-        assert!(agreed <= own_later.cast_signed() + (own_later as f64 * 0.01) as i64);
+        let faster = |own: Tick| NOW + own + (own as f64 * 0.01) as u64;
+        let before = clock.own.now();
+        let agreed = clock.now();
+        let after = clock.own.now();
+        assert!(faster(before) <= agreed && agreed <= faster(after));
     }
 
     #[test]

@@ -4,7 +4,7 @@
 //! instants of its samples; those of another source are a little later.
 
 use crate::error::{Error, in_one_line};
-use crate::places::places;
+use crate::{places::places, ranks::Ranks};
 use std::path::PathBuf;
 use tailmark_driver::{Database, Driver, Location, Statistic, StatisticKind};
 use tailmark_engine::Sampler;
@@ -57,20 +57,13 @@ impl Watched {
         }
     }
 
-    /// The same of the ranks on the host of one of them, each of which may have a place of its own;
-    /// of one process, its own.
+    /// The same with the places of the other ranks on the host of this one.
     #[must_use]
-    pub(crate) fn of_ranks(plan: &Plan, system: &SystemPlan, hosts: &[String], rank: u32) -> Self {
+    pub(crate) fn of_ranks(plan: &Plan, system: &SystemPlan, ranks: &Ranks) -> Self {
         let mut watched = Self::of_system(plan, system);
-        let own = hosts.get(rank as usize);
-        for (other, host) in (0_u32..).zip(hosts) {
-            if Some(host) == own && other != rank {
-                let places = places(&system.at_rank(other, host));
-                let new: Vec<_> = places
-                    .into_iter()
-                    .filter(|p| !watched.places.contains(p))
-                    .collect();
-                watched.places.extend(new);
+        for place in ranks.beside(system).flat_map(|system| places(&system)) {
+            if !watched.places.contains(&place) {
+                watched.places.push(place);
             }
         }
         watched

@@ -5,6 +5,7 @@ pub(crate) mod begun;
 pub(crate) mod ladder;
 mod load;
 mod lock;
+mod passes;
 mod pending;
 pub(crate) mod rates;
 pub(crate) mod search;
@@ -42,7 +43,6 @@ use tailmark_host::MemoryLimit;
 use tailmark_plan::{Order, Plan, Step, SystemPlan};
 use tailmark_results::{Fact, Fault, Point, PointKey, Study, Warmup, finding::NO_ANSWER};
 use turn::SystemState;
-use warmups::all_short;
 
 /// What a run did.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -96,6 +96,7 @@ pub fn run_on(
     stop: &Stop,
 ) -> Result<Summary, Error> {
     refuse_as_written(plan)?;
+    let plan = &*ranks.with_number(plan);
     let one_device = refuse_one_device(plan)?;
     let _lock = lock(out)?;
     let (plan, known) = known(plan, out, observer)?;
@@ -131,17 +132,16 @@ pub fn run_on(
     for notice in &left_out {
         study.add_notice(notice)?;
     }
-    study.set_facts(&run_facts(plan, limit.as_ref()))?;
-    study.set_facts(&ranks.facts())?;
+    study.set_facts(&run_facts(plan, limit.as_ref(), ranks))?;
     let retried = retry::retried(plan, &study)?;
     let ladders = Ladders::of(plan, &systems, Some(&study), &retried)?;
     let points = ladders.points();
-    let kept = points - all_pending(plan, &study, &retried, &ladders, &systems)?;
-    if kept < points {
+    let points_kept = points - all_pending(plan, &study, &retried, &ladders, &systems)?;
+    if points_kept < points {
         say_too_short(plan, out, observer);
     }
     tell_points(&ladders, observer);
-    observer.sweep_started(points, kept);
+    observer.sweep_started(points, points_kept);
     let mut sweep = Sweeper {
         plan,
         ranks,
@@ -156,7 +156,7 @@ pub fn run_on(
         ladders,
         left_out: Vec::new(),
         summary: Summary {
-            points_kept: kept,
+            points_kept,
             ..Summary::default()
         },
         measured_at_left_out: 0,
@@ -207,80 +207,6 @@ struct Sweeper<'a> {
 }
 
 impl<'a> Sweeper<'a> {
-    /// Measures all points, and then carries out the searches.
-    fn measure_all(&mut self, systems: &[&'a SystemPlan]) -> Result<(), Error> {
-        let states = systems.iter();
-        let mut states: Vec<_> = states
-            .map(|system| SystemState::new(self.plan, system))
-            .collect();
-        // With what is evened out a ladder may go on, and with its rungs there is more to even out.
-        loop {
-            self.measure_points(&mut states)?;
-            if !self.even_out(systems, &mut states)? {
-                break;
-            }
-            states.iter_mut().for_each(SystemState::look_again);
-        }
-        match self.stop.requested() {
-            true => Ok(()),
-            false => self.midway(|sweep| sweep.search_all(&mut states)).map(drop),
-        }
-    }
-
-    /// Measures the points of all systems in their order, until a stop is requested; and again those
-    /// that were left out for want of a peak, where that may have been measured since, and the rungs
-    /// that a system behind has reached.
-    fn measure_points(&mut self, states: &mut [SystemState<'a>]) -> Result<(), Error> {
-        loop {
-            let before = self.summary.points_measured;
-            self.measure_each(states)?;
-            let Summary {
-                points_left_out: left_out,
-                points_measured: measured,
-                ..
-            } = self.summary;
-            let may_have_peak = left_out > 0 && measured > self.measured_at_left_out;
-            let has_rungs =
-                self.ladders.are_there() && self.summary.points_done() < self.ladders.points();
-            if self.stop.requested() || measured == before || !(may_have_peak || has_rungs) {
-                return Ok(());
-            }
-            self.summary.points_left_out = 0;
-            states.iter_mut().for_each(SystemState::look_again);
-        }
-    }
-
-    /// What goes wrong when something is in the study already says so.
-    fn midway<T>(&mut self, act: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
-        act(self).map_err(|error| match self.has_measured {
-            true => Error::Midway(Box::new(error)),
-            false => error,
-        })
-    }
-
-    /// What the run did.
-    fn conclude(self, systems: &[&SystemPlan]) -> Result<Summary, Error> {
-        let is_done = self.ladders.have_ended()
-            && self.summary.points_done() >= self.ladders.points()
-            && all_short(self.plan, &self.study, systems)? == 0
-            && self.searches_are_done(systems)?;
-        Ok(Summary {
-            failed: retry::failed_points(self.plan, &self.study)?,
-            interrupted: self.stop.requested() && !is_done,
-            ..self.summary
-        })
-    }
-
-    fn measure_each(&mut self, states: &mut [SystemState<'a>]) -> Result<(), Error> {
-        let plan = self.plan;
-        for (system, step) in plan.points_of(self.order, states.len()) {
-            if !self.midway(|sweep| sweep.turn(&mut states[system], step))? {
-                break;
-            }
-        }
-        Ok(())
-    }
-
     /// Measures one point and commits it; false where that was stopped.
     fn point(
         &mut self,
@@ -442,7 +368,7 @@ impl<'a> Sweeper<'a> {
             compressibility: sweep.compressibility,
             ..Spec::new(database, &workload, &system.data, &keys)
         };
-        let watched = Watched::of_ranks(self.plan, system, self.ranks.hosts(), 0);
+        let watched = Watched::of_ranks(self.plan, system, self.ranks);
         let measure = |spec: &Spec<'_>| {
             let together = self.ranks.begin(spec, system, self.stop)?;
             point::measure_together(together, spec, &watched, self.observer, self.stop)

@@ -28,10 +28,12 @@ pub fn follow(cluster: Arc<dyn Cluster>, stop: &Stop) -> Result<(), Error> {
     let job = Job {
         link: Arc::clone(&link),
         thread: Some(thread),
-        hosts: vec![host.clone()],
+        hosts: Vec::new(),
+        names: Vec::new(),
+        systems: Vec::new(),
         phases: AtomicU64::new(1),
     };
-    let ranks = Ranks { job: Some(job) };
+    let mut ranks = Ranks { job: Some(job) };
     let version = env!("CARGO_PKG_VERSION").to_owned();
     link.send(0, &Message::Hello { version, host });
     let (source, keys, hosts) = loop {
@@ -50,7 +52,7 @@ pub fn follow(cluster: Arc<dyn Cluster>, stop: &Stop) -> Result<(), Error> {
         .and_then(|raw| raw.check())
         .map_err(|error| Error::Unready(in_one_line(&error)))
         .and_then(|plan| match plan.header.plan == keys {
-            true => Ok(plan.at_rank(rank, &hosts[rank as usize])),
+            true => Ok(plan),
             false => Err(Error::Unready(format!(
                 "its plan says something else: {}",
                 crate::dataset::differences(&plan.header.plan, &keys)
@@ -64,6 +66,10 @@ pub fn follow(cluster: Arc<dyn Cluster>, stop: &Stop) -> Result<(), Error> {
             return Ok(());
         }
     };
+    if let Some(job) = &mut ranks.job {
+        (job.hosts, job.systems) = (hosts.clone(), plan.systems.clone());
+    }
+    let plan = plan.at_rank(rank, &hosts[rank as usize]);
     let follower = Follower {
         plan: &plan,
         ranks: &ranks,
@@ -221,7 +227,7 @@ impl<'a> Follower<'a> {
 
     /// What this rank watches: its machine, if no rank before it does.
     fn watched(&self, system: &SystemPlan) -> Watched {
-        let all = Watched::of_ranks(self.plan, system, self.hosts, self.rank);
+        let all = Watched::of_ranks(self.plan, system, self.ranks);
         match self.is_first_of_host() {
             true => all,
             false => all.of_database_alone(super::is_own(system)),

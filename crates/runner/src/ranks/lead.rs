@@ -3,15 +3,14 @@
 
 use super::{
     Job, Ranks, is_own,
-    link::{Current, Link},
-    message::{Command, DonePart, LiveCounts, Message, Order},
+    link::Current,
+    live::WithOthers,
+    message::{Command, DonePart, Message, Order},
     part::{OfAll, PhasePeers, Streamer},
 };
 use crate::Error;
-use std::{sync::Arc, time::Duration};
-use tailmark_engine::{
-    self as engine, IntervalStats, Live, Observer, Part, PhaseStart, Sampler, Spec, Stop,
-};
+use std::sync::Arc;
+use tailmark_engine::{self as engine, Observer, Part, Sampler, Spec, Stop};
 use tailmark_plan::SystemPlan;
 use tailmark_results::{Phase, RankPart};
 
@@ -208,6 +207,10 @@ impl<'a> Together<'a> {
             inner: observer,
             link,
             number: order.phase,
+            times: match order.is_own && order.point.is_none() {
+                true => order.ranks,
+                false => 1,
+            },
         };
         // A stop of rank 0 ends this rank's part alone.
         let of_phase = link.in_phase(order.phase, |phase| phase.stop.clone());
@@ -265,7 +268,7 @@ impl Shared<'_> {
                 Message::Answer(Err(why)) => Some((*from, why.clone())),
                 _ => None,
             });
-        match failed.or(answered) {
+        match answered.or(failed) {
             Some((rank, why)) => self.job.failed(rank, why),
             None => Error::Engine(engine::Error::NotStarted),
         }
@@ -317,14 +320,14 @@ impl Shared<'_> {
             all.then(|| std::mem::take(&mut phase.done))
         });
         link.compare_clocks();
-        let (host, others) = (self.job.hosts[0].clone(), done.len());
+        let (host, others) = (self.job.names[0].clone(), done.len());
         let mut parts = Vec::with_capacity(others + 1);
         let late_ns = u64::try_from(late.unwrap_or_default().as_nanos()).unwrap_or(u64::MAX);
         parts.push(self.part(0, &host, own, late_ns));
         for (rank, part) in done {
             let bytes = part.measured.map_err(|why| self.job.failed(rank, why))?;
             let phase = Phase::from_bytes(&bytes)?;
-            let host = &self.job.hosts[rank as usize];
+            let host = &self.job.names[rank as usize];
             not_sampled.extend(
                 part.not_sampled
                     .iter()
@@ -368,7 +371,12 @@ impl Job {
         let state = self.link.state();
         let of = |rank: u32| {
             let line = &state.others[rank as usize].clock;
-            line.other_at(now).map_or_else(Clock::default, |at| Clock {
+            let same = || Clock {
+                leader_ns: now,
+                own_ns: now,
+                ..Clock::default()
+            };
+            line.other_at(now).map_or_else(same, |at| Clock {
                 leader_ns: now,
                 own_ns: at.ns,
                 bound_ns: line
@@ -396,8 +404,8 @@ impl Job {
 
     /// Says in the series and findings of a rank whose they are.
     fn name_host(&self, rank: u32, phase: &mut Phase) {
-        let host = &self.hosts[rank as usize];
-        let whose = match *host == self.hosts[0] {
+        let host = &self.names[rank as usize];
+        let whose = match *host == self.names[0] {
             true => format!("rank {rank}"),
             false => host.clone(),
         };
@@ -407,118 +415,5 @@ impl Job {
         for finding in &mut phase.findings {
             finding.text = format!("Rank {rank} on {host}: {}", finding.text);
         }
-    }
-}
-
-impl Order {
-    fn of(
-        spec: &Spec<'_>,
-        phase: u64,
-        (rank, ranks): (u32, u32),
-        is_own: bool,
-        clock: (u64, u64, f64),
-    ) -> Self {
-        let (first, own) = Part::clients(spec.threads.max(ranks), rank, ranks);
-        let own_operations = spec.operations.map(|all| match (is_own, spec.point) {
-            (true, None) => all,
-            // Ranks take turns with the records.
-            (false, None) => {
-                let (all, rank, ranks) = (all, u64::from(rank), u64::from(ranks));
-                all / ranks + u64::from(rank < all % ranks)
-            }
-            _ => Part::operations(all, (first, own), spec.threads),
-        });
-        Self {
-            phase,
-            system: spec.system.to_owned(),
-            point: spec.point.cloned(),
-            workload: spec.point.map(|_| spec.workload.name.clone()),
-            is_own,
-            threads: spec.threads.max(ranks),
-            rate: spec.rate,
-            arrivals: spec.arrivals,
-            operations: spec.operations,
-            duration: spec.duration,
-            at_least: spec.at_least,
-            is_warmup: spec.is_warmup,
-            goes_on: spec.goes_on,
-            warmup: spec.warmup,
-            seed: spec.seed,
-            warmup_seed: spec.warmup_seed,
-            ends_at_failure: spec.ends_at_failure,
-            records: spec.keys.own_acknowledged() - spec.keys.turns().own,
-            streams: spec.enough.is_some() || spec.is_warmup,
-            clients: (first, own),
-            own_operations,
-            ranks,
-            rank,
-            clock,
-        }
-    }
-
-    /// Which key space a rank that follows begins with.
-    pub fn keys(&self) -> tailmark_workload::KeySpace {
-        let turns = match self.is_own {
-            true => tailmark_workload::Turns::ALONE,
-            false => tailmark_workload::Turns {
-                own: self.rank.into(),
-                of: self.ranks.into(),
-            },
-        };
-        tailmark_workload::KeySpace::taking_turns(self.records, turns)
-    }
-}
-
-/// Tells of a phase in progress what all ranks do.
-struct WithOthers<'a> {
-    inner: &'a dyn Observer,
-    link: &'a Link,
-    number: u64,
-}
-
-impl Observer for WithOthers<'_> {
-    fn phase_started(&self, phase: &PhaseStart<'_>) {
-        self.inner.phase_started(phase);
-    }
-
-    fn interval(&self, live: &Live) {
-        let own = LiveCounts {
-            operations: live.operations,
-            ops_per_sec: live.ops_per_sec,
-            errors_per_sec: live.errors_per_sec,
-            p99_ns: live.p99_ns,
-            errors: live.errors,
-        };
-        let rank = self.link.cluster.rank();
-        let all = self.link.in_phase(self.number, |phase| {
-            phase.live.insert(rank, (own, std::time::Instant::now()));
-            phase
-                .live
-                .values()
-                .fold(LiveCounts::default(), |sum, (live, _)| LiveCounts {
-                    operations: sum.operations + live.operations,
-                    ops_per_sec: sum.ops_per_sec + live.ops_per_sec,
-                    errors_per_sec: sum.errors_per_sec + live.errors_per_sec,
-                    p99_ns: sum.p99_ns.max(live.p99_ns),
-                    errors: sum.errors + live.errors,
-                })
-        });
-        let all = all.unwrap_or(own);
-        self.inner.interval(&Live {
-            elapsed: live.elapsed,
-            operations: all.operations,
-            ops_per_sec: all.ops_per_sec,
-            errors_per_sec: all.errors_per_sec,
-            p99_ns: all.p99_ns,
-            errors: all.errors,
-        });
-    }
-
-    fn recorded(&self, interval: u32, stats: &IntervalStats) {
-        self.inner.recorded(interval, stats);
-    }
-
-    fn session_closed(&self, took: Duration) {
-        self.inner.session_closed(took);
     }
 }

@@ -5,7 +5,9 @@
 
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, time::Duration};
+use tailmark_engine::{Part, Spec};
 use tailmark_results::{Arrivals, Fact, Interval, IntervalKind, Kind, Packed, PointKey};
+use tailmark_workload::{KeySpace, Turns};
 
 /// From rank 0 to another, and back.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -60,25 +62,30 @@ pub struct Seconds {
     length_s: f64,
     operations: u64,
     failed: u64,
-    kinds: BTreeMap<Kind, (u64, u64, Vec<u8>, Option<Vec<u8>>)>,
+    kinds: BTreeMap<Kind, KindSeconds>,
+}
+
+/// One kind of request in it; histograms as bytes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct KindSeconds {
+    count: u64,
+    errors: u64,
+    service: Vec<u8>,
+    response: Option<Vec<u8>>,
 }
 
 impl Seconds {
+    /// As it is told.
     pub fn of(interval: &Interval) -> Self {
+        let bytes = |packed: &Packed| packed.as_bytes().to_vec();
         let kind = |(kind, of): (&Kind, &IntervalKind)| {
-            let response = of
-                .response
-                .as_ref()
-                .map(|packed| packed.as_bytes().to_vec());
-            (
-                *kind,
-                (
-                    of.count,
-                    of.errors,
-                    of.service.as_bytes().to_vec(),
-                    response,
-                ),
-            )
+            let seconds = KindSeconds {
+                count: of.count,
+                errors: of.errors,
+                service: bytes(&of.service),
+                response: of.response.as_ref().map(bytes),
+            };
+            (*kind, seconds)
         };
         Self {
             start_s: interval.start_s,
@@ -91,19 +98,19 @@ impl Seconds {
 
     /// None where it is damaged.
     pub fn interval(self) -> Option<Interval> {
-        let kind = |(kind, (count, errors, service, response)): (_, (_, _, Vec<u8>, Option<_>))| {
-            let response: Option<Vec<u8>> = response;
-            let response = match response {
+        let packed = |bytes: Vec<u8>| Packed::from_bytes(&bytes).ok();
+        let kind = |(kind, of): (Kind, KindSeconds)| {
+            let response = match of.response {
                 None => None,
-                Some(bytes) => Some(Packed::from_bytes(&bytes).ok()?),
+                Some(bytes) => Some(packed(bytes)?),
             };
-            let of = IntervalKind {
-                count,
-                errors,
-                service: Packed::from_bytes(&service).ok()?,
+            let interval = IntervalKind {
+                count: of.count,
+                errors: of.errors,
+                service: packed(of.service)?,
                 response,
             };
-            Some((kind, of))
+            Some((kind, interval))
         };
         Some(Interval {
             start_s: self.start_s,
@@ -215,6 +222,65 @@ pub struct Order {
     /// An instant of its clock, the same of the clock of rank 0, and how much faster the latter
     /// goes.
     pub clock: (u64, u64, f64),
+}
+
+impl Order {
+    pub fn of(
+        spec: &Spec<'_>,
+        phase: u64,
+        (rank, ranks): (u32, u32),
+        is_own: bool,
+        clock: (u64, u64, f64),
+    ) -> Self {
+        let (first, own) = Part::clients(spec.threads.max(ranks), rank, ranks);
+        let own_operations = spec.operations.map(|all| match (is_own, spec.point) {
+            (true, None) => all,
+            // Ranks take turns with the records.
+            (false, None) => {
+                let (all, rank, ranks) = (all, u64::from(rank), u64::from(ranks));
+                all / ranks + u64::from(rank < all % ranks)
+            }
+            _ => Part::operations(all, (first, own), spec.threads),
+        });
+        Self {
+            phase,
+            system: spec.system.to_owned(),
+            point: spec.point.cloned(),
+            workload: spec.point.map(|_| spec.workload.name.clone()),
+            is_own,
+            threads: spec.threads.max(ranks),
+            rate: spec.rate,
+            arrivals: spec.arrivals,
+            operations: spec.operations,
+            duration: spec.duration,
+            at_least: spec.at_least,
+            is_warmup: spec.is_warmup,
+            goes_on: spec.goes_on,
+            warmup: spec.warmup,
+            seed: spec.seed,
+            warmup_seed: spec.warmup_seed,
+            ends_at_failure: spec.ends_at_failure,
+            records: spec.keys.own_acknowledged() - spec.keys.turns().own,
+            streams: spec.enough.is_some() || spec.is_warmup,
+            clients: (first, own),
+            own_operations,
+            ranks,
+            rank,
+            clock,
+        }
+    }
+
+    /// Which key space a rank that follows begins with.
+    pub fn keys(&self) -> KeySpace {
+        let turns = match self.is_own {
+            true => Turns::ALONE,
+            false => Turns {
+                own: self.rank.into(),
+                of: self.ranks.into(),
+            },
+        };
+        KeySpace::taking_turns(self.records, turns)
+    }
 }
 
 impl Answer {

@@ -9,6 +9,7 @@
 mod follow;
 mod lead;
 mod link;
+mod live;
 mod message;
 mod part;
 
@@ -20,6 +21,7 @@ use link::Link;
 use message::Message;
 pub(crate) use message::{Answer, Command};
 use std::{
+    borrow::Cow,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -49,6 +51,10 @@ struct Job {
     thread: Option<JoinHandle<()>>,
     /// By rank.
     hosts: Vec<String>,
+    /// What a study calls them: where it is redacted, not by their names.
+    names: Vec<String>,
+    /// As it is written, for all ranks.
+    systems: Vec<SystemPlan>,
     phases: AtomicU64,
 }
 
@@ -73,7 +79,7 @@ impl Ranks {
     }
 
     /// The ranks of a job, of which this one is the first: waits until all are there, and gives them
-    /// the plan.
+    /// the plan, as it is written for all.
     ///
     /// # Errors
     /// Where a rank is not there in time, is of another version, or does not understand the plan.
@@ -86,9 +92,15 @@ impl Ranks {
             link,
             thread: Some(thread),
             hosts: Vec::new(),
+            names: Vec::new(),
+            systems: plan.systems.clone(),
             phases: AtomicU64::new(1),
         };
         job.hosts = job.gather()?;
+        job.names = match plan.report.redact {
+            true => numbered(&job.hosts),
+            false => job.hosts.clone(),
+        };
         let ranks = Self { job: Some(job) };
         refuse_shared_places(plan, ranks.hosts())?;
         ranks.each(|_| Command::Plan {
@@ -109,6 +121,20 @@ impl Ranks {
     #[must_use]
     pub fn hosts(&self) -> &[String] {
         self.job.as_ref().map_or(&[], |job| &job.hosts)
+    }
+
+    /// A system as the other ranks have it that are on the host of this one.
+    pub(crate) fn beside<'a>(
+        &'a self,
+        system: &'a SystemPlan,
+    ) -> impl Iterator<Item = SystemPlan> + 'a {
+        let systems = self.job.as_ref().map_or(&[][..], |job| &job.systems);
+        let written = systems.iter().find(|written| written.name == system.name);
+        let own = self.rank();
+        let host = self.hosts().get(own as usize);
+        let ranks = (0_u32..).zip(self.hosts());
+        let beside = ranks.filter(move |(rank, other)| *rank != own && Some(*other) == host);
+        beside.filter_map(move |(rank, host)| Some(written?.at_rank(rank, host)))
     }
 
     fn rank(&self) -> u32 {
@@ -133,12 +159,23 @@ impl Ranks {
         KeySpace::taking_turns(records, turns)
     }
 
+    /// The plan, which says among how many ranks its clients are spread: with another number of them
+    /// a study does not go on.
+    pub(crate) fn with_number<'a>(&self, plan: &'a Plan) -> Cow<'a, Plan> {
+        let mut plan = Cow::Borrowed(plan);
+        if self.size() > 1 {
+            let keys = &mut plan.to_mut().header.plan;
+            keys.insert("ranks".to_owned(), self.size().to_string());
+        }
+        plan
+    }
+
     /// What the study says of them.
     pub(crate) fn facts(&self) -> Vec<Fact> {
         let fact = |(rank, host): (usize, &String)| Fact {
             system: None,
-            group: "ranks".to_owned(),
-            name: format!("rank {rank}"),
+            group: format!("rank {rank}"),
+            name: "hostname".to_owned(),
             value: host.clone(),
         };
         self.hosts().iter().enumerate().map(fact).collect()
@@ -302,6 +339,20 @@ pub fn dismiss(cluster: &dyn Cluster) {
     (1..cluster.size()).for_each(|rank| cluster.send(rank, leave.clone()));
 }
 
+/// Hosts by their number in the order in which they come.
+fn numbered(hosts: &[String]) -> Vec<String> {
+    let mut known: Vec<&String> = Vec::new();
+    let number = |host| {
+        let at = known.iter().position(|other| *other == host);
+        let at = at.unwrap_or_else(|| {
+            known.push(host);
+            known.len() - 1
+        });
+        format!("host {}", at + 1)
+    };
+    hosts.iter().map(number).collect()
+}
+
 /// Refuses a plan in which two ranks would open one directory.
 fn refuse_shared_places(plan: &Plan, hosts: &[String]) -> Result<(), Error> {
     for system in plan.systems.iter().filter(|system| is_own(system)) {
@@ -321,4 +372,34 @@ fn refuse_shared_places(plan: &Plan, hosts: &[String]) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailmark_plan::RawPlan;
+
+    fn refused(place: &str, hosts: &[&str]) -> Option<(u32, u32)> {
+        let text = format!("[database]\ndriver = 'file'\n[[system]]\nname = 'a'\npath = '{place}'");
+        let plan = RawPlan::parse("test", &text).unwrap().check().unwrap();
+        let hosts: Vec<String> = hosts.iter().map(|host| (*host).to_owned()).collect();
+        match refuse_shared_places(&plan, &hosts) {
+            Err(Error::SharedPlace { ranks, .. }) => Some(ranks),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn two_ranks_of_one_host_have_two_places() {
+        assert_eq!(refused("/data", &["a", "b", "a"]), Some((0, 2)));
+        assert_eq!(refused("/data", &["a", "b"]), None);
+        assert_eq!(refused("/data/{host}", &["a", "a"]), Some((0, 1)));
+        assert_eq!(refused("/data/{rank}", &["a", "a", "b"]), None);
+    }
+
+    #[test]
+    fn hosts_without_names_are_told_apart() {
+        let hosts = ["x", "y", "x"].map(str::to_owned);
+        assert_eq!(numbered(&hosts), ["host 1", "host 2", "host 1"]);
+    }
 }

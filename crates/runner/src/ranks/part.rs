@@ -61,12 +61,11 @@ impl PhasePeers<'_> {
 }
 
 impl Peers for PhasePeers<'_> {
-    fn clock(&self) -> (i64, f64) {
+    fn now(&self) -> (u64, f64) {
         let (own, leader, faster) = self.clock;
-        let now = self.link.cluster.now_ns();
-        let since = now.saturating_sub(own);
-        let leader_now = leader + since + (since as f64 * faster) as u64;
-        (leader_now.cast_signed() - now.cast_signed(), faster)
+        let since = self.link.cluster.now_ns().saturating_sub(own);
+        let more = (since as f64 * faster) as i64;
+        ((leader + since).saturating_add_signed(more), faster)
     }
 
     fn start(&self) -> Option<u64> {

@@ -70,7 +70,7 @@ impl Sweeper<'_> {
         loop {
             let in_study = fact(&self.study, system, Study::LOAD_BEGAN)?;
             let in_study = in_study.as_deref();
-            let watched = Watched::of_ranks(self.plan, system, self.ranks.hosts(), 0);
+            let watched = Watched::of_ranks(self.plan, system, self.ranks);
             self.ranks.begin_own(system, |system| Command::Load {
                 system,
                 seed: seeds.to_number(),
