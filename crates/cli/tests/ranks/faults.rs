@@ -1,7 +1,7 @@
 //! A rank, its host or the disk is lost during the second of three points: every rank ends within a
 //! bound, the first point is in the study, and the same command measures the others.
 
-use crate::{END, TAILMARK, done, program, ranks};
+use crate::{END, TAILMARK, done, program, ranks, shown};
 use std::{fs, path::Path, time::Duration};
 use tailmark_testing::{Ended, Hosts, Job, Mpirun, Tmpfs, test};
 use tempfile::TempDir;
@@ -47,7 +47,7 @@ fn goes_on(directory: &Path, ranks: u32) {
     let points = TAILMARK.points(directory);
     assert_eq!(points.len(), 3);
     for point in kept {
-        assert!(points.contains(&point), "{point}");
+        assert!(points.contains(&point), "{}", shown(&point));
     }
 }
 

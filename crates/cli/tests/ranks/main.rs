@@ -11,6 +11,7 @@ mod faults;
 mod results;
 mod servers;
 
+use serde_json::{Value, json};
 use std::{
     env,
     path::{Path, PathBuf},
@@ -44,4 +45,12 @@ fn ranks<'a>(ranks: u32, directory: &Path, args: &[&str]) -> Mpirun<'a> {
 /// All of it is done.
 fn done(ended: &Ended) {
     assert_eq!(ended.code, Some(0), "{}\n{}", ended.out, ended.err);
+}
+
+/// What of a point a failed test shows.
+fn shown(point: &Value) -> Value {
+    let keys = ["threads", "target_rate", "operations", "errors", "ranks"];
+    keys.iter()
+        .map(|key| json!({ *key: point[*key] }))
+        .collect()
 }

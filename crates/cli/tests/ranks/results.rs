@@ -1,6 +1,6 @@
 //! What several ranks measure is one result: budgets, quantiles, places and hosts.
 
-use crate::{END, TAILMARK, done, program, ranks};
+use crate::{END, TAILMARK, done, program, ranks, shown};
 use serde_json::Value;
 use tailmark_testing::{Hosts, Mpirun, test};
 use tempfile::TempDir;
@@ -8,13 +8,20 @@ use tempfile::TempDir;
 /// A number of a point.
 fn number(point: &Value, path: &[&str]) -> f64 {
     let value = path.iter().fold(point, |value, key| &value[key]);
-    value
-        .as_f64()
-        .unwrap_or_else(|| panic!("{path:?} of {point}"))
+    value.as_f64().unwrap_or_else(|| panic!("no {path:?}"))
 }
 
+/// The operations of each rank.
+fn operations(point: &Value) -> Vec<u64> {
+    let ranks = point["ranks"].as_array().unwrap().iter();
+    ranks
+        .map(|rank| rank["operations"].as_u64().unwrap())
+        .collect()
+}
+
+/// A point ends for all when one rank has done its share; before that nobody has done more.
 #[test]
-fn four_ranks_do_a_budget_to_the_operation() {
+fn ranks_share_a_budget_and_every_operation_is_counted_once() {
     let dir = TempDir::new().unwrap();
     let run = [
         "run",
@@ -23,18 +30,33 @@ fn four_ranks_do_a_budget_to_the_operation() {
         "--records=1k",
         "--workload=ycsb-a",
         "--threads=2,6",
-        "--operations=100001",
+        "--operations=600001",
         "--warmup=0s",
         "--output=out",
     ];
     done(&ranks(4, dir.path(), &run).run(END));
     let points = TAILMARK.points(dir.path());
-    assert_eq!(points.len(), 2);
-    for point in points {
-        assert_eq!(point["operations"], 100_001, "{point}");
+    // As the threads are shared: 1 and 1; 2, 2, 1 and 1.
+    let shares: [&[u64]; 2] = [&[300_001, 300_000], &[200_001, 200_000, 100_000, 100_000]];
+    assert_eq!(points.len(), shares.len());
+    for (point, shares) in points.iter().zip(shares) {
+        let of_ranks = operations(point);
+        assert_eq!(of_ranks.len(), shares.len(), "{}", shown(point));
+        let each = of_ranks.iter().zip(shares);
+        assert!(
+            each.clone().all(|(did, share)| did <= share),
+            "{}",
+            shown(point)
+        );
+        assert!(
+            each.clone().any(|(did, share)| did == share),
+            "{}",
+            shown(point)
+        );
         let kinds = point["kinds"].as_object().unwrap().values();
-        let counts = kinds.map(|kind| kind["count"].as_u64().unwrap());
-        assert_eq!(counts.sum::<u64>(), 100_001, "{point}");
+        let counts: u64 = kinds.map(|kind| kind["count"].as_u64().unwrap()).sum();
+        assert_eq!(counts, of_ranks.iter().sum::<u64>(), "{}", shown(point));
+        assert_eq!(point["operations"], counts, "{}", shown(point));
     }
 }
 
@@ -58,7 +80,7 @@ fn quantiles_are_those_of_all_requests_and_no_mean_of_the_ranks() {
     done(&ranks(4, dir.path(), &run).run(END));
     let points = TAILMARK.points(dir.path());
     let [point] = &points[..] else {
-        panic!("{points:?}")
+        panic!("{} points", points.len())
     };
     let read = |name: &str| number(point, &["kinds", "read", "service_us", name]);
     for (name, us) in [
@@ -134,7 +156,6 @@ fn hosts_whose_clocks_are_apart_measure_the_same_seconds() {
         "--driver=null",
         "--system=a=x",
         "--records=1k",
-        "--threads=3",
         "--rates=3k",
         "--duration=5s",
         "--warmup=0s",
@@ -142,11 +163,20 @@ fn hosts_whose_clocks_are_apart_measure_the_same_seconds() {
     ];
     let mpirun = Mpirun::on(&hosts, &program(), dir.path());
     done(&mpirun.args(run).run(END));
-    let points = TAILMARK.points(dir.path());
-    let at_rate = points.iter().find(|point| point["rate"].is_number());
-    let at_rate = at_rate.unwrap_or_else(|| panic!("{points:?}"));
-    assert_eq!(at_rate["operations"], 15_000, "{at_rate}");
-    assert!((number(at_rate, &["ops_per_sec"]) - 3_000.0).abs() < 1.0);
+    let point = TAILMARK.points(dir.path()).remove(0);
+    // Each rank rounds its part of the last instant up.
+    let operations = number(&point, &["operations"]);
+    assert!(
+        (15_000.0..=15_003.0).contains(&operations),
+        "{}",
+        shown(&point)
+    );
+    for (rank, ahead_s) in [0.0, 3_600.0, -100.0].into_iter().enumerate() {
+        let part = &point["ranks"][rank];
+        assert_eq!(part["host"], format!("node{}", rank + 1));
+        let off_ns = number(part, &["clock_ahead_ns"]) - ahead_s * 1e9;
+        assert!(off_ns.abs() <= number(part, &["clock_bound_ns"]), "{part}");
+    }
 }
 
 #[test]
