@@ -22,13 +22,16 @@ use tailmark_runner::{Facts, Ranks, Summary, dismiss};
 
 /// Carries out the plan, writes the report and prints its path.
 pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
+    let stop = Stop::new();
     let cluster: Arc<dyn Cluster> = match args.dry_run {
         true => Arc::new(Alone::new()),
-        false => tailmark_cluster::join()?.into(),
+        false => {
+            // Before there are threads of MPI, which would end the process at a Ctrl-C.
+            listen(&stop, console)?;
+            tailmark_cluster::join()?.into()
+        }
     };
     if cluster.rank() > 0 {
-        let stop = Stop::new();
-        listen(&stop, console)?;
         tailmark_runner::follow(cluster, &stop)?;
         return Ok(Exit::Done);
     }
@@ -45,8 +48,6 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
         }
         return Ok(Exit::Done);
     }
-    let stop = Stop::new();
-    listen(&stop, console)?;
     let progress = Progress::new(&plan, console);
     let done = Ranks::lead(cluster, &of_all, &stop).map_err(anyhow::Error::from);
     let done = done.and_then(|ranks| {
