@@ -47,6 +47,7 @@ fn is_wrong_plan(error: &runner::Error) -> bool {
     match error {
         E::Driver(error) => !matches!(error, driver::Error::Database { .. }),
         E::Busy { .. }
+        | E::SharedPlace { .. }
         | E::ChangedPlan { .. }
         | E::MissingPlace { .. }
         | E::NoDevice { .. }

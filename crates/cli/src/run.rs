@@ -9,19 +9,33 @@ use crate::{
 use std::{
     io,
     path::{Path, PathBuf},
+    sync::Arc,
     time::SystemTime,
 };
+use tailmark_cluster::{Alone, Cluster};
 use tailmark_console::{Console, Exit, closed, listen};
 use tailmark_engine::Stop;
 use tailmark_plan::{self as plan, Plan, RawPlan};
 use tailmark_report::{Written, write_studies};
 use tailmark_results::{Fault, PointKey, Study, number};
-use tailmark_runner::{Facts, Summary};
+use tailmark_runner::{Facts, Ranks, Summary, dismiss};
 
 /// Carries out the plan, writes the report and prints its path.
 pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
-    let raw = raw_plan(&args.plan)?;
-    let mut plan = raw.check()?;
+    let cluster: Arc<dyn Cluster> = match args.dry_run {
+        true => Arc::new(Alone::new()),
+        false => tailmark_cluster::join()?.into(),
+    };
+    if cluster.rank() > 0 {
+        let stop = Stop::new();
+        listen(&stop, console)?;
+        tailmark_runner::follow(cluster, &stop)?;
+        return Ok(Exit::Done);
+    }
+    let read = raw_plan(&args.plan).and_then(|raw| Ok((raw.check()?, raw)));
+    let (plan, raw) = read.inspect_err(|_| dismiss(&*cluster))?;
+    let of_all = plan.clone();
+    let mut plan = plan.at_rank(0, &cluster.host());
     plan.retry_failed = args.retry_failed;
     let out = args.out.clone().unwrap_or_else(|| default_out(&raw));
     if args.dry_run {
@@ -34,7 +48,11 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
     let stop = Stop::new();
     listen(&stop, console)?;
     let progress = Progress::new(&plan, console);
-    let done = tailmark_runner::run(&plan, &out, &progress, &stop).map_err(anyhow::Error::from);
+    let done = Ranks::lead(cluster, &of_all, &stop).map_err(anyhow::Error::from);
+    let done = done.and_then(|ranks| {
+        let ran = tailmark_runner::run_on(&ranks, &plan, &out, &progress, &stop);
+        Ok(ran?)
+    });
     progress.finish();
     // What ended the run is reported first, and decides the exit code.
     let exit = match &done {

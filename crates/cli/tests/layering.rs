@@ -9,6 +9,7 @@ use std::{collections::BTreeSet, fs, path::Path};
 
 /// A crate's folder, and the crates of ours that it may import.
 const LAYERS: &[(&str, &[&str])] = &[
+    ("cluster", &[]),
     ("driver", &[]),
     ("results", &[]),
     ("workload", &["driver"]),
@@ -17,7 +18,9 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("plan", &["driver", "workload", "results"]),
     (
         "runner",
-        &["driver", "workload", "results", "host", "engine", "plan"],
+        &[
+            "cluster", "driver", "workload", "results", "host", "engine", "plan",
+        ],
     ),
     ("report", &["results"]),
     ("console", &["engine"]),
@@ -26,8 +29,8 @@ const LAYERS: &[(&str, &[&str])] = &[
     (
         "cli",
         &[
-            "driver", "workload", "results", "host", "engine", "plan", "runner", "report",
-            "console", "ycsb", "db-bench",
+            "cluster", "driver", "workload", "results", "host", "engine", "plan", "runner",
+            "report", "console", "ycsb", "db-bench",
         ],
     ),
     // Imported by tests alone.
@@ -48,6 +51,7 @@ const RESTRICTED_DEPS: &[(&str, &[&str])] = &[
     ("rust-rocksdb", &["driver"]),
     ("rusqlite", &["results"]),
     ("maud", &["report"]),
+    ("mpi", &["cluster"]),
     ("quanta", &["engine"]),
 ];
 

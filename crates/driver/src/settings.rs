@@ -135,6 +135,19 @@ impl Settings {
         Ok(settings)
     }
 
+    /// The same with other paths and texts, by what `named` makes of each.
+    #[must_use]
+    pub fn renamed(&self, named: impl Fn(&str) -> String) -> Self {
+        let values = self
+            .values
+            .iter()
+            .map(|(name, value)| (*name, named(value)));
+        Self {
+            values: values.collect(),
+            given: self.given.clone(),
+        }
+    }
+
     /// The effective value as text, if there is one.
     #[must_use]
     pub fn text(&self, name: &str) -> Option<&str> {

@@ -28,6 +28,8 @@ enum Source {
     Even {
         next: CachePadded<AtomicU64>,
         spacing: Spacing,
+        /// When the first one is due.
+        first_due: Tick,
         first_measured: u64,
         end: u64,
     },
@@ -120,6 +122,7 @@ impl ArrivalSequence {
                 Source::Even {
                     next: CachePadded::default(),
                     spacing,
+                    first_due: 0,
                     first_measured,
                     end: operations.map_or(u64::MAX, |n| first_measured.saturating_add(n)),
                 }
@@ -139,15 +142,39 @@ impl ArrivalSequence {
         }
     }
 
+    /// The same later by a part of the time between two, where they are even: several processes
+    /// whose operations alternate.
+    #[must_use]
+    pub fn shifted(mut self, part: f64) -> Self {
+        if let Source::Even {
+            spacing,
+            first_due,
+            first_measured,
+            end,
+            ..
+        } = &mut self.source
+        {
+            *first_due = (part * 1e9 / self.rate) as Tick;
+            *first_measured = spacing.first_from(self.measure.saturating_sub(*first_due));
+            let all = self.operations;
+            *end = all.map_or(u64::MAX, |n| first_measured.saturating_add(n));
+        }
+        self
+    }
+
     /// Takes the next one; none when all have been given out.
     #[inline]
     pub fn next(&self) -> Option<Tick> {
         match &self.source {
             Source::Even {
-                next, spacing, end, ..
+                next,
+                spacing,
+                first_due,
+                end,
+                ..
             } => {
                 let number = next.fetch_add(1, Relaxed);
-                (number < *end).then(|| spacing.due(number))
+                (number < *end).then(|| first_due + spacing.due(number))
             }
             Source::Poisson {
                 process,

@@ -146,7 +146,11 @@ impl<'a, C: Clock> Collection<'a, C> {
         if enough.is_enough(&self.collector.closed()) {
             let seconds = (self.context.clock.now() - self.measure).div_ceil(recorder::INTERVAL_NS);
             let enough = self.measure + seconds * recorder::INTERVAL_NS;
-            end.plan(enough.max(self.measure + nanos(spec.at_least)));
+            let at = enough.max(self.measure + nanos(spec.at_least));
+            end.plan(at);
+            if let Some(part) = spec.part {
+                part.peers.ends(at);
+            }
         }
     }
 

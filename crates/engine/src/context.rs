@@ -56,15 +56,17 @@ pub struct Draws {
 
 impl<'a, C: Clock> PhaseContext<'a, C> {
     pub fn new(spec: &'a Spec<'a>, clock: C, observer: &'a dyn Observer, stop: &'a Stop) -> Self {
-        let roles = Roles::new(spec.workload, spec.threads, spec.rate).sharing(spec);
+        let roles = Roles::new(spec.workload, spec.threads, spec.rate)
+            .of_part(spec)
+            .sharing(spec);
         Self {
             spec,
             observer,
             clock,
             stop,
             budget: spec
-                .operations
-                .map(|n| Arc::new(Budget::new(n, spec.threads))),
+                .own_operations()
+                .map(|n| Arc::new(Budget::new(n, spec.own_threads()))),
             pulses: roles.iter().map(|_| Pulse::shared()).collect(),
             roles,
             spin: spin(spec.rate),
@@ -84,7 +86,7 @@ impl<'a, C: Clock> PhaseContext<'a, C> {
                 keys: Arc::clone(spec.keys),
                 seed,
                 client: index,
-                operations: spec.operations,
+                operations: spec.operations_on_keys(),
                 write_all_fields: spec.write_all_fields,
                 compressibility: spec.compressibility,
             };
@@ -110,8 +112,8 @@ impl<'a, C: Clock> PhaseContext<'a, C> {
     /// OS threads that run clients: each has a recorder.
     pub fn recorders(&self) -> u32 {
         match self.spec.clients {
-            Clients::Threads => self.spec.threads,
-            Clients::Tasks => tasks::threads(self.spec.threads, cpus()),
+            Clients::Threads => self.spec.own_threads(),
+            Clients::Tasks => tasks::threads(self.spec.own_threads(), cpus()),
         }
     }
 
@@ -180,7 +182,7 @@ impl<'a, C: Clock> PhaseContext<'a, C> {
             session,
         } = seed;
         let (spec, role) = (self.spec, self.roles.of(index));
-        let pulse = &self.pulses[index as usize];
+        let pulse = &self.pulses[self.roles.place_of(index)];
         let pace = Pace {
             clock: self.clock.clone(),
             start: measure - nanos(spec.warmup),
@@ -212,7 +214,7 @@ impl<'a, C: Clock> PhaseContext<'a, C> {
 }
 
 /// What of so many operations is one client's; the first ones do those that cannot be divided.
-const fn share(operations: u64, client: u32, clients: u32) -> u64 {
+pub const fn share(operations: u64, client: u32, clients: u32) -> u64 {
     let (client, clients) = (client as u64, clients as u64);
     operations / clients + (client < operations % clients) as u64
 }

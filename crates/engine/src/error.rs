@@ -19,4 +19,7 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
+    /// Another of the processes that carry out the phase together is not ready.
+    #[error("the phase was not started: another process is not ready for it")]
+    NotStarted,
 }

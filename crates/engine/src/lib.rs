@@ -16,6 +16,7 @@ mod interval_stats;
 mod latency_counts;
 mod observer;
 mod pacer;
+mod peers;
 mod recorder;
 mod roles;
 mod silence;
@@ -34,8 +35,9 @@ pub use interval_stats::{Failures, IntervalStats, KindStats, LagCounts, LatencyP
 pub use latency_counts::LatencyCounts;
 pub use observer::{Live, Observer, PhaseKind, PhaseStart, Silent};
 pub use pacer::DRAIN;
+pub use peers::{AgreedClock, Peers, PhaseEnd};
 pub use pollster::block_on;
-pub use spec::{Enough, Spec};
+pub use spec::{Enough, Part, Spec};
 pub use stop::Stop;
 
 use clock::nanos;
@@ -65,7 +67,10 @@ pub fn run(
     observer: &dyn Observer,
     stop: &Stop,
 ) -> Result<Phase, Error> {
-    let seed = Seed::new(spec.seed).of("system", spec.system);
+    let mut seed = Seed::new(spec.seed).of("system", spec.system);
+    if let Some(part) = spec.part {
+        seed = seed.of_number("first client", part.first.into());
+    }
     let stage = match spec.point {
         Some(_) => Stage::Run,
         None => Stage::Load,
@@ -76,7 +81,24 @@ pub fn run(
     if let Some(clock) = spec.database.virtual_clock() {
         return simulation::run(spec, clock, observer, stop);
     }
-    let context = PhaseContext::new(spec, MonotonicClock::start(), observer, stop);
+    match spec.part {
+        None => measure(spec, MonotonicClock::start(), sampler, observer, stop),
+        Some(part) => {
+            let clock = AgreedClock::start(part.peers);
+            measure(spec, clock, sampler, observer, stop)
+        }
+    }
+}
+
+/// Runs a phase in real time.
+fn measure<C: Clock + 'static>(
+    spec: &Spec<'_>,
+    clock: C,
+    sampler: &mut dyn Sampler,
+    observer: &dyn Observer,
+    stop: &Stop,
+) -> Result<Phase, Error> {
+    let context = PhaseContext::new(spec, clock, observer, stop);
     let (full, received) = unbounded();
     let (give_back, empty) = unbounded();
     let streams = context.streams()?;
@@ -100,7 +122,11 @@ pub fn run(
             let _ = context.start.set(None);
             return Err(error);
         }
-        let measure = context.clock.now() + nanos(spec.warmup);
+        let Some(start) = agreed_start(&context) else {
+            let _ = context.start.set(None);
+            return Err(Error::NotStarted);
+        };
+        let measure = start + nanos(spec.warmup);
         let clock = &context.clock;
         sampler.sample(&|| (clock.now() as f64 - measure as f64) / 1e9, false);
         let started_ms = unix_ms() + u64::try_from(spec.warmup.as_millis()).unwrap_or(0);
@@ -119,6 +145,18 @@ pub fn run(
         Ok((started_ms, measure, collected))
     })?;
     Ok(result(&context, collected, measure, started_ms))
+}
+
+/// When the phase starts, where all are ready; waits for that where several processes start at one
+/// instant.
+fn agreed_start<C: Clock>(context: &PhaseContext<'_, C>) -> Option<Tick> {
+    let Some(part) = context.spec.part else {
+        return Some(context.clock.now());
+    };
+    let start = part.peers.start()?;
+    let late = peers::wait_until(start, &context.clock, context.stop);
+    part.peers.started(PhaseEnd(context.end.clone()), late);
+    Some(start)
 }
 
 /// What was recorded of a phase, and the time that its rates are divided by.

@@ -24,7 +24,8 @@ use tailmark_workload::{Seed, SineRate, Workload, assign_groups};
 
 /// The clients of a phase: which group each is in, and who is left.
 pub struct Roles {
-    roles: Vec<Role>,
+    /// Of the clients of this process, with their numbers.
+    roles: Vec<(u32, Role)>,
     /// By group: the arrivals that its clients share.
     arrivals: Vec<Option<Arc<ArrivalSequence>>>,
     running: Arc<AtomicU32>,
@@ -72,7 +73,7 @@ impl Roles {
                 count(&assigned, index) as u32,
             ),
         };
-        let roles: Vec<Role> = assigned.iter().enumerate().map(role).collect();
+        let roles = (0..).zip(assigned.iter().enumerate().map(role)).collect();
         let arrivals = vec![None; workload.groups.len()];
         let (running, beside_end) = (Arc::new(AtomicU32::new(clients)), End::at(Tick::MAX));
         Self {
@@ -84,14 +85,37 @@ impl Roles {
         }
     }
 
+    /// The same without the clients that are other processes'. Background clients are those of the
+    /// process that has the first client.
+    pub fn of_part(mut self, spec: &Spec<'_>) -> Self {
+        if spec.part.is_some() {
+            let mut of_point = 0;
+            self.roles.retain(|(_, role)| match role.is_background {
+                true => spec.is_own(0),
+                false => {
+                    of_point += 1;
+                    spec.is_own(of_point - 1)
+                }
+            });
+            self.running.store(spec.own_threads(), Ordering::Relaxed);
+        }
+        self
+    }
+
     /// Every client's number with its role.
     pub fn iter(&self) -> impl Iterator<Item = (u32, Role)> + '_ {
-        (0..).zip(self.roles.iter().copied())
+        self.roles.iter().copied()
     }
 
     /// The role of client `index`.
     pub fn of(&self, index: u32) -> Role {
-        self.roles[index as usize]
+        self.roles[self.place_of(index)].1
+    }
+
+    /// The place of client `index` among those of this process.
+    pub fn place_of(&self, index: u32) -> usize {
+        let place = self.roles.binary_search_by_key(&index, |(index, _)| *index);
+        place.expect("the client is this process's")
     }
 
     /// The same where the clients of the point share their arrivals, if the phase has any.
@@ -129,7 +153,7 @@ impl Roles {
 
     /// Whether any client has a rate.
     pub fn have_rate(&self) -> bool {
-        self.roles.iter().any(|role| role.rate.is_some())
+        self.roles.iter().any(|(_, role)| role.rate.is_some())
     }
 
     /// When a client ends: one of the point at `end`, a background client after the last of those.
@@ -159,33 +183,41 @@ impl Roles {
 
 /// The arrivals of a group of the point that has no rate of its own: its share of the rate and of
 /// the operations is that of its clients.
-fn arrivals(spec: &Spec<'_>, group: usize, roles: &[Role]) -> Option<ArrivalSequence> {
+fn arrivals(spec: &Spec<'_>, group: usize, roles: &[(u32, Role)]) -> Option<ArrivalSequence> {
     let (rate, arrivals) = spec.rate.zip(spec.arrivals)?;
     let own = &spec.workload.groups[group];
-    let first = roles.iter().find(|role| role.group == group)?;
+    let (_, first) = roles.iter().find(|(_, role)| role.group == group)?;
     if own.is_background() || own.rate.is_some() || own.sine.is_some() {
         return None;
     }
-    let in_group = |roles: &[Role]| roles.iter().filter(|role| role.group == group).count() as u32;
-    let before = |group: usize| roles.iter().filter(|role| role.group < group).count() as u64;
-    let clients = in_group(roles);
+    let of_point = || roles.iter().filter(|(_, role)| !role.is_background);
+    let clients = of_point().filter(|(_, role)| role.group == group).count() as u64;
+    let before = of_point().filter(|(_, role)| role.group < group).count() as u64;
     let part = |operations: u64, clients: u64| {
-        (u128::from(operations) * u128::from(clients) / u128::from(spec.threads)) as u64
+        let all = u128::from(spec.own_threads());
+        (u128::from(operations) * u128::from(clients) / all) as u64
     };
-    let share = f64::from(clients) / f64::from(first.place.1);
-    let operations = spec.operations.map(|operations| {
-        let before = before(group);
-        part(operations, before + u64::from(clients)) - part(operations, before)
-    });
-    let seed = Seed::new(spec.seed).of_number("arrivals", group as u64);
-    let measure = nanos(spec.warmup);
-    Some(ArrivalSequence::new(
+    // Of several processes each has the share of its clients, and is due where that begins.
+    let (place, fellows) = first.place;
+    let share = clients as f64 / f64::from(fellows);
+    let operations = spec
+        .own_operations()
+        .map(|operations| part(operations, before + clients) - part(operations, before));
+    let mut seed = Seed::new(spec.seed).of_number("arrivals", group as u64);
+    if let Some(part) = spec.part {
+        seed = seed.of_number("first client", part.first.into());
+    }
+    let sequence = ArrivalSequence::new(
         arrivals,
         rate * share,
-        measure,
+        nanos(spec.warmup),
         operations,
         seed.value(),
-    ))
+    );
+    Some(match spec.part {
+        None => sequence,
+        Some(_) => sequence.shifted(f64::from(place) / f64::from(fellows)),
+    })
 }
 
 impl Role {

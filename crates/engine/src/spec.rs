@@ -1,5 +1,6 @@
 //! What a phase does: the arguments of [`crate::run`].
 
+use crate::{Peers, context::share};
 use std::{sync::Arc, time::Duration};
 use tailmark_driver::{Clients, DataSet, Database};
 use tailmark_results::{Arrivals, Interval, PointKey};
@@ -21,8 +22,10 @@ pub struct Spec<'a> {
     pub data: &'a DataSet,
     /// Where inserts go.
     pub keys: &'a Arc<KeySpace>,
-    /// Clients.
+    /// Clients; of all processes, where a part of them is this one's.
     pub threads: u32,
+    /// What of the phase is this process's; none: all of it.
+    pub part: Option<Part<'a>>,
     /// Operations per second over all clients; none: a closed loop.
     pub rate: Option<f64>,
     /// How operations arrive at that rate, in one sequence that all clients share; none: each
@@ -55,6 +58,43 @@ pub struct Spec<'a> {
     pub ends_at_failure: bool,
 }
 
+/// What of a phase is carried out by this process, where others carry out the rest at the same time.
+///
+/// Clients are numbered over all processes, so that no two draw the same; each process has a share of
+/// the rate that is that of its clients.
+#[derive(Clone, Copy)]
+pub struct Part<'a> {
+    /// The number of its first client, from 0.
+    pub first: u32,
+    /// Clients of its own, at least 1.
+    pub threads: u32,
+    /// Operations of its own, where those of the phase are bounded.
+    pub operations: Option<u64>,
+    /// Whether its keys are its own, in a database of its own, and not shared with the others.
+    pub has_own_keys: bool,
+    /// The other processes.
+    pub peers: &'a dyn Peers,
+}
+
+impl Part<'_> {
+    /// The first client of a process, and how many are its own, of so many over all processes: the
+    /// first processes have those that cannot be divided.
+    #[must_use]
+    pub const fn clients(threads: u32, process: u32, processes: u32) -> (u32, u32) {
+        let (each, rest) = (threads / processes, threads % processes);
+        let least = if process < rest { process } else { rest };
+        (process * each + least, each + (process < rest) as u32)
+    }
+
+    /// The operations of so many clients from `first` on, of so many over all clients.
+    #[must_use]
+    pub fn operations(operations: u64, clients: (u32, u32), threads: u32) -> u64 {
+        let (first, own) = clients;
+        let shares = (first..first + own).map(|client| share(operations, client, threads));
+        shares.sum()
+    }
+}
+
 /// Says when enough was measured. The measured part then ends with the second that goes on, as if
 /// it had been planned so.
 pub trait Enough: Sync {
@@ -82,6 +122,7 @@ impl<'a> Spec<'a> {
             data,
             keys,
             threads: 1,
+            part: None,
             rate: None,
             arrivals: None,
             operations: None,
@@ -97,5 +138,55 @@ impl<'a> Spec<'a> {
             compressibility: 0.0,
             ends_at_failure: false,
         }
+    }
+
+    /// Clients of this process.
+    #[must_use]
+    pub fn own_threads(&self) -> u32 {
+        self.part.map_or(self.threads, |part| part.threads)
+    }
+
+    /// Whether a client of the point, by its number among them, is this process's.
+    pub(crate) fn is_own(&self, client: u32) -> bool {
+        let of = |part: Part<'_>| (part.first..part.first + part.threads).contains(&client);
+        self.part.is_none_or(of)
+    }
+
+    /// Operations of this process, where they are bounded.
+    #[must_use]
+    pub fn own_operations(&self) -> Option<u64> {
+        self.part.map_or(self.operations, |part| part.operations)
+    }
+
+    /// Operations of all that share the keys.
+    pub(crate) fn operations_on_keys(&self) -> Option<u64> {
+        match self.part {
+            Some(part) if part.has_own_keys => part.operations,
+            _ => self.operations,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_client_and_every_operation_is_one_processs() {
+        for threads in [1, 2, 3, 5, 64, 67] {
+            for processes in (1..6).filter(|n| *n <= threads) {
+                let parts = (0..processes).map(|p| Part::clients(threads, p, processes));
+                let (mut next, mut done) = (0, 0);
+                for (first, own) in parts {
+                    assert_eq!(first, next, "{threads} over {processes}");
+                    assert!(own >= 1 && own >= threads / processes);
+                    next += own;
+                    done += Part::operations(1_003, (first, own), threads);
+                }
+                assert_eq!((next, done), (threads, 1_003));
+            }
+        }
+        assert_eq!(Part::clients(64, 3, 4), (48, 16));
+        assert_eq!([0, 1, 2].map(|p| Part::clients(5, p, 3).1), [2, 2, 1]);
     }
 }

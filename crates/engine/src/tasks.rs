@@ -14,8 +14,7 @@ use super::{
 };
 use crate::{
     Error,
-    clock::{Clock, MonotonicClock, Tick},
-    context::cpus,
+    clock::{Clock, Tick},
 };
 use crossbeam_channel::{Receiver, Sender};
 use std::{cell::RefCell, io, pin::Pin, rc::Rc, thread::Scope, time::Duration};
@@ -47,17 +46,16 @@ pub fn threads(clients: u32, cpus: usize) -> u32 {
 ///
 /// # Errors
 /// Where a thread or a client cannot be made; the threads that were started end.
-pub fn spawn<'scope>(
-    context: &'scope PhaseContext<'_, MonotonicClock>,
+pub fn spawn<'scope, C: Clock + 'static>(
+    context: &'scope PhaseContext<'_, C>,
     scope: &'scope Scope<'scope, '_>,
     streams: Vec<(u32, Draws)>,
     channels: &RecorderChannels,
 ) -> Result<(), Error> {
-    let clients = context.spec.threads;
-    let threads = threads(clients, cpus());
+    let threads = context.recorders();
     let mut shares: Vec<Vec<_>> = (0..threads).map(|_| Vec::new()).collect();
-    for (index, draws) in streams {
-        shares[(index % threads) as usize].push((index, draws));
+    for (place, (index, draws)) in streams.into_iter().enumerate() {
+        shares[place % threads as usize].push((index, draws));
     }
     let (report, reports) = crossbeam_channel::unbounded();
     for (index, share) in shares.into_iter().enumerate() {
@@ -87,8 +85,8 @@ fn runtime() -> io::Result<Runtime> {
 }
 
 /// One runtime thread: connects its clients, reports, waits for the start, runs them to their end.
-async fn run(
-    context: &PhaseContext<'_, MonotonicClock>,
+async fn run<C: Clock + 'static>(
+    context: &PhaseContext<'_, C>,
     share: Vec<(u32, Draws)>,
     channels: RecorderChannels,
     report: Sender<Result<(), Error>>,

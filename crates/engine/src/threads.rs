@@ -2,7 +2,7 @@
 
 use crate::{
     Error,
-    clock::MonotonicClock,
+    clock::Clock,
     context::{ClientSeed, Draws, PhaseContext},
     pacer::Waiter,
     roles::Background,
@@ -11,7 +11,7 @@ use crate::{
 use pollster::block_on;
 use std::num::NonZeroU64;
 
-impl PhaseContext<'_, MonotonicClock> {
+impl<C: Clock> PhaseContext<'_, C> {
     /// Starts a thread for each client.
     pub fn spawn<'scope>(
         &'scope self,

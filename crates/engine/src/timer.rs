@@ -4,7 +4,7 @@
 //! late. A timerfd is as exact as the kernel's high-resolution timers, and ends the runtime's wait
 //! for sockets like any other descriptor.
 
-use crate::clock::{Clock, MonotonicClock, Tick};
+use crate::clock::{Clock, Tick};
 use rustix::{
     fd::OwnedFd,
     time::{Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec},
@@ -21,7 +21,8 @@ use tokio::io::unix::AsyncFd;
 
 /// The timer of one runtime thread.
 pub struct RuntimeTimer {
-    clock: MonotonicClock,
+    /// What the clock of the phase says. A call through it is nothing beside one of the kernel.
+    now: Box<dyn Fn() -> Tick>,
     timer: AsyncFd<OwnedFd>,
     waiting: RefCell<WakeQueue<Tick>>,
     /// When the timer goes off; `Tick::MAX` for never.
@@ -39,7 +40,7 @@ impl RuntimeTimer {
     ///
     /// # Errors
     /// Where the process has too many descriptors.
-    pub fn new(clock: &MonotonicClock) -> io::Result<Rc<Self>> {
+    pub fn new<C: Clock + 'static>(clock: &C) -> io::Result<Rc<Self>> {
         let flags = TimerfdFlags::NONBLOCK | TimerfdFlags::CLOEXEC;
         let timer = rustix::time::timerfd_create(TimerfdClockId::Monotonic, flags)?;
         #[expect(
@@ -49,8 +50,9 @@ impl RuntimeTimer {
         // SAFETY: an `OwnedFd` always names the same open descriptor, and closes it after the
         // `AsyncFd` that owns it has deregistered it.
         let timer = unsafe { AsyncFd::register(timer)? };
+        let clock = clock.clone();
         Ok(Rc::new(Self {
-            clock: clock.clone(),
+            now: Box::new(move || clock.now()),
             timer,
             waiting: RefCell::default(),
             armed: Cell::new(Tick::MAX),
@@ -85,7 +87,7 @@ impl RuntimeTimer {
 
     fn wake(&self) {
         self.armed.set(Tick::MAX);
-        let now = self.clock.now();
+        let now = (self.now)();
         let mut waiting = self.waiting.borrow_mut();
         while let Some(waker) = waiting.pop_due(now) {
             waker.wake();
@@ -98,7 +100,7 @@ impl RuntimeTimer {
     fn enter(&self, at: Tick, waker: Waker) {
         self.waiting.borrow_mut().push(at, waker);
         if at < self.armed.get() {
-            self.arm(at, self.clock.now());
+            self.arm(at, (self.now)());
         }
     }
 
@@ -135,7 +137,7 @@ impl Future for Until<'_> {
     type Output = ();
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<()> {
-        if self.timer.clock.now() >= self.at {
+        if (self.timer.now)() >= self.at {
             return Poll::Ready(());
         }
         // Only the timer wakes a client that waits, so one entry is enough.
@@ -149,6 +151,7 @@ impl Future for Until<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::clock::MonotonicClock;
     use std::{cell::RefCell, rc::Rc};
 
     #[test]

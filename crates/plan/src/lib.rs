@@ -89,7 +89,9 @@ pub struct Plan {
 pub struct SystemPlan {
     /// Unique.
     pub name: String,
-    /// As the plan names it. A directory may turn out to be a block device; a device must be one.
+    /// As the plan names it, `{rank}` and `{host}` included.
+    pub place: String,
+    /// Where it is. A directory may turn out to be a block device; a device must be one.
     pub location: Location,
     /// Whether the location is an example, to be replaced before anything is measured.
     pub placeholder: bool,
@@ -116,7 +118,39 @@ pub struct SystemPlan {
     pub service: Option<Service>,
 }
 
+impl Plan {
+    /// The plan of one of several processes: `{rank}` and `{host}` in the places of its systems are
+    /// its number and the name of its machine.
+    #[must_use]
+    pub fn at_rank(mut self, rank: u32, host: &str) -> Self {
+        for system in &mut self.systems {
+            *system = system.at_rank(rank, host);
+        }
+        self
+    }
+}
+
 impl SystemPlan {
+    /// The system of one of several processes; see [`Plan::at_rank`].
+    #[must_use]
+    pub fn at_rank(&self, rank: u32, host: &str) -> Self {
+        let named = |text: &str| {
+            text.replace("{rank}", &rank.to_string())
+                .replace("{host}", host)
+        };
+        let path = |path: &Path| PathBuf::from(named(&path.to_string_lossy()));
+        Self {
+            location: match &self.location {
+                Location::Directory(place) => Location::Directory(path(place)),
+                Location::Device(place) => Location::Device(path(place)),
+                other => other.clone(),
+            },
+            watch: self.watch.iter().map(|place| path(place)).collect(),
+            settings: self.settings.renamed(named),
+            ..self.clone()
+        }
+    }
+
     /// The directories, devices and controllers that the probes look at, where some are known.
     #[must_use]
     pub fn watched(&self) -> Vec<&Path> {

@@ -165,6 +165,7 @@ impl<'a> Systems<'a> {
         let location = self.location(table, all)?;
         Ok(SystemPlan {
             name: name.clone(),
+            place: location.to_string(),
             location,
             placeholder: reader.get("placeholder")?,
             driver,

@@ -65,6 +65,7 @@ pub const FINDINGS: &[FindingCode] = &[
     CACHES_NOT_DROPPED,
     CENSORED,
     CLIENT_SATURATED,
+    CLOCK_SKEW,
     CLOCK_STEPPED,
     DATA_ADOPTED,
     DEVICE_THROTTLED,
@@ -84,6 +85,7 @@ pub const FINDINGS: &[FindingCode] = &[
     OTHER_LOAD,
     OTHER_VERSION,
     PEAK_ONLY,
+    RANK_UNEVEN,
     RATE_NOT_MET,
     SOFTWARE_CRC,
     STARTED_LATE,
@@ -140,6 +142,15 @@ pub const CLIENT_SATURATED: FindingCode = FindingCode {
     means: "The processors of the clients were the limit, so faster storage could not have shown \
             it. Use fewer threads, more processors or smaller caches.",
     changes_headline: true,
+};
+
+/// Processes that measured together did not measure the same seconds.
+pub const CLOCK_SKEW: FindingCode = FindingCode {
+    name: "clock-skew",
+    about: "the ranks of a run began or counted their seconds more than 1 ms apart",
+    means: "Values of single seconds are blurred by as much; latencies are not. Leave processors to \
+            the ranks, and let their clocks be kept by the same time service.",
+    changes_headline: false,
 };
 
 /// The wall clock was set during the point.
@@ -312,6 +323,15 @@ pub const PEAK_ONLY: FindingCode = FindingCode {
     means: "The point is compared with other peaks, and at no thread count. Import the whole \
             curve where it was published.",
     changes_headline: false,
+};
+
+/// One of several processes was slower than the others.
+pub const RANK_UNEVEN: FindingCode = FindingCode {
+    name: "rank-uneven",
+    about: "one rank of a run did less than the others, or was slower",
+    means: "What all ranks measured is of unequal clients: the slow one holds the sum down, and \
+            its requests are the tail. Find out what slows it down: its machine, its network, its device.",
+    changes_headline: true,
 };
 
 /// The target rate was not reached.

@@ -5,6 +5,7 @@ use crate::{
     failure::{ALLOW_ERRORS, ALLOW_ERRORS_KEY},
     histogram::new_latencies,
     known::Known,
+    ranks::RankPart,
     summary::Summary,
     warmup::Warmup,
 };
@@ -487,6 +488,8 @@ pub struct Phase {
     pub counters: BTreeMap<String, u64>,
     /// The warm-up before it, where that was ended by rule.
     pub warmup: Option<Box<Warmup>>,
+    /// What each process did of it, where several carried it out together; else none.
+    pub ranks: Vec<RankPart>,
 }
 
 impl Phase {

@@ -19,6 +19,7 @@ pub const PRIVATE_FACTS: &[(&str, &str)] = &[
     ("kernel", "command line"),
     ("machine", "hostname"),
     ("machine", "serial number"),
+    ("rank", "hostname"),
 ];
 
 /// The shortest value that is looked for in other texts: shorter ones are words of their own.
@@ -31,7 +32,9 @@ impl Fact {
     /// Whether it names a piece of hardware or a machine.
     #[must_use]
     pub fn is_private(&self) -> bool {
-        PRIVATE_FACTS.contains(&(plain(&self.group), self.name.as_str()))
+        // What a rank says of its own place is private as that of rank 0 is.
+        let group = self.group.split(" of rank ").next().unwrap_or(&self.group);
+        PRIVATE_FACTS.contains(&(plain(group), self.name.as_str()))
     }
 }
 
@@ -136,6 +139,9 @@ impl Redaction {
         for series in &mut phase.series {
             // Of the nodes of a cluster a series has the address.
             series.subject = self.text(&series.subject);
+        }
+        for rank in &mut phase.ranks {
+            rank.host = self.text(&rank.host);
         }
         for error in &mut phase.errors {
             error.example = self.text(&error.example);

@@ -59,6 +59,13 @@ fn a_study_of_every_version_opens() {
             phase.warmup,
             (version > 5).then(|| Box::new(common::warmup()))
         );
+        // And what each of several processes did from version 7 on.
+        let ranks = if version > 6 {
+            common::ranks()
+        } else {
+            Vec::new()
+        };
+        assert_eq!(phase.ranks, ranks);
         assert_eq!(phase.counters["rocksdb.stall.micros"], u64::MAX);
         let read = &phase.kinds[&Kind::Read];
         assert_eq!((read.service.len(), read.response().len()), (5_000, 5_000));

@@ -4,7 +4,7 @@
 //! instants of its samples; those of another source are a little later.
 
 use crate::error::{Error, in_one_line};
-use crate::places::places;
+use crate::{places::places, ranks::Ranks};
 use std::path::PathBuf;
 use tailmark_driver::{Database, Driver, Location, Statistic, StatisticKind};
 use tailmark_engine::Sampler;
@@ -55,6 +55,29 @@ impl Watched {
             probes: plan.host.probes.clone(),
             ..Self::of_location(&system.location, system.driver)
         }
+    }
+
+    /// The same with the places of the other ranks on the host of this one.
+    #[must_use]
+    pub(crate) fn of_ranks(plan: &Plan, system: &SystemPlan, ranks: &Ranks) -> Self {
+        let mut watched = Self::of_system(plan, system);
+        for place in ranks.beside(system).flat_map(|system| places(&system)) {
+            if !watched.places.contains(&place) {
+                watched.places.push(place);
+            }
+        }
+        watched
+    }
+
+    /// Without the machine, which another process watches: of a database of its own, what that
+    /// tells; of one that all share, nothing.
+    #[must_use]
+    pub(crate) fn of_database_alone(mut self, is_own: bool) -> Self {
+        self.probes = vec![NO_PROBES.to_owned()];
+        if is_own {
+            self.probes.push(DATABASE.to_owned());
+        }
+        self
     }
 
     /// Whether a probe is sampled.

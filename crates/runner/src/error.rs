@@ -29,6 +29,36 @@ pub enum Error {
         /// All that there are.
         known: String,
     },
+    /// Another process of the run could not do its part.
+    #[error("rank {rank} on {host}: {why}")]
+    Rank {
+        /// Its number.
+        rank: u32,
+        /// Where it is.
+        host: String,
+        /// Why.
+        why: String,
+    },
+    /// Two processes of the run would open one directory.
+    #[error(
+        "ranks {} and {} on {host} would both open `{place}`, the place of system `{system}`; put \
+         {{rank}} into it, so that each has one of its own",
+        ranks.0,
+        ranks.1
+    )]
+    SharedPlace {
+        /// The system's name.
+        system: String,
+        /// The place.
+        place: Location,
+        /// Two of the ranks.
+        ranks: (u32, u32),
+        /// Their host.
+        host: String,
+    },
+    /// This process cannot do what another asks.
+    #[error("{0}")]
+    Unready(String),
     /// A file or directory refused.
     #[error("failed to {action} `{}`", path.display())]
     Io {

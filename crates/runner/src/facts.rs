@@ -1,5 +1,6 @@
 //! What a study says of where its numbers come from: systems, machine, databases.
 
+use crate::ranks::Ranks;
 use bytesize::ByteSize;
 use tailmark_host::MemoryLimit;
 use tailmark_plan::{Plan, SystemPlan};
@@ -17,7 +18,7 @@ pub(crate) fn describe(plan: &Plan) -> Vec<System> {
     let system = |system: &SystemPlan| System {
         name: system.name.clone(),
         driver: system.driver.name.to_owned(),
-        place: system.location.to_string(),
+        place: system.place.clone(),
         semantics: system.semantics.name().to_owned(),
         settings: system
             .settings
@@ -36,9 +37,11 @@ fn use_case(workload: &Workload) -> Option<&str> {
     tailmark_workload::use_case(&workload.name).or(own)
 }
 
-/// The machine, the program and its memory, and what the workloads stand for.
-pub(crate) fn run_facts(plan: &Plan, limit: Option<&MemoryLimit>) -> Vec<Fact> {
+/// The machine and those of other ranks, the program and its memory, and what the workloads stand
+/// for.
+pub(crate) fn run_facts(plan: &Plan, limit: Option<&MemoryLimit>, ranks: &Ranks) -> Vec<Fact> {
     let mut facts = tailmark_host::machine_facts();
+    facts.extend(ranks.facts());
     let mut add = |group: &str, name: &str, value: String| {
         let (group, name) = (group.to_owned(), name.to_owned());
         facts.push(Fact {

@@ -3,6 +3,7 @@
 
 mod machine;
 mod memory;
+mod ranks;
 mod rate;
 mod steady;
 
@@ -120,6 +121,10 @@ pub const RULES: &[Rule] = &[
         check: client_saturated,
     },
     Rule {
+        code: finding::CLOCK_SKEW,
+        check: ranks::clock_skew,
+    },
+    Rule {
         code: finding::CLOCK_STEPPED,
         check: clock_stepped,
     },
@@ -174,6 +179,10 @@ pub const RULES: &[Rule] = &[
     Rule {
         code: finding::OTHER_VERSION,
         check: other_version,
+    },
+    Rule {
+        code: finding::RANK_UNEVEN,
+        check: ranks::uneven,
     },
     Rule {
         code: finding::RATE_NOT_MET,
@@ -245,6 +254,15 @@ fn memory_not_limited(e: &Evidence<'_>) -> Option<String> {
 
 fn client_saturated(e: &Evidence<'_>) -> Option<String> {
     const BUSY: f64 = 0.90;
+    if let Some(part) = ranks::saturated(&e.phase.ranks) {
+        return Some(format!(
+            "The processors of {}, the machine of rank {}, were {:.0} % busy, so they, not the storage, \
+             were the limit. Use more machines or ranks on fewer threads.",
+            part.host,
+            part.rank,
+            part.cpu_busy.unwrap_or_default() * 100.0
+        ));
+    }
     let busy = e.phase.cpu_busy()?;
     (busy >= BUSY).then(|| {
         format!(

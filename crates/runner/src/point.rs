@@ -7,6 +7,7 @@ use crate::{
     Error,
     capture::{Capture, Watched},
     findings::{Evidence, findings},
+    ranks::Together,
 };
 use std::{
     collections::BTreeMap,
@@ -14,7 +15,7 @@ use std::{
     time::Instant,
 };
 use tailmark_driver::Database;
-use tailmark_engine::{self as engine, Observer, Spec, Stop, clock_step_ms, unix_ms};
+use tailmark_engine::{Observer, Spec, Stop, clock_step_ms, unix_ms};
 use tailmark_results::{Fact, Finding, Header, Load, Phase, PointKey, Study, System};
 
 /// A phase as it was measured.
@@ -32,8 +33,22 @@ pub struct Measured {
 /// Measures a phase while the probes watch what it goes on.
 ///
 /// # Errors
-/// As [`engine::run`].
+/// As [`tailmark_engine::run`].
 pub fn measure(
+    spec: &Spec<'_>,
+    watched: &Watched,
+    observer: &dyn Observer,
+    stop: &Stop,
+) -> Result<Measured, Error> {
+    measure_together(Together::alone(), spec, watched, observer, stop)
+}
+
+/// The same of what one or several processes measure together.
+///
+/// # Errors
+/// As [`measure`], and where another process could not do its part.
+pub(crate) fn measure_together(
+    together: Together<'_>,
     spec: &Spec<'_>,
     watched: &Watched,
     observer: &dyn Observer,
@@ -41,9 +56,10 @@ pub fn measure(
 ) -> Result<Measured, Error> {
     let mut capture = Capture::open(watched, spec.system, spec.database);
     let (started, started_ms) = (Instant::now(), unix_ms());
-    let mut phase = engine::run(spec, &mut capture, observer, stop)?;
+    let mut phase = together.run(spec, &mut capture, observer, stop)?;
     let not_sampled = std::mem::take(&mut capture.not_sampled);
     phase.series = capture.into_series();
+    let (phase, not_sampled) = together.finish(phase, not_sampled)?;
     let clock_step_ms = clock_step_ms(started_ms, unix_ms(), started.elapsed());
     Ok(Measured {
         phase,

@@ -7,6 +7,7 @@ use crate::{
     dataset::{Dataset, State},
     error::in_one_line,
     expect::Surprises,
+    ranks::{Answer, Command, Ranks},
 };
 use bytesize::ByteSize;
 use std::{collections::BTreeMap, fs, os::unix::fs::FileTypeExt, path::Path};
@@ -36,6 +37,7 @@ pub struct Ready<'a> {
 pub fn preflight<'a>(
     plan: &'a Plan,
     is_pending: impl Fn(&SystemPlan) -> bool,
+    ranks: &Ranks,
     observer: &dyn Observer,
 ) -> Result<Ready<'a>, Error> {
     let pending = plan.systems.iter().filter(|system| is_pending(system));
@@ -50,7 +52,11 @@ pub fn preflight<'a>(
     let systems = plan.systems.iter().collect();
     let systems = passing(systems, looks, &mut left_out, observer)?;
     let opens = |system: &SystemPlan| match is_pending(system) {
-        true => try_open(plan, system),
+        true => try_open(plan, system).and_then(|()| {
+            let answers = ranks.each_of_own(system, |system| Command::TryOpen { system })?;
+            Answer::said(&answers).for_each(|said| observer.notice(said));
+            Ok(())
+        }),
         false => Ok(()),
     };
     let systems = passing(systems, opens, &mut left_out, observer)?;
@@ -149,6 +155,11 @@ fn look(plan: &Plan, system: &SystemPlan, room: &mut Room) -> Result<(), Error> 
         }
     }
     Ok(())
+}
+
+/// Checks the place of a system that this process alone has, and the room there.
+pub(crate) fn refuse_missing_room(plan: &Plan, system: &SystemPlan) -> Result<(), Error> {
+    look(plan, system, &mut Room::default())
 }
 
 /// Opens the database of a system. A server that is started by the sweep may not be there yet, and

@@ -53,6 +53,18 @@ impl PointSeeds {
         Self(seed.of_number("repeat", repeat.into()))
     }
 
+    /// As a number, for another process; see [`Self::from_number`].
+    #[must_use]
+    pub const fn to_number(self) -> u64 {
+        self.0.value()
+    }
+
+    /// The seeds that are this number.
+    #[must_use]
+    pub const fn from_number(number: u64) -> Self {
+        Self(Seed::of_value(number))
+    }
+
     /// Of a load that is done for this point and goes on from so many records.
     #[must_use]
     pub fn load(&self, from: u64) -> u64 {

@@ -5,6 +5,7 @@ pub(crate) mod begun;
 pub(crate) mod ladder;
 mod load;
 mod lock;
+mod passes;
 mod pending;
 pub(crate) mod rates;
 pub(crate) mod search;
@@ -25,9 +26,10 @@ use crate::{
     places::places,
     point::{self, Measured, all_findings},
     preflight::{Ready, preflight, refuse_as_written},
+    ranks::{Command, Ranks},
     retry,
     samples::{Wanted, too_short},
-    warmup::warm_up,
+    warmup::{by_rule, warm_up},
 };
 use asked::{Asked, AskedWarmup, MeasuredPoint};
 use begun::known;
@@ -40,9 +42,7 @@ use tailmark_engine::{Observer, Spec, Stop};
 use tailmark_host::MemoryLimit;
 use tailmark_plan::{Order, Plan, Step, SystemPlan};
 use tailmark_results::{Fact, Fault, Point, PointKey, Study, Warmup, finding::NO_ANSWER};
-use tailmark_workload::KeySpace;
 use turn::SystemState;
-use warmups::all_short;
 
 /// What a run did.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -81,7 +81,22 @@ pub fn run(
     observer: &dyn Observer,
     stop: &Stop,
 ) -> Result<Summary, Error> {
+    run_on(&Ranks::alone(), plan, out, observer, stop)
+}
+
+/// The same with the clients spread over several processes, of which this is the first.
+///
+/// # Errors
+/// As [`run`], and where another process could not do its part.
+pub fn run_on(
+    ranks: &Ranks,
+    plan: &Plan,
+    out: &Path,
+    observer: &dyn Observer,
+    stop: &Stop,
+) -> Result<Summary, Error> {
     refuse_as_written(plan)?;
+    let plan = &*ranks.with_number(plan);
     let one_device = refuse_one_device(plan)?;
     let _lock = lock(out)?;
     let (plan, known) = known(plan, out, observer)?;
@@ -95,7 +110,7 @@ pub fn run(
         mut systems,
         left_out,
         surprises,
-    } = preflight(plan, is_pending, observer)?;
+    } = preflight(plan, is_pending, ranks, observer)?;
     let (order, not_interleaved) = order::in_effect(plan, &systems);
     if order == Order::Systems {
         systems.sort_by_key(|system| !plan.is_first(system));
@@ -117,18 +132,19 @@ pub fn run(
     for notice in &left_out {
         study.add_notice(notice)?;
     }
-    study.set_facts(&run_facts(plan, limit.as_ref()))?;
+    study.set_facts(&run_facts(plan, limit.as_ref(), ranks))?;
     let retried = retry::retried(plan, &study)?;
     let ladders = Ladders::of(plan, &systems, Some(&study), &retried)?;
     let points = ladders.points();
-    let kept = points - all_pending(plan, &study, &retried, &ladders, &systems)?;
-    if kept < points {
+    let points_kept = points - all_pending(plan, &study, &retried, &ladders, &systems)?;
+    if points_kept < points {
         say_too_short(plan, out, observer);
     }
     tell_points(&ladders, observer);
-    observer.sweep_started(points, kept);
+    observer.sweep_started(points, points_kept);
     let mut sweep = Sweeper {
         plan,
+        ranks,
         study,
         observer,
         stop,
@@ -140,7 +156,7 @@ pub fn run(
         ladders,
         left_out: Vec::new(),
         summary: Summary {
-            points_kept: kept,
+            points_kept,
             ..Summary::default()
         },
         measured_at_left_out: 0,
@@ -168,6 +184,7 @@ fn limit_memory(plan: &Plan, observer: &dyn Observer) -> (Option<MemoryLimit>, O
 /// One run of a plan.
 struct Sweeper<'a> {
     plan: &'a Plan,
+    ranks: &'a Ranks,
     study: Study,
     observer: &'a dyn Observer,
     stop: &'a Stop,
@@ -190,80 +207,6 @@ struct Sweeper<'a> {
 }
 
 impl<'a> Sweeper<'a> {
-    /// Measures all points, and then carries out the searches.
-    fn measure_all(&mut self, systems: &[&'a SystemPlan]) -> Result<(), Error> {
-        let states = systems.iter();
-        let mut states: Vec<_> = states
-            .map(|system| SystemState::new(self.plan, system))
-            .collect();
-        // With what is evened out a ladder may go on, and with its rungs there is more to even out.
-        loop {
-            self.measure_points(&mut states)?;
-            if !self.even_out(systems, &mut states)? {
-                break;
-            }
-            states.iter_mut().for_each(SystemState::look_again);
-        }
-        match self.stop.requested() {
-            true => Ok(()),
-            false => self.midway(|sweep| sweep.search_all(&mut states)).map(drop),
-        }
-    }
-
-    /// Measures the points of all systems in their order, until a stop is requested; and again those
-    /// that were left out for want of a peak, where that may have been measured since, and the rungs
-    /// that a system behind has reached.
-    fn measure_points(&mut self, states: &mut [SystemState<'a>]) -> Result<(), Error> {
-        loop {
-            let before = self.summary.points_measured;
-            self.measure_each(states)?;
-            let Summary {
-                points_left_out: left_out,
-                points_measured: measured,
-                ..
-            } = self.summary;
-            let may_have_peak = left_out > 0 && measured > self.measured_at_left_out;
-            let has_rungs =
-                self.ladders.are_there() && self.summary.points_done() < self.ladders.points();
-            if self.stop.requested() || measured == before || !(may_have_peak || has_rungs) {
-                return Ok(());
-            }
-            self.summary.points_left_out = 0;
-            states.iter_mut().for_each(SystemState::look_again);
-        }
-    }
-
-    /// What goes wrong when something is in the study already says so.
-    fn midway<T>(&mut self, act: impl FnOnce(&mut Self) -> Result<T, Error>) -> Result<T, Error> {
-        act(self).map_err(|error| match self.has_measured {
-            true => Error::Midway(Box::new(error)),
-            false => error,
-        })
-    }
-
-    /// What the run did.
-    fn conclude(self, systems: &[&SystemPlan]) -> Result<Summary, Error> {
-        let is_done = self.ladders.have_ended()
-            && self.summary.points_done() >= self.ladders.points()
-            && all_short(self.plan, &self.study, systems)? == 0
-            && self.searches_are_done(systems)?;
-        Ok(Summary {
-            failed: retry::failed_points(self.plan, &self.study)?,
-            interrupted: self.stop.requested() && !is_done,
-            ..self.summary
-        })
-    }
-
-    fn measure_each(&mut self, states: &mut [SystemState<'a>]) -> Result<(), Error> {
-        let plan = self.plan;
-        for (system, step) in plan.points_of(self.order, states.len()) {
-            if !self.midway(|sweep| sweep.turn(&mut states[system], step))? {
-                break;
-            }
-        }
-        Ok(())
-    }
-
     /// Measures one point and commits it; false where that was stopped.
     fn point(
         &mut self,
@@ -299,12 +242,18 @@ impl<'a> Sweeper<'a> {
             self.observer.step("dropping caches");
         }
         let caches_kept = drop_caches(plan, dataset, system)?;
+        if caches_kept.is_none() {
+            self.ranks
+                .each_of_own(system, |system| Command::DropCaches { system })?;
+        }
         self.start_service()?;
         if !self.wait_ready(dataset, system)? {
             return Ok(None);
         }
         self.observer.step("opening the database");
         let database = dataset.open()?;
+        let _open = self.ranks.open(system)?;
+        self.settle_others(system)?;
         let settled_before = self.settle(database.as_ref())?;
         if self.stop.requested() {
             return Ok(None);
@@ -384,6 +333,13 @@ impl<'a> Sweeper<'a> {
         Ok(database.settle(self.plan.sweep.settle, &stop)?)
     }
 
+    /// Waits for the databases that other ranks have of their own.
+    fn settle_others(&self, system: &SystemPlan) -> Result<(), Error> {
+        self.ranks
+            .each_of_own(system, |_| Command::Settle)
+            .map(drop)
+    }
+
     fn run_phase(
         &self,
         database: &dyn Database,
@@ -395,7 +351,7 @@ impl<'a> Sweeper<'a> {
         let records = system.data.records;
         let workload = asked.workload.as_ref().clone();
         let workload = Arc::new(workload.with_semantics(system.semantics));
-        let keys = Arc::new(KeySpace::new(records, records));
+        let keys = Arc::new(self.ranks.keys(system, records, key.threads));
         let spec = Spec {
             clients: system.driver.clients,
             system: &system.name,
@@ -412,8 +368,11 @@ impl<'a> Sweeper<'a> {
             compressibility: sweep.compressibility,
             ..Spec::new(database, &workload, &system.data, &keys)
         };
-        let watched = Watched::of_system(self.plan, system);
-        let measure = |spec: &Spec<'_>| point::measure(spec, &watched, self.observer, self.stop);
+        let watched = Watched::of_ranks(self.plan, system, self.ranks);
+        let measure = |spec: &Spec<'_>| {
+            let together = self.ranks.begin(spec, system, self.stop)?;
+            point::measure_together(together, spec, &watched, self.observer, self.stop)
+        };
         let length = match asked.warmup {
             AskedWarmup::For(warmup) => return measure(&Spec { warmup, ..spec }),
             AskedWarmup::ByRule(length) => length,
@@ -424,7 +383,11 @@ impl<'a> Sweeper<'a> {
             ..spec
         };
         let rule = asked.steady;
-        let warmup = warm_up(&before, length, rule, &watched, self.observer, self.stop)?;
+        let together = self
+            .ranks
+            .begin(&by_rule(&before, length), system, self.stop)?;
+        let watch = (&watched, self.observer);
+        let warmup = warm_up(together, &before, length, rule, watch, self.stop)?;
         let mut measured = measure(&Spec {
             goes_on: true,
             warmup: Warmup::EDGE,

@@ -4,12 +4,13 @@
 use crate::{
     Error,
     capture::{Capture, Watched as WatchedPlace},
+    ranks::Together,
 };
 use std::{
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
-use tailmark_engine::{self as engine, Enough, Observer, Sampler, Spec, Stop};
+use tailmark_engine::{Enough, Observer, Sampler, Spec, Stop};
 use tailmark_results::{
     Interval, Phase, Warmup, number,
     steady::{SteadyRule, WINDOW_MIN_S, WINDOWS, Watched},
@@ -29,13 +30,13 @@ pub struct WarmupLength {
 /// Warms up until it is steady, and says since when it was, or why it never was.
 ///
 /// # Errors
-/// As [`engine::run`].
+/// As [`tailmark_engine::run`], and where another process could not do its part.
 pub fn warm_up(
+    together: Together<'_>,
     spec: &Spec<'_>,
     length: WarmupLength,
     rule: SteadyRule,
-    watched: &WatchedPlace,
-    observer: &dyn Observer,
+    (watched, observer): (&WatchedPlace, &dyn Observer),
     stop: &Stop,
 ) -> Result<Warmup, Error> {
     let capture = Mutex::new(Capture::open(watched, spec.system, spec.database));
@@ -49,22 +50,30 @@ pub fn warm_up(
         }),
     };
     let spec = Spec {
-        operations: None,
-        duration: Some(length.most),
         enough: Some(&judge),
-        at_least: length.at_least,
-        is_warmup: true,
-        warmup: Duration::ZERO,
-        ..*spec
+        ..by_rule(spec, length)
     };
-    let mut phase = engine::run(&spec, &mut Shared(&capture), observer, stop)?;
+    let mut phase = together.run(&spec, &mut Shared(&capture), observer, stop)?;
     phase.series = locked(&capture).series_so_far();
+    let (phase, _) = together.finish(phase, Vec::new())?;
     let (steady_s, reason) = judge.verdict(&phase);
     Ok(Warmup {
         phase,
         steady_s,
         reason,
     })
+}
+
+/// What is done in a warm-up that ends by rule.
+pub fn by_rule<'a>(spec: &Spec<'a>, length: WarmupLength) -> Spec<'a> {
+    Spec {
+        operations: None,
+        duration: Some(length.most),
+        at_least: length.at_least,
+        is_warmup: true,
+        warmup: Duration::ZERO,
+        ..*spec
+    }
 }
 
 /// Samples what is looked at meanwhile.

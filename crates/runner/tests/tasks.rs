@@ -171,6 +171,7 @@ fn the_closing_of_each_session_that_worked_is_timed() {
                 field_length: 10,
             },
             keys: &Arc::new(KeySpace::new(0, 100)),
+            part: None,
             threads: 3,
             rate: None,
             arrivals: None,

@@ -7,6 +7,12 @@
 //! of consecutive numbers, so that the watermark is right as soon as the gap closes. An insert that
 //! failed is never acknowledged, and the watermark stays below it.
 //!
+//! Several processes that insert into one data set have a key space each, and take turns
+//! ([`Turns`]): of n processes each takes every n-th number, so that all together insert the numbers
+//! that one would. A process knows its own inserts at once, and those of the others up to the number
+//! that it was told; between that and its newest insert it reads its own alone, so that no read
+//! misses.
+//!
 //! Each thing that is written has cache lines of its own. A workload without inserts writes none of
 //! them, so that its clients share only lines that stay as they are.
 
@@ -25,11 +31,31 @@ use std::{
 /// How far ahead of the watermark acknowledgements are kept as bits.
 const WINDOW: u64 = 1 << 20;
 
+/// Which of the numbers that are inserted are those of one process.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Turns {
+    /// Which of them this one is, from 0.
+    pub own: u64,
+    /// How many take turns, at least 1.
+    pub of: u64,
+}
+
+impl Turns {
+    /// All numbers are one process's.
+    pub const ALONE: Self = Self { own: 0, of: 1 };
+}
+
 /// The numbers of the keys of a load or a point; shared by its clients.
+///
+/// Within, its own inserts are counted without a gap, from `first_insert`: alone these are the
+/// numbers themselves.
 #[derive(Debug)]
 pub struct KeySpace {
     records: u64,
     first_insert: u64,
+    turns: Turns,
+    /// Below it every insert of the other processes is acknowledged; without others, the highest.
+    others: CachePadded<AtomicU64>,
     next_insert: CachePadded<AtomicU64>,
     next_in_sequence: CachePadded<AtomicU64>,
     /// Written only by the holder of `beyond`.
@@ -48,6 +74,8 @@ impl KeySpace {
         Self {
             records,
             first_insert,
+            turns: Turns::ALONE,
+            others: CachePadded::new(AtomicU64::new(u64::MAX)),
             next_insert: CachePadded::new(AtomicU64::new(first_insert)),
             next_in_sequence: CachePadded::new(AtomicU64::new(0)),
             watermark: CachePadded::new(AtomicU64::new(first_insert)),
@@ -56,19 +84,48 @@ impl KeySpace {
         }
     }
 
+    /// A key space of one of several processes that insert into one data set, behind `records` that
+    /// exist.
+    #[must_use]
+    pub fn taking_turns(records: u64, turns: Turns) -> Self {
+        let others = match turns.of {
+            1 => u64::MAX,
+            _ => records,
+        };
+        Self {
+            turns,
+            others: CachePadded::new(AtomicU64::new(others)),
+            ..Self::new(records, records)
+        }
+    }
+
+    /// Which of the numbers are its own.
+    #[must_use]
+    pub const fn turns(&self) -> Turns {
+        self.turns
+    }
+
     /// The number of the next key to insert.
     #[inline]
     pub fn next_insert(&self) -> u64 {
-        self.next_insert.fetch_add(1, Relaxed)
+        self.number(self.next_insert.fetch_add(1, Relaxed))
     }
 
-    /// The next number of the sequence that all clients walk together, from 0.
+    /// The number of an insert of its own.
+    #[inline]
+    const fn number(&self, count: u64) -> u64 {
+        self.first_insert + (count - self.first_insert) * self.turns.of + self.turns.own
+    }
+
+    /// The next number of the sequence that all clients walk together, from 0; processes take turns.
     #[inline]
     pub(crate) fn next_in_sequence(&self) -> u64 {
-        self.next_in_sequence.fetch_add(1, Relaxed)
+        let Turns { own, of } = self.turns;
+        self.next_in_sequence.fetch_add(1, Relaxed) * of + own
     }
 
-    /// The highest number of a key that may be read: below it, every one exists.
+    /// The highest number of a key that may be read. Alone, every one below it exists; else those
+    /// that [`Self::nearest`] gives.
     ///
     /// As in YCSB, an acknowledgement that meets another one at work may show only with the next.
     #[inline]
@@ -78,14 +135,60 @@ impl KeySpace {
         let end = if watermark == self.first_insert {
             self.records
         } else {
-            watermark
+            self.number(watermark - 1) + 1
+        };
+        let end = match self.turns.of {
+            1 => end,
+            _ => end.max(self.known()),
         };
         end.saturating_sub(1)
+    }
+
+    /// The highest number up to `number`, which is not above [`Self::last`], whose key exists for
+    /// certain: itself, or where it may be another process's that this one has not heard of, the
+    /// last one of its own before it.
+    #[inline]
+    #[must_use]
+    pub fn nearest(&self, number: u64) -> u64 {
+        let Turns { own, of } = self.turns;
+        if of == 1 || number < self.known() {
+            return number;
+        }
+        let first = self.first_insert + own;
+        match number.checked_sub(first) {
+            Some(above) => number - above % of,
+            // Before its own first insert, which is there: else `number` were above the last.
+            None => first,
+        }
+    }
+
+    /// Below it every key exists, as far as is known here of those of others.
+    #[inline]
+    fn known(&self) -> u64 {
+        let own = self.number(self.watermark.load(Acquire));
+        own.min(self.others.load(Acquire))
+    }
+
+    /// Tells it that every insert of the other processes below `number` is acknowledged.
+    pub fn others_have(&self, number: u64) {
+        self.others.fetch_max(number, Release);
+    }
+
+    /// The first number of its own that is not acknowledged: the other processes may be told so.
+    /// Exact, as [`Self::acknowledged`].
+    #[must_use]
+    pub fn own_acknowledged(&self) -> u64 {
+        self.advance(&mut self.beyond());
+        self.number(self.watermark.load(Acquire))
     }
 
     /// Says that the insert of `number`, drawn from this key space, succeeded. Never waits within
     /// the window.
     pub fn acknowledge(&self, number: u64) {
+        let Some(above) = number.checked_sub(self.first_insert + self.turns.own) else {
+            return;
+        };
+        let number = self.first_insert + above / self.turns.of;
         let watermark = self.watermark.load(Acquire);
         if number < watermark {
             return;
@@ -104,12 +207,16 @@ impl KeySpace {
         }
     }
 
-    /// The watermark: every insert below it is acknowledged. Exact, and may wait for a moment: for
-    /// the marker of a load, not for every operation.
+    /// The watermark: every insert below it is acknowledged, those of other processes as far as it
+    /// was told. Exact, and may wait for a moment: for the marker of a load, not for every
+    /// operation.
     #[must_use]
     pub fn acknowledged(&self) -> u64 {
-        self.advance(&mut self.beyond());
-        self.watermark.load(Acquire)
+        let own = self.own_acknowledged();
+        match self.turns.of {
+            1 => own,
+            _ => own.min(self.others.load(Acquire)),
+        }
     }
 
     fn beyond(&self) -> MutexGuard<'_, BTreeMap<u64, u64>> {
@@ -253,5 +360,81 @@ mod tests {
             }
         });
         assert_eq!(keys.acknowledged(), 1_000 + CLIENTS * EACH);
+    }
+
+    /// Key spaces of so many processes behind `records`.
+    fn in_turns(records: u64, of: u64) -> Vec<KeySpace> {
+        let turns = (0..of).map(|own| Turns { own, of });
+        turns.map(|t| KeySpace::taking_turns(records, t)).collect()
+    }
+
+    #[test]
+    fn processes_that_take_turns_insert_what_one_would() {
+        let mut all: Vec<u64> = Vec::new();
+        for (keys, n) in in_turns(100, 3).iter().zip([4, 4, 3]) {
+            all.extend((0..n).map(|_| keys.next_insert()));
+        }
+        all.sort_unstable();
+        assert_eq!(all, (100..111).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn of_others_is_known_what_was_told_and_of_its_own_everything() {
+        let keys = &in_turns(100, 4)[1];
+        assert_eq!((keys.last(), keys.acknowledged()), (99, 100));
+        let own: Vec<u64> = (0..5).map(|_| keys.next_insert()).collect();
+        assert_eq!(own, [101, 105, 109, 113, 117]);
+        for number in [101, 105, 113] {
+            keys.acknowledge(number);
+        }
+        assert_eq!((keys.own_acknowledged(), keys.last()), (109, 105));
+        let exists = |number| [101, 105].contains(&number);
+        for number in 100..=105 {
+            assert!(exists(keys.nearest(number)), "{number}");
+        }
+        assert!((0..100).all(|number| keys.nearest(number) == number));
+        keys.others_have(103);
+        assert_eq!((keys.acknowledged(), keys.nearest(102)), (103, 102));
+        assert_eq!((keys.nearest(103), keys.nearest(105)), (101, 105));
+        // What others have beyond its own newest is there too, up to its own first gap.
+        keys.others_have(130);
+        assert_eq!((keys.acknowledged(), keys.last()), (109, 108));
+        keys.acknowledge(109);
+        keys.acknowledge(117);
+        assert_eq!((keys.own_acknowledged(), keys.acknowledged()), (121, 121));
+        assert_eq!(keys.last(), 120);
+    }
+
+    #[test]
+    fn no_process_draws_what_does_not_exist_whatever_it_was_told_when() {
+        const RECORDS: u64 = 7;
+        let mut random = crate::random::Random::new(1, 0, crate::random::Purpose::Operations);
+        for of in 1..6 {
+            let spaces = in_turns(RECORDS, of);
+            let mut exist: std::collections::BTreeSet<u64> = (0..RECORDS).collect();
+            let mut open: Vec<Vec<u64>> = vec![Vec::new(); spaces.len()];
+            for _ in 0..4_000 {
+                let rank = random.below(of) as usize;
+                match random.below(4) {
+                    0 => open[rank].push(spaces[rank].next_insert()),
+                    1 if !open[rank].is_empty() => {
+                        let which = random.below(open[rank].len() as u64) as usize;
+                        let number = open[rank].swap_remove(which);
+                        exist.insert(number);
+                        spaces[rank].acknowledge(number);
+                    }
+                    2 => {
+                        let known = spaces.iter().map(KeySpace::own_acknowledged).min().unwrap();
+                        spaces[rank].others_have(known);
+                    }
+                    _ => {
+                        let last = spaces[rank].last();
+                        let nearest = spaces[rank].nearest(random.below(last + 1));
+                        assert!(exist.contains(&nearest), "{nearest} of {of}");
+                        assert!(exist.contains(&spaces[rank].nearest(last)), "{last}");
+                    }
+                }
+            }
+        }
     }
 }

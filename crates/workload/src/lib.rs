@@ -30,7 +30,7 @@ pub use group::{
     ClientGroup, GroupClients, GroupOperations, LengthChoice, MixedOperations, ScanLength,
 };
 pub use key::{KeyFormat, KeyOrder};
-pub use keyspace::KeySpace;
+pub use keyspace::{KeySpace, Turns};
 pub use mix::Mix;
 pub use poisson::Poisson;
 pub use record_format::{FieldLengths, LengthHistogram, RecordFormat, ValueBytes};

@@ -41,6 +41,12 @@ impl Seed {
         self.of(label, part.to_le_bytes())
     }
 
+    /// The seed whose [`Self::value`] is this.
+    #[must_use]
+    pub const fn of_value(value: u64) -> Self {
+        Self(value)
+    }
+
     /// What a generator is seeded with.
     #[must_use]
     pub const fn value(self) -> u64 {

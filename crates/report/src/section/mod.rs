@@ -14,6 +14,7 @@ mod machine;
 mod method;
 mod peaks;
 mod qos;
+mod ranks;
 mod rates;
 mod scaling;
 mod slo;
@@ -55,6 +56,7 @@ pub const SECTIONS: &[Section] = &[
     findings::SECTION,
     errors::SECTION,
     load::SECTION,
+    ranks::SECTION,
     method::SECTION,
 ];
 

@@ -191,6 +191,7 @@ fn phase(phase: &Phase, header: &Header) -> Value {
         "counters": phase.counters,
         "intervals": phase.intervals.iter().map(interval).collect::<Vec<_>>(),
         "series": phase.series,
+        "ranks": phase.ranks,
     })
 }
 

@@ -41,6 +41,9 @@ const TOTALS_SINCE_6: &[&str] = &[
     "SELECT is_probe FROM point WHERE phase = ? AND is_probe IS NOT NULL",
 ];
 
+/// And since version 7: what each process did of it.
+const TOTALS_SINCE_7: &[&str] = &["SELECT ranks FROM phase WHERE id = ? AND ranks IS NOT NULL"];
+
 /// Of each interval of the phase, one after the other: as they are read.
 const OF_INTERVALS: &str =
     "SELECT kind, count, errors, service, response FROM interval_kind WHERE interval = ?";
@@ -118,6 +121,9 @@ fn totals(c: &Connection, phase: i64) -> Result<Vec<u8>> {
     }
     if c.column_exists(None, "phase", "warmup_of")? {
         later.extend(TOTALS_SINCE_6);
+    }
+    if c.column_exists(None, "phase", "ranks")? {
+        later.extend(TOTALS_SINCE_7);
     }
     digest(c, TOTALS, &later, phase)
 }

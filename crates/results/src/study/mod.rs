@@ -10,6 +10,7 @@ mod block_row;
 mod digest;
 mod numbers;
 mod one_by_one;
+mod packed_phase;
 mod read;
 mod reading;
 mod schema;
@@ -60,7 +61,7 @@ impl Study {
     pub const LOAD_BEGAN: (&str, &str) = (write::DATA_SET, write::LOADED);
 
     /// The version of the file's tables that this program writes.
-    pub const VERSION: u32 = 6;
+    pub const VERSION: u32 = 7;
 
     /// Makes a study in a directory, which is made where there is none. It appears whole or not at
     /// all.

@@ -3,9 +3,9 @@
 use super::{Detail, RESPONSE, SERVICE, block_row::BlockQosRow, digest, numbers};
 use crate::{
     Arrivals, BlockQos, Censored, ErrorCount, Fact, Finding, Header, Interval, IntervalKind, Kind,
-    KindResult, LagCauses, Latencies, Load, Packed, Phase, Point, PointKey, ResolvedRate, Series,
-    SeriesKind, StartLag, Summary, System, Warmup, error::Damaged, failure::failed_operations,
-    histogram::decode, interval::without_gaps,
+    KindResult, LagCauses, Latencies, Load, Packed, Phase, Point, PointKey, RankPart, ResolvedRate,
+    Series, SeriesKind, StartLag, Summary, System, Warmup, error::Damaged,
+    failure::failed_operations, histogram::decode, interval::without_gaps,
 };
 use rusqlite::{Connection, Error, OptionalExtension, Params, Result, Row, params, types::Type};
 use serde::de::DeserializeOwned;
@@ -227,13 +227,14 @@ fn phase_alone(c: &Connection, id: i64, detail: Detail) -> Result<Phase> {
     digest::verify(c, id, detail == Detail::Whole)?;
     let column = |name| or_null(c, "phase", name);
     let sql = format!(
-        "SELECT started_ms, duration_s, operations, start_lag, counters, {}, {}, {}, {}, {}
+        "SELECT started_ms, duration_s, operations, start_lag, counters, {}, {}, {}, {}, {}, {}
          FROM phase WHERE id = ?",
         column("failed")?,
         column("drained")?,
         column("censored")?,
         column("lag_no_client")?,
-        column("lag_woken_late")?
+        column("lag_woken_late")?,
+        column("ranks")?
     );
     let (mut phase, failed) = c.prepare_cached(&sql)?.query_row([id], |row| {
         let phase = Phase {
@@ -244,6 +245,7 @@ fn phase_alone(c: &Connection, id: i64, detail: Detail) -> Result<Phase> {
             counters: json(row, 4)?,
             drained: counted(row, 6)?.unwrap_or(0),
             censored: counted(row, 7)?.unwrap_or(0),
+            ranks: ranks(row)?,
             ..Phase::default()
         };
         Ok((phase, counted(row, 5)?))
@@ -258,6 +260,15 @@ fn phase_alone(c: &Connection, id: i64, detail: Detail) -> Result<Phase> {
         phase.series = series(c, id)?;
     }
     Ok(phase)
+}
+
+/// From the row of a phase; a file of before version 7 has none.
+fn ranks(row: &Row<'_>) -> Result<Vec<RankPart>> {
+    let has_any = row.get::<_, Option<String>>(10)?.is_some();
+    has_any
+        .then(|| json(row, 10))
+        .transpose()
+        .map(Option::unwrap_or_default)
 }
 
 /// From the row of a phase.

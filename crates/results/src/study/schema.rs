@@ -61,6 +61,8 @@ const MIGRATIONS: [&str; Study::VERSION as usize - 1] = [
     CREATE UNIQUE INDEX point_once ON point
         (system, workload, distribution, threads, repeat, ifnull(target_rate, -1),
          ifnull(arrivals, ''), ifnull(is_probe, 0));",
+    // Null in what was there before: one process measured it.
+    "ALTER TABLE phase ADD COLUMN ranks TEXT CHECK (json_valid(ranks));",
 ];
 
 /// Large enough that the histogram of an interval leaves little of a page unused.
@@ -81,6 +83,14 @@ pub fn create(
     super::write::header(&transaction, header)?;
     super::write::systems(&transaction, systems)?;
     transaction.commit()
+}
+
+/// Tables in memory, without a header.
+pub fn in_memory() -> rusqlite::Result<Connection> {
+    let connection = Connection::open_in_memory()?;
+    connection.pragma_update(None, "page_size", PAGE_BYTES)?;
+    connection.execute_batch(TABLES)?;
+    Ok(connection)
 }
 
 /// What holds for a connection, not for the file.

@@ -1,4 +1,4 @@
--- The tables of a study, version 6. docs/STUDY.md says what each column means.
+-- The tables of a study, version 7. docs/STUDY.md says what each column means.
 CREATE TABLE header (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     title TEXT NOT NULL,
@@ -51,7 +51,8 @@ CREATE TABLE phase (
     lag_woken_late BLOB,
     warmup_of INTEGER REFERENCES phase ON DELETE CASCADE,
     steady_s REAL,
-    not_steady TEXT
+    not_steady TEXT,
+    ranks TEXT CHECK (json_valid(ranks))
 ) STRICT;
 
 CREATE TABLE load (

@@ -164,10 +164,14 @@ fn warmup(c: &Connection, point: i64, warmup: &Warmup) -> Result<()> {
 fn phase(c: &Connection, phase: &Phase) -> Result<i64> {
     let lag = phase.start_lag.as_ref();
     let causes = lag.and_then(|lag| lag.causes.as_ref());
+    let ranks = match phase.ranks.is_empty() {
+        true => None,
+        false => Some(json(&phase.ranks)?),
+    };
     c.execute(
         "INSERT INTO phase (id, started_ms, duration_s, operations, failed, start_lag, counters,
-                            drained, censored, lag_no_client, lag_woken_late)
-         VALUES ((SELECT ifnull(max(id), 0) + 1 FROM phase), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                            drained, censored, lag_no_client, lag_woken_late, ranks)
+         VALUES ((SELECT ifnull(max(id), 0) + 1 FROM phase), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         params![
             integer(phase.started_ms.unwrap_or(0)),
             phase.duration_s,
@@ -178,7 +182,8 @@ fn phase(c: &Connection, phase: &Phase) -> Result<i64> {
             integer(phase.drained),
             integer(phase.censored),
             causes.map(|causes| encode(&causes.no_client)),
-            causes.map(|causes| encode(&causes.woken_late))
+            causes.map(|causes| encode(&causes.woken_late)),
+            ranks
         ],
     )?;
     let id = c.last_insert_rowid();

@@ -132,6 +132,7 @@ pub fn phase(seed: u64, rated: bool) -> Phase {
         intervals: (0..12)
             .map(|second| interval(random, second, rated))
             .collect(),
+        ranks: if rated { ranks() } else { Vec::new() },
         series: series(random),
         findings: vec![
             Finding {
@@ -146,6 +147,25 @@ pub fn phase(seed: u64, rated: bool) -> Phase {
         counters: BTreeMap::from([("rocksdb.stall.micros".into(), u64::MAX)]),
         warmup: None,
     }
+}
+
+/// Of two processes.
+pub fn ranks() -> Vec<RankPart> {
+    let part = |rank, host: &str| RankPart {
+        rank,
+        host: host.into(),
+        threads: 2,
+        operations: 2_560,
+        failed: 1,
+        duration_s: 12.345_678_9,
+        late_ns: 12_345,
+        clock_ahead_ns: -987_654_321,
+        clock_bound_ns: 20_000,
+        clock_drift_ns: -150,
+        cpu_busy: (rank == 0).then_some(0.25),
+        quantiles: vec![(0.5, 1_000_000), (0.99, 4_000_000)],
+    };
+    vec![part(0, "db1"), part(1, "db2")]
 }
 
 /// A warm-up that was steady at last.

@@ -3,7 +3,7 @@
 //! Nothing is written to say so: it stays somebody else's, is never removed and never loaded over,
 //! and is sampled again by the next run.
 
-use super::{Dataset, State, load::loader};
+use super::{Dataset, State, loader};
 use crate::Error;
 use std::sync::Arc;
 use tailmark_driver::{

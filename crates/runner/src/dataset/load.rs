@@ -9,6 +9,7 @@ use crate::{
     Error,
     capture::Watched,
     point::{self, Measured},
+    ranks::{Ranks, is_own},
     seeds::PointSeeds,
 };
 use std::{
@@ -19,7 +20,7 @@ use tailmark_driver::Database;
 use tailmark_engine::{Observer, Spec, Stop};
 use tailmark_plan::Plan;
 use tailmark_results::{Load, Phase};
-use tailmark_workload::{KeySpace, Workload};
+use tailmark_workload::Workload;
 
 /// How often an unfinished load is made durable and marked.
 const CHECKPOINT: Duration = Duration::from_secs(10);
@@ -33,8 +34,9 @@ impl Dataset<'_> {
     /// Where the database refuses, or records could not be written.
     pub fn load(
         &self,
-        plan: &Plan,
+        (plan, ranks): (&Plan, &Ranks),
         seeds: &PointSeeds,
+        watched: &Watched,
         observer: &dyn Observer,
         stop: &Stop,
         in_study: Option<&str>,
@@ -48,13 +50,18 @@ impl Dataset<'_> {
         };
         let database = self.make()?;
         self.write(Some(database.as_ref()), &begun, from, false)?;
-        let keys = Arc::new(KeySpace::new(from, from));
+        // A server that all ranks load; of their own each opens its own, as this does.
+        let _open = match is_own(self.system) {
+            true => None,
+            false => Some(ranks.open(self.system)?),
+        };
         let workload = Arc::new(loader(plan));
         let threads = plan
             .sweep
             .load_threads
             .min(u32::try_from(records - from).unwrap_or(u32::MAX))
             .max(1);
+        let keys = Arc::new(ranks.keys(self.system, from, threads));
         let spec = Spec {
             clients: self.system.driver.clients,
             system: &self.system.name,
@@ -67,12 +74,12 @@ impl Dataset<'_> {
             ends_at_failure: true,
             ..Spec::new(database.as_ref(), &workload, &self.system.data, &keys)
         };
-        let watched = Watched::of_system(plan, self.system);
+        let together = ranks.begin(&spec, self.system, stop)?;
         let Measured { phase, .. } = std::thread::scope(|scope| {
             let (done, wait) = mpsc::channel::<()>();
             let mark = || self.mark(database.as_ref(), &begun, keys.acknowledged());
             scope.spawn(move || checkpoint(mark, &wait, observer));
-            let measured = point::measure(&spec, &watched, observer, stop);
+            let measured = point::measure_together(together, &spec, watched, observer, stop);
             drop(done);
             measured
         })?;
@@ -150,7 +157,7 @@ fn checkpoint(
 }
 
 /// What loads the plan's data set.
-pub(super) fn loader(plan: &Plan) -> Workload {
+pub(crate) fn loader(plan: &Plan) -> Workload {
     plan.sweep
         .workloads
         .first()

@@ -9,6 +9,7 @@ mod load;
 mod marker;
 
 use crate::Error;
+pub(crate) use load::loader;
 use marker::{CONTENT, Marker, Store};
 use std::{collections::BTreeMap, fs, path::Path, time::SystemTime};
 use tailmark_driver::{Access, Database, Location, Params, db::stamp};

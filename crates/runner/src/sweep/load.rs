@@ -2,8 +2,8 @@
 
 use super::{Sweeper, turn::fact};
 use crate::{
-    Error, dataset::Dataset, error::in_one_line, expect::finding_of, findings::remarks,
-    seeds::PointSeeds,
+    Error, capture::Watched, dataset::Dataset, error::in_one_line, expect::finding_of,
+    findings::remarks, ranks::Command, seeds::PointSeeds,
 };
 use tailmark_driver::{Place, Settled};
 use tailmark_plan::{Step, SystemPlan};
@@ -37,6 +37,10 @@ impl Sweeper<'_> {
         self.has_measured = true;
         self.keep_repeat(system, step)?;
         dataset.complete(database.as_ref(), &begun)?;
+        self.ranks.each_of_own(system, |system| Command::Complete {
+            system,
+            begun: begun.clone(),
+        })?;
         let settled = self.settle(database.as_ref());
         let left_over = match &settled {
             Ok(Settled::No) => Some(
@@ -66,7 +70,15 @@ impl Sweeper<'_> {
         loop {
             let in_study = fact(&self.study, system, Study::LOAD_BEGAN)?;
             let in_study = in_study.as_deref();
-            match dataset.load(self.plan, &seeds, self.observer, self.stop, in_study) {
+            let watched = Watched::of_ranks(self.plan, system, self.ranks);
+            self.ranks.begin_own(system, |system| Command::Load {
+                system,
+                seed: seeds.to_number(),
+            });
+            let on = (self.plan, self.ranks);
+            let loaded = dataset.load(on, &seeds, &watched, self.observer, self.stop, in_study);
+            let loaded = self.ranks.end_own(system, loaded);
+            match loaded {
                 Err(error @ Error::LoadFailed { from, loaded, .. })
                     if system.driver.place == Place::Hosts
                         && loaded > from

@@ -2,7 +2,14 @@
 //! whatever the systems before it have left.
 
 use super::Sweeper;
-use crate::{Error, caches::CachesKept, dataset::Dataset, facts::kept, places::places};
+use crate::{
+    Error,
+    caches::CachesKept,
+    dataset::Dataset,
+    facts::kept,
+    places::places,
+    ranks::{Answer, Command},
+};
 use tailmark_plan::{Plan, Reload, Step, Sweep, SystemPlan};
 use tailmark_results::{Fact, Study};
 
@@ -112,10 +119,30 @@ impl<'a> Sweeper<'a> {
             return Ok(false);
         }
         state.adopted = dataset.adopt(self.plan)?;
-        state.is_loaded = dataset.is_loaded()?;
+        state.is_loaded = dataset.is_loaded()? & self.look_elsewhere(system)?;
         state.loaded_for = loaded_for(&self.study, dataset, system)?;
         state.is_known = true;
         Ok(true)
+    }
+
+    /// Whether the data sets are there that other ranks have of their own; what is known of their
+    /// places goes to the study.
+    fn look_elsewhere(&self, system: &SystemPlan) -> Result<bool, Error> {
+        let answers = self
+            .ranks
+            .each_of_own(system, |system| Command::Look { system })?;
+        let mut all = true;
+        for (answer, rank) in answers.into_iter().zip(1..) {
+            if let Answer::Loaded { is_loaded, facts } = answer {
+                all &= is_loaded;
+                let of_rank = facts.into_iter().map(|fact| Fact {
+                    group: format!("{} of rank {rank}", fact.group),
+                    ..fact
+                });
+                self.study.set_facts(&of_rank.collect::<Vec<_>>())?;
+            }
+        }
+        Ok(all)
     }
 
     /// Makes the data set what it has to be before a point: as it is, loaded, loaded again or
@@ -141,16 +168,22 @@ impl<'a> Sweeper<'a> {
         }
         if starts_empty {
             state.dataset.start_empty()?;
+            let system = state.system;
+            self.ranks
+                .each_of_own(system, |system| Command::StartEmpty { system })?;
         } else {
             if loads_again {
                 state.dataset.remove()?;
+                let system = state.system;
+                self.ranks
+                    .each_of_own(system, |system| Command::Remove { system })?;
             }
             if !self.load(&state.dataset, state.system, step)? {
                 return Ok(false);
             }
             state.loaded_for = Some(step.repeat);
         }
-        state.is_loaded = state.dataset.is_loaded()?;
+        state.is_loaded = state.dataset.is_loaded()? & self.look_elsewhere(state.system)?;
         Ok(true)
     }
 

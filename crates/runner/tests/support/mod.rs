@@ -41,6 +41,7 @@ pub fn system_with(
     };
     SystemPlan {
         name: name.into(),
+        place: place.display().to_string(),
         location: Location::Directory(place.to_owned()),
         placeholder: false,
         driver,

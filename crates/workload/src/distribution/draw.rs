@@ -88,7 +88,7 @@ impl Draw {
                 By::Sequential { records } => first + keys.next_in_sequence() % *records,
             };
             if number <= last {
-                return number;
+                return keys.nearest(number);
             }
         }
     }

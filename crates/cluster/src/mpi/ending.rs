@@ -1,0 +1,73 @@
+//! The end of a job by one of its ranks: MPI is asked to end all, and this process ends within 2 s
+//! whatever becomes of that. MPI cannot be trusted with it: its library waits for hosts that are
+//! gone.
+
+use crossbeam_channel::Sender;
+use rustix::process::{Signal, getpid, kill_process};
+use std::{
+    io::{self, Write},
+    process,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread,
+    time::Duration,
+};
+
+/// How long MPI has for ending the job; then the process ends by itself, with its code.
+const ABORT_MAX: Duration = Duration::from_millis(1_000);
+
+/// How long that may take; then the kernel ends it.
+const EXIT_MAX: Duration = Duration::from_millis(700);
+
+/// Ends the job.
+#[derive(Clone)]
+pub(super) struct Ending {
+    /// The rank and its host.
+    who: Arc<str>,
+    /// Whether an end is under way: it has one reason.
+    is_ending: Arc<AtomicBool>,
+    /// The codes for MPI's own thread.
+    abort: Sender<i32>,
+}
+
+impl Ending {
+    /// That of this rank, whose thread of MPI takes codes from `abort`.
+    pub(super) fn new(who: String, abort: Sender<i32>) -> Self {
+        Self {
+            who: who.into(),
+            is_ending: Arc::default(),
+            abort,
+        }
+    }
+
+    /// Ends the job for this reason.
+    pub(super) fn end(&self, code: i32, why: &str) -> ! {
+        if !self.is_ending.swap(true, Ordering::SeqCst) {
+            // Before anything that may hang, which standard error may too.
+            let deadline = thread::Builder::new().spawn(move || deadline(code));
+            let _ = writeln!(io::stderr(), "error: {}: {why}", self.who);
+            let _ = self.abort.try_send(code);
+            if deadline.is_err() {
+                kill_after(ABORT_MAX);
+            }
+        }
+        loop {
+            thread::park();
+        }
+    }
+}
+
+/// Ends this process, if MPI does not.
+fn deadline(code: i32) {
+    thread::sleep(ABORT_MAX);
+    // What is done at an exit may hang as well.
+    let _ = thread::Builder::new().spawn(move || process::exit(code));
+    kill_after(EXIT_MAX);
+}
+
+fn kill_after(time: Duration) {
+    thread::sleep(time);
+    let _ = kill_process(getpid(), Signal::KILL);
+}

@@ -1,0 +1,169 @@
+//! How long the thread of MPI sleeps until it looks again: in steps that grow where nothing comes,
+//! and hardly at all while this rank and another one answer each other, because then the instants of
+//! their messages count.
+//!
+//! Even then it naps: where the other's thread has the same processor, or all of them are busy, a
+//! thread that only looks (or yields) keeps the answer away for a whole slice of time.
+
+use std::time::{Duration, Instant};
+
+/// For so long after a message it looks without pause.
+const SPIN: Duration = Duration::from_micros(20);
+
+/// Then it naps for so long between two looks.
+const NAP: Duration = Duration::from_micros(10);
+
+/// And that for so long after a message that is no part of a conversation, as a beat is.
+const AWAKE_ALONE: Duration = Duration::from_micros(100);
+
+/// Messages to and from one other rank, in turn and each so soon after the one before, are a
+/// conversation; during one this rank is awake. It is longer than both can sleep together, or the
+/// two would wait for each other asleep over and over.
+const CONVERSATION_GAP: Duration = Duration::from_millis(25);
+
+/// From so many messages on.
+const CONVERSATION_LEAST: u32 = 4;
+
+/// The first sleep, and by how much each further one is longer.
+const PAUSE_STEP: Duration = Duration::from_millis(1);
+
+/// The longest sleep.
+const PAUSE_MAX: Duration = Duration::from_millis(10);
+
+/// Which way a message went.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Way {
+    In,
+    Out,
+}
+
+/// What is known of the traffic.
+#[derive(Debug)]
+pub(super) struct Idle {
+    /// When the last message came or went.
+    last: Instant,
+    /// With whom this rank may be in a conversation.
+    conversation: Conversation,
+    /// The next sleep.
+    pause: Duration,
+}
+
+#[derive(Debug)]
+struct Conversation {
+    with: u32,
+    /// The way of its last message.
+    way: Way,
+    last: Instant,
+    /// How many there were in turn.
+    messages: u32,
+}
+
+impl Idle {
+    /// Nothing has come yet.
+    pub(super) const fn new(now: Instant) -> Self {
+        Self {
+            last: now,
+            conversation: Conversation {
+                with: 0,
+                way: Way::In,
+                last: now,
+                messages: 0,
+            },
+            pause: PAUSE_STEP,
+        }
+    }
+
+    /// A message came from another rank or went to it.
+    pub(super) fn traffic(&mut self, now: Instant, other: u32, way: Way) {
+        self.last = now;
+        self.pause = PAUSE_STEP;
+        let of = &mut self.conversation;
+        let is_over = now - of.last >= CONVERSATION_GAP;
+        if !is_over && other != of.with {
+            return;
+        }
+        let goes_on = !is_over && way != of.way;
+        *of = Conversation {
+            with: other,
+            way,
+            last: now,
+            messages: if goes_on { of.messages + 1 } else { 1 },
+        };
+    }
+
+    /// How long to sleep now.
+    pub(super) fn pause(&mut self, now: Instant) -> Duration {
+        let awake = if self.conversation.messages >= CONVERSATION_LEAST {
+            CONVERSATION_GAP
+        } else {
+            AWAKE_ALONE
+        };
+        let since = now - self.last;
+        if since < SPIN {
+            return Duration::ZERO;
+        }
+        if since < awake {
+            return NAP;
+        }
+        let pause = self.pause;
+        self.pause = (pause + PAUSE_STEP).min(PAUSE_MAX);
+        pause
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// So many us after the start, which is at 0.
+    struct Clock(Instant);
+
+    impl Clock {
+        fn at(&self, us: u64) -> Instant {
+            self.0 + Duration::from_micros(us)
+        }
+    }
+
+    fn quiet() -> (Clock, Idle) {
+        let start = Instant::now();
+        (Clock(start), Idle::new(start))
+    }
+
+    #[test]
+    fn sleeps_grow_while_nothing_comes() {
+        let (clock, mut idle) = quiet();
+        let pauses = [(); 12].map(|()| idle.pause(clock.at(100)).as_millis());
+        assert_eq!(pauses, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10]);
+        idle.traffic(clock.at(50_000), 1, Way::In);
+        assert_eq!(idle.pause(clock.at(50_100)), PAUSE_STEP);
+    }
+
+    #[test]
+    fn after_a_message_alone_it_is_awake_for_a_moment() {
+        let (clock, mut idle) = quiet();
+        idle.traffic(clock.at(30_000), 1, Way::In);
+        assert_eq!(idle.pause(clock.at(30_019)), Duration::ZERO);
+        assert_eq!(idle.pause(clock.at(30_099)), NAP);
+        assert_eq!(idle.pause(clock.at(30_100)), PAUSE_STEP);
+    }
+
+    #[test]
+    fn a_conversation_keeps_it_awake() {
+        let (clock, mut idle) = quiet();
+        for (n, way) in [Way::Out, Way::In, Way::Out, Way::In].iter().enumerate() {
+            idle.traffic(clock.at(30_000 + n as u64 * 20_000), 2, *way);
+        }
+        assert_eq!(idle.pause(clock.at(90_000 + 24_999)), NAP);
+        assert_eq!(idle.pause(clock.at(90_000 + 25_000)), PAUSE_STEP);
+    }
+
+    #[test]
+    fn beats_of_many_ranks_are_no_conversation() {
+        let (clock, mut idle) = quiet();
+        for n in 0..100 {
+            let way = if n % 2 == 0 { Way::In } else { Way::Out };
+            idle.traffic(clock.at(30_000 + n * 1_000), n as u32 / 2, way);
+        }
+        assert_eq!(idle.pause(clock.at(30_000 + 99_100)), PAUSE_STEP);
+    }
+}

@@ -1,0 +1,331 @@
+//! A phase that several processes carried out together: what each did of it, and all of it as one.
+//!
+//! Histograms are added, interval by interval and in all; never are percentiles averaged.
+
+use crate::{
+    Censored, ErrorCount, Interval, Kind, KindResult, LagCauses, Latencies, Phase, StartLag,
+    new_latencies,
+};
+use serde::{Deserialize, Serialize};
+use std::collections::{BTreeMap, btree_map::Entry};
+
+/// What one process did of a phase.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RankPart {
+    /// The number of the process, from 0.
+    pub rank: u32,
+    /// The name of its machine.
+    pub host: String,
+    /// Its clients.
+    pub threads: u32,
+    /// Operations completed, failures included.
+    pub operations: u64,
+    /// Of those, the ones that failed.
+    pub failed: u64,
+    /// How long its part took, seconds.
+    pub duration_s: f64,
+    /// By how much it began later than agreed, nanoseconds.
+    pub late_ns: u64,
+    /// How far its clock was ahead of that of rank 0 at the start, nanoseconds; behind where
+    /// negative.
+    pub clock_ahead_ns: i64,
+    /// How far from that it may have been at most, at the start and at the end, nanoseconds.
+    pub clock_bound_ns: u64,
+    /// How much its clock had come to differ at the end from what was expected of it at the start,
+    /// nanoseconds.
+    pub clock_drift_ns: i64,
+    /// How busy the processors of its machine were, 0 to 1; none where its machine was not watched
+    /// by it.
+    pub cpu_busy: Option<f64>,
+    /// Quantiles of the response time of all its requests: the share of requests, and nanoseconds.
+    pub quantiles: Vec<(f64, u64)>,
+}
+
+/// The quantiles that are kept of each process.
+const QUANTILES: [f64; 5] = [0.5, 0.99, 0.999, 0.9999, 1.0];
+
+impl RankPart {
+    /// Operations that succeeded, per second.
+    #[must_use]
+    pub fn ops_per_sec(&self) -> f64 {
+        match self.duration_s > 0.0 {
+            true => self.operations.saturating_sub(self.failed) as f64 / self.duration_s,
+            false => 0.0,
+        }
+    }
+
+    /// Of its response times the one that this share of requests did not exceed, nanoseconds.
+    #[must_use]
+    pub fn quantile(&self, share: f64) -> Option<u64> {
+        let kept = self.quantiles.iter().find(|(kept, _)| *kept == share);
+        kept.map(|(_, ns)| *ns)
+    }
+
+    /// How far at most its seconds were from those of rank 0, nanoseconds.
+    #[must_use]
+    pub fn skew_ns(&self) -> u64 {
+        self.clock_bound_ns
+            .saturating_add(self.clock_drift_ns.unsigned_abs())
+            .max(self.late_ns)
+    }
+
+    /// The quantiles that are kept of what a process measured.
+    #[must_use]
+    pub fn quantiles_of(phase: &Phase) -> Vec<(f64, u64)> {
+        let mut all = new_latencies();
+        let requests = phase
+            .kinds
+            .iter()
+            .filter(|(kind, _)| **kind != Kind::ReadModifyWrite);
+        for (_, kind) in requests {
+            add(&mut all, kind.response());
+        }
+        match all.is_empty() {
+            true => Vec::new(),
+            false => QUANTILES
+                .map(|share| (share, all.value_at_quantile(share)))
+                .to_vec(),
+        }
+    }
+}
+
+impl Phase {
+    /// What several processes measured at the same time, as one phase. It took as long as the
+    /// longest of them; what is said of its start, and its warm-up, are the first one's. Of the
+    /// same counter of the database each tells its own part, and they are added.
+    #[must_use]
+    pub fn of_parts(parts: Vec<Self>) -> Self {
+        let mut parts = parts.into_iter();
+        let mut all = parts.next().unwrap_or_default();
+        let mut rows = vec![std::mem::take(&mut all.intervals)];
+        for mut part in parts {
+            rows.push(std::mem::take(&mut part.intervals));
+            all.duration_s = all.duration_s.max(part.duration_s);
+            all.operations += part.operations;
+            all.failed += part.failed;
+            all.drained += part.drained;
+            all.censored += part.censored;
+            for (kind, result) in part.kinds {
+                match all.kinds.entry(kind) {
+                    Entry::Vacant(entry) => _ = entry.insert(result),
+                    Entry::Occupied(mut entry) => add_kind(entry.get_mut(), result),
+                }
+            }
+            add_errors(&mut all.errors, part.errors);
+            add_lag(&mut all.start_lag, part.start_lag);
+            all.series.extend(part.series);
+            all.findings.extend(part.findings);
+            for (name, count) in part.counters {
+                let sum = all.counters.entry(name).or_default();
+                *sum = sum.saturating_add(count);
+            }
+            all.ranks.extend(part.ranks);
+        }
+        // What was worked out of a part is not that of all.
+        all.block_qos.clear();
+        all.intervals = same_seconds(rows);
+        all
+    }
+}
+
+/// The intervals of several processes as those of one. They begin at the same instant; a process
+/// whose intervals were coarsened makes all as coarse.
+fn same_seconds(rows: Vec<Vec<Interval>>) -> Vec<Interval> {
+    let lengths = rows.iter().filter_map(|row| Some(row.first()?.length_s));
+    let whole = |length: f64| length.max(1.0).log2().ceil().exp2();
+    let length_s = lengths.map(whole).fold(1.0, f64::max);
+    let mut slots: BTreeMap<u64, Interval> = BTreeMap::new();
+    for interval in rows.into_iter().flatten() {
+        // A little is added, because a start is a sum of lengths.
+        let slot = ((interval.start_s + 1e-6) / length_s) as u64;
+        slots
+            .entry(slot)
+            .and_modify(|known| known.merge(&interval))
+            .or_insert(interval);
+    }
+    slots.into_values().collect()
+}
+
+fn add_kind(into: &mut KindResult, from: KindResult) {
+    into.count += from.count;
+    into.not_found += from.not_found;
+    into.errors += from.errors;
+    into.bytes += from.bytes;
+    if into.response.is_some() || from.response.is_some() {
+        // Where one of them has none, its response times were its service times.
+        let own = into.service.clone();
+        let response = into.response.get_or_insert(own);
+        add(response, from.response());
+    }
+    add(&mut into.service, &from.service);
+    if let Some(failed) = from.failed {
+        add(into.failed.get_or_insert_with(new_latencies), &failed);
+    }
+    if let Some(from) = from.censored {
+        let Censored { service, response } = into.censored.get_or_insert_default().as_mut();
+        add(service, &from.service);
+        add(response, &from.response);
+    }
+}
+
+fn add_errors(into: &mut Vec<ErrorCount>, from: Vec<ErrorCount>) {
+    for error in from {
+        let is_same =
+            |known: &&mut ErrorCount| (known.kind, &known.cause) == (error.kind, &error.cause);
+        match into.iter_mut().find(is_same) {
+            Some(known) => known.count += error.count,
+            None => into.push(error),
+        }
+    }
+}
+
+fn add_lag(into: &mut Option<StartLag>, from: Option<StartLag>) {
+    let Some(from) = from else { return };
+    let Some(into) = into else {
+        *into = Some(from);
+        return;
+    };
+    add(&mut into.all, &from.all);
+    into.causes = match (into.causes.take(), from.causes) {
+        (Some(mut ours), Some(theirs)) => {
+            let LagCauses {
+                no_client,
+                woken_late,
+            } = &mut ours;
+            add(no_client, &theirs.no_client);
+            add(woken_late, &theirs.woken_late);
+            Some(ours)
+        }
+        _ => None,
+    };
+}
+
+fn add(into: &mut Latencies, from: &Latencies) {
+    into.add(from)
+        .expect("a histogram that grows takes any other");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{IntervalKind, Packed};
+
+    /// Reads of one process: by second, their latencies in nanoseconds.
+    fn part(seconds: &[&[u64]], length_s: f64) -> Phase {
+        let mut phase = Phase {
+            duration_s: seconds.len() as f64 * length_s,
+            ..Phase::default()
+        };
+        let mut total = KindResult::default();
+        for (index, second) in seconds.iter().enumerate() {
+            let mut service = new_latencies();
+            for &ns in *second {
+                service.record(ns).unwrap();
+            }
+            let count = second.len() as u64;
+            add(&mut total.service, &service);
+            total.count += count;
+            phase.operations += count;
+            let kind = IntervalKind {
+                count,
+                errors: 0,
+                service: Packed::pack(&service),
+                response: None,
+            };
+            phase.intervals.push(Interval {
+                start_s: index as f64 * length_s,
+                length_s,
+                operations: count,
+                failed: 0,
+                kinds: [(Kind::Read, kind)].into(),
+            });
+        }
+        phase.kinds.insert(Kind::Read, total);
+        phase
+    }
+
+    #[test]
+    fn quantiles_of_all_are_those_of_all_samples_together() {
+        let fast: Vec<u64> = (0..9_000).map(|i| 1_000 + i % 100).collect();
+        let slow: Vec<u64> = (0..1_000).map(|i| 5_000_000 + i).collect();
+        let all = Phase::of_parts(vec![part(&[&fast], 1.0), part(&[&slow], 1.0)]);
+        let together = part(&[&[fast, slow].concat()], 1.0);
+        assert_eq!(all.kinds, together.kinds);
+        assert_eq!(all.intervals, together.intervals);
+        assert_eq!((all.operations, all.duration_s), (10_000, 1.0));
+        // The mean of the 95th percentiles of both would be 2.5 ms.
+        let p95 = all.kinds[&Kind::Read].service.value_at_quantile(0.95);
+        assert!((4_990_000..5_010_000).contains(&p95), "{p95}");
+    }
+
+    #[test]
+    fn every_second_of_all_is_that_second_of_each() {
+        let a = part(&[&[1, 2], &[3], &[]], 1.0);
+        let b = part(&[&[4], &[5, 6, 7]], 1.0);
+        let all = Phase::of_parts(vec![a, b]);
+        let seen: Vec<_> = all
+            .intervals
+            .iter()
+            .map(|i| (i.start_s, i.length_s, i.operations))
+            .collect();
+        assert_eq!(seen, [(0.0, 1.0, 3), (1.0, 1.0, 4), (2.0, 1.0, 0)]);
+        assert_eq!(all.duration_s, 3.0);
+    }
+
+    #[test]
+    fn one_that_was_coarsened_makes_all_as_coarse_and_nothing_is_lost() {
+        let fine = part(&[&[1], &[2, 2], &[3], &[4], &[5]], 1.0);
+        let coarse = part(&[&[1, 1], &[2], &[7]], 2.0);
+        let all = Phase::of_parts(vec![fine, coarse]);
+        let seen: Vec<_> = all
+            .intervals
+            .iter()
+            .map(|i| (i.start_s, i.length_s, i.operations))
+            .collect();
+        assert_eq!(seen, [(0.0, 2.0, 5), (2.0, 2.0, 3), (4.0, 2.0, 2)]);
+        assert_eq!(all.operations, 10);
+    }
+
+    #[test]
+    fn failures_and_what_was_never_done_are_added() {
+        let error = |count| ErrorCount {
+            kind: Kind::Read,
+            cause: "timeout".into(),
+            count,
+            example: "a".into(),
+        };
+        let mut a = part(&[&[10]], 1.0);
+        let mut b = part(&[&[20]], 1.0);
+        (a.errors, b.errors) = (vec![error(1)], vec![error(2)]);
+        (a.failed, b.failed) = (1, 2);
+        let mut ages = Censored::default();
+        ages.response.record(9).unwrap();
+        let of_b = b.kinds.get_mut(&Kind::Read).unwrap();
+        of_b.censored = Some(Box::new(ages));
+        let mut response = new_latencies();
+        response.record(50).unwrap();
+        of_b.response = Some(response);
+        (b.censored, b.drained) = (1, 3);
+        let all = Phase::of_parts(vec![a, b]);
+        assert_eq!(all.errors, [error(3)]);
+        assert_eq!((all.failed, all.censored, all.drained), (3, 1, 3));
+        let read = &all.kinds[&Kind::Read];
+        let values: Vec<u64> = read
+            .response()
+            .iter_recorded()
+            .map(|v| v.value_iterated_to())
+            .collect();
+        assert_eq!(values, [10, 50], "without a rate it was the service time");
+        assert_eq!(read.censored.as_ref().unwrap().response.len(), 1);
+    }
+
+    #[test]
+    fn what_is_kept_of_a_process_is_its_own() {
+        let phase = part(&[&[100; 99], &[900]], 1.0);
+        let kept = RankPart::quantiles_of(&phase);
+        assert_eq!(kept[0], (0.5, 100));
+        assert_eq!(kept.last().unwrap().0, 1.0);
+        assert!(kept.last().unwrap().1 >= 900);
+        assert!(RankPart::quantiles_of(&Phase::default()).is_empty());
+    }
+}

@@ -1,0 +1,299 @@
+//! A rank that follows: it carries out what rank 0 commands, and keeps no study.
+
+use super::{
+    Job, Ranks,
+    lead::Together,
+    link::Link,
+    message::{Answer, Command, Message, Order},
+};
+use crate::{
+    Error, capture::Watched, dataset::Dataset, error::in_one_line, expect::Surprises,
+    places::places, point, preflight::refuse_missing_room, seeds::PointSeeds,
+};
+use std::sync::{Arc, atomic::AtomicU64};
+use tailmark_cluster::Cluster;
+use tailmark_driver::{Database, Settled};
+use tailmark_engine::{Silent, Spec, Stop};
+use tailmark_host::MemoryLimit;
+use tailmark_plan::{Plan, RawPlan, SystemPlan};
+use tailmark_results::PointKey;
+
+/// Carries out what rank 0 commands, until it wants nothing more.
+///
+/// # Errors
+/// None that another rank has not been told: what goes wrong is an answer.
+pub fn follow(cluster: Arc<dyn Cluster>, stop: &Stop) -> Result<(), Error> {
+    let host = cluster.host();
+    let (link, thread) = Link::open(cluster, stop);
+    let job = Job {
+        link: Arc::clone(&link),
+        thread: Some(thread),
+        hosts: Vec::new(),
+        names: Vec::new(),
+        systems: Vec::new(),
+        phases: AtomicU64::new(1),
+    };
+    let mut ranks = Ranks { job: Some(job) };
+    let version = env!("CARGO_PKG_VERSION").to_owned();
+    link.send(0, &Message::Hello { version, host });
+    let (source, keys, hosts) = loop {
+        match next(&link) {
+            Command::Plan {
+                source,
+                keys,
+                hosts,
+            } => break (source, keys, hosts),
+            Command::Leave => return Ok(()),
+            other => answer(&link, Err(Error::Unready(format!("{other:?}")))),
+        }
+    };
+    let rank = link.cluster.rank();
+    let plan = RawPlan::parse("the plan of rank 0", &source)
+        .and_then(|raw| raw.check())
+        .map_err(|error| Error::Unready(in_one_line(&error)))
+        .and_then(|plan| match plan.header.plan == keys {
+            true => Ok(plan),
+            false => Err(Error::Unready(format!(
+                "its plan says something else: {}",
+                crate::dataset::differences(&plan.header.plan, &keys)
+            ))),
+        });
+    let plan = match plan {
+        Ok(plan) => plan,
+        Err(error) => {
+            answer(&link, Err(error));
+            while !matches!(next(&link), Command::Leave) {}
+            return Ok(());
+        }
+    };
+    if let Some(job) = &mut ranks.job {
+        (job.hosts, job.systems) = (hosts.clone(), plan.systems.clone());
+    }
+    let plan = plan.at_rank(rank, &hosts[rank as usize]);
+    let follower = Follower {
+        plan: &plan,
+        ranks: &ranks,
+        link: &link,
+        stop,
+        rank,
+        hosts: &hosts,
+    };
+    follower.carry_out();
+    Ok(())
+}
+
+/// The next command.
+fn next(link: &Link) -> Command {
+    loop {
+        if let (_, Message::Command(command)) = link.wait(|state| state.inbox.pop_front()) {
+            return command;
+        }
+    }
+}
+
+fn answer(link: &Link, came: Result<Answer, Error>) {
+    let came = came.map_err(|error| in_one_line(&error));
+    link.send(0, &Message::Answer(came));
+}
+
+/// A rank with a plan.
+struct Follower<'a> {
+    plan: &'a Plan,
+    ranks: &'a Ranks,
+    link: &'a Link,
+    stop: &'a Stop,
+    rank: u32,
+    hosts: &'a [String],
+}
+
+/// An open database, and of which system it is.
+type Open<'a> = (&'a SystemPlan, Box<dyn Database>);
+
+impl<'a> Follower<'a> {
+    fn carry_out(&self) {
+        let limit = self.plan.host.memory_limit.map(MemoryLimit::enter);
+        let limited = match limit.as_ref() {
+            Some(Err(why)) => Answer::But(format!("memory is not limited: {why}")),
+            _ => Answer::Done,
+        };
+        answer(self.link, Ok(limited));
+        let mut open: Option<Open<'a>> = None;
+        loop {
+            match next(self.link) {
+                Command::Leave => return,
+                Command::Measure(order) => self.measure(open.as_ref(), *order),
+                Command::Close => {
+                    open = None;
+                    answer(self.link, Ok(Answer::Done));
+                }
+                Command::Open { system } => {
+                    let opened = self.system(&system).and_then(|system| {
+                        let database = Dataset::new(self.plan, system).open()?;
+                        Ok((system, database))
+                    });
+                    let came = opened.map(|opened| open = Some(opened));
+                    answer(self.link, came.map(|()| Answer::Done));
+                }
+                Command::Settle => answer(self.link, self.settle(open.as_ref())),
+                command => answer(self.link, self.act(&command)),
+            }
+        }
+    }
+
+    fn system(&self, name: &str) -> Result<&'a SystemPlan, Error> {
+        let mut systems = self.plan.systems.iter();
+        let found = systems.find(|system| system.name == name);
+        found.ok_or_else(|| Error::Unready(format!("its plan has no system `{name}`")))
+    }
+
+    /// What needs no open database.
+    fn act(&self, command: &Command) -> Result<Answer, Error> {
+        let dataset = |name: &str| Ok::<_, Error>(Dataset::new(self.plan, self.system(name)?));
+        match command {
+            Command::TryOpen { system } => {
+                let system = self.system(system)?;
+                let surprises = Surprises::of(std::iter::once(system));
+                surprises.refuse(self.plan)?;
+                refuse_missing_room(self.plan, system)?;
+                Dataset::new(self.plan, system).try_open()?;
+                let said = surprises.notices().join("; ");
+                Ok(match said.is_empty() {
+                    true => Answer::Done,
+                    false => Answer::But(said),
+                })
+            }
+            Command::Look { system } => {
+                let system = self.system(system)?;
+                let dataset = Dataset::new(self.plan, system);
+                dataset.adopt(self.plan)?;
+                let facts = tailmark_host::place_facts(&system.name, &places(system));
+                let facts = crate::facts::kept(self.plan, facts);
+                let is_loaded = dataset.is_loaded()?;
+                Ok(Answer::Loaded { is_loaded, facts })
+            }
+            Command::Remove { system } => dataset(system)?.remove().map(|()| Answer::Done),
+            Command::StartEmpty { system } => dataset(system)?.start_empty().map(|()| Answer::Done),
+            Command::Load { system, seed } => self.load(system, *seed),
+            Command::Complete { system, begun } => {
+                let dataset = dataset(system)?;
+                let database = dataset.open()?;
+                dataset.complete(database.as_ref(), begun)?;
+                Ok(Answer::Done)
+            }
+            Command::DropCaches { system } => {
+                if !self.is_first_of_host() {
+                    return Ok(Answer::Done);
+                }
+                let dropped =
+                    crate::caches::drop_caches(self.plan, &dataset(system)?, self.system(system)?)?;
+                Ok(match dropped {
+                    None => Answer::Done,
+                    Some(kept) => Answer::But(kept.describe().0),
+                })
+            }
+            other => Err(Error::Unready(format!("it was told {other:?}"))),
+        }
+    }
+
+    fn load(&self, system: &str, seed: u64) -> Result<Answer, Error> {
+        let system = self.system(system)?;
+        let dataset = Dataset::new(self.plan, system);
+        let seeds = PointSeeds::from_number(seed);
+        let watched = self.watched(system);
+        let on = (self.plan, self.ranks);
+        let loaded = dataset.load(on, &seeds, &watched, &Silent, self.stop, None)?;
+        Ok(Answer::Loaded {
+            is_loaded: loaded.is_some(),
+            facts: Vec::new(),
+        })
+    }
+
+    fn settle(&self, open: Option<&Open<'a>>) -> Result<Answer, Error> {
+        let Some((_, database)) = open else {
+            return Ok(Answer::Done);
+        };
+        let stop = || self.stop.requested();
+        Ok(match database.settle(self.plan.sweep.settle, &stop)? {
+            Settled::No => Answer::But("background work goes on".to_owned()),
+            _ => Answer::Done,
+        })
+    }
+
+    /// Whether no rank before this one is on its host.
+    fn is_first_of_host(&self) -> bool {
+        let own = &self.hosts[self.rank as usize];
+        !self.hosts[..self.rank as usize].contains(own)
+    }
+
+    /// What this rank watches: its machine, if no rank before it does.
+    fn watched(&self, system: &SystemPlan) -> Watched {
+        let all = Watched::of_ranks(self.plan, system, self.ranks);
+        match self.is_first_of_host() {
+            true => all,
+            false => all.of_database_alone(super::is_own(system)),
+        }
+    }
+
+    /// Carries out a part of a phase; what goes wrong is told.
+    fn measure(&self, open: Option<&Open<'a>>, order: Order) {
+        let phase = order.phase;
+        let measured = self.measured(open, order);
+        if let Err(error) = measured {
+            let why = in_one_line(&error);
+            self.link.send(0, &Message::Failed { phase, why });
+        }
+    }
+
+    fn measured(&self, open: Option<&Open<'a>>, order: Order) -> Result<(), Error> {
+        let Some((system, database)) = open.filter(|(system, _)| system.name == order.system)
+        else {
+            let why = format!("its system `{}` is not open", order.system);
+            return Err(Error::Unready(why));
+        };
+        let workload = match &order.workload {
+            None => Arc::new(crate::dataset::loader(self.plan)),
+            Some(name) => self.workload(name, system)?,
+        };
+        let phase = order.phase;
+        let keys = self.link.in_phase(phase, |phase| Arc::clone(&phase.keys));
+        let keys = keys.ok_or_else(|| Error::Unready("the phase is over".to_owned()))?;
+        let sweep = &self.plan.sweep;
+        let key: Option<PointKey> = order.point.clone();
+        let spec = Spec {
+            clients: system.driver.clients,
+            system: &system.name,
+            point: key.as_ref(),
+            threads: order.threads,
+            rate: order.rate,
+            arrivals: order.arrivals,
+            operations: order.operations,
+            duration: order.duration,
+            at_least: order.at_least,
+            is_warmup: order.is_warmup,
+            goes_on: order.goes_on,
+            warmup: order.warmup,
+            seed: order.seed,
+            warmup_seed: order.warmup_seed,
+            ends_at_failure: order.ends_at_failure,
+            write_all_fields: key.is_none() || sweep.write_all_fields,
+            compressibility: sweep.compressibility,
+            ..Spec::new(database.as_ref(), &workload, &system.data, &keys)
+        };
+        let watched = self.watched(system);
+        let together = Together::ordered(self.ranks, order)
+            .ok_or_else(|| Error::Unready("it has no other ranks".to_owned()))?;
+        point::measure_together(together, &spec, &watched, &Silent, self.stop).map(drop)
+    }
+
+    fn workload(
+        &self,
+        name: &str,
+        system: &SystemPlan,
+    ) -> Result<Arc<tailmark_workload::Workload>, Error> {
+        let mut workloads = self.plan.sweep.workloads.iter();
+        let found = workloads.find(|workload| workload.name == name);
+        let found = found.ok_or_else(|| Error::Unready(format!("its plan has no `{name}`")))?;
+        let workload = found.as_ref().clone();
+        Ok(Arc::new(workload.with_semantics(system.semantics)))
+    }
+}

@@ -1,0 +1,419 @@
+//! A phase that is carried out on all ranks: rank 0 gives each its part, does its own, and adds what
+//! they measured.
+
+use super::{
+    Job, Ranks, is_own,
+    link::Current,
+    live::WithOthers,
+    message::{Command, DonePart, Message, Order},
+    part::{OfAll, PhasePeers, Streamer},
+};
+use crate::Error;
+use std::sync::Arc;
+use tailmark_engine::{self as engine, Observer, Part, Sampler, Spec, Stop};
+use tailmark_plan::SystemPlan;
+use tailmark_results::{Phase, RankPart};
+
+/// What a rank does of a phase, from its beginning until what all measured is one.
+pub struct Together<'a> {
+    shared: Option<Shared<'a>>,
+}
+
+/// A phase of several ranks.
+struct Shared<'a> {
+    job: &'a Job,
+    order: Order,
+    /// How far the clock of each rank was ahead at the start, and how far from that it may be.
+    clocks: Vec<Clock>,
+}
+
+/// What was known of the clock of a rank at the start.
+#[derive(Debug, Clone, Copy, Default)]
+struct Clock {
+    /// An instant of rank 0, nanoseconds, and the same by the rank.
+    leader_ns: u64,
+    own_ns: u64,
+    bound_ns: u64,
+    /// How much faster it goes than that of rank 0.
+    faster: f64,
+}
+
+impl Drop for Shared<'_> {
+    fn drop(&mut self) {
+        self.job.link.state().phase = None;
+    }
+}
+
+impl Ranks {
+    /// Begins a phase: gives every rank its part, or takes up the own one.
+    ///
+    /// # Errors
+    /// Where this rank was told something else.
+    pub(crate) fn begin(
+        &self,
+        spec: &Spec<'_>,
+        system: &SystemPlan,
+        stop: &Stop,
+    ) -> Result<Together<'_>, Error> {
+        let Some(job) = &self.job else {
+            return Ok(Together { shared: None });
+        };
+        let shared = match job.link.is_leader() {
+            true => self.give_parts(job, spec, system, stop),
+            false => take_part(job, spec)?,
+        };
+        Ok(Together {
+            shared: Some(shared),
+        })
+    }
+
+    fn give_parts<'a>(
+        &self,
+        job: &'a Job,
+        spec: &Spec<'_>,
+        system: &SystemPlan,
+        stop: &Stop,
+    ) -> Shared<'a> {
+        let link = &job.link;
+        let is_own = is_own(system);
+        let ranks = match (is_own, spec.point) {
+            // Each loads a data set of its own.
+            (true, None) => self.size(),
+            _ => self.taking_part(spec.threads),
+        };
+        let number = job.next_phase();
+        let current = Current::new(
+            number,
+            Arc::clone(spec.keys),
+            stop.child(),
+            spec.point.is_none(),
+            ranks,
+        );
+        link.state().phase = Some(current);
+        link.compare_clocks();
+        let clocks = job.clocks(ranks);
+        let order = |rank: u32| {
+            let clock = clocks[rank as usize];
+            Order::of(
+                spec,
+                number,
+                (rank, ranks),
+                is_own,
+                (clock.own_ns, clock.leader_ns, -clock.faster),
+            )
+        };
+        for rank in 1..ranks {
+            let command = Command::Measure(Box::new(order(rank)));
+            link.send(rank, &Message::Command(command));
+        }
+        Shared {
+            job,
+            order: order(0),
+            clocks,
+        }
+    }
+}
+
+/// A rank that follows waits for its part of what it began by itself.
+fn take_part<'a>(job: &'a Job, spec: &Spec<'_>) -> Result<Shared<'a>, Error> {
+    let link = &job.link;
+    // One that was given already, with the command to measure.
+    let next = link.wait(|state| {
+        if link.stop.requested() {
+            return Some(None);
+        }
+        Some(Some(state.inbox.pop_front()?.1))
+    });
+    match next {
+        Some(Message::Command(Command::Measure(order))) => {
+            link.in_phase(order.phase, |phase| phase.keys = Arc::clone(spec.keys));
+            Ok(Shared {
+                job,
+                order: *order,
+                clocks: Vec::new(),
+            })
+        }
+        // Rank 0 has given up: its next command is carried out by whoever waits for it.
+        Some(other) => {
+            link.state().inbox.push_front((0, other));
+            Err(Error::Engine(engine::Error::NotStarted))
+        }
+        None => Err(Error::Engine(engine::Error::NotStarted)),
+    }
+}
+
+impl<'a> Together<'a> {
+    /// One process.
+    pub const fn alone() -> Self {
+        Self { shared: None }
+    }
+
+    /// What a rank that follows was ordered to do.
+    pub fn ordered(job: &'a Ranks, order: Order) -> Option<Self> {
+        let job = job.job.as_ref()?;
+        Some(Self {
+            shared: Some(Shared {
+                job,
+                order,
+                clocks: Vec::new(),
+            }),
+        })
+    }
+
+    /// Carries out the part of this rank, until all have ended theirs.
+    ///
+    /// # Errors
+    /// As [`engine::run`], and where another rank cannot begin.
+    pub fn run(
+        &self,
+        spec: &Spec<'_>,
+        sampler: &mut dyn Sampler,
+        observer: &dyn Observer,
+        stop: &Stop,
+    ) -> Result<Phase, Error> {
+        let Some(shared) = &self.shared else {
+            return Ok(engine::run(spec, sampler, observer, stop)?);
+        };
+        let (link, order) = (&*shared.job.link, &shared.order);
+        let peers = PhasePeers {
+            link,
+            number: order.phase,
+            clock: order.clock,
+            planned: spec.duration.map(|duration| duration + spec.warmup),
+        };
+        let (first, threads) = order.clients;
+        let of_all = spec
+            .enough
+            .map(|asked| OfAll::new(link, order.phase, asked));
+        let streamer = Streamer::new(link, order.phase);
+        let enough: Option<&dyn engine::Enough> = match &of_all {
+            Some(of_all) => Some(of_all),
+            None if order.streams && !link.is_leader() => Some(&streamer),
+            None => None,
+        };
+        let spec = Spec {
+            threads: order.threads,
+            part: Some(Part {
+                first,
+                threads,
+                operations: order.own_operations,
+                has_own_keys: order.is_own,
+                peers: &peers,
+            }),
+            enough,
+            ..*spec
+        };
+        let observer = WithOthers {
+            inner: observer,
+            link,
+            number: order.phase,
+            times: match order.is_own && order.point.is_none() {
+                true => order.ranks,
+                false => 1,
+            },
+        };
+        // A stop of rank 0 ends this rank's part alone.
+        let of_phase = link.in_phase(order.phase, |phase| phase.stop.clone());
+        let ends = of_phase.unwrap_or_else(|| stop.child());
+        let ran = engine::run(&spec, sampler, &observer, &ends);
+        match ran {
+            Err(engine::Error::NotStarted) if stop.requested() || ends.requested() => {
+                Ok(Phase::default())
+            }
+            // Why, rank 0 knows.
+            Err(engine::Error::NotStarted) if !link.is_leader() => Ok(Phase::default()),
+            Err(engine::Error::NotStarted) => Err(shared.why_not_started()),
+            Err(error) => {
+                shared.give_up(&error);
+                Err(error.into())
+            }
+            Ok(phase) => Ok(phase),
+        }
+    }
+
+    /// Adds what the other ranks measured, and what they say could not be sampled; of a rank that
+    /// follows, hands over what it measured.
+    ///
+    /// # Errors
+    /// Where a rank could not measure its part.
+    pub fn finish(
+        self,
+        phase: Phase,
+        not_sampled: Vec<String>,
+    ) -> Result<(Phase, Vec<String>), Error> {
+        let Some(shared) = self.shared else {
+            return Ok((phase, not_sampled));
+        };
+        match shared.job.link.is_leader() {
+            true => shared.gather(phase, not_sampled),
+            false => {
+                shared.hand_over(phase.to_bytes().map_err(Error::from), not_sampled, &phase);
+                Ok((phase, Vec::new()))
+            }
+        }
+    }
+}
+
+impl Shared<'_> {
+    /// Why a phase did not start.
+    fn why_not_started(&self) -> Error {
+        let link = &self.job.link;
+        let mut state = link.state();
+        let failed = state.phase.as_mut().and_then(|phase| phase.failed.take());
+        // One that failed before it was asked for its part has answered so.
+        let answered = state
+            .inbox
+            .iter()
+            .find_map(|(from, message)| match message {
+                Message::Answer(Err(why)) => Some((*from, why.clone())),
+                _ => None,
+            });
+        match answered.or(failed) {
+            Some((rank, why)) => self.job.failed(rank, why),
+            None => Error::Engine(engine::Error::NotStarted),
+        }
+    }
+
+    /// This rank cannot begin.
+    fn give_up(&self, why: &engine::Error) {
+        let (link, phase) = (&self.job.link, self.order.phase);
+        match link.is_leader() {
+            true => link.send_each(self.order.ranks, &Message::Start { phase, at: None }),
+            false => {
+                let why = crate::error::in_one_line(why);
+                link.send(0, &Message::Failed { phase, why });
+            }
+        }
+    }
+
+    fn hand_over(&self, measured: Result<Vec<u8>, Error>, not_sampled: Vec<String>, own: &Phase) {
+        let (link, phase) = (&self.job.link, self.order.phase);
+        let told = link.in_phase(phase, |phase| (phase.late, phase.keys.own_acknowledged()));
+        let (late, inserted) = told.unwrap_or_default();
+        let part = DonePart {
+            measured: measured.map_err(|error| crate::error::in_one_line(&error)),
+            inserted,
+            late_ns: u64::try_from(late.as_nanos()).unwrap_or(u64::MAX),
+            not_sampled,
+            has_failed: !own.errors.is_empty(),
+        };
+        let part = Box::new(part);
+        link.send(0, &Message::Done { phase, part });
+    }
+
+    /// Waits for every other rank.
+    fn gather(
+        &self,
+        own: Phase,
+        mut not_sampled: Vec<String>,
+    ) -> Result<(Phase, Vec<String>), Error> {
+        let (link, number, ranks) = (&self.job.link, self.order.phase, self.order.ranks);
+        let late = link.in_phase(number, |phase| {
+            if !phase.is_load || !own.errors.is_empty() || phase.stop.requested() {
+                link.end_all(phase);
+            }
+            phase.late
+        });
+        let done = link.wait(|state| {
+            let phase = state.phase.as_mut()?;
+            let all = phase.done.len() + 1 >= ranks as usize;
+            all.then(|| std::mem::take(&mut phase.done))
+        });
+        link.compare_clocks();
+        let (host, others) = (self.job.names[0].clone(), done.len());
+        let mut parts = Vec::with_capacity(others + 1);
+        let late_ns = u64::try_from(late.unwrap_or_default().as_nanos()).unwrap_or(u64::MAX);
+        parts.push(self.part(0, &host, own, late_ns));
+        for (rank, part) in done {
+            let bytes = part.measured.map_err(|why| self.job.failed(rank, why))?;
+            let phase = Phase::from_bytes(&bytes)?;
+            let host = &self.job.names[rank as usize];
+            not_sampled.extend(
+                part.not_sampled
+                    .iter()
+                    .map(|why| format!("{why} (on {host})")),
+            );
+            parts.push(self.part(rank, host, phase, part.late_ns));
+        }
+        Ok((Phase::of_parts(parts), not_sampled))
+    }
+
+    /// What a rank measured, with what is kept of it alone.
+    fn part(&self, rank: u32, host: &str, mut phase: Phase, late_ns: u64) -> Phase {
+        let threads = Part::clients(self.order.threads, rank, self.order.ranks).1;
+        let before = self.clocks[rank as usize];
+        let (drift_ns, bound_ns) = self.job.drift(rank, before);
+        phase.ranks = vec![RankPart {
+            rank,
+            host: host.to_owned(),
+            threads: threads.max(1),
+            operations: phase.operations,
+            failed: phase.failed,
+            duration_s: phase.duration_s,
+            late_ns,
+            clock_ahead_ns: before.own_ns.cast_signed() - before.leader_ns.cast_signed(),
+            clock_bound_ns: before.bound_ns.max(bound_ns),
+            clock_drift_ns: drift_ns,
+            cpu_busy: phase.cpu_busy(),
+            quantiles: RankPart::quantiles_of(&phase),
+        }];
+        if rank > 0 {
+            self.job.name_host(rank, &mut phase);
+        }
+        phase
+    }
+}
+
+impl Job {
+    /// What is known of the clocks of so many ranks now.
+    fn clocks(&self, ranks: u32) -> Vec<Clock> {
+        let now = self.link.cluster.now_ns();
+        let state = self.link.state();
+        let of = |rank: u32| {
+            let line = &state.others[rank as usize].clock;
+            let same = || Clock {
+                leader_ns: now,
+                own_ns: now,
+                ..Clock::default()
+            };
+            line.other_at(now).map_or_else(same, |at| Clock {
+                leader_ns: now,
+                own_ns: at.ns,
+                bound_ns: line
+                    .measurements()
+                    .last()
+                    .map_or(at.bound_ns, |last| last.bound_ns),
+                faster: line.drift_ppm().unwrap_or(0.0) * 1e-6,
+            })
+        };
+        (0..ranks).map(of).collect()
+    }
+
+    /// By how much the clock of a rank differs now from what was expected at the start of a phase,
+    /// and how far from that it may be.
+    fn drift(&self, rank: u32, before: Clock) -> (i64, u64) {
+        let state = self.link.state();
+        let Some(last) = state.others[rank as usize].clock.measurements().last() else {
+            return (0, 0);
+        };
+        let since = last.leader_ns.saturating_sub(before.leader_ns);
+        let expected = before.own_ns + since + (since as f64 * before.faster) as u64;
+        let drift = last.other_ns.cast_signed() - expected.cast_signed();
+        (drift, last.bound_ns)
+    }
+
+    /// Says in the series and findings of a rank whose they are.
+    fn name_host(&self, rank: u32, phase: &mut Phase) {
+        let host = &self.names[rank as usize];
+        let whose = match *host == self.names[0] {
+            true => format!("rank {rank}"),
+            false => host.clone(),
+        };
+        for series in &mut phase.series {
+            series.subject = format!("{} on {whose}", series.subject);
+        }
+        for finding in &mut phase.findings {
+            finding.text = format!("Rank {rank} on {host}: {}", finding.text);
+        }
+    }
+}

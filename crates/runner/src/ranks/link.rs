@@ -1,0 +1,470 @@
+//! The thread of a rank that talks with the others, whatever the rank does meanwhile: it answers when
+//! it is asked for the time, tells once a second that the rank is there, passes on when a phase
+//! starts and ends, and notices when another rank is not heard of any more.
+
+use super::message::{Command, DonePart, LiveCounts, Message};
+use std::{
+    collections::{BTreeMap, BTreeSet, VecDeque},
+    sync::{
+        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+use tailmark_cluster::{ClockLine, Cluster, Exchange, Measurement};
+use tailmark_engine::{DRAIN, PhaseEnd, Stop};
+use tailmark_results::Interval;
+use tailmark_workload::KeySpace;
+
+/// A rank that is not heard of for so long is taken for lost.
+pub const LOST: Duration = Duration::from_secs(15);
+
+/// How much longer than its end and what is drained behind it a phase may take.
+const GRACE: Duration = Duration::from_secs(30);
+
+/// A load of which a rank completes nothing for so long has come to nothing.
+const NO_PROGRESS: Duration = Duration::from_secs(300);
+
+/// How often clocks are compared while a phase goes on.
+const COMPARE: Duration = Duration::from_secs(60);
+
+/// Requests for the time, of which the quickest counts.
+const PINGS: usize = 30;
+
+/// For how long a message is waited for.
+const POLL: Duration = Duration::from_millis(20);
+
+/// What a job ends with that a rank ended.
+const CODE: i32 = 1;
+
+/// What a rank knows of the others, and of the phase in progress.
+pub struct Link {
+    pub cluster: Arc<dyn Cluster>,
+    /// Of the whole run.
+    pub stop: Stop,
+    state: Mutex<State>,
+    changed: Condvar,
+    closing: AtomicBool,
+}
+
+/// What the thread keeps.
+pub struct State {
+    pub phase: Option<Current>,
+    /// Of each rank; what rank 0 knows of itself, and the others of others than it, is never used.
+    pub others: Vec<Other>,
+    /// Commands, or what came of them.
+    pub inbox: VecDeque<(u32, Message)>,
+}
+
+/// What is known of another rank.
+pub struct Other {
+    pub heard: Instant,
+    /// Where it is and of which version, once it has said so.
+    pub hello: Option<(String, String)>,
+    pub clock: ClockLine,
+    burst: Vec<Exchange>,
+    pings_left: usize,
+}
+
+/// The phase in progress.
+pub struct Current {
+    pub number: u64,
+    pub keys: Arc<KeySpace>,
+    /// Ends this rank's part alone.
+    pub stop: Stop,
+    pub end: Option<PhaseEnd>,
+    /// By how much this rank began late.
+    pub late: Duration,
+    pub is_load: bool,
+    /// Ranks that take part; the first ones.
+    pub ranks: u32,
+    pub ready: BTreeSet<u32>,
+    pub failed: Option<(u32, String)>,
+    /// When it starts, once that is known; none inside: it does not.
+    pub start: Option<Option<u64>>,
+    pub done: BTreeMap<u32, DonePart>,
+    pub live: BTreeMap<u32, (LiveCounts, Instant)>,
+    /// How far the inserts of each are acknowledged.
+    pub inserted: BTreeMap<u32, u64>,
+    /// The intervals that each has closed.
+    pub closed: BTreeMap<u32, Vec<Interval>>,
+    /// When all have to have ended.
+    pub ends_by: Option<Instant>,
+    has_told_stop: bool,
+    compared: Instant,
+}
+
+impl Current {
+    pub fn new(number: u64, keys: Arc<KeySpace>, stop: Stop, is_load: bool, ranks: u32) -> Self {
+        Self {
+            number,
+            keys,
+            stop,
+            end: None,
+            late: Duration::ZERO,
+            is_load,
+            ranks,
+            ready: BTreeSet::new(),
+            failed: None,
+            start: None,
+            done: BTreeMap::new(),
+            live: BTreeMap::new(),
+            inserted: BTreeMap::new(),
+            closed: BTreeMap::new(),
+            ends_by: None,
+            has_told_stop: false,
+            compared: Instant::now(),
+        }
+    }
+
+    /// What was heard of the others' inserts goes to those that draw keys here.
+    fn learn(&self) {
+        let others = (1..self.ranks).map(|rank| self.inserted.get(&rank));
+        if let Some(known) = others.collect::<Option<Vec<_>>>()
+            && let Some(least) = known.into_iter().min()
+        {
+            self.keys.others_have(*least);
+        }
+    }
+
+    /// It has to end in time once its end is known.
+    pub fn ends_within(&mut self, left: Duration) {
+        let by = Instant::now() + left + DRAIN + GRACE;
+        self.ends_by = Some(self.ends_by.map_or(by, |known| known.min(by)));
+    }
+}
+
+impl Link {
+    /// A rank of a job, whose thread begins to listen.
+    pub fn open(cluster: Arc<dyn Cluster>, stop: &Stop) -> (Arc<Self>, JoinHandle<()>) {
+        let other = || Other {
+            heard: Instant::now(),
+            hello: None,
+            clock: ClockLine::default(),
+            burst: Vec::new(),
+            pings_left: 0,
+        };
+        let others = (0..cluster.size()).map(|_| other()).collect();
+        let link = Arc::new(Self {
+            cluster,
+            stop: stop.clone(),
+            state: Mutex::new(State {
+                phase: None,
+                others,
+                inbox: VecDeque::new(),
+            }),
+            changed: Condvar::new(),
+            closing: AtomicBool::new(false),
+        });
+        let served = Arc::clone(&link);
+        let thread = std::thread::Builder::new().name("ranks".to_owned());
+        let thread = thread.spawn(move || served.serve());
+        (link, thread.expect("a thread can be started"))
+    }
+
+    /// Ends the thread.
+    pub fn close(&self) {
+        self.closing.store(true, Ordering::Relaxed);
+    }
+
+    pub fn is_leader(&self) -> bool {
+        self.cluster.rank() == 0
+    }
+
+    /// Sends to one rank.
+    pub fn send(&self, to: u32, message: &Message) {
+        self.cluster.send(to, message.to_bytes());
+    }
+
+    /// Sends to the ranks from the second on, so many in all.
+    pub fn send_each(&self, ranks: u32, message: &Message) {
+        let bytes = message.to_bytes();
+        (1..ranks).for_each(|rank| self.cluster.send(rank, bytes.clone()));
+    }
+
+    pub fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Waits until `found` gives something, looking whenever anything has come.
+    pub fn wait<T>(&self, mut found: impl FnMut(&mut State) -> Option<T>) -> T {
+        let mut state = self.state();
+        loop {
+            if let Some(found) = found(&mut state) {
+                return found;
+            }
+            let waited = self.changed.wait_timeout(state, POLL);
+            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+        }
+    }
+
+    /// Changes the phase in progress, if it is that of this number.
+    pub fn in_phase<T>(&self, number: u64, act: impl FnOnce(&mut Current) -> T) -> Option<T> {
+        let mut state = self.state();
+        let phase = state.phase.as_mut().filter(|p| p.number == number)?;
+        let acted = act(phase);
+        self.changed.notify_all();
+        Some(acted)
+    }
+
+    /// Compares the clocks of the ranks with this one, and waits until that is done.
+    pub fn compare_clocks(&self) {
+        self.begin_comparing(&mut self.state());
+        self.wait(|state| state.others.iter().all(|o| o.pings_left == 0).then_some(()));
+    }
+
+    fn begin_comparing(&self, state: &mut State) {
+        for (rank, other) in (0_u32..).zip(&mut state.others).skip(1) {
+            other.pings_left = PINGS;
+            other.burst.clear();
+            self.send(rank, &Message::Ping);
+        }
+    }
+
+    fn serve(&self) {
+        let mut beats = Instant::now();
+        while !self.closing.load(Ordering::Relaxed) {
+            if let Some(message) = self.cluster.receive(POLL) {
+                self.take(&message);
+            }
+            self.pass_on_stop();
+            if Instant::now() >= beats {
+                beats = Instant::now() + Duration::from_secs(1);
+                self.beat();
+                self.look();
+            }
+        }
+    }
+
+    fn take(&self, message: &tailmark_cluster::Message) {
+        let from = message.from;
+        let Some(told) = Message::from_bytes(&message.body) else {
+            let why = format!(
+                "rank {from} says something that this version does not know; every rank must run \
+                 the same program"
+            );
+            self.cluster.abort(CODE, &why);
+        };
+        let mut state = self.state();
+        let other = &mut state.others[from as usize];
+        other.heard = Instant::now();
+        match told {
+            Message::Ping => {
+                self.send(from, &Message::Pong(Exchange::answer(message)));
+            }
+            Message::Pong(instants) => {
+                other.burst.push(Exchange::of(instants, message));
+                other.pings_left = other.pings_left.saturating_sub(1);
+                if other.pings_left > 0 {
+                    self.send(from, &Message::Ping);
+                } else if let Some(best) = Measurement::best(&other.burst) {
+                    other.clock.add(best);
+                }
+            }
+            Message::Hello { version, host } => other.hello = Some((version, host)),
+            Message::Command(Command::Measure(order)) => {
+                // From here on what is said of the phase is heard.
+                let (keys, is_load) = (Arc::new(order.keys()), order.point.is_none());
+                let stop = self.stop.child();
+                let current = Current::new(order.phase, keys, stop, is_load, order.ranks);
+                state.phase = Some(current);
+                let order = Message::Command(Command::Measure(order));
+                state.inbox.push_back((from, order));
+            }
+            Message::Command(_) | Message::Answer(_) => state.inbox.push_back((from, told)),
+            // Without a phase: a rank was told to stop.
+            Message::Stop { phase: 0 } => self.stop.request(),
+            told => self.take_of_phase(&mut state, from, told),
+        }
+        drop(state);
+        self.changed.notify_all();
+    }
+
+    /// Takes what is said of the phase in progress; of another it is of no use any more.
+    fn take_of_phase(&self, state: &mut State, from: u32, told: Message) {
+        let Some(phase) = state.phase.as_mut() else {
+            return;
+        };
+        let number = phase.number;
+        match told {
+            Message::Beat {
+                phase: of,
+                inserted,
+                live,
+            } if of == number => {
+                if self.is_leader() {
+                    let known = phase.live.entry(from).or_insert((live, Instant::now()));
+                    if known.0.operations != live.operations {
+                        known.1 = Instant::now();
+                    }
+                    known.0 = live;
+                    phase.inserted.insert(from, inserted);
+                    phase.learn();
+                } else {
+                    phase.keys.others_have(inserted);
+                }
+            }
+            Message::Ready { phase: of } if of == number => _ = phase.ready.insert(from),
+            Message::Failed { phase: of, why } if of == number => {
+                phase.failed.get_or_insert((from, why));
+            }
+            Message::Start { phase: of, at } if of == number => phase.start = Some(at),
+            Message::End { phase: of, at } if of == number => {
+                phase.end.iter().for_each(|end| end.at(at));
+                phase.ends_within(Duration::ZERO);
+            }
+            Message::Stop { phase: of } if of == number => phase.stop.request(),
+            Message::Intervals { phase: of, closed } if of == number => {
+                let known = phase.closed.entry(from).or_default();
+                known.extend(
+                    closed
+                        .into_iter()
+                        .filter_map(super::message::Seconds::interval),
+                );
+            }
+            Message::Done { phase: of, part } if of == number => {
+                phase.inserted.insert(from, part.inserted);
+                phase.learn();
+                let ends = !phase.is_load || part.has_failed || part.measured.is_err();
+                phase.done.insert(from, *part);
+                if ends {
+                    self.end_all(phase);
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Ends the phase for all, now: a rank has done its share, or cannot go on.
+    pub fn end_all(&self, phase: &mut Current) {
+        let at = self.cluster.now_ns();
+        phase.end.iter().for_each(|end| end.at(at));
+        phase.ends_within(Duration::ZERO);
+        let number = phase.number;
+        self.send_each(phase.ranks, &Message::End { phase: number, at });
+    }
+
+    /// Tells of a stop that was requested of this rank.
+    fn pass_on_stop(&self) {
+        if !self.stop.requested() {
+            return;
+        }
+        let mut state = self.state();
+        let Some(phase) = state.phase.as_mut().filter(|phase| !phase.has_told_stop) else {
+            return;
+        };
+        phase.has_told_stop = true;
+        match self.is_leader() {
+            true => {
+                let number = phase.number;
+                self.send_each(phase.ranks, &Message::Stop { phase: number });
+            }
+            false => self.send(0, &Message::Stop { phase: 0 }),
+        }
+    }
+
+    /// Says that this rank is there, and how far the phase in progress is.
+    fn beat(&self) {
+        let mut state = self.state();
+        let (number, inserted, live) = match &state.phase {
+            None => (0, 0, LiveCounts::default()),
+            Some(phase) => {
+                let own = phase.keys.own_acknowledged();
+                let own_live = phase.live.get(&self.cluster.rank());
+                let live = own_live.map_or_else(LiveCounts::default, |(live, _)| *live);
+                match self.is_leader() {
+                    true => {
+                        let others = (1..phase.ranks)
+                            .map(|rank| phase.inserted.get(&rank).copied().unwrap_or(0));
+                        (phase.number, others.fold(own, u64::min), live)
+                    }
+                    false => (phase.number, own, live),
+                }
+            }
+        };
+        let beat = Message::Beat {
+            phase: number,
+            inserted,
+            live,
+        };
+        if !self.is_leader() {
+            self.send(0, &beat);
+            return;
+        }
+        self.send_each(self.cluster.size(), &beat);
+        let compares = state.phase.as_mut().is_some_and(|phase| {
+            let is_due = phase.compared.elapsed() >= COMPARE;
+            if is_due {
+                phase.compared = Instant::now();
+            }
+            is_due
+        });
+        if compares {
+            self.begin_comparing(&mut state);
+        }
+    }
+
+    /// Ends the job where another rank is lost, or does not end.
+    fn look(&self) {
+        let state = self.state();
+        let lost = |(rank, other): (u32, &Other)| {
+            let silent = other.heard.elapsed();
+            (rank != self.cluster.rank() && silent > LOST).then_some((rank, silent))
+        };
+        let watched = (0_u32..).zip(&state.others);
+        let watched = watched.filter(|(rank, _)| self.is_leader() || *rank == 0);
+        let found = watched.filter_map(lost).next();
+        let why = match found {
+            Some((rank, silent)) => Some(format!(
+                "rank {rank}{} has not been heard of for {} s: it is stopped, or its host or the \
+                 network between is down",
+                state.on_host(rank),
+                silent.as_secs()
+            )),
+            None => state
+                .phase
+                .as_ref()
+                .and_then(|phase| self.overdue(&state, phase)),
+        };
+        drop(state);
+        if let Some(why) = why {
+            self.cluster.abort(CODE, &why);
+        }
+    }
+
+    /// What to say where a phase goes on for longer than it may.
+    fn overdue(&self, state: &State, phase: &Current) -> Option<String> {
+        let now = Instant::now();
+        let left = (0..phase.ranks).filter(|rank| !phase.done.contains_key(rank));
+        let left: Vec<u32> = left.collect();
+        if phase.ends_by.is_some_and(|by| now > by) && self.is_leader() {
+            let rank = *left.iter().find(|rank| **rank > 0).or(left.first())?;
+            return Some(format!(
+                "rank {rank}{} has not ended its part of a phase {} s after that was over: a request \
+                 hangs in its database",
+                state.on_host(rank),
+                (DRAIN + GRACE).as_secs()
+            ));
+        }
+        let stuck = |rank: &u32| {
+            let (_, moved) = phase.live.get(rank)?;
+            (phase.is_load && moved.elapsed() > NO_PROGRESS).then_some(*rank)
+        };
+        let rank = left.iter().filter(|rank| **rank > 0).find_map(stuck)?;
+        Some(format!(
+            "rank {rank}{} has loaded nothing for {} s: its database hangs",
+            state.on_host(rank),
+            NO_PROGRESS.as_secs()
+        ))
+    }
+}
+
+impl State {
+    /// ` on HOST`, where that is known.
+    pub fn on_host(&self, rank: u32) -> String {
+        let other = self.others.get(rank as usize);
+        let hello = other.and_then(|other| other.hello.as_ref());
+        hello.map_or_else(String::new, |(_, host)| format!(" on {host}"))
+    }
+}

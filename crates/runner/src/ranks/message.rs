@@ -1,0 +1,341 @@
+//! What the processes of a run say to each other, and how that is written as bytes.
+//!
+//! Rank 0 leads: it commands, and each other rank answers. Beside that go the messages of a phase in
+//! progress, and a beat a second both ways, which says that a rank is there.
+
+use serde::{Deserialize, Serialize};
+use std::{collections::BTreeMap, time::Duration};
+use tailmark_engine::{Part, Spec};
+use tailmark_results::{Arrivals, Fact, Interval, IntervalKind, Kind, Packed, PointKey};
+use tailmark_workload::{KeySpace, Turns};
+
+/// From rank 0 to another, and back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Message {
+    /// A rank is there: its version, its host and what its plan says.
+    Hello { version: String, host: String },
+    /// What rank 0 wants done; each is answered.
+    Command(Command),
+    /// What came of the command before.
+    Answer(Result<Answer, String>),
+    /// Asks for the time of a rank; answered at once, whatever it does.
+    Ping,
+    /// The instants of the request: when it was sent, by the clock of rank 0, and when it came.
+    Pong([u8; 16]),
+    /// Once a second. Of the phase in progress: how far the inserts of a rank are acknowledged, or
+    /// those of all.
+    Beat {
+        phase: u64,
+        inserted: u64,
+        live: LiveCounts,
+    },
+    /// Every client of a rank is ready.
+    Ready { phase: u64 },
+    /// A rank cannot begin, and why.
+    Failed { phase: u64, why: String },
+    /// The phase begins at this instant of the clock of rank 0, nanoseconds; none: it does not.
+    Start { phase: u64, at: Option<u64> },
+    /// The measured part ends at this instant.
+    End { phase: u64, at: u64 },
+    /// Ends the phase: a stop was requested. What was measured is of no use.
+    Stop { phase: u64 },
+    /// Intervals that a rank adds nothing to any more.
+    Intervals { phase: u64, closed: Vec<Seconds> },
+    /// A rank has done its part.
+    Done { phase: u64, part: Box<DonePart> },
+}
+
+/// What a rank tells of its phase once a second.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Serialize, Deserialize)]
+pub struct LiveCounts {
+    pub operations: u64,
+    pub ops_per_sec: f64,
+    pub errors_per_sec: f64,
+    pub p99_ns: u64,
+    pub errors: u64,
+}
+
+/// An interval of a phase in progress.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Seconds {
+    start_s: f64,
+    length_s: f64,
+    operations: u64,
+    failed: u64,
+    kinds: BTreeMap<Kind, KindSeconds>,
+}
+
+/// One kind of request in it; histograms as bytes.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+struct KindSeconds {
+    count: u64,
+    errors: u64,
+    service: Vec<u8>,
+    response: Option<Vec<u8>>,
+}
+
+impl Seconds {
+    /// As it is told.
+    pub fn of(interval: &Interval) -> Self {
+        let bytes = |packed: &Packed| packed.as_bytes().to_vec();
+        let kind = |(kind, of): (&Kind, &IntervalKind)| {
+            let seconds = KindSeconds {
+                count: of.count,
+                errors: of.errors,
+                service: bytes(&of.service),
+                response: of.response.as_ref().map(bytes),
+            };
+            (*kind, seconds)
+        };
+        Self {
+            start_s: interval.start_s,
+            length_s: interval.length_s,
+            operations: interval.operations,
+            failed: interval.failed,
+            kinds: interval.kinds.iter().map(kind).collect(),
+        }
+    }
+
+    /// None where it is damaged.
+    pub fn interval(self) -> Option<Interval> {
+        let packed = |bytes: Vec<u8>| Packed::from_bytes(&bytes).ok();
+        let kind = |(kind, of): (Kind, KindSeconds)| {
+            let response = match of.response {
+                None => None,
+                Some(bytes) => Some(packed(bytes)?),
+            };
+            let interval = IntervalKind {
+                count: of.count,
+                errors: of.errors,
+                service: packed(of.service)?,
+                response,
+            };
+            Some((kind, interval))
+        };
+        Some(Interval {
+            start_s: self.start_s,
+            length_s: self.length_s,
+            operations: self.operations,
+            failed: self.failed,
+            kinds: self.kinds.into_iter().map(kind).collect::<Option<_>>()?,
+        })
+    }
+}
+
+/// What a rank measured.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct DonePart {
+    /// The phase as bytes, or why there is none.
+    pub measured: Result<Vec<u8>, String>,
+    /// How far its inserts are acknowledged.
+    pub inserted: u64,
+    /// By how much it began late, nanoseconds.
+    pub late_ns: u64,
+    /// What could not be sampled, and why.
+    pub not_sampled: Vec<String>,
+    /// Whether a request failed.
+    pub has_failed: bool,
+}
+
+/// What rank 0 wants done.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Command {
+    /// Takes up the plan: its text, its keys as they take effect, and the host of every rank.
+    Plan {
+        source: String,
+        keys: BTreeMap<String, String>,
+        hosts: Vec<String>,
+    },
+    /// Looks whether a system can be measured of which each rank has one of its own; nothing is
+    /// changed.
+    TryOpen { system: String },
+    /// Looks whether its data set is there.
+    Look { system: String },
+    /// Removes its data set.
+    Remove { system: String },
+    /// Makes an empty one.
+    StartEmpty { system: String },
+    /// Loads it, as a part of a phase that is measured on all ranks.
+    Load { system: String, seed: u64 },
+    /// Says that the load of it is in the study.
+    Complete { system: String, begun: String },
+    /// Drops the caches of this machine.
+    DropCaches { system: String },
+    /// Opens it.
+    Open { system: String },
+    /// Waits until its background work has come to rest.
+    Settle,
+    /// Closes what is open.
+    Close,
+    /// Carries out its part of a phase.
+    Measure(Box<Order>),
+    /// Nothing more is wanted.
+    Leave,
+}
+
+/// What came of a command.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub enum Answer {
+    Done,
+    /// Whether the data set is there, whole, and what is known of its place.
+    Loaded {
+        is_loaded: bool,
+        facts: Vec<Fact>,
+    },
+    /// It was done in part, and why.
+    But(String),
+}
+
+/// A part of a phase.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Order {
+    /// Its number.
+    pub phase: u64,
+    pub system: String,
+    pub point: Option<PointKey>,
+    /// The workload's name; none for the load.
+    pub workload: Option<String>,
+    /// Whether each rank has a database of its own.
+    pub is_own: bool,
+    pub threads: u32,
+    pub rate: Option<f64>,
+    pub arrivals: Option<Arrivals>,
+    pub operations: Option<u64>,
+    pub duration: Option<Duration>,
+    pub at_least: Duration,
+    pub is_warmup: bool,
+    pub goes_on: bool,
+    pub warmup: Duration,
+    pub seed: u64,
+    pub warmup_seed: u64,
+    pub ends_at_failure: bool,
+    /// The records that are there when it begins.
+    pub records: u64,
+    /// Whether rank 0 judges by what is measured when there is enough.
+    pub streams: bool,
+    /// Of the rank that it is for: its first client, and how many.
+    pub clients: (u32, u32),
+    pub own_operations: Option<u64>,
+    /// How many ranks take part, and which of them it is for.
+    pub ranks: u32,
+    pub rank: u32,
+    /// An instant of its clock, the same of the clock of rank 0, and how much faster the latter
+    /// goes.
+    pub clock: (u64, u64, f64),
+}
+
+impl Order {
+    pub fn of(
+        spec: &Spec<'_>,
+        phase: u64,
+        (rank, ranks): (u32, u32),
+        is_own: bool,
+        clock: (u64, u64, f64),
+    ) -> Self {
+        let (first, own) = Part::clients(spec.threads.max(ranks), rank, ranks);
+        let own_operations = spec.operations.map(|all| match (is_own, spec.point) {
+            (true, None) => all,
+            // Ranks take turns with the records.
+            (false, None) => {
+                let (all, rank, ranks) = (all, u64::from(rank), u64::from(ranks));
+                all / ranks + u64::from(rank < all % ranks)
+            }
+            _ => Part::operations(all, (first, own), spec.threads),
+        });
+        Self {
+            phase,
+            system: spec.system.to_owned(),
+            point: spec.point.cloned(),
+            workload: spec.point.map(|_| spec.workload.name.clone()),
+            is_own,
+            threads: spec.threads.max(ranks),
+            rate: spec.rate,
+            arrivals: spec.arrivals,
+            operations: spec.operations,
+            duration: spec.duration,
+            at_least: spec.at_least,
+            is_warmup: spec.is_warmup,
+            goes_on: spec.goes_on,
+            warmup: spec.warmup,
+            seed: spec.seed,
+            warmup_seed: spec.warmup_seed,
+            ends_at_failure: spec.ends_at_failure,
+            records: spec.keys.own_acknowledged() - spec.keys.turns().own,
+            streams: spec.enough.is_some() || spec.is_warmup,
+            clients: (first, own),
+            own_operations,
+            ranks,
+            rank,
+            clock,
+        }
+    }
+
+    /// Which key space a rank that follows begins with.
+    pub fn keys(&self) -> KeySpace {
+        let turns = match self.is_own {
+            true => Turns::ALONE,
+            false => Turns {
+                own: self.rank.into(),
+                of: self.ranks.into(),
+            },
+        };
+        KeySpace::taking_turns(self.records, turns)
+    }
+}
+
+impl Answer {
+    /// What was said of commands that were carried out in part.
+    pub fn said(answers: &[Self]) -> impl Iterator<Item = &str> {
+        answers.iter().filter_map(|answer| match answer {
+            Self::But(said) => Some(said.as_str()),
+            _ => None,
+        })
+    }
+}
+
+impl Message {
+    /// As bytes.
+    pub fn to_bytes(&self) -> Vec<u8> {
+        postcard::to_stdvec(self).expect("what is told has no borrowed part that could fail")
+    }
+
+    /// From bytes; none where they are those of another version.
+    pub fn from_bytes(bytes: &[u8]) -> Option<Self> {
+        postcard::from_bytes(bytes).ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailmark_results::new_latencies;
+
+    #[test]
+    fn an_interval_arrives_as_it_was_sent() {
+        let mut service = new_latencies();
+        service.record(1_234_567).unwrap();
+        let kind = IntervalKind {
+            count: 1,
+            errors: 2,
+            service: Packed::pack(&service),
+            response: Some(Packed::pack(&service)),
+        };
+        let interval = Interval {
+            start_s: 3.0,
+            length_s: 1.0,
+            operations: 4,
+            failed: 2,
+            kinds: [(Kind::Scan, kind)].into(),
+        };
+        let message = Message::Intervals {
+            phase: 7,
+            closed: vec![Seconds::of(&interval)],
+        };
+        let Some(Message::Intervals { mut closed, .. }) = Message::from_bytes(&message.to_bytes())
+        else {
+            panic!("another message");
+        };
+        assert_eq!(closed.remove(0).interval(), Some(interval));
+        assert_eq!(Message::from_bytes(&[250, 1, 2]), None);
+    }
+}

@@ -1,0 +1,405 @@
+//! A run that several processes carry out together, started by MPI: rank 0 has the study and leads
+//! the sweep, and the others do their parts of its phases.
+//!
+//! The clients of a phase are spread over the ranks; all begin at one instant of the clock of rank
+//! 0, and what they measured is added to one phase. A server is shared by all ranks, which take
+//! turns with the keys that they insert. An embedded database each rank has of its own, with a data
+//! set of its own in a place of its own.
+
+mod follow;
+mod lead;
+mod link;
+mod live;
+mod message;
+mod part;
+
+pub use follow::follow;
+pub(crate) use lead::Together;
+
+use crate::Error;
+use link::Link;
+use message::Message;
+pub(crate) use message::{Answer, Command};
+use std::{
+    borrow::Cow,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering},
+    },
+    thread::JoinHandle,
+    time::{Duration, Instant},
+};
+use tailmark_cluster::Cluster;
+use tailmark_driver::Place;
+use tailmark_engine::Stop;
+use tailmark_plan::{Plan, SystemPlan};
+use tailmark_results::Fact;
+use tailmark_workload::{KeySpace, Turns};
+
+/// How long the ranks of a job may take to begin.
+const JOIN: Duration = Duration::from_secs(60);
+
+/// The processes of a run, as one of them sees them.
+pub struct Ranks {
+    /// None: there is one process.
+    job: Option<Job>,
+}
+
+/// One of several.
+struct Job {
+    link: Arc<Link>,
+    thread: Option<JoinHandle<()>>,
+    /// By rank.
+    hosts: Vec<String>,
+    /// What a study calls them: where it is redacted, not by their names.
+    names: Vec<String>,
+    /// As it is written, for all ranks.
+    systems: Vec<SystemPlan>,
+    phases: AtomicU64,
+}
+
+impl Drop for Job {
+    fn drop(&mut self) {
+        if self.link.is_leader() {
+            self.link
+                .send_each(self.link.cluster.size(), &Message::Command(Command::Leave));
+        }
+        self.link.close();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+impl Ranks {
+    /// One process.
+    #[must_use]
+    pub const fn alone() -> Self {
+        Self { job: None }
+    }
+
+    /// The ranks of a job, of which this one is the first: waits until all are there, and gives them
+    /// the plan, as it is written for all.
+    ///
+    /// # Errors
+    /// Where a rank is not there in time, is of another version, or does not understand the plan.
+    pub fn lead(cluster: Arc<dyn Cluster>, plan: &Plan, stop: &Stop) -> Result<Self, Error> {
+        if cluster.size() <= 1 {
+            return Ok(Self::alone());
+        }
+        let (link, thread) = Link::open(cluster, stop);
+        let mut job = Job {
+            link,
+            thread: Some(thread),
+            hosts: Vec::new(),
+            names: Vec::new(),
+            systems: plan.systems.clone(),
+            phases: AtomicU64::new(1),
+        };
+        job.hosts = job.gather()?;
+        job.names = match plan.report.redact {
+            true => numbered(&job.hosts),
+            false => job.hosts.clone(),
+        };
+        let ranks = Self { job: Some(job) };
+        refuse_shared_places(plan, ranks.hosts())?;
+        ranks.each(|_| Command::Plan {
+            source: plan.header.source.clone(),
+            keys: plan.header.plan.clone(),
+            hosts: ranks.hosts().to_vec(),
+        })?;
+        Ok(ranks)
+    }
+
+    /// How many there are.
+    #[must_use]
+    pub fn size(&self) -> u32 {
+        self.job.as_ref().map_or(1, |job| job.link.cluster.size())
+    }
+
+    /// The host of each; none where there is one process.
+    #[must_use]
+    pub fn hosts(&self) -> &[String] {
+        self.job.as_ref().map_or(&[], |job| &job.hosts)
+    }
+
+    /// A system as the other ranks have it that are on the host of this one.
+    pub(crate) fn beside<'a>(
+        &'a self,
+        system: &'a SystemPlan,
+    ) -> impl Iterator<Item = SystemPlan> + 'a {
+        let systems = self.job.as_ref().map_or(&[][..], |job| &job.systems);
+        let written = systems.iter().find(|written| written.name == system.name);
+        let own = self.rank();
+        let host = self.hosts().get(own as usize);
+        let ranks = (0_u32..).zip(self.hosts());
+        let beside = ranks.filter(move |(rank, other)| *rank != own && Some(*other) == host);
+        beside.filter_map(move |(rank, host)| Some(written?.at_rank(rank, host)))
+    }
+
+    fn rank(&self) -> u32 {
+        self.job.as_ref().map_or(0, |job| job.link.cluster.rank())
+    }
+
+    /// How many ranks have clients in a phase of so many.
+    fn taking_part(&self, threads: u32) -> u32 {
+        self.size().min(threads.max(1))
+    }
+
+    /// The keys of a phase of so many clients that begins behind so many records.
+    #[must_use]
+    pub fn keys(&self, system: &SystemPlan, records: u64, threads: u32) -> KeySpace {
+        let turns = match is_own(system) {
+            true => Turns::ALONE,
+            false => Turns {
+                own: self.rank().into(),
+                of: self.taking_part(threads).into(),
+            },
+        };
+        KeySpace::taking_turns(records, turns)
+    }
+
+    /// The plan, which says among how many ranks its clients are spread: with another number of them
+    /// a study does not go on.
+    pub(crate) fn with_number<'a>(&self, plan: &'a Plan) -> Cow<'a, Plan> {
+        let mut plan = Cow::Borrowed(plan);
+        if self.size() > 1 {
+            let keys = &mut plan.to_mut().header.plan;
+            keys.insert("ranks".to_owned(), self.size().to_string());
+        }
+        plan
+    }
+
+    /// What the study says of them.
+    pub(crate) fn facts(&self) -> Vec<Fact> {
+        let fact = |(rank, host): (usize, &String)| Fact {
+            system: None,
+            group: format!("rank {rank}"),
+            name: "hostname".to_owned(),
+            value: host.clone(),
+        };
+        self.hosts().iter().enumerate().map(fact).collect()
+    }
+
+    /// Has every other rank carry out a command, and waits for all of them.
+    ///
+    /// # Errors
+    /// Names the first rank that failed.
+    pub(crate) fn each(&self, command: impl Fn(u32) -> Command) -> Result<Vec<Answer>, Error> {
+        self.begin_each(command);
+        self.answers()
+    }
+
+    /// The same where each rank has one of its own of a system.
+    pub(crate) fn each_of_own(
+        &self,
+        system: &SystemPlan,
+        command: impl Fn(String) -> Command,
+    ) -> Result<Vec<Answer>, Error> {
+        match is_own(system) {
+            true => self.each(|_| command(system.name.clone())),
+            false => Ok(Vec::new()),
+        }
+    }
+
+    /// Has every other rank begin a command.
+    pub(crate) fn begin_each(&self, command: impl Fn(u32) -> Command) {
+        let Some(job) = &self.job else { return };
+        for rank in 1..self.size() {
+            job.link.send(rank, &Message::Command(command(rank)));
+        }
+    }
+
+    /// Has every other rank begin a command, where each has one of its own of a system.
+    pub(crate) fn begin_own(&self, system: &SystemPlan, command: impl Fn(String) -> Command) {
+        if is_own(system) {
+            self.begin_each(|_| command(system.name.clone()));
+        }
+    }
+
+    /// What came of it beside what this rank has come to.
+    ///
+    /// # Errors
+    /// That of this rank, or else names the first that failed.
+    pub(crate) fn end_own<T>(
+        &self,
+        system: &SystemPlan,
+        own: Result<T, Error>,
+    ) -> Result<T, Error> {
+        if !is_own(system) || self.job.is_none() {
+            return own;
+        }
+        match own {
+            // The others have ended, or wait for a part of a phase that does not come.
+            Err(error) => {
+                self.begin_each(|_| Command::Close);
+                Err(error)
+            }
+            Ok(own) => self.answers().map(|_| own),
+        }
+    }
+
+    /// What came of the command that every other rank began.
+    ///
+    /// # Errors
+    /// Names the first rank that failed.
+    pub(crate) fn answers(&self) -> Result<Vec<Answer>, Error> {
+        let Some(job) = &self.job else {
+            return Ok(Vec::new());
+        };
+        let mut answers: Vec<Option<Result<Answer, String>>> = vec![None; self.size() as usize];
+        answers[0] = Some(Ok(Answer::Done));
+        while answers.iter().any(Option::is_none) {
+            let (from, message) = job.link.wait(|state| state.inbox.pop_front());
+            if let Message::Answer(answer) = message {
+                answers[from as usize] = Some(answer);
+            }
+        }
+        let each = answers.into_iter().flatten().enumerate().skip(1);
+        each.map(|(rank, answer)| answer.map_err(|why| job.failed(rank as u32, why)))
+            .collect()
+    }
+}
+
+impl Job {
+    /// Waits until every rank has said where it is.
+    fn gather(&self) -> Result<Vec<String>, Error> {
+        let until = Instant::now() + JOIN;
+        let own = self.link.cluster.host();
+        let found = self.link.wait(|state| {
+            let of = |rank: u32| state.others[rank as usize].hello.clone();
+            let hellos = (1..self.link.cluster.size()).map(|rank| of(rank).ok_or(rank));
+            match hellos.collect::<Result<Vec<_>, u32>>() {
+                Ok(hellos) => Some(Ok(hellos)),
+                Err(rank) => (Instant::now() > until).then_some(Err(rank)),
+            }
+        });
+        let hellos = found.map_err(|rank| self.failed(rank, "it has not begun".to_owned()))?;
+        let mut hosts = vec![own];
+        for ((version, host), rank) in hellos.into_iter().zip(1..) {
+            if version != env!("CARGO_PKG_VERSION") {
+                let why = format!("it runs version {version}");
+                return Err(self.failed(rank, why));
+            }
+            hosts.push(host);
+        }
+        Ok(hosts)
+    }
+
+    fn failed(&self, rank: u32, why: String) -> Error {
+        let host = self.hosts.get(rank as usize).cloned();
+        Error::Rank {
+            rank,
+            host: host.unwrap_or_else(|| "an unknown host".to_owned()),
+            why,
+        }
+    }
+
+    /// The number of the next phase.
+    fn next_phase(&self) -> u64 {
+        self.phases.fetch_add(1, Ordering::Relaxed)
+    }
+}
+
+/// A system that is open on every rank, until this is dropped.
+pub(crate) struct OpenElsewhere<'a>(&'a Ranks);
+
+impl Drop for OpenElsewhere<'_> {
+    fn drop(&mut self) {
+        // Where a rank cannot close it there is nothing to be done about it here.
+        let _ = self.0.each(|_| Command::Close);
+    }
+}
+
+impl Ranks {
+    /// Opens a system on every other rank.
+    ///
+    /// # Errors
+    /// Names the first rank that cannot.
+    pub(crate) fn open(&self, system: &SystemPlan) -> Result<OpenElsewhere<'_>, Error> {
+        let open = OpenElsewhere(self);
+        self.each(|_| Command::Open {
+            system: system.name.clone(),
+        })?;
+        Ok(open)
+    }
+}
+
+/// Whether each rank has a system of its own: an embedded database, in a place of its own.
+pub(crate) fn is_own(system: &SystemPlan) -> bool {
+    matches!(
+        system.driver.place,
+        Place::Directory | Place::DirectoryOrDevice
+    )
+}
+
+/// Sends the other ranks of a job home, before anything was begun.
+pub fn dismiss(cluster: &dyn Cluster) {
+    let leave = Message::Command(Command::Leave).to_bytes();
+    (1..cluster.size()).for_each(|rank| cluster.send(rank, leave.clone()));
+}
+
+/// Hosts by their number in the order in which they come.
+fn numbered(hosts: &[String]) -> Vec<String> {
+    let mut known: Vec<&String> = Vec::new();
+    let number = |host| {
+        let at = known.iter().position(|other| *other == host);
+        let at = at.unwrap_or_else(|| {
+            known.push(host);
+            known.len() - 1
+        });
+        format!("host {}", at + 1)
+    };
+    hosts.iter().map(number).collect()
+}
+
+/// Refuses a plan in which two ranks would open one directory.
+fn refuse_shared_places(plan: &Plan, hosts: &[String]) -> Result<(), Error> {
+    for system in plan.systems.iter().filter(|system| is_own(system)) {
+        let place = |rank: u32| system.at_rank(rank, &hosts[rank as usize]).location;
+        let ranks = || 0..hosts.len() as u32;
+        for (one, other) in
+            ranks().flat_map(|one| (one + 1..hosts.len() as u32).map(move |o| (one, o)))
+        {
+            if hosts[one as usize] == hosts[other as usize] && place(one) == place(other) {
+                return Err(Error::SharedPlace {
+                    system: system.name.clone(),
+                    place: place(one),
+                    ranks: (one, other),
+                    host: hosts[one as usize].clone(),
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailmark_plan::RawPlan;
+
+    fn refused(place: &str, hosts: &[&str]) -> Option<(u32, u32)> {
+        let text = format!("[database]\ndriver = 'file'\n[[system]]\nname = 'a'\npath = '{place}'");
+        let plan = RawPlan::parse("test", &text).unwrap().check().unwrap();
+        let hosts: Vec<String> = hosts.iter().map(|host| (*host).to_owned()).collect();
+        match refuse_shared_places(&plan, &hosts) {
+            Err(Error::SharedPlace { ranks, .. }) => Some(ranks),
+            _ => None,
+        }
+    }
+
+    #[test]
+    fn two_ranks_of_one_host_have_two_places() {
+        assert_eq!(refused("/data", &["a", "b", "a"]), Some((0, 2)));
+        assert_eq!(refused("/data", &["a", "b"]), None);
+        assert_eq!(refused("/data/{host}", &["a", "a"]), Some((0, 1)));
+        assert_eq!(refused("/data/{rank}", &["a", "a", "b"]), None);
+    }
+
+    #[test]
+    fn hosts_without_names_are_told_apart() {
+        let hosts = ["x", "y", "x"].map(str::to_owned);
+        assert_eq!(numbered(&hosts), ["host 1", "host 2", "host 1"]);
+    }
+}

@@ -1,0 +1,204 @@
+//! The other ranks of a phase, as the measured path asks them: when all begin and end.
+
+use super::{
+    link::Link,
+    message::{Message, Seconds},
+};
+use std::{sync::Mutex, time::Duration};
+use tailmark_engine::{Enough, Peers, PhaseEnd};
+use tailmark_results::Interval;
+
+/// How long before the start it is agreed upon, at least.
+const AHEAD: Duration = Duration::from_millis(50);
+
+/// The other ranks of one phase.
+pub struct PhasePeers<'a> {
+    pub link: &'a Link,
+    pub number: u64,
+    /// Of a rank that follows: an instant of its own clock, the same of that of rank 0, and how much
+    /// faster the latter goes.
+    pub clock: (u64, u64, f64),
+    /// From the start to the planned end of the measured part.
+    pub planned: Option<Duration>,
+}
+
+impl PhasePeers<'_> {
+    /// Waits until every rank is ready, and gives the start; none where one is not, or a stop was
+    /// requested.
+    fn give_start(&self) -> Option<u64> {
+        let link = self.link;
+        let is_ready = link.wait(|state| {
+            let told = state.inbox.front().is_some();
+            let phase = state.phase.as_mut()?;
+            // A rank answers before it was asked for its part: it has failed.
+            if phase.failed.is_some() || told || link.stop.requested() || phase.stop.requested() {
+                return Some(false);
+            }
+            (phase.ready.len() + 1 >= phase.ranks as usize).then_some(true)
+        });
+        let at = is_ready.then(|| link.cluster.now_ns() + AHEAD.as_nanos() as u64);
+        link.in_phase(self.number, |phase| {
+            let start = Message::Start {
+                phase: self.number,
+                at,
+            };
+            link.send_each(phase.ranks, &start);
+        });
+        at
+    }
+
+    /// Says that this rank is ready, and waits for the start.
+    fn await_start(&self) -> Option<u64> {
+        self.link.send(0, &Message::Ready { phase: self.number });
+        self.link.wait(|state| {
+            let phase = state.phase.as_mut()?;
+            match phase.stop.requested() {
+                true => Some(None),
+                false => phase.start,
+            }
+        })
+    }
+}
+
+impl Peers for PhasePeers<'_> {
+    fn now(&self) -> (u64, f64) {
+        let (own, leader, faster) = self.clock;
+        let since = self.link.cluster.now_ns().saturating_sub(own);
+        let more = (since as f64 * faster) as i64;
+        ((leader + since).saturating_add_signed(more), faster)
+    }
+
+    fn start(&self) -> Option<u64> {
+        match self.link.is_leader() {
+            true => self.give_start(),
+            false => self.await_start(),
+        }
+    }
+
+    fn started(&self, end: PhaseEnd, late: Duration) {
+        self.link.in_phase(self.number, |phase| {
+            phase.end = Some(end);
+            phase.late = late;
+            if let Some(planned) = self.planned {
+                phase.ends_within(planned);
+            }
+        });
+    }
+
+    fn ends(&self, at: u64) {
+        self.link.in_phase(self.number, |phase| {
+            phase.ends_within(Duration::from_secs(1));
+            let end = Message::End {
+                phase: self.number,
+                at,
+            };
+            self.link.send_each(phase.ranks, &end);
+        });
+    }
+}
+
+/// Tells rank 0 of each interval that this one adds nothing to any more.
+pub struct Streamer<'a> {
+    link: &'a Link,
+    number: u64,
+    /// Until when they are told of, seconds.
+    told_s: Mutex<f64>,
+}
+
+impl<'a> Streamer<'a> {
+    pub const fn new(link: &'a Link, number: u64) -> Self {
+        Self {
+            link,
+            number,
+            told_s: Mutex::new(0.0),
+        }
+    }
+}
+
+impl Enough for Streamer<'_> {
+    fn is_enough(&self, so_far: &[&Interval]) -> bool {
+        let mut told_s = self
+            .told_s
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let new = so_far.iter().filter(|i| i.start_s > *told_s - 1e-6);
+        let closed: Vec<Seconds> = new.map(|interval| Seconds::of(interval)).collect();
+        if let Some(last) = so_far.last()
+            && !closed.is_empty()
+        {
+            *told_s = last.start_s + last.length_s;
+            let phase = self.number;
+            self.link.send(0, &Message::Intervals { phase, closed });
+        }
+        false
+    }
+}
+
+/// Asks whether there is enough of all ranks together.
+pub struct OfAll<'a> {
+    pub link: &'a Link,
+    pub number: u64,
+    pub asked: &'a dyn Enough,
+    /// What all have added to each interval of this rank.
+    merged: Mutex<Vec<Interval>>,
+}
+
+impl<'a> OfAll<'a> {
+    pub const fn new(link: &'a Link, number: u64, asked: &'a dyn Enough) -> Self {
+        Self {
+            link,
+            number,
+            asked,
+            merged: Mutex::new(Vec::new()),
+        }
+    }
+
+    /// An interval of this rank with what the others did in its time; none before all have told.
+    fn with_others(&self, own: &Interval) -> Option<Interval> {
+        let mut all = own.clone();
+        let end_s = own.start_s + own.length_s;
+        let added = self.link.in_phase(self.number, |phase| {
+            for rank in 1..phase.ranks {
+                let told = phase.closed.get(&rank)?;
+                let is_over = told
+                    .last()
+                    .is_some_and(|i| i.start_s + i.length_s > end_s - 1e-6);
+                // One that has done its part adds nothing.
+                if !is_over && !phase.done.contains_key(&rank) {
+                    return None;
+                }
+                let from = told.partition_point(|i| i.start_s < own.start_s - 1e-6);
+                let within = told[from..].iter().take_while(|i| i.start_s < end_s - 1e-6);
+                within.for_each(|interval| all.merge(interval));
+            }
+            Some(())
+        });
+        added??;
+        (all.start_s, all.length_s) = (own.start_s, own.length_s);
+        Some(all)
+    }
+}
+
+impl Enough for OfAll<'_> {
+    fn is_enough(&self, so_far: &[&Interval]) -> bool {
+        let mut merged = self
+            .merged
+            .lock()
+            .unwrap_or_else(std::sync::PoisonError::into_inner);
+        let is_same =
+            |(a, b): (&Interval, &&Interval)| a.start_s == b.start_s && a.length_s == b.length_s;
+        let kept = merged
+            .iter()
+            .zip(so_far)
+            .take_while(|pair| is_same(*pair))
+            .count();
+        merged.truncate(kept);
+        for own in &so_far[kept..] {
+            match self.with_others(own) {
+                Some(all) => merged.push(all),
+                None => break,
+            }
+        }
+        self.asked.is_enough(&merged.iter().collect::<Vec<_>>())
+    }
+}

@@ -1,0 +1,85 @@
+//! The passes over the points of a plan: each in its order, again those that may have become
+//! possible or that have to be evened out, and the searches at the end.
+
+use super::{Summary, Sweeper, turn::SystemState, warmups::all_short};
+use crate::{Error, retry};
+use tailmark_plan::SystemPlan;
+
+impl<'a> Sweeper<'a> {
+    /// Measures all points, and then carries out the searches.
+    pub(super) fn measure_all(&mut self, systems: &[&'a SystemPlan]) -> Result<(), Error> {
+        let states = systems.iter();
+        let mut states: Vec<_> = states
+            .map(|system| SystemState::new(self.plan, system))
+            .collect();
+        // With what is evened out a ladder may go on, and with its rungs there is more to even out.
+        loop {
+            self.measure_points(&mut states)?;
+            if !self.even_out(systems, &mut states)? {
+                break;
+            }
+            states.iter_mut().for_each(SystemState::look_again);
+        }
+        match self.stop.requested() {
+            true => Ok(()),
+            false => self.midway(|sweep| sweep.search_all(&mut states)).map(drop),
+        }
+    }
+
+    /// Measures the points of all systems in their order, until a stop is requested; and again those
+    /// that were left out for want of a peak, where that may have been measured since, and the rungs
+    /// that a system behind has reached.
+    fn measure_points(&mut self, states: &mut [SystemState<'a>]) -> Result<(), Error> {
+        loop {
+            let before = self.summary.points_measured;
+            self.measure_each(states)?;
+            let Summary {
+                points_left_out: left_out,
+                points_measured: measured,
+                ..
+            } = self.summary;
+            let may_have_peak = left_out > 0 && measured > self.measured_at_left_out;
+            let has_rungs =
+                self.ladders.are_there() && self.summary.points_done() < self.ladders.points();
+            if self.stop.requested() || measured == before || !(may_have_peak || has_rungs) {
+                return Ok(());
+            }
+            self.summary.points_left_out = 0;
+            states.iter_mut().for_each(SystemState::look_again);
+        }
+    }
+
+    /// What goes wrong when something is in the study already says so.
+    pub(super) fn midway<T>(
+        &mut self,
+        act: impl FnOnce(&mut Self) -> Result<T, Error>,
+    ) -> Result<T, Error> {
+        act(self).map_err(|error| match self.has_measured {
+            true => Error::Midway(Box::new(error)),
+            false => error,
+        })
+    }
+
+    /// What the run did.
+    pub(super) fn conclude(self, systems: &[&SystemPlan]) -> Result<Summary, Error> {
+        let is_done = self.ladders.have_ended()
+            && self.summary.points_done() >= self.ladders.points()
+            && all_short(self.plan, &self.study, systems)? == 0
+            && self.searches_are_done(systems)?;
+        Ok(Summary {
+            failed: retry::failed_points(self.plan, &self.study)?,
+            interrupted: self.stop.requested() && !is_done,
+            ..self.summary
+        })
+    }
+
+    pub(super) fn measure_each(&mut self, states: &mut [SystemState<'a>]) -> Result<(), Error> {
+        let plan = self.plan;
+        for (system, step) in plan.points_of(self.order, states.len()) {
+            if !self.midway(|sweep| sweep.turn(&mut states[system], step))? {
+                break;
+            }
+        }
+        Ok(())
+    }
+}

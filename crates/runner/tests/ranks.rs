@@ -1,0 +1,293 @@
+//! A sweep that several ranks carry out together: here ranks of one process, each with a clock of
+//! its own; the command line's tests have processes under MPI.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot be set up has failed, and says so"
+)]
+
+use std::{path::Path, sync::Arc, thread, time::Duration};
+use tailmark_cluster::{
+    Cluster,
+    channels::{Clock, ranks},
+};
+use tailmark_engine::{Observer, PhaseKind, PhaseStart, Silent, Stop};
+use tailmark_plan::{Plan, RawPlan};
+use tailmark_results::{Kind, Point, RankPart, Study};
+use tailmark_runner::{Error, Ranks, Summary, follow, run_on};
+
+fn plan(database: &str, sweep: &str) -> Plan {
+    let text = format!(
+        "{database}\n[dataset]\nrecords = 1000\nfields = 1\nfield_length = 100\n[host]\ndrop_caches = false\n\
+         [sweep]\n{sweep}\n"
+    );
+    RawPlan::parse("test", &text).unwrap().check().unwrap()
+}
+
+/// Runs a plan on ranks with these clocks.
+fn run_with(
+    plan: &Plan,
+    out: &Path,
+    clocks: &[Clock],
+    observer: &dyn Observer,
+    stop: &Stop,
+) -> Result<Summary, Error> {
+    let mut all = ranks(clocks).into_iter();
+    let leader: Arc<dyn Cluster> = Arc::new(all.next().unwrap());
+    thread::scope(|scope| {
+        for rank in all {
+            scope.spawn(|| follow(Arc::new(rank), &Stop::new()).unwrap());
+        }
+        let host = leader.host();
+        let ranks = Ranks::lead(leader, plan, stop)?;
+        run_on(&ranks, &plan.clone().at_rank(0, &host), out, observer, stop)
+    })
+}
+
+fn run(plan: &Plan, out: &Path, ranks: usize) -> Result<Summary, Error> {
+    let clocks = vec![Clock::default(); ranks];
+    run_with(plan, out, &clocks, &Silent, &Stop::new())
+}
+
+fn points(out: &Path) -> Vec<Point> {
+    Study::open(out).unwrap().points().unwrap()
+}
+
+const NULL: &str = "[database]\ndriver = 'null'\n[[system]]\nname = 'a'";
+
+#[test]
+fn clients_are_spread_and_every_operation_is_counted_once() {
+    let out = tempfile::tempdir().unwrap();
+    let sweep = "workloads = ['ycsb-a']\nthreads = [1, 3, 10]\nduration = '1s'\nwarmup = '200ms'";
+    let summary = run(&plan(NULL, sweep), out.path(), 4).unwrap();
+    assert_eq!(summary.points_measured, 3);
+    let threads = |point: &Point| {
+        point
+            .phase
+            .ranks
+            .iter()
+            .map(|r| r.threads)
+            .collect::<Vec<_>>()
+    };
+    let points = points(out.path());
+    let spread: Vec<_> = points.iter().map(threads).collect();
+    assert_eq!(spread, [vec![1], vec![1, 1, 1], vec![3, 3, 2, 2]]);
+    for Point { phase, .. } in points {
+        let of_ranks = phase.ranks.iter().map(|rank| rank.operations);
+        assert_eq!(of_ranks.sum::<u64>(), phase.operations);
+        let of_kinds = phase.kinds.values().map(|kind| kind.count);
+        assert_eq!(of_kinds.sum::<u64>(), phase.operations);
+        let of_seconds = phase.intervals.iter().map(|second| second.operations);
+        assert_eq!(of_seconds.sum::<u64>(), phase.operations);
+        assert!(phase.ranks.iter().all(|rank| rank.operations > 0));
+        assert!((phase.duration_s - 1.0).abs() < 1e-9);
+    }
+}
+
+#[test]
+fn a_point_ends_for_all_when_one_rank_has_spent_its_share() {
+    let out = tempfile::tempdir().unwrap();
+    // The second rank has one client of three, and a share of the operations as large.
+    let sweep = "workloads = ['ycsb-c']\nthreads = [3]\noperations = 90_000\nwarmup = '0s'";
+    run(&plan(NULL, sweep), out.path(), 2).unwrap();
+    let point = &points(out.path())[0].phase;
+    let of_ranks: Vec<u64> = point.ranks.iter().map(|rank| rank.operations).collect();
+    assert!(
+        of_ranks[0] <= 60_000 && of_ranks[1] <= 30_000,
+        "{of_ranks:?}"
+    );
+    assert!(
+        of_ranks[0] == 60_000 || of_ranks[1] == 30_000,
+        "{of_ranks:?}"
+    );
+}
+
+#[test]
+fn all_begin_at_one_instant_whatever_their_clocks_say() {
+    let out = tempfile::tempdir().unwrap();
+    let sweep =
+        "workloads = ['ycsb-c']\nthreads = [6]\nrate = 3000\nduration = '3s'\nwarmup = '1s'";
+    let clock = |ahead_s: i64, drift_ppm| Clock {
+        ahead_ns: ahead_s * 1_000_000_000,
+        drift_ppm,
+    };
+    let clocks = [clock(0, 0.0), clock(3_600, 100.0), clock(-20, -100.0)];
+    run_with(
+        &plan(NULL, sweep),
+        out.path(),
+        &clocks,
+        &Silent,
+        &Stop::new(),
+    )
+    .unwrap();
+    let point = &points(out.path())[0].phase;
+    // At a rate what is due in a second is known: a rank whose seconds were others would move some
+    // of it to a neighbour.
+    for rank in &point.ranks {
+        assert!(rank.operations.abs_diff(3_000) <= 1, "{rank:?}");
+    }
+    assert_eq!(point.operations, 9_000);
+    let ahead = |rank: &RankPart| rank.clock_ahead_ns as f64 / 1e9;
+    let ahead: Vec<f64> = point.ranks.iter().map(ahead).collect();
+    assert!(
+        (ahead[1] - 3_600.0).abs() < 0.1 && (ahead[2] + 20.0).abs() < 0.1,
+        "{ahead:?}"
+    );
+    // Of 4 s at 100 parts in a million 0.4 ms are left to be seen behind the phase.
+    assert!(
+        point.ranks[1].clock_drift_ns > 100_000,
+        "{:?}",
+        point.ranks[1]
+    );
+    assert!(
+        point.ranks[2].clock_drift_ns < -100_000,
+        "{:?}",
+        point.ranks[2]
+    );
+}
+
+/// Simulated reads at a rate, on as many ranks.
+fn simulated(ranks: usize) -> Point {
+    let out = tempfile::tempdir().unwrap();
+    let database = "[database]\ndriver = 'sim'\nmodel = 'exponential 1ms'\n[[system]]\nname = 'a'";
+    let sweep = "workloads = ['ycsb-c']\nthreads = [64]\nrate = 8000\nduration = '60s'\n\
+                 warmup = '0s'\narrivals = 'poisson'";
+    run(&plan(database, sweep), out.path(), ranks).unwrap();
+    points(out.path()).remove(0)
+}
+
+#[test]
+fn quantiles_of_ranks_are_those_of_all_their_samples_and_the_same_seed_gives_the_same() {
+    let (one, four) = (simulated(1), simulated(4));
+    let read = |point: &Point| point.phase.kinds[&Kind::Read].clone();
+    let (of_one, of_four) = (read(&one), read(&four));
+    assert_eq!(of_four.service.len(), four.phase.operations);
+    for quantile in [0.5, 0.9, 0.99, 0.999] {
+        let values =
+            [&of_one, &of_four].map(|kind| kind.service.value_at_quantile(quantile) as f64);
+        // Independent samples of one distribution, nearly half a million of each.
+        assert!(
+            (values[0] / values[1] - 1.0).abs() < 0.04,
+            "{quantile}: {values:?}"
+        );
+    }
+    let ranks = &four.phase.ranks;
+    let most = ranks.iter().map(|rank| rank.quantile(1.0).unwrap()).max();
+    assert_eq!(most, Some(of_four.response().value_at_quantile(1.0)));
+    assert!(
+        ranks
+            .windows(2)
+            .all(|two| two[0].quantiles != two[1].quantiles),
+        "the same draws"
+    );
+    let again = simulated(4);
+    assert_eq!(read(&again), of_four);
+}
+
+#[test]
+fn each_rank_has_an_embedded_database_of_its_own() {
+    let dir = tempfile::tempdir().unwrap();
+    let (out, data) = (dir.path().join("study"), dir.path().join("data"));
+    std::fs::create_dir(&data).unwrap();
+    let database = |place: &str| {
+        let place = data.join(place);
+        format!(
+            "[database]\ndriver = 'rocksdb'\n[[system]]\nname = 'a'\npath = '{}'",
+            place.display()
+        )
+    };
+    let sweep = "workloads = ['ycsb-a', 'ycsb-d']\nthreads = [4]\nduration = '1s'\nwarmup = '0s'\nload_threads = 1";
+    let plan = plan(&database("db-{rank}"), sweep);
+    run(&plan, &out, 2).unwrap();
+    let study = Study::open(&out).unwrap();
+    let load = &study.loads().unwrap()[0];
+    let loaded: Vec<u64> = load
+        .phase
+        .ranks
+        .iter()
+        .map(|rank| rank.operations)
+        .collect();
+    assert_eq!(loaded, [1_000, 1_000], "each has all records");
+    for point in study.points().unwrap() {
+        let reads = &point.phase.kinds[&Kind::Read];
+        assert_eq!((reads.not_found, reads.errors), (0, 0), "{:?}", point.key);
+        assert!(point.phase.ranks.iter().all(|rank| rank.operations > 0));
+    }
+    assert!(study.systems().unwrap()[0].place.ends_with("db-{rank}"));
+    drop(study);
+    // The same goes on; with another number of ranks it is another run.
+    let summary = run(&plan, &out, 2).unwrap();
+    assert_eq!((summary.points_measured, summary.points_kept), (0, 2));
+    let other = run(&plan, &out, 3);
+    assert!(
+        matches!(&other, Err(Error::ChangedPlan { differences, .. }) if differences.contains("ranks")),
+        "{other:?}"
+    );
+    // A rank whose data is gone has it loaded again, with that of all.
+    std::fs::remove_dir_all(data.join("db-1/rocksdb")).unwrap();
+    std::fs::remove_dir_all(dir.path().join("study")).unwrap();
+    run(&plan, &out, 2).unwrap();
+    let study = Study::open(&out).unwrap();
+    assert_eq!(study.loads().unwrap().len(), 1);
+    assert_eq!(study.points().unwrap().len(), 2);
+}
+
+#[test]
+fn a_rank_that_cannot_open_its_database_is_named() {
+    let dir = tempfile::tempdir().unwrap();
+    std::fs::write(dir.path().join("db-1"), "no directory").unwrap();
+    let database = format!(
+        "[database]\ndriver = 'rocksdb'\n[[system]]\nname = 'a'\npath = '{}/db-{{rank}}'",
+        dir.path().display()
+    );
+    let sweep = "workloads = ['ycsb-c']\nthreads = [2]\nduration = '1s'";
+    let failed = run(&plan(&database, sweep), &dir.path().join("study"), 2);
+    let Err(error @ Error::Rank { rank: 1, .. }) = failed else {
+        panic!("{failed:?}");
+    };
+    assert!(error.to_string().contains("db-1"), "{error}");
+}
+
+/// Requests a stop in the measured part.
+struct Stops(Stop);
+
+impl Observer for Stops {
+    fn phase_started(&self, phase: &PhaseStart<'_>) {
+        if phase.kind == PhaseKind::Measure {
+            let stop = self.0.clone();
+            thread::spawn(move || {
+                thread::sleep(Duration::from_millis(300));
+                stop.request();
+            });
+        }
+    }
+}
+
+#[test]
+fn a_stop_ends_the_phase_on_all_ranks_and_the_run_goes_on_later() {
+    let out = tempfile::tempdir().unwrap();
+    let sweep = "workloads = ['ycsb-a']\nthreads = [4]\nduration = '600s'\nwarmup = '0s'";
+    let stops = Stops(Stop::new());
+    let clocks = [Clock::default(); 3];
+    let summary = run_with(&plan(NULL, sweep), out.path(), &clocks, &stops, &stops.0).unwrap();
+    assert!(summary.interrupted);
+    assert_eq!((summary.points_measured, points(out.path()).len()), (0, 0));
+}
+
+#[test]
+fn a_warm_up_by_rule_is_judged_by_what_all_ranks_measured() {
+    let out = tempfile::tempdir().unwrap();
+    let database = "[database]\ndriver = 'sim'\nmodel = 'exponential 1ms'\n[[system]]\nname = 'a'";
+    let sweep = "workloads = ['ycsb-c']\nthreads = [16]\nrate = 4000\nduration = '200s'\nwarmup = 'auto'\n\
+                 warmup_most = '10m'";
+    run(&plan(database, sweep), out.path(), 2).unwrap();
+    let point = &points(out.path())[0].phase;
+    let warmup = point.warmup.as_deref().unwrap();
+    assert_eq!(warmup.phase.ranks.len(), 2);
+    assert_eq!(point.ranks.len(), 2);
+    assert!(
+        point.operations.abs_diff(800_000) < 100,
+        "{}",
+        point.operations
+    );
+}
