@@ -135,6 +135,53 @@ fn a_device_that_was_not_mounted_is_not_filled_on_the_disk_below() {
 }
 
 #[test]
+fn a_part_of_the_root_file_system_that_is_mounted_elsewhere_is_no_mount_of_its_own() {
+    let dir = tempfile::tempdir_in("/var").unwrap();
+    let device = |path: &Path| fs::metadata(path).unwrap().dev();
+    if device(dir.path()) != device(Path::new("/")) {
+        tailmark_testing::not_here("/var is not on the root file system");
+    }
+    let below = dir.path().join("below");
+    fs::create_dir(&below).unwrap();
+    let args = [OsStr::new("--bind"), below.as_ref()];
+    let bound = Mounted::new(&args, &dir.path().join("bound"));
+    plan(dir.path(), &bound.path().join("data"), "mount = true");
+    let refused = run(dir.path(), &[]);
+    assert_eq!(refused.status.code(), Some(2), "{}", err(&refused));
+    assert!(
+        err(&refused).contains("root file system"),
+        "{}",
+        err(&refused)
+    );
+}
+
+#[test]
+fn a_log_on_a_device_of_its_own_is_watched_too() {
+    let (data, log) = (Disk::new(), Disk::new());
+    let dir = data.dir.path();
+    let text = format!(
+        "[database]\ndriver = 'rocksdb'\nwal_dir = '{}'\n[dataset]\nrecords = 200\n[host]\n\
+         drop_caches = false\n[sweep]\nworkloads = 'ycsb-a'\nthreads = 1\noperations = 2000\n\
+         warmup = '0s'\n[[system]]\nname = 'two disks'\npath = '{}'\n",
+        log.place().join("log").display(),
+        data.place().join("data").display()
+    );
+    fs::write(dir.join("plan.toml"), text).unwrap();
+    let done = run(dir, &[]);
+    assert_eq!(done.status.code(), Some(0), "{}", err(&done));
+    let points = TAILMARK.points(dir);
+    let series = points[0]["series"].as_array().unwrap();
+    for device in [data.device.path(), log.device.path()] {
+        let name = Path::new(device).file_name().unwrap().to_str().unwrap();
+        let is_of = |one: &&serde_json::Value| one["probe"] == "disk" && one["subject"] == name;
+        assert!(
+            series.iter().any(|one| is_of(&one)),
+            "{name} is not watched"
+        );
+    }
+}
+
+#[test]
 fn as_a_finding_it_stands_beside_every_number_and_a_study_may_change_its_mind() {
     let memory = Tmpfs::new(64 << 20);
     let dir = tempfile::tempdir().unwrap();

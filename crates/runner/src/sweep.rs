@@ -123,13 +123,11 @@ pub fn run_on(
         None => Study::create(out, &plan.header, &describe(plan))?,
     };
     let (limit, memory_unlimited) = limit_memory(plan, observer);
-    let raised = plan.host.limit_notice();
-    let notices = raised.iter().chain(&one_device).chain(&not_interleaved);
-    for notice in notices.chain(&surprises.notices()) {
-        observer.notice(notice);
-        study.add_notice(notice)?;
-    }
-    for notice in &left_out {
+    let of_plan = plan.host.limit_notice().into_iter().chain(one_device);
+    let of_plan = of_plan.chain(not_interleaved).chain(surprises.notices());
+    let notices: Vec<String> = of_plan.chain(ranks.notices().to_vec()).collect();
+    notices.iter().for_each(|notice| observer.notice(notice));
+    for notice in notices.iter().chain(&left_out) {
         study.add_notice(notice)?;
     }
     study.set_facts(&run_facts(plan, limit.as_ref(), ranks))?;

@@ -31,6 +31,8 @@ pub fn follow(cluster: Arc<dyn Cluster>, stop: &Stop) -> Result<(), Error> {
         hosts: Vec::new(),
         names: Vec::new(),
         systems: Vec::new(),
+        facts: Vec::new(),
+        notices: Vec::new(),
         phases: AtomicU64::new(1),
     };
     let mut ranks = Ranks { job: Some(job) };
@@ -112,11 +114,16 @@ type Open<'a> = (&'a SystemPlan, Box<dyn Database>);
 impl<'a> Follower<'a> {
     fn carry_out(&self) {
         let limit = self.plan.host.memory_limit.map(MemoryLimit::enter);
-        let limited = match limit.as_ref() {
-            Some(Err(why)) => Answer::But(format!("memory is not limited: {why}")),
-            _ => Answer::Done,
+        // Those of a rank before it on its machine are the same.
+        let facts = match self.is_first_of_host() {
+            true => crate::facts::kept(self.plan, tailmark_host::machine_facts()),
+            false => Vec::new(),
         };
-        answer(self.link, Ok(limited));
+        let unlimited = match &limit {
+            Some(Err(why)) => Some(why.to_string()),
+            _ => None,
+        };
+        answer(self.link, Ok(Answer::Machine { facts, unlimited }));
         let mut open: Option<Open<'a>> = None;
         loop {
             match next(self.link) {

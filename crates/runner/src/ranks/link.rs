@@ -2,7 +2,7 @@
 //! it is asked for the time, tells once a second that the rank is there, passes on when a phase
 //! starts and ends, and notices when another rank is not heard of any more.
 
-use super::message::{Command, DonePart, LiveCounts, Message};
+use super::message::{Command, DonePart, LiveCounts, Message, Order};
 use std::{
     collections::{BTreeMap, BTreeSet, VecDeque},
     sync::{
@@ -55,6 +55,8 @@ pub struct State {
     pub others: Vec<Other>,
     /// Commands, or what came of them.
     pub inbox: VecDeque<(u32, Message)>,
+    /// Those of the phase before, in a rank that follows.
+    keys: Option<Arc<KeySpace>>,
 }
 
 /// What is known of another rank.
@@ -153,6 +155,7 @@ impl Link {
                 phase: None,
                 others,
                 inbox: VecDeque::new(),
+                keys: None,
             }),
             changed: Condvar::new(),
             closing: AtomicBool::new(false),
@@ -265,7 +268,8 @@ impl Link {
             Message::Hello { version, host } => other.hello = Some((version, host)),
             Message::Command(Command::Measure(order)) => {
                 // From here on what is said of the phase is heard.
-                let (keys, is_load) = (Arc::new(order.keys()), order.point.is_none());
+                let (keys, is_load) = (keys_of(&order, state.keys.take()), order.point.is_none());
+                state.keys = Some(Arc::clone(&keys));
                 let stop = self.stop.child();
                 let current = Current::new(order.phase, keys, stop, is_load, order.ranks);
                 state.phase = Some(current);
@@ -460,11 +464,58 @@ impl Link {
     }
 }
 
+/// The keys of a phase: where it goes on, those of the phase before, whose inserts are there.
+fn keys_of(order: &Order, before: Option<Arc<KeySpace>>) -> Arc<KeySpace> {
+    let before = before.filter(|_| order.goes_on);
+    before.unwrap_or_else(|| Arc::new(order.keys()))
+}
+
 impl State {
     /// ` on HOST`, where that is known.
     pub fn on_host(&self, rank: u32) -> String {
         let other = self.others.get(rank as usize);
         let hello = other.and_then(|other| other.hello.as_ref());
         hello.map_or_else(String::new, |(_, host)| format!(" on {host}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailmark_driver::DataSet;
+    use tailmark_engine::Spec;
+
+    #[test]
+    fn what_goes_on_has_the_keys_that_were_inserted_before() {
+        let driver = tailmark_driver::db::find("null").unwrap();
+        let params = tailmark_driver::Params {
+            location: tailmark_driver::Location::None,
+            data: DataSet {
+                schema: tailmark_driver::Schema {
+                    table: "t".into(),
+                    fields: vec!["f".into()],
+                },
+                records: 100,
+                field_length: 1,
+            },
+            settings: tailmark_driver::Settings::default(),
+            semantics: tailmark_driver::Semantics::Faithful,
+            access: tailmark_driver::Access::Write,
+        };
+        let database = (driver.open)(&params).unwrap();
+        let workload = Arc::new(tailmark_workload::find("ycsb-d").unwrap());
+        let keys = Arc::new(KeySpace::new(100, 100));
+        let spec = |goes_on| Spec {
+            goes_on,
+            threads: 4,
+            ..Spec::new(database.as_ref(), &workload, &params.data, &keys)
+        };
+        let order = |goes_on| Order::of(&spec(goes_on), 1, (1, 2), false, (0, 0, 0.0));
+        let before = keys_of(&order(false), None);
+        assert_eq!([before.next_insert(), before.next_insert()], [101, 103]);
+        let after = keys_of(&order(true), Some(Arc::clone(&before)));
+        assert_eq!(after.next_insert(), 105);
+        let new = keys_of(&order(false), Some(before));
+        assert_eq!(new.next_insert(), 101);
     }
 }

@@ -184,6 +184,11 @@ pub enum Answer {
     },
     /// It was done in part, and why.
     But(String),
+    /// What is known of the machine, and why its memory is not limited where the plan says so.
+    Machine {
+        facts: Vec<Fact>,
+        unlimited: Option<String>,
+    },
 }
 
 /// A part of a phase.

@@ -55,6 +55,10 @@ struct Job {
     names: Vec<String>,
     /// As it is written, for all ranks.
     systems: Vec<SystemPlan>,
+    /// What is known of the machines of other ranks.
+    facts: Vec<Fact>,
+    /// What the run says of them.
+    notices: Vec<String>,
     phases: AtomicU64,
 }
 
@@ -94,6 +98,8 @@ impl Ranks {
             hosts: Vec::new(),
             names: Vec::new(),
             systems: plan.systems.clone(),
+            facts: Vec::new(),
+            notices: Vec::new(),
             phases: AtomicU64::new(1),
         };
         job.hosts = job.gather()?;
@@ -101,13 +107,18 @@ impl Ranks {
             true => numbered(&job.hosts),
             false => job.hosts.clone(),
         };
-        let ranks = Self { job: Some(job) };
+        let mut ranks = Self { job: Some(job) };
         refuse_shared_places(plan, ranks.hosts())?;
-        ranks.each(|_| Command::Plan {
+        let answers = ranks.each(|_| Command::Plan {
             source: plan.header.source.clone(),
             keys: plan.header.plan.clone(),
             hosts: ranks.hosts().to_vec(),
         })?;
+        if let Some(job) = &mut ranks.job {
+            for (answer, rank) in answers.into_iter().zip(1..) {
+                job.learn(rank, answer);
+            }
+        }
         Ok(ranks)
     }
 
@@ -178,7 +189,14 @@ impl Ranks {
             name: "hostname".to_owned(),
             value: host.clone(),
         };
-        self.hosts().iter().enumerate().map(fact).collect()
+        let hosts = self.hosts().iter().enumerate().map(fact);
+        let machines = self.job.iter().flat_map(|job| job.facts.iter().cloned());
+        hosts.chain(machines).collect()
+    }
+
+    /// What the run says of them.
+    pub(crate) fn notices(&self) -> &[String] {
+        self.job.as_ref().map_or(&[], |job| &job.notices)
     }
 
     /// Has every other rank carry out a command, and waits for all of them.
@@ -284,6 +302,21 @@ impl Job {
             hosts.push(host);
         }
         Ok(hosts)
+    }
+
+    /// Keeps what a rank told of its machine.
+    fn learn(&mut self, rank: u32, answer: Answer) {
+        let Answer::Machine { facts, unlimited } = answer else {
+            return;
+        };
+        let of_rank = facts.into_iter().map(|fact| Fact {
+            group: format!("{} of rank {rank}", fact.group),
+            ..fact
+        });
+        self.facts.extend(of_rank);
+        let host = &self.names[rank as usize];
+        let notice = |why| format!("rank {rank} on {host}: memory is not limited: {why}");
+        self.notices.extend(unlimited.map(notice));
     }
 
     fn failed(&self, rank: u32, why: String) -> Error {

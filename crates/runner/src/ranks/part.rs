@@ -8,8 +8,9 @@ use std::{sync::Mutex, time::Duration};
 use tailmark_engine::{Enough, Peers, PhaseEnd};
 use tailmark_results::Interval;
 
-/// How long before the start it is agreed upon, at least.
+/// How long before the start it is agreed upon, and how much longer for each rank that is told.
 const AHEAD: Duration = Duration::from_millis(50);
+const AHEAD_EACH: Duration = Duration::from_micros(200);
 
 /// The other ranks of one phase.
 pub struct PhasePeers<'a> {
@@ -36,7 +37,8 @@ impl PhasePeers<'_> {
             }
             (phase.ready.len() + 1 >= phase.ranks as usize).then_some(true)
         });
-        let at = is_ready.then(|| link.cluster.now_ns() + AHEAD.as_nanos() as u64);
+        let ahead = AHEAD + AHEAD_EACH * link.cluster.size();
+        let at = is_ready.then(|| link.cluster.now_ns() + ahead.as_nanos() as u64);
         link.in_phase(self.number, |phase| {
             let start = Message::Start {
                 phase: self.number,
