@@ -22,13 +22,16 @@ use tailmark_runner::{Facts, Ranks, Summary, dismiss};
 
 /// Carries out the plan, writes the report and prints its path.
 pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
+    let stop = Stop::new();
     let cluster: Arc<dyn Cluster> = match args.dry_run {
         true => Arc::new(Alone::new()),
-        false => tailmark_cluster::join()?.into(),
+        false => {
+            // Before there are threads of MPI, which would end the process at a Ctrl-C.
+            listen(&stop, console)?;
+            tailmark_cluster::join()?.into()
+        }
     };
     if cluster.rank() > 0 {
-        let stop = Stop::new();
-        listen(&stop, console)?;
         tailmark_runner::follow(cluster, &stop)?;
         return Ok(Exit::Done);
     }
@@ -45,8 +48,6 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
         }
         return Ok(Exit::Done);
     }
-    let stop = Stop::new();
-    listen(&stop, console)?;
     let progress = Progress::new(&plan, console);
     let done = Ranks::lead(cluster, &of_all, &stop).map_err(anyhow::Error::from);
     let done = done.and_then(|ranks| {
@@ -62,10 +63,10 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
             exit::of(error)
         }
     };
-    match written(&out, exit) {
+    match written(args, &out, exit) {
         Ok(None) => Ok(exit),
         Ok(Some(page)) if done.is_err() => {
-            let path = page.path.display();
+            let path = page.path().display();
             console.warn(&format!("what was measured until then: {path}"));
             Ok(exit)
         }
@@ -73,7 +74,8 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
             let digest = page.digest(screen::of(&io::stderr()));
             digest.iter().for_each(|line| console.warn(line));
             // Whoever read it may have gone; the run has not failed for that.
-            match console.say(&page.path.display().to_string()) {
+            let mut paths = page.paths.iter();
+            match paths.try_for_each(|path| console.say(&path.display().to_string())) {
                 Err(error) if closed(&error).is_none() => Err(error),
                 _ => Ok(exit),
             }
@@ -87,11 +89,12 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
 }
 
 /// Writes the report of what was measured, whatever ended the run; none where nothing was.
-fn written(out: &Path, exit: Exit) -> anyhow::Result<Option<Written>> {
+fn written(args: &RunArgs, out: &Path, exit: Exit) -> anyhow::Result<Option<Written>> {
     if exit == Exit::Usage || !Study::exists(out) {
         return Ok(None);
     }
-    match write_studies(&[out.to_owned()], "html", out) {
+    let formats: Vec<&str> = args.formats.iter().map(String::as_str).collect();
+    match write_studies(&[out.to_owned()], &formats, out) {
         Ok(page) => Ok(Some(page)),
         Err(tailmark_report::Error::Empty) => Ok(None),
         Err(error) => Err(error.into()),

@@ -1,0 +1,141 @@
+//! A rank, its host or the disk is lost during the second of three points: every rank ends within a
+//! bound, the first point is in the study, and the same command measures the others.
+
+use crate::{END, TAILMARK, done, program, ranks, shown};
+use std::{fs, path::Path, time::Duration};
+use tailmark_testing::{Ended, Hosts, Job, Mpirun, Tmpfs, test};
+use tempfile::TempDir;
+
+/// Three points of the driver that does nothing, on all ranks.
+const RUN: &[&str] = &[
+    "run",
+    "--driver=null",
+    "--system=a=x",
+    "--records=1k",
+    "--threads=4,8,12",
+    "--duration=3s",
+    "--warmup=0s",
+    "--probe=none",
+    "--output=out",
+];
+
+/// A rank that is not heard of is noticed in 15 s, and a job is ended in 2 s from then; the rest is
+/// for a busy machine.
+const BOUND: Duration = Duration::from_secs(60);
+
+/// Waits until the second point is under way.
+fn second_point(job: &mut Job) {
+    job.until_said("[1/3]", END);
+}
+
+/// It ends in time with a code that is not 0, and says this; no rank is left.
+fn fails(mut job: Job, said: &str) -> Ended {
+    job.until_no_rank_lives(BOUND);
+    let ended = job.end(BOUND);
+    assert_ne!(ended.code, Some(0), "{}", ended.err);
+    assert!(ended.err.contains(said), "no `{said}`: {}", ended.err);
+    ended
+}
+
+/// The first point is in the study of `directory`, and the same command measures the others.
+fn goes_on(directory: &Path, ranks: u32) {
+    let kept = TAILMARK.points(directory);
+    assert!((1..3).contains(&kept.len()), "{}", kept.len());
+    let ended = crate::ranks(ranks, directory, RUN).run(END);
+    done(&ended);
+    assert!(ended.err.contains("kept from before"), "{}", ended.err);
+    let points = TAILMARK.points(directory);
+    assert_eq!(points.len(), 3);
+    for point in kept {
+        assert!(points.contains(&point), "{}", shown(&point));
+    }
+}
+
+#[test]
+fn a_rank_that_is_killed_ends_the_run_and_its_points_stay() {
+    let dir = TempDir::new().unwrap();
+    let mut job = ranks(4, dir.path(), RUN).start();
+    second_point(&mut job);
+    let rank = job.rank(2, END);
+    job.signal(rank, "KILL");
+    // What mpirun says of it.
+    fails(job, "rank 2 with PID");
+    goes_on(dir.path(), 4);
+}
+
+#[test]
+fn a_rank_that_is_stopped_ends_the_run_and_is_named() {
+    let dir = TempDir::new().unwrap();
+    let mut job = ranks(4, dir.path(), RUN).start();
+    second_point(&mut job);
+    let rank = job.rank(2, END);
+    job.signal(rank, "STOP");
+    let ended = fails(job, "has not been heard of for");
+    assert!(ended.err.contains("rank 2 on "), "{}", ended.err);
+    goes_on(dir.path(), 4);
+}
+
+#[test]
+fn a_leader_that_is_killed_leaves_a_study_that_goes_on() {
+    let dir = TempDir::new().unwrap();
+    let mut job = ranks(4, dir.path(), RUN).start();
+    second_point(&mut job);
+    let rank = job.rank(0, END);
+    job.signal(rank, "KILL");
+    fails(job, "rank 0 with PID");
+    goes_on(dir.path(), 4);
+}
+
+#[test]
+fn a_leader_that_is_stopped_is_noticed_by_the_others() {
+    let dir = TempDir::new().unwrap();
+    let mut job = ranks(4, dir.path(), RUN).start();
+    second_point(&mut job);
+    let rank = job.rank(0, END);
+    job.signal(rank, "STOP");
+    fails(job, "rank 0");
+    goes_on(dir.path(), 4);
+}
+
+#[test]
+fn a_host_whose_link_is_down_ends_the_run_on_both_sides() {
+    let (dir, hosts) = (TempDir::new().unwrap(), Hosts::new(3));
+    let mut job = Mpirun::on(&hosts, &program(), dir.path())
+        .args(RUN.iter().copied())
+        .start();
+    second_point(&mut job);
+    hosts.link_down(3);
+    fails(job, &hosts.address(3));
+    goes_on(dir.path(), 3);
+}
+
+#[test]
+fn an_interrupt_of_mpirun_ends_all_ranks_and_the_run_goes_on() {
+    let dir = TempDir::new().unwrap();
+    let mut job = ranks(4, dir.path(), RUN).start();
+    second_point(&mut job);
+    job.signal(job.pid(), "INT");
+    fails(job, "");
+    goes_on(dir.path(), 4);
+}
+
+#[test]
+fn an_mpirun_that_is_killed_leaves_no_rank_behind() {
+    let dir = TempDir::new().unwrap();
+    let mut job = ranks(4, dir.path(), RUN).start();
+    second_point(&mut job);
+    job.signal(job.pid(), "KILL");
+    job.until_no_rank_lives(BOUND);
+    goes_on(dir.path(), 4);
+}
+
+#[test]
+fn a_full_disk_of_the_leader_is_the_error_and_ends_all_ranks() {
+    let disk = Tmpfs::new(8 << 20);
+    let mut job = ranks(4, disk.path(), RUN).start();
+    second_point(&mut job);
+    disk.fill(0);
+    fails(job, "failed to write the study");
+    fs::remove_file(disk.filler()).unwrap();
+    goes_on(disk.path(), 4);
+}
