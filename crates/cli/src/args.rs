@@ -133,6 +133,12 @@ pub struct RunArgs {
     /// Print every step, the expected time and space, and do nothing
     #[arg(long, display_order = KeyFlags::order(24))]
     pub dry_run: bool,
+    /// The formats of the report, such as html,pdf,png (`tailmark list formats`)
+    #[arg(
+        long = "format", value_name = "FORMAT,...", value_delimiter = ',', default_value = "html",
+        value_parser = report_formats(), display_order = KeyFlags::order(25)
+    )]
+    pub formats: Vec<String>,
 }
 
 /// A plan, and what is changed of it.
@@ -163,9 +169,12 @@ pub struct ReportArgs {
     /// The directory to write into; without it, the format terminal goes to standard output
     #[arg(short = 'o', long = "output", value_name = "OUT")]
     pub out: Option<PathBuf>,
-    /// The format
-    #[arg(long, default_value = "html", value_parser = report_formats())]
-    pub format: String,
+    /// The formats, such as html,pdf,png (`tailmark list formats`)
+    #[arg(
+        long = "format", value_name = "FORMAT,...", value_delimiter = ',', default_value = "html",
+        value_parser = report_formats()
+    )]
+    pub formats: Vec<String>,
     /// The latency that is stated beside ops/s: 'p99.9 read', 'mean update'. Default: report.latency
     /// of the plan
     #[arg(long, value_name = "LATENCY", value_parser = latency)]

@@ -36,9 +36,9 @@ pub fn import(args: &ImportArgs, console: &Console) -> anyhow::Result<Exit> {
     let all = format.import(&sources, &given)?;
     let failed = || format!("failed to add to the study in `{}`", args.out.display());
     add_all(&args.out, all, format.name).with_context(failed)?;
-    let reported = write_studies(std::slice::from_ref(&args.out), "html", &args.out);
+    let reported = write_studies(std::slice::from_ref(&args.out), &["html"], &args.out);
     let page = reported.context("the study is complete, but has no report")?;
-    console.say(&page.path.display().to_string())?;
+    console.say(&page.path().display().to_string())?;
     Ok(Exit::Done)
 }
 

@@ -3,21 +3,26 @@
 use crate::{args::ReportArgs, exit::Refused, screen};
 use std::{io, path::Path};
 use tailmark_console::{Console, Exit};
-use tailmark_report::{Data, Error, ReportFormat, read_studies, write_data};
+use tailmark_report::{Data, Error, Report, ReportFormat, read_studies, write_data};
 use tailmark_results::ReportSettings;
 
-/// Writes the report and prints its path; a text without a place for it is printed itself.
+/// Writes the report and prints where it is; a text without a place for it is printed itself.
 pub fn report(args: &ReportArgs, console: &Console) -> anyhow::Result<Exit> {
-    let format = ReportFormat::find(&args.format)?;
-    match &args.out {
-        Some(out) => to_directory(args, out, console)?,
-        None if format.is_text => {
+    let formats: Vec<&str> = args.formats.iter().map(String::as_str).collect();
+    let as_text = match formats[..] {
+        [name] => ReportFormat::find(name)?.text,
+        _ => None,
+    };
+    match (&args.out, as_text) {
+        (Some(out), _) => to_directory(args, &formats, out, console)?,
+        (None, Some(write)) => {
             let (data, screen) = (data(args)?, screen::of(&io::stdout()));
-            console.write(|out| Ok((format.write)(&data, screen, out)?))?;
+            let report = Report::new(&data);
+            console.write(|out| Ok(write(&report, screen, out)?))?;
         }
-        None => {
-            let name = format.name;
-            let why = format!("--format {name} needs a directory to write into: -o OUT");
+        (None, None) => {
+            let names = formats.join(",");
+            let why = format!("--format {names} needs a directory to write into: -o OUT");
             return Err(Refused(why).into());
         }
     }
@@ -36,8 +41,14 @@ fn data(args: &ReportArgs) -> Result<Data, Error> {
     data.with_settings(settings)
 }
 
-fn to_directory(args: &ReportArgs, out: &Path, console: &Console) -> anyhow::Result<()> {
-    let written = write_data(&data(args)?, &args.format, out)?;
+fn to_directory(
+    args: &ReportArgs,
+    formats: &[&str],
+    out: &Path,
+    console: &Console,
+) -> anyhow::Result<()> {
+    let written = write_data(&data(args)?, formats, out)?;
     written.headline.iter().for_each(|line| console.warn(line));
-    console.say(&written.path.display().to_string())
+    let mut paths = written.paths.iter();
+    paths.try_for_each(|path| console.say(&path.display().to_string()))
 }

@@ -63,10 +63,10 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
             exit::of(error)
         }
     };
-    match written(&out, exit) {
+    match written(args, &out, exit) {
         Ok(None) => Ok(exit),
         Ok(Some(page)) if done.is_err() => {
-            let path = page.path.display();
+            let path = page.path().display();
             console.warn(&format!("what was measured until then: {path}"));
             Ok(exit)
         }
@@ -74,7 +74,8 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
             let digest = page.digest(screen::of(&io::stderr()));
             digest.iter().for_each(|line| console.warn(line));
             // Whoever read it may have gone; the run has not failed for that.
-            match console.say(&page.path.display().to_string()) {
+            let mut paths = page.paths.iter();
+            match paths.try_for_each(|path| console.say(&path.display().to_string())) {
                 Err(error) if closed(&error).is_none() => Err(error),
                 _ => Ok(exit),
             }
@@ -88,11 +89,12 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
 }
 
 /// Writes the report of what was measured, whatever ended the run; none where nothing was.
-fn written(out: &Path, exit: Exit) -> anyhow::Result<Option<Written>> {
+fn written(args: &RunArgs, out: &Path, exit: Exit) -> anyhow::Result<Option<Written>> {
     if exit == Exit::Usage || !Study::exists(out) {
         return Ok(None);
     }
-    match write_studies(&[out.to_owned()], "html", out) {
+    let formats: Vec<&str> = args.formats.iter().map(String::as_str).collect();
+    match write_studies(&[out.to_owned()], &formats, out) {
         Ok(page) => Ok(Some(page)),
         Err(tailmark_report::Error::Empty) => Ok(None),
         Err(error) => Err(error.into()),

@@ -50,8 +50,11 @@ const RESTRICTED_DEPS: &[(&str, &[&str])] = &[
     ("anyhow", &["cli", "console", "ycsb", "db-bench"]),
     ("rust-rocksdb", &["driver"]),
     ("rusqlite", &["results"]),
+    ("krilla", &["report"]),
     ("maud", &["report"]),
     ("mpi", &["cluster"]),
+    ("resvg", &["report"]),
+    ("rquickjs", &["report"]),
     ("quanta", &["engine"]),
 ];
 

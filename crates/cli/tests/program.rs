@@ -113,6 +113,43 @@ fn a_report_for_a_terminal_goes_to_standard_output_and_a_page_needs_a_directory(
 }
 
 #[test]
+fn a_run_and_a_report_are_written_in_all_formats_that_are_asked_for() {
+    let dir = TempDir::new().unwrap();
+    let run = TAILMARK.run(dir.path(), &short_and(&["--format", "pdf,html"]));
+    assert_eq!(run.status.code(), Some(0), "{}", err(&run));
+    assert_eq!(out(&run), "out/report.pdf\nout/report.html\n");
+    let words = ["report", "out", "-o", "page", "--format", "md,csv,png"];
+    let report = TAILMARK.run(dir.path(), &words);
+    assert_eq!(report.status.code(), Some(0), "{}", err(&report));
+    assert_eq!(out(&report), "page/report.md\npage/tables\npage/charts\n");
+    for file in [
+        "out/report.pdf",
+        "page/charts/peaks.png",
+        "page/tables/peaks.csv",
+    ] {
+        assert!(dir.path().join(file).exists(), "{file}");
+    }
+    let words = ["report", "out", "--format", "terminal,md"];
+    let nowhere = TAILMARK.run(dir.path(), &words);
+    assert_eq!(nowhere.status.code(), Some(2));
+    assert!(
+        err(&nowhere).contains("--format terminal,md needs a directory"),
+        "{}",
+        err(&nowhere)
+    );
+    let unknown = TAILMARK.run(
+        dir.path(),
+        &["report", "out", "-o", "page", "--format", "html,doc"],
+    );
+    assert_eq!(unknown.status.code(), Some(2));
+    assert!(
+        err(&unknown).contains("'doc'") && err(&unknown).contains("pdf"),
+        "{}",
+        err(&unknown)
+    );
+}
+
+#[test]
 fn the_same_command_keeps_what_was_measured_and_a_changed_one_is_refused() {
     let dir = TempDir::new().unwrap();
     assert_eq!(TAILMARK.run(dir.path(), SHORT).status.code(), Some(0));

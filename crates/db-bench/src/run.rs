@@ -169,8 +169,8 @@ impl<'a> BenchmarkRun<'a> {
         }
         if let Some(study) = &self.study {
             let dir = study.dir();
-            let page = write_studies(&[dir.to_owned()], "html", dir)?;
-            self.console.warn(&page.path.display().to_string());
+            let page = write_studies(&[dir.to_owned()], &["html"], dir)?;
+            self.console.warn(&page.path().display().to_string());
         }
         if self.found == Some(false) {
             self.console

@@ -63,7 +63,7 @@ pub struct BlockDevice {
 
 impl BlockDevice {
     /// Reads the device of a number below `/sys`.
-    fn of_number(sys: &Path, major: u32, minor: u32) -> Option<Self> {
+    pub(crate) fn of_number(sys: &Path, major: u32, minor: u32) -> Option<Self> {
         let link = sys.join(format!("dev/block/{major}:{minor}"));
         Self::read(&fs::canonicalize(link).ok()?, major, minor)
     }

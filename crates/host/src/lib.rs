@@ -18,6 +18,7 @@ mod mount;
 pub mod nvme;
 mod pci;
 mod physical;
+pub mod prepare;
 pub mod probe;
 mod quota;
 mod space;

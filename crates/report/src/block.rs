@@ -381,6 +381,23 @@ impl Figure {
     pub fn combinations(&self) -> usize {
         self.controls.iter().map(|c| c.choices.len()).product()
     }
+
+    /// The variant of one of its charts that is shown at first: an index into its variants.
+    #[must_use]
+    pub fn initial(&self, chart: &Chart) -> usize {
+        let follow = |index, control: &Control| index * control.choices.len() + control.initial;
+        match chart.variants.len() {
+            1 => 0,
+            _ => self.controls.iter().fold(0, follow),
+        }
+    }
+
+    /// What is merged into the option of one of its charts at first; none where there is nothing to show.
+    #[must_use]
+    pub fn initial_variant<'c>(&self, chart: &'c Chart) -> Option<&'c Value> {
+        let variant = chart.variants.get(self.initial(chart));
+        variant.filter(|variant| !variant.is_null())
+    }
 }
 
 /// An anchor made of names: lower case, digits and dashes.

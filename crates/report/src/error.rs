@@ -36,6 +36,12 @@ pub enum Error {
     /// There is nothing to report.
     #[error("no study holds a finished point or load")]
     Empty,
+    /// A chart could not be drawn.
+    #[error("failed to draw a chart: {0}")]
+    Draw(String),
+    /// A document could not be written.
+    #[error("failed to make the PDF: {0}")]
+    Pdf(String),
     /// A file or directory could not be written.
     #[error("failed to write `{path}`")]
     Write {

@@ -10,6 +10,7 @@ mod chart;
 mod compare;
 mod compared;
 mod data;
+mod draw;
 mod error;
 mod evidence;
 mod findings;
@@ -33,7 +34,7 @@ pub use compared::Compared;
 pub use data::{Data, Search, SystemConditions, UnequalPair};
 pub use error::Error;
 pub use format::{
-    FORMATS, ReportFormat, Written, html, read_studies, terminal::Screen, write, write_data,
-    write_studies,
+    FORMATS, Report, ReportFormat, WriteText, Written, html, read_studies, terminal::Screen, write,
+    write_data, write_studies,
 };
 pub use section::{SECTIONS, Section};

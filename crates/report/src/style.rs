@@ -62,6 +62,8 @@ pub const FAULT: &str = "#c1121f";
 pub const INK: &str = "#1d2733";
 /// Text of axes.
 pub const MUTED: &str = "#5b6675";
+/// Letters of findings.
+pub const BADGE: &str = "#8a5a00";
 /// Grid lines.
 pub const GRID: &str = "#e6e9ee";
 

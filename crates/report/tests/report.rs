@@ -337,11 +337,14 @@ fn an_imported_summary_is_in_the_table_and_on_the_curve() {
 
 #[test]
 fn an_unknown_format_is_refused_and_the_known_are_named() {
-    let error = tailmark_report::write("pdf", &Data::default(), Path::new("/nowhere"));
+    let error = tailmark_report::write("doc", &Data::default(), Path::new("/nowhere"));
     let Err(Error::UnknownFormat { name, known }) = error else {
         panic!("{error:?}")
     };
-    assert_eq!((name.as_str(), known.as_str()), ("pdf", "html, terminal"));
+    assert_eq!(
+        (name.as_str(), known.as_str()),
+        ("doc", "csv, html, md, pdf, png, svg, terminal")
+    );
 }
 
 /// Has most of the operations of a point fail, at ten times its rate: a full disk fails quickly.

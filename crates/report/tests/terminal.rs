@@ -7,12 +7,13 @@ mod searches;
 mod synthetic;
 
 use synthetic::{SMALL, Shape};
-use tailmark_report::{Data, ReportFormat, SECTIONS, Screen};
+use tailmark_report::{Data, Report, ReportFormat, SECTIONS, Screen};
 
 fn text(data: &Data, screen: Screen) -> String {
     let mut out = Vec::new();
     let format = ReportFormat::find("terminal").unwrap();
-    (format.write)(data, screen, &mut out).unwrap();
+    let write = format.text.unwrap();
+    write(&Report::new(data), screen, &mut out).unwrap();
     String::from_utf8(out).unwrap()
 }
 

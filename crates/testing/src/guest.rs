@@ -34,10 +34,50 @@ pub fn say(line: &str) {
 /// Where the guest cannot be made, or does not end in time.
 #[must_use]
 pub fn run_in_guest(program: &Path, arguments: &[&str], drives: &[u64]) -> Vec<String> {
+    let namespaces: Vec<&[u64]> = drives.iter().map(std::slice::from_ref).collect();
+    let guest = Guest {
+        program,
+        arguments,
+        tools: &[],
+        drives: &namespaces,
+    };
+    guest.run()
+}
+
+/// A guest that is to be booted.
+#[derive(Debug)]
+pub struct Guest<'a> {
+    /// The program that runs in it.
+    pub program: &'a Path,
+    /// Its arguments.
+    pub arguments: &'a [&'a str],
+    /// Programs of this machine that are in its `/bin`, each with the package that has it.
+    pub tools: &'a [(&'a str, &'a str)],
+    /// Of each NVMe drive, the bytes of each namespace; its serial number is `guest0`, `guest1`, ...
+    pub drives: &'a [&'a [u64]],
+}
+
+impl Guest<'_> {
+    /// Boots it, runs the program, and returns the lines that it said.
+    ///
+    /// # Panics
+    /// Where the guest cannot be made, or does not end in time.
+    #[must_use]
+    pub fn run(&self) -> Vec<String> {
+        for (tool, package) in self.tools {
+            if find(tool).is_none() {
+                not_installed(format!("{tool} is missing: apt-get install {package}"));
+            }
+        }
+        boot(self)
+    }
+}
+
+fn boot(guest: &Guest<'_>) -> Vec<String> {
     let kernel = parts();
     let dir = tempfile::tempdir().expect("there is a temporary directory");
     let root = dir.path().join("root.cpio");
-    fs::write(&root, initial_root(program, arguments)).expect("it has room");
+    fs::write(&root, initial_root(guest)).expect("it has room");
     let mut command = Command::new(EMULATOR);
     command.args(["-accel", "tcg", "-cpu", "max", "-m", "512", "-nic", "none"]);
     command.args([
@@ -50,19 +90,23 @@ pub fn run_in_guest(program: &Path, arguments: &[&str], drives: &[u64]) -> Vec<S
     ]);
     command.args(["-append", "console=ttyS0 quiet panic=-1"]);
     command.arg("-kernel").arg(kernel).arg("-initrd").arg(&root);
-    for (index, bytes) in drives.iter().enumerate() {
-        let file = dir.path().join(format!("drive{index}"));
-        let made = fs::File::create(&file).and_then(|file| file.set_len(*bytes));
-        made.expect("a file without blocks has room");
-        let path = file.display();
-        command.args([
-            "-drive",
-            &format!("file={path},format=raw,if=none,id=d{index}"),
-        ]);
-        command.args([
-            "-device",
-            &format!("nvme,serial=guest{index},drive=d{index}"),
-        ]);
+    for (index, namespaces) in guest.drives.iter().enumerate() {
+        command.args(["-device", &format!("nvme,serial=guest{index},id=n{index}")]);
+        for (number, bytes) in (1..).zip(*namespaces) {
+            let name = format!("d{index}n{number}");
+            let file = dir.path().join(&name);
+            let made = fs::File::create(&file).and_then(|file| file.set_len(*bytes));
+            made.expect("a file without blocks has room");
+            let path = file.display();
+            command.args([
+                "-drive",
+                &format!("file={path},format=raw,if=none,id={name}"),
+            ]);
+            command.args([
+                "-device",
+                &format!("nvme-ns,bus=n{index},nsid={number},drive={name}"),
+            ]);
+        }
     }
     command.stdin(Stdio::null()).stdout(Stdio::piped());
     let child = command.spawn().expect("the emulator is there");
@@ -136,7 +180,10 @@ fn text(serial: impl Read) -> Vec<String> {
 
 /// The initial file system: an archive in the form `newc` of cpio
 /// (`Documentation/driver-api/early-userspace/buffer-format.rst`).
-fn initial_root(program: &Path, arguments: &[&str]) -> Vec<u8> {
+fn initial_root(guest: &Guest<'_>) -> Vec<u8> {
+    let Guest {
+        program, arguments, ..
+    } = guest;
     let mut archive = Archive::default();
     for directory in ["bin", "dev", "proc", "sys", "tmp"] {
         archive.directory(directory);
@@ -144,14 +191,23 @@ fn initial_root(program: &Path, arguments: &[&str]) -> Vec<u8> {
     let busybox = which("busybox");
     archive.file("bin/busybox", &fs::read(&busybox).expect("it can be read"));
     archive.file("bin/program", &fs::read(program).expect("it can be read"));
-    for needed in [libraries(program), libraries(&busybox)].concat() {
+    let mut needed = [libraries(program), libraries(&busybox)].concat();
+    for (tool, _) in guest.tools {
+        let path = find(tool).expect("it was looked for before");
+        archive.file(
+            &format!("bin/{tool}"),
+            &fs::read(&path).expect("it can be read"),
+        );
+        needed.extend(libraries(&path));
+    }
+    for needed in needed {
         archive.file(
             &needed,
             &fs::read(Path::new("/").join(&needed)).expect("ldd names files"),
         );
     }
     let init = format!(
-        "#!/bin/busybox sh\nb=/bin/busybox\n$b mount -t devtmpfs d /dev\n$b mount -t proc p /proc\n\
+        "#!/bin/busybox sh\nexport PATH=/bin\nb=/bin/busybox\n$b mount -t devtmpfs d /dev\n$b mount -t proc p /proc\n\
          $b mount -t sysfs s /sys\n($b sleep {life}; $b poweroff -f) &\n\
          /bin/program {arguments}\n$b poweroff -f\n",
         life = LIFE.as_secs(),
@@ -162,9 +218,15 @@ fn initial_root(program: &Path, arguments: &[&str]) -> Vec<u8> {
 }
 
 fn which(program: &str) -> PathBuf {
+    find(program).expect("it was run before")
+}
+
+/// Where a program is, `/usr/sbin` included, which not every user has in the path.
+fn find(program: &str) -> Option<PathBuf> {
     let paths = env::var_os("PATH").unwrap_or_default();
-    let mut found = env::split_paths(&paths).map(|dir| dir.join(program));
-    found.find(|path| path.exists()).expect("it was run before")
+    let paths = env::split_paths(&paths).chain(["/usr/sbin".into(), "/sbin".into()]);
+    let mut found = paths.map(|dir| dir.join(program));
+    found.find(|path| path.exists())
 }
 
 /// The libraries that a program loads, their paths without the first slash; none of a static one.

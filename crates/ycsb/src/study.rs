@@ -50,7 +50,8 @@ pub fn add(out: &Path, call: CallRecord<'_>) -> anyhow::Result<PathBuf> {
         }
     };
     add().with_context(|| format!("failed to add to the study in `{}`", out.display()))?;
-    Ok(write_studies(&[out.to_owned()], "html", out)?.path)
+    let written = write_studies(&[out.to_owned()], &["html"], out)?;
+    Ok(written.path().to_owned())
 }
 
 fn describe(call: &CallRecord<'_>) -> System {

@@ -1,4 +1,4 @@
-//! The admin command Get Log Page, by the kernel's ioctl.
+//! Admin commands of NVMe by the kernel's ioctl, and Get Log Page, which is one.
 
 use rustix::{
     fd::AsFd,
@@ -31,19 +31,23 @@ struct AdminCommand {
     result: u32,
 }
 
+/// `NVME_IOCTL_ADMIN_CMD`: a command to the controller.
+const ADMIN: u8 = 0x41;
+/// `NVME_IOCTL_IO_CMD`: a command to a namespace.
+const IO: u8 = 0x43;
+
 /// The call, whose output is the status of the command: 0 where the drive carried it out.
-struct Submit<'a>(&'a mut AdminCommand);
+struct Submit<'a>(&'a mut AdminCommand, u8);
 
 #[expect(unsafe_code, reason = "ioctl has no other interface")]
-// SAFETY: the opcode is that of NVME_IOCTL_ADMIN_CMD with the size of the struct that the pointer
-// leads to, and the kernel writes no more than that struct and the buffer that it names.
+// SAFETY: both opcodes are those of calls with the struct that the pointer leads to, and the kernel writes no more than that struct and the buffer that it names.
 unsafe impl Ioctl for Submit<'_> {
     type Output = IoctlOutput;
 
     const IS_MUTATING: bool = true;
 
     fn opcode(&self) -> Opcode {
-        opcode::read_write::<AdminCommand>(b'N', 0x41)
+        opcode::read_write::<AdminCommand>(b'N', self.1)
     }
 
     fn as_ptr(&mut self) -> *mut c_void {
@@ -55,30 +59,100 @@ unsafe impl Ioctl for Submit<'_> {
     }
 }
 
-/// Reads a log into the buffer, whose length is a multiple of 4; the status of the command.
+/// What goes with a command.
+#[derive(Debug)]
+pub(crate) enum Data<'a> {
+    /// Nothing.
+    None,
+    /// The drive writes these bytes.
+    In(&'a mut [u8]),
+    /// The drive reads these bytes.
+    Out(&'a [u8]),
+}
+
+/// An admin command.
+#[derive(Debug)]
+pub(crate) struct Command<'a> {
+    /// Its number in the specification.
+    pub(crate) opcode: u8,
+    /// The namespace that it is about; 0 none, `u32::MAX` all.
+    pub(crate) namespace: u32,
+    /// Dwords 10 to 15.
+    pub(crate) dwords: [u32; 6],
+    /// What goes with it.
+    pub(crate) data: Data<'a>,
+    /// When the kernel gives up, and resets the drive; 0: its own limit.
+    pub(crate) timeout_ms: u32,
+}
+
+/// What a drive answered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Answer {
+    /// 0 where the command was carried out.
+    pub(crate) status: u32,
+    /// Dword 0 of the completion.
+    pub(crate) result: u32,
+}
+
+/// Has an admin command carried out.
+pub(crate) fn carry_out(device: impl AsFd, command: Command<'_>) -> Result<Answer, Errno> {
+    submit(device, command, ADMIN)
+}
+
+/// Has a command of the NVM command set carried out.
+pub(crate) fn carry_out_io(device: impl AsFd, command: Command<'_>) -> Result<Answer, Errno> {
+    submit(device, command, IO)
+}
+
 #[expect(unsafe_code, reason = "ioctl has no other interface")]
-pub(super) fn get_log(
+fn submit(device: impl AsFd, command: Command<'_>, call: u8) -> Result<Answer, Errno> {
+    let mut submitted = submitted(command);
+    // SAFETY: the command names a buffer and its length that were borrowed for as long as the call,
+    // mutably where the drive writes it.
+    let status = unsafe { ioctl(device, Submit(&mut submitted, call)) }?;
+    Ok(Answer {
+        status: status.cast_unsigned(),
+        result: submitted.result,
+    })
+}
+
+fn submitted(command: Command<'_>) -> AdminCommand {
+    let (address, bytes) = match command.data {
+        Data::None => (0, 0),
+        Data::In(bytes) => (bytes.as_mut_ptr().addr(), bytes.len()),
+        Data::Out(bytes) => (bytes.as_ptr().addr(), bytes.len()),
+    };
+    AdminCommand {
+        opcode: command.opcode,
+        namespace: command.namespace,
+        address: address as u64,
+        data_bytes: bytes as u32,
+        dwords_10_15: command.dwords,
+        timeout_ms: command.timeout_ms,
+        ..AdminCommand::default()
+    }
+}
+
+/// Reads a log into the buffer, whose length is a multiple of 4; the status of the command.
+pub(crate) fn get_log(
     device: impl AsFd,
     page: u8,
     namespace: u32,
     buffer: &mut [u8],
-) -> Result<IoctlOutput, Errno> {
-    let mut command = get_log_page(page, namespace, buffer);
-    // SAFETY: the command names a buffer of ours and its length, and both live beyond the call.
-    unsafe { ioctl(device, Submit(&mut command)) }
+) -> Result<u32, Errno> {
+    carry_out(device, get_log_page(page, namespace, buffer)).map(|answer| answer.status)
 }
 
-fn get_log_page(page: u8, namespace: u32, buffer: &mut [u8]) -> AdminCommand {
+fn get_log_page(page: u8, namespace: u32, buffer: &mut [u8]) -> Command<'_> {
     // Both halves of the number of dwords, of which there is one more than it says.
     let dwords = (buffer.len() / 4 - 1) as u32;
     let first = u32::from(page) | RETAIN_EVENTS | (dwords & 0xffff) << 16;
-    AdminCommand {
+    Command {
         opcode: GET_LOG_PAGE,
         namespace,
-        address: buffer.as_mut_ptr().addr() as u64,
-        data_bytes: buffer.len() as u32,
-        dwords_10_15: [first, dwords >> 16, 0, 0, 0, 0],
-        ..AdminCommand::default()
+        dwords: [first, dwords >> 16, 0, 0, 0, 0],
+        data: Data::In(buffer),
+        timeout_ms: 0,
     }
 }
 
@@ -89,14 +163,18 @@ mod tests {
     #[test]
     fn the_command_has_the_form_of_the_kernel() {
         assert_eq!(size_of::<AdminCommand>(), 72);
-        let submitted = Submit(&mut AdminCommand::default()).opcode();
-        // _IOWR('N', 0x41, struct nvme_admin_cmd)
-        assert_eq!(submitted, 0xc048_4e41);
+        let submitted = |call| Submit(&mut AdminCommand::default(), call).opcode();
+        // _IOWR('N', 0x41, struct nvme_admin_cmd), and 0x43 with struct nvme_passthru_cmd, the same
+        assert_eq!(
+            (submitted(ADMIN), submitted(IO)),
+            (0xc048_4e41, 0xc048_4e43)
+        );
     }
 
     #[test]
     fn a_log_of_512_bytes_has_127_dwords_and_one() {
-        let command = get_log_page(0xc0, 7, &mut [0; 512]);
+        let mut log = [0; 512];
+        let command = submitted(get_log_page(0xc0, 7, &mut log));
         assert_eq!(command.dwords_10_15[0], 127 << 16 | 0x80c0);
         assert_eq!((command.namespace, command.data_bytes), (7, 512));
     }

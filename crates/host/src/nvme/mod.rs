@@ -6,8 +6,9 @@
 //! (NVM Express Base Specification 2.0, section 5.16): no library is needed to read them. No time
 //! limit is set but the kernel's: at its end the kernel resets a drive.
 
+pub(crate) mod admin;
 pub mod amazon;
-mod command;
+pub(crate) mod command;
 pub mod ocp;
 pub mod smart;
 

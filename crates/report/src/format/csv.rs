@@ -1,7 +1,26 @@
-//! A table as comma-separated values, which the page offers beside each one.
+//! Tables as comma-separated values: a file each, which the page offers beside each one too.
 
-use crate::{Cell, Column, Table};
+use super::{Report, ReportFormat, names::tables, write_file};
+use crate::{Cell, Column, Error, Table};
 use ::csv::Writer;
+use std::path::{Path, PathBuf};
+
+/// The row of the table of formats.
+pub const FORMAT: ReportFormat = ReportFormat {
+    name: "csv",
+    about: "every table with its numbers unrounded: tables/*.csv",
+    write,
+    text: None,
+};
+
+fn write(report: &Report<'_>, out_dir: &Path) -> Result<PathBuf, Error> {
+    let folder = out_dir.join("tables");
+    for (name, table) in tables(&report.sections) {
+        let path = folder.join(format!("{name}.csv"));
+        write_file(&path, |out| out.write_all(csv(table).as_bytes()))?;
+    }
+    Ok(folder)
+}
 
 /// The titles with their groups and units, then the rows: numbers as they were measured, without
 /// rounding, and other cells as they read. Details are left out, and what has no value is empty.

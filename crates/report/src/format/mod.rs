@@ -2,11 +2,20 @@
 
 mod csv;
 pub mod html;
+mod markdown;
+mod names;
 mod parts;
+mod pdf;
+mod pictures;
 pub mod terminal;
 
-use crate::{Block, Data, Error, SECTIONS, Section, Table, findings, section};
+use crate::{
+    Block, Card, Cell, Column, Data, Error, SECTIONS, Section, Table, TableRow,
+    draw::{self, Drawing},
+    findings, section,
+};
 use std::{
+    cell::OnceCell,
     fs,
     io::{self, Write},
     path::{Path, PathBuf},
@@ -21,13 +30,14 @@ pub struct ReportFormat {
     pub name: &'static str,
     /// One line for `list`.
     pub about: &'static str,
-    /// Of the file, without the dot.
-    pub extension: &'static str,
-    /// Whether it is read as it is, on a terminal.
-    pub is_text: bool,
-    /// Writes the whole report; a text for this screen.
-    pub write: fn(&Data, Screen, &mut dyn Write) -> io::Result<()>,
+    /// Writes its files into a directory, and says where they are: a file, or the directory of several.
+    pub write: fn(&Report<'_>, &Path) -> Result<PathBuf, Error>,
+    /// Writes the whole for this screen, where it is read as it is.
+    pub text: Option<WriteText>,
 }
+
+/// Writes a report as text.
+pub type WriteText = fn(&Report<'_>, Screen, &mut dyn Write) -> io::Result<()>;
 
 impl ReportFormat {
     /// The format of a name.
@@ -45,13 +55,65 @@ impl ReportFormat {
 }
 
 /// Every format, by name.
-pub const FORMATS: &[ReportFormat] = &[html::FORMAT, terminal::FORMAT];
+pub const FORMATS: &[ReportFormat] = &[
+    csv::FORMAT,
+    html::FORMAT,
+    markdown::FORMAT,
+    pdf::FORMAT,
+    pictures::PNG,
+    pictures::SVG,
+    terminal::FORMAT,
+];
+
+/// A report on its way into files. What several formats need is made once.
+#[derive(Debug)]
+pub struct Report<'d> {
+    data: &'d Data,
+    sections: Vec<(&'static Section, Vec<Block>)>,
+    drawings: OnceCell<Vec<Drawing>>,
+    paper: OnceCell<Vec<Drawing>>,
+}
+
+impl<'d> Report<'d> {
+    /// The report of what was measured.
+    #[must_use]
+    pub fn new(data: &'d Data) -> Self {
+        Self {
+            data,
+            sections: render(data),
+            drawings: OnceCell::new(),
+            paper: OnceCell::new(),
+        }
+    }
+
+    /// The pictures of its charts for files of their own.
+    fn drawings(&self) -> Result<&[Drawing], Error> {
+        self.drawn(&self.drawings, Drawing::FILE)
+    }
+
+    /// The pictures of its charts for the pages of a document.
+    fn paper(&self) -> Result<&[Drawing], Error> {
+        self.drawn(&self.paper, Drawing::PAPER)
+    }
+
+    fn drawn<'r>(
+        &self,
+        cell: &'r OnceCell<Vec<Drawing>>,
+        widths: (f32, f32),
+    ) -> Result<&'r [Drawing], Error> {
+        if let Some(drawings) = cell.get() {
+            return Ok(drawings);
+        }
+        let drawings = draw::draw(&self.sections, widths)?;
+        Ok(cell.get_or_init(|| drawings))
+    }
+}
 
 /// A report that was written.
 #[derive(Debug, Clone)]
 pub struct Written {
-    /// Where it is.
-    pub path: PathBuf,
+    /// Where it is, one for each format: a file, or the directory of several.
+    pub paths: Vec<PathBuf>,
     /// What it says first: who leads, by how much; none where no systems are compared.
     pub headline: Option<String>,
     /// The highest ops/s of each system in each workload; none where there are none.
@@ -61,6 +123,12 @@ pub struct Written {
 }
 
 impl Written {
+    /// Where it is in the first of its formats.
+    #[must_use]
+    pub fn path(&self) -> &Path {
+        &self.paths[0]
+    }
+
     /// What a terminal says of the report: headline, peaks, and the codes of findings.
     #[must_use]
     pub fn digest(&self, screen: Screen) -> Vec<String> {
@@ -89,23 +157,32 @@ pub fn read_studies(studies: &[PathBuf]) -> Result<Data, Error> {
     Data::read(&studies)
 }
 
-/// Writes the report of the studies in these directories into another.
+/// Writes the report of the studies in these directories into another, in these formats.
 ///
 /// # Errors
 /// As [`read_studies`] and [`write()`].
-pub fn write_studies(studies: &[PathBuf], format: &str, out_dir: &Path) -> Result<Written, Error> {
-    write_data(&read_studies(studies)?, format, out_dir)
+pub fn write_studies(
+    studies: &[PathBuf],
+    formats: &[&str],
+    out_dir: &Path,
+) -> Result<Written, Error> {
+    write_data(&read_studies(studies)?, formats, out_dir)
 }
 
-/// Writes a report into a directory, and says what is in it.
+/// Writes a report into a directory in these formats, of which there is at least one, and says what is in
+/// it.
 ///
 /// # Errors
 /// As [`write()`].
-pub fn write_data(data: &Data, format: &str, out_dir: &Path) -> Result<Written, Error> {
+pub fn write_data(data: &Data, formats: &[&str], out_dir: &Path) -> Result<Written, Error> {
+    let report = Report::new(data);
     let entries = findings::Index::new(data).entries(data);
     let codes = entries.into_iter();
+    let find = |name: &&str| ReportFormat::find(name);
+    let formats = formats.iter().map(find).collect::<Result<Vec<_>, _>>()?;
+    let write = |format: &ReportFormat| (format.write)(&report, out_dir);
     Ok(Written {
-        path: write(format, data, out_dir)?,
+        paths: formats.into_iter().map(write).collect::<Result<_, _>>()?,
         headline: section::headline(data),
         peaks: section::peaks(data),
         findings: codes
@@ -114,23 +191,30 @@ pub fn write_data(data: &Data, format: &str, out_dir: &Path) -> Result<Written, 
     })
 }
 
-/// Writes `OUT/report.EXTENSION` and says where it is.
+/// Writes a report in one format and says where it is.
 ///
 /// # Errors
-/// Where the format is unknown or the file cannot be written.
+/// Where the format is unknown or a file cannot be written.
 pub fn write(format: &str, data: &Data, out_dir: &Path) -> Result<PathBuf, Error> {
     let format = ReportFormat::find(format)?;
-    let path = out_dir.join(format!("report.{}", format.extension));
+    (format.write)(&Report::new(data), out_dir)
+}
+
+/// Writes a file and the directories that it is in.
+fn write_file(
+    path: &Path,
+    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
+) -> Result<(), Error> {
     let failed = |source| Error::Write {
-        path: path.clone(),
+        path: path.to_owned(),
         source,
     };
-    fs::create_dir_all(out_dir).map_err(failed)?;
+    let directory = path.parent().unwrap_or(Path::new("."));
+    fs::create_dir_all(directory).map_err(failed)?;
     // A report that cannot be written leaves the one before.
-    let mut out = NewFile::create(&path).map_err(failed)?;
-    (format.write)(data, Screen::default(), &mut out).map_err(failed)?;
-    out.finish().map_err(failed)?;
-    Ok(path)
+    let mut out = NewFile::create(path).map_err(failed)?;
+    write(&mut out).map_err(failed)?;
+    out.finish().map_err(failed)
 }
 
 /// The sections that have something to say.
@@ -169,4 +253,25 @@ fn facts(data: &Data) -> Vec<String> {
     }
     facts.dedup();
     facts
+}
+
+/// Cards as a table, for formats that have none.
+fn cards(cards: &[Card]) -> Table {
+    let row = |card: &Card| TableRow {
+        cells: vec![
+            Cell::new(&card.title),
+            Cell {
+                strong: true,
+                badges: card.badges.clone(),
+                ..Cell::new(&card.value)
+            },
+            Cell::new(&card.about),
+        ],
+        total: false,
+    };
+    Table {
+        columns: ["", "", ""].map(Column::text).into(),
+        rows: cards.iter().map(row).collect(),
+        ..Table::default()
+    }
 }

@@ -49,7 +49,7 @@ fn render(data: &Data) -> Vec<Block> {
     }
     let chart = Chart {
         title: "One point over time".into(),
-        hint: "point at a plot to read all values of that second".into(),
+        hint: "the plots share one axis of time".into(),
         about: "Ops/s, tail latency, device bandwidth, device requests, background work of the \
                 database and processor use on one clock."
             .into(),

@@ -1,6 +1,7 @@
 //! Blocks as HTML.
 
-use super::table::{Names, table};
+use super::table::table;
+use crate::format::names::{Names, finding_anchor};
 use crate::{Badge, Block, Card, Chart, Control, ControlChoice, Figure, FindingEntry, Span, Text};
 use maud::{Markup, html};
 use tailmark_results::number;
@@ -78,7 +79,7 @@ fn card(card: &Card) -> Markup {
 /// A link to a finding.
 pub fn badge_link(badge: &Badge) -> Markup {
     html! {
-        a.badge href={"#finding-" (badge.code)} title=(badge.code) { (badge.letter) }
+        a.badge href={"#" (finding_anchor(&badge.code))} title=(badge.code) { (badge.letter) }
     }
 }
 
@@ -87,7 +88,7 @@ const ROWS_OPEN: usize = 8;
 
 fn finding(entry: &FindingEntry, names: &mut Names) -> Markup {
     let places = entry.places();
-    let anchor = format!("finding-{}", entry.badge.code);
+    let anchor = finding_anchor(&entry.badge.code);
     names.below(&anchor);
     html! {
         details.finding id=(anchor) open[entry.changes_headline] {

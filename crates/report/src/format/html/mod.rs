@@ -3,22 +3,25 @@
 mod blocks;
 mod table;
 
-use super::{ReportFormat, facts, render, terminal::Screen, title};
-use crate::{Block, Data, Figure, Section};
+use super::{Report, ReportFormat, facts, names::Names, render, title, write_file};
+use crate::{Block, Data, Error, Figure, Section};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::{Value, json};
-use std::io::{self, Write};
+use std::{
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
 
 /// The row of the table of formats.
 pub const FORMAT: ReportFormat = ReportFormat {
     name: "html",
-    about: "one page with interactive charts that opens offline",
-    extension: "html",
-    is_text: false,
+    about: "one page with interactive charts that opens offline: report.html",
     write,
+    text: None,
 };
 
 const STYLE: &str = include_str!("page.css");
+const FUNCTIONS: &str = include_str!("../../chart/functions.js");
 const SCRIPT: &str = include_str!("page.js");
 const CHARTS: &str = include_str!(concat!(env!("OUT_DIR"), "/echarts.min.js"));
 
@@ -36,8 +39,13 @@ const NOTICE: &str = "Charts are drawn by Apache ECharts 5.5.1, copyright The Ap
 
 type Rendered = [(&'static Section, Vec<Block>)];
 
-fn write(data: &Data, _: Screen, out: &mut dyn Write) -> io::Result<()> {
-    let sections = render(data);
+fn write(report: &Report<'_>, out_dir: &Path) -> Result<PathBuf, Error> {
+    let path = out_dir.join("report.html");
+    write_file(&path, |out| write_page(report.data, &report.sections, out))?;
+    Ok(path)
+}
+
+fn write_page(data: &Data, sections: &Rendered, out: &mut dyn Write) -> io::Result<()> {
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -51,9 +59,10 @@ fn write(data: &Data, _: Screen, out: &mut dyn Write) -> io::Result<()> {
                 script { (PreEscaped(WATCH)) }
             }
             body {
-                (page(data, &sections))
-                script type="application/json" id="figures" { (PreEscaped(figures(&sections))) }
+                (page(data, sections))
+                script type="application/json" id="figures" { (PreEscaped(figures(sections))) }
                 script { (PreEscaped(CHARTS)) }
+                script { (PreEscaped(FUNCTIONS)) }
                 script { (PreEscaped(SCRIPT)) }
             }
         }
@@ -68,7 +77,7 @@ pub fn body(data: &Data) -> String {
 }
 
 fn page(data: &Data, sections: &Rendered) -> Markup {
-    let mut names = table::Names::default();
+    let mut names = Names::default();
     html! {
         header.masthead {
             p.kicker { "Storage qualification report" }
@@ -88,7 +97,7 @@ fn page(data: &Data, sections: &Rendered) -> Markup {
     }
 }
 
-fn section_of(section: &Section, blocks: &[Block], names: &mut table::Names) -> Markup {
+fn section_of(section: &Section, blocks: &[Block], names: &mut Names) -> Markup {
     names.below(section.name);
     html! {
         section id=(section.name) {

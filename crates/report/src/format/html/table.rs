@@ -4,40 +4,13 @@
 use super::blocks::badge_link;
 use crate::{
     Cell, Column, Table,
-    format::{csv::csv, parts::parts},
+    format::{csv::csv, names::Names, parts::parts},
 };
 use maud::{Markup, html};
-use std::collections::BTreeSet;
 
 /// What a part may take, in digits of a table's text: with more, it would be cut off in a window of
 /// 1,280 pixels.
 const ROOM: usize = 116;
-
-/// The names of what the links of a page save: of the section or heading that a table is below, and
-/// each once.
-#[derive(Debug, Default)]
-pub struct Names {
-    place: String,
-    taken: BTreeSet<String>,
-}
-
-impl Names {
-    /// What the next tables are below: the anchor of a section, a heading or a finding.
-    pub fn below(&mut self, anchor: &str) {
-        anchor.clone_into(&mut self.place);
-    }
-
-    fn next(&mut self) -> String {
-        let numbered = |n: usize| match n {
-            1 => self.place.clone(),
-            n => format!("{}-{n}", self.place),
-        };
-        let free = (1..).map(numbered).find(|name| !self.taken.contains(name));
-        let name = free.expect("there are more numbers than tables");
-        self.taken.insert(name.clone());
-        name
-    }
-}
 
 /// A table and its link.
 pub fn table(table: &Table, names: &mut Names) -> Markup {
@@ -167,17 +140,6 @@ fn data_uri(text: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn names_are_of_their_place_and_each_once() {
-        let mut names = Names::default();
-        names.below("peaks");
-        assert_eq!([names.next(), names.next()], ["peaks", "peaks-2"]);
-        names.below("load");
-        assert_eq!(names.next(), "load");
-        names.below("peaks");
-        assert_eq!(names.next(), "peaks-3");
-    }
 
     #[test]
     fn an_address_has_no_character_that_ends_it() {

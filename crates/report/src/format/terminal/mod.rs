@@ -5,12 +5,13 @@ mod chart;
 mod table;
 mod text;
 
-use super::{ReportFormat, facts, render, title};
-use crate::{Block, Card, Cell, Column, Data, Figure, FindingEntry, Table, TableRow, Text};
+use super::{Report, ReportFormat, cards, facts, title, write_file};
+use crate::{Block, Error, Figure, FindingEntry, Text};
 use anstyle::{AnsiColor, Color, RgbColor, Style};
 use std::{
     io::{self, Write},
     ops::RangeInclusive,
+    path::{Path, PathBuf},
 };
 use tailmark_results::number;
 
@@ -20,10 +21,9 @@ use text::{clean, wrap};
 /// The row of the table of formats.
 pub const FORMAT: ReportFormat = ReportFormat {
     name: "terminal",
-    about: "text with tables and small charts; without -o to standard output",
-    extension: "txt",
-    is_text: true,
+    about: "text with tables and small charts: report.txt, or without -o standard output",
     write,
+    text: Some(write_text),
 };
 
 /// What text is written for.
@@ -88,13 +88,19 @@ impl Default for Screen {
 const WITHOUT_COLOURS: &str = "*Bold* is written between stars, (grey) in parentheses, and the \
                                letters of findings in [brackets].";
 
-fn write(data: &Data, screen: Screen, out: &mut dyn Write) -> io::Result<()> {
-    let mut lines = vec![screen.bold(&clean(&title(data)))];
-    lines.extend(paragraph(&facts(data).join(" · "), screen));
+fn write(report: &Report<'_>, out_dir: &Path) -> Result<PathBuf, Error> {
+    let path = out_dir.join("report.txt");
+    write_file(&path, |out| write_text(report, Screen::default(), out))?;
+    Ok(path)
+}
+
+fn write_text(report: &Report<'_>, screen: Screen, out: &mut dyn Write) -> io::Result<()> {
+    let mut lines = vec![screen.bold(&clean(&title(report.data)))];
+    lines.extend(paragraph(&facts(report.data).join(" · "), screen));
     if !screen.is_colored {
         lines.extend(paragraph(WITHOUT_COLOURS, screen));
     }
-    for (section, blocks) in render(data) {
+    for (section, blocks) in &report.sections {
         let rule = "─".repeat(section.title.chars().count());
         lines.extend([String::new(), screen.bold(section.title), rule]);
         for (i, of_block) in blocks.iter().enumerate() {
@@ -157,34 +163,11 @@ fn item(mark: &str, text: &Text, screen: Screen) -> Vec<String> {
         .collect()
 }
 
-fn cards(cards: &[Card]) -> Table {
-    let row = |card: &Card| TableRow {
-        cells: vec![
-            Cell::new(&card.title),
-            Cell {
-                strong: true,
-                badges: card.badges.clone(),
-                ..Cell::new(&card.value)
-            },
-            Cell::new(&card.about),
-        ],
-        total: false,
-    };
-    Table {
-        columns: ["", "", ""].map(Column::text).into(),
-        rows: cards.iter().map(row).collect(),
-        ..Table::default()
-    }
-}
-
 /// The charts that lines of text can show, each as it is on the page at first.
 fn charts(figure: &Figure, screen: Screen) -> Vec<String> {
-    let initial = figure.controls.iter().fold(0, |index, control| {
-        index * control.choices.len() + control.initial
-    });
     let drawn = figure.charts.iter().filter_map(|chart| {
         let mut lines = heading(&chart.title, &chart.hint, screen);
-        lines.extend(chart::draw(chart, initial, screen)?);
+        lines.extend(chart::draw(chart, figure.initial(chart), screen)?);
         lines.push(String::new());
         Some(lines)
     });

@@ -1,0 +1,200 @@
+//! What erases a device: discard, an NVMe format, an NVMe sanitize. Each takes a [`Claim`], asks it
+//! again what it holds right before, and marks the device as ours behind it.
+
+use super::{Claim, Error, Reach, Target, claim, ioctl};
+use crate::nvme::admin::{self, Drive, Sanitize, SanitizeState};
+use std::{fs::File, io, os::unix::fs::FileExt, path::Path, thread, time::Duration};
+
+/// Bytes that are discarded at once, so that it can be stopped, and says how far it is.
+const DISCARD_BYTES: u64 = 1 << 30;
+/// Bytes at each end that are written with zeros: where signatures are.
+const ENDS: u64 = 1 << 20;
+/// How often a drive is asked how far it is.
+const ASK_EVERY: Duration = Duration::from_secs(2);
+
+/// How a device is erased.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Erase {
+    /// Every block is discarded, and both ends are written with zeros.
+    Discard,
+    /// An NVMe format with secure erase.
+    Format,
+    /// An NVMe sanitize operation: the whole subsystem.
+    Sanitize,
+}
+
+/// Told how far a long step is; and asked whether to stop.
+pub trait Watch {
+    /// So much of so much is done, bytes or parts.
+    fn progress(&self, done: u64, of: u64);
+    /// Whether to stop.
+    fn is_stopped(&self) -> bool;
+}
+
+impl Erase {
+    /// The names in plans.
+    pub const NAMES: &[&str] = &["discard", "format", "sanitize"];
+
+    /// By its name in plans.
+    #[must_use]
+    pub fn of_name(name: &str) -> Option<Self> {
+        let rows = [Self::Discard, Self::Format, Self::Sanitize];
+        rows.into_iter().find(|row| row.name() == name)
+    }
+
+    /// The word in plans.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Discard => "discard",
+            Self::Format => "format",
+            Self::Sanitize => "sanitize",
+        }
+    }
+
+    /// What it does to this device, as a dry run says it, and how far it reaches.
+    ///
+    /// # Errors
+    /// Where the device cannot do it.
+    pub fn plan(self, target: &Target) -> Result<(Reach, String), Error> {
+        let name = &target.identity.name;
+        let unable = |why: &str| Error::Step {
+            action: self.name(),
+            device: name.clone(),
+            source: io::Error::other(why.to_owned()),
+        };
+        if self == Self::Discard {
+            let bytes = target.identity.bytes;
+            let said = format!(
+                "BLKDISCARD of 0 to {bytes} on /dev/{name}, then zeros over the first and the \
+                 last MiB"
+            );
+            return Ok((Reach::Device, said));
+        }
+        let namespace = target.identity.namespace;
+        let namespace = namespace.ok_or_else(|| unable("it is no NVMe namespace"))?;
+        let mut file = claim::read_only(&Path::new("/dev").join(name))?;
+        let failed = |source| Error::Step {
+            action: self.name(),
+            device: name.clone(),
+            source,
+        };
+        let says = admin::identify_controller(&file).map_err(failed)?;
+        if self == Self::Sanitize {
+            let how = Sanitize::of(&says).ok_or_else(|| unable("the drive has no sanitize"))?;
+            let said = format!(
+                "Sanitize ({how:?}) of the whole subsystem of /dev/{name}, then log 81h until it \
+                 is done"
+            );
+            return Ok((Reach::Subsystem, said));
+        }
+        if !says.can_format {
+            return Err(unable("the drive has no format"));
+        }
+        let of = admin::identify_namespace(&mut file, namespace).map_err(failed)?;
+        let (reach, what) = match says.formats_all || says.erases_all {
+            true => (Reach::Subsystem, "every namespace of the drive (FNA)"),
+            false => (Reach::Device, "this namespace"),
+        };
+        let said = format!(
+            "Format NVM of /dev/{name}, namespace {namespace}, format {} ({} bytes a block), \
+             secure erase 1: {what}",
+            of.format, of.block_bytes
+        );
+        Ok((reach, said))
+    }
+
+    /// Erases the device that is held, and marks it as ours.
+    ///
+    /// # Errors
+    /// Where it is not the device any more, or it fails.
+    pub fn carry_out(self, claim: &Claim, watch: &dyn Watch) -> Result<(), Error> {
+        claim.confirm()?;
+        // As far as it reaches, or the drive has changed since it was asked.
+        claim.refuse_shorter(self.plan(claim.target())?.0)?;
+        let mut file = claim.file();
+        let failed = |source| claim.failed(self.name(), source);
+        match self {
+            Self::Discard => discard(claim, watch)?,
+            Self::Format => {
+                let namespace = claim.identity().namespace;
+                let namespace =
+                    namespace.ok_or_else(|| failed(io::Error::other("it is no NVMe namespace")))?;
+                let says = admin::identify_controller(file).map_err(failed)?;
+                if says.formats_all || says.erases_all {
+                    refuse_hidden(claim, &says).map_err(failed)?;
+                }
+                let of = admin::identify_namespace(&mut file, namespace).map_err(failed)?;
+                admin::format(&mut file, namespace, of.format).map_err(failed)?;
+            }
+            Self::Sanitize => {
+                let says = admin::identify_controller(file).map_err(failed)?;
+                refuse_hidden(claim, &says).map_err(failed)?;
+                sanitized(&mut file, &says, watch).map_err(failed)?;
+            }
+        }
+        ioctl::flush_buffers(file).map_err(failed)?;
+        claim.confirm()?;
+        claim.tag()
+    }
+}
+
+/// A drive that manages namespaces may have some that are not attached.
+fn refuse_hidden(claim: &Claim, says: &admin::Controller) -> io::Result<()> {
+    match says.can_manage {
+        true => claim.refuse_hidden(&admin::allocated(&mut claim.file())?),
+        false => Ok(()),
+    }
+}
+
+fn discard(claim: &Claim, watch: &dyn Watch) -> Result<(), Error> {
+    let (file, bytes) = (claim.file(), claim.identity().bytes);
+    let failed = |source| claim.failed("discard", source);
+    let mut done = 0;
+    while done < bytes {
+        if watch.is_stopped() {
+            return Err(Error::Stopped {
+                device: claim.identity().name.clone(),
+                doing: "discarded",
+            });
+        }
+        let piece = DISCARD_BYTES.min(bytes - done);
+        ioctl::discard(file, done, piece).map_err(failed)?;
+        done += piece;
+        watch.progress(done, bytes);
+    }
+    // A discard is advice: what marks a file system must be gone all the same.
+    zero_ends(file, bytes).map_err(failed)
+}
+
+/// Writes zeros over both ends.
+pub(super) fn zero_ends(file: &File, bytes: u64) -> io::Result<()> {
+    let length = ENDS.min(bytes);
+    let zeros = vec![0; length as usize];
+    for at in [0, bytes - length] {
+        file.write_all_at(&zeros, at)?;
+    }
+    file.sync_data()
+}
+
+/// Has a drive sanitized to the end.
+fn sanitized(
+    drive: &mut impl Drive,
+    says: &admin::Controller,
+    watch: &dyn Watch,
+) -> io::Result<()> {
+    let how = Sanitize::of(says).ok_or_else(|| io::Error::other("the drive has no sanitize"))?;
+    admin::sanitize(drive, how)?;
+    loop {
+        match admin::sanitize_state(drive)? {
+            // It cannot be stopped: the drive goes on by itself, even after a restart.
+            SanitizeState::Running(part) => watch.progress((part * 1000.0) as u64, 1000),
+            SanitizeState::Done => return Ok(()),
+            SanitizeState::Failed => return Err(io::Error::other("the drive says that it failed")),
+            SanitizeState::Never => {
+                return Err(io::Error::other("the drive says that it never began"));
+            }
+        }
+        thread::sleep(ASK_EVERY);
+    }
+}

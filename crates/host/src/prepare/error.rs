@@ -1,0 +1,105 @@
+//! Why a device is not touched, or a step failed.
+
+use super::Evidence;
+use std::{io, path::PathBuf};
+
+/// Why a device or a setting is left as it is, or what went wrong with it.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// What a plan names is no device, or several.
+    #[error("`{given}` names no device to prepare: {why}")]
+    Target {
+        /// As it was named.
+        given: String,
+        /// Why not.
+        why: String,
+    },
+    /// What is on a device cannot be told.
+    #[error("what is on `{device}` cannot be told")]
+    Signatures {
+        /// The kernel's name of it.
+        device: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// Something speaks against it.
+    #[error("{device} is left as it is: {}", evidence_text(evidence))]
+    Refused {
+        /// What it is.
+        device: String,
+        /// Everything that was found, by guard.
+        evidence: Vec<Evidence>,
+    },
+    /// It is not the device any more that was looked at.
+    #[error("`{device}` is left as it is: it was {was}, and is now {is}")]
+    Renumbered {
+        /// The kernel's name.
+        device: String,
+        /// What was looked at.
+        was: String,
+        /// What is open.
+        is: String,
+    },
+    /// It could not be opened alone.
+    #[error("`{device}` is left as it is: it could not be opened exclusively")]
+    Exclusive {
+        /// Its path.
+        device: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// A step failed.
+    #[error("failed to {action} `{device}`")]
+    Step {
+        /// What was done: `discard`, `format`, ...
+        action: &'static str,
+        /// The device or the setting.
+        device: String,
+        /// Why.
+        source: io::Error,
+    },
+    /// A step was stopped, as was asked for.
+    #[error("stopped while `{device}` was {doing}; this step begins anew")]
+    Stopped {
+        /// The device.
+        device: String,
+        /// What was going on: `written`, ...
+        doing: &'static str,
+    },
+    /// A setting that the kernel does not have, or not of that value.
+    #[error("{key} = {value}: {why}")]
+    Setting {
+        /// Its key.
+        key: String,
+        /// What was asked for.
+        value: String,
+        /// What is wrong with it.
+        why: String,
+    },
+    /// The journal of settings could not be read or written.
+    #[error("failed to {action} the journal `{path}`")]
+    Journal {
+        /// `read`, `write`, `lock`.
+        action: &'static str,
+        /// The file.
+        path: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
+    /// Another process has settings in effect.
+    #[error(
+        "another tailmark has settings of this machine changed, which are its until it ends \
+         (`{path}`)"
+    )]
+    InUse {
+        /// The journal.
+        path: PathBuf,
+    },
+}
+
+fn evidence_text(evidence: &[Evidence]) -> String {
+    let each = evidence
+        .iter()
+        .map(|of| format!("{} ({})", of.text, of.guard));
+    each.collect::<Vec<_>>().join("; ")
+}

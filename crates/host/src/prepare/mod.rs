@@ -1,0 +1,36 @@
+//! Preparing a device: what may be erased, and the steps that do it.
+//!
+//! A [`Target`] is a device that a plan names, found. A [`Claim`] is one that is open and held, after
+//! every row of [`GUARDS`] found nothing against it. Steps that destroy take a claim and nothing
+//! else. In doubt a device is left as it is: a wrong erase is the worst that this program can do.
+
+mod claim;
+mod erase;
+mod error;
+mod file_system;
+mod guard;
+mod identity;
+mod ioctl;
+mod journal;
+mod namespaces;
+mod precondition;
+mod setting;
+mod signature;
+mod tag;
+mod uses;
+
+pub use claim::Claim;
+pub use erase::{Erase, Watch};
+pub use error::Error;
+pub use file_system::{
+    FILE_SYSTEMS, FileSystem, file_system_on, is_mounted_on, mount, mount_command, unmount,
+    unmount_command,
+};
+pub use guard::{Consent, Evidence, GUARDS, Guard, Reach};
+pub use identity::{BY_SERIAL, Identity, Target, is_target};
+pub use journal::{JOURNAL_DIRECTORY, Journal, Log};
+pub use namespaces::{NAMESPACES_MAX, make_namespaces, plan_namespaces};
+pub use precondition::{plan_precondition, precondition};
+pub use setting::{Kernel, Setting};
+pub use signature::{LABEL, Signature};
+pub use uses::{Unseen, Uses};

@@ -1,0 +1,378 @@
+//! Who uses the devices of this machine: everything that is mounted in any mount namespace, swap,
+//! what is made of what, and who has a device open.
+//!
+//! An exclusive open sees none of a loop device over a disk, of a file system that another host
+//! has mounted, and of a program that has the device open without asking to be alone. So all of it
+//! is looked up, and what cannot be seen is told as that.
+
+use super::ioctl;
+use crate::{
+    BlockDevice,
+    mount::{self, Mount},
+    sysfs,
+};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fs::{self, File},
+    io,
+    os::unix::fs::{FileTypeExt, MetadataExt},
+    path::{Path, PathBuf},
+    thread,
+    time::Duration,
+};
+
+/// Major and minor number.
+type Number = (u32, u32);
+
+/// What is in use on this machine at one moment.
+#[derive(Debug, Default)]
+pub struct Uses {
+    /// Where the kernel shows its devices.
+    pub(super) sys: PathBuf,
+    /// Every block device.
+    pub(super) devices: Vec<BlockDevice>,
+    /// What loop devices are over, by their names.
+    pub(super) loops: BTreeMap<String, Below>,
+    /// Everything mounted, each with a process that sees it.
+    pub(super) mounts: Vec<(u32, Mount)>,
+    /// Swap, by what it is on.
+    pub(super) swaps: Vec<(String, Number)>,
+    /// What starts from or is mounted at the next start: what says so, and the device.
+    pub(super) named: Vec<(String, Number)>,
+    /// Processes that have block devices open.
+    pub(super) open: Vec<(u32, String, Number)>,
+    /// What could not be looked at.
+    pub(super) unseen: Vec<Unseen>,
+}
+
+/// How often a process is looked at that cannot be.
+const LOOKS: u32 = 5;
+/// How long between.
+const PAUSE: Duration = Duration::from_millis(20);
+
+fn is_denied(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::PermissionDenied
+}
+
+/// Something that could not be looked at.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Unseen {
+    /// The program whose it is, or the device.
+    pub name: String,
+    /// What, and why.
+    pub what: String,
+}
+
+/// What a loop device is over.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Below {
+    /// A block device.
+    Device(Number),
+    /// A file, on a file system of this number.
+    FileOn(Number),
+}
+
+impl Uses {
+    /// Looks at everything.
+    #[must_use]
+    pub fn look() -> Self {
+        let sys = PathBuf::from(crate::block::SYS);
+        let names = sysfs::names(&sys.join("class/block"));
+        let devices = names
+            .iter()
+            .filter_map(|name| BlockDevice::of_name(&sys, name));
+        let mut uses = Self {
+            devices: devices.collect(),
+            sys,
+            ..Self::default()
+        };
+        uses.look_at_loops();
+        uses.look_at_processes(Path::new("/proc"));
+        uses.swaps = swaps(&fs::read_to_string("/proc/swaps").unwrap_or_default());
+        let table = fs::read_to_string("/etc/fstab").unwrap_or_default();
+        let line = fs::read_to_string("/proc/cmdline").unwrap_or_default();
+        uses.named = named_at_start(&table, &line);
+        uses
+    }
+
+    fn look_at_loops(&mut self) {
+        for device in &self.devices {
+            if device.backing_file.is_none() {
+                continue;
+            }
+            let path = Path::new("/dev").join(&device.name);
+            match File::open(&path).and_then(|file| ioctl::loop_status(&file)) {
+                Ok(status) => {
+                    let below = match status.of_device {
+                        0 => Below::FileOn(number(status.device)),
+                        of_device => Below::Device(number(of_device)),
+                    };
+                    self.loops.insert(device.name.clone(), below);
+                }
+                // It was detached meanwhile.
+                Err(error) if error.raw_os_error() == Some(6) => {}
+                Err(error) => self.unseen.push(Unseen {
+                    name: device.name.clone(),
+                    what: format!("what `{}` is over: {error}", path.display()),
+                }),
+            }
+        }
+    }
+
+    /// Mounts in every mount namespace that a process is in, and what processes have open.
+    fn look_at_processes(&mut self, proc: &Path) {
+        let own = std::process::id();
+        let mut namespaces = BTreeSet::new();
+        for name in sysfs::names(proc) {
+            let Ok(process) = name.parse::<u32>() else {
+                continue;
+            };
+            let directory = proc.join(&name);
+            // Of a namespace that cannot be told, the mounts are read each time.
+            let namespace = fs::read_link(directory.join("ns/mnt")).ok();
+            let is_known = namespace.as_ref().is_some_and(|of| namespaces.contains(of));
+            if !is_known {
+                match fs::read_to_string(directory.join("mountinfo")) {
+                    Ok(text) => {
+                        namespaces.extend(namespace);
+                        let mounts = mount::parse(&text).into_iter();
+                        self.mounts.extend(mounts.map(|mount| (process, mount)));
+                    }
+                    Err(error) => self.miss(&directory, "is mounted", &error),
+                }
+            }
+            if process == own {
+                continue;
+            }
+            // One that is just being executed can be looked at again a moment later.
+            let mut looks = 1;
+            while let Err(error) = self.look_at_files(process, &directory) {
+                if looks == LOOKS || !is_denied(&error) {
+                    self.miss(&directory, "is open", &error);
+                    break;
+                }
+                looks += 1;
+                thread::sleep(PAUSE);
+            }
+        }
+    }
+
+    fn look_at_files(&mut self, process: u32, directory: &Path) -> io::Result<()> {
+        let mut denied = None;
+        for file in fs::read_dir(directory.join("fd"))?.flatten() {
+            let metadata = match fs::metadata(file.path()) {
+                Ok(metadata) => metadata,
+                // It was closed meanwhile, or leads to nothing that has a path.
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                Err(error) => {
+                    denied = Some(error);
+                    continue;
+                }
+            };
+            if metadata.file_type().is_block_device() {
+                let number = number(metadata.rdev());
+                self.open.push((process, program(directory), number));
+            }
+        }
+        denied.map_or(Ok(()), Err)
+    }
+
+    /// A process that has ended in between is not missed.
+    fn miss(&mut self, directory: &Path, what: &str, error: &io::Error) {
+        /// No such process, as reading of one that has ended fails.
+        const ESRCH: i32 = 3;
+        let is_gone =
+            error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(ESRCH);
+        if !is_gone {
+            let (name, process) = (program(directory), directory.file_name());
+            let process = process.unwrap_or_default().to_string_lossy();
+            let what = format!("what {what} of process {process} ({name}): {error}");
+            self.unseen.push(Unseen { name, what });
+        }
+    }
+
+    /// What could not be looked at.
+    #[must_use]
+    pub fn unseen(&self) -> &[Unseen] {
+        &self.unseen
+    }
+
+    /// A disk with its partitions, and everything that is made of them, through loop devices too.
+    #[must_use]
+    pub fn on_disk(&self, disk: &str) -> Vec<&BlockDevice> {
+        let mut found: Vec<&BlockDevice> = Vec::new();
+        loop {
+            let is_new = |device: &&BlockDevice| {
+                let is_known = found.iter().any(|known| known.name == device.name);
+                !is_known && (device.disk == disk || self.is_made_of(device, &found))
+            };
+            let new: Vec<_> = self.devices.iter().filter(is_new).collect();
+            if new.is_empty() {
+                return found;
+            }
+            found.extend(new);
+        }
+    }
+
+    fn is_made_of(&self, device: &BlockDevice, found: &[&BlockDevice]) -> bool {
+        let is_part = device.name != device.disk && found.iter().any(|f| f.name == device.disk);
+        let is_member = device
+            .members
+            .iter()
+            .any(|member| found.iter().any(|f| f.name == *member));
+        let has = |number: &Number| found.iter().any(|f| (f.major, f.minor) == *number);
+        let is_over = match self.loops.get(&device.name) {
+            Some(Below::Device(number) | Below::FileOn(number)) => has(number),
+            None => false,
+        };
+        is_part || is_member || is_over
+    }
+
+    /// The devices of the btrfs file systems that one of these is a part of: their mounts have a
+    /// number of their own.
+    pub(super) fn btrfs_with(&self, on: &[&BlockDevice]) -> BTreeSet<String> {
+        let mut all = BTreeSet::new();
+        let file_systems = self.sys.join("fs/btrfs");
+        for name in sysfs::names(&file_systems) {
+            let members = sysfs::names(&file_systems.join(name).join("devices"));
+            if members.iter().any(|m| on.iter().any(|d| d.name == *m)) {
+                all.extend(members);
+            }
+        }
+        all
+    }
+}
+
+/// The name of the program of a process.
+fn program(directory: &Path) -> String {
+    let name = fs::read_to_string(directory.join("comm")).unwrap_or_default();
+    name.trim().to_owned()
+}
+
+fn number(encoded: u64) -> Number {
+    (rustix::fs::major(encoded), rustix::fs::minor(encoded))
+}
+
+/// The device that a path is, or is on.
+fn number_of(path: &Path) -> Option<Number> {
+    let metadata = fs::metadata(path).ok()?;
+    Some(match metadata.file_type().is_block_device() {
+        true => number(metadata.rdev()),
+        false => number(metadata.dev()),
+    })
+}
+
+/// The lines of `/proc/swaps` with their devices; of a file, the device of its file system.
+fn swaps(text: &str) -> Vec<(String, Number)> {
+    let places = text
+        .lines()
+        .skip(1)
+        .filter_map(|line| line.split_whitespace().next());
+    let places = places.map(|place| place.replace("\\040", " "));
+    places
+        .filter_map(|place| Some((place.clone(), number_of(Path::new(&place))?)))
+        .collect()
+}
+
+/// Devices that `/etc/fstab` and the command line of the kernel name.
+fn named_at_start(table: &str, line: &str) -> Vec<(String, Number)> {
+    let of_table = table.lines().filter_map(|line| {
+        let source = line.split_whitespace().next()?;
+        (!source.starts_with('#')).then_some(("/etc/fstab", source))
+    });
+    let of_line = line.split_whitespace().filter_map(|word| {
+        let source = ["root=", "resume="]
+            .iter()
+            .find_map(|key| word.strip_prefix(key))?;
+        Some(("/proc/cmdline", source))
+    });
+    let found = of_table.chain(of_line).filter_map(|(file, source)| {
+        let path = device_path(source)?;
+        let metadata = fs::metadata(path).ok()?;
+        let is_device = metadata.file_type().is_block_device();
+        is_device.then(|| (format!("{source} in {file}"), number(metadata.rdev())))
+    });
+    found.collect()
+}
+
+/// The path that a source of a mount means: `UUID=...` is a link that udev makes.
+fn device_path(source: &str) -> Option<PathBuf> {
+    /// What a source may begin with, and the directory of the links.
+    const LINKS: &[(&str, &str)] = &[
+        ("UUID=", "by-uuid"),
+        ("LABEL=", "by-label"),
+        ("PARTUUID=", "by-partuuid"),
+        ("PARTLABEL=", "by-partlabel"),
+        ("ID=", "by-id"),
+    ];
+    if source.starts_with("/dev/") {
+        return Some(source.into());
+    }
+    LINKS.iter().find_map(|(prefix, directory)| {
+        let name = source.strip_prefix(prefix)?.trim_matches('"');
+        Some(Path::new("/dev/disk").join(directory).join(name))
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::block::fixture;
+
+    #[test]
+    fn everything_made_of_a_disk_is_on_it_however_many_steps_away() {
+        let sys = fixture(&[
+            ("sata/sda", &[("dev", "8:0"), ("size", "8")]),
+            ("sata/sda/sda1", &[("dev", "8:1"), ("partition", "1")]),
+            ("sata/sdb", &[("dev", "8:16"), ("size", "8")]),
+            ("virtual/md0", &[("dev", "9:0"), ("slaves/sda1/x", "")]),
+            ("virtual/md0/md0p1", &[("dev", "259:9"), ("partition", "1")]),
+            (
+                "virtual/loop0",
+                &[("dev", "7:0"), ("loop/backing_file", "/dev/md0p1")],
+            ),
+            (
+                "virtual/loop1",
+                &[("dev", "7:1"), ("loop/backing_file", "/mnt/x")],
+            ),
+            (
+                "virtual/loop2",
+                &[("dev", "7:2"), ("loop/backing_file", "/other")],
+            ),
+        ]);
+        let names = sysfs::names(&sys.path().join("class/block"));
+        let devices = names
+            .iter()
+            .filter_map(|n| BlockDevice::of_name(sys.path(), n));
+        let uses = Uses {
+            devices: devices.collect(),
+            sys: sys.path().to_owned(),
+            loops: [
+                ("loop0".to_owned(), Below::Device((259, 9))),
+                ("loop1".to_owned(), Below::FileOn((7, 0))),
+                ("loop2".to_owned(), Below::FileOn((8, 16))),
+            ]
+            .into(),
+            ..Uses::default()
+        };
+        let on = |disk| {
+            let mut names: Vec<_> = uses.on_disk(disk).iter().map(|d| d.name.clone()).collect();
+            names.sort();
+            names
+        };
+        assert_eq!(on("sda"), ["loop0", "loop1", "md0", "md0p1", "sda", "sda1"]);
+        assert_eq!(on("sdb"), ["loop2", "sdb"]);
+    }
+
+    #[test]
+    fn what_a_start_needs_is_found_under_the_names_that_it_may_have() {
+        let path = |source| device_path(source).map(|path| path.display().to_string());
+        assert_eq!(path("UUID=\"0a-1b\"").unwrap(), "/dev/disk/by-uuid/0a-1b");
+        assert_eq!(path("/dev/vda1").unwrap(), "/dev/vda1");
+        assert_eq!(path("tmpfs"), None);
+        assert_eq!(
+            named_at_start("# /dev/null\nproc /proc proc\n", "quiet"),
+            []
+        );
+    }
+}

@@ -1,0 +1,288 @@
+//! Charts as pictures, drawn without a browser: each as the page shows it at first, by the same script from
+//! the same option. Text is measured and drawn in a font of the program's own.
+
+pub mod font;
+mod script;
+
+use crate::{Block, Chart, Error, Figure, Section, block::anchor, style};
+use resvg::usvg::{Options, Tree, WriteOptions};
+use script::Script;
+use serde_json::Value;
+use std::thread;
+
+/// A chart of a report as a picture.
+#[derive(Debug, Clone)]
+pub struct Drawing {
+    /// Unique in the report: letters, digits and dashes.
+    pub name: String,
+    /// The anchor of its figure, and which of its charts it is.
+    pub of: (String, usize),
+    /// What it is about, such as the workload, and what it shows.
+    pub title: String,
+    /// What is better, and which choice is shown.
+    pub hint: String,
+    /// What it shows, in words, for those who do not see it.
+    pub about: String,
+    /// In pixels, without title.
+    pub size: (f32, f32),
+    /// The inside of the SVG.
+    pub inner: String,
+}
+
+/// A chart that waits to be drawn.
+struct Sketch<'a> {
+    drawing: Drawing,
+    chart: &'a Chart,
+    variant: &'a Value,
+}
+
+/// The pictures of all charts that show something, in reading order; `widths` are those of a chart that
+/// takes the whole width of a page, and of others, in pixels.
+///
+/// # Errors
+/// Where the script fails.
+pub fn draw(
+    sections: &[(&'static Section, Vec<Block>)],
+    widths: (f32, f32),
+) -> Result<Vec<Drawing>, Error> {
+    let sketches = sketches(sections, widths);
+    let threads = thread::available_parallelism().map_or(1, usize::from);
+    let share = sketches.len().div_ceil(threads.min(4)).max(1);
+    thread::scope(|scope| {
+        let shares = sketches.chunks(share);
+        let all: Vec<_> = shares
+            .map(|of_one| scope.spawn(move || draw_all(of_one)))
+            .collect();
+        let mut drawings = Vec::with_capacity(sketches.len());
+        for one in all {
+            let drawn = one.join().expect("nothing that draws panics");
+            drawings.extend(drawn.map_err(Error::Draw)?);
+        }
+        Ok(drawings)
+    })
+}
+
+fn draw_all(sketches: &[Sketch<'_>]) -> Result<Vec<Drawing>, String> {
+    let script = Script::load()?;
+    let draw = |sketch: &Sketch<'_>| {
+        let drawing = &sketch.drawing;
+        let drawn = script.draw(&sketch.chart.base, sketch.variant, drawing.size);
+        let drawn = drawn.map_err(|why| format!("{}: {why}", drawing.name))?;
+        Ok(Drawing {
+            size: (drawing.size.0, drawn.height),
+            inner: inner(&drawn.svg),
+            ..drawing.clone()
+        })
+    };
+    sketches.iter().map(draw).collect()
+}
+
+/// What is between the tags of the root.
+fn inner(svg: &str) -> String {
+    let inner = svg
+        .split_once('>')
+        .and_then(|(_, rest)| rest.rsplit_once("</svg>"));
+    inner.map_or(String::new(), |(inner, _)| inner.to_owned())
+}
+
+fn sketches<'a>(
+    sections: &'a [(&'static Section, Vec<Block>)],
+    widths: (f32, f32),
+) -> Vec<Sketch<'a>> {
+    let mut sketches = Vec::new();
+    for (section, blocks) in sections {
+        let mut place = "";
+        for block in blocks {
+            match block {
+                // Titles within a section that has one subject are clear without it.
+                Block::Heading { title, .. } if section.name == "workloads" => place = title,
+                Block::Figure(figure) => sketches.extend(of_figure(figure, place, widths)),
+                _ => {}
+            }
+        }
+    }
+    sketches
+}
+
+fn of_figure<'a>(figure: &'a Figure, place: &str, widths: (f32, f32)) -> Vec<Sketch<'a>> {
+    let charts = figure.charts.iter().enumerate();
+    let sketch = |(index, chart): (usize, &'a Chart)| {
+        let variant = figure.initial_variant(chart).filter(|v| !v.is_null())?;
+        let subject = figure.anchor.trim_end_matches("-charts");
+        let subject = subject.trim_end_matches("-chart");
+        let name = match figure.charts.len() {
+            1 => subject.to_owned(),
+            _ => anchor(&[subject, &chart.title]),
+        };
+        let title = match place {
+            "" => chart.title.clone(),
+            place => format!("{place}: {}", lower_first(&chart.title)),
+        };
+        let drawing = Drawing {
+            name,
+            of: (figure.anchor.clone(), index),
+            title,
+            hint: hint(figure, chart),
+            about: chart.about.clone(),
+            size: (
+                if chart.wide { widths.0 } else { widths.1 },
+                chart.height as f32,
+            ),
+            inner: String::new(),
+        };
+        Some(Sketch {
+            drawing,
+            chart,
+            variant,
+        })
+    };
+    charts.filter_map(sketch).collect()
+}
+
+fn lower_first(text: &str) -> String {
+    let mut letters = text.chars();
+    let first = letters.next().map(|c| c.to_lowercase().to_string());
+    first.unwrap_or_default() + letters.as_str()
+}
+
+/// What is better, and what was chosen where there is a choice.
+fn hint(figure: &Figure, chart: &Chart) -> String {
+    let chosen = figure.controls.iter().filter(|of| of.choices.len() > 1);
+    let chosen = chosen.filter_map(|control| {
+        let choice = control.choices.get(control.initial)?;
+        let group = match choice.group.as_str() {
+            group if choice.label.contains(group) => String::new(),
+            group => format!("{group}, "),
+        };
+        Some(format!("{}: {group}{}", control.label, choice.label))
+    });
+    let chosen: Vec<String> = chosen.collect();
+    let chosen = match chart.variants.len() {
+        1 => String::new(),
+        _ => chosen.join("; "),
+    };
+    let parts = [chart.hint.as_str(), &chosen];
+    let parts: Vec<&str> = parts.into_iter().filter(|part| !part.is_empty()).collect();
+    parts.join(". ")
+}
+
+/// Above the chart, pixels: title and hint.
+const HEAD: f32 = 58.0;
+const MARGIN: f32 = 14.0;
+
+impl Drawing {
+    /// The widths of charts in files of their own.
+    pub const FILE: (f32, f32) = (960.0, 640.0);
+    /// The widths of charts in documents, where two of the second stand side by side.
+    pub const PAPER: (f32, f32) = (800.0, 392.0);
+
+    /// The chart without a title.
+    ///
+    /// # Errors
+    /// Where the SVG of the script is none.
+    pub fn chart(&self) -> Result<Tree, Error> {
+        let (width, height) = self.size;
+        self.tree(&format!("{}{}</svg>", open(width, height), self.inner))
+    }
+
+    /// The size of the whole picture, pixels.
+    #[must_use]
+    pub fn whole_size(&self) -> (f32, f32) {
+        (self.size.0 + 2.0 * MARGIN, self.size.1 + HEAD + MARGIN)
+    }
+
+    /// The whole picture, on white: what it is, what is better, and the chart.
+    ///
+    /// # Errors
+    /// Where the SVG of the script is none.
+    pub fn picture(&self) -> Result<Tree, Error> {
+        let (width, height) = self.whole_size();
+        let (title, title_size) = fitted(&self.title, font::Weight::Bold, 17.0, self.size.0);
+        let (hint, hint_size) = fitted(&self.hint, font::Weight::Regular, 12.0, self.size.0);
+        let (ink, muted) = (style::INK, style::MUTED);
+        self.tree(&format!(
+            "{}<rect width=\"{width}\" height=\"{height}\" fill=\"#fff\"/>\
+             <g font-family=\"{}\"><text x=\"{MARGIN}\" y=\"28\" font-size=\"{title_size}\" \
+             font-weight=\"bold\" fill=\"{ink}\">{title}</text>\
+             <text x=\"{MARGIN}\" y=\"47\" font-size=\"{hint_size}\" fill=\"{muted}\">{hint}</text></g>\
+             <g transform=\"translate({MARGIN} {HEAD})\">{}</g></svg>",
+            open(width, height),
+            font::FAMILY,
+            self.inner,
+        ))
+    }
+
+    /// The whole picture as a file: its letters are shapes, so that it looks the same everywhere.
+    ///
+    /// # Errors
+    /// Where the SVG of the script is none.
+    pub fn svg(&self) -> Result<String, Error> {
+        let options = WriteOptions {
+            coordinates_precision: 2,
+            transforms_precision: 4,
+            ..WriteOptions::default()
+        };
+        let svg = self.picture()?.to_string(&options);
+        let (root, rest) = svg.split_once('>').unwrap_or_default();
+        let (title, about) = (escaped(&self.title), escaped(&self.about));
+        let about = format!(
+            "<title>{title}</title><desc>{about} {}</desc>",
+            escaped(&self.hint)
+        );
+        let named = format!("{root} role=\"img\" aria-label=\"{title}\"");
+        Ok(format!("{named}>{about}{rest}"))
+    }
+
+    /// The whole picture in dots, two to a pixel.
+    ///
+    /// # Errors
+    /// Where the SVG of the script is none.
+    pub fn png(&self) -> Result<Vec<u8>, Error> {
+        const SCALE: f32 = 2.0;
+        let tree = self.picture()?;
+        let size = tree.size().to_int_size();
+        let failed = |why: &str| Error::Draw(format!("{}: {why}", self.name));
+        let image = tiny_skia::Pixmap::new(size.width() * 2, size.height() * 2);
+        let mut image = image.ok_or_else(|| failed("the picture is too large"))?;
+        let scale = tiny_skia::Transform::from_scale(SCALE, SCALE);
+        resvg::render(&tree, scale, &mut image.as_mut());
+        image
+            .encode_png()
+            .map_err(|error| failed(&error.to_string()))
+    }
+
+    fn tree(&self, svg: &str) -> Result<Tree, Error> {
+        let options = Options {
+            font_family: font::FAMILY.to_owned(),
+            fontdb: font::database(),
+            ..Options::default()
+        };
+        let tree = Tree::from_str(svg, &options);
+        tree.map_err(|error| Error::Draw(format!("{}: {error}", self.name)))
+    }
+}
+
+fn open(width: f32, height: f32) -> String {
+    format!(
+        "<svg xmlns=\"http://www.w3.org/2000/svg\" xmlns:xlink=\"http://www.w3.org/1999/xlink\" \
+         width=\"{width}\" height=\"{height}\" viewBox=\"0 0 {width} {height}\">"
+    )
+}
+
+/// A line that is not wider than its room: set smaller, and cut where that is not enough.
+fn fitted(text: &str, weight: font::Weight, size: f32, room: f32) -> (String, f32) {
+    let width = weight.width(text, size);
+    let size = (size * room / width.max(room)).max(size * 0.7);
+    let mut cut = text.to_owned();
+    while weight.width(&cut, size) > room && cut.chars().count() > 1 {
+        cut.truncate(cut.char_indices().rev().nth(1).map_or(0, |(at, _)| at));
+        cut.push('…');
+    }
+    (escaped(&cut), size)
+}
+
+/// As text of XML.
+fn escaped(text: &str) -> String {
+    let text = text.replace('&', "&amp;").replace('<', "&lt;");
+    text.replace('>', "&gt;").replace('"', "&quot;")
+}

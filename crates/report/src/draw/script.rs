@@ -1,0 +1,79 @@
+//! ECharts in a JavaScript engine that is part of the program (QuickJS): the charts of the page, drawn
+//! without a browser from the same options by the same script.
+
+use super::font;
+use rquickjs::{CatchResultExt, Context, Ctx, Function, Runtime};
+use serde::Deserialize;
+use serde_json::{Value, json};
+
+const ECHARTS: &str = include_str!(concat!(env!("OUT_DIR"), "/echarts.min.js"));
+const FUNCTIONS: &str = include_str!("../chart/functions.js");
+const PICTURE: &str = include_str!("picture.js");
+
+/// The script asks for these when it is loaded. Nothing is animated, so nothing waits.
+const TIMERS: &str = "globalThis.setTimeout = () => 0; globalThis.clearTimeout = () => {};";
+
+/// What the script may take of the stack, bytes: the main thread has 8 MiB, other threads 2 MiB.
+const STACK_BYTES: usize = 1 << 20;
+
+/// The engine with its scripts; it draws one chart after another.
+pub struct Script {
+    context: Context,
+}
+
+/// What the engine drew.
+#[derive(Debug, Deserialize)]
+pub struct Drawn {
+    /// The SVG.
+    pub svg: String,
+    /// In pixels: what was asked for, and more where the legend takes it.
+    pub height: f32,
+}
+
+impl Script {
+    /// Loads the scripts.
+    ///
+    /// # Errors
+    /// Where the engine does.
+    pub fn load() -> Result<Self, String> {
+        let runtime = Runtime::new().map_err(|error| error.to_string())?;
+        runtime.set_max_stack_size(STACK_BYTES);
+        let context = Context::full(&runtime).map_err(|error| error.to_string())?;
+        let font = format!("const FONT = {};", json!(font::FAMILY));
+        context.with(|ctx| {
+            let measure = Function::new(ctx.clone(), |text: String, font: String| {
+                font::css_width(&text, &font)
+            });
+            let measure = measure.map_err(|error| error.to_string())?;
+            let global = ctx.globals();
+            global
+                .set("measure", measure)
+                .map_err(|error| error.to_string())?;
+            // Only what has been declared by `var` or `globalThis` is seen by the next script otherwise.
+            [TIMERS, ECHARTS, FUNCTIONS, &font, PICTURE]
+                .into_iter()
+                .try_for_each(|script| evaluate::<()>(&ctx, script))
+        })?;
+        Ok(Self { context })
+    }
+
+    /// Draws an option, pixels wide and high.
+    ///
+    /// # Errors
+    /// Where the script fails.
+    pub fn draw(&self, base: &Value, variant: &Value, size: (f32, f32)) -> Result<Drawn, String> {
+        let chart = json!({"base": base, "variant": variant}).to_string();
+        let text = self.context.with(|ctx| {
+            let picture: Function<'_> = evaluate(&ctx, "picture")?;
+            let drawn = picture.call((chart, size.0, size.1));
+            drawn.catch(&ctx).map_err(|error| error.to_string())
+        });
+        let text: String = text?;
+        serde_json::from_str(&text).map_err(|error| error.to_string())
+    }
+}
+
+fn evaluate<'js, T: rquickjs::FromJs<'js>>(ctx: &Ctx<'js>, script: &str) -> Result<T, String> {
+    let value = ctx.eval(script);
+    value.catch(ctx).map_err(|error| error.to_string())
+}

@@ -1,0 +1,285 @@
+//! Markdown as forges show it (GitHub Flavored Markdown): text, tables, and the charts as SVG files beside
+//! it.
+
+use super::{
+    Report, ReportFormat, cards, facts, names::finding_anchor, pictures, title, write_file,
+};
+use crate::{
+    Badge, Block, Cell, Column, Error, Figure, FindingEntry, Span, Table, TableRow, Text,
+    draw::Drawing,
+};
+use std::path::{Path, PathBuf};
+use tailmark_results::number;
+
+/// The row of the table of formats.
+pub const FORMAT: ReportFormat = ReportFormat {
+    name: "md",
+    about: "Markdown for forges: report.md, and its charts in charts/*.svg",
+    write,
+    text: None,
+};
+
+fn write(report: &Report<'_>, out_dir: &Path) -> Result<PathBuf, Error> {
+    pictures::write_svg(report, out_dir)?;
+    let drawings = report.drawings()?;
+    let facts: Vec<String> = facts(report.data)
+        .iter()
+        .map(|fact| escaped(fact))
+        .collect();
+    let mut parts = vec![
+        format!("# {}", line(&title(report.data))),
+        facts.join(" · "),
+    ];
+    for (section, blocks) in &report.sections {
+        let (name, title) = (section.name, section.title);
+        parts.push(format!("<a id=\"{name}\"></a>\n\n## {title}"));
+        parts.extend(blocks.iter().map(|of_block| block(of_block, drawings)));
+    }
+    parts.push(format!("Made by tailmark {}.", env!("CARGO_PKG_VERSION")));
+    parts.retain(|part| !part.is_empty());
+    let path = out_dir.join("report.md");
+    write_file(&path, |out| writeln!(out, "{}", parts.join("\n\n")))?;
+    Ok(path)
+}
+
+fn block(block: &Block, drawings: &[Drawing]) -> String {
+    match block {
+        Block::Heading {
+            anchor,
+            title,
+            about,
+        } => {
+            let about = match about.as_str() {
+                "" => String::new(),
+                about => format!("\n\n{}", line(about)),
+            };
+            format!("<a id=\"{anchor}\"></a>\n\n### {}{about}", line(title))
+        }
+        Block::Text(text) => begun(&spans(text)),
+        Block::Statements(texts) => {
+            let items = texts
+                .iter()
+                .map(|text| format!("- {}", begun(&spans(text))));
+            items.collect::<Vec<_>>().join("\n")
+        }
+        Block::Cards(of_cards) => table(&cards(of_cards)),
+        Block::Table(of_block) => table(of_block),
+        Block::Figure(of_block) => figure(of_block, drawings),
+        Block::Findings(entries) => {
+            let entries = entries.iter().map(finding);
+            entries.collect::<Vec<_>>().join("\n\n")
+        }
+        Block::Source { title, text } => {
+            let fence = fence(text);
+            folded(
+                &escaped(title),
+                &format!("{fence}\n{}\n{fence}", text.trim_end()),
+            )
+        }
+    }
+}
+
+/// More backticks than stand together anywhere in a text, and at least three.
+fn fence(text: &str) -> String {
+    let runs = text.split(|c| c != '`').map(str::len);
+    "`".repeat(runs.max().unwrap_or(0).max(2) + 1)
+}
+
+fn folded(summary: &str, what: &str) -> String {
+    format!("<details><summary>{summary}</summary>\n\n{what}\n\n</details>")
+}
+
+fn figure(figure: &Figure, drawings: &[Drawing]) -> String {
+    let of_figure = drawings
+        .iter()
+        .filter(|drawing| drawing.of.0 == figure.anchor);
+    let image = |drawing: &Drawing| {
+        let about = format!("{}. {}", drawing.title, drawing.about);
+        format!("![{}](charts/{}.svg)", line(&about), address(&drawing.name))
+    };
+    of_figure.map(image).collect::<Vec<_>>().join("\n\n")
+}
+
+/// A name in an address: what is not a letter, a digit or a dash as its bytes.
+fn address(name: &str) -> String {
+    let byte = |byte: u8| match byte {
+        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' => char::from(byte).to_string(),
+        byte => format!("%{byte:02X}"),
+    };
+    name.bytes().map(byte).collect()
+}
+
+fn finding(entry: &FindingEntry) -> String {
+    let Badge { letter, code } = &entry.badge;
+    let places = number::plural(entry.places() as u64, "place");
+    let mut parts = vec![
+        format!("<a id=\"{}\"></a>", finding_anchor(code)),
+        format!("### {letter}: {} (`{code}`, {places})", line(&entry.title)),
+        begun(&escaped(&entry.means)),
+    ];
+    for evidence in &entry.evidence {
+        parts.push(format!("- {}", begun(&spans(&evidence.text))));
+        let table = table(&evidence.table);
+        parts.push(match entry.changes_headline {
+            true => table,
+            false => {
+                let places = number::plural(evidence.places as u64, "place");
+                folded(&format!("at {places}"), &table)
+            }
+        });
+    }
+    parts.retain(|part| !part.is_empty());
+    parts.join("\n\n")
+}
+
+fn spans(text: &Text) -> String {
+    let span = |span: &Span| match span {
+        Span::Plain(text) => escaped(text),
+        Span::Strong(text) => strong(&escaped(text)),
+        Span::Badge(of_span) => badge(of_span),
+    };
+    text.0.iter().map(span).collect()
+}
+
+/// Spaces stay outside, where they would keep it from being emphasised.
+fn strong(text: &str) -> String {
+    let inner = text.trim();
+    match text.split_once(inner) {
+        Some((before, after)) if !inner.is_empty() => format!("{before}**{inner}**{after}"),
+        _ => text.to_owned(),
+    }
+}
+
+fn badge(badge: &Badge) -> String {
+    let anchor = finding_anchor(&badge.code);
+    format!(" [\\[{}\\]](#{anchor})", badge.letter)
+}
+
+fn table(table: &Table) -> String {
+    let title = |column: &Column| {
+        let parts = [&column.group, &column.title].map(|part| cell_text(part));
+        let parts = parts.into_iter().filter(|part| !part.is_empty());
+        parts.collect::<Vec<_>>().join("<br>")
+    };
+    let row = |cells: Vec<String>| format!("| {} |", cells.join(" | "));
+    let rule = |column: &Column| if column.numeric { "---:" } else { "---" }.to_owned();
+    let mut lines = vec![
+        row(table.columns.iter().map(title).collect()),
+        row(table.columns.iter().map(rule).collect()),
+    ];
+    let cells = |of: &TableRow| {
+        row(of
+            .cells
+            .iter()
+            .map(|of_row| cell(of_row, of.total))
+            .collect())
+    };
+    lines.extend(table.rows.iter().map(cells));
+    let parts = [
+        strong(&line(&table.caption)),
+        lines.join("\n"),
+        begun(&line(&table.note)),
+    ];
+    let parts = parts.into_iter().filter(|part| !part.is_empty());
+    parts.collect::<Vec<_>>().join("\n\n")
+}
+
+fn cell(cell: &Cell, is_total: bool) -> String {
+    let text = cell_text(&cell.text);
+    let text = match cell.strong || is_total {
+        true => strong(&text),
+        false => text,
+    };
+    let badges: String = cell.badges.iter().map(badge).collect();
+    match cell_text(&cell.detail).as_str() {
+        "" => text + &badges,
+        detail => format!("{text}{badges}<br>{detail}"),
+    }
+}
+
+fn cell_text(text: &str) -> String {
+    line(text)
+}
+
+/// Text of several lines on one.
+fn line(text: &str) -> String {
+    escaped(&text.split_whitespace().collect::<Vec<_>>().join(" "))
+}
+
+/// Text as it reads: nothing in it is taken for Markdown, for HTML, for an address or for a person.
+fn escaped(text: &str) -> String {
+    let mut escaped = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '<' => escaped.push_str("&lt;"),
+            '>' => escaped.push_str("&gt;"),
+            '&' => escaped.push_str("&amp;"),
+            '@' => escaped.push_str("&#64;"),
+            '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '#' | '$' => {
+                escaped.push('\\');
+                escaped.push(c);
+            }
+            c => escaped.push(c),
+        }
+    }
+    escaped.replace("://", ":&#47;&#47;")
+}
+
+/// A paragraph that does not begin as a list does.
+fn begun(text: &str) -> String {
+    let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(0);
+    let (number, rest) = text.split_at(digits);
+    match rest.chars().next() {
+        Some('.' | ')') if digits > 0 => format!("{number}\\{rest}"),
+        Some('-' | '+' | '=') if digits == 0 => format!("\\{text}"),
+        _ => text.to_owned(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn nothing_in_a_text_is_taken_for_markdown() {
+        assert_eq!(
+            escaped("a|b *c* <d> @e [f](g) `h` https://i"),
+            "a\\|b \\*c\\* &lt;d&gt; &#64;e \\[f\\](g) \\`h\\` https:&#47;&#47;i"
+        );
+        assert_eq!(begun("1. a"), "1\\. a");
+        assert_eq!(begun("- a"), "\\- a");
+        assert_eq!(begun("1.5 ms"), "1\\.5 ms");
+        assert_eq!(begun("all"), "all");
+    }
+
+    #[test]
+    fn spaces_stay_outside_of_what_is_emphasised() {
+        assert_eq!(strong(" a b "), " **a b** ");
+        assert_eq!(strong("  "), "  ");
+    }
+
+    #[test]
+    fn a_source_ends_with_its_fence() {
+        assert_eq!(fence("a ``` b"), "````");
+        assert_eq!(fence("a"), "```");
+    }
+
+    #[test]
+    fn a_table_is_a_table() {
+        let row = |text: &str, detail: &str, total| TableRow {
+            cells: vec![text.into(), Cell::new("1").with_detail(detail)],
+            total,
+        };
+        let table = Table {
+            columns: vec![Column::text("System"), Column::number("peak").of("a|b")],
+            rows: vec![row("x\ny", "0.9 – 1.1", false), row("mean", "", true)],
+            caption: "Caption".into(),
+            note: "A note.".into(),
+        };
+        assert_eq!(
+            super::table(&table),
+            "**Caption**\n\n| System | a\\|b<br>peak |\n| --- | ---: |\n| x y | 1<br>0.9 – 1.1 |\n\
+             | **mean** | **1** |\n\nA note."
+        );
+    }
+}

@@ -1,0 +1,98 @@
+//! Names of what is saved of a report: of the section or heading that it is below, and each once.
+
+use crate::{Block, FindingEntry, Section, Table};
+use std::collections::BTreeSet;
+
+/// Longer names would not be taken as names of files, bytes.
+const LENGTH_MAX: usize = 120;
+
+/// The names of a report.
+#[derive(Debug, Default)]
+pub struct Names {
+    place: String,
+    taken: BTreeSet<String>,
+}
+
+impl Names {
+    /// What the next ones are below: the anchor of a section, a heading or a finding.
+    pub fn below(&mut self, anchor: &str) {
+        let end = (0..=LENGTH_MAX.min(anchor.len())).rev();
+        let end = end.into_iter().find(|&end| anchor.is_char_boundary(end));
+        self.place = anchor[..end.unwrap_or(0)].to_owned();
+    }
+
+    /// The next name.
+    pub fn next(&mut self) -> String {
+        let numbered = |n: usize| match n {
+            1 => self.place.clone(),
+            n => format!("{}-{n}", self.place),
+        };
+        let free = (1..).map(numbered).find(|name| !self.taken.contains(name));
+        let name = free.expect("there are more numbers than names");
+        self.taken.insert(name.clone());
+        name
+    }
+}
+
+/// The anchor of a finding.
+#[must_use]
+pub fn finding_anchor(code: &str) -> String {
+    format!("finding-{code}")
+}
+
+/// Every table of a report with its name, in reading order.
+#[must_use]
+pub fn tables<'r>(sections: &'r [(&'static Section, Vec<Block>)]) -> Vec<(String, &'r Table)> {
+    let mut names = Names::default();
+    let mut tables = Vec::new();
+    for (section, blocks) in sections {
+        names.below(section.name);
+        for block in blocks {
+            match block {
+                Block::Heading { anchor, .. } => names.below(anchor),
+                Block::Table(table) => tables.push((names.next(), table)),
+                Block::Findings(entries) => {
+                    entries
+                        .iter()
+                        .for_each(|entry| of_finding(entry, &mut names, &mut tables));
+                }
+                _ => {}
+            }
+        }
+    }
+    tables
+}
+
+fn of_finding<'r>(
+    entry: &'r FindingEntry,
+    names: &mut Names,
+    tables: &mut Vec<(String, &'r Table)>,
+) {
+    names.below(&finding_anchor(&entry.badge.code));
+    let evidence = entry.evidence.iter();
+    tables.extend(evidence.map(|evidence| (names.next(), &evidence.table)));
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn names_are_of_their_place_and_each_once() {
+        let mut names = Names::default();
+        names.below("peaks");
+        assert_eq!([names.next(), names.next()], ["peaks", "peaks-2"]);
+        names.below("load");
+        assert_eq!(names.next(), "load");
+        names.below("peaks");
+        assert_eq!(names.next(), "peaks-3");
+    }
+
+    #[test]
+    fn a_long_name_is_cut_where_a_letter_ends() {
+        let mut names = Names::default();
+        names.below(&"ä".repeat(200));
+        assert_eq!(names.next(), "ä".repeat(60));
+        assert_eq!(names.next(), format!("{}-2", "ä".repeat(60)));
+    }
+}

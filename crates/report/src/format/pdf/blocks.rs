@@ -1,0 +1,453 @@
+//! Blocks onto pages.
+
+use super::{
+    flow::{Boxed, Flow, SIDE, WIDTH},
+    lines::{Align, Run, lines, runs, set},
+    table,
+    tree::{Look, Piece, Placed, TagId, TagNodes},
+};
+use crate::{
+    Block, Figure, FindingEntry, Section, Text,
+    draw::{Drawing, font::Weight},
+    format::{cards, names::finding_anchor},
+    style,
+};
+use krilla::tagging::{ListNumbering, Tag, TagKind};
+use std::num::NonZeroU16;
+use tailmark_results::number;
+
+const INK: Look = Look {
+    size: 9.4,
+    weight: Weight::Regular,
+    color: style::INK,
+};
+const MUTED: Look = Look {
+    size: 8.4,
+    weight: Weight::Regular,
+    color: style::MUTED,
+};
+const SOURCE: Look = Look {
+    size: 7.4,
+    weight: Weight::Regular,
+    color: style::INK,
+};
+const ACCENT: &str = "#0b5a8f";
+
+const fn heading(size: f32) -> Look {
+    Look {
+        size,
+        weight: Weight::Bold,
+        color: style::INK,
+    }
+}
+
+/// What was written: pages, tags, and what goes into the outline.
+pub struct Written<'r> {
+    /// The pages.
+    pub flow: Flow<'r>,
+    /// The tags.
+    pub tags: TagNodes,
+    /// Title and anchor of each section, with those of the headings within.
+    pub outline: Vec<Entry>,
+}
+
+/// An entry of the outline.
+#[derive(Debug, Default)]
+pub struct Entry {
+    /// What it says.
+    pub title: String,
+    /// Where it leads.
+    pub anchor: String,
+    /// What is below it.
+    pub below: Vec<Entry>,
+}
+
+/// Writes blocks onto pages, one below the other.
+pub struct Writer<'r> {
+    drawings: &'r [Drawing],
+    written: Written<'r>,
+    section: TagId,
+}
+
+impl<'r> Writer<'r> {
+    /// Begins a document with these charts.
+    pub fn new(drawings: &'r [Drawing]) -> Self {
+        let mut tags = TagNodes::default();
+        let section = tags.root(Tag::Section);
+        Self {
+            drawings,
+            written: Written {
+                flow: Flow::default(),
+                tags,
+                outline: Vec::new(),
+            },
+            section,
+        }
+    }
+
+    /// What was written.
+    pub fn finish(mut self) -> Written<'r> {
+        self.written.flow.settle();
+        self.written
+    }
+
+    /// The title, and what was compared when.
+    pub fn masthead(&mut self, title: &str, facts: &[String]) {
+        let kicker = Look {
+            color: ACCENT,
+            ..heading(7.6)
+        };
+        let kind = "STORAGE QUALIFICATION REPORT";
+        self.paragraph(Tag::P, &[Run::plain(kind, kicker)], 0.0, 2.0);
+        self.heading(1, title, &[], heading(19.0), 3.0);
+        self.paragraph(Tag::P, &[Run::plain(facts.join(" · "), MUTED)], 0.0, 10.0);
+    }
+
+    /// A section with its heading.
+    pub fn section(&mut self, section: &Section, blocks: &[Block]) {
+        self.section = self.written.tags.root(Tag::Section);
+        self.written.flow.space(10.0);
+        self.written.outline.push(Entry {
+            title: section.title.to_owned(),
+            anchor: section.name.to_owned(),
+            below: Vec::new(),
+        });
+        // The headline needs no heading of its own.
+        if section.name == "summary" {
+            let lead = blocks.iter().take(1);
+            lead.for_each(|block| self.lead(block));
+            blocks.iter().skip(1).for_each(|of| self.block(of, section));
+            return;
+        }
+        self.heading(2, section.title, &[section.name], heading(14.0), 6.0);
+        blocks.iter().for_each(|block| self.block(block, section));
+    }
+
+    /// The first words of the report, larger.
+    fn lead(&mut self, block: &Block) {
+        let Block::Text(text) = block else {
+            return;
+        };
+        let look = Look { size: 11.4, ..INK };
+        let tag = self.written.tags.within(self.section, Tag::P);
+        self.text(tag, &runs(text, look), 0.0, 7.0, &["summary"], false);
+    }
+
+    fn block(&mut self, block: &Block, section: &Section) {
+        match block {
+            Block::Heading {
+                anchor,
+                title,
+                about,
+            } => {
+                if let Some(of_section) = self.written.outline.last_mut() {
+                    of_section.below.push(Entry {
+                        title: title.clone(),
+                        anchor: anchor.clone(),
+                        below: Vec::new(),
+                    });
+                }
+                self.written.flow.space(7.0);
+                self.heading(3, title, &[anchor], heading(11.0), 3.0);
+                if !about.is_empty() {
+                    let tag = self.written.tags.within(self.section, Tag::P);
+                    self.text(tag, &[Run::plain(about, MUTED)], 0.0, 4.0, &[], true);
+                }
+            }
+            Block::Text(text) => self.paragraph(Tag::P, &runs(text, INK), 0.0, 6.0),
+            Block::Statements(texts) => self.list(texts),
+            // The table of the first page says the same.
+            Block::Cards(_) if section.name == "summary" => {}
+            Block::Cards(of_block) => self.table(&cards(of_block)),
+            Block::Table(of_block) => self.table(of_block),
+            Block::Figure(of_block) => self.figure(of_block),
+            Block::Findings(entries) => entries.iter().for_each(|entry| self.finding(entry)),
+            Block::Source { title, text } => self.source(title, text),
+        }
+    }
+
+    fn heading(&mut self, level: u16, text: &str, anchors: &[&str], look: Look, below: f32) {
+        let level = NonZeroU16::new(level).unwrap_or(NonZeroU16::MIN);
+        let tag = Tag::Hn(level, Some(text.to_owned()));
+        let tag = self.written.tags.within(self.section, tag);
+        self.text(tag, &[Run::plain(text, look)], 0.0, below, anchors, true);
+    }
+
+    fn paragraph(&mut self, tag: impl Into<TagKind>, runs: &[Run], indent: f32, below: f32) {
+        let tag = self.written.tags.within(self.section, tag);
+        self.text(tag, runs, indent, below, &[], false);
+    }
+
+    /// Lines of text; of a paragraph, the lines may be on two pages, but none stands alone.
+    fn text(
+        &mut self,
+        tag: TagId,
+        runs: &[Run],
+        indent: f32,
+        below: f32,
+        anchors: &[&str],
+        stays_with_next: bool,
+    ) {
+        let all = lines(runs, WIDTH - indent);
+        let pairs = all.len().max(2) - 1;
+        for (i, line) in all.chunks(1).enumerate() {
+            let mut pieces = Vec::new();
+            let tags = Some((&mut self.written.tags, tag));
+            let height = set(line, Align::Left(SIDE + indent), 0.0, tags, &mut pieces);
+            let is_last = i + 1 == all.len();
+            let anchors = anchors.iter().filter(|_| i == 0);
+            self.written.flow.push(Boxed {
+                height: height + if is_last { below } else { 0.0 },
+                pieces,
+                anchors: anchors.map(|anchor| (*anchor).to_owned()).collect(),
+                stays_with_next: match is_last {
+                    true => stays_with_next,
+                    // The first two lines stay together, and so do the last two.
+                    false => stays_with_next || i == 0 || i + 1 == pairs,
+                },
+            });
+        }
+    }
+
+    fn list(&mut self, texts: &[Text]) {
+        let list = Tag::L(ListNumbering::Disc);
+        let list = self.written.tags.within(self.section, list);
+        for text in texts {
+            let item = self.written.tags.within(list, Tag::LI);
+            self.item(item, text);
+        }
+        self.written.flow.space(5.0);
+    }
+
+    /// A mark, and what is said behind it.
+    fn item(&mut self, item: TagId, text: &Text) {
+        const INDENT: f32 = 11.0;
+        let label = self.written.tags.within(item, Tag::Lbl);
+        let body = self.written.tags.within(item, Tag::LBody);
+        let mut pieces = Vec::new();
+        let mark = lines(&[Run::plain("•", INK)], WIDTH);
+        let at = Align::Left(SIDE + 2.0);
+        set(
+            &mark,
+            at,
+            0.0,
+            Some((&mut self.written.tags, label)),
+            &mut pieces,
+        );
+        let text = lines(&runs(text, INK), WIDTH - INDENT);
+        let at = Align::Left(SIDE + INDENT);
+        let height = set(
+            &text,
+            at,
+            0.0,
+            Some((&mut self.written.tags, body)),
+            &mut pieces,
+        );
+        self.written.flow.push(Boxed {
+            height: height + 1.5,
+            pieces,
+            ..Boxed::default()
+        });
+    }
+
+    fn table(&mut self, of: &crate::Table) {
+        if !of.caption.is_empty() {
+            let tag = self.written.tags.within(self.section, Tag::P);
+            self.text(
+                tag,
+                &[Run::plain(&of.caption, heading(8.6))],
+                0.0,
+                2.0,
+                &[],
+                true,
+            );
+        }
+        table::push(
+            of,
+            self.section,
+            &mut self.written.tags,
+            &mut self.written.flow,
+        );
+        if !of.note.is_empty() {
+            let note = Look { size: 7.6, ..MUTED };
+            self.paragraph(Tag::P, &[Run::plain(&of.note, note)], 0.0, 7.0);
+        }
+    }
+
+    /// Charts of the whole width one below the other, others in pairs.
+    fn figure(&mut self, figure: &Figure) {
+        let drawings = self.drawings.iter();
+        let drawings: Vec<&Drawing> = drawings.filter(|d| d.of.0 == figure.anchor).collect();
+        let is_wide = |drawing: &Drawing| drawing.size.0 > Drawing::PAPER.1;
+        let mut anchors = vec![figure.anchor.clone()];
+        for row in drawings.chunk_by(|a, b| !is_wide(a) && !is_wide(b)) {
+            for pair in row.chunks(2) {
+                let boxed = self.charts(pair, std::mem::take(&mut anchors));
+                self.written.flow.push(boxed);
+            }
+        }
+    }
+
+    fn charts(&mut self, pair: &[&'r Drawing], anchors: Vec<String>) -> Boxed<'r> {
+        const SCALE: f32 = WIDTH / Drawing::PAPER.0;
+        let mut pieces = Vec::new();
+        let mut height = 0.0_f32;
+        let mut left = SIDE;
+        let title = Look {
+            size: 8.6,
+            ..heading(8.6)
+        };
+        let hint = Look { size: 7.2, ..MUTED };
+        for drawing in pair {
+            let width = drawing.size.0 * SCALE;
+            let about = format!("{}. {} {}", drawing.title, drawing.about, drawing.hint);
+            let tags = &mut self.written.tags;
+            let caption = tags.within(self.section, Tag::P);
+            let words = [Run::plain(&drawing.title, title)];
+            let at = Align::Left(left);
+            let mut top = set(
+                &lines(&words, width),
+                at,
+                2.0,
+                Some((tags, caption)),
+                &mut pieces,
+            );
+            let words = [Run::plain(&drawing.hint, hint)];
+            top += set(
+                &lines(&words, width),
+                at,
+                2.0 + top,
+                Some((tags, caption)),
+                &mut pieces,
+            );
+            top += 6.0;
+            let figure = tags.within(self.section, Tag::Figure(Some(about)));
+            let slot = tags.slot(figure);
+            pieces.push(Placed {
+                x: left,
+                y: top,
+                piece: Piece::Picture {
+                    drawing,
+                    scale: SCALE,
+                },
+                slot: Some(slot),
+            });
+            height = height.max(top + drawing.size.1 * SCALE);
+            left += WIDTH - width;
+        }
+        Boxed {
+            height: height + 8.0,
+            pieces,
+            anchors,
+            stays_with_next: false,
+        }
+    }
+
+    fn finding(&mut self, entry: &FindingEntry) {
+        let anchor = finding_anchor(&entry.badge.code);
+        let places = number::plural(entry.places() as u64, "place");
+        let title = format!(
+            "[{}] {} ({}, {places})",
+            entry.badge.letter, entry.title, entry.badge.code
+        );
+        self.written.flow.space(5.0);
+        self.heading(3, &title, &[&anchor], heading(9.8), 2.0);
+        if !entry.means.is_empty() {
+            self.paragraph(Tag::P, &[Run::plain(&entry.means, INK)], 0.0, 3.0);
+        }
+        for evidence in &entry.evidence {
+            self.list(std::slice::from_ref(&evidence.text));
+            if entry.changes_headline {
+                self.table(&evidence.table);
+            }
+        }
+    }
+
+    fn source(&mut self, title: &str, text: &str) {
+        let name = self.written.tags.within(self.section, Tag::P);
+        self.text(
+            name,
+            &[Run::plain(title, heading(8.6))],
+            0.0,
+            3.0,
+            &[],
+            true,
+        );
+        let code = self.written.tags.within(self.section, Tag::P);
+        for line in text.lines() {
+            let line = line.replace('\t', "    ");
+            // A line of nothing has a height too.
+            let line = if line.is_empty() {
+                " ".to_owned()
+            } else {
+                line
+            };
+            self.text(code, &[Run::plain(line, SOURCE)], 0.0, 0.0, &[], false);
+        }
+        self.written.flow.space(8.0);
+    }
+
+    /// The further sections with their pages, all on one page.
+    pub fn contents(&mut self, sections: &[(&Section, &[Block])]) {
+        self.section = self.written.tags.root(Tag::Section);
+        self.written.flow.space(10.0);
+        let level = NonZeroU16::new(2).unwrap_or(NonZeroU16::MIN);
+        let tag = Tag::Hn(level, Some("Contents".to_owned()));
+        let tag = self.written.tags.within(self.section, tag);
+        let title = lines(&[Run::plain("Contents", heading(11.0))], WIDTH);
+        let mut head = Boxed::default();
+        let tags = Some((&mut self.written.tags, tag));
+        head.height = set(&title, Align::Left(SIDE), 0.0, tags, &mut head.pieces) + 3.0;
+        let mut entries = Vec::new();
+        for (section, blocks) in sections {
+            entries.push(self.content(section.title, section.name, 0.0));
+            let blocks = blocks.iter().filter(|_| section.name == "workloads");
+            for block in blocks {
+                if let Block::Heading { anchor, title, .. } = block {
+                    entries.push(self.content(title, anchor, 14.0));
+                }
+            }
+        }
+        self.written
+            .flow
+            .push_list(head, &Boxed::default(), entries);
+        self.written.flow.space(10.0);
+    }
+
+    fn content(&mut self, title: &str, anchor: &str, indent: f32) -> Boxed<'r> {
+        let look = Look {
+            color: ACCENT,
+            size: 8.8,
+            ..INK
+        };
+        let run = Run {
+            text: title.to_owned(),
+            look,
+            link: anchor.to_owned(),
+        };
+        let tags = &mut self.written.tags;
+        let entry = tags.within(self.section, Tag::P);
+        let mut pieces = Vec::new();
+        let lines = lines(&[run], WIDTH - 60.0);
+        let at = Align::Left(SIDE + indent);
+        let height = set(&lines, at, 0.0, Some((tags, entry)), &mut pieces);
+        let slot = tags.slot(entry);
+        pieces.push(Placed {
+            x: SIDE + WIDTH,
+            y: pieces.last().map_or(0.0, |last| last.y),
+            piece: Piece::PageOf {
+                anchor: anchor.to_owned(),
+                look: Look {
+                    color: style::MUTED,
+                    ..look
+                },
+            },
+            slot: Some(slot),
+        });
+        Boxed {
+            height,
+            pieces,
+            ..Boxed::default()
+        }
+    }
+}

@@ -1,0 +1,163 @@
+//! Boxes onto pages, one below the other. A box is never cut, a heading is never the last of a page, and
+//! what belongs together stays so where a page has room for it.
+
+use super::tree::Placed;
+use std::collections::BTreeMap;
+
+/// A4, points.
+pub const PAGE: (f32, f32) = (595.28, 841.89);
+/// Left and right of what is written, points.
+pub const SIDE: f32 = 51.0;
+/// How wide what is written is, points.
+pub const WIDTH: f32 = PAGE.0 - 2.0 * SIDE;
+/// Where pages begin and end, below their running title and above their number, points.
+pub const TOP: f32 = 58.0;
+const BOTTOM: f32 = PAGE.1 - 56.0;
+/// How high what is written on a page is, points.
+pub const HEIGHT: f32 = BOTTOM - TOP;
+
+/// What is never cut.
+#[derive(Debug, Clone, Default)]
+pub struct Boxed<'r> {
+    /// Points, with the room below.
+    pub height: f32,
+    /// The pieces; y from the top of the box.
+    pub pieces: Vec<Placed<'r>>,
+    /// The anchors that are here.
+    pub anchors: Vec<String>,
+    /// Whether the next box is to be on the same page.
+    pub stays_with_next: bool,
+}
+
+/// Pages, filled from the first.
+#[derive(Debug, Default)]
+pub struct Flow<'r> {
+    /// The pieces of each page; y from its upper edge.
+    pub pages: Vec<Vec<Placed<'r>>>,
+    /// The page of each anchor, from 0, and how far down it is in points.
+    pub anchors: BTreeMap<String, (usize, f32)>,
+    /// How much of the page is taken, points.
+    taken: f32,
+    waiting: Vec<Boxed<'r>>,
+}
+
+impl<'r> Flow<'r> {
+    /// Puts a box below what there is, with those that wait for it.
+    pub fn push(&mut self, boxed: Boxed<'r>) {
+        let stays = boxed.stays_with_next;
+        self.waiting.push(boxed);
+        if !stays {
+            self.settle();
+        }
+    }
+
+    /// Puts what waits for a next box.
+    pub fn settle(&mut self) {
+        let waiting = std::mem::take(&mut self.waiting);
+        let height: f32 = waiting.iter().map(|boxed| boxed.height).sum();
+        if !self.has_room(height) {
+            self.next_page();
+        }
+        waiting.into_iter().for_each(|boxed| self.place(boxed));
+    }
+
+    /// A list of boxes with a head, such as a table: whole on this page or the next where it takes less
+    /// than half of one, and otherwise with its head again on each page.
+    pub fn push_list(&mut self, head: Boxed<'r>, repeated: &Boxed<'r>, items: Vec<Boxed<'r>>) {
+        let height = head.height + items.iter().map(|item| item.height).sum::<f32>();
+        let waits: f32 = self.waiting.iter().map(|boxed| boxed.height).sum();
+        if waits + height <= HEIGHT / 2.0 && !self.has_room(waits + height) {
+            self.next_page();
+        }
+        self.push(Boxed {
+            stays_with_next: true,
+            ..head
+        });
+        for item in items {
+            if self.waiting.is_empty() && !self.has_room(item.height) {
+                self.next_page();
+                self.place(repeated.clone());
+            }
+            self.push(item);
+        }
+        self.settle();
+    }
+
+    /// Room before the next box, where it does not begin a page.
+    pub fn space(&mut self, height: f32) {
+        if self.taken > 0.0 && self.waiting.is_empty() {
+            self.taken += height;
+        }
+    }
+
+    /// How much of the page is left, points.
+    fn has_room(&self, height: f32) -> bool {
+        !self.pages.is_empty() && self.taken + height <= HEIGHT + 0.01
+    }
+
+    /// Begins a page.
+    pub fn next_page(&mut self) {
+        if self.pages.is_empty() || self.taken > 0.0 {
+            self.pages.push(Vec::new());
+            self.taken = 0.0;
+        }
+    }
+
+    fn place(&mut self, boxed: Boxed<'r>) {
+        let top = TOP + self.taken;
+        let page = self.pages.len() - 1;
+        for anchor in boxed.anchors {
+            self.anchors.entry(anchor).or_insert((page, top));
+        }
+        let moved = boxed.pieces.into_iter().map(|placed| Placed {
+            y: placed.y + top,
+            ..placed
+        });
+        self.pages[page].extend(moved);
+        self.taken += boxed.height;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn boxed(height: f32, name: &str) -> Boxed<'static> {
+        Boxed {
+            height,
+            anchors: vec![name.to_owned()],
+            ..Boxed::default()
+        }
+    }
+
+    #[test]
+    fn a_heading_goes_with_what_is_below_it() {
+        let mut flow = Flow::default();
+        flow.push(boxed(HEIGHT - 50.0, "text"));
+        flow.push(Boxed {
+            stays_with_next: true,
+            ..boxed(20.0, "heading")
+        });
+        flow.push(boxed(100.0, "chart"));
+        let pages = ["text", "heading", "chart"].map(|name| flow.anchors[name].0);
+        assert_eq!(pages, [0, 1, 1]);
+    }
+
+    #[test]
+    fn a_small_table_is_whole_and_a_long_one_has_its_head_on_each_page() {
+        let rows = |count: usize| (0..count).map(|n| boxed(20.0, &n.to_string())).collect();
+        let mut flow = Flow::default();
+        flow.push(boxed(HEIGHT - 50.0, "text"));
+        flow.push_list(boxed(20.0, "head"), &boxed(20.0, "again"), rows(5));
+        assert_eq!(flow.anchors["head"].0, 1);
+        assert!(!flow.anchors.contains_key("again"));
+
+        let mut flow = Flow::default();
+        flow.push(boxed(HEIGHT - 50.0, "text"));
+        flow.push_list(boxed(20.0, "head"), &boxed(20.0, "again"), rows(60));
+        assert_eq!(flow.anchors["head"].0, 0);
+        assert_eq!(flow.anchors["again"].0, 1);
+        assert_eq!(flow.anchors["0"].0, 0, "a head stands over a row");
+        assert!(flow.pages.len() == 3, "{}", flow.pages.len());
+    }
+}

@@ -1,0 +1,290 @@
+//! Tables onto pages: rows that are never cut, below a head that each page has again. What is wider than a
+//! page is cut between its systems, as on the page of the browser.
+
+use super::{
+    flow::{Boxed, Flow, WIDTH},
+    lines::{Align, Line, Run, badge_run, lines, set, widths},
+    tree::{Look, Piece, Placed, TagId, TagNodes},
+};
+use crate::{Cell, Column, Table, TableRow, draw::font::Weight, format::parts::parts, style};
+use krilla::tagging::{TableHeaderScope, Tag, TagKind};
+use std::num::NonZeroU32;
+
+/// Left and right of a cell, points.
+const PADDING: f32 = 4.0;
+/// Above and below.
+const LEADING: f32 = 2.4;
+/// A word that is wider is broken, points.
+const WORD_MAX: f32 = 150.0;
+/// Words that take no more stand on one line, points.
+const SHORT: f32 = 84.0;
+
+const TEXT: Look = Look {
+    size: 7.6,
+    weight: Weight::Regular,
+    color: style::INK,
+};
+const HEAD: Look = Look {
+    size: 7.2,
+    weight: Weight::Bold,
+    color: style::MUTED,
+};
+const DETAIL: Look = Look {
+    size: 6.4,
+    weight: Weight::Regular,
+    color: style::MUTED,
+};
+
+/// Puts a table below what there is.
+pub fn push<'r>(table: &Table, section: TagId, tags: &mut TagNodes, flow: &mut Flow<'r>) {
+    let all: Vec<(f32, f32)> = (0..table.columns.len())
+        .map(|i| column_widths(table, i))
+        .collect();
+    // In tenths of a point.
+    let least: Vec<usize> = all
+        .iter()
+        .map(|(_, word)| (word * 10.0).ceil() as usize)
+        .collect();
+    for part in parts(table, &least, (WIDTH * 10.0) as usize) {
+        let of_part: Vec<(f32, f32)> = part.iter().map(|&i| all[i]).collect();
+        let columns: Vec<&Column> = part.iter().map(|&i| &table.columns[i]).collect();
+        let grid = Grid {
+            columns,
+            edges: edges(&of_part),
+        };
+        let tag = tags.within(section, Tag::Table);
+        let head = grid.head(Some((tags, tag)));
+        let repeated = grid.head(None);
+        let row = |row: &TableRow| {
+            let cells: Vec<&Cell> = part.iter().map(|&i| &row.cells[i]).collect();
+            grid.row(&cells, row.total, tags, tag)
+        };
+        let rows = table.rows.iter().map(row).collect();
+        flow.push_list(head, &repeated, rows);
+        flow.space(7.0);
+    }
+}
+
+/// How wide a column is on one line, and with every break that there can be, with its padding.
+fn column_widths(table: &Table, index: usize) -> (f32, f32) {
+    let column = &table.columns[index];
+    let title = widths(&[Run::plain(&column.title, HEAD)]);
+    let cells = table.rows.iter().map(|row| {
+        let cell = &row.cells[index];
+        let (all, word) = widths(&cell_runs(cell, row.total));
+        let detail = widths(&[Run::plain(&cell.detail, DETAIL)]);
+        // Short names are not broken.
+        let word = if column.numeric {
+            all
+        } else {
+            word.max(all.min(SHORT))
+        };
+        (all.max(detail.0), word.max(detail.1))
+    });
+    let start = (title.0.min(90.0).max(title.1), title.1);
+    let (all, word) = cells.fold(start, |a, b| (a.0.max(b.0), a.1.max(b.1)));
+    (all + 2.0 * PADDING, word.min(WORD_MAX) + 2.0 * PADDING)
+}
+
+/// Where columns begin, and where the last one ends: as wide as their text where there is room, and
+/// otherwise with breaks in the longest.
+fn edges(widths: &[(f32, f32)]) -> Vec<f32> {
+    let least: f32 = widths.iter().map(|(_, word)| word).sum();
+    let all: f32 = widths.iter().map(|(all, _)| all).sum();
+    let share = match all > least {
+        true => ((WIDTH - least) / (all - least)).min(1.0),
+        false => 1.0,
+    };
+    let shrink = (WIDTH / least).min(1.0);
+    let width = |(all, word): &(f32, f32)| match share > 0.0 {
+        true => word + (all - word) * share,
+        false => word * shrink,
+    };
+    let mut edges = vec![0.0];
+    for of_column in widths {
+        edges.push(edges[edges.len() - 1] + width(of_column));
+    }
+    edges
+}
+
+fn cell_runs(cell: &Cell, is_total: bool) -> Vec<Run> {
+    let look = Look {
+        weight: if cell.strong || is_total {
+            Weight::Bold
+        } else {
+            Weight::Regular
+        },
+        color: if cell.muted { style::MUTED } else { style::INK },
+        ..TEXT
+    };
+    let badges = cell
+        .badges
+        .iter()
+        .map(|badge| badge_run(&badge.letter, &badge.code, look));
+    std::iter::once(Run::plain(&cell.text, look))
+        .chain(badges)
+        .collect()
+}
+
+struct Grid<'t> {
+    columns: Vec<&'t Column>,
+    edges: Vec<f32>,
+}
+
+impl Grid<'_> {
+    fn width(&self) -> f32 {
+        self.edges[self.edges.len() - 1]
+    }
+
+    /// Where lines of a column stand.
+    fn align(&self, index: usize) -> Align {
+        match self.columns[index].numeric {
+            true => Align::Right(super::flow::SIDE + self.edges[index + 1] - PADDING),
+            false => Align::Left(super::flow::SIDE + self.edges[index] + PADDING),
+        }
+    }
+
+    fn room(&self, from: usize, to: usize) -> f32 {
+        self.edges[to] - self.edges[from] - 2.0 * PADDING
+    }
+
+    /// Titles, and over them those of their groups. A head that stands again is no part of the tree.
+    fn head<'r>(&self, mut tag: Option<(&mut TagNodes, TagId)>) -> Boxed<'r> {
+        let mut pieces = Vec::new();
+        let mut y = 0.0;
+        let grouped = self.columns.iter().any(|column| !column.group.is_empty());
+        if grouped {
+            let row = tag.as_mut().map(|(tags, id)| tags.within(*id, Tag::TR));
+            y += self.groups(&mut tag, row, &mut pieces);
+        }
+        let row = tag.as_mut().map(|(tags, id)| tags.within(*id, Tag::TR));
+        let titles: Vec<Vec<Line>> = (0..self.columns.len())
+            .map(|i| {
+                lines(
+                    &[Run::plain(&self.columns[i].title, HEAD)],
+                    self.room(i, i + 1),
+                )
+            })
+            .collect();
+        let highest = titles.iter().map(Vec::len).max().unwrap_or(1);
+        let mut bottom = y;
+        for (i, lines) in titles.iter().enumerate() {
+            let cell = header(&mut tag, row, 1);
+            // Titles of several lines end on one.
+            let line = HEAD.size * super::lines::LEADING;
+            let top = y + LEADING + (highest - lines.len()) as f32 * line;
+            let to = tag
+                .as_mut()
+                .zip(cell)
+                .map(|((tags, _), cell)| (&mut **tags, cell));
+            bottom = f32::max(
+                bottom,
+                top + set(lines, self.align(i), top, to, &mut pieces),
+            );
+        }
+        bottom += LEADING;
+        pieces.push(rule(bottom, self.width(), 0.8, "#aab2bd"));
+        Boxed {
+            height: bottom + 1.0,
+            pieces,
+            ..Boxed::default()
+        }
+    }
+
+    fn groups(
+        &self,
+        tag: &mut Option<(&mut TagNodes, TagId)>,
+        row: Option<TagId>,
+        pieces: &mut Vec<Placed<'_>>,
+    ) -> f32 {
+        let look = Look {
+            color: style::INK,
+            ..HEAD
+        };
+        let mut from = 0;
+        let mut height = 0.0_f32;
+        for group in self.columns.chunk_by(|a, b| a.group == b.group) {
+            let to = from + group.len();
+            let cell = header(tag, row, group.len());
+            let of_group = lines(&[Run::plain(&group[0].group, look)], self.room(from, to));
+            let x = Align::Left(super::flow::SIDE + self.edges[from] + PADDING);
+            let align = if group.len() == 1 {
+                self.align(from)
+            } else {
+                x
+            };
+            let place = tag
+                .as_mut()
+                .zip(cell)
+                .map(|((tags, _), cell)| (&mut **tags, cell));
+            height = height.max(set(&of_group, align, LEADING, place, pieces));
+            from = to;
+        }
+        height + LEADING
+    }
+
+    fn row<'r>(
+        &self,
+        cells: &[&Cell],
+        is_total: bool,
+        tags: &mut TagNodes,
+        table: TagId,
+    ) -> Boxed<'r> {
+        let row = tags.within(table, Tag::TR);
+        let mut pieces = Vec::new();
+        let mut bottom = 0.0_f32;
+        for (i, cell) in cells.iter().enumerate() {
+            // The first column names the row.
+            let kind: TagKind = match i {
+                0 => Tag::TH(TableHeaderScope::Row).into(),
+                _ => Tag::TD.into(),
+            };
+            let tag = tags.within(row, kind);
+            let text = lines(&cell_runs(cell, is_total), self.room(i, i + 1));
+            let mut y = LEADING
+                + set(
+                    &text,
+                    self.align(i),
+                    LEADING,
+                    Some((tags, tag)),
+                    &mut pieces,
+                );
+            if !cell.detail.is_empty() {
+                let detail = lines(&[Run::plain(&cell.detail, DETAIL)], self.room(i, i + 1));
+                y += set(&detail, self.align(i), y, Some((tags, tag)), &mut pieces);
+            }
+            bottom = bottom.max(y);
+        }
+        bottom += LEADING;
+        pieces.push(rule(bottom, self.width(), 0.4, style::GRID));
+        Boxed {
+            height: bottom + 0.4,
+            pieces,
+            ..Boxed::default()
+        }
+    }
+}
+
+fn header(
+    tag: &mut Option<(&mut TagNodes, TagId)>,
+    row: Option<TagId>,
+    columns: usize,
+) -> Option<TagId> {
+    let (tags, _) = tag.as_mut()?;
+    let span = NonZeroU32::new(columns as u32).filter(|span| span.get() > 1);
+    Some(tags.within(row?, Tag::TH(TableHeaderScope::Column).with_col_span(span)))
+}
+
+fn rule<'r>(y: f32, width: f32, height: f32, color: &'static str) -> Placed<'r> {
+    let piece = Piece::Rule {
+        width,
+        height,
+        color,
+    };
+    Placed {
+        x: super::flow::SIDE,
+        y,
+        piece,
+        slot: None,
+    }
+}

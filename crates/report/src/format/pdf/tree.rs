@@ -1,0 +1,117 @@
+//! What is on the pages, and what it is: pieces of text, lines and pictures, and over them the tree of tags
+//! that says which are a heading, a paragraph, a cell (tagged PDF).
+
+use crate::draw::{Drawing, font::Weight};
+use krilla::tagging::TagKind;
+
+/// How text looks.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Look {
+    /// Points.
+    pub size: f32,
+    /// Regular or bold.
+    pub weight: Weight,
+    /// `#rrggbb`.
+    pub color: &'static str,
+}
+
+/// One piece of what is on a page; x and y in points from its upper left corner.
+#[derive(Debug, Clone)]
+pub enum Piece<'r> {
+    /// A piece of a line of text: y is that of its baseline.
+    Text {
+        /// What it says.
+        text: String,
+        /// How.
+        look: Look,
+        /// The anchor that it leads to; empty: none.
+        link: String,
+    },
+    /// A filled rectangle, which means nothing: a rule or a background.
+    Rule {
+        /// Points.
+        width: f32,
+        /// Points.
+        height: f32,
+        /// `#rrggbb`.
+        color: &'static str,
+    },
+    /// A chart.
+    Picture {
+        /// The chart.
+        drawing: &'r Drawing,
+        /// Points to a pixel.
+        scale: f32,
+    },
+    /// The number of the page that an anchor is on, right of it.
+    PageOf {
+        /// The anchor.
+        anchor: String,
+        /// How.
+        look: Look,
+    },
+}
+
+/// A piece in its place.
+#[derive(Debug, Clone)]
+pub struct Placed<'r> {
+    /// Points from the left edge.
+    pub x: f32,
+    /// Points from the top of what it is a part of.
+    pub y: f32,
+    /// What it is.
+    pub piece: Piece<'r>,
+    /// Which slot of the tree it fills; none: it is no part of what the document says.
+    pub slot: Option<usize>,
+}
+
+/// A tag of the tree.
+pub type TagId = usize;
+
+/// The tags over the pieces, in reading order.
+#[derive(Debug, Default)]
+pub struct TagNodes {
+    /// Each with what is in it; the first are those that others are in.
+    pub nodes: Vec<(TagKind, Vec<Child>)>,
+    /// Those that are in no other.
+    pub roots: Vec<TagId>,
+    /// How many pieces there are.
+    pub slots: usize,
+}
+
+/// What is in a tag.
+#[derive(Debug, Clone, Copy)]
+pub enum Child {
+    /// A tag.
+    Node(TagId),
+    /// A piece, known by its slot.
+    Slot(usize),
+}
+
+impl TagNodes {
+    /// A tag that is in no other.
+    pub fn root(&mut self, kind: impl Into<TagKind>) -> TagId {
+        let id = self.add(kind);
+        self.roots.push(id);
+        id
+    }
+
+    /// A tag within another.
+    pub fn within(&mut self, parent: TagId, kind: impl Into<TagKind>) -> TagId {
+        let id = self.add(kind);
+        self.nodes[parent].1.push(Child::Node(id));
+        id
+    }
+
+    /// A place for a piece in a tag.
+    pub fn slot(&mut self, parent: TagId) -> usize {
+        self.slots += 1;
+        self.nodes[parent].1.push(Child::Slot(self.slots - 1));
+        self.slots - 1
+    }
+
+    fn add(&mut self, kind: impl Into<TagKind>) -> TagId {
+        self.nodes.push((kind.into(), Vec::new()));
+        self.nodes.len() - 1
+    }
+}

@@ -1,0 +1,194 @@
+//! The document that one sends, read again by the programs of Poppler.
+
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test fails by a panic")]
+
+mod synthetic;
+
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+    process::Command,
+    sync::LazyLock,
+};
+use synthetic::{SMALL, Shape};
+use tailmark_report::Data;
+use tailmark_testing::{not_installed, test};
+
+fn main() -> std::process::ExitCode {
+    tailmark_testing::run()
+}
+
+/// Four systems whose names are as long as people make them, each point three times.
+fn four_systems() -> Data {
+    let mut data = synthetic::study(Shape {
+        repeats: 3,
+        seconds: 5,
+        ..SMALL
+    });
+    let long = |name: &str| format!("Manufacturer PM1743-{name} (firmware 2.1.0, xfs)");
+    for system in &mut data.systems {
+        system.name = long(&system.name);
+        system.ceiling_for = None;
+    }
+    data.loads
+        .iter_mut()
+        .for_each(|load| load.system = long(&load.system));
+    data.points
+        .iter_mut()
+        .for_each(|point| point.key.system = long(&point.key.system));
+    data
+}
+
+fn written(data: &Data, name: &str) -> PathBuf {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    tailmark_report::write("pdf", data, &directory).unwrap()
+}
+
+/// The documents of two studies, written once for all tests.
+fn documents() -> &'static [PathBuf; 2] {
+    static WRITTEN: LazyLock<[PathBuf; 2]> = LazyLock::new(|| {
+        [
+            written(&synthetic::study(SMALL), "pdf-two"),
+            written(&four_systems(), "pdf-four"),
+        ]
+    });
+    &WRITTEN
+}
+
+/// What a program says of a document.
+fn said(program: &str, args: &[&str], document: &Path, rest: &[&str]) -> String {
+    let output = Command::new(program)
+        .args(args)
+        .arg(document)
+        .args(rest)
+        .output();
+    let output = output.unwrap_or_else(|_| not_installed(format!("{program} is not installed")));
+    assert!(output.status.success(), "{output:?}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn pages(document: &Path) -> Vec<String> {
+    let text = said("pdftotext", &["-layout"], document, &["-"]);
+    let mut pages: Vec<String> = text.split('\u{c}').map(str::to_owned).collect();
+    pages.pop();
+    pages
+}
+
+#[test]
+fn the_first_page_has_headline_chart_and_table() {
+    let first = &pages(&documents()[0])[0];
+    let words: Vec<&str> = first.split_whitespace().collect();
+    let first = words.join(" ");
+    for text in [
+        "Drive A against Drive B, RocksDB",
+        "has the highest peak in all 5 workloads",
+        "Peak operations per second by workload",
+        "69.5k",
+        "69,500",
+        "55,798",
+    ] {
+        assert!(first.contains(text), "{text}: {first}");
+    }
+}
+
+#[test]
+fn every_page_has_its_number_and_the_title_and_the_method_is_last() {
+    for document in documents() {
+        let pages = pages(document);
+        for (i, page) in pages.iter().enumerate() {
+            assert!(
+                page.contains(&format!("{} / {}", i + 1, pages.len())),
+                "{page}"
+            );
+            assert!(page.contains("Drive A against Drive B, RocksDB"), "{page}");
+        }
+        let whole = pages.concat();
+        let last = whole.rfind("How we tested").unwrap();
+        for section in [
+            "Peaks",
+            "Latency",
+            "Workloads",
+            "Findings",
+            "Errors",
+            "Load",
+        ] {
+            assert!(
+                whole
+                    .rfind(&format!("\n{section}\n"))
+                    .is_none_or(|at| at < last),
+                "{section}"
+            );
+        }
+    }
+}
+
+#[test]
+fn no_text_is_cut_off_by_an_edge() {
+    for document in documents() {
+        let boxes = said("pdftotext", &["-bbox"], document, &["-"]);
+        let mut words = 0;
+        for word in boxes.lines().filter(|line| line.contains("<word ")) {
+            let number = |name: &str| -> f64 {
+                let (_, rest) = word.split_once(&format!("{name}=\"")).unwrap();
+                rest.split_once('"').unwrap().0.parse().unwrap()
+            };
+            words += 1;
+            assert!(number("xMin") > 45.0 && number("xMax") < 550.0, "{word}");
+            assert!(number("yMin") > 20.0 && number("yMax") < 825.0, "{word}");
+        }
+        assert!(words > 1_000, "{words}");
+    }
+}
+
+#[test]
+fn the_document_is_tagged_and_says_what_its_charts_show() {
+    for document in documents() {
+        let info = said("pdfinfo", &[], document, &[]);
+        for line in [
+            "Tagged:          yes",
+            "Page size:       595.28 x 841.89 pts (A4)",
+        ] {
+            assert!(info.contains(line), "{line}: {info}");
+        }
+        let tags = said("pdfinfo", &["-struct"], document, &[]);
+        let names: BTreeSet<&str> = tags
+            .lines()
+            .filter_map(|line| line.trim().split([' ', ':']).next())
+            .collect();
+        for tag in [
+            "H1", "H2", "H3", "Table", "TR", "TH", "TD", "Figure", "Link", "LBody",
+        ] {
+            assert!(names.contains(tag), "{tag}: {names:?}");
+        }
+    }
+}
+
+#[test]
+fn links_lead_to_pages_of_the_document() {
+    let document = &documents()[0];
+    let pages = pages(document).len();
+    let xml = said("pdftohtml", &["-xml", "-stdout", "-i"], document, &[]);
+    let targets: Vec<usize> = xml
+        .split("<a href=\"")
+        .skip(1)
+        .filter_map(|rest| rest.split_once('"')?.0.split_once('#')?.1.parse().ok())
+        .collect();
+    assert!(
+        targets.len() > 30,
+        "contents and findings: {}",
+        targets.len()
+    );
+    assert!(
+        targets.iter().all(|page| (1..=pages).contains(page)),
+        "{targets:?}"
+    );
+    // The contents are in order of pages.
+    assert!(targets.iter().max() >= Some(&(pages - 1)), "{targets:?}");
+}
+
+#[test]
+fn the_same_study_gives_the_same_document() {
+    let again = written(&synthetic::study(SMALL), "pdf-again");
+    let [first, second] = [&documents()[0], &again].map(|path| std::fs::read(path).unwrap());
+    assert!(first == second);
+}
