@@ -1,6 +1,9 @@
 //! `tailmark run`: from what was typed to a checked plan, the run itself, and its report.
 
-use crate::{args::RunArgs, exit, key_flags::KeyFlags, point_name, progress::Progress, screen};
+use crate::{
+    args::RunArgs, exit, key_flags::KeyFlags, live::LivePage, observers::Observers, point_name,
+    progress::Progress, screen,
+};
 use std::{
     io,
     path::{Path, PathBuf},
@@ -28,8 +31,14 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
     }
     let stop = Stop::new();
     listen(&stop, console)?;
+    let live = args
+        .live
+        .map(|address| LivePage::serve(address, &out, console));
+    let live = live.transpose()?;
     let progress = Progress::new(&plan, console);
-    let done = tailmark_runner::run(&plan, &out, &progress, &stop).map_err(anyhow::Error::from);
+    let mut observers = Observers(vec![&progress]);
+    observers.0.extend(live.iter().map(LivePage::observer));
+    let done = tailmark_runner::run(&plan, &out, &observers, &stop).map_err(anyhow::Error::from);
     progress.finish();
     // What ended the run is reported first, and decides the exit code.
     let exit = match &done {
