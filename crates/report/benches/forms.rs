@@ -9,6 +9,7 @@
     reason = "a bench prints, and ends where it cannot be set up"
 )]
 
+#[allow(dead_code, reason = "tests have other shapes of studies")]
 #[path = "../tests/synthetic/mod.rs"]
 mod synthetic;
 
