@@ -6,7 +6,7 @@ use crate::{
     key_flags::KeyFlags,
 };
 use clap::{Parser, Subcommand, ValueEnum, builder::PossibleValuesParser};
-use std::path::PathBuf;
+use std::{net::SocketAddr, path::PathBuf};
 use tailmark_results::Metric;
 
 const EXAMPLES: &str = "\
@@ -88,6 +88,8 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Write the report of one study, or one over several
     Report(ReportArgs),
+    /// Write an index page of the studies in a folder: headlines, trends, and where levels changed
+    History(HistoryArgs),
     /// Judge two systems of a study, or the systems of two studies; fail where one is worse
     Compare(CompareArgs),
     /// Say what about this machine or a plan would spoil a result, and what to do about it
@@ -139,6 +141,13 @@ pub struct RunArgs {
         value_parser = report_formats(), display_order = KeyFlags::order(25)
     )]
     pub formats: Vec<String>,
+    /// Serve the growing report while it is measured: on a free port of this machine, or at an address
+    /// that others reach too, with a token
+    #[arg(
+        long, value_name = "ADDRESS:PORT", num_args = 0..=1, require_equals = true,
+        default_missing_value = "127.0.0.1:0", display_order = KeyFlags::order(25)
+    )]
+    pub live: Option<SocketAddr>,
 }
 
 /// A plan, and what is changed of it.
@@ -182,9 +191,20 @@ pub struct ReportArgs {
     /// The system that every other one is compared with. Default: report.baseline of the plan
     #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,
+    /// An earlier study: every system that it has too is compared with what it was
+    #[arg(long, value_name = "DIR")]
+    pub against: Option<PathBuf>,
     /// Leave out serial numbers, host names and addresses
     #[arg(long)]
     pub redact: bool,
+}
+
+/// `tailmark history`
+#[derive(Debug, clap::Args)]
+pub struct HistoryArgs {
+    /// The folder, whose page is FOLDER/index.html. Studies are looked for three directories deep
+    #[arg(value_name = "FOLDER")]
+    pub folder: PathBuf,
 }
 
 /// `tailmark compare`

@@ -33,7 +33,12 @@ pub fn of(error: &anyhow::Error) -> Exit {
             || cause.is::<Refused>()
             || matches!(
                 cause.downcast_ref(),
-                Some(report::Error::UnknownSystem { .. } | report::Error::UnknownLatency { .. })
+                Some(
+                    report::Error::UnknownSystem { .. }
+                        | report::Error::UnknownLatency { .. }
+                        | report::Error::NothingInCommon { .. }
+                        | report::Error::NoStudies { .. }
+                )
             )
             || matches!(cause.downcast_ref(), Some(results::Error::Missing { .. }))
             || cause.downcast_ref().is_some_and(is_wrong_plan)

@@ -10,6 +10,8 @@ mod export;
 mod import;
 mod key_flags;
 mod list;
+mod live;
+mod observers;
 mod point_name;
 mod progress;
 mod report;
@@ -38,6 +40,7 @@ fn main() -> ExitCode {
     let done = match &args.command {
         Command::Run(args) => run::run(args, console),
         Command::Report(args) => report::report(args, console),
+        Command::History(args) => report::history(args, console),
         Command::Compare(args) => compare::compare(args, console),
         Command::Check(args) => check::run(args, console),
         Command::Device(args) => device::device(args, console),
