@@ -18,6 +18,7 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
     let raw = raw_plan(args.plan.as_deref(), &args.keys, &args.systems, &args.set)?;
     let mut plan = raw.check()?;
     plan.retry_failed = args.retry_failed;
+    plan.consent = args.consent.consent();
     let out = args.out.clone().unwrap_or_else(|| default_out(&raw));
     if args.dry_run {
         let facts = Facts::gather(&plan, &out);

@@ -17,7 +17,6 @@ use crate::{
     caches::drop_caches,
     capture::Watched,
     dataset::Dataset,
-    devices::refuse_one_device,
     expect::{Surprises, other_version},
     facts::{describe, run_facts},
     findings::Evidence,
@@ -25,14 +24,14 @@ use crate::{
     places::places,
     point::{self, Measured, all_findings},
     preflight::{Ready, preflight, refuse_as_written},
-    retry,
+    prepare, retry,
     samples::{Wanted, too_short},
     warmup::warm_up,
 };
 use asked::{Asked, AskedWarmup, MeasuredPoint};
 use begun::known;
 use ladder::{Ladders, tell_points};
-use lock::lock;
+use lock::lock_prepared;
 use pending::{all_pending, measured};
 use std::{path::Path, sync::Arc};
 use tailmark_driver::{Database, Place, Settled};
@@ -82,8 +81,8 @@ pub fn run(
     stop: &Stop,
 ) -> Result<Summary, Error> {
     refuse_as_written(plan)?;
-    let one_device = refuse_one_device(plan)?;
-    let _lock = lock(out)?;
+    let log = |text: &str| prepare::tell(observer, text);
+    let locked = lock_prepared(plan, out, &log, observer, stop)?;
     let (plan, known) = known(plan, out, observer)?;
     let plan = &*plan;
     let measured = match &known {
@@ -109,14 +108,15 @@ pub fn run(
     };
     let (limit, memory_unlimited) = limit_memory(plan, observer);
     let raised = plan.host.limit_notice();
-    let notices = raised.iter().chain(&one_device).chain(&not_interleaved);
+    let notices = raised
+        .iter()
+        .chain(&locked.one_device)
+        .chain(&not_interleaved);
     for notice in notices.chain(&surprises.notices()) {
         observer.notice(notice);
         study.add_notice(notice)?;
     }
-    for notice in &left_out {
-        study.add_notice(notice)?;
-    }
+    locked.prepared.keep(plan, &study, &left_out)?;
     study.set_facts(&run_facts(plan, limit.as_ref()))?;
     let retried = retry::retried(plan, &study)?;
     let ladders = Ladders::of(plan, &systems, Some(&study), &retried)?;

@@ -53,6 +53,7 @@ pub fn system_with(
         watch: Vec::new(),
         expect: Expect::default(),
         service: None,
+        prepare: Default::default(),
     }
 }
 
@@ -110,6 +111,8 @@ pub fn plan(systems: Vec<SystemPlan>, workloads: &[&str], threads: &[u32]) -> Pl
         time_scale: 1.0,
         unscaled: None,
         retry_failed: false,
+        settings: Default::default(),
+        consent: Default::default(),
     }
 }
 
