@@ -7,6 +7,7 @@ use crate::{
 };
 use clap::{Parser, Subcommand, ValueEnum, builder::PossibleValuesParser};
 use std::{net::SocketAddr, path::PathBuf};
+use tailmark_plan::Consent;
 use tailmark_results::Metric;
 
 const EXAMPLES: &str = "\
@@ -96,6 +97,8 @@ pub enum Command {
     Check(Box<CheckArgs>),
     /// The block devices of this machine, and what is known of one
     Device(DeviceArgs),
+    /// Put back what a run that was killed has left changed on this machine: settings, mounts
+    Restore,
     /// Write what was measured in another format
     Export(ExportArgs),
     /// What there is: drivers, workloads, distributions, probes, sections, formats, plans, keys,
@@ -132,6 +135,9 @@ pub struct RunArgs {
     /// operations, for want of a database, or without finding anything
     #[arg(long, display_order = KeyFlags::order(23))]
     pub retry_failed: bool,
+    /// What may be erased before.
+    #[command(flatten)]
+    pub consent: ConsentArgs,
     /// Print every step, the expected time and space, and do nothing
     #[arg(long, display_order = KeyFlags::order(24))]
     pub dry_run: bool,
@@ -167,6 +173,32 @@ pub struct PlanArgs {
     /// Any key of the plan (`tailmark list keys`), such as database.block_cache=64MiB
     #[arg(long = "set", value_name = "KEY=VALUE", display_order = KeyFlags::order(20))]
     pub set: Vec<String>,
+}
+
+/// What whoever prepares devices agrees to.
+#[derive(Debug, Default, clap::Args)]
+pub struct ConsentArgs {
+    /// Erase and prepare the device of this serial number, as the plan says: all that is on it is
+    /// lost. Repeat it for each device
+    #[arg(long, value_name = "SERIAL", display_order = KeyFlags::order(21))]
+    pub erase: Vec<String>,
+    /// Destroy also this, which is on such a device and not tailmark's, as the refusal names it
+    #[arg(long, value_name = "SIGNATURE", display_order = KeyFlags::order(21))]
+    pub destroy: Vec<String>,
+    /// Trust that this program, whose open files cannot be seen, does not use such a device
+    #[arg(long, value_name = "PROGRAM", display_order = KeyFlags::order(21))]
+    pub unseen: Vec<String>,
+}
+
+impl ConsentArgs {
+    /// As the runner takes it.
+    pub fn consent(&self) -> Consent {
+        Consent {
+            serials: self.erase.clone(),
+            destroys: self.destroy.clone(),
+            unseen: self.unseen.clone(),
+        }
+    }
 }
 
 /// `tailmark report`
@@ -280,6 +312,27 @@ pub enum DeviceCommand {
     List(ListDevicesArgs),
     /// Say all that is known of a device, and of the devices that it is made of
     Show(ShowDeviceArgs),
+    /// Prepare the devices of one system of a plan: erase, precondition, file system, mount
+    Prepare(PrepareDeviceArgs),
+}
+
+/// `tailmark device prepare`
+#[derive(Debug, clap::Args)]
+pub struct PrepareDeviceArgs {
+    /// A plan file, or the name of a shipped plan
+    pub plan: String,
+    /// The system whose devices are prepared
+    #[arg(long, value_name = "NAME")]
+    pub system: String,
+    /// Any key of the plan (`tailmark list keys`)
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// What may be erased.
+    #[command(flatten)]
+    pub consent: ConsentArgs,
+    /// Print the exact commands and what speaks against them, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 /// `tailmark device list`

@@ -13,6 +13,7 @@ mod list;
 mod live;
 mod observers;
 mod point_name;
+mod prepare;
 mod progress;
 mod report;
 mod run;
@@ -44,6 +45,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::compare(args, console),
         Command::Check(args) => check::run(args, console),
         Command::Device(args) => device::device(args, console),
+        Command::Restore => prepare::restore(console),
         Command::Export(args) => export::export(args, console),
         Command::Import(args) => import::import(args, console),
         #[cfg(feature = "ycsb")]

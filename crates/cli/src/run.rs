@@ -43,6 +43,7 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
     let of_all = plan.clone();
     let mut plan = plan.at_rank(0, &cluster.host());
     plan.retry_failed = args.retry_failed;
+    plan.consent = args.consent.consent();
     let out = args.out.clone().unwrap_or_else(|| default_out(&raw));
     if args.dry_run {
         let facts = Facts::gather(&plan, &out);
