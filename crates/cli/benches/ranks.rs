@@ -21,7 +21,7 @@ use std::{
 };
 use support::compare;
 use tailmark_results::{Phase, Study};
-use tailmark_testing::{Mpirun, Program};
+use tailmark_testing::{Hosts, Mpirun, Program};
 use tempfile::TempDir;
 
 const TAILMARK: Program = Program(env!("CARGO_BIN_EXE_tailmark"));
@@ -31,6 +31,9 @@ const RANKS: u32 = 4;
 /// No run takes so long.
 const END: Duration = Duration::from_secs(600);
 
+/// How long a job takes at most until its point is under way.
+const BEGUN: Duration = Duration::from_secs(10);
+
 fn main() {
     let mut args = std::env::args().skip(1).filter(|a| !a.starts_with("--"));
     let pairs = args.next().and_then(|a| a.parse().ok()).unwrap_or(5);
@@ -39,6 +42,7 @@ fn main() {
     ops(&program, pairs, seconds);
     talk(&program, seconds);
     gather();
+    wire(&program, seconds);
 }
 
 /// A run of the driver that does nothing.
@@ -117,12 +121,11 @@ fn ops(program: &Path, pairs: usize, seconds: u64) {
 /// clients wait: a rate of 100 a second.
 fn talk(program: &Path, seconds: u64) {
     let dir = TempDir::new().unwrap();
-    let mut args = null(RANKS, seconds + 20);
+    let mut args = null(RANKS, seconds + 30);
     args.push("--rates=100".to_owned());
     let mut job = Mpirun::new(RANKS, program, dir.path()).args(args).start();
     let ranks: Vec<_> = (0..RANKS).map(|rank| job.rank(rank, END)).collect();
-    job.until_said("100", END);
-    thread::sleep(Duration::from_secs(5));
+    thread::sleep(BEGUN);
     let before: Vec<_> = ranks.iter().map(|pid| talking(*pid)).collect();
     let start = Instant::now();
     thread::sleep(Duration::from_secs(seconds));
@@ -181,13 +184,57 @@ fn gather() {
         assert_eq!(all.operations, u64::from(RANKS) * phase.operations);
     }
     took.sort_by(f64::total_cmp);
+    let before = resident_bytes();
+    let kept: Vec<_> = (0..32)
+        .map(|_| Phase::from_bytes(&bytes).unwrap())
+        .collect();
+    let part_bytes = resident_bytes().saturating_sub(before) / kept.len();
     let pack = Instant::now();
     let packed = phase.to_bytes().unwrap().len();
     println!(
-        "{intervals} intervals of {RANKS} ranks, {packed} bytes each: packed in {:.3} s, read and added \
-         in {:.3} s (to {:.3})",
+        "{intervals} intervals of {RANKS} ranks, {packed} bytes each, {part_bytes} in memory: packed in \
+         {:.3} s, read and added in {:.3} s (to {:.3})",
         pack.elapsed().as_secs_f64(),
         took[took.len() / 2],
         took[took.len() - 1],
     );
+}
+
+/// The memory of this process.
+fn resident_bytes() -> usize {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find(|line| line.starts_with("VmRSS:"));
+    let kib = line.and_then(|line| line.split_whitespace().nth(1));
+    kib.and_then(|kib| kib.parse::<usize>().ok()).unwrap_or(0) * 1024
+}
+
+/// What a rank sends and receives in a second of a point, headers and all: between hosts that are
+/// network namespaces (root).
+fn wire(program: &Path, seconds: u64) {
+    let (dir, hosts) = (TempDir::new().unwrap(), Hosts::new(3));
+    let mut args = null(RANKS, seconds + 30);
+    args.push("--rates=100".to_owned());
+    let mut job = Mpirun::on(&hosts, program, dir.path()).args(args).start();
+    let _ = job.rank(2, END);
+    thread::sleep(BEGUN);
+    let bytes = |host: u32, way: &str| {
+        let file = format!("/sys/class/net/eth0/statistics/{way}_bytes");
+        let args = ["netns", "exec", &hosts.namespace(host), "cat", &file];
+        let said = tailmark_testing::system("ip", &args).unwrap();
+        said.trim().parse::<u64>().unwrap()
+    };
+    let both = |host| (bytes(host, "tx"), bytes(host, "rx"));
+    let before = [1, 2, 3].map(both);
+    let start = Instant::now();
+    thread::sleep(Duration::from_secs(seconds));
+    let took = start.elapsed().as_secs_f64();
+    for (host, (sent, received)) in (1..).zip(before) {
+        let (sent_now, received_now) = both(host);
+        println!(
+            "rank {} sends {:.0} bytes a second and receives {:.0}",
+            host - 1,
+            (sent_now - sent) as f64 / took,
+            (received_now - received) as f64 / took
+        );
+    }
 }

@@ -6,7 +6,8 @@ use crate::{
     key_flags::KeyFlags,
 };
 use clap::{Parser, Subcommand, ValueEnum, builder::PossibleValuesParser};
-use std::path::PathBuf;
+use std::{net::SocketAddr, path::PathBuf};
+use tailmark_plan::Consent;
 use tailmark_results::Metric;
 
 const EXAMPLES: &str = "\
@@ -88,12 +89,16 @@ pub enum Command {
     Run(Box<RunArgs>),
     /// Write the report of one study, or one over several
     Report(ReportArgs),
+    /// Write an index page of the studies in a folder: headlines, trends, and where levels changed
+    History(HistoryArgs),
     /// Judge two systems of a study, or the systems of two studies; fail where one is worse
     Compare(CompareArgs),
     /// Say what about this machine or a plan would spoil a result, and what to do about it
     Check(Box<CheckArgs>),
     /// The block devices of this machine, and what is known of one
     Device(DeviceArgs),
+    /// Put back what a run that was killed has left changed on this machine: settings, mounts
+    Restore,
     /// Write what was measured in another format
     Export(ExportArgs),
     /// What there is: drivers, workloads, distributions, probes, sections, formats, plans, keys,
@@ -130,6 +135,9 @@ pub struct RunArgs {
     /// operations, for want of a database, or without finding anything
     #[arg(long, display_order = KeyFlags::order(23))]
     pub retry_failed: bool,
+    /// What may be erased before.
+    #[command(flatten)]
+    pub consent: ConsentArgs,
     /// Print every step, the expected time and space, and do nothing
     #[arg(long, display_order = KeyFlags::order(24))]
     pub dry_run: bool,
@@ -139,6 +147,13 @@ pub struct RunArgs {
         value_parser = report_formats(), display_order = KeyFlags::order(25)
     )]
     pub formats: Vec<String>,
+    /// Serve the growing report while it is measured: on a free port of this machine, or at an address
+    /// that others reach too, with a token
+    #[arg(
+        long, value_name = "ADDRESS:PORT", num_args = 0..=1, require_equals = true,
+        default_missing_value = "127.0.0.1:0", display_order = KeyFlags::order(25)
+    )]
+    pub live: Option<SocketAddr>,
 }
 
 /// A plan, and what is changed of it.
@@ -158,6 +173,32 @@ pub struct PlanArgs {
     /// Any key of the plan (`tailmark list keys`), such as database.block_cache=64MiB
     #[arg(long = "set", value_name = "KEY=VALUE", display_order = KeyFlags::order(20))]
     pub set: Vec<String>,
+}
+
+/// What whoever prepares devices agrees to.
+#[derive(Debug, Default, clap::Args)]
+pub struct ConsentArgs {
+    /// Erase and prepare the device of this serial number, as the plan says: all that is on it is
+    /// lost. Repeat it for each device
+    #[arg(long, value_name = "SERIAL", display_order = KeyFlags::order(21))]
+    pub erase: Vec<String>,
+    /// Destroy also this, which is on such a device and not tailmark's, as the refusal names it
+    #[arg(long, value_name = "SIGNATURE", display_order = KeyFlags::order(21))]
+    pub destroy: Vec<String>,
+    /// Trust that this program, whose open files cannot be seen, does not use such a device
+    #[arg(long, value_name = "PROGRAM", display_order = KeyFlags::order(21))]
+    pub unseen: Vec<String>,
+}
+
+impl ConsentArgs {
+    /// As the runner takes it.
+    pub fn consent(&self) -> Consent {
+        Consent {
+            serials: self.erase.clone(),
+            destroys: self.destroy.clone(),
+            unseen: self.unseen.clone(),
+        }
+    }
 }
 
 /// `tailmark report`
@@ -182,9 +223,20 @@ pub struct ReportArgs {
     /// The system that every other one is compared with. Default: report.baseline of the plan
     #[arg(long, value_name = "NAME")]
     pub baseline: Option<String>,
+    /// An earlier study: every system that it has too is compared with what it was
+    #[arg(long, value_name = "DIR")]
+    pub against: Option<PathBuf>,
     /// Leave out serial numbers, host names and addresses
     #[arg(long)]
     pub redact: bool,
+}
+
+/// `tailmark history`
+#[derive(Debug, clap::Args)]
+pub struct HistoryArgs {
+    /// The folder, whose page is FOLDER/index.html. Studies are looked for three directories deep
+    #[arg(value_name = "FOLDER")]
+    pub folder: PathBuf,
 }
 
 /// `tailmark compare`
@@ -260,6 +312,27 @@ pub enum DeviceCommand {
     List(ListDevicesArgs),
     /// Say all that is known of a device, and of the devices that it is made of
     Show(ShowDeviceArgs),
+    /// Prepare the devices of one system of a plan: erase, precondition, file system, mount
+    Prepare(PrepareDeviceArgs),
+}
+
+/// `tailmark device prepare`
+#[derive(Debug, clap::Args)]
+pub struct PrepareDeviceArgs {
+    /// A plan file, or the name of a shipped plan
+    pub plan: String,
+    /// The system whose devices are prepared
+    #[arg(long, value_name = "NAME")]
+    pub system: String,
+    /// Any key of the plan (`tailmark list keys`)
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// What may be erased.
+    #[command(flatten)]
+    pub consent: ConsentArgs,
+    /// Print the exact commands and what speaks against them, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
 }
 
 /// `tailmark device list`

@@ -31,6 +31,7 @@ pub fn device(args: &DeviceArgs, console: &Console) -> anyhow::Result<Exit> {
     match &args.command {
         DeviceCommand::List(args) => list(args, console),
         DeviceCommand::Show(args) => show(args, console),
+        DeviceCommand::Prepare(args) => crate::prepare::prepare(args, console),
     }
 }
 

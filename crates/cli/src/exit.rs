@@ -3,6 +3,7 @@
 use std::fmt;
 use tailmark_console::{Closed, Exit, closed};
 use tailmark_driver as driver;
+use tailmark_host::prepare as host;
 use tailmark_plan as plan;
 use tailmark_report as report;
 use tailmark_results as results;
@@ -28,12 +29,26 @@ pub fn of(error: &anyhow::Error) -> Exit {
         Some(Closed::Terminal) => return Exit::Interrupted,
         None => {}
     }
+    let is_stopped = |cause: &runner::Error| {
+        matches!(cause, runner::Error::Prepare(host::Error::Stopped { .. }))
+    };
+    if error
+        .chain()
+        .any(|cause| cause.downcast_ref().is_some_and(is_stopped))
+    {
+        return Exit::Interrupted;
+    }
     let is_usage = error.chain().any(|cause| {
         cause.is::<plan::Error>()
             || cause.is::<Refused>()
             || matches!(
                 cause.downcast_ref(),
-                Some(report::Error::UnknownSystem { .. } | report::Error::UnknownLatency { .. })
+                Some(
+                    report::Error::UnknownSystem { .. }
+                        | report::Error::UnknownLatency { .. }
+                        | report::Error::NothingInCommon { .. }
+                        | report::Error::NoStudies { .. }
+                )
             )
             || matches!(cause.downcast_ref(), Some(results::Error::Missing { .. }))
             || cause.downcast_ref().is_some_and(is_wrong_plan)
@@ -62,7 +77,14 @@ fn is_wrong_plan(error: &runner::Error) -> bool {
         | E::BadMarker { .. }
         | E::LaterMarker { .. }
         | E::NoSystem { .. }
+        | E::NothingToPrepare { .. }
+        | E::UnknownSerial { .. }
+        | E::PreparedTwice { .. }
         | E::UnknownProbe { .. } => true,
+        E::Prepare(error) => !matches!(
+            error,
+            host::Error::Step { .. } | host::Error::Journal { .. }
+        ),
         _ => false,
     }
 }

@@ -10,7 +10,10 @@ mod export;
 mod import;
 mod key_flags;
 mod list;
+mod live;
+mod observers;
 mod point_name;
+mod prepare;
 mod progress;
 mod report;
 mod run;
@@ -38,9 +41,11 @@ fn main() -> ExitCode {
     let done = match &args.command {
         Command::Run(args) => run::run(args, console),
         Command::Report(args) => report::report(args, console),
+        Command::History(args) => report::history(args, console),
         Command::Compare(args) => compare::compare(args, console),
         Command::Check(args) => check::run(args, console),
         Command::Device(args) => device::device(args, console),
+        Command::Restore => prepare::restore(console),
         Command::Export(args) => export::export(args, console),
         Command::Import(args) => import::import(args, console),
         #[cfg(feature = "ycsb")]

@@ -1,9 +1,13 @@
 //! `tailmark report`: the report again, or one over several studies.
 
-use crate::{args::ReportArgs, exit::Refused, screen};
+use crate::{
+    args::{HistoryArgs, ReportArgs},
+    exit::Refused,
+    screen,
+};
 use std::{io, path::Path};
 use tailmark_console::{Console, Exit};
-use tailmark_report::{Data, Error, Report, ReportFormat, read_studies, write_data};
+use tailmark_report::{Data, Error, Report, ReportFormat, read_studies, write_data, write_history};
 use tailmark_results::ReportSettings;
 
 /// Writes the report and prints where it is; a text without a place for it is printed itself.
@@ -38,7 +42,28 @@ fn data(args: &ReportArgs) -> Result<Data, Error> {
     };
     let data = read_studies(&args.studies)?;
     let data = if args.redact { data.redacted() } else { data };
-    data.with_settings(settings)
+    let data = data.with_settings(settings)?;
+    match &args.against {
+        None => Ok(data),
+        Some(earlier) => {
+            let earlier = read_studies(std::slice::from_ref(earlier))?;
+            data.against(&earlier)
+        }
+    }
+}
+
+/// Writes the index page of a folder, and prints where it is. What changed goes to standard error.
+pub fn history(args: &HistoryArgs, console: &Console) -> anyhow::Result<Exit> {
+    let history = write_history(&args.folder)?;
+    for left_out in &history.left_out {
+        console.warn(&format!("left out: {left_out}"));
+    }
+    history
+        .changes
+        .iter()
+        .for_each(|change| console.warn(change));
+    console.say(&history.path.display().to_string())?;
+    Ok(Exit::Done)
 }
 
 fn to_directory(

@@ -2,7 +2,10 @@
 
 use crate::{
     args::{PlanArgs, RunArgs},
-    exit, point_name,
+    exit,
+    live::LivePage,
+    observers::Observers,
+    point_name,
     progress::Progress,
     screen,
 };
@@ -40,6 +43,7 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
     let of_all = plan.clone();
     let mut plan = plan.at_rank(0, &cluster.host());
     plan.retry_failed = args.retry_failed;
+    plan.consent = args.consent.consent();
     let out = args.out.clone().unwrap_or_else(|| default_out(&raw));
     if args.dry_run {
         let facts = Facts::gather(&plan, &out);
@@ -48,10 +52,16 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
         }
         return Ok(Exit::Done);
     }
+    let live = args
+        .live
+        .map(|address| LivePage::serve(address, &out, console));
+    let live = live.transpose().inspect_err(|_| dismiss(&*cluster))?;
     let progress = Progress::new(&plan, console);
+    let mut observers = Observers(vec![&progress]);
+    observers.0.extend(live.iter().map(LivePage::observer));
     let done = Ranks::lead(cluster, &of_all, &stop).map_err(anyhow::Error::from);
     let done = done.and_then(|ranks| {
-        let ran = tailmark_runner::run_on(&ranks, &plan, &out, &progress, &stop);
+        let ran = tailmark_runner::run_on(&ranks, &plan, &out, &observers, &stop);
         Ok(ran?)
     });
     progress.finish();

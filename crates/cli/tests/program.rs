@@ -449,3 +449,41 @@ fn two_runs_of_one_plan_are_one_system_in_a_report() {
     let page = std::fs::read_to_string(dir.path().join("page/report.html")).unwrap();
     assert!(!page.contains("under conditions that differ"));
 }
+
+#[test]
+fn a_report_says_what_changed_and_a_folder_has_its_history() {
+    let dir = TempDir::new().unwrap();
+    for name in ["studies/one", "studies/two"] {
+        let (last, words) = SHORT.split_last().unwrap();
+        assert_eq!(*last, "out");
+        let run = TAILMARK.run(dir.path(), &[words, &[name]].concat());
+        assert_eq!(run.status.code(), Some(0), "{}", err(&run));
+    }
+    let words = [
+        "report",
+        "studies/two",
+        "--against",
+        "studies/one",
+        "--format",
+        "terminal",
+    ];
+    let report = TAILMARK.run(dir.path(), &words);
+    assert_eq!(report.status.code(), Some(0), "{}", err(&report));
+    assert!(
+        out(&report).contains("\nSince the earlier study\n"),
+        "{}",
+        out(&report)
+    );
+    let history = TAILMARK.run(dir.path(), &["history", "studies"]);
+    assert_eq!(history.status.code(), Some(0), "{}", err(&history));
+    assert_eq!(out(&history), "studies/index.html\n");
+    let page = std::fs::read_to_string(dir.path().join("studies/index.html")).unwrap();
+    assert!(page.contains("href=\"one/report.html\"") && page.contains("href=\"two/report.html\""));
+    std::fs::create_dir(dir.path().join("empty")).unwrap();
+    let nothing = TAILMARK.run(dir.path(), &["history", "empty"]);
+    assert_eq!(nothing.status.code(), Some(2));
+    assert_eq!(
+        err(&nothing),
+        "error: there is no study in `empty` that can be read\n"
+    );
+}

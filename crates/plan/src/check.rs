@@ -1,8 +1,8 @@
 //! From a plan as written to the plan as it takes effect.
 
 use super::{
-    DefaultInputs, Error, HostPlan, Order, Plan, RawPlan, Reload, ReportPlan, Sweep, SystemPlan,
-    Unexpected, Warmup, assumed, db_bench, effective, keys,
+    Consent, DefaultInputs, Error, HostPlan, MachineSettings, Order, Plan, RawPlan, Reload,
+    ReportPlan, Sweep, SystemPlan, Unexpected, Warmup, assumed, db_bench, effective, keys,
     rate::{Rates, refuse_unknown_peak},
     reader::TableReader,
     slo,
@@ -74,6 +74,8 @@ impl RawPlan {
             time_scale,
             unscaled,
             retry_failed: false,
+            settings: MachineSettings::read(&top)?,
+            consent: Consent::default(),
         };
         plan.header.plan = effective::keys(&plan);
         plan.header.assumed = assumed::marked(self, &plan, &plan.header.assumed)?;

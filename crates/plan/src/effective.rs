@@ -164,6 +164,9 @@ fn put_system(system: &SystemPlan, put: &mut impl FnMut(&str, String)) {
     for (name, value) in system.expect.keys() {
         put(&format!("expect.{name}"), value);
     }
+    for (name, value) in system.prepare.keys() {
+        put(&format!("prepare.{name}"), value);
+    }
     if let Some(service) = &system.service {
         put("service.start", service.start().join(" "));
         put("service.stop", service.stop().unwrap_or_default().join(" "));

@@ -7,6 +7,7 @@ use super::{
         Rates, Size, Table, Tables, Text, Threads, Time, TimeOrAuto, Times, Words,
     },
     ClientHost, DefaultInputs, Order, Plan, PlanKey, Reload, Sweep, Unexpected,
+    prepare::{ERASES, FILE_SYSTEMS, HUGE_PAGES, NAMESPACES_MAX},
     threads::NO_GAIN,
     units,
     warmup::AUTO,
@@ -75,6 +76,8 @@ pub const KEYS: &[PlanKey] = &[
     PlanKey::new("", "dataset", Table).about("what is loaded"),
     PlanKey::new("", "sweep", Table).about("what is run: the axes and the budget of each point"),
     PlanKey::new("", "host", Table).about("what is done to the machine"),
+    PlanKey::new("", "prepare", Table)
+        .about("what is done to the machine and to devices before systems are measured"),
     PlanKey::new("", "report", Table).about("what the report states and compares"),
     PlanKey::new("", "slo", Table).about("the search for the highest rate that holds limits"),
     PlanKey::new("", "system", Tables).about("a system under test; at least one"),
@@ -308,6 +311,37 @@ pub const KEYS: &[PlanKey] = &[
             "Leave serial numbers, host names and addresses out of study facts, report and exports",
         )
         .sets(|plan| plan.report.redact.then(|| true.to_string())),
+    PlanKey::new("prepare", "device", Words).about(
+        "of a system: the devices, by /dev/disk/by-id/... or serial:NUMBER; its own `device`",
+    ),
+    PlanKey::new("prepare", "erase", Choice(ERASES))
+        .about("how they are erased; needs --erase with the serial number of each"),
+    PlanKey::new("prepare", "namespaces", Count(1, NAMESPACES_MAX))
+        .about("how many equal NVMe namespaces the drive is split into; needs --erase"),
+    PlanKey::new("prepare", "precondition", Count(1, 10))
+        .about("how often the whole device is written in order; needs --erase"),
+    PlanKey::new("prepare", "filesystem", Choice(FILE_SYSTEMS))
+        .about("the file system that is made, which needs --erase, and mounted"),
+    PlanKey::new("prepare", "mkfs_options", Words)
+        .about("words for the program that makes it: [\"-m\", \"crc=1\"]"),
+    PlanKey::new("prepare", "mount", Text)
+        .about("of a system: the directory where it is mounted, for as long as the run takes"),
+    PlanKey::new("prepare", "mount_options", Words).about("how: [\"noatime\"]"),
+    PlanKey::new("prepare", "sysctls", Words)
+        .about("values of the kernel, put back afterwards: [\"vm.swappiness=1\"]")
+        .sets(|plan| plan.settings.sysctl_text()),
+    PlanKey::new("prepare", "governor", Text)
+        .about("how processors choose their frequency, put back afterwards: performance")
+        .sets(|plan| plan.settings.governor.clone()),
+    PlanKey::new("prepare", "huge_pages", Choice(HUGE_PAGES))
+        .about("transparent huge pages, put back afterwards")
+        .sets(|plan| plan.settings.huge_pages.clone()),
+    PlanKey::new("prepare", "memory_limit", Size(1 << 20, 1 << 60))
+        .about("memory that the control group of a server may use, put back afterwards")
+        .sets(|plan| Some(plan.settings.memory.as_ref()?.0.to_string())),
+    PlanKey::new("prepare", "memory_group", Text)
+        .about("that group, which there must be: /system.slice/database.slice")
+        .sets(|plan| Some(plan.settings.memory.as_ref()?.1.clone())),
     PlanKey::new("slo", "latency", Limits)
         .about("limits that all must hold: `p99.99 read < 15ms`; none: no search")
         .flag(24, "--slo", "LIMITS")
@@ -373,6 +407,8 @@ pub const KEYS: &[PlanKey] = &[
     PlanKey::new("system", "service", Table).about("what is stopped and started around its points"),
     PlanKey::new("system", "expect", Table)
         .about("what its place must be, looked up before anything is measured"),
+    PlanKey::new("system", "prepare", Table)
+        .about("what is done to its devices before it is measured; what differs from [prepare]"),
     PlanKey::new("expect", "mount", Flag)
         .about("whether its place is on a mount point of its own, not on the root file system")
         .or("false"),

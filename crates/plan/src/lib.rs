@@ -15,6 +15,7 @@ mod expect;
 mod key;
 mod keys;
 mod points;
+mod prepare;
 mod rate;
 mod raw;
 mod reader;
@@ -39,6 +40,7 @@ pub use expect::{ClientHost, Expect, Unexpected};
 pub use key::{DefaultInputs, DefaultValue, KeyFlag, PlanKey};
 pub use keys::KEYS;
 pub use points::Step;
+pub use prepare::{Consent, MachineSettings, Prepare};
 pub use rate::AskedRate;
 pub use raw::RawPlan;
 pub use report::{ReportPlan, shapes_points, shapes_probes};
@@ -82,6 +84,10 @@ pub struct Plan {
     pub unscaled: Option<DataSet>,
     /// Whether points of the study that are not valid are measured again.
     pub retry_failed: bool,
+    /// Settings of the machine while the plan is carried out.
+    pub settings: MachineSettings,
+    /// What whoever runs it agrees to: nothing, as a plan is read.
+    pub consent: Consent,
 }
 
 /// One system under test.
@@ -116,6 +122,8 @@ pub struct SystemPlan {
     pub expect: Expect,
     /// What is stopped and started around its points.
     pub service: Option<Service>,
+    /// What is done to its devices before.
+    pub prepare: Prepare,
 }
 
 impl Plan {

@@ -257,8 +257,8 @@ impl RawPlan {
             };
             let kept = old.iter().find(|system| named(system, "name") == name);
             let mut system = kept.and_then(Value::as_table).cloned().unwrap_or_default();
-            // What is expected is expected of the place that this one replaces.
-            for key in PLACES.iter().chain(&["placeholder", "expect"]) {
+            // What is expected and prepared is of the place that this one replaces.
+            for key in PLACES.iter().chain(&["placeholder", "expect", "prepare"]) {
                 system.remove(*key);
             }
             system.insert("name".to_owned(), name.into());

@@ -86,9 +86,12 @@ pub fn shapes_points(key: &str) -> bool {
     !key.starts_with("report.") && !shapes_probes(key) && !is_expectation(key)
 }
 
-/// Whether a key of an effective plan says what is expected of a system.
+/// Whether a key of an effective plan says what is expected of a system, or how its devices are
+/// prepared: what was done is in the facts of a study.
 fn is_expectation(key: &str) -> bool {
-    key == "unexpected" || (key.starts_with("system.") && key.contains(".expect."))
+    let of_system = [".expect.", ".prepare."];
+    key == "unexpected"
+        || (key.starts_with("system.") && of_system.iter().any(|part| key.contains(part)))
 }
 
 /// Whether a key of an effective plan shapes the probes of a search: it may change as long as a

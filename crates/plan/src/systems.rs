@@ -1,6 +1,8 @@
 //! The systems of a plan: where each is, which database it runs, with which settings.
 
-use super::{Error, Expect, Service, ServiceControl, SystemPlan, keys, reader::TableReader, units};
+use super::{
+    Error, Expect, Prepare, Service, ServiceControl, SystemPlan, keys, reader::TableReader, units,
+};
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -163,10 +165,16 @@ impl<'a> Systems<'a> {
         settings.extend(given(&own)?);
         let settings = self.settings(&own, driver, settings)?;
         let location = self.location(table, all)?;
+        // A ceiling is measured in a place that is prepared for the system that it is for.
+        let prepare = match ceiling_for {
+            Some(_) => Prepare::default(),
+            None => Prepare::read(self.top, reader, driver, &location)?,
+        };
         Ok(SystemPlan {
             name: name.clone(),
             place: location.to_string(),
             location,
+            prepare,
             placeholder: reader.get("placeholder")?,
             driver,
             semantics: semantics(&own, &common, driver, &settings)?,

@@ -218,6 +218,8 @@ pub struct Cell {
     pub muted: bool,
     /// The findings that qualify it.
     pub badges: Vec<Badge>,
+    /// The address that it leads to, where the format can; empty: none.
+    pub link: String,
 }
 
 impl Cell {

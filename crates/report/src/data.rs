@@ -37,6 +37,20 @@ pub struct Data {
     pub compared: Compared,
     /// What the report is about, where that is not left to the studies.
     pub settings: ReportSettings,
+    /// An earlier study that the report compares with; [`Data::against`] fills it in.
+    pub earlier: Option<Earlier>,
+}
+
+/// An earlier study of the same plan.
+#[derive(Debug, Clone)]
+pub struct Earlier {
+    /// Its title, and when it began.
+    pub name: String,
+    /// Keys of the plan that it has other values of, with these and those of now.
+    pub changed: Vec<String>,
+    /// What both have of each system that is in both: the system itself, and what it was as a system of
+    /// its own, second.
+    pub pairs: Vec<Data>,
 }
 
 /// A search of one system and workload, and what it was for.

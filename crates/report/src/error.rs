@@ -22,6 +22,12 @@ pub enum Error {
         /// What there is.
         known: String,
     },
+    /// An earlier study has none of the systems.
+    #[error("the earlier study has none of the systems of this report; it has: {known}")]
+    NothingInCommon {
+        /// What it has.
+        known: String,
+    },
     /// No request of the kind was sent.
     #[error("there is no `{latency}` latency in this report; requests are: {known}")]
     UnknownLatency {
@@ -33,6 +39,12 @@ pub enum Error {
     /// A study could not be read.
     #[error("failed to read a study")]
     Study(#[source] ResultsError),
+    /// A folder has no study in it.
+    #[error("there is no study in `{folder}` that can be read")]
+    NoStudies {
+        /// Which one.
+        folder: PathBuf,
+    },
     /// There is nothing to report.
     #[error("no study holds a finished point or load")]
     Empty,

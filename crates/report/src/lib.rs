@@ -4,6 +4,7 @@
 //! no format; a [`ReportFormat`] writes blocks. Charts are Apache ECharts options as JSON, so that
 //! every format draws from the same definition.
 
+mod against;
 mod axis;
 mod block;
 mod chart;
@@ -18,6 +19,7 @@ mod format;
 mod grid_cell;
 mod grid_name;
 mod headline;
+mod history;
 mod measure;
 mod merge;
 mod reading;
@@ -31,10 +33,11 @@ pub use block::{
     FindingEntry, Span, Table, TableRow, Text,
 };
 pub use compared::Compared;
-pub use data::{Data, Search, SystemConditions, UnequalPair};
+pub use data::{Data, Earlier, Search, SystemConditions, UnequalPair};
 pub use error::Error;
 pub use format::{
     FORMATS, Report, ReportFormat, WriteText, Written, html, read_studies, terminal::Screen, write,
     write_data, write_studies,
 };
+pub use history::{History, PAGE as HISTORY_PAGE, write_history};
 pub use section::{SECTIONS, Section};

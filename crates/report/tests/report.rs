@@ -191,39 +191,11 @@ fn a_hundred_long_points_stay_below_ten_megabytes() {
     data.points.retain(|p| !p.key.system.ends_with("ceiling"));
     assert_eq!(data.points.len(), 100);
     for point in &mut data.points {
-        lengthen(&mut point.phase, 100);
+        synthetic::lengthen(&mut point.phase, 100);
         assert_eq!(point.phase.intervals.len(), 1_200);
     }
     let bytes = page(&data).len();
     assert!(bytes < 10_000_000, "{bytes}");
-}
-
-/// Repeats what a phase recorded over time, to make it as long as a long point.
-fn lengthen(phase: &mut tailmark_results::Phase, times: usize) {
-    let (intervals, step) = (phase.intervals.clone(), phase.duration_s);
-    phase.intervals = (0..times)
-        .flat_map(|n| {
-            intervals.iter().cloned().map(move |mut interval| {
-                interval.start_s += n as f64 * step;
-                interval
-            })
-        })
-        .collect();
-    for series in &mut phase.series {
-        let (at_s, values) = (series.at_s.clone(), series.values.clone());
-        let rise = values[values.len() - 1] - values[0];
-        series.at_s.clear();
-        series.values.clear();
-        for n in 0..times {
-            series
-                .at_s
-                .extend(at_s[1..].iter().map(|t| t + n as f64 * step));
-            series
-                .values
-                .extend(values[1..].iter().map(|v| v + n as f64 * rise));
-        }
-    }
-    phase.duration_s *= times as f64;
 }
 
 #[test]

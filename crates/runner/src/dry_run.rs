@@ -243,6 +243,8 @@ pub fn dry_run(plan: &Plan, out: &Path, facts: &Facts) -> Vec<String> {
     }
     let raised = plan.host.limit_notice();
     lines.extend(raised.map(|notice| format!("  {notice}")));
+    let prepared = crate::prepare::dry_run(plan, None, out);
+    lines.extend(prepared.into_iter().map(|line| format!("  {line}")));
     let unknown = SystemFacts::default();
     for (index, system) in turns::systems(plan, facts.order(plan)) {
         let known = facts.systems.get(index).unwrap_or(&unknown);

@@ -296,6 +296,36 @@ pub enum Error {
         /// `; its log ends: ...` or empty.
         log: String,
     },
+    /// A device or a setting of the machine could not be prepared.
+    #[error(transparent)]
+    Prepare(#[from] tailmark_host::prepare::Error),
+    /// Nothing is to be prepared of a system.
+    #[error("nothing can be prepared of `{system}`: {why}")]
+    NothingToPrepare {
+        /// As it was named.
+        system: String,
+        /// Why not.
+        why: String,
+    },
+    /// A serial number is confirmed that nothing to be prepared has.
+    #[error(
+        "--erase {serial}: no device that the plan prepares has this serial number; it must be \
+         written whole, as `tailmark device list` shows it"
+    )]
+    UnknownSerial {
+        /// As given.
+        serial: String,
+    },
+    /// Two systems name one device to be prepared.
+    #[error("systems `{first}` and `{second}` both prepare {device}")]
+    PreparedTwice {
+        /// The first of them.
+        first: String,
+        /// The other one.
+        second: String,
+        /// What they name.
+        device: String,
+    },
     /// Every system of the plan was left out.
     #[error("no system is left to measure: {reasons}")]
     NoSystem {

@@ -17,6 +17,7 @@ mod order;
 mod places;
 pub mod point;
 mod preflight;
+mod prepare;
 mod ranks;
 mod retry;
 mod samples;
@@ -32,6 +33,9 @@ pub use expect::{Check, EXPECTATIONS, Expectation, Seen, SeenPlace, Surprises};
 pub use findings::{Evidence, RULES, Rule};
 pub use former::{Former, Noise, Speed};
 pub use preflight::{Ready, preflight};
+pub use prepare::{
+    Job, Of, PrepareStep, STEPS, dry_run as dry_run_prepare, prepare_alone, restore,
+};
 pub use ranks::{Ranks, dismiss, follow};
 pub use seeds::PointSeeds;
 pub use sweep::{Summary, run, run_on};

@@ -18,7 +18,6 @@ use crate::{
     caches::drop_caches,
     capture::Watched,
     dataset::Dataset,
-    devices::refuse_one_device,
     expect::{Surprises, other_version},
     facts::{describe, run_facts},
     findings::Evidence,
@@ -26,6 +25,7 @@ use crate::{
     places::places,
     point::{self, Measured, all_findings},
     preflight::{Ready, preflight, refuse_as_written},
+    prepare,
     ranks::{Command, Ranks},
     retry,
     samples::{Wanted, too_short},
@@ -34,7 +34,7 @@ use crate::{
 use asked::{Asked, AskedWarmup, MeasuredPoint};
 use begun::known;
 use ladder::{Ladders, tell_points};
-use lock::lock;
+use lock::lock_prepared;
 use pending::{all_pending, measured};
 use std::{path::Path, sync::Arc};
 use tailmark_driver::{Database, Place, Settled};
@@ -97,8 +97,8 @@ pub fn run_on(
 ) -> Result<Summary, Error> {
     refuse_as_written(plan)?;
     let plan = &*ranks.with_number(plan);
-    let one_device = refuse_one_device(plan)?;
-    let _lock = lock(out)?;
+    let log = |text: &str| prepare::tell(observer, text);
+    let locked = lock_prepared(plan, out, &log, observer, stop)?;
     let (plan, known) = known(plan, out, observer)?;
     let plan = &*plan;
     let measured = match &known {
@@ -123,13 +123,15 @@ pub fn run_on(
         None => Study::create(out, &plan.header, &describe(plan))?,
     };
     let (limit, memory_unlimited) = limit_memory(plan, observer);
-    let of_plan = plan.host.limit_notice().into_iter().chain(one_device);
+    let of_plan = plan.host.limit_notice().into_iter();
+    let of_plan = of_plan.chain(locked.one_device.clone());
     let of_plan = of_plan.chain(not_interleaved).chain(surprises.notices());
     let notices: Vec<String> = of_plan.chain(ranks.notices().to_vec()).collect();
     notices.iter().for_each(|notice| observer.notice(notice));
-    for notice in notices.iter().chain(&left_out) {
-        study.add_notice(notice)?;
-    }
+    notices
+        .iter()
+        .try_for_each(|notice| study.add_notice(notice))?;
+    locked.prepared.keep(plan, &study, &left_out)?;
     study.set_facts(&run_facts(plan, limit.as_ref(), ranks))?;
     let retried = retry::retried(plan, &study)?;
     let ladders = Ladders::of(plan, &systems, Some(&study), &retried)?;

@@ -139,3 +139,29 @@ fn a_full_disk_of_the_leader_is_the_error_and_ends_all_ranks() {
     fs::remove_file(disk.filler()).unwrap();
     goes_on(disk.path(), 4);
 }
+
+/// Each request takes an hour: no rank comes to the end of its part.
+#[test]
+fn a_database_that_hangs_ends_the_run_some_time_after_the_point_was_over() {
+    let dir = TempDir::new().unwrap();
+    let run = [
+        "run",
+        "--driver=sim-threads",
+        "--system=a=x",
+        "--set=database.model=constant 3600s",
+        "--records=10",
+        "--threads=2",
+        "--duration=2s",
+        "--warmup=0s",
+        "--output=out",
+    ];
+    let mut job = ranks(2, dir.path(), &run).start();
+    job.until_no_rank_lives(END);
+    let ended = job.end(END);
+    assert_eq!(ended.code, Some(1), "{}", ended.err);
+    assert!(
+        ended.err.contains("has not ended its part"),
+        "{}",
+        ended.err
+    );
+}

@@ -123,7 +123,7 @@ pub fn unmount_command(point: &Path) -> Vec<String> {
 /// Mounts the device of a target. The directory is made where it is not there, and must be empty.
 ///
 /// # Errors
-/// Where it is another file system, something is in the directory, or it cannot be mounted.
+/// Where its name is not stable, it is another file system, something is in the directory, or it cannot be mounted.
 pub fn mount(target: &Target, kind: &str, options: &[String], point: &Path) -> Result<(), Error> {
     let failed = |source| Error::Step {
         action: "mount",
@@ -131,6 +131,10 @@ pub fn mount(target: &Target, kind: &str, options: &[String], point: &Path) -> R
         source,
     };
     let other = |text: String| failed(io::Error::other(text));
+    // What is written to the file system of another device is lost to its owner too.
+    if let Some(why) = &target.unstable {
+        return Err(other(why.clone()));
+    }
     match file_system_on(target)? {
         Some(found) if found == kind => {}
         found => {

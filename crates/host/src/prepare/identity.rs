@@ -13,6 +13,8 @@ use std::{
     io,
     os::unix::fs::{FileTypeExt, MetadataExt},
     path::{Path, PathBuf},
+    thread,
+    time::{Duration, Instant},
 };
 
 /// How a plan names a device by its serial number: `serial:S6CKNT0W1`, `serial:S6CKNT0W1/2` where a
@@ -20,6 +22,11 @@ use std::{
 pub const BY_SERIAL: &str = "serial:";
 /// Where names are that lead to the same device after a restart.
 const BY_ID: &str = "/dev/disk/by-id";
+
+/// How long a device may take to be there again.
+const APPEARS: Duration = Duration::from_secs(30);
+/// How long between two looks.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// What a device is known by.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -169,6 +176,42 @@ impl Target {
             identity,
             device,
         })
+    }
+
+    /// The devices that a word of a plan means, where it may be several: `serial:NUMBER` is every
+    /// namespace of that drive.
+    ///
+    /// # Errors
+    /// As of [`Self::find`].
+    pub fn find_all(given: &str) -> Result<Vec<Self>, Error> {
+        let Some(serial) = given.strip_prefix(BY_SERIAL) else {
+            return Ok(vec![Self::find(given)?]);
+        };
+        let all = disks(Path::new(SYS)).filter(|disk| disk.serial.as_deref() == Some(serial));
+        let numbers: Vec<_> = all.filter_map(|disk| disk.namespace).collect();
+        match numbers.len() {
+            0 | 1 => Ok(vec![Self::find(given)?]),
+            _ => numbers
+                .iter()
+                .map(|number| Self::find(&format!("{given}/{number}")))
+                .collect(),
+        }
+    }
+
+    /// The device that a word of a plan means, when it is there: after a format or the making of
+    /// namespaces the kernel and udev need a moment.
+    ///
+    /// # Errors
+    /// Where it is not there in half a minute.
+    pub fn appears(given: &str) -> Result<Self, Error> {
+        let end = Instant::now() + APPEARS;
+        loop {
+            match Self::find(given) {
+                Ok(target) if target.identity.bytes > 0 => return Ok(target),
+                found if Instant::now() >= end => return found,
+                _ => thread::sleep(PAUSE),
+            }
+        }
     }
 
     /// The path in `/dev` of the kernel's name.

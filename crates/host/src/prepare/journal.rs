@@ -152,6 +152,15 @@ impl<'a> Journal<'a> {
         self.write()
     }
 
+    /// Leaves everything as it is now, and forgets what it was.
+    ///
+    /// # Errors
+    /// Where the journal cannot be written.
+    pub fn forget(mut self) -> Result<(), Error> {
+        self.changes.clear();
+        self.write()
+    }
+
     /// How much of the machine is changed.
     #[must_use]
     pub fn len(&self) -> usize {

@@ -179,10 +179,13 @@ impl Uses {
 
     /// A process that has ended in between is not missed.
     fn miss(&mut self, directory: &Path, what: &str, error: &io::Error) {
-        /// No such process, as reading of one that has ended fails.
-        const ESRCH: i32 = 3;
-        let is_gone =
-            error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(ESRCH);
+        /// No such process, as reading of one that has ended fails; and no value, as reading the
+        /// mounts of one that is ending does, which is in no namespace any more.
+        const GONE: [i32; 2] = [3, 22];
+        let is_gone = error.kind() == io::ErrorKind::NotFound
+            || error
+                .raw_os_error()
+                .is_some_and(|code| GONE.contains(&code));
         if !is_gone {
             let (name, process) = (program(directory), directory.file_name());
             let process = process.unwrap_or_default().to_string_lossy();

@@ -109,6 +109,41 @@ model = '7450'
 capacity = '7.68TB'
 transport = 'nvme'
 ";
+const PREPARING: &str = "\
+[database]
+driver = 'file'
+[[system]]
+name = 'a'
+path = '/x/y/data'
+[system.prepare]
+device = ['serial:S-1']
+erase = 'discard'
+precondition = 2
+filesystem = 'xfs'
+mkfs_options = ['-K']
+mount = '/x'
+mount_options = ['noatime']
+";
+const RAW: &str = "\
+[database]
+driver = 'file'
+[[system]]
+name = 'a'
+device = '/x'
+prepare = { namespaces = 16 }
+";
+const SETTING: &str = "\
+[database]
+driver = 'null'
+[[system]]
+name = 'a'
+[prepare]
+sysctls = ['vm.swappiness=1']
+governor = 'performance'
+huge_pages = 'never'
+memory_limit = '4GiB'
+memory_group = '/a'
+";
 const SERVER: &str = "\
 [database]
 driver = 'cassandra'
@@ -272,6 +307,21 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("expect.transport", EXPECTING, "'nvme'", "'sata'"),
     ("expect.client_host", SERVER, "path = '/x'", "path = '/x'\nexpect = { client_host = 'other' }"),
     ("expect.version", ROCKSDB, "name = 'a'", "name = 'a'\nexpect = { version = '8.' }"),
+    ("prepare", SETTING, "['vm.swappiness=1']", "['vm.swappiness=2']"),
+    ("system.prepare", PREPARING, "erase = 'discard'", "erase = 'format'"),
+    ("prepare.device", PREPARING, "'serial:S-1'", "'serial:S-2'"),
+    ("prepare.erase", PREPARING, "'discard'", "'sanitize'"),
+    ("prepare.namespaces", RAW, "namespaces = 16", "namespaces = 8"),
+    ("prepare.precondition", PREPARING, "precondition = 2", "precondition = 1"),
+    ("prepare.filesystem", PREPARING, "'xfs'", "'ext4'"),
+    ("prepare.mkfs_options", PREPARING, "['-K']", "['-f']"),
+    ("prepare.mount", PREPARING, "mount = '/x'", "mount = '/x/y'"),
+    ("prepare.mount_options", PREPARING, "['noatime']", "'noatime,discard'"),
+    ("prepare.sysctls", SETTING, "['vm.swappiness=1']", "[]"),
+    ("prepare.governor", SETTING, "'performance'", "'powersave'"),
+    ("prepare.huge_pages", SETTING, "'never'", "'always'"),
+    ("prepare.memory_limit", SETTING, "'4GiB'", "'5GiB'"),
+    ("prepare.memory_group", SETTING, "'/a'", "'/b'"),
     ("service.systemd", SERVER, "start = 's', stop = 't'", "systemd = 'u'"),
     ("service.start", SERVER, "start = 's'", "start = 'z'"),
     ("service.stop", SERVER, "stop = 't'", "stop = 'z'"),

@@ -5,6 +5,7 @@ mod effective;
 mod expect;
 mod ladder;
 mod orders;
+mod prepare;
 mod rates;
 mod refused;
 mod shipped;

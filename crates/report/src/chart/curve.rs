@@ -281,7 +281,8 @@ impl<'a> CurveLines<'_, 'a> {
                     low,
                     high,
                     us(m.ns.low),
-                    us(m.ns.high)
+                    us(m.ns.high),
+                    m.step.threads
                 ])
             })
             .collect();

@@ -136,5 +136,9 @@ const charts = (function () {
     return value;
   };
 
-  return { named: named };
+  /* How a value is written with all its digits, by its axis: what writes there, or its name. */
+  const fully = (of) => full[Object.keys(write).find((name) => name === of || write[name] === of)]
+    || ((v) => String(v));
+
+  return { named: named, full: fully, escaped: escaped };
 }());

@@ -1,5 +1,6 @@
 //! The parts of a report, in reading order.
 
+mod against;
 mod bandwidth;
 mod ceiling;
 mod compared_table;
@@ -43,6 +44,7 @@ pub struct Section {
 /// Every section, in reading order.
 pub const SECTIONS: &[Section] = &[
     summary::SECTION,
+    against::SECTION,
     peaks::SECTION,
     latency::SECTION,
     workload::SECTION,

@@ -426,3 +426,32 @@ fn facts() -> Vec<Fact> {
     }
     facts
 }
+
+/// Repeats what a phase recorded over time, to make it as long as a long point.
+#[allow(dead_code, reason = "not every test has long points")]
+pub fn lengthen(phase: &mut tailmark_results::Phase, times: usize) {
+    let (intervals, step) = (phase.intervals.clone(), phase.duration_s);
+    phase.intervals = (0..times)
+        .flat_map(|n| {
+            intervals.iter().cloned().map(move |mut interval| {
+                interval.start_s += n as f64 * step;
+                interval
+            })
+        })
+        .collect();
+    for series in &mut phase.series {
+        let (at_s, values) = (series.at_s.clone(), series.values.clone());
+        let rise = values[values.len() - 1] - values[0];
+        series.at_s.clear();
+        series.values.clear();
+        for n in 0..times {
+            series
+                .at_s
+                .extend(at_s[1..].iter().map(|t| t + n as f64 * step));
+            series
+                .values
+                .extend(values[1..].iter().map(|v| v + n as f64 * rise));
+        }
+    }
+    phase.duration_s *= times as f64;
+}

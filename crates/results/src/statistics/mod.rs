@@ -4,6 +4,7 @@
 //! thousands in a row. What one run differs from the next by is a factor, so that everything here
 //! is on logarithms, and differences are ratios. `docs/METHOD.md` shows how well it holds.
 
+mod change;
 mod holm;
 mod power;
 mod rank_sum;
@@ -11,6 +12,7 @@ mod resampling;
 mod student;
 mod welch;
 
+pub use change::{CHANGE_SIGNIFICANCE, ChangePoint, SIDE_MIN, change_points};
 pub use holm::holm;
 pub use power::{POWER, smallest_difference};
 pub use rank_sum::rank_sum_p;

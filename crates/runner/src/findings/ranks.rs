@@ -18,18 +18,23 @@ const BUSY: f64 = 0.90;
 
 /// The slowest rank, where it is slow, with what is known of it.
 pub fn uneven(e: &Evidence<'_>) -> Option<String> {
-    let ranks = &e.phase.ranks;
+    uneven_of(&e.phase.ranks, e.key.target_rate.is_none())
+}
+
+fn uneven_of(ranks: &[RankPart], is_closed: bool) -> Option<String> {
     if ranks.len() < 2 {
         return None;
     }
     let per_client = |part: &RankPart| part.ops_per_sec() / f64::from(part.threads.max(1));
     let p99 = |part: &RankPart| part.quantile(0.99).unwrap_or(0) as f64;
-    let (usual, usual_p99) = (median(ranks, per_client), median(ranks, p99));
+    // Of an even number the better of the two in the middle: of two ranks the slower one is held
+    // against the faster.
+    let usual = sorted(ranks, per_client)[ranks.len() / 2];
+    let usual_p99 = sorted(ranks, p99)[(ranks.len() - 1) / 2];
     let slowest = ranks
         .iter()
         .min_by(|a, b| per_client(a).total_cmp(&per_client(b)))?;
     let latest = ranks.iter().max_by(|a, b| p99(a).total_cmp(&p99(b)))?;
-    let is_closed = e.key.target_rate.is_none();
     let part = match (is_closed, per_client(slowest) < SLOW * usual) {
         (true, true) => slowest,
         _ if usual_p99 > 0.0 && p99(latest) > LATE * usual_p99 => latest,
@@ -53,7 +58,11 @@ pub fn uneven(e: &Evidence<'_>) -> Option<String> {
 
 /// The rank whose seconds were the furthest from those of rank 0.
 pub fn clock_skew(e: &Evidence<'_>) -> Option<String> {
-    let part = e.phase.ranks.iter().max_by_key(|part| part.skew_ns())?;
+    skew_of(&e.phase.ranks)
+}
+
+fn skew_of(ranks: &[RankPart]) -> Option<String> {
+    let part = ranks.iter().max_by_key(|part| part.skew_ns())?;
     (part.skew_ns() > APART_NS).then(|| {
         format!(
             "The seconds of rank {} on {} may be {} from those of rank 0: it began {} late, its clock was \
@@ -81,9 +90,97 @@ pub fn saturated(ranks: &[RankPart]) -> Option<&RankPart> {
     })
 }
 
-fn median(ranks: &[RankPart], of: impl Fn(&RankPart) -> f64) -> f64 {
+fn sorted(ranks: &[RankPart], of: impl Fn(&RankPart) -> f64) -> Vec<f64> {
     let mut values: Vec<f64> = ranks.iter().map(of).collect();
     values.sort_by(f64::total_cmp);
-    // Of an even number the upper one: of two ranks the faster is what the slower is held against.
-    values[values.len() / 2]
+    values
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// So many ranks of two clients each that do 1,000 ops/s at a p99 of 1 ms.
+    fn even(ranks: u32) -> Vec<RankPart> {
+        let part = |rank| RankPart {
+            rank,
+            host: format!("db{rank}"),
+            threads: 2,
+            operations: 10_000,
+            failed: 0,
+            duration_s: 10.0,
+            late_ns: 20_000,
+            clock_ahead_ns: 77,
+            clock_bound_ns: 50_000,
+            clock_drift_ns: -30_000,
+            cpu_busy: Some(0.5),
+            quantiles: vec![(0.5, 500_000), (0.99, 1_000_000)],
+        };
+        (0..ranks).map(part).collect()
+    }
+
+    fn slow(ranks: u32, change: impl Fn(&mut RankPart)) -> Vec<RankPart> {
+        let mut ranks = even(ranks);
+        change(&mut ranks[1]);
+        ranks
+    }
+
+    #[test]
+    fn the_slow_rank_is_named_with_its_host_and_even_ones_are_not() {
+        for closed in [true, false] {
+            assert_eq!(uneven_of(&even(4), closed), None);
+            assert_eq!(uneven_of(&even(1), closed), None);
+        }
+        let less = slow(4, |part| part.operations = 7_900);
+        let text = uneven_of(&less, true).unwrap();
+        assert!(
+            text.contains("Rank 1 on db1 did 395 ops/s a client") && text.contains("50 % busy"),
+            "{text}"
+        );
+        assert!(text.contains("the median rank 500"), "{text}");
+        // At a rate all do as much as is due.
+        assert_eq!(uneven_of(&less, false), None);
+        assert_eq!(
+            uneven_of(&slow(4, |part| part.operations = 8_100), true),
+            None
+        );
+        // One with fewer clients does less.
+        let fewer = slow(4, |part| (part.threads, part.operations) = (1, 5_000));
+        assert_eq!(uneven_of(&fewer, true), None);
+        let late = slow(2, |part| part.quantiles[1].1 = 2_100_000);
+        for closed in [true, false] {
+            let text = uneven_of(&late, closed).unwrap();
+            assert!(
+                text.contains("Rank 1 on db1") && text.contains("2.10 ms"),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn clocks_that_are_apart_are_named_and_others_are_not() {
+        assert_eq!(skew_of(&even(3)), None);
+        for change in [
+            |part: &mut RankPart| part.late_ns = 1_500_000,
+            |part: &mut RankPart| part.clock_bound_ns = 1_500_000,
+            |part: &mut RankPart| part.clock_drift_ns = -1_500_000,
+        ] {
+            let text = skew_of(&slow(3, change)).unwrap();
+            assert!(
+                text.contains("rank 1 on db1") && text.contains("1.5"),
+                "{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn busy_processors_of_another_machine_are_found() {
+        assert_eq!(saturated(&even(3)), None);
+        let busy = slow(3, |part| part.cpu_busy = Some(0.95));
+        assert_eq!(saturated(&busy).map(|part| part.rank), Some(1));
+        // Those of rank 0 are in its own series.
+        let mut first = even(3);
+        first[0].cpu_busy = Some(1.0);
+        assert_eq!(saturated(&first), None);
+    }
 }

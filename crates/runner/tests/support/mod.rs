@@ -54,6 +54,7 @@ pub fn system_with(
         watch: Vec::new(),
         expect: Expect::default(),
         service: None,
+        prepare: Default::default(),
     }
 }
 
@@ -111,6 +112,8 @@ pub fn plan(systems: Vec<SystemPlan>, workloads: &[&str], threads: &[u32]) -> Pl
         time_scale: 1.0,
         unscaled: None,
         retry_failed: false,
+        settings: Default::default(),
+        consent: Default::default(),
     }
 }
 

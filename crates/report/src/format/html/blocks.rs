@@ -65,7 +65,7 @@ fn card(card: &Card) -> Markup {
                     span.name { (bar.name) }
                     span.number { (bar.value) }
                     span.track {
-                        span style={
+                        span data-color=(bar.color) style={
                             "width:" (format!("{:.1}", bar.fraction * 100.0)) "%;background:"
                             (bar.color)
                         } {}
@@ -164,9 +164,18 @@ fn chart(chart: &Chart, index: usize) -> Markup {
             figcaption {
                 strong { (chart.title) }
                 @if !chart.hint.is_empty() { span.hint { (chart.hint) } }
+                span.save {
+                    @for kind in ["SVG", "PNG"] {
+                        button type="button" data-save=(kind.to_lowercase())
+                            aria-label={"Save as " (kind) ": " (chart.title)} { (kind) }
+                    }
+                }
             }
             div.chart data-chart=(index) role="img" aria-label=(chart.about)
                 style={"height:" (chart.height) "px"} {}
+            details.numbers {
+                summary aria-label={"Numbers: " (chart.title)} { "Numbers" }
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ mod blocks;
 mod table;
 
 use super::{Report, ReportFormat, facts, names::Names, render, title, write_file};
-use crate::{Block, Data, Error, Figure, Section};
+use crate::{Block, Data, Error, Figure, Section, style};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde_json::{Value, json};
 use std::{
@@ -22,12 +22,18 @@ pub const FORMAT: ReportFormat = ReportFormat {
 
 const STYLE: &str = include_str!("page.css");
 const FUNCTIONS: &str = include_str!("../../chart/functions.js");
+const VIEW: &str = include_str!("view.js");
 const SCRIPT: &str = include_str!("page.js");
+const LIVE: &str = include_str!("live.js");
 const CHARTS: &str = include_str!(concat!(env!("OUT_DIR"), "/echarts.min.js"));
 
 /// The page's own promise to ask for nothing: the browser is to refuse.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
                       img-src data: blob:";
+
+/// The same of a page that is served: it asks where it came from how the run goes on.
+const LIVE_POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
+                           img-src data: blob:; connect-src 'self'";
 
 /// Notes the first failure where a test, or a reader of the source, can find it.
 const WATCH: &str = "addEventListener('error', function (e) { \
@@ -37,33 +43,102 @@ const NOTICE: &str = "Charts are drawn by Apache ECharts 5.5.1, copyright The Ap
                       Foundation, licensed under the Apache License, Version 2.0; its notice and \
                       those of what it contains stand at the head of the script in this file.";
 
-type Rendered = [(&'static Section, Vec<Block>)];
+/// Sections with their blocks.
+pub type Rendered = [(&'static Section, Vec<Block>)];
 
 fn write(report: &Report<'_>, out_dir: &Path) -> Result<PathBuf, Error> {
     let path = out_dir.join("report.html");
-    write_file(&path, |out| write_page(report.data, &report.sections, out))?;
+    Page::of(report.data, &report.sections).write(&path)?;
     Ok(path)
 }
 
-fn write_page(data: &Data, sections: &Rendered, out: &mut dyn Write) -> io::Result<()> {
+/// A page with charts.
+pub struct Page<'p> {
+    /// Above the title: what kind of page it is.
+    pub kicker: &'static str,
+    /// The title.
+    pub title: String,
+    /// Below the title.
+    pub facts: Vec<String>,
+    /// The systems that can be shown and hidden, in the order of their looks.
+    pub systems: Vec<String>,
+    /// What it is made of.
+    pub sections: &'p Rendered,
+    /// Whether it is served while the run goes on.
+    pub is_live: bool,
+}
+
+/// The page of a run that goes on, with what is measured of it so far; it asks `live.json`, beside it, for the
+/// seconds of the point in progress.
+#[must_use]
+pub fn live(data: Option<&Data>) -> Vec<u8> {
+    let sections = data.map(render).unwrap_or_default();
+    let page = match data {
+        Some(data) => Page::of(data, &sections),
+        None => Page {
+            kicker: "Storage qualification report",
+            title: "Nothing is measured yet".to_owned(),
+            facts: Vec::new(),
+            systems: Vec::new(),
+            sections: &sections,
+            is_live: true,
+        },
+    };
+    let page = Page {
+        is_live: true,
+        ..page
+    };
+    let mut bytes = Vec::new();
+    write_page(&page, &mut bytes).expect("memory takes all that is written");
+    bytes
+}
+
+impl<'p> Page<'p> {
+    fn of(data: &Data, sections: &'p Rendered) -> Self {
+        let (systems, _) = data.systems_and_ceilings();
+        Self {
+            kicker: "Storage qualification report",
+            title: title(data),
+            facts: facts(data),
+            systems: systems.iter().map(|system| system.name.clone()).collect(),
+            sections,
+            is_live: false,
+        }
+    }
+
+    /// Writes the file.
+    ///
+    /// # Errors
+    /// Where that fails.
+    pub fn write(&self, path: &Path) -> Result<(), Error> {
+        write_file(path, |out| write_page(self, out))
+    }
+}
+
+fn write_page(page: &Page<'_>, out: &mut dyn Write) -> io::Result<()> {
+    let sections = page.sections;
+    let policy = if page.is_live { LIVE_POLICY } else { POLICY };
+    let script = if page.is_live { LIVE } else { "" };
     let page = html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
-                meta http-equiv="Content-Security-Policy" content=(POLICY);
+                meta http-equiv="Content-Security-Policy" content=(policy);
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 meta name="generator" content="tailmark";
-                title { (title(data)) }
+                title { (page.title) }
                 style { (PreEscaped(STYLE)) }
                 script { (PreEscaped(WATCH)) }
             }
             body {
-                (page(data, sections))
+                (visible(page))
                 script type="application/json" id="figures" { (PreEscaped(figures(sections))) }
                 script { (PreEscaped(CHARTS)) }
                 script { (PreEscaped(FUNCTIONS)) }
+                script { (PreEscaped(VIEW)) }
                 script { (PreEscaped(SCRIPT)) }
+                @if !script.is_empty() { script { (PreEscaped(script)) } }
             }
         }
     };
@@ -73,20 +148,24 @@ fn write_page(data: &Data, sections: &Rendered, out: &mut dyn Write) -> io::Resu
 /// The visible part of the page, without charts, styles and scripts.
 #[must_use]
 pub fn body(data: &Data) -> String {
-    page(data, &render(data)).into_string()
+    visible(&Page::of(data, &render(data))).into_string()
 }
 
-fn page(data: &Data, sections: &Rendered) -> Markup {
+fn visible(page: &Page<'_>) -> Markup {
     let mut names = Names::default();
+    let sections = page.sections;
     html! {
+        a.skip href="#content" { "To the report" }
         header.masthead {
-            p.kicker { "Storage qualification report" }
-            h1 { (title(data)) }
-            p.facts { @for fact in facts(data) { span { (fact) } } }
+            p.kicker { (page.kicker) }
+            h1 { (page.title) }
+            p.facts { @for fact in &page.facts { span { (fact) } } }
         }
         div.layout {
             nav.contents aria-label="Contents" { (contents(sections)) }
-            main {
+            main id="content" {
+                @if page.is_live { (live_panel()) }
+                (view(&page.systems))
                 @for (section, blocks) in sections { (section_of(section, blocks, &mut names)) }
                 footer {
                     p { "Made by tailmark " (env!("CARGO_PKG_VERSION")) "." }
@@ -137,6 +216,52 @@ fn headings(blocks: &[Block]) -> Vec<(&str, &str)> {
         .collect()
 }
 
+/// What is being done, and the seconds of the point in progress: filled in by the script.
+fn live_panel() -> Markup {
+    html! {
+        section id="live" aria-label="The run in progress" {
+            p role="status" { strong id="live-what" { "Waiting" } " " span id="live-points" {} }
+            div.chart id="live-chart" role="img" style="height:190px"
+                aria-label="Operations per second and p99 latency of the point in progress, second by second" {}
+            ul id="live-notices" {}
+        }
+    }
+}
+
+/// How all charts are seen: shown by the script, without which there are none.
+fn view(systems: &[String]) -> Markup {
+    let choice = |name: &str, label: &str, choices: &[(&str, &str)]| {
+        html! {
+            label {
+                span { (label) }
+                select name=(name) autocomplete="off" {
+                    @for (value, label) in choices { option value=(value) { (label) } }
+                }
+            }
+        }
+    };
+    html! {
+        form.view hidden aria-label="How charts are seen" {
+            fieldset {
+                legend { "Systems" }
+                @for (i, system) in systems.iter().enumerate() {
+                    label {
+                        input type="checkbox" name="system" value=(system) checked
+                            autocomplete="off";
+                        span.swatch data-color=(style::look(i).color)
+                            style={"background:" (style::look(i).color)} {}
+                        (system)
+                    }
+                }
+            }
+            (choice("threads", "Threads", &[("Infinity", "all")]))
+            (choice("along", "Curves against", &[("rate", "ops/s"), ("threads", "threads")]))
+            (choice("scale", "Latency axis", &[("log", "logarithmic"), ("linear", "linear")]))
+            (choice("theme", "Colours", &[("auto", "as the system"), ("light", "light"), ("dark", "dark")]))
+        }
+    }
+}
+
 /// The charts as JSON that cannot end its script element.
 fn figures(sections: &Rendered) -> String {
     let figures: serde_json::Map<String, Value> = sections
@@ -147,7 +272,12 @@ fn figures(sections: &Rendered) -> String {
             _ => None,
         })
         .collect();
-    Value::Object(figures).to_string().replace('<', "\\u003c")
+    let dark: serde_json::Map<String, Value> = style::DARK
+        .iter()
+        .map(|(light, dark)| ((*light).to_owned(), (*dark).into()))
+        .collect();
+    let all = json!({"dark": dark, "figures": figures});
+    all.to_string().replace('<', "\\u003c")
 }
 
 fn figure_json(figure: &Figure) -> Value {

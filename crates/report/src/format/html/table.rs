@@ -20,13 +20,26 @@ pub fn table(table: &Table, names: &mut Names) -> Markup {
     html! {
         div.table {
             @for (i, columns) in parts.iter().enumerate() {
-                div.scroll { (part(table, columns, i == 0)) }
+                div.scroll tabindex="0" role="region" aria-label=(label(table, i)) { (part(table, columns, i == 0)) }
             }
             p.note {
                 @if !table.note.is_empty() { (table.note) " " }
                 a.csv download={(names.next()) ".csv"} href=(data_uri(&csv(table))) { "CSV" }
             }
         }
+    }
+}
+
+/// What a part of a table is called by who reads it aloud: it can be scrolled, so it can be reached.
+fn label(table: &Table, part: usize) -> String {
+    let titles = table.columns.iter().map(|column| column.title.as_str());
+    let name = match table.caption.as_str() {
+        "" => titles.take(3).collect::<Vec<_>>().join(", "),
+        caption => caption.to_owned(),
+    };
+    match part {
+        0 => format!("Table: {name}"),
+        n => format!("Table: {name}, part {}", n + 1),
     }
 }
 
@@ -115,7 +128,8 @@ fn class(columns: &[&Column], index: usize, muted: bool) -> Option<String> {
 fn cell(cell: &Cell, class: Option<String>) -> Markup {
     html! {
         td class=[class] title=[(!cell.hint.is_empty()).then_some(&cell.hint)] {
-            @if cell.strong { strong { (cell.text) } } @else { (cell.text) }
+            @if !cell.link.is_empty() { a href=(cell.link) { (cell.text) } }
+            @else if cell.strong { strong { (cell.text) } } @else { (cell.text) }
             @for badge in &cell.badges { (badge_link(badge)) }
             @if !cell.detail.is_empty() { span.detail { (cell.detail) } }
         }

@@ -6,11 +6,16 @@
     reason = "a test that cannot be set up has failed"
 )]
 
+mod accessible;
+mod print;
+#[path = "../synthetic/mod.rs"]
 mod synthetic;
+mod view;
 
 use std::{
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    sync::LazyLock,
 };
 use synthetic::{SMALL, Shape};
 use tailmark_testing::{not_installed, test};
@@ -71,7 +76,8 @@ fn root(dom: &str) -> &str {
 }
 
 /// Notes in the root element what the page asks for, and what it is refused.
-const WATCH: &str = "<head><script>addEventListener('securitypolicyviolation', (e) => { \
+const WATCH: &str = "<head><script>console.error = (...all) => { \
+                     document.documentElement.dataset.error = all.join(' '); }; addEventListener('securitypolicyviolation', (e) => { \
                      document.documentElement.dataset.refused = e.blockedURI; }); \
                      addEventListener('load', () => { const asked = \
                      performance.getEntriesByType('resource').map((r) => r.name); \
@@ -81,6 +87,20 @@ const WATCH: &str = "<head><script>addEventListener('securitypolicyviolation', (
 fn report(shape: Shape, name: &str) -> PathBuf {
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
     tailmark_report::write("html", &synthetic::study(shape), &directory).unwrap()
+}
+
+/// The report of a small study, made once, as a file of a test's own.
+fn small(name: &str) -> PathBuf {
+    static PAGE: LazyLock<PathBuf> = LazyLock::new(|| report(SMALL, "small"));
+    copy(&PAGE, name)
+}
+
+fn copy(page: &Path, name: &str) -> PathBuf {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    std::fs::create_dir_all(&directory).unwrap();
+    let copy = directory.join("report.html");
+    std::fs::copy(page, &copy).unwrap();
+    copy
 }
 
 /// A copy of the page that is watched, with `more` at its end.
@@ -139,7 +159,7 @@ fn a_choice_changes_the_charts_of_all_workloads() {
     let browser = browser();
     let choose = "<script>(() => { const s = document.querySelector('select[data-key=measure]'); \
                   s.selectedIndex = 5; s.dispatchEvent(new Event('change')); })();</script>";
-    let page = watched(&report(SMALL, "choice"), choose);
+    let page = watched(&small("choice"), choose);
     let dom = dom(browser, &page);
     assert!(!root(&dom).contains("data-error"), "{}", root(&dom));
     let titles = dom.matches("p99.9 read latency (log scale)</text>").count();
@@ -149,7 +169,7 @@ fn a_choice_changes_the_charts_of_all_workloads() {
 #[test]
 fn the_page_asks_for_nothing() {
     let browser = browser();
-    let page = report(SMALL, "offline");
+    let page = small("offline");
     let quiet = dom(browser, &watched(&page, ""));
     assert!(
         root(&quiet).contains("data-asked=\"0\""),
@@ -185,7 +205,12 @@ const LAYOUT: &str = "<script>addEventListener('load', () => { \
 /// What the page has to say of its layout in a window of a width: a headless browser has none as
 /// narrow as a phone, but a frame may be.
 fn layout(browser: &str, page: &Path, width: u32) -> String {
-    let copy = watched(page, LAYOUT);
+    layout_of(browser, page, LAYOUT, width)
+}
+
+/// What a script has to say of the page in a window of a width.
+fn layout_of(browser: &str, page: &Path, script: &str, width: u32) -> String {
+    let copy = watched(page, script);
     let frame = page.with_file_name("frame.html");
     let outer = format!(
         "<!doctype html><head><script>addEventListener('message', (e) => {{ \
@@ -200,8 +225,14 @@ fn layout(browser: &str, page: &Path, width: u32) -> String {
     noted.split_once('"').unwrap().0.to_owned()
 }
 
-/// Four systems whose names are as long as people make them.
+/// The report of four systems, made once.
 fn four_systems(name: &str) -> PathBuf {
+    static PAGE: LazyLock<PathBuf> = LazyLock::new(write_four_systems);
+    copy(&PAGE, name)
+}
+
+/// Four systems whose names are as long as people make them.
+fn write_four_systems() -> PathBuf {
     let mut data = synthetic::study(Shape {
         repeats: 2,
         seconds: 4,
@@ -218,7 +249,7 @@ fn four_systems(name: &str) -> PathBuf {
     data.points
         .iter_mut()
         .for_each(|p| p.key.system = long(&p.key.system));
-    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join(name);
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("four");
     tailmark_report::write("html", &data, &directory).unwrap()
 }
 
@@ -249,7 +280,7 @@ fn a_table_is_saved_as_csv_and_nothing_refuses_it() {
     let browser = browser();
     let save = "<script>const link = document.querySelector('#peaks a.csv'); link.click(); \
                 document.documentElement.dataset.saved = link.download;</script>";
-    let page = watched(&report(SMALL, "saved"), save);
+    let page = watched(&small("saved"), save);
     let dom = dom(browser, &page);
     assert!(
         root(&dom).contains("data-saved=\"peaks.csv\""),
@@ -263,7 +294,7 @@ fn a_table_is_saved_as_csv_and_nothing_refuses_it() {
 #[test]
 fn a_link_to_a_folded_finding_opens_it() {
     let browser = browser();
-    let page = report(SMALL, "finding");
+    let page = small("finding");
     let tag = "<details class=\"finding\" id=\"finding-too-few-samples\"";
     let is_open = |dom: &str| dom.contains(&format!("{tag} open"));
     let folded = dom(browser, &page);

@@ -1,0 +1,108 @@
+//! `tailmark run --live`: the growing report in a browser, while it is measured.
+//!
+//! Whoever looks costs the run as little as can be: seconds are told as the terminal is told, and the report is
+//! read from the study only when a point was committed and a browser asks for it, by threads of the lowest
+//! priority. Nothing can be changed from there.
+
+mod http;
+mod state;
+
+use http::{Answer, Server};
+use state::State;
+use std::{
+    io::Read,
+    net::SocketAddr,
+    path::{Path, PathBuf},
+    sync::{Arc, Mutex, PoisonError},
+};
+use tailmark_console::Console;
+use tailmark_engine::Observer;
+use tailmark_report::{html, read_studies};
+
+/// A page that is served until this is dropped.
+pub struct LivePage {
+    state: Arc<State>,
+    /// Its threads end with it.
+    _server: Server,
+}
+
+/// The page of a version of the study, made once.
+#[derive(Default)]
+struct Cached {
+    version: Option<u64>,
+    page: Arc<Vec<u8>>,
+}
+
+impl LivePage {
+    /// Serves the run that goes into a directory, and says where. On an address that others can reach, it
+    /// takes a token to read it.
+    ///
+    /// # Errors
+    /// Where nothing can be served there.
+    pub fn serve(address: SocketAddr, out: &Path, console: &Console) -> anyhow::Result<Self> {
+        let state = Arc::new(State::default());
+        let token = match address.ip().is_loopback() {
+            true => None,
+            false => Some(token()?),
+        };
+        let pages = Pages {
+            state: Arc::clone(&state),
+            out: out.to_owned(),
+            cached: Mutex::default(),
+        };
+        let server = Server::start(address, token.clone(), move |path| pages.answer(path))?;
+        let query = token.map_or_else(String::new, |token| format!("?token={token}"));
+        console.warn(&format!("live: http://{}/{query}", server.address()));
+        Ok(Self {
+            state,
+            _server: server,
+        })
+    }
+
+    /// Who tells the page how the run goes on.
+    pub fn observer(&self) -> &dyn Observer {
+        &*self.state
+    }
+}
+
+/// What is served.
+struct Pages {
+    state: Arc<State>,
+    out: PathBuf,
+    cached: Mutex<Cached>,
+}
+
+impl Pages {
+    fn answer(&self, path: &str) -> Option<Answer> {
+        match path {
+            "/" => Some(Answer {
+                kind: "text/html; charset=utf-8",
+                body: self.page(),
+            }),
+            "/live.json" => Some(Answer {
+                kind: "application/json",
+                body: Arc::new(self.state.json().into_bytes()),
+            }),
+            _ => None,
+        }
+    }
+
+    /// The report of what is in the study. Several browsers wait for one that is made.
+    fn page(&self) -> Arc<Vec<u8>> {
+        let mut cached = self.cached.lock().unwrap_or_else(PoisonError::into_inner);
+        let version = self.state.version();
+        if cached.version != Some(version) {
+            let data = read_studies(std::slice::from_ref(&self.out)).ok();
+            cached.page = Arc::new(html::live(data.as_ref()));
+            cached.version = Some(version);
+        }
+        Arc::clone(&cached.page)
+    }
+}
+
+/// 128 bits that nobody guesses, in hexadecimal digits.
+fn token() -> std::io::Result<String> {
+    let mut bytes = [0; 16];
+    std::fs::File::open("/dev/urandom")?.read_exact(&mut bytes)?;
+    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+}

@@ -1,0 +1,63 @@
+//! Several observers of one run.
+
+use std::time::Duration;
+use tailmark_engine::{IntervalStats, Live, Observer, PhaseStart};
+use tailmark_results::{
+    Load, Point,
+    slo::{Slo, SloSettings},
+};
+
+/// Tells each what it is told.
+pub struct Observers<'o>(pub Vec<&'o dyn Observer>);
+
+impl Observers<'_> {
+    fn all(&self) -> impl Iterator<Item = &dyn Observer> {
+        self.0.iter().copied()
+    }
+}
+
+impl Observer for Observers<'_> {
+    fn sweep_started(&self, points: usize, done: usize) {
+        self.all().for_each(|of| of.sweep_started(points, done));
+    }
+
+    fn points_known(&self, points: usize, is_all: bool) {
+        self.all().for_each(|of| of.points_known(points, is_all));
+    }
+
+    fn notice(&self, text: &str) {
+        self.all().for_each(|of| of.notice(text));
+    }
+
+    fn step(&self, text: &str) {
+        self.all().for_each(|of| of.step(text));
+    }
+
+    fn phase_started(&self, phase: &PhaseStart<'_>) {
+        self.all().for_each(|of| of.phase_started(phase));
+    }
+
+    fn interval(&self, live: &Live) {
+        self.all().for_each(|of| of.interval(live));
+    }
+
+    fn recorded(&self, interval: u32, stats: &IntervalStats) {
+        self.all().for_each(|of| of.recorded(interval, stats));
+    }
+
+    fn session_closed(&self, took: Duration) {
+        self.all().for_each(|of| of.session_closed(took));
+    }
+
+    fn load_finished(&self, load: &Load) {
+        self.all().for_each(|of| of.load_finished(load));
+    }
+
+    fn probe_finished(&self, slo: &Slo, settings: &SloSettings) {
+        self.all().for_each(|of| of.probe_finished(slo, settings));
+    }
+
+    fn point_finished(&self, point: &Point) {
+        self.all().for_each(|of| of.point_finished(point));
+    }
+}

@@ -1,0 +1,253 @@
+//! A block device that is as slow as it is asked to be: a file behind a throttle, as a loop device.
+//!
+//! `qemu-storage-daemon` holds every request to its limits, whoever sends it and through whichever
+//! cache, and shows the file by FUSE; a loop device over that is a block device. It needs root, FUSE
+//! and no module of the kernel. What there is of it is in one directory, by which it is removed, also
+//! by another process when the one that made it was killed.
+
+use super::{Error, signature::search_path};
+use crate::{BlockDevice, mount, sysfs};
+use std::{
+    fs::{self, File},
+    io,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+    process::{Command, Stdio},
+    thread,
+    time::{Duration, Instant},
+};
+
+/// The program that throttles (Debian: qemu-system-common).
+const PROGRAM: &str = "qemu-storage-daemon";
+/// How long it may take to be there, and to be gone.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// How often that is looked at.
+const PAUSE: Duration = Duration::from_millis(50);
+/// Names in the directory of a volume.
+const IMAGE: &str = "image";
+const EXPORT: &str = "export";
+const PROCESS: &str = "process";
+const DEVICE: &str = "device";
+
+/// What a volume is like. Limits are of reads and writes together.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub struct Volume {
+    /// Bytes.
+    pub bytes: u64,
+    /// Requests per second.
+    pub iops: Option<u64>,
+    /// Bytes per second.
+    pub bandwidth: Option<u64>,
+    /// Requests per second as long as it may burst.
+    pub burst_iops: Option<u64>,
+    /// How long it may burst after it was idle, seconds.
+    pub burst_seconds: Option<u64>,
+}
+
+/// The block device of a volume in its directory: a link, which is there while the volume is.
+#[must_use]
+pub fn emulated_device(directory: &Path) -> PathBuf {
+    directory.join(DEVICE)
+}
+
+/// The command that throttles the file of a volume.
+#[must_use]
+pub fn emulate_command(volume: &Volume, directory: &Path) -> Vec<String> {
+    let path = |name: &str| directory.join(name).display().to_string();
+    let mut limits = "throttle-group,id=limits".to_owned();
+    let mut limit = |key: &str, value: Option<u64>| {
+        if let Some(value) = value {
+            limits.push_str(&format!(",{key}={value}"));
+        }
+    };
+    limit("x-iops-total", volume.iops);
+    limit("x-bps-total", volume.bandwidth);
+    limit("x-iops-total-max", volume.burst_iops);
+    limit("x-iops-total-max-length", volume.burst_seconds);
+    let words = [
+        PROGRAM.to_owned(),
+        "--blockdev".to_owned(),
+        format!("driver=file,node-name=file,discard=unmap,filename={}", path(IMAGE)),
+        "--object".to_owned(),
+        limits,
+        "--blockdev".to_owned(),
+        "driver=throttle,node-name=throttled,throttle-group=limits,file=file".to_owned(),
+        "--export".to_owned(),
+        format!(
+            "type=fuse,id=export,node-name=throttled,writable=on,mountpoint={}",
+            path(EXPORT)
+        ),
+        "--daemonize".to_owned(),
+        "--pidfile".to_owned(),
+        path(PROCESS),
+    ];
+    words.into()
+}
+
+/// Makes a volume in a directory, which must not be there.
+///
+/// # Errors
+/// Where the program is missing, or something of it fails; what there is of it is removed then.
+pub fn emulate(volume: &Volume, directory: &Path) -> Result<(), Error> {
+    let failed = |source| Error::Step {
+        action: "emulate",
+        device: directory.display().to_string(),
+        source,
+    };
+    let name = directory.display().to_string();
+    if name.contains(',') {
+        return Err(failed(io::Error::other("its name must not have a comma")));
+    }
+    make(volume, directory).map_err(|source| {
+        let _ = remove_emulated(directory);
+        failed(source)
+    })
+}
+
+fn make(volume: &Volume, directory: &Path) -> io::Result<()> {
+    if let Some(above) = directory.parent() {
+        fs::create_dir_all(above)?;
+    }
+    fs::create_dir(directory)?;
+    File::create_new(directory.join(IMAGE))?.set_len(volume.bytes)?;
+    let export = directory.join(EXPORT);
+    File::create_new(&export)?;
+    run(&emulate_command(volume, directory))?;
+    until("it is exported", || {
+        fs::metadata(&export).is_ok_and(|file| file.len() == volume.bytes)
+    })?;
+    let words = ["losetup", "--find", "--show", "--direct-io=on"].map(str::to_owned);
+    let words = [&words[..], &[export.display().to_string()]].concat();
+    let device = run(&words)?;
+    symlink(device.trim(), directory.join(DEVICE))
+}
+
+/// Removes a volume, whoever made it and however much of it there is.
+///
+/// # Errors
+/// Where something of it is in use.
+pub fn remove_emulated(directory: &Path) -> Result<(), Error> {
+    let failed = |source| Error::Step {
+        action: "remove",
+        device: directory.display().to_string(),
+        source,
+    };
+    if !directory.exists() {
+        return Ok(());
+    }
+    let export = directory.join(EXPORT);
+    detach(&export).map_err(failed)?;
+    end(directory).map_err(failed)?;
+    // Where the program was killed, its mount stays.
+    if mount::mounts().iter().any(|mount| mount.point == export) {
+        let words = ["umount", "--lazy"].map(str::to_owned);
+        run(&[&words[..], &[export.display().to_string()]].concat()).map_err(failed)?;
+    }
+    for name in [DEVICE, EXPORT, IMAGE, PROCESS] {
+        match fs::remove_file(directory.join(name)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+            _ => {}
+        }
+    }
+    fs::remove_dir(directory).map_err(failed)
+}
+
+/// Detaches the loop devices over an export.
+fn detach(export: &Path) -> io::Result<()> {
+    let over = || {
+        let sys = Path::new(crate::block::SYS);
+        let names = sysfs::names(&sys.join("class/block")).into_iter();
+        let devices = names.filter_map(|name| BlockDevice::of_name(sys, &name));
+        let mut over = devices.filter(|device| device.backing_file.as_deref() == Some(export));
+        over.next()
+    };
+    while let Some(device) = over() {
+        run(&["losetup".to_owned(), "--detach".to_owned(), format!("/dev/{}", device.name)])?;
+        // One that is in use is detached when that ends.
+        let is_gone = || over().is_none_or(|other| other.name != device.name);
+        until("its loop device is free", is_gone)?;
+    }
+    Ok(())
+}
+
+/// Ends the program that throttles a volume, and nothing that has its number by now.
+fn end(directory: &Path) -> io::Result<()> {
+    let Some(process) = sysfs::number::<i32>(&directory.join(PROCESS)) else {
+        return Ok(());
+    };
+    let is_it = || {
+        let words = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
+        let own = directory.join(PROCESS).display().to_string();
+        words.split(|byte| *byte == 0).any(|word| word == own.as_bytes())
+    };
+    if !is_it() {
+        return Ok(());
+    }
+    let number = rustix::process::Pid::from_raw(process);
+    let number = number.ok_or_else(|| io::Error::other("it has no process number"))?;
+    rustix::process::kill_process(number, rustix::process::Signal::TERM)?;
+    until("its program has ended", || !is_it())
+}
+
+fn until(what: &str, is_so: impl Fn() -> bool) -> io::Result<()> {
+    let end = Instant::now() + PATIENCE;
+    while !is_so() {
+        if Instant::now() >= end {
+            return Err(io::Error::other(format!("after half a minute not so: {what}")));
+        }
+        thread::sleep(PAUSE);
+    }
+    Ok(())
+}
+
+/// Runs a program to its end; its standard output.
+fn run(words: &[String]) -> io::Result<String> {
+    let (program, words) = words.split_first().expect("a command has a program");
+    let output = Command::new(program)
+        .args(words)
+        .env("LC_ALL", "C")
+        .env("PATH", search_path())
+        .stdin(Stdio::null())
+        .output()
+        .map_err(|error| io::Error::other(format!("`{program}`: {error}")))?;
+    match output.status.success() {
+        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
+        false => {
+            let said = String::from_utf8_lossy(&output.stderr);
+            let said = said.trim().replace('\n', "; ");
+            Err(io::Error::other(format!("`{program}` failed: {said}")))
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn limits_are_those_of_the_volume_and_none_that_it_has_not() {
+        let volume = Volume {
+            bytes: 1 << 30,
+            iops: Some(3000),
+            bandwidth: Some(125_000_000),
+            ..Volume::default()
+        };
+        let words = emulate_command(&volume, Path::new("/x"));
+        let limits = "throttle-group,id=limits,x-iops-total=3000,x-bps-total=125000000";
+        assert!(words.contains(&limits.to_owned()), "{words:?}");
+        let burst = Volume {
+            burst_iops: Some(6000),
+            burst_seconds: Some(30),
+            ..volume
+        };
+        let words = emulate_command(&burst, Path::new("/x")).join(" ");
+        let ending = ",x-iops-total-max=6000,x-iops-total-max-length=30 ";
+        assert!(words.contains(ending), "{words}");
+    }
+
+    #[test]
+    fn what_is_not_there_is_removed_already() {
+        let dir = tempfile::tempdir().unwrap();
+        remove_emulated(&dir.path().join("none")).unwrap();
+    }
+}

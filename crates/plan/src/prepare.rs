@@ -1,0 +1,292 @@
+//! What is prepared before a system is measured: its devices, and settings of the machine.
+//!
+//! `[prepare]` says it for all systems, `prepare` of a system for that one. Settings are of the machine,
+//! which all systems share, so only `[prepare]` has them. What destroys data is done only for
+//! devices whose serial numbers are given on the command line.
+
+use super::{Error, reader::TableReader, units};
+use std::path::{Path, PathBuf};
+use tailmark_driver::{Driver, Location};
+
+/// How a device is erased.
+pub const ERASES: &[&str] = &["discard", "format", "sanitize"];
+/// File systems that are made.
+pub const FILE_SYSTEMS: &[&str] = &["ext4", "xfs"];
+/// What transparent huge pages may be.
+pub const HUGE_PAGES: &[&str] = &["always", "madvise", "never"];
+/// The most namespaces that a drive is split into.
+pub const NAMESPACES_MAX: u64 = 128;
+
+/// Keys of the machine, which a system cannot have.
+const OF_MACHINE: &[&str] = &[
+    "sysctls",
+    "governor",
+    "huge_pages",
+    "memory_limit",
+    "memory_group",
+];
+/// Keys of one system, which all together cannot have.
+const OF_SYSTEM: &[&str] = &["device", "mount"];
+
+/// What is done to the devices of a system.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Prepare {
+    /// The devices, as the plan names them: `/dev/disk/by-id/...`, `serial:...`.
+    pub devices: Vec<String>,
+    /// How they are erased: one of [`ERASES`].
+    pub erase: Option<String>,
+    /// How many NVMe namespaces the drive is split into.
+    pub namespaces: Option<u32>,
+    /// How often the whole device is written.
+    pub precondition: Option<u32>,
+    /// The file system that is made: one of [`FILE_SYSTEMS`].
+    pub filesystem: Option<String>,
+    /// Words for the program that makes it.
+    pub mkfs_options: Vec<String>,
+    /// Where it is mounted.
+    pub mount: Option<PathBuf>,
+    /// How.
+    pub mount_options: Vec<String>,
+}
+
+/// Settings of the machine, put back afterwards.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct MachineSettings {
+    /// Names and values: `vm.swappiness`, `1`.
+    pub sysctls: Vec<(String, String)>,
+    /// How processors choose their frequency.
+    pub governor: Option<String>,
+    /// Transparent huge pages: one of [`HUGE_PAGES`].
+    pub huge_pages: Option<String>,
+    /// Bytes of memory that a control group may use, and which: that of a server.
+    pub memory: Option<(u64, String)>,
+}
+
+/// What whoever runs a plan agrees to: never part of a plan.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Consent {
+    /// Serial numbers of devices that may be erased.
+    pub serials: Vec<String>,
+    /// What is on them of others and may be destroyed.
+    pub destroys: Vec<String>,
+    /// Programs that are known not to use them.
+    pub unseen: Vec<String>,
+}
+
+impl Prepare {
+    /// What prepares nothing.
+    pub const NOTHING: Self = Self {
+        devices: Vec::new(),
+        erase: None,
+        namespaces: None,
+        precondition: None,
+        filesystem: None,
+        mkfs_options: Vec::new(),
+        mount: None,
+        mount_options: Vec::new(),
+    };
+
+    /// What of `[prepare]` and of the system's own table takes effect.
+    pub(super) fn read(
+        top: &TableReader<'_>,
+        system: &TableReader<'_>,
+        driver: &Driver,
+        location: &Location,
+    ) -> Result<Self, Error> {
+        let (common, own) = (top.table("prepare", &[])?, system.table("prepare", &[])?);
+        refuse_keys(&own, OF_MACHINE, "it is of the machine, and in [prepare]")?;
+        let either = |key: &str| match own.given().contains_key(key) {
+            true => &own,
+            false => &common,
+        };
+        let words = |key: &str| -> Result<Vec<String>, Error> {
+            Ok(either(key).optional(key)?.unwrap_or_default())
+        };
+        let mount: Option<String> = own.optional("mount")?;
+        let mount = mount.map(|mount| std::path::absolute(&mount).unwrap_or(mount.into()));
+        let mut prepare = Self {
+            devices: own.optional("device")?.unwrap_or_default(),
+            erase: either("erase").optional("erase")?,
+            namespaces: either("namespaces").optional("namespaces")?,
+            precondition: either("precondition").optional("precondition")?,
+            filesystem: either("filesystem").optional("filesystem")?,
+            mkfs_options: words("mkfs_options")?,
+            mount,
+            mount_options: words("mount_options")?,
+        };
+        if let (true, Location::Device(device)) = (prepare.devices.is_empty(), location) {
+            prepare.devices = vec![device.display().to_string()];
+        }
+        // A system that names no device has nothing prepared: a plan may be tried out anywhere.
+        if prepare.devices.is_empty() {
+            refuse_keys(
+                &own,
+                &["mount"],
+                "it needs `device`, which is mounted there",
+            )?;
+            return Ok(Self::default());
+        }
+        prepare.refuse_odd(&own, driver, location)?;
+        Ok(prepare)
+    }
+
+    /// Refuses what does not go together.
+    fn refuse_odd(
+        &self,
+        own: &TableReader<'_>,
+        driver: &Driver,
+        location: &Location,
+    ) -> Result<(), Error> {
+        let refuse = |key: &str, value: &str, accepted: &str| {
+            Err(Error::BadValue {
+                key: own.label(key),
+                value: value.to_owned(),
+                accepted: accepted.to_owned(),
+            })
+        };
+        let Some(kind) = &self.filesystem else {
+            return match &self.mount {
+                Some(mount) => {
+                    let accepted = "absent without `filesystem`, which says what is mounted";
+                    refuse("mount", &mount.display().to_string(), accepted)
+                }
+                None => Ok(()),
+            };
+        };
+        if self.devices.len() > 1 {
+            return refuse(
+                "device",
+                &self.devices.join(", "),
+                "one, where `filesystem` is made",
+            );
+        }
+        if self.namespaces.is_some() {
+            return refuse(
+                "filesystem",
+                kind,
+                "absent beside `namespaces`: they are raw devices",
+            );
+        }
+        let Some(mount) = &self.mount else {
+            return Err(Error::Missing {
+                key: own.full("mount"),
+                accepted: "the directory where the file system is mounted".to_owned(),
+            });
+        };
+        match location {
+            Location::Directory(path) if !path.starts_with(mount) => {
+                let accepted = format!("a directory that holds `{}`", path.display());
+                refuse("mount", &mount.display().to_string(), &accepted)
+            }
+            Location::Device(_) => {
+                let accepted = format!("absent: driver `{}` writes the device itself", driver.name);
+                refuse("filesystem", kind, &accepted)
+            }
+            _ if mount == Path::new("/") => refuse("mount", "/", "a directory of its own"),
+            _ => Ok(()),
+        }
+    }
+
+    /// Each key in effect, as text: what the study keeps.
+    #[must_use]
+    pub fn keys(&self) -> Vec<(&'static str, String)> {
+        let list =
+            |words: &[String], between: &str| (!words.is_empty()).then(|| words.join(between));
+        let keys = [
+            ("device", list(&self.devices, ", ")),
+            ("erase", self.erase.clone()),
+            ("namespaces", self.namespaces.map(|count| count.to_string())),
+            (
+                "precondition",
+                self.precondition.map(|count| count.to_string()),
+            ),
+            ("filesystem", self.filesystem.clone()),
+            ("mkfs_options", list(&self.mkfs_options, " ")),
+            (
+                "mount",
+                self.mount.as_ref().map(|path| path.display().to_string()),
+            ),
+            ("mount_options", list(&self.mount_options, ",")),
+        ];
+        keys.into_iter()
+            .filter_map(|(key, text)| Some((key, text?)))
+            .collect()
+    }
+}
+
+impl MachineSettings {
+    /// Reads `[prepare]`, and refuses in it what is of one system.
+    pub(super) fn read(top: &TableReader<'_>) -> Result<Self, Error> {
+        let table = top.table("prepare", &[])?;
+        refuse_keys(
+            &table,
+            OF_SYSTEM,
+            "it is of one system, and in its `prepare`",
+        )?;
+        let sysctls: Vec<String> = table.optional("sysctls")?.unwrap_or_default();
+        let sysctl = |text: &String| {
+            let parts = text.split_once('=');
+            let parts = parts.map(|(name, value)| (name.trim(), value.trim()));
+            let parts = parts.filter(|(name, value)| !name.is_empty() && !value.is_empty());
+            let (name, value) = parts.ok_or_else(|| Error::BadValue {
+                key: table.label("sysctls"),
+                value: text.clone(),
+                accepted: "names with values, such as \"vm.swappiness=1\"".to_owned(),
+            })?;
+            Ok((name.to_owned(), value.to_owned()))
+        };
+        let limit: Option<u64> = table.optional("memory_limit")?;
+        let group: Option<String> = table.optional("memory_group")?;
+        let memory = match (limit, group) {
+            (Some(limit), Some(group)) => Some((limit, group)),
+            (None, None) => None,
+            (limit, _) => {
+                let missing = if limit.is_some() {
+                    "memory_group"
+                } else {
+                    "memory_limit"
+                };
+                return Err(Error::Missing {
+                    key: table.full(missing),
+                    accepted: "both: how much memory, and the control group of the server"
+                        .to_owned(),
+                });
+            }
+        };
+        Ok(Self {
+            sysctls: sysctls.iter().map(sysctl).collect::<Result<_, _>>()?,
+            governor: table.optional("governor")?,
+            huge_pages: table.optional("huge_pages")?,
+            memory,
+        })
+    }
+
+    /// Whether nothing is set.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    /// The sysctls as a plan writes them.
+    pub(super) fn sysctl_text(&self) -> Option<String> {
+        let each = self.sysctls.iter();
+        let each: Vec<_> = each
+            .map(|(name, value)| format!("{name}={value}"))
+            .collect();
+        (!each.is_empty()).then(|| each.join(", "))
+    }
+}
+
+/// Refuses keys that a table cannot have.
+fn refuse_keys(table: &TableReader<'_>, keys: &[&str], why: &str) -> Result<(), Error> {
+    for &key in keys {
+        if let Some(value) = table.given().get(key) {
+            return Err(Error::BadValue {
+                key: table.label(key),
+                value: units::text(value),
+                accepted: format!("absent: {why}"),
+            });
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,182 @@
+//! What a plan says of preparing: devices of systems, settings of the machine.
+
+use super::{check, message, plan};
+use crate::{MachineSettings, Prepare, shapes_points};
+
+fn refused(text: &str) -> String {
+    message(&check(text).unwrap_err())
+}
+
+fn file(keys: &str) -> String {
+    format!("[database]\ndriver = 'file'\n[[system]]\nname = 'a'\n{keys}\n")
+}
+
+#[test]
+fn what_all_systems_have_in_common_is_said_once_and_a_system_may_differ() {
+    let text = "[prepare]\nerase = 'format'\nfilesystem = 'xfs'\nmount_options = 'noatime'\n\
+                sysctls = ['vm.swappiness=1', 'net.ipv4.tcp_rmem = 4096 131072 6291456']\n\
+                huge_pages = 'never'\n[database]\ndriver = 'file'\n\
+                [[system]]\nname = 'a'\npath = '/mnt/a/data'\n\
+                prepare = { device = 'serial:S-1', mount = '/mnt/a' }\n\
+                [[system]]\nname = 'b'\npath = '/mnt/b/data'\n\
+                prepare = { device = '/dev/disk/by-id/b', mount = '/mnt/b', erase = 'discard' }\n\
+                [[system]]\nname = 'c'\npath = '/mnt/c/data'\n\
+                [[system]]\nname = 'd'\npath = '/mnt/a/ceiling'\nceiling_for = 'a'\n";
+    let plan = plan(text);
+    let first = Prepare {
+        devices: vec!["serial:S-1".to_owned()],
+        erase: Some("format".to_owned()),
+        filesystem: Some("xfs".to_owned()),
+        mount: Some("/mnt/a".into()),
+        mount_options: vec!["noatime".to_owned()],
+        ..Prepare::default()
+    };
+    assert_eq!(plan.systems[0].prepare, first);
+    assert_eq!(plan.systems[1].prepare.erase.as_deref(), Some("discard"));
+    // Where no device is named, nothing is prepared.
+    assert_eq!(plan.systems[2].prepare, Prepare::default());
+    assert_eq!(plan.systems[3].prepare, Prepare::default());
+    let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
+    let settings = MachineSettings {
+        sysctls: vec![
+            pair("vm.swappiness", "1"),
+            pair("net.ipv4.tcp_rmem", "4096 131072 6291456"),
+        ],
+        huge_pages: Some("never".to_owned()),
+        ..MachineSettings::default()
+    };
+    assert_eq!(plan.settings, settings);
+    assert!(
+        plan.consent.serials.is_empty(),
+        "no plan agrees to anything"
+    );
+}
+
+#[test]
+fn settings_shape_points_and_how_devices_are_prepared_does_not() {
+    assert!(shapes_points("prepare.sysctls"));
+    assert!(!shapes_points("system.a.prepare.erase"));
+}
+
+#[test]
+fn a_device_that_a_driver_writes_is_the_one_that_is_prepared() {
+    let plan = plan(&file(
+        "device = '/dev/disk/by-id/x'\nprepare = { erase = 'discard' }",
+    ));
+    assert_eq!(plan.systems[0].prepare.devices, ["/dev/disk/by-id/x"]);
+}
+
+#[test]
+fn what_does_not_go_together_is_refused_by_its_key() {
+    for (prepare, words) in [
+        ("device = 'x', filesystem = 'xfs'", "prepare.mount"),
+        (
+            "device = 'x', mount = '/mnt'",
+            "absent without `filesystem`",
+        ),
+        ("mount = '/mnt'", "needs `device`"),
+        (
+            "device = 'x', filesystem = 'xfs', mount = '/other'",
+            "that holds `/mnt/a`",
+        ),
+        (
+            "device = ['x', 'y'], filesystem = 'xfs', mount = '/mnt'",
+            "one, where",
+        ),
+        (
+            "device = 'x', filesystem = 'xfs', mount = '/mnt', namespaces = 2",
+            "beside `namespaces`",
+        ),
+        (
+            "device = 'x', sysctls = ['vm.swappiness=1']",
+            "of the machine",
+        ),
+        ("device = 'x', erase = 'shred'", "discard"),
+        ("device = 'x', filesystem = 'btrfs', mount = '/mnt'", "xfs"),
+        ("serial = 'x'", "prepare.serial"),
+    ] {
+        let said = refused(&file(&format!(
+            "path = '/mnt/a'\nprepare = {{ {prepare} }}"
+        )));
+        assert!(said.contains(words), "{prepare}: {said}");
+    }
+    for (prepare, words) in [
+        ("device = 'x'", "of one system"),
+        ("sysctls = ['vm.swappiness']", "vm.swappiness=1"),
+        ("memory_limit = '1GiB'", "prepare.memory_group"),
+        ("memory_group = '/a'", "prepare.memory_limit"),
+    ] {
+        let said = refused(&format!(
+            "[prepare]\n{prepare}\n{}",
+            file("path = '/mnt/a'")
+        ));
+        assert!(said.contains(words), "{prepare}: {said}");
+    }
+}
+
+#[test]
+fn another_place_drops_what_was_prepared_of_the_first() {
+    let mut raw = crate::RawPlan::parse(
+        "x",
+        &file("path = '/mnt/a/data'\nprepare = { device = 'serial:S', filesystem = 'xfs', mount = '/mnt/a' }"),
+    )
+    .unwrap();
+    raw.set_systems(&["a=/elsewhere".to_owned()]).unwrap();
+    assert_eq!(raw.check().unwrap().systems[0].prepare, Prepare::default());
+}
+
+#[test]
+fn shipped_plans_prepare_what_their_studies_say() {
+    let of = |name: &str| {
+        let raw = crate::RawPlan::find(name).unwrap();
+        raw.table()["prepare"].as_table().unwrap().clone()
+    };
+    let words = |table: &toml::Table, key: &str| {
+        let words = table[key].as_array().unwrap().iter();
+        words
+            .map(|word| word.as_str().unwrap().to_owned())
+            .collect::<Vec<_>>()
+    };
+    for name in ["micron-7400-rocksdb", "micron-7450-rocksdb"] {
+        let table = of(name);
+        assert_eq!(table["filesystem"].as_str(), Some("xfs"), "{name}");
+        let options = ["noatime", "nodiratime", "norelatime"];
+        assert_eq!(words(&table, "mount_options"), options, "{name}");
+    }
+    assert_eq!(
+        of("micron-7450-dbbench")["filesystem"].as_str(),
+        Some("xfs")
+    );
+    let cassandra = words(&of("micron-6500ion-cassandra"), "sysctls");
+    assert_eq!(cassandra, ["vm.swappiness=1", "vm.max_map_count=1048575"]);
+    let aerospike = of("micron-9400-aerospike");
+    let sysctls = words(&aerospike, "sysctls");
+    assert_eq!(sysctls, ["vm.swappiness=0", "vm.min_free_kbytes=1310720"]);
+    assert_eq!(aerospike["namespaces"].as_integer(), Some(16));
+    assert_eq!(aerospike["huge_pages"].as_str(), Some("never"));
+    // Nothing is destroyed by a shipped plan: none of them names a device.
+    for plan in crate::PLANS {
+        if let Ok(plan) = crate::RawPlan::find(plan.name).unwrap().check() {
+            let mut systems = plan.systems.iter();
+            assert!(systems.all(|system| system.prepare.devices.is_empty()));
+        }
+    }
+}
+
+#[test]
+fn the_device_of_a_shipped_plan_is_given_on_the_command_line() {
+    let mut raw = super::shipped("micron-7450-rocksdb");
+    raw.set_driver("file");
+    for assignment in [
+        "system.\"Micron 7450\".path=/mnt/x",
+        "system.\"Micron 7450\".prepare.mount=/mnt/x",
+        "system.\"Micron 7450\".prepare.device=/dev/disk/by-id/nvme-x",
+    ] {
+        raw.assign(assignment).unwrap();
+    }
+    let plan = raw.check().unwrap();
+    let prepare = &plan.systems[0].prepare;
+    assert_eq!(prepare.devices, ["/dev/disk/by-id/nvme-x"]);
+    assert_eq!(prepare.filesystem.as_deref(), Some("xfs"));
+    assert!(!plan.systems[0].placeholder);
+}

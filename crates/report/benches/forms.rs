@@ -1,0 +1,146 @@
+//! What the forms of a large report cost: four systems, five workloads, ten client counts, each point of 20
+//! minutes with its seconds. Each form is written by a process of its own, whose time, memory and files are
+//! told; the page is then opened in Chromium, beside one as large that draws nothing.
+
+#![allow(
+    missing_docs,
+    clippy::unwrap_used,
+    clippy::print_stdout,
+    reason = "a bench prints, and ends where it cannot be set up"
+)]
+
+#[allow(dead_code, reason = "tests have other shapes of studies")]
+#[path = "../tests/synthetic/mod.rs"]
+mod synthetic;
+
+use std::{
+    env, fs,
+    path::{Path, PathBuf},
+    process::Command,
+    time::Instant,
+};
+use synthetic::Shape;
+use tailmark_report::Data;
+
+const ALL: &str = "csv,html,md,pdf,png,svg,terminal";
+/// Says to this program, begun again, which formats to write.
+const FORMATS: &str = "BENCH_FORMATS";
+
+/// The report that the aims are about.
+fn large() -> Data {
+    let mut data = synthetic::study(Shape {
+        threads: &[4, 8, 16, 32, 48, 64, 96, 128, 192, 256],
+        repeats: 1,
+        seconds: 12,
+    });
+    for system in &mut data.systems {
+        system.ceiling_for = None;
+    }
+    for point in &mut data.points {
+        synthetic::lengthen(&mut point.phase, 100);
+    }
+    assert_eq!((data.systems.len(), data.points.len()), (4, 200));
+    data
+}
+
+/// The most memory that this process had, in MB.
+fn peak_mb() -> f64 {
+    let status = fs::read_to_string("/proc/self/status").unwrap();
+    let line = status
+        .lines()
+        .find(|line| line.starts_with("VmHWM:"))
+        .unwrap();
+    let kb: f64 = line.split_whitespace().nth(1).unwrap().parse().unwrap();
+    kb / 1024.0
+}
+
+fn write(formats: &str) {
+    let data = large();
+    let before = peak_mb();
+    let out = PathBuf::from(env::var_os("BENCH_OUT").unwrap());
+    let begin = Instant::now();
+    let formats: Vec<&str> = formats.split(',').collect();
+    tailmark_report::write_data(&data, &formats, &out).unwrap();
+    let took = begin.elapsed().as_secs_f64();
+    println!(
+        "{:40} {took:5.2} s {:6.0} MB ({before:.0} MB of it the data)",
+        formats.join(","),
+        peak_mb()
+    );
+}
+
+fn megabytes(path: &Path) -> f64 {
+    fs::metadata(path).unwrap().len() as f64 / 1e6
+}
+
+/// Milliseconds from the beginning of the page to its end, in Chromium.
+fn opened(page: &Path, profile: &Path) -> Option<f64> {
+    let output = Command::new("chromium")
+        .args([
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--no-first-run",
+            "--dump-dom",
+        ])
+        .args(["--disable-background-networking", "--window-size=1400,1000"])
+        .arg(format!("--user-data-dir={}", profile.display()))
+        .arg(format!("file://{}", page.display()))
+        .output()
+        .ok()?;
+    let dom = String::from_utf8(output.stdout).ok()?;
+    let (_, rest) = dom.split_once("data-opened=\"")?;
+    rest.split_once('"')?.0.parse().ok()
+}
+
+/// The page with a note at its end of how long it took; without charts, as many bytes that do nothing.
+fn noted(page: &str, has_charts: bool) -> String {
+    let note = "<script>document.documentElement.dataset.opened = performance.now().toFixed(0);</script></body>";
+    let begin = page.find("<script type=\"application/json\"").unwrap();
+    let end = page.rfind("</body>").unwrap();
+    match has_charts {
+        true => format!("{}{note}", &page[..end]),
+        false => {
+            let filler = "x".repeat(end - begin - 40);
+            format!(
+                "{}<script type=\"text/plain\">{filler}</script>{note}",
+                &page[..begin]
+            )
+        }
+    }
+}
+
+fn main() {
+    if let Ok(formats) = env::var(FORMATS) {
+        write(&formats);
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    for formats in ["html", "pdf", "svg", "png", "md", "csv", ALL] {
+        let status = Command::new(env::current_exe().unwrap())
+            .env(FORMATS, formats)
+            .env("BENCH_OUT", directory.path())
+            .status();
+        assert!(status.unwrap().success());
+    }
+    let page = directory.path().join("report.html");
+    println!("report.html {:.1} MB", megabytes(&page));
+    println!(
+        "report.pdf {:.1} MB",
+        megabytes(&directory.path().join("report.pdf"))
+    );
+    let text = fs::read_to_string(&page).unwrap();
+    let pages = [true, false].map(|has_charts| {
+        let path = directory.path().join(format!("{has_charts}.html"));
+        fs::write(&path, noted(&text, has_charts)).unwrap();
+        path
+    });
+    for _ in 0..5 {
+        let times = pages
+            .each_ref()
+            .map(|page| opened(page, &directory.path().join("profile")));
+        if let [Some(drawn), Some(empty)] = times {
+            println!("opened in Chromium: {drawn:.0} ms with its charts, {empty:.0} ms without");
+        }
+    }
+}

@@ -1,0 +1,450 @@
+//! The studies of a folder, one after the other: an index page with the headline of each, and how the peak of
+//! each system in each workload went, with the places marked at which its level changed.
+
+use crate::{
+    Block, Cell, Chart, Column, Data, Error, Figure, Section, Table, TableRow, Text,
+    block::anchor,
+    chart::{self, line},
+    format::html,
+    section, style,
+    sweep::SweepTable,
+};
+use serde_json::{Value, json};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+};
+use tailmark_results::{
+    Header, Study, number,
+    statistics::{self, SIDE_MIN, change_points},
+};
+
+/// The sections of the page. Their blocks are made here, since they are of many studies.
+const SECTIONS: [Section; 3] = [
+    Section {
+        name: "changes",
+        title: "Changes",
+        about: "where the level of a peak changed",
+        render: |_| Vec::new(),
+    },
+    Section {
+        name: "trends",
+        title: "Trends",
+        about: "the peaks of each workload, study by study",
+        render: |_| Vec::new(),
+    },
+    Section {
+        name: "studies",
+        title: "Studies",
+        about: "each study with its headline",
+        render: |_| Vec::new(),
+    },
+];
+static CHANGES: Section = SECTIONS[0];
+static TRENDS: Section = SECTIONS[1];
+static STUDIES: Section = SECTIONS[2];
+
+/// The page that a folder gets.
+pub const PAGE: &str = "index.html";
+
+/// How deep below a folder studies are looked for, directories.
+const DEPTH: usize = 3;
+
+/// What is kept of a study.
+struct Entry {
+    dir: PathBuf,
+    header: Header,
+    headline: String,
+    systems: Vec<String>,
+    peaks: Vec<Peak>,
+    has_page: bool,
+}
+
+/// The peak of a system in a workload.
+struct Peak {
+    workload: String,
+    system: String,
+    ops: f64,
+}
+
+/// What was written of a folder.
+#[derive(Debug)]
+pub struct History {
+    /// The page.
+    pub path: PathBuf,
+    /// How many studies are on it.
+    pub studies: usize,
+    /// The studies that could not be read, and why.
+    pub left_out: Vec<String>,
+    /// The changes in words.
+    pub changes: Vec<String>,
+}
+
+/// Writes the index page of the studies in a folder into it.
+///
+/// # Errors
+/// Where there are none, or the page cannot be written.
+pub fn write_history(folder: &Path) -> Result<History, Error> {
+    let mut left_out = Vec::new();
+    let mut entries = Vec::new();
+    for dir in study_directories(folder, DEPTH) {
+        match entry(&dir) {
+            Ok(entry) => entries.push(entry),
+            Err(why) => left_out.push(format!("{}: {why}", dir.display())),
+        }
+    }
+    if entries.is_empty() {
+        return Err(Error::NoStudies {
+            folder: folder.to_owned(),
+        });
+    }
+    entries.sort_by(|a, b| {
+        let key = |entry: &Entry| (entry.header.created_ms, entry.dir.clone());
+        key(a).cmp(&key(b))
+    });
+    let trends = trends(&entries);
+    let changes: Vec<Change> = trends
+        .iter()
+        .flat_map(|trend| trend.changes(&entries))
+        .collect();
+    let sections = [
+        (&CHANGES, change_blocks(&changes)),
+        (&TRENDS, trend_blocks(&trends, &entries)),
+        (&STUDIES, vec![Block::Table(studies(&entries, folder))]),
+    ];
+    let path = folder.join(PAGE);
+    let name = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    let name = name
+        .file_name()
+        .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let page = html::Page {
+        kicker: "Studies of storage",
+        title: name,
+        facts: facts(&entries),
+        systems: systems(&entries),
+        sections: &sections,
+        is_live: false,
+    };
+    page.write(&path)?;
+    Ok(History {
+        path,
+        studies: entries.len(),
+        left_out,
+        changes: changes.into_iter().map(|change| change.words).collect(),
+    })
+}
+
+/// The directories with a study, in a folder and below.
+fn study_directories(folder: &Path, depth: usize) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    if Study::exists(folder) {
+        found.push(folder.to_owned());
+    }
+    let Some(depth) = depth.checked_sub(1) else {
+        return found;
+    };
+    let inside = fs::read_dir(folder).into_iter().flatten().flatten();
+    let inside = inside.filter(|entry| entry.file_type().is_ok_and(|kind| kind.is_dir()));
+    let mut inside: Vec<PathBuf> = inside.map(|entry| entry.path()).collect();
+    inside.sort();
+    found.extend(inside.iter().flat_map(|dir| study_directories(dir, depth)));
+    found
+}
+
+fn entry(dir: &Path) -> Result<Entry, Error> {
+    let study = Study::open_read_only(dir).map_err(Error::Study)?;
+    let data = Data::read(&[study])?;
+    let sweep = SweepTable::new(&data);
+    let peak = |group: &crate::sweep::WorkloadGrid<'_>, name: &str| {
+        Some(Peak {
+            workload: group.title_with_conditions(),
+            system: name.to_owned(),
+            ops: group.peak(name)?.ops.middle,
+        })
+    };
+    let systems = || sweep.systems.iter().map(|system| system.name.as_str());
+    let peaks = sweep
+        .groups
+        .iter()
+        .flat_map(|group| systems().filter_map(|of| peak(group, of)));
+    Ok(Entry {
+        dir: dir.to_owned(),
+        header: data.headers[0].clone(),
+        headline: section::headline(&data).unwrap_or_default(),
+        systems: systems().map(str::to_owned).collect(),
+        peaks: peaks.collect(),
+        has_page: dir.join("report.html").exists(),
+    })
+}
+
+fn facts(entries: &[Entry]) -> Vec<String> {
+    let instant = |entry: &Entry| number::instant(entry.header.created_ms);
+    let mut facts = vec![match entries.len() {
+        1 => "1 study".to_owned(),
+        n => format!("{n} studies"),
+    }];
+    facts.extend(
+        entries
+            .first()
+            .map(|entry| format!("from {}", instant(entry))),
+    );
+    facts.extend(entries.last().map(|entry| format!("to {}", instant(entry))));
+    facts
+}
+
+/// Every system, in the order in which they came.
+fn systems(entries: &[Entry]) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let all = entries.iter().flat_map(|entry| &entry.systems);
+    all.filter(|name| seen.insert((*name).clone()))
+        .cloned()
+        .collect()
+}
+
+/// The peaks of a workload: of each system, one for each study.
+struct Trend {
+    workload: String,
+    systems: Vec<(usize, String, Vec<Option<f64>>)>,
+}
+
+struct Change {
+    words: String,
+    row: TableRow,
+}
+
+fn trends(entries: &[Entry]) -> Vec<Trend> {
+    let mut seen = BTreeSet::new();
+    let peaks = entries.iter().flat_map(|entry| &entry.peaks);
+    let workloads = peaks.filter(|peak| seen.insert(peak.workload.clone()));
+    let workloads: Vec<String> = workloads.map(|peak| peak.workload.clone()).collect();
+    let systems = systems(entries);
+    let of = |workload: &str, system: &str| {
+        let value = |entry: &Entry| {
+            let is_it = |peak: &&Peak| peak.workload == workload && peak.system == system;
+            entry.peaks.iter().find(is_it).map(|peak| peak.ops)
+        };
+        entries.iter().map(value).collect::<Vec<_>>()
+    };
+    let trend = |workload: String| Trend {
+        systems: systems
+            .iter()
+            .enumerate()
+            .map(|(i, system)| (i, system.clone(), of(&workload, system)))
+            .filter(|(_, _, values)| values.iter().flatten().count() > 0)
+            .collect(),
+        workload,
+    };
+    workloads.into_iter().map(trend).collect()
+}
+
+/// Where the level of a series changes, as the place of the study and the ratio; gaps are passed over.
+fn changes_of(values: &[Option<f64>]) -> Vec<(usize, f64)> {
+    let known = values.iter().enumerate();
+    let known: Vec<(usize, f64)> = known
+        .filter_map(|(i, value)| Some((i, (*value)?)))
+        .collect();
+    let series: Vec<f64> = known.iter().map(|(_, value)| *value).collect();
+    let points = change_points(&series, statistics::EQUIVALENCE).into_iter();
+    points.map(|of| (known[of.index].0, of.ratio)).collect()
+}
+
+/// `+12 %`, `-7.3 %`.
+fn percent(ratio: f64) -> String {
+    let percent = (ratio - 1.0) * 100.0;
+    match percent.abs() < 9.95 {
+        true => format!("{percent:+.1} %"),
+        false => format!("{percent:+.0} %"),
+    }
+}
+
+impl Trend {
+    fn changes(&self, entries: &[Entry]) -> Vec<Change> {
+        let change = |system: &str, (at, ratio): (usize, f64)| {
+            let when = number::instant(entries[at].header.created_ms);
+            let dir = entries[at].dir.display().to_string();
+            let (workload, percent) = (&self.workload, percent(ratio));
+            Change {
+                words: format!(
+                    "{system}, {workload}: {percent} ops/s at peak from {when} on ({dir})"
+                ),
+                row: TableRow {
+                    cells: vec![
+                        Cell::new(system),
+                        Cell::new(workload),
+                        Cell::new(percent).with_value(ratio),
+                        Cell::new(when),
+                        Cell::new(dir),
+                    ],
+                    total: false,
+                },
+            }
+        };
+        let of_system = |(_, system, values): &(usize, String, Vec<Option<f64>>)| {
+            let changes = changes_of(values).into_iter();
+            changes.map(|of| change(system, of)).collect::<Vec<_>>()
+        };
+        self.systems.iter().flat_map(of_system).collect()
+    }
+
+    /// A line for each system, its changes in large marks with a label.
+    fn option(&self, entries: &[Entry]) -> Value {
+        let labels: Vec<String> = entries
+            .iter()
+            .map(|entry| number::instant(entry.header.created_ms))
+            .collect();
+        let mut option = chart::base();
+        option["tooltip"] = json!({
+            "trigger": "axis", "axisPointer": {"type": "shadow"}, "formatter": "@bars", "confine": true,
+        });
+        option["xAxis"] = chart::categories("study", &labels);
+        option["xAxis"]["axisLabel"]["interval"] = "auto".into();
+        option["yAxis"] = chart::axis("value", "operations per second at peak", 44, "@rate");
+        option["series"] = self.systems.iter().map(series).collect();
+        option
+    }
+}
+
+fn series((index, system, values): &(usize, String, Vec<Option<f64>>)) -> Value {
+    let look = style::look(*index);
+    let changes = changes_of(values);
+    let item = |(i, value): (usize, &Option<f64>)| {
+        let Some(value) = value else {
+            return Value::Null;
+        };
+        let rounded = json!(value.round());
+        match changes.iter().find(|(at, _)| *at == i) {
+            None => rounded,
+            Some((_, ratio)) => json!({
+                "value": rounded, "symbolSize": 15,
+                "itemStyle": {"color": "#fff", "borderColor": look.color, "borderWidth": 3},
+                "label": {"show": true, "formatter": percent(*ratio), "position": "top"},
+            }),
+        }
+    };
+    json!({
+        "type": "line", "name": system, "symbol": look.symbol, "symbolSize": 8,
+        "lineStyle": line(look.color, 2.0, look.dash), "itemStyle": {"color": look.color},
+        "label": {"color": look.color, "fontSize": 11, "fontWeight": "bold"},
+        "data": values.iter().enumerate().map(item).collect::<Vec<_>>(),
+    })
+}
+
+fn change_blocks(changes: &[Change]) -> Vec<Block> {
+    let how = format!(
+        "A change is where the peaks of a system differ before and behind, by more than {} and with a chance \
+         of error of 1 % in each series, adjusted for the places that it could be at. It takes {SIDE_MIN} \
+         studies on either side.",
+        number::percent(statistics::EQUIVALENCE)
+    );
+    let text = match changes.len() {
+        0 => Text::strong("No change is shown. "),
+        n => Text::strong(format!("{}. ", number::plural(n as u64, "change"))),
+    };
+    let mut blocks = vec![Block::Text(text.and(how))];
+    if !changes.is_empty() {
+        blocks.push(Block::Table(Table {
+            columns: vec![
+                Column::text("System"),
+                Column::text("Workload"),
+                Column::number("peak ops/s").unit("ratio"),
+                Column::text("From"),
+                Column::text("Study"),
+            ],
+            rows: changes.iter().map(|change| change.row.clone()).collect(),
+            ..Table::default()
+        }));
+    }
+    blocks
+}
+
+fn trend_blocks(trends: &[Trend], entries: &[Entry]) -> Vec<Block> {
+    let block = |trend: &Trend| {
+        let chart = Chart {
+            title: "Peak operations per second".into(),
+            hint: "higher is better; large marks are changes".into(),
+            about: format!(
+                "The peaks of each system in {}, study by study.",
+                trend.workload
+            ),
+            height: 300,
+            wide: true,
+            base: trend.option(entries),
+            variants: vec![json!({})],
+        };
+        let place = anchor(&["trend", &trend.workload]);
+        [
+            Block::Heading {
+                anchor: place.clone(),
+                title: trend.workload.clone(),
+                about: String::new(),
+            },
+            Block::Figure(Figure {
+                anchor: anchor(&[&place, "chart"]),
+                controls: Vec::new(),
+                charts: vec![chart],
+            }),
+        ]
+    };
+    trends.iter().flat_map(block).collect()
+}
+
+/// The newest first.
+fn studies(entries: &[Entry], folder: &Path) -> Table {
+    let row = |entry: &Entry| {
+        let name = entry.dir.strip_prefix(folder).unwrap_or(&entry.dir);
+        let name = match name.as_os_str().is_empty() {
+            true => Path::new("."),
+            false => name,
+        };
+        let link = match entry.has_page {
+            true => name.join("report.html").display().to_string(),
+            false => String::new(),
+        };
+        TableRow {
+            cells: vec![
+                Cell::new(number::instant(entry.header.created_ms)),
+                Cell {
+                    link,
+                    ..Cell::new(name.display().to_string())
+                },
+                Cell::new(&entry.header.title),
+                Cell::new(entry.systems.join(", ")),
+                Cell::new(&entry.headline),
+            ],
+            total: false,
+        }
+    };
+    Table {
+        columns: ["Begun", "Study", "Title", "Systems", "Headline"]
+            .map(Column::text)
+            .into(),
+        rows: entries.iter().rev().map(row).collect(),
+        ..Table::default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn changes_are_where_they_are_although_a_study_is_missing() {
+        let mut values: Vec<Option<f64>> = [100.0, 101.0, 99.0, 100.5, 80.0, 81.0, 79.5, 80.5]
+            .map(Some)
+            .into();
+        values.insert(2, None);
+        let changes = changes_of(&values);
+        assert_eq!(changes.len(), 1);
+        assert_eq!(changes[0].0, 5);
+        assert_eq!(percent(changes[0].1), "-20 %");
+    }
+
+    #[test]
+    fn percents_have_a_sign() {
+        assert_eq!(
+            [percent(1.05), percent(0.5), percent(2.0)],
+            ["+5.0 %", "-50 %", "+100 %"]
+        );
+    }
+}

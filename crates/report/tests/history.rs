@@ -1,0 +1,153 @@
+//! Studies over time: a report against an earlier study, and the index page of a folder.
+
+#![allow(missing_docs, clippy::unwrap_used, reason = "a test fails by a panic")]
+
+mod synthetic;
+
+use std::{fs, path::Path};
+use synthetic::{SMALL, Shape};
+use tailmark_report::{Block, Data, Error, SECTIONS, write_history};
+use tailmark_results::Study;
+
+const SLOWER: &str = "Drive A 3.84TB";
+
+/// A study of one workload with `factor` times the ops/s of one system.
+fn study(repeats: u32, factor: f64) -> Data {
+    let mut data = synthetic::study(Shape {
+        repeats,
+        seconds: 4,
+        ..SMALL
+    });
+    let workload = data.points[0].key.workload.clone();
+    data.points.retain(|point| point.key.workload == workload);
+    data.systems.retain(|system| system.ceiling_for.is_none());
+    data.points
+        .retain(|point| data.systems.iter().any(|s| s.name == point.key.system));
+    for point in data
+        .points
+        .iter_mut()
+        .filter(|point| point.key.system == SLOWER)
+    {
+        point.phase.duration_s /= factor;
+    }
+    data
+}
+
+fn write(dir: &Path, data: &Data, created_ms: u64) {
+    let mut header = data.headers[0].clone();
+    header.created_ms = created_ms;
+    let study = Study::create(dir, &header, &data.systems).unwrap();
+    data.points
+        .iter()
+        .for_each(|point| study.add_point(point).unwrap());
+}
+
+fn section(data: &Data) -> (String, Vec<Vec<String>>) {
+    let section = SECTIONS
+        .iter()
+        .find(|section| section.name == "against")
+        .unwrap();
+    let mut said = String::new();
+    let mut rows = Vec::new();
+    for block in (section.render)(data) {
+        match block {
+            Block::Text(text) => said.push_str(&text.to_plain()),
+            Block::Table(table) => {
+                let cells = |row: &tailmark_report::TableRow| -> Vec<String> {
+                    row.cells
+                        .iter()
+                        .map(|cell| format!("{} {}", cell.text, cell.detail))
+                        .collect()
+                };
+                rows.extend(table.rows.iter().map(cells));
+            }
+            _ => {}
+        }
+    }
+    (said, rows)
+}
+
+#[test]
+fn a_system_is_compared_with_what_it_was() {
+    let (earlier, now) = (study(5, 1.0), study(5, 0.8));
+    let (said, rows) = section(&now.clone().against(&earlier).unwrap());
+    assert!(said.contains("0 are better and 1 worse"), "{said}");
+    assert_eq!(rows.len(), 4, "peak and latency of two systems: {rows:?}");
+    assert!(
+        rows[0][0].starts_with(SLOWER) && rows[0][5].contains("20 %"),
+        "{rows:?}"
+    );
+    assert!(
+        rows[2][5].contains("no difference") || rows[2][5].contains("equivalent"),
+        "{rows:?}"
+    );
+
+    let (said, _) = section(&earlier.clone().against(&earlier).unwrap());
+    assert!(
+        said.contains("no change is shown in 4 comparisons"),
+        "{said}"
+    );
+    assert!(
+        section(&earlier).0.is_empty(),
+        "nothing is said without an earlier study"
+    );
+}
+
+#[test]
+fn plans_that_differ_are_told_and_studies_of_other_systems_refused() {
+    let mut earlier = study(1, 1.0);
+    earlier.headers[0]
+        .plan
+        .insert("sweep.duration".into(), "7s".into());
+    let (said, _) = section(&study(1, 1.0).against(&earlier).unwrap());
+    assert!(
+        said.contains("The plans differ: sweep.duration (7s, now"),
+        "{said}"
+    );
+    for system in &mut earlier.systems {
+        system.name += " of others";
+    }
+    let refused = study(1, 1.0).against(&earlier);
+    assert!(matches!(refused, Err(Error::NothingInCommon { .. })));
+}
+
+#[test]
+fn a_folder_has_a_page_of_its_studies_with_the_changes_marked() {
+    let folder = tempfile::tempdir().unwrap();
+    let day = 86_400_000;
+    for (i, factor) in [1.0, 1.01, 0.99, 1.005, 0.8, 0.81, 0.79, 0.805]
+        .into_iter()
+        .enumerate()
+    {
+        let dir = folder.path().join("nightly").join(format!("run-{i}"));
+        write(&dir, &study(1, factor), 1_790_000_000_000 + i as u64 * day);
+        if i == 7 {
+            fs::write(dir.join("report.html"), "a page").unwrap();
+        }
+    }
+    fs::create_dir_all(folder.path().join("broken")).unwrap();
+    fs::write(folder.path().join("broken/study.sqlite"), "no study").unwrap();
+    let history = write_history(folder.path()).unwrap();
+    assert_eq!(history.studies, 8);
+    assert!(history.left_out.len() == 1 && history.left_out[0].contains("broken"));
+    assert_eq!(history.changes.len(), 1, "{:?}", history.changes);
+    let change = &history.changes[0];
+    assert!(
+        change.starts_with(SLOWER) && change.contains("-20 %"),
+        "{change}"
+    );
+    assert!(change.contains("run-4"), "{change}");
+    let page = fs::read_to_string(&history.path).unwrap();
+    assert!(page.contains("<a href=\"nightly/run-7/report.html\">nightly/run-7</a>"));
+    assert!(!page.contains("run-6/report.html"), "there is none");
+    assert!(page.contains("-20 %") && page.matches("highest peak").count() >= 8);
+}
+
+#[test]
+fn a_folder_without_studies_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(matches!(
+        write_history(folder.path()),
+        Err(Error::NoStudies { .. })
+    ));
+}

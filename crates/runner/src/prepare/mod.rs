@@ -1,0 +1,473 @@
+//! Preparing: what is done to devices and to the machine before systems are measured.
+//!
+//! A run looks at everything first: that every device is found, that each serial number that is
+//! confirmed is one of them, and that nothing speaks against erasing those that are. Only then is the
+//! first one touched. A device whose serial number is not confirmed is measured as it is, and the
+//! study says so. What was prepared once for a study is not prepared again when it goes on.
+
+mod log;
+mod steps;
+
+pub use steps::{Job, Of, PrepareStep, STEPS};
+
+use crate::{Error, error::in_one_line, facts::kept};
+use log::Far;
+pub(crate) use log::tell;
+use std::path::{Path, PathBuf};
+use tailmark_engine::{Observer, Stop};
+use tailmark_host::prepare::{
+    self as host, Claim, Error as HostError, Evidence, JOURNAL_DIRECTORY, Journal, Kernel, Target,
+};
+use tailmark_plan::{MachineSettings, Plan, Prepare, SystemPlan};
+use tailmark_results::{Fact, Study};
+
+/// The group of facts of what was prepared.
+const GROUP: &str = "preparation";
+
+/// What was prepared, put back as far as it can be when this is dropped.
+#[derive(Default)]
+pub(crate) struct Prepared<'a> {
+    /// What the study says of it.
+    facts: Vec<Fact>,
+    /// What is worth a line.
+    notices: Vec<String>,
+    _journal: Option<Journal<'a>>,
+}
+
+/// Whether a plan prepares anything here.
+pub(crate) fn is_needed(plan: &Plan) -> bool {
+    let mut systems = plan.systems.iter();
+    let is_set = !plan.settings.is_empty() && not_set(plan).is_none();
+    is_set || systems.any(|system| !system.prepare.devices.is_empty())
+}
+
+/// Why the settings of a plan are not set on this machine; none where they are.
+fn not_set(plan: &Plan) -> Option<&'static str> {
+    let is_elsewhere = !plan.systems.iter().any(SystemPlan::is_here);
+    match (is_elsewhere, plan.scale == 1.0, tailmark_host::is_root()) {
+        (true, ..) => Some("they are of the machine of the servers, which is another one"),
+        (_, false, _) => Some("they are of the plan at full scale"),
+        (.., false) => Some("that needs root"),
+        _ => None,
+    }
+}
+
+/// Prepares the systems of a plan and the machine for a run into `out`.
+///
+/// # Errors
+/// Where something is not there, something speaks against it, or a step fails; what was set is
+/// put back then.
+pub(crate) fn prepare<'a>(
+    plan: &Plan,
+    out: &Path,
+    log: &'a dyn Fn(&str),
+    observer: &dyn Observer,
+    stop: &Stop,
+) -> Result<Prepared<'a>, Error> {
+    let mut prepared = Prepared::default();
+    let reason = not_set(plan).filter(|_| !plan.settings.is_empty());
+    if let Some(why) = reason {
+        prepared.leave_settings(plan, why, observer);
+    }
+    if !is_needed(plan) {
+        refuse_unknown(plan, &[])?;
+        return Ok(prepared);
+    }
+    let mut journal = Journal::open(Path::new(JOURNAL_DIRECTORY), log)?;
+    let begun = begun(out)?;
+    let mut jobs = Vec::new();
+    for system in &plan.systems {
+        if !system.prepare.devices.is_empty() {
+            jobs.push((system, job(plan, system, out)?));
+        }
+    }
+    refuse_unknown(plan, &jobs)?;
+    let mut to_destroy = Vec::new();
+    for (system, job) in &jobs {
+        let asked = job.asked(|of| of == Of::Data)?;
+        let kept = begun.contains(&system.name);
+        let does = match (asked.is_empty(), kept, job.is_agreed()) {
+            (true, ..) => false,
+            (false, true, _) => {
+                let name = &system.name;
+                tell(
+                    observer,
+                    &format!("system `{name}` has begun: it is not prepared again"),
+                );
+                false
+            }
+            (false, false, agreed) => {
+                if !agreed {
+                    prepared.left_as_it_is(system, job, observer);
+                }
+                agreed
+            }
+        };
+        if does {
+            refuse(job)?;
+        }
+        to_destroy.push(does);
+    }
+    for ((system, job), destroys) in jobs.iter_mut().zip(to_destroy) {
+        let steps = |of| of == Of::Device || (of == Of::Data && destroys);
+        let done = carry_out(&system.name, job, steps, &mut journal, observer, stop)?;
+        prepared.facts.extend(done);
+    }
+    if reason.is_none() {
+        let mut machine = machine(plan);
+        let of_machine = |of| of == Of::Machine;
+        let done = carry_out("", &mut machine, of_machine, &mut journal, observer, stop)?;
+        prepared.facts.extend(done);
+    }
+    prepared._journal = Some(journal);
+    Ok(prepared)
+}
+
+/// Prepares one system alone: its devices, and not the machine. Its file system stays mounted.
+///
+/// # Errors
+/// As [`prepare`], and where the plan has nothing to prepare of it.
+pub fn prepare_alone(
+    plan: &Plan,
+    name: &str,
+    observer: &dyn Observer,
+    stop: &Stop,
+) -> Result<(), Error> {
+    let system = named(plan, name)?;
+    let log = |text: &str| tell(observer, text);
+    let mut journal = Journal::open(Path::new(JOURNAL_DIRECTORY), &log)?;
+    let jobs = [(system, job(plan, system, Path::new("."))?)];
+    refuse_unknown(plan, &jobs)?;
+    let [(_, mut job)] = jobs;
+    let asked = job.asked(|of| of == Of::Data)?;
+    if !asked.is_empty() {
+        // Here it is what was asked for: without a confirmed serial number it is an error.
+        refuse(&job)?;
+    }
+    let of_devices = |of| of != Of::Machine;
+    let done = carry_out(name, &mut job, of_devices, &mut journal, observer, stop);
+    journal.forget()?;
+    done.map(drop)
+}
+
+/// What preparing would do, as lines for a person: each step with its exact commands, what undoes it,
+/// and what speaks against it.
+#[must_use]
+pub fn dry_run(plan: &Plan, system: Option<&str>, out: &Path) -> Vec<String> {
+    let mut lines = Vec::new();
+    let of_plan = plan.systems.iter();
+    let wanted = of_plan.filter(|of| system.is_none_or(|name| of.name == name));
+    for of in wanted.filter(|of| !of.prepare.devices.is_empty()) {
+        if of.placeholder {
+            let keys = of.prepare.keys().into_iter();
+            let keys: Vec<_> = keys.map(|(key, text)| format!("{key} = {text}")).collect();
+            lines.push(format!(
+                "prepare `{}` (an example): {}",
+                of.name,
+                keys.join("; ")
+            ));
+            continue;
+        }
+        lines.push(format!("prepare `{}`:", of.name));
+        match job(plan, of, out) {
+            Err(error) => lines.push(format!("  cannot be prepared: {}", in_one_line(&error))),
+            Ok(job) => lines.extend(job_lines(&job).into_iter().map(|line| format!("  {line}"))),
+        }
+    }
+    if system.is_none() && !plan.settings.is_empty() {
+        let why = not_set(plan).map_or(String::new(), |why| format!(" (not done here: {why})"));
+        lines.push(format!("prepare the machine:{why}"));
+        let of_machine = step_lines(&machine(plan), |of| of == Of::Machine);
+        lines.extend(of_machine.into_iter().map(|line| format!("  {line}")));
+    }
+    lines
+}
+
+fn job_lines(job: &Job<'_>) -> Vec<String> {
+    let devices = job.targets.iter().map(|target| target.identity.describe());
+    let mut lines: Vec<String> = devices.collect();
+    lines.extend(step_lines(job, |of| of != Of::Machine));
+    let destroys = job.asked(|of| of == Of::Data);
+    if !destroys.is_ok_and(|asked| asked.is_empty()) {
+        match refusals(job) {
+            Ok(evidence) if evidence.is_empty() => {
+                lines.push("nothing speaks against it".to_owned());
+            }
+            Ok(evidence) => lines.extend(
+                evidence
+                    .iter()
+                    .map(|of| format!("against it ({}): {}", of.guard, of.text)),
+            ),
+            Err(error) => lines.push(format!("against it: {}", in_one_line(&error))),
+        }
+    }
+    lines
+}
+
+fn step_lines(job: &Job<'_>, of: impl Fn(Of) -> bool) -> Vec<String> {
+    let mut lines = Vec::new();
+    for step in STEPS.iter().filter(|step| of(step.of)) {
+        match (step.plan)(job) {
+            Ok(commands) => {
+                let each = commands
+                    .iter()
+                    .map(|command| format!("{}: {command}", step.name));
+                lines.extend(each);
+                if !commands.is_empty() && !step.inverse.is_empty() {
+                    lines.push(format!("  undone: {}", step.inverse));
+                }
+            }
+            Err(error) => lines.push(format!("{}: {}", step.name, in_one_line(&error))),
+        }
+    }
+    lines
+}
+
+impl Prepared<'_> {
+    /// Puts what was done into the study, with these notices.
+    ///
+    /// # Errors
+    /// Where that refuses.
+    pub(crate) fn keep(&self, plan: &Plan, study: &Study, more: &[String]) -> Result<(), Error> {
+        for notice in self.notices.iter().chain(more) {
+            study.add_notice(notice)?;
+        }
+        Ok(study.set_facts(&kept(plan, self.facts.clone()))?)
+    }
+
+    /// Settings that are not set here: what is measured is the machine as it is.
+    fn leave_settings(&mut self, plan: &Plan, why: &str, observer: &dyn Observer) {
+        let said = format!("the settings of [prepare] are not set: {why}");
+        observer.notice(&said);
+        let keys = plan.header.plan.iter();
+        let keys = keys.filter_map(|(key, value)| Some((key.strip_prefix("prepare.")?, value)));
+        for (key, value) in keys {
+            self.facts
+                .push(fact(None, key, format!("{value}: not set, for {why}")));
+        }
+        self.notices.push(said);
+    }
+
+    /// A system whose devices are not confirmed is measured on what is there.
+    fn left_as_it_is(&mut self, system: &SystemPlan, job: &Job<'_>, observer: &dyn Observer) {
+        let serials = job.targets.iter();
+        let serials = serials.filter_map(|target| target.identity.serial.as_deref());
+        let flags: Vec<_> = serials.map(|serial| format!("--erase {serial}")).collect();
+        let said = format!(
+            "system `{}` is measured on what is there: nothing was erased or made, which needs {}",
+            system.name,
+            flags.join(" ")
+        );
+        tell(observer, &said);
+        self.facts.push(fact(
+            Some(&system.name),
+            "devices",
+            "measured on what was there: nothing was erased or made".to_owned(),
+        ));
+        self.notices.push(said);
+    }
+}
+
+/// The systems that a study has something of: what they are on is not touched again.
+fn begun(out: &Path) -> Result<Vec<String>, Error> {
+    if !Study::exists(out) {
+        return Ok(Vec::new());
+    }
+    let study = Study::open_read_only(out)?;
+    let loads = study.load_totals()?.into_iter().map(|load| load.system);
+    let points = study.point_keys()?.into_iter().map(|key| key.system);
+    let facts = study.facts()?.into_iter();
+    let is_lost = |fact: &Fact| {
+        let mut steps = STEPS.iter().filter(|step| step.of == Of::Data);
+        fact.group == GROUP && steps.any(|step| step.name == fact.name)
+    };
+    let prepared = facts.filter(is_lost).filter_map(|fact| fact.system);
+    Ok(loads.chain(points).chain(prepared).collect())
+}
+
+fn named<'a>(plan: &'a Plan, name: &str) -> Result<&'a SystemPlan, Error> {
+    let found = plan.systems.iter().find(|system| system.name == name);
+    let found = found.ok_or_else(|| Error::NothingToPrepare {
+        system: name.to_owned(),
+        why: "the plan has no system of that name".to_owned(),
+    })?;
+    match found.prepare.devices.is_empty() {
+        true => Err(Error::NothingToPrepare {
+            system: name.to_owned(),
+            why: "its `prepare` names no device (`device`)".to_owned(),
+        }),
+        false => Ok(found),
+    }
+}
+
+/// What is to be done to the devices of a system, found.
+fn job<'a>(plan: &'a Plan, system: &'a SystemPlan, out: &Path) -> Result<Job<'a>, Error> {
+    let mut targets = Vec::new();
+    for given in &system.prepare.devices {
+        match system.prepare.namespaces {
+            Some(_) => targets.extend(Target::find_all(given)?),
+            None => targets.push(Target::find(given)?),
+        }
+    }
+    let own = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+    let kept = vec![out.to_owned(), JOURNAL_DIRECTORY.into(), own];
+    Ok(Job {
+        prepare: &system.prepare,
+        settings: &plan.settings,
+        targets,
+        consent: host::Consent {
+            serials: plan.consent.serials.clone(),
+            destroys: plan.consent.destroys.clone(),
+            unseen: plan.consent.unseen.clone(),
+            model: system.expect.model.clone(),
+            bytes: system.expect.capacity,
+            kept,
+        },
+        kernel: Kernel::default(),
+    })
+}
+
+/// What is to be done to the machine.
+fn machine(plan: &Plan) -> Job<'_> {
+    static NOTHING: Prepare = Prepare::NOTHING;
+    let settings: &MachineSettings = &plan.settings;
+    Job {
+        prepare: &NOTHING,
+        settings,
+        targets: Vec::new(),
+        consent: host::Consent::default(),
+        kernel: Kernel::default(),
+    }
+}
+
+/// Refuses serial numbers that are confirmed and of no device of the plan, and one device for two
+/// systems.
+fn refuse_unknown(plan: &Plan, jobs: &[(&SystemPlan, Job<'_>)]) -> Result<(), Error> {
+    let targets = || {
+        let of = jobs.iter().map(|(system, job)| (*system, &job.targets));
+        of.flat_map(|(system, targets)| targets.iter().map(move |target| (system, target)))
+    };
+    for serial in &plan.consent.serials {
+        let mut known = targets().map(|(_, target)| target.identity.serial.as_ref());
+        if !known.any(|known| known == Some(serial)) {
+            return Err(Error::UnknownSerial {
+                serial: serial.clone(),
+            });
+        }
+    }
+    let mut seen: Vec<(&SystemPlan, &Target)> = Vec::new();
+    for (system, target) in targets() {
+        let is_same =
+            |(_, known): &&(&SystemPlan, &Target)| known.identity.number == target.identity.number;
+        if let Some((first, _)) = seen.iter().find(is_same) {
+            return Err(Error::PreparedTwice {
+                first: first.name.clone(),
+                second: system.name.clone(),
+                device: target.identity.describe(),
+            });
+        }
+        seen.push((system, target));
+    }
+    Ok(())
+}
+
+/// Refuses a system whose devices something speaks against.
+fn refuse(job: &Job<'_>) -> Result<(), Error> {
+    let evidence = refusals(job)?;
+    if evidence.is_empty() {
+        return Ok(());
+    }
+    let devices: Vec<_> = job
+        .targets
+        .iter()
+        .map(|target| target.identity.describe())
+        .collect();
+    Err(Error::Prepare(HostError::Refused {
+        device: devices.join(", "),
+        evidence,
+    }))
+}
+
+/// What speaks against it, but for what an earlier preparation has mounted in the plan's own place.
+fn refusals(job: &Job<'_>) -> Result<Vec<Evidence>, Error> {
+    let mut all = Vec::new();
+    for target in &job.targets {
+        let mut evidence = Claim::refusals(target, job.reach(target)?, &job.consent)?;
+        let own = job
+            .own_mount()
+            .map(|(_, point)| point.display().to_string());
+        if let Some(point) = own {
+            let is_mount = |of: &Evidence| of.guard == "mounted";
+            let alone = evidence.iter().filter(|of| is_mount(of)).count() == 1;
+            evidence.retain(|of| {
+                !(alone && is_mount(of) && of.text.contains(&format!("on `{point}` (")))
+            });
+        }
+        all.extend(evidence);
+    }
+    Ok(all)
+}
+
+/// Carries out the steps of a job that the plan asks for; what the study says of them.
+fn carry_out(
+    system: &str,
+    job: &mut Job<'_>,
+    of: impl Fn(Of) -> bool,
+    journal: &mut Journal<'_>,
+    observer: &dyn Observer,
+    stop: &Stop,
+) -> Result<Vec<Fact>, Error> {
+    let whose = match system {
+        "" => "the machine".to_owned(),
+        system => format!("system `{system}`"),
+    };
+    let mut facts = Vec::new();
+    for step in STEPS.iter().filter(|step| of(step.of)) {
+        if stop.requested() {
+            return Err(Error::Prepare(HostError::Stopped {
+                device: whose,
+                doing: "prepared",
+            }));
+        }
+        // Of what is there now: a step before may have changed which devices there are.
+        let commands = (step.plan)(job)?;
+        if commands.is_empty() {
+            continue;
+        }
+        let command = commands.join("; ");
+        tell(
+            observer,
+            &format!("{whose}: {} begins: {command}", step.name),
+        );
+        let far = Far::new(observer, stop, format!("{whose}: {}", step.name));
+        if let Err(error) = (step.carry_out)(job, journal, &far) {
+            tell(
+                observer,
+                &format!("{whose}: {} failed: {}", step.name, in_one_line(&error)),
+            );
+            return Err(error.into());
+        }
+        tell(observer, &format!("{whose}: {} is done", step.name));
+        let name = (!system.is_empty()).then_some(system);
+        facts.push(fact(name, step.name, command));
+    }
+    Ok(facts)
+}
+
+fn fact(system: Option<&str>, name: &str, value: String) -> Fact {
+    Fact {
+        system: system.map(str::to_owned),
+        group: GROUP.to_owned(),
+        name: name.to_owned(),
+        value,
+    }
+}
+
+/// Puts back what an earlier run has left; how much could not be.
+///
+/// # Errors
+/// Where the journal cannot be read, or a run has it.
+pub fn restore(log: &dyn Fn(&str)) -> Result<usize, Error> {
+    let journal = Journal::open(Path::new(JOURNAL_DIRECTORY), log)?;
+    Ok(journal.len())
+}
