@@ -183,7 +183,9 @@ impl Uses {
         /// mounts of one that is ending does, which is in no namespace any more.
         const GONE: [i32; 2] = [3, 22];
         let is_gone = error.kind() == io::ErrorKind::NotFound
-            || error.raw_os_error().is_some_and(|code| GONE.contains(&code));
+            || error
+                .raw_os_error()
+                .is_some_and(|code| GONE.contains(&code));
         if !is_gone {
             let (name, process) = (program(directory), directory.file_name());
             let process = process.unwrap_or_default().to_string_lossy();
@@ -264,7 +266,7 @@ fn number_of(path: &Path) -> Option<Number> {
 }
 
 /// The lines of `/proc/swaps` with their devices; of a file, the device of its file system.
-fn swaps(text: &str) -> Vec<(String, Number)> {
+pub(super) fn swaps(text: &str) -> Vec<(String, Number)> {
     let places = text
         .lines()
         .skip(1)
@@ -276,7 +278,7 @@ fn swaps(text: &str) -> Vec<(String, Number)> {
 }
 
 /// Devices that `/etc/fstab` and the command line of the kernel name.
-fn named_at_start(table: &str, line: &str) -> Vec<(String, Number)> {
+pub(super) fn named_at_start(table: &str, line: &str) -> Vec<(String, Number)> {
     let of_table = table.lines().filter_map(|line| {
         let source = line.split_whitespace().next()?;
         (!source.starts_with('#')).then_some(("/etc/fstab", source))

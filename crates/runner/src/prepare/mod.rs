@@ -18,7 +18,7 @@ use tailmark_engine::{Observer, Stop};
 use tailmark_host::prepare::{
     self as host, Claim, Error as HostError, Evidence, JOURNAL_DIRECTORY, Journal, Kernel, Target,
 };
-use tailmark_plan::{MachineSettings, Plan, Prepare, SystemPlan};
+use tailmark_plan::{Emulate, MachineSettings, Plan, Prepare, SystemPlan};
 use tailmark_results::{Fact, Study};
 
 /// The group of facts of what was prepared.
@@ -76,6 +76,9 @@ pub(crate) fn prepare<'a>(
     let mut journal = Journal::open(Path::new(JOURNAL_DIRECTORY), log)?;
     let begun = begun(out)?;
     let mut jobs = Vec::new();
+    prepared
+        .facts
+        .extend(emulate_all(plan, &mut journal, observer)?);
     for system in &plan.systems {
         if !system.prepare.devices.is_empty() {
             jobs.push((system, job(plan, system, out)?));
@@ -85,7 +88,8 @@ pub(crate) fn prepare<'a>(
     let mut to_destroy = Vec::new();
     for (system, job) in &jobs {
         let asked = job.asked(|of| of == Of::Data)?;
-        let kept = begun.contains(&system.name);
+        // An emulated device is new in each run.
+        let kept = system.emulate.is_none() && begun.contains(&system.name);
         let does = match (asked.is_empty(), kept, job.is_agreed()) {
             (true, ..) => false,
             (false, true, _) => {
@@ -169,6 +173,14 @@ pub fn dry_run(plan: &Plan, system: Option<&str>, out: &Path) -> Vec<String> {
             continue;
         }
         lines.push(format!("prepare `{}`:", of.name));
+        if let Some(emulate) = &of.emulate {
+            lines.push(format!("  emulate: {}", volume(emulate).1));
+            lines.push("    undone: removed with all that is on it, when the run ends".to_owned());
+            let keys = of.prepare.keys().into_iter();
+            let keys = keys.filter(|(key, _)| *key != "device");
+            lines.extend(keys.map(|(key, text)| format!("  {key} = {text}, on that")));
+            continue;
+        }
         match job(plan, of, out) {
             Err(error) => lines.push(format!("  cannot be prepared: {}", in_one_line(&error))),
             Ok(job) => lines.extend(job_lines(&job).into_iter().map(|line| format!("  {line}"))),
@@ -285,19 +297,57 @@ fn begun(out: &Path) -> Result<Vec<String>, Error> {
     Ok(loads.chain(points).chain(prepared).collect())
 }
 
+/// A system whose devices can be prepared apart from a run.
 fn named<'a>(plan: &'a Plan, name: &str) -> Result<&'a SystemPlan, Error> {
     let found = plan.systems.iter().find(|system| system.name == name);
     let found = found.ok_or_else(|| Error::NothingToPrepare {
         system: name.to_owned(),
         why: "the plan has no system of that name".to_owned(),
     })?;
-    match found.prepare.devices.is_empty() {
+    match found.prepare.devices.is_empty() || found.emulate.is_some() {
         true => Err(Error::NothingToPrepare {
             system: name.to_owned(),
-            why: "its `prepare` names no device (`device`)".to_owned(),
+            why: "its `prepare` names no device (`device`) that outlives a run".to_owned(),
         }),
         false => Ok(found),
     }
+}
+
+/// Makes the devices of a plan that are emulated; what the study says of them.
+fn emulate_all(
+    plan: &Plan,
+    journal: &mut Journal<'_>,
+    observer: &dyn Observer,
+) -> Result<Vec<Fact>, Error> {
+    let mut facts = Vec::new();
+    for system in &plan.systems {
+        let Some(emulate) = &system.emulate else {
+            continue;
+        };
+        let (volume, command) = volume(emulate);
+        let whose = format!("system `{}`", system.name);
+        tell(observer, &format!("{whose}: emulate begins: {command}"));
+        journal.emulates(&emulate.directory)?;
+        // One that an earlier run has left outside the journal is in nobody's use.
+        host::remove_emulated(&emulate.directory)?;
+        host::emulate(&volume, &emulate.directory)?;
+        tell(observer, &format!("{whose}: emulate is done"));
+        facts.push(fact(Some(&system.name), "emulate", command));
+    }
+    Ok(facts)
+}
+
+/// A volume as the host takes it, and the command that emulates it.
+fn volume(emulate: &Emulate) -> (host::Volume, String) {
+    let volume = host::Volume {
+        bytes: emulate.bytes,
+        iops: emulate.iops,
+        bandwidth: emulate.bandwidth,
+        burst_iops: emulate.burst,
+        burst_seconds: emulate.burst_time.map(|time| time.as_secs()),
+    };
+    let command = host::emulate_command(&volume, &emulate.directory).join(" ");
+    (volume, command)
 }
 
 /// What is to be done to the devices of a system, found.
@@ -309,6 +359,15 @@ fn job<'a>(plan: &'a Plan, system: &'a SystemPlan, out: &Path) -> Result<Job<'a>
             None => targets.push(Target::find(given)?),
         }
     }
+    let mut serials = plan.consent.serials.clone();
+    // A device that was made for this run a moment ago holds nothing of anybody's.
+    if system.emulate.is_some() {
+        serials.extend(
+            targets
+                .iter()
+                .filter_map(|target| target.identity.serial.clone()),
+        );
+    }
     let own = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
     let kept = vec![out.to_owned(), JOURNAL_DIRECTORY.into(), own];
     Ok(Job {
@@ -316,7 +375,7 @@ fn job<'a>(plan: &'a Plan, system: &'a SystemPlan, out: &Path) -> Result<Job<'a>
         settings: &plan.settings,
         targets,
         consent: host::Consent {
-            serials: plan.consent.serials.clone(),
+            serials,
             destroys: plan.consent.destroys.clone(),
             unseen: plan.consent.unseen.clone(),
             model: system.expect.model.clone(),

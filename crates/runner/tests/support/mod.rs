@@ -54,6 +54,7 @@ pub fn system_with(
         expect: Expect::default(),
         service: None,
         prepare: Default::default(),
+        emulate: None,
     }
 }
 
