@@ -292,6 +292,15 @@ fn what_a_killed_run_has_changed_is_put_back_by_restore_and_by_the_next_run() {
         &["killed at 77\n1\n", "is unmounted\n", "restored to 64\n0\n"],
     );
     assert!(said.ends_with("and nothing is left:\n"), "{said}");
+    // One that is stopped puts it back itself.
+    let stopped = killed
+        .replace("kill -9", "kill -TERM")
+        .replace("-o out", "-o stopped");
+    let said = bench.done(&format!("{stopped}exit 0"));
+    assert_says(
+        &said,
+        &["ip_default_ttl is 77", "is unmounted", "killed at 64\n0\n"],
+    );
     // A run that ends by itself puts back what it and the killed one have changed.
     let said = bench.done(&format!(
         "{killed}$tailmark run plan.toml -o second\necho ended with $? at $({value})\n\
@@ -363,6 +372,44 @@ fn the_rehearsal_finds_the_limits_of_its_volumes_and_ranks_them() {
         .collect();
     assert!(left.is_empty(), "{left:?}");
     assert!(!said.contains("type fuse"), "{said}");
+}
+
+#[test]
+fn a_file_system_is_made_on_an_emulated_volume_without_a_serial_number() {
+    need_throttle();
+    let bench = Bench::new();
+    let mount = bench.dir().join("mounted");
+    let plan = format!(
+        "[database]\ndriver = 'file'\n[dataset]\nrecords = 200\n[sweep]\nworkloads = 'ycsb-c'\n\
+         threads = 1\noperations = 100\nwarmup = '0s'\n[[system]]\nname = 'disk'\n\
+         path = '{mount}/data'\ndevice = {{ emulate = 'volume', size = '64MiB', iops = 2000 }}\n\
+         [system.prepare]\nfilesystem = 'ext4'\nmount = '{mount}'\n",
+        mount = mount.display()
+    );
+    fs::write(bench.dir().join("plan.toml"), plan).unwrap();
+    let said =
+        bench.done("$tailmark run plan.toml -o out $unseen || exit 1\nmount | grep disk; exit 0");
+    let words = [
+        "emulate begins",
+        "filesystem is done",
+        "mount is done",
+        "1 point measured",
+    ];
+    assert_says(&said, &words);
+    // What is on it goes first.
+    let at = |part: &str| {
+        said.find(part)
+            .unwrap_or_else(|| panic!("{said}\nlacks {part}"))
+    };
+    assert!(
+        at("is unmounted") < at("emulated/disk` is removed"),
+        "{said}"
+    );
+    assert!(!said.contains(" type "), "{said}");
+    let facts = bench.facts();
+    for step in ["emulate", "filesystem", "mount"] {
+        assert!(facts.iter().any(|(name, _)| name == step), "{facts:?}");
+    }
 }
 
 #[test]
