@@ -246,6 +246,34 @@ fn a_run_prepares_its_device_once_and_goes_on_with_it() {
 }
 
 #[test]
+fn a_raw_device_is_measured_as_it_is_and_our_own_data_set_is_erased_by_its_serial_number_alone() {
+    let bench = Bench::new();
+    let plan = format!(
+        "[database]\ndriver = 'file'\n[dataset]\nrecords = 200\n[sweep]\nworkloads = 'ycsb-c'\n\
+         threads = 1\noperations = 100\nwarmup = '0s'\n[[system]]\nname = 'disk'\n\
+         device = '{}'\nprepare = {{ erase = 'discard', precondition = 1 }}\n",
+        bench.device.path().display()
+    );
+    fs::write(bench.dir().join("plan.toml"), plan).unwrap();
+    let said = bench.done("$tailmark run plan.toml -o first");
+    assert_says(&said, &["is measured on what is there", "1 point measured"]);
+    // Nothing is changed that would have to be put back.
+    assert!(!bench.dir().join("state/tailmark/changes.json").exists());
+    let dry = "$tailmark device prepare plan.toml --system disk --dry-run --erase $serial $unseen";
+    assert_says(&bench.done(dry), &["nothing speaks against it"]);
+    let said = bench.done("$tailmark run plan.toml -o out --erase $serial $unseen");
+    let words = [
+        "erase is done",
+        "precondition is done",
+        "loaded 200 records",
+        "no errors",
+    ];
+    assert_says(&said, &words);
+    // The end of the device, which no record is at, was written with random data.
+    assert_ne!(bench.sample(), [0; 4]);
+}
+
+#[test]
 fn a_device_that_was_prepared_is_mounted_until_it_is_prepared_again() {
     let bench = Bench::new();
     bench.plan(&bench.file_system(), "");

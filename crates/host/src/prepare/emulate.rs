@@ -45,10 +45,11 @@ pub struct Volume {
     pub burst_seconds: Option<u64>,
 }
 
-/// The block device of a volume in its directory: a link, which is there while the volume is.
+/// The file that the block device of a volume is over, by which it is known. The device itself is the
+/// link `device` beside it.
 #[must_use]
-pub fn emulated_device(directory: &Path) -> PathBuf {
-    directory.join(DEVICE)
+pub fn emulated_file(directory: &Path) -> PathBuf {
+    directory.join(EXPORT)
 }
 
 /// The command that throttles the file of a volume.

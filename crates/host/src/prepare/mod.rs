@@ -23,7 +23,7 @@ mod tag;
 mod uses;
 
 pub use claim::Claim;
-pub use emulate::{Volume, emulate, emulate_command, emulated_device, remove_emulated};
+pub use emulate::{Volume, emulate, emulate_command, emulated_file, remove_emulated};
 pub use erase::{Erase, Watch};
 pub use error::Error;
 pub use file_system::{

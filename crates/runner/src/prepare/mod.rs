@@ -5,9 +5,11 @@
 //! first one touched. A device whose serial number is not confirmed is measured as it is, and the
 //! study says so. What was prepared once for a study is not prepared again when it goes on.
 
+mod lines;
 mod log;
 mod steps;
 
+pub use lines::dry_run;
 pub use steps::{Job, Of, PrepareStep, STEPS};
 
 use crate::{Error, error::in_one_line, facts::kept};
@@ -39,6 +41,14 @@ pub(crate) fn is_needed(plan: &Plan) -> bool {
     let mut systems = plan.systems.iter();
     let is_set = !plan.settings.is_empty() && not_set(plan).is_none();
     is_set || systems.any(|system| !system.prepare.devices.is_empty())
+}
+
+/// Whether anything of the machine or a device is changed, for which the journal is needed.
+fn is_changed(plan: &Plan) -> bool {
+    let mut systems = plan.systems.iter();
+    !plan.consent.serials.is_empty()
+        || (!plan.settings.is_empty() && not_set(plan).is_none())
+        || systems.any(|system| system.prepare.mount.is_some() || system.emulate.is_some())
 }
 
 /// Why the settings of a plan are not set on this machine; none where they are.
@@ -73,6 +83,13 @@ pub(crate) fn prepare<'a>(
         refuse_unknown(plan, &[])?;
         return Ok(prepared);
     }
+    if !is_changed(plan) {
+        let raw = plan.systems.iter();
+        for system in raw.filter(|system| !system.prepare.devices.is_empty()) {
+            prepared.left_as_it_is(system, "--erase with its serial number", observer);
+        }
+        return Ok(prepared);
+    }
     let mut journal = Journal::open(Path::new(JOURNAL_DIRECTORY), log)?;
     let begun = begun(out)?;
     let mut jobs = Vec::new();
@@ -102,7 +119,7 @@ pub(crate) fn prepare<'a>(
             }
             (false, false, agreed) => {
                 if !agreed {
-                    prepared.left_as_it_is(system, job, observer);
+                    prepared.left_as_it_is(system, &job.flags(), observer);
                 }
                 agreed
             }
@@ -154,87 +171,6 @@ pub fn prepare_alone(
     done.map(drop)
 }
 
-/// What preparing would do, as lines for a person: each step with its exact commands, what undoes it,
-/// and what speaks against it.
-#[must_use]
-pub fn dry_run(plan: &Plan, system: Option<&str>, out: &Path) -> Vec<String> {
-    let mut lines = Vec::new();
-    let of_plan = plan.systems.iter();
-    let wanted = of_plan.filter(|of| system.is_none_or(|name| of.name == name));
-    for of in wanted.filter(|of| !of.prepare.devices.is_empty()) {
-        if of.placeholder {
-            let keys = of.prepare.keys().into_iter();
-            let keys: Vec<_> = keys.map(|(key, text)| format!("{key} = {text}")).collect();
-            lines.push(format!(
-                "prepare `{}` (an example): {}",
-                of.name,
-                keys.join("; ")
-            ));
-            continue;
-        }
-        lines.push(format!("prepare `{}`:", of.name));
-        if let Some(emulate) = &of.emulate {
-            lines.push(format!("  emulate: {}", volume(emulate).1));
-            lines.push("    undone: removed with all that is on it, when the run ends".to_owned());
-            let keys = of.prepare.keys().into_iter();
-            let keys = keys.filter(|(key, _)| *key != "device");
-            lines.extend(keys.map(|(key, text)| format!("  {key} = {text}, on that")));
-            continue;
-        }
-        match job(plan, of, out) {
-            Err(error) => lines.push(format!("  cannot be prepared: {}", in_one_line(&error))),
-            Ok(job) => lines.extend(job_lines(&job).into_iter().map(|line| format!("  {line}"))),
-        }
-    }
-    if system.is_none() && !plan.settings.is_empty() {
-        let why = not_set(plan).map_or(String::new(), |why| format!(" (not done here: {why})"));
-        lines.push(format!("prepare the machine:{why}"));
-        let of_machine = step_lines(&machine(plan), |of| of == Of::Machine);
-        lines.extend(of_machine.into_iter().map(|line| format!("  {line}")));
-    }
-    lines
-}
-
-fn job_lines(job: &Job<'_>) -> Vec<String> {
-    let devices = job.targets.iter().map(|target| target.identity.describe());
-    let mut lines: Vec<String> = devices.collect();
-    lines.extend(step_lines(job, |of| of != Of::Machine));
-    let destroys = job.asked(|of| of == Of::Data);
-    if !destroys.is_ok_and(|asked| asked.is_empty()) {
-        match refusals(job) {
-            Ok(evidence) if evidence.is_empty() => {
-                lines.push("nothing speaks against it".to_owned());
-            }
-            Ok(evidence) => lines.extend(
-                evidence
-                    .iter()
-                    .map(|of| format!("against it ({}): {}", of.guard, of.text)),
-            ),
-            Err(error) => lines.push(format!("against it: {}", in_one_line(&error))),
-        }
-    }
-    lines
-}
-
-fn step_lines(job: &Job<'_>, of: impl Fn(Of) -> bool) -> Vec<String> {
-    let mut lines = Vec::new();
-    for step in STEPS.iter().filter(|step| of(step.of)) {
-        match (step.plan)(job) {
-            Ok(commands) => {
-                let each = commands
-                    .iter()
-                    .map(|command| format!("{}: {command}", step.name));
-                lines.extend(each);
-                if !commands.is_empty() && !step.inverse.is_empty() {
-                    lines.push(format!("  undone: {}", step.inverse));
-                }
-            }
-            Err(error) => lines.push(format!("{}: {}", step.name, in_one_line(&error))),
-        }
-    }
-    lines
-}
-
 impl Prepared<'_> {
     /// Puts what was done into the study, with these notices.
     ///
@@ -261,21 +197,16 @@ impl Prepared<'_> {
     }
 
     /// A system whose devices are not confirmed is measured on what is there.
-    fn left_as_it_is(&mut self, system: &SystemPlan, job: &Job<'_>, observer: &dyn Observer) {
-        let serials = job.targets.iter();
-        let serials = serials.filter_map(|target| target.identity.serial.as_deref());
-        let flags: Vec<_> = serials.map(|serial| format!("--erase {serial}")).collect();
+    fn left_as_it_is(&mut self, system: &SystemPlan, needed: &str, observer: &dyn Observer) {
         let said = format!(
-            "system `{}` is measured on what is there: nothing was erased or made, which needs {}",
-            system.name,
-            flags.join(" ")
+            "system `{}` is measured on what is there: nothing was erased or made",
+            system.name
         );
-        tell(observer, &said);
-        self.facts.push(fact(
-            Some(&system.name),
-            "devices",
-            "measured on what was there: nothing was erased or made".to_owned(),
-        ));
+        tell(observer, &format!("{said}, which needs {needed}"));
+        let name = Some(&*system.name);
+        let value = "measured on what was there: nothing was erased or made";
+        self.facts.push(fact(name, "devices", value.to_owned()));
+        // Without a serial number, which a study may be asked to leave out.
         self.notices.push(said);
     }
 }
@@ -360,12 +291,12 @@ fn job<'a>(plan: &'a Plan, system: &'a SystemPlan, out: &Path) -> Result<Job<'a>
         }
     }
     let mut serials = plan.consent.serials.clone();
-    // A device that was made for this run a moment ago holds nothing of anybody's.
-    if system.emulate.is_some() {
-        serials.extend(
-            targets
-                .iter()
-                .filter_map(|target| target.identity.serial.clone()),
+    // A device that was made for this run a moment ago holds nothing of anybody's: this very file.
+    if let Some(emulate) = &system.emulate {
+        serials.push(
+            host::emulated_file(&emulate.directory)
+                .display()
+                .to_string(),
         );
     }
     let own = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
