@@ -452,6 +452,10 @@ pub enum ListKind {
     Keys,
     /// What `tailmark check` looks at.
     Checks,
+    /// The steps of preparing devices and the machine.
+    Steps,
+    /// What must hold before a device is erased.
+    Guards,
 }
 
 /// `tailmark completions`

@@ -57,6 +57,14 @@ fn rows(kind: ListKind) -> Vec<Line> {
             .iter()
             .map(|check| row(check.name, check.about))
             .collect(),
+        ListKind::Steps => tailmark_runner::STEPS
+            .iter()
+            .map(|step| row(step.name, step.about))
+            .collect(),
+        ListKind::Guards => tailmark_host::prepare::GUARDS
+            .iter()
+            .map(|guard| row(guard.name, guard.about))
+            .collect(),
     }
 }
 

@@ -15,7 +15,7 @@ use std::{
     sync::Arc,
     time::SystemTime,
 };
-use tailmark_cluster::{Alone, Cluster};
+use tailmark_cluster::Cluster;
 use tailmark_console::{Console, Exit, closed, listen};
 use tailmark_engine::Stop;
 use tailmark_plan::{self as plan, Plan, RawPlan};
@@ -26,16 +26,15 @@ use tailmark_runner::{Facts, Ranks, Summary, dismiss};
 /// Carries out the plan, writes the report and prints its path.
 pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
     let stop = Stop::new();
-    let cluster: Arc<dyn Cluster> = match args.dry_run {
-        true => Arc::new(Alone::new()),
-        false => {
-            // Before there are threads of MPI, which would end the process at a Ctrl-C.
-            listen(&stop, console)?;
-            tailmark_cluster::join()?.into()
-        }
-    };
+    if !args.dry_run {
+        // Before there are threads of MPI, which would end the process at a Ctrl-C.
+        listen(&stop, console)?;
+    }
+    let cluster: Arc<dyn Cluster> = tailmark_cluster::join()?.into();
     if cluster.rank() > 0 {
-        tailmark_runner::follow(cluster, &stop)?;
+        if !args.dry_run {
+            tailmark_runner::follow(cluster, &stop)?;
+        }
         return Ok(Exit::Done);
     }
     let read = raw_plan(&args.plan).and_then(|raw| Ok((raw.check()?, raw)));

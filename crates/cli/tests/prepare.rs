@@ -246,6 +246,34 @@ fn a_run_prepares_its_device_once_and_goes_on_with_it() {
 }
 
 #[test]
+fn a_raw_device_is_measured_as_it_is_and_our_own_data_set_is_erased_by_its_serial_number_alone() {
+    let bench = Bench::new();
+    let plan = format!(
+        "[database]\ndriver = 'file'\n[dataset]\nrecords = 200\n[sweep]\nworkloads = 'ycsb-c'\n\
+         threads = 1\noperations = 100\nwarmup = '0s'\n[[system]]\nname = 'disk'\n\
+         device = '{}'\nprepare = {{ erase = 'discard', precondition = 1 }}\n",
+        bench.device.path().display()
+    );
+    fs::write(bench.dir().join("plan.toml"), plan).unwrap();
+    let said = bench.done("$tailmark run plan.toml -o first");
+    assert_says(&said, &["is measured on what is there", "1 point measured"]);
+    // Nothing is changed that would have to be put back.
+    assert!(!bench.dir().join("state/tailmark/changes.json").exists());
+    let dry = "$tailmark device prepare plan.toml --system disk --dry-run --erase $serial $unseen";
+    assert_says(&bench.done(dry), &["nothing speaks against it"]);
+    let said = bench.done("$tailmark run plan.toml -o out --erase $serial $unseen");
+    let words = [
+        "erase is done",
+        "precondition is done",
+        "loaded 200 records",
+        "no errors",
+    ];
+    assert_says(&said, &words);
+    // The end of the device, which no record is at, was written with random data.
+    assert_ne!(bench.sample(), [0; 4]);
+}
+
+#[test]
 fn a_device_that_was_prepared_is_mounted_until_it_is_prepared_again() {
     let bench = Bench::new();
     bench.plan(&bench.file_system(), "");
@@ -292,12 +320,148 @@ fn what_a_killed_run_has_changed_is_put_back_by_restore_and_by_the_next_run() {
         &["killed at 77\n1\n", "is unmounted\n", "restored to 64\n0\n"],
     );
     assert!(said.ends_with("and nothing is left:\n"), "{said}");
+    // One that is stopped puts it back itself.
+    let stopped = killed
+        .replace("kill -9", "kill -TERM")
+        .replace("-o out", "-o stopped");
+    let said = bench.done(&format!("{stopped}exit 0"));
+    assert_says(
+        &said,
+        &["ip_default_ttl is 77", "is unmounted", "killed at 64\n0\n"],
+    );
     // A run that ends by itself puts back what it and the killed one have changed.
     let said = bench.done(&format!(
         "{killed}$tailmark run plan.toml -o second\necho ended with $? at $({value})\n\
          ! mount | grep $device"
     ));
     assert_says(&said, &["killed at 77\n1\n", "ended with 0 at 64\n"]);
+}
+
+/// The peak of each system, ops/s.
+fn peaks(bench: &Bench) -> Vec<(String, f64)> {
+    let mut peaks: Vec<(String, f64)> = Vec::new();
+    for point in TAILMARK.points(&bench.dir()) {
+        let (system, ops) = (
+            point["system"].as_str().unwrap(),
+            point["ops_per_sec"].as_f64(),
+        );
+        let ops = ops.unwrap();
+        match peaks.iter_mut().find(|(name, _)| name == system) {
+            Some((_, peak)) => *peak = peak.max(ops),
+            None => peaks.push((system.to_owned(), ops)),
+        }
+    }
+    peaks
+}
+
+fn need_throttle() {
+    let help = Command::new("qemu-storage-daemon")
+        .arg("--version")
+        .output();
+    if help.is_err() {
+        tailmark_testing::not_installed("qemu-storage-daemon is missing: qemu-system-common");
+    }
+    if !Path::new("/dev/fuse").exists() {
+        not_here("there is no /dev/fuse");
+    }
+}
+
+#[test]
+fn the_rehearsal_finds_the_limits_of_its_volumes_and_ranks_them() {
+    need_throttle();
+    let bench = Bench::new();
+    let said = bench.done(
+        "$tailmark run rehearsal -o out --set sweep.repeats=1\n\
+         ls -A state/tailmark/emulated; losetup --list; mount | grep emulated; exit 0",
+    );
+    assert!(!said.contains("(deleted)") && !said.contains("emulated/1000 a second/export 0"));
+    // The digest of the report: who is ahead.
+    assert_says(&said, &["1000 a second peaks higher than 400 a second"]);
+    // Every read is compared with what was written.
+    for point in TAILMARK.points(&bench.dir()) {
+        let findings = point["findings"].to_string();
+        assert!(!findings.contains("\"errors\""), "{findings}");
+    }
+    let mut peaks = peaks(&bench);
+    peaks.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let [(slow, low), (fast, high)] = &peaks[..] else {
+        panic!("{peaks:?}");
+    };
+    assert_eq!(
+        (slow.as_str(), fast.as_str()),
+        ("400 a second", "1000 a second")
+    );
+    for (found, limit) in [(low, 400.0), (high, 1000.0)] {
+        assert!((found / limit - 1.0).abs() < 0.05, "{peaks:?}");
+    }
+    assert!((high / low / 2.5 - 1.0).abs() < 0.1, "{peaks:?}");
+    let left: Vec<_> = fs::read_dir(bench.dir().join("state/tailmark/emulated"))
+        .unwrap()
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+    assert!(!said.contains("type fuse"), "{said}");
+}
+
+#[test]
+fn a_file_system_is_made_on_an_emulated_volume_without_a_serial_number() {
+    need_throttle();
+    let bench = Bench::new();
+    let mount = bench.dir().join("mounted");
+    let plan = format!(
+        "[database]\ndriver = 'file'\n[dataset]\nrecords = 200\n[sweep]\nworkloads = 'ycsb-c'\n\
+         threads = 1\noperations = 100\nwarmup = '0s'\n[[system]]\nname = 'disk'\n\
+         path = '{mount}/data'\ndevice = {{ emulate = 'volume', size = '64MiB', iops = 2000 }}\n\
+         [system.prepare]\nfilesystem = 'ext4'\nmount = '{mount}'\n",
+        mount = mount.display()
+    );
+    fs::write(bench.dir().join("plan.toml"), plan).unwrap();
+    let said =
+        bench.done("$tailmark run plan.toml -o out $unseen || exit 1\nmount | grep disk; exit 0");
+    let words = [
+        "emulate begins",
+        "filesystem is done",
+        "mount is done",
+        "1 point measured",
+    ];
+    assert_says(&said, &words);
+    // What is on it goes first.
+    let at = |part: &str| {
+        said.find(part)
+            .unwrap_or_else(|| panic!("{said}\nlacks {part}"))
+    };
+    assert!(
+        at("is unmounted") < at("emulated/disk` is removed"),
+        "{said}"
+    );
+    assert!(!said.contains(" type "), "{said}");
+    let facts = bench.facts();
+    for step in ["emulate", "filesystem", "mount"] {
+        assert!(facts.iter().any(|(name, _)| name == step), "{facts:?}");
+    }
+}
+
+#[test]
+fn an_emulated_volume_is_removed_after_a_kill_with_the_program_behind_it() {
+    need_throttle();
+    let bench = Bench::new();
+    let plan = "[database]\ndriver = 'file'\n[dataset]\nrecords = 200\n[sweep]\nworkloads = 'ycsb-c'\n\
+                threads = 1\nduration = '1h'\nwarmup = '0s'\n[[system]]\nname = 'killed one'\n\
+                device = { emulate = 'volume', size = '64MiB' }\n";
+    fs::write(bench.dir().join("plan.toml"), plan).unwrap();
+    let volume = "/var/lib/tailmark/emulated/killed\\ one";
+    let said = bench.done(&format!(
+        "$tailmark run plan.toml -o out & run=$!\n\
+         until [ -e {volume}/device ] || ! kill -0 $run 2>/dev/null; do sleep 0.1; done\n\
+         kill -9 $run; wait $run\nprocess=$(cat {volume}/process); kill -0 $process && echo it throttles still\n\
+         $tailmark restore && ! kill -0 $process 2>/dev/null && ls -A /var/lib/tailmark/emulated\n\
+         losetup --list | grep 'killed one'; exit 0"
+    ));
+    let words = [
+        "it throttles still",
+        "/var/lib/tailmark/emulated/killed one` is removed",
+    ];
+    assert_says(&said, &words);
+    assert!(said.trim_end().ends_with("is removed"), "{said}");
 }
 
 #[test]

@@ -149,7 +149,7 @@ impl<'a, C: Clock> Collection<'a, C> {
             let at = enough.max(self.measure + nanos(spec.at_least));
             end.plan(at);
             if let Some(part) = spec.part {
-                part.peers.ends(at);
+                part.peers.ends(Duration::from_nanos(at - self.measure));
             }
         }
     }

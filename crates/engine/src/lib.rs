@@ -155,7 +155,12 @@ fn agreed_start<C: Clock>(context: &PhaseContext<'_, C>) -> Option<Tick> {
     };
     let start = part.peers.start()?;
     let late = peers::wait_until(start, &context.clock, context.stop);
-    part.peers.started(PhaseEnd(context.end.clone()), late);
+    let end = PhaseEnd {
+        end: context.end.clone(),
+        measure: start + nanos(context.spec.warmup),
+        is_simulated: false,
+    };
+    part.peers.started(end, late);
     Some(start)
 }
 

@@ -2,7 +2,7 @@
 
 use crate::{
     Stop,
-    clock::{Clock, MonotonicClock, Tick},
+    clock::{Clock, MonotonicClock, Tick, nanos},
     pacer::End,
 };
 use std::time::Duration;
@@ -23,18 +23,32 @@ pub trait Peers: Sync {
     /// The phase starts: how it is ended from elsewhere, and by how much this process was late.
     fn started(&self, end: PhaseEnd, late: Duration);
 
-    /// This process has planned the end of the measured part, which is that of all.
-    fn ends(&self, at: Tick);
+    /// This process has planned the end of the measured part, which is that of all: so long after
+    /// it began.
+    fn ends(&self, after: Duration);
 }
 
 /// Ends a phase from elsewhere.
 #[derive(Debug, Clone)]
-pub struct PhaseEnd(pub(crate) End);
+pub struct PhaseEnd {
+    pub(crate) end: End,
+    /// When the measured part begins.
+    pub(crate) measure: Tick,
+    /// Whether its time is that of a simulation, which each process has of its own.
+    pub is_simulated: bool,
+}
 
 impl PhaseEnd {
-    /// Ends it at this instant, as if that had been planned, unless it ends before.
-    pub fn at(&self, tick: Tick) {
-        self.0.plan(tick);
+    /// Ends the measured part so long after it began, as if that had been planned, unless it ends
+    /// before.
+    pub fn after(&self, length: Duration) {
+        self.end.plan(self.measure.saturating_add(nanos(length)));
+    }
+
+    /// How long after the begin of the measured part an instant is.
+    #[must_use]
+    pub const fn since(&self, tick: Tick) -> Duration {
+        Duration::from_nanos(tick.saturating_sub(self.measure))
     }
 }
 
@@ -88,7 +102,6 @@ pub fn wait_until(at: Tick, clock: &impl Clock, stop: &Stop) -> Duration {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::clock::nanos;
 
     struct Fixed(Tick, f64);
 
@@ -100,7 +113,7 @@ mod tests {
             None
         }
         fn started(&self, _: PhaseEnd, _: Duration) {}
-        fn ends(&self, _: Tick) {}
+        fn ends(&self, _: Duration) {}
     }
 
     #[test]

@@ -2,7 +2,7 @@
 //! whenever none of them can go on. What they run, and what is recorded, is what real ones do.
 
 use crate::{
-    Error, Observer, Spec, Stop,
+    Error, Observer, PhaseEnd, Spec, Stop,
     clock::{Clock, nanos},
     collection::Collection,
     context::{ClientSeed, PhaseContext},
@@ -12,6 +12,7 @@ use crate::{
 use crossbeam_channel::{TryRecvError, unbounded};
 use futures_executor::LocalPool;
 use futures_util::task::LocalSpawnExt;
+use std::time::Duration;
 use tailmark_driver::VirtualClock;
 use tailmark_results::Phase;
 
@@ -43,6 +44,14 @@ pub fn run(
     let measure = Clock::now(&clock) + nanos(spec.warmup);
     if let Some(duration) = spec.duration {
         context.end.plan(measure.saturating_add(nanos(duration)));
+    }
+    if let Some(part) = spec.part {
+        let end = PhaseEnd {
+            end: context.end.clone(),
+            measure,
+            is_simulated: true,
+        };
+        part.peers.started(end, Duration::ZERO);
     }
     let recorders = TaskRecorders::new(&context, measure, &channels);
     drop(channels);

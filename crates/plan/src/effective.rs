@@ -164,6 +164,9 @@ fn put_system(system: &SystemPlan, put: &mut impl FnMut(&str, String)) {
     for (name, value) in system.expect.keys() {
         put(&format!("expect.{name}"), value);
     }
+    if let Some(emulate) = &system.emulate {
+        put("emulate", emulate.text());
+    }
     for (name, value) in system.prepare.keys() {
         put(&format!("prepare.{name}"), value);
     }

@@ -7,7 +7,7 @@ use super::{
         Rates, Size, Table, Tables, Text, Threads, Time, TimeOrAuto, Times, Words,
     },
     ClientHost, DefaultInputs, Order, Plan, PlanKey, Reload, Sweep, Unexpected,
-    prepare::{ERASES, FILE_SYSTEMS, HUGE_PAGES, NAMESPACES_MAX},
+    prepare::{EMULATIONS, ERASES, FILE_SYSTEMS, HUGE_PAGES, NAMESPACES_MAX},
     threads::NO_GAIN,
     units,
     warmup::AUTO,
@@ -409,6 +409,17 @@ pub const KEYS: &[PlanKey] = &[
         .about("what its place must be, looked up before anything is measured"),
     PlanKey::new("system", "prepare", Table)
         .about("what is done to its devices before it is measured; what differs from [prepare]"),
+    PlanKey::new("device", "emulate", Choice(EMULATIONS))
+        .about("an emulated device instead of one: a volume with limits; needs root"),
+    PlanKey::new("device", "size", Size(16 << 20, 1 << 50)).about("its bytes"),
+    PlanKey::new("device", "iops", Count(1, 100_000_000))
+        .about("requests per second, reads and writes together; none: no limit"),
+    PlanKey::new("device", "bandwidth", Text)
+        .about("bytes per second, reads and writes together: \"125MB/s\"; none: no limit"),
+    PlanKey::new("device", "burst", Count(1, 100_000_000))
+        .about("requests per second as long as it may burst; more than `iops`"),
+    PlanKey::new("device", "burst_time", Time(1.0, 86_400.0))
+        .about("how long it may burst after it was idle"),
     PlanKey::new("expect", "mount", Flag)
         .about("whether its place is on a mount point of its own, not on the root file system")
         .or("false"),

@@ -40,7 +40,7 @@ pub use expect::{ClientHost, Expect, Unexpected};
 pub use key::{DefaultInputs, DefaultValue, KeyFlag, PlanKey};
 pub use keys::KEYS;
 pub use points::Step;
-pub use prepare::{Consent, MachineSettings, Prepare};
+pub use prepare::{Consent, EMULATED_DIRECTORY, Emulate, MachineSettings, Prepare};
 pub use rate::AskedRate;
 pub use raw::RawPlan;
 pub use report::{ReportPlan, shapes_points, shapes_probes};
@@ -124,6 +124,8 @@ pub struct SystemPlan {
     pub service: Option<Service>,
     /// What is done to its devices before.
     pub prepare: Prepare,
+    /// The device that is emulated for it.
+    pub emulate: Option<Emulate>,
 }
 
 impl Plan {

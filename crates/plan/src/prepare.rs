@@ -5,8 +5,12 @@
 //! devices whose serial numbers are given on the command line.
 
 use super::{Error, reader::TableReader, units};
-use std::path::{Path, PathBuf};
+use std::{
+    path::{Path, PathBuf},
+    time::Duration,
+};
 use tailmark_driver::{Driver, Location};
+use toml::Value;
 
 /// How a device is erased.
 pub const ERASES: &[&str] = &["discard", "format", "sanitize"];
@@ -47,6 +51,115 @@ pub struct Prepare {
     pub mount: Option<PathBuf>,
     /// How.
     pub mount_options: Vec<String>,
+}
+
+/// Where the volumes of a run are, each in a directory of its system's name.
+pub const EMULATED_DIRECTORY: &str = "/var/lib/tailmark/emulated";
+/// What can be emulated.
+pub const EMULATIONS: &[&str] = &["volume"];
+
+/// A device that is emulated: one volume, as slow as it says.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Emulate {
+    /// Its own directory while the run goes on; the device is `device` in it.
+    pub directory: PathBuf,
+    /// Bytes.
+    pub bytes: u64,
+    /// Requests per second.
+    pub iops: Option<u64>,
+    /// Bytes per second.
+    pub bandwidth: Option<u64>,
+    /// Requests per second as long as it may burst.
+    pub burst: Option<u64>,
+    /// How long it may burst after it was idle.
+    pub burst_time: Option<Duration>,
+}
+
+impl Emulate {
+    /// The link to its block device.
+    #[must_use]
+    pub fn device(&self) -> PathBuf {
+        self.directory.join("device")
+    }
+
+    /// What the table `device` of a system says; none where it is no table.
+    pub(super) fn read(system: &TableReader<'_>, name: &str) -> Result<Option<Self>, Error> {
+        let Some(Value::Table(table)) = system.given().get("device") else {
+            return Ok(None);
+        };
+        let keys = system.inline("device", table, "device")?;
+        let missing = |key: &str, accepted: &str| Error::Missing {
+            key: keys.full(key),
+            accepted: accepted.to_owned(),
+        };
+        let kind: Option<String> = keys.optional("emulate")?;
+        kind.ok_or_else(|| missing("emulate", "\"volume\""))?;
+        let bytes: Option<u64> = keys.optional("size")?;
+        let burst: Option<u64> = keys.optional("burst")?;
+        let burst_time: Option<Duration> = keys.optional("burst_time")?;
+        let iops: Option<u64> = keys.optional("iops")?;
+        if burst.is_some() != burst_time.is_some() {
+            let missed = if burst.is_some() {
+                "burst_time"
+            } else {
+                "burst"
+            };
+            return Err(missing(
+                missed,
+                "both: how fast it bursts, and for how long",
+            ));
+        }
+        if let Some(burst) = burst.filter(|burst| iops.is_none_or(|iops| *burst <= iops)) {
+            return Err(Error::BadValue {
+                key: keys.label("burst"),
+                value: burst.to_string(),
+                accepted: "more than `iops`, which it falls back to".to_owned(),
+            });
+        }
+        Ok(Some(Self {
+            directory: Path::new(EMULATED_DIRECTORY).join(name),
+            bytes: bytes.ok_or_else(|| missing("size", "a size such as 8GiB"))?,
+            iops,
+            bandwidth: bandwidth(&keys)?,
+            burst,
+            burst_time,
+        }))
+    }
+
+    /// In one line: what the study keeps.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let number = |key: &str, value: Option<u64>| {
+            value.map_or_else(String::new, |value| format!(", {key} = {value}"))
+        };
+        format!(
+            "volume, size = {}{}{}{}{}",
+            self.bytes,
+            number("iops", self.iops),
+            number("bandwidth", self.bandwidth),
+            number("burst", self.burst),
+            number("burst_time", self.burst_time.map(|time| time.as_secs()))
+        )
+    }
+}
+
+/// Bytes per second, with or without `/s`.
+fn bandwidth(keys: &TableReader<'_>) -> Result<Option<u64>, Error> {
+    let Some(value) = keys.given().get("bandwidth") else {
+        return Ok(None);
+    };
+    let bare = match value {
+        Value::String(text) => Value::from(text.trim_end_matches("/s")),
+        other => other.clone(),
+    };
+    match units::size(&bare).filter(|bytes| *bytes > 0) {
+        Some(bytes) => Ok(Some(bytes)),
+        None => Err(Error::BadValue {
+            key: keys.label("bandwidth"),
+            value: units::text(value),
+            accepted: "bytes per second, such as 125MB/s".to_owned(),
+        }),
+    }
 }
 
 /// Settings of the machine, put back afterwards.
@@ -92,6 +205,7 @@ impl Prepare {
         system: &TableReader<'_>,
         driver: &Driver,
         location: &Location,
+        emulate: Option<&Emulate>,
     ) -> Result<Self, Error> {
         let (common, own) = (top.table("prepare", &[])?, system.table("prepare", &[])?);
         refuse_keys(&own, OF_MACHINE, "it is of the machine, and in [prepare]")?;
@@ -114,7 +228,10 @@ impl Prepare {
             mount,
             mount_options: words("mount_options")?,
         };
-        if let (true, Location::Device(device)) = (prepare.devices.is_empty(), location) {
+        if let Some(emulate) = emulate {
+            refuse_keys(&own, &["device"], "its device is emulated")?;
+            prepare.devices = vec![emulate.device().display().to_string()];
+        } else if let (true, Location::Device(device)) = (prepare.devices.is_empty(), location) {
             prepare.devices = vec![device.display().to_string()];
         }
         // A system that names no device has nothing prepared: a plan may be tried out anywhere.

@@ -118,6 +118,11 @@ impl<'a> TableReader<'a> {
         })
     }
 
+    /// The name of a `[[system]]` or `[[workload]]`.
+    pub fn name(&self) -> Result<String, Error> {
+        self.own_name()
+    }
+
     /// What is given in this table.
     pub fn given(&self) -> &'a Table {
         self.table

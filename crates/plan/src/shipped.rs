@@ -46,6 +46,11 @@ pub const PLANS: &[ShippedPlan] = &[
         about: "the disk of this directory against /dev/shm: RocksDB, in less than five minutes",
         text: include_str!("../plans/quickstart.toml"),
     },
+    ShippedPlan {
+        name: "rehearsal",
+        about: "two emulated volumes with known limits: what a comparison looks like (root)",
+        text: include_str!("../plans/rehearsal.toml"),
+    },
 ];
 
 /// The shipped plan of this name.

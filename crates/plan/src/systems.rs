@@ -1,7 +1,8 @@
 //! The systems of a plan: where each is, which database it runs, with which settings.
 
 use super::{
-    Error, Expect, Prepare, Service, ServiceControl, SystemPlan, keys, reader::TableReader, units,
+    Emulate, Error, Expect, Prepare, Service, ServiceControl, SystemPlan, keys,
+    reader::TableReader, units,
 };
 use std::{
     collections::BTreeMap,
@@ -164,17 +165,19 @@ impl<'a> Systems<'a> {
         };
         settings.extend(given(&own)?);
         let settings = self.settings(&own, driver, settings)?;
+        let emulate = Emulate::read(reader, name)?;
         let location = self.location(table, all)?;
         // A ceiling is measured in a place that is prepared for the system that it is for.
         let prepare = match ceiling_for {
             Some(_) => Prepare::default(),
-            None => Prepare::read(self.top, reader, driver, &location)?,
+            None => Prepare::read(self.top, reader, driver, &location, emulate.as_ref())?,
         };
         Ok(SystemPlan {
             name: name.clone(),
             place: location.to_string(),
             location,
             prepare,
+            emulate,
             placeholder: reader.get("placeholder")?,
             driver,
             semantics: semantics(&own, &common, driver, &settings)?,
@@ -277,8 +280,16 @@ fn location(reader: &TableReader<'_>, driver: &'static Driver) -> Result<Option<
         Place::Hosts => &["hosts"],
         _ => &["path", "device", "hosts"],
     };
+    let emulate = Emulate::read(reader, &reader.name()?)?;
     let mut found = None;
     for &key in keys {
+        // Beside a directory, it is what that is made on.
+        if let ("device", Some(emulate)) = (key, &emulate) {
+            if found.is_none() && accepted.contains(&"device") {
+                found = Some(Location::Device(emulate.device()));
+            }
+            continue;
+        }
         let texts: Option<Vec<String>> = reader.optional(key)?;
         if let ("path" | "device", Some([_, _, ..])) = (key, texts.as_deref()) {
             return Err(Error::BadValue {

@@ -192,3 +192,25 @@ fn the_same_study_gives_the_same_document() {
     let [first, second] = [&documents()[0], &again].map(|path| std::fs::read(path).unwrap());
     assert!(first == second);
 }
+
+#[test]
+fn whatever_a_study_says_every_form_is_written() {
+    let evil = "磁盘 \u{1}\u{7f}\u{e000}🚀 \u{202e}<b>&\"'|`*_ עברית ]]> --> \t\u{fffe} Ωж";
+    let mut data = synthetic::study(SMALL);
+    data.headers[0].title = evil.into();
+    data.headers[0].source = evil.into();
+    data.systems
+        .iter_mut()
+        .for_each(|system| system.name += evil);
+    data.points
+        .iter_mut()
+        .for_each(|point| point.key.system += evil);
+    data.loads.iter_mut().for_each(|load| load.system += evil);
+    let workload = data.points[0].key.workload.clone();
+    data.points.retain(|point| point.key.workload == workload);
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("pdf-evil");
+    let formats = ["pdf", "svg", "png", "md", "csv", "html", "terminal"];
+    let written = tailmark_report::write_data(&data, &formats, &directory).unwrap();
+    let text = pages(written.path()).concat();
+    assert!(text.contains("Ωж"), "{text}");
+}

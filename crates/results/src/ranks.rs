@@ -143,7 +143,17 @@ fn same_seconds(rows: Vec<Vec<Interval>>) -> Vec<Interval> {
             .and_modify(|known| known.merge(&interval))
             .or_insert(interval);
     }
-    slots.into_values().collect()
+    let mut all: Vec<Interval> = Vec::with_capacity(slots.len());
+    for interval in slots.into_values() {
+        match all.last_mut() {
+            // A rank that ended before another has added a fraction to its last one.
+            Some(last) if last.start_s + last.length_s > interval.start_s + 1e-6 => {
+                last.merge(&interval);
+            }
+            _ => all.push(interval),
+        }
+    }
+    all
 }
 
 fn add_kind(into: &mut KindResult, from: KindResult) {
@@ -284,6 +294,21 @@ mod tests {
             .collect();
         assert_eq!(seen, [(0.0, 2.0, 5), (2.0, 2.0, 3), (4.0, 2.0, 2)]);
         assert_eq!(all.operations, 10);
+    }
+
+    #[test]
+    fn intervals_follow_each_other_where_ranks_end_at_different_times() {
+        let mut short = part(&[&[1], &[2, 2]], 1.0);
+        // A fraction behind the last whole second is added to that.
+        short.intervals[1].length_s = 1.3;
+        let long = part(&[&[3], &[4], &[5]], 1.0);
+        let all = Phase::of_parts(vec![short, long]);
+        let seen: Vec<_> = all
+            .intervals
+            .iter()
+            .map(|i| (i.start_s, i.length_s, i.operations))
+            .collect();
+        assert_eq!(seen, [(0.0, 1.0, 2), (1.0, 2.0, 4)]);
     }
 
     #[test]

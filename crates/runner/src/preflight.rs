@@ -46,7 +46,7 @@ pub fn preflight<'a>(
     let mut room = Room::default();
     let mut left_out = Vec::new();
     let looks = |system: &SystemPlan| match is_pending(system) {
-        true => look(plan, system, &mut room),
+        true => look(plan, system, ranks, &mut room),
         false => Ok(()),
     };
     let systems = plan.systems.iter().collect();
@@ -140,7 +140,7 @@ fn ceiling_is_of_use(
 }
 
 /// Checks the place of a system, what is there, and the room.
-fn look(plan: &Plan, system: &SystemPlan, room: &mut Room) -> Result<(), Error> {
+fn look(plan: &Plan, system: &SystemPlan, ranks: &Ranks, room: &mut Room) -> Result<(), Error> {
     let dataset = Dataset::new(plan, system);
     if matches!(
         system.driver.place,
@@ -153,13 +153,24 @@ fn look(plan: &Plan, system: &SystemPlan, room: &mut Room) -> Result<(), Error> 
             State::Empty => room.claim(system, dataset.present(), 0)?,
             State::Begun(_) => room.claim(system, 0, dataset.present())?,
         }
+        // Other ranks on this machine may have theirs on the same file system.
+        for beside in ranks.beside(system) {
+            let present = Dataset::new(plan, &beside).present();
+            if parent(beside.location.path().unwrap_or(Path::new(""))).is_dir() {
+                room.claim(&beside, 0, present)?;
+            }
+        }
     }
     Ok(())
 }
 
 /// Checks the place of a system that this process alone has, and the room there.
-pub(crate) fn refuse_missing_room(plan: &Plan, system: &SystemPlan) -> Result<(), Error> {
-    look(plan, system, &mut Room::default())
+pub(crate) fn refuse_missing_room(
+    plan: &Plan,
+    system: &SystemPlan,
+    ranks: &Ranks,
+) -> Result<(), Error> {
+    look(plan, system, ranks, &mut Room::default())
 }
 
 /// Opens the database of a system. A server that is started by the sweep may not be there yet, and

@@ -103,6 +103,26 @@ fn a_point_ends_for_all_when_one_rank_has_spent_its_share() {
 }
 
 #[test]
+fn at_a_rate_every_rank_does_what_is_due_of_a_budget() {
+    for arrivals in ["even", "poisson"] {
+        let out = tempfile::tempdir().unwrap();
+        let sweep = format!(
+            "workloads = ['ycsb-c']\nthreads = [7]\nrate = 500\narrivals = '{arrivals}'\n\
+             operations = 1001\nwarmup = '0s'"
+        );
+        run(&plan(NULL, &sweep), out.path(), 4).unwrap();
+        let point = &points(out.path())[0].phase;
+        assert_eq!(point.operations, 1_001, "{arrivals}");
+        let is_as_long = |expected: f64| (point.duration_s - expected).abs() < 1e-6;
+        assert!(
+            is_as_long(2.002) || arrivals == "poisson",
+            "{}",
+            point.duration_s
+        );
+    }
+}
+
+#[test]
 fn all_begin_at_one_instant_whatever_their_clocks_say() {
     let out = tempfile::tempdir().unwrap();
     let sweep =
@@ -232,6 +252,53 @@ fn each_rank_has_an_embedded_database_of_its_own() {
     assert_eq!(study.points().unwrap().len(), 2);
 }
 
+/// Requests a stop when the first rank has loaded some.
+struct StopsLoad(Stop);
+
+impl Observer for StopsLoad {
+    fn recorded(&self, _: u32, _: &tailmark_engine::IntervalStats) {
+        self.0.request();
+    }
+}
+
+#[test]
+fn a_load_that_was_stopped_goes_on_with_each_ranks_own_records() {
+    let dir = tempfile::tempdir().unwrap();
+    let database = format!(
+        "[database]\ndriver = 'rocksdb'\n[[system]]\nname = 'a'\npath = '{}/db-{{rank}}'",
+        dir.path().display()
+    );
+    let out = dir.path().join("study");
+    let sweep = "workloads = ['ycsb-c']\ndistribution = 'uniform'\nthreads = [4]\noperations = 60_000\n\
+                 warmup = '0s'\nload_threads = 5";
+    let text = plan(&database, sweep)
+        .header
+        .source
+        .replace("records = 1000", "records = 100000");
+    let plan = RawPlan::parse("test", &text).unwrap().check().unwrap();
+    let stops = StopsLoad(Stop::new());
+    let clocks = [Clock::default(); 3];
+    let summary = run_with(&plan, &out, &clocks, &stops, &stops.0).unwrap();
+    assert!(summary.interrupted);
+    run(&plan, &out, 3).unwrap();
+    let study = Study::open(&out).unwrap();
+    let load = &study.loads().unwrap()[0];
+    let left: Vec<u64> = load
+        .phase
+        .ranks
+        .iter()
+        .map(|rank| rank.operations)
+        .collect();
+    assert!(
+        left.iter().all(|left| *left < 100_000),
+        "nothing had been loaded: {left:?}"
+    );
+    assert_eq!(load.records, left.iter().sum::<u64>());
+    // Of a hole of a percent hundreds of these would have found nothing.
+    let reads = &study.points().unwrap()[0].phase.kinds[&Kind::Read];
+    assert_eq!((reads.not_found, reads.errors), (0, 0));
+}
+
 #[test]
 fn a_rank_that_cannot_open_its_database_is_named() {
     let dir = tempfile::tempdir().unwrap();
@@ -283,7 +350,14 @@ fn a_warm_up_by_rule_is_judged_by_what_all_ranks_measured() {
     run(&plan(database, sweep), out.path(), 2).unwrap();
     let point = &points(out.path())[0].phase;
     let warmup = point.warmup.as_deref().unwrap();
-    assert_eq!(warmup.phase.ranks.len(), 2);
+    let lengths = |ranks: &[RankPart]| ranks.iter().map(|r| r.duration_s).collect::<Vec<_>>();
+    let of_warmup = lengths(&warmup.phase.ranks);
+    assert_eq!(of_warmup.len(), 2);
+    assert!((of_warmup[0] - of_warmup[1]).abs() < 1e-6, "{of_warmup:?}");
+    assert!(
+        warmup.steady_s.is_some() && of_warmup[0] < 600.0,
+        "{of_warmup:?}"
+    );
     assert_eq!(point.ranks.len(), 2);
     assert!(
         point.operations.abs_diff(800_000) < 100,

@@ -61,7 +61,7 @@ pub struct Controller {
 }
 
 impl Controller {
-    fn parse(bytes: &[u8]) -> Self {
+    pub(crate) fn parse(bytes: &[u8]) -> Self {
         let text =
             |from: usize, to: usize| String::from_utf8_lossy(&bytes[from..to]).trim().to_owned();
         let bits = |at: usize, count: usize| number(bytes, at, count);
@@ -93,7 +93,7 @@ pub struct Namespace {
 }
 
 impl Namespace {
-    fn parse(bytes: &[u8]) -> Self {
+    pub(crate) fn parse(bytes: &[u8]) -> Self {
         let in_use = number(bytes, 26, 1) as u8;
         // Bits 5 and 6 are those above the lower four.
         let format = in_use & 0xf | in_use >> 1 & 0x30;
@@ -152,7 +152,7 @@ pub enum SanitizeState {
 }
 
 impl SanitizeState {
-    fn parse(log: &[u8]) -> Self {
+    pub(crate) fn parse(log: &[u8]) -> Self {
         match number(log, 2, 2) & 7 {
             0 => Self::Never,
             2 => Self::Running(number(log, 0, 2) as f64 / 65_536.0),

@@ -40,7 +40,8 @@ const IO: u8 = 0x43;
 struct Submit<'a>(&'a mut AdminCommand, u8);
 
 #[expect(unsafe_code, reason = "ioctl has no other interface")]
-// SAFETY: both opcodes are those of calls with the struct that the pointer leads to, and the kernel writes no more than that struct and the buffer that it names.
+// SAFETY: both opcodes are those of calls with the struct that the pointer leads to, and the kernel
+// writes no more than that struct and the buffer that it names.
 unsafe impl Ioctl for Submit<'_> {
     type Output = IoctlOutput;
 

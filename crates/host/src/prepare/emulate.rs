@@ -10,7 +10,7 @@ use crate::{BlockDevice, mount, sysfs};
 use std::{
     fs::{self, File},
     io,
-    os::unix::fs::symlink,
+    os::unix::fs::{MetadataExt, symlink},
     path::{Path, PathBuf},
     process::{Command, Stdio},
     thread,
@@ -28,6 +28,7 @@ const IMAGE: &str = "image";
 const EXPORT: &str = "export";
 const PROCESS: &str = "process";
 const DEVICE: &str = "device";
+const CONTROL: &str = "control";
 
 /// What a volume is like. Limits are of reads and writes together.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -44,10 +45,11 @@ pub struct Volume {
     pub burst_seconds: Option<u64>,
 }
 
-/// The block device of a volume in its directory: a link, which is there while the volume is.
+/// The file that the block device of a volume is over, by which it is known. The device itself is the
+/// link `device` beside it.
 #[must_use]
-pub fn emulated_device(directory: &Path) -> PathBuf {
-    directory.join(DEVICE)
+pub fn emulated_file(directory: &Path) -> PathBuf {
+    directory.join(EXPORT)
 }
 
 /// The command that throttles the file of a volume.
@@ -67,7 +69,10 @@ pub fn emulate_command(volume: &Volume, directory: &Path) -> Vec<String> {
     let words = [
         PROGRAM.to_owned(),
         "--blockdev".to_owned(),
-        format!("driver=file,node-name=file,discard=unmap,filename={}", path(IMAGE)),
+        format!(
+            "driver=file,node-name=file,discard=unmap,filename={}",
+            path(IMAGE)
+        ),
         "--object".to_owned(),
         limits,
         "--blockdev".to_owned(),
@@ -116,10 +121,37 @@ fn make(volume: &Volume, directory: &Path) -> io::Result<()> {
     until("it is exported", || {
         fs::metadata(&export).is_ok_and(|file| file.len() == volume.bytes)
     })?;
+    one_at_a_time(directory, &export)?;
     let words = ["losetup", "--find", "--show", "--direct-io=on"].map(str::to_owned);
     let words = [&words[..], &[export.display().to_string()]].concat();
     let device = run(&words)?;
     symlink(device.trim(), directory.join(DEVICE))
+}
+
+/// Has the kernel send the program one request at a time, by the control files of FUSE.
+///
+/// QEMU 7.2 keeps the data of a write in a buffer that the next request takes while the write waits
+/// for its turn: with several in flight, data ends up in other places. Without data a request is
+/// shorter than what precedes the data of a write, so those that the kernel sends all the same
+/// (syncs) do no harm. The limits are the same: who waits, waits in the kernel.
+fn one_at_a_time(directory: &Path, export: &Path) -> io::Result<()> {
+    let control = directory.join(CONTROL);
+    fs::create_dir(&control)?;
+    let words = ["mount", "-t", "fusectl", "tailmark"].map(str::to_owned);
+    run(&[&words[..], &[control.display().to_string()]].concat())?;
+    let connection = rustix::fs::minor(fs::metadata(export)?.dev());
+    let limits = control.join(connection.to_string());
+    let mut is_set = true;
+    for name in ["max_background", "congestion_threshold"] {
+        fs::write(limits.join(name), "1")?;
+        is_set &= sysfs::number::<u32>(&limits.join(name)) == Some(1);
+    }
+    run(&["umount".to_owned(), control.display().to_string()])?;
+    fs::remove_dir(&control)?;
+    match is_set {
+        true => Ok(()),
+        false => Err(io::Error::other("FUSE does not send one request at a time")),
+    }
 }
 
 /// Removes a volume, whoever made it and however much of it there is.
@@ -138,10 +170,16 @@ pub fn remove_emulated(directory: &Path) -> Result<(), Error> {
     let export = directory.join(EXPORT);
     detach(&export).map_err(failed)?;
     end(directory).map_err(failed)?;
-    // Where the program was killed, its mount stays.
-    if mount::mounts().iter().any(|mount| mount.point == export) {
-        let words = ["umount", "--lazy"].map(str::to_owned);
-        run(&[&words[..], &[export.display().to_string()]].concat()).map_err(failed)?;
+    // It was killed, so its mount stays; and where we were, that of the control files.
+    let control = directory.join(CONTROL);
+    for point in [&export, &control] {
+        if mount::mounts().iter().any(|mount| mount.point == *point) {
+            let words = ["umount", "--lazy"].map(str::to_owned);
+            run(&[&words[..], &[point.display().to_string()]].concat()).map_err(failed)?;
+        }
+    }
+    if control.exists() {
+        fs::remove_dir(&control).map_err(failed)?;
     }
     for name in [DEVICE, EXPORT, IMAGE, PROCESS] {
         match fs::remove_file(directory.join(name)) {
@@ -162,7 +200,11 @@ fn detach(export: &Path) -> io::Result<()> {
         over.next()
     };
     while let Some(device) = over() {
-        run(&["losetup".to_owned(), "--detach".to_owned(), format!("/dev/{}", device.name)])?;
+        run(&[
+            "losetup".to_owned(),
+            "--detach".to_owned(),
+            format!("/dev/{}", device.name),
+        ])?;
         // One that is in use is detached when that ends.
         let is_gone = || over().is_none_or(|other| other.name != device.name);
         until("its loop device is free", is_gone)?;
@@ -178,14 +220,18 @@ fn end(directory: &Path) -> io::Result<()> {
     let is_it = || {
         let words = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
         let own = directory.join(PROCESS).display().to_string();
-        words.split(|byte| *byte == 0).any(|word| word == own.as_bytes())
+        words
+            .split(|byte| *byte == 0)
+            .any(|word| word == own.as_bytes())
     };
     if !is_it() {
         return Ok(());
     }
     let number = rustix::process::Pid::from_raw(process);
     let number = number.ok_or_else(|| io::Error::other("it has no process number"))?;
-    rustix::process::kill_process(number, rustix::process::Signal::TERM)?;
+    // It may have been started where signals are blocked, and has that from there; nothing of it is
+    // kept anyway.
+    rustix::process::kill_process(number, rustix::process::Signal::KILL)?;
     until("its program has ended", || !is_it())
 }
 
@@ -193,7 +239,9 @@ fn until(what: &str, is_so: impl Fn() -> bool) -> io::Result<()> {
     let end = Instant::now() + PATIENCE;
     while !is_so() {
         if Instant::now() >= end {
-            return Err(io::Error::other(format!("after half a minute not so: {what}")));
+            return Err(io::Error::other(format!(
+                "after half a minute not so: {what}"
+            )));
         }
         thread::sleep(PAUSE);
     }

@@ -123,7 +123,8 @@ pub fn unmount_command(point: &Path) -> Vec<String> {
 /// Mounts the device of a target. The directory is made where it is not there, and must be empty.
 ///
 /// # Errors
-/// Where its name is not stable, it is another file system, something is in the directory, or it cannot be mounted.
+/// Where its name is not stable, it is another file system, something is in the directory, or it
+/// cannot be mounted.
 pub fn mount(target: &Target, kind: &str, options: &[String], point: &Path) -> Result<(), Error> {
     let failed = |source| Error::Step {
         action: "mount",

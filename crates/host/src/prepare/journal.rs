@@ -23,7 +23,7 @@ const VERSION: u64 = 1;
 
 /// A change of the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Change {
+pub(super) enum Change {
     /// A value of the kernel.
     Value {
         path: PathBuf,
@@ -34,6 +34,8 @@ enum Change {
     },
     /// A file system that was mounted.
     Mount { point: PathBuf, device: String },
+    /// A volume that is emulated in a directory.
+    Emulated { directory: PathBuf },
 }
 
 /// Told of each step before and after it.
@@ -92,8 +94,11 @@ impl<'a> Journal<'a> {
         match boot == boot_id() {
             true => journal.restore()?,
             false => {
-                log("nothing to restore: the machine was started again since");
-                journal.changes.clear();
+                log("no settings to restore: the machine was started again since");
+                // Files of a volume outlive that.
+                let is_file = |change: &Change| matches!(change, Change::Emulated { .. });
+                journal.changes.retain(is_file);
+                journal.restore()?;
                 journal.write()?;
             }
         }
@@ -148,6 +153,17 @@ impl<'a> Journal<'a> {
         self.changes.push(Change::Mount {
             point: point.to_owned(),
             device: format!("{}:{}", device.0, device.1),
+        });
+        self.write()
+    }
+
+    /// Says that a volume is about to be emulated.
+    ///
+    /// # Errors
+    /// Where the journal cannot be written.
+    pub fn emulates(&mut self, directory: &Path) -> Result<(), Error> {
+        self.changes.push(Change::Emulated {
+            directory: directory.to_owned(),
         });
         self.write()
     }
@@ -257,6 +273,14 @@ fn put_back(change: &Change) -> Result<String, String> {
             write(path, old).map_err(|error| format!("`{name}` is left at {is}: {error}"))?;
             Ok(format!("`{name}` is {old} again"))
         }
+        Change::Emulated { directory } => match super::remove_emulated(directory) {
+            Ok(()) => Ok(format!("`{}` is removed", directory.display())),
+            Err(error) => {
+                let why = std::error::Error::source(&error);
+                let why = why.map_or_else(String::new, ToString::to_string);
+                Err(format!("`{}` stays: {why}", directory.display()))
+            }
+        },
         Change::Mount { point, device } => {
             let mounts = mount::mounts();
             let last = mounts.iter().rfind(|mount| mount.point == *point);
@@ -286,11 +310,12 @@ fn document(change: &Change) -> Value {
             now,
         } => json!({ "path": path, "old": old, "asked": asked, "now": now }),
         Change::Mount { point, device } => json!({ "mounted": point, "device": device }),
+        Change::Emulated { directory } => json!({ "emulated": directory }),
     }
 }
 
 /// The boot and the changes of a journal.
-fn parse(text: &[u8]) -> io::Result<(String, Vec<Change>)> {
+pub(super) fn parse(text: &[u8]) -> io::Result<(String, Vec<Change>)> {
     let odd = || io::Error::other("it is no journal of tailmark");
     let document: Value = serde_json::from_slice(text).map_err(io::Error::other)?;
     if document["version"] != VERSION {
@@ -301,6 +326,10 @@ fn parse(text: &[u8]) -> io::Result<(String, Vec<Change>)> {
     }
     let text = |value: &Value| value.as_str().map(str::to_owned).ok_or_else(odd);
     let change = |row: &Value| {
+        if let Some(directory) = row.get("emulated") {
+            let directory = text(directory)?.into();
+            return Ok(Change::Emulated { directory });
+        }
         Ok(match row.get("mounted") {
             Some(point) => Change::Mount {
                 point: text(point)?.into(),
@@ -361,6 +390,9 @@ mod tests {
             Change::Mount {
                 point: "/mnt/a b".into(),
                 device: "259:0".to_owned(),
+            },
+            Change::Emulated {
+                directory: "/var/lib/tailmark/emulated/a b".into(),
             },
         ];
         let rows: Vec<_> = changes.iter().map(document).collect();

@@ -5,6 +5,7 @@
 //! else. In doubt a device is left as it is: a wrong erase is the worst that this program can do.
 
 mod claim;
+mod emulate;
 mod erase;
 mod error;
 mod file_system;
@@ -12,6 +13,8 @@ mod guard;
 mod identity;
 mod ioctl;
 mod journal;
+#[cfg(test)]
+mod mutations;
 mod namespaces;
 mod precondition;
 mod setting;
@@ -20,6 +23,7 @@ mod tag;
 mod uses;
 
 pub use claim::Claim;
+pub use emulate::{Volume, emulate, emulate_command, emulated_file, remove_emulated};
 pub use erase::{Erase, Watch};
 pub use error::Error;
 pub use file_system::{

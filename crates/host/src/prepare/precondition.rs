@@ -29,7 +29,8 @@ const ALIGNMENT: usize = 4096;
 pub fn plan_precondition(device: &str, bytes: u64, passes: u32) -> String {
     let from = tag::RESERVED_BYTES;
     format!(
-        "zeros over the first and the last MiB of /dev/{device}; {passes} times: random data to {from}..{} of /dev/{device}, in order, {BLOCK} bytes at \
+        "zeros over the first and the last MiB of /dev/{device}; {passes} times: random data to \
+         {from}..{} of /dev/{device}, in order, {BLOCK} bytes at \
          once, {WRITERS} in flight, O_DIRECT",
         bytes / BLOCK * BLOCK
     )

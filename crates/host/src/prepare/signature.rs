@@ -98,7 +98,7 @@ pub(crate) fn search_path() -> String {
 }
 
 /// What `wipefs --json` wrote; nothing at all where it found nothing.
-fn parse(text: &[u8], device: &str) -> io::Result<Vec<Signature>> {
+pub(super) fn parse(text: &[u8], device: &str) -> io::Result<Vec<Signature>> {
     if text.trim_ascii().is_empty() {
         return Ok(Vec::new());
     }

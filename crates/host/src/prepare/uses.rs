@@ -266,7 +266,7 @@ fn number_of(path: &Path) -> Option<Number> {
 }
 
 /// The lines of `/proc/swaps` with their devices; of a file, the device of its file system.
-fn swaps(text: &str) -> Vec<(String, Number)> {
+pub(super) fn swaps(text: &str) -> Vec<(String, Number)> {
     let places = text
         .lines()
         .skip(1)
@@ -278,7 +278,7 @@ fn swaps(text: &str) -> Vec<(String, Number)> {
 }
 
 /// Devices that `/etc/fstab` and the command line of the kernel name.
-fn named_at_start(table: &str, line: &str) -> Vec<(String, Number)> {
+pub(super) fn named_at_start(table: &str, line: &str) -> Vec<(String, Number)> {
     let of_table = table.lines().filter_map(|line| {
         let source = line.split_whitespace().next()?;
         (!source.starts_with('#')).then_some(("/etc/fstab", source))

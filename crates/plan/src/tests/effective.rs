@@ -124,6 +124,13 @@ mkfs_options = ['-K']
 mount = '/x'
 mount_options = ['noatime']
 ";
+const EMULATED: &str = "\
+[database]
+driver = 'file'
+[[system]]
+name = 'a'
+device = { emulate = 'volume', size = '1GiB', iops = 100, bandwidth = '1MB/s', burst = 300, burst_time = '10s' }
+";
 const RAW: &str = "\
 [database]
 driver = 'file'
@@ -322,6 +329,12 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("prepare.huge_pages", SETTING, "'never'", "'always'"),
     ("prepare.memory_limit", SETTING, "'4GiB'", "'5GiB'"),
     ("prepare.memory_group", SETTING, "'/a'", "'/b'"),
+    ("device.emulate", EMULATED, "device = { emulate = 'volume', size = '1GiB', iops = 100, bandwidth = '1MB/s', burst = 300, burst_time = '10s' }", "device = '/x'"),
+    ("device.size", EMULATED, "'1GiB'", "'2GiB'"),
+    ("device.iops", EMULATED, "iops = 100", "iops = 200"),
+    ("device.bandwidth", EMULATED, "'1MB/s'", "'2MB'"),
+    ("device.burst", EMULATED, "burst = 300", "burst = 400"),
+    ("device.burst_time", EMULATED, "'10s'", "'20s'"),
     ("service.systemd", SERVER, "start = 's', stop = 't'", "systemd = 'u'"),
     ("service.start", SERVER, "start = 's'", "start = 'z'"),
     ("service.stop", SERVER, "stop = 't'", "stop = 'z'"),

@@ -126,6 +126,50 @@ fn another_place_drops_what_was_prepared_of_the_first() {
 }
 
 #[test]
+fn an_emulated_device_is_a_place_of_its_own_or_what_a_directory_is_on() {
+    let raw = plan(&file(
+        "device = { emulate = 'volume', size = '1GiB', iops = 3000, bandwidth = '125MB/s' }",
+    ));
+    let emulate = raw.systems[0].emulate.as_ref().unwrap();
+    assert_eq!(
+        (emulate.iops, emulate.bandwidth),
+        (Some(3000), Some(125_000_000))
+    );
+    let device = "/var/lib/tailmark/emulated/a/device";
+    assert_eq!(raw.systems[0].location.to_string(), device);
+    let on = plan(&file(
+        "path = '/mnt/a/data'\ndevice = { emulate = 'volume', size = '1GiB' }\n\
+         prepare = { filesystem = 'ext4', mount = '/mnt/a' }",
+    ));
+    assert_eq!(on.systems[0].location.to_string(), "/mnt/a/data");
+    assert_eq!(on.systems[0].prepare.devices, [device]);
+    for (device, words) in [
+        ("{ size = '1GiB' }", "device.emulate"),
+        ("{ emulate = 'volume' }", "device.size"),
+        ("{ emulate = 'tape', size = '1GiB' }", "volume"),
+        (
+            "{ emulate = 'volume', size = '1GiB', bandwidth = 'much' }",
+            "125MB/s",
+        ),
+        (
+            "{ emulate = 'volume', size = '1GiB', iops = 9, burst = 20 }",
+            "burst_time",
+        ),
+        (
+            "{ emulate = 'volume', size = '1GiB', iops = 9, burst = 9, burst_time = '9s' }",
+            "more than `iops`",
+        ),
+        (
+            "{ emulate = 'volume', size = '1GiB', delay = '1ms' }",
+            "device.delay",
+        ),
+    ] {
+        let said = refused(&file(&format!("device = {device}")));
+        assert!(said.contains(words), "{device}: {said}");
+    }
+}
+
+#[test]
 fn shipped_plans_prepare_what_their_studies_say() {
     let of = |name: &str| {
         let raw = crate::RawPlan::find(name).unwrap();
@@ -158,7 +202,7 @@ fn shipped_plans_prepare_what_their_studies_say() {
     for plan in crate::PLANS {
         if let Ok(plan) = crate::RawPlan::find(plan.name).unwrap().check() {
             let mut systems = plan.systems.iter();
-            assert!(systems.all(|system| system.prepare.devices.is_empty()));
+            assert!(systems.all(|of| of.emulate.is_some() || of.prepare.devices.is_empty()));
         }
     }
 }

@@ -40,11 +40,17 @@ impl Weight {
     }
 
     /// The glyph of a character, and how far the next one is from it, in sizes of the font. What the font
-    /// lacks is an empty box.
+    /// lacks is an empty box: one with a name, since documents may not have the one for what is missing.
     #[must_use]
     pub fn glyph(self, c: char) -> (u32, f32) {
+        const BOX: char = '\u{25a1}';
         let face = self.face();
-        let glyph = face.font.charmap().map(c).unwrap_or_default();
+        let charmap = face.font.charmap();
+        let known = |c: char| charmap.map(c).filter(|glyph| glyph.to_u32() != 0);
+        let glyph = known(c)
+            .or_else(|| known(BOX))
+            .or_else(|| known('?'))
+            .unwrap_or_default();
         let metrics = face
             .font
             .glyph_metrics(Size::new(1.0), LocationRef::default());
@@ -107,6 +113,14 @@ mod tests {
             for c in "aZ09 –—±≥≤≈·×²µμ−…→äßéЖα\u{a0}".chars() {
                 assert_ne!(weight.glyph(c).0, 0, "{c} of {weight:?}");
             }
+        }
+    }
+
+    #[test]
+    fn what_the_font_lacks_is_a_box_that_documents_may_have() {
+        for c in "磁🚀\u{1}".chars() {
+            let (glyph, advance) = Weight::Bold.glyph(c);
+            assert!(glyph != 0 && advance > 0.0, "{c:?}");
         }
     }
 

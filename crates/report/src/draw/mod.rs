@@ -257,7 +257,8 @@ impl Drawing {
             fontdb: font::database(),
             ..Options::default()
         };
-        let tree = Tree::from_str(svg, &options);
+        let svg: String = svg.chars().map(printable).collect();
+        let tree = Tree::from_str(&svg, &options);
         tree.map_err(|error| Error::Draw(format!("{}: {error}", self.name)))
     }
 }
@@ -279,6 +280,18 @@ fn fitted(text: &str, weight: font::Weight, size: f32, room: f32) -> (String, f3
         cut.push('…');
     }
     (escaped(&cut), size)
+}
+
+/// The character, or the sign for one where XML and documents may not have it.
+#[must_use]
+pub fn printable(c: char) -> char {
+    match c {
+        '\n' | '\t' => c,
+        '\u{fffe}' | '\u{ffff}' | '\u{feff}' => char::REPLACEMENT_CHARACTER,
+        '\u{e000}'..='\u{f8ff}' | '\u{f0000}'.. => char::REPLACEMENT_CHARACTER,
+        c if c.is_control() => char::REPLACEMENT_CHARACTER,
+        c => c,
+    }
 }
 
 /// As text of XML.

@@ -97,7 +97,11 @@ impl Dataset<'_> {
         database.flush()?;
         let load = Load {
             system: self.system.name.clone(),
-            records: records - from,
+            // Of data sets that several ranks have of their own, all.
+            records: match phase.ranks.len() > 1 && is_own(self.system) {
+                true => phase.succeeded(),
+                false => records - from,
+            },
             threads,
             phase,
         };

@@ -2,7 +2,7 @@
 //! processors were given to others, or something else used the device.
 
 use tailmark_driver::Place;
-use tailmark_results::{Phase, number};
+use tailmark_results::{Phase, RankPart, number};
 
 /// From this share of the time on a device or a volume counts as held back, and processors as given
 /// to others.
@@ -112,6 +112,11 @@ const JOURNAL_PER_FLUSH: f64 = 65_536.0;
 
 /// Something else used the device.
 pub fn other_load(phase: &Phase, place: Place) -> Option<String> {
+    // What the processes of other ranks on the same machine ask for is not counted.
+    let host = |part: &RankPart| part.host == phase.ranks[0].host;
+    if phase.ranks.iter().skip(1).any(host) {
+        return None;
+    }
     let process = match place {
         Place::Hosts => "database-process",
         _ => "process",

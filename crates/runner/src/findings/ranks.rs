@@ -10,6 +10,9 @@ const SLOW: f64 = 0.8;
 /// Or whose p99 is more than so many times that of the median rank.
 const LATE: f64 = 2.0;
 
+/// With fewer operations of a rank nothing is known of its p99, and little of its ops/s.
+const OPERATIONS_MIN: u64 = 1_000;
+
 /// Seconds of two ranks that are further apart are not the same, nanoseconds.
 const APART_NS: u64 = 1_000_000;
 
@@ -22,7 +25,7 @@ pub fn uneven(e: &Evidence<'_>) -> Option<String> {
 }
 
 fn uneven_of(ranks: &[RankPart], is_closed: bool) -> Option<String> {
-    if ranks.len() < 2 {
+    if ranks.len() < 2 || ranks.iter().any(|part| part.operations < OPERATIONS_MIN) {
         return None;
     }
     let per_client = |part: &RankPart| part.ops_per_sec() / f64::from(part.threads.max(1));
@@ -37,6 +40,8 @@ fn uneven_of(ranks: &[RankPart], is_closed: bool) -> Option<String> {
     let latest = ranks.iter().max_by(|a, b| p99(a).total_cmp(&p99(b)))?;
     let part = match (is_closed, per_client(slowest) < SLOW * usual) {
         (true, true) => slowest,
+        // In a closed loop one that does more than others has longer queues of its own making.
+        (true, false) if per_client(latest) > usual => return None,
         _ if usual_p99 > 0.0 && p99(latest) > LATE * usual_p99 => latest,
         _ => return None,
     };
@@ -63,8 +68,14 @@ pub fn clock_skew(e: &Evidence<'_>) -> Option<String> {
 
 fn skew_of(ranks: &[RankPart]) -> Option<String> {
     let part = ranks.iter().max_by_key(|part| part.skew_ns())?;
-    (part.skew_ns() > APART_NS).then(|| {
-        format!(
+    (part.skew_ns() > APART_NS).then(|| match part.rank {
+        0 => format!(
+            "Rank 0 on {} began {} later than agreed. Values of its first second are blurred by as \
+             much; latencies are not. Leave processors to the ranks.",
+            part.host,
+            number::latency(part.late_ns as f64),
+        ),
+        _ => format!(
             "The seconds of rank {} on {} may be {} from those of rank 0: it began {} late, its clock was \
              known to {} and came to differ by {}. Values of single seconds and of short stalls are \
              blurred by as much; latencies are not. Leave processors to the ranks, and let clocks be \
@@ -75,7 +86,7 @@ fn skew_of(ranks: &[RankPart]) -> Option<String> {
             number::latency(part.late_ns as f64),
             number::latency(part.clock_bound_ns as f64),
             number::latency(part.clock_drift_ns.unsigned_abs() as f64),
-        )
+        ),
     })
 }
 
@@ -119,7 +130,7 @@ mod tests {
         (0..ranks).map(part).collect()
     }
 
-    fn slow(ranks: u32, change: impl Fn(&mut RankPart)) -> Vec<RankPart> {
+    fn changed(ranks: u32, change: impl Fn(&mut RankPart)) -> Vec<RankPart> {
         let mut ranks = even(ranks);
         change(&mut ranks[1]);
         ranks
@@ -131,7 +142,7 @@ mod tests {
             assert_eq!(uneven_of(&even(4), closed), None);
             assert_eq!(uneven_of(&even(1), closed), None);
         }
-        let less = slow(4, |part| part.operations = 7_900);
+        let less = changed(4, |part| part.operations = 7_900);
         let text = uneven_of(&less, true).unwrap();
         assert!(
             text.contains("Rank 1 on db1 did 395 ops/s a client") && text.contains("50 % busy"),
@@ -141,13 +152,16 @@ mod tests {
         // At a rate all do as much as is due.
         assert_eq!(uneven_of(&less, false), None);
         assert_eq!(
-            uneven_of(&slow(4, |part| part.operations = 8_100), true),
+            uneven_of(&changed(4, |part| part.operations = 8_100), true),
             None
         );
+        // Of a few nothing is known.
+        let few = changed(4, |part| part.operations = 900);
+        assert_eq!(uneven_of(&few, true), None);
         // One with fewer clients does less.
-        let fewer = slow(4, |part| (part.threads, part.operations) = (1, 5_000));
+        let fewer = changed(4, |part| (part.threads, part.operations) = (1, 5_000));
         assert_eq!(uneven_of(&fewer, true), None);
-        let late = slow(2, |part| part.quantiles[1].1 = 2_100_000);
+        let late = changed(2, |part| part.quantiles[1].1 = 2_100_000);
         for closed in [true, false] {
             let text = uneven_of(&late, closed).unwrap();
             assert!(
@@ -165,7 +179,7 @@ mod tests {
             |part: &mut RankPart| part.clock_bound_ns = 1_500_000,
             |part: &mut RankPart| part.clock_drift_ns = -1_500_000,
         ] {
-            let text = skew_of(&slow(3, change)).unwrap();
+            let text = skew_of(&changed(3, change)).unwrap();
             assert!(
                 text.contains("rank 1 on db1") && text.contains("1.5"),
                 "{text}"
@@ -176,7 +190,7 @@ mod tests {
     #[test]
     fn busy_processors_of_another_machine_are_found() {
         assert_eq!(saturated(&even(3)), None);
-        let busy = slow(3, |part| part.cpu_busy = Some(0.95));
+        let busy = changed(3, |part| part.cpu_busy = Some(0.95));
         assert_eq!(saturated(&busy).map(|part| part.rank), Some(1));
         // Those of rank 0 are in its own series.
         let mut first = even(3);

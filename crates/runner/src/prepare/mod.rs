@@ -5,9 +5,11 @@
 //! first one touched. A device whose serial number is not confirmed is measured as it is, and the
 //! study says so. What was prepared once for a study is not prepared again when it goes on.
 
+mod lines;
 mod log;
 mod steps;
 
+pub use lines::dry_run;
 pub use steps::{Job, Of, PrepareStep, STEPS};
 
 use crate::{Error, error::in_one_line, facts::kept};
@@ -18,7 +20,7 @@ use tailmark_engine::{Observer, Stop};
 use tailmark_host::prepare::{
     self as host, Claim, Error as HostError, Evidence, JOURNAL_DIRECTORY, Journal, Kernel, Target,
 };
-use tailmark_plan::{MachineSettings, Plan, Prepare, SystemPlan};
+use tailmark_plan::{Emulate, MachineSettings, Plan, Prepare, SystemPlan};
 use tailmark_results::{Fact, Study};
 
 /// The group of facts of what was prepared.
@@ -39,6 +41,14 @@ pub(crate) fn is_needed(plan: &Plan) -> bool {
     let mut systems = plan.systems.iter();
     let is_set = !plan.settings.is_empty() && not_set(plan).is_none();
     is_set || systems.any(|system| !system.prepare.devices.is_empty())
+}
+
+/// Whether anything of the machine or a device is changed, for which the journal is needed.
+fn is_changed(plan: &Plan) -> bool {
+    let mut systems = plan.systems.iter();
+    !plan.consent.serials.is_empty()
+        || (!plan.settings.is_empty() && not_set(plan).is_none())
+        || systems.any(|system| system.prepare.mount.is_some() || system.emulate.is_some())
 }
 
 /// Why the settings of a plan are not set on this machine; none where they are.
@@ -73,9 +83,19 @@ pub(crate) fn prepare<'a>(
         refuse_unknown(plan, &[])?;
         return Ok(prepared);
     }
+    if !is_changed(plan) {
+        let raw = plan.systems.iter();
+        for system in raw.filter(|system| !system.prepare.devices.is_empty()) {
+            prepared.left_as_it_is(system, "--erase with its serial number", observer);
+        }
+        return Ok(prepared);
+    }
     let mut journal = Journal::open(Path::new(JOURNAL_DIRECTORY), log)?;
     let begun = begun(out)?;
     let mut jobs = Vec::new();
+    prepared
+        .facts
+        .extend(emulate_all(plan, &mut journal, observer)?);
     for system in &plan.systems {
         if !system.prepare.devices.is_empty() {
             jobs.push((system, job(plan, system, out)?));
@@ -85,7 +105,8 @@ pub(crate) fn prepare<'a>(
     let mut to_destroy = Vec::new();
     for (system, job) in &jobs {
         let asked = job.asked(|of| of == Of::Data)?;
-        let kept = begun.contains(&system.name);
+        // An emulated device is new in each run.
+        let kept = system.emulate.is_none() && begun.contains(&system.name);
         let does = match (asked.is_empty(), kept, job.is_agreed()) {
             (true, ..) => false,
             (false, true, _) => {
@@ -98,7 +119,7 @@ pub(crate) fn prepare<'a>(
             }
             (false, false, agreed) => {
                 if !agreed {
-                    prepared.left_as_it_is(system, job, observer);
+                    prepared.left_as_it_is(system, &job.flags(), observer);
                 }
                 agreed
             }
@@ -150,79 +171,6 @@ pub fn prepare_alone(
     done.map(drop)
 }
 
-/// What preparing would do, as lines for a person: each step with its exact commands, what undoes it,
-/// and what speaks against it.
-#[must_use]
-pub fn dry_run(plan: &Plan, system: Option<&str>, out: &Path) -> Vec<String> {
-    let mut lines = Vec::new();
-    let of_plan = plan.systems.iter();
-    let wanted = of_plan.filter(|of| system.is_none_or(|name| of.name == name));
-    for of in wanted.filter(|of| !of.prepare.devices.is_empty()) {
-        if of.placeholder {
-            let keys = of.prepare.keys().into_iter();
-            let keys: Vec<_> = keys.map(|(key, text)| format!("{key} = {text}")).collect();
-            lines.push(format!(
-                "prepare `{}` (an example): {}",
-                of.name,
-                keys.join("; ")
-            ));
-            continue;
-        }
-        lines.push(format!("prepare `{}`:", of.name));
-        match job(plan, of, out) {
-            Err(error) => lines.push(format!("  cannot be prepared: {}", in_one_line(&error))),
-            Ok(job) => lines.extend(job_lines(&job).into_iter().map(|line| format!("  {line}"))),
-        }
-    }
-    if system.is_none() && !plan.settings.is_empty() {
-        let why = not_set(plan).map_or(String::new(), |why| format!(" (not done here: {why})"));
-        lines.push(format!("prepare the machine:{why}"));
-        let of_machine = step_lines(&machine(plan), |of| of == Of::Machine);
-        lines.extend(of_machine.into_iter().map(|line| format!("  {line}")));
-    }
-    lines
-}
-
-fn job_lines(job: &Job<'_>) -> Vec<String> {
-    let devices = job.targets.iter().map(|target| target.identity.describe());
-    let mut lines: Vec<String> = devices.collect();
-    lines.extend(step_lines(job, |of| of != Of::Machine));
-    let destroys = job.asked(|of| of == Of::Data);
-    if !destroys.is_ok_and(|asked| asked.is_empty()) {
-        match refusals(job) {
-            Ok(evidence) if evidence.is_empty() => {
-                lines.push("nothing speaks against it".to_owned());
-            }
-            Ok(evidence) => lines.extend(
-                evidence
-                    .iter()
-                    .map(|of| format!("against it ({}): {}", of.guard, of.text)),
-            ),
-            Err(error) => lines.push(format!("against it: {}", in_one_line(&error))),
-        }
-    }
-    lines
-}
-
-fn step_lines(job: &Job<'_>, of: impl Fn(Of) -> bool) -> Vec<String> {
-    let mut lines = Vec::new();
-    for step in STEPS.iter().filter(|step| of(step.of)) {
-        match (step.plan)(job) {
-            Ok(commands) => {
-                let each = commands
-                    .iter()
-                    .map(|command| format!("{}: {command}", step.name));
-                lines.extend(each);
-                if !commands.is_empty() && !step.inverse.is_empty() {
-                    lines.push(format!("  undone: {}", step.inverse));
-                }
-            }
-            Err(error) => lines.push(format!("{}: {}", step.name, in_one_line(&error))),
-        }
-    }
-    lines
-}
-
 impl Prepared<'_> {
     /// Puts what was done into the study, with these notices.
     ///
@@ -249,21 +197,16 @@ impl Prepared<'_> {
     }
 
     /// A system whose devices are not confirmed is measured on what is there.
-    fn left_as_it_is(&mut self, system: &SystemPlan, job: &Job<'_>, observer: &dyn Observer) {
-        let serials = job.targets.iter();
-        let serials = serials.filter_map(|target| target.identity.serial.as_deref());
-        let flags: Vec<_> = serials.map(|serial| format!("--erase {serial}")).collect();
+    fn left_as_it_is(&mut self, system: &SystemPlan, needed: &str, observer: &dyn Observer) {
         let said = format!(
-            "system `{}` is measured on what is there: nothing was erased or made, which needs {}",
-            system.name,
-            flags.join(" ")
+            "system `{}` is measured on what is there: nothing was erased or made",
+            system.name
         );
-        tell(observer, &said);
-        self.facts.push(fact(
-            Some(&system.name),
-            "devices",
-            "measured on what was there: nothing was erased or made".to_owned(),
-        ));
+        tell(observer, &format!("{said}, which needs {needed}"));
+        let name = Some(&*system.name);
+        let value = "measured on what was there: nothing was erased or made";
+        self.facts.push(fact(name, "devices", value.to_owned()));
+        // Without a serial number, which a study may be asked to leave out.
         self.notices.push(said);
     }
 }
@@ -285,19 +228,57 @@ fn begun(out: &Path) -> Result<Vec<String>, Error> {
     Ok(loads.chain(points).chain(prepared).collect())
 }
 
+/// A system whose devices can be prepared apart from a run.
 fn named<'a>(plan: &'a Plan, name: &str) -> Result<&'a SystemPlan, Error> {
     let found = plan.systems.iter().find(|system| system.name == name);
     let found = found.ok_or_else(|| Error::NothingToPrepare {
         system: name.to_owned(),
         why: "the plan has no system of that name".to_owned(),
     })?;
-    match found.prepare.devices.is_empty() {
+    match found.prepare.devices.is_empty() || found.emulate.is_some() {
         true => Err(Error::NothingToPrepare {
             system: name.to_owned(),
-            why: "its `prepare` names no device (`device`)".to_owned(),
+            why: "its `prepare` names no device (`device`) that outlives a run".to_owned(),
         }),
         false => Ok(found),
     }
+}
+
+/// Makes the devices of a plan that are emulated; what the study says of them.
+fn emulate_all(
+    plan: &Plan,
+    journal: &mut Journal<'_>,
+    observer: &dyn Observer,
+) -> Result<Vec<Fact>, Error> {
+    let mut facts = Vec::new();
+    for system in &plan.systems {
+        let Some(emulate) = &system.emulate else {
+            continue;
+        };
+        let (volume, command) = volume(emulate);
+        let whose = format!("system `{}`", system.name);
+        tell(observer, &format!("{whose}: emulate begins: {command}"));
+        journal.emulates(&emulate.directory)?;
+        // One that an earlier run has left outside the journal is in nobody's use.
+        host::remove_emulated(&emulate.directory)?;
+        host::emulate(&volume, &emulate.directory)?;
+        tell(observer, &format!("{whose}: emulate is done"));
+        facts.push(fact(Some(&system.name), "emulate", command));
+    }
+    Ok(facts)
+}
+
+/// A volume as the host takes it, and the command that emulates it.
+fn volume(emulate: &Emulate) -> (host::Volume, String) {
+    let volume = host::Volume {
+        bytes: emulate.bytes,
+        iops: emulate.iops,
+        bandwidth: emulate.bandwidth,
+        burst_iops: emulate.burst,
+        burst_seconds: emulate.burst_time.map(|time| time.as_secs()),
+    };
+    let command = host::emulate_command(&volume, &emulate.directory).join(" ");
+    (volume, command)
 }
 
 /// What is to be done to the devices of a system, found.
@@ -309,6 +290,15 @@ fn job<'a>(plan: &'a Plan, system: &'a SystemPlan, out: &Path) -> Result<Job<'a>
             None => targets.push(Target::find(given)?),
         }
     }
+    let mut serials = plan.consent.serials.clone();
+    // A device that was made for this run a moment ago holds nothing of anybody's: this very file.
+    if let Some(emulate) = &system.emulate {
+        serials.push(
+            host::emulated_file(&emulate.directory)
+                .display()
+                .to_string(),
+        );
+    }
     let own = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
     let kept = vec![out.to_owned(), JOURNAL_DIRECTORY.into(), own];
     Ok(Job {
@@ -316,7 +306,7 @@ fn job<'a>(plan: &'a Plan, system: &'a SystemPlan, out: &Path) -> Result<Job<'a>
         settings: &plan.settings,
         targets,
         consent: host::Consent {
-            serials: plan.consent.serials.clone(),
+            serials,
             destroys: plan.consent.destroys.clone(),
             unseen: plan.consent.unseen.clone(),
             model: system.expect.model.clone(),

@@ -275,6 +275,15 @@ impl Job<'_> {
         !self.targets.is_empty() && self.targets.iter().all(is_agreed)
     }
 
+    /// The flags that agree that its devices are erased.
+    #[must_use]
+    pub fn flags(&self) -> String {
+        let serials = self.targets.iter();
+        let serials = serials.filter_map(|target| target.identity.serial.as_deref());
+        let flags: Vec<_> = serials.map(|serial| format!("--erase {serial}")).collect();
+        flags.join(" ")
+    }
+
     /// One device of each drive.
     fn drives(&self) -> Vec<&Target> {
         let mut drives: Vec<&Target> = Vec::new();

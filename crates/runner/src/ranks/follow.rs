@@ -161,7 +161,7 @@ impl<'a> Follower<'a> {
                 let system = self.system(system)?;
                 let surprises = Surprises::of(std::iter::once(system));
                 surprises.refuse(self.plan)?;
-                refuse_missing_room(self.plan, system)?;
+                refuse_missing_room(self.plan, system, self.ranks)?;
                 Dataset::new(self.plan, system).try_open()?;
                 let said = surprises.notices().join("; ");
                 Ok(match said.is_empty() {

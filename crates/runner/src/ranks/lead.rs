@@ -12,7 +12,7 @@ use crate::Error;
 use std::sync::Arc;
 use tailmark_engine::{self as engine, Observer, Part, Sampler, Spec, Stop};
 use tailmark_plan::SystemPlan;
-use tailmark_results::{Phase, RankPart};
+use tailmark_results::{Phase, RankPart, finding::NO_ANSWER};
 
 /// What a rank does of a phase, from its beginning until what all measured is one.
 pub struct Together<'a> {
@@ -82,14 +82,6 @@ impl Ranks {
             _ => self.taking_part(spec.threads),
         };
         let number = job.next_phase();
-        let current = Current::new(
-            number,
-            Arc::clone(spec.keys),
-            stop.child(),
-            spec.point.is_none(),
-            ranks,
-        );
-        link.state().phase = Some(current);
         link.compare_clocks();
         let clocks = job.clocks(ranks);
         let order = |rank: u32| {
@@ -102,13 +94,15 @@ impl Ranks {
                 (clock.own_ns, clock.leader_ns, -clock.faster),
             )
         };
+        let own = order(0);
+        link.state().phase = Some(Current::new(&own, Arc::clone(spec.keys), stop.child()));
         for rank in 1..ranks {
             let command = Command::Measure(Box::new(order(rank)));
             link.send(rank, &Message::Command(command));
         }
         Shared {
             job,
-            order: order(0),
+            order: own,
             clocks,
         }
     }
@@ -196,7 +190,11 @@ impl<'a> Together<'a> {
             part: Some(Part {
                 first,
                 threads,
-                operations: order.own_operations,
+                // Of a data set of its own each loads what is missing there.
+                operations: match order.is_own && order.point.is_none() {
+                    true => spec.operations,
+                    false => order.own_operations,
+                },
                 has_own_keys: order.is_own,
                 peers: &peers,
             }),
@@ -295,7 +293,8 @@ impl Shared<'_> {
             inserted,
             late_ns: u64::try_from(late.as_nanos()).unwrap_or(u64::MAX),
             not_sampled,
-            has_failed: !own.errors.is_empty(),
+            has_failed: NO_ANSWER.is_among(&own.findings)
+                || (self.order.ends_at_failure && !own.errors.is_empty()),
         };
         let part = Box::new(part);
         link.send(0, &Message::Done { phase, part });
@@ -309,16 +308,23 @@ impl Shared<'_> {
     ) -> Result<(Phase, Vec<String>), Error> {
         let (link, number, ranks) = (&self.job.link, self.order.phase, self.order.ranks);
         let late = link.in_phase(number, |phase| {
-            if !phase.is_load || !own.errors.is_empty() || phase.stop.requested() {
+            let has_failed = NO_ANSWER.is_among(&own.findings)
+                || (self.order.ends_at_failure && !own.errors.is_empty());
+            if phase.ends_together || has_failed || phase.stop.requested() {
                 link.end_all(phase);
             }
             phase.late
         });
+        link.go_on(number, f64::MAX);
         let done = link.wait(|state| {
             let phase = state.phase.as_mut()?;
+            if let Some(failed) = phase.failed.take() {
+                return Some(Err(failed));
+            }
             let all = phase.done.len() + 1 >= ranks as usize;
-            all.then(|| std::mem::take(&mut phase.done))
+            all.then(|| Ok(std::mem::take(&mut phase.done)))
         });
+        let done = done.map_err(|(rank, why)| self.job.failed(rank, why))?;
         link.compare_clocks();
         let (host, others) = (self.job.names[0].clone(), done.len());
         let mut parts = Vec::with_capacity(others + 1);
@@ -335,7 +341,9 @@ impl Shared<'_> {
             );
             parts.push(self.part(rank, host, phase, part.late_ns));
         }
-        Ok((Phase::of_parts(parts), not_sampled))
+        let mut phase = Phase::of_parts(parts);
+        phase.duration_s = self.order.duration_s(&phase);
+        Ok((phase, not_sampled))
     }
 
     /// What a rank measured, with what is kept of it alone.

@@ -79,6 +79,9 @@ pub struct Current {
     /// By how much this rank began late.
     pub late: Duration,
     pub is_load: bool,
+    /// Whether it ends for all when one rank has done its share: in a closed loop. At a rate each
+    /// does what is due, and of a load everything is done.
+    pub ends_together: bool,
     /// Ranks that take part; the first ones.
     pub ranks: u32,
     pub ready: BTreeSet<u32>,
@@ -93,20 +96,25 @@ pub struct Current {
     pub closed: BTreeMap<u32, Vec<Interval>>,
     /// When all have to have ended.
     pub ends_by: Option<Instant>,
+    /// Until when rank 0 has not enough, seconds; in simulated time.
+    pub goes_on_until_s: f64,
+    /// Whether the end is known that rank 0 has planned.
+    pub has_end: bool,
     has_told_stop: bool,
     compared: Instant,
 }
 
 impl Current {
-    pub fn new(number: u64, keys: Arc<KeySpace>, stop: Stop, is_load: bool, ranks: u32) -> Self {
+    pub fn new(order: &Order, keys: Arc<KeySpace>, stop: Stop) -> Self {
         Self {
-            number,
+            number: order.phase,
             keys,
             stop,
             end: None,
             late: Duration::ZERO,
-            is_load,
-            ranks,
+            is_load: order.point.is_none(),
+            ends_together: order.point.is_some() && order.rate.is_none(),
+            ranks: order.ranks,
             ready: BTreeSet::new(),
             failed: None,
             start: None,
@@ -115,6 +123,8 @@ impl Current {
             inserted: BTreeMap::new(),
             closed: BTreeMap::new(),
             ends_by: None,
+            goes_on_until_s: 0.0,
+            has_end: false,
             has_told_stop: false,
             compared: Instant::now(),
         }
@@ -128,6 +138,19 @@ impl Current {
         {
             self.keys.others_have(*least);
         }
+    }
+
+    /// Whether its time is simulated.
+    pub fn is_simulated(&self) -> bool {
+        self.end.as_ref().is_some_and(|end| end.is_simulated)
+    }
+
+    /// Whether a rank has told all of what it did until then, seconds: one that has done its part
+    /// adds nothing.
+    pub fn has_told(&self, rank: u32, until_s: f64) -> bool {
+        let last = self.closed.get(&rank).and_then(|told| told.last());
+        let is_over = last.is_some_and(|i| i.start_s + i.length_s > until_s - 1e-6);
+        is_over || self.done.contains_key(&rank)
     }
 
     /// It has to end in time once its end is known.
@@ -226,8 +249,16 @@ impl Link {
     }
 
     fn serve(&self) {
-        let mut beats = Instant::now();
+        let (mut beats, mut before) = (Instant::now(), Instant::now());
         while !self.closing.load(Ordering::Relaxed) {
+            // A job that was stopped as a whole, and goes on: nobody was heard of meanwhile.
+            if before.elapsed() > LOST / 3 {
+                let others = &mut self.state().others;
+                others
+                    .iter_mut()
+                    .for_each(|other| other.heard = Instant::now());
+            }
+            before = Instant::now();
             if let Some(message) = self.cluster.receive(POLL) {
                 self.take(&message);
             }
@@ -268,11 +299,9 @@ impl Link {
             Message::Hello { version, host } => other.hello = Some((version, host)),
             Message::Command(Command::Measure(order)) => {
                 // From here on what is said of the phase is heard.
-                let (keys, is_load) = (keys_of(&order, state.keys.take()), order.point.is_none());
+                let keys = keys_of(&order, state.keys.take());
                 state.keys = Some(Arc::clone(&keys));
-                let stop = self.stop.child();
-                let current = Current::new(order.phase, keys, stop, is_load, order.ranks);
-                state.phase = Some(current);
+                state.phase = Some(Current::new(&order, keys, self.stop.child()));
                 let order = Message::Command(Command::Measure(order));
                 state.inbox.push_back((from, order));
             }
@@ -314,9 +343,12 @@ impl Link {
                 phase.failed.get_or_insert((from, why));
             }
             Message::Start { phase: of, at } if of == number => phase.start = Some(at),
-            Message::End { phase: of, at } if of == number => {
-                phase.end.iter().for_each(|end| end.at(at));
-                phase.ends_within(Duration::ZERO);
+            Message::End { phase: of, after } if of == number => {
+                phase.end.iter().for_each(|end| end.after(after));
+                phase.has_end = true;
+            }
+            Message::GoOn { phase: of, until_s } if of == number => {
+                phase.goes_on_until_s = until_s;
             }
             Message::Stop { phase: of } if of == number => phase.stop.request(),
             Message::Intervals { phase: of, closed } if of == number => {
@@ -330,7 +362,7 @@ impl Link {
             Message::Done { phase: of, part } if of == number => {
                 phase.inserted.insert(from, part.inserted);
                 phase.learn();
-                let ends = !phase.is_load || part.has_failed || part.measured.is_err();
+                let ends = phase.ends_together || part.has_failed || part.measured.is_err();
                 phase.done.insert(from, *part);
                 if ends {
                     self.end_all(phase);
@@ -340,13 +372,35 @@ impl Link {
         }
     }
 
-    /// Ends the phase for all, now: a rank has done its share, or cannot go on.
+    /// Ends the phase for all, now: a rank has done its share, or cannot go on. In simulated time
+    /// there is no now that is that of all.
     pub fn end_all(&self, phase: &mut Current) {
-        let at = self.cluster.now_ns();
-        phase.end.iter().for_each(|end| end.at(at));
+        let Some(end) = phase.end.as_ref().filter(|end| !end.is_simulated) else {
+            return;
+        };
+        let after = end.since(self.cluster.now_ns());
+        end.after(after);
         phase.ends_within(Duration::ZERO);
         let number = phase.number;
-        self.send_each(phase.ranks, &Message::End { phase: number, at });
+        let end = Message::End {
+            phase: number,
+            after,
+        };
+        self.send_each(phase.ranks, &end);
+    }
+
+    /// Says in simulated time that there was not enough until then, seconds.
+    pub fn go_on(&self, number: u64, until_s: f64) {
+        self.in_phase(number, |phase| {
+            if phase.is_simulated() {
+                let phase_number = phase.number;
+                let told = Message::GoOn {
+                    phase: phase_number,
+                    until_s,
+                };
+                self.send_each(phase.ranks, &told);
+            }
+        });
     }
 
     /// Tells of a stop that was requested of this rank.

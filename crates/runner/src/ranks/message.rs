@@ -6,7 +6,9 @@
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, time::Duration};
 use tailmark_engine::{Part, Spec};
-use tailmark_results::{Arrivals, Fact, Interval, IntervalKind, Kind, Packed, PointKey};
+use tailmark_results::{
+    Arrivals, Fact, Interval, IntervalKind, Kind, Packed, Phase, PointKey, RankPart,
+};
 use tailmark_workload::{KeySpace, Turns};
 
 /// From rank 0 to another, and back.
@@ -35,8 +37,10 @@ pub enum Message {
     Failed { phase: u64, why: String },
     /// The phase begins at this instant of the clock of rank 0, nanoseconds; none: it does not.
     Start { phase: u64, at: Option<u64> },
-    /// The measured part ends at this instant.
-    End { phase: u64, at: u64 },
+    /// The measured part ends so long after it began.
+    End { phase: u64, after: Duration },
+    /// In simulated time: rank 0 has not enough of what ended by then, seconds.
+    GoOn { phase: u64, until_s: f64 },
     /// Ends the phase: a stop was requested. What was measured is of no use.
     Stop { phase: u64 },
     /// Intervals that a rank adds nothing to any more.
@@ -133,7 +137,7 @@ pub struct DonePart {
     pub late_ns: u64,
     /// What could not be sampled, and why.
     pub not_sampled: Vec<String>,
-    /// Whether a request failed.
+    /// Whether it ended before its time, so that the others have nothing to go on for.
     pub has_failed: bool,
 }
 
@@ -272,6 +276,32 @@ impl Order {
             ranks,
             rank,
             clock,
+        }
+    }
+
+    /// How long a phase took that all ranks carried out together. In a closed loop that is the mean
+    /// over all clients, as in one process; where every rank did in time what was due at a rate, the
+    /// time in which all of it was due; else as long as the longest of them.
+    pub fn duration_s(&self, phase: &Phase) -> f64 {
+        let threads = |part: &RankPart| f64::from(part.threads);
+        let all: f64 = phase.ranks.iter().map(threads).sum();
+        match (&self.point, self.rate, self.operations) {
+            (Some(_), None, _) if all > 0.0 => {
+                let run = phase.ranks.iter().map(|p| threads(p) * p.duration_s);
+                run.sum::<f64>() / all
+            }
+            (Some(_), Some(rate), Some(operations)) => {
+                let due_s = |part: &RankPart| {
+                    let own = part.operations + u64::from(part.operations == 0);
+                    own as f64 / (rate * threads(part) / all)
+                };
+                let in_time = |part: &RankPart| part.duration_s <= due_s(part) * 1.001;
+                match phase.operations == operations && phase.ranks.iter().all(in_time) {
+                    true => operations as f64 / rate,
+                    false => phase.duration_s,
+                }
+            }
+            _ => phase.duration_s,
         }
     }
 

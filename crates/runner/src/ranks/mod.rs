@@ -170,6 +170,14 @@ impl Ranks {
         KeySpace::taking_turns(records, turns)
     }
 
+    /// How many data sets there are of a system.
+    pub(crate) fn sets_of(&self, system: &SystemPlan) -> u64 {
+        match is_own(system) {
+            true => self.size().into(),
+            false => 1,
+        }
+    }
+
     /// The plan, which says among how many ranks its clients are spread: with another number of them
     /// a study does not go on.
     pub(crate) fn with_number<'a>(&self, plan: &'a Plan) -> Cow<'a, Plan> {

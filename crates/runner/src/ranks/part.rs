@@ -79,20 +79,23 @@ impl Peers for PhasePeers<'_> {
 
     fn started(&self, end: PhaseEnd, late: Duration) {
         self.link.in_phase(self.number, |phase| {
-            phase.end = Some(end);
             phase.late = late;
-            if let Some(planned) = self.planned {
+            // How long a simulation takes is not known.
+            if let Some(planned) = self.planned.filter(|_| !end.is_simulated) {
                 phase.ends_within(planned);
             }
+            phase.end = Some(end);
         });
     }
 
-    fn ends(&self, at: u64) {
+    fn ends(&self, after: Duration) {
+        let now = self.link.cluster.now_ns();
         self.link.in_phase(self.number, |phase| {
-            phase.ends_within(Duration::from_secs(1));
+            let gone = phase.end.as_ref().map(|end| end.since(now));
+            phase.ends_within(after.saturating_sub(gone.unwrap_or_default()));
             let end = Message::End {
                 phase: self.number,
-                at,
+                after,
             };
             self.link.send_each(phase.ranks, &end);
         });
@@ -131,8 +134,23 @@ impl Enough for Streamer<'_> {
             *told_s = last.start_s + last.length_s;
             let phase = self.number;
             self.link.send(0, &Message::Intervals { phase, closed });
+            self.await_verdict(*told_s);
         }
         false
+    }
+}
+
+impl Streamer<'_> {
+    /// In simulated time nothing goes on before rank 0 has said whether that was enough.
+    fn await_verdict(&self, told_s: f64) {
+        self.link.wait(|state| {
+            let phase = state.phase.as_ref().filter(|p| p.number == self.number);
+            let Some(phase) = phase.filter(|phase| phase.is_simulated()) else {
+                return Some(());
+            };
+            let is_said = phase.goes_on_until_s >= told_s - 1e-6 || phase.has_end;
+            (is_said || phase.stop.requested()).then_some(())
+        });
     }
 }
 
@@ -155,20 +173,29 @@ impl<'a> OfAll<'a> {
         }
     }
 
+    /// In simulated time nothing goes on before all have told of an interval.
+    fn await_others(&self, own: &Interval) {
+        self.link.wait(|state| {
+            let phase = state.phase.as_ref().filter(|p| p.number == self.number);
+            let Some(phase) = phase.filter(|phase| phase.is_simulated()) else {
+                return Some(());
+            };
+            let end_s = own.start_s + own.length_s;
+            let is_told = (1..phase.ranks).all(|rank| phase.has_told(rank, end_s));
+            (is_told || phase.stop.requested() || phase.failed.is_some()).then_some(())
+        });
+    }
+
     /// An interval of this rank with what the others did in its time; none before all have told.
     fn with_others(&self, own: &Interval) -> Option<Interval> {
         let mut all = own.clone();
         let end_s = own.start_s + own.length_s;
         let added = self.link.in_phase(self.number, |phase| {
             for rank in 1..phase.ranks {
-                let told = phase.closed.get(&rank)?;
-                let is_over = told
-                    .last()
-                    .is_some_and(|i| i.start_s + i.length_s > end_s - 1e-6);
-                // One that has done its part adds nothing.
-                if !is_over && !phase.done.contains_key(&rank) {
+                if !phase.has_told(rank, end_s) {
                     return None;
                 }
+                let told = phase.closed.get(&rank).map_or(&[][..], Vec::as_slice);
                 let from = told.partition_point(|i| i.start_s < own.start_s - 1e-6);
                 let within = told[from..].iter().take_while(|i| i.start_s < end_s - 1e-6);
                 within.for_each(|interval| all.merge(interval));
@@ -196,11 +223,18 @@ impl Enough for OfAll<'_> {
             .count();
         merged.truncate(kept);
         for own in &so_far[kept..] {
+            self.await_others(own);
             match self.with_others(own) {
                 Some(all) => merged.push(all),
                 None => break,
             }
         }
-        self.asked.is_enough(&merged.iter().collect::<Vec<_>>())
+        let is_enough = self.asked.is_enough(&merged.iter().collect::<Vec<_>>());
+        if let Some(last) = so_far.last()
+            && !is_enough
+        {
+            self.link.go_on(self.number, last.start_s + last.length_s);
+        }
+        is_enough
     }
 }

@@ -91,7 +91,8 @@ impl Sweeper<'_> {
                     }
                 }
                 Ok(Some((mut load, begun))) => {
-                    let resumed = load_resumed(&load, system.data.records, &failures);
+                    let records = system.data.records * self.ranks.sets_of(system);
+                    let resumed = load_resumed(&load, records, &failures);
                     load.phase.findings.extend(resumed);
                     return Ok(Some((load, begun)));
                 }

@@ -55,6 +55,7 @@ pub fn system_with(
         expect: Expect::default(),
         service: None,
         prepare: Default::default(),
+        emulate: None,
     }
 }
 

@@ -1,7 +1,12 @@
 //! Text into lines of a width.
 
 use super::tree::{Look, Piece, Placed, TagId, TagNodes};
-use crate::{Span, Text, draw::font::Weight, format::names::finding_anchor, style};
+use crate::{
+    Span, Text,
+    draw::{font::Weight, printable},
+    format::names::finding_anchor,
+    style,
+};
 use krilla::tagging::Tag;
 
 /// A run of text of one look.
@@ -202,7 +207,12 @@ pub fn set<'r>(
                 slot
             });
             let piece = Piece::Text {
-                text: run.text.replace('\n', " "),
+                text: run
+                    .text
+                    .replace(['\n', '\t'], " ")
+                    .chars()
+                    .map(printable)
+                    .collect(),
                 look: run.look,
                 link: run.link.clone(),
             };

@@ -10,7 +10,7 @@ mod table;
 mod tree;
 
 use super::{Report, ReportFormat, facts, title, write_file};
-use crate::{Block, Error, Section};
+use crate::{Block, Error, Section, draw::printable};
 use blocks::Writer;
 use std::path::{Path, PathBuf};
 
@@ -33,7 +33,7 @@ fn write(report: &Report<'_>, out_dir: &Path) -> Result<PathBuf, Error> {
 }
 
 fn document(report: &Report<'_>) -> Result<Vec<u8>, Error> {
-    let title = title(report.data);
+    let title: String = title(report.data).chars().map(printable).collect();
     let is_first = |section: &&Section| FIRST.contains(&section.name);
     let all = || {
         report

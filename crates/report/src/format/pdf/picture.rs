@@ -121,7 +121,6 @@ impl Pen<'_, '_> {
                 point.x
             })
             .collect();
-        let (text, glyphs) = glyphs(&span.positioned_glyphs, &starts, size);
         let face = self.tree.fontdb().face(first.font);
         let is_bold = face.is_some_and(|face| face.weight.0 > 500);
         let weight = if is_bold {
@@ -130,6 +129,7 @@ impl Pen<'_, '_> {
             Weight::Regular
         };
         let font = self.fonts.of(weight);
+        let (text, glyphs) = glyphs(&span.positioned_glyphs, &starts, size, weight);
         let halo = span
             .stroke
             .as_ref()
@@ -154,13 +154,22 @@ impl Pen<'_, '_> {
 }
 
 /// The text of glyphs, and how far each is from the next, in sizes of the font.
-fn glyphs(all: &[PositionedGlyph], starts: &[f32], size: f32) -> (String, Vec<KrillaGlyph>) {
+fn glyphs(
+    all: &[PositionedGlyph],
+    starts: &[f32],
+    size: f32,
+    weight: Weight,
+) -> (String, Vec<KrillaGlyph>) {
     let mut text = String::new();
     let glyph = |(i, of): (usize, &PositionedGlyph)| {
         let begin = text.len();
         text.push_str(&of.text);
         let advance = starts.get(i + 1).map_or(0.0, |next| next - starts[i]);
-        let id = GlyphId::new(of.id.0);
+        let id = match of.id.0 {
+            0 => weight.glyph(char::REPLACEMENT_CHARACTER).0,
+            id => id,
+        };
+        let id = GlyphId::new(id);
         KrillaGlyph::new(id, advance / size, 0.0, 0.0, 0.0, begin..text.len(), None)
     };
     let glyphs = all.iter().enumerate().map(glyph).collect();
