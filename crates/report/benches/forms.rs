@@ -15,8 +15,9 @@ mod synthetic;
 
 use std::{
     env, fs,
+    io::{BufRead, BufReader},
     path::{Path, PathBuf},
-    process::Command,
+    process::{Command, Stdio},
     time::Instant,
 };
 use synthetic::Shape;
@@ -54,18 +55,28 @@ fn peak_mb() -> f64 {
     kb / 1024.0
 }
 
+/// The processor time of this process so far, in seconds.
+fn processor_s() -> f64 {
+    let stat = fs::read_to_string("/proc/self/stat").unwrap();
+    let (_, fields) = stat.rsplit_once(") ").unwrap();
+    let fields: Vec<&str> = fields.split(' ').collect();
+    // User and kernel, in hundredths of a second (USER_HZ).
+    (fields[11].parse::<f64>().unwrap() + fields[12].parse::<f64>().unwrap()) / 100.0
+}
+
 fn write(formats: &str) {
     let data = large();
     let before = peak_mb();
     let out = PathBuf::from(env::var_os("BENCH_OUT").unwrap());
-    let begin = Instant::now();
+    let (begin, processor) = (Instant::now(), processor_s());
     let formats: Vec<&str> = formats.split(',').collect();
     tailmark_report::write_data(&data, &formats, &out).unwrap();
     let took = begin.elapsed().as_secs_f64();
     println!(
-        "{:40} {took:5.2} s {:6.0} MB ({before:.0} MB of it the data)",
+        "{:40} {took:5.2} s, {:5.2} s of processors, {:5.0} MB ({before:.0} MB before)",
         formats.join(","),
-        peak_mb()
+        processor_s() - processor,
+        peak_mb(),
     );
 }
 
@@ -73,37 +84,51 @@ fn megabytes(path: &Path) -> f64 {
     fs::metadata(path).unwrap().len() as f64 / 1e6
 }
 
-/// Milliseconds from the beginning of the page to its end, in Chromium.
+/// Milliseconds from the beginning of the page to its last chart, in Chromium, which says so on its console.
 fn opened(page: &Path, profile: &Path) -> Option<f64> {
-    let output = Command::new("chromium")
+    let mut browser = Command::new("chromium")
         .args([
             "--headless",
             "--no-sandbox",
             "--disable-gpu",
             "--no-first-run",
-            "--dump-dom",
+            "--enable-logging=stderr",
         ])
         .args(["--disable-background-networking", "--window-size=1400,1000"])
         .arg(format!("--user-data-dir={}", profile.display()))
         .arg(format!("file://{}", page.display()))
-        .output()
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
         .ok()?;
-    let dom = String::from_utf8(output.stdout).ok()?;
-    let (_, rest) = dom.split_once("data-opened=\"")?;
-    rest.split_once('"')?.0.parse().ok()
+    let said = BufReader::new(browser.stderr.take()?);
+    let opened = said.lines().map_while(Result::ok).find_map(|line| {
+        let (_, rest) = line.split_once("opened in ")?;
+        rest.split_once(' ')?.0.parse().ok()
+    });
+    browser.kill().ok()?;
+    browser.wait().ok()?;
+    opened
 }
 
-/// The page with a note at its end of how long it took; without charts, as many bytes that do nothing.
+/// The page with a note of when its charts are drawn; without charts, as many bytes that do nothing.
 fn noted(page: &str, has_charts: bool) -> String {
-    let note = "<script>document.documentElement.dataset.opened = performance.now().toFixed(0);</script></body>";
-    let begin = page.find("<script type=\"application/json\"").unwrap();
+    let note = "console.log('opened in ' + performance.now().toFixed(0) + ' ms');";
+    let begin = page.rfind("id=\"figures\"").unwrap();
+    let begin = page[..begin].rfind("<script").unwrap();
     let end = page.rfind("</body>").unwrap();
     match has_charts {
-        true => format!("{}{note}", &page[..end]),
+        true => format!(
+            "{}<script>new MutationObserver(() => {{ if (document.documentElement.dataset.charts) {{ {note} }} }})\
+             .observe(document.documentElement, {{ attributes: true, attributeFilter: ['data-charts'] }});\
+             </script>{}",
+            &page[..begin],
+            &page[begin..]
+        ),
         false => {
             let filler = "x".repeat(end - begin - 40);
             format!(
-                "{}<script type=\"text/plain\">{filler}</script>{note}",
+                "{}<script type=\"text/plain\">{filler}</script><script>{note}</script></body>",
                 &page[..begin]
             )
         }

@@ -1,5 +1,5 @@
 /* Draws the figures of the page and follows its controls. */
-(function () {
+const page = function (view) {
   'use strict';
 
   const drawn = [];
@@ -239,4 +239,4 @@
   mark();
 
   document.documentElement.dataset.charts = String(drawn.length);
-}());
+};
