@@ -1,8 +1,9 @@
 /* How readers want to see the charts: light or dark, which threads, which scale, and as numbers. Options go through
    here on their way to the page; those in the file stay as they are. */
-const viewOf = function ({ dark, figures }) {
+const viewOf = function (all) {
   'use strict';
 
+  const { dark, figures } = all;
   const state = { theme: 'light', scale: 'log', along: 'rate', threads: Infinity, hidden: new Set() };
 
   const list = (value) => (Array.isArray(value) ? value : value ? [value] : []);
