@@ -134,16 +134,13 @@ fn same_seconds(rows: Vec<Vec<Interval>>) -> Vec<Interval> {
     let lengths = rows.iter().filter_map(|row| Some(row.first()?.length_s));
     let whole = |length: f64| length.max(1.0).log2().ceil().exp2();
     let length_s = lengths.map(whole).fold(1.0, f64::max);
-    let mut slots: BTreeMap<u64, Interval> = BTreeMap::new();
+    let mut slots: BTreeMap<u64, Vec<Interval>> = BTreeMap::new();
     for interval in rows.into_iter().flatten() {
         // A little is added, because a start is a sum of lengths.
         let slot = ((interval.start_s + 1e-6) / length_s) as u64;
-        slots
-            .entry(slot)
-            .and_modify(|known| known.merge(&interval))
-            .or_insert(interval);
+        slots.entry(slot).or_default().push(interval);
     }
-    slots.into_values().collect()
+    slots.into_values().filter_map(Interval::of_all).collect()
 }
 
 fn add_kind(into: &mut KindResult, from: KindResult) {
