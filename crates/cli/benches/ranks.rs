@@ -163,7 +163,7 @@ fn gather() {
         "--records=1k",
         "--workload=ycsb-a",
         "--threads=4",
-        "--duration=1200s",
+        "--duration=1199s",
         "--warmup=0s",
         "--output=out",
     ];

@@ -167,6 +167,14 @@ fn a_dry_run_says_every_command_and_what_speaks_against_it_and_touches_nothing()
         &["sysctls: echo '77' > /proc/sys/net/ipv4/ip_default_ttl"],
     );
     assert_eq!(bench.sample(), *b"mine");
+    // What is made when a run begins is not missed before.
+    let said =
+        bench.done("$tailmark run rehearsal --dry-run; test ! -e /var/lib/tailmark/emulated");
+    assert_says(
+        &said,
+        &["emulate: qemu-storage-daemon ", "x-iops-total=400"],
+    );
+    assert!(!said.contains("there is no block device"), "{said}");
 }
 
 #[test]

@@ -1,6 +1,7 @@
 //! What a section is made of: blocks that know no format.
 
 use serde_json::Value;
+use std::borrow::Cow;
 use tailmark_results::Stated;
 
 /// One part of a section.
@@ -373,7 +374,7 @@ pub struct Chart {
     /// The option that all variants share.
     pub base: Value,
     /// Merged into `base`, one for each combination of choices, the last control fastest. One
-    /// alone serves all combinations; null: there is nothing to show.
+    /// alone serves all combinations; null: there is nothing to show. A string is the JSON of one.
     pub variants: Vec<Value>,
 }
 
@@ -396,9 +397,12 @@ impl Figure {
 
     /// What is merged into the option of one of its charts at first; none where there is nothing to show.
     #[must_use]
-    pub fn initial_variant<'c>(&self, chart: &'c Chart) -> Option<&'c Value> {
-        let variant = chart.variants.get(self.initial(chart));
-        variant.filter(|variant| !variant.is_null())
+    pub fn initial_variant<'c>(&self, chart: &'c Chart) -> Option<Cow<'c, Value>> {
+        match chart.variants.get(self.initial(chart))? {
+            Value::Null => None,
+            Value::String(text) => serde_json::from_str(text).ok().map(Cow::Owned),
+            variant => Some(Cow::Borrowed(variant)),
+        }
     }
 }
 

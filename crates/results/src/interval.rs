@@ -1,7 +1,7 @@
 //! Intervals of a phase: merging neighbours, so that a long phase keeps a bounded number of them,
 //! and filling gaps, so that time in which nothing was done shows.
 
-use crate::{Interval, IntervalKind};
+use crate::{Interval, IntervalKind, Packed};
 use std::collections::BTreeMap;
 
 impl Interval {
@@ -21,16 +21,61 @@ impl Interval {
     }
 }
 
+impl Interval {
+    /// Several intervals as one, as [`Self::merge`] makes of one after the other; none of none.
+    #[must_use]
+    pub fn of_all(mut intervals: Vec<Self>) -> Option<Self> {
+        if intervals.len() < 2 {
+            return intervals.pop();
+        }
+        let mut kinds: BTreeMap<_, Vec<&IntervalKind>> = BTreeMap::new();
+        for (&kind, of) in intervals.iter().flat_map(|interval| &interval.kinds) {
+            kinds.entry(kind).or_default().push(of);
+        }
+        let of_kind = |(kind, parts): (_, Vec<_>)| Some((kind, IntervalKind::of_all(&parts)?));
+        let kinds = kinds.into_iter().filter_map(of_kind).collect();
+        let ends = intervals.iter().map(|i| i.start_s + i.length_s);
+        let end_s = ends.fold(f64::NEG_INFINITY, f64::max);
+        let starts = intervals.iter().map(|i| i.start_s);
+        let start_s = starts.fold(f64::INFINITY, f64::min);
+        Some(Self {
+            start_s,
+            length_s: end_s - start_s,
+            operations: intervals.iter().map(|i| i.operations).sum(),
+            failed: intervals.iter().map(|i| i.failed).sum(),
+            kinds,
+        })
+    }
+}
+
 impl IntervalKind {
+    /// What was measured of one kind in several intervals, as [`Self::merge`] has it.
+    fn of_all(parts: &[&Self]) -> Option<Self> {
+        let (first, rest) = parts.split_first()?;
+        let has_response = parts.iter().any(|of| of.response.is_some());
+        Some(Self {
+            count: parts.iter().fold(0, |n, of| n.saturating_add(of.count)),
+            errors: parts.iter().fold(0, |n, of| n.saturating_add(of.errors)),
+            service: first.service.sum_with(rest.iter().map(|of| &of.service)),
+            response: has_response.then(|| {
+                let rest = rest.iter().map(|of| of.response_time());
+                first.response_time().sum_with(rest)
+            }),
+        })
+    }
+
+    /// Response times, which are service times where there are no others.
+    fn response_time(&self) -> &Packed {
+        self.response.as_ref().unwrap_or(&self.service)
+    }
+
     /// Adds what was measured of the same kind in another interval.
     ///
     /// Where only one of the two has a response histogram, the other's response times were its
     /// service times.
     pub fn merge(&mut self, other: &Self) {
         if self.response.is_some() || other.response.is_some() {
-            let ours = self.response.as_ref().unwrap_or(&self.service);
-            let theirs = other.response.as_ref().unwrap_or(&other.service);
-            self.response = Some(ours.sum(theirs));
+            self.response = Some(self.response_time().sum(other.response_time()));
         }
         self.service = self.service.sum(&other.service);
         self.count = self.count.saturating_add(other.count);
@@ -86,8 +131,7 @@ pub fn without_gaps(intervals: Vec<Interval>) -> Vec<Interval> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Kind, Packed, new_latencies};
-    use std::collections::BTreeMap;
+    use crate::{Kind, new_latencies};
 
     fn packed(value: u64, count: u64) -> Packed {
         let mut latencies = new_latencies();
@@ -109,6 +153,29 @@ mod tests {
             failed: 1,
             kinds: BTreeMap::from([(Kind::Read, kind)]),
         }
+    }
+
+    #[test]
+    fn several_at_once_are_what_one_after_the_other_makes() {
+        let with = |kind: Kind, mut of: Interval| {
+            let read = of.kinds.remove(&Kind::Read).unwrap();
+            of.kinds.insert(kind, read);
+            of
+        };
+        let all = vec![
+            interval(3, None),
+            interval(3, Some(90_000)),
+            with(Kind::Update, interval(4, Some(5))),
+            interval(2, None),
+        ];
+        let mut merged = all[0].clone();
+        all[1..].iter().for_each(|other| merged.merge(other));
+        assert_eq!(Interval::of_all(all), Some(merged));
+        assert_eq!(Interval::of_all(Vec::new()), None);
+        assert_eq!(
+            Interval::of_all(vec![interval(7, None)]),
+            Some(interval(7, None))
+        );
     }
 
     #[test]

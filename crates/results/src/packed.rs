@@ -63,9 +63,16 @@ impl Packed {
     /// Both histograms in one; every count is kept.
     #[must_use]
     pub fn sum(&self, other: &Self) -> Self {
+        self.sum_with([other])
+    }
+
+    /// This one and all of the others in one: packed once, which takes longer than adding.
+    pub(crate) fn sum_with<'a>(&self, others: impl IntoIterator<Item = &'a Self>) -> Self {
         let mut slots = self.slots();
-        for (slot, count) in other.slots().iter() {
-            slots.add(slot, count);
+        for other in others {
+            for (slot, count) in other.slots().iter() {
+                slots.add(slot, count);
+            }
         }
         slots.pack()
     }

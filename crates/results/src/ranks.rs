@@ -134,17 +134,14 @@ fn same_seconds(rows: Vec<Vec<Interval>>) -> Vec<Interval> {
     let lengths = rows.iter().filter_map(|row| Some(row.first()?.length_s));
     let whole = |length: f64| length.max(1.0).log2().ceil().exp2();
     let length_s = lengths.map(whole).fold(1.0, f64::max);
-    let mut slots: BTreeMap<u64, Interval> = BTreeMap::new();
+    let mut slots: BTreeMap<u64, Vec<Interval>> = BTreeMap::new();
     for interval in rows.into_iter().flatten() {
         // A little is added, because a start is a sum of lengths.
         let slot = ((interval.start_s + 1e-6) / length_s) as u64;
-        slots
-            .entry(slot)
-            .and_modify(|known| known.merge(&interval))
-            .or_insert(interval);
+        slots.entry(slot).or_default().push(interval);
     }
     let mut all: Vec<Interval> = Vec::with_capacity(slots.len());
-    for interval in slots.into_values() {
+    for interval in slots.into_values().filter_map(Interval::of_all) {
         match all.last_mut() {
             // A rank that ended before another has added a fraction to its last one.
             Some(last) if last.start_s + last.length_s > interval.start_s + 1e-6 => {

@@ -16,6 +16,7 @@ use crate::{
     former::{self, Former},
     order,
     preflight::{refuse_as_written, refuse_missing},
+    prepare::is_to_come,
     retry,
     sweep::{begun::as_begun, ladder::Ladders, search},
 };
@@ -124,8 +125,10 @@ impl Facts {
         notices.extend(surprises.unknown.iter().cloned());
         let systems = known.map(|((system, former), searches_done)| {
             let dataset = Dataset::new(plan, system);
-            // A server may not be there yet, and asking it would make its tables.
-            let is_known = dataset.is_kept() && system.driver.place != Place::Hosts;
+            // A server may not be there yet, and asking it would make its tables; nor is what a run
+            // begins with making.
+            let is_there = system.driver.place != Place::Hosts && !is_to_come(system);
+            let is_known = dataset.is_kept() && is_there;
             // An example of a place says nothing of this machine.
             let is_place = is_known && !system.placeholder;
             let refused = match is_place {

@@ -143,6 +143,10 @@ impl Surprises {
     pub fn of<'a>(systems: impl Iterator<Item = &'a SystemPlan>) -> Self {
         let mut surprises = Self::default();
         for system in systems.filter(|system| !system.placeholder) {
+            // Before a run, as a dry run looks: its place is made and mounted by then.
+            if crate::prepare::is_to_come(system) {
+                continue;
+            }
             if let Err(missing) = crate::preflight::refuse_missing(system) {
                 surprises.unknown.push(missing.to_string());
                 continue;

@@ -8,7 +8,7 @@ use crate::{Block, Chart, Error, Figure, Section, block::anchor, style};
 use resvg::usvg::{Options, Tree, WriteOptions};
 use script::Script;
 use serde_json::Value;
-use std::thread;
+use std::{borrow::Cow, thread};
 
 /// A chart of a report as a picture.
 #[derive(Debug, Clone)]
@@ -33,7 +33,7 @@ pub struct Drawing {
 struct Sketch<'a> {
     drawing: Drawing,
     chart: &'a Chart,
-    variant: &'a Value,
+    variant: Cow<'a, Value>,
 }
 
 /// The pictures of all charts that show something, in reading order; `widths` are those of a chart that
@@ -66,7 +66,7 @@ fn draw_all(sketches: &[Sketch<'_>]) -> Result<Vec<Drawing>, String> {
     let script = Script::load()?;
     let draw = |sketch: &Sketch<'_>| {
         let drawing = &sketch.drawing;
-        let drawn = script.draw(&sketch.chart.base, sketch.variant, drawing.size);
+        let drawn = script.draw(&sketch.chart.base, &sketch.variant, drawing.size);
         let drawn = drawn.map_err(|why| format!("{}: {why}", drawing.name))?;
         Ok(Drawing {
             size: (drawing.size.0, drawn.height),
@@ -107,7 +107,7 @@ fn sketches<'a>(
 fn of_figure<'a>(figure: &'a Figure, place: &str, widths: (f32, f32)) -> Vec<Sketch<'a>> {
     let charts = figure.charts.iter().enumerate();
     let sketch = |(index, chart): (usize, &'a Chart)| {
-        let variant = figure.initial_variant(chart).filter(|v| !v.is_null())?;
+        let variant = figure.initial_variant(chart)?;
         let subject = figure.anchor.trim_end_matches("-charts");
         let subject = subject.trim_end_matches("-chart");
         let name = match figure.charts.len() {

@@ -155,6 +155,21 @@ fn all_charts_are_drawn_without_an_error() {
 }
 
 #[test]
+fn a_large_report_is_deflated_and_its_charts_are_drawn() {
+    let mut data = synthetic::study(SMALL);
+    for point in &mut data.points {
+        synthetic::lengthen(&mut point.phase, 15);
+    }
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("deflated");
+    let page = tailmark_report::write("html", &data, &directory).unwrap();
+    let text = std::fs::read_to_string(&page).unwrap();
+    assert!(text.contains("id=\"figures\" data-deflated"));
+    let dom = dom(browser(), &page);
+    assert!(!root(&dom).contains("data-error"), "{}", root(&dom));
+    assert!(root(&dom).contains("data-charts=\"18\""), "{}", root(&dom));
+}
+
+#[test]
 fn a_choice_changes_the_charts_of_all_workloads() {
     let browser = browser();
     let choose = "<script>(() => { const s = document.querySelector('select[data-key=measure]'); \

@@ -20,7 +20,7 @@ use tailmark_engine::{Observer, Stop};
 use tailmark_host::prepare::{
     self as host, Claim, Error as HostError, Evidence, JOURNAL_DIRECTORY, Journal, Kernel, Target,
 };
-use tailmark_plan::{Emulate, MachineSettings, Plan, Prepare, SystemPlan};
+use tailmark_plan::{ClientHost, Emulate, MachineSettings, Plan, Prepare, SystemPlan};
 use tailmark_results::{Fact, Study};
 
 /// The group of facts of what was prepared.
@@ -43,6 +43,20 @@ pub(crate) fn is_needed(plan: &Plan) -> bool {
     is_set || systems.any(|system| !system.prepare.devices.is_empty())
 }
 
+/// Whether the place of a system is not there yet, but will be: its device is emulated, or its file
+/// system is mounted when the run begins.
+pub(crate) fn is_to_come(system: &SystemPlan) -> bool {
+    let emulate = system.emulate.as_ref();
+    let mount = system.prepare.mount.as_deref();
+    emulate.is_some_and(|emulate| !emulate.device().exists())
+        || mount.is_some_and(|point| {
+            // As the table of mounts has it: without links.
+            let real = point.canonicalize().ok();
+            let mounted = tailmark_host::mount_of(point).map(|mount| mount.point);
+            real.is_none() || mounted != real
+        })
+}
+
 /// Whether anything of the machine or a device is changed, for which the journal is needed.
 fn is_changed(plan: &Plan) -> bool {
     let mut systems = plan.systems.iter();
@@ -53,7 +67,10 @@ fn is_changed(plan: &Plan) -> bool {
 
 /// Why the settings of a plan are not set on this machine; none where they are.
 fn not_set(plan: &Plan) -> Option<&'static str> {
-    let is_elsewhere = !plan.systems.iter().any(SystemPlan::is_here);
+    let is_here = |system: &SystemPlan| {
+        system.is_here() && system.expect.client_host != Some(ClientHost::Other)
+    };
+    let is_elsewhere = !plan.systems.iter().any(is_here);
     match (is_elsewhere, plan.scale == 1.0, tailmark_host::is_root()) {
         (true, ..) => Some("they are of the machine of the servers, which is another one"),
         (_, false, _) => Some("they are of the plan at full scale"),

@@ -1,6 +1,6 @@
 /* Follows the run that a served page is of: its seconds as they come, and the page again when a point is in the study.
    What was chosen stays. */
-(function () {
+const live = function (view) {
   'use strict';
 
   const KEPT = 'tailmark-chosen';
@@ -81,4 +81,4 @@
   addEventListener('resize', () => chart.resize());
   restore();
   follow();
-}());
+};

@@ -4,10 +4,14 @@ mod blocks;
 mod table;
 
 use super::{Report, ReportFormat, facts, names::Names, render, title, write_file};
-use crate::{Block, Data, Error, Figure, Section, style};
+use crate::{Block, Chart, Data, Error, Section, style};
+use base64::prelude::{BASE64_STANDARD, Engine as _};
+use flate2::{Compression, write::ZlibEncoder};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
-use serde_json::{Value, json};
+use serde::Serialize;
+use serde_json::Value;
 use std::{
+    collections::BTreeMap,
     io::{self, Write},
     path::{Path, PathBuf},
 };
@@ -25,6 +29,7 @@ const FUNCTIONS: &str = include_str!("../../chart/functions.js");
 const VIEW: &str = include_str!("view.js");
 const SCRIPT: &str = include_str!("page.js");
 const LIVE: &str = include_str!("live.js");
+const START: &str = include_str!("start.js");
 const CHARTS: &str = include_str!(concat!(env!("OUT_DIR"), "/echarts.min.js"));
 
 /// The page's own promise to ask for nothing: the browser is to refuse.
@@ -133,12 +138,13 @@ fn write_page(page: &Page<'_>, out: &mut dyn Write) -> io::Result<()> {
             }
             body {
                 (visible(page))
-                script type="application/json" id="figures" { (PreEscaped(figures(sections))) }
+                (figures(sections))
                 script { (PreEscaped(CHARTS)) }
                 script { (PreEscaped(FUNCTIONS)) }
                 script { (PreEscaped(VIEW)) }
                 script { (PreEscaped(SCRIPT)) }
                 @if !script.is_empty() { script { (PreEscaped(script)) } }
+                script { (PreEscaped(START)) }
             }
         }
     };
@@ -262,29 +268,59 @@ fn view(systems: &[String]) -> Markup {
     }
 }
 
-/// The charts as JSON that cannot end its script element.
-fn figures(sections: &Rendered) -> String {
-    let figures: serde_json::Map<String, Value> = sections
-        .iter()
-        .flat_map(|(_, blocks)| blocks)
-        .filter_map(|block| match block {
-            Block::Figure(figure) => Some((figure.anchor.clone(), figure_json(figure))),
-            _ => None,
-        })
-        .collect();
-    let dark: serde_json::Map<String, Value> = style::DARK
-        .iter()
-        .map(|(light, dark)| ((*light).to_owned(), (*dark).into()))
-        .collect();
-    let all = json!({"dark": dark, "figures": figures});
-    all.to_string().replace('<', "\\u003c")
+/// What the charts are made of, as JSON. Borrowed: of a large report it is much.
+#[derive(Serialize)]
+struct Figures<'p> {
+    dark: BTreeMap<&'static str, &'static str>,
+    figures: BTreeMap<&'p str, FigureJson<'p>>,
 }
 
-fn figure_json(figure: &Figure) -> Value {
-    let charts: Vec<Value> = figure
-        .charts
-        .iter()
-        .map(|chart| json!({"base": chart.base, "variants": chart.variants}))
-        .collect();
-    json!({"charts": charts})
+#[derive(Serialize)]
+struct FigureJson<'p> {
+    charts: Vec<ChartJson<'p>>,
+}
+
+#[derive(Serialize)]
+struct ChartJson<'p> {
+    base: &'p Value,
+    variants: &'p [Value],
+}
+
+/// More is deflated, bytes.
+const PLAIN_MAX: usize = 1_000_000;
+
+/// The script element of the charts, whose text cannot end it.
+fn figures<'p>(sections: &'p Rendered) -> Markup {
+    let chart = |chart: &'p Chart| ChartJson {
+        base: &chart.base,
+        variants: &chart.variants,
+    };
+    let figure = |block: &'p Block| match block {
+        Block::Figure(figure) => {
+            let charts = figure.charts.iter().map(chart).collect();
+            Some((figure.anchor.as_str(), FigureJson { charts }))
+        }
+        _ => None,
+    };
+    let blocks = sections.iter().flat_map(|(_, blocks)| blocks);
+    let all = Figures {
+        dark: style::DARK.into(),
+        figures: blocks.filter_map(figure).collect(),
+    };
+    let text = serde_json::to_string(&all).expect("options are JSON");
+    if text.len() > PLAIN_MAX {
+        let mut deflated = ZlibEncoder::new(Vec::new(), Compression::default());
+        let bytes = deflated
+            .write_all(text.as_bytes())
+            .and_then(|()| deflated.finish());
+        let text = BASE64_STANDARD.encode(bytes.expect("memory takes all that is written"));
+        return html! {
+            script type="text/plain" id="figures" data-deflated="zlib" { (PreEscaped(text)) }
+        };
+    }
+    html! {
+        script type="application/json" id="figures" {
+            (PreEscaped(text.replace('<', "\\u003c")))
+        }
+    }
 }

@@ -1,5 +1,5 @@
 /* Draws the figures of the page and follows its controls. */
-(function () {
+const page = function (view) {
   'use strict';
 
   const drawn = [];
@@ -33,7 +33,13 @@
     hide(d);
   };
 
-  const patchOf = (d) => d.chart.variants[d.chart.variants.length === 1 ? 0 : chosen(d.figure)];
+  /* Some are text, of which only what is seen is read. */
+  const patchOf = (d) => {
+    const { variants } = d.chart;
+    const index = variants.length === 1 ? 0 : chosen(d.figure);
+    if (typeof variants[index] === 'string') { variants[index] = JSON.parse(variants[index]); }
+    return variants[index];
+  };
 
   /* Draws what has changed, or all where the way to see it has. */
   const draw = (figure, isOtherView) => drawn.filter((d) => d.figure === figure).forEach((d) => {
@@ -239,4 +245,4 @@
   mark();
 
   document.documentElement.dataset.charts = String(drawn.length);
-}());
+};

@@ -1,9 +1,9 @@
 /* How readers want to see the charts: light or dark, which threads, which scale, and as numbers. Options go through
    here on their way to the page; those in the file stay as they are. */
-const view = (function () {
+const viewOf = function (all) {
   'use strict';
 
-  const { dark, figures } = JSON.parse(document.getElementById('figures').textContent);
+  const { dark, figures } = all;
   const state = { theme: 'light', scale: 'log', along: 'rate', threads: Infinity, hidden: new Set() };
 
   const list = (value) => (Array.isArray(value) ? value : value ? [value] : []);
@@ -137,4 +137,4 @@ const view = (function () {
   const follows = { threads: counts.length > 1, along: bases.some(isCurve), scale: bases.some(isLatency) };
 
   return { colour: colour, follows: follows, figures: figures, state: state, counts: counts, adapted: adapted, numbers: numbers };
-}());
+};
