@@ -214,6 +214,52 @@ fn a_device_below_a_loop_device_is_refused() {
     assert_eq!(disk.refused(&disk.consent()), [""; 0]);
 }
 
+/// A further loop device, over a file or a device; detached when dropped.
+struct Above(String);
+
+impl Above {
+    fn new(over: &OsStr) -> Self {
+        let words = ["--find", "--show", over.to_str().unwrap()];
+        match system("losetup", &words) {
+            Ok(name) => Self(name.trim().to_owned()),
+            Err(why) => not_here(why),
+        }
+    }
+}
+
+impl Drop for Above {
+    fn drop(&mut self) {
+        let _ = system("losetup", &["--detach", &self.0]);
+    }
+}
+
+#[test]
+fn a_device_whose_file_another_loop_device_is_over_is_refused() {
+    let disk = Disk::new();
+    let other = Above::new(disk.image.as_os_str());
+    // Neither is a part of the other: an exclusive open sees nothing.
+    assert!(opens_exclusively(disk.device.path()));
+    let said = text(&disk.evidence(), "stacked");
+    assert!(said.contains(&other.0[5..]), "{said}");
+    assert!(disk.refused(&disk.consent()).contains(&"stacked"));
+    drop(other);
+    assert_eq!(disk.refused(&disk.consent()), [""; 0]);
+}
+
+#[test]
+fn a_loop_device_over_another_device_is_refused_whatever_is_on_that() {
+    let disk = Disk::new();
+    let above = Above::new(disk.device.path().as_os_str());
+    let target = Target::find(&above.0).unwrap();
+    let consent = Consent {
+        serials: target.identity.serial.iter().cloned().collect(),
+        ..unseen()
+    };
+    let evidence = Claim::refusals(&target, Reach::Device, &consent).unwrap();
+    let said = text(&evidence, "kind");
+    assert!(said.contains("over another block device"), "{evidence:#?}");
+}
+
 #[test]
 fn a_device_below_a_file_in_a_file_system_on_it_is_refused() {
     let disk = Disk::new();

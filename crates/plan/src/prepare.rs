@@ -6,7 +6,7 @@
 
 use super::{Error, reader::TableReader, units};
 use std::{
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
     time::Duration,
 };
 use tailmark_driver::{Driver, Location};
@@ -243,8 +243,46 @@ impl Prepare {
             )?;
             return Ok(Self::default());
         }
+        prepare.refuse_other_devices(&own)?;
+        if let Some(path) = location.path().filter(|_| prepare.mount.is_some())
+            && path.components().any(|part| part == Component::ParentDir)
+        {
+            return Err(Error::BadValue {
+                key: own.label("mount"),
+                value: path.display().to_string(),
+                accepted: "a path of the system without `..`, which could lead off the mount"
+                    .to_owned(),
+            });
+        }
         prepare.refuse_odd(&own, driver, location)?;
         Ok(prepare)
+    }
+
+    /// Refuses options that lead to another device, which nobody has looked at or agreed to.
+    fn refuse_other_devices(&self, own: &TableReader<'_>) -> Result<(), Error> {
+        const LEADING: &[&str] = &[
+            "dev=", "device=", "name=", "path=", "/dev/", "UUID=", "LABEL=",
+        ];
+        let all = [
+            ("mkfs_options", &self.mkfs_options),
+            ("mount_options", &self.mount_options),
+        ];
+        for (key, words) in all {
+            let leads = |word: &&String| {
+                let is_path = word.starts_with('/');
+                is_path || LEADING.iter().any(|part| word.contains(part))
+            };
+            if let Some(word) = words.iter().find(leads) {
+                return Err(Error::BadValue {
+                    key: own.label(key),
+                    value: word.clone(),
+                    accepted: "options of the device alone, and none that names another one or a \
+                               file (logdev, rtdev, journal)"
+                        .to_owned(),
+                });
+            }
+        }
+        Ok(())
     }
 
     /// Refuses what does not go together.

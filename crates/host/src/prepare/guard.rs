@@ -3,7 +3,10 @@
 //! A row that finds something names its evidence. What cannot be told counts as a reason too. All
 //! rows are asked, so that one refusal says everything.
 
-use super::{Identity, Signature, Target, uses::Uses};
+use super::{
+    Identity, Signature, Target,
+    uses::{Below, Uses},
+};
 use crate::{BlockDevice, chain::chain, controller, sysfs};
 use std::{
     collections::BTreeSet,
@@ -211,6 +214,10 @@ fn other_kind(scene: &Scene<'_>) -> Vec<String> {
     let mut wrong = Vec::new();
     if device.name != device.disk {
         wrong.push(format!("it is a partition of `{}`", device.disk));
+    } else if let Some(Below::Device((major, minor))) = scene.uses.loops.get(&device.name) {
+        wrong.push(format!(
+            "it is a loop device over another block device ({major}:{minor}): name that"
+        ));
     } else if !device.members.is_empty() || device.composition.is_some() {
         wrong.push(format!("it is made of others ({})", device.kind()));
     } else {

@@ -123,18 +123,16 @@ impl<'a> Journal<'a> {
             return Ok(());
         }
         (self.log)(&format!("{key}: {old} -> {value}"));
-        self.changes.push(Change::Value {
-            path: path.clone(),
-            old: old.clone(),
-            asked: value.clone(),
-            now: None,
-        });
+        self.changes
+            .push(inverse(path, &old, value).map_err(refused)?);
         self.write()?;
         (self.log)(&format!("{key}: {old} is in the journal"));
         write(path, value).map_err(refused)?;
         (self.log)(&format!("{key}: written"));
         let is = read(path).map_err(refused)?;
-        if let Some(Change::Value { now, .. }) = self.changes.last_mut() {
+        if let Some(Change::Value { now, path: of, .. }) = self.changes.last_mut()
+            && of == path
+        {
             *now = Some(is.clone());
         }
         self.write()?;
@@ -251,6 +249,43 @@ impl Drop for Journal<'_> {
     }
 }
 
+/// Values of the kernel of which one is in effect: writing one makes the other 0, and 0 cannot be
+/// written.
+const PAIRS: &[(&str, &str)] = &[
+    ("dirty_bytes", "dirty_ratio"),
+    ("dirty_background_bytes", "dirty_background_ratio"),
+];
+
+/// What puts a value back: the value itself, or where it was 0 because another one was in effect,
+/// that one.
+fn inverse(path: &Path, old: &str, asked: &str) -> io::Result<Change> {
+    let name = path.file_name().unwrap_or_default();
+    let partner = PAIRS.iter().find_map(|(a, b)| match () {
+        () if name == *a => Some(b),
+        () if name == *b => Some(a),
+        () => None,
+    });
+    if let Some(partner) = partner.filter(|_| old == "0") {
+        let path = path.with_file_name(partner);
+        let old = read(&path)?;
+        if old != "0" {
+            return Ok(Change::Value {
+                path,
+                old,
+                asked: "0".to_owned(),
+                now: None,
+            });
+        }
+    }
+    Ok(Change::Value {
+        path: path.to_owned(),
+        old: old.to_owned(),
+        // As it is read again.
+        asked: asked.split_whitespace().collect::<Vec<_>>().join(" "),
+        now: None,
+    })
+}
+
 /// Puts a change back; what was done, or why it is left.
 fn put_back(change: &Change) -> Result<String, String> {
     match change {
@@ -283,6 +318,8 @@ fn put_back(change: &Change) -> Result<String, String> {
         },
         Change::Mount { point, device } => {
             let mounts = mount::mounts();
+            // The kernel tells where a mount really is.
+            let point = &fs::canonicalize(point).unwrap_or_else(|_| point.clone());
             let last = mounts.iter().rfind(|mount| mount.point == *point);
             match last {
                 Some(mount) if mount.device == *device => super::unmount(point)
@@ -411,6 +448,37 @@ mod tests {
         ] {
             assert!(parse(odd.as_bytes()).is_err(), "{odd}");
         }
+    }
+
+    #[test]
+    fn of_two_values_the_one_that_was_in_effect_is_put_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        let put = |bytes: &str, ratio: &str| {
+            fs::write(path("dirty_bytes"), bytes).unwrap();
+            fs::write(path("dirty_ratio"), ratio).unwrap();
+        };
+        let value = |name: &str, old: &str, asked: &str| Change::Value {
+            path: path(name),
+            old: old.to_owned(),
+            asked: asked.to_owned(),
+            now: None,
+        };
+        put("0", "20");
+        let of_bytes = inverse(&path("dirty_bytes"), "0", "2000000000").unwrap();
+        assert_eq!(of_bytes, value("dirty_ratio", "20", "0"));
+        // The kernel makes the other one 0, and takes the old one back.
+        put("2000000000", "0");
+        put_back(&of_bytes).unwrap();
+        assert_eq!(read(&path("dirty_ratio")).unwrap(), "20");
+        put("2000000000", "0");
+        let of_ratio = inverse(&path("dirty_ratio"), "0", "30").unwrap();
+        assert_eq!(of_ratio, value("dirty_bytes", "2000000000", "0"));
+        let same = inverse(&path("dirty_bytes"), "2000000000", "5").unwrap();
+        assert_eq!(same, value("dirty_bytes", "2000000000", "5"));
+        fs::write(path("tcp_rmem"), "1 2 3").unwrap();
+        let words = inverse(&path("tcp_rmem"), "1 2 3", "4  5 6").unwrap();
+        assert_eq!(words, value("tcp_rmem", "1 2 3", "4 5 6"));
     }
 
     #[test]

@@ -33,6 +33,8 @@ pub struct Uses {
     pub(super) devices: Vec<BlockDevice>,
     /// What loop devices are over, by their names.
     pub(super) loops: BTreeMap<String, Below>,
+    /// The files of loop devices, each by its device and inode: two may be over one file.
+    pub(super) files: BTreeMap<String, (u64, u64)>,
     /// Everything mounted, each with a process that sees it.
     pub(super) mounts: Vec<(u32, Mount)>,
     /// Swap, by what it is on.
@@ -88,6 +90,7 @@ impl Uses {
         };
         uses.look_at_loops();
         uses.look_at_processes(Path::new("/proc"));
+        uses.look_at_namespace();
         uses.swaps = swaps(&fs::read_to_string("/proc/swaps").unwrap_or_default());
         let table = fs::read_to_string("/etc/fstab").unwrap_or_default();
         let line = fs::read_to_string("/proc/cmdline").unwrap_or_default();
@@ -108,6 +111,8 @@ impl Uses {
                         of_device => Below::Device(number(of_device)),
                     };
                     self.loops.insert(device.name.clone(), below);
+                    let file = (status.device, status.inode);
+                    self.files.insert(device.name.clone(), file);
                 }
                 // It was detached meanwhile.
                 Err(error) if error.raw_os_error() == Some(6) => {}
@@ -157,24 +162,72 @@ impl Uses {
         }
     }
 
+    /// In a PID namespace of its own (a container) this process sees none of the others.
+    fn look_at_namespace(&mut self) {
+        /// The number of the first one, which the kernel gives no other.
+        const FIRST: &str = "pid:[4026531836]";
+        let own = fs::read_link("/proc/self/ns/pid").unwrap_or_default();
+        if own != Path::new(FIRST) {
+            self.unseen.push(Unseen {
+                name: "pid-namespace".to_owned(),
+                what: "what processes outside of this PID namespace (a container) have mounted or \
+                       open"
+                    .to_owned(),
+            });
+        }
+    }
+
     fn look_at_files(&mut self, process: u32, directory: &Path) -> io::Result<()> {
         let mut denied = None;
-        for file in fs::read_dir(directory.join("fd"))?.flatten() {
-            let metadata = match fs::metadata(file.path()) {
-                Ok(metadata) => metadata,
+        // A thread may have files of its own.
+        let tasks = sysfs::names(&directory.join("task"));
+        let own = directory
+            .file_name()
+            .map(|name| directory.join("task").join(name));
+        let tasks = tasks.iter().map(|task| directory.join("task").join(task));
+        let others = tasks.filter(|task| Some(task) != own.as_ref());
+        let main = fs::read_dir(directory.join("fd"))?;
+        let others = others.filter_map(|task| fs::read_dir(task.join("fd")).ok());
+        for file in main.flatten().chain(others.flat_map(Iterator::flatten)) {
+            match fs::metadata(file.path()) {
+                Ok(metadata) => self.add_open(process, directory, &file.path(), &metadata),
                 // It was closed meanwhile, or leads to nothing that has a path.
-                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
-                Err(error) => {
-                    denied = Some(error);
-                    continue;
-                }
-            };
-            if metadata.file_type().is_block_device() {
-                let number = number(metadata.rdev());
-                self.open.push((process, program(directory), number));
+                Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                Err(error) => denied = Some(error),
+            }
+        }
+        // A device that is mapped stays in use when its descriptor is closed.
+        let maps = fs::read_to_string(directory.join("maps")).unwrap_or_default();
+        let mapped: BTreeSet<&str> = maps
+            .lines()
+            .filter_map(|line| Some(&line[line.find("/dev/")?..]))
+            .collect();
+        for path in mapped {
+            if let Ok(metadata) = fs::metadata(path) {
+                self.add_open(process, directory, Path::new(path), &metadata);
             }
         }
         denied.map_or(Ok(()), Err)
+    }
+
+    /// Keeps that a process has a file open, where that is a device, or a way to the commands of an
+    /// NVMe drive.
+    fn add_open(&mut self, process: u32, directory: &Path, file: &Path, of: &fs::Metadata) {
+        let mut numbers = Vec::new();
+        if of.file_type().is_block_device() {
+            numbers.push(number(of.rdev()));
+        } else if of.file_type().is_char_device() {
+            let leads_to = fs::read_link(file).unwrap_or_else(|_| file.to_owned());
+            let name = leads_to.file_name().unwrap_or_default().to_string_lossy();
+            let is_its = |device: &&BlockDevice| is_commanded_by(&device.disk, &name);
+            let its = self.devices.iter().filter(is_its);
+            numbers.extend(its.map(|device| (device.major, device.minor)));
+        }
+        let program = program(directory);
+        let open = numbers
+            .into_iter()
+            .map(|number| (process, program.clone(), number));
+        self.open.extend(open);
     }
 
     /// A process that has ended in between is not missed.
@@ -224,11 +277,14 @@ impl Uses {
             .iter()
             .any(|member| found.iter().any(|f| f.name == *member));
         let has = |number: &Number| found.iter().any(|f| (f.major, f.minor) == *number);
+        // What one writes the other has.
+        let own = self.files.get(&device.name);
+        let is_same = own.is_some() && found.iter().any(|f| self.files.get(&f.name) == own);
         let is_over = match self.loops.get(&device.name) {
             Some(Below::Device(number) | Below::FileOn(number)) => has(number),
             None => false,
         };
-        is_part || is_member || is_over
+        is_part || is_member || is_over || is_same
     }
 
     /// The devices of the btrfs file systems that one of these is a part of: their mounts have a
@@ -244,6 +300,20 @@ impl Uses {
         }
         all
     }
+}
+
+/// Whether a character device takes the commands of a disk: `nvme0` those of every namespace of the
+/// controller, `ng0n1` those of `nvme0n1`.
+fn is_commanded_by(disk: &str, character: &str) -> bool {
+    if let Some(namespace) = character.strip_prefix("ng") {
+        return disk.strip_prefix("nvme") == Some(namespace);
+    }
+    let controller = character.strip_prefix("nvme");
+    let is_controller = |rest: &str| !rest.is_empty() && rest.bytes().all(|b| b.is_ascii_digit());
+    controller.is_some_and(is_controller)
+        && disk
+            .strip_prefix(character)
+            .is_some_and(|rest| rest.starts_with('n'))
 }
 
 /// The name of the program of a process.
@@ -365,6 +435,97 @@ mod tests {
         };
         assert_eq!(on("sda"), ["loop0", "loop1", "md0", "md0p1", "sda", "sda1"]);
         assert_eq!(on("sdb"), ["loop2", "sdb"]);
+    }
+
+    #[test]
+    fn a_character_device_commands_its_own_namespaces() {
+        for (disk, character, expected) in [
+            ("nvme0n1", "nvme0", true),
+            ("nvme0n1", "ng0n1", true),
+            ("nvme1n1", "nvme0", false),
+            ("nvme10n1", "nvme1", false),
+            ("nvme0n2", "ng0n1", false),
+            ("nvme0n1", "nvme", false),
+            ("sda", "nvme0", false),
+        ] {
+            assert_eq!(
+                is_commanded_by(disk, character),
+                expected,
+                "{disk} {character}"
+            );
+        }
+    }
+
+    #[test]
+    fn two_loop_devices_over_one_file_are_on_each_other() {
+        let sys = fixture(&[
+            (
+                "virtual/loop0",
+                &[("dev", "7:0"), ("loop/backing_file", "/a")],
+            ),
+            (
+                "virtual/loop1",
+                &[("dev", "7:1"), ("loop/backing_file", "/link/a")],
+            ),
+            (
+                "virtual/loop2",
+                &[("dev", "7:2"), ("loop/backing_file", "/b")],
+            ),
+        ]);
+        let names = sysfs::names(&sys.path().join("class/block"));
+        let devices = names
+            .iter()
+            .filter_map(|n| BlockDevice::of_name(sys.path(), n));
+        let uses = Uses {
+            devices: devices.collect(),
+            sys: sys.path().to_owned(),
+            files: [("loop0", 5), ("loop1", 5), ("loop2", 6)]
+                .map(|(name, inode)| (name.to_owned(), (1, inode)))
+                .into(),
+            ..Uses::default()
+        };
+        let names: Vec<_> = uses
+            .on_disk("loop0")
+            .iter()
+            .map(|d| d.name.clone())
+            .collect();
+        assert_eq!(names, ["loop0", "loop1"]);
+    }
+
+    #[test]
+    fn what_a_thread_has_open_and_what_is_mapped_counts_as_open() {
+        let names = sysfs::names(Path::new(crate::block::SYS).join("class/block").as_path());
+        let paths = names.iter().map(|name| Path::new("/dev").join(name));
+        let is_device =
+            |path: &PathBuf| fs::metadata(path).is_ok_and(|of| of.file_type().is_block_device());
+        let device = paths
+            .into_iter()
+            .find(is_device)
+            .expect("a machine has a block device");
+        let number = number(fs::metadata(&device).unwrap().rdev());
+        let found = |thread: bool, mapped: bool| {
+            let proc = tempfile::tempdir().unwrap();
+            let process = proc.path().join("123");
+            for of in ["fd", "task/123/fd", "task/124/fd"] {
+                fs::create_dir_all(process.join(of)).unwrap();
+            }
+            fs::write(process.join("comm"), "db\n").unwrap();
+            if thread {
+                std::os::unix::fs::symlink(&device, process.join("task/124/fd/7")).unwrap();
+            }
+            let line = format!(
+                "7f00-7f01 rw-s 00000000 00:05 9      {}\n",
+                device.display()
+            );
+            fs::write(process.join("maps"), if mapped { &*line } else { "" }).unwrap();
+            let mut uses = Uses::default();
+            uses.look_at_files(123, &process).unwrap();
+            uses.open
+        };
+        let expected = vec![(123, "db".to_owned(), number)];
+        assert_eq!(found(true, false), expected);
+        assert_eq!(found(false, true), expected);
+        assert_eq!(found(false, false), []);
     }
 
     #[test]

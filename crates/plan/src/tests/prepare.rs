@@ -88,6 +88,14 @@ fn what_does_not_go_together_is_refused_by_its_key() {
             "beside `namespaces`",
         ),
         (
+            "device = 'x', filesystem = 'xfs', mount = '/mnt', mkfs_options = ['-l', 'logdev=/dev/y']",
+            "none that names another one",
+        ),
+        (
+            "device = 'x', filesystem = 'xfs', mount = '/mnt', mount_options = ['rtdev=/dev/y']",
+            "none that names another one",
+        ),
+        (
             "device = 'x', sysctls = ['vm.swappiness=1']",
             "of the machine",
         ),

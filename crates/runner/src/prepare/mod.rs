@@ -16,6 +16,7 @@ use crate::{Error, error::in_one_line, facts::kept};
 use log::Far;
 pub(crate) use log::tell;
 use std::path::{Path, PathBuf};
+use tailmark_driver::Location;
 use tailmark_engine::{Observer, Stop};
 use tailmark_host::prepare::{
     self as host, Claim, Error as HostError, Evidence, JOURNAL_DIRECTORY, Journal, Kernel, Target,
@@ -215,14 +216,19 @@ impl Prepared<'_> {
 
     /// A system whose devices are not confirmed is measured on what is there.
     fn left_as_it_is(&mut self, system: &SystemPlan, needed: &str, observer: &dyn Observer) {
+        let what = match system.location {
+            // A load takes the device as it is named.
+            Location::Device(_) => "its device was not erased, and its load writes over it",
+            _ => "nothing was erased or made",
+        };
         let said = format!(
-            "system `{}` is measured on what is there: nothing was erased or made",
+            "system `{}` is measured on what is there: {what}",
             system.name
         );
         tell(observer, &format!("{said}, which needs {needed}"));
         let name = Some(&*system.name);
-        let value = "measured on what was there: nothing was erased or made";
-        self.facts.push(fact(name, "devices", value.to_owned()));
+        let value = format!("measured on what was there: {what}");
+        self.facts.push(fact(name, "devices", value));
         // Without a serial number, which a study may be asked to leave out.
         self.notices.push(said);
     }
