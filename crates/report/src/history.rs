@@ -5,7 +5,7 @@ use crate::{
     Block, Cell, Chart, Column, Data, Error, Figure, Section, Table, TableRow, Text,
     block::anchor,
     chart::{self, line},
-    format::html,
+    format::{html, names::address},
     section, style,
     sweep::SweepTable,
 };
@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use std::{
     collections::BTreeSet,
     fs,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 use tailmark_results::{
     Header, Study, number,
@@ -398,7 +398,7 @@ fn studies(entries: &[Entry], folder: &Path) -> Table {
             false => name,
         };
         let link = match entry.has_page {
-            true => name.join("report.html").display().to_string(),
+            true => link(&name.join("report.html")),
             false => String::new(),
         };
         TableRow {
@@ -422,6 +422,15 @@ fn studies(entries: &[Entry], folder: &Path) -> Table {
         rows: entries.iter().rev().map(row).collect(),
         ..Table::default()
     }
+}
+
+/// The address of a file from the page: one below it, whatever its directories are called.
+fn link(path: &Path) -> String {
+    let parts = path.components().filter_map(|part| match part {
+        Component::Normal(name) => Some(format!("/{}", address(name))),
+        _ => None,
+    });
+    format!(".{}", parts.collect::<String>())
 }
 
 #[cfg(test)]

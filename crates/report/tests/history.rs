@@ -138,9 +138,31 @@ fn a_folder_has_a_page_of_its_studies_with_the_changes_marked() {
     );
     assert!(change.contains("run-4"), "{change}");
     let page = fs::read_to_string(&history.path).unwrap();
-    assert!(page.contains("<a href=\"nightly/run-7/report.html\">nightly/run-7</a>"));
+    assert!(page.contains("<a href=\"./nightly/run-7/report.html\">nightly/run-7</a>"));
     assert!(!page.contains("run-6/report.html"), "there is none");
     assert!(page.contains("-20 %") && page.matches("highest peak").count() >= 8);
+}
+
+#[test]
+fn a_link_leads_to_its_study_whatever_the_directory_is_called() {
+    let folder = tempfile::tempdir().unwrap();
+    for (day, name) in [".", "javascript:alert(1)", "a#b?c %41"]
+        .into_iter()
+        .enumerate()
+    {
+        let dir = folder.path().join(name);
+        write(&dir, &study(1, 1.0), 1_790_000_000_000 + day as u64);
+        fs::write(dir.join("report.html"), "a page").unwrap();
+    }
+    let history = write_history(folder.path()).unwrap();
+    let page = fs::read_to_string(&history.path).unwrap();
+    for link in [
+        "href=\"./report.html\">.</a>",
+        "href=\"./javascript%3Aalert%281%29/report.html\">javascript:alert(1)</a>",
+        "href=\"./a%23b%3Fc%20%2541/report.html\">a#b?c %41</a>",
+    ] {
+        assert!(page.contains(link), "{link}");
+    }
 }
 
 #[test]

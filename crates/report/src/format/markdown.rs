@@ -2,7 +2,9 @@
 //! it.
 
 use super::{
-    Report, ReportFormat, cards, facts, names::finding_anchor, pictures, title, write_file,
+    Report, ReportFormat, cards, facts,
+    names::{address, finding_anchor},
+    pictures, title, write_file,
 };
 use crate::{
     Badge, Block, Cell, Column, Error, Figure, FindingEntry, Span, Table, TableRow, Text,
@@ -95,18 +97,13 @@ fn figure(figure: &Figure, drawings: &[Drawing]) -> String {
         .filter(|drawing| drawing.of.0 == figure.anchor);
     let image = |drawing: &Drawing| {
         let about = format!("{}. {}", drawing.title, drawing.about);
-        format!("![{}](charts/{}.svg)", line(&about), address(&drawing.name))
+        format!(
+            "![{}](charts/{}.svg)",
+            line(&about),
+            address(drawing.name.as_ref())
+        )
     };
     of_figure.map(image).collect::<Vec<_>>().join("\n\n")
-}
-
-/// A name in an address: what is not a letter, a digit or a dash as its bytes.
-fn address(name: &str) -> String {
-    let byte = |byte: u8| match byte {
-        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' => char::from(byte).to_string(),
-        byte => format!("%{byte:02X}"),
-    };
-    name.bytes().map(byte).collect()
 }
 
 fn finding(entry: &FindingEntry) -> String {
