@@ -48,6 +48,7 @@ pub fn of(error: &anyhow::Error) -> Exit {
                         | report::Error::UnknownLatency { .. }
                         | report::Error::NothingInCommon { .. }
                         | report::Error::NoStudies { .. }
+                        | report::Error::ForeignPage { .. }
                 )
             )
             || matches!(cause.downcast_ref(), Some(results::Error::Missing { .. }))
@@ -99,6 +100,13 @@ mod tests {
             version: 2,
             known: 1,
         }
+    }
+
+    #[test]
+    fn what_a_report_cannot_be_made_of_is_wrong_usage() {
+        let path = "index.html".into();
+        let error = report::Error::ForeignPage { path };
+        assert_eq!(of(&error.into()), Exit::Usage);
     }
 
     #[test]

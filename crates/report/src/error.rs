@@ -45,6 +45,14 @@ pub enum Error {
         /// Which one.
         folder: PathBuf,
     },
+    /// A page would be written over something else.
+    #[error(
+        "`{path}` is no page of tailmark and is not written over: move it away, or name another folder"
+    )]
+    ForeignPage {
+        /// What is there.
+        path: PathBuf,
+    },
     /// There is nothing to report.
     #[error("no study holds a finished point or load")]
     Empty,

@@ -84,8 +84,10 @@ pub struct History {
 /// Writes the index page of the studies in a folder into it.
 ///
 /// # Errors
-/// Where there are none, or the page cannot be written.
+/// Where there are none, the page cannot be written, or there is one that is not of this program.
 pub fn write_history(folder: &Path) -> Result<History, Error> {
+    let path = folder.join(PAGE);
+    html::refuse_foreign(&path)?;
     let mut left_out = Vec::new();
     let mut entries = Vec::new();
     for dir in study_directories(folder, DEPTH) {
@@ -113,7 +115,6 @@ pub fn write_history(folder: &Path) -> Result<History, Error> {
         (&TRENDS, trend_blocks(&trends, &entries)),
         (&STUDIES, vec![Block::Table(studies(&entries, folder))]),
     ];
-    let path = folder.join(PAGE);
     let name = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let name = name
         .file_name()

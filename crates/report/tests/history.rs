@@ -166,6 +166,27 @@ fn a_link_leads_to_its_study_whatever_the_directory_is_called() {
 }
 
 #[test]
+fn a_page_of_others_is_not_written_over() {
+    let folder = tempfile::tempdir().unwrap();
+    write(
+        &folder.path().join("one"),
+        &study(1, 1.0),
+        1_790_000_000_000,
+    );
+    let path = folder.path().join("index.html");
+    fs::write(&path, "<!DOCTYPE html><title>My site</title>").unwrap();
+    let refused = write_history(folder.path());
+    assert!(
+        matches!(refused, Err(Error::ForeignPage { .. })),
+        "{refused:?}"
+    );
+    assert!(fs::read_to_string(&path).unwrap().contains("My site"));
+    fs::remove_file(&path).unwrap();
+    write_history(folder.path()).unwrap();
+    write_history(folder.path()).expect("its own page is written again");
+}
+
+#[test]
 fn a_folder_without_studies_is_refused() {
     let folder = tempfile::tempdir().unwrap();
     assert!(matches!(
