@@ -47,6 +47,7 @@ pub fn of(error: &anyhow::Error) -> Exit {
                     report::Error::UnknownSystem { .. }
                         | report::Error::UnknownLatency { .. }
                         | report::Error::NothingInCommon { .. }
+                        | report::Error::NoPointInCommon { .. }
                         | report::Error::NoStudies { .. }
                         | report::Error::ForeignPage { .. }
                 )
@@ -104,9 +105,14 @@ mod tests {
 
     #[test]
     fn what_a_report_cannot_be_made_of_is_wrong_usage() {
+        let known = "a".to_owned();
         let path = "index.html".into();
-        let error = report::Error::ForeignPage { path };
-        assert_eq!(of(&error.into()), Exit::Usage);
+        for error in [
+            report::Error::NoPointInCommon { known },
+            report::Error::ForeignPage { path },
+        ] {
+            assert_eq!(of(&error.into()), Exit::Usage);
+        }
     }
 
     #[test]

@@ -112,6 +112,36 @@ fn plans_that_differ_are_told_and_studies_of_other_systems_refused() {
 }
 
 #[test]
+fn too_few_runs_are_no_answer_and_neither_is_nothing_in_common() {
+    let (said, rows) = section(&study(1, 0.5).against(&study(1, 1.0)).unwrap());
+    assert!(
+        said.contains("there are too few runs for a verdict in 4 comparisons"),
+        "{said}"
+    );
+    assert!(
+        !said.contains("no change") && !said.contains("worse"),
+        "{said}"
+    );
+    assert_eq!(rows.len(), 4);
+
+    let mut failed = study(5, 1.0);
+    for point in &mut failed.points {
+        point.phase.failed = point.phase.operations;
+    }
+    let (said, rows) = section(&study(5, 1.0).against(&failed).unwrap());
+    assert!(said.contains("nothing could be compared"), "{said}");
+    assert!(!said.contains("no change") && rows.is_empty(), "{said}");
+
+    for point in &mut failed.points {
+        point.key.workload = "another".to_owned();
+    }
+    match study(5, 1.0).against(&failed).unwrap_err() {
+        Error::NoPointInCommon { known } => assert!(known.starts_with("another ("), "{known}"),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
 fn a_folder_has_a_page_of_its_studies_with_the_changes_marked() {
     let folder = tempfile::tempdir().unwrap();
     let day = 86_400_000;
