@@ -212,6 +212,8 @@ fn escaped(text: &str) -> String {
             '>' => escaped.push_str("&gt;"),
             '&' => escaped.push_str("&amp;"),
             '@' => escaped.push_str("&#64;"),
+            // A line of its own might be a heading, a list or a table.
+            c if c.is_control() => escaped.push(' '),
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '#' | '$' => {
                 escaped.push('\\');
                 escaped.push(c);
@@ -222,8 +224,9 @@ fn escaped(text: &str) -> String {
     escaped.replace("://", ":&#47;&#47;")
 }
 
-/// A paragraph that does not begin as a list does.
+/// A paragraph that does not begin as a list or as a source does.
 fn begun(text: &str) -> String {
+    let text = text.trim_start();
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(0);
     let (number, rest) = text.split_at(digits);
     match rest.chars().next() {
@@ -243,6 +246,8 @@ mod tests {
             escaped("a|b *c* <d> @e [f](g) `h` https://i"),
             "a\\|b \\*c\\* &lt;d&gt; &#64;e \\[f\\](g) \\`h\\` https:&#47;&#47;i"
         );
+        assert_eq!(escaped("a\n\r\nb"), "a   b");
+        assert_eq!(begun("    - a"), "\\- a");
         assert_eq!(begun("1. a"), "1\\. a");
         assert_eq!(begun("- a"), "\\- a");
         assert_eq!(begun("1.5 ms"), "1\\.5 ms");
