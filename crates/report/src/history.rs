@@ -1,6 +1,8 @@
 //! The studies of a folder, one after the other: an index page with the headline of each, and how the peak of
 //! each system in each workload went, with the places marked at which its level changed.
 
+mod copies;
+
 use crate::{
     Block, Cell, Chart, Column, Data, Error, Figure, Section, Table, TableRow, Text,
     block::anchor,
@@ -9,6 +11,7 @@ use crate::{
     section, style,
     sweep::SweepTable,
 };
+use copies::Copied;
 use serde_json::{Value, json};
 use std::{
     collections::BTreeSet,
@@ -77,6 +80,8 @@ pub struct History {
     pub studies: usize,
     /// The studies that could not be read, and why.
     pub left_out: Vec<String>,
+    /// Studies that are copies of others, which count once: which, and of which.
+    pub copies: Vec<String>,
     /// The changes in words.
     pub changes: Vec<String>,
 }
@@ -105,6 +110,8 @@ pub fn write_history(folder: &Path) -> Result<History, Error> {
         let key = |entry: &Entry| (entry.header.created_ms, entry.dir.clone());
         key(a).cmp(&key(b))
     });
+    let (entries, copies) = copies::apart(entries);
+    let copies: Vec<String> = copies.iter().map(Copied::words).collect();
     let trends = trends(&entries);
     let changes: Vec<Change> = trends
         .iter()
@@ -113,7 +120,7 @@ pub fn write_history(folder: &Path) -> Result<History, Error> {
     let sections = [
         (&CHANGES, change_blocks(&changes)),
         (&TRENDS, trend_blocks(&trends, &entries)),
-        (&STUDIES, vec![Block::Table(studies(&entries, folder))]),
+        (&STUDIES, study_blocks(&entries, &copies, folder)),
     ];
     let name = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let name = name
@@ -132,6 +139,7 @@ pub fn write_history(folder: &Path) -> Result<History, Error> {
         path,
         studies: entries.len(),
         left_out,
+        copies,
         changes: changes.into_iter().map(|change| change.words).collect(),
     })
 }
@@ -388,6 +396,15 @@ fn trend_blocks(trends: &[Trend], entries: &[Entry]) -> Vec<Block> {
         ]
     };
     trends.iter().flat_map(block).collect()
+}
+
+fn study_blocks(entries: &[Entry], copies: &[String], folder: &Path) -> Vec<Block> {
+    let table = Block::Table(studies(entries, folder));
+    let copies = (!copies.is_empty()).then(|| {
+        let text = Text::strong("Copies count once. ");
+        Block::Text(text.and(format!("{}.", copies.join("; "))))
+    });
+    std::iter::once(table).chain(copies).collect()
 }
 
 /// The newest first.

@@ -196,6 +196,32 @@ fn a_link_leads_to_its_study_whatever_the_directory_is_called() {
 }
 
 #[test]
+fn copies_of_a_study_count_once_and_make_no_change() {
+    let folder = tempfile::tempdir().unwrap();
+    let noise = [1.0, 1.01, 0.99, 0.8];
+    for (i, factor) in (0..).zip(noise) {
+        let dir = folder.path().join(format!("run-{i}"));
+        write(&dir, &study(1, factor), 1_790_000_000_000 + i);
+    }
+    for name in ["run-3-a", "run-3-b"] {
+        write(&folder.path().join(name), &study(1, 0.8), 1_790_000_000_003);
+    }
+    // Begun in the same millisecond, and measured otherwise: no copy.
+    write(
+        &folder.path().join("run-4"),
+        &study(1, 0.81),
+        1_790_000_000_003,
+    );
+    let history = write_history(folder.path()).unwrap();
+    assert_eq!(history.studies, 5);
+    assert_eq!(history.copies.len(), 2, "{:?}", history.copies);
+    assert!(history.copies[0].contains("run-3-a is a copy of"));
+    assert!(history.changes.is_empty(), "{:?}", history.changes);
+    let page = fs::read_to_string(&history.path).unwrap();
+    assert!(page.contains("Copies count once."));
+}
+
+#[test]
 fn a_page_of_others_is_not_written_over() {
     let folder = tempfile::tempdir().unwrap();
     write(
