@@ -47,7 +47,9 @@ pub fn of(error: &anyhow::Error) -> Exit {
                     report::Error::UnknownSystem { .. }
                         | report::Error::UnknownLatency { .. }
                         | report::Error::NothingInCommon { .. }
+                        | report::Error::NoPointInCommon { .. }
                         | report::Error::NoStudies { .. }
+                        | report::Error::ForeignPage { .. }
                 )
             )
             || matches!(cause.downcast_ref(), Some(results::Error::Missing { .. }))
@@ -98,6 +100,18 @@ mod tests {
             marker: "m".to_owned(),
             version: 2,
             known: 1,
+        }
+    }
+
+    #[test]
+    fn what_a_report_cannot_be_made_of_is_wrong_usage() {
+        let known = "a".to_owned();
+        let path = "index.html".into();
+        for error in [
+            report::Error::NoPointInCommon { known },
+            report::Error::ForeignPage { path },
+        ] {
+            assert_eq!(of(&error.into()), Exit::Usage);
         }
     }
 

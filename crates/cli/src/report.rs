@@ -58,6 +58,9 @@ pub fn history(args: &HistoryArgs, console: &Console) -> anyhow::Result<Exit> {
     for left_out in &history.left_out {
         console.warn(&format!("left out: {left_out}"));
     }
+    for copy in &history.copies {
+        console.warn(&format!("counted once: {copy}"));
+    }
     history
         .changes
         .iter()

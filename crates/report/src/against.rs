@@ -2,7 +2,7 @@
 
 use crate::{Data, Earlier, Error};
 use std::collections::BTreeSet;
-use tailmark_results::{Header, System, number};
+use tailmark_results::{Arrivals, Header, Point, PointKey, System, number};
 
 /// What a system was, as a system of its own.
 const BEFORE: &str = " (before)";
@@ -11,7 +11,7 @@ impl Data {
     /// The same with an earlier study that each system is compared with, itself with what it was.
     ///
     /// # Errors
-    /// Where that has none of the systems.
+    /// Where that has none of the systems, or no point of theirs.
     pub fn against(mut self, earlier: &Self) -> Result<Self, Error> {
         let (systems, _) = self.systems_and_ceilings();
         let (known, _) = earlier.systems_and_ceilings();
@@ -24,6 +24,14 @@ impl Data {
             });
         }
         let pairs = common.into_iter().map(|system| self.pair(earlier, system));
+        let pairs: Vec<Self> = pairs.collect();
+        if pairs.iter().all(Self::has_nothing_in_common) {
+            let known = pairs.iter().flat_map(|pair| pair.points_of(1));
+            let known: BTreeSet<String> = known.map(words).collect();
+            return Err(Error::NoPointInCommon {
+                known: few(&known.into_iter().collect::<Vec<_>>()),
+            });
+        }
         let of = |header: &Header| {
             format!(
                 "{}, begun {}",
@@ -35,7 +43,7 @@ impl Data {
         self.earlier = Some(Earlier {
             name: names.join("; "),
             changed: changed(&earlier.headers, &self.headers),
-            pairs: pairs.collect(),
+            pairs,
         });
         Ok(self)
     }
@@ -72,6 +80,61 @@ impl Data {
             settings: self.settings.clone(),
             ..Self::default()
         }
+    }
+
+    /// The points of one of a pair.
+    fn points_of(&self, index: usize) -> impl Iterator<Item = &Point> {
+        let name = &self.systems[index].name;
+        let points = self.points.iter();
+        points.filter(move |point| point.key.system == *name)
+    }
+
+    /// Whether a pair has neither a comparison nor a point of both, valid or not.
+    fn has_nothing_in_common(&self) -> bool {
+        let [now, before] = [0, 1].map(|i| self.points_of(i).map(place).collect::<BTreeSet<_>>());
+        self.comparisons().is_empty() && now.is_disjoint(&before)
+    }
+}
+
+/// What names a point beside system and repeat.
+fn place(point: &Point) -> (&str, &str, u32, Option<u64>, Option<&str>) {
+    let PointKey {
+        workload,
+        distribution,
+        threads,
+        target_rate,
+        arrivals,
+        ..
+    } = &point.key;
+    let rate = target_rate.map(f64::to_bits);
+    (
+        workload,
+        distribution,
+        *threads,
+        rate,
+        arrivals.map(Arrivals::name),
+    )
+}
+
+/// The same in words: `YCSB A (zipfian) with 8 threads at 1,000 ops/s`.
+fn words(point: &Point) -> String {
+    let key = &point.key;
+    let threads = key
+        .clients()
+        .map(|n| number::plural(u64::from(n), "thread"));
+    let threads = threads.map_or_else(String::new, |threads| format!(" with {threads}"));
+    let rate = key.target_rate.map(number::rate);
+    let rate = rate.map_or_else(String::new, |rate| format!(" at {rate} ops/s"));
+    format!("{} ({}){threads}{rate}", key.workload, key.distribution)
+}
+
+/// The first of these, and how many more there are.
+fn few(all: &[String]) -> String {
+    const NAMED: usize = 4;
+    match all.len() {
+        0 => "no points".to_owned(),
+        1..=NAMED => all.join(", "),
+        n => format!("{} and {} more", all[..NAMED].join(", "), n - NAMED),
     }
 }
 

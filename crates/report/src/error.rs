@@ -28,6 +28,12 @@ pub enum Error {
         /// What it has.
         known: String,
     },
+    /// An earlier study has the systems, and nothing that could be compared with what they are.
+    #[error("the earlier study has no point in common with this report; it has: {known}")]
+    NoPointInCommon {
+        /// The first points that it has of these systems.
+        known: String,
+    },
     /// No request of the kind was sent.
     #[error("there is no `{latency}` latency in this report; requests are: {known}")]
     UnknownLatency {
@@ -44,6 +50,14 @@ pub enum Error {
     NoStudies {
         /// Which one.
         folder: PathBuf,
+    },
+    /// A page would be written over something else.
+    #[error(
+        "`{path}` is no page of tailmark and is not written over: move it away, or name another folder"
+    )]
+    ForeignPage {
+        /// What is there.
+        path: PathBuf,
     },
     /// There is nothing to report.
     #[error("no study holds a finished point or load")]

@@ -1,19 +1,22 @@
 //! The studies of a folder, one after the other: an index page with the headline of each, and how the peak of
 //! each system in each workload went, with the places marked at which its level changed.
 
+mod copies;
+
 use crate::{
     Block, Cell, Chart, Column, Data, Error, Figure, Section, Table, TableRow, Text,
     block::anchor,
     chart::{self, line},
-    format::html,
+    format::{html, names::address},
     section, style,
     sweep::SweepTable,
 };
+use copies::Copied;
 use serde_json::{Value, json};
 use std::{
     collections::BTreeSet,
     fs,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 use tailmark_results::{
     Header, Study, number,
@@ -77,6 +80,8 @@ pub struct History {
     pub studies: usize,
     /// The studies that could not be read, and why.
     pub left_out: Vec<String>,
+    /// Studies that are copies of others, which count once: which, and of which.
+    pub copies: Vec<String>,
     /// The changes in words.
     pub changes: Vec<String>,
 }
@@ -84,8 +89,10 @@ pub struct History {
 /// Writes the index page of the studies in a folder into it.
 ///
 /// # Errors
-/// Where there are none, or the page cannot be written.
+/// Where there are none, the page cannot be written, or there is one that is not of this program.
 pub fn write_history(folder: &Path) -> Result<History, Error> {
+    let path = folder.join(PAGE);
+    html::refuse_foreign(&path)?;
     let mut left_out = Vec::new();
     let mut entries = Vec::new();
     for dir in study_directories(folder, DEPTH) {
@@ -103,6 +110,8 @@ pub fn write_history(folder: &Path) -> Result<History, Error> {
         let key = |entry: &Entry| (entry.header.created_ms, entry.dir.clone());
         key(a).cmp(&key(b))
     });
+    let (entries, copies) = copies::apart(entries);
+    let copies: Vec<String> = copies.iter().map(Copied::words).collect();
     let trends = trends(&entries);
     let changes: Vec<Change> = trends
         .iter()
@@ -111,9 +120,8 @@ pub fn write_history(folder: &Path) -> Result<History, Error> {
     let sections = [
         (&CHANGES, change_blocks(&changes)),
         (&TRENDS, trend_blocks(&trends, &entries)),
-        (&STUDIES, vec![Block::Table(studies(&entries, folder))]),
+        (&STUDIES, study_blocks(&entries, &copies, folder)),
     ];
-    let path = folder.join(PAGE);
     let name = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let name = name
         .file_name()
@@ -131,6 +139,7 @@ pub fn write_history(folder: &Path) -> Result<History, Error> {
         path,
         studies: entries.len(),
         left_out,
+        copies,
         changes: changes.into_iter().map(|change| change.words).collect(),
     })
 }
@@ -389,6 +398,15 @@ fn trend_blocks(trends: &[Trend], entries: &[Entry]) -> Vec<Block> {
     trends.iter().flat_map(block).collect()
 }
 
+fn study_blocks(entries: &[Entry], copies: &[String], folder: &Path) -> Vec<Block> {
+    let table = Block::Table(studies(entries, folder));
+    let copies = (!copies.is_empty()).then(|| {
+        let text = Text::strong("Copies count once. ");
+        Block::Text(text.and(format!("{}.", copies.join("; "))))
+    });
+    std::iter::once(table).chain(copies).collect()
+}
+
 /// The newest first.
 fn studies(entries: &[Entry], folder: &Path) -> Table {
     let row = |entry: &Entry| {
@@ -398,7 +416,7 @@ fn studies(entries: &[Entry], folder: &Path) -> Table {
             false => name,
         };
         let link = match entry.has_page {
-            true => name.join("report.html").display().to_string(),
+            true => link(&name.join("report.html")),
             false => String::new(),
         };
         TableRow {
@@ -422,6 +440,15 @@ fn studies(entries: &[Entry], folder: &Path) -> Table {
         rows: entries.iter().rev().map(row).collect(),
         ..Table::default()
     }
+}
+
+/// The address of a file from the page: one below it, whatever its directories are called.
+fn link(path: &Path) -> String {
+    let parts = path.components().filter_map(|part| match part {
+        Component::Normal(name) => Some(format!("/{}", address(name))),
+        _ => None,
+    });
+    format!(".{}", parts.collect::<String>())
 }
 
 #[cfg(test)]

@@ -173,3 +173,28 @@ fn what_markdown_refers_to_is_there() {
         }
     }
 }
+
+#[test]
+fn long_names_of_workloads_are_cut_in_names_of_files_and_stay_apart() {
+    let mut data = synthetic::study(SMALL);
+    for point in &mut data.points {
+        point.key.workload = format!("{} {}", "ä".repeat(200), point.key.workload);
+    }
+    let out = directory("long-names");
+    let formats = ["md", "png", "csv"];
+    tailmark_report::write_data(&data, &formats, &out).unwrap();
+    let charts = names(&out.join("charts"));
+    assert_eq!(charts.len(), 2 * 18, "{charts:?}");
+    let files = names(&out.join("tables"));
+    assert_eq!(files.len(), tables(&data).len());
+    // `.new` follows while a file is written.
+    let mut all = charts.iter().chain(&files);
+    assert!(all.all(|name| name.len() < 250));
+    let text = fs::read_to_string(out.join("report.md")).unwrap();
+    let images: BTreeSet<&str> = text.split("](charts/").skip(1).collect();
+    assert_eq!(images.len(), 18);
+    for image in images {
+        let name = image.split_once(')').unwrap().0.replace("%C3%A4", "ä");
+        assert!(charts.contains(&name), "{name}");
+    }
+}

@@ -112,6 +112,36 @@ fn plans_that_differ_are_told_and_studies_of_other_systems_refused() {
 }
 
 #[test]
+fn too_few_runs_are_no_answer_and_neither_is_nothing_in_common() {
+    let (said, rows) = section(&study(1, 0.5).against(&study(1, 1.0)).unwrap());
+    assert!(
+        said.contains("there are too few runs for a verdict in 4 comparisons"),
+        "{said}"
+    );
+    assert!(
+        !said.contains("no change") && !said.contains("worse"),
+        "{said}"
+    );
+    assert_eq!(rows.len(), 4);
+
+    let mut failed = study(5, 1.0);
+    for point in &mut failed.points {
+        point.phase.failed = point.phase.operations;
+    }
+    let (said, rows) = section(&study(5, 1.0).against(&failed).unwrap());
+    assert!(said.contains("nothing could be compared"), "{said}");
+    assert!(!said.contains("no change") && rows.is_empty(), "{said}");
+
+    for point in &mut failed.points {
+        point.key.workload = "another".to_owned();
+    }
+    match study(5, 1.0).against(&failed).unwrap_err() {
+        Error::NoPointInCommon { known } => assert!(known.starts_with("another ("), "{known}"),
+        other => panic!("{other}"),
+    }
+}
+
+#[test]
 fn a_folder_has_a_page_of_its_studies_with_the_changes_marked() {
     let folder = tempfile::tempdir().unwrap();
     let day = 86_400_000;
@@ -138,9 +168,78 @@ fn a_folder_has_a_page_of_its_studies_with_the_changes_marked() {
     );
     assert!(change.contains("run-4"), "{change}");
     let page = fs::read_to_string(&history.path).unwrap();
-    assert!(page.contains("<a href=\"nightly/run-7/report.html\">nightly/run-7</a>"));
+    assert!(page.contains("<a href=\"./nightly/run-7/report.html\">nightly/run-7</a>"));
     assert!(!page.contains("run-6/report.html"), "there is none");
     assert!(page.contains("-20 %") && page.matches("highest peak").count() >= 8);
+}
+
+#[test]
+fn a_link_leads_to_its_study_whatever_the_directory_is_called() {
+    let folder = tempfile::tempdir().unwrap();
+    for (day, name) in [".", "javascript:alert(1)", "a#b?c %41"]
+        .into_iter()
+        .enumerate()
+    {
+        let dir = folder.path().join(name);
+        write(&dir, &study(1, 1.0), 1_790_000_000_000 + day as u64);
+        fs::write(dir.join("report.html"), "a page").unwrap();
+    }
+    let history = write_history(folder.path()).unwrap();
+    let page = fs::read_to_string(&history.path).unwrap();
+    for link in [
+        "href=\"./report.html\">.</a>",
+        "href=\"./javascript%3Aalert%281%29/report.html\">javascript:alert(1)</a>",
+        "href=\"./a%23b%3Fc%20%2541/report.html\">a#b?c %41</a>",
+    ] {
+        assert!(page.contains(link), "{link}");
+    }
+}
+
+#[test]
+fn copies_of_a_study_count_once_and_make_no_change() {
+    let folder = tempfile::tempdir().unwrap();
+    let noise = [1.0, 1.01, 0.99, 0.8];
+    for (i, factor) in (0..).zip(noise) {
+        let dir = folder.path().join(format!("run-{i}"));
+        write(&dir, &study(1, factor), 1_790_000_000_000 + i);
+    }
+    for name in ["run-3-a", "run-3-b"] {
+        write(&folder.path().join(name), &study(1, 0.8), 1_790_000_000_003);
+    }
+    // Begun in the same millisecond, and measured otherwise: no copy.
+    write(
+        &folder.path().join("run-4"),
+        &study(1, 0.81),
+        1_790_000_000_003,
+    );
+    let history = write_history(folder.path()).unwrap();
+    assert_eq!(history.studies, 5);
+    assert_eq!(history.copies.len(), 2, "{:?}", history.copies);
+    assert!(history.copies[0].contains("run-3-a is a copy of"));
+    assert!(history.changes.is_empty(), "{:?}", history.changes);
+    let page = fs::read_to_string(&history.path).unwrap();
+    assert!(page.contains("Copies count once."));
+}
+
+#[test]
+fn a_page_of_others_is_not_written_over() {
+    let folder = tempfile::tempdir().unwrap();
+    write(
+        &folder.path().join("one"),
+        &study(1, 1.0),
+        1_790_000_000_000,
+    );
+    let path = folder.path().join("index.html");
+    fs::write(&path, "<!DOCTYPE html><title>My site</title>").unwrap();
+    let refused = write_history(folder.path());
+    assert!(
+        matches!(refused, Err(Error::ForeignPage { .. })),
+        "{refused:?}"
+    );
+    assert!(fs::read_to_string(&path).unwrap().contains("My site"));
+    fs::remove_file(&path).unwrap();
+    write_history(folder.path()).unwrap();
+    write_history(folder.path()).expect("its own page is written again");
 }
 
 #[test]

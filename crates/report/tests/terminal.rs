@@ -8,6 +8,7 @@ mod synthetic;
 
 use synthetic::{SMALL, Shape};
 use tailmark_report::{Data, Report, ReportFormat, SECTIONS, Screen};
+use tailmark_results::RankPart;
 
 fn text(data: &Data, screen: Screen) -> String {
     let mut out = Vec::new();
@@ -38,13 +39,34 @@ fn long_names() -> Data {
     data
 }
 
+/// What one of several processes did of a point.
+fn rank(rank: u32, host: &str, operations: u64) -> RankPart {
+    RankPart {
+        rank,
+        host: host.to_owned(),
+        threads: 1,
+        operations,
+        failed: 0,
+        duration_s: 10.0,
+        late_ns: 20_000,
+        clock_ahead_ns: 0,
+        clock_bound_ns: 30_000,
+        clock_drift_ns: 0,
+        cpu_busy: None,
+        quantiles: vec![(0.99, 1_500_000)],
+    }
+}
+
 #[test]
 fn every_section_is_there_and_its_charts_are_drawn() {
     let mut data = synthetic::study(SMALL);
     data.settings.at_rate = vec![20_000.0];
     searches::add_searches(&mut data, false);
+    data.points[0].phase.ranks = vec![rank(0, "db1", 9_000), rank(1, "db2", 7_000)];
     let text = text(&data, Screen::default());
-    for section in SECTIONS {
+    assert!(text.contains("rank 1 on db2"), "the slower rank is named");
+    // There is an earlier study only where one is given.
+    for section in SECTIONS.iter().filter(|of| of.name != "against") {
         let rule = "─".repeat(section.title.chars().count());
         let heading = format!("\n{}\n{rule}\n", section.title);
         assert!(text.contains(&heading), "{heading}");

@@ -349,7 +349,7 @@ fn error_bars_are_the_interval_of_the_mean_from_four_runs_on_else_the_extremes()
     is_close(curve[5], 4e6 / mean.low);
     is_close(ops[1], mean.low);
     is_close(ops[2], mean.high);
-    assert_eq!(latency[latency.len() - 2..], curve[4..]);
+    assert_eq!(latency[latency.len() - 3..], curve[4..]);
     let [_, ops, _] = bars(&study(&[Runs("fast", &FAST.1[..3]), SLOW]));
     is_close(ops[1], 1_190.0);
     is_close(ops[2], 1_210.0);

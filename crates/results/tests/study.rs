@@ -292,12 +292,13 @@ fn a_later_version_is_refused_by_number() {
         .to_owned();
     Connection::open(&path)
         .unwrap()
-        .pragma_update(None, "user_version", 7)
+        .pragma_update(None, "user_version", Study::VERSION + 1)
         .unwrap();
     let error = Study::open(dir.path()).unwrap_err().to_string();
     assert!(
         error.ends_with(&format!(
-            "is of version 7, but this program reads up to {}",
+            "is of version {}, but this program reads up to {}",
+            Study::VERSION + 1,
             Study::VERSION
         )),
         "{error}"

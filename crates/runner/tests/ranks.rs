@@ -289,10 +289,8 @@ fn a_load_that_was_stopped_goes_on_with_each_ranks_own_records() {
         .iter()
         .map(|rank| rank.operations)
         .collect();
-    assert!(
-        left.iter().all(|left| *left < 100_000),
-        "nothing had been loaded: {left:?}"
-    );
+    // The first rank had begun; another one may not have come to it.
+    assert!(left[0] < 100_000, "{left:?}");
     assert_eq!(load.records, left.iter().sum::<u64>());
     // Of a hole of a percent hundreds of these would have found nothing.
     let reads = &study.points().unwrap()[0].phase.kinds[&Kind::Read];

@@ -25,6 +25,8 @@ const charts = (function () {
     },
     bandwidth: (v) => { const [n, unit] = scaled(v, BYTES); return trimmed(n) + ' ' + unit; },
     percent: (v) => trimmed(v) + ' %',
+    /* A name on one line, as legends have room for. */
+    name: (text) => String(text).replace(/\s+/g, ' '),
   };
   const full = {
     latency: (v) => { const [n, unit] = scaled(v, TIMES); return digits(n) + ' ' + unit; },

@@ -33,7 +33,7 @@ pub fn narrow_base() -> Value {
 /// A legend above the plot.
 pub fn legend() -> Value {
     json!({
-        "type": "scroll", "top": 0, "left": 4, "itemWidth": 34, "itemGap": 18,
+        "type": "scroll", "top": 0, "left": 4, "itemWidth": 34, "itemGap": 18, "formatter": "@name",
         "textStyle": {"color": style::INK, "fontSize": 12},
     })
 }

@@ -4,7 +4,7 @@
 pub mod font;
 mod script;
 
-use crate::{Block, Chart, Error, Figure, Section, block::anchor, style};
+use crate::{Block, Chart, Error, Figure, Section, block::anchor, format::names::Names, style};
 use resvg::usvg::{Options, Tree, WriteOptions};
 use script::Script;
 use serde_json::Value;
@@ -13,7 +13,7 @@ use std::{borrow::Cow, thread};
 /// A chart of a report as a picture.
 #[derive(Debug, Clone)]
 pub struct Drawing {
-    /// Unique in the report: letters, digits and dashes.
+    /// Unique in the report, and short enough for the name of a file: letters, digits and dashes.
     pub name: String,
     /// The anchor of its figure, and which of its charts it is.
     pub of: (String, usize),
@@ -89,7 +89,7 @@ fn sketches<'a>(
     sections: &'a [(&'static Section, Vec<Block>)],
     widths: (f32, f32),
 ) -> Vec<Sketch<'a>> {
-    let mut sketches = Vec::new();
+    let mut sketches: Vec<Sketch<'a>> = Vec::new();
     for (section, blocks) in sections {
         let mut place = "";
         for block in blocks {
@@ -100,6 +100,11 @@ fn sketches<'a>(
                 _ => {}
             }
         }
+    }
+    let mut names = Names::default();
+    for Sketch { drawing, .. } in &mut sketches {
+        names.below(&drawing.name);
+        drawing.name = names.next();
     }
     sketches
 }

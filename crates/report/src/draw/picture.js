@@ -39,7 +39,8 @@ const picture = (function () {
     });
     return {
       lines: lines,
-      option: { type: 'plain', data: shown, left: legend.left, width: room, itemGap: GAP },
+      option: { type: 'plain', data: shown, left: legend.left, width: room, itemGap: GAP,
+        formatter: legend.formatter },
     };
   };
 

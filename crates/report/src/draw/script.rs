@@ -77,3 +77,20 @@ fn evaluate<'js, T: rquickjs::FromJs<'js>>(ctx: &Ctx<'js>, script: &str) -> Resu
     let value = ctx.eval(script);
     value.catch(ctx).map_err(|error| error.to_string())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::chart;
+
+    #[test]
+    fn a_name_of_several_lines_is_one_line_of_a_legend() {
+        let mut option = chart::base();
+        option["xAxis"] = json!({"type": "category", "data": ["1"]});
+        option["yAxis"] = json!({"type": "value"});
+        option["series"] = json!([{"type": "bar", "name": "one\n\ntwo", "data": [1]}]);
+        let script = Script::load().unwrap();
+        let drawn = script.draw(&option, &json!({}), (400.0, 300.0)).unwrap();
+        assert!(drawn.svg.contains(">one two<"), "{}", drawn.svg);
+    }
+}

@@ -46,7 +46,7 @@ fn title(column: &Column) -> String {
     };
     let parts = [&column.group, &column.title, &unit];
     let parts = parts.into_iter().filter(|part| !part.is_empty());
-    parts.map(String::as_str).collect::<Vec<_>>().join(" ")
+    text(&parts.map(String::as_str).collect::<Vec<_>>().join(" "))
 }
 
 fn value(cell: &Cell) -> String {
@@ -72,6 +72,22 @@ mod tests {
     use super::*;
     use crate::TableRow;
     use tailmark_results::Stated;
+
+    #[test]
+    fn neither_titles_nor_cells_are_formulas() {
+        let table = Table {
+            columns: vec![
+                Column::text("@a"),
+                Column::number("peak").of("=1+1").unit("ops/s"),
+            ],
+            rows: vec![TableRow {
+                cells: ["\tb", "+12 %"].map(Cell::from).into(),
+                total: false,
+            }],
+            ..Table::default()
+        };
+        assert_eq!(csv(&table), "'@a,'=1+1 peak [ops/s]\n'\tb,+12 %\n");
+    }
 
     #[test]
     fn numbers_are_raw_and_titles_have_groups_and_units() {

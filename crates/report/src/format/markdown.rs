@@ -2,7 +2,9 @@
 //! it.
 
 use super::{
-    Report, ReportFormat, cards, facts, names::finding_anchor, pictures, title, write_file,
+    Report, ReportFormat, cards, facts,
+    names::{address, finding_anchor},
+    pictures, title, write_file,
 };
 use crate::{
     Badge, Block, Cell, Column, Error, Figure, FindingEntry, Span, Table, TableRow, Text,
@@ -95,18 +97,13 @@ fn figure(figure: &Figure, drawings: &[Drawing]) -> String {
         .filter(|drawing| drawing.of.0 == figure.anchor);
     let image = |drawing: &Drawing| {
         let about = format!("{}. {}", drawing.title, drawing.about);
-        format!("![{}](charts/{}.svg)", line(&about), address(&drawing.name))
+        format!(
+            "![{}](charts/{}.svg)",
+            line(&about),
+            address(drawing.name.as_ref())
+        )
     };
     of_figure.map(image).collect::<Vec<_>>().join("\n\n")
-}
-
-/// A name in an address: what is not a letter, a digit or a dash as its bytes.
-fn address(name: &str) -> String {
-    let byte = |byte: u8| match byte {
-        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' => char::from(byte).to_string(),
-        byte => format!("%{byte:02X}"),
-    };
-    name.bytes().map(byte).collect()
 }
 
 fn finding(entry: &FindingEntry) -> String {
@@ -215,6 +212,8 @@ fn escaped(text: &str) -> String {
             '>' => escaped.push_str("&gt;"),
             '&' => escaped.push_str("&amp;"),
             '@' => escaped.push_str("&#64;"),
+            // A line of its own might be a heading, a list or a table.
+            c if c.is_control() => escaped.push(' '),
             '\\' | '`' | '*' | '_' | '[' | ']' | '|' | '~' | '#' | '$' => {
                 escaped.push('\\');
                 escaped.push(c);
@@ -225,8 +224,9 @@ fn escaped(text: &str) -> String {
     escaped.replace("://", ":&#47;&#47;")
 }
 
-/// A paragraph that does not begin as a list does.
+/// A paragraph that does not begin as a list or as a source does.
 fn begun(text: &str) -> String {
+    let text = text.trim_start();
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(0);
     let (number, rest) = text.split_at(digits);
     match rest.chars().next() {
@@ -246,6 +246,8 @@ mod tests {
             escaped("a|b *c* <d> @e [f](g) `h` https://i"),
             "a\\|b \\*c\\* &lt;d&gt; &#64;e \\[f\\](g) \\`h\\` https:&#47;&#47;i"
         );
+        assert_eq!(escaped("a\n\r\nb"), "a   b");
+        assert_eq!(begun("    - a"), "\\- a");
         assert_eq!(begun("1. a"), "1\\. a");
         assert_eq!(begun("- a"), "\\- a");
         assert_eq!(begun("1.5 ms"), "1\\.5 ms");

@@ -3,7 +3,7 @@
 mod csv;
 pub mod html;
 mod markdown;
-mod names;
+pub mod names;
 mod parts;
 mod pdf;
 mod pictures;

@@ -1,7 +1,7 @@
 //! Names of what is saved of a report: of the section or heading that it is below, and each once.
 
 use crate::{Block, FindingEntry, Section, Table};
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, ffi::OsStr};
 
 /// Longer names would not be taken as names of files, bytes.
 const LENGTH_MAX: usize = 120;
@@ -38,6 +38,19 @@ impl Names {
 #[must_use]
 pub fn finding_anchor(code: &str) -> String {
     format!("finding-{code}")
+}
+
+/// A name as a part of an address: what is not a letter, a digit or one of `-._~` as its bytes, so that
+/// nothing in it begins another part.
+#[must_use]
+pub fn address(name: &OsStr) -> String {
+    let byte = |byte: &u8| match byte {
+        b'A'..=b'Z' | b'a'..=b'z' | b'0'..=b'9' | b'-' | b'.' | b'_' | b'~' => {
+            char::from(*byte).to_string()
+        }
+        byte => format!("%{byte:02X}"),
+    };
+    name.as_encoded_bytes().iter().map(byte).collect()
 }
 
 /// Every table of a report with its name, in reading order.
@@ -86,6 +99,13 @@ mod tests {
         assert_eq!(names.next(), "load");
         names.below("peaks");
         assert_eq!(names.next(), "peaks-3");
+    }
+
+    #[test]
+    fn an_address_has_no_signs_of_its_own() {
+        let of = |name: &str| address(OsStr::new(name));
+        assert_eq!(of("run-1_a~b.html"), "run-1_a~b.html");
+        assert_eq!(of("a:b/c?d#e %41ä"), "a%3Ab%2Fc%3Fd%23e%20%2541%C3%A4");
     }
 
     #[test]

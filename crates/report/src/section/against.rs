@@ -6,11 +6,10 @@ use super::{
     compared_table::{self, RATIO},
 };
 use crate::{
-    Block, Cell, Column, Data, Earlier, Table, TableRow, Text,
-    compare::{self, Outcome},
+    Block, Cell, Column, Data, Earlier, Table, TableRow, Text, compare,
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_results::{Comparison, Metric, number};
+use tailmark_results::{Comparison, Verdict, number, statistics::RUNS_MIN};
 
 pub const SECTION: Section = Section {
     name: "against",
@@ -22,12 +21,16 @@ pub const SECTION: Section = Section {
 /// Differences of plans that are named.
 const NAMED: usize = 4;
 
+/// Why a comparison has no verdict, however many runs there are.
+const UNTESTED: &str = "values are bounds, or peaks are over unlike thread counts.";
+
 fn render(data: &Data) -> Vec<Block> {
     let Some(earlier) = &data.earlier else {
         return Vec::new();
     };
     let all: Vec<Of> = earlier.pairs.iter().flat_map(of_pair).collect();
-    let rows = all.iter().map(|of| of.row.clone()).collect();
+    let rows: Vec<TableRow> = all.iter().map(|of| of.row.clone()).collect();
+    let has_rows = !rows.is_empty();
     let table = Table {
         columns: vec![
             Column::text("System"),
@@ -45,14 +48,14 @@ fn render(data: &Data) -> Vec<Block> {
     };
     let mut blocks = vec![Block::Text(summary(earlier, &all))];
     blocks.extend(plans(earlier).map(Block::Text));
-    blocks.push(Block::Table(table));
+    blocks.extend(has_rows.then_some(Block::Table(table)));
     blocks
 }
 
-/// A row, and whether it is better (`Some(true)`) or worse.
+/// A row, and how what is beside what was.
 struct Of {
     row: TableRow,
-    outcome: Option<bool>,
+    verdict: Verdict,
 }
 
 fn of_pair(pair: &Data) -> Vec<Of> {
@@ -110,12 +113,6 @@ fn row(
     comparison: &Comparison,
     sweep: &SweepTable<'_>,
 ) -> Of {
-    let differs = Outcome::of(comparison, sweep.comparisons.band) == Outcome::Differ;
-    let is_better = match comparison.metric {
-        Metric::OpsPerSec => comparison.ratio.value > 1.0,
-        Metric::Latency { .. } => comparison.ratio.value < 1.0,
-    };
-    let outcome = differs.then_some(is_better);
     let change = compared_table::improvement(comparison, sweep.comparisons);
     Of {
         row: TableRow {
@@ -126,28 +123,55 @@ fn row(
                 before,
                 now,
                 Cell {
-                    strong: outcome.is_some(),
+                    strong: matches!(comparison.verdict, Verdict::Better | Verdict::Worse),
                     ..change
                 },
             ],
             total: false,
         },
-        outcome: outcome.filter(|_| compare::has_verdict(comparison)),
+        verdict: comparison.verdict,
     }
 }
 
 fn summary(earlier: &Earlier, all: &[Of]) -> Text {
-    let count = |outcome| all.iter().filter(|of| of.outcome == outcome).count();
+    let count = |verdict| all.iter().filter(|of| of.verdict == verdict).count();
+    let comparisons = |n: usize| number::plural(n as u64, "comparison");
     let text = Text::plain(format!("Compared with {}: ", earlier.name));
-    let of = number::plural(all.len() as u64, "comparison");
-    match (count(Some(true)), count(Some(false))) {
+    let (few, untested) = (count(Verdict::TooFewRuns), count(Verdict::NotTestable));
+    let judged = all.len() - few - untested;
+    let few_runs = format!("a verdict takes {RUNS_MIN} runs of each study.");
+    let text = match (count(Verdict::Better), count(Verdict::Worse)) {
+        _ if all.is_empty() => {
+            return text
+                .and_strong("nothing could be compared")
+                .and(": no point that both have is valid in both.");
+        }
+        _ if judged == 0 && few > 0 => text
+            .and_strong("there are too few runs for a verdict")
+            .and(format!(" in {}: {few_runs}", comparisons(few))),
+        _ if judged == 0 => text.and_strong("no verdict is possible"),
         (0, 0) => text
             .and_strong("no change is shown")
-            .and(format!(" in {of}.")),
+            .and(format!(" in {}.", comparisons(judged))),
         (better, worse) => text
-            .and(format!("of {of} "))
+            .and(format!("of {} ", comparisons(judged)))
             .and_strong(format!("{better} are better and {worse} worse"))
             .and("; for the others no difference is shown."),
+    };
+    let text = match (judged, few) {
+        (0, _) | (_, 0) => text,
+        _ => text.and(format!(
+            " There are too few runs for a verdict in {}: {few_runs}",
+            comparisons(few)
+        )),
+    };
+    match (judged + few, untested) {
+        (_, 0) => text,
+        (0, n) => text.and(format!(" in {}: {UNTESTED}", comparisons(n))),
+        (_, n) => text.and(format!(
+            " No verdict is possible in {}: {UNTESTED}",
+            comparisons(n)
+        )),
     }
 }
 

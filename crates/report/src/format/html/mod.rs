@@ -12,7 +12,8 @@ use serde::Serialize;
 use serde_json::Value;
 use std::{
     collections::BTreeMap,
-    io::{self, Write},
+    fs,
+    io::{self, Read, Write},
     path::{Path, PathBuf},
 };
 
@@ -47,6 +48,42 @@ const WATCH: &str = "addEventListener('error', function (e) { \
 const NOTICE: &str = "Charts are drawn by Apache ECharts 5.5.1, copyright The Apache Software \
                       Foundation, licensed under the Apache License, Version 2.0; its notice and \
                       those of what it contains stand at the head of the script in this file.";
+
+/// What pages of this program say of themselves, among the first things in them.
+const GENERATOR: &str = "<meta name=\"generator\" content=\"tailmark\">";
+
+/// How much of a file is looked at for that, bytes.
+const HEAD_BYTES: u64 = 4096;
+
+/// Refuses a place where there is something else than a page of this program.
+///
+/// # Errors
+/// Where that is so, or what is there cannot be read.
+pub fn refuse_foreign(path: &Path) -> Result<(), Error> {
+    let foreign = || Error::ForeignPage {
+        path: path.to_owned(),
+    };
+    let failed = |source| Error::Write {
+        path: path.to_owned(),
+        source,
+    };
+    match fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
+        Err(error) => return Err(failed(error)),
+        // A pipe might be read for ever.
+        Ok(found) if !found.is_file() => return Err(foreign()),
+        Ok(_) => {}
+    }
+    let mut head = Vec::new();
+    let file = fs::File::open(path).map_err(failed)?;
+    file.take(HEAD_BYTES)
+        .read_to_end(&mut head)
+        .map_err(failed)?;
+    match String::from_utf8_lossy(&head).contains(GENERATOR) {
+        true => Ok(()),
+        false => Err(foreign()),
+    }
+}
 
 /// Sections with their blocks.
 pub type Rendered = [(&'static Section, Vec<Block>)];
@@ -131,7 +168,7 @@ fn write_page(page: &Page<'_>, out: &mut dyn Write) -> io::Result<()> {
                 meta charset="utf-8";
                 meta http-equiv="Content-Security-Policy" content=(policy);
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                meta name="generator" content="tailmark";
+                (PreEscaped(GENERATOR))
                 title { (page.title) }
                 style { (PreEscaped(STYLE)) }
                 script { (PreEscaped(WATCH)) }
