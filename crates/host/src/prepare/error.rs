@@ -59,7 +59,7 @@ pub enum Error {
         source: io::Error,
     },
     /// A step was stopped, as was asked for.
-    #[error("stopped while `{device}` was {doing}; this step begins anew")]
+    #[error("stopped while `{device}` was {doing}; this step starts again from the beginning")]
     Stopped {
         /// The device.
         device: String,

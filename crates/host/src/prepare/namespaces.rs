@@ -1,4 +1,4 @@
-//! The namespaces of an NVMe drive made anew: all are removed, and so many equal ones are made and
+//! The namespaces of an NVMe drive replaced: all are removed, and so many equal ones are made and
 //! attached. No drive that is emulated can do it, so this is tested on recorded answers.
 
 use super::{Claim, Error, Reach, Target, Watch, claim};

@@ -39,7 +39,7 @@ pub fn plan_precondition(device: &str, bytes: u64, passes: u32) -> String {
 /// Writes the device that is held, so many times.
 ///
 /// # Errors
-/// Where it is not the device any more, a write fails, or it is stopped: then it begins anew the
+/// Where it is not the device any more, a write fails, or it is stopped: then it starts again the
 /// next time.
 pub fn precondition(claim: &Claim, passes: u32, watch: &dyn Watch) -> Result<(), Error> {
     claim.confirm()?;

@@ -316,7 +316,7 @@ impl Job<'_> {
         is_mounted_on(target, point).then_some((target, point))
     }
 
-    /// Finds the devices again: a format makes the kernel look at them anew.
+    /// Finds the devices again: a format makes the kernel look at them again.
     fn found_again(&mut self) -> Result<(), Error> {
         let again = |target: &Target| Target::appears(&target.given);
         self.targets = self.targets.iter().map(again).collect::<Result<_, _>>()?;
