@@ -5,14 +5,13 @@
 //! and no module of the kernel. What there is of it is in one directory, by which it is removed, also
 //! by another process when the one that made it was killed.
 
-use super::{Error, signature::search_path};
+use super::{Error, command::run};
 use crate::{BlockDevice, mount, sysfs};
 use std::{
     fs::{self, File},
     io,
     os::unix::fs::{MetadataExt, symlink},
     path::{Path, PathBuf},
-    process::{Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -246,26 +245,6 @@ fn until(what: &str, is_so: impl Fn() -> bool) -> io::Result<()> {
         thread::sleep(PAUSE);
     }
     Ok(())
-}
-
-/// Runs a program to its end; its standard output.
-fn run(words: &[String]) -> io::Result<String> {
-    let (program, words) = words.split_first().expect("a command has a program");
-    let output = Command::new(program)
-        .args(words)
-        .env("LC_ALL", "C")
-        .env("PATH", search_path())
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| io::Error::other(format!("`{program}`: {error}")))?;
-    match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => {
-            let said = String::from_utf8_lossy(&output.stderr);
-            let said = said.trim().replace('\n', "; ");
-            Err(io::Error::other(format!("`{program}` failed: {said}")))
-        }
-    }
 }
 
 #[cfg(test)]

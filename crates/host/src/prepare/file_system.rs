@@ -5,17 +5,9 @@
 //! another's. Its signatures are gone before, so that the program need not be forced, and refuses
 //! what somebody else has made there in between. Our label says afterwards that it was this device.
 
-use super::{
-    Claim, Error, LABEL, Target, claim, erase,
-    signature::{search_path, signatures},
-};
+use super::{Claim, Error, LABEL, Target, claim, command::run, erase, signature::signatures};
 use crate::mount;
-use std::{
-    fs, io,
-    os::unix::fs::DirBuilderExt,
-    path::Path,
-    process::{Command, Stdio},
-};
+use std::{fs, io, os::unix::fs::DirBuilderExt, path::Path};
 
 /// A file system that can be made: a row.
 #[derive(Debug, Clone, Copy)]
@@ -149,7 +141,9 @@ pub fn mount(target: &Target, kind: &str, options: &[String], point: &Path) -> R
     if fs::read_dir(point).map_err(failed)?.next().is_some() {
         return Err(other(format!("`{}` is not empty", point.display())));
     }
-    run(&mount_command(kind, options, &target.path(), point)).map_err(failed)
+    run(&mount_command(kind, options, &target.path(), point))
+        .map(drop)
+        .map_err(failed)
 }
 
 /// Unmounts what is mounted on a directory.
@@ -157,11 +151,13 @@ pub fn mount(target: &Target, kind: &str, options: &[String], point: &Path) -> R
 /// # Errors
 /// Where that fails: it is in use.
 pub fn unmount(point: &Path) -> Result<(), Error> {
-    run(&unmount_command(point)).map_err(|source| Error::Step {
-        action: "unmount",
-        device: point.display().to_string(),
-        source,
-    })
+    run(&unmount_command(point))
+        .map(drop)
+        .map_err(|source| Error::Step {
+            action: "unmount",
+            device: point.display().to_string(),
+            source,
+        })
 }
 
 /// Whether this device is what is mounted on a directory.
@@ -175,26 +171,6 @@ pub fn is_mounted_on(target: &Target, point: &Path) -> bool {
         .iter()
         .rfind(|mount| mount.point == point)
         .is_some_and(|mount| mount.device == number)
-}
-
-/// Runs a command of the system to its end.
-fn run(words: &[String]) -> io::Result<()> {
-    let (program, words) = words.split_first().expect("a command has a program");
-    let output = Command::new(program)
-        .args(words)
-        .env("LC_ALL", "C")
-        .env("PATH", search_path())
-        .stdin(Stdio::null())
-        .output()
-        .map_err(|error| io::Error::other(format!("`{program}`: {error}")))?;
-    match output.status.success() {
-        true => Ok(()),
-        false => {
-            let said = String::from_utf8_lossy(&output.stderr);
-            let said = said.trim().replace('\n', "; ");
-            Err(io::Error::other(format!("`{program}` failed: {said}")))
-        }
-    }
 }
 
 #[cfg(test)]

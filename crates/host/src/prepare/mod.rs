@@ -5,6 +5,7 @@
 //! else. In doubt a device is left as it is: a wrong erase is the worst that this program can do.
 
 mod claim;
+mod command;
 mod emulate;
 mod erase;
 mod error;

@@ -5,14 +5,9 @@
 //! asked to look only, and through the file that is open. What it does not know (the raw device of a
 //! database) is seen by samples: a device that is not one byte over and over holds data.
 
-use super::{Error, Identity, tag};
+use super::{Error, Identity, command, tag};
 use serde_json::Value;
-use std::{
-    fs::File,
-    io,
-    os::unix::fs::FileExt,
-    process::{Command, Stdio},
-};
+use std::{fs::File, io, os::unix::fs::FileExt, process::Stdio};
 
 /// The label of the file systems that we make: by it they are known as ours.
 pub const LABEL: &str = "tailmark";
@@ -77,24 +72,9 @@ pub(super) fn signatures(file: &File, identity: &Identity) -> Result<Vec<Signatu
 /// What `wipefs` knows of the device.
 fn known(file: &File, device: &str) -> io::Result<Vec<Signature>> {
     // The program opens what its standard input is, which nobody can rename.
-    let output = Command::new("wipefs")
-        .args(["--no-act", "--json", "/proc/self/fd/0"])
-        .env("LC_ALL", "C")
-        .env("PATH", search_path())
-        .stdin(Stdio::from(file.try_clone()?))
-        .output()
-        .map_err(|error| io::Error::other(format!("`wipefs` (util-linux): {error}")))?;
-    if !output.status.success() {
-        let said = String::from_utf8_lossy(&output.stderr).trim().to_owned();
-        return Err(io::Error::other(format!("`wipefs` failed: {said}")));
-    }
-    parse(&output.stdout, device)
-}
-
-/// Where programs of the system are, `/usr/sbin` included, which not every user has.
-pub(crate) fn search_path() -> String {
-    let path = std::env::var("PATH").unwrap_or_default();
-    format!("{path}:/usr/sbin:/sbin:/usr/bin:/bin")
+    let words = ["wipefs", "--no-act", "--json", "/proc/self/fd/0"];
+    let said = command::output(&words, Stdio::from(file.try_clone()?))?;
+    parse(&said, device)
 }
 
 /// What `wipefs --json` wrote; nothing at all where it found nothing.
