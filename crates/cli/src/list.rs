@@ -57,7 +57,7 @@ fn rows(kind: ListKind) -> Vec<Line> {
             .iter()
             .map(|check| row(check.name, check.about))
             .collect(),
-        ListKind::Steps => tailmark_runner::STEPS
+        ListKind::Steps => tailmark_host::prepare::STEPS
             .iter()
             .map(|step| row(step.name, step.about))
             .collect(),

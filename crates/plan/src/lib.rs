@@ -40,7 +40,9 @@ pub use expect::{ClientHost, Expect, Unexpected};
 pub use key::{DefaultInputs, DefaultValue, KeyFlag, PlanKey};
 pub use keys::KEYS;
 pub use points::Step;
-pub use prepare::{Consent, EMULATED_DIRECTORY, Emulate, MachineSettings, Prepare};
+pub use prepare::{
+    Consent, EMULATED_DIRECTORY, ERASES, Emulate, FILE_SYSTEMS, MachineSettings, Prepare,
+};
 pub use rate::AskedRate;
 pub use raw::RawPlan;
 pub use report::{ReportPlan, shapes_points, shapes_probes};

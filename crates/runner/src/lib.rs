@@ -33,9 +33,7 @@ pub use expect::{Check, EXPECTATIONS, Expectation, Seen, SeenPlace, Surprises};
 pub use findings::{Evidence, RULES, Rule};
 pub use former::{Former, Noise, Speed};
 pub use preflight::{Ready, preflight};
-pub use prepare::{
-    Job, Of, PrepareStep, STEPS, dry_run as dry_run_prepare, prepare_alone, restore,
-};
+pub use prepare::{dry_run as dry_run_prepare, prepare_alone, restore};
 pub use ranks::{Ranks, dismiss, follow};
 pub use seeds::PointSeeds;
 pub use sweep::{Summary, run, run_on};

@@ -3,6 +3,7 @@
 
 use super::{Claim, Error, Reach, Target, claim, ioctl};
 use crate::nvme::admin::{self, Drive, Sanitize, SanitizeState};
+use serde::{Deserialize, Serialize};
 use std::{fs::File, io, os::unix::fs::FileExt, path::Path, thread, time::Duration};
 
 /// Bytes that are discarded at once, so that it can be stopped, and says how far it is.
@@ -13,7 +14,8 @@ const ENDS: u64 = 1 << 20;
 const ASK_EVERY: Duration = Duration::from_secs(2);
 
 /// How a device is erased.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
 pub enum Erase {
     /// Every block is discarded, and both ends are written with zeros.
     Discard,
@@ -25,6 +27,8 @@ pub enum Erase {
 
 /// Told how far a long step is; and asked whether to stop.
 pub trait Watch {
+    /// A step begins that may be long: "system `A`: erase".
+    fn begins(&self, _what: &str) {}
     /// So much of so much is done, bytes or parts.
     fn progress(&self, done: u64, of: u64);
     /// Whether to stop.

@@ -97,6 +97,17 @@ pub enum Error {
     },
 }
 
+impl Error {
+    /// With its causes, each behind a colon.
+    #[must_use]
+    pub fn in_one_line(&self) -> String {
+        let first: &dyn std::error::Error = self;
+        let causes = std::iter::successors(Some(first), |error| error.source());
+        let causes: Vec<_> = causes.map(ToString::to_string).collect();
+        causes.join(": ")
+    }
+}
+
 fn evidence_text(evidence: &[Evidence]) -> String {
     let each = evidence
         .iter()

@@ -8,6 +8,7 @@ use super::{
     uses::{Below, Uses},
 };
 use crate::{BlockDevice, chain::chain, controller, sysfs};
+use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeSet,
     fs,
@@ -20,7 +21,7 @@ const TRANSPORTS: &[&str] = &["loop", "nvme", "sata", "virtio", "xen"];
 const SIZE_PART: f64 = 0.01;
 
 /// What somebody agrees to, and what the plan says of the device.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Consent {
     /// Serial numbers whose devices may be erased.
     pub serials: Vec<String>,

@@ -13,13 +13,16 @@ mod file_system;
 mod guard;
 mod identity;
 mod ioctl;
+mod job;
 mod journal;
+mod log;
 #[cfg(test)]
 mod mutations;
 mod namespaces;
 mod precondition;
 mod setting;
 mod signature;
+mod steps;
 mod tag;
 mod uses;
 
@@ -33,9 +36,12 @@ pub use file_system::{
 };
 pub use guard::{Consent, Evidence, GUARDS, Guard, Reach};
 pub use identity::{BY_SERIAL, Identity, Target, is_target};
+pub use job::{DeviceRequest, Done, Job, JobRequest, MachineRequest};
 pub use journal::{JOURNAL_DIRECTORY, Journal, Log};
+pub use log::append_to_log;
 pub use namespaces::{NAMESPACES_MAX, make_namespaces, plan_namespaces};
 pub use precondition::{plan_precondition, precondition};
 pub use setting::{Kernel, Setting};
 pub use signature::{LABEL, Signature};
+pub use steps::{Of, PrepareStep, STEPS};
 pub use uses::{Unseen, Uses};

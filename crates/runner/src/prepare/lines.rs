@@ -1,8 +1,9 @@
 //! What preparing would do, in words: the dry run.
 
-use super::{Job, Of, STEPS, job, machine, not_set, refusals, volume};
+use super::{job, machine, not_set, volume};
 use crate::error::in_one_line;
 use std::path::Path;
+use tailmark_host::prepare::{Job, Of, STEPS};
 use tailmark_plan::Plan;
 
 /// What preparing would do, as lines for a person: each step with its exact commands, what undoes it,
@@ -40,19 +41,24 @@ pub fn dry_run(plan: &Plan, system: Option<&str>, out: &Path) -> Vec<String> {
     if system.is_none() && !plan.settings.is_empty() {
         let why = not_set(plan).map_or(String::new(), |why| format!(" (not done here: {why})"));
         lines.push(format!("prepare the machine:{why}"));
-        let of_machine = step_lines(&machine(plan), |of| of == Of::Machine);
-        lines.extend(of_machine.into_iter().map(|line| format!("  {line}")));
+        match machine(plan) {
+            Err(error) => lines.push(format!("  cannot be prepared: {}", in_one_line(&error))),
+            Ok(job) => {
+                let of_machine = step_lines(&job, |of| of == Of::Machine);
+                lines.extend(of_machine.into_iter().map(|line| format!("  {line}")));
+            }
+        }
     }
     lines
 }
 
-fn job_lines(job: &Job<'_>) -> Vec<String> {
+fn job_lines(job: &Job) -> Vec<String> {
     let devices = job.targets.iter().map(|target| target.identity.describe());
     let mut lines: Vec<String> = devices.collect();
     lines.extend(step_lines(job, |of| of != Of::Machine));
     let destroys = job.asked(|of| of == Of::Data);
     if !destroys.is_ok_and(|asked| asked.is_empty()) {
-        match refusals(job) {
+        match job.refusals() {
             Ok(evidence) if evidence.is_empty() => {
                 lines.push("nothing speaks against it".to_owned());
             }
@@ -67,7 +73,7 @@ fn job_lines(job: &Job<'_>) -> Vec<String> {
     lines
 }
 
-fn step_lines(job: &Job<'_>, of: impl Fn(Of) -> bool) -> Vec<String> {
+fn step_lines(job: &Job, of: impl Fn(Of) -> bool) -> Vec<String> {
     let mut lines = Vec::new();
     for step in STEPS.iter().filter(|step| of(step.of)) {
         match (step.plan)(job) {

@@ -1,73 +1,75 @@
-//! A line before and after each step: for whoever watches the run, and in a file of the machine that
-//! says later what was done to which device.
+//! What whoever watches the run is told of preparing: a line before and after each step, and how far
+//! a long one is.
 
 use std::{
-    fs::{self, OpenOptions},
-    io::Write,
-    path::Path,
-    sync::Mutex,
-    time::{Duration, Instant, SystemTime},
+    sync::{Mutex, PoisonError},
+    time::{Duration, Instant},
 };
 use tailmark_engine::{Observer, Stop};
-use tailmark_host::prepare::{JOURNAL_DIRECTORY, Watch};
+use tailmark_host::prepare::{Watch, append_to_log};
 use tailmark_results::number;
 
 /// Tells the observer a line, and appends it to the log of the machine.
 pub(crate) fn tell(observer: &dyn Observer, text: &str) {
     observer.notice(text);
-    let now = humantime::format_rfc3339_seconds(SystemTime::now());
-    let directory = Path::new(JOURNAL_DIRECTORY);
-    let file = fs::create_dir_all(directory).and_then(|()| {
-        let mut options = OpenOptions::new();
-        options
-            .create(true)
-            .append(true)
-            .open(directory.join("prepare.log"))
-    });
-    // The log is beside the point where it cannot be written: the observer has the line.
-    let _ = file.and_then(|mut file| writeln!(file, "{now} {text}"));
+    append_to_log(text);
 }
 
-/// How far a long step is, for the observer.
+/// How far long steps are, for the observer.
 pub(super) struct Far<'a> {
     observer: &'a dyn Observer,
     stop: &'a Stop,
+    step: Mutex<Step>,
+}
+
+/// The step that goes on.
+struct Step {
     what: String,
     began: Instant,
     /// The part that was told last, percent.
-    told: Mutex<Option<u64>>,
+    told: Option<u64>,
+}
+
+impl Step {
+    fn new(what: &str) -> Self {
+        Self {
+            what: what.to_owned(),
+            began: Instant::now(),
+            told: None,
+        }
+    }
 }
 
 impl<'a> Far<'a> {
-    pub(super) fn new(observer: &'a dyn Observer, stop: &'a Stop, what: String) -> Self {
+    pub(super) fn new(observer: &'a dyn Observer, stop: &'a Stop) -> Self {
+        let step = Mutex::new(Step::new(""));
         Self {
             observer,
             stop,
-            what,
-            began: Instant::now(),
-            told: Mutex::new(None),
+            step,
         }
     }
 }
 
 impl Watch for Far<'_> {
+    fn begins(&self, what: &str) {
+        *self.step.lock().unwrap_or_else(PoisonError::into_inner) = Step::new(what);
+    }
+
     fn progress(&self, done: u64, of: u64) {
         let part = done as f64 / of.max(1) as f64;
         let percent = (part * 100.0) as u64;
-        let mut told = self
-            .told
-            .lock()
-            .unwrap_or_else(std::sync::PoisonError::into_inner);
-        if *told == Some(percent) {
+        let mut step = self.step.lock().unwrap_or_else(PoisonError::into_inner);
+        if step.told == Some(percent) {
             return;
         }
-        *told = Some(percent);
-        let left = left(self.began.elapsed(), part);
+        step.told = Some(percent);
+        let left = left(step.began.elapsed(), part);
         let left = left.map_or_else(String::new, |left| {
             format!(", {} left", number::duration(left.as_secs_f64()))
         });
         self.observer
-            .step(&format!("{}: {percent} %{left}", self.what));
+            .step(&format!("{}: {percent} %{left}", step.what));
     }
 
     fn is_stopped(&self) -> bool {

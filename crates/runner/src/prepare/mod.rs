@@ -7,21 +7,20 @@
 
 mod lines;
 mod log;
-mod steps;
 
 pub use lines::dry_run;
-pub use steps::{Job, Of, PrepareStep, STEPS};
 
-use crate::{Error, error::in_one_line, facts::kept};
+use crate::{Error, facts::kept};
 use log::Far;
 pub(crate) use log::tell;
 use std::path::{Path, PathBuf};
 use tailmark_driver::Location;
 use tailmark_engine::{Observer, Stop};
 use tailmark_host::prepare::{
-    self as host, Claim, Error as HostError, Evidence, JOURNAL_DIRECTORY, Journal, Kernel, Target,
+    self as host, DeviceRequest, Erase, JOURNAL_DIRECTORY, Job, JobRequest, Journal,
+    MachineRequest, Of, STEPS, Target,
 };
-use tailmark_plan::{ClientHost, Emulate, MachineSettings, Plan, Prepare, SystemPlan};
+use tailmark_plan::{ClientHost, Emulate, Plan, SystemPlan};
 use tailmark_results::{Fact, Study};
 
 /// The group of facts of what was prepared.
@@ -143,7 +142,7 @@ pub(crate) fn prepare<'a>(
             }
         };
         if does {
-            refuse(job)?;
+            job.refuse()?;
         }
         to_destroy.push(does);
     }
@@ -153,7 +152,7 @@ pub(crate) fn prepare<'a>(
         prepared.facts.extend(done);
     }
     if reason.is_none() {
-        let mut machine = machine(plan);
+        let mut machine = machine(plan)?;
         let of_machine = |of| of == Of::Machine;
         let done = carry_out("", &mut machine, of_machine, &mut journal, observer, stop)?;
         prepared.facts.extend(done);
@@ -181,7 +180,7 @@ pub fn prepare_alone(
     let asked = job.asked(|of| of == Of::Data)?;
     if !asked.is_empty() {
         // Here it is what was asked for: without a confirmed serial number it is an error.
-        refuse(&job)?;
+        job.refuse()?;
     }
     let of_devices = |of| of != Of::Machine;
     let done = carry_out(name, &mut job, of_devices, &mut journal, observer, stop);
@@ -305,29 +304,28 @@ fn volume(emulate: &Emulate) -> (host::Volume, String) {
 }
 
 /// What is to be done to the devices of a system, found.
-fn job<'a>(plan: &'a Plan, system: &'a SystemPlan, out: &Path) -> Result<Job<'a>, Error> {
-    let mut targets = Vec::new();
-    for given in &system.prepare.devices {
-        match system.prepare.namespaces {
-            Some(_) => targets.extend(Target::find_all(given)?),
-            None => targets.push(Target::find(given)?),
-        }
-    }
+fn job(plan: &Plan, system: &SystemPlan, out: &Path) -> Result<Job, Error> {
+    let prepare = &system.prepare;
     let mut serials = plan.consent.serials.clone();
     // A device that was made for this run a moment ago holds nothing of anybody's: this very file.
     if let Some(emulate) = &system.emulate {
-        serials.push(
-            host::emulated_file(&emulate.directory)
-                .display()
-                .to_string(),
-        );
+        let file = host::emulated_file(&emulate.directory);
+        serials.push(file.display().to_string());
     }
     let own = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
     let kept = vec![out.to_owned(), JOURNAL_DIRECTORY.into(), own];
-    Ok(Job {
-        prepare: &system.prepare,
-        settings: &plan.settings,
-        targets,
+    Ok(Job::find(JobRequest {
+        devices: DeviceRequest {
+            names: prepare.devices.clone(),
+            erase: prepare.erase.as_deref().and_then(Erase::of_name),
+            namespaces: prepare.namespaces,
+            precondition: prepare.precondition,
+            filesystem: prepare.filesystem.clone(),
+            mkfs_options: prepare.mkfs_options.clone(),
+            mount: prepare.mount.clone(),
+            mount_options: prepare.mount_options.clone(),
+        },
+        machine: MachineRequest::default(),
         consent: host::Consent {
             serials,
             destroys: plan.consent.destroys.clone(),
@@ -336,26 +334,26 @@ fn job<'a>(plan: &'a Plan, system: &'a SystemPlan, out: &Path) -> Result<Job<'a>
             bytes: system.expect.capacity,
             kept,
         },
-        kernel: Kernel::default(),
-    })
+    })?)
 }
 
 /// What is to be done to the machine.
-fn machine(plan: &Plan) -> Job<'_> {
-    static NOTHING: Prepare = Prepare::NOTHING;
-    let settings: &MachineSettings = &plan.settings;
-    Job {
-        prepare: &NOTHING,
-        settings,
-        targets: Vec::new(),
-        consent: host::Consent::default(),
-        kernel: Kernel::default(),
-    }
+fn machine(plan: &Plan) -> Result<Job, Error> {
+    let settings = &plan.settings;
+    Ok(Job::find(JobRequest {
+        machine: MachineRequest {
+            sysctls: settings.sysctls.clone(),
+            governor: settings.governor.clone(),
+            huge_pages: settings.huge_pages.clone(),
+            memory: settings.memory.clone(),
+        },
+        ..JobRequest::default()
+    })?)
 }
 
 /// Refuses serial numbers that are confirmed and of no device of the plan, and one device for two
 /// systems.
-fn refuse_unknown(plan: &Plan, jobs: &[(&SystemPlan, Job<'_>)]) -> Result<(), Error> {
+fn refuse_unknown(plan: &Plan, jobs: &[(&SystemPlan, Job)]) -> Result<(), Error> {
     let targets = || {
         let of = jobs.iter().map(|(system, job)| (*system, &job.targets));
         of.flat_map(|(system, targets)| targets.iter().map(move |target| (system, target)))
@@ -384,47 +382,10 @@ fn refuse_unknown(plan: &Plan, jobs: &[(&SystemPlan, Job<'_>)]) -> Result<(), Er
     Ok(())
 }
 
-/// Refuses a system whose devices something speaks against.
-fn refuse(job: &Job<'_>) -> Result<(), Error> {
-    let evidence = refusals(job)?;
-    if evidence.is_empty() {
-        return Ok(());
-    }
-    let devices: Vec<_> = job
-        .targets
-        .iter()
-        .map(|target| target.identity.describe())
-        .collect();
-    Err(Error::Prepare(HostError::Refused {
-        device: devices.join(", "),
-        evidence,
-    }))
-}
-
-/// What speaks against it, but for what an earlier preparation has mounted in the plan's own place.
-fn refusals(job: &Job<'_>) -> Result<Vec<Evidence>, Error> {
-    let mut all = Vec::new();
-    for target in &job.targets {
-        let mut evidence = Claim::refusals(target, job.reach(target)?, &job.consent)?;
-        let own = job
-            .own_mount()
-            .map(|(_, point)| point.display().to_string());
-        if let Some(point) = own {
-            let is_mount = |of: &Evidence| of.guard == "mounted";
-            let alone = evidence.iter().filter(|of| is_mount(of)).count() == 1;
-            evidence.retain(|of| {
-                !(alone && is_mount(of) && of.text.contains(&format!("on `{point}` (")))
-            });
-        }
-        all.extend(evidence);
-    }
-    Ok(all)
-}
-
 /// Carries out the steps of a job that the plan asks for; what the study says of them.
 fn carry_out(
     system: &str,
-    job: &mut Job<'_>,
+    job: &mut Job,
     of: impl Fn(Of) -> bool,
     journal: &mut Journal<'_>,
     observer: &dyn Observer,
@@ -434,37 +395,14 @@ fn carry_out(
         "" => "the machine".to_owned(),
         system => format!("system `{system}`"),
     };
-    let mut facts = Vec::new();
-    for step in STEPS.iter().filter(|step| of(step.of)) {
-        if stop.requested() {
-            return Err(Error::Prepare(HostError::Stopped {
-                device: whose,
-                doing: "prepared",
-            }));
-        }
-        // Of what is there now: a step before may have changed which devices there are.
-        let commands = (step.plan)(job)?;
-        if commands.is_empty() {
-            continue;
-        }
-        let command = commands.join("; ");
-        tell(
-            observer,
-            &format!("{whose}: {} begins: {command}", step.name),
-        );
-        let far = Far::new(observer, stop, format!("{whose}: {}", step.name));
-        if let Err(error) = (step.carry_out)(job, journal, &far) {
-            tell(
-                observer,
-                &format!("{whose}: {} failed: {}", step.name, in_one_line(&error)),
-            );
-            return Err(error.into());
-        }
-        tell(observer, &format!("{whose}: {} is done", step.name));
-        let name = (!system.is_empty()).then_some(system);
-        facts.push(fact(name, step.name, command));
-    }
-    Ok(facts)
+    let far = Far::new(observer, stop);
+    let log = |text: &str| tell(observer, text);
+    let done = job.carry_out(&whose, of, journal, &far, &log)?;
+    let name = (!system.is_empty()).then_some(system);
+    let facts = done.into_iter();
+    Ok(facts
+        .map(|done| fact(name, &done.step, done.command))
+        .collect())
 }
 
 fn fact(system: Option<&str>, name: &str, value: String) -> Fact {
@@ -483,4 +421,28 @@ fn fact(system: Option<&str>, name: &str, value: String) -> Fact {
 pub fn restore(log: &dyn Fn(&str)) -> Result<usize, Error> {
     let journal = Journal::open(Path::new(JOURNAL_DIRECTORY), log)?;
     Ok(journal.len())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn steps_are_keys_of_a_plan() {
+        let keys: Vec<_> = tailmark_plan::KEYS.iter().map(|key| key.path()).collect();
+        for step in STEPS.iter().filter(|step| step.name != "unmount") {
+            assert!(
+                keys.contains(&format!("prepare.{}", step.name)),
+                "{}",
+                step.name
+            );
+        }
+    }
+
+    #[test]
+    fn what_a_plan_may_say_is_what_the_host_can_do() {
+        assert_eq!(tailmark_plan::ERASES, Erase::NAMES);
+        let made: Vec<_> = host::FILE_SYSTEMS.iter().map(|row| row.name).collect();
+        assert_eq!(tailmark_plan::FILE_SYSTEMS, made);
+    }
 }

@@ -1,15 +1,14 @@
 //! The steps of preparing, as rows: what each does, what undoes it, its dry run, and itself.
 //!
 //! A row that destroys is carried out for a device whose serial number is confirmed alone, with a
-//! claim that the interlock of the host has given.
+//! claim that the interlock has given.
 
-use std::path::Path;
-use tailmark_host::prepare::{
-    Claim, Consent, Erase, Error, FileSystem, Journal, Kernel, Reach, Setting, Target, Watch,
-    is_mounted_on, make_namespaces, mount, mount_command, plan_namespaces, plan_precondition,
-    precondition, unmount, unmount_command,
+use super::{
+    Claim, Error, Job, Journal, Reach, Setting, Target, Watch, is_mounted_on, make_namespaces,
+    mount, mount_command, plan_namespaces, plan_precondition, precondition, unmount,
+    unmount_command,
 };
-use tailmark_plan::{MachineSettings, Prepare};
+use serde::{Deserialize, Serialize};
 
 /// A step of preparing: a row of [`STEPS`].
 pub struct PrepareStep {
@@ -22,13 +21,13 @@ pub struct PrepareStep {
     /// What undoes it, and when; empty: nothing does.
     pub inverse: &'static str,
     /// The exact commands that it would take, in order; none where the plan does not ask for it.
-    pub plan: fn(&Job<'_>) -> Result<Vec<String>, Error>,
+    pub plan: fn(&Job) -> Result<Vec<String>, Error>,
     /// Carries it out.
-    pub carry_out: fn(&mut Job<'_>, &mut Journal<'_>, &dyn Watch) -> Result<(), Error>,
+    pub carry_out: fn(&mut Job, &mut Journal<'_>, &dyn Watch) -> Result<(), Error>,
 }
 
 /// What a step is done to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Of {
     /// What is on a device, which is lost.
     Data,
@@ -36,20 +35,6 @@ pub enum Of {
     Device,
     /// The machine.
     Machine,
-}
-
-/// What is to be prepared: the devices of one system, or the machine.
-pub struct Job<'a> {
-    /// What the plan says of the system.
-    pub prepare: &'a Prepare,
-    /// What the plan says of the machine.
-    pub settings: &'a MachineSettings,
-    /// The devices of the system, found.
-    pub targets: Vec<Target>,
-    /// What is agreed to.
-    pub consent: Consent,
-    /// Where the kernel keeps its settings.
-    pub kernel: Kernel,
 }
 
 /// Every step, in the order in which they are done.
@@ -88,7 +73,7 @@ pub const STEPS: &[PrepareStep] = &[
             };
             for target in &job.targets {
                 let (reach, _) = erase.plan(target)?;
-                let claim = Claim::take(target, reach, &job.consent)?;
+                let claim = Claim::take(target, reach, &job.request.consent)?;
                 erase.carry_out(&claim, watch)?;
             }
             job.found_again()
@@ -100,7 +85,7 @@ pub const STEPS: &[PrepareStep] = &[
         of: Of::Data,
         inverse: "",
         plan: |job| {
-            let Some(count) = job.prepare.namespaces else {
+            let Some(count) = job.request.devices.namespaces else {
                 return Ok(Vec::new());
             };
             let drives = job.drives().into_iter();
@@ -108,12 +93,12 @@ pub const STEPS: &[PrepareStep] = &[
             each.map(|planned| planned.map(|(_, said)| said)).collect()
         },
         carry_out: |job, _, watch| {
-            let Some(count) = job.prepare.namespaces else {
+            let Some(count) = job.request.devices.namespaces else {
                 return Ok(());
             };
             let mut made = Vec::new();
             for target in job.drives() {
-                let claim = Claim::take(target, Reach::Subsystem, &job.consent)?;
+                let claim = Claim::take(target, Reach::Subsystem, &job.request.consent)?;
                 let serial = claim.identity().serial.clone().unwrap_or_default();
                 for number in make_namespaces(claim, count, watch)? {
                     made.push(format!("serial:{serial}/{number}"));
@@ -132,7 +117,7 @@ pub const STEPS: &[PrepareStep] = &[
         of: Of::Data,
         inverse: "",
         plan: |job| {
-            let Some(passes) = job.prepare.precondition else {
+            let Some(passes) = job.request.devices.precondition else {
                 return Ok(Vec::new());
             };
             let said = |target: &Target| {
@@ -141,11 +126,11 @@ pub const STEPS: &[PrepareStep] = &[
             Ok(job.targets.iter().map(said).collect())
         },
         carry_out: |job, _, watch| {
-            let Some(passes) = job.prepare.precondition else {
+            let Some(passes) = job.request.devices.precondition else {
                 return Ok(());
             };
             for target in &job.targets {
-                let claim = Claim::take(target, Reach::Device, &job.consent)?;
+                let claim = Claim::take(target, Reach::Device, &job.request.consent)?;
                 precondition(&claim, passes, watch)?;
             }
             Ok(())
@@ -160,15 +145,15 @@ pub const STEPS: &[PrepareStep] = &[
             let Some((row, target)) = job.file_system() else {
                 return Ok(Vec::new());
             };
-            let words = row.command(&target.identity.name, &job.prepare.mkfs_options);
+            let words = row.command(&target.identity.name, &job.request.devices.mkfs_options);
             Ok(vec![words.join(" ")])
         },
         carry_out: |job, _, _| {
             let Some((row, target)) = job.file_system() else {
                 return Ok(());
             };
-            let claim = Claim::take(target, Reach::Device, &job.consent)?;
-            row.make(claim, &job.prepare.mkfs_options)
+            let claim = Claim::take(target, Reach::Device, &job.request.consent)?;
+            row.make(claim, &job.request.devices.mkfs_options)
         },
     },
     PrepareStep {
@@ -180,7 +165,7 @@ pub const STEPS: &[PrepareStep] = &[
             let Some((row, target, point)) = job.mount() else {
                 return Ok(Vec::new());
             };
-            let options = &job.prepare.mount_options;
+            let options = &job.request.devices.mount_options;
             Ok(vec![
                 mount_command(row.name, options, &target.path(), point).join(" "),
             ])
@@ -193,7 +178,7 @@ pub const STEPS: &[PrepareStep] = &[
                 return Ok(());
             }
             journal.mounts(point, target.identity.number)?;
-            mount(target, row.name, &job.prepare.mount_options, point)
+            mount(target, row.name, &job.request.devices.mount_options, point)
         },
     },
     PrepareStep {
@@ -230,125 +215,6 @@ pub const STEPS: &[PrepareStep] = &[
     },
 ];
 
-impl Job<'_> {
-    /// The steps of one kind that the plan asks for, each with its commands.
-    ///
-    /// # Errors
-    /// Where one cannot be done on this machine.
-    pub fn asked(
-        &self,
-        of: impl Fn(Of) -> bool,
-    ) -> Result<Vec<(&'static PrepareStep, Vec<String>)>, Error> {
-        let mut asked = Vec::new();
-        for step in STEPS.iter().filter(|step| of(step.of)) {
-            let commands = (step.plan)(self)?;
-            if !commands.is_empty() {
-                asked.push((step, commands));
-            }
-        }
-        Ok(asked)
-    }
-
-    /// How far the steps reach that destroy.
-    ///
-    /// # Errors
-    /// Where a device cannot do what is asked for.
-    pub fn reach(&self, target: &Target) -> Result<Reach, Error> {
-        let erase = match self.erase() {
-            Some(erase) => erase.plan(target)?.0,
-            None => Reach::Device,
-        };
-        Ok(match self.prepare.namespaces {
-            Some(_) => Reach::Subsystem,
-            None => erase,
-        })
-    }
-
-    /// Whether every device may be erased.
-    #[must_use]
-    pub fn is_agreed(&self) -> bool {
-        let serials = &self.consent.serials;
-        let is_agreed = |target: &Target| {
-            let serial = target.identity.serial.as_ref();
-            serial.is_some_and(|serial| serials.contains(serial))
-        };
-        !self.targets.is_empty() && self.targets.iter().all(is_agreed)
-    }
-
-    /// The flags that agree that its devices are erased.
-    #[must_use]
-    pub fn flags(&self) -> String {
-        let serials = self.targets.iter();
-        let serials = serials.filter_map(|target| target.identity.serial.as_deref());
-        let flags: Vec<_> = serials.map(|serial| format!("--erase {serial}")).collect();
-        flags.join(" ")
-    }
-
-    /// One device of each drive.
-    fn drives(&self) -> Vec<&Target> {
-        let mut drives: Vec<&Target> = Vec::new();
-        for target in &self.targets {
-            let is_known = |known: &&Target| known.identity.serial == target.identity.serial;
-            if !drives.iter().any(is_known) {
-                drives.push(target);
-            }
-        }
-        drives
-    }
-
-    fn erase(&self) -> Option<Erase> {
-        self.prepare.erase.as_deref().and_then(Erase::of_name)
-    }
-
-    fn file_system(&self) -> Option<(&'static FileSystem, &Target)> {
-        let row = FileSystem::of_name(self.prepare.filesystem.as_deref()?)?;
-        Some((row, self.targets.first()?))
-    }
-
-    fn mount(&self) -> Option<(&'static FileSystem, &Target, &Path)> {
-        let (row, target) = self.file_system()?;
-        Some((row, target, self.prepare.mount.as_deref()?))
-    }
-
-    /// Where the device is mounted in the place that the plan gives it: it was prepared before.
-    pub(super) fn own_mount(&self) -> Option<(&Target, &Path)> {
-        let (_, target, point) = self.mount()?;
-        is_mounted_on(target, point).then_some((target, point))
-    }
-
-    /// Finds the devices again: a format makes the kernel look at them again.
-    fn found_again(&mut self) -> Result<(), Error> {
-        let again = |target: &Target| Target::appears(&target.given);
-        self.targets = self.targets.iter().map(again).collect::<Result<_, _>>()?;
-        Ok(())
-    }
-
-    fn sysctls(&self) -> Result<Vec<Setting>, Error> {
-        let each = self.settings.sysctls.iter();
-        each.map(|(name, value)| self.kernel.sysctl(name, value))
-            .collect()
-    }
-
-    fn governor(&self) -> Result<Vec<Setting>, Error> {
-        let governor = self.settings.governor.as_deref();
-        governor.map_or(Ok(Vec::new()), |governor| self.kernel.governor(governor))
-    }
-
-    fn huge_pages(&self) -> Result<Vec<Setting>, Error> {
-        let value = self.settings.huge_pages.as_deref().into_iter();
-        value
-            .map(|value| self.kernel.transparent_huge_pages(value))
-            .collect()
-    }
-
-    fn memory(&self) -> Result<Vec<Setting>, Error> {
-        let limit = self.settings.memory.iter();
-        limit
-            .map(|(bytes, group)| self.kernel.memory_limit(group, *bytes))
-            .collect()
-    }
-}
-
 fn commands(settings: Result<Vec<Setting>, Error>) -> Result<Vec<String>, Error> {
     Ok(settings?.iter().map(Setting::command).collect())
 }
@@ -363,16 +229,10 @@ mod tests {
     use std::collections::BTreeSet;
 
     #[test]
-    fn steps_have_names_of_their_own_and_are_keys_of_a_plan() {
+    fn steps_have_names_of_their_own_and_are_documented() {
         let names: BTreeSet<_> = STEPS.iter().map(|step| step.name).collect();
         assert_eq!(names.len(), STEPS.len());
-        let keys: Vec<_> = tailmark_plan::KEYS.iter().map(|key| key.path()).collect();
-        for step in STEPS.iter().filter(|step| step.name != "unmount") {
-            assert!(
-                keys.contains(&format!("prepare.{}", step.name)),
-                "{}",
-                step.name
-            );
+        for step in STEPS {
             assert!(!step.about.contains('\n'), "{}", step.name);
             let document = include_str!("../../../../docs/DEVICES.md");
             let (named, quoted) = (format!("| `{}", step.name), format!("`{}`", step.name));

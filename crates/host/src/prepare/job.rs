@@ -1,0 +1,327 @@
+//! One job of preparing: what is asked for of the devices of a system and of the machine, and how it
+//! is carried out, step by step.
+//!
+//! A request owns all that it says, and names its devices as the plan does: so it can be sent to the
+//! machine that it is of, which finds them there.
+
+use super::{
+    Claim, Consent, Erase, Error, Evidence, FileSystem, Journal, Kernel, Log, Of, PrepareStep,
+    Reach, STEPS, Setting, Target, Watch, is_mounted_on,
+};
+use serde::{Deserialize, Serialize};
+use std::path::{Path, PathBuf};
+
+/// What is asked for of the devices of a system.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DeviceRequest {
+    /// The devices: `/dev/disk/by-id/...`, `serial:...`.
+    pub names: Vec<String>,
+    /// How they are erased.
+    pub erase: Option<Erase>,
+    /// How many NVMe namespaces the drive is split into.
+    pub namespaces: Option<u32>,
+    /// How often the whole device is written.
+    pub precondition: Option<u32>,
+    /// The file system that is made: a name of [`super::FILE_SYSTEMS`].
+    pub filesystem: Option<String>,
+    /// Words for the program that makes it.
+    pub mkfs_options: Vec<String>,
+    /// Where it is mounted.
+    pub mount: Option<PathBuf>,
+    /// How.
+    pub mount_options: Vec<String>,
+}
+
+/// What is asked for of the machine.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MachineRequest {
+    /// Names and values: `vm.swappiness`, `1`.
+    pub sysctls: Vec<(String, String)>,
+    /// How processors choose their frequency.
+    pub governor: Option<String>,
+    /// Transparent huge pages: `always`, `madvise` or `never`.
+    pub huge_pages: Option<String>,
+    /// Bytes of memory that a control group may use, and which.
+    pub memory: Option<(u64, String)>,
+}
+
+/// What is to be prepared: the devices of one system, or the machine.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct JobRequest {
+    /// What is asked for of devices.
+    pub devices: DeviceRequest,
+    /// What is asked for of the machine.
+    pub machine: MachineRequest,
+    /// What is agreed to.
+    pub consent: Consent,
+}
+
+/// A step that was carried out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Done {
+    /// The name of its row in [`STEPS`].
+    pub step: String,
+    /// Its commands.
+    pub command: String,
+}
+
+/// What is to be prepared, with its devices found.
+pub struct Job {
+    /// What is asked for.
+    pub request: JobRequest,
+    /// The devices.
+    pub targets: Vec<Target>,
+    /// Where the kernel keeps its settings.
+    pub kernel: Kernel,
+}
+
+impl Job {
+    /// Finds the devices of what is asked for.
+    ///
+    /// # Errors
+    /// Where one is not there, or its name leads to several.
+    pub fn find(request: JobRequest) -> Result<Self, Error> {
+        let mut targets = Vec::new();
+        for given in &request.devices.names {
+            match request.devices.namespaces {
+                Some(_) => targets.extend(Target::find_all(given)?),
+                None => targets.push(Target::find(given)?),
+            }
+        }
+        Ok(Self {
+            request,
+            targets,
+            kernel: Kernel::default(),
+        })
+    }
+
+    /// The steps of one kind that the plan asks for, each with its commands.
+    ///
+    /// # Errors
+    /// Where one cannot be done on this machine.
+    pub fn asked(
+        &self,
+        of: impl Fn(Of) -> bool,
+    ) -> Result<Vec<(&'static PrepareStep, Vec<String>)>, Error> {
+        let mut asked = Vec::new();
+        for step in STEPS.iter().filter(|step| of(step.of)) {
+            let commands = (step.plan)(self)?;
+            if !commands.is_empty() {
+                asked.push((step, commands));
+            }
+        }
+        Ok(asked)
+    }
+
+    /// How far the steps reach that destroy.
+    ///
+    /// # Errors
+    /// Where a device cannot do what is asked for.
+    pub fn reach(&self, target: &Target) -> Result<Reach, Error> {
+        let erase = match self.erase() {
+            Some(erase) => erase.plan(target)?.0,
+            None => Reach::Device,
+        };
+        Ok(match self.request.devices.namespaces {
+            Some(_) => Reach::Subsystem,
+            None => erase,
+        })
+    }
+
+    /// Whether every device may be erased.
+    #[must_use]
+    pub fn is_agreed(&self) -> bool {
+        let serials = &self.request.consent.serials;
+        let is_agreed = |target: &Target| {
+            let serial = target.identity.serial.as_ref();
+            serial.is_some_and(|serial| serials.contains(serial))
+        };
+        !self.targets.is_empty() && self.targets.iter().all(is_agreed)
+    }
+
+    /// The flags that agree that its devices are erased.
+    #[must_use]
+    pub fn flags(&self) -> String {
+        let serials = self.targets.iter();
+        let serials = serials.filter_map(|target| target.identity.serial.as_deref());
+        let flags: Vec<_> = serials.map(|serial| format!("--erase {serial}")).collect();
+        flags.join(" ")
+    }
+
+    /// One device of each drive.
+    pub(super) fn drives(&self) -> Vec<&Target> {
+        let mut drives: Vec<&Target> = Vec::new();
+        for target in &self.targets {
+            let is_known = |known: &&Target| known.identity.serial == target.identity.serial;
+            if !drives.iter().any(is_known) {
+                drives.push(target);
+            }
+        }
+        drives
+    }
+
+    pub(super) fn erase(&self) -> Option<Erase> {
+        self.request.devices.erase
+    }
+
+    pub(super) fn file_system(&self) -> Option<(&'static FileSystem, &Target)> {
+        let row = FileSystem::of_name(self.request.devices.filesystem.as_deref()?)?;
+        Some((row, self.targets.first()?))
+    }
+
+    pub(super) fn mount(&self) -> Option<(&'static FileSystem, &Target, &Path)> {
+        let (row, target) = self.file_system()?;
+        Some((row, target, self.request.devices.mount.as_deref()?))
+    }
+
+    /// Where the device is mounted in the place that the plan gives it: it was prepared before.
+    pub(super) fn own_mount(&self) -> Option<(&Target, &Path)> {
+        let (_, target, point) = self.mount()?;
+        is_mounted_on(target, point).then_some((target, point))
+    }
+
+    /// Finds the devices again: a format makes the kernel look at them again.
+    pub(super) fn found_again(&mut self) -> Result<(), Error> {
+        let again = |target: &Target| Target::appears(&target.given);
+        self.targets = self.targets.iter().map(again).collect::<Result<_, _>>()?;
+        Ok(())
+    }
+
+    pub(super) fn sysctls(&self) -> Result<Vec<Setting>, Error> {
+        let each = self.request.machine.sysctls.iter();
+        each.map(|(name, value)| self.kernel.sysctl(name, value))
+            .collect()
+    }
+
+    pub(super) fn governor(&self) -> Result<Vec<Setting>, Error> {
+        let governor = self.request.machine.governor.as_deref();
+        governor.map_or(Ok(Vec::new()), |governor| self.kernel.governor(governor))
+    }
+
+    pub(super) fn huge_pages(&self) -> Result<Vec<Setting>, Error> {
+        let value = self.request.machine.huge_pages.as_deref().into_iter();
+        value
+            .map(|value| self.kernel.transparent_huge_pages(value))
+            .collect()
+    }
+
+    pub(super) fn memory(&self) -> Result<Vec<Setting>, Error> {
+        let limit = self.request.machine.memory.iter();
+        limit
+            .map(|(bytes, group)| self.kernel.memory_limit(group, *bytes))
+            .collect()
+    }
+
+    /// What speaks against the steps that destroy, but for what an earlier preparation has mounted
+    /// in the plan's own place.
+    ///
+    /// # Errors
+    /// Where a device cannot be looked at.
+    pub fn refusals(&self) -> Result<Vec<Evidence>, Error> {
+        let own = self.own_mount();
+        let own = own.map(|(_, point)| format!("on `{}` (", point.display()));
+        let mut all = Vec::new();
+        for target in &self.targets {
+            let reach = self.reach(target)?;
+            let mut evidence = Claim::refusals(target, reach, &self.request.consent)?;
+            if let Some(own) = &own {
+                let is_mount = |of: &Evidence| of.guard == "mounted";
+                let alone = evidence.iter().filter(|of| is_mount(of)).count() == 1;
+                evidence.retain(|of| !(alone && is_mount(of) && of.text.contains(own)));
+            }
+            all.extend(evidence);
+        }
+        Ok(all)
+    }
+
+    /// Refuses where something speaks against the steps that destroy.
+    ///
+    /// # Errors
+    /// Names everything that does.
+    pub fn refuse(&self) -> Result<(), Error> {
+        let evidence = self.refusals()?;
+        if evidence.is_empty() {
+            return Ok(());
+        }
+        let devices = self.targets.iter();
+        let devices: Vec<_> = devices.map(|target| target.identity.describe()).collect();
+        Err(Error::Refused {
+            device: devices.join(", "),
+            evidence,
+        })
+    }
+
+    /// Carries out the steps that are asked for, in order, with a line before and after each; what
+    /// was done. `whose` is what the lines begin with: "system `A`".
+    ///
+    /// # Errors
+    /// Where a step fails or is stopped: those before it are done.
+    pub fn carry_out(
+        &mut self,
+        whose: &str,
+        of: impl Fn(Of) -> bool,
+        journal: &mut Journal<'_>,
+        watch: &dyn Watch,
+        log: Log<'_>,
+    ) -> Result<Vec<Done>, Error> {
+        let mut all = Vec::new();
+        for step in STEPS.iter().filter(|step| of(step.of)) {
+            if watch.is_stopped() {
+                return Err(Error::Stopped {
+                    device: whose.to_owned(),
+                    doing: "prepared",
+                });
+            }
+            // Of what is there now: a step before may have changed which devices there are.
+            let commands = (step.plan)(self)?;
+            if commands.is_empty() {
+                continue;
+            }
+            let command = commands.join("; ");
+            let name = step.name;
+            log(&format!("{whose}: {name} begins: {command}"));
+            watch.begins(&format!("{whose}: {name}"));
+            if let Err(error) = (step.carry_out)(self, journal, watch) {
+                let why = error.in_one_line();
+                log(&format!("{whose}: {name} failed: {why}"));
+                return Err(error);
+            }
+            log(&format!("{whose}: {name} is done"));
+            all.push(Done {
+                step: name.to_owned(),
+                command,
+            });
+        }
+        Ok(all)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_request_is_the_same_behind_a_line_of_text() {
+        let request = JobRequest {
+            devices: DeviceRequest {
+                names: vec!["serial:S-1".to_owned()],
+                erase: Some(Erase::Discard),
+                mount: Some("/mnt/a".into()),
+                ..DeviceRequest::default()
+            },
+            machine: MachineRequest {
+                sysctls: vec![("vm.swappiness".to_owned(), "1".to_owned())],
+                memory: Some((1 << 30, "db.slice".to_owned())),
+                ..MachineRequest::default()
+            },
+            consent: Consent {
+                serials: vec!["S-1".to_owned()],
+                kept: vec!["/results".into()],
+                ..Consent::default()
+            },
+        };
+        let line = serde_json::to_string(&request).unwrap();
+        assert!(line.contains(r#""erase":"discard""#), "{line}");
+        assert_eq!(serde_json::from_str::<JobRequest>(&line).unwrap(), request);
+    }
+}
