@@ -5,9 +5,11 @@
 //! mean over five windows), on windows that are long enough to say something: half a minute, a
 //! cycle of flushes and compactions, and a hundred samples beyond the quantile that is looked at.
 
+mod rounds;
 mod series;
 mod windows;
 
+pub use rounds::{ROUNDS_MAX, Rounds};
 pub use series::{COMPACTIONS, DATABASE, FLUSHES, PENDING_COMPACTION};
 
 use crate::{
