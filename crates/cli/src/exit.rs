@@ -82,10 +82,13 @@ fn is_wrong_plan(error: &runner::Error) -> bool {
         | E::NothingToPrepare { .. }
         | E::UnknownSerial { .. }
         | E::PreparedTwice { .. }
+        | E::NothingToErase { .. }
+        | E::OneMount { .. }
+        | E::ResultsOnMount { .. }
         | E::UnknownProbe { .. } => true,
         E::Prepare(error) => !matches!(
             error,
-            host::Error::Step { .. } | host::Error::Journal { .. }
+            host::Error::Step { .. } | host::Error::Journal { .. } | host::Error::Damaged { .. }
         ),
         _ => false,
     }

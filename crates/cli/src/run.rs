@@ -167,6 +167,13 @@ fn conclude(
         console.warn(&format!("stopped; to go on: {}", again(out, is_out_given)));
         return Exit::Interrupted;
     }
+    let left = summary.left_changed;
+    if left > 0 {
+        console.warn(&format!(
+            "{} of this machine could not be put back, as said above; `tailmark restore` tries again",
+            number::plural(left as u64, "change")
+        ));
+    }
     let is_idle = summary.points_measured + summary.probes_measured + summary.points_left_out == 0;
     if is_idle {
         console.warn(&format!(
@@ -175,7 +182,7 @@ fn conclude(
         ));
     }
     if summary.failed.is_empty() {
-        return Exit::Done;
+        return if left > 0 { Exit::Errors } else { Exit::Done };
     }
     console.warn(&failed(plan, summary));
     let mut again = again(out, is_out_given);

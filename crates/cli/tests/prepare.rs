@@ -6,133 +6,14 @@
     reason = "a test that cannot be set up has failed, and says so"
 )]
 
-use std::{
-    fs::{self, File},
-    os::unix::fs::FileExt,
-    path::{Path, PathBuf},
-    process::{Command, Output, Stdio},
-};
-use tailmark_host::prepare::Uses;
-use tailmark_testing::{LoopDevice, Program, err, not_here, out, test};
-use tempfile::TempDir;
+mod bench;
 
-const TAILMARK: Program = Program(env!("CARGO_BIN_EXE_tailmark"));
-const BYTES: u64 = 64 << 20;
+use bench::{BYTES, Bench, TAILMARK, assert_says};
+use std::{fs, path::Path};
+use tailmark_testing::{err, out, test};
 
 fn main() -> std::process::ExitCode {
     tailmark_testing::run()
-}
-
-/// A loop device, and a directory for a study and a journal.
-struct Bench {
-    device: LoopDevice,
-    image: PathBuf,
-    dir: TempDir,
-}
-
-impl Bench {
-    fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let top = dir.path().canonicalize().unwrap();
-        fs::create_dir(top.join("state")).unwrap();
-        let image = top.join("image");
-        let device = LoopDevice::new(&image, BYTES);
-        Self { device, image, dir }
-    }
-
-    fn dir(&self) -> PathBuf {
-        self.dir.path().canonicalize().unwrap()
-    }
-
-    fn serial(&self) -> &str {
-        self.image.to_str().unwrap()
-    }
-
-    /// Writes a plan whose system is on this device.
-    fn plan(&self, prepare: &str, more: &str) {
-        let mount = self.dir().join("mounted");
-        let text = format!(
-            "same_device = true\n{more}\n[database]\ndriver = 'file'\n[dataset]\nrecords = 200\n\
-             [sweep]\nworkloads = 'ycsb-c'\nthreads = 1\noperations = 100\nwarmup = '0s'\n\
-             [[system]]\nname = 'disk'\npath = '{mount}/data'\n[system.prepare]\n\
-             device = '{device}'\n{prepare}\n",
-            mount = mount.display(),
-            device = self.device.path().display(),
-        );
-        fs::write(self.dir().join("plan.toml"), text).unwrap();
-    }
-
-    /// What makes and mounts a file system here.
-    fn file_system(&self) -> String {
-        let mount = self.dir().join("mounted");
-        format!(
-            "erase = 'discard'\nfilesystem = 'ext4'\nmount_options = 'noatime'\nmount = '{}'\n",
-            mount.display()
-        )
-    }
-
-    /// Runs a script in namespaces of its own, with the program as `$tailmark`, and with what is
-    /// here as `/var/lib`.
-    fn script(&self, script: &str) -> Output {
-        let unseen = Uses::look().unseen().to_vec();
-        let unseen = unseen.iter().map(|of| format!("--unseen={}", of.name));
-        let unseen: Vec<_> = unseen.collect();
-        let before = "mount --make-rprivate / && mount --bind state /var/lib && exec 2>&1\n";
-        let output = Command::new("unshare")
-            .args(["--mount", "--net", "sh", "-c", &format!("{before}{script}")])
-            .env("tailmark", TAILMARK.0)
-            .env("unseen", unseen.join(" "))
-            .env("serial", self.serial())
-            .env("device", self.device.path())
-            .current_dir(self.dir())
-            .stdin(Stdio::null())
-            .output();
-        match output {
-            Ok(output) if err(&output).starts_with("unshare:") => not_here(err(&output)),
-            Ok(output) => output,
-            Err(why) => not_here(why),
-        }
-    }
-
-    /// The same; what it said, when it has succeeded.
-    fn done(&self, script: &str) -> String {
-        let output = self.script(script);
-        assert_eq!(output.status.code(), Some(0), "{}", out(&output));
-        out(&output)
-    }
-
-    /// What is stored in the image at a place that only data is at.
-    fn sample(&self) -> [u8; 4] {
-        let mut bytes = [0; 4];
-        File::open(&self.image)
-            .unwrap()
-            .read_exact_at(&mut bytes, 32 << 20)
-            .unwrap();
-        bytes
-    }
-
-    fn put_data(&self) {
-        let file = fs::OpenOptions::new()
-            .write(true)
-            .open(self.device.path())
-            .unwrap();
-        file.write_all_at(b"mine", 32 << 20).unwrap();
-        file.sync_all().unwrap();
-    }
-
-    fn facts(&self) -> Vec<(String, String)> {
-        let facts = TAILMARK.exported(&self.dir(), "facts");
-        let of = facts.iter().filter(|fact| fact["group"] == "preparation");
-        let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
-        of.map(|fact| (text(&fact["name"]), text(&fact["value"])))
-            .collect()
-    }
-}
-
-fn assert_says(said: &str, parts: &[&str]) {
-    for part in parts {
-        assert!(said.contains(part), "{said}\nlacks {part}");
-    }
 }
 
 #[test]
@@ -175,6 +56,37 @@ fn a_dry_run_says_every_command_and_what_speaks_against_it_and_touches_nothing()
         &["emulate: qemu-storage-daemon ", "x-iops-total=400"],
     );
     assert!(!said.contains("there is no block device"), "{said}");
+}
+
+#[test]
+fn what_is_done_is_what_the_dry_run_has_said() {
+    let bench = Bench::new();
+    bench.plan(&format!("{}precondition = 1\n", bench.file_system()), "");
+    let prepare = "$tailmark device prepare plan.toml --system disk --erase $serial $unseen";
+    // Once on a blank device, and once on what the first time has mounted.
+    for _ in 0..2 {
+        let said = bench.done(&format!("{prepare} --dry-run"));
+        let of_step = |step: &str| {
+            let lines = said.lines().map(str::trim);
+            let commands = lines.filter_map(|line| line.strip_prefix(&format!("{step}: ")));
+            commands.collect::<Vec<_>>().join("; ")
+        };
+        let done = bench.done(prepare);
+        let begins = "system `disk`: ";
+        let begins = done
+            .lines()
+            .filter_map(|line| line.split_once(begins)?.1.split_once(" begins: "));
+        let begins: Vec<_> = begins.collect();
+        let names: Vec<_> = begins.iter().map(|(step, _)| *step).collect();
+        let planned = ["erase", "precondition", "filesystem", "mount"];
+        let unmounts = names.first() == Some(&"unmount");
+        assert_eq!(names[usize::from(unmounts)..], planned, "{done}");
+        for (step, commands) in begins {
+            assert_eq!(commands, of_step(step), "{step}\n{said}");
+        }
+        // Nothing that was said is left out.
+        assert_eq!(!of_step("unmount").is_empty(), unmounts, "{said}");
+    }
 }
 
 #[test]
@@ -345,133 +257,6 @@ fn what_a_killed_run_has_changed_is_put_back_by_restore_and_by_the_next_run() {
     assert_says(&said, &["killed at 77\n1\n", "ended with 0 at 64\n"]);
 }
 
-/// The peak of each system, ops/s.
-fn peaks(bench: &Bench) -> Vec<(String, f64)> {
-    let mut peaks: Vec<(String, f64)> = Vec::new();
-    for point in TAILMARK.points(&bench.dir()) {
-        let (system, ops) = (
-            point["system"].as_str().unwrap(),
-            point["ops_per_sec"].as_f64(),
-        );
-        let ops = ops.unwrap();
-        match peaks.iter_mut().find(|(name, _)| name == system) {
-            Some((_, peak)) => *peak = peak.max(ops),
-            None => peaks.push((system.to_owned(), ops)),
-        }
-    }
-    peaks
-}
-
-fn need_throttle() {
-    let help = Command::new("qemu-storage-daemon")
-        .arg("--version")
-        .output();
-    if help.is_err() {
-        tailmark_testing::not_installed("qemu-storage-daemon is missing: qemu-system-common");
-    }
-    if !Path::new("/dev/fuse").exists() {
-        not_here("there is no /dev/fuse");
-    }
-}
-
-#[test]
-fn the_rehearsal_finds_the_limits_of_its_volumes_and_ranks_them() {
-    need_throttle();
-    let bench = Bench::new();
-    let said = bench.done(
-        "$tailmark run rehearsal -o out --set sweep.repeats=1\n\
-         ls -A state/tailmark/emulated; losetup --list; mount | grep emulated; exit 0",
-    );
-    assert!(!said.contains("(deleted)") && !said.contains("emulated/1000 a second/export 0"));
-    // The digest of the report: who is ahead.
-    assert_says(&said, &["1000 a second peaks higher than 400 a second"]);
-    // Every read is compared with what was written.
-    for point in TAILMARK.points(&bench.dir()) {
-        let findings = point["findings"].to_string();
-        assert!(!findings.contains("\"errors\""), "{findings}");
-    }
-    let mut peaks = peaks(&bench);
-    peaks.sort_by(|a, b| a.1.total_cmp(&b.1));
-    let [(slow, low), (fast, high)] = &peaks[..] else {
-        panic!("{peaks:?}");
-    };
-    assert_eq!(
-        (slow.as_str(), fast.as_str()),
-        ("400 a second", "1000 a second")
-    );
-    for (found, limit) in [(low, 400.0), (high, 1000.0)] {
-        assert!((found / limit - 1.0).abs() < 0.05, "{peaks:?}");
-    }
-    assert!((high / low / 2.5 - 1.0).abs() < 0.1, "{peaks:?}");
-    let left: Vec<_> = fs::read_dir(bench.dir().join("state/tailmark/emulated"))
-        .unwrap()
-        .collect();
-    assert!(left.is_empty(), "{left:?}");
-    assert!(!said.contains("type fuse"), "{said}");
-}
-
-#[test]
-fn a_file_system_is_made_on_an_emulated_volume_without_a_serial_number() {
-    need_throttle();
-    let bench = Bench::new();
-    let mount = bench.dir().join("mounted");
-    let plan = format!(
-        "[database]\ndriver = 'file'\n[dataset]\nrecords = 200\n[sweep]\nworkloads = 'ycsb-c'\n\
-         threads = 1\noperations = 100\nwarmup = '0s'\n[[system]]\nname = 'disk'\n\
-         path = '{mount}/data'\ndevice = {{ emulate = 'volume', size = '64MiB', iops = 2000 }}\n\
-         [system.prepare]\nfilesystem = 'ext4'\nmount = '{mount}'\n",
-        mount = mount.display()
-    );
-    fs::write(bench.dir().join("plan.toml"), plan).unwrap();
-    let said =
-        bench.done("$tailmark run plan.toml -o out $unseen || exit 1\nmount | grep disk; exit 0");
-    let words = [
-        "emulate begins",
-        "filesystem is done",
-        "mount is done",
-        "1 point measured",
-    ];
-    assert_says(&said, &words);
-    // What is on it goes first.
-    let at = |part: &str| {
-        said.find(part)
-            .unwrap_or_else(|| panic!("{said}\nlacks {part}"))
-    };
-    assert!(
-        at("is unmounted") < at("emulated/disk` is removed"),
-        "{said}"
-    );
-    assert!(!said.contains(" type "), "{said}");
-    let facts = bench.facts();
-    for step in ["emulate", "filesystem", "mount"] {
-        assert!(facts.iter().any(|(name, _)| name == step), "{facts:?}");
-    }
-}
-
-#[test]
-fn an_emulated_volume_is_removed_after_a_kill_with_the_program_behind_it() {
-    need_throttle();
-    let bench = Bench::new();
-    let plan = "[database]\ndriver = 'file'\n[dataset]\nrecords = 200\n[sweep]\nworkloads = 'ycsb-c'\n\
-                threads = 1\nduration = '1h'\nwarmup = '0s'\n[[system]]\nname = 'killed one'\n\
-                device = { emulate = 'volume', size = '64MiB' }\n";
-    fs::write(bench.dir().join("plan.toml"), plan).unwrap();
-    let volume = "/var/lib/tailmark/emulated/killed\\ one";
-    let said = bench.done(&format!(
-        "$tailmark run plan.toml -o out & run=$!\n\
-         until [ -e {volume}/device ] || ! kill -0 $run 2>/dev/null; do sleep 0.1; done\n\
-         kill -9 $run; wait $run\nprocess=$(cat {volume}/process); kill -0 $process && echo it throttles still\n\
-         $tailmark restore && ! kill -0 $process 2>/dev/null && ls -A /var/lib/tailmark/emulated\n\
-         losetup --list | grep 'killed one'; exit 0"
-    ));
-    let words = [
-        "it throttles still",
-        "/var/lib/tailmark/emulated/killed one` is removed",
-    ];
-    assert_says(&said, &words);
-    assert!(said.trim_end().ends_with("is removed"), "{said}");
-}
-
 #[test]
 fn without_anything_to_prepare_a_serial_number_is_refused_and_a_system_too() {
     let dir = tempfile::tempdir().unwrap();
@@ -494,4 +279,70 @@ fn without_anything_to_prepare_a_serial_number_is_refused_and_a_system_too() {
         "{}",
         err(&refused)
     );
+}
+
+#[test]
+fn a_device_is_brought_to_its_steady_state_and_the_study_has_every_round() {
+    let bench = Bench::new();
+    for (over, step) in [
+        ("over = 'device', read = 50", "steady"),
+        ("over = 'filesystem', fill = 50, depth = 4", "steady_file"),
+    ] {
+        bench.plan(
+            &format!(
+                "{}precondition = 1\nsteady = {{ {over}, round = '1s' }}\n",
+                bench.file_system()
+            ),
+            "",
+        );
+        let said = bench.done("rm -rf out; $tailmark run plan.toml -o out --erase $serial $unseen");
+        let facts = bench.facts();
+        let name = format!("{step} found");
+        let found = facts.iter().find(|(of, _)| *of == name);
+        let (_, found) = found.unwrap_or_else(|| panic!("{facts:?}"));
+        let (rounds, verdict) = found.split_once("; ").unwrap();
+        let rounds: Vec<_> = rounds
+            .split_once("requests/s ")
+            .unwrap()
+            .1
+            .split(' ')
+            .collect();
+        assert!((5..=25).contains(&rounds.len()), "{found}");
+        assert!(rounds.iter().any(|round| *round != "0"), "{found}");
+        // What a busy machine makes of it is told either way.
+        let reached = format!("steady state reached in {} rounds", rounds.len());
+        let not = "steady state not reached in 25 rounds";
+        let is_steady = verdict.starts_with(&reached);
+        assert!(is_steady || verdict.starts_with(not), "{verdict}");
+        assert_says(&said, &[found]);
+        let notices = TAILMARK.exported(&bench.dir(), "notices");
+        let mut notices = notices.iter().filter_map(|notice| notice.as_str());
+        assert_eq!(notices.any(|notice| notice.contains(not)), !is_steady);
+    }
+    let left = bench.done("mkdir look && mount -o ro $device look && ls look");
+    assert!(!left.contains("tailmark.precondition"), "{left}");
+}
+
+#[test]
+fn a_mix_that_is_stopped_says_that_preparing_starts_again() {
+    let bench = Bench::new();
+    bench.plan(
+        &format!(
+            "{}precondition = 1\nsteady = {{ round = '1h' }}\n",
+            bench.file_system()
+        ),
+        "",
+    );
+    let said = bench.done(
+        "$tailmark device prepare plan.toml --system disk --erase $serial $unseen > said & run=$!\n\
+         until grep 'steady begins' said || ! kill -0 $run 2>/dev/null; do sleep 0.1; done\n\
+         kill -TERM $run; wait $run; echo ended with $?; cat said",
+    );
+    let words = [
+        "steady begins",
+        "brought to its steady state",
+        "the next time it is prepared from the first step",
+    ];
+    assert_says(&said, &words);
+    assert!(!said.contains("ended with 0"), "{said}");
 }

@@ -6,114 +6,21 @@
     reason = "a test that cannot be set up has failed"
 )]
 
+mod disk;
+
+use disk::{BYTES, Disk, opens_exclusively, text, unseen};
 use std::{
     ffi::OsStr,
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io::{BufRead, BufReader},
-    os::unix::fs::{FileExt, OpenOptionsExt, symlink},
-    path::{Path, PathBuf},
+    os::unix::fs::symlink,
     process::{Child, Command, Stdio},
 };
-use tailmark_host::prepare::{
-    Claim, Consent, Erase, Error, Evidence, FileSystem, Reach, Target, Uses, Watch, file_system_on,
-    is_mounted_on, mount, precondition, unmount,
-};
+use tailmark_host::prepare::{Claim, Consent, Error, Reach, Target};
 use tailmark_testing::{LoopDevice, Mounted, not_here, system, test};
-use tempfile::TempDir;
-
-const BYTES: u64 = 32 << 20;
 
 fn main() -> std::process::ExitCode {
     tailmark_testing::run()
-}
-
-/// A loop device of a test's own, with its file.
-struct Disk {
-    device: LoopDevice,
-    image: PathBuf,
-    dir: TempDir,
-}
-
-impl Disk {
-    fn new() -> Self {
-        let dir = tempfile::tempdir().unwrap();
-        let dir_path = dir.path().canonicalize().unwrap();
-        let image = dir_path.join("image");
-        let device = LoopDevice::new(&image, BYTES);
-        Self { device, image, dir }
-    }
-
-    fn path(&self) -> &str {
-        self.device.path().to_str().unwrap()
-    }
-
-    fn target(&self) -> Target {
-        Target::find(self.path()).unwrap()
-    }
-
-    /// Agrees that this device is erased.
-    fn consent(&self) -> Consent {
-        Consent {
-            serials: vec![self.image.display().to_string()],
-            ..unseen()
-        }
-    }
-
-    fn refusals(&self, consent: &Consent) -> Vec<Evidence> {
-        Claim::refusals(&self.target(), Reach::Device, consent).unwrap()
-    }
-
-    fn evidence(&self) -> Vec<Evidence> {
-        self.refusals(&self.consent())
-    }
-
-    /// The guards that refuse the device to who has agreed, when it is to be taken.
-    fn refused(&self, consent: &Consent) -> Vec<&'static str> {
-        match Claim::take(&self.target(), Reach::Device, consent) {
-            // Another's process may have come meanwhile that cannot be looked at here.
-            Err(Error::Refused { evidence, .. }) => evidence
-                .iter()
-                .map(|of| of.guard)
-                .filter(|guard| *guard != "unseen")
-                .collect(),
-            Err(error) => panic!("{error}"),
-            Ok(_) => Vec::new(),
-        }
-    }
-}
-
-struct Quiet;
-
-impl Watch for Quiet {
-    fn progress(&self, _: u64, _: u64) {}
-
-    fn is_stopped(&self) -> bool {
-        false
-    }
-}
-
-/// Where this runs in a container or a sandbox, its first process is nobody's to look at.
-fn unseen() -> Consent {
-    Consent {
-        unseen: Uses::look()
-            .unseen()
-            .iter()
-            .map(|of| of.name.clone())
-            .collect(),
-        ..Consent::default()
-    }
-}
-
-/// What most tools do: open it so that nobody else may.
-fn opens_exclusively(path: &Path) -> bool {
-    let flags = rustix::fs::OFlags::EXCL.bits().cast_signed();
-    let mut options = OpenOptions::new();
-    let opened = options
-        .read(true)
-        .write(true)
-        .custom_flags(flags)
-        .open(path);
-    opened.is_ok()
 }
 
 /// What fio does: compare names with those in the table of mounts.
@@ -124,36 +31,9 @@ fn is_name_mounted(name: &str) -> bool {
         .any(|line| line.split(' ').next() == Some(name))
 }
 
-fn text(evidence: &[Evidence], guard: &str) -> String {
-    let of = evidence.iter().filter(|of| of.guard == guard);
-    of.map(|of| of.text.clone()).collect::<Vec<_>>().join("; ")
-}
-
 fn mounted(disk: &Disk) -> Mounted {
     disk.device.make_ext4();
     Mounted::new(&[disk.path().as_ref()], &disk.dir.path().join("mounted"))
-}
-
-#[test]
-fn a_blank_device_is_taken_by_its_serial_number_and_erased() {
-    let disk = Disk::new();
-    let claim = Claim::take(&disk.target(), Reach::Device, &disk.consent()).unwrap();
-    assert!(!opens_exclusively(disk.device.path()), "it is held");
-    Erase::Discard.carry_out(&claim, &Quiet).unwrap();
-    drop(claim);
-    // Now it is ours, and whatever random data follow the mark are too.
-    let random = vec![7; 1 << 20];
-    let file = OpenOptions::new().write(true).open(disk.path()).unwrap();
-    file.write_all_at(&random, 8 << 20).unwrap();
-    drop(file);
-    let claim = Claim::take(&disk.target(), Reach::Device, &disk.consent()).unwrap();
-    assert_eq!(claim.signatures()[0].name, "tailmark:tag");
-    Erase::Discard.carry_out(&claim, &Quiet).unwrap();
-    drop(claim);
-    let mut read = vec![1; 1 << 20];
-    let file = File::open(disk.path()).unwrap();
-    file.read_exact_at(&mut read, 8 << 20).unwrap();
-    assert!(read.iter().all(|byte| *byte == 0));
 }
 
 #[test]
@@ -306,65 +186,6 @@ fn swap_is_refused_though_no_mount_shows_it() {
     assert!(said.contains("--destroy swap:"), "{said}");
 }
 
-#[test]
-fn a_foreign_file_system_is_refused_without_a_terminal_and_goes_by_its_name() {
-    let (disk, naive) = (Disk::new(), Disk::new());
-    disk.device.make_ext4();
-    naive.device.make_ext4();
-    // The simpler guard prints a warning and erases it all the same.
-    let mut command = Command::new("blkdiscard");
-    command.arg(naive.path()).stdin(Stdio::null());
-    match command.output() {
-        Ok(output) => {
-            assert!(output.status.success(), "{output:?}");
-            let left = system("wipefs", &["--no-act", naive.path()]).unwrap();
-            assert_eq!(left, "", "it erases what it only warns of");
-        }
-        Err(why) => not_here(format!("blkdiscard: {why}")),
-    }
-    let said = text(&disk.evidence(), "signatures");
-    let name = said.rsplit("--destroy ").next().unwrap().to_owned();
-    assert!(name.starts_with("ext4:"), "{said}");
-    assert_eq!(disk.refused(&disk.consent()), ["signatures"]);
-    let other = Consent {
-        destroys: vec!["ext4".to_owned(), "ext4:0".to_owned()],
-        ..disk.consent()
-    };
-    assert_eq!(
-        disk.refused(&other),
-        ["signatures"],
-        "another name is no consent"
-    );
-    let agreed = Consent {
-        destroys: vec![name],
-        ..disk.consent()
-    };
-    assert_eq!(disk.refused(&agreed), [""; 0]);
-}
-
-#[test]
-fn data_that_no_signature_shows_is_refused_and_so_is_the_copy_of_a_marked_device() {
-    let (disk, ours) = (Disk::new(), Disk::new());
-    let claim = Claim::take(&ours.target(), Reach::Device, &ours.consent()).unwrap();
-    Erase::Discard.carry_out(&claim, &Quiet).unwrap();
-    drop(claim);
-    system(
-        "dd",
-        &[
-            "bs=1M",
-            "conv=notrunc",
-            &format!("if={}", ours.path()),
-            &format!("of={}", disk.path()),
-        ],
-    )
-    .unwrap();
-    // As the raw device of a database: what tools know by signatures sees nothing.
-    assert_eq!(system("wipefs", &["--no-act", disk.path()]).unwrap(), "");
-    let said = text(&disk.evidence(), "signatures");
-    assert!(said.contains("--destroy data:"), "{said}");
-    assert_eq!(ours.refused(&ours.consent()), [""; 0]);
-}
-
 /// A process that has something in use while this lives.
 struct Holder(Child);
 
@@ -480,42 +301,4 @@ fn what_cannot_be_written_is_refused() {
     system("blockdev", &["--setrw", disk.path()]).unwrap();
     assert!(said.contains("read-only"), "{said}");
     assert_eq!(disk.refused(&disk.consent()), [""; 0]);
-}
-
-#[test]
-fn a_file_system_is_made_where_nothing_speaks_against_it_and_is_ours_from_then_on() {
-    for (kind, program, bytes) in [("ext4", "mkfs.ext4", BYTES), ("xfs", "mkfs.xfs", 320 << 20)] {
-        let dir = tempfile::tempdir().unwrap();
-        let image = dir.path().canonicalize().unwrap().join("image");
-        let device = LoopDevice::new(&image, bytes);
-        let disk = Disk { device, image, dir };
-        if system(program, &["-V"]).is_err() {
-            tailmark_testing::not_installed(format!("{program} is missing"));
-        }
-        let row = FileSystem::of_name(kind).unwrap();
-        let claim = Claim::take(&disk.target(), Reach::Device, &disk.consent()).unwrap();
-        row.make(claim, &[]).unwrap();
-        assert_eq!(
-            file_system_on(&disk.target()).unwrap().as_deref(),
-            Some(kind)
-        );
-        let point = disk.dir.path().join("mounted");
-        let options = ["noatime".to_owned()];
-        mount(&disk.target(), kind, &options, &point).unwrap();
-        assert!(is_mounted_on(&disk.target(), &point));
-        let refused = disk.refused(&disk.consent());
-        unmount(&point).unwrap();
-        assert!(refused.contains(&"mounted"), "{refused:?}");
-        // Ours goes without being named; mounted as something else it is refused.
-        let claim = Claim::take(&disk.target(), Reach::Device, &disk.consent()).unwrap();
-        assert!(claim.signatures()[0].name.starts_with(kind));
-        drop(claim);
-        let error = mount(&disk.target(), "btrfs", &[], &point).unwrap_err();
-        let why = std::error::Error::source(&error).unwrap().to_string();
-        assert!(why.contains(&format!("it holds {kind}")), "{why}");
-        let claim = Claim::take(&disk.target(), Reach::Device, &disk.consent()).unwrap();
-        precondition(&claim, 1, &Quiet).unwrap();
-        drop(claim);
-        assert_eq!(file_system_on(&disk.target()).unwrap(), None);
-    }
 }

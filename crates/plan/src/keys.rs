@@ -7,7 +7,8 @@ use super::{
         Rates, Size, Table, Tables, Text, Threads, Time, TimeOrAuto, Times, Words,
     },
     ClientHost, DefaultInputs, Order, Plan, PlanKey, Reload, Sweep, Unexpected,
-    prepare::{EMULATIONS, ERASES, FILE_SYSTEMS, HUGE_PAGES, NAMESPACES_MAX},
+    emulate::EMULATIONS,
+    prepare::{ERASES, FILE_SYSTEMS, HUGE_PAGES, NAMESPACES_MAX, STEADY_OVER},
     threads::NO_GAIN,
     units,
     warmup::AUTO,
@@ -320,6 +321,9 @@ pub const KEYS: &[PlanKey] = &[
         .about("how many equal NVMe namespaces the drive is split into; needs --erase"),
     PlanKey::new("prepare", "precondition", Count(1, 10))
         .about("how often the whole device is written in order; needs --erase"),
+    PlanKey::new("prepare", "steady", Table).about(
+        "a mix of requests that is sent in rounds until the device is steady; needs --erase",
+    ),
     PlanKey::new("prepare", "filesystem", Choice(FILE_SYSTEMS))
         .about("the file system that is made, which needs --erase, and mounted"),
     PlanKey::new("prepare", "mkfs_options", Words)
@@ -420,6 +424,26 @@ pub const KEYS: &[PlanKey] = &[
         .about("requests per second as long as it may burst; more than `iops`"),
     PlanKey::new("device", "burst_time", Time(1.0, 86_400.0))
         .about("how long it may burst after it was idle"),
+    PlanKey::new("device", "delay", Time(0.001, 60.0))
+        .about("how long each request waits besides, whole milliseconds; needs nbdkit"),
+    PlanKey::new("steady", "over", Choice(STEADY_OVER))
+        .about("what the requests go to; filesystem: a file in it, removed again")
+        .or("device"),
+    PlanKey::new("steady", "fill", Count(1, 95))
+        .about("percent of the free room of the file system that the file fills")
+        .or("90"),
+    PlanKey::new("steady", "read", Count(0, 100))
+        .about("reads of a hundred requests; the others are writes")
+        .or("0"),
+    PlanKey::new("steady", "block", Size(4096, 16 << 20))
+        .about("bytes of a request, a multiple of 4 KiB")
+        .or("4KiB"),
+    PlanKey::new("steady", "depth", Count(1, 1024))
+        .about("requests in flight")
+        .or("32"),
+    PlanKey::new("steady", "round", Time(1.0, 86_400.0))
+        .about("how long a round lasts, of 25 at most")
+        .or("1m"),
     PlanKey::new("expect", "mount", Flag)
         .about("whether its place is on a mount point of its own, not on the root file system")
         .or("false"),

@@ -10,6 +10,7 @@ mod check;
 mod db_bench;
 mod db_bench_text;
 mod effective;
+mod emulate;
 mod error;
 mod expect;
 mod key;
@@ -35,14 +36,13 @@ mod workloads;
 
 pub use accept::Accept;
 pub use effective::{file_sums, is_begun_without_order, keys_of_study};
+pub use emulate::{EMULATED_DIRECTORY, Emulate};
 pub use error::Error;
 pub use expect::{ClientHost, Expect, Unexpected};
 pub use key::{DefaultInputs, DefaultValue, KeyFlag, PlanKey};
 pub use keys::KEYS;
 pub use points::Step;
-pub use prepare::{
-    Consent, EMULATED_DIRECTORY, ERASES, Emulate, FILE_SYSTEMS, MachineSettings, Prepare,
-};
+pub use prepare::{Consent, ERASES, FILE_SYSTEMS, MachineSettings, Prepare, Steady};
 pub use rate::AskedRate;
 pub use raw::RawPlan;
 pub use report::{ReportPlan, shapes_points, shapes_probes};

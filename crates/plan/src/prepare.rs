@@ -4,7 +4,7 @@
 //! which all systems share, so only `[prepare]` has them. What destroys data is done only for
 //! devices whose serial numbers are given on the command line.
 
-use super::{Error, reader::TableReader, units};
+use super::{Error, emulate::Emulate, reader::TableReader, units};
 use std::{
     path::{Component, Path, PathBuf},
     time::Duration,
@@ -20,6 +20,11 @@ pub const FILE_SYSTEMS: &[&str] = &["ext4", "xfs"];
 pub const HUGE_PAGES: &[&str] = &["always", "madvise", "never"];
 /// The most namespaces that a drive is split into.
 pub const NAMESPACES_MAX: u64 = 128;
+
+/// What requests go to that bring a device to its steady state.
+pub const STEADY_OVER: &[&str] = &["device", "filesystem"];
+/// Requests have whole blocks of this many bytes.
+const STEADY_BLOCK: u64 = 4096;
 
 /// Keys of the machine, which a system cannot have.
 const OF_MACHINE: &[&str] = &[
@@ -43,6 +48,8 @@ pub struct Prepare {
     pub namespaces: Option<u32>,
     /// How often the whole device is written.
     pub precondition: Option<u32>,
+    /// What brings them to their steady state after that.
+    pub steady: Option<Steady>,
     /// The file system that is made: one of [`FILE_SYSTEMS`].
     pub filesystem: Option<String>,
     /// Words for the program that makes it.
@@ -53,112 +60,70 @@ pub struct Prepare {
     pub mount_options: Vec<String>,
 }
 
-/// Where the volumes of a run are, each in a directory of its system's name.
-pub const EMULATED_DIRECTORY: &str = "/var/lib/tailmark/emulated";
-/// What can be emulated.
-pub const EMULATIONS: &[&str] = &["volume"];
-
-/// A device that is emulated: one volume, as slow as it says.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Emulate {
-    /// Its own directory while the run goes on; the device is `device` in it.
-    pub directory: PathBuf,
-    /// Bytes.
-    pub bytes: u64,
-    /// Requests per second.
-    pub iops: Option<u64>,
-    /// Bytes per second.
-    pub bandwidth: Option<u64>,
-    /// Requests per second as long as it may burst.
-    pub burst: Option<u64>,
-    /// How long it may burst after it was idle.
-    pub burst_time: Option<Duration>,
+/// A mix of requests that is sent in rounds until the device is steady.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Steady {
+    /// The part of the file system's room that a file fills, percent; none: over the device.
+    pub fill: Option<u32>,
+    /// Reads of a hundred requests.
+    pub read: u32,
+    /// Bytes of a request.
+    pub block: u64,
+    /// Requests in flight.
+    pub depth: u32,
+    /// How long a round lasts.
+    pub round: Duration,
 }
 
-impl Emulate {
-    /// The link to its block device.
-    #[must_use]
-    pub fn device(&self) -> PathBuf {
-        self.directory.join("device")
-    }
-
-    /// What the table `device` of a system says; none where it is no table.
-    pub(super) fn read(system: &TableReader<'_>, name: &str) -> Result<Option<Self>, Error> {
-        let Some(Value::Table(table)) = system.given().get("device") else {
-            return Ok(None);
+impl Steady {
+    /// What the table `steady` of preparing says.
+    fn read(prepare: &TableReader<'_>) -> Result<Option<Self>, Error> {
+        let table = match prepare.given().get("steady") {
+            None => return Ok(None),
+            Some(Value::Table(table)) => table,
+            Some(other) => return Err(prepare.refuse("steady", other)),
         };
-        let keys = system.inline("device", table, "device")?;
-        let missing = |key: &str, accepted: &str| Error::Missing {
-            key: keys.full(key),
-            accepted: accepted.to_owned(),
-        };
-        let kind: Option<String> = keys.optional("emulate")?;
-        kind.ok_or_else(|| missing("emulate", "\"volume\""))?;
-        let bytes: Option<u64> = keys.optional("size")?;
-        let burst: Option<u64> = keys.optional("burst")?;
-        let burst_time: Option<Duration> = keys.optional("burst_time")?;
-        let iops: Option<u64> = keys.optional("iops")?;
-        if burst.is_some() != burst_time.is_some() {
-            let missed = if burst.is_some() {
-                "burst_time"
-            } else {
-                "burst"
-            };
-            return Err(missing(
-                missed,
-                "both: how fast it bursts, and for how long",
-            ));
-        }
-        if let Some(burst) = burst.filter(|burst| iops.is_none_or(|iops| *burst <= iops)) {
+        let keys = prepare.inline("steady", table, "steady")?;
+        let over: String = keys.get("over")?;
+        let is_device = over == "device";
+        if let Some(fill) = table.get("fill").filter(|_| is_device) {
             return Err(Error::BadValue {
-                key: keys.label("burst"),
-                value: burst.to_string(),
-                accepted: "more than `iops`, which it falls back to".to_owned(),
+                key: keys.label("fill"),
+                value: units::text(fill),
+                accepted: "absent with over = \"device\", which is written whole".to_owned(),
             });
         }
+        let block: u64 = keys.get("block")?;
+        if !block.is_multiple_of(STEADY_BLOCK) {
+            return Err(Error::BadValue {
+                key: keys.label("block"),
+                value: block.to_string(),
+                accepted: format!("a multiple of {STEADY_BLOCK} bytes"),
+            });
+        }
+        let fill: u32 = keys.get("fill")?;
         Ok(Some(Self {
-            directory: Path::new(EMULATED_DIRECTORY).join(name),
-            bytes: bytes.ok_or_else(|| missing("size", "a size such as 8GiB"))?,
-            iops,
-            bandwidth: bandwidth(&keys)?,
-            burst,
-            burst_time,
+            fill: (!is_device).then_some(fill),
+            read: keys.get("read")?,
+            block,
+            depth: keys.get("depth")?,
+            round: keys.get("round")?,
         }))
     }
 
     /// In one line: what the study keeps.
-    #[must_use]
-    pub fn text(&self) -> String {
-        let number = |key: &str, value: Option<u64>| {
-            value.map_or_else(String::new, |value| format!(", {key} = {value}"))
+    fn text(&self) -> String {
+        let over = match self.fill {
+            Some(fill) => format!("filesystem, fill = {fill}"),
+            None => "device".to_owned(),
         };
         format!(
-            "volume, size = {}{}{}{}{}",
-            self.bytes,
-            number("iops", self.iops),
-            number("bandwidth", self.bandwidth),
-            number("burst", self.burst),
-            number("burst_time", self.burst_time.map(|time| time.as_secs()))
+            "over = {over}, read = {}, block = {}, depth = {}, round = {}",
+            self.read,
+            self.block,
+            self.depth,
+            humantime::format_duration(self.round)
         )
-    }
-}
-
-/// Bytes per second, with or without `/s`.
-fn bandwidth(keys: &TableReader<'_>) -> Result<Option<u64>, Error> {
-    let Some(value) = keys.given().get("bandwidth") else {
-        return Ok(None);
-    };
-    let bare = match value {
-        Value::String(text) => Value::from(text.trim_end_matches("/s")),
-        other => other.clone(),
-    };
-    match units::size(&bare).filter(|bytes| *bytes > 0) {
-        Some(bytes) => Ok(Some(bytes)),
-        None => Err(Error::BadValue {
-            key: keys.label("bandwidth"),
-            value: units::text(value),
-            accepted: "bytes per second, such as 125MB/s".to_owned(),
-        }),
     }
 }
 
@@ -193,6 +158,7 @@ impl Prepare {
         erase: None,
         namespaces: None,
         precondition: None,
+        steady: None,
         filesystem: None,
         mkfs_options: Vec::new(),
         mount: None,
@@ -223,6 +189,7 @@ impl Prepare {
             erase: either("erase").optional("erase")?,
             namespaces: either("namespaces").optional("namespaces")?,
             precondition: either("precondition").optional("precondition")?,
+            steady: Steady::read(either("steady"))?,
             filesystem: either("filesystem").optional("filesystem")?,
             mkfs_options: words("mkfs_options")?,
             mount,
@@ -299,6 +266,21 @@ impl Prepare {
                 accepted: accepted.to_owned(),
             })
         };
+        match self.steady {
+            Some(Steady { fill: None, .. }) if self.precondition.is_none() => {
+                return Err(Error::Missing {
+                    key: own.full("precondition"),
+                    accepted: "1 to 10: over the device `steady` follows the whole device written \
+                               in order"
+                        .to_owned(),
+                });
+            }
+            Some(Steady { fill: Some(_), .. }) if self.filesystem.is_none() => {
+                let accepted = "over = \"device\" without `filesystem`, which is made and mounted";
+                return refuse("steady", "over = \"filesystem\"", accepted);
+            }
+            _ => {}
+        }
         let Some(kind) = &self.filesystem else {
             return match &self.mount {
                 Some(mount) => {
@@ -355,6 +337,7 @@ impl Prepare {
                 "precondition",
                 self.precondition.map(|count| count.to_string()),
             ),
+            ("steady", self.steady.as_ref().map(Steady::text)),
             ("filesystem", self.filesystem.clone()),
             ("mkfs_options", list(&self.mkfs_options, " ")),
             (

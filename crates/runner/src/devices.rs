@@ -7,11 +7,13 @@ use std::{
     path::{Path, PathBuf},
 };
 use tailmark_driver::Place;
-use tailmark_host::physical_devices;
+use tailmark_host::{physical_devices, prepare::real};
 use tailmark_plan::{Plan, SystemPlan};
 
 /// The physical devices below a place.
-type Below = fn(&Path) -> BTreeSet<String>;
+type Below<'a> = &'a dyn Fn(&Path) -> BTreeSet<String>;
+/// Directories that something is mounted on later, with the physical devices that will be below.
+pub(crate) type InAdvance = Vec<(PathBuf, BTreeSet<String>)>;
 
 /// Two systems on one device.
 #[derive(Debug)]
@@ -27,12 +29,43 @@ struct Pair<'a> {
 /// # Errors
 /// Names both systems, the device, and what to write.
 pub(crate) fn refuse_one_device(plan: &Plan) -> Result<Vec<String>, Error> {
-    refuse_by(plan, physical_devices)
+    refuse_by(plan, &physical_devices)
+}
+
+/// The same before devices are mounted.
+///
+/// # Errors
+/// As [`refuse_one_device`].
+pub(crate) fn refuse_one_device_of(plan: &Plan, in_advance: &InAdvance) -> Result<(), Error> {
+    let of_system = |system: &SystemPlan| {
+        let watched = system.watched();
+        let places = watched.iter().map(|place| real(place));
+        let to_come = places.filter_map(|place| {
+            let on = in_advance
+                .iter()
+                .find(|(point, _)| place.starts_with(point));
+            on.map(|(_, devices)| devices)
+        });
+        let to_come: BTreeSet<String> = to_come.flatten().cloned().collect();
+        match to_come.is_empty() {
+            true => devices(system, &physical_devices),
+            false => to_come,
+        }
+    };
+    refuse_pairs(plan, &of_system).map(drop)
 }
 
 /// The same, where what lies below a place is found in this way.
-fn refuse_by(plan: &Plan, below: Below) -> Result<Vec<String>, Error> {
-    let pairs = pairs(plan, below);
+fn refuse_by(plan: &Plan, below: Below<'_>) -> Result<Vec<String>, Error> {
+    refuse_pairs(plan, &|system| devices(system, below))
+}
+
+/// The same, where the devices of a system are found in this way.
+fn refuse_pairs(
+    plan: &Plan,
+    devices: &dyn Fn(&SystemPlan) -> BTreeSet<String>,
+) -> Result<Vec<String>, Error> {
+    let pairs = pairs(plan, devices);
     match pairs.first() {
         Some(pair) if !plan.same_device => Err(Error::SameDevice {
             first: pair.first.name.clone(),
@@ -55,11 +88,11 @@ impl Pair<'_> {
 }
 
 /// Each system with the first one before it on the same device.
-fn pairs(plan: &Plan, below: Below) -> Vec<Pair<'_>> {
+fn pairs<'a>(plan: &'a Plan, devices: &dyn Fn(&SystemPlan) -> BTreeSet<String>) -> Vec<Pair<'a>> {
     let mut pairs = Vec::new();
     let mut seen: Vec<(&SystemPlan, BTreeSet<String>)> = Vec::new();
     for second in &plan.systems {
-        let devices = devices(second, below);
+        let devices = devices(second);
         let shared = seen.iter().find_map(|(first, of_first)| {
             let shared: Vec<_> = of_first.intersection(&devices).cloned().collect();
             let is_other = measured_by(first) != measured_by(second);
@@ -91,7 +124,7 @@ fn measured_by(system: &SystemPlan) -> &str {
 
 /// The devices that a system is on, or will be when its directory is made; none where that is not
 /// known here.
-fn devices(system: &SystemPlan, below: Below) -> BTreeSet<String> {
+fn devices(system: &SystemPlan, below: Below<'_>) -> BTreeSet<String> {
     let is_there = |place: &&Path| place.exists() || place.parent().is_some_and(Path::is_dir);
     match system.driver.place {
         Place::Nowhere => BTreeSet::new(),
@@ -111,7 +144,7 @@ mod tests {
 
     fn refusal(text: &str) -> Option<String> {
         let plan = RawPlan::parse("test", text).unwrap().check().unwrap();
-        let refused = refuse_by(&plan, one_disk).err();
+        let refused = refuse_by(&plan, &one_disk).err();
         refused.map(|error| error.to_string())
     }
 
@@ -149,7 +182,7 @@ mod tests {
         let meant = format!("same_device = true\n{text}");
         assert_eq!(refusal(&meant), None);
         let plan = RawPlan::parse("test", &meant).unwrap().check().unwrap();
-        let notices = refuse_by(&plan, one_disk).unwrap();
+        let notices = refuse_by(&plan, &one_disk).unwrap();
         assert!(
             notices.len() == 1 && notices[0].contains("not devices"),
             "{notices:?}"

@@ -316,6 +316,45 @@ pub enum Error {
         /// As given.
         serial: String,
     },
+    /// A serial number is confirmed of a device that the plan erases nothing of.
+    #[error(
+        "--erase {serial}: nothing of the device of system `{system}` is erased by this plan; \
+         `erase`, `namespaces`, `precondition` or `filesystem` in `prepare` says what is done"
+    )]
+    NothingToErase {
+        /// As given.
+        serial: String,
+        /// Whose device has it.
+        system: String,
+    },
+    /// Two systems have their devices mounted on one directory, or one below the other's.
+    #[error(
+        "systems `{first}` and `{second}` are both mounted on `{}`, or one below the other's \
+         (`{}`): each needs a directory of its own (prepare.mount)",
+        point.display(), first_point.display()
+    )]
+    OneMount {
+        /// The first of them.
+        first: String,
+        /// Its directory.
+        first_point: PathBuf,
+        /// The other one.
+        second: String,
+        /// Its directory.
+        point: PathBuf,
+    },
+    /// The results are in the directory that a device is mounted on.
+    #[error(
+        "-o: the results are in `{}`, on which the device of system `{system}` is mounted and where \
+         they would not be kept; any other directory is accepted",
+        point.display()
+    )]
+    ResultsOnMount {
+        /// Whose device it is.
+        system: String,
+        /// The directory.
+        point: PathBuf,
+    },
     /// Two systems name one device to be prepared.
     #[error("systems `{first}` and `{second}` both prepare {device}")]
     PreparedTwice {

@@ -25,7 +25,7 @@ use crate::{
     places::places,
     point::{self, Measured, all_findings},
     preflight::{Ready, preflight, refuse_as_written},
-    prepare,
+    prepare::{self, Prepared},
     ranks::{Command, Ranks},
     retry,
     samples::{Wanted, too_short},
@@ -61,6 +61,8 @@ pub struct Summary {
     pub errors: u64,
     /// Points of the study, whenever they were measured, that are no peak, and why.
     pub failed: Vec<(PointKey, Fault)>,
+    /// Changes of this machine that could not be put back.
+    pub left_changed: usize,
 }
 
 impl Summary {
@@ -127,10 +129,7 @@ pub fn run_on(
     let of_plan = of_plan.chain(locked.one_device.clone());
     let of_plan = of_plan.chain(not_interleaved).chain(surprises.notices());
     let notices: Vec<String> = of_plan.chain(ranks.notices().to_vec()).collect();
-    notices.iter().for_each(|notice| observer.notice(notice));
-    notices
-        .iter()
-        .try_for_each(|notice| study.add_notice(notice))?;
+    tell_and_keep(&notices, &study, observer)?;
     locked.prepared.keep(plan, &study, &left_out)?;
     study.set_facts(&run_facts(plan, limit.as_ref(), ranks))?;
     let retried = retry::retried(plan, &study)?;
@@ -166,7 +165,27 @@ pub fn run_on(
     // A run that ended may not have come to it.
     sweep.say_ends()?;
     sweep.measure_all(&systems)?;
-    sweep.conclude(&systems)
+    let summary = sweep.conclude(&systems)?;
+    put_back(locked.prepared, summary)
+}
+
+/// Puts back what was prepared, when nothing of the sweep is open any more.
+fn put_back(prepared: Prepared<'_>, summary: Summary) -> Result<Summary, Error> {
+    Ok(Summary {
+        left_changed: prepared.put_back()?,
+        ..summary
+    })
+}
+
+/// Tells notices to whoever watches, and puts them into the study.
+fn tell_and_keep(notices: &[String], study: &Study, observer: &dyn Observer) -> Result<(), Error> {
+    for notice in notices {
+        observer.notice(notice);
+    }
+    for notice in notices {
+        study.add_notice(notice)?;
+    }
+    Ok(())
 }
 
 /// Limits the memory of the run, as long as the limit is kept, or says why that is not possible.

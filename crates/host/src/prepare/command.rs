@@ -32,6 +32,21 @@ pub(super) fn output(words: &[&str], input: Stdio) -> io::Result<Vec<u8>> {
     }
 }
 
+/// A command as a shell takes it.
+pub(super) fn line(words: &[String]) -> String {
+    let words: Vec<_> = words.iter().map(|word| quoted(word)).collect();
+    words.join(" ")
+}
+
+/// A word as a shell takes it.
+pub(super) fn quoted(text: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
+    match !text.is_empty() && text.chars().all(is_plain) {
+        true => text.to_owned(),
+        false => format!("'{}'", text.replace('\'', r"'\''")),
+    }
+}
+
 /// Where programs of the system are, `/usr/sbin` included, which not every user has.
 fn search_path() -> String {
     let path = std::env::var("PATH").unwrap_or_default();

@@ -1,17 +1,28 @@
 //! A block device that is as slow as it is asked to be: a file behind a throttle, as a loop device.
 //!
 //! `qemu-storage-daemon` holds every request to its limits, whoever sends it and through whichever
-//! cache, and shows the file by FUSE; a loop device over that is a block device. It needs root, FUSE
-//! and no module of the kernel. What there is of it is in one directory, by which it is removed, also
-//! by another process when the one that made it was killed.
+//! cache, and shows the file by FUSE; a loop device over that is a block device. A throttle limits
+//! rates and is no delay: where each request is to take its time, it hands the requests to
+//! `nbdkit`, whose filter lets each wait, and `nbdfuse` shows that. It needs root, FUSE and no module
+//! of the kernel. What there is of it is in one directory, by which it is removed, also by another
+//! process when the one that made it was killed.
 
-use super::{Error, command::run};
+use super::{
+    Error,
+    command::{line, run},
+    real,
+};
 use crate::{BlockDevice, mount, sysfs};
+use serde::{Deserialize, Serialize};
 use std::{
     fs::{self, File},
     io,
-    os::unix::fs::{MetadataExt, symlink},
+    os::unix::{
+        fs::{MetadataExt, symlink},
+        process::CommandExt,
+    },
     path::{Path, PathBuf},
+    process::{Command, Stdio},
     thread,
     time::{Duration, Instant},
 };
@@ -28,9 +39,19 @@ const EXPORT: &str = "export";
 const PROCESS: &str = "process";
 const DEVICE: &str = "device";
 const CONTROL: &str = "control";
+/// Of a volume that delays: what is limited, what is delayed besides, and the programs of that.
+const LIMITED: &str = "limited";
+const DELAYED: &str = "delayed";
+const DELAYING: &str = "delaying";
+const SHOWING: &str = "showing";
+/// The program that delays, and the one that shows it by FUSE (Debian: nbdkit, libnbd-bin).
+const DELAYER: &str = "nbdkit";
+const SHOWER: &str = "nbdfuse";
+/// Requests that may wait at once.
+const DELAYED_MAX: u32 = 256;
 
 /// What a volume is like. Limits are of reads and writes together.
-#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Volume {
     /// Bytes.
     pub bytes: u64,
@@ -42,18 +63,45 @@ pub struct Volume {
     pub burst_iops: Option<u64>,
     /// How long it may burst after it was idle, seconds.
     pub burst_seconds: Option<u64>,
+    /// How long each request waits, milliseconds, whatever the limits do with it.
+    pub delay_ms: Option<u64>,
 }
 
 /// The file that the block device of a volume is over, by which it is known. The device itself is the
 /// link `device` beside it.
 #[must_use]
 pub fn emulated_file(directory: &Path) -> PathBuf {
-    directory.join(EXPORT)
+    real(directory).join(EXPORT)
+}
+
+/// The commands that make a volume, in order.
+#[must_use]
+pub fn plan_emulate(volume: &Volume, directory: &Path) -> Vec<String> {
+    let directory = &real(directory);
+    let path = |name: &str| directory.join(name).display().to_string();
+    let words = |words: &[&str]| line(&words.iter().map(ToString::to_string).collect::<Vec<_>>());
+    let (bytes, image, export) = (volume.bytes.to_string(), path(IMAGE), path(EXPORT));
+    let mut commands = vec![
+        words(&["mkdir", "-p", &directory.display().to_string()]),
+        words(&["truncate", "--size", &bytes, &image]),
+        words(&["touch", &export]),
+        line(&throttle_command(volume, directory)),
+    ];
+    match volume.delay_ms {
+        Some(delay) => {
+            commands.push(line(&delay_command(delay, directory)));
+            commands.push(format!("{} &", line(&show_command(directory))));
+        }
+        None => commands.push(format!(
+            "1 as max_background and congestion_threshold of the FUSE connection of {export}"
+        )),
+    }
+    commands.push(line(&loop_command(&export)));
+    commands
 }
 
 /// The command that throttles the file of a volume.
-#[must_use]
-pub fn emulate_command(volume: &Volume, directory: &Path) -> Vec<String> {
+fn throttle_command(volume: &Volume, directory: &Path) -> Vec<String> {
     let path = |name: &str| directory.join(name).display().to_string();
     let mut limits = "throttle-group,id=limits".to_owned();
     let mut limit = |key: &str, value: Option<u64>| {
@@ -65,7 +113,25 @@ pub fn emulate_command(volume: &Volume, directory: &Path) -> Vec<String> {
     limit("x-bps-total", volume.bandwidth);
     limit("x-iops-total-max", volume.burst_iops);
     limit("x-iops-total-max-length", volume.burst_seconds);
-    let words = [
+    let export = match volume.delay_ms {
+        Some(_) => {
+            let socket = path(LIMITED);
+            vec![
+                "--nbd-server".to_owned(),
+                format!("addr.type=unix,addr.path={socket},max-connections=0"),
+                "--export".to_owned(),
+                format!("type=nbd,id=export,node-name=throttled,writable=on,name={IMAGE}"),
+            ]
+        }
+        None => vec![
+            "--export".to_owned(),
+            format!(
+                "type=fuse,id=export,node-name=throttled,writable=on,mountpoint={}",
+                path(EXPORT)
+            ),
+        ],
+    };
+    let before = [
         PROGRAM.to_owned(),
         "--blockdev".to_owned(),
         format!(
@@ -76,16 +142,47 @@ pub fn emulate_command(volume: &Volume, directory: &Path) -> Vec<String> {
         limits,
         "--blockdev".to_owned(),
         "driver=throttle,node-name=throttled,throttle-group=limits,file=file".to_owned(),
-        "--export".to_owned(),
-        format!(
-            "type=fuse,id=export,node-name=throttled,writable=on,mountpoint={}",
-            path(EXPORT)
-        ),
-        "--daemonize".to_owned(),
-        "--pidfile".to_owned(),
-        path(PROCESS),
     ];
-    words.into()
+    let behind = ["--daemonize", "--pidfile"].map(str::to_owned);
+    let all = [&before[..], &export[..], &behind[..], &[path(PROCESS)]];
+    all.concat()
+}
+
+/// The command that lets each request wait.
+fn delay_command(delay_ms: u64, directory: &Path) -> Vec<String> {
+    let path = |name: &str| directory.join(name).display().to_string();
+    vec![
+        DELAYER.to_owned(),
+        "--unix".to_owned(),
+        path(DELAYED),
+        "--pidfile".to_owned(),
+        path(DELAYING),
+        format!("--threads={DELAYED_MAX}"),
+        "--filter=delay".to_owned(),
+        "nbd".to_owned(),
+        format!("socket={}", path(LIMITED)),
+        format!("export={IMAGE}"),
+        format!("rdelay={delay_ms}ms"),
+        format!("wdelay={delay_ms}ms"),
+    ]
+}
+
+/// The command that shows what is delayed as a file.
+fn show_command(directory: &Path) -> Vec<String> {
+    let path = |name: &str| directory.join(name).display().to_string();
+    vec![
+        SHOWER.to_owned(),
+        "--pidfile".to_owned(),
+        path(SHOWING),
+        path(EXPORT),
+        "--unix".to_owned(),
+        path(DELAYED),
+    ]
+}
+
+fn loop_command(export: &str) -> Vec<String> {
+    let words = ["losetup", "--find", "--show", "--direct-io=on", export];
+    words.map(str::to_owned).into()
 }
 
 /// Makes a volume in a directory, which must not be there.
@@ -93,6 +190,7 @@ pub fn emulate_command(volume: &Volume, directory: &Path) -> Vec<String> {
 /// # Errors
 /// Where the program is missing, or something of it fails; what there is of it is removed then.
 pub fn emulate(volume: &Volume, directory: &Path) -> Result<(), Error> {
+    let directory = &real(directory);
     let failed = |source| Error::Step {
         action: "emulate",
         device: directory.display().to_string(),
@@ -102,9 +200,23 @@ pub fn emulate(volume: &Volume, directory: &Path) -> Result<(), Error> {
     if name.contains(',') {
         return Err(failed(io::Error::other("its name must not have a comma")));
     }
+    if volume.delay_ms.is_some() {
+        needed(DELAYER, "nbdkit").map_err(failed)?;
+        needed(SHOWER, "libnbd-bin").map_err(failed)?;
+    }
     make(volume, directory).map_err(|source| {
         let _ = remove_emulated(directory);
         failed(source)
+    })
+}
+
+/// Refuses a delay where a program for it is missing.
+fn needed(program: &str, package: &str) -> io::Result<()> {
+    let words = [program.to_owned(), "--version".to_owned()];
+    run(&words).map(drop).map_err(|error| {
+        io::Error::other(format!(
+            "`delay` needs the program `{program}` (Debian: {package}): {error}"
+        ))
     })
 }
 
@@ -116,15 +228,29 @@ fn make(volume: &Volume, directory: &Path) -> io::Result<()> {
     File::create_new(directory.join(IMAGE))?.set_len(volume.bytes)?;
     let export = directory.join(EXPORT);
     File::create_new(&export)?;
-    run(&emulate_command(volume, directory))?;
+    run(&throttle_command(volume, directory))?;
+    if let Some(delay) = volume.delay_ms {
+        run(&delay_command(delay, directory))?;
+        show(directory)?;
+    }
     until("it is exported", || {
         fs::metadata(&export).is_ok_and(|file| file.len() == volume.bytes)
     })?;
-    one_at_a_time(directory, &export)?;
-    let words = ["losetup", "--find", "--show", "--direct-io=on"].map(str::to_owned);
-    let words = [&words[..], &[export.display().to_string()]].concat();
-    let device = run(&words)?;
+    if volume.delay_ms.is_none() {
+        one_at_a_time(directory, &export)?;
+    }
+    let device = run(&loop_command(&export.display().to_string()))?;
     symlink(device.trim(), directory.join(DEVICE))
+}
+
+/// Starts the program that shows what is delayed, which does not end by itself.
+fn show(directory: &Path) -> io::Result<()> {
+    let words = show_command(directory);
+    let mut command = Command::new(&words[0]);
+    command.args(&words[1..]).stdin(Stdio::null());
+    command.stdout(Stdio::null()).stderr(Stdio::null());
+    // A stop of this run by the terminal is not meant for it.
+    command.process_group(0).spawn().map(drop)
 }
 
 /// Has the kernel send the program one request at a time, by the control files of FUSE.
@@ -158,6 +284,7 @@ fn one_at_a_time(directory: &Path, export: &Path) -> io::Result<()> {
 /// # Errors
 /// Where something of it is in use.
 pub fn remove_emulated(directory: &Path) -> Result<(), Error> {
+    let directory = &real(directory);
     let failed = |source| Error::Step {
         action: "remove",
         device: directory.display().to_string(),
@@ -168,7 +295,9 @@ pub fn remove_emulated(directory: &Path) -> Result<(), Error> {
     }
     let export = directory.join(EXPORT);
     detach(&export).map_err(failed)?;
-    end(directory).map_err(failed)?;
+    for name in [SHOWING, DELAYING, PROCESS] {
+        end(&directory.join(name)).map_err(failed)?;
+    }
     // It was killed, so its mount stays; and where we were, that of the control files.
     let control = directory.join(CONTROL);
     for point in [&export, &control] {
@@ -180,7 +309,10 @@ pub fn remove_emulated(directory: &Path) -> Result<(), Error> {
     if control.exists() {
         fs::remove_dir(&control).map_err(failed)?;
     }
-    for name in [DEVICE, EXPORT, IMAGE, PROCESS] {
+    let files = [
+        DEVICE, EXPORT, IMAGE, LIMITED, DELAYED, PROCESS, DELAYING, SHOWING,
+    ];
+    for name in files {
         match fs::remove_file(directory.join(name)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
             _ => {}
@@ -211,14 +343,14 @@ fn detach(export: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Ends the program that throttles a volume, and nothing that has its number by now.
-fn end(directory: &Path) -> io::Result<()> {
-    let Some(process) = sysfs::number::<i32>(&directory.join(PROCESS)) else {
+/// Ends the program that has its number in a file, and nothing that has that number by now.
+fn end(file: &Path) -> io::Result<()> {
+    let Some(process) = sysfs::number::<i32>(file) else {
         return Ok(());
     };
     let is_it = || {
         let words = fs::read(format!("/proc/{process}/cmdline")).unwrap_or_default();
-        let own = directory.join(PROCESS).display().to_string();
+        let own = file.display().to_string();
         words
             .split(|byte| *byte == 0)
             .any(|word| word == own.as_bytes())
@@ -259,7 +391,7 @@ mod tests {
             bandwidth: Some(125_000_000),
             ..Volume::default()
         };
-        let words = emulate_command(&volume, Path::new("/x"));
+        let words = throttle_command(&volume, Path::new("/x"));
         let limits = "throttle-group,id=limits,x-iops-total=3000,x-bps-total=125000000";
         assert!(words.contains(&limits.to_owned()), "{words:?}");
         let burst = Volume {
@@ -267,9 +399,39 @@ mod tests {
             burst_seconds: Some(30),
             ..volume
         };
-        let words = emulate_command(&burst, Path::new("/x")).join(" ");
+        let words = throttle_command(&burst, Path::new("/x")).join(" ");
         let ending = ",x-iops-total-max=6000,x-iops-total-max-length=30 ";
         assert!(words.contains(ending), "{words}");
+    }
+
+    #[test]
+    fn a_delay_is_a_program_between_the_limits_and_the_file_and_a_dry_run_says_all() {
+        let volume = Volume {
+            bytes: 1 << 30,
+            iops: Some(3000),
+            delay_ms: Some(2),
+            ..Volume::default()
+        };
+        let said = plan_emulate(&volume, Path::new("/x y")).join("\n");
+        for words in [
+            "truncate --size 1073741824 '/x y/image'",
+            "x-iops-total=3000",
+            "type=nbd,id=export,node-name=throttled,writable=on,name=image",
+            "rdelay=2ms wdelay=2ms",
+            "'socket=/x y/limited' export=image",
+            "nbdfuse --pidfile '/x y/showing' '/x y/export' --unix '/x y/delayed' &",
+            "losetup --find --show --direct-io=on '/x y/export'",
+        ] {
+            assert!(said.contains(words), "{said}\nlacks {words}");
+        }
+        assert!(!said.contains("type=fuse"), "{said}");
+    }
+
+    #[test]
+    fn a_program_that_is_missing_is_named_with_its_package() {
+        let error = needed("tailmark-has-no-such-program", "some-package").unwrap_err();
+        let said = error.to_string();
+        assert!(said.contains("Debian: some-package"), "{said}");
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! What erases a device: discard, an NVMe format, an NVMe sanitize. Each takes a [`Claim`], asks it
 //! again what it holds right before, and marks the device as ours behind it.
 
-use super::{Claim, Error, Reach, Target, claim, ioctl};
+use super::{Claim, Error, Reach, Target, claim, ioctl, tag};
 use crate::nvme::admin::{self, Drive, Sanitize, SanitizeState};
 use serde::{Deserialize, Serialize};
 use std::{fs::File, io, os::unix::fs::FileExt, path::Path, thread, time::Duration};
@@ -71,7 +71,8 @@ impl Erase {
             let bytes = target.identity.bytes;
             let said = format!(
                 "BLKDISCARD of 0 to {bytes} on /dev/{name}, then zeros over the first and the \
-                 last MiB"
+                 last MiB, {}",
+                tag::plan()
             );
             return Ok((Reach::Device, said));
         }
@@ -88,7 +89,8 @@ impl Erase {
             let how = Sanitize::of(&says).ok_or_else(|| unable("the drive has no sanitize"))?;
             let said = format!(
                 "Sanitize ({how:?}) of the whole subsystem of /dev/{name}, then log 81h until it \
-                 is done"
+                 is done, {}",
+                tag::plan()
             );
             return Ok((Reach::Subsystem, said));
         }
@@ -102,8 +104,10 @@ impl Erase {
         };
         let said = format!(
             "Format NVM of /dev/{name}, namespace {namespace}, format {} ({} bytes a block), \
-             secure erase 1: {what}",
-            of.format, of.block_bytes
+             secure erase 1: {what}; {}",
+            of.format,
+            of.block_bytes,
+            tag::plan()
         );
         Ok((reach, said))
     }

@@ -58,8 +58,20 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
+    /// Its file system cannot be mounted where the plan says.
+    #[error("{device} is not mounted on `{point}`, and left as it is: {why}")]
+    Place {
+        /// The directory.
+        point: PathBuf,
+        /// What it is.
+        device: String,
+        /// Everything that speaks against it.
+        why: String,
+    },
     /// A step was stopped, as was asked for.
-    #[error("stopped while `{device}` was {doing}; this step starts again from the beginning")]
+    #[error(
+        "stopped while `{device}` was {doing}; the next time it is prepared from the first step"
+    )]
     Stopped {
         /// The device.
         device: String,
@@ -84,6 +96,18 @@ pub enum Error {
         /// The file.
         path: PathBuf,
         /// Why.
+        source: io::Error,
+    },
+    /// The journal holds something else than what was written to it.
+    #[error(
+        "the journal `{path}` is damaged: what it says was changed on this machine cannot be put \
+         back by it. Look at it, put back by hand what is still changed (values, mounts, \
+         /var/lib/tailmark/emulated), and remove it"
+    )]
+    Damaged {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
         source: io::Error,
     },
     /// Another process has settings in effect.

@@ -5,7 +5,12 @@
 //! another's. Its signatures are gone before, so that the program need not be forced, and refuses
 //! what somebody else has made there in between. Our label says afterwards that it was this device.
 
-use super::{Claim, Error, LABEL, Target, claim, command::run, erase, signature::signatures};
+use super::{
+    Claim, Error, LABEL, Target, claim,
+    command::{line, run},
+    erase,
+    signature::signatures,
+};
 use crate::mount;
 use std::{fs, io, os::unix::fs::DirBuilderExt, path::Path};
 
@@ -104,6 +109,19 @@ pub fn mount_command(kind: &str, options: &[String], device: &Path, point: &Path
     }
     words.extend([device, point].map(|path| path.display().to_string()));
     words
+}
+
+/// What makes the directory to mount on; nothing where it is there.
+pub(super) fn directory_command(point: &Path) -> Vec<String> {
+    let words = [
+        "mkdir".to_owned(),
+        "-p".to_owned(),
+        point.display().to_string(),
+    ];
+    (!point.exists())
+        .then(|| line(&words))
+        .into_iter()
+        .collect()
 }
 
 /// The command that undoes it.

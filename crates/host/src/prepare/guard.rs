@@ -5,6 +5,7 @@
 
 use super::{
     Identity, Signature, Target,
+    command::quoted,
     uses::{Below, Uses},
 };
 use crate::{BlockDevice, chain::chain, controller, sysfs};
@@ -35,6 +36,9 @@ pub struct Consent {
     pub unseen: Vec<String>,
     /// Directories that must not be on the device: the results.
     pub kept: Vec<PathBuf>,
+    /// Where an earlier preparation has mounted it, which is unmounted first: that this process sees
+    /// it there is no reason.
+    pub own_mount: Option<PathBuf>,
 }
 
 /// How far an action reaches.
@@ -201,15 +205,6 @@ fn not_confirmed(scene: &Scene<'_>) -> Vec<String> {
     wrong
 }
 
-/// As a shell takes it.
-fn quoted(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:".contains(c);
-    match !text.is_empty() && text.chars().all(is_plain) {
-        true => text.to_owned(),
-        false => format!("'{}'", text.replace('\'', r"'\''")),
-    }
-}
-
 fn other_kind(scene: &Scene<'_>) -> Vec<String> {
     let device = &scene.target.device;
     let mut wrong = Vec::new();
@@ -317,14 +312,16 @@ fn mounted(scene: &Scene<'_>) -> Vec<String> {
             let name = source.to_string_lossy().into_owned();
             (mount.kind == "btrfs" && btrfs.contains(&name)).then_some(name)
         });
-        if let Some(name) = found {
-            let said = format!(
-                "`{name}` is mounted on `{}` ({}), as process {process} sees it",
-                mount.point.display(),
-                mount.kind
-            );
-            let same = format!("`{name}` is mounted on `{}` (", mount.point.display());
-            if !wrong.iter().any(|text: &String| text.starts_with(&same)) {
+        let is_own = scene.consent.own_mount.as_deref() == Some(&*mount.point);
+        // Of the namespace of this process it is the one that is named.
+        if let Some(name) = found.filter(|_| !(is_own && *process == std::process::id())) {
+            let place = format!("`{name}` is mounted on `{}`", mount.point.display());
+            let said = format!("{place} ({}), as process {process} sees it", mount.kind);
+            // Other namespaces mostly have copies of what was there before them.
+            if !wrong
+                .iter()
+                .any(|text: &String| text.starts_with(&format!("{place} (")))
+            {
                 wrong.push(said);
             }
         }

@@ -5,11 +5,12 @@
 //! machine that it is of, which finds them there.
 
 use super::{
-    Claim, Consent, Erase, Error, Evidence, FileSystem, Journal, Kernel, Log, Of, PrepareStep,
-    Reach, STEPS, Setting, Target, Watch, is_mounted_on,
+    Claim, Consent, Erase, Error, Evidence, FileSystem, Journal, Kernel, Log, Mix, Of, Over,
+    PrepareStep, Reach, STEPS, Setting, Target, Watch, is_mounted_on, real,
 };
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
+use tailmark_results::{number, steady::Rounds};
 
 /// What is asked for of the devices of a system.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -22,6 +23,8 @@ pub struct DeviceRequest {
     pub namespaces: Option<u32>,
     /// How often the whole device is written.
     pub precondition: Option<u32>,
+    /// What brings them to their steady state after that.
+    pub steady: Option<Mix>,
     /// The file system that is made: a name of [`super::FILE_SYSTEMS`].
     pub filesystem: Option<String>,
     /// Words for the program that makes it.
@@ -63,9 +66,21 @@ pub struct Done {
     pub step: String,
     /// Its commands.
     pub command: String,
+    /// What it has found out.
+    pub found: Vec<Found>,
+}
+
+/// What a step has found out.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Found {
+    /// In a line, with all values.
+    pub text: String,
+    /// What of it must stand beside the results.
+    pub warning: Option<String>,
 }
 
 /// What is to be prepared, with its devices found.
+#[derive(Debug, Clone)]
 pub struct Job {
     /// What is asked for.
     pub request: JobRequest,
@@ -73,6 +88,10 @@ pub struct Job {
     pub targets: Vec<Target>,
     /// Where the kernel keeps its settings.
     pub kernel: Kernel,
+    /// What the step that goes on has found out.
+    found: Vec<Found>,
+    /// Whether what is mounted now is not when the next step is planned.
+    is_unmounted: bool,
 }
 
 impl Job {
@@ -92,6 +111,8 @@ impl Job {
             request,
             targets,
             kernel: Kernel::default(),
+            found: Vec::new(),
+            is_unmounted: false,
         })
     }
 
@@ -103,14 +124,27 @@ impl Job {
         &self,
         of: impl Fn(Of) -> bool,
     ) -> Result<Vec<(&'static PrepareStep, Vec<String>)>, Error> {
-        let mut asked = Vec::new();
+        let planned = self.planned(of).into_iter();
+        planned
+            .map(|(step, commands)| Ok((step, commands?)))
+            .collect()
+    }
+
+    /// The same for a dry run, with why each of them cannot be done.
+    pub fn planned(
+        &self,
+        of: impl Fn(Of) -> bool,
+    ) -> Vec<(&'static PrepareStep, Result<Vec<String>, Error>)> {
+        let mut job = self.clone();
+        let mut planned = Vec::new();
         for step in STEPS.iter().filter(|step| of(step.of)) {
-            let commands = (step.plan)(self)?;
-            if !commands.is_empty() {
-                asked.push((step, commands));
+            let commands = (step.plan)(&job);
+            job.is_unmounted |= of(Of::Data);
+            if !matches!(&commands, Ok(none) if none.is_empty()) {
+                planned.push((step, commands));
             }
         }
-        Ok(asked)
+        planned
     }
 
     /// How far the steps reach that destroy.
@@ -177,7 +211,36 @@ impl Job {
     /// Where the device is mounted in the place that the plan gives it: it was prepared before.
     pub(super) fn own_mount(&self) -> Option<(&Target, &Path)> {
         let (_, target, point) = self.mount()?;
-        is_mounted_on(target, point).then_some((target, point))
+        let is_mounted = !self.is_unmounted && is_mounted_on(target, point);
+        is_mounted.then_some((target, point))
+    }
+
+    pub(super) fn mix_over_device(&self) -> Option<&Mix> {
+        let mix = self.request.devices.steady.as_ref();
+        mix.filter(|mix| mix.over == Over::Device)
+    }
+
+    /// The mix, the part of the room, percent, and where it is mounted.
+    pub(super) fn mix_over_file_system(&self) -> Option<(&Mix, u32, &Path)> {
+        let mix = self.request.devices.steady.as_ref()?;
+        match mix.over {
+            Over::FileSystem(percent) => Some((mix, percent, self.mount()?.2)),
+            Over::Device => None,
+        }
+    }
+
+    /// Keeps what rounds have shown.
+    pub(super) fn found_rounds(&mut self, place: &Path, rounds: &Rounds) {
+        let place = place.display();
+        let values = rounds.values().iter();
+        let values: Vec<_> = values
+            .map(|value| number::count(value.round() as u64))
+            .collect();
+        let verdict = rounds.verdict();
+        self.found.push(Found {
+            text: format!("`{place}`: requests/s {}; {verdict}", values.join(" ")),
+            warning: (!rounds.is_steady()).then(|| format!("`{place}`: {verdict}")),
+        });
     }
 
     /// Finds the devices again: a format makes the kernel look at them again.
@@ -219,17 +282,13 @@ impl Job {
     /// Where a device cannot be looked at.
     pub fn refusals(&self) -> Result<Vec<Evidence>, Error> {
         let own = self.own_mount();
-        let own = own.map(|(_, point)| format!("on `{}` (", point.display()));
+        let consent = Consent {
+            own_mount: own.map(|(_, point)| real(point)),
+            ..self.request.consent.clone()
+        };
         let mut all = Vec::new();
         for target in &self.targets {
-            let reach = self.reach(target)?;
-            let mut evidence = Claim::refusals(target, reach, &self.request.consent)?;
-            if let Some(own) = &own {
-                let is_mount = |of: &Evidence| of.guard == "mounted";
-                let alone = evidence.iter().filter(|of| is_mount(of)).count() == 1;
-                evidence.retain(|of| !(alone && is_mount(of) && of.text.contains(own)));
-            }
-            all.extend(evidence);
+            all.extend(Claim::refusals(target, self.reach(target)?, &consent)?);
         }
         Ok(all)
     }
@@ -286,10 +345,15 @@ impl Job {
                 log(&format!("{whose}: {name} failed: {why}"));
                 return Err(error);
             }
+            let found = std::mem::take(&mut self.found);
+            for found in &found {
+                log(&format!("{whose}: {name}: {}", found.text));
+            }
             log(&format!("{whose}: {name} is done"));
             all.push(Done {
                 step: name.to_owned(),
                 command,
+                found,
             });
         }
         Ok(all)

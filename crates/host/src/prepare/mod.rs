@@ -4,8 +4,10 @@
 //! every row of [`GUARDS`] found nothing against it. Steps that destroy take a claim and nothing
 //! else. In doubt a device is left as it is: a wrong erase is the worst that this program can do.
 
+mod change;
 mod claim;
 mod command;
+mod data;
 mod emulate;
 mod erase;
 mod error;
@@ -19,15 +21,17 @@ mod log;
 #[cfg(test)]
 mod mutations;
 mod namespaces;
+mod place;
 mod precondition;
 mod setting;
 mod signature;
+mod steady;
 mod steps;
 mod tag;
 mod uses;
 
 pub use claim::Claim;
-pub use emulate::{Volume, emulate, emulate_command, emulated_file, remove_emulated};
+pub use emulate::{Volume, emulate, emulated_file, plan_emulate, remove_emulated};
 pub use erase::{Erase, Watch};
 pub use error::Error;
 pub use file_system::{
@@ -36,12 +40,14 @@ pub use file_system::{
 };
 pub use guard::{Consent, Evidence, GUARDS, Guard, Reach};
 pub use identity::{BY_SERIAL, Identity, Target, is_target};
-pub use job::{DeviceRequest, Done, Job, JobRequest, MachineRequest};
+pub use job::{DeviceRequest, Done, Found, Job, JobRequest, MachineRequest};
 pub use journal::{JOURNAL_DIRECTORY, Journal, Log};
 pub use log::append_to_log;
 pub use namespaces::{NAMESPACES_MAX, make_namespaces, plan_namespaces};
+pub use place::real;
 pub use precondition::{plan_precondition, precondition};
 pub use setting::{Kernel, Setting};
 pub use signature::{LABEL, Signature};
+pub use steady::{Mix, Over, plan_steady, steady_device, steady_file};
 pub use steps::{Of, PrepareStep, STEPS};
 pub use uses::{Unseen, Uses};

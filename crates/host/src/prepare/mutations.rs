@@ -1,6 +1,6 @@
 //! Whatever `wipefs`, a journal, a drive or the kernel says, it is read or refused.
 
-use super::{journal, signature, uses};
+use super::{change, signature, uses};
 use crate::nvme::admin::{Controller, Namespace, SanitizeState};
 use tailmark_testing::Trial;
 
@@ -24,7 +24,7 @@ fn mutated_signatures_are_read_or_refused() {
         inputs: 2_000,
     };
     trial.run(|input| {
-        if let Ok(found) = signature::parse(input, "sda") {
+        if let Ok(found) = signature::parse(input, "sda", "S-1") {
             // Ours is only what says so in full.
             for of in found.iter().filter(|of| of.is_ours) {
                 assert!(
@@ -49,7 +49,7 @@ fn mutated_journals_are_read_or_refused() {
         ],
         inputs: 2_000,
     };
-    trial.run(|input| drop(journal::parse(input)));
+    trial.run(|input| drop(change::parse(input)));
 }
 
 #[test]

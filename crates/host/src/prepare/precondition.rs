@@ -4,11 +4,12 @@
 //! SNIA's workload-independent preconditioning (SSS PTS 2.0.2) writes twice the capacity in blocks of
 //! 128 KiB. The data is random, so that a drive cannot compress it, and another in each pass.
 
-use super::{Claim, Error, Watch, erase, tag};
+use super::{Claim, Error, Watch, data::Data, erase, tag};
 use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
 use std::{
     fs::File,
     io,
+    ops::Range,
     os::unix::fs::FileExt,
     sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
     thread,
@@ -19,28 +20,33 @@ use std::{
 pub const BLOCK: u64 = 128 << 10;
 /// Writes in flight.
 const WRITERS: u64 = 8;
-/// How often it is told how far it is.
-const TELL_EVERY: Duration = Duration::from_secs(1);
+/// How often it is looked at whether to stop, and told how far it is.
+pub(super) const LOOK_EVERY: Duration = Duration::from_millis(100);
 /// What buffers begin at a multiple of.
 const ALIGNMENT: usize = 4096;
 
 /// What it does, as a dry run says it.
 #[must_use]
 pub fn plan_precondition(device: &str, bytes: u64, passes: u32) -> String {
-    let from = tag::RESERVED_BYTES;
+    let Range { start, end } = part(bytes);
     format!(
-        "zeros over the first and the last MiB of /dev/{device}; {passes} times: random data to \
-         {from}..{} of /dev/{device}, in order, {BLOCK} bytes at \
-         once, {WRITERS} in flight, O_DIRECT",
-        bytes / BLOCK * BLOCK
+        "zeros over the first and the last MiB of /dev/{device}, {}; {passes} times: random data \
+         to {start}..{end} of /dev/{device}, in order, {BLOCK} bytes at once, {WRITERS} in flight, \
+         O_DIRECT",
+        tag::plan()
     )
+}
+
+/// The part of a device that is written: behind our mark, in whole blocks.
+pub(super) const fn part(bytes: u64) -> Range<u64> {
+    let from = tag::RESERVED_BYTES;
+    from..from + bytes.saturating_sub(from) / BLOCK * BLOCK
 }
 
 /// Writes the device that is held, so many times.
 ///
 /// # Errors
-/// Where it is not the device any more, a write fails, or it is stopped: then it starts again the
-/// next time.
+/// Where it is not the device any more, a write fails, or it is stopped.
 pub fn precondition(claim: &Claim, passes: u32, watch: &dyn Watch) -> Result<(), Error> {
     claim.confirm()?;
     let failed = |source: io::Error| claim.failed("write", source);
@@ -48,12 +54,10 @@ pub fn precondition(claim: &Claim, passes: u32, watch: &dyn Watch) -> Result<(),
     // What was there must not show through the part that is left out.
     erase::zero_ends(file, claim.identity().bytes).map_err(failed)?;
     claim.tag()?;
-    let flags = fcntl_getfl(file).map_err(|errno| failed(errno.into()))?;
-    fcntl_setfl(file, flags | OFlags::DIRECT).map_err(|errno| failed(errno.into()))?;
-    let written = write_all(file, claim.identity().bytes, passes, watch);
-    fcntl_setfl(file, flags).map_err(|errno| failed(errno.into()))?;
+    let part = part(claim.identity().bytes);
+    let written = past_cache(file, || write_all(file, &part, passes, watch)).map_err(failed)?;
     file.sync_all().map_err(failed)?;
-    match written.map_err(failed)? {
+    match written {
         true => Ok(()),
         false => Err(Error::Stopped {
             device: claim.identity().name.clone(),
@@ -62,24 +66,37 @@ pub fn precondition(claim: &Claim, passes: u32, watch: &dyn Watch) -> Result<(),
     }
 }
 
+/// Does something with a file while it is read and written past the page cache.
+pub(super) fn past_cache<T>(file: &File, what: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    let flags = fcntl_getfl(file)?;
+    fcntl_setfl(file, flags | OFlags::DIRECT)?;
+    let done = what();
+    fcntl_setfl(file, flags)?;
+    done
+}
+
 /// Writes every block of every pass; false where it was stopped.
-fn write_all(file: &File, bytes: u64, passes: u32, watch: &dyn Watch) -> io::Result<bool> {
-    let blocks = bytes.saturating_sub(tag::RESERVED_BYTES) / BLOCK;
+pub(super) fn write_all(
+    file: &File,
+    part: &Range<u64>,
+    passes: u32,
+    watch: &dyn Watch,
+) -> io::Result<bool> {
+    let blocks = (part.end - part.start) / BLOCK;
     let total = blocks * u64::from(passes);
     let (next, done) = (AtomicU64::new(0), AtomicU64::new(0));
     let stop = AtomicBool::new(false);
+    let data = Data::default();
     let writer = || {
-        let mut buffer = vec![0_u8; BLOCK as usize + ALIGNMENT];
-        let skip = buffer.as_ptr().align_offset(ALIGNMENT);
-        let block = &mut buffer[skip..skip + BLOCK as usize];
+        let mut buffer = Aligned::new(BLOCK as usize);
         while !stop.load(Relaxed) {
             let index = next.fetch_add(1, Relaxed);
             if index >= total {
                 break;
             }
-            fill(block, index);
-            let at = tag::RESERVED_BYTES + index % blocks * BLOCK;
-            if let Err(error) = file.write_all_at(block, at) {
+            data.fill(buffer.bytes());
+            let at = part.start + index % blocks * BLOCK;
+            if let Err(error) = file.write_all_at(buffer.bytes(), at) {
                 stop.store(true, Relaxed);
                 return Err(error);
             }
@@ -90,7 +107,7 @@ fn write_all(file: &File, bytes: u64, passes: u32, watch: &dyn Watch) -> io::Res
     thread::scope(|scope| {
         let writers: Vec<_> = (0..WRITERS).map(|_| scope.spawn(writer)).collect();
         while writers.iter().any(|writer| !writer.is_finished()) {
-            thread::park_timeout(TELL_EVERY.min(Duration::from_millis(100)));
+            thread::park_timeout(LOOK_EVERY);
             watch.progress(done.load(Relaxed) * BLOCK, total * BLOCK);
             if watch.is_stopped() {
                 stop.store(true, Relaxed);
@@ -103,15 +120,22 @@ fn write_all(file: &File, bytes: u64, passes: u32, watch: &dyn Watch) -> io::Res
     })
 }
 
-/// Random bytes that are others for each index: `SplitMix64` (Steele, Lea and Flood, OOPSLA 2014).
-fn fill(block: &mut [u8], index: u64) {
-    let mut state = index.wrapping_mul(0xd134_2543_de82_ef95) ^ 0x7461_696c_6d61_726b;
-    for word in block.chunks_exact_mut(8) {
-        state = state.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = state;
-        mixed = (mixed ^ mixed >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ mixed >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
-        word.copy_from_slice(&(mixed ^ mixed >> 31).to_le_bytes());
+/// A buffer as reading and writing past the page cache need it.
+pub(super) struct Aligned {
+    all: Vec<u8>,
+    from: usize,
+    length: usize,
+}
+
+impl Aligned {
+    pub(super) fn new(length: usize) -> Self {
+        let all = vec![0; length + ALIGNMENT];
+        let from = all.as_ptr().align_offset(ALIGNMENT);
+        Self { all, from, length }
+    }
+
+    pub(super) fn bytes(&mut self) -> &mut [u8] {
+        &mut self.all[self.from..self.from + self.length]
     }
 }
 
@@ -138,7 +162,7 @@ mod tests {
         let bytes = (4 << 20) + 5;
         file.set_len(bytes).unwrap();
         let told = Told(Mutex::default(), false);
-        assert!(write_all(&file, bytes, 2, &told).unwrap());
+        assert!(write_all(&file, &part(bytes), 2, &told).unwrap());
         let mut all = vec![0; bytes as usize];
         file.read_exact_at(&mut all, 0).unwrap();
         let (before, behind) = all.split_at(1 << 20);
@@ -163,21 +187,6 @@ mod tests {
         let bytes = 64 << 30;
         file.set_len(bytes).unwrap();
         let told = Told(Mutex::default(), true);
-        assert!(!write_all(&file, bytes, 100, &told).unwrap());
-    }
-
-    #[test]
-    fn the_data_does_not_repeat_within_a_block_or_between_passes() {
-        let block = |index| {
-            let mut block = vec![0; BLOCK as usize];
-            fill(&mut block, index);
-            block
-        };
-        let (first, second) = (block(0), block(1));
-        let mut words: Vec<_> = first.chunks(8).chain(second.chunks(8)).collect();
-        let count = words.len();
-        words.sort_unstable();
-        words.dedup();
-        assert_eq!(words.len(), count);
+        assert!(!write_all(&file, &part(bytes), 100, &told).unwrap());
     }
 }

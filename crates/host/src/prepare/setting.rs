@@ -96,7 +96,9 @@ impl Kernel {
     /// # Errors
     /// Where there is no such group.
     pub fn memory_limit(&self, group: &str, bytes: u64) -> Result<Setting, Error> {
-        let value = bytes.to_string();
+        // The kernel counts pages: what it makes of a limit is what is asked for.
+        let page = rustix::param::page_size() as u64;
+        let value = (bytes / page * page).to_string();
         let is_plain = Path::new(group)
             .components()
             .all(|part| !matches!(part, std::path::Component::ParentDir));
@@ -218,6 +220,13 @@ mod tests {
             "sys/fs/cgroup/databases/memory.max"
         );
         assert!(limit("old").unwrap().ends_with("memory.limit_in_bytes"));
+        // As the kernel rounds it, or it would not be known as ours when it is read again.
+        let odd = kernel.memory_limit("old", 3_000_000_001).unwrap();
+        let pages = 3_000_000_001 / rustix::param::page_size() as u64;
+        assert_eq!(
+            odd.value,
+            (pages * rustix::param::page_size() as u64).to_string()
+        );
     }
 
     #[test]

@@ -3,9 +3,10 @@
 //!
 //! Signatures are looked for by `wipefs` of util-linux, which knows some hundred of them; it is
 //! asked to look only, and through the file that is open. What it does not know (the raw device of a
-//! database) is seen by samples: a device that is not one byte over and over holds data.
+//! database) is seen by samples: a device that is not one byte over and over holds data, and one with
+//! our mark holds data of others where a sample is neither empty nor what preconditioning writes.
 
-use super::{Error, Identity, command, tag};
+use super::{Error, Identity, command, data, tag};
 use serde_json::Value;
 use std::{fs::File, io, os::unix::fs::FileExt, process::Stdio};
 
@@ -23,7 +24,8 @@ const SAMPLE: usize = 4096;
 /// Something that is on a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Signature {
-    /// How it is named by whoever agrees that it is destroyed: `xfs:UUID`, `gpt`, `data:5f0c...`.
+    /// How it is named by whoever agrees that it is destroyed: `xfs:UUID`, `data:5f0c...`, or with
+    /// the serial number of the device where nothing else says which it is: `gpt@S6CKNT0W1`.
     pub name: String,
     /// The device that it was found on: a disk or one of its partitions.
     pub device: String,
@@ -41,7 +43,7 @@ pub(super) fn signatures(file: &File, identity: &Identity) -> Result<Vec<Signatu
         source,
     };
     // What another descriptor wrote is in the page cache too, so nothing is to be forgotten here.
-    let found = known(file, &identity.name).map_err(refuse)?;
+    let found = known(file, identity).map_err(refuse)?;
     if !found.is_empty() {
         return Ok(found);
     }
@@ -55,12 +57,13 @@ pub(super) fn signatures(file: &File, identity: &Identity) -> Result<Vec<Signatu
     if tag::is_stamped(file).map_err(refuse)? {
         return Ok(own("tailmark:data-set"));
     }
-    if tag::read(file).map_err(refuse)?.as_deref() == identity.serial.as_deref()
-        && identity.serial.is_some()
-    {
+    let tag = tag::read(file).map_err(refuse)?;
+    let is_tagged = tag.is_some() && tag == identity.serial;
+    let samples = sampled(file, identity.bytes).map_err(refuse)?;
+    if is_tagged && !samples.holds_others {
         return Ok(own("tailmark:tag"));
     }
-    let data = sampled(file, identity.bytes).map_err(refuse)?;
+    let data = (is_tagged || !samples.is_uniform).then_some(samples.sum);
     let data = data.map(|sum| Signature {
         name: format!("data:{sum:016x}"),
         device: identity.name.clone(),
@@ -70,15 +73,25 @@ pub(super) fn signatures(file: &File, identity: &Identity) -> Result<Vec<Signatu
 }
 
 /// What `wipefs` knows of the device.
-fn known(file: &File, device: &str) -> io::Result<Vec<Signature>> {
+fn known(file: &File, identity: &Identity) -> io::Result<Vec<Signature>> {
     // The program opens what its standard input is, which nobody can rename.
     let words = ["wipefs", "--no-act", "--json", "/proc/self/fd/0"];
     let said = command::output(&words, Stdio::from(file.try_clone()?))?;
-    parse(&said, device)
+    parse(&said, &identity.name, &whose(identity))
+}
+
+/// Which device something is on that has no identifier of its own: its serial number, with the
+/// namespace of a drive; of a partition, the name that the kernel gives it.
+fn whose(identity: &Identity) -> String {
+    match (&identity.serial, identity.namespace) {
+        (Some(serial), Some(namespace)) => format!("{serial}/{namespace}"),
+        (Some(serial), None) => serial.clone(),
+        (None, _) => identity.name.clone(),
+    }
 }
 
 /// What `wipefs --json` wrote; nothing at all where it found nothing.
-pub(super) fn parse(text: &[u8], device: &str) -> io::Result<Vec<Signature>> {
+pub(super) fn parse(text: &[u8], device: &str, whose: &str) -> io::Result<Vec<Signature>> {
     if text.trim_ascii().is_empty() {
         return Ok(Vec::new());
     }
@@ -91,7 +104,7 @@ pub(super) fn parse(text: &[u8], device: &str) -> io::Result<Vec<Signature>> {
         Ok(Signature {
             name: match row["uuid"].as_str() {
                 Some(uuid) => format!("{kind}:{uuid}"),
-                None => kind.to_owned(),
+                None => format!("{kind}@{whose}"),
             },
             device: device.to_owned(),
             is_ours,
@@ -103,33 +116,60 @@ pub(super) fn parse(text: &[u8], device: &str) -> io::Result<Vec<Signature>> {
     Ok(all)
 }
 
-/// A sum over samples of a device, where they are not one byte over and over.
-fn sampled(file: &File, bytes: u64) -> io::Result<Option<u64>> {
-    let mut sum = 0xcbf2_9ce4_8422_2325_u64;
+/// What samples of a device show.
+struct Samples {
+    /// Whether all are one byte over and over.
+    is_uniform: bool,
+    /// Whether one is neither empty, nor our mark, nor what preconditioning writes.
+    holds_others: bool,
+    /// A sum over all, by which what there is is named.
+    sum: u64,
+}
+
+/// Looks at both ends of a device, and at samples between them.
+fn sampled(file: &File, bytes: u64) -> io::Result<Samples> {
+    let mut samples = Samples {
+        is_uniform: true,
+        holds_others: false,
+        sum: 0xcbf2_9ce4_8422_2325,
+    };
     let mut first = None;
-    let mut is_uniform = true;
-    let mut look = |piece: &[u8]| {
+    let mut look = |piece: &[u8], at: u64| {
         let first = *first.get_or_insert(piece.first().copied().unwrap_or(0));
-        is_uniform &= piece.iter().all(|byte| *byte == first);
+        samples.is_uniform &= piece.iter().all(|byte| *byte == first);
         for byte in piece {
-            sum = (sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
+            samples.sum = (samples.sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
         }
+        let mut sectors = (at..).step_by(SAMPLE).zip(piece.chunks(SAMPLE));
+        samples.holds_others |= !sectors.all(|(at, sector)| {
+            tag::PLACE.contains(&at) || is_empty(sector) || data::is_ours(sector)
+        });
     };
     let ends = ENDS.min(bytes) as usize;
-    let mut buffer = vec![0; ends];
-    for at in [0, bytes - ends as u64] {
-        file.read_exact_at(&mut buffer, at)?;
-        look(&buffer);
-    }
+    // What is ours lies at multiples of a sector.
+    let last = (bytes - ends as u64) / SAMPLE as u64 * SAMPLE as u64;
+    let mut buffer = vec![0; (bytes - last) as usize];
+    file.read_exact_at(&mut buffer[..ends], 0)?;
+    look(&buffer[..ends], 0);
+    file.read_exact_at(&mut buffer, last)?;
+    look(&buffer, last);
     if bytes > 2 * ENDS {
         let buffer = &mut buffer[..SAMPLE];
         for sample in 1..SAMPLES {
             let at = u128::from(bytes) * u128::from(sample) / u128::from(SAMPLES);
-            file.read_exact_at(buffer, at as u64 / SAMPLE as u64 * SAMPLE as u64)?;
-            look(buffer);
+            let at = at as u64 / SAMPLE as u64 * SAMPLE as u64;
+            file.read_exact_at(buffer, at)?;
+            look(buffer, at);
         }
     }
-    Ok((!is_uniform).then_some(sum))
+    Ok(samples)
+}
+
+/// Whether it is empty, as drives say that: zeros, or every bit set.
+fn is_empty(bytes: &[u8]) -> bool {
+    [0, 0xff]
+        .iter()
+        .any(|empty| bytes.iter().all(|byte| byte == empty))
 }
 
 #[cfg(test)]
@@ -144,17 +184,17 @@ mod tests {
             {"device":"x","offset":"0x200","type":"gpt","uuid":null,"label":null},
             {"device":"x","offset":"0x1fe","type":"gpt","uuid":null,"label":null},
             {"device":"x","offset":"0x1","type":"zfs_member","uuid":"5","label":"tailmark"}]}"#;
-        let all = parse(text, "sda").unwrap();
+        let all = parse(text, "sda", "S-1").unwrap();
         let named: Vec<_> = all.iter().map(|s| (s.name.as_str(), s.is_ours)).collect();
         let expected = [
             ("xfs:1-2", true),
             ("ext4:3-4", false),
-            ("gpt", false),
+            ("gpt@S-1", false),
             ("zfs_member:5", false),
         ];
         assert_eq!(named, expected);
-        assert!(parse(b" \n", "sda").unwrap().is_empty());
-        assert!(parse(b"{}", "sda").is_err() && parse(b"no", "sda").is_err());
+        assert!(parse(b" \n", "sda", "S-1").unwrap().is_empty());
+        assert!(parse(b"{}", "sda", "S-1").is_err() && parse(b"no", "sda", "S-1").is_err());
     }
 
     #[test]
@@ -162,12 +202,49 @@ mod tests {
         let file = tempfile::tempfile().unwrap();
         let bytes = 64 << 20;
         file.set_len(bytes).unwrap();
-        assert_eq!(sampled(&file, bytes).unwrap(), None);
+        assert!(sampled(&file, bytes).unwrap().is_uniform);
         // As a database writes it: not at the beginning.
         file.write_all_at(&vec![7; 1 << 20], 32 << 20).unwrap();
-        let sum = sampled(&file, bytes).unwrap();
-        assert!(sum.is_some());
+        let samples = sampled(&file, bytes).unwrap();
+        assert!(!samples.is_uniform);
         file.write_all_at(&[8], 32 << 20).unwrap();
-        assert_ne!(sampled(&file, bytes).unwrap(), sum, "other data");
+        let other = sampled(&file, bytes).unwrap();
+        assert_ne!(other.sum, samples.sum, "other data");
+    }
+
+    #[test]
+    fn behind_our_mark_what_we_have_written_is_told_from_what_others_have() {
+        let file = tempfile::tempfile().unwrap();
+        // The last MiB does not begin at a multiple of a sector.
+        let bytes = (16 << 20) + 512;
+        file.set_len(bytes).unwrap();
+        let identity = Identity {
+            number: (7, 0),
+            name: "loop0".to_owned(),
+            bytes,
+            model: None,
+            serial: Some("S-1".to_owned()),
+            wwid: None,
+            namespace: None,
+            file: None,
+        };
+        let named = || signatures(&file, &identity).unwrap()[0].clone();
+        tag::write(&file, "S-1").unwrap();
+        assert_eq!(named().name, "tailmark:tag");
+        let mut ours = vec![0; 15 << 20];
+        data::Data::default().fill(&mut ours);
+        file.write_all_at(&ours, 1 << 20).unwrap();
+        assert_eq!(named().name, "tailmark:tag");
+        // What a database writes whose format nobody knows.
+        let text = b"log of a database, ".repeat(30_000);
+        file.write_all_at(&text, 4 << 20).unwrap();
+        let found = named();
+        assert!(
+            found.name.starts_with("data:") && !found.is_ours,
+            "{found:?}"
+        );
+        tag::write(&file, "S-2").unwrap();
+        file.write_all_at(&ours[3 << 20..4 << 20], 4 << 20).unwrap();
+        assert!(!named().is_ours, "a copy of a marked device");
     }
 }

@@ -4,9 +4,9 @@
 //! claim that the interlock has given.
 
 use super::{
-    Claim, Error, Job, Journal, Reach, Setting, Target, Watch, is_mounted_on, make_namespaces,
-    mount, mount_command, plan_namespaces, plan_precondition, precondition, unmount,
-    unmount_command,
+    Claim, Error, Job, Journal, Reach, Setting, Target, Watch, command::line, file_system,
+    make_namespaces, mount, mount_command, plan_namespaces, plan_precondition, plan_steady,
+    precondition, steady_device, steady_file, unmount, unmount_command,
 };
 use serde::{Deserialize, Serialize};
 
@@ -47,7 +47,7 @@ pub const STEPS: &[PrepareStep] = &[
         plan: |job| {
             let mounted = job
                 .own_mount()
-                .map(|(_, point)| unmount_command(point).join(" "));
+                .map(|(_, point)| line(&unmount_command(point)));
             Ok(mounted.into_iter().collect())
         },
         carry_out: |job, _, _| match job.own_mount() {
@@ -137,6 +137,30 @@ pub const STEPS: &[PrepareStep] = &[
         },
     },
     PrepareStep {
+        name: "steady",
+        about: "sends a mix of requests to each device, in rounds, until it is steady",
+        of: Of::Data,
+        inverse: "",
+        plan: |job| {
+            let Some(mix) = job.mix_over_device() else {
+                return Ok(Vec::new());
+            };
+            let said = |target: &Target| plan_steady(mix, &target.path());
+            Ok(job.targets.iter().flat_map(said).collect())
+        },
+        carry_out: |job, _, watch| {
+            let Some(mix) = job.mix_over_device().copied() else {
+                return Ok(());
+            };
+            for target in job.targets.clone() {
+                let claim = Claim::take(&target, Reach::Device, &job.request.consent)?;
+                let rounds = steady_device(&claim, &mix, watch)?;
+                job.found_rounds(&target.path(), &rounds);
+            }
+            Ok(())
+        },
+    },
+    PrepareStep {
         name: "filesystem",
         about: "makes a file system on the device",
         of: Of::Data,
@@ -145,8 +169,12 @@ pub const STEPS: &[PrepareStep] = &[
             let Some((row, target)) = job.file_system() else {
                 return Ok(Vec::new());
             };
-            let words = row.command(&target.identity.name, &job.request.devices.mkfs_options);
-            Ok(vec![words.join(" ")])
+            let name = &target.identity.name;
+            let words = row.command(name, &job.request.devices.mkfs_options);
+            Ok(vec![
+                format!("zeros over the first and the last MiB of /dev/{name}"),
+                line(&words),
+            ])
         },
         carry_out: |job, _, _| {
             let Some((row, target)) = job.file_system() else {
@@ -162,23 +190,53 @@ pub const STEPS: &[PrepareStep] = &[
         of: Of::Device,
         inverse: "umount, when the run ends or by `tailmark restore`",
         plan: |job| {
-            let Some((row, target, point)) = job.mount() else {
+            let mount = job.mount().filter(|_| job.own_mount().is_none());
+            let Some((row, target, point)) = mount else {
                 return Ok(Vec::new());
             };
             let options = &job.request.devices.mount_options;
-            Ok(vec![
-                mount_command(row.name, options, &target.path(), point).join(" "),
-            ])
+            let mut commands = file_system::directory_command(point);
+            commands.push(line(&mount_command(
+                row.name,
+                options,
+                &target.path(),
+                point,
+            )));
+            Ok(commands)
         },
         carry_out: |job, journal, _| {
             let Some((row, target, point)) = job.mount() else {
                 return Ok(());
             };
-            if is_mounted_on(target, point) {
-                return Ok(());
-            }
             journal.mounts(point, target.identity.number)?;
             mount(target, row.name, &job.request.devices.mount_options, point)
+        },
+    },
+    PrepareStep {
+        name: "steady_file",
+        about: "the same through a file in the mounted file system, which is removed again",
+        of: Of::Data,
+        inverse: "",
+        plan: |job| {
+            let mix = job.mix_over_file_system();
+            Ok(mix.map_or_else(Vec::new, |(mix, _, point)| plan_steady(mix, point)))
+        },
+        carry_out: |job, _, watch| {
+            let Some((mix, percent, point)) = job.mix_over_file_system() else {
+                return Ok(());
+            };
+            let (mix, point) = (*mix, point.to_owned());
+            // On the device alone: not on what is below where its mount is gone.
+            if job.own_mount().is_none() {
+                return Err(Error::Place {
+                    device: job.targets[0].identity.describe(),
+                    point,
+                    why: "something else is there".to_owned(),
+                });
+            }
+            let rounds = steady_file(&point, percent, &mix, watch)?;
+            job.found_rounds(&point, &rounds);
+            Ok(())
         },
     },
     PrepareStep {

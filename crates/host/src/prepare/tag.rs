@@ -20,6 +20,14 @@ const STAMP: &[u8] = b"data set of tailmark: the device belongs to its driver `f
 /// Bytes at the beginning of a device that hold no data of ours but stamp and tag.
 pub(super) const RESERVED_BYTES: u64 = 1 << 20;
 
+/// Where on a device the tag is, bytes.
+pub(super) const PLACE: std::ops::Range<u64> = AT..AT + BYTES as u64;
+
+/// What writing it does, as a dry run says it.
+pub(super) fn plan() -> String {
+    format!("the mark of tailmark at {AT}")
+}
+
 /// Writes the tag of the device of this serial number.
 pub(super) fn write(file: &File, serial: &str) -> io::Result<()> {
     let mut bytes = vec![0; BYTES];

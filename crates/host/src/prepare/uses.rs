@@ -127,6 +127,7 @@ impl Uses {
     /// Mounts in every mount namespace that a process is in, and what processes have open.
     fn look_at_processes(&mut self, proc: &Path) {
         let own = std::process::id();
+        let own_namespace = fs::read_link("/proc/self/ns/mnt").ok();
         let mut namespaces = BTreeSet::new();
         for name in sysfs::names(proc) {
             let Ok(process) = name.parse::<u32>() else {
@@ -139,9 +140,12 @@ impl Uses {
             if !is_known {
                 match fs::read_to_string(directory.join("mountinfo")) {
                     Ok(text) => {
-                        namespaces.extend(namespace);
                         let mounts = mount::parse(&text).into_iter();
-                        self.mounts.extend(mounts.map(|mount| (process, mount)));
+                        // Of its own namespace this process is the one to be named.
+                        let is_own = own_namespace.is_some() && namespace == own_namespace;
+                        let seen_by = if is_own { own } else { process };
+                        namespaces.extend(namespace);
+                        self.mounts.extend(mounts.map(|mount| (seen_by, mount)));
                     }
                     Err(error) => self.miss(&directory, "is mounted", &error),
                 }

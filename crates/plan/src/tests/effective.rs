@@ -119,6 +119,7 @@ path = '/x/y/data'
 device = ['serial:S-1']
 erase = 'discard'
 precondition = 2
+steady = { over = 'filesystem', fill = 50, read = 35, block = '8KiB', depth = 8, round = '30s' }
 filesystem = 'xfs'
 mkfs_options = ['-K']
 mount = '/x'
@@ -129,7 +130,7 @@ const EMULATED: &str = "\
 driver = 'file'
 [[system]]
 name = 'a'
-device = { emulate = 'volume', size = '1GiB', iops = 100, bandwidth = '1MB/s', burst = 300, burst_time = '10s' }
+device = { emulate = 'volume', size = '1GiB', iops = 100, bandwidth = '1MB/s', burst = 300, burst_time = '10s', delay = '2ms' }
 ";
 const RAW: &str = "\
 [database]
@@ -320,6 +321,7 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("prepare.erase", PREPARING, "'discard'", "'sanitize'"),
     ("prepare.namespaces", RAW, "namespaces = 16", "namespaces = 8"),
     ("prepare.precondition", PREPARING, "precondition = 2", "precondition = 1"),
+    ("prepare.steady", PREPARING, "read = 35", "read = 36"),
     ("prepare.filesystem", PREPARING, "'xfs'", "'ext4'"),
     ("prepare.mkfs_options", PREPARING, "['-K']", "['-f']"),
     ("prepare.mount", PREPARING, "mount = '/x'", "mount = '/x/y'"),
@@ -329,12 +331,19 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("prepare.huge_pages", SETTING, "'never'", "'always'"),
     ("prepare.memory_limit", SETTING, "'4GiB'", "'5GiB'"),
     ("prepare.memory_group", SETTING, "'/a'", "'/b'"),
-    ("device.emulate", EMULATED, "device = { emulate = 'volume', size = '1GiB', iops = 100, bandwidth = '1MB/s', burst = 300, burst_time = '10s' }", "device = '/x'"),
+    ("device.emulate", EMULATED, "device = { emulate = 'volume', size = '1GiB', iops = 100, bandwidth = '1MB/s', burst = 300, burst_time = '10s', delay = '2ms' }", "device = '/x'"),
     ("device.size", EMULATED, "'1GiB'", "'2GiB'"),
     ("device.iops", EMULATED, "iops = 100", "iops = 200"),
     ("device.bandwidth", EMULATED, "'1MB/s'", "'2MB'"),
     ("device.burst", EMULATED, "burst = 300", "burst = 400"),
     ("device.burst_time", EMULATED, "'10s'", "'20s'"),
+    ("device.delay", EMULATED, "'2ms'", "'3ms'"),
+    ("steady.over", PREPARING, "over = 'filesystem', fill = 50", "over = 'device'"),
+    ("steady.fill", PREPARING, "fill = 50", "fill = 60"),
+    ("steady.read", PREPARING, "read = 35", "read = 65"),
+    ("steady.block", PREPARING, "'8KiB'", "'16KiB'"),
+    ("steady.depth", PREPARING, "depth = 8", "depth = 9"),
+    ("steady.round", PREPARING, "'30s'", "'40s'"),
     ("service.systemd", SERVER, "start = 's', stop = 't'", "systemd = 'u'"),
     ("service.start", SERVER, "start = 's'", "start = 'z'"),
     ("service.stop", SERVER, "stop = 't'", "stop = 'z'"),

@@ -1,7 +1,8 @@
 //! What a plan says of preparing: devices of systems, settings of the machine.
 
 use super::{check, message, plan};
-use crate::{MachineSettings, Prepare, shapes_points};
+use crate::{MachineSettings, Prepare, Steady, shapes_points};
+use std::time::Duration;
 
 fn refused(text: &str) -> String {
     message(&check(text).unwrap_err())
@@ -59,6 +60,31 @@ fn settings_shape_points_and_how_devices_are_prepared_does_not() {
 }
 
 #[test]
+fn a_mix_to_steady_state_is_4_kib_writes_in_rounds_of_a_minute_where_nothing_else_is_said() {
+    let mix = |steady: &str| {
+        let plan = plan(&file(&format!(
+            "path = '/mnt/a/data'\nprepare = {{ device = 'serial:S', filesystem = 'xfs', mount = \
+             '/mnt/a', precondition = 2, steady = {{ {steady} }} }}"
+        )));
+        plan.systems[0].prepare.steady.unwrap()
+    };
+    let writes = Steady {
+        fill: None,
+        read: 0,
+        block: 4096,
+        depth: 32,
+        round: Duration::from_secs(60),
+    };
+    assert_eq!(mix(""), writes);
+    let filled = Steady {
+        fill: Some(90),
+        read: 35,
+        ..writes
+    };
+    assert_eq!(mix("over = 'filesystem', read = 35"), filled);
+}
+
+#[test]
 fn a_device_that_a_driver_writes_is_the_one_that_is_prepared() {
     let plan = plan(&file(
         "device = '/dev/disk/by-id/x'\nprepare = { erase = 'discard' }",
@@ -102,6 +128,22 @@ fn what_does_not_go_together_is_refused_by_its_key() {
         ("device = 'x', erase = 'shred'", "discard"),
         ("device = 'x', filesystem = 'btrfs', mount = '/mnt'", "xfs"),
         ("serial = 'x'", "prepare.serial"),
+        ("device = 'x', steady = 'yes'", "prepare.steady"),
+        ("device = 'x', steady = { over = 'disk' }", "filesystem"),
+        ("device = 'x', steady = { read = 101 }", "steady.read"),
+        (
+            "device = 'x', steady = { block = '5000' }",
+            "multiple of 4096",
+        ),
+        (
+            "device = 'x', precondition = 2, steady = { fill = 50 }",
+            "steady.fill",
+        ),
+        ("device = 'x', steady = {}", "prepare.precondition"),
+        (
+            "device = 'x', steady = { over = 'filesystem' }",
+            "without `filesystem`",
+        ),
     ] {
         let said = refused(&file(&format!(
             "path = '/mnt/a'\nprepare = {{ {prepare} }}"
@@ -168,7 +210,11 @@ fn an_emulated_device_is_a_place_of_its_own_or_what_a_directory_is_on() {
             "more than `iops`",
         ),
         (
-            "{ emulate = 'volume', size = '1GiB', delay = '1ms' }",
+            "{ emulate = 'volume', size = '1GiB', delay = '1.5ms' }",
+            "whole milliseconds",
+        ),
+        (
+            "{ emulate = 'volume', size = '1GiB', delay = '2m' }",
             "device.delay",
         ),
     ] {

@@ -1,9 +1,9 @@
 //! What preparing would do, in words: the dry run.
 
-use super::{job, machine, not_set, volume};
+use super::{begun, begun_before, job, machine, not_set, refuse_places, volume};
 use crate::error::in_one_line;
 use std::path::Path;
-use tailmark_host::prepare::{Job, Of, STEPS};
+use tailmark_host::prepare::{self as host, Job, Of};
 use tailmark_plan::Plan;
 
 /// What preparing would do, as lines for a person: each step with its exact commands, what undoes it,
@@ -11,6 +11,9 @@ use tailmark_plan::Plan;
 #[must_use]
 pub fn dry_run(plan: &Plan, system: Option<&str>, out: &Path) -> Vec<String> {
     let mut lines = Vec::new();
+    if let Err(error) = refuse_places(plan, system.is_none().then_some(out)) {
+        lines.push(format!("prepare: {}", in_one_line(&error)));
+    }
     let of_plan = plan.systems.iter();
     let wanted = of_plan.filter(|of| system.is_none_or(|name| of.name == name));
     for of in wanted.filter(|of| !of.prepare.devices.is_empty()) {
@@ -26,16 +29,31 @@ pub fn dry_run(plan: &Plan, system: Option<&str>, out: &Path) -> Vec<String> {
         }
         lines.push(format!("prepare `{}`:", of.name));
         if let Some(emulate) = &of.emulate {
-            lines.push(format!("  emulate: {}", volume(emulate).1));
+            let commands = host::plan_emulate(&volume(emulate), &emulate.directory);
+            let commands = commands.into_iter();
+            lines.extend(commands.map(|command| format!("  emulate: {command}")));
             lines.push("    undone: removed with all that is on it, when the run ends".to_owned());
             let keys = of.prepare.keys().into_iter();
             let keys = keys.filter(|(key, _)| *key != "device");
             lines.extend(keys.map(|(key, text)| format!("  {key} = {text}, on that")));
             continue;
         }
+        let is_run = system.is_none();
+        let has_begun = is_run && begun(out).is_ok_and(|begun| begun.contains(&of.name));
         match job(plan, of, out) {
             Err(error) => lines.push(format!("  cannot be prepared: {}", in_one_line(&error))),
-            Ok(job) => lines.extend(job_lines(&job).into_iter().map(|line| format!("  {line}"))),
+            Ok(job) => {
+                let of_job = match (has_begun, is_run) {
+                    (true, _) => vec![begun_before(&of.name)],
+                    (false, true) if !job.is_agreed() => vec![format!(
+                        "without {} nothing is erased or made: it is measured on what is there",
+                        job.flags()
+                    )],
+                    _ => Vec::new(),
+                };
+                let of_job = of_job.into_iter().chain(job_lines(&job, has_begun));
+                lines.extend(of_job.map(|line| format!("  {line}")));
+            }
         }
     }
     if system.is_none() && !plan.settings.is_empty() {
@@ -52,37 +70,41 @@ pub fn dry_run(plan: &Plan, system: Option<&str>, out: &Path) -> Vec<String> {
     lines
 }
 
-fn job_lines(job: &Job) -> Vec<String> {
+fn job_lines(job: &Job, has_begun: bool) -> Vec<String> {
     let devices = job.targets.iter().map(|target| target.identity.describe());
     let mut lines: Vec<String> = devices.collect();
-    lines.extend(step_lines(job, |of| of != Of::Machine));
-    let destroys = job.asked(|of| of == Of::Data);
-    if !destroys.is_ok_and(|asked| asked.is_empty()) {
+    let of = |of: Of| of == Of::Device || (of == Of::Data && !has_begun);
+    lines.extend(step_lines(job, of));
+    let destroys = job.planned(|of| of == Of::Data);
+    let destroys = !destroys.is_empty() && !has_begun;
+    let mut against = Vec::new();
+    if destroys {
         match job.refusals() {
-            Ok(evidence) if evidence.is_empty() => {
-                lines.push("nothing speaks against it".to_owned());
+            Ok(evidence) => {
+                let evidence = evidence.iter();
+                against.extend(evidence.map(|of| format!("({}): {}", of.guard, of.text)));
             }
-            Ok(evidence) => lines.extend(
-                evidence
-                    .iter()
-                    .map(|of| format!("against it ({}): {}", of.guard, of.text)),
-            ),
-            Err(error) => lines.push(format!("against it: {}", in_one_line(&error))),
+            Err(error) => against.push(format!(": {}", in_one_line(&error))),
         }
+    }
+    if let Err(error) = job.refuse_place(destroys) {
+        against.push(format!("(place): {}", in_one_line(&error)));
+    }
+    match against.is_empty() {
+        true if destroys => lines.push("nothing speaks against it".to_owned()),
+        _ => lines.extend(against.iter().map(|of| format!("against it {of}"))),
     }
     lines
 }
 
 fn step_lines(job: &Job, of: impl Fn(Of) -> bool) -> Vec<String> {
     let mut lines = Vec::new();
-    for step in STEPS.iter().filter(|step| of(step.of)) {
-        match (step.plan)(job) {
+    for (step, commands) in job.planned(of) {
+        match commands {
             Ok(commands) => {
-                let each = commands
-                    .iter()
-                    .map(|command| format!("{}: {command}", step.name));
-                lines.extend(each);
-                if !commands.is_empty() && !step.inverse.is_empty() {
+                let each = commands.iter();
+                lines.extend(each.map(|command| format!("{}: {command}", step.name)));
+                if !step.inverse.is_empty() {
                     lines.push(format!("  undone: {}", step.inverse));
                 }
             }

@@ -25,7 +25,8 @@ pub(super) struct Far<'a> {
 /// The step that goes on.
 struct Step {
     what: String,
-    began: Instant,
+    /// When it was first told how far it is, and how far: what comes before is no part of it.
+    from: Option<(Instant, f64)>,
     /// The part that was told last, percent.
     told: Option<u64>,
 }
@@ -34,7 +35,7 @@ impl Step {
     fn new(what: &str) -> Self {
         Self {
             what: what.to_owned(),
-            began: Instant::now(),
+            from: None,
             told: None,
         }
     }
@@ -64,7 +65,8 @@ impl Watch for Far<'_> {
             return;
         }
         step.told = Some(percent);
-        let left = left(step.began.elapsed(), part);
+        let (began, from) = *step.from.get_or_insert((Instant::now(), part));
+        let left = left(began.elapsed(), from, part);
         let left = left.map_or_else(String::new, |left| {
             format!(", {} left", number::duration(left.as_secs_f64()))
         });
@@ -77,9 +79,9 @@ impl Watch for Far<'_> {
     }
 }
 
-/// The time that is left of a step, as it went so far.
-fn left(took: Duration, part: f64) -> Option<Duration> {
-    (part > 0.0 && part <= 1.0).then(|| took.mul_f64((1.0 - part) / part))
+/// The time that is left of a step, as it went so far: from one part to another.
+fn left(took: Duration, from: f64, part: f64) -> Option<Duration> {
+    (part > from && part <= 1.0).then(|| took.mul_f64((1.0 - part) / (part - from)))
 }
 
 #[cfg(test)]
@@ -89,8 +91,9 @@ mod tests {
     #[test]
     fn the_time_left_is_as_the_step_went_so_far() {
         let minute = Duration::from_secs(60);
-        assert_eq!(left(minute, 0.25), Some(3 * minute));
-        assert_eq!(left(minute, 1.0), Some(Duration::ZERO));
-        assert_eq!(left(minute, 0.0), None);
+        assert_eq!(left(minute, 0.0, 0.25), Some(3 * minute));
+        assert_eq!(left(minute, 0.5, 0.75), Some(minute));
+        assert_eq!(left(minute, 0.0, 1.0), Some(Duration::ZERO));
+        assert_eq!(left(minute, 0.0, 0.0), None);
     }
 }

@@ -7,20 +7,23 @@
 
 mod lines;
 mod log;
+mod look;
 
 pub use lines::dry_run;
+pub(crate) use look::refuse_places;
 
-use crate::{Error, facts::kept};
+use crate::{Error, devices, facts::kept};
 use log::Far;
 pub(crate) use log::tell;
+use look::{in_advance, refuse_unknown};
 use std::path::{Path, PathBuf};
 use tailmark_driver::Location;
 use tailmark_engine::{Observer, Stop};
 use tailmark_host::prepare::{
     self as host, DeviceRequest, Erase, JOURNAL_DIRECTORY, Job, JobRequest, Journal,
-    MachineRequest, Of, STEPS, Target,
+    MachineRequest, Mix, Of, Over, STEPS,
 };
-use tailmark_plan::{ClientHost, Emulate, Plan, SystemPlan};
+use tailmark_plan::{ClientHost, Emulate, Plan, Steady, SystemPlan};
 use tailmark_results::{Fact, Study};
 
 /// The group of facts of what was prepared.
@@ -33,7 +36,7 @@ pub(crate) struct Prepared<'a> {
     facts: Vec<Fact>,
     /// What is worth a line.
     notices: Vec<String>,
-    _journal: Option<Journal<'a>>,
+    journal: Option<Journal<'a>>,
 }
 
 /// Whether a plan prepares anything here.
@@ -119,45 +122,18 @@ pub(crate) fn prepare<'a>(
         }
     }
     refuse_unknown(plan, &jobs)?;
-    let mut to_destroy = Vec::new();
-    for (system, job) in &jobs {
-        let asked = job.asked(|of| of == Of::Data)?;
-        // An emulated device is new in each run.
-        let kept = system.emulate.is_none() && begun.contains(&system.name);
-        let does = match (asked.is_empty(), kept, job.is_agreed()) {
-            (true, ..) => false,
-            (false, true, _) => {
-                let name = &system.name;
-                tell(
-                    observer,
-                    &format!("system `{name}` has begun: it is not prepared again"),
-                );
-                false
-            }
-            (false, false, agreed) => {
-                if !agreed {
-                    prepared.left_as_it_is(system, &job.flags(), observer);
-                }
-                agreed
-            }
-        };
-        if does {
-            job.refuse()?;
-        }
-        to_destroy.push(does);
-    }
+    devices::refuse_one_device_of(plan, &in_advance(&jobs))?;
+    let to_destroy = prepared.look(&jobs, &begun, observer)?;
     for ((system, job), destroys) in jobs.iter_mut().zip(to_destroy) {
         let steps = |of| of == Of::Device || (of == Of::Data && destroys);
-        let done = carry_out(&system.name, job, steps, &mut journal, observer, stop)?;
-        prepared.facts.extend(done);
+        prepared.carry_out(&system.name, job, steps, (&mut journal, observer, stop))?;
     }
     if reason.is_none() {
         let mut machine = machine(plan)?;
         let of_machine = |of| of == Of::Machine;
-        let done = carry_out("", &mut machine, of_machine, &mut journal, observer, stop)?;
-        prepared.facts.extend(done);
+        prepared.carry_out("", &mut machine, of_machine, (&mut journal, observer, stop))?;
     }
-    prepared._journal = Some(journal);
+    prepared.journal = Some(journal);
     Ok(prepared)
 }
 
@@ -172,6 +148,7 @@ pub fn prepare_alone(
     stop: &Stop,
 ) -> Result<(), Error> {
     let system = named(plan, name)?;
+    refuse_places(plan, None)?;
     let log = |text: &str| tell(observer, text);
     let mut journal = Journal::open(Path::new(JOURNAL_DIRECTORY), &log)?;
     let jobs = [(system, job(plan, system, Path::new("."))?)];
@@ -182,10 +159,13 @@ pub fn prepare_alone(
         // Here it is what was asked for: without a confirmed serial number it is an error.
         job.refuse()?;
     }
+    job.refuse_place(!asked.is_empty())?;
     let of_devices = |of| of != Of::Machine;
-    let done = carry_out(name, &mut job, of_devices, &mut journal, observer, stop);
+    let mut prepared = Prepared::default();
+    let around = (&mut journal, observer, stop);
+    let done = prepared.carry_out(name, &mut job, of_devices, around);
     journal.forget()?;
-    done.map(drop)
+    done
 }
 
 impl Prepared<'_> {
@@ -198,6 +178,78 @@ impl Prepared<'_> {
             study.add_notice(notice)?;
         }
         Ok(study.set_facts(&kept(plan, self.facts.clone()))?)
+    }
+
+    /// Puts back what was changed; how much of it could not be.
+    ///
+    /// # Errors
+    /// Where the journal cannot be written.
+    pub(crate) fn put_back(self) -> Result<usize, Error> {
+        Ok(self.journal.map_or(Ok(0), Journal::end)?)
+    }
+
+    /// Looks at everything before the first device is touched; of each job, whether the steps that
+    /// destroy are carried out.
+    fn look(
+        &mut self,
+        jobs: &[(&SystemPlan, Job)],
+        begun: &[String],
+        observer: &dyn Observer,
+    ) -> Result<Vec<bool>, Error> {
+        let mut all = Vec::new();
+        for (system, job) in jobs {
+            let asked = job.asked(|of| of == Of::Data)?;
+            // An emulated device is new in each run.
+            let kept = system.emulate.is_none() && begun.contains(&system.name);
+            let does = match (asked.is_empty(), kept, job.is_agreed()) {
+                (true, ..) => false,
+                (false, true, _) => {
+                    tell(observer, &begun_before(&system.name));
+                    false
+                }
+                (false, false, agreed) => {
+                    if !agreed {
+                        self.left_as_it_is(system, &job.flags(), observer);
+                    }
+                    agreed
+                }
+            };
+            if does {
+                job.refuse()?;
+            }
+            job.refuse_place(does)?;
+            all.push(does);
+        }
+        Ok(all)
+    }
+
+    /// Carries out the steps of a job that the plan asks for, and keeps what the study says of them.
+    fn carry_out(
+        &mut self,
+        system: &str,
+        job: &mut Job,
+        of: impl Fn(Of) -> bool,
+        (journal, observer, stop): (&mut Journal<'_>, &dyn Observer, &Stop),
+    ) -> Result<(), Error> {
+        let whose = match system {
+            "" => "the machine".to_owned(),
+            system => format!("system `{system}`"),
+        };
+        let far = Far::new(observer, stop);
+        let log = |text: &str| tell(observer, text);
+        let name = (!system.is_empty()).then_some(system);
+        for done in job.carry_out(&whose, of, journal, &far, &log)? {
+            self.facts.push(fact(name, &done.step, done.command));
+            let texts: Vec<_> = done.found.iter().map(|of| of.text.as_str()).collect();
+            if !texts.is_empty() {
+                let name_of = format!("{} found", done.step);
+                self.facts.push(fact(name, &name_of, texts.join("; ")));
+            }
+            let warnings = done.found.iter().filter_map(|of| of.warning.as_ref());
+            let warnings = warnings.map(|warning| format!("{whose}: {}: {warning}", done.step));
+            self.notices.extend(warnings);
+        }
+        Ok(())
     }
 
     /// Settings that are not set here: what is measured is the machine as it is.
@@ -231,6 +283,10 @@ impl Prepared<'_> {
         // Without a serial number, which a study may be asked to leave out.
         self.notices.push(said);
     }
+}
+
+fn begun_before(system: &str) -> String {
+    format!("system `{system}` has begun: it is not prepared again")
 }
 
 /// The systems that a study has something of: what they are on is not touched again.
@@ -277,7 +333,8 @@ fn emulate_all(
         let Some(emulate) = &system.emulate else {
             continue;
         };
-        let (volume, command) = volume(emulate);
+        let volume = volume(emulate);
+        let command = host::plan_emulate(&volume, &emulate.directory).join("; ");
         let whose = format!("system `{}`", system.name);
         tell(observer, &format!("{whose}: emulate begins: {command}"));
         journal.emulates(&emulate.directory)?;
@@ -290,17 +347,27 @@ fn emulate_all(
     Ok(facts)
 }
 
-/// A volume as the host takes it, and the command that emulates it.
-fn volume(emulate: &Emulate) -> (host::Volume, String) {
-    let volume = host::Volume {
+/// A volume as the host takes it.
+fn volume(emulate: &Emulate) -> host::Volume {
+    host::Volume {
         bytes: emulate.bytes,
         iops: emulate.iops,
         bandwidth: emulate.bandwidth,
         burst_iops: emulate.burst,
         burst_seconds: emulate.burst_time.map(|time| time.as_secs()),
-    };
-    let command = host::emulate_command(&volume, &emulate.directory).join(" ");
-    (volume, command)
+        delay_ms: emulate.delay_ms(),
+    }
+}
+
+/// A mix as the host takes it.
+fn mix(steady: &Steady) -> Mix {
+    Mix {
+        read_percent: steady.read,
+        block_bytes: steady.block,
+        depth: steady.depth,
+        round: steady.round,
+        over: steady.fill.map_or(Over::Device, Over::FileSystem),
+    }
 }
 
 /// What is to be done to the devices of a system, found.
@@ -320,6 +387,7 @@ fn job(plan: &Plan, system: &SystemPlan, out: &Path) -> Result<Job, Error> {
             erase: prepare.erase.as_deref().and_then(Erase::of_name),
             namespaces: prepare.namespaces,
             precondition: prepare.precondition,
+            steady: prepare.steady.as_ref().map(mix),
             filesystem: prepare.filesystem.clone(),
             mkfs_options: prepare.mkfs_options.clone(),
             mount: prepare.mount.clone(),
@@ -333,6 +401,7 @@ fn job(plan: &Plan, system: &SystemPlan, out: &Path) -> Result<Job, Error> {
             model: system.expect.model.clone(),
             bytes: system.expect.capacity,
             kept,
+            own_mount: None,
         },
     })?)
 }
@@ -349,60 +418,6 @@ fn machine(plan: &Plan) -> Result<Job, Error> {
         },
         ..JobRequest::default()
     })?)
-}
-
-/// Refuses serial numbers that are confirmed and of no device of the plan, and one device for two
-/// systems.
-fn refuse_unknown(plan: &Plan, jobs: &[(&SystemPlan, Job)]) -> Result<(), Error> {
-    let targets = || {
-        let of = jobs.iter().map(|(system, job)| (*system, &job.targets));
-        of.flat_map(|(system, targets)| targets.iter().map(move |target| (system, target)))
-    };
-    for serial in &plan.consent.serials {
-        let mut known = targets().map(|(_, target)| target.identity.serial.as_ref());
-        if !known.any(|known| known == Some(serial)) {
-            return Err(Error::UnknownSerial {
-                serial: serial.clone(),
-            });
-        }
-    }
-    let mut seen: Vec<(&SystemPlan, &Target)> = Vec::new();
-    for (system, target) in targets() {
-        let is_same =
-            |(_, known): &&(&SystemPlan, &Target)| known.identity.number == target.identity.number;
-        if let Some((first, _)) = seen.iter().find(is_same) {
-            return Err(Error::PreparedTwice {
-                first: first.name.clone(),
-                second: system.name.clone(),
-                device: target.identity.describe(),
-            });
-        }
-        seen.push((system, target));
-    }
-    Ok(())
-}
-
-/// Carries out the steps of a job that the plan asks for; what the study says of them.
-fn carry_out(
-    system: &str,
-    job: &mut Job,
-    of: impl Fn(Of) -> bool,
-    journal: &mut Journal<'_>,
-    observer: &dyn Observer,
-    stop: &Stop,
-) -> Result<Vec<Fact>, Error> {
-    let whose = match system {
-        "" => "the machine".to_owned(),
-        system => format!("system `{system}`"),
-    };
-    let far = Far::new(observer, stop);
-    let log = |text: &str| tell(observer, text);
-    let done = job.carry_out(&whose, of, journal, &far, &log)?;
-    let name = (!system.is_empty()).then_some(system);
-    let facts = done.into_iter();
-    Ok(facts
-        .map(|done| fact(name, &done.step, done.command))
-        .collect())
 }
 
 fn fact(system: Option<&str>, name: &str, value: String) -> Fact {
@@ -430,7 +445,9 @@ mod tests {
     #[test]
     fn steps_are_keys_of_a_plan() {
         let keys: Vec<_> = tailmark_plan::KEYS.iter().map(|key| key.path()).collect();
-        for step in STEPS.iter().filter(|step| step.name != "unmount") {
+        // What a plan does not ask for, and the other half of `steady`.
+        let others = ["unmount", "steady_file"];
+        for step in STEPS.iter().filter(|step| !others.contains(&step.name)) {
             assert!(
                 keys.contains(&format!("prepare.{}", step.name)),
                 "{}",

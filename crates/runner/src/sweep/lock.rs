@@ -32,6 +32,8 @@ pub(super) fn lock_prepared<'a>(
     observer: &dyn Observer,
     stop: &Stop,
 ) -> Result<Locked<'a>, Error> {
+    // Before the directory of the results is made, which may be on one of them.
+    prepare::refuse_places(plan, Some(out))?;
     // Places are looked at when what is to be mounted there is.
     let is_prepared = prepare::is_needed(plan);
     let early = is_prepared.then(|| lock(out)).transpose()?;

@@ -1,0 +1,164 @@
+//! Emulated volumes by the whole program. Needs root; without it the tests are ignored.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot be set up has failed, and says so"
+)]
+
+mod bench;
+
+use bench::{Bench, TAILMARK, assert_says};
+use std::{fs, path::Path, process::Command};
+use tailmark_testing::{not_here, test};
+
+fn main() -> std::process::ExitCode {
+    tailmark_testing::run()
+}
+
+/// The peak of each system, ops/s.
+fn peaks(bench: &Bench) -> Vec<(String, f64)> {
+    let mut peaks: Vec<(String, f64)> = Vec::new();
+    for point in TAILMARK.points(&bench.dir()) {
+        let (system, ops) = (
+            point["system"].as_str().unwrap(),
+            point["ops_per_sec"].as_f64(),
+        );
+        let ops = ops.unwrap();
+        match peaks.iter_mut().find(|(name, _)| name == system) {
+            Some((_, peak)) => *peak = peak.max(ops),
+            None => peaks.push((system.to_owned(), ops)),
+        }
+    }
+    peaks
+}
+
+fn need_throttle() {
+    let help = Command::new("qemu-storage-daemon")
+        .arg("--version")
+        .output();
+    if help.is_err() {
+        tailmark_testing::not_installed("qemu-storage-daemon is missing: qemu-system-common");
+    }
+    for (program, package) in [("nbdkit", "nbdkit"), ("nbdfuse", "libnbd-bin")] {
+        if Command::new(program).arg("--version").output().is_err() {
+            tailmark_testing::not_installed(format!("{program} is missing: {package}"));
+        }
+    }
+    if !Path::new("/dev/fuse").exists() {
+        not_here("there is no /dev/fuse");
+    }
+}
+
+#[test]
+fn the_rehearsal_finds_the_limits_of_its_volumes_and_ranks_them() {
+    need_throttle();
+    let bench = Bench::new();
+    let said = bench.done(
+        "$tailmark run rehearsal -o out --set sweep.repeats=1\n\
+         ls -A state/tailmark/emulated; losetup --list; mount | grep emulated; exit 0",
+    );
+    assert!(!said.contains("(deleted)") && !said.contains("emulated/1000 a second/export 0"));
+    // The digest of the report: who is ahead.
+    assert_says(&said, &["1000 a second peaks higher than 400 a second"]);
+    // Every read is compared with what was written.
+    for point in TAILMARK.points(&bench.dir()) {
+        let findings = point["findings"].to_string();
+        assert!(!findings.contains("\"errors\""), "{findings}");
+    }
+    let mut peaks = peaks(&bench);
+    peaks.sort_by(|a, b| a.1.total_cmp(&b.1));
+    let [(slow, low), (fast, high)] = &peaks[..] else {
+        panic!("{peaks:?}");
+    };
+    assert_eq!(
+        (slow.as_str(), fast.as_str()),
+        ("400 a second", "1000 a second")
+    );
+    for (found, limit) in [(low, 400.0), (high, 1000.0)] {
+        assert!((found / limit - 1.0).abs() < 0.05, "{peaks:?}");
+    }
+    assert!((high / low / 2.5 - 1.0).abs() < 0.1, "{peaks:?}");
+    let left: Vec<_> = fs::read_dir(bench.dir().join("state/tailmark/emulated"))
+        .unwrap()
+        .collect();
+    assert!(left.is_empty(), "{left:?}");
+    assert!(!said.contains("type fuse"), "{said}");
+}
+
+#[test]
+fn a_file_system_is_made_on_an_emulated_volume_without_a_serial_number() {
+    need_throttle();
+    let bench = Bench::new();
+    let mount = bench.dir().join("mounted");
+    let plan = format!(
+        "[database]\ndriver = 'file'\n[dataset]\nrecords = 200\n[sweep]\nworkloads = 'ycsb-c'\n\
+         threads = 1\noperations = 100\nwarmup = '0s'\n[[system]]\nname = 'disk'\n\
+         path = '{mount}/data'\ndevice = {{ emulate = 'volume', size = '64MiB', iops = 2000 }}\n\
+         [system.prepare]\nfilesystem = 'ext4'\nmount = '{mount}'\n",
+        mount = mount.display()
+    );
+    fs::write(bench.dir().join("plan.toml"), plan).unwrap();
+    let said =
+        bench.done("$tailmark run plan.toml -o out $unseen || exit 1\nmount | grep disk; exit 0");
+    let words = [
+        "emulate begins",
+        "filesystem is done",
+        "mount is done",
+        "1 point measured",
+    ];
+    assert_says(&said, &words);
+    // What is on it goes first.
+    let at = |part: &str| {
+        said.find(part)
+            .unwrap_or_else(|| panic!("{said}\nlacks {part}"))
+    };
+    assert!(
+        at("is unmounted") < at("emulated/disk` is removed"),
+        "{said}"
+    );
+    assert!(!said.contains(" type "), "{said}");
+    let facts = bench.facts();
+    for step in ["emulate", "filesystem", "mount"] {
+        assert!(facts.iter().any(|(name, _)| name == step), "{facts:?}");
+    }
+}
+
+#[test]
+fn an_emulated_volume_is_removed_after_a_kill_with_the_program_behind_it() {
+    need_throttle();
+    let bench = Bench::new();
+    // Also where links lead to the journal, and with a program for the delay besides.
+    for (before, delay) in [
+        ("", ""),
+        (
+            "rm -rf out && mkdir elsewhere && ln -s $PWD/elsewhere /var/lib/tailmark",
+            ", delay = '2ms'",
+        ),
+    ] {
+        kill_and_restore(&bench, before, delay);
+        fs::remove_dir_all(bench.dir().join("state/tailmark")).unwrap();
+    }
+}
+
+fn kill_and_restore(bench: &Bench, before: &str, delay: &str) {
+    let plan = format!(
+        "[database]\ndriver = 'file'\n[dataset]\nrecords = 200\n[sweep]\nworkloads = 'ycsb-c'\n\
+         threads = 1\nduration = '1h'\nwarmup = '0s'\n[[system]]\nname = 'killed one'\n\
+         device = {{ emulate = 'volume', size = '64MiB'{delay} }}\n"
+    );
+    fs::write(bench.dir().join("plan.toml"), plan).unwrap();
+    let volume = "/var/lib/tailmark/emulated/killed\\ one";
+    let said = bench.done(&format!(
+        "{before}\n$tailmark run plan.toml -o out & run=$!\n\
+         until [ -e {volume}/device ] || ! kill -0 $run 2>/dev/null; do sleep 0.1; done\n\
+         kill -9 $run; wait $run\nprocess=$(cat {volume}/process); kill -0 $process && echo it throttles still\n\
+         $tailmark restore && ! kill -0 $process 2>/dev/null && ls -A /var/lib/tailmark/emulated\n\
+         losetup --list | grep 'killed one'; exit 0"
+    ));
+    let words = [
+        "it throttles still",
+        "/var/lib/tailmark/emulated/killed one` is removed",
+    ];
+    assert_says(&said, &words);
+    assert!(said.trim_end().ends_with("is removed"), "{said}");
+}

@@ -1,0 +1,197 @@
+//! What is refused before the first device is touched, and what a run that could not put everything
+//! back says. Needs root; without it the tests are ignored.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot be set up has failed, and says so"
+)]
+
+mod bench;
+
+use bench::{Bench, assert_says};
+use std::fs;
+use tailmark_testing::{out, test};
+
+fn main() -> std::process::ExitCode {
+    tailmark_testing::run()
+}
+
+/// Refused as wrong usage with these words, and no step has begun.
+fn assert_refused(bench: &Bench, script: &str, words: &[&str]) {
+    let output = bench.script(script);
+    let said = out(&output);
+    assert_eq!(output.status.code(), Some(2), "{said}");
+    assert_says(&said, words);
+    assert!(!said.contains(" begins"), "{said}");
+}
+
+#[test]
+fn a_directory_to_mount_on_that_holds_something_is_refused_before_the_device_is_erased() {
+    let bench = Bench::new();
+    bench.plan(&bench.file_system(), "");
+    let run = "$tailmark run plan.toml -o out --erase $serial $unseen";
+    let prepare = "$tailmark device prepare plan.toml --system disk --erase $serial $unseen";
+    for command in [run, prepare] {
+        let script = format!("mkdir -p mounted && echo mine > mounted/file\n{command}");
+        assert_refused(&bench, &script, &["mounted", "it is not empty"]);
+        let script = format!("rm -f mounted/file && mount -t tmpfs other mounted\n{command}");
+        assert_refused(&bench, &script, &["`other` (tmpfs) is mounted on it"]);
+    }
+    // A dry run says it too.
+    let said = bench.done(&format!("echo mine > mounted/file\n{run} --dry-run"));
+    assert_says(&said, &["against it (place): ", "it is not empty"]);
+}
+
+#[test]
+fn results_on_what_is_mounted_are_refused_before_they_are_made() {
+    let bench = Bench::new();
+    bench.plan(&bench.file_system(), "");
+    for place in ["mounted", "mounted/out", "link/out"] {
+        let script = format!(
+            "mkdir -p mounted && ln -sfn mounted link\n\
+             $tailmark run plan.toml -o {place} --erase $serial $unseen"
+        );
+        assert_refused(&bench, &script, &["-o: the results are in"]);
+        assert!(!bench.dir().join("mounted/out").exists());
+    }
+}
+
+/// A plan of two systems, the first with a device that is mounted.
+fn two(bench: &Bench, top: &str, second: &str) {
+    bench.plan(&bench.file_system(), "");
+    let plan = bench.dir().join("plan.toml");
+    let text = fs::read_to_string(&plan).unwrap();
+    let text = text.replace("same_device = true\n", top);
+    fs::write(&plan, format!("{text}\n{second}\n")).unwrap();
+}
+
+#[test]
+fn two_systems_in_one_place_or_on_one_device_are_refused_before_it_is_erased() {
+    let (bench, other) = (Bench::new(), Bench::new());
+    let mounted = bench.dir().join("mounted");
+    let run = "$tailmark run plan.toml -o out --erase $serial $unseen";
+    let of_other = |point: &str| {
+        let point = bench.dir().join(point);
+        format!(
+            "[[system]]\nname = 'other'\npath = '{0}/of other'\n[system.prepare]\ndevice = '{1}'\n\
+             filesystem = 'ext4'\nmount = '{0}'\n",
+            point.display(),
+            other.device.path().display()
+        )
+    };
+    for point in ["mounted", "mounted/below"] {
+        two(&bench, "same_device = true\n", &of_other(point));
+        let words = ["systems `disk` and `other` are both mounted on"];
+        assert_refused(&bench, run, &words);
+    }
+    let beside = format!(
+        "[[system]]\nname = 'beside'\npath = '{}/beside'\n",
+        mounted.display()
+    );
+    two(&bench, "", &beside);
+    assert_refused(&bench, run, &["`disk` and `beside`", "same_device=true"]);
+    // Where the plan means it, one of them prepares the device for both.
+    two(&bench, "same_device = true\n", &beside);
+    let said = bench.done(run);
+    assert_says(&said, &["filesystem is done", "2 points measured"]);
+}
+
+#[test]
+fn agreeing_to_erase_what_nothing_erases_is_refused() {
+    let bench = Bench::new();
+    let plan = format!(
+        "[database]\ndriver = 'file'\n[dataset]\nrecords = 200\n[sweep]\nworkloads = 'ycsb-c'\n\
+         threads = 1\noperations = 100\nwarmup = '0s'\n[[system]]\nname = 'disk'\n\
+         device = '{}'\n",
+        bench.device.path().display()
+    );
+    fs::write(bench.dir().join("plan.toml"), plan).unwrap();
+    bench.put_data();
+    let run = "$tailmark run plan.toml -o out --erase $serial $unseen";
+    let words = [
+        "nothing of the device of system `disk` is erased",
+        "`precondition`",
+    ];
+    assert_refused(&bench, run, &words);
+    assert_eq!(bench.sample(), *b"mine");
+}
+
+#[test]
+fn a_mount_of_ours_that_another_namespace_has_too_is_refused_before_it_is_unmounted() {
+    let bench = Bench::new();
+    bench.plan(&bench.file_system(), "");
+    let prepare = "$tailmark device prepare plan.toml --system disk --erase $serial $unseen";
+    let said = bench.done(&format!(
+        "{prepare} || exit 1\nmkfifo ready; unshare --mount sh -c 'echo > ready; exec sleep 1000' & \
+         other=$!\nread -r _ < ready; echo hello > mounted/file\n\
+         {prepare}; echo ended with $? and $(cat mounted/file)\nkill $other; wait $other\n\
+         {prepare} && ls mounted"
+    ));
+    let words = ["is mounted on", "as process", "ended with 2 and hello"];
+    assert_says(&said, &words);
+    // When it is gone, the device is prepared again.
+    let last = said.rsplit("ended with 2").next().unwrap();
+    assert_says(last, &["unmount is done", "mount is done", "lost+found"]);
+}
+
+/// A run that was killed, and has left its file system mounted.
+const KILLED: &str = "$tailmark run plan.toml -o out --erase $serial $unseen \
+     --set sweep.duration=1h --set sweep.operations=1000000000 & run=$!\n\
+     until mountpoint -q mounted || ! kill -0 $run 2>/dev/null; do sleep 0.1; done\n\
+     kill -9 $run; wait $run\n";
+
+#[test]
+fn a_run_that_cannot_put_everything_back_does_not_end_as_if_it_could() {
+    let bench = Bench::new();
+    bench.plan(&bench.file_system(), "");
+    let said = bench.done(&format!(
+        "{KILLED}mkfifo ready; (cd mounted && echo > ../ready && exec sleep 1000) & holder=$!\n\
+         read -r _ < ready\n$tailmark restore; echo restored with $?\n\
+         $tailmark run plan.toml -o second; echo ended with $?\n\
+         kill $holder; wait $holder\n$tailmark restore; echo afterwards $?\n\
+         mountpoint -q mounted || echo free"
+    ));
+    let words = [
+        "stays mounted",
+        "restored with 3",
+        "1 point measured",
+        "1 change of this machine could not be put back",
+        "ended with 3",
+        "afterwards 0",
+        "free",
+    ];
+    assert_says(&said, &words);
+}
+
+#[test]
+fn what_somebody_mounts_over_ours_is_named_and_ours_is_kept_in_mind() {
+    let bench = Bench::new();
+    bench.plan(&bench.file_system(), "");
+    let said = bench.done(&format!(
+        "{KILLED}mount -t tmpfs other mounted\n$tailmark restore; echo covered $?\n\
+         umount mounted; $tailmark restore; echo free $?\nmountpoint -q mounted || echo gone"
+    ));
+    let words = [
+        "`other` (tmpfs) is mounted over it",
+        "covered 3",
+        "free 0",
+        "gone",
+    ];
+    assert_says(&said, &words);
+}
+
+#[test]
+fn a_damaged_journal_says_what_is_to_be_done() {
+    let bench = Bench::new();
+    let said = bench.done(
+        "mkdir /var/lib/tailmark && echo '{' > /var/lib/tailmark/changes.json\n\
+         $tailmark restore; echo ended with $?",
+    );
+    let words = [
+        "/var/lib/tailmark/changes.json` is damaged",
+        "put back by hand",
+        "remove it",
+        "ended with 1",
+    ];
+    assert_says(&said, &words);
+}

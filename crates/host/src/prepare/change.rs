@@ -1,0 +1,307 @@
+//! A change of the machine: how the journal says it, and how it is put back.
+
+use crate::mount;
+use serde_json::{Value, json};
+use std::{
+    fs::{self, OpenOptions},
+    io::{self, Write},
+    path::{Path, PathBuf},
+};
+
+/// The version of its form.
+pub(super) const VERSION: u64 = 1;
+
+/// A change of the machine.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) enum Change {
+    /// A value of the kernel.
+    Value {
+        path: PathBuf,
+        old: String,
+        asked: String,
+        /// What was there afterwards; none as long as that is not known.
+        now: Option<String>,
+    },
+    /// A file system that was mounted.
+    Mount { point: PathBuf, device: String },
+    /// A volume that is emulated in a directory.
+    Emulated { directory: PathBuf },
+}
+
+/// Values of the kernel of which one is in effect: writing one makes the other 0, and 0 cannot be
+/// written.
+const PAIRS: &[(&str, &str)] = &[
+    ("dirty_bytes", "dirty_ratio"),
+    ("dirty_background_bytes", "dirty_background_ratio"),
+];
+
+/// What puts a value back: the value itself, or where it was 0 because another one was in effect,
+/// that one.
+pub(super) fn inverse(path: &Path, old: &str, asked: &str) -> io::Result<Change> {
+    let name = path.file_name().unwrap_or_default();
+    let partner = PAIRS.iter().find_map(|(a, b)| match () {
+        () if name == *a => Some(b),
+        () if name == *b => Some(a),
+        () => None,
+    });
+    if let Some(partner) = partner.filter(|_| old == "0") {
+        let path = path.with_file_name(partner);
+        let old = read(&path)?;
+        if old != "0" {
+            return Ok(Change::Value {
+                path,
+                old,
+                asked: "0".to_owned(),
+                now: None,
+            });
+        }
+    }
+    Ok(Change::Value {
+        path: path.to_owned(),
+        old: old.to_owned(),
+        // As it is read again.
+        asked: asked.split_whitespace().collect::<Vec<_>>().join(" "),
+        now: None,
+    })
+}
+
+/// Puts a change back; what was done, or why it is left.
+pub(super) fn put_back(change: &Change) -> Result<String, String> {
+    match change {
+        Change::Value {
+            path,
+            old,
+            asked,
+            now,
+        } => {
+            let name = path.display();
+            let is = match read(path) {
+                Ok(is) => is,
+                // A control group or a device that is gone has taken its values with it.
+                Err(error) if is_gone(&error) => {
+                    return Ok(format!("`{name}` is gone, and what was {old} with it"));
+                }
+                Err(error) => return Err(format!("`{name}` is left: {error}")),
+            };
+            if is == *old {
+                return Ok(format!("`{name}` is {old} again"));
+            }
+            if is != *asked && Some(&is) != now.as_ref() {
+                return Ok(format!(
+                    "`{name}` is left at {is}: somebody else has changed it since (it was {old})"
+                ));
+            }
+            write(path, old).map_err(|error| format!("`{name}` is left at {is}: {error}"))?;
+            Ok(format!("`{name}` is {old} again"))
+        }
+        Change::Emulated { directory } => match super::remove_emulated(directory) {
+            Ok(()) => Ok(format!("`{}` is removed", directory.display())),
+            Err(error) => {
+                let why = std::error::Error::source(&error);
+                let why = why.map_or_else(String::new, ToString::to_string);
+                Err(format!("`{}` stays: {why}", directory.display()))
+            }
+        },
+        Change::Mount { point, device } => {
+            let mounts = mount::mounts();
+            // The kernel tells where a mount really is.
+            let point = &fs::canonicalize(point).unwrap_or_else(|_| point.clone());
+            let mut on = mounts.iter().filter(|mount| mount.point == *point);
+            let last = on.next_back();
+            match last {
+                Some(last) if last.device != *device && on.any(|below| below.device == *device) => {
+                    Err(format!(
+                        "`{}` stays mounted: `{}` ({}) is mounted over it; unmount that, and then \
+                         say `tailmark restore`",
+                        point.display(),
+                        last.source,
+                        last.kind
+                    ))
+                }
+                Some(mount) if mount.device == *device => super::unmount(point)
+                    .map(|()| format!("`{}` is unmounted", point.display()))
+                    .map_err(|error| {
+                        let why = std::error::Error::source(&error);
+                        let why = why.map_or_else(String::new, ToString::to_string);
+                        format!("`{}` stays mounted: {why}", point.display())
+                    }),
+                _ => Ok(format!(
+                    "`{}` is not mounted by us any more",
+                    point.display()
+                )),
+            }
+        }
+    }
+}
+
+/// Whether what a file was a value of is not there any more.
+fn is_gone(error: &io::Error) -> bool {
+    let no_device = rustix::io::Errno::NODEV.raw_os_error();
+    error.kind() == io::ErrorKind::NotFound || error.raw_os_error() == Some(no_device)
+}
+
+pub(super) fn document(change: &Change) -> Value {
+    match change {
+        Change::Value {
+            path,
+            old,
+            asked,
+            now,
+        } => json!({ "path": path, "old": old, "asked": asked, "now": now }),
+        Change::Mount { point, device } => json!({ "mounted": point, "device": device }),
+        Change::Emulated { directory } => json!({ "emulated": directory }),
+    }
+}
+
+/// The boot and the changes of a journal.
+pub(super) fn parse(text: &[u8]) -> io::Result<(String, Vec<Change>)> {
+    let odd = || io::Error::other("it is no journal of tailmark");
+    let document: Value = serde_json::from_slice(text).map_err(io::Error::other)?;
+    if document["version"] != VERSION {
+        let version = &document["version"];
+        return Err(io::Error::other(format!(
+            "it is of version {version}, and this program knows {VERSION}"
+        )));
+    }
+    let text = |value: &Value| value.as_str().map(str::to_owned).ok_or_else(odd);
+    let change = |row: &Value| {
+        if let Some(directory) = row.get("emulated") {
+            let directory = text(directory)?.into();
+            return Ok(Change::Emulated { directory });
+        }
+        Ok(match row.get("mounted") {
+            Some(point) => Change::Mount {
+                point: text(point)?.into(),
+                device: text(&row["device"])?,
+            },
+            None => Change::Value {
+                path: text(&row["path"])?.into(),
+                old: text(&row["old"])?,
+                asked: text(&row["asked"])?,
+                now: row["now"].as_str().map(str::to_owned),
+            },
+        })
+    };
+    let changes = document["changes"].as_array().ok_or_else(odd)?;
+    let changes = changes.iter().map(change).collect::<io::Result<_>>()?;
+    Ok((text(&document["boot"])?, changes))
+}
+
+/// A value as it is compared: of a choice the one in brackets, of several numbers one space between.
+pub(super) fn read(path: &Path) -> io::Result<String> {
+    let text = fs::read_to_string(path)?;
+    let words: Vec<_> = text.split_whitespace().collect();
+    let is_choice = |word: &&&str| word.starts_with('[') && word.ends_with(']');
+    Ok(match words.iter().find(is_choice) {
+        Some(word) => word[1..word.len() - 1].to_owned(),
+        None => words.join(" "),
+    })
+}
+
+/// Writes a value of the kernel, which must be there.
+pub(super) fn write(path: &Path, value: &str) -> io::Result<()> {
+    let mut file = OpenOptions::new().write(true).truncate(true).open(path)?;
+    // In one call, as the kernel wants it.
+    match file.write(value.as_bytes())? {
+        written if written == value.len() => Ok(()),
+        _ => Err(io::Error::other("it was taken in part")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_journal_is_read_as_it_was_written_and_nothing_else_is() {
+        let changes = [
+            Change::Value {
+                path: "/proc/sys/vm/swappiness".into(),
+                old: "60".to_owned(),
+                asked: "1".to_owned(),
+                now: None,
+            },
+            Change::Mount {
+                point: "/mnt/a b".into(),
+                device: "259:0".to_owned(),
+            },
+            Change::Emulated {
+                directory: "/var/lib/tailmark/emulated/a b".into(),
+            },
+        ];
+        let rows: Vec<_> = changes.iter().map(document).collect();
+        let text = |version: u64| {
+            json!({ "version": version, "boot": "b", "changes": rows.clone() }).to_string()
+        };
+        let read = parse(text(VERSION).as_bytes()).unwrap();
+        assert_eq!(read, ("b".to_owned(), changes.to_vec()));
+        let later = parse(text(9).as_bytes()).unwrap_err().to_string();
+        assert!(later.contains("version 9"), "{later}");
+        for odd in [
+            "",
+            "{}",
+            "[1]",
+            r#"{"version":1,"boot":"b","changes":[{}]}"#,
+        ] {
+            assert!(parse(odd.as_bytes()).is_err(), "{odd}");
+        }
+    }
+
+    #[test]
+    fn a_value_that_is_gone_with_its_group_is_nothing_to_put_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let change = Change::Value {
+            path: dir.path().join("group/memory.max"),
+            old: "max".to_owned(),
+            asked: "4096".to_owned(),
+            now: None,
+        };
+        let said = put_back(&change).unwrap();
+        assert!(said.contains("is gone"), "{said}");
+        // What is there and is no value is told.
+        fs::create_dir_all(dir.path().join("group/memory.max")).unwrap();
+        assert!(put_back(&change).unwrap_err().contains("is left"));
+    }
+
+    #[test]
+    fn of_two_values_the_one_that_was_in_effect_is_put_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = |name: &str| dir.path().join(name);
+        let put = |bytes: &str, ratio: &str| {
+            fs::write(path("dirty_bytes"), bytes).unwrap();
+            fs::write(path("dirty_ratio"), ratio).unwrap();
+        };
+        let value = |name: &str, old: &str, asked: &str| Change::Value {
+            path: path(name),
+            old: old.to_owned(),
+            asked: asked.to_owned(),
+            now: None,
+        };
+        put("0", "20");
+        let of_bytes = inverse(&path("dirty_bytes"), "0", "2000000000").unwrap();
+        assert_eq!(of_bytes, value("dirty_ratio", "20", "0"));
+        // The kernel makes the other one 0, and takes the old one back.
+        put("2000000000", "0");
+        put_back(&of_bytes).unwrap();
+        assert_eq!(read(&path("dirty_ratio")).unwrap(), "20");
+        put("2000000000", "0");
+        let of_ratio = inverse(&path("dirty_ratio"), "0", "30").unwrap();
+        assert_eq!(of_ratio, value("dirty_bytes", "2000000000", "0"));
+        let same = inverse(&path("dirty_bytes"), "2000000000", "5").unwrap();
+        assert_eq!(same, value("dirty_bytes", "2000000000", "5"));
+        fs::write(path("tcp_rmem"), "1 2 3").unwrap();
+        let words = inverse(&path("tcp_rmem"), "1 2 3", "4  5 6").unwrap();
+        assert_eq!(words, value("tcp_rmem", "1 2 3", "4 5 6"));
+    }
+
+    #[test]
+    fn a_choice_is_what_stands_in_brackets_and_numbers_have_one_space() {
+        let file = tempfile::NamedTempFile::new().unwrap();
+        let value = |text: &str| {
+            fs::write(file.path(), text).unwrap();
+            read(file.path()).unwrap()
+        };
+        assert_eq!(value("always [madvise] never\n"), "madvise");
+        assert_eq!(value("4096\t131072\t6291456\n"), "4096 131072 6291456");
+    }
+}

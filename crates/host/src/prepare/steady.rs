@@ -1,0 +1,338 @@
+//! Preconditioning by a mix of requests, in rounds, until the device is steady: what a drive does when
+//! it is fresh, full or idle is not what it does after hours of the same work.
+//!
+//! The requests are those of the driver `file`: each client has one in flight, past the page cache,
+//! and draws its places uniformly. Rounds follow each other without a pause; the rule is that of
+//! [`Rounds`]. Over the device it takes a claim; over a file system, a file that is removed again.
+
+use super::{
+    Claim, Error, Watch,
+    data::{Data, next},
+    precondition::{Aligned, LOOK_EVERY, part, past_cache, write_all},
+};
+use rustix::fs::OFlags;
+use serde::{Deserialize, Serialize};
+use std::{
+    fs::{self, File, OpenOptions},
+    io,
+    ops::Range,
+    os::unix::fs::{FileExt, OpenOptionsExt},
+    path::{Path, PathBuf},
+    sync::atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    thread,
+    time::{Duration, Instant},
+};
+use tailmark_results::steady::{ROUNDS_MAX, Rounds};
+
+/// The name of the file that fills a file system.
+const FILE: &str = "tailmark.precondition";
+/// Its size is a multiple of this.
+const GRAIN: u64 = 1 << 20;
+
+/// A mix of requests that a device is brought to its steady state by.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Mix {
+    /// Reads of a hundred requests; the others are writes.
+    pub read_percent: u32,
+    /// Bytes of a request; a multiple of 4 KiB.
+    pub block_bytes: u64,
+    /// Requests in flight.
+    pub depth: u32,
+    /// How long a round lasts.
+    pub round: Duration,
+    /// What the requests go to.
+    pub over: Over,
+}
+
+/// What the requests of a mix go to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Over {
+    /// The device.
+    Device,
+    /// A file in the file system on it, of so many hundredths of the room that there is.
+    FileSystem(u32),
+}
+
+/// What a dry run says of it.
+#[must_use]
+pub fn plan_steady(mix: &Mix, place: &Path) -> Vec<String> {
+    let Mix {
+        read_percent,
+        block_bytes,
+        depth,
+        round,
+        over,
+    } = mix;
+    let rounds = |place: &str| {
+        format!(
+            "at most {ROUNDS_MAX} rounds of {} s: {depth} requests in flight of {block_bytes} \
+             bytes at random places of {place}, {read_percent} % reads, O_DIRECT; until steady",
+            round.as_secs_f64()
+        )
+    };
+    match over {
+        Over::Device => vec![rounds(&place.display().to_string())],
+        Over::FileSystem(percent) => {
+            let file = file_in(place).display().to_string();
+            vec![
+                format!("random data to {file}, in order, {percent} % of the room that is free"),
+                rounds(&file),
+                format!("rm {file}"),
+            ]
+        }
+    }
+}
+
+/// Brings the device that is held to its steady state; what each round did.
+///
+/// # Errors
+/// Where it is not the device any more, a request fails, or it is stopped.
+pub fn steady_device(claim: &Claim, mix: &Mix, watch: &dyn Watch) -> Result<Rounds, Error> {
+    claim.confirm()?;
+    let failed = |source: io::Error| claim.failed("write", source);
+    let (file, part) = (claim.file(), part(claim.identity().bytes));
+    let rounds = past_cache(file, || run(file, &part, mix, watch)).map_err(failed)?;
+    file.sync_all().map_err(failed)?;
+    rounds.ok_or_else(|| stopped(&claim.identity().name))
+}
+
+/// The same through a file in the file system that is mounted on a directory. The file is removed,
+/// whatever comes of it; what it was in, the drive may go on holding until that is discarded.
+///
+/// # Errors
+/// Where there is no room for the file, a request fails, or it is stopped.
+pub fn steady_file(
+    point: &Path,
+    percent: u32,
+    mix: &Mix,
+    watch: &dyn Watch,
+) -> Result<Rounds, Error> {
+    let name = point.display().to_string();
+    let failed = |source| Error::Step {
+        action: "fill the file system on",
+        device: name.clone(),
+        source,
+    };
+    let own = file_in(point);
+    let free = crate::space(point).map_err(failed)?.available;
+    let bytes = free / 100 * u64::from(percent) / GRAIN * GRAIN;
+    let part = 0..bytes;
+    if bytes < mix.block_bytes {
+        let why = format!("{percent} % of {free} bytes are less than a MiB and a request");
+        return Err(failed(io::Error::other(why)));
+    }
+    let file = Removed::new(&own).map_err(failed)?;
+    let filled = file.0.set_len(bytes).and_then(|()| {
+        let is_whole = write_all(&file.0, &part, 1, watch)?;
+        file.0.sync_all()?;
+        Ok(is_whole)
+    });
+    let rounds = match filled.map_err(failed)? {
+        true => run(&file.0, &part, mix, watch).map_err(failed)?,
+        false => None,
+    };
+    rounds.ok_or_else(|| stopped(&name))
+}
+
+/// The file that fills a file system.
+fn file_in(point: &Path) -> PathBuf {
+    point.join(FILE)
+}
+
+fn stopped(device: &str) -> Error {
+    Error::Stopped {
+        device: device.to_owned(),
+        doing: "brought to its steady state",
+    }
+}
+
+/// A file that is removed when this is dropped.
+struct Removed(File, PathBuf);
+
+impl Removed {
+    /// Made anew: one of an earlier attempt is ours, by its name.
+    fn new(path: &Path) -> io::Result<Self> {
+        match fs::remove_file(path) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+        let file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create_new(true)
+            .custom_flags(OFlags::DIRECT.bits().cast_signed())
+            .open(path)?;
+        Ok(Self(file, path.to_owned()))
+    }
+}
+
+impl Drop for Removed {
+    fn drop(&mut self) {
+        // Where it cannot be, the next attempt removes it, and until then it is there to be seen.
+        let _ = fs::remove_file(&self.1);
+    }
+}
+
+/// Rounds of a mix over a part of a file, until they are steady or as many as may be; none where it
+/// was stopped.
+fn run(file: &File, part: &Range<u64>, mix: &Mix, watch: &dyn Watch) -> io::Result<Option<Rounds>> {
+    let done = AtomicU64::new(0);
+    let stop = AtomicBool::new(false);
+    let data = Data::default();
+    let client = &|number: u64| {
+        let sent = requests(file, part, mix, &data, number, (&done, &stop));
+        if sent.is_err() {
+            stop.store(true, Relaxed);
+        }
+        sent
+    };
+    thread::scope(|scope| {
+        let clients: Vec<_> = (0..u64::from(mix.depth))
+            .map(|number| scope.spawn(move || client(number)))
+            .collect();
+        let rounds = measure(mix, &done, &stop, watch);
+        stop.store(true, Relaxed);
+        for client in clients {
+            client.join().expect("a client does not panic")?;
+        }
+        Ok(rounds)
+    })
+}
+
+/// One client: sends requests until it is told to stop.
+fn requests(
+    file: &File,
+    part: &Range<u64>,
+    mix: &Mix,
+    data: &Data,
+    number: u64,
+    (done, stop): (&AtomicU64, &AtomicBool),
+) -> io::Result<()> {
+    let blocks = (part.end - part.start) / mix.block_bytes;
+    let mut buffer = Aligned::new(usize::try_from(mix.block_bytes).map_err(io::Error::other)?);
+    let mut state = number;
+    while !stop.load(Relaxed) {
+        let block = (u128::from(next(&mut state)) * u128::from(blocks)) >> 64;
+        let at = part.start + block as u64 * mix.block_bytes;
+        if next(&mut state) % 100 < u64::from(mix.read_percent) {
+            file.read_exact_at(buffer.bytes(), at)?;
+        } else {
+            data.fill(buffer.bytes());
+            file.write_all_at(buffer.bytes(), at)?;
+        }
+        done.fetch_add(1, Relaxed);
+    }
+    Ok(())
+}
+
+/// Counts what is done in each round; none where it was stopped, or a client has failed.
+fn measure(mix: &Mix, done: &AtomicU64, stop: &AtomicBool, watch: &dyn Watch) -> Option<Rounds> {
+    let mut rounds = Rounds::default();
+    while !rounds.is_over() {
+        let (began, before) = (Instant::now(), done.load(Relaxed));
+        while began.elapsed() < mix.round {
+            if watch.is_stopped() || stop.load(Relaxed) {
+                return None;
+            }
+            let left = mix.round.saturating_sub(began.elapsed());
+            thread::park_timeout(LOOK_EVERY.min(left));
+            // Of all rounds that there may be: it may end earlier.
+            let part = rounds.values().len() as f64
+                + (began.elapsed().as_secs_f64() / mix.round.as_secs_f64()).min(1.0);
+            watch.progress((part * 1000.0) as u64, ROUNDS_MAX as u64 * 1000);
+        }
+        let count = done.load(Relaxed) - before;
+        rounds.push(count as f64 / began.elapsed().as_secs_f64());
+    }
+    Some(rounds)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::cell::Cell;
+
+    const MIX: Mix = Mix {
+        read_percent: 50,
+        block_bytes: 4096,
+        depth: 4,
+        round: Duration::from_millis(20),
+        over: Over::Device,
+    };
+
+    /// Stops after so many looks.
+    struct Looks(Cell<u32>);
+
+    impl Watch for Looks {
+        fn progress(&self, _: u64, _: u64) {}
+
+        fn is_stopped(&self) -> bool {
+            let left = self.0.get();
+            self.0.set(left.saturating_sub(1));
+            left == 0
+        }
+    }
+
+    #[test]
+    fn every_request_is_within_the_part_and_each_write_has_data_of_its_own() {
+        let file = tempfile::tempfile().unwrap();
+        let part = 1 << 20..2 << 20;
+        file.set_len(3 << 20).unwrap();
+        let rounds = run(&file, &part, &MIX, &Looks(Cell::new(u32::MAX))).unwrap();
+        let rounds = rounds.unwrap();
+        assert!(
+            rounds.is_over() && rounds.values().iter().any(|value| *value > 0.0),
+            "{rounds:?}"
+        );
+        let mut bytes = vec![0; 3 << 20];
+        file.read_exact_at(&mut bytes, 0).unwrap();
+        let is_blank = |range: Range<usize>| bytes[range].iter().all(|byte| *byte == 0);
+        assert!(is_blank(0..1 << 20) && is_blank(2 << 20..3 << 20));
+        let sectors: Vec<_> = bytes[1 << 20..2 << 20].chunks(4096).collect();
+        let mut written: Vec<_> = sectors
+            .iter()
+            .filter(|sector| super::super::data::is_ours(sector))
+            .collect();
+        let count = written.len();
+        written.sort_unstable();
+        written.dedup();
+        assert!(count > 0 && written.len() == count, "{count}");
+    }
+
+    #[test]
+    fn it_stops_where_that_is_asked_for_and_fails_where_a_request_does() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(1 << 20).unwrap();
+        let mix = Mix {
+            round: Duration::from_secs(3600),
+            ..MIX
+        };
+        let stopped = run(&file, &(0..1 << 20), &mix, &Looks(Cell::new(3))).unwrap();
+        assert_eq!(stopped, None);
+        // Reads behind the end of the file.
+        let part = 1 << 20..2 << 20;
+        let reads = Mix {
+            read_percent: 100,
+            ..mix
+        };
+        assert!(run(&file, &part, &reads, &Looks(Cell::new(u32::MAX))).is_err());
+    }
+
+    #[test]
+    fn a_file_fills_its_part_of_the_room_and_is_gone_afterwards() {
+        let dir = tempfile::tempdir().unwrap();
+        let own = file_in(dir.path());
+        fs::write(&own, "of an earlier attempt").unwrap();
+        // No room of this machine is less than a request of a petabyte.
+        let large = Mix {
+            block_bytes: 1 << 50,
+            ..MIX
+        };
+        let error = steady_file(dir.path(), 1, &large, &Looks(Cell::new(0))).unwrap_err();
+        assert!(error.in_one_line().contains("1 % of"), "{error}");
+        let removed = Removed::new(&own).unwrap();
+        assert_eq!(removed.0.metadata().unwrap().len(), 0);
+        drop(removed);
+        assert!(!own.exists());
+    }
+}
