@@ -181,6 +181,14 @@ impl Claim {
         &self.signatures
     }
 
+    /// What can still be read of it and is not ours, now that a step is done with it: a discard is
+    /// advice, and a drive may show what was there before. Nobody else has written it meanwhile.
+    pub(super) fn left(&self) -> Result<Vec<String>, Error> {
+        let found = signatures(self.file(), self.identity())?.into_iter();
+        let others = found.filter(|of| !of.is_ours);
+        Ok(others.map(|of| of.name).collect())
+    }
+
     /// The device itself.
     pub(super) fn file(&self) -> &File {
         &self.held[0].1

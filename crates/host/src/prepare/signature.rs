@@ -142,7 +142,8 @@ fn sampled(file: &File, bytes: u64) -> io::Result<Samples> {
         }
         let mut sectors = (at..).step_by(SAMPLE).zip(piece.chunks(SAMPLE));
         samples.holds_others |= !sectors.all(|(at, sector)| {
-            tag::PLACE.contains(&at) || is_empty(sector) || data::is_ours(sector)
+            let is_empty = is_empty(sector) || sector.iter().all(|byte| *byte == first);
+            is_empty || tag::PLACE.contains(&at) || data::is_ours(sector)
         });
     };
     let ends = ENDS.min(bytes) as usize;

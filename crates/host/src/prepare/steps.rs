@@ -71,11 +71,15 @@ pub const STEPS: &[PrepareStep] = &[
             let Some(erase) = job.erase() else {
                 return Ok(());
             };
+            let mut left = Vec::new();
             for target in &job.targets {
                 let (reach, _) = erase.plan(target)?;
                 let claim = Claim::take(target, reach, &job.request.consent)?;
                 erase.carry_out(&claim, watch)?;
+                left.extend(claim.left()?);
             }
+            // The steps behind it destroy what was agreed to, and nothing that came later.
+            job.request.consent.destroys.extend(left);
             job.found_again()
         },
     },
