@@ -334,7 +334,7 @@ fn a_mix_that_is_stopped_says_that_preparing_starts_again() {
         "",
     );
     let said = bench.done(
-        "$tailmark device prepare plan.toml --system disk --erase $serial $unseen > said & run=$!\n\
+        "$tailmark device prepare plan.toml --system disk --erase $serial $unseen > said 2>&1 & run=$!\n\
          until grep 'steady begins' said || ! kill -0 $run 2>/dev/null; do sleep 0.1; done\n\
          kill -TERM $run; wait $run; echo ended with $?; cat said",
     );
