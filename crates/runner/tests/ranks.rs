@@ -144,7 +144,7 @@ fn all_begin_at_one_instant_whatever_their_clocks_say() {
     // At a rate what is due in a second is known: a rank whose seconds were others would move some
     // of it to a neighbour.
     for rank in &point.ranks {
-        assert!(rank.operations.abs_diff(3_000) <= 1, "{rank:?}");
+        assert_eq!(rank.operations, 3_000, "{rank:?}");
     }
     assert_eq!(point.operations, 9_000);
     let ahead = |rank: &RankPart| rank.clock_ahead_ns as f64 / 1e9;
@@ -153,17 +153,13 @@ fn all_begin_at_one_instant_whatever_their_clocks_say() {
         (ahead[1] - 3_600.0).abs() < 0.1 && (ahead[2] + 20.0).abs() < 0.1,
         "{ahead:?}"
     );
-    // Of 4 s at 100 parts in a million 0.4 ms are left to be seen behind the phase.
-    assert!(
-        point.ranks[1].clock_drift_ns > 100_000,
-        "{:?}",
-        point.ranks[1]
-    );
-    assert!(
-        point.ranks[2].clock_drift_ns < -100_000,
-        "{:?}",
-        point.ranks[2]
-    );
+    // Of 4 s at 100 parts in a million 0.4 ms are left to be seen behind the phase, as well as clocks
+    // can be compared while the machine is busy, before and behind it.
+    for (rank, sign) in [(1, 1), (2, -1)] {
+        let rank = &point.ranks[rank];
+        let bound_ns = 2 * rank.clock_bound_ns.cast_signed() + 10_000;
+        assert!(sign * rank.clock_drift_ns > 400_000 - bound_ns, "{rank:?}");
+    }
 }
 
 /// Simulated reads at a rate, on as many ranks.
