@@ -85,6 +85,23 @@ impl MonotonicClock {
     }
 }
 
+/// By how much a calibration may be wrong, and a clock that follows a time service go faster or slower.
+const APART: f64 = 0.001;
+
+impl MonotonicClock {
+    /// Whether it goes about as fast as the calibration of the counter says. One through two readings
+    /// does not where the machine slept between them: its clock stood still then.
+    #[must_use]
+    pub fn is_plausible(&self) -> bool {
+        let ns_per_count = |clock: &Self| {
+            let shift = f64::from(clock.factor.shift).exp2();
+            clock.factor.parts as f64 * shift
+        };
+        let calibrated = ns_per_count(&Self::start());
+        (ns_per_count(self) / calibrated - 1.0).abs() < APART
+    }
+}
+
 impl Clock for MonotonicClock {
     #[inline]
     fn now(&self) -> Tick {

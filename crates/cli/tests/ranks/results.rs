@@ -77,13 +77,11 @@ fn at_a_rate_count_and_rate_of_all_ranks_are_those_of_the_plan() {
         let flags = [
             &format!("--threads={threads}"),
             &format!("--set=sweep.arrivals={arrivals}"),
-            "--rates=5k",
+            "--rate=5k",
             "--workload=ycsb-c",
             "--operations=15001",
         ];
-        let points = measured(3, &run("null", "x", &flags));
-        let at_rate = |point: &&Value| !point["target_rate"].is_null();
-        let point = points.iter().find(at_rate).unwrap();
+        let point = &measured(3, &simulated("constant 100us", &flags))[0];
         assert_eq!(point["operations"], 15_001, "{}", shown(point));
         let ops_per_sec = number(point, &["ops_per_sec"]);
         // The last of a Poisson process is due when chance has it.
