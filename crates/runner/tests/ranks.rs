@@ -82,7 +82,8 @@ fn clients_are_spread_and_every_operation_is_counted_once() {
         assert_eq!(of_kinds.sum::<u64>(), phase.operations);
         let of_seconds = phase.intervals.iter().map(|second| second.operations);
         assert_eq!(of_seconds.sum::<u64>(), phase.operations);
-        assert!(phase.ranks.iter().all(|rank| rank.operations > 0));
+        let ranks = &phase.ranks;
+        assert!(ranks.iter().all(|rank| rank.operations > 0), "{ranks:?}");
         assert!((phase.duration_s - 1.0).abs() < 1e-9);
     }
 }
