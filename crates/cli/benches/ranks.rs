@@ -1,5 +1,5 @@
-//! What several processes cost together, under `mpirun` on this machine: merged ops/s of four ranks
-//! against four processes of their own at once, how late ranks begin, the processor time of the
+//! What several processes cost together, under `mpirun` on this machine: merged ops/s of two and four
+//! ranks against as many processes of their own at once, how late ranks begin, the processor time of the
 //! threads that talk, and how long what was measured takes to become one. `./dev bench ranks
 //! [PAIRS] [SECONDS]`; the results are in docs/PERFORMANCE.md.
 #![allow(
@@ -39,7 +39,8 @@ fn main() {
     let pairs = args.next().and_then(|a| a.parse().ok()).unwrap_or(5);
     let seconds = args.next().and_then(|a| a.parse().ok()).unwrap_or(5);
     let program = PathBuf::from(std::env::var("TEST_MPI").expect("TEST_MPI is set"));
-    ops(&program, pairs, seconds);
+    ops(&program, 2, pairs, seconds);
+    ops(&program, RANKS, pairs, seconds);
     talk(&program, seconds);
     gather();
     wire(&program, seconds);
@@ -68,51 +69,52 @@ fn point(dir: &Path) -> Value {
     TAILMARK.points(dir).remove(0)
 }
 
-/// One point of four ranks, a client each.
-fn by_ranks(program: &Path, seconds: u64) -> Value {
+/// One point of so many ranks, a client each.
+fn by_ranks(program: &Path, ranks: u32, seconds: u64) -> Value {
     let dir = TempDir::new().unwrap();
-    let mpirun = Mpirun::new(RANKS, program, dir.path()).args(null(RANKS, seconds));
+    let mpirun = Mpirun::new(ranks, program, dir.path()).args(null(ranks, seconds));
     let ended = mpirun.run(END);
     assert_eq!(ended.code, Some(0), "{}", ended.err);
     point(dir.path())
 }
 
-fn ops(program: &Path, pairs: usize, seconds: u64) {
+fn ops(program: &Path, count: u32, pairs: usize, seconds: u64) {
     let mut late_us = Vec::new();
     let ranks = || {
-        let point = by_ranks(program, seconds);
+        let point = by_ranks(program, count, seconds);
         let late = point["ranks"].as_array().unwrap().iter();
         late_us.extend(late.map(|rank| rank["late_ns"].as_f64().unwrap() / 1e3));
         point["ops_per_sec"].as_f64().unwrap() / 1e6
     };
     let apart = || {
-        let dirs = [(); RANKS as usize].map(|()| TempDir::new().unwrap());
+        let dirs: Vec<_> = (0..count).map(|_| TempDir::new().unwrap()).collect();
         let start = |dir: &TempDir| {
             let mut one = Command::new(program);
             one.args(null(1, seconds)).current_dir(dir.path());
             one.stdout(Stdio::null()).stderr(Stdio::null());
             one.spawn().unwrap()
         };
-        for mut one in dirs.each_ref().map(start) {
+        for mut one in dirs.iter().map(start).collect::<Vec<_>>() {
             assert!(one.wait().unwrap().success());
         }
         let ops = |dir: &TempDir| point(dir.path())["ops_per_sec"].as_f64().unwrap();
         dirs.iter().map(ops).sum::<f64>() / 1e6
     };
     compare(
-        &format!("merged ops/s of {RANKS} ranks"),
+        &format!("merged ops/s of {count} ranks"),
         "million a second",
         pairs,
         vec![
             ("ranks".into(), Box::new(ranks)),
-            (format!("{RANKS} processes at once"), Box::new(apart)),
+            (format!("{count} processes at once"), Box::new(apart)),
         ],
     );
     late_us.sort_by(f64::total_cmp);
     println!(
-        "start of a rank after the agreed instant: median {:.1} us, most {:.1} us, of {}",
+        "start of a rank after the agreed instant: median {:.1} us, most {:.1} us, under 100 us {} of {}",
         late_us[late_us.len() / 2],
         late_us[late_us.len() - 1],
+        late_us.iter().filter(|us| **us < 100.0).count(),
         late_us.len()
     );
 }

@@ -2,7 +2,6 @@
 
 use std::fmt;
 use tailmark_console::{Closed, Exit, closed};
-use tailmark_driver as driver;
 use tailmark_host::prepare as host;
 use tailmark_plan as plan;
 use tailmark_report as report;
@@ -53,45 +52,9 @@ pub fn of(error: &anyhow::Error) -> Exit {
                 )
             )
             || matches!(cause.downcast_ref(), Some(results::Error::Missing { .. }))
-            || cause.downcast_ref().is_some_and(is_wrong_plan)
+            || cause.downcast_ref().is_some_and(runner::Error::is_usage)
     });
     if is_usage { Exit::Usage } else { Exit::Failed }
-}
-
-/// Whether it is what was asked for that is wrong.
-fn is_wrong_plan(error: &runner::Error) -> bool {
-    use runner::Error as E;
-    match error {
-        E::Driver(error) => !matches!(error, driver::Error::Database { .. }),
-        E::Busy { .. }
-        | E::SharedPlace { .. }
-        | E::ChangedPlan { .. }
-        | E::MissingPlace { .. }
-        | E::NoDevice { .. }
-        | E::Placeholders { .. }
-        | E::SameDevice { .. }
-        | E::Unexpected { .. }
-        | E::NoRoom { .. }
-        | E::ForeignData { .. }
-        | E::OtherData { .. }
-        | E::UnknownData { .. }
-        | E::NotAdopted { .. }
-        | E::BadMarker { .. }
-        | E::LaterMarker { .. }
-        | E::NoSystem { .. }
-        | E::NothingToPrepare { .. }
-        | E::UnknownSerial { .. }
-        | E::PreparedTwice { .. }
-        | E::NothingToErase { .. }
-        | E::OneMount { .. }
-        | E::ResultsOnMount { .. }
-        | E::UnknownProbe { .. } => true,
-        E::Prepare(error) => !matches!(
-            error,
-            host::Error::Step { .. } | host::Error::Journal { .. } | host::Error::Damaged { .. }
-        ),
-        _ => false,
-    }
 }
 
 #[cfg(test)]

@@ -22,19 +22,14 @@ mod screen;
 use args::{Args, Command};
 use clap::Parser;
 use std::{ffi::OsString, path::Path, process::ExitCode};
+use tailmark_cluster::{is_first, let_first_speak};
 use tailmark_console::{Console, Exit, closed};
 
 fn main() -> ExitCode {
     let args = match Args::try_parse_from(words()) {
         Ok(args) => args,
         Err(asked) => {
-            // Help and version are errors to clap; a closed pipe is none to us.
-            let _ = asked.print();
-            return if asked.use_stderr() {
-                Exit::Usage.into()
-            } else {
-                Exit::Done.into()
-            };
+            return misunderstood(&asked).into();
         }
     };
     let console = &Console::standard();
@@ -65,6 +60,20 @@ fn main() -> ExitCode {
             exit::of(&error).into()
         }
     }
+}
+
+/// Says what was not understood, or the help or version that was asked for; of several processes only
+/// one does. A closed pipe is no error to us.
+fn misunderstood(asked: &clap::Error) -> Exit {
+    if asked.use_stderr() {
+        let_first_speak();
+        let _ = asked.print();
+        return Exit::Usage;
+    }
+    if is_first() {
+        let _ = asked.print();
+    }
+    Exit::Done
 }
 
 /// The words of the command line. Called by the name of a program that it stands in for (a link

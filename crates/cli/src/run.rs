@@ -15,7 +15,7 @@ use std::{
     sync::Arc,
     time::SystemTime,
 };
-use tailmark_cluster::Cluster;
+use tailmark_cluster::{Cluster, let_first_speak};
 use tailmark_console::{Console, Exit, closed, listen};
 use tailmark_engine::Stop;
 use tailmark_plan::{self as plan, Plan, RawPlan};
@@ -30,7 +30,8 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
         // Before there are threads of MPI, which would end the process at a Ctrl-C.
         listen(&stop, console)?;
     }
-    let cluster: Arc<dyn Cluster> = tailmark_cluster::join()?.into();
+    let joined = tailmark_cluster::join().inspect_err(|_| let_first_speak());
+    let cluster: Arc<dyn Cluster> = joined?.into();
     if cluster.rank() > 0 {
         if !args.dry_run {
             tailmark_runner::follow(cluster, &stop)?;

@@ -64,6 +64,11 @@ impl Cluster for Alone {
         monotonic_ns()
     }
 
+    fn warn(&self, what: &str) {
+        // Nobody may read it.
+        let _ = writeln!(io::stderr(), "{what}");
+    }
+
     fn abort(&self, code: i32, why: &str) -> ! {
         // The process ends either way.
         let _ = writeln!(io::stderr(), "error: {why}");

@@ -5,7 +5,7 @@ use crate::{Cluster, Message, monotonic_ns};
 use crossbeam_channel::{Receiver, Sender, unbounded};
 use std::{
     sync::{
-        Arc, OnceLock,
+        Arc, Mutex, OnceLock, PoisonError,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
@@ -48,6 +48,7 @@ struct Job {
     clocks: Vec<Clock>,
     start_ns: u64,
     aborted: OnceLock<Aborted>,
+    warnings: Mutex<Vec<String>>,
 }
 
 /// One of several ranks of this process. A job that was aborted ends as processes do: whatever rank
@@ -69,6 +70,7 @@ pub fn ranks(clocks: &[Clock]) -> Vec<Rank> {
         clocks: clocks.to_vec(),
         start_ns: monotonic_ns(),
         aborted: OnceLock::new(),
+        warnings: Mutex::default(),
     });
     let rank = |(rank, inbox)| Rank {
         rank,
@@ -129,6 +131,13 @@ impl Observer {
     pub fn aborted(&self) -> Option<Aborted> {
         self.job.aborted.get().cloned()
     }
+
+    /// What ranks of the job have said.
+    #[must_use]
+    pub fn warnings(&self) -> Vec<String> {
+        let warnings = self.job.warnings.lock();
+        warnings.unwrap_or_else(PoisonError::into_inner).clone()
+    }
 }
 
 impl Cluster for Rank {
@@ -172,6 +181,13 @@ impl Cluster for Rank {
     fn now_ns(&self) -> u64 {
         let elapsed_ns = monotonic_ns() - self.job.start_ns;
         self.job.clocks[self.rank as usize].at_ns(self.job.start_ns, elapsed_ns)
+    }
+
+    fn warn(&self, what: &str) {
+        let said = format!("rank {} on {}: {what}", self.rank, self.host());
+        let warnings = &self.job.warnings;
+        let mut warnings = warnings.lock().unwrap_or_else(PoisonError::into_inner);
+        warnings.push(said);
     }
 
     fn abort(&self, code: i32, why: &str) -> ! {

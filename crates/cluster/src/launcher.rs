@@ -1,5 +1,7 @@
 //! Which launcher has started this process, and of how many, by what it puts into the environment.
 
+use std::{thread, time::Duration};
+
 /// What a launcher says.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Launched {
@@ -7,25 +9,52 @@ pub(crate) struct Launched {
     pub launcher: &'static str,
     /// How many processes it has started for the job, at least 1.
     pub size: u32,
+    /// Which of them this is, from 0.
+    pub rank: u32,
 }
 
-/// The variable with the number of processes, and whose it is. The first that is set counts: within
-/// a job of Slurm, `mpirun` starts its own helper by `srun`, whose number is that of the hosts.
-const LAUNCHERS: &[(&str, &str)] = &[
+/// The variables with the number of processes and with that of this one, and whose they are. The
+/// first that is set counts: within a job of Slurm, `mpirun` starts its own helper by `srun`, whose
+/// number is that of the hosts.
+const LAUNCHERS: &[(&str, &str, &str)] = &[
     // Open MPI.
-    ("OMPI_COMM_WORLD_SIZE", "mpirun"),
+    ("OMPI_COMM_WORLD_SIZE", "OMPI_COMM_WORLD_RANK", "mpirun"),
     // MPICH and what comes of it.
-    ("PMI_SIZE", "mpirun"),
+    ("PMI_SIZE", "PMI_RANK", "mpirun"),
     // Slurm, in a step (`srun`) and not in a batch script.
-    ("SLURM_STEP_NUM_TASKS", "srun"),
+    ("SLURM_STEP_NUM_TASKS", "SLURM_PROCID", "srun"),
 ];
+
+/// How long the first process has for saying what is wrong with what all were told.
+const FIRST_SPEAKS: Duration = Duration::from_secs(3);
 
 /// Which launcher has started this process, if one has.
 pub(crate) fn launched(variable: impl Fn(&str) -> Option<String>) -> Option<Launched> {
-    LAUNCHERS.iter().find_map(|(name, launcher)| {
-        let size = variable(name)?.parse().ok().filter(|size| *size > 0)?;
-        Some(Launched { launcher, size })
+    LAUNCHERS.iter().find_map(|(size, rank, launcher)| {
+        let size = variable(size)?.parse().ok().filter(|size| *size > 0)?;
+        let rank = variable(rank).and_then(|rank| rank.parse().ok());
+        Some(Launched {
+            launcher,
+            size,
+            rank: rank.unwrap_or(0),
+        })
     })
+}
+
+/// Whether this process is the first of its job, or the only one, by what its launcher says. What all
+/// of them would say alike this one says.
+#[must_use]
+pub fn is_first() -> bool {
+    let launched = launched(|name| std::env::var(name).ok());
+    launched.is_none_or(|launched| launched.rank == 0)
+}
+
+/// Gives the first process of the job some seconds for saying what is wrong with what all of them were
+/// told; its end is that of all. Who comes back from this has something to say of its own.
+pub fn let_first_speak() {
+    if !is_first() {
+        thread::sleep(FIRST_SPEAKS);
+    }
 }
 
 #[cfg(test)]
@@ -56,6 +85,18 @@ mod tests {
     fn mpirun_within_slurm_counts_before_srun() {
         let both = [("SLURM_STEP_NUM_TASKS", "2"), ("OMPI_COMM_WORLD_SIZE", "8")];
         assert_eq!(of(&both), Some(("mpirun", 8)));
+    }
+
+    #[test]
+    fn each_launcher_tells_which_process_it_is() {
+        for (size, rank, _) in LAUNCHERS {
+            let variable = |name: &str| match name {
+                name if name == *size => Some("4".to_owned()),
+                name if name == *rank => Some("3".to_owned()),
+                _ => None,
+            };
+            assert_eq!(launched(variable).map(|launched| launched.rank), Some(3));
+        }
     }
 
     #[test]

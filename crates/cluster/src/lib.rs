@@ -16,6 +16,7 @@ mod mpi;
 pub use alone::Alone;
 pub use clock::{At, ClockLine, DRIFT_PPM_MAX, Exchange, Measurement};
 pub use error::Error;
+pub use launcher::{is_first, let_first_speak};
 
 use std::time::Duration;
 
@@ -46,6 +47,9 @@ pub trait Cluster: Send + Sync {
     /// What this rank's clock says, in ns: `CLOCK_MONOTONIC`. Clocks of two hosts have nothing to do
     /// with each other; [`ClockLine`] tells one from the other.
     fn now_ns(&self) -> u64;
+
+    /// Says something on standard error, with the rank and its host.
+    fn warn(&self, what: &str);
 
     /// Ends all processes of the job, this one within 2 s whatever happens, and says why on standard
     /// error with the rank and its host. The code, from 1 to 255, is that of the job.

@@ -11,7 +11,7 @@ mod ending;
 mod idle;
 
 use crate::{Cluster, Error, Message, host_name, launcher::Launched, monotonic_ns};
-use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, bounded, unbounded};
+use crossbeam_channel::{Receiver, RecvTimeoutError, Sender, TryRecvError, bounded, unbounded};
 use ending::Ending;
 use idle::{Idle, Way};
 use mpi::{
@@ -106,6 +106,13 @@ impl Mpi {
             left,
         })
     }
+
+    /// The thread of MPI has something to look at.
+    fn wake(&self) {
+        if let Some(thread) = &self.thread {
+            thread.thread().unpark();
+        }
+    }
 }
 
 impl Cluster for Mpi {
@@ -135,7 +142,10 @@ impl Cluster for Mpi {
         } else {
             let to = i32::try_from(to).expect("MPI counts ranks in 32 bits with a sign");
             let outgoing = self.outgoing.as_ref();
-            outgoing.is_some_and(|outgoing| outgoing.send(Outgoing { to, body }).is_ok())
+            let sent =
+                outgoing.is_some_and(|outgoing| outgoing.send(Outgoing { to, body }).is_ok());
+            self.wake();
+            sent
         };
         assert!(sent, "the thread of MPI lives as long as this");
     }
@@ -148,6 +158,10 @@ impl Cluster for Mpi {
         monotonic_ns()
     }
 
+    fn warn(&self, what: &str) {
+        self.ending.warn(what);
+    }
+
     fn abort(&self, code: i32, why: &str) -> ! {
         self.ending.end(code, why)
     }
@@ -156,6 +170,7 @@ impl Cluster for Mpi {
 impl Drop for Mpi {
     fn drop(&mut self) {
         self.outgoing = None;
+        self.wake();
         if self.left.recv_timeout(LEAVE_MAX) == Err(RecvTimeoutError::Timeout) {
             let why = format!("the other ranks did not end within {LEAVE_MAX:?}");
             self.ending.end(1, &why);
@@ -198,6 +213,15 @@ fn end_with_a_panic(ending: Ending) {
     }));
 }
 
+/// Sleeps until there is something to send, or for so long. A wait for the channel would let others
+/// run some times before it sleeps, and clients would be interrupted as often.
+fn sleep(pause: Duration) {
+    match pause.is_zero() {
+        true => thread::yield_now(),
+        false => thread::park_timeout(pause),
+    }
+}
+
 /// What the thread of MPI has.
 struct Wire {
     world: SimpleCommunicator,
@@ -213,10 +237,10 @@ impl Wire {
         let _ = rustix::thread::set_current_timer_slack(NonZeroU64::new(1));
         let mut idle = Idle::new(Instant::now());
         loop {
-            match self.outgoing.recv_timeout(idle.pause(Instant::now())) {
+            match self.outgoing.try_recv() {
                 Ok(first) => self.send(first, &mut idle),
-                Err(RecvTimeoutError::Timeout) => {}
-                Err(RecvTimeoutError::Disconnected) => return,
+                Err(TryRecvError::Empty) => sleep(idle.pause(Instant::now())),
+                Err(TryRecvError::Disconnected) => return,
             }
             self.end_if_aborted();
             while self.receive(&mut idle) {}

@@ -1,7 +1,7 @@
 //! One sequence of arrivals for all clients of a point at a fixed rate: any client that is free
 //! takes the next one, so that a slow operation delays no other while a client is free.
 
-use crate::clock::Tick;
+use crate::{clock::Tick, deal::Deal};
 use crossbeam_utils::CachePadded;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use tailmark_results::{Arrivals, Latencies, new_latencies};
@@ -14,10 +14,12 @@ const SAMPLES: u64 = 1_000_000;
 /// given out once.
 #[derive(Debug)]
 pub struct ArrivalSequence {
+    /// Of those that are given out here.
     rate: f64,
     /// When the measured part starts.
     measure: Tick,
-    /// How many of the measured part are given out, if that is bounded.
+    /// How many of the measured part are given out, if that is bounded; of an even sequence that
+    /// several processes share, by all of them.
     operations: Option<u64>,
     source: Source,
 }
@@ -28,8 +30,8 @@ enum Source {
     Even {
         next: CachePadded<AtomicU64>,
         spacing: Spacing,
-        /// When the first one is due.
-        first_due: Tick,
+        /// Which of them these are, where several processes share the sequence.
+        deal: Option<Deal>,
         first_measured: u64,
         end: u64,
     },
@@ -87,13 +89,17 @@ impl Spacing {
         }
     }
 
-    /// The number of the first arrival that is due at `from` or later.
-    fn first_from(self, from: Tick) -> u64 {
-        let rate = match self {
+    /// Arrivals a second.
+    const fn rate(self) -> f64 {
+        match self {
             Self::Whole { rate, .. } => rate as f64,
             Self::Fraction { rate } => rate,
-        };
-        let mut number = (from as f64 / 1e9 * rate) as u64;
+        }
+    }
+
+    /// The number of the first arrival that is due at `from` or later.
+    fn first_from(self, from: Tick) -> u64 {
+        let mut number = (from as f64 / 1e9 * self.rate()) as u64;
         while number > 0 && self.due(number - 1) >= from {
             number -= 1;
         }
@@ -122,7 +128,7 @@ impl ArrivalSequence {
                 Source::Even {
                     next: CachePadded::default(),
                     spacing,
-                    first_due: 0,
+                    deal: None,
                     first_measured,
                     end: operations.map_or(u64::MAX, |n| first_measured.saturating_add(n)),
                 }
@@ -142,22 +148,20 @@ impl ArrivalSequence {
         }
     }
 
-    /// The same later by a part of the time between two, where they are even: several processes
-    /// whose operations alternate.
+    /// Of an even sequence what is dealt to one of several processes, which has such a part of it.
     #[must_use]
-    pub fn shifted(mut self, part: f64) -> Self {
+    pub fn dealt(mut self, dealt: Deal, part: f64) -> Self {
         if let Source::Even {
-            spacing,
-            first_due,
+            deal,
             first_measured,
             end,
             ..
         } = &mut self.source
         {
-            *first_due = (part * 1e9 / self.rate) as Tick;
-            *first_measured = spacing.first_from(self.measure.saturating_sub(*first_due));
-            let all = self.operations;
-            *end = all.map_or(u64::MAX, |n| first_measured.saturating_add(n));
+            *first_measured = dealt.before(*first_measured);
+            *end = self.operations.map_or(u64::MAX, |_| dealt.before(*end));
+            *deal = Some(dealt);
+            self.rate *= part;
         }
         self
     }
@@ -169,12 +173,13 @@ impl ArrivalSequence {
             Source::Even {
                 next,
                 spacing,
-                first_due,
+                deal,
                 end,
                 ..
             } => {
                 let number = next.fetch_add(1, Relaxed);
-                (number < *end).then(|| first_due + spacing.due(number))
+                let of_all = |number| deal.as_ref().map_or(number, |deal| deal.number(number));
+                (number < *end).then(|| spacing.due(of_all(number)))
             }
             Source::Poisson {
                 process,
@@ -235,10 +240,15 @@ impl ArrivalSequence {
     #[must_use]
     pub fn end(&self) -> Option<Tick> {
         let operations = self.operations.filter(|_| self.is_spent())?;
-        let planned = self.measure + (operations as f64 / self.rate * 1e9) as u64;
         match &self.source {
-            Source::Even { .. } => Some(planned),
-            Source::Poisson { last_measured, .. } => Some(planned.max(last_measured.load(Relaxed))),
+            Source::Even { spacing, .. } => {
+                let planned = operations as f64 / spacing.rate() * 1e9;
+                Some(self.measure + planned as u64)
+            }
+            Source::Poisson { last_measured, .. } => {
+                let planned = self.measure + (operations as f64 / self.rate * 1e9) as u64;
+                Some(planned.max(last_measured.load(Relaxed)))
+            }
         }
     }
 
@@ -320,6 +330,45 @@ mod tests {
                 assert_eq!(spacing.first_from(second * S), expected, "{rate} {second}");
             }
         }
+    }
+
+    #[test]
+    fn what_is_dealt_to_processes_is_the_sequence_itself() {
+        let clients = [6, 5, 5];
+        for (rate, operations) in [
+            (3_000.0, Some(15_001)),
+            (333.3, Some(1_000)),
+            (3_000.0, None),
+        ] {
+            let whole = || ArrivalSequence::new(Arrivals::Even, rate, S / 3, operations, 1);
+            let upto = |sequence: &ArrivalSequence| -> Vec<Tick> {
+                let due = std::iter::from_fn(|| sequence.next());
+                due.take_while(|due| *due < 6 * S).collect()
+            };
+            let mut dealt = Vec::new();
+            for process in 0..clients.len() {
+                let part = clients[process] as f64 / 16.0;
+                let own = whole().dealt(Deal::of(process, &clients), part);
+                dealt.extend(upto(&own));
+                assert_eq!(own.end(), whole_end(&whole(), operations), "{rate}");
+            }
+            dealt.sort_unstable();
+            assert_eq!(dealt, upto(&whole()), "{rate}");
+        }
+    }
+
+    /// When a sequence ends once all of it was given out.
+    fn whole_end(sequence: &ArrivalSequence, operations: Option<u64>) -> Option<Tick> {
+        operations?;
+        all(sequence);
+        sequence.end()
+    }
+
+    #[test]
+    fn of_what_was_dealt_to_a_process_its_part_is_left() {
+        let whole = ArrivalSequence::new(Arrivals::Even, 1e7, 0, Some(5_000_000), 1);
+        let own = whole.dealt(Deal::of(1, &[3, 1]), 0.25);
+        assert!(own.take_left(S, S).len().abs_diff(1_250_000) <= 1);
     }
 
     #[test]

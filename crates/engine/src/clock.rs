@@ -1,5 +1,9 @@
 //! The clock of a phase: nanoseconds since one origin. The machine's is the processor's cycle
 //! counter where that is stable (about 20 ns a reading), else the kernel's monotonic clock.
+//!
+//! A reading is one multiplication behind the counter. What several processes agree on (where their
+//! time begins, how much faster it goes) is in its factors, so that they run the same instructions as
+//! one process does.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tailmark_driver::VirtualClock;
@@ -17,23 +21,127 @@ pub trait Clock: Clone + Send + Sync {
 #[derive(Debug, Clone)]
 pub struct MonotonicClock {
     counter: quanta::Clock,
-    origin: u64,
+    /// What the counter said at `origin`.
+    counted: u64,
+    origin: Tick,
+    factor: Factor,
+}
+
+/// Nanoseconds to a count: in parts of two to the power of 64, so that a product needs no shift, of
+/// counts that are shifted where one is as long as a nanosecond or longer.
+#[derive(Debug, Clone, Copy)]
+struct Factor {
+    shift: u32,
+    parts: u64,
+}
+
+impl Factor {
+    /// That of so many nanoseconds to so many counts.
+    fn of(ns: u64, counts: u64) -> Self {
+        let counts = u128::from(counts.max(1));
+        let mut shift = 0;
+        while u128::from(ns) >= counts << shift {
+            shift += 1;
+        }
+        // Less than 1, so that it fits.
+        let parts = (u128::from(ns) << 64) / (counts << shift);
+        Self {
+            shift,
+            parts: parts as u64,
+        }
+    }
+
+    #[inline]
+    fn ns(self, counts: u64) -> u64 {
+        ((u128::from(counts << self.shift) * u128::from(self.parts)) >> 64) as u64
+    }
 }
 
 impl MonotonicClock {
-    /// A clock that starts now.
+    /// A clock that starts now, at 0.
     #[must_use]
     pub fn start() -> Self {
         let counter = quanta::Clock::new();
-        let origin = counter.raw();
-        Self { counter, origin }
+        // As it was calibrated.
+        const MANY: u64 = 1 << 52;
+        Self {
+            counted: counter.raw(),
+            origin: 0,
+            factor: Factor::of(counter.delta_as_nanos(0, MANY), MANY),
+            counter,
+        }
+    }
+
+    /// The time of which two pairs are known: what the counter said, and the time in nanoseconds.
+    #[must_use]
+    pub fn through(from: Reading, to: Reading) -> Self {
+        let counts = to.counted.saturating_sub(from.counted);
+        Self {
+            counter: quanta::Clock::new(),
+            counted: to.counted,
+            origin: to.ns,
+            factor: Factor::of(to.ns.saturating_sub(from.ns), counts),
+        }
+    }
+}
+
+/// By how much a calibration may be wrong, and a clock that follows a time service go faster or slower.
+const APART: f64 = 0.001;
+
+impl MonotonicClock {
+    /// Whether it goes about as fast as the calibration of the counter says. One through two readings
+    /// does not where the machine slept between them: its clock stood still then.
+    #[must_use]
+    pub fn is_plausible(&self) -> bool {
+        let ns_per_count = |clock: &Self| {
+            let shift = f64::from(clock.factor.shift).exp2();
+            clock.factor.parts as f64 * shift
+        };
+        let calibrated = ns_per_count(&Self::start());
+        (ns_per_count(self) / calibrated - 1.0).abs() < APART
     }
 }
 
 impl Clock for MonotonicClock {
     #[inline]
     fn now(&self) -> Tick {
-        self.counter.delta_as_nanos(self.origin, self.counter.raw())
+        // Counters of two processors may differ by a little.
+        let counts = self.counter.raw().saturating_sub(self.counted);
+        self.origin + self.factor.ns(counts)
+    }
+}
+
+/// What another clock said at a value of the counter.
+#[derive(Debug, Clone, Copy)]
+pub struct Reading {
+    counted: u64,
+    /// What the other clock said, nanoseconds.
+    pub ns: u64,
+}
+
+impl Reading {
+    /// Reads both at once: of several attempts the quickest, whose error is half of the time that it
+    /// took (some tens of nanoseconds).
+    #[must_use]
+    pub fn of(now_ns: impl Fn() -> u64) -> Self {
+        const ATTEMPTS: u32 = 20;
+        let counter = quanta::Clock::new();
+        let attempt = |_| {
+            let before = counter.raw();
+            let ns = now_ns();
+            let took = counter.raw().saturating_sub(before);
+            let counted = before + took / 2;
+            (took, Self { counted, ns })
+        };
+        let attempts = (0..ATTEMPTS).map(attempt);
+        let best = attempts.min_by_key(|(took, _)| *took);
+        best.expect("there are some").1
+    }
+
+    /// The same value of the counter with what yet another clock said then.
+    #[must_use]
+    pub const fn with(self, ns: u64) -> Self {
+        Self { ns, ..self }
     }
 }
 
@@ -85,6 +193,37 @@ mod tests {
         ] {
             assert_eq!(clock_step_ms(100_000, after_ms, minute), step_ms);
         }
+    }
+
+    #[test]
+    fn counts_of_any_length_are_nanoseconds() {
+        // Of 5 GHz, 1 GHz (the kernel's clock), 24 MHz and 1 MHz.
+        for (ns, counts) in [(1, 5), (1, 1), (125, 3), (1_000, 1)] {
+            let factor = Factor::of(ns, counts);
+            // A year in counts is right to some nanoseconds.
+            let year = 31_536_000_000_000_000 / ns * counts;
+            let expected = u128::from(year) * u128::from(ns) / u128::from(counts);
+            let off = u128::from(factor.ns(year)).abs_diff(expected);
+            assert!(off <= 4, "{ns} to {counts}: {off}");
+            assert_eq!(factor.ns(0), 0);
+        }
+    }
+
+    #[test]
+    fn a_clock_goes_through_what_was_read_of_another() {
+        // The other clock says hours, and goes twice as fast.
+        let machine = MonotonicClock::start();
+        let other = || 7_200_000_000_000 + 2 * machine.now();
+        let from = Reading::of(other);
+        std::thread::sleep(Duration::from_millis(50));
+        let clock = MonotonicClock::through(from, Reading::of(other));
+        std::thread::sleep(Duration::from_millis(50));
+        // Of 50 ms 2 us are 40 parts in a million, far more than readings are wrong by.
+        let (before, now, after) = (other(), clock.now(), other());
+        assert!(
+            before <= now + 2_000 && now <= after + 2_000,
+            "{before} {now} {after}"
+        );
     }
 
     #[test]

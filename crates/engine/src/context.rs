@@ -9,6 +9,7 @@ use crate::{
     recorder::{Record, Recorder},
     roles::{Role, Roles},
     silence::{Pulse, SharedPulse},
+    start::{self, Late},
     tasks::{self, RecorderChannels},
 };
 use std::{
@@ -37,6 +38,8 @@ pub struct PhaseContext<'a, C> {
     pub pulses: Vec<SharedPulse>,
     /// When the measured part starts, given when every client is there; none: there is no start.
     pub start: OnceLock<Option<Tick>>,
+    /// How late clients began, where several processes begin at one instant.
+    pub late: Late,
 }
 
 /// What one client brings along.
@@ -72,7 +75,20 @@ impl<'a, C: Clock> PhaseContext<'a, C> {
             spin: spin(spec.rate),
             end: End::at(Tick::MAX),
             start: OnceLock::new(),
+            late: Late::default(),
         }
+    }
+
+    /// Waits until the phase starts, in a thread that has nothing else to do until then; when the
+    /// measured part begins, or none where it does not start.
+    pub fn await_start(&self) -> Option<Tick> {
+        let measure = (*self.start.wait())?;
+        if self.spec.part.is_some() {
+            let start = measure - nanos(self.spec.warmup);
+            self.late
+                .add(start::wait_until(start, &self.clock, self.stop));
+        }
+        Some(measure)
     }
 
     /// The operations of every client.

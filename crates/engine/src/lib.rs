@@ -10,6 +10,7 @@ mod clock;
 mod collection;
 mod collector;
 mod context;
+mod deal;
 mod ending;
 mod error;
 mod interval_stats;
@@ -22,20 +23,21 @@ mod roles;
 mod silence;
 mod simulation;
 mod spec;
+mod start;
 mod stop;
 mod tasks;
 mod threads;
 mod timer;
 
 pub use client::recorded_as;
-pub use clock::{Clock, MonotonicClock, Tick, clock_step_ms, unix_ms};
+pub use clock::{Clock, MonotonicClock, Reading, Tick, clock_step_ms, unix_ms};
 pub use collection::Sampler;
 pub use error::Error;
 pub use interval_stats::{Failures, IntervalStats, KindStats, LagCounts, LatencyPair};
 pub use latency_counts::LatencyCounts;
 pub use observer::{Live, Observer, PhaseKind, PhaseStart, Silent};
 pub use pacer::DRAIN;
-pub use peers::{AgreedClock, Peers, PhaseEnd};
+pub use peers::{Peers, PhaseEnd};
 pub use pollster::block_on;
 pub use spec::{Enough, Part, Spec};
 pub use stop::Stop;
@@ -81,23 +83,20 @@ pub fn run(
     if let Some(clock) = spec.database.virtual_clock() {
         return simulation::run(spec, clock, observer, stop);
     }
-    match spec.part {
-        None => measure(spec, MonotonicClock::start(), sampler, observer, stop),
-        Some(part) => {
-            let clock = AgreedClock::start(part.peers);
-            measure(spec, clock, sampler, observer, stop)
-        }
-    }
+    measure(spec, sampler, observer, stop)
 }
 
 /// Runs a phase in real time.
-fn measure<C: Clock + 'static>(
+fn measure(
     spec: &Spec<'_>,
-    clock: C,
     sampler: &mut dyn Sampler,
     observer: &dyn Observer,
     stop: &Stop,
 ) -> Result<Phase, Error> {
+    let clock = match spec.part {
+        None => MonotonicClock::start(),
+        Some(part) => peers::agreed_clock(part.peers),
+    };
     let context = PhaseContext::new(spec, clock, observer, stop);
     let (full, received) = unbounded();
     let (give_back, empty) = unbounded();
@@ -122,14 +121,19 @@ fn measure<C: Clock + 'static>(
             let _ = context.start.set(None);
             return Err(error);
         }
-        let Some(start) = agreed_start(&context) else {
+        let Some(measure) = agreed_start(&context) else {
             let _ = context.start.set(None);
             return Err(Error::NotStarted);
         };
-        let measure = start + nanos(spec.warmup);
         let clock = &context.clock;
-        sampler.sample(&|| (clock.now() as f64 - measure as f64) / 1e9, false);
-        let started_ms = unix_ms() + u64::try_from(spec.warmup.as_millis()).unwrap_or(0);
+        let started_ms = unix_ms() + measure.saturating_sub(clock.now()) / 1_000_000;
+        let first_sample = |sampler: &mut dyn Sampler| {
+            sampler.sample(&|| (clock.now() as f64 - measure as f64) / 1e9, false);
+        };
+        // Before clients begin; those of several processes are told early, and wait for the instant.
+        if spec.part.is_none() {
+            first_sample(sampler);
+        }
         if let Some(duration) = spec.duration {
             context.end.plan(measure.saturating_add(nanos(duration)));
         }
@@ -137,6 +141,9 @@ fn measure<C: Clock + 'static>(
             .start
             .set(Some(measure))
             .expect("the start is given once");
+        if spec.part.is_some() {
+            first_sample(sampler);
+        }
         let done = &done;
         let sampler = scope.spawn(move || sample(sampler, clock, measure, done));
         let collected = collect(&context, measure, &received, &give_back);
@@ -144,24 +151,27 @@ fn measure<C: Clock + 'static>(
         sampler.thread().unpark();
         Ok((started_ms, measure, collected))
     })?;
+    if let Some(part) = spec.part {
+        let ahead_ns = peers::ahead_ns(&context.clock, part.peers);
+        part.peers.ended(context.late.first(), ahead_ns);
+    }
     Ok(result(&context, collected, measure, started_ms))
 }
 
-/// When the phase starts, where all are ready; waits for that where several processes start at one
-/// instant.
+/// When the measured part starts, once all are ready; a little later where several processes start
+/// at one instant.
 fn agreed_start<C: Clock>(context: &PhaseContext<'_, C>) -> Option<Tick> {
+    let warmup = nanos(context.spec.warmup);
     let Some(part) = context.spec.part else {
-        return Some(context.clock.now());
+        return Some(context.clock.now() + warmup);
     };
-    let start = part.peers.start()?;
-    let late = peers::wait_until(start, &context.clock, context.stop);
-    let end = PhaseEnd {
+    let measure = part.peers.start()? + warmup;
+    part.peers.starts(PhaseEnd {
         end: context.end.clone(),
-        measure: start + nanos(context.spec.warmup),
+        measure,
         is_simulated: false,
-    };
-    part.peers.started(end, late);
-    Some(start)
+    });
+    Some(measure)
 }
 
 /// What was recorded of a phase, and the time that its rates are divided by.

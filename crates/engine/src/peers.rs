@@ -1,31 +1,42 @@
 //! Other processes that carry out a phase together with this one: when all of them start and end.
 
 use crate::{
-    Stop,
-    clock::{Clock, MonotonicClock, Tick, nanos},
+    clock::{Clock, MonotonicClock, Reading, Tick, nanos},
     pacer::End,
 };
 use std::time::Duration;
 
-/// How long before the agreed instant a process stops sleeping and spins.
-const SPIN: Duration = Duration::from_micros(200);
+/// For how long the counter and the machine's clock are compared before the first phase, at least: of
+/// readings that are wrong by 50 ns each the time is then wrong by a part in a million, and by less
+/// the longer ago the first of them was.
+const COMPARE: Duration = Duration::from_millis(100);
 
 /// The other processes. What is asked here is answered by a thread that no client waits for.
 pub trait Peers: Sync {
-    /// The time that all agree on, nanoseconds, and how much faster it goes than the clock of this
-    /// machine (0.000001: a second more in a million).
-    fn now(&self) -> (Tick, f64);
+    /// What the clock of this machine says, nanoseconds.
+    fn own_ns(&self) -> u64;
+
+    /// The same instant in the time that all agree on.
+    fn agreed(&self, own_ns: u64) -> Tick;
+
+    /// What the clock of this machine once said, when the processor's counter was at some value; the
+    /// longer ago the better, while clocks are not set.
+    fn reading(&self) -> Reading;
 
     /// Says that every client of this process is ready, and waits until all are. When the phase
     /// starts, in the time that all agree on; none where it does not.
     fn start(&self) -> Option<Tick>;
 
-    /// The phase starts: how it is ended from elsewhere, and by how much this process was late.
-    fn started(&self, end: PhaseEnd, late: Duration);
+    /// The phase is about to start: how it is ended from elsewhere.
+    fn starts(&self, end: PhaseEnd);
 
     /// This process has planned the end of the measured part, which is that of all: so long after
     /// it began.
     fn ends(&self, after: Duration);
+
+    /// The phase has ended here: by how much the first client began late, and by how much the time
+    /// of the phase then was ahead of what all agree on, nanoseconds.
+    fn ended(&self, late: Duration, ahead_ns: i64);
 }
 
 /// Ends a phase from elsewhere.
@@ -52,94 +63,96 @@ impl PhaseEnd {
     }
 }
 
-/// The time that several processes agree on: the machine's clock, moved and made faster or slower.
-#[derive(Debug, Clone)]
-pub struct AgreedClock {
-    own: MonotonicClock,
-    /// At the origin of `own`.
-    origin: Tick,
-    /// How much faster, in parts of 2^64: a multiplication, where one of floating-point numbers
-    /// with its conversions would take as long as reading the counter.
-    faster: i64,
+/// The time that several processes agree on, by the processor's counter.
+pub fn agreed_clock(peers: &dyn Peers) -> MonotonicClock {
+    let mut from = peers.reading();
+    let mut attempts = 0..2;
+    let to = loop {
+        let compared = peers.own_ns().saturating_sub(from.ns);
+        std::thread::sleep(COMPARE.saturating_sub(Duration::from_nanos(compared)));
+        let to = Reading::of(|| peers.own_ns());
+        let is_plausible = MonotonicClock::through(from, to).is_plausible();
+        if is_plausible || attempts.next().is_none() {
+            break to;
+        }
+        from = to;
+    };
+    let agreed = |of: Reading| of.with(peers.agreed(of.ns));
+    MonotonicClock::through(agreed(from), agreed(to))
 }
 
-impl AgreedClock {
-    /// As `peers` say.
-    pub fn start(peers: &dyn Peers) -> Self {
-        let own = MonotonicClock::start();
-        let (origin, faster) = peers.now();
-        Self {
-            own,
-            origin,
-            faster: (faster * 2_f64.powi(64)) as i64,
-        }
-    }
-}
-
-impl Clock for AgreedClock {
-    #[inline]
-    fn now(&self) -> Tick {
-        let own = self.own.now();
-        let more = ((i128::from(own) * i128::from(self.faster)) >> 64) as i64;
-        (self.origin + own).saturating_add_signed(more)
-    }
-}
-
-/// Waits until an instant, or until a stop is requested; by how much it was late.
-pub fn wait_until(at: Tick, clock: &impl Clock, stop: &Stop) -> Duration {
-    const LOOK: Duration = Duration::from_millis(50);
-    loop {
-        let now = clock.now();
-        if now >= at || stop.requested() {
-            return Duration::from_nanos(now.saturating_sub(at));
-        }
-        let left = Duration::from_nanos(at - now);
-        match left.checked_sub(SPIN) {
-            Some(sleep) => std::thread::sleep(sleep.min(LOOK)),
-            None => std::hint::spin_loop(),
-        }
-    }
+/// By how much a clock is ahead of what all agree on, nanoseconds.
+pub fn ahead_ns(clock: &impl Clock, peers: &dyn Peers) -> i64 {
+    const ATTEMPTS: u32 = 20;
+    let attempt = |_| {
+        let before = clock.now();
+        let agreed = peers.agreed(peers.own_ns());
+        let took = clock.now() - before;
+        (took, (before + took / 2).wrapping_sub(agreed).cast_signed())
+    };
+    let best = (0..ATTEMPTS).map(attempt).min_by_key(|(took, _)| *took);
+    best.expect("there are some").1
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Instant;
 
-    struct Fixed(Tick, f64);
+    /// A machine whose clock began with this, and agreed time that is an hour ahead of it and goes
+    /// faster by so much.
+    struct Machine(Instant, Reading, f64);
 
-    impl Peers for Fixed {
-        fn now(&self) -> (Tick, f64) {
-            (self.0, self.1)
+    impl Machine {
+        fn new(faster: f64) -> Self {
+            let began = Instant::now();
+            Self(began, Reading::of(|| nanos(began.elapsed())), faster)
+        }
+    }
+
+    impl Peers for Machine {
+        fn own_ns(&self) -> u64 {
+            nanos(self.0.elapsed())
+        }
+        fn agreed(&self, own_ns: u64) -> Tick {
+            3_600_000_000_000 + own_ns + (own_ns as f64 * self.2) as u64
+        }
+        fn reading(&self) -> Reading {
+            self.1
         }
         fn start(&self) -> Option<Tick> {
             None
         }
-        fn started(&self, _: PhaseEnd, _: Duration) {}
+        fn starts(&self, _: PhaseEnd) {}
         fn ends(&self, _: Duration) {}
+        fn ended(&self, _: Duration, _: i64) {}
     }
 
     #[test]
-    fn the_agreed_time_begins_where_the_peers_say_and_goes_faster_by_as_much() {
-        const NOW: Tick = 5_000_000_000_000;
-        // A hundredth faster, so that a short time shows it.
-        let clock = AgreedClock::start(&Fixed(NOW, 0.01));
-        std::thread::sleep(Duration::from_millis(50));
-        let faster = |own: Tick| NOW + own + (own as f64 * 0.01) as u64;
-        let before = clock.own.now();
-        let agreed = clock.now();
-        let after = clock.own.now();
-        // Rounding is of a nanosecond.
-        assert!(faster(before) <= agreed + 1 && agreed <= faster(after) + 1);
+    fn the_agreed_time_is_the_peers_and_goes_as_fast() {
+        is_as_fast(&Machine::new(0.0));
+        is_as_fast(&Machine::new(0.01));
     }
 
     #[test]
-    fn waiting_ends_at_the_instant_and_never_before() {
-        let clock = MonotonicClock::start();
-        let at = clock.now() + nanos(Duration::from_millis(3));
-        let late = wait_until(at, &clock, &Stop::new());
-        assert!(clock.now() >= at + nanos(late));
-        let stop = Stop::new();
-        stop.request();
-        wait_until(u64::MAX, &clock, &stop);
+    fn a_machine_that_slept_since_the_beginning_is_compared_anew() {
+        let began = Instant::now() - Duration::from_secs(10);
+        let reading = Reading::of(|| nanos(began.elapsed()));
+        // Of nine seconds in which the counter went on its clock knows nothing.
+        let slept = reading.with(reading.ns - 9_000_000_000);
+        is_as_fast(&Machine(began, slept, 0.0));
+    }
+
+    /// Of 300 ms that is some parts in a million, and less than half of what a calibration of a
+    /// millisecond is wrong by.
+    fn is_as_fast(machine: &Machine) {
+        let clock = agreed_clock(machine);
+        let at_first = ahead_ns(&clock, machine);
+        std::thread::sleep(Duration::from_millis(200));
+        let later = ahead_ns(&clock, machine);
+        assert!(
+            at_first.abs() < 2_000 && later.abs() < 2_000,
+            "{at_first} {later}"
+        );
     }
 }

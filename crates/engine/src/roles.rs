@@ -6,12 +6,13 @@
 
 use super::{
     arrivals::ArrivalSequence,
+    deal::Deal,
     ending::{Ending, Left},
     pacer::{End, Schedule, Timetable},
     recorder::{Record, Timing},
 };
 use crate::{
-    Spec,
+    Part, Spec,
     clock::{Tick, nanos},
 };
 use std::sync::{
@@ -19,7 +20,7 @@ use std::sync::{
     atomic::{AtomicU32, Ordering},
 };
 use tailmark_driver::{Failure, Reply};
-use tailmark_results::Kind;
+use tailmark_results::{Arrivals, Kind};
 use tailmark_workload::{Seed, SineRate, Workload, assign_groups};
 
 /// The clients of a phase: which group each is in, and who is left.
@@ -182,7 +183,8 @@ impl Roles {
 }
 
 /// The arrivals of a group of the point that has no rate of its own: its share of the rate and of
-/// the operations is that of its clients.
+/// the operations is that of its clients. Even arrivals are those of one process, dealt to all; of
+/// a Poisson process each process has a part that is one itself.
 fn arrivals(spec: &Spec<'_>, group: usize, roles: &[(u32, Role)]) -> Option<ArrivalSequence> {
     let (rate, arrivals) = spec.rate.zip(spec.arrivals)?;
     let own = &spec.workload.groups[group];
@@ -190,33 +192,46 @@ fn arrivals(spec: &Spec<'_>, group: usize, roles: &[(u32, Role)]) -> Option<Arri
     if own.is_background() || own.rate.is_some() || own.sine.is_some() {
         return None;
     }
-    let of_point = || roles.iter().filter(|(_, role)| !role.is_background);
-    let clients = of_point().filter(|(_, role)| role.group == group).count() as u64;
-    let before = of_point().filter(|(_, role)| role.group < group).count() as u64;
+    // By client of the point, over all processes.
+    let mut groups = assign_groups(spec.workload, spec.threads);
+    groups.retain(|index| !spec.workload.groups[*index].is_background());
+    let own_clients = |part: Part<'_>| part.first as usize..(part.first + part.threads) as usize;
+    let (among, operations) = match (arrivals, spec.part) {
+        (Arrivals::Poisson, Some(part)) => (&groups[own_clients(part)], part.operations),
+        _ => (&groups[..], spec.operations),
+    };
+    let count = |is: &dyn Fn(usize) -> bool| among.iter().filter(|index| is(**index)).count();
+    let clients = count(&|index| index == group) as u64;
+    let before = count(&|index| index < group) as u64;
     let part = |operations: u64, clients: u64| {
-        let all = u128::from(spec.own_threads());
+        let all = among.len() as u128;
         (u128::from(operations) * u128::from(clients) / all) as u64
     };
-    // Of several processes each has the share of its clients, and is due where that begins.
-    let (place, fellows) = first.place;
-    let share = clients as f64 / f64::from(fellows);
-    let operations = spec
-        .own_operations()
-        .map(|operations| part(operations, before + clients) - part(operations, before));
+    let (_, fellows) = first.place;
     let mut seed = Seed::new(spec.seed).of_number("arrivals", group as u64);
     if let Some(part) = spec.part {
         seed = seed.of_number("first client", part.first.into());
     }
     let sequence = ArrivalSequence::new(
         arrivals,
-        rate * share,
+        rate * (clients as f64 / f64::from(fellows)),
         nanos(spec.warmup),
-        operations,
+        operations.map(|all| part(all, before + clients) - part(all, before)),
         seed.value(),
     );
     Some(match spec.part {
         None => sequence,
-        Some(_) => sequence.shifted(f64::from(place) / f64::from(fellows)),
+        Some(part) => {
+            let of = |process| {
+                let (first, own) = Part::clients(spec.threads, process, part.processes);
+                let own = &groups[first as usize..(first + own) as usize];
+                own.iter().filter(|index| **index == group).count() as u64
+            };
+            let each: Vec<u64> = (0..part.processes).map(of).collect();
+            let own = each[part.process as usize];
+            let deal = Deal::of(part.process as usize, &each);
+            sequence.dealt(deal, own as f64 / clients as f64)
+        }
     })
 }
 

@@ -12,7 +12,6 @@ use crate::{
 use crossbeam_channel::{TryRecvError, unbounded};
 use futures_executor::LocalPool;
 use futures_util::task::LocalSpawnExt;
-use std::time::Duration;
 use tailmark_driver::VirtualClock;
 use tailmark_results::Phase;
 
@@ -51,7 +50,7 @@ pub fn run(
             measure,
             is_simulated: true,
         };
-        part.peers.started(end, Duration::ZERO);
+        part.peers.starts(end);
     }
     let recorders = TaskRecorders::new(&context, measure, &channels);
     drop(channels);

@@ -64,6 +64,10 @@ pub struct Spec<'a> {
 /// the rate that is that of its clients.
 #[derive(Clone, Copy)]
 pub struct Part<'a> {
+    /// Which of the processes it is, from 0.
+    pub process: u32,
+    /// How many there are.
+    pub processes: u32,
     /// The number of its first client, from 0.
     pub first: u32,
     /// Clients of its own, at least 1.

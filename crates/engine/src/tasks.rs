@@ -118,7 +118,7 @@ async fn run<C: Clock + 'static>(
     let _ = report.send(Ok(()));
     drop(report);
     // Nothing that the clients need is going on meanwhile.
-    let Some(measure) = *context.start.wait() else {
+    let Some(measure) = context.await_start() else {
         return;
     };
     let running = Rc::clone(&timer);

@@ -38,6 +38,8 @@ pub enum Error {
         host: String,
         /// Why.
         why: String,
+        /// Whether what was asked for is wrong.
+        is_usage: bool,
     },
     /// Two processes of the run would open one directory.
     #[error(
@@ -56,6 +58,9 @@ pub enum Error {
         /// Their host.
         host: String,
     },
+    /// The plan of another process cannot be carried out by this one.
+    #[error("{0}")]
+    WrongPlan(String),
     /// This process cannot do what another asks.
     #[error("{0}")]
     Unready(String),
@@ -371,6 +376,47 @@ pub enum Error {
         /// Why each was left out.
         reasons: String,
     },
+}
+
+impl Error {
+    /// Whether it is what was asked for that is wrong, found before anything was measured.
+    #[must_use]
+    pub const fn is_usage(&self) -> bool {
+        use tailmark_host::prepare::Error as Prepare;
+        match self {
+            Self::Rank { is_usage, .. } => *is_usage,
+            Self::Driver(error) => !matches!(error, tailmark_driver::Error::Database { .. }),
+            Self::Prepare(error) => !matches!(
+                error,
+                Prepare::Step { .. } | Prepare::Journal { .. } | Prepare::Damaged { .. }
+            ),
+            Self::Busy { .. }
+            | Self::SharedPlace { .. }
+            | Self::WrongPlan(_)
+            | Self::ChangedPlan { .. }
+            | Self::MissingPlace { .. }
+            | Self::NoDevice { .. }
+            | Self::Placeholders { .. }
+            | Self::SameDevice { .. }
+            | Self::Unexpected { .. }
+            | Self::NoRoom { .. }
+            | Self::ForeignData { .. }
+            | Self::OtherData { .. }
+            | Self::UnknownData { .. }
+            | Self::NotAdopted { .. }
+            | Self::BadMarker { .. }
+            | Self::LaterMarker { .. }
+            | Self::NoSystem { .. }
+            | Self::NothingToPrepare { .. }
+            | Self::UnknownSerial { .. }
+            | Self::PreparedTwice { .. }
+            | Self::NothingToErase { .. }
+            | Self::OneMount { .. }
+            | Self::ResultsOnMount { .. }
+            | Self::UnknownProbe { .. } => true,
+            _ => false,
+        }
+    }
 }
 
 /// An error and its causes, in one line.

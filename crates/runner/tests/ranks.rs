@@ -55,6 +55,9 @@ fn points(out: &Path) -> Vec<Point> {
 
 const NULL: &str = "[database]\ndriver = 'null'\n[[system]]\nname = 'a'";
 
+const SIMULATED: &str =
+    "[database]\ndriver = 'sim'\nmodel = 'constant 100us'\n[[system]]\nname = 'a'";
+
 #[test]
 fn clients_are_spread_and_every_operation_is_counted_once() {
     let out = tempfile::tempdir().unwrap();
@@ -79,7 +82,8 @@ fn clients_are_spread_and_every_operation_is_counted_once() {
         assert_eq!(of_kinds.sum::<u64>(), phase.operations);
         let of_seconds = phase.intervals.iter().map(|second| second.operations);
         assert_eq!(of_seconds.sum::<u64>(), phase.operations);
-        assert!(phase.ranks.iter().all(|rank| rank.operations > 0));
+        let ranks = &phase.ranks;
+        assert!(ranks.iter().all(|rank| rank.operations > 0), "{ranks:?}");
         assert!((phase.duration_s - 1.0).abs() < 1e-9);
     }
 }
@@ -110,7 +114,8 @@ fn at_a_rate_every_rank_does_what_is_due_of_a_budget() {
             "workloads = ['ycsb-c']\nthreads = [7]\nrate = 500\narrivals = '{arrivals}'\n\
              operations = 1001\nwarmup = '0s'"
         );
-        run(&plan(NULL, &sweep), out.path(), 4).unwrap();
+        // In simulated time none of them is late.
+        run(&plan(SIMULATED, &sweep), out.path(), 4).unwrap();
         let point = &points(out.path())[0].phase;
         assert_eq!(point.operations, 1_001, "{arrivals}");
         let is_as_long = |expected: f64| (point.duration_s - expected).abs() < 1e-6;
@@ -144,7 +149,7 @@ fn all_begin_at_one_instant_whatever_their_clocks_say() {
     // At a rate what is due in a second is known: a rank whose seconds were others would move some
     // of it to a neighbour.
     for rank in &point.ranks {
-        assert!(rank.operations.abs_diff(3_000) <= 1, "{rank:?}");
+        assert_eq!(rank.operations, 3_000, "{rank:?}");
     }
     assert_eq!(point.operations, 9_000);
     let ahead = |rank: &RankPart| rank.clock_ahead_ns as f64 / 1e9;
@@ -153,17 +158,13 @@ fn all_begin_at_one_instant_whatever_their_clocks_say() {
         (ahead[1] - 3_600.0).abs() < 0.1 && (ahead[2] + 20.0).abs() < 0.1,
         "{ahead:?}"
     );
-    // Of 4 s at 100 parts in a million 0.4 ms are left to be seen behind the phase.
-    assert!(
-        point.ranks[1].clock_drift_ns > 100_000,
-        "{:?}",
-        point.ranks[1]
-    );
-    assert!(
-        point.ranks[2].clock_drift_ns < -100_000,
-        "{:?}",
-        point.ranks[2]
-    );
+    // Of 4 s at 100 parts in a million 0.4 ms are left to be seen behind the phase, as well as clocks
+    // can be compared while the machine is busy, before and behind it.
+    for (rank, sign) in [(1, 1), (2, -1)] {
+        let rank = &point.ranks[rank];
+        let bound_ns = 2 * rank.clock_bound_ns.cast_signed() + 10_000;
+        assert!(sign * rank.clock_drift_ns > 400_000 - bound_ns, "{rank:?}");
+    }
 }
 
 /// Simulated reads at a rate, on as many ranks.

@@ -23,6 +23,12 @@ const RUN: &[&str] = &[
 /// for a busy machine.
 const BOUND: Duration = Duration::from_secs(60);
 
+/// The name of this machine.
+fn host() -> String {
+    let name = fs::read_to_string("/proc/sys/kernel/hostname").unwrap();
+    name.trim().to_owned()
+}
+
 /// Waits until the second point is under way.
 fn second_point(job: &mut Job) {
     job.until_said("[1/3]", END);
@@ -59,7 +65,9 @@ fn a_rank_that_is_killed_ends_the_run_and_its_points_stay() {
     let rank = job.rank(2, END);
     job.signal(rank, "KILL");
     // What mpirun says of it.
-    fails(job, "rank 2 with PID");
+    let ended = fails(job, "rank 2 with PID");
+    let says_where = ended.err.contains(&format!("on node {}", host()));
+    assert!(says_where, "{}", ended.err);
     goes_on(dir.path(), 4);
 }
 
@@ -70,8 +78,8 @@ fn a_rank_that_is_stopped_ends_the_run_and_is_named() {
     second_point(&mut job);
     let rank = job.rank(2, END);
     job.signal(rank, "STOP");
-    let ended = fails(job, "has not been heard of for");
-    assert!(ended.err.contains("rank 2 on "), "{}", ended.err);
+    let said = format!("rank 2 on {} has not been heard of for", host());
+    fails(job, &said);
     goes_on(dir.path(), 4);
 }
 
@@ -93,7 +101,8 @@ fn a_leader_that_is_stopped_is_noticed_by_the_others() {
     second_point(&mut job);
     let rank = job.rank(0, END);
     job.signal(rank, "STOP");
-    fails(job, "rank 0");
+    let said = format!("rank 0 on {} has not been heard of for", host());
+    fails(job, &said);
     goes_on(dir.path(), 4);
 }
 
@@ -105,7 +114,10 @@ fn a_host_whose_link_is_down_ends_the_run_on_both_sides() {
         .start();
     second_point(&mut job);
     hosts.link_down(3);
-    fails(job, &hosts.address(3));
+    // What mpirun says of the host, and before that rank 0 of the rank.
+    let ended = fails(job, &hosts.address(3));
+    let said = "rank 0 on node1: rank 2 on node3 has not been heard of for";
+    assert!(ended.err.contains(said), "{}", ended.err);
     goes_on(dir.path(), 3);
 }
 

@@ -14,6 +14,7 @@ mod servers;
 use serde_json::{Value, json};
 use std::{
     env,
+    ffi::OsStr,
     path::{Path, PathBuf},
     time::Duration,
 };
@@ -38,8 +39,8 @@ fn program() -> PathBuf {
 }
 
 /// So many ranks of a run, in this directory.
-fn ranks<'a>(ranks: u32, directory: &Path, args: &[&str]) -> Mpirun<'a> {
-    Mpirun::new(ranks, &program(), directory).args(args.iter().copied())
+fn ranks<'a>(ranks: u32, directory: &Path, args: &[impl AsRef<OsStr>]) -> Mpirun<'a> {
+    Mpirun::new(ranks, &program(), directory).args(args)
 }
 
 /// All of it is done.

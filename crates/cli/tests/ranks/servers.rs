@@ -104,7 +104,7 @@ fn measured(processes: u32, workload: &str) -> (Vec<Value>, BTreeSet<String>) {
         let plain = TAILMARK.run(dir.path(), &args);
         assert_eq!(plain.status.code(), Some(0), "{}", err(&plain));
     } else {
-        done(&ranks(processes, dir.path(), &args).run(END));
+        done(&ranks(processes, dir.path(), &args[..]).run(END));
     }
     (TAILMARK.points(dir.path()), keys(&keyspace))
 }

@@ -42,6 +42,14 @@ impl Ending {
         }
     }
 
+    /// Says something, and goes on: where nobody reads what is said, the thread that says it waits.
+    pub(super) fn warn(&self, what: &str) {
+        let said = format!("{}: {what}", self.who);
+        let _ = thread::Builder::new().spawn(move || {
+            let _ = writeln!(io::stderr(), "{said}");
+        });
+    }
+
     /// Ends the job for this reason.
     pub(super) fn end(&self, code: i32, why: &str) -> ! {
         if !self.is_ending.swap(true, Ordering::SeqCst) {

@@ -19,7 +19,7 @@ const AWAKE_ALONE: Duration = Duration::from_micros(100);
 /// Messages to and from one other rank, in turn and each so soon after the one before, are a
 /// conversation; during one this rank is awake. It is longer than both can sleep together, or the
 /// two would wait for each other asleep over and over.
-const CONVERSATION_GAP: Duration = Duration::from_millis(25);
+const CONVERSATION_GAP: Duration = Duration::from_millis(45);
 
 /// From so many messages on.
 const CONVERSATION_LEAST: u32 = 4;
@@ -27,8 +27,8 @@ const CONVERSATION_LEAST: u32 = 4;
 /// The first sleep, and by how much each further one is longer.
 const PAUSE_STEP: Duration = Duration::from_millis(1);
 
-/// The longest sleep.
-const PAUSE_MAX: Duration = Duration::from_millis(10);
+/// The longest sleep: each costs the clients some microseconds.
+const PAUSE_MAX: Duration = Duration::from_millis(20);
 
 /// Which way a message went.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -132,8 +132,11 @@ mod tests {
     #[test]
     fn sleeps_grow_while_nothing_comes() {
         let (clock, mut idle) = quiet();
-        let pauses = [(); 12].map(|()| idle.pause(clock.at(100)).as_millis());
-        assert_eq!(pauses, [1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 10, 10]);
+        let pauses: Vec<_> = (0..22)
+            .map(|_| idle.pause(clock.at(100)).as_millis())
+            .collect();
+        let growing = (1..=20).chain([20, 20]);
+        assert!(pauses.iter().copied().eq(growing), "{pauses:?}");
         idle.traffic(clock.at(50_000), 1, Way::In);
         assert_eq!(idle.pause(clock.at(50_100)), PAUSE_STEP);
     }
@@ -151,10 +154,10 @@ mod tests {
     fn a_conversation_keeps_it_awake() {
         let (clock, mut idle) = quiet();
         for (n, way) in [Way::Out, Way::In, Way::Out, Way::In].iter().enumerate() {
-            idle.traffic(clock.at(30_000 + n as u64 * 20_000), 2, *way);
+            idle.traffic(clock.at(30_000 + n as u64 * 40_000), 2, *way);
         }
-        assert_eq!(idle.pause(clock.at(90_000 + 24_999)), NAP);
-        assert_eq!(idle.pause(clock.at(90_000 + 25_000)), PAUSE_STEP);
+        assert_eq!(idle.pause(clock.at(150_000 + 44_999)), NAP);
+        assert_eq!(idle.pause(clock.at(150_000 + 45_000)), PAUSE_STEP);
     }
 
     #[test]

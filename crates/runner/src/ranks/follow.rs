@@ -4,7 +4,7 @@ use super::{
     Job, Ranks,
     lead::Together,
     link::Link,
-    message::{Answer, Command, Message, Order},
+    message::{Answer, Command, Failure, Message, Order},
 };
 use crate::{
     Error, capture::Watched, dataset::Dataset, error::in_one_line, expect::Surprises,
@@ -52,10 +52,10 @@ pub fn follow(cluster: Arc<dyn Cluster>, stop: &Stop) -> Result<(), Error> {
     let rank = link.cluster.rank();
     let plan = RawPlan::parse("the plan of rank 0", &source)
         .and_then(|raw| raw.check())
-        .map_err(|error| Error::Unready(in_one_line(&error)))
+        .map_err(|error| Error::WrongPlan(in_one_line(&error)))
         .and_then(|plan| match plan.header.plan == keys {
             true => Ok(plan),
-            false => Err(Error::Unready(format!(
+            false => Err(Error::WrongPlan(format!(
                 "its plan says something else: {}",
                 crate::dataset::differences(&plan.header.plan, &keys)
             ))),
@@ -94,7 +94,7 @@ fn next(link: &Link) -> Command {
 }
 
 fn answer(link: &Link, came: Result<Answer, Error>) {
-    let came = came.map_err(|error| in_one_line(&error));
+    let came = came.map_err(|error| Failure::of(&error));
     link.send(0, &Message::Answer(came));
 }
 
@@ -246,7 +246,7 @@ impl<'a> Follower<'a> {
         let phase = order.phase;
         let measured = self.measured(open, order);
         if let Err(error) = measured {
-            let why = in_one_line(&error);
+            let why = Failure::of(&error);
             self.link.send(0, &Message::Failed { phase, why });
         }
     }

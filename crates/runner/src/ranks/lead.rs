@@ -2,10 +2,11 @@
 //! they measured.
 
 use super::{
-    Job, Ranks, is_own,
-    link::Current,
+    Job, Ranks,
+    current::Current,
+    is_own,
     live::WithOthers,
-    message::{Command, DonePart, Message, Order},
+    message::{Command, DonePart, Failure, Message, Order},
     part::{OfAll, PhasePeers, Streamer},
 };
 use crate::Error;
@@ -188,6 +189,8 @@ impl<'a> Together<'a> {
         let spec = Spec {
             threads: order.threads,
             part: Some(Part {
+                process: order.rank,
+                processes: order.ranks,
                 first,
                 threads,
                 // Of a data set of its own each loads what is missing there.
@@ -222,8 +225,9 @@ impl<'a> Together<'a> {
             Err(engine::Error::NotStarted) if !link.is_leader() => Ok(Phase::default()),
             Err(engine::Error::NotStarted) => Err(shared.why_not_started()),
             Err(error) => {
+                let error = Error::from(error);
                 shared.give_up(&error);
-                Err(error.into())
+                Err(error)
             }
             Ok(phase) => Ok(phase),
         }
@@ -267,18 +271,18 @@ impl Shared<'_> {
                 _ => None,
             });
         match answered.or(failed) {
-            Some((rank, why)) => self.job.failed(rank, why),
+            Some((rank, failure)) => self.job.failed(rank, failure),
             None => Error::Engine(engine::Error::NotStarted),
         }
     }
 
     /// This rank cannot begin.
-    fn give_up(&self, why: &engine::Error) {
+    fn give_up(&self, why: &Error) {
         let (link, phase) = (&self.job.link, self.order.phase);
         match link.is_leader() {
             true => link.send_each(self.order.ranks, &Message::Start { phase, at: None }),
             false => {
-                let why = crate::error::in_one_line(why);
+                let why = Failure::of(why);
                 link.send(0, &Message::Failed { phase, why });
             }
         }
@@ -286,11 +290,15 @@ impl Shared<'_> {
 
     fn hand_over(&self, measured: Result<Vec<u8>, Error>, not_sampled: Vec<String>, own: &Phase) {
         let (link, phase) = (&self.job.link, self.order.phase);
-        let told = link.in_phase(phase, |phase| (phase.late, phase.keys.own_acknowledged()));
-        let (late, inserted) = told.unwrap_or_default();
+        let told = link.in_phase(phase, |phase| {
+            let inserted = phase.keys.own_acknowledged();
+            (phase.late, phase.ahead_ns, inserted)
+        });
+        let (late, ahead_ns, inserted) = told.unwrap_or_default();
         let part = DonePart {
-            measured: measured.map_err(|error| crate::error::in_one_line(&error)),
+            measured: measured.map_err(|error| Failure::of(&error)),
             inserted,
+            ahead_ns,
             late_ns: u64::try_from(late.as_nanos()).unwrap_or(u64::MAX),
             not_sampled,
             has_failed: NO_ANSWER.is_among(&own.findings)
@@ -313,7 +321,7 @@ impl Shared<'_> {
             if phase.ends_together || has_failed || phase.stop.requested() {
                 link.end_all(phase);
             }
-            phase.late
+            (phase.late, phase.ahead_ns)
         });
         link.go_on(number, f64::MAX);
         let done = link.wait(|state| {
@@ -328,8 +336,9 @@ impl Shared<'_> {
         link.compare_clocks();
         let (host, others) = (self.job.names[0].clone(), done.len());
         let mut parts = Vec::with_capacity(others + 1);
-        let late_ns = u64::try_from(late.unwrap_or_default().as_nanos()).unwrap_or(u64::MAX);
-        parts.push(self.part(0, &host, own, late_ns));
+        let (late, ahead_ns) = late.unwrap_or_default();
+        let late_ns = u64::try_from(late.as_nanos()).unwrap_or(u64::MAX);
+        parts.push(self.part(0, &host, own, (late_ns, ahead_ns)));
         for (rank, part) in done {
             let bytes = part.measured.map_err(|why| self.job.failed(rank, why))?;
             let phase = Phase::from_bytes(&bytes)?;
@@ -339,7 +348,7 @@ impl Shared<'_> {
                     .iter()
                     .map(|why| format!("{why} (on {host})")),
             );
-            parts.push(self.part(rank, host, phase, part.late_ns));
+            parts.push(self.part(rank, host, phase, (part.late_ns, part.ahead_ns)));
         }
         let mut phase = Phase::of_parts(parts);
         phase.duration_s = self.order.duration_s(&phase);
@@ -347,7 +356,13 @@ impl Shared<'_> {
     }
 
     /// What a rank measured, with what is kept of it alone.
-    fn part(&self, rank: u32, host: &str, mut phase: Phase, late_ns: u64) -> Phase {
+    fn part(
+        &self,
+        rank: u32,
+        host: &str,
+        mut phase: Phase,
+        (late_ns, ahead_ns): (u64, i64),
+    ) -> Phase {
         let threads = Part::clients(self.order.threads, rank, self.order.ranks).1;
         let before = self.clocks[rank as usize];
         let (drift_ns, bound_ns) = self.job.drift(rank, before);
@@ -361,7 +376,7 @@ impl Shared<'_> {
             late_ns,
             clock_ahead_ns: before.own_ns.cast_signed() - before.leader_ns.cast_signed(),
             clock_bound_ns: before.bound_ns.max(bound_ns),
-            clock_drift_ns: drift_ns,
+            clock_drift_ns: drift_ns + ahead_ns,
             cpu_busy: phase.cpu_busy(),
             quantiles: RankPart::quantiles_of(&phase),
         }];

@@ -2,9 +2,12 @@
 //! it is asked for the time, tells once a second that the rank is there, passes on when a phase
 //! starts and ends, and notices when another rank is not heard of any more.
 
-use super::message::{Command, DonePart, LiveCounts, Message, Order};
+use super::{
+    current::{Current, GRACE, keys_of},
+    message::{Command, LiveCounts, Message},
+};
 use std::{
-    collections::{BTreeMap, BTreeSet, VecDeque},
+    collections::VecDeque,
     sync::{
         Arc, Condvar, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicBool, Ordering},
@@ -13,15 +16,15 @@ use std::{
     time::{Duration, Instant},
 };
 use tailmark_cluster::{ClockLine, Cluster, Exchange, Measurement};
-use tailmark_engine::{DRAIN, PhaseEnd, Stop};
-use tailmark_results::Interval;
+use tailmark_engine::{DRAIN, Reading, Stop};
 use tailmark_workload::KeySpace;
 
 /// A rank that is not heard of for so long is taken for lost.
-pub const LOST: Duration = Duration::from_secs(15);
+const LOST: Duration = Duration::from_secs(15);
 
-/// How much longer than its end and what is drained behind it a phase may take.
-const GRACE: Duration = Duration::from_secs(30);
+/// It is said of one that is not heard of for so long: who has started the ranks may notice by
+/// itself that a host is lost, and does not know which rank is there.
+const QUIET: Duration = Duration::from_secs(5);
 
 /// A load of which a rank completes nothing for so long has come to nothing.
 const NO_PROGRESS: Duration = Duration::from_secs(300);
@@ -32,8 +35,12 @@ const COMPARE: Duration = Duration::from_secs(60);
 /// Requests for the time, of which the quickest counts.
 const PINGS: usize = 30;
 
-/// For how long a message is waited for.
+/// How often what others wait for is looked at without a message.
 const POLL: Duration = Duration::from_millis(20);
+
+/// For how long the thread waits for a message before it looks for anything else. Each wait costs the
+/// clients some microseconds.
+const LISTEN: Duration = Duration::from_millis(100);
 
 /// What a job ends with that a rank ended.
 const CODE: i32 = 1;
@@ -43,6 +50,8 @@ pub struct Link {
     pub cluster: Arc<dyn Cluster>,
     /// Of the whole run.
     pub stop: Stop,
+    /// What the clock of this machine said at the beginning, by the processor's counter.
+    pub reading: Reading,
     state: Mutex<State>,
     changed: Condvar,
     closing: AtomicBool,
@@ -62,102 +71,15 @@ pub struct State {
 /// What is known of another rank.
 pub struct Other {
     pub heard: Instant,
-    /// Where it is and of which version, once it has said so.
-    pub hello: Option<(String, String)>,
+    /// Whether it was said that it is not heard of.
+    is_quiet: bool,
+    /// Where it is, once that is known.
+    pub host: Option<String>,
+    /// Of which version, once it has said so.
+    pub version: Option<String>,
     pub clock: ClockLine,
     burst: Vec<Exchange>,
     pings_left: usize,
-}
-
-/// The phase in progress.
-pub struct Current {
-    pub number: u64,
-    pub keys: Arc<KeySpace>,
-    /// Ends this rank's part alone.
-    pub stop: Stop,
-    pub end: Option<PhaseEnd>,
-    /// By how much this rank began late.
-    pub late: Duration,
-    pub is_load: bool,
-    /// Whether it ends for all when one rank has done its share: in a closed loop. At a rate each
-    /// does what is due, and of a load everything is done.
-    pub ends_together: bool,
-    /// Ranks that take part; the first ones.
-    pub ranks: u32,
-    pub ready: BTreeSet<u32>,
-    pub failed: Option<(u32, String)>,
-    /// When it starts, once that is known; none inside: it does not.
-    pub start: Option<Option<u64>>,
-    pub done: BTreeMap<u32, DonePart>,
-    pub live: BTreeMap<u32, (LiveCounts, Instant)>,
-    /// How far the inserts of each are acknowledged.
-    pub inserted: BTreeMap<u32, u64>,
-    /// The intervals that each has closed.
-    pub closed: BTreeMap<u32, Vec<Interval>>,
-    /// When all have to have ended.
-    pub ends_by: Option<Instant>,
-    /// Until when rank 0 has not enough, seconds; in simulated time.
-    pub goes_on_until_s: f64,
-    /// Whether the end is known that rank 0 has planned.
-    pub has_end: bool,
-    has_told_stop: bool,
-    compared: Instant,
-}
-
-impl Current {
-    pub fn new(order: &Order, keys: Arc<KeySpace>, stop: Stop) -> Self {
-        Self {
-            number: order.phase,
-            keys,
-            stop,
-            end: None,
-            late: Duration::ZERO,
-            is_load: order.point.is_none(),
-            ends_together: order.point.is_some() && order.rate.is_none(),
-            ranks: order.ranks,
-            ready: BTreeSet::new(),
-            failed: None,
-            start: None,
-            done: BTreeMap::new(),
-            live: BTreeMap::new(),
-            inserted: BTreeMap::new(),
-            closed: BTreeMap::new(),
-            ends_by: None,
-            goes_on_until_s: 0.0,
-            has_end: false,
-            has_told_stop: false,
-            compared: Instant::now(),
-        }
-    }
-
-    /// What was heard of the others' inserts goes to those that draw keys here.
-    fn learn(&self) {
-        let others = (1..self.ranks).map(|rank| self.inserted.get(&rank));
-        if let Some(known) = others.collect::<Option<Vec<_>>>()
-            && let Some(least) = known.into_iter().min()
-        {
-            self.keys.others_have(*least);
-        }
-    }
-
-    /// Whether its time is simulated.
-    pub fn is_simulated(&self) -> bool {
-        self.end.as_ref().is_some_and(|end| end.is_simulated)
-    }
-
-    /// Whether a rank has told all of what it did until then, seconds: one that has done its part
-    /// adds nothing.
-    pub fn has_told(&self, rank: u32, until_s: f64) -> bool {
-        let last = self.closed.get(&rank).and_then(|told| told.last());
-        let is_over = last.is_some_and(|i| i.start_s + i.length_s > until_s - 1e-6);
-        is_over || self.done.contains_key(&rank)
-    }
-
-    /// It has to end in time once its end is known.
-    pub fn ends_within(&mut self, left: Duration) {
-        let by = Instant::now() + left + DRAIN + GRACE;
-        self.ends_by = Some(self.ends_by.map_or(by, |known| known.min(by)));
-    }
 }
 
 impl Link {
@@ -165,13 +87,16 @@ impl Link {
     pub fn open(cluster: Arc<dyn Cluster>, stop: &Stop) -> (Arc<Self>, JoinHandle<()>) {
         let other = || Other {
             heard: Instant::now(),
-            hello: None,
+            is_quiet: false,
+            host: None,
+            version: None,
             clock: ClockLine::default(),
             burst: Vec::new(),
             pings_left: 0,
         };
         let others = (0..cluster.size()).map(|_| other()).collect();
         let link = Arc::new(Self {
+            reading: Reading::of(|| cluster.now_ns()),
             cluster,
             stop: stop.clone(),
             state: Mutex::new(State {
@@ -259,7 +184,7 @@ impl Link {
                     .for_each(|other| other.heard = Instant::now());
             }
             before = Instant::now();
-            if let Some(message) = self.cluster.receive(POLL) {
+            if let Some(message) = self.cluster.receive(LISTEN) {
                 self.take(&message);
             }
             self.pass_on_stop();
@@ -282,7 +207,7 @@ impl Link {
         };
         let mut state = self.state();
         let other = &mut state.others[from as usize];
-        other.heard = Instant::now();
+        (other.heard, other.is_quiet) = (Instant::now(), false);
         match told {
             Message::Ping => {
                 self.send(from, &Message::Pong(Exchange::answer(message)));
@@ -296,7 +221,9 @@ impl Link {
                     other.clock.add(best);
                 }
             }
-            Message::Hello { version, host } => other.hello = Some((version, host)),
+            Message::Hello { version, host } => {
+                (other.host, other.version) = (Some(host), Some(version));
+            }
             Message::Command(Command::Measure(order)) => {
                 // From here on what is said of the phase is heard.
                 let keys = keys_of(&order, state.keys.take());
@@ -305,7 +232,13 @@ impl Link {
                 let order = Message::Command(Command::Measure(order));
                 state.inbox.push_back((from, order));
             }
-            Message::Command(_) | Message::Answer(_) => state.inbox.push_back((from, told)),
+            Message::Command(_) | Message::Answer(_) => {
+                if let Message::Command(Command::Plan { hosts, .. }) = &told {
+                    let others = state.others.iter_mut().zip(hosts);
+                    others.for_each(|(other, host)| other.host = Some(host.clone()));
+                }
+                state.inbox.push_back((from, told));
+            }
             // Without a phase: a rank was told to stop.
             Message::Stop { phase: 0 } => self.stop.request(),
             told => self.take_of_phase(&mut state, from, told),
@@ -463,16 +396,45 @@ impl Link {
         }
     }
 
+    /// Whether this rank looks whether that one is there. Of rank 0 the one after it speaks first.
+    fn watches(&self, rank: u32) -> bool {
+        rank != self.cluster.rank() && (self.is_leader() || rank == 0)
+    }
+
+    /// Says which ranks have not been heard of for a while.
+    fn tell_of_quiet(&self, state: &mut State) {
+        if self.cluster.rank() > 1 {
+            return;
+        }
+        let said: Vec<String> = (0..self.cluster.size())
+            .filter(|rank| self.watches(*rank))
+            .filter_map(|rank| {
+                let other = &mut state.others[rank as usize];
+                let silent = other.heard.elapsed();
+                if silent < QUIET || std::mem::replace(&mut other.is_quiet, true) {
+                    return None;
+                }
+                Some(format!(
+                    "rank {rank}{} has not been heard of for {} s; the run ends if that goes on \
+                     until {} s",
+                    state.on_host(rank),
+                    silent.as_secs(),
+                    LOST.as_secs()
+                ))
+            })
+            .collect();
+        said.iter().for_each(|said| self.cluster.warn(said));
+    }
+
     /// Ends the job where another rank is lost, or does not end.
     fn look(&self) {
-        let state = self.state();
+        let mut state = self.state();
+        self.tell_of_quiet(&mut state);
         let lost = |(rank, other): (u32, &Other)| {
             let silent = other.heard.elapsed();
-            (rank != self.cluster.rank() && silent > LOST).then_some((rank, silent))
+            (self.watches(rank) && silent > LOST).then_some((rank, silent))
         };
-        let watched = (0_u32..).zip(&state.others);
-        let watched = watched.filter(|(rank, _)| self.is_leader() || *rank == 0);
-        let found = watched.filter_map(lost).next();
+        let found = (0_u32..).zip(&state.others).find_map(lost);
         let why = match found {
             Some((rank, silent)) => Some(format!(
                 "rank {rank}{} has not been heard of for {} s: it is stopped, or its host or the \
@@ -518,58 +480,11 @@ impl Link {
     }
 }
 
-/// The keys of a phase: where it goes on, those of the phase before, whose inserts are there.
-fn keys_of(order: &Order, before: Option<Arc<KeySpace>>) -> Arc<KeySpace> {
-    let before = before.filter(|_| order.goes_on);
-    before.unwrap_or_else(|| Arc::new(order.keys()))
-}
-
 impl State {
     /// ` on HOST`, where that is known.
     pub fn on_host(&self, rank: u32) -> String {
         let other = self.others.get(rank as usize);
-        let hello = other.and_then(|other| other.hello.as_ref());
-        hello.map_or_else(String::new, |(_, host)| format!(" on {host}"))
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use tailmark_driver::DataSet;
-    use tailmark_engine::Spec;
-
-    #[test]
-    fn what_goes_on_has_the_keys_that_were_inserted_before() {
-        let driver = tailmark_driver::db::find("null").unwrap();
-        let params = tailmark_driver::Params {
-            location: tailmark_driver::Location::None,
-            data: DataSet {
-                schema: tailmark_driver::Schema {
-                    table: "t".into(),
-                    fields: vec!["f".into()],
-                },
-                records: 100,
-                field_length: 1,
-            },
-            settings: tailmark_driver::Settings::default(),
-            semantics: tailmark_driver::Semantics::Faithful,
-            access: tailmark_driver::Access::Write,
-        };
-        let database = (driver.open)(&params).unwrap();
-        let workload = Arc::new(tailmark_workload::find("ycsb-d").unwrap());
-        let keys = Arc::new(KeySpace::new(100, 100));
-        let spec = |goes_on| Spec {
-            goes_on,
-            threads: 4,
-            ..Spec::new(database.as_ref(), &workload, &params.data, &keys)
-        };
-        let order = |goes_on| Order::of(&spec(goes_on), 1, (1, 2), false, (0, 0, 0.0));
-        let before = keys_of(&order(false), None);
-        assert_eq!([before.next_insert(), before.next_insert()], [101, 103]);
-        let after = keys_of(&order(true), Some(Arc::clone(&before)));
-        assert_eq!(after.next_insert(), 105);
-        let new = keys_of(&order(false), Some(before));
-        assert_eq!(new.next_insert(), 101);
+        let host = other.and_then(|other| other.host.as_ref());
+        host.map_or_else(String::new, |host| format!(" on {host}"))
     }
 }

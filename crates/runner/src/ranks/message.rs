@@ -3,6 +3,7 @@
 //! Rank 0 leads: it commands, and each other rank answers. Beside that go the messages of a phase in
 //! progress, and a beat a second both ways, which says that a rank is there.
 
+use crate::{Error, error::in_one_line};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, time::Duration};
 use tailmark_engine::{Part, Spec};
@@ -19,7 +20,7 @@ pub enum Message {
     /// What rank 0 wants done; each is answered.
     Command(Command),
     /// What came of the command before.
-    Answer(Result<Answer, String>),
+    Answer(Result<Answer, Failure>),
     /// Asks for the time of a rank; answered at once, whatever it does.
     Ping,
     /// The instants of the request: when it was sent, by the clock of rank 0, and when it came.
@@ -34,7 +35,7 @@ pub enum Message {
     /// Every client of a rank is ready.
     Ready { phase: u64 },
     /// A rank cannot begin, and why.
-    Failed { phase: u64, why: String },
+    Failed { phase: u64, why: Failure },
     /// The phase begins at this instant of the clock of rank 0, nanoseconds; none: it does not.
     Start { phase: u64, at: Option<u64> },
     /// The measured part ends so long after it began.
@@ -47,6 +48,25 @@ pub enum Message {
     Intervals { phase: u64, closed: Vec<Seconds> },
     /// A rank has done its part.
     Done { phase: u64, part: Box<DonePart> },
+}
+
+/// Why a rank could not do what it was told.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Failure {
+    /// In one line.
+    pub why: String,
+    /// Whether what was asked for is wrong.
+    pub is_usage: bool,
+}
+
+impl Failure {
+    /// What another rank is told of an error.
+    pub fn of(error: &Error) -> Self {
+        Self {
+            why: in_one_line(error),
+            is_usage: error.is_usage(),
+        }
+    }
 }
 
 /// What a rank tells of its phase once a second.
@@ -130,11 +150,13 @@ impl Seconds {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct DonePart {
     /// The phase as bytes, or why there is none.
-    pub measured: Result<Vec<u8>, String>,
+    pub measured: Result<Vec<u8>, Failure>,
     /// How far its inserts are acknowledged.
     pub inserted: u64,
     /// By how much it began late, nanoseconds.
     pub late_ns: u64,
+    /// By how much its time was ahead of the agreed one at the end, nanoseconds.
+    pub ahead_ns: i64,
     /// What could not be sampled, and why.
     pub not_sampled: Vec<String>,
     /// Whether it ended before its time, so that the others have nothing to go on for.

@@ -6,6 +6,7 @@
 //! turns with the keys that they insert. An embedded database each rank has of its own, with a data
 //! set of its own in a place of its own.
 
+mod current;
 mod follow;
 mod lead;
 mod link;
@@ -18,8 +19,8 @@ pub(crate) use lead::Together;
 
 use crate::Error;
 use link::Link;
-use message::Message;
 pub(crate) use message::{Answer, Command};
+use message::{Failure, Message};
 use std::{
     borrow::Cow,
     sync::{
@@ -273,7 +274,7 @@ impl Ranks {
         let Some(job) = &self.job else {
             return Ok(Vec::new());
         };
-        let mut answers: Vec<Option<Result<Answer, String>>> = vec![None; self.size() as usize];
+        let mut answers: Vec<Option<Result<Answer, Failure>>> = vec![None; self.size() as usize];
         answers[0] = Some(Ok(Answer::Done));
         while answers.iter().any(Option::is_none) {
             let (from, message) = job.link.wait(|state| state.inbox.pop_front());
@@ -282,7 +283,7 @@ impl Ranks {
             }
         }
         let each = answers.into_iter().flatten().enumerate().skip(1);
-        each.map(|(rank, answer)| answer.map_err(|why| job.failed(rank as u32, why)))
+        each.map(|(rank, answer)| answer.map_err(|failure| job.failed(rank as u32, failure)))
             .collect()
     }
 }
@@ -293,19 +294,24 @@ impl Job {
         let until = Instant::now() + JOIN;
         let own = self.link.cluster.host();
         let found = self.link.wait(|state| {
-            let of = |rank: u32| state.others[rank as usize].hello.clone();
+            let of = |rank: u32| {
+                let other = &state.others[rank as usize];
+                other.version.clone().zip(other.host.clone())
+            };
             let hellos = (1..self.link.cluster.size()).map(|rank| of(rank).ok_or(rank));
             match hellos.collect::<Result<Vec<_>, u32>>() {
                 Ok(hellos) => Some(Ok(hellos)),
                 Err(rank) => (Instant::now() > until).then_some(Err(rank)),
             }
         });
-        let hellos = found.map_err(|rank| self.failed(rank, "it has not begun".to_owned()))?;
+        let failure = |why: String, is_usage| Failure { why, is_usage };
+        let hellos = found
+            .map_err(|rank| self.failed(rank, failure("it has not begun".to_owned(), false)))?;
         let mut hosts = vec![own];
         for ((version, host), rank) in hellos.into_iter().zip(1..) {
             if version != env!("CARGO_PKG_VERSION") {
                 let why = format!("it runs version {version}");
-                return Err(self.failed(rank, why));
+                return Err(self.failed(rank, failure(why, true)));
             }
             hosts.push(host);
         }
@@ -327,12 +333,13 @@ impl Job {
         self.notices.extend(unlimited.map(notice));
     }
 
-    fn failed(&self, rank: u32, why: String) -> Error {
+    fn failed(&self, rank: u32, failure: Failure) -> Error {
         let host = self.hosts.get(rank as usize).cloned();
         Error::Rank {
             rank,
             host: host.unwrap_or_else(|| "an unknown host".to_owned()),
-            why,
+            why: failure.why,
+            is_usage: failure.is_usage,
         }
     }
 

@@ -5,11 +5,11 @@ use super::{
     message::{Message, Seconds},
 };
 use std::{sync::Mutex, time::Duration};
-use tailmark_engine::{Enough, Peers, PhaseEnd};
+use tailmark_engine::{Enough, Peers, PhaseEnd, Reading};
 use tailmark_results::Interval;
 
 /// How long before the start it is agreed upon, and how much longer for each rank that is told.
-const AHEAD: Duration = Duration::from_millis(50);
+const AHEAD: Duration = Duration::from_millis(100);
 const AHEAD_EACH: Duration = Duration::from_micros(200);
 
 /// The other ranks of one phase.
@@ -63,11 +63,18 @@ impl PhasePeers<'_> {
 }
 
 impl Peers for PhasePeers<'_> {
-    fn now(&self) -> (u64, f64) {
+    fn own_ns(&self) -> u64 {
+        self.link.cluster.now_ns()
+    }
+
+    fn agreed(&self, own_ns: u64) -> u64 {
         let (own, leader, faster) = self.clock;
-        let since = self.link.cluster.now_ns().saturating_sub(own);
-        let more = (since as f64 * faster) as i64;
-        ((leader + since).saturating_add_signed(more), faster)
+        let since = own_ns.wrapping_sub(own).cast_signed();
+        leader.saturating_add_signed(since + (since as f64 * faster) as i64)
+    }
+
+    fn reading(&self) -> Reading {
+        self.link.reading
     }
 
     fn start(&self) -> Option<u64> {
@@ -77,9 +84,8 @@ impl Peers for PhasePeers<'_> {
         }
     }
 
-    fn started(&self, end: PhaseEnd, late: Duration) {
+    fn starts(&self, end: PhaseEnd) {
         self.link.in_phase(self.number, |phase| {
-            phase.late = late;
             // How long a simulation takes is not known.
             if let Some(planned) = self.planned.filter(|_| !end.is_simulated) {
                 phase.ends_within(planned);
@@ -98,6 +104,12 @@ impl Peers for PhasePeers<'_> {
                 after,
             };
             self.link.send_each(phase.ranks, &end);
+        });
+    }
+
+    fn ended(&self, late: Duration, ahead_ns: i64) {
+        self.link.in_phase(self.number, |phase| {
+            (phase.late, phase.ahead_ns) = (late, ahead_ns);
         });
     }
 }

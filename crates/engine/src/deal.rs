@@ -1,0 +1,116 @@
+//! Which arrivals of one even sequence are those of one process, where several share it: in the same
+//! places of every round as many of them as it has clients, spread over the round as evenly as whole
+//! numbers can be. All processes together have what one process would, each arrival once.
+
+/// The arrivals of a process, as places in a round of all.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Deal {
+    /// How many arrivals a round has: one a client of all processes.
+    round: u64,
+    /// Those of this process, in their order; at least one.
+    places: Vec<u64>,
+}
+
+impl Deal {
+    /// Those of one of several processes with so many clients each.
+    #[must_use]
+    pub fn of(process: usize, clients: &[u64]) -> Self {
+        // Its k-th of n is due as if n were spread over the round by themselves: at (k + 1/2) / n. The
+        // numerators and denominators are doubled.
+        let due = |process: usize| {
+            let n = clients[process];
+            (0..n).map(move |k| (2 * k + 1, n, process))
+        };
+        let mut dealt: Vec<_> = (0..clients.len()).flat_map(due).collect();
+        dealt.sort_by(|(k, n, process), (other_k, other_n, other)| {
+            let (own, others) = (k * other_n, other_k * n);
+            own.cmp(&others).then(process.cmp(other))
+        });
+        let places = (0..).zip(&dealt).filter(|(_, dealt)| dealt.2 == process);
+        Self {
+            round: dealt.len() as u64,
+            places: places.map(|(place, _)| place).collect(),
+        }
+    }
+
+    /// The place among all arrivals of this process's `own`-th one, both counted from 0.
+    #[inline]
+    #[must_use]
+    pub fn number(&self, own: u64) -> u64 {
+        let each = self.places.len() as u64;
+        let place = self.places[(own % each) as usize];
+        (own / each)
+            .saturating_mul(self.round)
+            .saturating_add(place)
+    }
+
+    /// How many arrivals of this process come before that place among all.
+    #[must_use]
+    pub fn before(&self, number: u64) -> u64 {
+        let place = number % self.round;
+        let within = self.places.partition_point(|own| *own < place) as u64;
+        let rounds = number / self.round;
+        rounds
+            .saturating_mul(self.places.len() as u64)
+            .saturating_add(within)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CLIENTS: [&[u64]; 6] = [
+        &[1, 1, 1],
+        &[6, 5, 5],
+        &[64, 1],
+        &[2, 0, 1],
+        &[3, 3, 3, 2],
+        &[7],
+    ];
+
+    fn each(clients: &[u64]) -> impl Iterator<Item = Deal> {
+        let with = (0..clients.len()).filter(|process| clients[*process] > 0);
+        with.map(|process| Deal::of(process, clients))
+    }
+
+    #[test]
+    fn every_arrival_is_one_processs() {
+        for clients in CLIENTS {
+            let all: u64 = clients.iter().sum();
+            for upto in [0, 1, all - 1, all, 3 * all + 1, 15_001] {
+                let mut dealt: Vec<u64> = each(clients)
+                    .flat_map(|deal| (0..deal.before(upto)).map(move |own| deal.number(own)))
+                    .collect();
+                dealt.sort_unstable();
+                assert_eq!(dealt, (0..upto).collect::<Vec<_>>(), "{clients:?}");
+            }
+        }
+    }
+
+    #[test]
+    fn processes_with_as_many_clients_take_turns() {
+        let deals: Vec<_> = each(&[16, 16, 16]).collect();
+        for (process, deal) in (0..).zip(&deals) {
+            let numbers: Vec<_> = (0..50).map(|own| deal.number(own)).collect();
+            let turns: Vec<_> = (0..50).map(|own| process + 3 * own).collect();
+            assert_eq!(numbers, turns);
+        }
+    }
+
+    /// Wherever one looks each has its part of what was due until then, but for less than two.
+    #[test]
+    fn none_is_ahead_of_its_part() {
+        for clients in CLIENTS {
+            let all: u64 = clients.iter().sum();
+            let with = clients.iter().filter(|clients| **clients > 0);
+            for (deal, own) in each(clients).zip(with) {
+                for number in 0..5 * all {
+                    let part = number as f64 * *own as f64 / all as f64;
+                    let ahead = deal.before(number) as f64 - part;
+                    assert!(ahead.abs() < 2.0, "{clients:?}: {ahead} at {number}");
+                }
+            }
+        }
+    }
+}
