@@ -3,8 +3,8 @@
 const picture = (function () {
   'use strict';
 
-  const GAP = 14;
-  const MARGIN = 10;
+  /* From one line of a legend to the next, pixels. */
+  const LINE = 28;
 
   echarts.setPlatformAPI({ measureText: (text, font) => ({ width: measure(text, font) }) });
 
@@ -20,28 +20,14 @@ const picture = (function () {
     });
   };
 
-  /* Every name has its place in a legend: how many lines that takes. */
+  /* Every name has its place in a legend: how many lines that takes, and all of how it looks. */
   const unfold = (legend, option, width) => {
     const own = list(legend.data).map(nameOf);
     const there = Array.from(new Set(option.series.map((s) => s.name)));
     const shown = own.length > 0 ? own.filter((name) => there.includes(name)) : there;
-    const style = legend.textStyle;
-    const room = width - legend.left - MARGIN;
-    let lines = 1;
-    let taken = 0;
-    shown.forEach((name) => {
-      const item = legend.itemWidth + 5 + measure(name, style.fontSize + 'px');
-      if (taken > 0 && taken + item > room) {
-        lines += 1;
-        taken = 0;
-      }
-      taken += item + GAP;
-    });
-    return {
-      lines: lines,
-      option: { type: 'plain', data: shown, left: legend.left, width: room, itemGap: GAP,
-        formatter: legend.formatter },
-    };
+    const of = charts.legendOf(legend, shown, width);
+    const unpaged = { type: 'plain', data: shown, width: of.room, itemGap: of.gap, formatter: of.formatter(false) };
+    return { lines: of.lines, option: Object.assign({}, legend, unpaged) };
   };
 
   /* Moves what is below a legend of several lines. */
@@ -54,7 +40,7 @@ const picture = (function () {
     legends.forEach((legend, i) => {
       const unfolded = unfold(legend, option, width);
       const has = legends.length === 1 && patch.grid[0] && patch.grid[0].top > 50 ? 2 : 1;
-      const extra = Math.max(0, unfolded.lines - has) * (14 + GAP);
+      const extra = Math.max(0, unfolded.lines - has) * LINE;
       patch.legend.push(Object.assign(unfolded.option, { top: tops[i] + more }));
       const below = (own) => own > tops[i];
       patch.grid.forEach((g, n) => { if (below(list(option.grid)[n].top)) { g.top += extra; } });
@@ -70,14 +56,15 @@ const picture = (function () {
     const view = echarts.init(null, null, {
       renderer: 'svg', ssr: true, width: width, height: height,
     });
-    view.setOption(charts.named(chart.base), true);
-    view.setOption(charts.named(chart.variant));
+    /* Drawn once all is known. */
+    view.setOption(charts.named(chart.base, view), { notMerge: true, lazyUpdate: true });
+    view.setOption(charts.named(chart.variant, view), { lazyUpdate: true });
     const placed = place(view.getOption(), width);
-    if (placed.more > 0) { view.resize({ width: width, height: height + placed.more }); }
     view.setOption({
       animation: false, textStyle: { fontFamily: FONT }, tooltip: { show: false },
       ...placed.patch,
-    });
+    }, { lazyUpdate: placed.more > 0 });
+    if (placed.more > 0) { view.resize({ width: width, height: height + placed.more }); }
     const svg = view.renderToSVGString();
     view.dispose();
     return JSON.stringify({ svg: svg, height: height + placed.more });

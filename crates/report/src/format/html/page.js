@@ -11,14 +11,23 @@ const page = function (view) {
   const chosen = (figure) => selects(figure).reduce(
     (index, select) => index * select.options.length + select.selectedIndex, 0);
 
-  /* A legend of more than the two lines that it has room for is turned page by page. */
-  const fitLegend = (chart) => {
+  /* A legend of more than the two lines that it has room for is turned page by page; a name that is longer than a
+     line is cut, and whole under the pointer. Others stay as they are. */
+  const fitted = (chart) => {
     const { legend, series } = chart.getOption();
-    const names = Array.from(new Set(series.map((s) => s.name)));
-    const length = names.reduce((sum, name) => sum + 44 + 6.5 * name.length, 0);
-    if (legend && legend[0].type === 'plain' && length > 2 * chart.getWidth()) {
-      chart.setOption({ legend: Object.assign({}, legend[0], { type: 'scroll' }) });
-    }
+    const fit = (own) => {
+      const known = (own.data || []).map((item) => (typeof item === 'string' ? item : item.name));
+      const names = known.length > 0 ? known : Array.from(new Set(series.map((s) => s.name)));
+      const of = charts.legendOf(own, names, chart.getWidth());
+      const isPaged = of.lines > (own.type === 'scroll' ? 1 : 2);
+      if (!of.isCut && !(isPaged && own.type !== 'scroll')) { return own; }
+      return Object.assign({}, own, {
+        type: isPaged ? 'scroll' : own.type, formatter: of.formatter(isPaged),
+        tooltip: { show: of.isCut, formatter: (p) => charts.escaped(p.name) },
+      });
+    };
+    const fits = (legend || []).map(fit);
+    return fits.some((one, i) => one !== legend[i]) ? { legend: fits } : {};
   };
 
   const hide = (d) => state.hidden.forEach((name) =>
@@ -27,9 +36,10 @@ const page = function (view) {
   const paint = (d, patch, isOnPaper) => {
     const { base } = d.chart;
     d.view.clear();
-    d.view.setOption(view.adapted(base, base, isOnPaper), true);
-    d.view.setOption(view.adapted(patch, base, isOnPaper));
-    fitLegend(d.view);
+    /* Drawn once all is known. */
+    d.view.setOption(view.adapted(base, base, isOnPaper, d.view), { notMerge: true, lazyUpdate: true });
+    d.view.setOption(view.adapted(patch, base, isOnPaper, d.view), { lazyUpdate: true });
+    d.view.setOption(fitted(d.view));
     hide(d);
   };
 
