@@ -214,7 +214,6 @@ const charts = (function () {
   };
 
   /* The names of a legend as it has room for them, and how many lines they take. */
-  const ROW = { gap: 14, pad: 5, pager: 70 };
   const legendOf = (legend, names, width) => {
     const { fontSize } = legend.textStyle;
     const font = fontSize + 'px ' + (legend.textStyle.fontFamily || 'sans-serif');
@@ -226,15 +225,52 @@ const charts = (function () {
       used += Math.min(item, room) + ROW.gap;
     });
     const roomOf = (isPaged) => room - legend.itemWidth - ROW.pad - (isPaged ? ROW.pager : 0);
+    const isCut = taken.some((item) => item > room);
     return {
-      lines: lines, room: room, gap: ROW.gap, isCut: taken.some((item) => item > room),
-      formatter: (isPaged) => (name) => fitted(name, roomOf(isPaged), font),
+      lines: lines,
+      /* All of how it looks stays: what becomes a legend of another type has nothing of what it was. */
+      as: (isPaged) => Object.assign({}, legend, {
+        type: isPaged ? 'scroll' : 'plain', data: names, width: room, itemGap: ROW.gap,
+        formatter: (name) => fitted(name, roomOf(isPaged), font),
+        tooltip: { show: isCut, formatter: (p) => escaped(p.name) },
+      }),
     };
+  };
+  /* Between the names of a legend, beside a mark, for what turns the pages, from line to line, and what a line takes
+     at least, pixels. */
+  const ROW = { gap: 14, pad: 5, pager: 70, line: 28, least: 240 };
+
+  /* What makes room in an option for every name of its legends: what is below a legend of several lines moves down, by
+     `more` pixels in all. Legends of more than `most` lines are turned page by page. */
+  const unfolded = (option, width, most) => {
+    const list = (value) => (Array.isArray(value) ? value : value ? [value] : []);
+    const [grids, titles, legends] = [list(option.grid), list(option.title), list(option.legend)];
+    const patch = {
+      legend: [], grid: grids.map((g) => ({ top: g.top })), title: titles.map((t) => ({ top: t.top })),
+    };
+    const there = Array.from(new Set(option.series.map((s) => s.name)));
+    let more = 0;
+    legends.forEach((wide) => {
+      /* One beside a title goes below it where that leaves no room. */
+      const isBelow = wide.left > ROW.pager && width - wide.left < ROW.least;
+      const legend = isBelow ? Object.assign({}, wide, { left: 4 }) : wide;
+      const first = isBelow ? ROW.line : 0;
+      const own = list(legend.data).map((item) => (typeof item === 'string' ? item : item.name));
+      const of = legendOf(legend, own.length > 0 ? own.filter((name) => there.includes(name)) : there, width);
+      const isPaged = of.lines > most;
+      const has = legends.length === 1 && grids[0] && grids[0].top > 50 ? 2 : 1;
+      const extra = first + (isPaged ? 0 : Math.max(0, of.lines - has) * ROW.line);
+      patch.legend.push(Object.assign(of.as(isPaged), { top: legend.top + more + first * 0.75 }));
+      patch.grid.forEach((g, n) => { if (grids[n].top > legend.top) { g.top += extra; } });
+      patch.title.forEach((t, n) => { if (titles[n].top > legend.top) { t.top += extra; } });
+      more += extra;
+    });
+    return { more: more, patch: patch };
   };
 
   /* How a value is written with all its digits, by its axis: what writes there, or its name. */
   const fully = (of) => full[Object.keys(write).find((name) => name === of || write[name] === of)]
     || ((v) => String(v));
 
-  return { named: named, full: fully, escaped: escaped, legendOf: legendOf };
+  return { named: named, full: fully, escaped: escaped, unfolded: unfolded };
 }());

@@ -11,23 +11,17 @@ const page = function (view) {
   const chosen = (figure) => selects(figure).reduce(
     (index, select) => index * select.options.length + select.selectedIndex, 0);
 
-  /* A legend of more than the two lines that it has room for is turned page by page; a name that is longer than a
-     line is cut, and whole under the pointer. Others stay as they are. */
-  const fitted = (chart) => {
-    const { legend, series } = chart.getOption();
-    const fit = (own) => {
-      const known = (own.data || []).map((item) => (typeof item === 'string' ? item : item.name));
-      const names = known.length > 0 ? known : Array.from(new Set(series.map((s) => s.name)));
-      const of = charts.legendOf(own, names, chart.getWidth());
-      const isPaged = of.lines > (own.type === 'scroll' ? 1 : 2);
-      if (!of.isCut && !(isPaged && own.type !== 'scroll')) { return own; }
-      return Object.assign({}, own, {
-        type: isPaged ? 'scroll' : own.type, formatter: of.formatter(isPaged),
-        tooltip: { show: of.isCut, formatter: (p) => charts.escaped(p.name) },
-      });
-    };
-    const fits = (legend || []).map(fit);
-    return fits.some((one, i) => one !== legend[i]) ? { legend: fits } : {};
+  /* More lines of a legend are turned page by page. */
+  const LINES_MAX = 4;
+
+  /* Makes room for the legends at the width of now, and draws. What readers chose in them stays. */
+  const fit = (d) => {
+    const { more, patch } = charts.unfolded(d.fresh, d.view.getWidth(), LINES_MAX);
+    const now = d.view.getOption().legend || [];
+    patch.legend.forEach((legend, i) => { legend.selected = now[i].selected; });
+    d.view.setOption(patch, { lazyUpdate: true });
+    d.element.style.height = d.height + more + 'px';
+    d.view.resize();
   };
 
   const hide = (d) => state.hidden.forEach((name) =>
@@ -39,7 +33,8 @@ const page = function (view) {
     /* Drawn once all is known. */
     d.view.setOption(view.adapted(base, base, isOnPaper, d.view), { notMerge: true, lazyUpdate: true });
     d.view.setOption(view.adapted(patch, base, isOnPaper, d.view), { lazyUpdate: true });
-    d.view.setOption(fitted(d.view));
+    d.fresh = d.view.getOption();
+    fit(d);
     hide(d);
   };
 
@@ -158,7 +153,7 @@ const page = function (view) {
       const own = element.parentNode;
       const d = {
         figure: figure, element: element, chart: chart, details: own.querySelector('details.numbers'),
-        view: echarts.init(element, null, { renderer: 'svg' }),
+        view: echarts.init(element, null, { renderer: 'svg' }), height: element.clientHeight,
       };
       drawn.push(d);
       d.details.addEventListener('toggle', () => tabulate(d));
@@ -215,9 +210,13 @@ const page = function (view) {
   /* On paper the width is that of the page, whatever the window has, and all is light. */
   const PAPER = { wide: 650, half: 300 };
   const isWide = (d) => d.element.parentNode.classList.contains('wide');
+  const resize = (d, width) => {
+    d.view.resize({ width: width });
+    if (d.patch) { fit(d); }
+  };
   const toWindow = () => {
     layCards();
-    drawn.forEach((d) => d.view.resize({ width: 'auto' }));
+    drawn.forEach((d) => resize(d, 'auto'));
   };
   const repaint = (isOnPaper) => {
     if (state.theme === 'dark') {
@@ -225,7 +224,7 @@ const page = function (view) {
     }
   };
   const toPaper = () => {
-    drawn.forEach((d) => d.view.resize({ width: isWide(d) ? PAPER.wide : PAPER.half }));
+    drawn.forEach((d) => resize(d, isWide(d) ? PAPER.wide : PAPER.half));
     repaint(true);
   };
   addEventListener('resize', toWindow);
