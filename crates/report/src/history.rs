@@ -119,7 +119,7 @@ pub fn write_history(folder: &Path) -> Result<History, Error> {
         .flat_map(|trend| trend.changes(&entries))
         .collect();
     let sections = [
-        (&CHANGES, change_blocks(&changes)),
+        (&CHANGES, change_blocks(&changes, entries.len())),
         (&TRENDS, trend_blocks(&trends, &entries)),
         (&STUDIES, study_blocks(&entries, &copies, folder)),
     ];
@@ -223,7 +223,7 @@ fn systems(entries: &[Entry]) -> Vec<String> {
         .collect()
 }
 
-fn change_blocks(changes: &[Change]) -> Vec<Block> {
+fn change_blocks(changes: &[Change], studies: usize) -> Vec<Block> {
     let how = format!(
         "A change is where the peaks of a system differ before and behind, by more than {} and with a chance \
          of error of 1 % in each series, adjusted for the places that it could be at. It takes {SIDE_MIN} \
@@ -231,6 +231,7 @@ fn change_blocks(changes: &[Change]) -> Vec<Block> {
         number::percent(statistics::EQUIVALENCE)
     );
     let text = match changes.len() {
+        0 if studies < 2 * SIDE_MIN => Text::strong("There are too few studies to show a change. "),
         0 => Text::strong("No change is shown. "),
         n => Text::strong(format!("{}. ", number::plural(n as u64, "change"))),
     };

@@ -219,6 +219,7 @@ fn copies_of_a_study_count_once_and_make_no_change() {
     assert!(history.changes.is_empty(), "{:?}", history.changes);
     let page = fs::read_to_string(&history.path).unwrap();
     assert!(page.contains("Copies count once."));
+    assert!(page.contains("too few studies to show a change") && !page.contains("No change"));
 }
 
 #[test]
