@@ -37,8 +37,9 @@ const charts = (function () {
 
   const ENTITIES = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
   const escaped = (text) => String(text).replace(/[&<>"]/g, (c) => ENTITIES[c]);
-  const table = (title, rows) =>
-    '<b>' + escaped(title) + '</b><table class="tip">' + rows.map((row) =>
+  /* A name may be written from right to left: what is said of it behind it stays there. */
+  const table = (title, rows, more) =>
+    '<b><bdi>' + escaped(title) + '</bdi>' + escaped(more || '') + '</b><table class="tip">' + rows.map((row) =>
       '<tr><td>' + (row[2] || '') + escaped(row[0]) + '</td><td>' + row[1] + '</td></tr>'
     ).join('') + '</table>';
   const between = (low, high, how, least) =>
@@ -62,8 +63,8 @@ const charts = (function () {
       if (params.data && params.data.itemStyle) {
         rows.push(['hollow', 'fewer than 100 samples beyond']);
       }
-      const title = params.seriesName + ', ' + threads + (threads === 1 ? ' thread' : ' threads');
-      return table(title, offered.concat(rows));
+      const more = ', ' + threads + (threads === 1 ? ' thread' : ' threads');
+      return table(params.seriesName, offered.concat(rows), more);
     },
     offered: (params) =>
       tips.curve(params, [['offered', full.rate(params.value[0]) + ' ops/s']]),

@@ -22,6 +22,8 @@ const page = function (view) {
     d.view.setOption(patch, { lazyUpdate: true });
     d.element.style.height = d.height + more + 'px';
     d.view.resize();
+    /* Not with the next frame, which may come after somebody prints or saves the page. */
+    d.view.getZr().flush();
   };
 
   const hide = (d) => state.hidden.forEach((name) =>
