@@ -22,10 +22,10 @@ use std::{
     time::{Duration, Instant},
 };
 use synthetic::Shape;
-use tailmark_report::Data;
+use tailmark_report::{Data, SECTIONS};
 
 const ALL: &str = "csv,html,md,pdf,png,svg,terminal";
-/// Says to this program, begun again, which formats to write.
+/// Says to this program, begun again, which formats to write; `sections`: none, and how long each takes.
 const FORMATS: &str = "BENCH_FORMATS";
 
 /// The report that the aims are about.
@@ -79,6 +79,22 @@ fn write(formats: &str) {
         processor_s() - processor,
         peak_mb(),
     );
+}
+
+/// What the sections take that are slower than the others: all formats but tables alone begin with them.
+fn sections() {
+    let data = large();
+    for section in SECTIONS {
+        let before = processor_s();
+        let blocks = (section.render)(&data).len();
+        let took = processor_s() - before;
+        if took > 0.1 {
+            println!(
+                "    section {:20} {took:5.2} s of processors, {blocks} blocks",
+                section.name
+            );
+        }
+    }
 }
 
 fn megabytes(path: &Path) -> f64 {
@@ -154,12 +170,13 @@ fn noted(page: &str, has_charts: bool, port: u16) -> String {
 }
 
 fn main() {
-    if let Ok(formats) = env::var(FORMATS) {
-        write(&formats);
-        return;
+    match env::var(FORMATS).as_deref() {
+        Ok("sections") => return sections(),
+        Ok(formats) => return write(formats),
+        Err(_) => {}
     }
     let directory = tempfile::tempdir().unwrap();
-    for formats in ["html", "pdf", "svg", "png", "md", "csv", ALL] {
+    for formats in ["sections", "html", "pdf", "svg", "png", "md", "csv", ALL] {
         let status = Command::new(env::current_exe().unwrap())
             .env(FORMATS, formats)
             .env("BENCH_OUT", directory.path())

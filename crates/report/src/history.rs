@@ -2,17 +2,17 @@
 //! each system in each workload went, with the places marked at which its level changed.
 
 mod copies;
+mod trends;
 
 use crate::{
     Block, Cell, Chart, Column, Data, Error, Figure, Section, Table, TableRow, Text,
     block::anchor,
-    chart::{self, line},
     format::{html, names::address},
-    section, style,
+    section,
     sweep::SweepTable,
 };
 use copies::Copied;
-use serde_json::{Value, json};
+use serde_json::json;
 use std::{
     collections::BTreeSet,
     fs,
@@ -20,8 +20,9 @@ use std::{
 };
 use tailmark_results::{
     Header, Study, number,
-    statistics::{self, SIDE_MIN, change_points},
+    statistics::{self, SIDE_MIN},
 };
+use trends::{Change, Trend, trends};
 
 /// The sections of the page. Their blocks are made here, since they are of many studies.
 const SECTIONS: [Section; 3] = [
@@ -118,7 +119,7 @@ pub fn write_history(folder: &Path) -> Result<History, Error> {
         .flat_map(|trend| trend.changes(&entries))
         .collect();
     let sections = [
-        (&CHANGES, change_blocks(&changes)),
+        (&CHANGES, change_blocks(&changes, entries.len())),
         (&TRENDS, trend_blocks(&trends, &entries)),
         (&STUDIES, study_blocks(&entries, &copies, folder)),
     ];
@@ -131,6 +132,7 @@ pub fn write_history(folder: &Path) -> Result<History, Error> {
         title: name,
         facts: facts(&entries),
         systems: systems(&entries),
+        names: names(&entries),
         sections: &sections,
         is_live: false,
     };
@@ -202,6 +204,16 @@ fn facts(entries: &[Entry]) -> Vec<String> {
     facts
 }
 
+/// Every name that stands on the page.
+fn names(entries: &[Entry]) -> BTreeSet<String> {
+    let peaks = entries.iter().flat_map(|entry| &entry.peaks);
+    let names = peaks.flat_map(|peak| [&peak.system, &peak.workload]);
+    names
+        .chain(entries.iter().map(|entry| &entry.header.title))
+        .cloned()
+        .collect()
+}
+
 /// Every system, in the order in which they came.
 fn systems(entries: &[Entry]) -> Vec<String> {
     let mut seen = BTreeSet::new();
@@ -211,135 +223,7 @@ fn systems(entries: &[Entry]) -> Vec<String> {
         .collect()
 }
 
-/// The peaks of a workload: of each system, one for each study.
-struct Trend {
-    workload: String,
-    systems: Vec<(usize, String, Vec<Option<f64>>)>,
-}
-
-struct Change {
-    words: String,
-    row: TableRow,
-}
-
-fn trends(entries: &[Entry]) -> Vec<Trend> {
-    let mut seen = BTreeSet::new();
-    let peaks = entries.iter().flat_map(|entry| &entry.peaks);
-    let workloads = peaks.filter(|peak| seen.insert(peak.workload.clone()));
-    let workloads: Vec<String> = workloads.map(|peak| peak.workload.clone()).collect();
-    let systems = systems(entries);
-    let of = |workload: &str, system: &str| {
-        let value = |entry: &Entry| {
-            let is_it = |peak: &&Peak| peak.workload == workload && peak.system == system;
-            entry.peaks.iter().find(is_it).map(|peak| peak.ops)
-        };
-        entries.iter().map(value).collect::<Vec<_>>()
-    };
-    let trend = |workload: String| Trend {
-        systems: systems
-            .iter()
-            .enumerate()
-            .map(|(i, system)| (i, system.clone(), of(&workload, system)))
-            .filter(|(_, _, values)| values.iter().flatten().count() > 0)
-            .collect(),
-        workload,
-    };
-    workloads.into_iter().map(trend).collect()
-}
-
-/// Where the level of a series changes, as the place of the study and the ratio; gaps are passed over.
-fn changes_of(values: &[Option<f64>]) -> Vec<(usize, f64)> {
-    let known = values.iter().enumerate();
-    let known: Vec<(usize, f64)> = known
-        .filter_map(|(i, value)| Some((i, (*value)?)))
-        .collect();
-    let series: Vec<f64> = known.iter().map(|(_, value)| *value).collect();
-    let points = change_points(&series, statistics::EQUIVALENCE).into_iter();
-    points.map(|of| (known[of.index].0, of.ratio)).collect()
-}
-
-/// `+12 %`, `-7.3 %`.
-fn percent(ratio: f64) -> String {
-    let percent = (ratio - 1.0) * 100.0;
-    match percent.abs() < 9.95 {
-        true => format!("{percent:+.1} %"),
-        false => format!("{percent:+.0} %"),
-    }
-}
-
-impl Trend {
-    fn changes(&self, entries: &[Entry]) -> Vec<Change> {
-        let change = |system: &str, (at, ratio): (usize, f64)| {
-            let when = number::instant(entries[at].header.created_ms);
-            let dir = entries[at].dir.display().to_string();
-            let (workload, percent) = (&self.workload, percent(ratio));
-            Change {
-                words: format!(
-                    "{system}, {workload}: {percent} ops/s at peak from {when} on ({dir})"
-                ),
-                row: TableRow {
-                    cells: vec![
-                        Cell::new(system),
-                        Cell::new(workload),
-                        Cell::new(percent).with_value(ratio),
-                        Cell::new(when),
-                        Cell::new(dir),
-                    ],
-                    total: false,
-                },
-            }
-        };
-        let of_system = |(_, system, values): &(usize, String, Vec<Option<f64>>)| {
-            let changes = changes_of(values).into_iter();
-            changes.map(|of| change(system, of)).collect::<Vec<_>>()
-        };
-        self.systems.iter().flat_map(of_system).collect()
-    }
-
-    /// A line for each system, its changes in large marks with a label.
-    fn option(&self, entries: &[Entry]) -> Value {
-        let labels: Vec<String> = entries
-            .iter()
-            .map(|entry| number::instant(entry.header.created_ms))
-            .collect();
-        let mut option = chart::base();
-        option["tooltip"] = json!({
-            "trigger": "axis", "axisPointer": {"type": "shadow"}, "formatter": "@bars", "confine": true,
-        });
-        option["xAxis"] = chart::categories("study", &labels);
-        option["xAxis"]["axisLabel"]["interval"] = "auto".into();
-        option["yAxis"] = chart::axis("value", "operations per second at peak", 44, "@rate");
-        option["series"] = self.systems.iter().map(series).collect();
-        option
-    }
-}
-
-fn series((index, system, values): &(usize, String, Vec<Option<f64>>)) -> Value {
-    let look = style::look(*index);
-    let changes = changes_of(values);
-    let item = |(i, value): (usize, &Option<f64>)| {
-        let Some(value) = value else {
-            return Value::Null;
-        };
-        let rounded = json!(value.round());
-        match changes.iter().find(|(at, _)| *at == i) {
-            None => rounded,
-            Some((_, ratio)) => json!({
-                "value": rounded, "symbolSize": 15,
-                "itemStyle": {"color": "#fff", "borderColor": look.color, "borderWidth": 3},
-                "label": {"show": true, "formatter": percent(*ratio), "position": "top"},
-            }),
-        }
-    };
-    json!({
-        "type": "line", "name": system, "symbol": look.symbol, "symbolSize": 8,
-        "lineStyle": line(look.color, 2.0, look.dash), "itemStyle": {"color": look.color},
-        "label": {"color": look.color, "fontSize": 11, "fontWeight": "bold"},
-        "data": values.iter().enumerate().map(item).collect::<Vec<_>>(),
-    })
-}
-
-fn change_blocks(changes: &[Change]) -> Vec<Block> {
+fn change_blocks(changes: &[Change], studies: usize) -> Vec<Block> {
     let how = format!(
         "A change is where the peaks of a system differ before and behind, by more than {} and with a chance \
          of error of 1 % in each series, adjusted for the places that it could be at. It takes {SIDE_MIN} \
@@ -347,6 +231,7 @@ fn change_blocks(changes: &[Change]) -> Vec<Block> {
         number::percent(statistics::EQUIVALENCE)
     );
     let text = match changes.len() {
+        0 if studies < 2 * SIDE_MIN => Text::strong("There are too few studies to show a change. "),
         0 => Text::strong("No change is shown. "),
         n => Text::strong(format!("{}. ", number::plural(n as u64, "change"))),
     };
@@ -449,29 +334,4 @@ fn link(path: &Path) -> String {
         _ => None,
     });
     format!(".{}", parts.collect::<String>())
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn changes_are_where_they_are_although_a_study_is_missing() {
-        let mut values: Vec<Option<f64>> = [100.0, 101.0, 99.0, 100.5, 80.0, 81.0, 79.5, 80.5]
-            .map(Some)
-            .into();
-        values.insert(2, None);
-        let changes = changes_of(&values);
-        assert_eq!(changes.len(), 1);
-        assert_eq!(changes[0].0, 5);
-        assert_eq!(percent(changes[0].1), "-20 %");
-    }
-
-    #[test]
-    fn percents_have_a_sign() {
-        assert_eq!(
-            [percent(1.05), percent(0.5), percent(2.0)],
-            ["+5.0 %", "-50 %", "+100 %"]
-        );
-    }
 }

@@ -36,11 +36,11 @@ fn written() -> &'static Path {
     report().path().parent().unwrap()
 }
 
+/// The files of a directory, without the lists of what was written.
 fn names(directory: &Path) -> BTreeSet<String> {
     let files = fs::read_dir(directory).unwrap();
-    files
-        .map(|file| file.unwrap().file_name().into_string().unwrap())
-        .collect()
+    let names = files.map(|file| file.unwrap().file_name().into_string().unwrap());
+    names.filter(|name| !name.starts_with('.')).collect()
 }
 
 #[test]
@@ -197,4 +197,23 @@ fn long_names_of_workloads_are_cut_in_names_of_files_and_stay_apart() {
         let name = image.split_once(')').unwrap().0.replace("%C3%A4", "ä");
         assert!(charts.contains(&name), "{name}");
     }
+}
+
+#[test]
+fn a_report_of_fewer_workloads_has_no_charts_and_tables_of_the_one_before() {
+    let (out, fresh) = (directory("fewer"), directory("fewer-fresh"));
+    let formats = ["md", "png", "csv"];
+    let mut data = synthetic::study(SMALL);
+    tailmark_report::write_data(&data, &formats, &out).unwrap();
+    fs::write(out.join("charts/own.svg"), "of the reader").unwrap();
+    let workload = data.points[0].key.workload.clone();
+    data.points.retain(|point| point.key.workload == workload);
+    for directory in [&out, &fresh] {
+        tailmark_report::write_data(&data, &formats, directory).unwrap();
+    }
+    let mut expected = names(&fresh.join("charts"));
+    assert!(expected.len() < 20, "{expected:?}");
+    expected.insert("own.svg".to_owned());
+    assert_eq!(names(&out.join("charts")), expected);
+    assert_eq!(names(&out.join("tables")), names(&fresh.join("tables")));
 }

@@ -10,33 +10,12 @@ use std::{
     process::Command,
     sync::LazyLock,
 };
-use synthetic::{SMALL, Shape};
+use synthetic::SMALL;
 use tailmark_report::Data;
 use tailmark_testing::{not_installed, test};
 
 fn main() -> std::process::ExitCode {
     tailmark_testing::run()
-}
-
-/// Four systems whose names are as long as people make them, each point three times.
-fn four_systems() -> Data {
-    let mut data = synthetic::study(Shape {
-        repeats: 3,
-        seconds: 5,
-        ..SMALL
-    });
-    let long = |name: &str| format!("Manufacturer PM1743-{name} (firmware 2.1.0, xfs)");
-    for system in &mut data.systems {
-        system.name = long(&system.name);
-        system.ceiling_for = None;
-    }
-    data.loads
-        .iter_mut()
-        .for_each(|load| load.system = long(&load.system));
-    data.points
-        .iter_mut()
-        .for_each(|point| point.key.system = long(&point.key.system));
-    data
 }
 
 fn written(data: &Data, name: &str) -> PathBuf {
@@ -49,7 +28,7 @@ fn documents() -> &'static [PathBuf; 2] {
     static WRITTEN: LazyLock<[PathBuf; 2]> = LazyLock::new(|| {
         [
             written(&synthetic::study(SMALL), "pdf-two"),
-            written(&four_systems(), "pdf-four"),
+            written(&synthetic::four_systems(3, 5), "pdf-four"),
         ]
     });
     &WRITTEN

@@ -6,7 +6,7 @@
 mod searches;
 mod synthetic;
 
-use synthetic::{SMALL, Shape};
+use synthetic::SMALL;
 use tailmark_report::{Data, Report, ReportFormat, SECTIONS, Screen};
 use tailmark_results::RankPart;
 
@@ -16,27 +16,6 @@ fn text(data: &Data, screen: Screen) -> String {
     let write = format.text.unwrap();
     write(&Report::new(data), screen, &mut out).unwrap();
     String::from_utf8(out).unwrap()
-}
-
-/// Names that differ at their ends, as those of drives do.
-fn long_names() -> Data {
-    let mut data = synthetic::study(Shape {
-        repeats: 2,
-        seconds: 4,
-        ..SMALL
-    });
-    let long = |name: &str| format!("Manufacturer PM1743-{name} (firmware 2.1.0, xfs)");
-    data.systems.iter_mut().for_each(|s| {
-        s.name = long(&s.name);
-        s.ceiling_for = None;
-    });
-    data.loads
-        .iter_mut()
-        .for_each(|l| l.system = long(&l.system));
-    data.points
-        .iter_mut()
-        .for_each(|p| p.key.system = long(&p.key.system));
-    data
 }
 
 /// What one of several processes did of a point.
@@ -82,7 +61,7 @@ fn every_section_is_there_and_its_charts_are_drawn() {
 
 #[test]
 fn no_line_is_wider_than_the_screen() {
-    let data = long_names();
+    let data = synthetic::four_systems(2, 4);
     for columns in [80, 100, 200] {
         let text = text(&data, Screen::new(columns, false));
         // What is shown as it is, behind the last heading, keeps its lines.

@@ -69,9 +69,12 @@ pub fn bandwidth<'a>(
     value: impl Fn(&WorkloadGrid<'a>, &'a System) -> Option<Spread>,
 ) -> Value {
     let mut option = by_workload(sweep, value);
-    option["yAxis"] = axis("value", "MB/s", 44, "@rate");
+    option["yAxis"]["name"] = "MB/s".into();
     option
 }
+
+/// More bars than these are too narrow for what they say.
+const BARS_WIDE: usize = 15;
 
 /// A value of every workload and system.
 fn by_workload<'a>(
@@ -88,21 +91,16 @@ fn by_workload<'a>(
     });
     let mut option = option(base(), categories("", &labels), bars.series);
     option["grid"]["bottom"] = 8.into();
-    let series = option["series"].as_array_mut();
-    let has_error_bars = series
-        .iter()
-        .any(|s| s.iter().any(|s| s["type"] == "custom"));
-    for series in series.into_iter().flatten() {
+    // Room for the numbers over the bars; where bars are many, they stand upright.
+    let is_upright = sweep.systems.len() * sweep.groups.len() > BARS_WIDE;
+    option["yAxis"]["boundaryGap"] = json!([0, if is_upright { "14%" } else { "6%" }]);
+    for series in option["series"].as_array_mut().into_iter().flatten() {
         if series["type"] == "bar" {
             series["label"] = json!({
                 "show": true, "position": "top", "formatter": "@rate", "fontSize": 11,
                 "color": style::INK,
             });
-            if has_error_bars {
-                // Most of them end below that.
-                series["label"]["distance"] = 14.into();
-            }
-            series["labelLayout"] = json!({"hideOverlap": true});
+            series["labelLayout"] = "@bar".into();
         }
     }
     option

@@ -242,7 +242,7 @@ impl<'a> CurveLines<'_, 'a> {
                 "show": self.along == Along::Rate, "formatter": "{@[2]}", "color": look.color,
                 "fontSize": 11, "textBorderColor": "#fff", "textBorderWidth": 3, "position": if above { "top" } else { "bottom" },
             },
-            "labelLayout": {"hideOverlap": true}, "z": 4, "data": data,
+            "labelLayout": "@mark", "z": 4, "data": data,
         })
     }
 

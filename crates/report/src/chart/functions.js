@@ -37,8 +37,9 @@ const charts = (function () {
 
   const ENTITIES = { '&': '&amp;', '<': '&lt;', '>': '&gt;', '"': '&quot;' };
   const escaped = (text) => String(text).replace(/[&<>"]/g, (c) => ENTITIES[c]);
-  const table = (title, rows) =>
-    '<b>' + escaped(title) + '</b><table class="tip">' + rows.map((row) =>
+  /* A name may be written from right to left: what is said of it behind it stays there. */
+  const table = (title, rows, more) =>
+    '<b><bdi>' + escaped(title) + '</bdi>' + escaped(more || '') + '</b><table class="tip">' + rows.map((row) =>
       '<tr><td>' + (row[2] || '') + escaped(row[0]) + '</td><td>' + row[1] + '</td></tr>'
     ).join('') + '</table>';
   const between = (low, high, how, least) =>
@@ -62,8 +63,8 @@ const charts = (function () {
       if (params.data && params.data.itemStyle) {
         rows.push(['hollow', 'fewer than 100 samples beyond']);
       }
-      const title = params.seriesName + ', ' + threads + (threads === 1 ? ' thread' : ' threads');
-      return table(title, offered.concat(rows));
+      const more = ', ' + threads + (threads === 1 ? ' thread' : ' threads');
+      return table(params.seriesName, offered.concat(rows), more);
     },
     offered: (params) =>
       tips.curve(params, [['offered', full.rate(params.value[0]) + ' ops/s']]),
@@ -123,24 +124,154 @@ const charts = (function () {
     },
   };
 
+  /* Where labels stand; `option` is that of the chart, `view` what draws it. Places are pixels of the whole chart. */
+  const layouts = {
+    /* Above its bar and the error bar on it, upright where bars are narrower than what they say. */
+    bar: (option, view) => (params) => {
+      const own = option.series[params.seriesIndex];
+      const spread = option.series.find((s) => s.type === 'custom' && s.name === own.name);
+      const item = spread && spread.data.find((value) => value[0] === params.dataIndex);
+      const { x, y, width } = params.rect;
+      const top = item ? Math.min(y, view.convertToPixel({ yAxisIndex: 0 }, item[2])) : y;
+      const at = { x: x + width / 2, y: top - (item ? 6 : 4), hideOverlap: true };
+      return 1.12 * width < BAR_LABEL ? { ...at, rotate: 90, align: 'left', verticalAlign: 'middle' }
+        : { ...at, align: 'center', verticalAlign: 'bottom' };
+    },
+    mark: (option, view) => markLabels(option, view),
+  };
+  /* What a number on a bar takes, pixels: `69.5k`. */
+  const BAR_LABEL = 34;
+
+  /* Beside its mark, where it covers no other mark or label and is not cut by the edge of the chart. */
+  const markLabels = (option, view) => {
+    const [REACH, DISTANCE, EDGE] = [5, 3, 2];
+    const grid = { xAxisIndex: 0, yAxisIndex: 0 };
+    const values = (type) => option.series.filter((s) => s.type === type).flatMap((s) => s.data
+      .map((item) => (item !== null && typeof item === 'object' && !Array.isArray(item) ? item.value : item))
+      .filter((value) => Array.isArray(value)));
+    const pixel = (x, y) => view.convertToPixel(grid, [x, y]);
+    const around = ([x, y]) => [x - REACH, y - REACH, x + REACH, y + REACH];
+    const marksOf = () => values('line').map((value) => around(pixel(value[0], value[1])));
+    /* The upright error bars. */
+    const barsOf = () => values('custom').map((value) => {
+      const [[x, low], [, high]] = [pixel(value[0], value[4]), pixel(value[0], value[5])];
+      return [x - REACH, high, x + REACH, low];
+    });
+    const covers = (a, b) => a[0] < b[2] && a[2] > b[0] && a[1] < b[3] && a[3] > b[1];
+    let [marks, bars, taken, last] = [[], [], [], Infinity];
+    return (params) => {
+      /* Labels come in order: one that does not follow is the first of a new drawing. */
+      const place = params.seriesIndex * 1e6 + params.dataIndex;
+      if (place <= last) { [marks, bars, taken] = [marksOf(), barsOf(), []]; }
+      last = place;
+      const { width, height } = params.labelRect;
+      const [x, y] = [params.rect.x + params.rect.width / 2, params.rect.y + params.rect.height / 2];
+      const isOwn = (box) => covers(box, [x - 1, y - 1, x + 1, y + 1]);
+      const own = bars.filter(isOwn).concat([around([x, y])]);
+      const [top, bottom] = [Math.min(...own.map((box) => box[1])), Math.max(...own.map((box) => box[3]))];
+      const inside = (at) => Math.min(Math.max(at, EDGE + width / 2), view.getWidth() - EDGE - width / 2);
+      const [above, below] = [top - DISTANCE - height / 2, bottom + DISTANCE + height / 2].map((at) => [inside(x), at]);
+      const side = REACH + DISTANCE + width / 2;
+      const beside = [[x + side, y], [x - side, y]].filter((at) => inside(at[0]) === at[0]);
+      const isAbove = option.series[params.seriesIndex].label.position !== 'bottom';
+      const places = (isAbove ? [above, below] : [below, above]).concat(beside);
+      const box = (at) => [at[0] - width / 2, at[1] - height / 2, at[0] + width / 2, at[1] + height / 2];
+      const others = marks.concat(bars).filter((one) => !isOwn(one)).concat(taken);
+      const free = places.find((at) => !others.some((other) => covers(box(at), other))) || places[0];
+      taken.push(box(free));
+      return { x: free[0], y: free[1], align: 'center', verticalAlign: 'middle', hideOverlap: true };
+    };
+  };
+
   /* Puts functions in the place of their names. */
-  const named = (value, key) => {
-    if (Array.isArray(value)) { return value.map((item) => named(item, key)); }
-    if (value !== null && typeof value === 'object') {
-      const copy = {};
-      Object.keys(value).forEach((k) => { copy[k] = named(value[k], k); });
-      return copy;
-    }
-    if (typeof value === 'string' && value.charAt(0) === '@') {
-      if (key === 'formatter') { return tips[value.slice(1)] || write[value.slice(1)] || value; }
-      if (key === 'renderItem') { return shapes[value.slice(1)]; }
-    }
-    return value;
+  const named = (option, view) => {
+    const replaced = (value, key) => {
+      if (Array.isArray(value)) { return value.map((item) => replaced(item, key)); }
+      if (value !== null && typeof value === 'object') {
+        const copy = {};
+        Object.keys(value).forEach((k) => { copy[k] = replaced(value[k], k); });
+        return copy;
+      }
+      if (typeof value === 'string' && value.charAt(0) === '@') {
+        const name = value.slice(1);
+        if (key === 'formatter') { return tips[name] || write[name] || value; }
+        if (key === 'renderItem') { return shapes[name]; }
+        if (key === 'labelLayout') { return layouts[name](option, view); }
+      }
+      return value;
+    };
+    return replaced(option);
+  };
+
+  /* Names of a legend, cut in the middle where the room is too narrow for them: those of drives differ at their ends. */
+  const fitted = (name, room, font) => {
+    const width = (text) => echarts.format.getTextRect(text, font).width;
+    const letters = Array.from(write.name(name));
+    let kept = letters.length;
+    const text = () => (kept === letters.length ? letters.join('')
+      : letters.slice(0, Math.ceil(kept / 2)).concat('…', letters.slice(letters.length - Math.floor(kept / 2))).join(''));
+    while (kept > 2 && width(text()) > room) { kept -= 1; }
+    return text();
+  };
+
+  /* The names of a legend as it has room for them, and how many lines they take. */
+  const legendOf = (legend, names, width) => {
+    const { fontSize } = legend.textStyle;
+    const font = fontSize + 'px ' + (legend.textStyle.fontFamily || 'sans-serif');
+    const room = width - legend.left - ROW.gap;
+    const taken = names.map((name) => legend.itemWidth + ROW.pad + echarts.format.getTextRect(write.name(name), font).width);
+    let [lines, used] = [1, 0];
+    taken.forEach((item) => {
+      if (used > 0 && used + item > room) { [lines, used] = [lines + 1, 0]; }
+      used += Math.min(item, room) + ROW.gap;
+    });
+    const roomOf = (isPaged) => room - legend.itemWidth - ROW.pad - (isPaged ? ROW.pager : 0);
+    const isCut = taken.some((item) => item > room);
+    return {
+      lines: lines,
+      /* All of how it looks stays: what becomes a legend of another type has nothing of what it was. */
+      as: (isPaged) => Object.assign({}, legend, {
+        type: isPaged ? 'scroll' : 'plain', data: names, width: room, itemGap: ROW.gap,
+        formatter: (name) => fitted(name, roomOf(isPaged), font),
+        tooltip: { show: isCut, formatter: (p) => escaped(p.name) },
+      }),
+    };
+  };
+  /* Between the names of a legend, beside a mark, for what turns the pages, from line to line, and what a line takes
+     at least, pixels. */
+  const ROW = { gap: 14, pad: 5, pager: 70, line: 28, least: 240 };
+
+  /* What makes room in an option for every name of its legends: what is below a legend of several lines moves down, by
+     `more` pixels in all. Legends of more than `most` lines are turned page by page. */
+  const unfolded = (option, width, most) => {
+    const list = (value) => (Array.isArray(value) ? value : value ? [value] : []);
+    const [grids, titles, legends] = [list(option.grid), list(option.title), list(option.legend)];
+    const patch = {
+      legend: [], grid: grids.map((g) => ({ top: g.top })), title: titles.map((t) => ({ top: t.top })),
+    };
+    const there = Array.from(new Set(option.series.map((s) => s.name)));
+    let more = 0;
+    legends.forEach((wide) => {
+      /* One beside a title goes below it where that leaves no room. */
+      const isBelow = wide.left > ROW.pager && width - wide.left < ROW.least;
+      const legend = isBelow ? Object.assign({}, wide, { left: 4 }) : wide;
+      const first = isBelow ? ROW.line : 0;
+      const own = list(legend.data).map((item) => (typeof item === 'string' ? item : item.name));
+      const of = legendOf(legend, own.length > 0 ? own.filter((name) => there.includes(name)) : there, width);
+      const isPaged = of.lines > most;
+      const has = legends.length === 1 && grids[0] && grids[0].top > 50 ? 2 : 1;
+      const extra = first + (isPaged ? 0 : Math.max(0, of.lines - has) * ROW.line);
+      patch.legend.push(Object.assign(of.as(isPaged), { top: legend.top + more + first * 0.75 }));
+      patch.grid.forEach((g, n) => { if (grids[n].top > legend.top) { g.top += extra; } });
+      patch.title.forEach((t, n) => { if (titles[n].top > legend.top) { t.top += extra; } });
+      more += extra;
+    });
+    return { more: more, patch: patch };
   };
 
   /* How a value is written with all its digits, by its axis: what writes there, or its name. */
   const fully = (of) => full[Object.keys(write).find((name) => name === of || write[name] === of)]
     || ((v) => String(v));
 
-  return { named: named, full: fully, escaped: escaped };
+  return { named: named, full: fully, escaped: escaped, unfolded: unfolded };
 }());

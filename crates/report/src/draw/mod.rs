@@ -3,12 +3,16 @@
 
 pub mod font;
 mod script;
+#[cfg(test)]
+mod tests;
 
-use crate::{Block, Chart, Error, Figure, Section, block::anchor, format::names::Names, style};
+use crate::{
+    Block, Chart, Error, Figure, Section, block::anchor, format::names::Names, parallel, style,
+};
 use resvg::usvg::{Options, Tree, WriteOptions};
 use script::Script;
 use serde_json::Value;
-use std::{borrow::Cow, thread};
+use std::borrow::Cow;
 
 /// A chart of a report as a picture.
 #[derive(Debug, Clone)]
@@ -46,20 +50,9 @@ pub fn draw(
     widths: (f32, f32),
 ) -> Result<Vec<Drawing>, Error> {
     let sketches = sketches(sections, widths);
-    let threads = thread::available_parallelism().map_or(1, usize::from);
-    let share = sketches.len().div_ceil(threads.min(4)).max(1);
-    thread::scope(|scope| {
-        let shares = sketches.chunks(share);
-        let all: Vec<_> = shares
-            .map(|of_one| scope.spawn(move || draw_all(of_one)))
-            .collect();
-        let mut drawings = Vec::with_capacity(sketches.len());
-        for one in all {
-            let drawn = one.join().expect("nothing that draws panics");
-            drawings.extend(drawn.map_err(Error::Draw)?);
-        }
-        Ok(drawings)
-    })
+    let parts = parallel::of_parts(&sketches, draw_all).into_iter();
+    let drawings = parts.collect::<Result<Vec<_>, _>>().map_err(Error::Draw)?;
+    Ok(drawings.into_iter().flatten().collect())
 }
 
 fn draw_all(sketches: &[Sketch<'_>]) -> Result<Vec<Drawing>, String> {

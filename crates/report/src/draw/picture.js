@@ -3,13 +3,9 @@
 const picture = (function () {
   'use strict';
 
-  const GAP = 14;
-  const MARGIN = 10;
-
   echarts.setPlatformAPI({ measureText: (text, font) => ({ width: measure(text, font) }) });
 
   const list = (value) => (Array.isArray(value) ? value : value ? [value] : []);
-  const nameOf = (item) => (typeof item === 'string' ? item : item.name);
 
   /* What is hidden at first, and shown by a click on its name, is left out. */
   const withoutHidden = (chart) => {
@@ -20,64 +16,21 @@ const picture = (function () {
     });
   };
 
-  /* Every name has its place in a legend: how many lines that takes. */
-  const unfold = (legend, option, width) => {
-    const own = list(legend.data).map(nameOf);
-    const there = Array.from(new Set(option.series.map((s) => s.name)));
-    const shown = own.length > 0 ? own.filter((name) => there.includes(name)) : there;
-    const style = legend.textStyle;
-    const room = width - legend.left - MARGIN;
-    let lines = 1;
-    let taken = 0;
-    shown.forEach((name) => {
-      const item = legend.itemWidth + 5 + measure(name, style.fontSize + 'px');
-      if (taken > 0 && taken + item > room) {
-        lines += 1;
-        taken = 0;
-      }
-      taken += item + GAP;
-    });
-    return {
-      lines: lines,
-      option: { type: 'plain', data: shown, left: legend.left, width: room, itemGap: GAP,
-        formatter: legend.formatter },
-    };
-  };
-
-  /* Moves what is below a legend of several lines. */
-  const place = (option, width) => {
-    const patch = { legend: [], grid: list(option.grid).map((g) => ({ top: g.top })),
-      title: list(option.title).map((t) => ({ top: t.top })) };
-    const legends = list(option.legend);
-    const tops = legends.map((legend) => legend.top);
-    let more = 0;
-    legends.forEach((legend, i) => {
-      const unfolded = unfold(legend, option, width);
-      const has = legends.length === 1 && patch.grid[0] && patch.grid[0].top > 50 ? 2 : 1;
-      const extra = Math.max(0, unfolded.lines - has) * (14 + GAP);
-      patch.legend.push(Object.assign(unfolded.option, { top: tops[i] + more }));
-      const below = (own) => own > tops[i];
-      patch.grid.forEach((g, n) => { if (below(list(option.grid)[n].top)) { g.top += extra; } });
-      patch.title.forEach((t, n) => { if (below(list(option.title)[n].top)) { t.top += extra; } });
-      more += extra;
-    });
-    return { more: more, patch: patch };
-  };
-
   return (text, width, height) => {
     const chart = JSON.parse(text);
     withoutHidden(chart);
     const view = echarts.init(null, null, {
       renderer: 'svg', ssr: true, width: width, height: height,
     });
-    view.setOption(charts.named(chart.base), true);
-    view.setOption(charts.named(chart.variant));
-    const placed = place(view.getOption(), width);
-    if (placed.more > 0) { view.resize({ width: width, height: height + placed.more }); }
+    /* Drawn once all is known. */
+    view.setOption(charts.named(chart.base, view), { notMerge: true, lazyUpdate: true });
+    view.setOption(charts.named(chart.variant, view), { lazyUpdate: true });
+    const placed = charts.unfolded(view.getOption(), width, Infinity);
     view.setOption({
       animation: false, textStyle: { fontFamily: FONT }, tooltip: { show: false },
       ...placed.patch,
-    });
+    }, { lazyUpdate: placed.more > 0 });
+    if (placed.more > 0) { view.resize({ width: width, height: height + placed.more }); }
     const svg = view.renderToSVGString();
     view.dispose();
     return JSON.stringify({ svg: svg, height: height + placed.more });

@@ -1,6 +1,6 @@
 //! Tables as comma-separated values: a file each, which the page offers beside each one too.
 
-use super::{Report, ReportFormat, names::tables, write_file};
+use super::{Report, ReportFormat, folder, names::tables};
 use crate::{Cell, Column, Error, Table};
 use ::csv::Writer;
 use std::path::{Path, PathBuf};
@@ -15,10 +15,8 @@ pub const FORMAT: ReportFormat = ReportFormat {
 
 fn write(report: &Report<'_>, out_dir: &Path) -> Result<PathBuf, Error> {
     let folder = out_dir.join("tables");
-    for (name, table) in tables(&report.sections) {
-        let path = folder.join(format!("{name}.csv"));
-        write_file(&path, |out| out.write_all(csv(table).as_bytes()))?;
-    }
+    let files = tables(&report.sections);
+    folder::write(&folder, "csv", &files, |table| Ok(csv(table).into_bytes()))?;
     Ok(folder)
 }
 

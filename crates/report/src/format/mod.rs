@@ -1,6 +1,7 @@
 //! The formats that a report is written in.
 
 mod csv;
+mod folder;
 pub mod html;
 mod markdown;
 pub mod names;

@@ -1,6 +1,6 @@
 //! Charts as files of their own: pictures for slides, documents and messages.
 
-use super::{Report, ReportFormat, write_file};
+use super::{Report, ReportFormat, folder};
 use crate::{Error, draw::Drawing};
 use std::path::{Path, PathBuf};
 
@@ -38,10 +38,8 @@ fn write(
     bytes: impl Fn(&Drawing) -> Result<Vec<u8>, Error>,
 ) -> Result<PathBuf, Error> {
     let folder = out_dir.join("charts");
-    for drawing in report.drawings()? {
-        let bytes = bytes(drawing)?;
-        let path = folder.join(format!("{}.{extension}", drawing.name));
-        write_file(&path, |out| out.write_all(&bytes))?;
-    }
+    let drawings = report.drawings()?.iter();
+    let files: Vec<(String, &Drawing)> = drawings.map(|of| (of.name.clone(), of)).collect();
+    folder::write(&folder, extension, &files, |drawing| bytes(drawing))?;
     Ok(folder)
 }

@@ -6,10 +6,11 @@ use crate::{
     chart::timeline::{self, Panels},
     findings::point_title,
     grid_name::workload_title,
+    parallel,
     sweep::SweepTable,
 };
 use serde_json::Value;
-use tailmark_results::{Point, Warmup, number};
+use tailmark_results::{Phase, Point, Warmup, number};
 
 pub const SECTION: Section = Section {
     name: "timelines",
@@ -22,25 +23,27 @@ fn render(data: &Data) -> Vec<Block> {
     let sweep = SweepTable::new(data);
     let points = data.points.iter().map(|point| &point.phase);
     let panels = Panels::of(points.chain(data.loads.iter().map(|load| &load.phase)));
-    let mut choices: Vec<ControlChoice> = Vec::new();
-    let mut variants: Vec<Value> = Vec::new();
-    for point in &data.points {
-        let choice = ControlChoice {
-            group: workload_title(&point.key.workload),
-            label: point_title(point),
-        };
-        choices.push(choice);
-        let color = sweep.color(&point.key.system);
-        variants.push(packed(timeline::timeline(&point.phase, color, &panels)));
-    }
-    for load in &data.loads {
-        choices.push(ControlChoice {
-            group: "Load".into(),
-            label: format!("{}, load", load.system),
-        });
-        let color = sweep.color(&load.system);
-        variants.push(packed(timeline::timeline(&load.phase, color, &panels)));
-    }
+    let points = data.points.iter().map(|point| Drawn {
+        group: workload_title(&point.key.workload),
+        label: point_title(point),
+        color: sweep.color(&point.key.system),
+        phase: &point.phase,
+    });
+    let loads = data.loads.iter().map(|load| Drawn {
+        group: "Load".into(),
+        label: format!("{}, load", load.system),
+        color: sweep.color(&load.system),
+        phase: &load.phase,
+    });
+    let all: Vec<Drawn<'_>> = points.chain(loads).collect();
+    let variants = parallel::of_each(&all, |of| {
+        packed(timeline::timeline(of.phase, of.color, &panels))
+    });
+    let choices = all.into_iter().map(|of| ControlChoice {
+        group: of.group,
+        label: of.label,
+    });
+    let choices = choices.collect();
     if variants.iter().all(Value::is_null) {
         return Vec::new();
     }
@@ -78,6 +81,14 @@ fn render(data: &Data) -> Vec<Block> {
     blocks.extend(worst::blocks(&sweep));
     blocks.extend(warmups(data));
     blocks
+}
+
+/// A phase that can be chosen.
+struct Drawn<'a> {
+    group: String,
+    label: String,
+    color: &'static str,
+    phase: &'a Phase,
 }
 
 /// As its text, which takes a twentieth of the memory: there is one for each point, of which one is drawn.

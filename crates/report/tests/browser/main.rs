@@ -246,26 +246,9 @@ fn four_systems(name: &str) -> PathBuf {
     copy(&PAGE, name)
 }
 
-/// Four systems whose names are as long as people make them.
 fn write_four_systems() -> PathBuf {
-    let mut data = synthetic::study(Shape {
-        repeats: 2,
-        seconds: 4,
-        ..SMALL
-    });
-    let long = |name: &str| format!("Manufacturer PM1743-{name} (firmware 2.1.0, xfs)");
-    for system in &mut data.systems {
-        system.name = long(&system.name);
-        system.ceiling_for = None;
-    }
-    data.loads
-        .iter_mut()
-        .for_each(|l| l.system = long(&l.system));
-    data.points
-        .iter_mut()
-        .for_each(|p| p.key.system = long(&p.key.system));
     let directory = Path::new(env!("CARGO_TARGET_TMPDIR")).join("four");
-    tailmark_report::write("html", &data, &directory).unwrap()
+    tailmark_report::write("html", &synthetic::four_systems(2, 4), &directory).unwrap()
 }
 
 #[test]

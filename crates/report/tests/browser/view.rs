@@ -1,6 +1,6 @@
 //! The switches of the page: what readers choose is what they see.
 
-use super::{browser, dom, layout_of, root, small, watched};
+use super::{browser, dom, four_systems, layout_of, root, small, watched};
 use std::path::{Path, PathBuf};
 use tailmark_testing::test;
 
@@ -78,6 +78,25 @@ fn a_system_that_is_unchecked_is_in_no_chart() {
     // Timelines, the last chart, show one system, in that colour too.
     let with_first = |dom: &str| with(&charts(dom)[..17], "#0072b2").len();
     assert_eq!((with_first(&all), with_first(&some)), (17, 0));
+}
+
+#[test]
+fn every_name_stands_in_the_legend_of_every_chart() {
+    let page = four_systems("legends");
+    let dom = dom(browser(), &watched(&page, ""));
+    assert!(!root(&dom).contains("data-error"), "{}", root(&dom));
+    // Timelines, the last chart, name what they measure.
+    for chart in &charts(&dom)[..17] {
+        for drive in [
+            "Drive A 3.84TB",
+            "Drive B 3.84TB",
+            "Drive A ceiling",
+            "Drive B ceiling",
+        ] {
+            let name = format!(">Manufacturer PM1743-{drive} (firmware 2.1.0, xfs)</text>");
+            assert!(chart.contains(&name), "{name}: {chart}");
+        }
+    }
 }
 
 #[test]

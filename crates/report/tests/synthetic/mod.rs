@@ -455,3 +455,26 @@ pub fn lengthen(phase: &mut tailmark_results::Phase, times: usize) {
     }
     phase.duration_s *= times as f64;
 }
+
+/// Four systems whose names are as long as people make them, and differ at their ends as those of drives do.
+#[allow(dead_code, reason = "not every test has so many")]
+pub fn four_systems(repeats: u32, seconds: u32) -> Data {
+    let mut data = study(Shape {
+        repeats,
+        seconds,
+        ..SMALL
+    });
+    let long =
+        |name: &mut String| *name = format!("Manufacturer PM1743-{name} (firmware 2.1.0, xfs)");
+    for system in &mut data.systems {
+        long(&mut system.name);
+        system.ceiling_for = None;
+    }
+    data.loads
+        .iter_mut()
+        .for_each(|load| long(&mut load.system));
+    data.points
+        .iter_mut()
+        .for_each(|point| long(&mut point.key.system));
+    data
+}

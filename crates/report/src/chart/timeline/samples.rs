@@ -3,7 +3,7 @@
 
 use super::{LineData, POINTS_MAX};
 use std::collections::BTreeMap;
-use tailmark_results::{Interval, Kind, Latencies, Series, SeriesKind, Span};
+use tailmark_results::{Interval, Kind, Latencies, Packed, Series, SeriesKind, Span};
 
 /// Neighbouring intervals taken together, exactly: histograms are added.
 pub struct Bucket {
@@ -20,23 +20,13 @@ impl Bucket {
         let succeeded: u64 = intervals.iter().map(Interval::succeeded).sum();
         let failed: u64 = intervals.iter().map(|i| i.failed).sum();
         let length = end - start;
-        let mut kinds: BTreeMap<Kind, Latencies> = BTreeMap::new();
-        for (kind, recorded) in intervals.iter().flat_map(|i| &i.kinds) {
-            let latencies = recorded
-                .response
-                .as_ref()
-                .unwrap_or(&recorded.service)
-                .unpack();
-            match kinds.get_mut(kind) {
-                None => {
-                    kinds.insert(*kind, latencies);
-                }
-                // Only a histogram of a fixed range refuses; ours grow.
-                Some(sum) => sum
-                    .add(&latencies)
-                    .expect("a latency histogram grows as needed"),
-            }
+        let mut packed: BTreeMap<Kind, Vec<&Packed>> = BTreeMap::new();
+        for (kind, of) in intervals.iter().flat_map(|interval| &interval.kinds) {
+            let latencies = of.response.as_ref().unwrap_or(&of.service);
+            packed.entry(*kind).or_default().push(latencies);
         }
+        let packed = packed.into_iter();
+        let kinds = packed.map(|(kind, all)| (kind, Packed::unpack_sum(all)));
         let rate = |count: u64| match length > 0.0 {
             true => count as f64 / length,
             false => 0.0,
@@ -45,7 +35,7 @@ impl Bucket {
             at_s: f64::midpoint(start, end),
             ops_per_sec: rate(succeeded),
             errors_per_sec: rate(failed),
-            kinds,
+            kinds: kinds.collect(),
         }
     }
 }

@@ -47,7 +47,9 @@ const live = function (view) {
   const seconds = (s) => (s >= 120 ? Math.round(s / 60) + ' min' : Math.round(s) + ' s');
   const show = (state) => {
     what.textContent = state.what;
-    const time = state.duration ? seconds(state.elapsed) + ' of ' + seconds(state.duration) + '; ' : '';
+    /* How long a step between phases takes is not known before. */
+    const all = state.duration ? ' of ' + seconds(state.duration) : '';
+    const time = all || state.elapsed >= 1 ? seconds(state.elapsed) + all + '; ' : '';
     points.textContent = time + state.done + ' of ' + state.points + (state.points === 1 ? ' point' : ' points');
     notices.replaceChildren(...state.notices.map((text) => {
       const item = document.createElement('li');

@@ -1,6 +1,7 @@
 //! One page that opens offline: text, tables, charts and the script that draws them, in one file.
 
 mod blocks;
+mod isolate;
 mod table;
 
 use super::{Report, ReportFormat, facts, names::Names, render, title, write_file};
@@ -11,7 +12,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde::Serialize;
 use serde_json::Value;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     io::{self, Read, Write},
     path::{Path, PathBuf},
@@ -104,6 +105,8 @@ pub struct Page<'p> {
     pub facts: Vec<String>,
     /// The systems that can be shown and hidden, in the order of their looks.
     pub systems: Vec<String>,
+    /// Every name of its studies, of workloads too.
+    pub names: BTreeSet<String>,
     /// What it is made of.
     pub sections: &'p Rendered,
     /// Whether it is served while the run goes on.
@@ -122,6 +125,7 @@ pub fn live(data: Option<&Data>) -> Vec<u8> {
             title: "Nothing is measured yet".to_owned(),
             facts: Vec::new(),
             systems: Vec::new(),
+            names: BTreeSet::new(),
             sections: &sections,
             is_live: true,
         },
@@ -143,6 +147,7 @@ impl<'p> Page<'p> {
             title: title(data),
             facts: facts(data),
             systems: systems.iter().map(|system| system.name.clone()).collect(),
+            names: names(data),
             sections,
             is_live: false,
         }
@@ -174,7 +179,7 @@ fn write_page(page: &Page<'_>, out: &mut dyn Write) -> io::Result<()> {
                 script { (PreEscaped(WATCH)) }
             }
             body {
-                (visible(page))
+                (PreEscaped(visible(page)))
                 (figures(sections))
                 script { (PreEscaped(CHARTS)) }
                 script { (PreEscaped(FUNCTIONS)) }
@@ -191,13 +196,20 @@ fn write_page(page: &Page<'_>, out: &mut dyn Write) -> io::Result<()> {
 /// The visible part of the page, without charts, styles and scripts.
 #[must_use]
 pub fn body(data: &Data) -> String {
-    visible(&Page::of(data, &render(data))).into_string()
+    visible(&Page::of(data, &render(data)))
 }
 
-fn visible(page: &Page<'_>) -> Markup {
+fn names(data: &Data) -> BTreeSet<String> {
+    let systems = data.systems.iter().map(|system| &system.name);
+    let workloads = data.points.iter().map(|point| &point.key.workload);
+    let titles = data.headers.iter().map(|header| &header.title);
+    systems.chain(workloads).chain(titles).cloned().collect()
+}
+
+fn visible(page: &Page<'_>) -> String {
     let mut names = Names::default();
     let sections = page.sections;
-    html! {
+    let html = html! {
         a.skip href="#content" { "To the report" }
         header.masthead {
             p.kicker { (page.kicker) }
@@ -216,7 +228,8 @@ fn visible(page: &Page<'_>) -> Markup {
                 }
             }
         }
-    }
+    };
+    isolate::isolated(html.into_string(), page.names.iter().map(String::as_str))
 }
 
 fn section_of(section: &Section, blocks: &[Block], names: &mut Names) -> Markup {

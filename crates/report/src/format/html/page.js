@@ -11,14 +11,19 @@ const page = function (view) {
   const chosen = (figure) => selects(figure).reduce(
     (index, select) => index * select.options.length + select.selectedIndex, 0);
 
-  /* A legend of more than the two lines that it has room for is turned page by page. */
-  const fitLegend = (chart) => {
-    const { legend, series } = chart.getOption();
-    const names = Array.from(new Set(series.map((s) => s.name)));
-    const length = names.reduce((sum, name) => sum + 44 + 6.5 * name.length, 0);
-    if (legend && legend[0].type === 'plain' && length > 2 * chart.getWidth()) {
-      chart.setOption({ legend: Object.assign({}, legend[0], { type: 'scroll' }) });
-    }
+  /* More lines of a legend are turned page by page. */
+  const LINES_MAX = 4;
+
+  /* Makes room for the legends at the width of now, and draws. What readers chose in them stays. */
+  const fit = (d) => {
+    const { more, patch } = charts.unfolded(d.fresh, d.view.getWidth(), LINES_MAX);
+    const now = d.view.getOption().legend || [];
+    patch.legend.forEach((legend, i) => { legend.selected = now[i].selected; });
+    d.view.setOption(patch, { lazyUpdate: true });
+    d.element.style.height = d.height + more + 'px';
+    d.view.resize();
+    /* Not with the next frame, which may come after somebody prints or saves the page. */
+    d.view.getZr().flush();
   };
 
   const hide = (d) => state.hidden.forEach((name) =>
@@ -27,9 +32,11 @@ const page = function (view) {
   const paint = (d, patch, isOnPaper) => {
     const { base } = d.chart;
     d.view.clear();
-    d.view.setOption(view.adapted(base, base, isOnPaper), true);
-    d.view.setOption(view.adapted(patch, base, isOnPaper));
-    fitLegend(d.view);
+    /* Drawn once all is known. */
+    d.view.setOption(view.adapted(base, base, isOnPaper, d.view), { notMerge: true, lazyUpdate: true });
+    d.view.setOption(view.adapted(patch, base, isOnPaper, d.view), { lazyUpdate: true });
+    d.fresh = d.view.getOption();
+    fit(d);
     hide(d);
   };
 
@@ -148,7 +155,7 @@ const page = function (view) {
       const own = element.parentNode;
       const d = {
         figure: figure, element: element, chart: chart, details: own.querySelector('details.numbers'),
-        view: echarts.init(element, null, { renderer: 'svg' }),
+        view: echarts.init(element, null, { renderer: 'svg' }), height: element.clientHeight,
       };
       drawn.push(d);
       d.details.addEventListener('toggle', () => tabulate(d));
@@ -205,9 +212,13 @@ const page = function (view) {
   /* On paper the width is that of the page, whatever the window has, and all is light. */
   const PAPER = { wide: 650, half: 300 };
   const isWide = (d) => d.element.parentNode.classList.contains('wide');
+  const resize = (d, width) => {
+    d.view.resize({ width: width });
+    if (d.patch) { fit(d); }
+  };
   const toWindow = () => {
     layCards();
-    drawn.forEach((d) => d.view.resize({ width: 'auto' }));
+    drawn.forEach((d) => resize(d, 'auto'));
   };
   const repaint = (isOnPaper) => {
     if (state.theme === 'dark') {
@@ -215,7 +226,7 @@ const page = function (view) {
     }
   };
   const toPaper = () => {
-    drawn.forEach((d) => d.view.resize({ width: isWide(d) ? PAPER.wide : PAPER.half }));
+    drawn.forEach((d) => resize(d, isWide(d) ? PAPER.wide : PAPER.half));
     repaint(true);
   };
   addEventListener('resize', toWindow);

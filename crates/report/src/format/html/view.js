@@ -83,8 +83,8 @@ const viewOf = function (all) {
   };
 
   /* The base of a chart, or what is merged into it, as the reader wants it. */
-  const adapted = (option, base, isOnPaper) => {
-    const own = charts.named(option);
+  const adapted = (option, base, isOnPaper, view) => {
+    const own = charts.named(option, view);
     if (state.scale === 'linear' && isLatency(base) && own.yAxis) { linear(own); }
     if (state.threads < Infinity && (isByThreads(base) || isCurve(base))) { upTo(own, base); }
     if (state.along === 'threads' && isCurve(base)) { alongThreads(own, base); }

@@ -8,37 +8,20 @@ use super::{
 };
 use crate::{
     Block, Figure, FindingEntry, Section, Text,
-    draw::{Drawing, font::Weight},
+    draw::Drawing,
     format::{cards, names::finding_anchor},
-    style,
 };
 use krilla::tagging::{ListNumbering, Tag, TagKind};
 use std::num::NonZeroU16;
 use tailmark_results::number;
 
-const INK: Look = Look {
-    size: 9.4,
-    weight: Weight::Regular,
-    color: style::INK,
-};
-const MUTED: Look = Look {
-    size: 8.4,
-    weight: Weight::Regular,
-    color: style::MUTED,
-};
-const SOURCE: Look = Look {
-    size: 7.4,
-    weight: Weight::Regular,
-    color: style::INK,
-};
+const INK: Look = Look::ink(9.4);
+const MUTED: Look = Look::muted(8.4);
+const SOURCE: Look = Look::ink(7.4);
 const ACCENT: &str = "#0b5a8f";
 
 const fn heading(size: f32) -> Look {
-    Look {
-        size,
-        weight: Weight::Bold,
-        color: style::INK,
-    }
+    Look::ink(size).bold()
 }
 
 /// What was written: pages, tags, and what goes into the outline.
@@ -128,7 +111,7 @@ impl<'r> Writer<'r> {
         let Block::Text(text) = block else {
             return;
         };
-        let look = Look { size: 11.4, ..INK };
+        let look = Look::ink(11.4);
         let tag = self.written.tags.within(self.section, Tag::P);
         self.text(tag, &runs(text, look), 0.0, 7.0, &["summary"], false);
     }
@@ -269,7 +252,7 @@ impl<'r> Writer<'r> {
             &mut self.written.flow,
         );
         if !of.note.is_empty() {
-            let note = Look { size: 7.6, ..MUTED };
+            let note = Look::muted(7.6);
             self.paragraph(Tag::P, &[Run::plain(&of.note, note)], 0.0, 7.0);
         }
     }
@@ -293,11 +276,8 @@ impl<'r> Writer<'r> {
         let mut pieces = Vec::new();
         let mut height = 0.0_f32;
         let mut left = SIDE;
-        let title = Look {
-            size: 8.6,
-            ..heading(8.6)
-        };
-        let hint = Look { size: 7.2, ..MUTED };
+        let title = heading(8.6);
+        let hint = Look::muted(7.2);
         for drawing in pair {
             let width = drawing.size.0 * SCALE;
             let about = format!("{}. {} {}", drawing.title, drawing.about, drawing.hint);
@@ -437,10 +417,7 @@ impl<'r> Writer<'r> {
             y: pieces.last().map_or(0.0, |last| last.y),
             piece: Piece::PageOf {
                 anchor: anchor.to_owned(),
-                look: Look {
-                    color: style::MUTED,
-                    ..look
-                },
+                look: Look::muted(look.size),
             },
             slot: Some(slot),
         });

@@ -6,7 +6,7 @@ use super::{
     picture::{self, Fonts},
     tree::{Child, Look, Piece, Placed, TagId, TagNodes},
 };
-use crate::{Data, draw::font::Weight, style};
+use crate::Data;
 use krilla::{
     Document, SerializeSettings,
     annotation::{Annotation, LinkAnnotation, Target},
@@ -24,11 +24,7 @@ use krilla::{
 };
 use std::collections::BTreeMap;
 
-const RUNNING: Look = Look {
-    size: 7.6,
-    weight: Weight::Regular,
-    color: style::MUTED,
-};
+const RUNNING: Look = Look::muted(7.6);
 
 /// The bytes of the file.
 pub fn emit(written: Written<'_>, title: &str, data: &Data) -> Result<Vec<u8>, String> {

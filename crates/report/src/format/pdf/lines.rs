@@ -1,12 +1,7 @@
 //! Text into lines of a width.
 
 use super::tree::{Look, Piece, Placed, TagId, TagNodes};
-use crate::{
-    Span, Text,
-    draw::{font::Weight, printable},
-    format::names::finding_anchor,
-    style,
-};
+use crate::{Span, Text, draw::printable, format::names::finding_anchor, style};
 use krilla::tagging::Tag;
 
 /// A run of text of one look.
@@ -57,13 +52,7 @@ impl Run {
 pub fn runs(text: &Text, look: Look) -> Vec<Run> {
     let run = |span: &Span| match span {
         Span::Plain(text) => Run::plain(text, look),
-        Span::Strong(text) => Run::plain(
-            text,
-            Look {
-                weight: Weight::Bold,
-                ..look
-            },
-        ),
+        Span::Strong(text) => Run::plain(text, look.bold()),
         Span::Badge(badge) => badge_run(&badge.letter, &badge.code, look),
     };
     text.0.iter().map(run).collect()
@@ -232,11 +221,7 @@ pub fn set<'r>(
 mod tests {
     use super::*;
 
-    const LOOK: Look = Look {
-        size: 10.0,
-        weight: Weight::Regular,
-        color: "#000000",
-    };
+    const LOOK: Look = Look::ink(10.0);
 
     fn text(lines: &[Line]) -> Vec<String> {
         let of = |line: &Line| line.runs.iter().map(|run| run.text.as_str()).collect();

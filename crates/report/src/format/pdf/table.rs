@@ -6,7 +6,7 @@ use super::{
     lines::{Align, Line, Run, badge_run, lines, set, widths},
     tree::{Look, Piece, Placed, TagId, TagNodes},
 };
-use crate::{Cell, Column, Table, TableRow, draw::font::Weight, format::parts::parts, style};
+use crate::{Cell, Column, Table, TableRow, format::parts::parts, style};
 use krilla::tagging::{TableHeaderScope, Tag, TagKind};
 use std::num::NonZeroU32;
 
@@ -19,21 +19,9 @@ const WORD_MAX: f32 = 150.0;
 /// Words that take no more stand on one line, points.
 const SHORT: f32 = 84.0;
 
-const TEXT: Look = Look {
-    size: 7.6,
-    weight: Weight::Regular,
-    color: style::INK,
-};
-const HEAD: Look = Look {
-    size: 7.2,
-    weight: Weight::Bold,
-    color: style::MUTED,
-};
-const DETAIL: Look = Look {
-    size: 6.4,
-    weight: Weight::Regular,
-    color: style::MUTED,
-};
+const TEXT: Look = Look::ink(7.6);
+const HEAD: Look = Look::muted(7.2).bold();
+const DETAIL: Look = Look::muted(6.4);
 
 /// Puts a table below what there is.
 pub fn push<'r>(table: &Table, section: TagId, tags: &mut TagNodes, flow: &mut Flow<'r>) {
@@ -108,14 +96,15 @@ fn edges(widths: &[(f32, f32)]) -> Vec<f32> {
 }
 
 fn cell_runs(cell: &Cell, is_total: bool) -> Vec<Run> {
-    let look = Look {
-        weight: if cell.strong || is_total {
-            Weight::Bold
-        } else {
-            Weight::Regular
-        },
-        color: if cell.muted { style::MUTED } else { style::INK },
-        ..TEXT
+    let look = if cell.muted {
+        Look::muted(TEXT.size)
+    } else {
+        TEXT
+    };
+    let look = if cell.strong || is_total {
+        look.bold()
+    } else {
+        look
     };
     let badges = cell
         .badges

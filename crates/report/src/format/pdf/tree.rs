@@ -1,7 +1,10 @@
 //! What is on the pages, and what it is: pieces of text, lines and pictures, and over them the tree of tags
 //! that says which are a heading, a paragraph, a cell (tagged PDF).
 
-use crate::draw::{Drawing, font::Weight};
+use crate::{
+    draw::{Drawing, font::Weight},
+    style,
+};
 use krilla::tagging::TagKind;
 
 /// How text looks.
@@ -13,6 +16,33 @@ pub struct Look {
     pub weight: Weight,
     /// `#rrggbb`.
     pub color: &'static str,
+}
+
+impl Look {
+    /// Text, so many points high.
+    pub const fn ink(size: f32) -> Self {
+        Self {
+            size,
+            weight: Weight::Regular,
+            color: style::INK,
+        }
+    }
+
+    /// What is said beside it.
+    pub const fn muted(size: f32) -> Self {
+        Self {
+            color: style::MUTED,
+            ..Self::ink(size)
+        }
+    }
+
+    /// The same, bold.
+    pub const fn bold(self) -> Self {
+        Self {
+            weight: Weight::Bold,
+            ..self
+        }
+    }
 }
 
 /// One piece of what is on a page; x and y in points from its upper left corner.

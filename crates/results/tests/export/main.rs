@@ -2,10 +2,13 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
+#[path = "../common/mod.rs"]
 mod common;
+mod schema;
 
 use common::{facts, header, load, point, systems};
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry};
+use schema::faults;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use tailmark_results::{Kind, KindResult, Study, Summary, export};
@@ -107,101 +110,6 @@ fn json_is_as_its_schema_says() {
         let mut document = json();
         *document.pointer_mut(pointer).unwrap() = wrong;
         assert!(!faults(&document).is_empty(), "{pointer}");
-    }
-}
-
-/// What of a document is not as the schema says.
-fn faults(document: &Value) -> Vec<String> {
-    let schema = include_str!("../../../docs/export.schema.json");
-    let schema: Value = serde_json::from_str(schema).unwrap();
-    let mut faults = Vec::new();
-    check(&schema, &schema, document, "", &mut faults);
-    faults
-}
-
-/// The part of JSON Schema that the schema uses.
-fn check(root: &Value, schema: &Value, value: &Value, at: &str, faults: &mut Vec<String>) {
-    let rules = schema.as_object().unwrap();
-    for (rule, accepted) in rules {
-        let fine = match rule.as_str() {
-            "$ref" => {
-                let target = accepted.as_str().unwrap().strip_prefix('#').unwrap();
-                check(root, root.pointer(target).unwrap(), value, at, faults);
-                true
-            }
-            "type" => match accepted {
-                Value::Array(types) => types.iter().any(|t| is(value, t.as_str().unwrap())),
-                one => is(value, one.as_str().unwrap()),
-            },
-            "const" => value == accepted,
-            "enum" => accepted.as_array().unwrap().contains(value),
-            "minimum" => value
-                .as_f64()
-                .is_none_or(|v| v >= accepted.as_f64().unwrap()),
-            "maximum" => value
-                .as_f64()
-                .is_none_or(|v| v <= accepted.as_f64().unwrap()),
-            "exclusiveMinimum" => value
-                .as_f64()
-                .is_none_or(|v| v > accepted.as_f64().unwrap()),
-            "minItems" | "maxItems" => value.as_array().is_none_or(|items| {
-                let count = items.len() as u64;
-                let accepted = accepted.as_u64().unwrap();
-                if rule == "minItems" {
-                    count >= accepted
-                } else {
-                    count <= accepted
-                }
-            }),
-            "format" => value
-                .as_str()
-                .is_none_or(|text| humantime::parse_rfc3339(text).is_ok()),
-            "items" => {
-                for (i, item) in value.as_array().into_iter().flatten().enumerate() {
-                    check(root, accepted, item, &format!("{at}/{i}"), faults);
-                }
-                true
-            }
-            "required" => {
-                let mut names = accepted.as_array().unwrap().iter();
-                // Of what is no object nothing is required.
-                !value.is_object() || names.all(|name| value.get(name.as_str().unwrap()).is_some())
-            }
-            "properties" | "additionalProperties" | "propertyNames" => true,
-            "$schema" | "$id" | "title" | "description" | "$defs" => true,
-            unknown => panic!("the test does not know the rule {unknown}"),
-        };
-        if !fine {
-            faults.push(format!("{at}: {rule} {accepted}"));
-        }
-    }
-    for (name, member) in value.as_object().into_iter().flatten() {
-        let at = format!("{at}/{name}");
-        if let Some(names) = rules.get("propertyNames") {
-            check(root, names, &Value::from(name.as_str()), &at, faults);
-        }
-        match (
-            rules.get("properties").and_then(|p| p.get(name)),
-            rules.get("additionalProperties"),
-        ) {
-            (Some(schema), _) => check(root, schema, member, &at, faults),
-            (None, Some(Value::Bool(false))) => faults.push(format!("{at}: not in the schema")),
-            (None, Some(schema)) => check(root, schema, member, &at, faults),
-            (None, None) => {}
-        }
-    }
-}
-
-fn is(value: &Value, kind: &str) -> bool {
-    match kind {
-        "null" => value.is_null(),
-        "boolean" => value.is_boolean(),
-        "string" => value.is_string(),
-        "number" => value.is_number(),
-        "integer" => value.is_u64() || value.is_i64(),
-        "array" => value.is_array(),
-        "object" => value.is_object(),
-        other => panic!("no such type: {other}"),
     }
 }
 
@@ -429,10 +337,7 @@ fn a_start_that_is_not_known_is_no_date() {
     study.add_point(&imported).unwrap();
     assert_eq!(study.point(&imported.key).unwrap().unwrap(), imported);
     let document: Value = serde_json::from_str(&exported("json", &study)).unwrap();
-    let schema = serde_json::from_str(include_str!("../../../docs/export.schema.json")).unwrap();
-    let mut faults = Vec::new();
-    check(&schema, &schema, &document, "", &mut faults);
-    assert_eq!(faults, Vec::<String>::new());
+    assert_eq!(faults(&document), Vec::<String>::new());
     assert_eq!(document["points"][2]["started_at"], Value::Null);
     for format in ["json", "csv", "hlog"] {
         assert!(!exported(format, &study).contains("1970"), "{format}");

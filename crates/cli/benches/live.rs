@@ -1,0 +1,196 @@
+//! What a live page costs a run: ops/s of the null driver on all processors with `--live`, with and without a
+//! browser that follows it, against runs without; interleaved. `./dev bench live [PAIRS] [SECONDS]`; the
+//! results are in docs/PERFORMANCE.md.
+#![allow(
+    clippy::print_stdout,
+    clippy::unwrap_used,
+    missing_docs,
+    reason = "a program to look at"
+)]
+
+mod support;
+
+use nix::sys::resource::{UsageWho, getrusage};
+use std::{
+    cell::RefCell,
+    io::{BufRead, BufReader, Read, Write},
+    net::TcpStream,
+    process::{ChildStderr, Stdio},
+    thread,
+    time::Duration,
+};
+use support::compare;
+use tailmark_testing::Program;
+use tempfile::TempDir;
+
+const TAILMARK: Program = Program(env!("CARGO_BIN_EXE_tailmark"));
+
+/// Points of a run: with each of them the page grows.
+const POINTS: &str = "3";
+
+/// Who looks at the page of a run.
+#[derive(Clone, Copy, PartialEq)]
+enum Page {
+    None,
+    Unread,
+    Followed,
+}
+
+/// What one run did.
+struct Cost {
+    ops_per_s: f64,
+    /// For each second of the processors that its process took, to its very end.
+    ops_per_processor_s: f64,
+}
+
+fn main() {
+    let mut args = std::env::args().skip(1).filter(|a| !a.starts_with("--"));
+    let pairs = args.next().and_then(|a| a.parse().ok()).unwrap_or(9);
+    let seconds = args.next().and_then(|a| a.parse().ok()).unwrap_or(3);
+    let clients = thread::available_parallelism().unwrap().get();
+    let efficiency = [Page::Followed, Page::Unread, Page::None].map(|_| RefCell::new(Vec::new()));
+    let measured = |page: Page, kept: &RefCell<Vec<f64>>| {
+        let cost = run(page, clients, seconds);
+        kept.borrow_mut().push(cost.ops_per_processor_s / 1e6);
+        cost.ops_per_s / 1e6
+    };
+    let [followed, unread, none] = &efficiency;
+    compare(
+        &format!("null, reads, {clients} clients, --live with a browser"),
+        "million ops/s",
+        pairs,
+        vec![
+            (
+                "followed".into(),
+                Box::new(|| measured(Page::Followed, followed)),
+            ),
+            (
+                "--live that nobody reads".into(),
+                Box::new(|| measured(Page::Unread, unread)),
+            ),
+            (
+                "a run without".into(),
+                Box::new(|| measured(Page::None, none)),
+            ),
+        ],
+    );
+    let [followed, unread, none] = efficiency.map(|kept| median(kept.into_inner()));
+    println!(
+        "million operations in a second of a processor: {followed:.2} with a browser, {unread:.2} without one, \
+         {none:.2} without a page: {:.3} and {:.3}",
+        followed / none,
+        unread / none
+    );
+}
+
+fn median(mut values: Vec<f64>) -> f64 {
+    values.sort_by(f64::total_cmp);
+    values[values.len() / 2]
+}
+
+/// Processor time of all children that have ended, seconds.
+fn children_s() -> f64 {
+    let usage = getrusage(UsageWho::RUSAGE_CHILDREN).unwrap();
+    [usage.user_time(), usage.system_time()]
+        .map(|time| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6)
+        .iter()
+        .sum()
+}
+
+fn run(page: Page, clients: usize, seconds: u64) -> Cost {
+    let dir = TempDir::new().unwrap();
+    let (threads, duration) = (clients.to_string(), format!("{seconds}s"));
+    let mut args = vec![
+        "run",
+        "--driver",
+        "null",
+        "--system",
+        "a=x",
+        "--records",
+        "1k",
+        "--workload",
+        "ycsb-c",
+        "--warmup",
+        "1s",
+        "--repeats",
+        POINTS,
+        "--output",
+        "out",
+        "--threads",
+        &threads,
+        "--duration",
+        &duration,
+    ];
+    if page != Page::None {
+        args.push("--live");
+    }
+    let before = children_s();
+    let mut child = TAILMARK
+        .command(dir.path(), &args)
+        .stdout(Stdio::null())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut said = BufReader::new(child.stderr.take().unwrap());
+    let browser = (page == Page::Followed).then(|| {
+        let address = address(&mut said);
+        thread::spawn(move || follow(&address))
+    });
+    let mut rest = String::new();
+    said.read_to_string(&mut rest).unwrap();
+    assert!(child.wait().unwrap().success(), "{rest}");
+    let processor_s = children_s() - before;
+    if let Some(browser) = browser {
+        let (asked, pages) = browser.join().unwrap();
+        assert!(asked as u64 >= seconds && pages >= 2, "{asked} {pages}");
+    }
+    let points = TAILMARK.points(dir.path());
+    let sum = |key: &str| -> f64 { points.iter().map(|p| p[key].as_f64().unwrap()).sum() };
+    Cost {
+        ops_per_s: sum("ops_per_sec") / points.len() as f64,
+        ops_per_processor_s: sum("operations") / processor_s,
+    }
+}
+
+/// Where the page is, as the run says.
+fn address(said: &mut BufReader<ChildStderr>) -> String {
+    let mut line = String::new();
+    while !line.contains("live: http://") {
+        line.clear();
+        assert!(
+            said.read_line(&mut line).unwrap() > 0,
+            "it ended without a page"
+        );
+    }
+    let (_, url) = line.trim_end().split_once("http://").unwrap();
+    url.trim_end_matches('/').to_owned()
+}
+
+/// Asks as the script of the page does: how far it is once a second, and for the page whenever that grew. How
+/// often it did.
+fn follow(address: &str) -> (usize, usize) {
+    let (mut asked, mut pages) = (0, 0);
+    let mut version = None;
+    while let Some(state) = get(address, "/live.json") {
+        asked += 1;
+        let now: serde_json::Value = serde_json::from_str(&state).unwrap();
+        if version.as_ref() != Some(&now["version"]) {
+            version = Some(now["version"].clone());
+            pages += usize::from(get(address, "/").is_some());
+        }
+        thread::sleep(Duration::from_secs(1));
+    }
+    (asked, pages)
+}
+
+/// What is behind the head of an answer; none where nobody answers.
+fn get(address: &str, target: &str) -> Option<String> {
+    let mut stream = TcpStream::connect(address).ok()?;
+    let request = format!("GET {target} HTTP/1.1\r\nHost: {address}\r\n\r\n");
+    stream.write_all(request.as_bytes()).ok()?;
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).ok()?;
+    answer
+        .split_once("\r\n\r\n")
+        .map(|(_, body)| body.to_owned())
+}
