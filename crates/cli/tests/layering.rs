@@ -14,12 +14,14 @@ const LAYERS: &[(&str, &[&str])] = &[
     ("results", &[]),
     ("workload", &["driver"]),
     ("host", &["results"]),
+    ("agent", &["results", "host"]),
+    ("remote", &["cluster", "results", "host", "agent"]),
     ("engine", &["driver", "workload", "results"]),
     ("plan", &["driver", "workload", "results"]),
     (
         "runner",
         &[
-            "cluster", "driver", "workload", "results", "host", "engine", "plan",
+            "cluster", "driver", "workload", "results", "host", "agent", "remote", "engine", "plan",
         ],
     ),
     ("report", &["results"]),

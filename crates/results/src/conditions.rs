@@ -70,6 +70,7 @@ const PASSING_FACTS: &[(&str, &str)] = &[
     ("machine", "serial number"),
     ("memory", "available at the start"),
     ("memory", "limit"),
+    ("server", "name of the host"),
 ];
 
 /// Groups of facts that say which device a system is, which two systems of a study differ in
@@ -360,6 +361,7 @@ fn fact_name(fact: &Fact) -> String {
 
 /// Whether a fact of this name says which device it is.
 fn is_identity(name: &str) -> bool {
+    let name = without_server(name);
     let is_of = |group: &&str| {
         name.strip_prefix(*group)
             .is_some_and(|rest| rest.starts_with(' '))
@@ -374,13 +376,28 @@ fn is_identity(name: &str) -> bool {
     IDENTITY.iter().any(is_of) && !NO_IDENTITY.iter().any(is_among)
 }
 
-/// The group of a fact without the number of the device: `device` of `device 2` and of
-/// `device below 1`.
+/// The group of a fact without the number of the device, and without that it is of a server's host:
+/// `device` of `device 2`, of `device below 1` and of `server 2 device`.
 pub(crate) fn plain(group: &str) -> &str {
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let group = without_server(group);
     match group.rsplit_once(' ') {
         Some((name, number)) if is_number(number) => name.strip_suffix(" below").unwrap_or(name),
         _ => group,
+    }
+}
+
+/// A group, or what begins with one, without that it is of a server's host: `device` of `server device`
+/// and of `server 2 device`.
+fn without_server(group: &str) -> &str {
+    let Some(of) = group.strip_prefix(Fact::OF_SERVER) else {
+        return group;
+    };
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    match of.split_once(' ') {
+        Some((number, of)) if is_number(number) => of,
+        None if is_number(of) => group,
+        _ => of,
     }
 }
 

@@ -125,7 +125,7 @@ pub const DERIVED: &[Derived] = &[
         name: "server_cpu_us_per_op",
         title: "server CPU per operation, us",
         unit: "us",
-        about: "processor time of the database's server on this machine for each operation",
+        about: "processor time of the database's servers for each operation, where they can be seen",
         of: |phase, _| phase.per_operation_us("database-process", CPU_S),
     },
     Derived {
@@ -147,7 +147,24 @@ pub const DERIVED: &[Derived] = &[
         title: "waited for I/O, %",
         unit: "%",
         about: "share of the time in which some task of the machine waited for I/O",
-        of: |phase, _| Some(100.0 * phase.sampled("pressure").rate("io_some_s")?),
+        of: |phase, _| Some(100.0 * phase.io_stalled(None)?),
+    },
+    Derived {
+        name: "server_cpu_busy_percent",
+        title: "servers' processors busy, %",
+        unit: "%",
+        about: "share of the time of all processors of the servers' hosts that was not idle",
+        of: |phase, _| Some(100.0 * phase.servers_share(Phase::server_cpu_busy)?),
+    },
+    Derived {
+        name: "server_io_stalled_percent",
+        title: "waited for I/O at the servers, %",
+        unit: "%",
+        about: "share of the time in which some task of a server's host waited for I/O, in their mean",
+        of: |phase, _| {
+            let stalled = |phase: &Phase, server: &str| phase.io_stalled(Some(server));
+            Some(100.0 * phase.servers_share(stalled)?)
+        },
     },
     Derived {
         name: "database_stalled_percent",
@@ -200,11 +217,11 @@ impl Phase {
         (self.operations > 0).then(|| seconds * 1e6 / self.operations as f64)
     }
 
-    /// The share that these counters have of the time of all processors of the machine.
-    fn cpu_share(&self, is_meant: fn(&str) -> bool) -> Option<f64> {
+    /// The share that these counters have of the time of all processors of the clients' machine, or of
+    /// the host of a server.
+    fn cpu_share(&self, server: Option<&str>, is_meant: fn(&str) -> bool) -> Option<f64> {
         let is_time = |of: &&Series| of.kind == SeriesKind::Counter && of.name.ends_with("_s");
-        let machine = self.series.iter();
-        let machine = machine.filter(|of| of.probe == "cpu" && of.subject == "machine");
+        let machine = self.of_machine("cpu", server);
         let (mut all, mut meant) = (0.0, None);
         for series in machine.filter(is_time) {
             let rate = series.mean_rate(self.duration_s)?;
@@ -219,14 +236,64 @@ impl Phase {
     /// The share of the time of all processors that was not idle.
     #[must_use]
     pub fn cpu_busy(&self) -> Option<f64> {
-        self.cpu_share(|name| !matches!(name, "idle_s" | "iowait_s"))
+        self.cpu_share(None, is_busy)
+    }
+
+    /// The same of the host of a server.
+    #[must_use]
+    pub fn server_cpu_busy(&self, server: &str) -> Option<f64> {
+        self.cpu_share(Some(server), is_busy)
     }
 
     /// The share of the time of all processors that went to other guests of the host.
     #[must_use]
     pub fn cpu_steal(&self) -> Option<f64> {
-        self.cpu_share(|name| name == "steal_s")
+        self.cpu_share(None, |name| name == "steal_s")
     }
+
+    /// The same of the host of a server.
+    #[must_use]
+    pub fn server_cpu_steal(&self, server: &str) -> Option<f64> {
+        self.cpu_share(Some(server), |name| name == "steal_s")
+    }
+
+    /// The hosts of servers that something was sampled on, each once.
+    #[must_use]
+    pub fn servers(&self) -> BTreeSet<&str> {
+        self.series.iter().filter_map(Series::server).collect()
+    }
+
+    /// The share of the time in which some task waited for I/O, on the clients' machine or on the host
+    /// of a server.
+    fn io_stalled(&self, server: Option<&str>) -> Option<f64> {
+        let mut of_machine = self.of_machine("pressure", server);
+        let stalled = of_machine.find(|of| of.name == "io_some_s")?;
+        stalled.mean_rate(self.duration_s)
+    }
+
+    /// What a probe sampled of a whole machine: the clients', or the host of a server.
+    fn of_machine<'a>(
+        &'a self,
+        probe: &'a str,
+        server: Option<&'a str>,
+    ) -> impl Iterator<Item = &'a Series> {
+        self.series.iter().filter(move |of| {
+            of.probe == probe && of.own_subject() == "machine" && of.server() == server
+        })
+    }
+
+    /// The mean of a share over the hosts of servers; none where there is none, or one has none.
+    fn servers_share(&self, of: impl Fn(&Self, &str) -> Option<f64>) -> Option<f64> {
+        let servers = self.servers();
+        let shares: Option<Vec<f64>> = servers.iter().map(|server| of(self, server)).collect();
+        let shares = shares.filter(|shares| !shares.is_empty())?;
+        Some(shares.iter().sum::<f64>() / shares.len() as f64)
+    }
+}
+
+/// Whether a counter of processor time is of work.
+fn is_busy(name: &str) -> bool {
+    !matches!(name, "idle_s" | "iowait_s")
 }
 
 impl Sampled<'_> {
@@ -450,5 +517,42 @@ mod tests {
         let names: std::collections::BTreeSet<_> = DERIVED.iter().map(|row| row.name).collect();
         assert_eq!(names.len(), DERIVED.len());
         assert!(DERIVED.iter().all(|row| !row.about.contains('\n')));
+    }
+
+    #[test]
+    fn what_servers_did_is_theirs_and_devices_are_of_all_hosts() {
+        let own = phase();
+        let mut with = phase();
+        let at = |subject: &str, host: &str| crate::subject_on_server(subject, host);
+        for (host, user, idle, stalled) in [("db1", 3.0, 1.0, 0.5), ("db2", 1.0, 3.0, 0.1)] {
+            let machine = at("machine", host);
+            with.series.push(counter("cpu", &machine, "user_s", user));
+            with.series.push(counter("cpu", &machine, "idle_s", idle));
+            with.series
+                .push(counter("pressure", &machine, "io_some_s", stalled));
+            with.series
+                .push(counter("disk", &at("c", host), "reads", 100.0));
+        }
+        let of = |phase: &Phase, name: &str| {
+            let row = DERIVED.iter().find(|row| row.name == name).unwrap();
+            (row.of)(phase, None)
+        };
+        let near = |a: Option<f64>, b: f64| assert!((a.unwrap() - b).abs() < 1e-9, "{a:?} {b}");
+        near(of(&with, "server_cpu_busy_percent"), 50.0);
+        near(of(&with, "server_io_stalled_percent"), 30.0);
+        assert_eq!(of(&own, "server_cpu_busy_percent"), None);
+        for name in [
+            "cpu_busy_percent",
+            "cpu_steal_percent",
+            "io_stalled_percent",
+        ] {
+            assert_eq!(of(&with, name), of(&own, name), "{name}");
+        }
+        // 50 and 150 reads/s of the two disks here, and 100 of each host.
+        near(of(&with, "device_reads_per_sec"), 400.0);
+        assert_eq!(
+            with.servers().into_iter().collect::<Vec<_>>(),
+            ["db1", "db2"]
+        );
     }
 }

@@ -87,6 +87,9 @@ pub const FINDINGS: &[FindingCode] = &[
     PEAK_ONLY,
     RANK_UNEVEN,
     RATE_NOT_MET,
+    SERVER_CLOCK,
+    SERVER_SATURATED,
+    SERVER_UNWATCHED,
     SOFTWARE_CRC,
     STARTED_LATE,
     STEAL,
@@ -341,6 +344,33 @@ pub const RATE_NOT_MET: FindingCode = FindingCode {
     means: "The system did less than what was offered, so its latencies are not those at that \
             rate. Use more clients or a lower rate.",
     changes_headline: true,
+};
+
+/// The clock of a server's host moved against that of the clients.
+pub const SERVER_CLOCK: FindingCode = FindingCode {
+    name: "server-clock",
+    about: "the clock of a server's host moved against that of the clients",
+    means: "Samples from there may be off by a part of that; latencies are the clients' own. Look \
+            at what sets the clocks (NTP, PTP).",
+    changes_headline: false,
+};
+
+/// The processors of a server were the limit.
+pub const SERVER_SATURATED: FindingCode = FindingCode {
+    name: "server-saturated",
+    about: "the processors of a server's host were the limit",
+    means: "The number is about those processors, not about the storage. Use more processors there, \
+            or data that does not fit into the database's cache.",
+    changes_headline: true,
+};
+
+/// Nothing was sampled on a server's host for a time.
+pub const SERVER_UNWATCHED: FindingCode = FindingCode {
+    name: "server-unwatched",
+    about: "nothing was sampled on a server's host for a time",
+    means: "Latencies are whole; what is said of the server's machine at that point is not. Measure \
+            again where that is needed.",
+    changes_headline: false,
 };
 
 /// Checksums are computed without the processor's instruction.

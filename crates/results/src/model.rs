@@ -143,6 +143,21 @@ impl Fact {
     /// The group of what workloads stand for: their names, and for each a few words.
     pub const USE_CASE: &str = "use case";
 
+    /// The group of what is known of the connection to a server's host.
+    pub const SERVER: &str = "server";
+
+    /// What the groups of facts of a server's host begin with.
+    pub(crate) const OF_SERVER: &str = "server ";
+
+    /// The group that a fact of this group has of the host of a server, by its number from 1.
+    #[must_use]
+    pub fn group_of_server(group: &str, number: usize) -> String {
+        match number {
+            1 => format!("{}{group}", Self::OF_SERVER),
+            _ => format!("{}{number} {group}", Self::OF_SERVER),
+        }
+    }
+
     /// What an open database reports of itself.
     pub fn of_database(system: &str, reported: BTreeMap<String, String>) -> Vec<Self> {
         let fact = |(name, value)| Self {

@@ -20,6 +20,7 @@ pub const PRIVATE_FACTS: &[(&str, &str)] = &[
     ("machine", "hostname"),
     ("machine", "serial number"),
     ("rank", "hostname"),
+    ("server", "name of the host"),
 ];
 
 /// The shortest value that is looked for in other texts: shorter ones are words of their own.
@@ -62,7 +63,7 @@ impl Redaction {
         let mut values: Vec<(String, &str)> = Vec::new();
         for fact in facts.iter().filter(|fact| fact.is_private()) {
             let kind = match fact.name.as_str() {
-                "hostname" => "host",
+                "hostname" | "name of the host" => "host",
                 // Its words are those of every machine.
                 "command line" => continue,
                 name => name,

@@ -1,0 +1,13 @@
+//! The other end of a connection to the host of a server: a small program without databases, which
+//! carries out the rows of `host` there.
+//!
+//! It reads requests from standard input and writes answers and samples to standard output, a line of
+//! JSON each ([`protocol`]). It opens no port, leaves no file and ends with its connection.
+
+mod prepare;
+pub mod protocol;
+mod serve;
+mod watch;
+
+pub use protocol::{Answer, Ask, Hello, Line, PROTOCOL, Request, Sample};
+pub use serve::{SILENCE, now_ns, serve};

@@ -1,0 +1,127 @@
+//! Devices and the machine, prepared as a run on this machine would: the same steps, guards and journal.
+//! What can be put back is when the connection ends.
+
+use crate::protocol::{Answer, Line, Looked};
+use std::{
+    path::Path,
+    sync::atomic::{AtomicBool, Ordering},
+};
+use tailmark_host::prepare::{Done, Error, JOURNAL_DIRECTORY, Job, JobRequest, Journal, Of, Watch};
+
+/// What is prepared over one connection.
+pub struct Preparing<'a> {
+    tell: &'a dyn Fn(&Line),
+    log: &'a dyn Fn(&str),
+    is_stopped: &'a AtomicBool,
+    /// What is to be put back.
+    journal: Option<Journal<'a>>,
+}
+
+impl<'a> Preparing<'a> {
+    /// Nothing yet; progress goes to `tell`, lines to `log`, and `is_stopped` ends a step.
+    pub const fn new(
+        tell: &'a dyn Fn(&Line),
+        log: &'a dyn Fn(&str),
+        is_stopped: &'a AtomicBool,
+    ) -> Self {
+        Self {
+            tell,
+            log,
+            is_stopped,
+            journal: None,
+        }
+    }
+
+    /// What would be prepared, and what speaks against it.
+    pub fn look(&self, request: &JobRequest) -> Answer {
+        answer(look(request).map(Answer::Looked))
+    }
+
+    /// Carries out what is asked for.
+    pub fn carry_out(&mut self, request: &JobRequest, whose: &str, destroys: bool) -> Answer {
+        answer(self.try_to(request, whose, destroys).map(Answer::Prepared))
+    }
+
+    fn try_to(
+        &mut self,
+        request: &JobRequest,
+        whose: &str,
+        destroys: bool,
+    ) -> Result<Vec<Done>, Error> {
+        self.is_stopped.store(false, Ordering::Relaxed);
+        let mut job = Job::find(own(request))?;
+        if destroys {
+            job.refuse()?;
+        }
+        job.refuse_place(destroys)?;
+        let far = Far {
+            tell: self.tell,
+            is_stopped: self.is_stopped,
+        };
+        let journal = match self.journal.take() {
+            Some(journal) => journal,
+            None => Journal::open(Path::new(JOURNAL_DIRECTORY), self.log)?,
+        };
+        let journal = self.journal.insert(journal);
+        let of = |of| of != Of::Data || destroys;
+        job.carry_out(whose, of, journal, &far, self.log)
+    }
+}
+
+fn look(request: &JobRequest) -> Result<Looked, Error> {
+    let job = Job::find(own(request))?;
+    let asked = job.asked(|of| of == Of::Data)?;
+    let refusals = match job.targets.is_empty() || asked.is_empty() {
+        true => Vec::new(),
+        false => job.refusals()?,
+    };
+    let done = |(step, commands): &(&tailmark_host::prepare::PrepareStep, Vec<String>)| Done {
+        step: step.name.to_owned(),
+        command: commands.join("; "),
+        found: Vec::new(),
+    };
+    let serials = job.targets.iter();
+    let serials = serials.filter_map(|target| target.identity.serial.clone());
+    Ok(Looked {
+        destroys: asked.iter().map(done).collect(),
+        serials: serials.collect(),
+        is_agreed: job.is_agreed(),
+        flags: job.flags(),
+        refusals: refusals.iter().map(|of| of.text.clone()).collect(),
+        misplaced: job
+            .refuse_place(job.is_agreed())
+            .err()
+            .map(|of| of.in_one_line()),
+    })
+}
+
+/// The request with what must not be touched here.
+fn own(request: &JobRequest) -> JobRequest {
+    let mut own = request.clone();
+    own.consent.kept.push(JOURNAL_DIRECTORY.into());
+    own
+}
+
+fn answer(result: Result<Answer, Error>) -> Answer {
+    result.unwrap_or_else(|error| Answer::Refused(error.in_one_line()))
+}
+
+/// How far a step is, for the other end.
+struct Far<'a> {
+    tell: &'a dyn Fn(&Line),
+    is_stopped: &'a AtomicBool,
+}
+
+impl Watch for Far<'_> {
+    fn begins(&self, what: &str) {
+        (self.tell)(&Line::Begins(what.to_owned()));
+    }
+
+    fn progress(&self, done: u64, of: u64) {
+        (self.tell)(&Line::Progress { done, of });
+    }
+
+    fn is_stopped(&self) -> bool {
+        self.is_stopped.load(Ordering::Relaxed)
+    }
+}

@@ -1,0 +1,258 @@
+//! What is said over a connection: a line of JSON each way for each request, and lines of samples in
+//! between.
+
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+use tailmark_host::{
+    prepare::{Done, JobRequest},
+    probe::Reading,
+};
+use tailmark_results::{Fact, SeriesKind};
+
+/// The version of what is said here. Both ends must have the same.
+pub const PROTOCOL: u32 = 1;
+
+/// The first line of an agent.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Hello {
+    /// The version of what it understands, see [`PROTOCOL`].
+    pub protocol: u32,
+    /// Its version.
+    pub version: String,
+    /// The name of its machine.
+    pub hostname: String,
+    /// What is different after each boot of a machine, and on each machine.
+    pub boot_id: String,
+    /// Whether it acts as root.
+    pub is_root: bool,
+    /// Bytes of memory of its machine.
+    pub memory: u64,
+}
+
+/// A request, which is answered under its number.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Request {
+    /// A number of its own.
+    pub id: u64,
+    /// What is asked.
+    pub ask: Ask,
+}
+
+/// What can be asked.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Ask {
+    /// What its clock says. Answered at once, whatever else goes on.
+    Time,
+    /// What is known of its machine.
+    Facts,
+    /// What is known of the places of a system.
+    PlaceFacts {
+        /// The name of the system.
+        system: String,
+        /// Directories, block devices and NVMe controllers.
+        places: Vec<PathBuf>,
+    },
+    /// Drop the caches of its machine.
+    DropCaches,
+    /// Sample these probes once a second, or as seldom as each is, until something else is watched.
+    Watch(Watch),
+    /// Sample all that is watched once more, now. The answer comes after the samples.
+    Sample,
+    /// Sample no more.
+    Rest,
+    /// What would be prepared there, and what speaks against it. Nothing is changed.
+    Look(JobRequest),
+    /// Prepare devices and the machine, with lines and progress in between; put back when the
+    /// connection ends what can be.
+    Prepare {
+        /// What is asked for.
+        request: JobRequest,
+        /// What its lines begin with: "system `A` on db1".
+        whose: String,
+        /// Whether the steps are carried out that destroy what is on devices.
+        destroys: bool,
+    },
+    /// End what is prepared at the moment. Answered at once.
+    Stop,
+}
+
+/// What would be prepared.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Looked {
+    /// The steps that destroy what is on devices.
+    pub destroys: Vec<Done>,
+    /// The serial numbers of the devices.
+    pub serials: Vec<String>,
+    /// Whether every device may be erased.
+    pub is_agreed: bool,
+    /// The flags that agree to that.
+    pub flags: String,
+    /// What speaks against it.
+    pub refusals: Vec<String>,
+    /// What speaks against the directory that a device is mounted on, whether it is erased or not.
+    pub misplaced: Option<String>,
+}
+
+/// What is watched.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Watch {
+    /// The name of the system.
+    pub system: String,
+    /// Its directories, block devices and NVMe controllers.
+    pub places: Vec<PathBuf>,
+    /// The contact points of its server, each `host:port`.
+    pub hosts: Vec<String>,
+    /// The probes, by name.
+    pub probes: Vec<String>,
+}
+
+/// What is answered.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Answer {
+    /// What its clock said, in ns.
+    Time {
+        /// When the request came.
+        received_ns: u64,
+        /// When the answer was sent.
+        sent_ns: u64,
+    },
+    /// What is known.
+    Facts(Vec<Fact>),
+    /// What is sampled from now on.
+    Watching {
+        /// Each probe that was opened.
+        probes: Vec<String>,
+        /// What cannot be sampled, and why: each a sentence without its stop.
+        not_sampled: Vec<String>,
+    },
+    /// What would be prepared.
+    Looked(Looked),
+    /// The steps that were carried out.
+    Prepared(Vec<Done>),
+    /// It was done.
+    Done,
+    /// It could not be done, for this reason.
+    Refused(String),
+}
+
+/// A line of an agent.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Line {
+    /// The first one.
+    Hello(Hello),
+    /// The answer to a request.
+    Answer {
+        /// The number of the request.
+        id: u64,
+        /// The answer.
+        answer: Answer,
+    },
+    /// What a probe has sampled.
+    Sample(Sample),
+    /// What a probe could not sample: a sentence without its stop. Said once.
+    NotSampled(String),
+    /// What is worth a line while something is prepared.
+    Log(String),
+    /// A long step of preparing begins: "system `A` on db1: erase".
+    Begins(String),
+    /// How far that step is.
+    Progress {
+        /// So much is done, bytes or parts.
+        done: u64,
+        /// Of so much.
+        of: u64,
+    },
+}
+
+/// What a probe has sampled.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct Sample {
+    /// The probe.
+    pub probe: String,
+    /// When, in ns of the agent's clock.
+    pub at_ns: u64,
+    /// What the values are of; none where that is as in the sample of the probe before.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub of: Option<Vec<Sampled>>,
+    /// The values, in the same order.
+    pub values: Vec<f64>,
+}
+
+/// What one value of a sample is of.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Sampled {
+    /// What was sampled: `machine`, a disk.
+    pub subject: String,
+    /// Its name, unit last.
+    pub name: String,
+    /// Counter or gauge.
+    pub kind: SeriesKind,
+}
+
+impl Sampled {
+    /// What a reading is of.
+    #[must_use]
+    pub fn of(reading: &Reading) -> Self {
+        Self {
+            subject: reading.subject.clone(),
+            name: reading.name.clone(),
+            kind: reading.kind,
+        }
+    }
+
+    /// Whether a reading is of that.
+    #[must_use]
+    pub fn is_of(&self, reading: &Reading) -> bool {
+        self.subject == reading.subject && self.name == reading.name && self.kind == reading.kind
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_line_is_read_as_it_was_written() {
+        let lines = [
+            Line::Answer {
+                id: 7,
+                answer: Answer::Time {
+                    received_ns: 1,
+                    sent_ns: u64::MAX,
+                },
+            },
+            Line::Sample(Sample {
+                probe: "disk".to_owned(),
+                at_ns: 5,
+                of: Some(vec![Sampled {
+                    subject: "nvme0n1".to_owned(),
+                    name: "reads".to_owned(),
+                    kind: SeriesKind::Counter,
+                }]),
+                values: vec![0.1 + 0.2],
+            }),
+            Line::NotSampled("a\nb".to_owned()),
+        ];
+        for line in lines {
+            let text = serde_json::to_string(&line).unwrap();
+            assert!(!text.contains('\n'), "{text}");
+            assert_eq!(serde_json::from_str::<Line>(&text).unwrap(), line);
+        }
+    }
+
+    #[test]
+    fn a_sample_like_the_one_before_has_its_values_alone() {
+        let sample = Sample {
+            probe: "cpu".to_owned(),
+            at_ns: 1,
+            of: None,
+            values: vec![1.0, 2.5],
+        };
+        let text = serde_json::to_string(&Line::Sample(sample)).unwrap();
+        let alone = r#"{"sample":{"probe":"cpu","at_ns":1,"values":[1.0,2.5]}}"#;
+        assert_eq!(text, alone);
+    }
+}

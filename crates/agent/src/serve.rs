@@ -1,0 +1,245 @@
+//! Answers what is asked, until the connection ends.
+//!
+//! The thread that reads answers what the clock says itself, so that no slower request is in its
+//! way; a second one does what takes longer and samples. A third ends the program when the other end
+//! has not been heard of for [`SILENCE`], which a connection whose link is gone does not tell.
+
+use crate::{
+    prepare::Preparing,
+    protocol::{Answer, Ask, Hello, Line, PROTOCOL, Request},
+    watch::Watched,
+};
+use rustix::time::{ClockId, clock_gettime};
+use std::{
+    io::{self, BufRead, Write},
+    sync::{
+        Mutex, PoisonError,
+        atomic::{AtomicBool, AtomicU64, Ordering},
+        mpsc::{self, Receiver, RecvTimeoutError},
+    },
+    time::{Duration, Instant},
+};
+use tailmark_host::{CacheDrop, prepare::append_to_log};
+
+/// The other end says something at least every few seconds; after so long without a word it is gone.
+pub const SILENCE: Duration = Duration::from_secs(60);
+
+/// How often it is looked whether the end has come.
+const LOOK: Duration = Duration::from_millis(200);
+/// How long what was prepared may take to be put back.
+const PUT_BACK: Duration = Duration::from_secs(60);
+
+/// How often what is watched is sampled.
+const TICK: Duration = Duration::from_secs(1);
+
+/// What the clock of this machine says, in ns: `CLOCK_MONOTONIC`.
+#[must_use]
+pub fn now_ns() -> u64 {
+    let now = clock_gettime(ClockId::Monotonic);
+    now.tv_sec.cast_unsigned() * 1_000_000_000 + now.tv_nsec.cast_unsigned()
+}
+
+/// Serves a connection until its end; `clock` is what time is told by, and `gone` is called where
+/// nothing was heard for [`SILENCE`], when what was prepared is put back.
+///
+/// # Errors
+/// Where the connection breaks.
+pub fn serve(
+    input: impl BufRead,
+    output: impl Write + Send,
+    clock: &(dyn Fn() -> u64 + Sync),
+    gone: &(dyn Fn() + Sync),
+) -> io::Result<()> {
+    let output = Mutex::new(output);
+    let heard_ns = AtomicU64::new(now_ns());
+    let is_over = AtomicBool::new(false);
+    let tell = &|line: &Line| write_line(&output, line);
+    tell(&Line::Hello(hello()))?;
+    let (heard, over) = (&heard_ns, &is_over);
+    std::thread::scope(|scope| {
+        let (asks, asked) = mpsc::channel();
+        let (end, ended) = mpsc::channel::<()>();
+        scope.spawn(move || {
+            work(&asked, clock, over, tell);
+            // Whoever watches is told that nothing is left to be put back.
+            drop(end);
+        });
+        let last = asks.clone();
+        scope.spawn(move || {
+            if is_silent(heard, over) {
+                over.store(true, Ordering::Relaxed);
+                let _ = last.send(None);
+                drop(last);
+                let _ = ended.recv_timeout(PUT_BACK);
+                gone();
+            }
+        });
+        let served = read(input, heard, clock, tell, &asks, over);
+        over.store(true, Ordering::Relaxed);
+        let _ = asks.send(None);
+        served
+    })
+}
+
+/// Reads requests to the end of the connection; answers some, and hands the others on.
+fn read(
+    input: impl BufRead,
+    heard_ns: &AtomicU64,
+    clock: &dyn Fn() -> u64,
+    tell: &dyn Fn(&Line) -> io::Result<()>,
+    asks: &mpsc::Sender<Option<Request>>,
+    is_stopped: &AtomicBool,
+) -> io::Result<()> {
+    for line in input.lines() {
+        let line = line?;
+        let received_ns = clock();
+        heard_ns.store(now_ns(), Ordering::Relaxed);
+        let request: Request = serde_json::from_str(&line).map_err(io::Error::other)?;
+        let at_once = match &request.ask {
+            Ask::Time => Answer::Time {
+                received_ns,
+                sent_ns: clock(),
+            },
+            Ask::Stop => {
+                is_stopped.store(true, Ordering::Relaxed);
+                Answer::Done
+            }
+            _ => {
+                if asks.send(Some(request)).is_err() {
+                    break;
+                }
+                continue;
+            }
+        };
+        let id = request.id;
+        tell(&Line::Answer {
+            id,
+            answer: at_once,
+        })?;
+    }
+    Ok(())
+}
+
+/// Does what is asked, and samples what is watched once a second, until the end; then what was
+/// prepared is put back.
+fn work(
+    asked: &Receiver<Option<Request>>,
+    clock: &dyn Fn() -> u64,
+    is_stopped: &AtomicBool,
+    tell: &dyn Fn(&Line) -> io::Result<()>,
+) {
+    // A connection that broke ends the thread that reads, and by that this one.
+    let told = |line: &Line| drop(tell(line));
+    let log = |text: &str| {
+        append_to_log(text);
+        told(&Line::Log(text.to_owned()));
+    };
+    let mut preparing = Preparing::new(&told, &log, is_stopped);
+    let mut watched = Watched::default();
+    let mut next = Instant::now();
+    loop {
+        let request = match watched.is_any() {
+            true => asked.recv_timeout(next.saturating_duration_since(Instant::now())),
+            false => asked.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        };
+        match request {
+            Ok(Some(Request { id, ask })) => {
+                let begins = matches!(ask, Ask::Watch(_));
+                let answer = answer(&ask, &mut watched, &mut preparing, clock, &told);
+                told(&Line::Answer { id, answer });
+                if begins {
+                    next = Instant::now();
+                }
+            }
+            Err(RecvTimeoutError::Timeout) => {
+                watched.sample(clock, false, &told);
+                // A machine that was held up does not catch up on what it missed.
+                let now = Instant::now();
+                while next <= now {
+                    next += TICK;
+                }
+            }
+            Ok(None) | Err(RecvTimeoutError::Disconnected) => return,
+        }
+    }
+}
+
+fn answer(
+    ask: &Ask,
+    watched: &mut Watched,
+    preparing: &mut Preparing<'_>,
+    clock: &dyn Fn() -> u64,
+    tell: &dyn Fn(&Line),
+) -> Answer {
+    match ask {
+        Ask::Time | Ask::Stop => Answer::Done,
+        Ask::Look(request) => preparing.look(request),
+        Ask::Prepare {
+            request,
+            whose,
+            destroys,
+        } => preparing.carry_out(request, whose, *destroys),
+        Ask::Facts => Answer::Facts(tailmark_host::machine_facts()),
+        Ask::PlaceFacts { system, places } => {
+            let each = places.iter().flat_map(|of| tailmark_host::places_of(of));
+            let places: Vec<_> = each.collect();
+            Answer::Facts(tailmark_host::place_facts(system, &places))
+        }
+        Ask::DropCaches => match tailmark_host::drop_caches(&[]) {
+            CacheDrop::Dropped | CacheDrop::Advised(_) => Answer::Done,
+            CacheDrop::Skipped(why) => Answer::Refused(why),
+        },
+        Ask::Watch(asked) => {
+            let (opened, probes, not_sampled) = Watched::open(asked);
+            *watched = opened;
+            Answer::Watching {
+                probes,
+                not_sampled,
+            }
+        }
+        Ask::Sample => {
+            watched.sample(clock, true, tell);
+            Answer::Done
+        }
+        Ask::Rest => {
+            *watched = Watched::default();
+            Answer::Done
+        }
+    }
+}
+
+/// Whether the other end was not heard of for [`SILENCE`]; waits for that, or for the end.
+fn is_silent(heard_ns: &AtomicU64, is_over: &AtomicBool) -> bool {
+    loop {
+        let heard = heard_ns.load(Ordering::Relaxed);
+        if Duration::from_nanos(now_ns().saturating_sub(heard)) >= SILENCE {
+            return true;
+        }
+        if is_over.load(Ordering::Relaxed) {
+            return false;
+        }
+        std::thread::sleep(LOOK);
+    }
+}
+
+fn hello() -> Hello {
+    let uname = rustix::system::uname();
+    let boot_id = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    Hello {
+        protocol: PROTOCOL,
+        version: env!("CARGO_PKG_VERSION").to_owned(),
+        hostname: uname.nodename().to_string_lossy().into_owned(),
+        boot_id: boot_id.trim().to_owned(),
+        is_root: tailmark_host::is_root(),
+        memory: tailmark_host::memory().total,
+    }
+}
+
+/// A line is written whole.
+fn write_line(output: &Mutex<impl Write>, line: &Line) -> io::Result<()> {
+    let mut text = serde_json::to_string(line).map_err(io::Error::other)?;
+    text.push('\n');
+    let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
+    output.write_all(text.as_bytes())?;
+    output.flush()
+}

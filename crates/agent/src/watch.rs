@@ -1,0 +1,121 @@
+//! The probes that are sampled, and what of a sample is new.
+
+use crate::protocol::{Line, Sample, Sampled, Watch};
+use std::fmt::Write as _;
+use tailmark_host::{
+    places_of,
+    probe::{PROBES, Probe, Target},
+};
+
+/// Probes of one system, sampled in turn.
+#[derive(Default)]
+pub struct Watched {
+    sources: Vec<Source>,
+    /// What was said already of what cannot be sampled.
+    said: Vec<String>,
+    ticks: u64,
+}
+
+/// One probe.
+struct Source {
+    name: &'static str,
+    period_s: u64,
+    probe: Box<dyn Probe>,
+    /// What the values of its last sample were of.
+    of: Vec<Sampled>,
+}
+
+impl Watched {
+    /// Opens the probes that are asked for; which they are, and what cannot be sampled.
+    pub fn open(asked: &Watch) -> (Self, Vec<String>, Vec<String>) {
+        let mut places = Vec::new();
+        for place in asked.places.iter().flat_map(|place| places_of(place)) {
+            if !places.contains(&place) {
+                places.push(place);
+            }
+        }
+        let target = Target {
+            system: asked.system.clone(),
+            places,
+            hosts: asked.hosts.clone(),
+        };
+        let (mut sources, mut names, mut not_sampled) = (Vec::new(), Vec::new(), Vec::new());
+        let is_asked = |name: &str| asked.probes.iter().any(|asked| asked == name);
+        for row in PROBES.iter().filter(|row| is_asked(row.name)) {
+            match (row.open)(&target) {
+                Ok(Some(probe)) => {
+                    names.push(row.name.to_owned());
+                    sources.push(Source {
+                        name: row.name,
+                        period_s: row.period_s,
+                        probe,
+                        of: Vec::new(),
+                    });
+                }
+                Ok(None) => {}
+                Err(error) => not_sampled.push(not_sampled_for(row.name, &error)),
+            }
+        }
+        let watched = Self {
+            sources,
+            said: not_sampled.clone(),
+            ticks: 0,
+        };
+        (watched, names, not_sampled)
+    }
+
+    /// Whether anything is sampled.
+    pub fn is_any(&self) -> bool {
+        !self.sources.is_empty()
+    }
+
+    /// Samples what is due, once a second: everything where that is asked for.
+    pub fn sample(&mut self, now_ns: &dyn Fn() -> u64, all: bool, tell: &dyn Fn(&Line)) {
+        let ticks = self.ticks;
+        let due = |source: &&mut Source| all || ticks.is_multiple_of(source.period_s);
+        for source in self.sources.iter_mut().filter(due) {
+            match source.sample(now_ns) {
+                Ok(sample) => tell(&Line::Sample(sample)),
+                Err(why) if self.said.contains(&why) => {}
+                Err(why) => {
+                    tell(&Line::NotSampled(why.clone()));
+                    self.said.push(why);
+                }
+            }
+        }
+        self.ticks += u64::from(!all);
+    }
+}
+
+impl Source {
+    fn sample(&mut self, now_ns: &dyn Fn() -> u64) -> Result<Sample, String> {
+        let at_ns = now_ns();
+        let readings = self.probe.sample();
+        let readings = readings.map_err(|error| not_sampled_for(self.name, &error))?;
+        let pairs = self.of.iter().zip(&readings);
+        let is_same = self.of.len() == readings.len()
+            && !readings.is_empty()
+            && pairs.clone().all(|(of, reading)| of.is_of(reading));
+        let of = (!is_same).then(|| {
+            self.of = readings.iter().map(Sampled::of).collect();
+            self.of.clone()
+        });
+        Ok(Sample {
+            probe: self.name.to_owned(),
+            at_ns,
+            of,
+            values: readings.iter().map(|reading| reading.value).collect(),
+        })
+    }
+}
+
+/// That a probe cannot be sampled: one line, with its causes.
+fn not_sampled_for(name: &str, error: &dyn std::error::Error) -> String {
+    let mut text = format!("probe `{name}`: {error}");
+    let mut cause = error.source();
+    while let Some(source) = cause {
+        let _ = write!(text, ": {source}");
+        cause = source.source();
+    }
+    text.replace('\n', " ")
+}

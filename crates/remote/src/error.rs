@@ -1,0 +1,74 @@
+//! What can go wrong with the host of a server.
+
+/// Something could not be done on the host of a server.
+#[derive(Debug, thiserror::Error)]
+pub enum Error {
+    /// There is no connection, and `ssh` says why.
+    #[error("`ssh {login}` failed: {why}")]
+    Connect {
+        /// Whom it was to reach.
+        login: String,
+        /// What it said.
+        why: String,
+    },
+    /// What has to be done there needs root.
+    #[error(
+        "`{login}` is not root there, and may not use sudo without a password ({why}); {what} needs \
+         root: log in as root, allow `sudo -n`, or leave that out"
+    )]
+    NotRoot {
+        /// Who.
+        login: String,
+        /// What sudo said.
+        why: String,
+        /// What needs it.
+        what: String,
+    },
+    /// The agent is another one.
+    #[error(
+        "the agent that was started on `{login}` is of version {version}, which speaks protocol \
+         {protocol} and not {expected}: use the one that was built with this program"
+    )]
+    OtherVersion {
+        /// Where.
+        login: String,
+        /// The version of the agent.
+        version: String,
+        /// What it speaks.
+        protocol: u32,
+        /// What this program speaks.
+        expected: u32,
+    },
+    /// The connection was lost.
+    #[error("the connection to `{login}` is lost: {why}")]
+    Lost {
+        /// To whom.
+        login: String,
+        /// Why, as far as that is known.
+        why: String,
+    },
+    /// It was refused there.
+    #[error("`{login}` refused: {why}")]
+    Refused {
+        /// Who.
+        login: String,
+        /// Why.
+        why: String,
+    },
+    /// There is no agent to ask.
+    #[error("`{login}` has no agent ({why})")]
+    NoAgent {
+        /// Where.
+        login: String,
+        /// Why there is none.
+        why: String,
+    },
+}
+
+impl Error {
+    /// Whether it may pass: the connection can come back.
+    #[must_use]
+    pub const fn may_pass(&self) -> bool {
+        matches!(self, Self::Lost { .. } | Self::Connect { .. })
+    }
+}

@@ -1,0 +1,18 @@
+//! The host of a server: what is done and sampled there, through the user's own OpenSSH.
+//!
+//! `ssh` makes the connection, with the keys, the configuration, the jump hosts and the known hosts of
+//! the user; nothing listens anywhere, and no password is asked for. Over it an agent is copied to the
+//! host and started (`tailmark-agent`), which removes its own file and ends with the connection. Where
+//! no agent can be copied, plain commands do what they can.
+
+mod channel;
+mod command;
+mod error;
+mod plain;
+mod program;
+mod server;
+mod ssh;
+
+pub use command::{Command, Signal};
+pub use error::Error;
+pub use server::{Clock, Opened, Options, Received, Server, name_of, own_ns};
