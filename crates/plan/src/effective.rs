@@ -161,6 +161,9 @@ fn put_system(system: &SystemPlan, put: &mut impl FnMut(&str, String)) {
         let watched = system.watch.iter().map(|path| path.display().to_string());
         put("watch", watched.collect::<Vec<_>>().join(", "));
     }
+    if !system.host.is_empty() {
+        put("host", system.host.join(", "));
+    }
     for (name, value) in system.expect.keys() {
         put(&format!("expect.{name}"), value);
     }

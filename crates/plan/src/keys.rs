@@ -398,6 +398,13 @@ pub const KEYS: &[PlanKey] = &[
     ),
     PlanKey::new("system", "hosts", Words)
         .about("the contact points of a server: [\"host:port\", ...]"),
+    PlanKey::new("system", "host", Words).about(
+        "where its server runs, one or several, as `ssh` takes them (\"root@db1\"): what is done and \
+             sampled there",
+    ),
+    PlanKey::new("system", "agent", Flag)
+        .about("whether a small program may be copied to `host`, where it samples while it runs")
+        .or("true"),
     PlanKey::new("system", "placeholder", Flag)
         .about("its place is an example: nothing is measured until --system NAME=WHERE gives one")
         .or("false"),

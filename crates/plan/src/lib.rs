@@ -120,6 +120,10 @@ pub struct SystemPlan {
     /// The directories, block devices and NVMe controllers of a server, where it is on this machine:
     /// what is watched.
     pub watch: Vec<PathBuf>,
+    /// Where its server runs, as `ssh` takes it; none: what is done to it is done on this machine.
+    pub host: Vec<String>,
+    /// Whether a small program may be copied there.
+    pub agent: bool,
     /// What the plan expects of its place.
     pub expect: Expect,
     /// What is stopped and started around its points.
@@ -184,7 +188,9 @@ impl SystemPlan {
     /// server here, or the server is asked over the loopback.
     #[must_use]
     pub fn is_here(&self) -> bool {
-        self.driver.place != Place::Hosts || !self.watch.is_empty() || self.location.is_here()
+        let is_here =
+            self.driver.place != Place::Hosts || !self.watch.is_empty() || self.location.is_here();
+        is_here && self.host.is_empty()
     }
 }
 

@@ -190,6 +190,8 @@ impl<'a> Systems<'a> {
                 Place::Hosts => paths(reader, &["path", "device"])?,
                 _ => Vec::new(),
             },
+            host: hosts(reader, driver)?,
+            agent: reader.get("agent")?,
             expect: Expect::read(reader, driver)?,
             service: service(reader, driver)?,
         })
@@ -324,6 +326,37 @@ fn location(reader: &TableReader<'_>, driver: &'static Driver) -> Result<Option<
         });
     }
     Ok(found)
+}
+
+/// Where the server of a system runs, as `ssh` takes it.
+fn hosts(reader: &TableReader<'_>, driver: &Driver) -> Result<Vec<String>, Error> {
+    let hosts: Vec<String> = reader.optional("host")?.unwrap_or_default();
+    let refuse = |value: &str, accepted: &str| Error::BadValue {
+        key: reader.label("host"),
+        value: value.to_owned(),
+        accepted: accepted.to_owned(),
+    };
+    for (index, host) in hosts.iter().enumerate() {
+        let user = host.rsplit_once('@').map_or("", |(user, _)| user);
+        let user = user.strip_prefix("ssh://").unwrap_or(user);
+        if host.is_empty() || host.starts_with('-') || host.contains(char::is_whitespace) {
+            let accepted = "a host as `ssh` takes it, such as \"db1\" or \"root@db1\"";
+            return Err(refuse(host, accepted));
+        }
+        if user.contains(':') {
+            let accepted =
+                "a host without a password: `ssh` takes the keys of its own configuration";
+            return Err(refuse(&host.replace(user, "..."), accepted));
+        }
+        if hosts[..index].contains(host) {
+            return Err(refuse(host, "each host once"));
+        }
+    }
+    if let (Some(host), true) = (hosts.first(), driver.place != Place::Hosts) {
+        let accepted = format!("absent: driver `{}` has no server", driver.name);
+        return Err(refuse(host, &accepted));
+    }
+    Ok(hosts)
 }
 
 /// The paths that these keys give.

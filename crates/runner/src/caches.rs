@@ -1,10 +1,11 @@
 //! The caches of a system, dropped before a point so that it does not profit from the one before
 //! it.
 //!
-//! Those of a server on another machine are left alone, and so are the client's own there: nothing
-//! reads through them.
+//! Those of a server are dropped on its `host`, on each where there are several. Where the plan names
+//! none, those of a server on another machine are left alone. The client's own are left alone with any
+//! server elsewhere: nothing reads through them.
 
-use crate::{Error, dataset::Dataset};
+use crate::{Error, dataset::Dataset, servers::Servers};
 use tailmark_driver::Place;
 use tailmark_host::CacheDrop;
 use tailmark_plan::{Plan, SystemPlan};
@@ -26,7 +27,7 @@ pub enum CachesKept {
 impl CachesKept {
     /// Of a server on another machine, whose caches are out of reach.
     pub(crate) fn elsewhere(system: &SystemPlan) -> Option<Self> {
-        (!system.is_here()).then(|| Self::Elsewhere {
+        (!system.is_here() && system.host.is_empty()).then(|| Self::Elsewhere {
             restarted: system.service.is_some(),
         })
     }
@@ -45,13 +46,13 @@ impl CachesKept {
                  commands of its service: a restart empties the caches of the database, not the page \
                  cache of the machine"
                     .to_owned(),
-                "Let those commands drop the page cache of that machine too.",
+                "Name that machine as the system's `host`, or let those commands drop its page cache \
+                 too.",
             ),
             Self::Elsewhere { restarted: false } => (
                 "they are the server's, on its machine, where tailmark does nothing".to_owned(),
-                "Restart the server and drop the page cache there before each point, by commands \
-                 of a \
-                 service, or use more data than its memory.",
+                "Name that machine as the system's `host`, restart the server and drop the page cache \
+                 there before each point by commands of a service, or use more data than its memory.",
             ),
         }
     }
@@ -65,9 +66,17 @@ pub(crate) fn drop_caches(
     plan: &Plan,
     dataset: &Dataset<'_>,
     system: &SystemPlan,
+    servers: &Servers,
 ) -> Result<Option<CachesKept>, Error> {
     if !plan.host.drop_caches {
         return Ok(Some(CachesKept::AsPlanned));
+    }
+    if !system.host.is_empty() {
+        let refused = servers.of(system).into_iter().filter_map(|server| {
+            let error = server.drop_caches().err()?;
+            Some(CachesKept::Refused(error.to_string()))
+        });
+        return Ok(refused.last());
     }
     if let Some(kept) = CachesKept::elsewhere(system) {
         return Ok(Some(kept));

@@ -4,12 +4,13 @@
 //! instants of its samples; those of another source are a little later.
 
 use crate::error::{Error, in_one_line};
-use crate::{places::places, ranks::Ranks};
-use std::path::PathBuf;
+use crate::{capture_servers::FromServer, places::places, ranks::Ranks};
+use std::{path::PathBuf, sync::Arc};
 use tailmark_driver::{Database, Driver, Location, Statistic, StatisticKind};
 use tailmark_engine::Sampler;
 use tailmark_host::probe::{PROBES, Probe, Reading, Target};
 use tailmark_plan::{Plan, SystemPlan};
+use tailmark_remote::Server;
 use tailmark_results::{Series, SeriesKind, steady::DATABASE};
 
 /// The most samples that are kept of a series; beyond it every other one is dropped. A point of 20
@@ -34,6 +35,9 @@ pub struct Watched {
     pub hosts: Vec<String>,
     /// Probes that are sampled beside those that always are; [`NO_PROBES`]: they alone.
     pub probes: Vec<String>,
+    /// The hosts of a server, where the plan names some, and what is watched there.
+    pub(crate) servers: Vec<Arc<Server>>,
+    pub(crate) server_places: Vec<PathBuf>,
 }
 
 impl Watched {
@@ -43,7 +47,7 @@ impl Watched {
         Self {
             places: location.path().into_iter().map(PathBuf::from).collect(),
             hosts: location.addresses(driver.port.unwrap_or_default()),
-            probes: Vec::new(),
+            ..Self::default()
         }
     }
 
@@ -69,6 +73,14 @@ impl Watched {
         watched
     }
 
+    /// The same with the hosts of the server, whose processes are theirs.
+    #[must_use]
+    pub(crate) fn with_servers(mut self, servers: Vec<Arc<Server>>, system: &SystemPlan) -> Self {
+        self.server_places = system.watch.clone();
+        self.servers = servers;
+        self
+    }
+
     /// Without the machine, which another process watches: of a database of its own, what that
     /// tells; of one that all share, nothing.
     #[must_use]
@@ -81,7 +93,7 @@ impl Watched {
     }
 
     /// Whether a probe is sampled.
-    fn has(&self, name: &str, is_default: bool) -> bool {
+    pub(crate) fn has(&self, name: &str, is_default: bool) -> bool {
         let is_asked = |name: &str| self.probes.iter().any(|asked| asked == name);
         is_asked(name) || (is_default && !is_asked(NO_PROBES))
     }
@@ -113,6 +125,7 @@ pub(crate) fn refuse_unknown_probes(plan: &Plan) -> Result<(), Error> {
 /// The probes of one system, and what they sampled.
 pub struct Capture<'a> {
     sources: Vec<Source<'a>>,
+    servers: Vec<FromServer>,
     ticks: u64,
     /// Whether the measured part has begun.
     has_begun: bool,
@@ -122,12 +135,18 @@ pub struct Capture<'a> {
 
 /// One probe, and its series.
 struct Source<'a> {
-    name: &'static str,
     period_s: u64,
     sampled: Sampled<'a>,
-    series: Vec<Series>,
+    recorded: Recorded,
+}
+
+/// The series of one probe.
+#[derive(Debug)]
+pub(crate) struct Recorded {
+    name: &'static str,
+    pub series: Vec<Series>,
     /// Of how many periods a sample is kept: a power of two.
-    stride: u64,
+    pub stride: u64,
 }
 
 /// What is sampled.
@@ -145,7 +164,10 @@ impl<'a> Capture<'a> {
         let target = Target {
             system: system.to_owned(),
             places: watched.places.clone(),
-            hosts: watched.hosts.clone(),
+            hosts: match watched.servers.is_empty() {
+                true => watched.hosts.clone(),
+                false => Vec::new(),
+            },
         };
         let (mut sources, mut not_sampled) = (Vec::new(), Vec::new());
         for row in PROBES
@@ -168,7 +190,11 @@ impl<'a> Capture<'a> {
             let database = Sampled::Database(database, system.to_owned());
             sources.push(Source::new(DATABASE, 1, database));
         }
+        let servers = watched.servers.iter();
+        let servers = servers
+            .filter_map(|server| FromServer::open(server, watched, system, &mut not_sampled));
         Self {
+            servers: servers.collect(),
             sources,
             ticks: 0,
             has_begun: false,
@@ -179,15 +205,20 @@ impl<'a> Capture<'a> {
     /// What was sampled so far.
     #[must_use]
     pub fn series_so_far(&self) -> Vec<Series> {
-        let all = self.sources.iter().flat_map(|source| &source.series);
+        let all = self
+            .sources
+            .iter()
+            .flat_map(|source| &source.recorded.series);
         in_order(all.cloned().collect())
     }
 
     /// What was sampled.
     #[must_use]
     pub fn into_series(self) -> Vec<Series> {
-        let all = self.sources.into_iter().flat_map(|source| source.series);
-        in_order(all.collect())
+        let all = self.sources.into_iter().map(|source| source.recorded);
+        let all = all.flat_map(|recorded| recorded.series);
+        let there = self.servers.into_iter().flat_map(FromServer::into_series);
+        in_order(all.chain(there).collect())
     }
 }
 
@@ -202,6 +233,7 @@ impl Sampler for Capture<'_> {
     fn sample(&mut self, now_s: &dyn Fn() -> f64, is_last: bool) {
         let Self {
             sources,
+            servers,
             ticks,
             not_sampled,
             has_begun,
@@ -210,23 +242,24 @@ impl Sampler for Capture<'_> {
         let begins = !*has_begun && now_s() >= -0.01;
         *has_begun |= begins;
         for source in sources {
-            let period = source.period_s * source.stride;
+            let period = source.period_s * source.recorded.stride;
             if is_last || begins || ticks.is_multiple_of(period) {
                 source.sample(now_s, not_sampled);
             }
+        }
+        for server in servers {
+            server.sample(now_s, is_last || begins, not_sampled);
         }
         self.ticks += 1;
     }
 }
 
 impl<'a> Source<'a> {
-    fn new(name: &'static str, period_s: u64, sampled: Sampled<'a>) -> Self {
+    const fn new(name: &'static str, period_s: u64, sampled: Sampled<'a>) -> Self {
         Self {
-            name,
             period_s,
             sampled,
-            series: Vec::new(),
-            stride: 1,
+            recorded: Recorded::new(name),
         }
     }
 
@@ -242,7 +275,8 @@ impl<'a> Source<'a> {
             Sampled::Probe(probe) => match probe.sample() {
                 Ok(readings) => readings,
                 Err(error) => {
-                    let why = format!("probe `{}`: {}", self.name, in_one_line(&error));
+                    let name = self.recorded.name;
+                    let why = format!("probe `{name}`: {}", in_one_line(&error));
                     if !not_sampled.contains(&why) {
                         not_sampled.push(why);
                     }
@@ -250,6 +284,21 @@ impl<'a> Source<'a> {
                 }
             },
         };
+        self.recorded.add_all(at_s, readings);
+    }
+}
+
+impl Recorded {
+    pub(crate) const fn new(name: &'static str) -> Self {
+        Self {
+            name,
+            series: Vec::new(),
+            stride: 1,
+        }
+    }
+
+    /// Adds the readings of one sample.
+    pub(crate) fn add_all(&mut self, at_s: f64, readings: Vec<Reading>) {
         for (index, reading) in readings.into_iter().enumerate() {
             self.add(at_s, index, reading);
         }
@@ -353,7 +402,8 @@ mod tests {
         let names = |probes: &[&str]| {
             let database = Told(0.into());
             let capture = Capture::open(&watched(probes), "a", &database);
-            capture.sources.iter().map(|s| s.name).collect::<Vec<_>>()
+            let sources = capture.sources.iter();
+            sources.map(|s| s.recorded.name).collect::<Vec<_>>()
         };
         assert_eq!(names(&["none"]), Vec::<&str>::new());
         assert_eq!(names(&["none", "memory"]), ["memory"]);

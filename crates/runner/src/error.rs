@@ -18,6 +18,32 @@ pub enum Error {
     /// The machine could not be examined.
     #[error(transparent)]
     Host(#[from] tailmark_host::Error),
+    /// The host of a server cannot be used.
+    #[error("the `host` of system `{system}` cannot be used: {why}")]
+    NoServerHost {
+        /// The system's name.
+        system: String,
+        /// Why.
+        why: String,
+    },
+    /// Something speaks against preparing the host of a server.
+    #[error("system `{system}` cannot be prepared on {host}: {why}")]
+    ServerRefuses {
+        /// The system's name.
+        system: String,
+        /// The host.
+        host: String,
+        /// Everything that does.
+        why: String,
+    },
+    /// The host of a server did not do what it was asked.
+    #[error("failed to act on a host of system `{system}`")]
+    Server {
+        /// The system's name.
+        system: String,
+        /// Why.
+        source: tailmark_remote::Error,
+    },
     /// The study refused.
     #[error(transparent)]
     Results(#[from] tailmark_results::Error),
@@ -411,6 +437,8 @@ impl Error {
             | Self::UnknownSerial { .. }
             | Self::PreparedTwice { .. }
             | Self::NothingToErase { .. }
+            | Self::NoServerHost { .. }
+            | Self::ServerRefuses { .. }
             | Self::OneMount { .. }
             | Self::ResultsOnMount { .. }
             | Self::UnknownProbe { .. } => true,

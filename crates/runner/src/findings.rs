@@ -5,6 +5,7 @@ mod machine;
 mod memory;
 mod ranks;
 mod rate;
+mod servers;
 mod steady;
 
 pub(crate) use memory::{Cached, cached};
@@ -189,12 +190,24 @@ pub const RULES: &[Rule] = &[
         check: rate::rate_not_met,
     },
     Rule {
+        code: finding::SERVER_CLOCK,
+        check: servers::clock,
+    },
+    Rule {
+        code: finding::SERVER_SATURATED,
+        check: servers::saturated,
+    },
+    Rule {
+        code: finding::SERVER_UNWATCHED,
+        check: servers::unwatched,
+    },
+    Rule {
         code: finding::STARTED_LATE,
         check: rate::started_late,
     },
     Rule {
         code: finding::STEAL,
-        check: |e| machine::steal(e.phase),
+        check: |e| machine::steal(e.phase).or_else(|| servers::steal(e.phase)),
     },
     Rule {
         code: finding::TOO_FEW_SAMPLES,

@@ -3,6 +3,7 @@
 
 mod caches;
 pub mod capture;
+mod capture_servers;
 pub mod check;
 mod dataset;
 mod devices;
@@ -22,6 +23,7 @@ mod ranks;
 mod retry;
 mod samples;
 mod seeds;
+mod servers;
 mod service;
 mod sweep;
 mod warmup;
@@ -32,7 +34,6 @@ pub use error::Error;
 pub use expect::{Check, EXPECTATIONS, Expectation, Seen, SeenPlace, Surprises};
 pub use findings::{Evidence, RULES, Rule};
 pub use former::{Former, Noise, Speed};
-pub use preflight::{Ready, preflight};
 pub use prepare::{dry_run as dry_run_prepare, prepare_alone, restore};
 pub use ranks::{Ranks, dismiss, follow};
 pub use seeds::PointSeeds;

@@ -10,6 +10,10 @@ use tailmark_plan::SystemPlan;
 /// is a further place.
 pub(crate) fn places(system: &SystemPlan) -> Vec<PathBuf> {
     let mut places: Vec<PathBuf> = Vec::new();
+    // What is watched of a server with a host is there.
+    if !system.host.is_empty() {
+        return places;
+    }
     for watched in system.watched() {
         for place in tailmark_host::places_of(watched) {
             if !places.contains(&place) {

@@ -8,6 +8,7 @@ use crate::{
     error::in_one_line,
     expect::Surprises,
     ranks::{Answer, Command, Ranks},
+    servers::Servers,
 };
 use bytesize::ByteSize;
 use std::{collections::BTreeMap, fs, os::unix::fs::FileTypeExt, path::Path};
@@ -34,10 +35,10 @@ pub struct Ready<'a> {
 ///
 /// # Errors
 /// Where a system that is not optional cannot be measured, or none is left.
-pub fn preflight<'a>(
+pub(crate) fn preflight<'a>(
     plan: &'a Plan,
     is_pending: impl Fn(&SystemPlan) -> bool,
-    ranks: &Ranks,
+    (ranks, servers): (&Ranks, &Servers),
     observer: &dyn Observer,
 ) -> Result<Ready<'a>, Error> {
     let pending = plan.systems.iter().filter(|system| is_pending(system));
@@ -46,7 +47,9 @@ pub fn preflight<'a>(
     let mut room = Room::default();
     let mut left_out = Vec::new();
     let looks = |system: &SystemPlan| match is_pending(system) {
-        true => look(plan, system, ranks, &mut room),
+        true => servers
+            .refuse(system)
+            .and_then(|()| look(plan, system, ranks, &mut room)),
         false => Ok(()),
     };
     let systems = plan.systems.iter().collect();

@@ -29,6 +29,7 @@ use crate::{
     ranks::{Command, Ranks},
     retry,
     samples::{Wanted, too_short},
+    servers::Servers,
     warmup::{by_rule, warm_up},
 };
 use asked::{Asked, AskedWarmup, MeasuredPoint};
@@ -100,7 +101,7 @@ pub fn run_on(
     refuse_as_written(plan)?;
     let plan = &*ranks.with_number(plan);
     let log = |text: &str| prepare::tell(observer, text);
-    let locked = lock_prepared(plan, out, &log, observer, stop)?;
+    let mut locked = lock_prepared(plan, out, &log, observer, stop)?;
     let (plan, known) = known(plan, out, observer)?;
     let plan = &*plan;
     let measured = match &known {
@@ -108,11 +109,19 @@ pub fn run_on(
         None => Vec::new(),
     };
     let is_pending = |system: &SystemPlan| !measured.contains(&system.name.as_str());
+    let servers = Servers::connect(plan, is_pending);
+    let needed = plan.systems.iter().filter(|system| !system.optional);
+    needed
+        .into_iter()
+        .try_for_each(|system| servers.refuse(system))?;
+    locked
+        .prepared
+        .prepare_servers(plan, &servers, out, observer, stop)?;
     let Ready {
         mut systems,
         left_out,
         surprises,
-    } = preflight(plan, is_pending, ranks, observer)?;
+    } = preflight(plan, is_pending, (ranks, &servers), observer)?;
     let (order, not_interleaved) = order::in_effect(plan, &systems);
     if order == Order::Systems {
         systems.sort_by_key(|system| !plan.is_first(system));
@@ -128,6 +137,7 @@ pub fn run_on(
     let of_plan = plan.host.limit_notice().into_iter();
     let of_plan = of_plan.chain(locked.one_device.clone());
     let of_plan = of_plan.chain(not_interleaved).chain(surprises.notices());
+    let of_plan = of_plan.chain(servers.notices());
     let notices: Vec<String> = of_plan.chain(ranks.notices().to_vec()).collect();
     tell_and_keep(&notices, &study, observer)?;
     locked.prepared.keep(plan, &study, &left_out)?;
@@ -149,7 +159,8 @@ pub fn run_on(
         stop,
         memory_unlimited,
         surprises,
-        services: Services::new(plan, out, alone),
+        services: Services::new(plan, out, &servers, alone, stop),
+        servers: &servers,
         order,
         retried,
         ladders,
@@ -210,6 +221,7 @@ struct Sweeper<'a> {
     memory_unlimited: Option<String>,
     surprises: Surprises,
     services: Services<'a>,
+    servers: &'a Servers,
     order: Order,
     /// Points of the study that are measured again.
     retried: Vec<PointKey>,
@@ -257,10 +269,11 @@ impl<'a> Sweeper<'a> {
         }
         let (plan, system, dataset) = (self.plan, state.system, &state.dataset);
         self.stop_service()?;
-        if plan.host.drop_caches && system.is_here() {
+        if plan.host.drop_caches && (system.is_here() || !system.host.is_empty()) {
             self.observer.step("dropping caches");
         }
-        let caches_kept = drop_caches(plan, dataset, system)?;
+        self.wait_hosts(system)?;
+        let caches_kept = drop_caches(plan, dataset, system, self.servers)?;
         if caches_kept.is_none() {
             self.ranks
                 .each_of_own(system, |system| Command::DropCaches { system })?;
@@ -296,9 +309,10 @@ impl<'a> Sweeper<'a> {
         let version = system.version.as_deref();
         let unexpected = self.unexpected(system, own_version.as_deref());
         let links = links::degraded_of(&places(system));
+        let server_memory = self.servers.memory(system);
         let evidence = Evidence {
             unscaled: plan.unscaled.as_ref().filter(|_| plan.scale < 1.0),
-            memory: self.memory(),
+            memory: server_memory.unwrap_or_else(|| self.memory()),
             settle: plan.sweep.settle,
             settled_before,
             settled_after,
@@ -306,7 +320,7 @@ impl<'a> Sweeper<'a> {
             version: version.zip(own_version.as_deref()),
             unexpected: &unexpected,
             links: &links,
-            is_here: system.is_here(),
+            is_here: system.is_here() || server_memory.is_some(),
             memory_unlimited: plan.host.memory_limit.zip(self.memory_unlimited.as_deref()),
             adopted: state.adopted.as_deref(),
             steady: (!asked.workload.starts_empty()).then_some(asked.steady),
@@ -387,7 +401,8 @@ impl<'a> Sweeper<'a> {
             compressibility: sweep.compressibility,
             ..Spec::new(database, &workload, &system.data, &keys)
         };
-        let watched = Watched::of_ranks(self.plan, system, self.ranks);
+        let watched = Watched::of_ranks(self.plan, system, self.ranks)
+            .with_servers(self.servers.of(system), system);
         let measure = |spec: &Spec<'_>| {
             let together = self.ranks.begin(spec, system, self.stop)?;
             point::measure_together(together, spec, &watched, self.observer, self.stop)
@@ -442,15 +457,29 @@ impl<'a> Sweeper<'a> {
         Ok(true)
     }
 
+    /// Waits for the hosts of a server, where a connection is lost.
+    fn wait_hosts(&self, system: &SystemPlan) -> Result<(), Error> {
+        let timeout = self.plan.sweep.ready_timeout;
+        for server in self.servers.of(system) {
+            if !server.is_there() {
+                let login = server.login();
+                self.observer
+                    .step(&format!("waiting for the connection to {login}"));
+                Servers::wait(&system.name, &server, timeout, self.stop)?;
+            }
+        }
+        Ok(())
+    }
+
     fn stop_service(&mut self) -> Result<(), Error> {
-        if self.services.running().is_some() {
+        if !self.services.running().is_empty() {
             self.observer.step("stopping the service");
         }
         self.services.stop()
     }
 
     fn start_service(&mut self) -> Result<(), Error> {
-        if self.services.running().is_some() {
+        if !self.services.running().is_empty() {
             self.observer.step("starting the service");
         }
         self.services.start()

@@ -301,6 +301,7 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("system.path", FILE, "'/x'", "'/y'"),
     ("system.device", SERVER, "path = '/x'", "device = '/y'"),
     ("system.hosts", SERVER, "x:1", "y:1"),
+    ("system.host", SERVER, "path = '/x'", "path = '/x'\nhost = 'db1'"),
     ("system.ceiling_for", BASE, "ceiling_for = 'a'", ""),
     ("system.database", BASE, "{ semantics = 'faithful' }", "{ latency_us = 3 }"),
     ("system.service", SERVER, "service = \
@@ -377,6 +378,10 @@ const SHAPELESS: &[(&str, &str)] = &[
     ("title", "a headline"),
     ("assumed", "where a value comes from is not what it is"),
     ("same_device", "whether the plan is carried out at all"),
+    (
+        "system.agent",
+        "shapes what is known of the machine of a server, not what it does",
+    ),
     (
         "system.optional",
         "whether a system is left out, not how it is measured",

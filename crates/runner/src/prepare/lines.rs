@@ -2,7 +2,7 @@
 
 use super::{begun, begun_before, job, machine, not_set, refuse_places, volume};
 use crate::error::in_one_line;
-use std::path::Path;
+use std::{collections::BTreeSet, path::Path};
 use tailmark_host::prepare::{self as host, Job, Of};
 use tailmark_plan::Plan;
 
@@ -25,6 +25,19 @@ pub fn dry_run(plan: &Plan, system: Option<&str>, out: &Path) -> Vec<String> {
                 of.name,
                 keys.join("; ")
             ));
+            continue;
+        }
+        if !of.host.is_empty() {
+            let keys = of.prepare.keys().into_iter();
+            let keys: Vec<_> = keys.map(|(key, text)| format!("{key} = {text}")).collect();
+            let hosts = of.host.join(", then on ");
+            lines.push(format!(
+                "prepare `{}` on {hosts}: {}",
+                of.name,
+                keys.join("; ")
+            ));
+            let looked = "its commands, and what speaks against them, are looked up there when the run begins";
+            lines.push(format!("  {looked}"));
             continue;
         }
         lines.push(format!("prepare `{}`:", of.name));
@@ -56,7 +69,17 @@ pub fn dry_run(plan: &Plan, system: Option<&str>, out: &Path) -> Vec<String> {
             }
         }
     }
-    if system.is_none() && !plan.settings.is_empty() {
+    let hosts = plan.systems.iter().flat_map(|of| &of.host);
+    let hosts: BTreeSet<&str> = hosts.map(String::as_str).collect();
+    if system.is_none() && !plan.settings.is_empty() && plan.scale == 1.0 {
+        lines.extend(
+            hosts
+                .iter()
+                .map(|host| format!("set on {host} what [prepare] says of the machine")),
+        );
+    }
+    let is_here = hosts.is_empty() || not_set(plan).is_none();
+    if system.is_none() && !plan.settings.is_empty() && is_here {
         let why = not_set(plan).map_or(String::new(), |why| format!(" (not done here: {why})"));
         lines.push(format!("prepare the machine:{why}"));
         match machine(plan) {

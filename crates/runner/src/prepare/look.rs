@@ -15,7 +15,7 @@ use tailmark_plan::{Plan, SystemPlan};
 /// Names the directories and whose they are.
 pub(crate) fn refuse_places(plan: &Plan, out: Option<&Path>) -> Result<(), Error> {
     let mut seen: Vec<(&SystemPlan, PathBuf)> = Vec::new();
-    for system in &plan.systems {
+    for system in plan.systems.iter().filter(|of| of.host.is_empty()) {
         let Some(point) = &system.prepare.mount else {
             continue;
         };

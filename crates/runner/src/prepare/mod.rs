@@ -8,6 +8,7 @@
 mod lines;
 mod log;
 mod look;
+mod servers;
 
 pub use lines::dry_run;
 pub(crate) use look::refuse_places;
@@ -20,7 +21,7 @@ use std::path::{Path, PathBuf};
 use tailmark_driver::Location;
 use tailmark_engine::{Observer, Stop};
 use tailmark_host::prepare::{
-    self as host, DeviceRequest, Erase, JOURNAL_DIRECTORY, Job, JobRequest, Journal,
+    self as host, DeviceRequest, Done, Erase, JOURNAL_DIRECTORY, Job, JobRequest, Journal,
     MachineRequest, Mix, Of, Over, STEPS,
 };
 use tailmark_plan::{ClientHost, Emulate, Plan, Steady, SystemPlan};
@@ -41,9 +42,13 @@ pub(crate) struct Prepared<'a> {
 
 /// Whether a plan prepares anything here.
 pub(crate) fn is_needed(plan: &Plan) -> bool {
-    let mut systems = plan.systems.iter();
     let is_set = !plan.settings.is_empty() && not_set(plan).is_none();
-    is_set || systems.any(|system| !system.prepare.devices.is_empty())
+    is_set || here(plan).any(|system| !system.prepare.devices.is_empty())
+}
+
+/// The systems whose devices are on this machine: what has a host is prepared there.
+fn here(plan: &Plan) -> impl Iterator<Item = &SystemPlan> {
+    plan.systems.iter().filter(|system| system.host.is_empty())
 }
 
 /// Whether the place of a system is not there yet, but will be: its device is emulated, or its file
@@ -62,8 +67,8 @@ pub(crate) fn is_to_come(system: &SystemPlan) -> bool {
 
 /// Whether anything of the machine or a device is changed, for which the journal is needed.
 fn is_changed(plan: &Plan) -> bool {
-    let mut systems = plan.systems.iter();
-    !plan.consent.serials.is_empty()
+    let mut systems = here(plan);
+    (!plan.consent.serials.is_empty() && here(plan).any(|of| !of.prepare.devices.is_empty()))
         || (!plan.settings.is_empty() && not_set(plan).is_none())
         || systems.any(|system| system.prepare.mount.is_some() || system.emulate.is_some())
 }
@@ -96,16 +101,19 @@ pub(crate) fn prepare<'a>(
 ) -> Result<Prepared<'a>, Error> {
     let mut prepared = Prepared::default();
     let reason = not_set(plan).filter(|_| !plan.settings.is_empty());
-    if let Some(why) = reason {
+    let are_there = plan.systems.iter().any(|system| !system.host.is_empty());
+    if let Some(why) = reason.filter(|_| !are_there) {
         prepared.leave_settings(plan, why, observer);
     }
     if !is_needed(plan) {
-        refuse_unknown(plan, &[])?;
+        // Serial numbers of devices elsewhere are looked up there.
+        if !are_there {
+            refuse_unknown(plan, &[])?;
+        }
         return Ok(prepared);
     }
     if !is_changed(plan) {
-        let raw = plan.systems.iter();
-        for system in raw.filter(|system| !system.prepare.devices.is_empty()) {
+        for system in here(plan).filter(|system| !system.prepare.devices.is_empty()) {
             prepared.left_as_it_is(system, "--erase with its serial number", observer);
         }
         return Ok(prepared);
@@ -116,7 +124,7 @@ pub(crate) fn prepare<'a>(
     prepared
         .facts
         .extend(emulate_all(plan, &mut journal, observer)?);
-    for system in &plan.systems {
+    for system in here(plan) {
         if !system.prepare.devices.is_empty() {
             jobs.push((system, job(plan, system, out)?));
         }
@@ -238,18 +246,28 @@ impl Prepared<'_> {
         let far = Far::new(observer, stop);
         let log = |text: &str| tell(observer, text);
         let name = (!system.is_empty()).then_some(system);
-        for done in job.carry_out(&whose, of, journal, &far, &log)? {
-            self.facts.push(fact(name, &done.step, done.command));
+        let done = job.carry_out(&whose, of, journal, &far, &log)?;
+        self.keep_done(name, GROUP, &whose, done);
+        Ok(())
+    }
+
+    /// Keeps what the study says of steps that were carried out, in a group of facts.
+    fn keep_done(&mut self, system: Option<&str>, group: &str, whose: &str, done: Vec<Done>) {
+        let fact = |name: &str, value: String| Fact {
+            group: group.to_owned(),
+            ..fact(system, name, value)
+        };
+        for done in done {
+            self.facts.push(fact(&done.step, done.command));
             let texts: Vec<_> = done.found.iter().map(|of| of.text.as_str()).collect();
             if !texts.is_empty() {
-                let name_of = format!("{} found", done.step);
-                self.facts.push(fact(name, &name_of, texts.join("; ")));
+                let found = format!("{} found", done.step);
+                self.facts.push(fact(&found, texts.join("; ")));
             }
             let warnings = done.found.iter().filter_map(|of| of.warning.as_ref());
             let warnings = warnings.map(|warning| format!("{whose}: {}: {warning}", done.step));
             self.notices.extend(warnings);
         }
-        Ok(())
     }
 
     /// Settings that are not set here: what is measured is the machine as it is.
@@ -300,7 +318,8 @@ fn begun(out: &Path) -> Result<Vec<String>, Error> {
     let facts = study.facts()?.into_iter();
     let is_lost = |fact: &Fact| {
         let mut steps = STEPS.iter().filter(|step| step.of == Of::Data);
-        fact.group == GROUP && steps.any(|step| step.name == fact.name)
+        // On the host of a server too.
+        fact.group.ends_with(GROUP) && steps.any(|step| step.name == fact.name)
     };
     let prepared = facts.filter(is_lost).filter_map(|fact| fact.system);
     Ok(loads.chain(points).chain(prepared).collect())
@@ -317,6 +336,13 @@ fn named<'a>(plan: &'a Plan, name: &str) -> Result<&'a SystemPlan, Error> {
         true => Err(Error::NothingToPrepare {
             system: name.to_owned(),
             why: "its `prepare` names no device (`device`) that outlives a run".to_owned(),
+        }),
+        false if !found.host.is_empty() => Err(Error::NothingToPrepare {
+            system: name.to_owned(),
+            why: format!(
+                "its devices are on {}: a run prepares them",
+                found.host.join(" and ")
+            ),
         }),
         false => Ok(found),
     }
@@ -372,6 +398,11 @@ fn mix(steady: &Steady) -> Mix {
 
 /// What is to be done to the devices of a system, found.
 fn job(plan: &Plan, system: &SystemPlan, out: &Path) -> Result<Job, Error> {
+    Ok(Job::find(request_of(plan, system, out))?)
+}
+
+/// What is asked for of the devices of a system.
+fn request_of(plan: &Plan, system: &SystemPlan, out: &Path) -> JobRequest {
     let prepare = &system.prepare;
     let mut serials = plan.consent.serials.clone();
     // A device that was made for this run a moment ago holds nothing of anybody's: this very file.
@@ -380,8 +411,11 @@ fn job(plan: &Plan, system: &SystemPlan, out: &Path) -> Result<Job, Error> {
         serials.push(file.display().to_string());
     }
     let own = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
-    let kept = vec![out.to_owned(), JOURNAL_DIRECTORY.into(), own];
-    Ok(Job::find(JobRequest {
+    let kept = match system.host.is_empty() {
+        true => vec![out.to_owned(), JOURNAL_DIRECTORY.into(), own],
+        false => Vec::new(),
+    };
+    JobRequest {
         devices: DeviceRequest {
             names: prepare.devices.clone(),
             erase: prepare.erase.as_deref().and_then(Erase::of_name),
@@ -403,21 +437,26 @@ fn job(plan: &Plan, system: &SystemPlan, out: &Path) -> Result<Job, Error> {
             kept,
             own_mount: None,
         },
-    })?)
+    }
 }
 
 /// What is to be done to the machine.
 fn machine(plan: &Plan) -> Result<Job, Error> {
-    let settings = &plan.settings;
     Ok(Job::find(JobRequest {
-        machine: MachineRequest {
-            sysctls: settings.sysctls.clone(),
-            governor: settings.governor.clone(),
-            huge_pages: settings.huge_pages.clone(),
-            memory: settings.memory.clone(),
-        },
+        machine: settings_of(plan),
         ..JobRequest::default()
     })?)
+}
+
+/// What is asked for of a machine.
+fn settings_of(plan: &Plan) -> MachineRequest {
+    let settings = &plan.settings;
+    MachineRequest {
+        sysctls: settings.sysctls.clone(),
+        governor: settings.governor.clone(),
+        huge_pages: settings.huge_pages.clone(),
+        memory: settings.memory.clone(),
+    }
 }
 
 fn fact(system: Option<&str>, name: &str, value: String) -> Fact {

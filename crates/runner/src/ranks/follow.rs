@@ -6,6 +6,7 @@ use super::{
     link::Link,
     message::{Answer, Command, Failure, Message, Order},
 };
+use crate::servers::Servers;
 use crate::{
     Error, capture::Watched, dataset::Dataset, error::in_one_line, expect::Surprises,
     places::places, point, preflight::refuse_missing_room, seeds::PointSeeds,
@@ -191,9 +192,11 @@ impl<'a> Follower<'a> {
                 if !self.is_first_of_host() {
                     return Ok(Answer::Done);
                 }
-                let dropped =
-                    crate::caches::drop_caches(self.plan, &dataset(system)?, self.system(system)?)?;
-                Ok(match dropped {
+                // The hosts of servers are rank 0's.
+                let servers = Servers::default();
+                let (dataset, system) = (dataset(system)?, self.system(system)?);
+                let kept = crate::caches::drop_caches(self.plan, &dataset, system, &servers)?;
+                Ok(match kept {
                     None => Answer::Done,
                     Some(kept) => Answer::But(kept.describe().0),
                 })

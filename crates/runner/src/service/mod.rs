@@ -8,36 +8,45 @@
 //! A unit whose start succeeded may fail a moment later; that is asked of systemd, so that nobody
 //! waits for it. systemd counts starts, and refuses one too many in a short time: it is told that
 //! ours are meant.
+//!
+//! The commands of a system with `host` are run there (`process.rs`), on several hosts in their order and
+//! stopped in the opposite one. Where the connection is lost meanwhile, it is awaited, and the service
+//! is stopped and started again: whether a command was run is not known then.
 
-use crate::{Error, error::in_one_line};
-use rustix::process::{Pid, Signal, kill_process_group, test_kill_process_group};
+mod process;
+
+use crate::{Error, error::in_one_line, servers::Servers};
+use process::{Machine, Process, read};
 use std::{
     collections::BTreeSet,
-    fs::{self, File},
     io,
-    os::unix::process::CommandExt,
     path::{Path, PathBuf},
-    process::{Child, Command, ExitStatus, Stdio},
     time::{Duration, Instant},
 };
 use tailmark_engine::Stop;
 use tailmark_plan::{Plan, Service, ServiceControl, SystemPlan};
+use tailmark_remote::Signal;
 
-/// How often a command that runs is looked at.
+/// How often a server that stops is looked at.
 const LOOK: Duration = Duration::from_millis(20);
 /// How often what is not ready yet is asked again.
 const POLL: Duration = Duration::from_millis(500);
 /// Lines of a log that an error tells.
 const TAIL: usize = 20;
 
-/// The services of a plan, of which one runs at a time.
+/// The services of a plan, of which those of one system run at a time.
 #[derive(Debug)]
 pub(crate) struct Services<'a> {
     plan: &'a Plan,
     out: &'a Path,
+    servers: &'a Servers,
+    stop: &'a Stop,
     /// Systems of which no other one runs while one of them is measured.
     alone: Vec<&'a str>,
-    running: Option<Running>,
+    /// The system that was switched to.
+    system: Option<String>,
+    /// Its service, on each of its hosts.
+    running: Vec<Running>,
     /// Systems that were switched to before: what was in their way is stopped since.
     cleared: BTreeSet<String>,
 }
@@ -46,12 +55,21 @@ impl<'a> Services<'a> {
     /// Those of a plan; their commands print into `out`. Systems that take turns are named in
     /// `alone`: none of their services runs while another of them is measured, from the first point
     /// on.
-    pub fn new(plan: &'a Plan, out: &'a Path, alone: Vec<&'a str>) -> Self {
+    pub fn new(
+        plan: &'a Plan,
+        out: &'a Path,
+        servers: &'a Servers,
+        alone: Vec<&'a str>,
+        stop: &'a Stop,
+    ) -> Self {
         Self {
             plan,
             out,
+            servers,
+            stop,
             alone,
-            running: None,
+            system: None,
+            running: Vec::new(),
             cleared: BTreeSet::new(),
         }
     }
@@ -60,61 +78,117 @@ impl<'a> Services<'a> {
     /// else could answer at its address is stopped first: the service of the system before, and
     /// those that a sweep that was killed may have left running, its own among them.
     pub fn switch_to(&mut self, system: &SystemPlan) -> Result<(), Error> {
-        let is_its_turn = |running: &Running| running.system == system.name;
-        if self.running.as_ref().is_some_and(is_its_turn) {
+        if self.system.as_ref() == Some(&system.name) {
             return Ok(());
         }
         self.stop()?;
-        if self.cleared.insert(system.name.clone()) {
+        let is_first = self.cleared.insert(system.name.clone());
+        if is_first {
             for other in &self.plan.systems {
                 let is_in_its_way =
                     share_an_address(other, system) || self.alone.contains(&other.name.as_str());
-                if other.name != system.name
-                    && is_in_its_way
-                    && let Some(mut service) = self.of(other)
-                {
-                    service.stop()?;
+                if other.name != system.name && is_in_its_way {
+                    self.running = self.of(other);
+                    self.stop()?;
                 }
             }
-            self.running = self.of(system);
-            return self.stop();
         }
         self.running = self.of(system);
-        Ok(())
+        self.system = Some(system.name.clone());
+        match is_first {
+            true => self.stop(),
+            false => Ok(()),
+        }
     }
 
     /// Whether the one that was switched to is stopped, and is to be started before it can be asked.
     pub fn is_stopped(&self) -> bool {
-        self.running.as_ref().is_some_and(|service| !service.is_up)
+        self.running.iter().any(|service| !service.is_up)
     }
 
-    /// Starts the one that was switched to.
+    /// Starts the one that was switched to, on its hosts in their order.
     pub fn start(&mut self) -> Result<(), Error> {
-        self.running.as_mut().map_or(Ok(()), Running::start)
+        let mut is_again = false;
+        self.with_its_hosts(|running| {
+            if is_again {
+                stop_all(running)?;
+            }
+            is_again = true;
+            running.iter_mut().try_for_each(Running::start)
+        })
     }
 
-    /// Stops the one that was switched to.
+    /// Stops the one that was switched to, in the opposite order.
     pub fn stop(&mut self) -> Result<(), Error> {
-        self.running.as_mut().map_or(Ok(()), Running::stop)
+        self.with_its_hosts(stop_all)
     }
 
-    /// The one that was switched to.
-    pub fn running(&mut self) -> Option<&mut Running> {
-        self.running.as_mut()
+    /// The one that was switched to, on each of its hosts.
+    pub fn running(&mut self) -> &mut [Running] {
+        &mut self.running
     }
 
-    fn of(&self, system: &SystemPlan) -> Option<Running> {
-        Some(Running {
+    /// Does something to the service, and again where the connection to one of its hosts was lost
+    /// meanwhile and has come back.
+    fn with_its_hosts(
+        &mut self,
+        mut does: impl FnMut(&mut [Running]) -> Result<(), Error>,
+    ) -> Result<(), Error> {
+        let end = Instant::now() + self.plan.sweep.ready_timeout;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            for service in &self.running {
+                if let Machine::There(server) = &service.machine {
+                    Servers::wait(&service.system, server, left, self.stop)?;
+                }
+            }
+            let is_lost = |service: &Running| match &service.machine {
+                Machine::There(server) => !server.is_there(),
+                Machine::Here => false,
+            };
+            // Only a stop ends the wait before: the caller ends then, too.
+            if self.running.iter().any(is_lost) {
+                return Ok(());
+            }
+            let done = does(&mut self.running);
+            if done.is_ok() || !self.running.iter().any(is_lost) || Instant::now() >= end {
+                return done;
+            }
+        }
+    }
+
+    fn of(&self, system: &SystemPlan) -> Vec<Running> {
+        let Some(service) = &system.service else {
+            return Vec::new();
+        };
+        let hosts = self.servers.of(system);
+        let machines: Vec<(Machine, String)> = match hosts.is_empty() {
+            true => vec![(Machine::Here, system.name.clone())],
+            false => hosts
+                .into_iter()
+                .map(|server| {
+                    let log = format!("{}.{}", system.name, server.name());
+                    (Machine::There(server), log)
+                })
+                .collect(),
+        };
+        let running = |(machine, log): (Machine, String)| Running {
             system: system.name.clone(),
-            service: system.service.clone()?,
-            log: self.out.join(format!("{}.service.log", system.name)),
+            service: service.clone(),
+            machine,
+            log: self.out.join(format!("{log}.service.log")),
             command_timeout: self.plan.sweep.ready_timeout,
             printed_from: 0,
             started: None,
             is_starting: false,
             is_up: false,
-        })
+        };
+        machines.into_iter().map(running).collect()
     }
+}
+
+fn stop_all(running: &mut [Running]) -> Result<(), Error> {
+    running.iter_mut().rev().try_for_each(Running::stop)
 }
 
 /// Whether two systems name one contact point.
@@ -123,11 +197,13 @@ pub(crate) fn share_an_address(a: &SystemPlan, b: &SystemPlan) -> bool {
     hosts.any(|host| b.location.hosts().any(|other| host.same_endpoint(other)))
 }
 
-/// The service of the system that is measured.
+/// The service of the system that is measured, on one machine.
 #[derive(Debug)]
 pub(crate) struct Running {
     system: String,
     service: Service,
+    /// Where its commands are run.
+    machine: Machine,
     /// What the commands print.
     log: PathBuf,
     /// Where in `log` the output of the last command begins.
@@ -135,7 +211,7 @@ pub(crate) struct Running {
     /// How long a command may take.
     command_timeout: Duration,
     /// The start command, while it goes on.
-    started: Option<Child>,
+    started: Option<Process>,
     /// From its start until it was ready.
     is_starting: bool,
     /// From its start until it was stopped.
@@ -146,22 +222,26 @@ impl Running {
     fn start(&mut self) -> Result<(), Error> {
         if let ServiceControl::Systemd(unit) = &self.service.control {
             // Of no consequence where nothing is to be reset.
-            let _ = systemctl("reset-failed", unit);
+            self.systemctl("reset-failed", unit);
         }
         (self.is_starting, self.is_up) = (true, true);
-        let mut child = self.command("start", self.service.start())?;
+        let mut command = self.command("start", self.service.start())?;
         // A command that ends at once tells whether it failed; one that goes on is the server.
-        match ended(&mut child, Duration::from_secs(1)) {
-            Ok(Some(status)) if status.success() && self.service.stop().is_some() => Ok(()),
-            Ok(Some(status)) if status.success() => {
+        let ended = command.ended(Duration::from_secs(1));
+        match ended {
+            Ok(None) => {
+                self.started = Some(command);
+                return Ok(());
+            }
+            _ => command.keep_log(&self.log),
+        }
+        match ended {
+            Ok(Some(true)) if self.service.stop().is_none() => {
                 let why = "its `start` has ended, and there is no `stop` for what it began";
                 Err(self.failed("start", Some(io::Error::other(why))))
             }
-            Ok(Some(_)) => Err(self.failed("start", None)),
-            Ok(None) => {
-                self.started = Some(child);
-                Ok(())
-            }
+            Ok(Some(false)) => Err(self.failed("start", None)),
+            Ok(_) => Ok(()),
             Err(source) => Err(self.failed("start", Some(source))),
         }
     }
@@ -173,21 +253,27 @@ impl Running {
             let stop = self.command("stop", stop)?;
             self.succeed("stop", stop)?;
         }
-        let Some(mut child) = self.started.take() else {
+        let Some(mut command) = self.started.take() else {
             return Ok(());
         };
         let is_ours = self.service.stop().is_none();
         if is_ours {
-            signal(&child, Signal::TERM);
+            command.signal(Signal::Term);
         }
         let end = Instant::now() + self.command_timeout;
-        match ended(&mut child, self.command_timeout) {
+        let ended = command.ended(self.command_timeout);
+        command.keep_log(&self.log);
+        match ended {
             Ok(Some(_)) => {}
             Ok(None) => return Err(self.too_long("stop")),
-            Err(source) => return Err(self.failed("stop", Some(source))),
+            Err(source) => {
+                let failed = self.failed("stop", Some(source));
+                self.started = Some(command);
+                return Err(failed);
+            }
         }
         // A script may end before the server that it began.
-        while is_ours && group(&child).is_some_and(|group| test_kill_process_group(group).is_ok()) {
+        while is_ours && command.is_any_left() {
             if Instant::now() >= end {
                 return Err(self.too_long("stop"));
             }
@@ -197,14 +283,16 @@ impl Running {
     }
 
     /// Waits for a command that has to succeed; ends it where it takes too long.
-    fn succeed(&self, action: &'static str, mut command: Child) -> Result<(), Error> {
-        match ended(&mut command, self.command_timeout) {
-            Ok(Some(status)) if status.success() => Ok(()),
-            Ok(Some(_)) => Err(self.failed(action, None)),
-            Ok(None) => {
-                signal(&command, Signal::KILL);
-                Err(self.too_long(action))
-            }
+    fn succeed(&self, action: &'static str, mut command: Process) -> Result<(), Error> {
+        let ended = command.ended(self.command_timeout);
+        if let Ok(None) = ended {
+            command.signal(Signal::Kill);
+        }
+        command.keep_log(&self.log);
+        match ended {
+            Ok(Some(true)) => Ok(()),
+            Ok(Some(false)) => Err(self.failed(action, None)),
+            Ok(None) => Err(self.too_long(action)),
             Err(source) => Err(self.failed(action, Some(source))),
         }
     }
@@ -221,10 +309,12 @@ impl Running {
             return Ok(true);
         };
         let mut command = self.command("ask", ready)?;
-        match ended(&mut command, timeout) {
-            Ok(Some(status)) => Ok(status.success()),
+        let ended = command.ended(timeout);
+        command.keep_log(&self.log);
+        match ended {
+            Ok(Some(is_ready)) => Ok(is_ready),
             Ok(None) => {
-                signal(&command, Signal::KILL);
+                command.signal(Signal::Kill);
                 Ok(false)
             }
             Err(source) => Err(self.failed("ask", Some(source))),
@@ -234,48 +324,38 @@ impl Running {
     /// Whether the start has failed meanwhile: its command, or the unit that it began. One that was
     /// ready and failed later may be brought back by somebody.
     fn has_failed(&mut self) -> bool {
-        if let Some(child) = &mut self.started
-            && let Ok(Some(status)) = child.try_wait()
+        if let Some(command) = &mut self.started
+            && let Ok(Some(succeeded)) = command.ended(Duration::ZERO)
         {
+            command.keep_log(&self.log);
             self.started = None;
-            if !status.success() {
+            if !succeeded {
                 return self.is_starting;
             }
         }
         match &self.service.control {
-            ServiceControl::Systemd(unit) => self.is_starting && systemctl("is-failed", unit),
+            ServiceControl::Systemd(unit) => self.is_starting && self.systemctl("is-failed", unit),
             ServiceControl::Commands { .. } => false,
         }
     }
 
-    fn command(&mut self, what: &'static str, words: Vec<String>) -> Result<Child, Error> {
-        let printed_from = &mut self.printed_from;
-        let log = &self.log;
-        let mut open = || {
-            let log = File::options().create(true).append(true).open(log)?;
-            *printed_from = log.metadata()?.len();
-            Ok::<_, io::Error>((log.try_clone()?, log))
-        };
-        let spawn = |(out, err): (File, File)| {
-            let mut command = Command::new(&words[0]);
-            command
-                .args(&words[1..])
-                .stdin(Stdio::null())
-                .stdout(out)
-                .stderr(err);
-            // Ctrl-C ends the sweep, not the server.
-            command.process_group(0).spawn()
-        };
-        open()
-            .and_then(spawn)
-            .map_err(|source| self.failed(what, Some(source)))
+    fn command(&mut self, what: &'static str, words: Vec<String>) -> Result<Process, Error> {
+        self.printed_from = self.log.metadata().map_or(0, |log| log.len());
+        let started = self.machine.start(&words, &self.log);
+        started.map_err(|source| self.failed(what, Some(source)))
+    }
+
+    /// Whether systemd does, or affirms, something about a unit.
+    fn systemctl(&self, action: &str, unit: &str) -> bool {
+        self.machine
+            .succeeds(&["systemctl", "--quiet", action, unit])
     }
 
     fn failed(&self, action: &'static str, why: Option<io::Error>) -> Error {
         Error::Service {
             system: self.system.clone(),
             action,
-            why: why.map_or_else(String::new, |why| format!(": {why}")),
+            why: why.map_or_else(String::new, |why| format!(": {}", in_one_line(&why))),
             log: self.tail(),
         }
     }
@@ -284,12 +364,20 @@ impl Running {
     /// command printed, such as why it was refused; or what all commands printed.
     fn tail(&self) -> String {
         let kept = match (&self.service.log, &self.service.control) {
-            (Some(log), _) => read(log, 0),
-            (None, ServiceControl::Systemd(unit)) => Command::new("journalctl")
-                .args(["--quiet", "--no-pager", "-n", &TAIL.to_string(), "-u", unit])
-                .output()
-                .map(|output| String::from_utf8_lossy(&output.stdout).into_owned())
-                .unwrap_or_default(),
+            (Some(log), _) => self.machine.read(log),
+            (None, ServiceControl::Systemd(unit)) => {
+                let lines = TAIL.to_string();
+                let journal = [
+                    "journalctl",
+                    "--quiet",
+                    "--no-pager",
+                    "-n",
+                    &lines,
+                    "-u",
+                    unit,
+                ];
+                self.machine.output(&journal)
+            }
             (None, ServiceControl::Commands { .. }) => read(&self.log, 0),
         };
         let printed = match (&self.service.log, &self.service.control) {
@@ -303,13 +391,13 @@ impl Running {
             format!("; its log ends:\n{}", tail.join("\n"))
         }
     }
-}
 
-/// The text of a file from an offset on; empty where it cannot be read.
-fn read(path: &Path, from: u64) -> String {
-    let bytes = fs::read(path).unwrap_or_default();
-    let from = usize::try_from(from).map_or(bytes.len(), |from| from.min(bytes.len()));
-    String::from_utf8_lossy(&bytes[from..]).into_owned()
+    /// Has what the start command printed so far in its log, while it goes on.
+    fn keep_log(&mut self) {
+        if let Some(command) = &mut self.started {
+            command.keep_log(&self.log);
+        }
+    }
 }
 
 /// The last lines of a text.
@@ -318,66 +406,35 @@ fn last(text: &str) -> Vec<&str> {
     lines[lines.len().saturating_sub(TAIL)..].to_vec()
 }
 
-/// Whether systemd does, or affirms, something about a unit.
-fn systemctl(action: &str, unit: &str) -> bool {
-    let mut command = Command::new("systemctl");
-    command.args(["--quiet", action, unit]).stdin(Stdio::null());
-    command.output().is_ok_and(|output| output.status.success())
-}
-
-/// How a command ended; none where it goes on for longer than that.
-fn ended(child: &mut Child, timeout: Duration) -> io::Result<Option<ExitStatus>> {
-    let end = Instant::now() + timeout;
-    loop {
-        let status = child.try_wait()?;
-        if status.is_some() || Instant::now() >= end {
-            return Ok(status);
-        }
-        std::thread::sleep(LOOK);
-    }
-}
-
-/// To a command and all that it started.
-fn signal(child: &Child, signal: Signal) {
-    if let Some(group) = group(child) {
-        let _ = kill_process_group(group, signal);
-    }
-}
-
-/// A command and all that it started.
-fn group(child: &Child) -> Option<Pid> {
-    i32::try_from(child.id()).ok().and_then(Pid::from_raw)
-}
-
 /// Waits until the server of a system answers: `open` succeeds. None where that was stopped.
 ///
 /// # Errors
 /// Where it does not within `timeout`, with the end of its log.
 pub(crate) fn wait_ready<T>(
     system: &SystemPlan,
-    mut service: Option<&mut Running>,
+    services: &mut [Running],
     timeout: Duration,
     stop: &Stop,
     mut open: impl FnMut() -> Result<T, Error>,
 ) -> Result<Option<T>, Error> {
     let end = Instant::now() + timeout;
     loop {
-        let says_ready = match &mut service {
-            Some(service) => service.says_ready(end.saturating_duration_since(Instant::now()))?,
-            None => true,
-        };
-        let opened = says_ready.then(&mut open);
+        let mut say_ready = true;
+        for service in services.iter_mut() {
+            let left = end.saturating_duration_since(Instant::now());
+            say_ready = say_ready && service.says_ready(left)?;
+        }
+        let opened = say_ready.then(&mut open);
         // Where the start has failed, it is another server that answers.
-        if let Some(service) = service.as_deref_mut()
-            && service.has_failed()
+        if let Some(failed) = services
+            .iter_mut()
+            .find_map(|of| of.has_failed().then_some(of))
         {
-            return Err(service.failed("start", None));
+            return Err(failed.failed("start", None));
         }
         let why = match opened {
             Some(Ok(opened)) => {
-                if let Some(service) = service {
-                    service.is_starting = false;
-                }
+                services.iter_mut().for_each(|of| of.is_starting = false);
                 return Ok(Some(opened));
             }
             // What is wrong with the data does not fix itself.
@@ -389,10 +446,11 @@ pub(crate) fn wait_ready<T>(
             return Ok(None);
         }
         if Instant::now() >= end {
+            services.iter_mut().for_each(Running::keep_log);
             return Err(Error::NotReady {
                 system: system.name.clone(),
                 waited: humantime::format_duration(timeout).to_string(),
-                log: service.map_or_else(String::new, |service| service.tail()),
+                log: services.iter().map(Running::tail).collect(),
                 why: why.map_or_else(String::new, |why| format!(": {}", in_one_line(&why))),
             });
         }

@@ -1,0 +1,141 @@
+//! What is sampled on the host of a server while a phase goes on: it comes from there by itself, with
+//! instants of its own, and is put on the clock of the intervals.
+//!
+//! Its series are told from those of this machine by their subjects (`machine on server db1`).
+
+use crate::{
+    capture::{Recorded, Watched},
+    error::in_one_line,
+};
+use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use tailmark_agent::protocol::Watch;
+use tailmark_host::probe::{PROBES, Reading};
+use tailmark_remote::{Received, Server, own_ns};
+use tailmark_results::{SERVER_CLOCK, Series, SeriesKind, subject_on_server};
+
+/// The probe of this process, which on another machine would be the agent.
+const OWN_PROCESS: &str = "process";
+
+/// The samples of one host.
+#[derive(Debug)]
+pub(crate) struct FromServer {
+    server: Arc<Server>,
+    /// By probe, with how many samples of it have come.
+    recorded: BTreeMap<String, (Recorded, u64)>,
+    began_ns: u64,
+    /// An instant of this machine's clock, and the same on the clock of the intervals.
+    at: (u64, f64),
+}
+
+impl FromServer {
+    /// Has what is watched sampled there; nothing where that cannot be, for a reason that is said.
+    pub fn open(
+        server: &Arc<Server>,
+        watched: &Watched,
+        system: &str,
+        not_sampled: &mut Vec<String>,
+    ) -> Option<Self> {
+        // Known from the start, and said then.
+        if server.without_agent().is_some() {
+            return None;
+        }
+        let rows = PROBES.iter().filter(|row| row.name != OWN_PROCESS);
+        let rows = rows.filter(|row| watched.has(row.name, row.is_default));
+        let watch = Watch {
+            system: system.to_owned(),
+            places: watched.server_places.iter().map(PathBuf::from).collect(),
+            hosts: watched.hosts.clone(),
+            probes: rows.map(|row| row.name.to_owned()).collect(),
+        };
+        let began_ns = own_ns();
+        match server.watch(watch) {
+            Ok(opened) => {
+                let there = |why: String| format!("{why}, on server {}", server.name());
+                not_sampled.extend(opened.not_sampled.into_iter().map(there));
+            }
+            // What a connection that comes back brings is taken; until then it is a gap.
+            Err(error) if error.may_pass() => {}
+            Err(error) => {
+                let (why, name) = (in_one_line(&error), server.name());
+                not_sampled.push(format!("probes on server {name}: {why}"));
+                return None;
+            }
+        }
+        Some(Self {
+            server: Arc::clone(server),
+            recorded: BTreeMap::new(),
+            began_ns,
+            at: (began_ns, 0.0),
+        })
+    }
+
+    /// Takes what has come; has everything sampled `now` first where that is asked for.
+    pub fn sample(&mut self, now_s: &dyn Fn() -> f64, now: bool, not_sampled: &mut Vec<String>) {
+        if now {
+            // A connection that is lost leaves a gap, which a finding tells.
+            let _ = self.server.sample();
+        }
+        self.at = (own_ns(), now_s());
+        let (received, refused) = self.server.take();
+        for why in refused {
+            let why = format!("{why}, on server {}", self.server.name());
+            if !not_sampled.contains(&why) {
+                not_sampled.push(why);
+            }
+        }
+        for sample in received.chunk_by(|a, b| a.probe == b.probe && a.at_ns == b.at_ns) {
+            self.add(sample);
+        }
+    }
+
+    /// Adds the values of one sample.
+    fn add(&mut self, sample: &[Received]) {
+        let Some(row) = PROBES.iter().find(|row| row.name == sample[0].probe) else {
+            return;
+        };
+        let at_s = self.at_s(sample[0].at_ns);
+        let name = row.name.to_owned();
+        let (recorded, seen) = self
+            .recorded
+            .entry(name)
+            .or_insert_with(|| (Recorded::new(row.name), 0));
+        *seen += 1;
+        if !(*seen - 1).is_multiple_of(recorded.stride) {
+            return;
+        }
+        let readings = sample.iter().map(|value| Reading {
+            subject: subject_on_server(&value.subject, self.server.name()),
+            name: value.name.clone(),
+            kind: value.kind,
+            value: value.value,
+        });
+        recorded.add_all(at_s, readings.collect());
+    }
+
+    /// An instant of this machine's clock on that of the intervals.
+    fn at_s(&self, at_ns: u64) -> f64 {
+        let (own_ns, now_s) = self.at;
+        now_s + (at_ns as f64 - own_ns as f64) / 1e9
+    }
+
+    /// What was sampled, and what was measured of the clock there.
+    pub fn into_series(self) -> Vec<Series> {
+        self.server.rest();
+        let clocks = self.server.clocks_since(self.began_ns);
+        let clock = |name: &str, of: fn(&tailmark_remote::Clock) -> f64| Series {
+            probe: SERVER_CLOCK.to_owned(),
+            subject: subject_on_server("clock", self.server.name()),
+            name: name.to_owned(),
+            kind: SeriesKind::Gauge,
+            at_s: clocks.iter().map(|clock| self.at_s(clock.at_ns)).collect(),
+            values: clocks.iter().map(of).collect(),
+        };
+        let mut all = vec![
+            clock("bound_s", |clock| clock.bound_s),
+            clock("offset_s", |clock| clock.offset_s),
+        ];
+        let recorded = self.recorded.into_values();
+        all.extend(recorded.flat_map(|(recorded, _)| recorded.series));
+        all
+    }
+}

@@ -1,0 +1,187 @@
+//! What was sampled on the hosts of servers says against a number.
+
+use super::Evidence;
+use tailmark_cluster::DRIFT_PPM_MAX;
+use tailmark_results::{Phase, SERVER_CLOCK, Series, number};
+
+/// From this share on processors are the limit, as on the clients' machine.
+const BUSY: f64 = 0.90;
+/// From this share on processors count as given to others, as on the clients' machine.
+const STEAL: f64 = 0.01;
+/// No sample for so many times as long as between two of them is a gap, and for so many seconds.
+const GAP: f64 = 3.5;
+
+/// The processors of a server were the limit.
+pub fn saturated(e: &Evidence<'_>) -> Option<String> {
+    let mut busy = e.phase.servers().into_iter().filter_map(|server| {
+        let busy = e.phase.server_cpu_busy(server)?;
+        (busy >= BUSY).then(|| format!("{server} ({:.0} % busy)", busy * 100.0))
+    });
+    let first = busy.next()?;
+    let all = std::iter::once(first).chain(busy).collect::<Vec<_>>();
+    let all: Vec<&str> = all.iter().map(String::as_str).collect();
+    Some(format!(
+        "The processors of the server were the limit, not its storage: {}. Use more processors there, \
+         or a cache small enough that reads reach the device.",
+        number::list(&all)
+    ))
+}
+
+/// Processors of servers that were given to other guests of their hosts.
+pub fn steal(phase: &Phase) -> Option<String> {
+    let stolen = phase.servers().into_iter().filter_map(|server| {
+        let share = phase.server_cpu_steal(server)?;
+        (share >= STEAL).then(|| format!("{} on server {server}", number::share(share)))
+    });
+    let stolen: Vec<String> = stolen.collect();
+    let stolen: Vec<&str> = stolen.iter().map(String::as_str).collect();
+    (!stolen.is_empty()).then(|| {
+        format!(
+            "Of the processors' time other guests of the machine's host were given (steal): {}. \
+             Requests waited for a processor that was not there. Use a dedicated host or a larger \
+             instance.",
+            number::list(&stolen)
+        )
+    })
+}
+
+/// A time in which nothing was sampled on a server.
+pub fn unwatched(e: &Evidence<'_>) -> Option<String> {
+    let gaps = e.phase.servers().into_iter().flat_map(|server| {
+        let gaps = gaps(e.phase, server).into_iter();
+        gaps.map(move |(from, until)| format!("{server} from {from:.0} s to {until:.0} s"))
+    });
+    let gaps: Vec<String> = gaps.collect();
+    let gaps: Vec<&str> = gaps.iter().map(String::as_str).collect();
+    (!gaps.is_empty()).then(|| {
+        format!(
+            "Nothing was sampled on the host of the server for a time, as where the connection to it \
+             is lost: {}. The latencies are the clients' own and are whole; what is said of the \
+             server's machine is not. Measure again where that is needed.",
+            number::list(&gaps)
+        )
+    })
+}
+
+/// The times within the measured part in which nothing came from a server, seconds.
+fn gaps(phase: &Phase, server: &str) -> Vec<(f64, f64)> {
+    let of_server = phase.series.iter().filter(|s| s.server() == Some(server));
+    let sampled = of_server.filter(|s| s.probe != SERVER_CLOCK);
+    // That with most samples is of a probe that is sampled each second.
+    let Some(often) = sampled.max_by_key(|s| s.at_s.len()) else {
+        return vec![(0.0, phase.duration_s)];
+    };
+    let inside = often.at_s.iter().copied();
+    let inside = inside.filter(|at| (0.0..=phase.duration_s).contains(at));
+    let edges = [0.0].into_iter().chain(inside).chain([phase.duration_s]);
+    let at_s: Vec<f64> = edges.collect();
+    let mut steps: Vec<f64> = often
+        .at_s
+        .windows(2)
+        .map(|pair| pair[1] - pair[0])
+        .collect();
+    steps.sort_by(f64::total_cmp);
+    let usual = steps.get(steps.len() / 2).copied().unwrap_or(1.0);
+    let is_gap = |pair: &&[f64]| pair[1] - pair[0] > GAP * usual.max(1.0);
+    let pairs = at_s.windows(2).filter(is_gap);
+    pairs.map(|pair| (pair[0], pair[1])).collect()
+}
+
+/// The clock of a server moved further than clocks do.
+pub fn clock(e: &Evidence<'_>) -> Option<String> {
+    let clocks = e.phase.series.iter().filter(|s| s.probe == SERVER_CLOCK);
+    let named = |name: &'static str| clocks.clone().filter(move |s| s.name == name);
+    let moved = named("offset_s").filter_map(|offsets| {
+        let bounds = named("bound_s").find(|of| of.subject == offsets.subject)?;
+        let (moved_s, over_s) = moved(offsets, bounds)?;
+        let server = offsets.server()?;
+        Some(format!(
+            "{server} by {:.1} ms in {}",
+            moved_s * 1e3,
+            number::duration(over_s)
+        ))
+    });
+    let moved: Vec<String> = moved.collect();
+    let moved: Vec<&str> = moved.iter().map(String::as_str).collect();
+    (!moved.is_empty()).then(|| {
+        format!(
+            "The clock of the server's host moved against that of the clients: {}. Samples from there \
+             are put on the clients' clock by what was measured every minute; in between they may be \
+             off by a part of that. Look at what sets the clocks (NTP, PTP).",
+            number::list(&moved)
+        )
+    })
+}
+
+/// By how much an offset changed beyond what its bounds and crystals explain, and in which time.
+fn moved(offsets: &Series, bounds: &Series) -> Option<(f64, f64)> {
+    let last = offsets.values.len().checked_sub(1)?;
+    let moved_s = (offsets.values[last] - offsets.values[0]).abs();
+    let over_s = offsets.at_s[last] - offsets.at_s[0];
+    let unsure_s = bounds.values.first()? + bounds.values.last()?;
+    let is_moved = moved_s > unsure_s + over_s * DRIFT_PPM_MAX / 1e6;
+    is_moved.then_some((moved_s, over_s))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailmark_results::{SeriesKind, subject_on_server};
+
+    fn series(probe: &str, name: &str, at_s: Vec<f64>, values: Vec<f64>) -> Series {
+        Series {
+            probe: probe.to_owned(),
+            subject: subject_on_server("machine", "db1"),
+            name: name.to_owned(),
+            kind: SeriesKind::Counter,
+            at_s,
+            values,
+        }
+    }
+
+    fn sampled_at(at_s: &[f64]) -> Phase {
+        Phase {
+            duration_s: 60.0,
+            series: vec![series("cpu", "idle_s", at_s.to_vec(), at_s.to_vec())],
+            ..Phase::default()
+        }
+    }
+
+    #[test]
+    fn seconds_without_a_sample_are_a_gap_and_late_samples_are_none() {
+        let each: Vec<f64> = (-2..=60).map(f64::from).collect();
+        assert_eq!(gaps(&sampled_at(&each), "db1"), []);
+        let lost: Vec<f64> = each
+            .iter()
+            .copied()
+            .filter(|s| !(20.5..41.5).contains(s))
+            .collect();
+        assert_eq!(gaps(&sampled_at(&lost), "db1"), [(20.0, 42.0)]);
+        let ended: Vec<f64> = each.iter().copied().filter(|s| *s < 30.5).collect();
+        assert_eq!(gaps(&sampled_at(&ended), "db1"), [(30.0, 60.0)]);
+        let late: Vec<f64> = each
+            .iter()
+            .map(|s| s + if *s == 7.0 { 0.9 } else { 0.0 })
+            .collect();
+        assert_eq!(gaps(&sampled_at(&late), "db1"), []);
+        // A long phase keeps every fourth sample.
+        let seldom: Vec<f64> = (0..=15).map(|i| f64::from(i) * 4.0).collect();
+        assert_eq!(gaps(&sampled_at(&seldom), "db1"), []);
+        // Of a host whose connection was lost all the while there is its clock of before.
+        assert_eq!(gaps(&sampled_at(&each), "db2"), [(0.0, 60.0)]);
+    }
+
+    #[test]
+    fn a_clock_that_goes_as_crystals_do_has_not_moved() {
+        let at_s = vec![0.0, 60.0, 600.0];
+        let bounds = series(SERVER_CLOCK, "bound_s", at_s.clone(), vec![0.000_2; 3]);
+        let offsets = |ppm: f64| {
+            let values = at_s.iter().map(|at| 5000.0 + at * ppm / 1e6).collect();
+            series(SERVER_CLOCK, "offset_s", at_s.clone(), values)
+        };
+        assert_eq!(moved(&offsets(100.0), &bounds), None);
+        assert_eq!(moved(&offsets(-100.0), &bounds), None);
+        let (moved_s, over_s) = moved(&offsets(1000.0), &bounds).unwrap();
+        assert!((moved_s - 0.6).abs() < 1e-6 && over_s == 600.0);
+    }
+}

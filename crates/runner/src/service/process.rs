@@ -1,0 +1,172 @@
+//! Commands of a service, on this machine or on the host of the server.
+
+use rustix::process::{Pid, Signal as RustixSignal, kill_process_group, test_kill_process_group};
+use std::{
+    fs::{self, File},
+    io::{self, Write},
+    os::unix::process::CommandExt,
+    path::Path,
+    process::{Child, Command, Stdio},
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tailmark_remote::{Command as Remote, Server, Signal};
+
+/// How often a command that runs is looked at.
+const LOOK: Duration = Duration::from_millis(20);
+/// How long a look at a command of another machine waits there.
+const LOOK_THERE: Duration = Duration::from_secs(1);
+
+/// Where commands are run.
+#[derive(Debug, Clone)]
+pub(super) enum Machine {
+    /// On this machine.
+    Here,
+    /// On the host of a server.
+    There(Arc<Server>),
+}
+
+/// A command that was started.
+#[derive(Debug)]
+pub(super) enum Process {
+    /// On this machine.
+    Here(Child),
+    /// On the host of a server; so many bytes of what it printed are in the log.
+    There(Remote, usize),
+}
+
+impl Machine {
+    /// Starts a command whose output goes to the end of `log`; on another machine, once it is asked
+    /// for.
+    pub fn start(&self, words: &[String], log: &Path) -> io::Result<Process> {
+        match self {
+            Self::Here => {
+                let out = File::options().create(true).append(true).open(log)?;
+                let err = out.try_clone()?;
+                let mut command = Command::new(&words[0]);
+                command
+                    .args(&words[1..])
+                    .stdin(Stdio::null())
+                    .stdout(out)
+                    .stderr(err);
+                // Ctrl-C ends the sweep, not the server.
+                command.process_group(0).spawn().map(Process::Here)
+            }
+            Self::There(server) => {
+                let started = Remote::start(server, words);
+                let started = started.map_err(io::Error::other)?;
+                Ok(Process::There(started, 0))
+            }
+        }
+    }
+
+    /// Whether a short command succeeds.
+    pub fn succeeds(&self, words: &[&str]) -> bool {
+        match self {
+            Self::Here => {
+                let mut command = Command::new(words[0]);
+                command.args(&words[1..]).stdin(Stdio::null());
+                command.output().is_ok_and(|output| output.status.success())
+            }
+            Self::There(server) => server.output(words).is_ok_and(|(is_ok, _)| is_ok),
+        }
+    }
+
+    /// What a short command prints; nothing where it cannot be run.
+    pub fn output(&self, words: &[&str]) -> String {
+        match self {
+            Self::Here => {
+                let output = Command::new(words[0]).args(&words[1..]).output();
+                let printed = output.map(|output| output.stdout).unwrap_or_default();
+                String::from_utf8_lossy(&printed).into_owned()
+            }
+            Self::There(server) => server.output(words).map(|(_, out)| out).unwrap_or_default(),
+        }
+    }
+
+    /// The text of a file; empty where it cannot be read.
+    pub fn read(&self, path: &Path) -> String {
+        match self {
+            Self::Here => read(path, 0),
+            Self::There(server) => server.text_of(path),
+        }
+    }
+}
+
+/// The text of a file of this machine from an offset on; empty where it cannot be read.
+pub(super) fn read(path: &Path, from: u64) -> String {
+    let bytes = fs::read(path).unwrap_or_default();
+    let from = usize::try_from(from).map_or(bytes.len(), |from| from.min(bytes.len()));
+    String::from_utf8_lossy(&bytes[from..]).into_owned()
+}
+
+impl Process {
+    /// Whether it succeeded; none where it goes on for longer than that.
+    pub fn ended(&mut self, timeout: Duration) -> io::Result<Option<bool>> {
+        let end = Instant::now() + timeout;
+        loop {
+            let left = end.saturating_duration_since(Instant::now());
+            let ended = match self {
+                Self::Here(child) => child.try_wait()?.map(|status| status.success()),
+                Self::There(command, _) => {
+                    let ended = command.ended(left.min(LOOK_THERE));
+                    ended.map_err(io::Error::other)?
+                }
+            };
+            if ended.is_some() || Instant::now() >= end {
+                return Ok(ended);
+            }
+            if matches!(self, Self::Here(_)) {
+                std::thread::sleep(LOOK);
+            }
+        }
+    }
+
+    /// To it and all that it started.
+    pub fn signal(&self, signal: Signal) {
+        match self {
+            Self::Here(child) => {
+                let signal = match signal {
+                    Signal::Term => RustixSignal::TERM,
+                    Signal::Kill => RustixSignal::KILL,
+                };
+                if let Some(group) = group(child) {
+                    let _ = kill_process_group(group, signal);
+                }
+            }
+            Self::There(command, _) => {
+                let _ = command.signal(signal);
+            }
+        }
+    }
+
+    /// Whether anything of what it started goes on.
+    pub fn is_any_left(&self) -> bool {
+        match self {
+            Self::Here(child) => {
+                group(child).is_some_and(|group| test_kill_process_group(group).is_ok())
+            }
+            Self::There(command, _) => command.is_any_left().unwrap_or(false),
+        }
+    }
+
+    /// Has what it printed so far in `log`, where that is on another machine.
+    pub fn keep_log(&mut self, log: &Path) {
+        if let Self::There(command, kept) = self {
+            let printed = command.printed();
+            let more = printed.get(*kept..).unwrap_or(&printed);
+            let file = File::options().create(true).append(true).open(log);
+            if file
+                .and_then(|mut file| file.write_all(more.as_bytes()))
+                .is_ok()
+            {
+                *kept = printed.len();
+            }
+        }
+    }
+}
+
+/// A command and all that it started.
+fn group(child: &Child) -> Option<Pid> {
+    i32::try_from(child.id()).ok().and_then(Pid::from_raw)
+}
