@@ -3,6 +3,7 @@
 
 mod before;
 mod samples;
+mod servers;
 mod stalls;
 
 use super::{axis, legend, line, log_range};
@@ -30,6 +31,7 @@ enum Panel {
     Requests,
     Jobs,
     Processor,
+    ServerProcessor,
 }
 
 struct PanelRow {
@@ -40,7 +42,7 @@ struct PanelRow {
     height: u32,
 }
 
-const PANELS: [PanelRow; 6] = [
+const PANELS: [PanelRow; 7] = [
     PanelRow {
         panel: Panel::Rate,
         title: "operations per second",
@@ -83,6 +85,13 @@ const PANELS: [PanelRow; 6] = [
         axis: "value",
         height: 110,
     },
+    PanelRow {
+        panel: Panel::ServerProcessor,
+        title: "processors of the servers, % of each machine",
+        write: "@percent",
+        axis: "value",
+        height: 110,
+    },
 ];
 
 /// Above each plot: its title and legend.
@@ -97,14 +106,18 @@ pub struct Panels(Vec<&'static PanelRow>);
 
 impl Panels {
     /// For phases that are drawn in one chart.
-    pub fn of<'a>(mut phases: impl Iterator<Item = &'a Phase>) -> Self {
-        let has_jobs = phases.any(|phase| phase.series.iter().any(is_job));
-        let panels = PANELS.iter();
-        Self(
-            panels
-                .filter(|row| has_jobs || row.panel != Panel::Jobs)
-                .collect(),
-        )
+    pub fn of<'a>(phases: impl Iterator<Item = &'a Phase>) -> Self {
+        let (mut has_jobs, mut has_servers) = (false, false);
+        for series in phases.flat_map(|phase| &phase.series) {
+            has_jobs |= is_job(series);
+            has_servers |= servers::is_processor(series);
+        }
+        let is_shown = |row: &&PanelRow| match row.panel {
+            Panel::Jobs => has_jobs,
+            Panel::ServerProcessor => has_servers,
+            _ => true,
+        };
+        Self(PANELS.iter().filter(is_shown).collect())
     }
 
     /// The height of the whole chart, pixels.
@@ -179,6 +192,7 @@ pub fn timeline(phase: &Phase, color: &str, panels: &Panels) -> Value {
     lines.devices(&whole.series);
     lines.jobs(&whole.series);
     lines.processors(&whole.series);
+    lines.servers(&whole.series);
     let end = quantised(phase.elapsed_s().max(0.1));
     let start = quantised(whole.start_s);
     let x = match phase.warmup {
@@ -439,7 +453,9 @@ impl TimelineLines<'_> {
                         "axisLabel": {"customValues": ticks}, "splitLine": {"customValues": ticks},
                     })
                 }
-                Panel::Processor => json!({"min": 0, "max": 100, "interval": 25}),
+                Panel::Processor | Panel::ServerProcessor => {
+                    json!({"min": 0, "max": 100, "interval": 25})
+                }
                 _ => json!({"min": 0}),
             })
             .collect()

@@ -226,3 +226,61 @@ fn seconds_in_which_writers_were_held_back_are_shaded_over_rate_and_latency() {
             .is_some_and(|of| of.len() == 2)
     }));
 }
+
+#[test]
+fn processors_of_servers_are_drawn_apart_from_those_of_the_clients() {
+    let cpu = |subject: &str, name: &str, values: [f64; 3]| Series {
+        probe: "cpu".into(),
+        subject: subject.into(),
+        name: name.into(),
+        ..counter(&[0.0, 1.0, 2.0], &values)
+    };
+    let there = tailmark_results::subject_on_server("machine", "db1");
+    let series = [
+        cpu("machine", "user_s", [0.0, 1.0, 2.0]),
+        cpu("machine", "idle_s", [0.0, 1.0, 2.0]),
+        // Of four processors one and a half are busy, and one waits.
+        cpu(&there, "user_s", [0.0, 1.5, 3.0]),
+        cpu(&there, "idle_s", [0.0, 1.5, 3.0]),
+        cpu(&there, "iowait_s", [0.0, 1.0, 2.0]),
+        cpu(
+            &tailmark_results::subject_on_server("cpu0", "db1"),
+            "busy_s",
+            [0.0, 1.0, 2.0],
+        ),
+    ];
+    let phase = Phase {
+        series: series.to_vec(),
+        ..Phase::default()
+    };
+    let panels = Panels::of(std::iter::once(&phase));
+    assert!(panels.place(Panel::ServerProcessor).is_some());
+    assert!(
+        Panels::of(std::iter::empty())
+            .place(Panel::ServerProcessor)
+            .is_none()
+    );
+    let mut lines = TimelineLines {
+        start_s: 0.0,
+        color: "#000",
+        panels: &panels,
+        lines: Vec::new(),
+    };
+    lines.processors(&phase.series);
+    lines.servers(&phase.series);
+    let value = |panel: Panel, name: &str| {
+        let mut lines = lines.lines.iter();
+        let line = lines.find(|line| line.panel == panel && line.name == name);
+        line.unwrap()
+            .data
+            .iter()
+            .map(|(_, value)| value.unwrap())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(value(Panel::Processor, "machine"), [50.0, 50.0]);
+    assert_eq!(value(Panel::ServerProcessor, "db1"), [37.5, 37.5]);
+    assert_eq!(
+        value(Panel::ServerProcessor, "db1 waiting for I/O"),
+        [25.0, 25.0]
+    );
+}
