@@ -10,6 +10,7 @@ mod mpirun;
 mod mutator;
 mod network;
 mod program;
+mod ssh;
 mod trial;
 
 pub use disk::{LoopDevice, Mounted, Tmpfs, make_ext4, system};
@@ -20,5 +21,6 @@ pub use mpirun::{Ended, Job, Mpirun};
 pub use mutator::Mutator;
 pub use network::Hosts;
 pub use program::{Program, err, out};
+pub use ssh::{SshHosts, USER as SSH_USER};
 pub use tailmark_testing_macros::test;
 pub use trial::{MEMORY_MAX, Trial};

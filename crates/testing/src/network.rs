@@ -135,9 +135,21 @@ impl Hosts {
     /// # Panics
     /// Where that is refused.
     pub fn link_down(&self, host: u32) {
+        self.set_link(host, "down");
+    }
+
+    /// Takes it up again.
+    ///
+    /// # Panics
+    /// Where that is refused.
+    pub fn link_up(&self, host: u32) {
+        self.set_link(host, "up");
+    }
+
+    fn set_link(&self, host: u32, to: &str) {
         let (switch, port) = (self.namespace(0), format!("port{host}"));
-        let down = system("ip", &["-n", &switch, "link", "set", &port, "down"]);
-        down.expect("the link is this one's own");
+        let set = system("ip", &["-n", &switch, "link", "set", &port, to]);
+        set.expect("the link is this one's own");
     }
 }
 

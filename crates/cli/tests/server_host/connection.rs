@@ -1,0 +1,78 @@
+//! A connection that is lost: over a jump host whose link goes down, so that the clients reach the
+//! database all the while.
+
+use crate::{Cassandra, END, TAILMARK, code, codes, instants, said, start, until_said};
+use std::{
+    process::Child,
+    thread,
+    time::{Duration, Instant},
+};
+use tailmark_testing::{SshHosts, test};
+use tempfile::TempDir;
+
+/// The jump host.
+const JUMP: u32 = 3;
+
+/// Waits until clients are at work: for three seconds in a row there are many packets.
+fn until_busy(hosts: &SshHosts, run: &mut Child) {
+    let packets = || {
+        let read = hosts.on(2, "cat /sys/class/net/eth0/statistics/rx_packets");
+        read.trim().parse::<u64>().unwrap()
+    };
+    let (mut busy, mut before) = (0, packets());
+    let end = Instant::now() + END;
+    while busy < 3 {
+        assert!(Instant::now() < end, "no client is at work");
+        assert_eq!(run.try_wait().unwrap(), None);
+        thread::sleep(Duration::from_secs(1));
+        let now = packets();
+        busy = if now - before > 15 { busy + 1 } else { 0 };
+        before = now;
+    }
+}
+
+#[test]
+fn points_outlive_a_connection_over_a_jump_host_and_the_next_one_waits_for_it() {
+    let (hosts, dir) = (SshHosts::new(2), TempDir::new().unwrap());
+    let (dir, cassandra) = (dir.path(), Cassandra::new(&hosts));
+    let _ = hosts.on(2, &cassandra.act("start"));
+    let sweep = "threads = [1, 2, 3]\nduration = '30s'\nwarmup = '0s'";
+    let mut run = start(&hosts, dir, &cassandra.plan(sweep, "host = 'far2'"));
+    until_said(dir, "loaded", &mut run);
+    until_busy(&hosts, &mut run);
+    hosts.network().link_down(JUMP);
+    thread::sleep(Duration::from_secs(20));
+    hosts.network().link_up(JUMP);
+    until_said(dir, "[1/3]", &mut run);
+    until_busy(&hosts, &mut run);
+    // Until after the end of the second point: the third one waits for the connection.
+    hosts.network().link_down(JUMP);
+    until_said(dir, "[2/3]", &mut run);
+    thread::sleep(Duration::from_secs(8));
+    hosts.network().link_up(JUMP);
+    assert_eq!(code(&mut run), Some(0), "{}", said(dir));
+    let points = TAILMARK.points(dir);
+    assert_eq!(points.len(), 3);
+    for point in &points {
+        // The clients had a connection of their own.
+        assert_eq!(point["errors"], 0, "{}", point["errors"]);
+        let mut at_s = instants(point, "cpu", "machine on server far2");
+        at_s.retain(|at| (0.0..=30.0).contains(at));
+        at_s.splice(0..0, [0.0]);
+        at_s.push(30.0);
+        let longest = at_s
+            .windows(2)
+            .map(|pair| pair[1] - pair[0])
+            .fold(0.0, f64::max);
+        let is_told = codes(point).contains(&"server-unwatched");
+        // A link that comes back in time has lost nothing.
+        assert!(is_told || longest <= 3.5, "{at_s:?}");
+    }
+    assert!(
+        codes(&points[1]).contains(&"server-unwatched"),
+        "{:?}",
+        codes(&points[1])
+    );
+    // The connection was back before the third one began.
+    assert!(instants(&points[2], "cpu", "machine on server far2").len() > 3);
+}

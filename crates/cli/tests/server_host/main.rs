@@ -1,0 +1,132 @@
+//! A server on another host, over a real sshd: what is done there, what is sampled, and what is left
+//! of it when the connection or the run ends. The hosts are network namespaces with names, process
+//! numbers and an sshd each of their own; the database is a real Cassandra.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot be set up has failed"
+)]
+
+mod connection;
+mod measured;
+mod refused;
+
+use serde_json::Value;
+use std::{
+    fs,
+    path::Path,
+    process::{Child, Output},
+    time::{Duration, Instant},
+};
+use tailmark_testing::{Program, SshHosts, server};
+use tempfile::TempDir;
+
+const TAILMARK: Program = Program(env!("CARGO_BIN_EXE_tailmark"));
+
+/// No run here takes nearly so long; the machine may be busy.
+const END: Duration = Duration::from_secs(900);
+
+/// The script that starts and stops a real Cassandra.
+const CASSANDRA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/cassandra/server");
+
+fn main() -> std::process::ExitCode {
+    tailmark_testing::run()
+}
+
+/// A Cassandra of a host, whose data is removed with it.
+struct Cassandra {
+    directory: TempDir,
+    address: String,
+}
+
+impl Cassandra {
+    /// One that may be started on host 2.
+    fn new(hosts: &SshHosts) -> Self {
+        // Where there is no server at all, none can be started either.
+        let _ = server("cassandra");
+        Self {
+            directory: TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap(),
+            address: hosts.network().address(2),
+        }
+    }
+
+    /// The words of a shell that have it `start` or `stop`.
+    fn act(&self, action: &str) -> String {
+        format!(
+            "CASSANDRA_DIR={} CASSANDRA_ADDRESS={} {CASSANDRA} {action}",
+            self.directory.path().display(),
+            self.address
+        )
+    }
+
+    /// A plan with a system that it is, which has these keys too.
+    fn plan(&self, sweep: &str, system: &str) -> String {
+        format!(
+            "[database]\ndriver = 'cassandra'\n[dataset]\nrecords = 500\nfields = 2\n\
+             field_length = 100\n[sweep]\nworkloads = 'ycsb-c'\nsettle = '1s'\n\
+             ready_timeout = '10m'\n{sweep}\n[[system]]\nname = 'cluster'\n\
+             hosts = '{}:9042'\npath = '{}'\n{system}\n",
+            self.address,
+            self.directory.path().display()
+        )
+    }
+}
+
+/// A run of this plan into `out`, on the client's host; what it says goes to `said`.
+fn start(hosts: &SshHosts, dir: &Path, plan: &str) -> Child {
+    fs::write(dir.join("plan.toml"), plan).unwrap();
+    let said = fs::File::create(dir.join("said")).unwrap();
+    let mut command = hosts.command(TAILMARK.0, &["run", "plan.toml", "-o", "out"]);
+    command.stdout(said.try_clone().unwrap()).stderr(said);
+    command.current_dir(dir).spawn().unwrap()
+}
+
+/// Waits until a run has said something.
+fn until_said(dir: &Path, what: &str, run: &mut Child) {
+    let end = Instant::now() + END;
+    while !said(dir).contains(what) {
+        assert!(Instant::now() < end, "{}", said(dir));
+        assert_eq!(run.try_wait().unwrap(), None, "{}", said(dir));
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+/// The exit code of a run.
+fn code(run: &mut Child) -> Option<i32> {
+    let end = Instant::now() + END;
+    loop {
+        if let Some(status) = run.try_wait().unwrap() {
+            return status.code();
+        }
+        assert!(Instant::now() < end, "it does not end");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}
+
+fn said(dir: &Path) -> String {
+    fs::read_to_string(dir.join("said")).unwrap_or_default()
+}
+
+/// Runs a plan to its end.
+fn run(hosts: &SshHosts, dir: &Path, plan: &str) -> Output {
+    fs::write(dir.join("plan.toml"), plan).unwrap();
+    let mut command = hosts.command(TAILMARK.0, &["run", "plan.toml", "-o", "out"]);
+    command.current_dir(dir).output().unwrap()
+}
+
+/// The codes of what was found of a point.
+fn codes(point: &Value) -> Vec<&str> {
+    let findings = point["findings"].as_array().unwrap().iter();
+    findings.map(|of| of["code"].as_str().unwrap()).collect()
+}
+
+/// The instants of a series of a point; none where there is no such series.
+fn instants(point: &Value, probe: &str, subject: &str) -> Vec<f64> {
+    let mut all = point["series"].as_array().unwrap().iter();
+    let found = all.find(|of| of["probe"] == probe && of["subject"] == subject);
+    let at_s = found.and_then(|of| of["at_s"].as_array());
+    at_s.into_iter()
+        .flatten()
+        .filter_map(Value::as_f64)
+        .collect()
+}

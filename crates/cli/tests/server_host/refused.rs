@@ -1,0 +1,67 @@
+//! What cannot be reached or used is one clear error before anything is measured.
+
+use crate::run;
+use std::path::Path;
+use tailmark_testing::{SSH_USER, SshHosts, err, test};
+use tempfile::TempDir;
+
+fn plan(hosts: &SshHosts, host: &str) -> String {
+    format!(
+        "[database]\ndriver = 'cassandra'\n[[system]]\nname = 'cluster'\nhosts = '{}:9042'\n\
+         host = '{host}'\n",
+        hosts.network().address(2)
+    )
+}
+
+fn refusal(hosts: &SshHosts, dir: &Path, host: &str) -> String {
+    let refused = run(hosts, dir, &plan(hosts, host));
+    let said = err(&refused);
+    assert_eq!(refused.status.code(), Some(2), "{host}: {said}");
+    assert_eq!(said.lines().count(), 1, "{said}");
+    let whose = "error: the `host` of system `cluster` cannot be used: ";
+    assert!(said.starts_with(whose), "{said}");
+    assert!(!dir.join("out/study.sqlite").exists(), "{host}");
+    said
+}
+
+#[test]
+fn a_wrong_host_key_or_user_is_told_before_anything_is_measured() {
+    let (hosts, dir) = (SshHosts::new(1), TempDir::new().unwrap());
+    let dir = dir.path();
+    for (host, why) in [
+        ("wrong-key2", "Permission denied"),
+        ("nobody-such@db2", "Permission denied"),
+        ("stranger2", "Host key verification failed"),
+        ("no-such-host.invalid", "Could not resolve"),
+        // No host of the network has this address.
+        ("10.77.0.99", "connect to host"),
+    ] {
+        let said = refusal(&hosts, dir, host);
+        assert!(said.contains(why) && said.contains(host), "{said}");
+    }
+}
+
+#[test]
+fn who_needs_root_and_may_not_use_sudo_is_told_what_for() {
+    let (hosts, dir) = (SshHosts::new(1), TempDir::new().unwrap());
+    let said = refusal(&hosts, dir.path(), &format!("{SSH_USER}@db2"));
+    assert!(
+        said.contains("sudo") && said.contains("host.drop_caches"),
+        "{said}"
+    );
+    let left = hosts.on(2, &format!("ls -A {}", hosts.tmp(2).display()));
+    assert_eq!(left, "");
+}
+
+#[test]
+fn a_password_in_a_plan_is_refused_and_not_repeated() {
+    let (hosts, dir) = (SshHosts::new(1), TempDir::new().unwrap());
+    let refused = run(&hosts, dir.path(), &plan(&hosts, "root:hunter2@db2"));
+    assert_eq!(refused.status.code(), Some(2), "{}", err(&refused));
+    let said = err(&refused);
+    assert!(
+        said.contains("system.cluster.host") && said.contains("password"),
+        "{said}"
+    );
+    assert!(!said.contains("hunter2"), "{said}");
+}
