@@ -258,9 +258,10 @@ fn read(from: impl Read, inbox: &Mutex<Inbox>, greet: &Sender<Hello>) {
         match line {
             Ok(Line::Hello(hello)) => drop(greet.send(hello)),
             Ok(Line::Answer { id, answer }) => {
-                let waiting = locked(inbox).waiting.remove(&id);
-                // Whoever asked may have gone.
-                let _ = waiting.map(|waiting| waiting.send(answer));
+                if let Some(waiting) = locked(inbox).waiting.remove(&id) {
+                    // Whoever asked may have gone.
+                    let _ = waiting.send(answer);
+                }
             }
             Ok(Line::NotSampled(what)) => locked(inbox).not_sampled.push(what),
             Ok(Line::Log(text)) => locked(inbox).prepared.push(Said::Log(text)),

@@ -35,9 +35,10 @@ pub struct Watched {
     pub hosts: Vec<String>,
     /// Probes that are sampled beside those that always are; [`NO_PROBES`]: they alone.
     pub probes: Vec<String>,
-    /// The hosts of a server, where the plan names some, and what is watched there.
-    pub(crate) servers: Vec<Arc<Server>>,
-    pub(crate) server_places: Vec<PathBuf>,
+    /// The hosts of a server, where the plan names some.
+    pub servers: Vec<Arc<Server>>,
+    /// The directories, block devices and NVMe controllers that are watched on those.
+    pub server_places: Vec<PathBuf>,
 }
 
 impl Watched {

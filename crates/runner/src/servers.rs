@@ -53,6 +53,15 @@ impl Servers {
         }
     }
 
+    /// Refuses a plan of which a system that is not optional cannot be reached.
+    ///
+    /// # Errors
+    /// As [`Self::refuse`].
+    pub fn refuse_needed(&self, plan: &Plan) -> Result<(), Error> {
+        let mut needed = plan.systems.iter().filter(|system| !system.optional);
+        needed.try_for_each(|system| self.refuse(system))
+    }
+
     /// Those of a system, in the order of the plan.
     pub fn of(&self, system: &SystemPlan) -> Vec<Arc<Server>> {
         let of = |login: &String| self.all.iter().find(|server| server.login() == login);

@@ -67,6 +67,14 @@ pub struct Summary {
 }
 
 impl Summary {
+    /// Of a run that finds so many points in the study.
+    fn going_on(points_kept: usize) -> Self {
+        Self {
+            points_kept,
+            ..Self::default()
+        }
+    }
+
     /// Points that nothing is left to do for.
     const fn points_done(&self) -> usize {
         self.points_measured + self.points_kept + self.points_left_out
@@ -104,19 +112,13 @@ pub fn run_on(
     let mut locked = lock_prepared(plan, out, &log, observer, stop)?;
     let (plan, known) = known(plan, out, observer)?;
     let plan = &*plan;
-    let measured = match &known {
-        Some(study) => measured(plan, study)?,
-        None => Vec::new(),
-    };
+    let measured = known.as_ref().map(|study| measured(plan, study));
+    let measured = measured.transpose()?.unwrap_or_default();
     let is_pending = |system: &SystemPlan| !measured.contains(&system.name.as_str());
     let servers = Servers::connect(plan, is_pending);
-    let needed = plan.systems.iter().filter(|system| !system.optional);
-    needed
-        .into_iter()
-        .try_for_each(|system| servers.refuse(system))?;
-    locked
-        .prepared
-        .prepare_servers(plan, &servers, out, observer, stop)?;
+    servers.refuse_needed(plan)?;
+    let prepared = &mut locked.prepared;
+    prepared.prepare_servers(plan, &servers, out, observer, stop)?;
     let Ready {
         mut systems,
         left_out,
@@ -129,16 +131,17 @@ pub fn run_on(
     // Also one that is measured: a run that ended may have left its service running.
     let alone = systems.iter().filter(|_| order == Order::Interleaved);
     let alone = alone.map(|system| system.name.as_str()).collect();
-    let study = match known {
-        Some(study) => study,
-        None => Study::create(out, &plan.header, &describe(plan))?,
-    };
+    let create = || Study::create(out, &plan.header, &describe(plan));
+    let study = known.map_or_else(create, Ok)?;
     let (limit, memory_unlimited) = limit_memory(plan, observer);
     let of_plan = plan.host.limit_notice().into_iter();
     let of_plan = of_plan.chain(locked.one_device.clone());
     let of_plan = of_plan.chain(not_interleaved).chain(surprises.notices());
-    let of_plan = of_plan.chain(servers.notices());
-    let notices: Vec<String> = of_plan.chain(ranks.notices().to_vec()).collect();
+    let of_others = servers
+        .notices()
+        .into_iter()
+        .chain(ranks.notices().to_vec());
+    let notices: Vec<String> = of_plan.chain(of_others).collect();
     tell_and_keep(&notices, &study, observer)?;
     locked.prepared.keep(plan, &study, &left_out)?;
     study.set_facts(&run_facts(plan, limit.as_ref(), ranks))?;
@@ -165,10 +168,7 @@ pub fn run_on(
         retried,
         ladders,
         left_out: Vec::new(),
-        summary: Summary {
-            points_kept,
-            ..Summary::default()
-        },
+        summary: Summary::going_on(points_kept),
         measured_at_left_out: 0,
         has_measured: false,
         evens: false,

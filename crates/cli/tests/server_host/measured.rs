@@ -115,11 +115,16 @@ fn a_cassandra_behind_ssh_is_started_and_stopped_between_points_and_a_killed_run
         assert!(report.contains(text), "{text}");
     }
 
-    // The service was left running. Without an agent less is known, and that is said.
+    // The service was left running.
+    without_an_agent(&hosts, &cassandra);
+}
+
+/// Without an agent less is known, and that is said.
+fn without_an_agent(hosts: &SshHosts, cassandra: &Cassandra) {
     let plain = TempDir::new().unwrap();
     let without = "host = 'db2'\nagent = false";
     let once = "threads = 1\noperations = 300\nwarmup = '0s'";
-    let ran = run(&hosts, plain.path(), &cassandra.plan(once, without));
+    let ran = run(hosts, plain.path(), &cassandra.plan(once, without));
     assert_eq!(ran.status.code(), Some(0), "{}", err(&ran));
     assert!(
         err(&ran).contains("no agent runs on `db2` (the plan says so)"),
@@ -134,5 +139,5 @@ fn a_cassandra_behind_ssh_is_started_and_stopped_between_points_and_a_killed_run
     );
     let report = fs::read_to_string(plain.path().join("out/report.html")).unwrap();
     assert!(report.contains("server machine: hostname") && report.contains("node2"));
-    until_nothing_is_left(&hosts, 2);
+    until_nothing_is_left(hosts, 2);
 }

@@ -4,7 +4,7 @@ use super::{begun, begun_before, job, machine, not_set, refuse_places, volume};
 use crate::error::in_one_line;
 use std::{collections::BTreeSet, path::Path};
 use tailmark_host::prepare::{self as host, Job, Of};
-use tailmark_plan::Plan;
+use tailmark_plan::{Plan, SystemPlan};
 
 /// What preparing would do, as lines for a person: each step with its exact commands, what undoes it,
 /// and what speaks against it.
@@ -17,77 +17,80 @@ pub fn dry_run(plan: &Plan, system: Option<&str>, out: &Path) -> Vec<String> {
     let of_plan = plan.systems.iter();
     let wanted = of_plan.filter(|of| system.is_none_or(|name| of.name == name));
     for of in wanted.filter(|of| !of.prepare.devices.is_empty()) {
-        if of.placeholder {
-            let keys = of.prepare.keys().into_iter();
-            let keys: Vec<_> = keys.map(|(key, text)| format!("{key} = {text}")).collect();
-            lines.push(format!(
-                "prepare `{}` (an example): {}",
-                of.name,
-                keys.join("; ")
-            ));
-            continue;
-        }
-        if !of.host.is_empty() {
-            let keys = of.prepare.keys().into_iter();
-            let keys: Vec<_> = keys.map(|(key, text)| format!("{key} = {text}")).collect();
-            let hosts = of.host.join(", then on ");
-            lines.push(format!(
-                "prepare `{}` on {hosts}: {}",
-                of.name,
-                keys.join("; ")
-            ));
-            let looked = "its commands, and what speaks against them, are looked up there when the run begins";
-            lines.push(format!("  {looked}"));
-            continue;
-        }
-        lines.push(format!("prepare `{}`:", of.name));
-        if let Some(emulate) = &of.emulate {
-            let commands = host::plan_emulate(&volume(emulate), &emulate.directory);
-            let commands = commands.into_iter();
-            lines.extend(commands.map(|command| format!("  emulate: {command}")));
-            lines.push("    undone: removed with all that is on it, when the run ends".to_owned());
-            let keys = of.prepare.keys().into_iter();
-            let keys = keys.filter(|(key, _)| *key != "device");
-            lines.extend(keys.map(|(key, text)| format!("  {key} = {text}, on that")));
-            continue;
-        }
-        let is_run = system.is_none();
-        let has_begun = is_run && begun(out).is_ok_and(|begun| begun.contains(&of.name));
-        match job(plan, of, out) {
-            Err(error) => lines.push(format!("  cannot be prepared: {}", in_one_line(&error))),
-            Ok(job) => {
-                let of_job = match (has_begun, is_run) {
-                    (true, _) => vec![begun_before(&of.name)],
-                    (false, true) if !job.is_agreed() => vec![format!(
-                        "without {} nothing is erased or made: it is measured on what is there",
-                        job.flags()
-                    )],
-                    _ => Vec::new(),
-                };
-                let of_job = of_job.into_iter().chain(job_lines(&job, has_begun));
-                lines.extend(of_job.map(|line| format!("  {line}")));
-            }
+        lines.extend(system_lines(plan, of, system.is_none(), out));
+    }
+    if system.is_none() && !plan.settings.is_empty() {
+        lines.extend(settings_lines(plan));
+    }
+    lines
+}
+
+/// Of the devices of a system; `is_run`: as a run would, and not `device prepare`.
+fn system_lines(plan: &Plan, of: &SystemPlan, is_run: bool, out: &Path) -> Vec<String> {
+    let name = &of.name;
+    let keys = of.prepare.keys().into_iter();
+    let keys: Vec<_> = keys.map(|(key, text)| format!("{key} = {text}")).collect();
+    let keys = keys.join("; ");
+    if of.placeholder {
+        return vec![format!("prepare `{name}` (an example): {keys}")];
+    }
+    if !of.host.is_empty() {
+        let hosts = of.host.join(", then on ");
+        let looked =
+            "its commands, and what speaks against them, are looked up there when the run begins";
+        return vec![
+            format!("prepare `{name}` on {hosts}: {keys}"),
+            format!("  {looked}"),
+        ];
+    }
+    let mut lines = vec![format!("prepare `{name}`:")];
+    if let Some(emulate) = &of.emulate {
+        let commands = host::plan_emulate(&volume(emulate), &emulate.directory);
+        let commands = commands.into_iter();
+        lines.extend(commands.map(|command| format!("  emulate: {command}")));
+        lines.push("    undone: removed with all that is on it, when the run ends".to_owned());
+        let keys = of.prepare.keys().into_iter();
+        let keys = keys.filter(|(key, _)| *key != "device");
+        lines.extend(keys.map(|(key, text)| format!("  {key} = {text}, on that")));
+        return lines;
+    }
+    let has_begun = is_run && begun(out).is_ok_and(|begun| begun.contains(name));
+    match job(plan, of, out) {
+        Err(error) => lines.push(format!("  cannot be prepared: {}", in_one_line(&error))),
+        Ok(job) => {
+            let of_job = match (has_begun, is_run) {
+                (true, _) => vec![begun_before(name)],
+                (false, true) if !job.is_agreed() => vec![format!(
+                    "without {} nothing is erased or made: it is measured on what is there",
+                    job.flags()
+                )],
+                _ => Vec::new(),
+            };
+            let of_job = of_job.into_iter().chain(job_lines(&job, has_begun));
+            lines.extend(of_job.map(|line| format!("  {line}")));
         }
     }
+    lines
+}
+
+/// Of the machine, and of those of servers.
+fn settings_lines(plan: &Plan) -> Vec<String> {
     let hosts = plan.systems.iter().flat_map(|of| &of.host);
     let hosts: BTreeSet<&str> = hosts.map(String::as_str).collect();
-    if system.is_none() && !plan.settings.is_empty() && plan.scale == 1.0 {
-        lines.extend(
-            hosts
-                .iter()
-                .map(|host| format!("set on {host} what [prepare] says of the machine")),
-        );
+    let there = hosts.iter().filter(|_| plan.scale == 1.0);
+    let there = there.map(|host| format!("set on {host} what [prepare] says of the machine"));
+    let mut lines: Vec<String> = there.collect();
+    let not_set = not_set(plan);
+    if !hosts.is_empty() && not_set.is_some() {
+        return lines;
     }
-    let is_here = hosts.is_empty() || not_set(plan).is_none();
-    if system.is_none() && !plan.settings.is_empty() && is_here {
-        let why = not_set(plan).map_or(String::new(), |why| format!(" (not done here: {why})"));
-        lines.push(format!("prepare the machine:{why}"));
-        match machine(plan) {
-            Err(error) => lines.push(format!("  cannot be prepared: {}", in_one_line(&error))),
-            Ok(job) => {
-                let of_machine = step_lines(&job, |of| of == Of::Machine);
-                lines.extend(of_machine.into_iter().map(|line| format!("  {line}")));
-            }
+    let why = not_set.map_or(String::new(), |why| format!(" (not done here: {why})"));
+    lines.push(format!("prepare the machine:{why}"));
+    match machine(plan) {
+        Err(error) => lines.push(format!("  cannot be prepared: {}", in_one_line(&error))),
+        Ok(job) => {
+            let of_machine = step_lines(&job, |of| of == Of::Machine);
+            lines.extend(of_machine.into_iter().map(|line| format!("  {line}")));
         }
     }
     lines

@@ -40,6 +40,8 @@ pub fn system_with(
         field_length: 100,
     };
     SystemPlan {
+        host: Vec::new(),
+        agent: true,
         name: name.into(),
         place: place.display().to_string(),
         location: Location::Directory(place.to_owned()),
