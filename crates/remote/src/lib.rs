@@ -11,9 +11,11 @@ mod error;
 mod link;
 mod plain;
 mod program;
+mod samples;
 mod server;
 mod ssh;
 
 pub use command::{Command, Signal};
 pub use error::Error;
-pub use server::{Clock, Opened, Options, Received, Server, name_of, own_ns};
+pub use samples::{Clock, Received, own_ns};
+pub use server::{Opened, Options, Server, name_of};

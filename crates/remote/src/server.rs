@@ -3,9 +3,10 @@
 
 use crate::{
     Error,
-    channel::{Channel, Said, Taken},
+    channel::{Channel, Said},
     link::Link,
     plain,
+    samples::{Clock, Received, clock_of, on_own_clock},
     ssh::Output,
 };
 use std::{
@@ -14,12 +15,12 @@ use std::{
     time::{Duration, Instant},
 };
 use tailmark_agent::{
-    Answer, Ask, now_ns,
+    Answer, Ask,
     protocol::{Looked, Watch},
 };
 use tailmark_cluster::{ClockLine, Measurement};
 use tailmark_host::prepare::{Done, JobRequest, Watch as Progress};
-use tailmark_results::{Fact, SeriesKind};
+use tailmark_results::Fact;
 
 /// How often it is asked whether it is there, or called again where it is not.
 const LOOK: Duration = Duration::from_secs(2);
@@ -75,34 +76,6 @@ pub struct Opened {
     pub probes: Vec<String>,
     /// What cannot be sampled, and why.
     pub not_sampled: Vec<String>,
-}
-
-/// A value that was sampled there.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Received {
-    /// The probe.
-    pub probe: String,
-    /// When, in ns of this machine's clock.
-    pub at_ns: u64,
-    /// What it is of.
-    pub subject: String,
-    /// Its name, unit last.
-    pub name: String,
-    /// Counter or gauge.
-    pub kind: SeriesKind,
-    /// The value.
-    pub value: f64,
-}
-
-/// What is known of the clock there.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Clock {
-    /// When, in ns of this machine's clock.
-    pub at_ns: u64,
-    /// By how much it is ahead of this machine's, seconds.
-    pub offset_s: f64,
-    /// By how much that may be wrong, seconds.
-    pub bound_s: f64,
 }
 
 impl Server {
@@ -519,37 +492,4 @@ fn line_of(clock: Option<Measurement>) -> ClockLine {
     let mut line = ClockLine::default();
     clock.into_iter().for_each(|clock| line.add(clock));
     line
-}
-
-fn clock_of(measured: &Measurement) -> Clock {
-    Clock {
-        at_ns: measured.leader_ns,
-        offset_s: measured.offset_ns() as f64 / 1e9,
-        bound_s: measured.bound_ns as f64 / 1e9,
-    }
-}
-
-/// Samples on this machine's clock.
-fn on_own_clock(taken: Vec<Taken>, clock: &ClockLine) -> Vec<Received> {
-    let mut received = Vec::new();
-    for of in taken {
-        let Some(at) = clock.leader_at(of.at_ns) else {
-            continue;
-        };
-        received.extend(of.values.into_iter().map(|(sampled, value)| Received {
-            probe: of.probe.clone(),
-            at_ns: at.ns,
-            subject: sampled.subject,
-            name: sampled.name,
-            kind: sampled.kind,
-            value,
-        }));
-    }
-    received
-}
-
-/// What this machine's clock says, in ns.
-#[must_use]
-pub fn own_ns() -> u64 {
-    now_ns()
 }

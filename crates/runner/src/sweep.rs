@@ -9,6 +9,7 @@ mod passes;
 mod pending;
 pub(crate) mod rates;
 pub(crate) mod search;
+mod summary;
 mod turn;
 mod warmups;
 
@@ -38,48 +39,13 @@ use ladder::{Ladders, tell_points};
 use lock::lock_prepared;
 use pending::{all_pending, measured};
 use std::{path::Path, sync::Arc};
+pub use summary::Summary;
 use tailmark_driver::{Database, Place, Settled};
 use tailmark_engine::{Observer, Spec, Stop};
 use tailmark_host::MemoryLimit;
 use tailmark_plan::{Order, Plan, Step, SystemPlan};
-use tailmark_results::{Fact, Fault, Point, PointKey, Study, Warmup, finding::NO_ANSWER};
+use tailmark_results::{Fact, Point, PointKey, Study, Warmup, finding::NO_ANSWER};
 use turn::SystemState;
-
-/// What a run did.
-#[derive(Debug, Clone, PartialEq, Default)]
-pub struct Summary {
-    /// Points that were measured.
-    pub points_measured: usize,
-    /// Probes of searches that were measured.
-    pub probes_measured: usize,
-    /// Points that were in the study already.
-    pub points_kept: usize,
-    /// Points that were left out, because their rate is a part of a peak that is not there.
-    pub points_left_out: usize,
-    /// Whether it was stopped before the end; the same command goes on.
-    pub interrupted: bool,
-    /// Requests that failed in the points measured.
-    pub errors: u64,
-    /// Points of the study, whenever they were measured, that are no peak, and why.
-    pub failed: Vec<(PointKey, Fault)>,
-    /// Changes of this machine that could not be put back.
-    pub left_changed: usize,
-}
-
-impl Summary {
-    /// Of a run that finds so many points in the study.
-    fn going_on(points_kept: usize) -> Self {
-        Self {
-            points_kept,
-            ..Self::default()
-        }
-    }
-
-    /// Points that nothing is left to do for.
-    const fn points_done(&self) -> usize {
-        self.points_measured + self.points_kept + self.points_left_out
-    }
-}
 
 /// Carries out `plan`, with its study in the directory `out`.
 ///

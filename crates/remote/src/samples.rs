@@ -1,0 +1,68 @@
+//! What was sampled on a host, and its clock, as this machine's clock has them.
+
+use crate::channel::Taken;
+use tailmark_agent::now_ns;
+use tailmark_cluster::{ClockLine, Measurement};
+use tailmark_results::SeriesKind;
+
+/// A value that was sampled there.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Received {
+    /// The probe.
+    pub probe: String,
+    /// When, in ns of this machine's clock.
+    pub at_ns: u64,
+    /// What it is of.
+    pub subject: String,
+    /// Its name, unit last.
+    pub name: String,
+    /// Counter or gauge.
+    pub kind: SeriesKind,
+    /// The value.
+    pub value: f64,
+}
+
+/// What is known of the clock there.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Clock {
+    /// When, in ns of this machine's clock.
+    pub at_ns: u64,
+    /// By how much it is ahead of this machine's, seconds.
+    pub offset_s: f64,
+    /// By how much that may be wrong, seconds.
+    pub bound_s: f64,
+}
+
+/// What a measurement says of a clock.
+pub fn clock_of(measured: &Measurement) -> Clock {
+    Clock {
+        at_ns: measured.leader_ns,
+        offset_s: measured.offset_ns() as f64 / 1e9,
+        bound_s: measured.bound_ns as f64 / 1e9,
+    }
+}
+
+/// Samples on this machine's clock.
+pub fn on_own_clock(taken: Vec<Taken>, clock: &ClockLine) -> Vec<Received> {
+    let mut received = Vec::new();
+    for of in taken {
+        let Some(at) = clock.leader_at(of.at_ns) else {
+            continue;
+        };
+        received.extend(of.values.into_iter().map(|(sampled, value)| Received {
+            probe: of.probe.clone(),
+            at_ns: at.ns,
+            subject: sampled.subject,
+            name: sampled.name,
+            kind: sampled.kind,
+            value,
+        }));
+    }
+    received
+}
+
+/// What this machine's clock says, in ns.
+#[must_use]
+pub fn own_ns() -> u64 {
+    now_ns()
+}

@@ -1,0 +1,178 @@
+//! Figures of phases whose samples are known.
+
+use super::*;
+use crate::KindResult;
+use std::collections::BTreeMap;
+
+fn counter(probe: &str, subject: &str, name: &str, per_s: f64) -> Series {
+    Series {
+        probe: probe.to_owned(),
+        subject: subject.to_owned(),
+        name: name.to_owned(),
+        kind: SeriesKind::Counter,
+        at_s: vec![0.0, 5.0, 10.0],
+        values: vec![7.0, 7.0 + 5.0 * per_s, 7.0 + 10.0 * per_s],
+    }
+}
+
+/// 1,000 reads of 100 bytes and 500 updates of 200 in 10 s, on two disks.
+fn phase() -> Phase {
+    let disk = |subject: &str, share: f64| {
+        let rates = [
+            ("reads", 50.0),
+            ("read_s", 0.01),
+            ("read_bytes", 20_000.0),
+            ("writes", 10.0),
+            ("write_s", 0.05),
+            ("write_bytes", 40_000.0),
+            ("weighted_s", 2.0),
+        ];
+        rates.map(|(name, rate)| counter("disk", subject, name, rate * share))
+    };
+    let cpu = [
+        ("user_s", 1.0),
+        ("steal_s", 0.5),
+        ("idle_s", 2.0),
+        ("iowait_s", 0.5),
+    ];
+    let cpu = cpu.map(|(name, rate)| counter("cpu", "machine", name, rate));
+    let mut series: Vec<Series> = [disk("a", 1.0), disk("b", 3.0)].concat();
+    series.extend(cpu);
+    series.push(counter("cpu", "cpu0", "user_s", 1.0));
+    series.push(counter("process", "process", "user_s", 0.1));
+    series.push(counter("process", "process", "system_s", 0.05));
+    series.push(counter("pressure", "machine", "io_some_s", 0.25));
+    series.push(counter("database-process", "java", "user_s", 0.2));
+    series.push(counter("database-process", "java", "system_s", 0.1));
+    series.push(counter("database", "x", "stall_s", 0.05));
+    series.push(counter("nvme-smart", "a", "write_bytes", 100.0));
+    series.push(counter("nvme-ocp", "a", "media_write_bytes", 150.0));
+    // 98 % of the reads at most 10 us, all but one in a thousand at most 20 us.
+    let reads = [
+        ("reads", 1_000.0),
+        ("read_le_10us", 980.0),
+        ("read_le_20us", 999.0),
+    ];
+    let reads = reads.map(|(name, rate)| counter("block-latency", "a", name, rate));
+    series.extend(reads);
+    series.push(Series {
+        kind: SeriesKind::Gauge,
+        values: vec![2_000.0, 2_500.0, 3_000.0],
+        ..counter("database", "x", "sst_bytes", 0.0)
+    });
+    let kind = |count, bytes| KindResult {
+        count,
+        bytes,
+        ..KindResult::default()
+    };
+    let kinds = [
+        (Kind::Read, kind(1_000, 100_000)),
+        (Kind::Update, kind(500, 100_000)),
+    ];
+    Phase {
+        duration_s: 10.0,
+        operations: 1_500,
+        kinds: BTreeMap::from(kinds),
+        series,
+        ..Phase::default()
+    }
+}
+
+fn value(phase: &Phase, name: &str) -> Option<f64> {
+    let row = DERIVED.iter().find(|row| row.name == name).unwrap();
+    (row.of)(phase, Some(1_000.0))
+}
+
+#[test]
+fn every_figure_is_what_it_says() {
+    let phase = phase();
+    for (name, expected) in [
+        ("device_reads_per_sec", 200.0),
+        ("device_writes_per_sec", 40.0),
+        ("device_read_await_us", 200.0),
+        ("device_write_await_us", 5_000.0),
+        ("device_queue", 8.0),
+        ("read_amplification", 8.0),
+        ("write_amplification", 16.0),
+        ("device_read_p99_us", 20.0),
+        ("space_amplification", 3.0),
+        ("device_write_amplification", 1.5),
+        ("client_cpu_us_per_op", 1_000.0),
+        ("server_cpu_us_per_op", 2_000.0),
+        ("database_stalled_percent", 5.0),
+        ("cpu_busy_percent", 37.5),
+        ("cpu_steal_percent", 12.5),
+        ("io_stalled_percent", 25.0),
+    ] {
+        let value = value(&phase, name).unwrap();
+        assert!((value / expected - 1.0).abs() < 1e-9, "{name}: {value}");
+    }
+}
+
+#[test]
+fn what_was_not_sampled_or_has_nothing_to_be_divided_by_is_none() {
+    let none = Phase {
+        series: Vec::new(),
+        ..phase()
+    };
+    assert!(DERIVED.iter().all(|row| (row.of)(&none, None).is_none()));
+    let idle = Phase {
+        kinds: BTreeMap::new(),
+        operations: 0,
+        ..phase()
+    };
+    assert_eq!(value(&idle, "read_amplification"), None);
+    assert_eq!(value(&idle, "client_cpu_us_per_op"), None);
+}
+
+#[test]
+fn slower_requests_than_the_highest_bound_have_no_quantile() {
+    let mut phase = phase();
+    phase.series.retain(|of| of.name != "read_le_20us");
+    assert_eq!(value(&phase, "device_read_p99_us"), None);
+    assert_eq!(value(&phase, "device_write_p99_us"), None);
+}
+
+#[test]
+fn names_are_unique_and_say_their_unit() {
+    let names: std::collections::BTreeSet<_> = DERIVED.iter().map(|row| row.name).collect();
+    assert_eq!(names.len(), DERIVED.len());
+    assert!(DERIVED.iter().all(|row| !row.about.contains('\n')));
+}
+
+#[test]
+fn what_servers_did_is_theirs_and_devices_are_of_all_hosts() {
+    let own = phase();
+    let mut with = phase();
+    let at = |subject: &str, host: &str| crate::subject_on_server(subject, host);
+    for (host, user, idle, stalled) in [("db1", 3.0, 1.0, 0.5), ("db2", 1.0, 3.0, 0.1)] {
+        let machine = at("machine", host);
+        with.series.push(counter("cpu", &machine, "user_s", user));
+        with.series.push(counter("cpu", &machine, "idle_s", idle));
+        with.series
+            .push(counter("pressure", &machine, "io_some_s", stalled));
+        with.series
+            .push(counter("disk", &at("c", host), "reads", 100.0));
+    }
+    let of = |phase: &Phase, name: &str| {
+        let row = DERIVED.iter().find(|row| row.name == name).unwrap();
+        (row.of)(phase, None)
+    };
+    let near = |a: Option<f64>, b: f64| assert!((a.unwrap() - b).abs() < 1e-9, "{a:?} {b}");
+    near(of(&with, "server_cpu_busy_percent"), 50.0);
+    near(of(&with, "server_io_stalled_percent"), 30.0);
+    assert_eq!(of(&own, "server_cpu_busy_percent"), None);
+    for name in [
+        "cpu_busy_percent",
+        "cpu_steal_percent",
+        "io_stalled_percent",
+    ] {
+        assert_eq!(of(&with, name), of(&own, name), "{name}");
+    }
+    // 50 and 150 reads/s of the two disks here, and 100 of each host.
+    near(of(&with, "device_reads_per_sec"), 400.0);
+    assert_eq!(
+        with.servers().into_iter().collect::<Vec<_>>(),
+        ["db1", "db2"]
+    );
+}
