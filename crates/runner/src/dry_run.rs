@@ -5,6 +5,7 @@ mod cost;
 mod evidence;
 mod expect;
 mod ladder;
+mod service;
 #[cfg(test)]
 mod tests;
 mod turns;
@@ -416,40 +417,7 @@ fn point(plan: &Plan, system: &SystemPlan, facts: &Facts) -> Vec<String> {
     let sweep = &plan.sweep;
     let mut steps = Vec::new();
     let is_server = system.driver.place == Place::Hosts;
-    let on_hosts = match system.host.is_empty() {
-        true => String::new(),
-        false => format!(" on {}", system.host.join(", then on ")),
-    };
-    if let Some(service) = &system.service {
-        let stop = service.stop().map(|words| format!(": {}", words.join(" ")));
-        let backwards: Vec<&str> = system.host.iter().rev().map(String::as_str).collect();
-        let on_hosts = match backwards.is_empty() {
-            true => String::new(),
-            false => format!(" on {}", backwards.join(", then on ")),
-        };
-        steps.push(format!(
-            "stop the service{on_hosts}{}",
-            stop.unwrap_or_default()
-        ));
-    }
-    if plan.host.drop_caches && !system.host.is_empty() {
-        let all = system.host.join(" and ");
-        steps.push(format!(
-            "drop the caches of {all} (/proc/sys/vm/drop_caches)"
-        ));
-    } else if plan.host.drop_caches && !system.is_here() {
-        steps.push("leave the caches alone: they are the server's, on its machine".to_owned());
-    } else if plan.host.drop_caches {
-        steps.push(match (facts.can_drop_caches, is_server) {
-            (true, _) => "drop the caches of the machine (/proc/sys/vm/drop_caches)".to_owned(),
-            (false, true) => "leave the caches as they are (not root)".to_owned(),
-            (false, false) => "drop the cached pages of the database's files (not root)".to_owned(),
-        });
-    }
-    if let Some(service) = &system.service {
-        let start = service.start().join(" ");
-        steps.push(format!("start the service{on_hosts}: {start}"));
-    }
+    steps.extend(service::between_points(plan, system, facts));
     if is_server {
         let timeout = number::rounded(sweep.ready_timeout);
         steps.push(format!("wait until the server answers, {timeout} at most"));

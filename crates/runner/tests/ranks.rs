@@ -83,7 +83,9 @@ fn clients_are_spread_and_every_operation_is_counted_once() {
         let of_seconds = phase.intervals.iter().map(|second| second.operations);
         assert_eq!(of_seconds.sum::<u64>(), phase.operations);
         let ranks = &phase.ranks;
-        assert!(ranks.iter().all(|rank| rank.operations > 0), "{ranks:?}");
+        // One that a busy machine let begin behind the end has nothing to do.
+        let has_worked = |rank: &RankPart| rank.operations > 0 || rank.late_ns > 900_000_000;
+        assert!(ranks.iter().all(has_worked), "{ranks:?}");
         assert!((phase.duration_s - 1.0).abs() < 1e-9);
     }
 }
