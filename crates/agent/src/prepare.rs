@@ -12,22 +12,23 @@ use tailmark_host::prepare::{Done, Error, JOURNAL_DIRECTORY, Job, JobRequest, Jo
 pub struct Preparing<'a> {
     tell: &'a dyn Fn(&Line),
     log: &'a dyn Fn(&str),
-    is_stopped: &'a AtomicBool,
+    /// Any of them ends a step.
+    stops: [&'a AtomicBool; 2],
     /// What is to be put back.
     journal: Option<Journal<'a>>,
 }
 
 impl<'a> Preparing<'a> {
-    /// Nothing yet; progress goes to `tell`, lines to `log`, and `is_stopped` ends a step.
+    /// Nothing yet; progress goes to `tell`, lines to `log`, and any of `stops` ends a step.
     pub const fn new(
         tell: &'a dyn Fn(&Line),
         log: &'a dyn Fn(&str),
-        is_stopped: &'a AtomicBool,
+        stops: [&'a AtomicBool; 2],
     ) -> Self {
         Self {
             tell,
             log,
-            is_stopped,
+            stops,
             journal: None,
         }
     }
@@ -48,7 +49,6 @@ impl<'a> Preparing<'a> {
         whose: &str,
         destroys: bool,
     ) -> Result<Vec<Done>, Error> {
-        self.is_stopped.store(false, Ordering::Relaxed);
         let mut job = Job::find(own(request))?;
         if destroys {
             job.refuse()?;
@@ -56,7 +56,7 @@ impl<'a> Preparing<'a> {
         job.refuse_place(destroys)?;
         let far = Far {
             tell: self.tell,
-            is_stopped: self.is_stopped,
+            stops: self.stops,
         };
         let journal = match self.journal.take() {
             Some(journal) => journal,
@@ -109,7 +109,7 @@ fn answer(result: Result<Answer, Error>) -> Answer {
 /// How far a step is, for the other end.
 struct Far<'a> {
     tell: &'a dyn Fn(&Line),
-    is_stopped: &'a AtomicBool,
+    stops: [&'a AtomicBool; 2],
 }
 
 impl Watch for Far<'_> {
@@ -122,6 +122,6 @@ impl Watch for Far<'_> {
     }
 
     fn is_stopped(&self) -> bool {
-        self.is_stopped.load(Ordering::Relaxed)
+        self.stops.iter().any(|stop| stop.load(Ordering::Relaxed))
     }
 }

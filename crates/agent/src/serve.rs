@@ -53,14 +53,15 @@ pub fn serve(
     let output = Mutex::new(output);
     let heard_ns = AtomicU64::new(now_ns());
     let is_over = AtomicBool::new(false);
+    let is_stopped = AtomicBool::new(false);
     let tell = &|line: &Line| write_line(&output, line);
     tell(&Line::Hello(hello()))?;
-    let (heard, over) = (&heard_ns, &is_over);
+    let (heard, over, stopped) = (&heard_ns, &is_over, &is_stopped);
     std::thread::scope(|scope| {
         let (asks, asked) = mpsc::channel();
         let (end, ended) = mpsc::channel::<()>();
         scope.spawn(move || {
-            work(&asked, clock, over, tell);
+            work(&asked, clock, (stopped, over), tell);
             // Whoever watches is told that nothing is left to be put back.
             drop(end);
         });
@@ -74,7 +75,7 @@ pub fn serve(
                 gone();
             }
         });
-        let served = read(input, heard, clock, tell, &asks, over);
+        let served = read(input, heard, clock, tell, &asks, stopped);
         over.store(true, Ordering::Relaxed);
         let _ = asks.send(None);
         served
@@ -104,7 +105,11 @@ fn read(
                 is_stopped.store(true, Ordering::Relaxed);
                 Answer::Done
             }
-            _ => {
+            other => {
+                // A stop is of what goes on, or waits, when it comes.
+                if matches!(other, Ask::Prepare { .. }) {
+                    is_stopped.store(false, Ordering::Relaxed);
+                }
                 if asks.send(Some(request)).is_err() {
                     break;
                 }
@@ -125,7 +130,7 @@ fn read(
 fn work(
     asked: &Receiver<Option<Request>>,
     clock: &dyn Fn() -> u64,
-    is_stopped: &AtomicBool,
+    (is_stopped, is_over): (&AtomicBool, &AtomicBool),
     tell: &dyn Fn(&Line) -> io::Result<()>,
 ) {
     // A connection that broke ends the thread that reads, and by that this one.
@@ -134,7 +139,7 @@ fn work(
         append_to_log(text);
         told(&Line::Log(text.to_owned()));
     };
-    let mut preparing = Preparing::new(&told, &log, is_stopped);
+    let mut preparing = Preparing::new(&told, &log, [is_stopped, is_over]);
     let mut watched = Watched::default();
     let mut next = Instant::now();
     loop {

@@ -20,7 +20,12 @@ kept=$1; shift
 setsid sh -c 'kept=$1; shift; "$@" </dev/null >"$kept.log" 2>&1
   echo $? >"$kept.end.part" && mv "$kept.end.part" "$kept.end"' sh "$kept" "$@" \
   </dev/null >/dev/null 2>&1 &
-until kill -0 -- "-$!" 2>/dev/null || [ -e "$kept.end" ]; do sleep 0.01; done
+tries=0
+until kill -0 -- "-$!" 2>/dev/null || [ -e "$kept.end" ]; do
+  tries=$((tries + 1))
+  [ "$tries" -lt 2000 ] || { echo "no session of its own (setsid)" >&2; exit 1; }
+  sleep 0.01
+done
 echo $!
 "#;
 

@@ -157,7 +157,7 @@ impl Server {
     pub fn facts(&self) -> Result<Vec<Fact>, Error> {
         let link = self.link()?;
         match &link.agent {
-            Ok(channel) => self.facts_of(channel.ask(Ask::Facts, LONG)),
+            Ok(channel) => self.facts_of(&link, channel.ask(Ask::Facts, LONG)),
             Err(_) => plain::facts(&link.ssh),
         }
     }
@@ -176,7 +176,7 @@ impl Server {
             return Ok(Vec::new());
         };
         let (system, places) = (system.to_owned(), places.to_vec());
-        self.facts_of(channel.ask(Ask::PlaceFacts { system, places }, LONG))
+        self.facts_of(&link, channel.ask(Ask::PlaceFacts { system, places }, LONG))
     }
 
     /// Drops its caches.
@@ -186,7 +186,9 @@ impl Server {
     pub fn drop_caches(&self) -> Result<(), Error> {
         let link = self.link()?;
         match &link.agent {
-            Ok(channel) => self.noticed(channel.ask(Ask::DropCaches, CACHES)).map(drop),
+            Ok(channel) => self
+                .noticed(&link, channel.ask(Ask::DropCaches, CACHES))
+                .map(drop),
             Err(_) => plain::drop_caches(&link.ssh, CACHES),
         }
     }
@@ -198,7 +200,7 @@ impl Server {
     pub fn look_at(&self, request: &JobRequest) -> Result<Looked, Error> {
         let link = self.link()?;
         let channel = self.agent_of(&link)?;
-        match self.noticed(channel.ask(Ask::Look(request.clone()), LONG))? {
+        match self.noticed(&link, channel.ask(Ask::Look(request.clone()), LONG))? {
             Answer::Looked(looked) => Ok(looked),
             _ => Ok(Looked::default()),
         }
@@ -230,7 +232,7 @@ impl Server {
             Said::Progress(done, of) => progress.progress(done, of),
         };
         let answer = channel.prepare(ask, &mut hear, &|| progress.is_stopped());
-        match self.noticed(answer)? {
+        match self.noticed(&link, answer)? {
             Answer::Prepared(done) => {
                 let again = (request.clone(), whose.to_owned());
                 self.state().prepared.push(again);
@@ -258,7 +260,7 @@ impl Server {
         let channel = self.agent_of(&link)?;
         channel.take();
         self.measure_clock();
-        match self.noticed(channel.ask(Ask::Watch(watch), LONG))? {
+        match self.noticed(&link, channel.ask(Ask::Watch(watch), LONG))? {
             Answer::Watching {
                 probes,
                 not_sampled,
@@ -289,7 +291,7 @@ impl Server {
         if let Ok(link) = self.link()
             && let Ok(channel) = &link.agent
         {
-            let _ = self.noticed(channel.ask(Ask::Rest, SHORT));
+            let _ = self.noticed(&link, channel.ask(Ask::Rest, SHORT));
         }
     }
 
@@ -336,6 +338,23 @@ impl Server {
         state.link.is_ok()
     }
 
+    /// Ends the connection, and waits until what was prepared there is put back.
+    pub fn end(&self) {
+        let ended = {
+            let mut state = self.state();
+            state.is_over = true;
+            std::mem::replace(&mut state.link, Err("the run has ended".to_owned()))
+        };
+        // Whoever asks at the moment has it too, for a moment more.
+        let end = Instant::now() + SHORT;
+        while let Ok(link) = &ended
+            && Arc::strong_count(link) > 1
+            && Instant::now() < end
+        {
+            thread::sleep(Duration::from_millis(5));
+        }
+    }
+
     /// Runs a script of `sh` there with these arguments.
     pub(crate) fn script(
         &self,
@@ -344,7 +363,7 @@ impl Server {
         timeout: Duration,
     ) -> Result<Output, Error> {
         let link = self.link()?;
-        self.noticed(link.ssh.script(script, arguments, timeout))
+        self.noticed(&link, link.ssh.script(script, arguments, timeout))
     }
 
     /// Where commands have their logs there.
@@ -352,8 +371,12 @@ impl Server {
         Ok(self.link()?.directory.clone())
     }
 
-    fn facts_of(&self, answer: Result<Answer, Error>) -> Result<Vec<Fact>, Error> {
-        match self.noticed(answer)? {
+    fn facts_of(
+        &self,
+        link: &Arc<Link>,
+        answer: Result<Answer, Error>,
+    ) -> Result<Vec<Fact>, Error> {
+        match self.noticed(link, answer)? {
             Answer::Facts(facts) => Ok(facts),
             _ => Ok(Vec::new()),
         }
@@ -365,7 +388,7 @@ impl Server {
             return;
         };
         if let Ok(channel) = &link.agent
-            && let Ok(measured) = self.noticed(channel.clock())
+            && let Ok(measured) = self.noticed(&link, channel.clock())
         {
             let mut state = self.state();
             state.clock.add(measured);
@@ -381,10 +404,11 @@ impl Server {
     }
 
     /// Where an answer shows that the connection is lost, that is known from now on.
-    fn noticed<T>(&self, result: Result<T, Error>) -> Result<T, Error> {
+    fn noticed<T>(&self, link: &Arc<Link>, result: Result<T, Error>) -> Result<T, Error> {
         if let Err(Error::Lost { why, .. }) = &result {
             let mut state = self.state();
-            if state.link.is_ok() {
+            // Another one may have come meanwhile.
+            if state.link.as_ref().is_ok_and(|now| Arc::ptr_eq(now, link)) {
                 let lost = std::mem::replace(&mut state.link, Err(why.clone()));
                 // To end what does not answer takes its time.
                 thread::spawn(move || drop(lost));
@@ -404,7 +428,7 @@ impl Server {
                     Err(_) => link.ssh.script("true", &[], SHORT).map(drop),
                 };
                 let is_due = self.state().measured.elapsed() >= CLOCK;
-                if self.noticed(there).is_ok() && is_due {
+                if self.noticed(&link, there).is_ok() && is_due {
                     self.measure_clock();
                 }
             }
@@ -441,6 +465,9 @@ impl Server {
             return;
         }
         let mut state = self.state();
+        if state.is_over {
+            return;
+        }
         // After a boot its clock has begun again.
         if boot_id != state.boot_id {
             state.clock = ClockLine::default();
@@ -468,8 +495,8 @@ fn keep(server: &Weak<Server>) {
     loop {
         thread::sleep(LOOK);
         match server.upgrade() {
-            Some(server) => server.look(),
-            None => return,
+            Some(server) if !server.state().is_over => server.look(),
+            _ => return,
         }
     }
 }

@@ -89,6 +89,32 @@ impl Redaction {
         }
     }
 
+    /// The same with what plans say of the hosts of servers: whom `ssh` is to reach there.
+    #[must_use]
+    pub fn with_hosts<'a>(mut self, headers: impl IntoIterator<Item = &'a Header>) -> Self {
+        let is_host = |key: &str| key.starts_with("system.") && key.ends_with(".host");
+        for header in headers {
+            let logins = header.plan.iter().filter(|(key, _)| is_host(key));
+            for login in logins.flat_map(|(_, logins)| logins.split(", ")) {
+                let name = login.rsplit_once('@').map_or(login, |(_, host)| host);
+                let name = name.trim_start_matches("ssh://");
+                let name = match login.starts_with("ssh://") {
+                    true => name.split([':', '/']).next().unwrap_or(name),
+                    false => name,
+                };
+                let is_known = self.values.iter().any(|(known, _)| known == name);
+                if !is_known && !name.is_empty() && name != "localhost" {
+                    let label = format!("[host {}]", self.values.len() + 1);
+                    self.values.push((name.to_owned(), label));
+                }
+            }
+        }
+        // The longest first, as one may be a part of another.
+        self.values
+            .sort_by_key(|(value, _)| std::cmp::Reverse(value.len()));
+        self
+    }
+
     /// A text without what is private.
     #[must_use]
     pub fn text(&self, text: &str) -> String {
@@ -421,5 +447,24 @@ mod tests {
         ] {
             assert_eq!(of.text(text), redacted);
         }
+    }
+
+    #[test]
+    fn the_hosts_of_servers_are_known_from_the_plan_alone() {
+        let plan = [(
+            "system.a.host",
+            "root@db-berlin, ssh://me@10.1.1.1:2222/, d1",
+        )];
+        let plan = plan.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let header = Header {
+            plan: plan.into(),
+            ..Header::without_plan("", String::new())
+        };
+        let redaction = Redaction::of(&[], &[]).with_hosts([&header]);
+        let text = redaction.text("machine on server db-berlin; 10.1.1.1; on server d1");
+        for name in ["berlin", "10.1.1.1", "d1"] {
+            assert!(!text.contains(name), "{text}");
+        }
+        assert!(text.starts_with("machine on server [host "), "{text}");
     }
 }

@@ -47,6 +47,9 @@ impl FromServer {
             hosts: watched.hosts.clone(),
             probes: rows.map(|row| row.name.to_owned()).collect(),
         };
+        if watch.probes.is_empty() {
+            return None;
+        }
         let began_ns = own_ns();
         match server.watch(watch) {
             Ok(opened) => {

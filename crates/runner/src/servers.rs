@@ -25,9 +25,12 @@ impl Servers {
                 if servers.all.iter().any(|server| server.login() == login) {
                     continue;
                 }
+                // All systems of one host share a connection.
+                let of_host = plan.systems.iter().filter(|of| of.host.contains(login));
+                let needs = of_host.clone().map(|of| needs_root(plan, of));
                 let options = Options {
-                    without_agent: !system.agent,
-                    needs_root: needs_root(plan, system),
+                    without_agent: of_host.clone().any(|of| !of.agent),
+                    needs_root: needs.max_by_key(String::len).unwrap_or_default(),
                 };
                 match Server::connect(login, options) {
                     Ok(server) => servers.all.push(server),
@@ -143,6 +146,14 @@ impl Servers {
                     ),
                 },
             }),
+        }
+    }
+}
+
+impl Drop for Servers {
+    fn drop(&mut self) {
+        for server in self.all.drain(..) {
+            server.end();
         }
     }
 }

@@ -35,8 +35,8 @@ fn until_busy(hosts: &SshHosts, run: &mut Child) {
 fn points_outlive_a_connection_over_a_jump_host_and_the_next_one_waits_for_it() {
     let (hosts, dir) = (SshHosts::new(2), TempDir::new().unwrap());
     let (dir, cassandra) = (dir.path(), Cassandra::new(&hosts));
-    let _ = hosts.on(2, &cassandra.act("start"));
-    let sweep = "threads = [1, 2, 3]\nduration = '30s'\nwarmup = '0s'";
+    cassandra.start(&hosts);
+    let sweep = "threads = [1, 2, 3]\nduration = '45s'\nwarmup = '0s'";
     let mut run = start(&hosts, dir, &cassandra.plan(sweep, "host = 'far2'"));
     until_said(dir, "loaded", &mut run);
     until_busy(&hosts, &mut run);
@@ -57,16 +57,16 @@ fn points_outlive_a_connection_over_a_jump_host_and_the_next_one_waits_for_it() 
         // The clients had a connection of their own.
         assert_eq!(point["errors"], 0, "{}", point["errors"]);
         let mut at_s = instants(point, "cpu", "machine on server far2");
-        at_s.retain(|at| (0.0..=30.0).contains(at));
+        at_s.retain(|at| (0.0..=45.0).contains(at));
         at_s.splice(0..0, [0.0]);
-        at_s.push(30.0);
+        at_s.push(45.0);
         let longest = at_s
             .windows(2)
             .map(|pair| pair[1] - pair[0])
             .fold(0.0, f64::max);
         let is_told = codes(point).contains(&"server-unwatched");
         // A link that comes back in time has lost nothing.
-        assert!(is_told || longest <= 3.5, "{at_s:?}");
+        assert!(is_told || longest <= 10.0, "{at_s:?}");
     }
     assert!(
         codes(&points[1]).contains(&"server-unwatched"),

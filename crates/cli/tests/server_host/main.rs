@@ -50,6 +50,24 @@ impl Cassandra {
         }
     }
 
+    /// Starts it, until it has answered for some seconds.
+    fn start(&self, hosts: &SshHosts) {
+        let answers = format!(
+            "for i in 1 2 3 4 5; do bash -c 'exec 3<>/dev/tcp/{}/9042' || exit; sleep 1; done; echo well",
+            self.address
+        );
+        for _ in 0..3 {
+            let _ = hosts.on(2, &self.act("start"));
+            if hosts
+                .on(2, &format!("({answers}) 2>/dev/null || true"))
+                .contains("well")
+            {
+                return;
+            }
+        }
+        panic!("{}", hosts.on(2, &format!("{} 2>&1", self.act("log"))));
+    }
+
     /// The words of a shell that have it `start` or `stop`.
     fn act(&self, action: &str) -> String {
         format!(

@@ -36,7 +36,9 @@ fn service(cassandra: &Cassandra, order: &Path) -> String {
 /// Waits until nothing of ours runs or lies on a host.
 fn until_nothing_is_left(hosts: &SshHosts, host: u32) {
     let tmp = hosts.tmp(host).display().to_string();
-    let script = format!("ls -A {tmp}; ps -eo args | grep '[/]agent --remove' || true");
+    let script = format!(
+        "ls -A {tmp}; ps -eo args | grep -E '[/]agent --remove|[t]ests/cassandra/server' || true"
+    );
     let end = Instant::now() + END;
     loop {
         let left = hosts.on(host, &script);

@@ -11,7 +11,8 @@ impl Study {
     /// As [`Study::header`].
     pub fn redacted(mut self) -> Result<Self, Error> {
         if self.redaction.is_none() {
-            self.redaction = Some(Redaction::of(&self.facts()?, &self.systems()?));
+            let redaction = Redaction::of(&self.facts()?, &self.systems()?);
+            self.redaction = Some(redaction.with_hosts([&self.header()?]));
         }
         Ok(self)
     }

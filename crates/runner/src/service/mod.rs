@@ -142,10 +142,7 @@ impl<'a> Services<'a> {
                     Servers::wait(&service.system, server, left, self.stop)?;
                 }
             }
-            let is_lost = |service: &Running| match &service.machine {
-                Machine::There(server) => !server.is_there(),
-                Machine::Here => false,
-            };
+            let is_lost = |service: &Running| service.machine.is_lost();
             // Only a stop ends the wait before: the caller ends then, too.
             if self.running.iter().any(is_lost) {
                 return Ok(());
@@ -422,7 +419,12 @@ pub(crate) fn wait_ready<T>(
         let mut say_ready = true;
         for service in services.iter_mut() {
             let left = end.saturating_duration_since(Instant::now());
-            say_ready = say_ready && service.says_ready(left)?;
+            say_ready = say_ready
+                && match service.says_ready(left) {
+                    // A connection that is lost may come back.
+                    Err(_) if service.machine.is_lost() => false,
+                    said => said?,
+                };
         }
         let opened = say_ready.then(&mut open);
         // Where the start has failed, it is another server that answers.

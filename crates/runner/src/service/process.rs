@@ -36,6 +36,11 @@ pub(super) enum Process {
 }
 
 impl Machine {
+    /// Whether it is another one, to which the connection is lost.
+    pub fn is_lost(&self) -> bool {
+        matches!(self, Self::There(server) if !server.is_there())
+    }
+
     /// Starts a command whose output goes to the end of `log`; on another machine, once it is asked
     /// for.
     pub fn start(&self, words: &[String], log: &Path) -> io::Result<Process> {
