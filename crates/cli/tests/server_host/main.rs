@@ -71,7 +71,7 @@ impl Cassandra {
     /// The words of a shell that have it `start` or `stop`.
     fn act(&self, action: &str) -> String {
         format!(
-            "CASSANDRA_DIR={} CASSANDRA_ADDRESS={} {CASSANDRA} {action}",
+            "CASSANDRA_DIR={} CASSANDRA_ADDRESS={} CASSANDRA_PORT=9042 {CASSANDRA} {action}",
             self.directory.path().display(),
             self.address
         )
