@@ -67,7 +67,7 @@ fn every_hole_of_a_simpler_guard_on_nvme_is_closed() {
         "raw data that was named: taken",
         "sanitize: the drive has no sanitize",
         "format: Format NVM of /dev/nvme1n1, namespace 1, format 0 (512 bytes a block), secure \
-         erase 1: this namespace",
+         erase 1: this namespace; the mark of tailmark at 196608",
         // Last, for it destroys it: what the tools do that are asked by the character device.
         "nvme format of the mounted namespace: succeeds",
         "the file system after that: gone",
