@@ -100,8 +100,10 @@ impl Drop for Link {
 
 /// A directory of its own there.
 fn make_directory(ssh: &Ssh) -> Result<String, Error> {
-    let script = "mktemp -d \"${TMPDIR:-/tmp}/tailmark.XXXXXXXX\"";
-    let made = ssh.script(script, &[], SHORT)?;
+    // What mktemp replaces by a name of its own.
+    let own = "X".repeat(8);
+    let script = "mktemp -d \"${TMPDIR:-/tmp}/tailmark.$1\"";
+    let made = ssh.script(script, &[&own], SHORT)?;
     match made.is_ok() {
         true => Ok(made.out.trim().to_owned()),
         false => Err(Error::Refused {
@@ -121,20 +123,14 @@ fn copy(ssh: &Ssh, machine: &str) -> Result<(String, Result<(), String>), Error>
     for byte in Sha256::digest(&program) {
         let _ = write!(digest, "{byte:02x}");
     }
-    let script = "d=$(mktemp -d \"${TMPDIR:-/tmp}/tailmark.XXXXXXXX\") && echo \"$d\" && \
-        cat >\"$d/agent\" && chmod 700 \"$d/agent\" && \
-        echo \"$1  $d/agent\" | sha256sum -c >/dev/null && \"$d/agent\" --version";
-    let copied = ssh.run(&["sh", "-c", script, "sh", &digest], &program, COPY)?;
-    match (copied.out.lines().next(), copied.is_ok()) {
-        (Some(directory), is_ok) => {
-            let why = || format!("it was copied and does not run: {}", copied.why());
-            Ok((directory.to_owned(), is_ok.then_some(()).ok_or_else(why)))
-        }
-        (None, _) => Err(Error::Refused {
-            login: ssh.login().to_owned(),
-            why: copied.why(),
-        }),
-    }
+    let directory = make_directory(ssh)?;
+    let script = "cat >\"$1/agent\" && chmod 700 \"$1/agent\" && \
+        echo \"$2  $1/agent\" | sha256sum -c >/dev/null && \"$1/agent\" --version";
+    let words = ["sh", "-c", script, "sh", &directory, &digest];
+    let copied = ssh.run(&words, &program, COPY)?;
+    let why = || format!("it was copied and does not run: {}", copied.why());
+    let runs = copied.is_ok().then_some(()).ok_or_else(why);
+    Ok((directory, runs))
 }
 
 /// Starts the agent that was copied.

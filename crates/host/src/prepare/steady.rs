@@ -150,7 +150,7 @@ fn stopped(device: &str) -> Error {
 struct Removed(File, PathBuf);
 
 impl Removed {
-    /// Made anew: one of an earlier attempt is ours, by its name.
+    /// An empty file; one that is there is of an earlier attempt, by its name, and is replaced.
     fn new(path: &Path) -> io::Result<Self> {
         match fs::remove_file(path) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
