@@ -6,7 +6,9 @@ use std::{
     path::Path,
     sync::atomic::{AtomicBool, Ordering},
 };
-use tailmark_host::prepare::{Done, Error, JOURNAL_DIRECTORY, Job, JobRequest, Journal, Of, Watch};
+use tailmark_host::prepare::{
+    Changes, Done, Error, JOURNAL_DIRECTORY, Job, JobRequest, Journal, Watch,
+};
 
 /// What is prepared over one connection.
 pub struct Preparing<'a> {
@@ -43,6 +45,12 @@ impl<'a> Preparing<'a> {
         answer(self.try_to(request, whose, destroys).map(Answer::Prepared))
     }
 
+    /// Puts back what was prepared.
+    pub fn put_back(&mut self) -> Answer {
+        let journal = self.journal.take();
+        answer(journal.map_or(Ok(0), Journal::end).map(Answer::Left))
+    }
+
     fn try_to(
         &mut self,
         request: &JobRequest,
@@ -63,14 +71,14 @@ impl<'a> Preparing<'a> {
             None => Journal::open(Path::new(JOURNAL_DIRECTORY), self.log)?,
         };
         let journal = self.journal.insert(journal);
-        let of = |of| of != Of::Data || destroys;
-        job.carry_out(whose, of, journal, &far, self.log)
+        let which = |changes| changes != Changes::Data || destroys;
+        job.carry_out(whose, which, journal, &far, self.log)
     }
 }
 
 fn look(request: &JobRequest) -> Result<Looked, Error> {
     let job = Job::find(own(request))?;
-    let asked = job.asked(|of| of == Of::Data)?;
+    let asked = job.asked(|changes| changes == Changes::Data)?;
     let refusals = match job.targets.is_empty() || asked.is_empty() {
         true => Vec::new(),
         false => job.refusals()?,

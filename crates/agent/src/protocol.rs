@@ -10,7 +10,7 @@ use tailmark_host::{
 use tailmark_results::{Fact, SeriesKind};
 
 /// The version of what is said here. Both ends must have the same.
-pub const PROTOCOL: u32 = 1;
+pub const PROTOCOL: u32 = 2;
 
 /// The first line of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -75,6 +75,8 @@ pub enum Ask {
     },
     /// End what is prepared at the moment. Answered at once.
     Stop,
+    /// Put back what was prepared, with lines in between.
+    PutBack,
 }
 
 /// What would be prepared.
@@ -131,6 +133,8 @@ pub enum Answer {
     Looked(Looked),
     /// The steps that were carried out.
     Prepared(Vec<Done>),
+    /// So many changes could not be put back.
+    Left(usize),
     /// It was done.
     Done,
     /// It could not be done, for this reason.

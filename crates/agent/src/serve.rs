@@ -184,6 +184,7 @@ fn answer(
             whose,
             destroys,
         } => preparing.carry_out(request, whose, *destroys),
+        Ask::PutBack => preparing.put_back(),
         Ask::Facts => Answer::Facts(tailmark_host::machine_facts()),
         Ask::PlaceFacts { system, places } => {
             let each = places.iter().flat_map(|of| tailmark_host::places_of(of));

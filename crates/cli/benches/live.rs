@@ -13,14 +13,13 @@ mod support;
 use nix::sys::resource::{UsageWho, getrusage};
 use std::{
     cell::RefCell,
-    io::{BufRead, BufReader, Read, Write},
-    net::TcpStream,
-    process::{ChildStderr, Stdio},
+    io::{BufReader, Read},
+    process::Stdio,
     thread,
     time::Duration,
 };
-use support::compare;
-use tailmark_testing::Program;
+use support::{compare, median};
+use tailmark_testing::{LivePage, Program};
 use tempfile::TempDir;
 
 const TAILMARK: Program = Program(env!("CARGO_BIN_EXE_tailmark"));
@@ -74,18 +73,13 @@ fn main() {
             ),
         ],
     );
-    let [followed, unread, none] = efficiency.map(|kept| median(kept.into_inner()));
+    let [followed, unread, none] = efficiency.map(|kept| median(&kept.into_inner()));
     println!(
         "million operations in a second of a processor: {followed:.2} with a browser, {unread:.2} without one, \
          {none:.2} without a page: {:.3} and {:.3}",
         followed / none,
         unread / none
     );
-}
-
-fn median(mut values: Vec<f64>) -> f64 {
-    values.sort_by(f64::total_cmp);
-    values[values.len() / 2]
 }
 
 /// Processor time of all children that have ended, seconds.
@@ -100,27 +94,10 @@ fn children_s() -> f64 {
 fn run(page: Page, clients: usize, seconds: u64) -> Cost {
     let dir = TempDir::new().unwrap();
     let (threads, duration) = (clients.to_string(), format!("{seconds}s"));
-    let mut args = vec![
-        "run",
-        "--driver",
-        "null",
-        "--system",
-        "a=x",
-        "--records",
-        "1k",
-        "--workload",
-        "ycsb-c",
-        "--warmup",
-        "1s",
-        "--repeats",
-        POINTS,
-        "--output",
-        "out",
-        "--threads",
-        &threads,
-        "--duration",
-        &duration,
-    ];
+    let mut args = vec!["run", "--driver=null", "--system=a=x", "--records=1k"];
+    args.extend(["--workload=ycsb-c", "--warmup=1s", "--output=out"]);
+    args.extend(["--repeats", POINTS, "--threads", &threads]);
+    args.extend(["--duration", &duration]);
     if page != Page::None {
         args.push("--live");
     }
@@ -133,8 +110,8 @@ fn run(page: Page, clients: usize, seconds: u64) -> Cost {
         .unwrap();
     let mut said = BufReader::new(child.stderr.take().unwrap());
     let browser = (page == Page::Followed).then(|| {
-        let address = address(&mut said);
-        thread::spawn(move || follow(&address))
+        let page = LivePage::said(&mut said);
+        thread::spawn(move || follow(&page))
     });
     let mut rest = String::new();
     said.read_to_string(&mut rest).unwrap();
@@ -152,45 +129,20 @@ fn run(page: Page, clients: usize, seconds: u64) -> Cost {
     }
 }
 
-/// Where the page is, as the run says.
-fn address(said: &mut BufReader<ChildStderr>) -> String {
-    let mut line = String::new();
-    while !line.contains("live: http://") {
-        line.clear();
-        assert!(
-            said.read_line(&mut line).unwrap() > 0,
-            "it ended without a page"
-        );
-    }
-    let (_, url) = line.trim_end().split_once("http://").unwrap();
-    url.trim_end_matches('/').to_owned()
-}
-
 /// Asks as the script of the page does: how far it is once a second, and for the page whenever that grew. How
 /// often it did.
-fn follow(address: &str) -> (usize, usize) {
+fn follow(page: &LivePage) -> (usize, usize) {
     let (mut asked, mut pages) = (0, 0);
     let mut version = None;
-    while let Some(state) = get(address, "/live.json") {
+    while let Some(answer) = page.get("/live.json") {
         asked += 1;
-        let now: serde_json::Value = serde_json::from_str(&state).unwrap();
+        let (_, state) = answer.split_once("\r\n\r\n").unwrap();
+        let now: serde_json::Value = serde_json::from_str(state).unwrap();
         if version.as_ref() != Some(&now["version"]) {
             version = Some(now["version"].clone());
-            pages += usize::from(get(address, "/").is_some());
+            pages += usize::from(page.get("/").is_some());
         }
         thread::sleep(Duration::from_secs(1));
     }
     (asked, pages)
-}
-
-/// What is behind the head of an answer; none where nobody answers.
-fn get(address: &str, target: &str) -> Option<String> {
-    let mut stream = TcpStream::connect(address).ok()?;
-    let request = format!("GET {target} HTTP/1.1\r\nHost: {address}\r\n\r\n");
-    stream.write_all(request.as_bytes()).ok()?;
-    let mut answer = String::new();
-    stream.read_to_string(&mut answer).ok()?;
-    answer
-        .split_once("\r\n\r\n")
-        .map(|(_, body)| body.to_owned())
 }

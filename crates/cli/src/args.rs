@@ -1,6 +1,10 @@
 //! What can be typed. Values of plan keys are text here: the plan checks them, so that a flag, a
 //! `--set` and a plan file are refused in the same words.
 
+mod device;
+
+pub use device::{DeviceArgs, DeviceCommand, ListDevicesArgs, PrepareDeviceArgs, ShowDeviceArgs};
+
 use crate::{
     compare::{CompareFormat, Condition, band, latency, metric},
     key_flags::KeyFlags,
@@ -295,63 +299,6 @@ pub enum TextFormat {
     Text,
     /// One document, for a program.
     Json,
-}
-
-/// `tailmark device`
-#[derive(Debug, clap::Args)]
-pub struct DeviceArgs {
-    /// What to do.
-    #[command(subcommand)]
-    pub command: DeviceCommand,
-}
-
-/// The subcommands of `tailmark device`.
-#[derive(Debug, Subcommand)]
-pub enum DeviceCommand {
-    /// List the block devices of this machine, and who uses them
-    List(ListDevicesArgs),
-    /// Say all that is known of a device, and of the devices that it is made of
-    Show(ShowDeviceArgs),
-    /// Prepare the devices of one system of a plan: erase, precondition, file system, mount
-    Prepare(PrepareDeviceArgs),
-}
-
-/// `tailmark device prepare`
-#[derive(Debug, clap::Args)]
-pub struct PrepareDeviceArgs {
-    /// A plan file, or the name of a shipped plan
-    pub plan: String,
-    /// The system whose devices are prepared
-    #[arg(long, value_name = "NAME")]
-    pub system: String,
-    /// Any key of the plan (`tailmark list keys`)
-    #[arg(long = "set", value_name = "KEY=VALUE")]
-    pub set: Vec<String>,
-    /// What may be erased.
-    #[command(flatten)]
-    pub consent: ConsentArgs,
-    /// Print the exact commands and what speaks against them, and do nothing
-    #[arg(long)]
-    pub dry_run: bool,
-}
-
-/// `tailmark device list`
-#[derive(Debug, clap::Args)]
-pub struct ListDevicesArgs {
-    /// How it is written
-    #[arg(long, value_enum, default_value = "text")]
-    pub format: TextFormat,
-}
-
-/// `tailmark device show`
-#[derive(Debug, clap::Args)]
-pub struct ShowDeviceArgs {
-    /// A device (nvme0n1, /dev/disk/by-id/...), an NVMe controller (nvme0), or a directory on one
-    #[arg(value_name = "DEVICE")]
-    pub device: String,
-    /// How it is written
-    #[arg(long, value_enum, default_value = "text")]
-    pub format: TextFormat,
 }
 
 /// `tailmark export`

@@ -29,7 +29,10 @@ pub fn of(error: &anyhow::Error) -> Exit {
         None => {}
     }
     let is_stopped = |cause: &runner::Error| {
-        matches!(cause, runner::Error::Prepare(host::Error::Stopped { .. }))
+        matches!(
+            cause,
+            runner::Error::Prepare(host::Error::Stopped { .. }) | runner::Error::Stopped { .. }
+        )
     };
     if error
         .chain()

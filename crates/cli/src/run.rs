@@ -175,6 +175,13 @@ fn conclude(
             number::plural(left as u64, "change")
         ));
     }
+    for (host, left) in &summary.left_on_servers {
+        console.warn(&format!(
+            "{} of `{host}` could not be put back, as said above; the next run that prepares something \
+             there tries again",
+            number::plural(*left as u64, "change")
+        ));
+    }
     let is_idle = summary.points_measured + summary.probes_measured + summary.points_left_out == 0;
     if is_idle {
         console.warn(&format!(
@@ -183,7 +190,10 @@ fn conclude(
         ));
     }
     if summary.failed.is_empty() {
-        return if left > 0 { Exit::Errors } else { Exit::Done };
+        return match left > 0 || !summary.left_on_servers.is_empty() {
+            true => Exit::Errors,
+            false => Exit::Done,
+        };
     }
     console.warn(&failed(plan, summary));
     let mut again = again(out, is_out_given);

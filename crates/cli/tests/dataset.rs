@@ -13,6 +13,7 @@ use std::{
     process::{Command, Output},
 };
 use tailmark_results::{Kind, Study};
+use tailmark_testing::{assert_says, err};
 use tempfile::TempDir;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_tailmark");
@@ -43,11 +44,8 @@ fn run_with(place: &Path, out: &Path, more: &[&str]) -> Output {
 }
 
 fn refused(output: &Output, parts: &[&str]) {
-    let said = String::from_utf8_lossy(&output.stderr);
     assert!(!output.status.success());
-    for part in parts {
-        assert!(said.contains(part), "{said}\nlacks {part}");
-    }
+    assert_says(&err(output), parts);
 }
 
 fn succeeded(output: &Output) {

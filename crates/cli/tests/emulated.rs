@@ -7,9 +7,9 @@
 
 mod bench;
 
-use bench::{Bench, TAILMARK, assert_says};
-use std::{fs, path::Path, process::Command};
-use tailmark_testing::{not_here, test};
+use bench::{Bench, TAILMARK};
+use std::fs;
+use tailmark_testing::{assert_says, need_emulation, test};
 
 fn main() -> std::process::ExitCode {
     tailmark_testing::run()
@@ -32,26 +32,9 @@ fn peaks(bench: &Bench) -> Vec<(String, f64)> {
     peaks
 }
 
-fn need_throttle() {
-    let help = Command::new("qemu-storage-daemon")
-        .arg("--version")
-        .output();
-    if help.is_err() {
-        tailmark_testing::not_installed("qemu-storage-daemon is missing: qemu-system-common");
-    }
-    for (program, package) in [("nbdkit", "nbdkit"), ("nbdfuse", "libnbd-bin")] {
-        if Command::new(program).arg("--version").output().is_err() {
-            tailmark_testing::not_installed(format!("{program} is missing: {package}"));
-        }
-    }
-    if !Path::new("/dev/fuse").exists() {
-        not_here("there is no /dev/fuse");
-    }
-}
-
 #[test]
 fn the_rehearsal_finds_the_limits_of_its_volumes_and_ranks_them() {
-    need_throttle();
+    need_emulation();
     let bench = Bench::new();
     let said = bench.done(
         "$tailmark run rehearsal -o out --set sweep.repeats=1\n\
@@ -87,17 +70,15 @@ fn the_rehearsal_finds_the_limits_of_its_volumes_and_ranks_them() {
 
 #[test]
 fn a_file_system_is_made_on_an_emulated_volume_without_a_serial_number() {
-    need_throttle();
+    need_emulation();
     let bench = Bench::new();
     let mount = bench.dir().join("mounted");
-    let plan = format!(
-        "[database]\ndriver = 'file'\n[dataset]\nrecords = 200\n[sweep]\nworkloads = 'ycsb-c'\n\
-         threads = 1\noperations = 100\nwarmup = '0s'\n[[system]]\nname = 'disk'\n\
-         path = '{mount}/data'\ndevice = {{ emulate = 'volume', size = '64MiB', iops = 2000 }}\n\
-         [system.prepare]\nfilesystem = 'ext4'\nmount = '{mount}'\n",
+    bench.plan_of(&format!(
+        "name = 'disk'\npath = '{mount}/data'\n\
+         device = {{ emulate = 'volume', size = '64MiB', iops = 2000 }}\n\
+         [system.prepare]\nfilesystem = 'ext4'\nmount = '{mount}'",
         mount = mount.display()
-    );
-    fs::write(bench.dir().join("plan.toml"), plan).unwrap();
+    ));
     let said =
         bench.done("$tailmark run plan.toml -o out $unseen || exit 1\nmount | grep disk; exit 0");
     let words = [
@@ -125,7 +106,7 @@ fn a_file_system_is_made_on_an_emulated_volume_without_a_serial_number() {
 
 #[test]
 fn an_emulated_volume_is_removed_after_a_kill_with_the_program_behind_it() {
-    need_throttle();
+    need_emulation();
     let bench = Bench::new();
     // Also where links lead to the journal, and with a program for the delay besides.
     for (before, delay) in [
@@ -141,12 +122,9 @@ fn an_emulated_volume_is_removed_after_a_kill_with_the_program_behind_it() {
 }
 
 fn kill_and_restore(bench: &Bench, before: &str, delay: &str) {
-    let plan = format!(
-        "[database]\ndriver = 'file'\n[dataset]\nrecords = 200\n[sweep]\nworkloads = 'ycsb-c'\n\
-         threads = 1\nduration = '1h'\nwarmup = '0s'\n[[system]]\nname = 'killed one'\n\
-         device = {{ emulate = 'volume', size = '64MiB'{delay} }}\n"
-    );
-    fs::write(bench.dir().join("plan.toml"), plan).unwrap();
+    let device = format!("device = {{ emulate = 'volume', size = '64MiB'{delay} }}");
+    let system = format!("name = 'killed one'\n{device}");
+    bench.write_plan("", "duration = '1h'", &system);
     let volume = "/var/lib/tailmark/emulated/killed\\ one";
     let said = bench.done(&format!(
         "{before}\n$tailmark run plan.toml -o out & run=$!\n\

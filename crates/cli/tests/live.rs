@@ -7,13 +7,13 @@
 )]
 
 use std::{
-    io::{BufRead, BufReader, Read, Write},
+    io::{BufReader, Read, Write},
     net::TcpStream,
     path::Path,
     process::{Child, Command, Stdio},
     time::{Duration, Instant},
 };
-use tailmark_testing::{not_installed, test};
+use tailmark_testing::{LivePage, not_installed, test};
 use tempfile::TempDir;
 
 fn main() -> std::process::ExitCode {
@@ -23,9 +23,7 @@ fn main() -> std::process::ExitCode {
 /// A run of the driver that does nothing, with a page. It would take a quarter of an hour; the test ends it.
 struct Run {
     child: Child,
-    /// `127.0.0.1:12345`
-    address: String,
-    query: String,
+    page: LivePage,
     lines: Option<std::thread::JoinHandle<String>>,
 }
 
@@ -41,19 +39,8 @@ impl Run {
             .spawn()
             .unwrap();
         let mut said = BufReader::new(child.stderr.take().unwrap());
-        let mut line = String::new();
-        while !line.contains("live: http://") {
-            line.clear();
-            assert!(
-                said.read_line(&mut line).unwrap() > 0,
-                "it ended without a page"
-            );
-        }
-        let (_, url) = line.trim_end().split_once("http://").unwrap();
-        let (address, query) = url.split_once('/').unwrap();
         Self {
-            address: address.replace("0.0.0.0", "127.0.0.1"),
-            query: query.to_owned(),
+            page: LivePage::said(&mut said),
             // Whoever does not read lets the run wait.
             lines: Some(std::thread::spawn(move || {
                 let mut rest = String::new();
@@ -64,20 +51,11 @@ impl Run {
         }
     }
 
-    fn get(&self, target: &str) -> Option<String> {
-        let mut stream = TcpStream::connect(&self.address).ok()?;
-        let request = format!("GET {target} HTTP/1.1\r\nHost: {}\r\n\r\n", self.address);
-        stream.write_all(request.as_bytes()).ok()?;
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).ok()?;
-        Some(answer)
-    }
-
     /// Asks until something is so.
     fn wait(&self, target: &str, is_so: impl Fn(&str) -> bool) -> String {
         let begin = Instant::now();
         loop {
-            let answer = self.get(target).expect("the run goes on");
+            let answer = self.page.get(target).expect("the run goes on");
             if is_so(&answer) {
                 return answer;
             }
@@ -108,7 +86,11 @@ impl Drop for Run {
 fn points_appear_as_they_are_committed_and_seconds_as_they_pass() {
     let dir = TempDir::new().unwrap();
     let run = Run::start(dir.path(), "--live");
-    assert!(run.address.starts_with("127.0.0.1:"), "{}", run.address);
+    assert!(
+        run.page.address.starts_with("127.0.0.1:"),
+        "{}",
+        run.page.address
+    );
     let state = run.wait("/live.json", |state| state.contains("\"series\":[["));
     assert!(state.contains("\"points\":300"), "{state}");
     run.wait("/live.json", |state| state.contains("\"done\":1"));
@@ -128,13 +110,13 @@ fn browsers_that_hang_or_go_away_change_nothing() {
     let dir = TempDir::new().unwrap();
     let run = Run::start(dir.path(), "--live");
     let idle: Vec<TcpStream> = (0..100)
-        .map(|_| TcpStream::connect(&run.address).unwrap())
+        .map(|_| TcpStream::connect(&run.page.address).unwrap())
         .collect();
     // They ask, and never read what they are answered.
     let deaf: Vec<TcpStream> = (0..20)
         .map(|_| {
-            let mut stream = TcpStream::connect(&run.address).unwrap();
-            let request = format!("GET / HTTP/1.1\r\nHost: {}\r\n\r\n", run.address);
+            let mut stream = TcpStream::connect(&run.page.address).unwrap();
+            let request = format!("GET / HTTP/1.1\r\nHost: {}\r\n\r\n", run.page.address);
             stream.write_all(request.as_bytes()).unwrap();
             stream
         })
@@ -152,12 +134,20 @@ fn an_address_that_others_reach_takes_a_token() {
     let dir = TempDir::new().unwrap();
     let run = Run::start(dir.path(), "--live=0.0.0.0:0");
     assert!(
-        run.query.starts_with("?token=") && run.query.len() == 7 + 32,
+        run.page.query.starts_with("?token=") && run.page.query.len() == 7 + 32,
         "{}",
-        run.query
+        run.page.query
     );
-    assert!(run.get("/live.json").unwrap().starts_with("HTTP/1.1 403 "));
-    let answer = run.get(&format!("/live.json{}", run.query)).unwrap();
+    assert!(
+        run.page
+            .get("/live.json")
+            .unwrap()
+            .starts_with("HTTP/1.1 403 ")
+    );
+    let answer = run
+        .page
+        .get(&format!("/live.json{}", run.page.query))
+        .unwrap();
     assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
     assert_eq!(run.end().0, Some(130));
 }
@@ -181,7 +171,7 @@ fn a_browser_shows_the_seconds_and_the_points() {
             "--dump-dom",
         ])
         .arg(format!("--user-data-dir={}", profile.path().display()))
-        .arg(format!("http://{}/", run.address))
+        .arg(format!("http://{}/", run.page.address))
         .output();
     let output = output.unwrap_or_else(|_| not_installed("chromium is not installed"));
     let dom = String::from_utf8(output.stdout).unwrap();

@@ -13,7 +13,7 @@ use std::{
     path::Path,
     process::{Command, Output, Stdio},
 };
-use tailmark_testing::{LoopDevice, Mounted, Program, Tmpfs, err, out, test};
+use tailmark_testing::{LoopDevice, Mounted, Program, Tmpfs, assert_says, err, out, test};
 use tempfile::TempDir;
 
 const TAILMARK: Program = Program(env!("CARGO_BIN_EXE_tailmark"));
@@ -92,7 +92,7 @@ fn one_error_lists_all_that_is_not_as_expected_and_nothing_is_made() {
     assert_eq!(refused.status.code(), Some(2));
     let said = err(&refused);
     assert_eq!(said.lines().count(), 1, "{said}");
-    for part in [
+    let parts = [
         "system `disk`",
         "is on ext4, but the file system xfs is expected (filesystem)",
         "noatime",
@@ -103,9 +103,8 @@ fn one_error_lists_all_that_is_not_as_expected_and_nothing_is_made() {
         "(capacity)",
         "loop, but a device on nvme is expected (transport)",
         "--unexpected=finding",
-    ] {
-        assert!(said.contains(part), "{said}\nlacks {part}");
-    }
+    ];
+    assert_says(&said, &parts);
     assert!(!place.exists() && !dir.join("out/study.sqlite").exists());
     let dry = run(dir, &["--dry-run"]);
     assert!(out(&dry).contains("cannot be run: "), "{}", out(&dry));
@@ -277,16 +276,15 @@ fn a_check_names_what_would_spoil_a_result_and_is_a_gate() {
     let checked = TAILMARK.run(dir, &["check", "plan.toml"]);
     assert_eq!(checked.status.code(), Some(3), "{}", err(&checked));
     let said = out(&checked);
-    for part in [
+    let parts = [
         "What would spoil a result:",
         "  discard: ",
         "  expectations: `disk`: ",
         "the file system xfs is expected",
         "  access-times: ",
         "remount,noatime",
-    ] {
-        assert!(said.contains(part), "{said}\nlacks {part}");
-    }
+    ];
+    assert_says(&said, &parts);
     assert!(!disk.place().join("data").exists(), "nothing is made");
     let checked = TAILMARK.run(dir, &["check", "plan.toml", "--format", "json"]);
     let document: serde_json::Value = serde_json::from_slice(&checked.stdout).unwrap();
@@ -319,9 +317,8 @@ fn devices_are_listed_and_shown_down_to_the_last_one() {
         .lines()
         .find(|line| line.starts_with(&format!("{} ", disk.device.name())));
     let row = row.unwrap_or_else(|| panic!("{text}"));
-    for part in ["134 MB", "loop", "ext4", disk.place().to_str().unwrap()] {
-        assert!(row.contains(part), "{row}\nlacks {part}");
-    }
+    let place = disk.place().to_str().unwrap();
+    assert_says(row, &["134 MB", "loop", "ext4", place]);
     let listed = TAILMARK.run(dir, &["device", "list", "--format", "json"]);
     let document: serde_json::Value = serde_json::from_slice(&listed.stdout).unwrap();
     let devices = document["devices"].as_array().unwrap();

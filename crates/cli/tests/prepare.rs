@@ -8,9 +8,9 @@
 
 mod bench;
 
-use bench::{BYTES, Bench, TAILMARK, assert_says};
+use bench::{BYTES, Bench, PREPARE, RUN, TAILMARK};
 use std::{fs, path::Path};
-use tailmark_testing::{err, out, test};
+use tailmark_testing::{assert_says, err, out, test};
 
 fn main() -> std::process::ExitCode {
     tailmark_testing::run()
@@ -62,16 +62,15 @@ fn a_dry_run_says_every_command_and_what_speaks_against_it_and_touches_nothing()
 fn what_is_done_is_what_the_dry_run_has_said() {
     let bench = Bench::new();
     bench.plan(&format!("{}precondition = 1\n", bench.file_system()), "");
-    let prepare = "$tailmark device prepare plan.toml --system disk --erase $serial $unseen";
     // Once on a blank device, and once on what the first time has mounted.
     for _ in 0..2 {
-        let said = bench.done(&format!("{prepare} --dry-run"));
+        let said = bench.done(&format!("{PREPARE} --dry-run"));
         let of_step = |step: &str| {
             let lines = said.lines().map(str::trim);
             let commands = lines.filter_map(|line| line.strip_prefix(&format!("{step}: ")));
             commands.collect::<Vec<_>>().join("; ")
         };
-        let done = bench.done(prepare);
+        let done = bench.done(PREPARE);
         let begins = "system `disk`: ";
         let begins = done
             .lines()
@@ -122,8 +121,7 @@ fn nothing_is_erased_without_the_serial_number_or_for_another_one() {
 fn a_run_prepares_its_device_once_and_goes_on_with_it() {
     let bench = Bench::new();
     bench.plan(&bench.file_system(), "");
-    let run = "$tailmark run plan.toml -o out --erase $serial $unseen";
-    let said = bench.done(&format!("{run} || exit 1\nmount | grep $device\nexit 0"));
+    let said = bench.done(&format!("{RUN} || exit 1\nmount | grep $device\nexit 0"));
     assert_says(&said, &["is unmounted"]);
     assert!(!said.contains(" type ext4 "), "{said}");
     let steps = ["erase", "filesystem", "mount"];
@@ -142,7 +140,7 @@ fn a_run_prepares_its_device_once_and_goes_on_with_it() {
         &["erase begins: BLKDISCARD", "erase is done", "is unmounted"],
     );
     // The same command again finds its data, and nothing is erased.
-    let said = bench.done(run);
+    let said = bench.done(RUN);
     let words = [
         "system `disk` has begun: it is not prepared again",
         "everything was measured",
@@ -153,7 +151,7 @@ fn a_run_prepares_its_device_once_and_goes_on_with_it() {
         "{said}"
     );
     // Nor is it where the study is of another plan.
-    let other = bench.script(&format!("{run} --set sweep.threads=2"));
+    let other = bench.script(&format!("{RUN} --set sweep.threads=2"));
     assert_eq!(other.status.code(), Some(2), "{}", out(&other));
     assert_says(&out(&other), &["a study of another plan"]);
     assert!(!out(&other).contains("begins"), "{}", out(&other));
@@ -168,20 +166,17 @@ fn a_run_prepares_its_device_once_and_goes_on_with_it() {
 #[test]
 fn a_raw_device_is_measured_as_it_is_and_our_own_data_set_is_erased_by_its_serial_number_alone() {
     let bench = Bench::new();
-    let plan = format!(
-        "[database]\ndriver = 'file'\n[dataset]\nrecords = 200\n[sweep]\nworkloads = 'ycsb-c'\n\
-         threads = 1\noperations = 100\nwarmup = '0s'\n[[system]]\nname = 'disk'\n\
-         device = '{}'\nprepare = {{ erase = 'discard', precondition = 1 }}\n",
-        bench.device.path().display()
-    );
-    fs::write(bench.dir().join("plan.toml"), plan).unwrap();
+    let device = bench.device.path().display();
+    bench.plan_of(&format!(
+        "name = 'disk'\ndevice = '{device}'\nprepare = {{ erase = 'discard', precondition = 1 }}"
+    ));
     let said = bench.done("$tailmark run plan.toml -o first");
     assert_says(&said, &["is measured on what is there", "1 point measured"]);
     // Nothing is changed that would have to be put back.
     assert!(!bench.dir().join("state/tailmark/changes.json").exists());
-    let dry = "$tailmark device prepare plan.toml --system disk --dry-run --erase $serial $unseen";
-    assert_says(&bench.done(dry), &["nothing speaks against it"]);
-    let said = bench.done("$tailmark run plan.toml -o out --erase $serial $unseen");
+    let said = bench.done(&format!("{PREPARE} --dry-run"));
+    assert_says(&said, &["nothing speaks against it"]);
+    let said = bench.done(RUN);
     let words = [
         "erase is done",
         "precondition is done",
@@ -197,9 +192,8 @@ fn a_raw_device_is_measured_as_it_is_and_our_own_data_set_is_erased_by_its_seria
 fn a_device_that_was_prepared_is_mounted_until_it_is_prepared_again() {
     let bench = Bench::new();
     bench.plan(&bench.file_system(), "");
-    let prepare = "$tailmark device prepare plan.toml --system disk --erase $serial $unseen";
     let said = bench.done(&format!(
-        "{prepare} && echo hello > mounted/file && {prepare} && ls mounted && mount | grep $device"
+        "{PREPARE} && echo hello > mounted/file && {PREPARE} && ls mounted && mount | grep $device"
     ));
     assert_says(&said, &["unmount begins", " (rw,noatime)", "lost+found"]);
     assert!(!said.lines().any(|line| line == "file"), "{said}");
@@ -210,11 +204,10 @@ fn a_file_system_of_somebody_else_in_the_place_of_ours_is_neither_erased_nor_unm
     let bench = Bench::new();
     bench.plan(&bench.file_system(), "");
     bench.device.make_ext4();
-    let said = bench.done(
-        "mkdir mounted && mount $device mounted && echo hello > mounted/file\n\
-         $tailmark device prepare plan.toml --system disk --erase $serial $unseen\n\
-         echo ended with $? && cat mounted/file",
-    );
+    let said = bench.done(&format!(
+        "mkdir mounted && mount $device mounted && echo hello > mounted/file\n{PREPARE}\n\
+         echo ended with $? && cat mounted/file"
+    ));
     assert_says(&said, &["--destroy ext4:", "ended with 2", "hello"]);
 }
 
@@ -225,8 +218,7 @@ fn what_a_killed_run_has_changed_is_put_back_by_restore_and_by_the_next_run() {
     bench.plan(&bench.file_system(), settings);
     let value = "cat /proc/sys/net/ipv4/ip_default_ttl";
     let killed = format!(
-        "$tailmark run plan.toml -o out --erase $serial $unseen --set sweep.duration=1h \
-         --set sweep.operations=1000000000 & run=$!\n\
+        "{RUN} --set sweep.duration=1h --set sweep.operations=1000000000 & run=$!\n\
          until [ \"$({value})\" = 77 ] || ! kill -0 $run 2>/dev/null; do sleep 0.1; done\n\
          kill -9 $run; wait $run\necho killed at $({value})\n\
          mount | grep -c $device\n"
@@ -295,7 +287,7 @@ fn a_device_is_brought_to_its_steady_state_and_the_study_has_every_round() {
             ),
             "",
         );
-        let said = bench.done("rm -rf out; $tailmark run plan.toml -o out --erase $serial $unseen");
+        let said = bench.done(&format!("rm -rf out; {RUN}"));
         let facts = bench.facts();
         let name = format!("{step} found");
         let found = facts.iter().find(|(of, _)| *of == name);
@@ -333,11 +325,11 @@ fn a_mix_that_is_stopped_says_that_preparing_starts_again() {
         ),
         "",
     );
-    let said = bench.done(
-        "$tailmark device prepare plan.toml --system disk --erase $serial $unseen > said 2>&1 & run=$!\n\
+    let said = bench.done(&format!(
+        "{PREPARE} > said 2>&1 & run=$!\n\
          until grep 'steady begins' said || ! kill -0 $run 2>/dev/null; do sleep 0.1; done\n\
-         kill -TERM $run; wait $run; echo ended with $?; cat said",
-    );
+         kill -TERM $run; wait $run; echo ended with $?; cat said"
+    ));
     let words = [
         "steady begins",
         "brought to its steady state",

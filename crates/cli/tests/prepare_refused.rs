@@ -8,9 +8,9 @@
 
 mod bench;
 
-use bench::{Bench, assert_says};
+use bench::{Bench, PREPARE, RUN};
 use std::fs;
-use tailmark_testing::{out, test};
+use tailmark_testing::{assert_says, out, test};
 
 fn main() -> std::process::ExitCode {
     tailmark_testing::run()
@@ -29,16 +29,14 @@ fn assert_refused(bench: &Bench, script: &str, words: &[&str]) {
 fn a_directory_to_mount_on_that_holds_something_is_refused_before_the_device_is_erased() {
     let bench = Bench::new();
     bench.plan(&bench.file_system(), "");
-    let run = "$tailmark run plan.toml -o out --erase $serial $unseen";
-    let prepare = "$tailmark device prepare plan.toml --system disk --erase $serial $unseen";
-    for command in [run, prepare] {
+    for command in [RUN, PREPARE] {
         let script = format!("mkdir -p mounted && echo mine > mounted/file\n{command}");
         assert_refused(&bench, &script, &["mounted", "it is not empty"]);
         let script = format!("rm -f mounted/file && mount -t tmpfs other mounted\n{command}");
         assert_refused(&bench, &script, &["`other` (tmpfs) is mounted on it"]);
     }
     // A dry run says it too.
-    let said = bench.done(&format!("echo mine > mounted/file\n{run} --dry-run"));
+    let said = bench.done(&format!("echo mine > mounted/file\n{RUN} --dry-run"));
     assert_says(&said, &["against it (place): ", "it is not empty"]);
 }
 
@@ -69,7 +67,6 @@ fn two(bench: &Bench, top: &str, second: &str) {
 fn two_systems_in_one_place_or_on_one_device_are_refused_before_it_is_erased() {
     let (bench, other) = (Bench::new(), Bench::new());
     let mounted = bench.dir().join("mounted");
-    let run = "$tailmark run plan.toml -o out --erase $serial $unseen";
     let of_other = |point: &str| {
         let point = bench.dir().join(point);
         format!(
@@ -82,37 +79,31 @@ fn two_systems_in_one_place_or_on_one_device_are_refused_before_it_is_erased() {
     for point in ["mounted", "mounted/below"] {
         two(&bench, "same_device = true\n", &of_other(point));
         let words = ["systems `disk` and `other` are both mounted on"];
-        assert_refused(&bench, run, &words);
+        assert_refused(&bench, RUN, &words);
     }
     let beside = format!(
         "[[system]]\nname = 'beside'\npath = '{}/beside'\n",
         mounted.display()
     );
     two(&bench, "", &beside);
-    assert_refused(&bench, run, &["`disk` and `beside`", "same_device=true"]);
+    assert_refused(&bench, RUN, &["`disk` and `beside`", "same_device=true"]);
     // Where the plan means it, one of them prepares the device for both.
     two(&bench, "same_device = true\n", &beside);
-    let said = bench.done(run);
+    let said = bench.done(RUN);
     assert_says(&said, &["filesystem is done", "2 points measured"]);
 }
 
 #[test]
 fn agreeing_to_erase_what_nothing_erases_is_refused() {
     let bench = Bench::new();
-    let plan = format!(
-        "[database]\ndriver = 'file'\n[dataset]\nrecords = 200\n[sweep]\nworkloads = 'ycsb-c'\n\
-         threads = 1\noperations = 100\nwarmup = '0s'\n[[system]]\nname = 'disk'\n\
-         device = '{}'\n",
-        bench.device.path().display()
-    );
-    fs::write(bench.dir().join("plan.toml"), plan).unwrap();
+    let device = bench.device.path().display();
+    bench.plan_of(&format!("name = 'disk'\ndevice = '{device}'"));
     bench.put_data();
-    let run = "$tailmark run plan.toml -o out --erase $serial $unseen";
     let words = [
         "nothing of the device of system `disk` is erased",
         "`precondition`",
     ];
-    assert_refused(&bench, run, &words);
+    assert_refused(&bench, RUN, &words);
     assert_eq!(bench.sample(), *b"mine");
 }
 
@@ -120,12 +111,11 @@ fn agreeing_to_erase_what_nothing_erases_is_refused() {
 fn a_mount_of_ours_that_another_namespace_has_too_is_refused_before_it_is_unmounted() {
     let bench = Bench::new();
     bench.plan(&bench.file_system(), "");
-    let prepare = "$tailmark device prepare plan.toml --system disk --erase $serial $unseen";
     let said = bench.done(&format!(
-        "{prepare} || exit 1\nmkfifo ready; unshare --mount sh -c 'echo > ready; exec sleep 1000' & \
+        "{PREPARE} || exit 1\nmkfifo ready; unshare --mount sh -c 'echo > ready; exec sleep 1000' & \
          other=$!\nread -r _ < ready; echo hello > mounted/file\n\
-         {prepare}; echo ended with $? and $(cat mounted/file)\nkill $other; wait $other\n\
-         {prepare} && ls mounted"
+         {PREPARE}; echo ended with $? and $(cat mounted/file)\nkill $other; wait $other\n\
+         {PREPARE} && ls mounted"
     ));
     let words = ["is mounted on", "as process", "ended with 2 and hello"];
     assert_says(&said, &words);
@@ -135,21 +125,25 @@ fn a_mount_of_ours_that_another_namespace_has_too_is_refused_before_it_is_unmoun
 }
 
 /// A run that was killed, and has left its file system mounted.
-const KILLED: &str = "$tailmark run plan.toml -o out --erase $serial $unseen \
-     --set sweep.duration=1h --set sweep.operations=1000000000 & run=$!\n\
-     until mountpoint -q mounted || ! kill -0 $run 2>/dev/null; do sleep 0.1; done\n\
-     kill -9 $run; wait $run\n";
+fn killed() -> String {
+    format!(
+        "{RUN} --set sweep.duration=1h --set sweep.operations=1000000000 & run=$!\n\
+         until mountpoint -q mounted || ! kill -0 $run 2>/dev/null; do sleep 0.1; done\n\
+         kill -9 $run; wait $run\n"
+    )
+}
 
 #[test]
 fn a_run_that_cannot_put_everything_back_does_not_end_as_if_it_could() {
     let bench = Bench::new();
     bench.plan(&bench.file_system(), "");
     let said = bench.done(&format!(
-        "{KILLED}mkfifo ready; (cd mounted && echo > ../ready && exec sleep 1000) & holder=$!\n\
+        "{}mkfifo ready; (cd mounted && echo > ../ready && exec sleep 1000) & holder=$!\n\
          read -r _ < ready\n$tailmark restore; echo restored with $?\n\
          $tailmark run plan.toml -o second; echo ended with $?\n\
          kill $holder; wait $holder\n$tailmark restore; echo afterwards $?\n\
-         mountpoint -q mounted || echo free"
+         mountpoint -q mounted || echo free",
+        killed()
     ));
     let words = [
         "stays mounted",
@@ -168,8 +162,9 @@ fn what_somebody_mounts_over_ours_is_named_and_ours_is_kept_in_mind() {
     let bench = Bench::new();
     bench.plan(&bench.file_system(), "");
     let said = bench.done(&format!(
-        "{KILLED}mount -t tmpfs other mounted\n$tailmark restore; echo covered $?\n\
-         umount mounted; $tailmark restore; echo free $?\nmountpoint -q mounted || echo gone"
+        "{}mount -t tmpfs other mounted\n$tailmark restore; echo covered $?\n\
+         umount mounted; $tailmark restore; echo free $?\nmountpoint -q mounted || echo gone",
+        killed()
     ));
     let words = [
         "`other` (tmpfs) is mounted over it",

@@ -10,7 +10,7 @@ use std::{
     thread::sleep,
     time::{Duration, Instant},
 };
-use tailmark_testing::{Program, err, not_here, out, test};
+use tailmark_testing::{Program, assert_says, err, not_here, out, test};
 use tempfile::TempDir;
 
 const TAILMARK: Program = Program(env!("CARGO_BIN_EXE_tailmark"));
@@ -302,14 +302,13 @@ fn a_plan_with_example_places_is_explained_and_runs_where_they_are_given() {
     ];
     let dry = TAILMARK.run(dir.path(), &[&small[..], &["--dry-run"]].concat());
     assert_eq!(dry.status.code(), Some(0), "{}", err(&dry));
-    for part in [
+    let parts = [
         "cannot be run: the places in this plan are examples",
         "--system \"Device C=WHERE\"",
         "Device A: file in /mnt/device-a (an example)",
         "4 points in all",
-    ] {
-        assert!(out(&dry).contains(part), "{}lacks {part}", out(&dry));
-    }
+    ];
+    assert_says(&out(&dry), &parts);
     let given = ["--system", "Micron 7450=a", "--system", "Device A=b"];
     let given = [&small[..], &given, &["--set", "same_device=true"]].concat();
     let run = TAILMARK.run(dir.path(), &given);

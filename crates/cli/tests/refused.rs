@@ -23,134 +23,12 @@ const REFUSED: &[(&[&str], &[&str])] = &[
         &["no system", "--system NAME=WHERE"],
     ),
     (
-        &[
-            "run", "--driver", "null", "--system", "a=x", "--probe", "cpu", "--probe", "nvme",
-        ],
-        &["host.probes", "`nvme`", "nvme-smart", "none"],
-    ),
-    (
         &["run", "--driver", "nul", "--system", "a=x"],
         &["nul", "did you mean `null`?"],
     ),
     (
         &["run", "--driver", "null", "--system", "a"],
         &["--system is `a`", "NAME=WHERE"],
-    ),
-    (
-        &[
-            "run", "--driver", "null", "--system", "a=x", "--system", "a=y",
-        ],
-        &["[[system]]", "`a`", "unique"],
-    ),
-    (
-        &[
-            "run",
-            "--driver",
-            "null",
-            "--system",
-            "a=x",
-            "--threads",
-            "0",
-        ],
-        &["--threads", "`0`", "1 to 1,024"],
-    ),
-    (
-        &[
-            "run",
-            "--driver",
-            "null",
-            "--system",
-            "a=x",
-            "--threads",
-            "1,2000",
-        ],
-        &["--threads", "1,2000"],
-    ),
-    (
-        &[
-            "run",
-            "--driver",
-            "null",
-            "--system",
-            "a=x",
-            "--records",
-            "0",
-        ],
-        &["--records", "`0`", "from 1 to"],
-    ),
-    (
-        &[
-            "run",
-            "--driver",
-            "null",
-            "--system",
-            "a=x",
-            "--records",
-            "ten",
-        ],
-        &["--records", "`ten`", "`100k`"],
-    ),
-    (
-        &[
-            "run",
-            "--driver",
-            "null",
-            "--system",
-            "a=x",
-            "--duration",
-            "5",
-        ],
-        &["--duration", "`5`", "its unit"],
-    ),
-    (
-        &["run", "--driver", "null", "--system", "a=x", "--rate", "-1"],
-        &["--rate"],
-    ),
-    (
-        &[
-            "run",
-            "--driver",
-            "null",
-            "--system",
-            "a=x",
-            "--workload",
-            "ycsb-x",
-        ],
-        &["--workload", "ycsb-x", "ycsb-a"],
-    ),
-    (
-        &[
-            "run",
-            "--driver",
-            "null",
-            "--system",
-            "a=x",
-            "--distribution",
-            "zipf",
-        ],
-        &["--distribution", "zipf", "uniform"],
-    ),
-    (
-        &["run", "--driver", "null", "--system", "a=x", "--scale", "0"],
-        &["--scale", "`0`"],
-    ),
-    (
-        &[
-            "run",
-            "--driver",
-            "null",
-            "--system",
-            "a=x",
-            "--set",
-            "sweep.thread=1",
-        ],
-        &["sweep.thread", "`threads`"],
-    ),
-    (
-        &[
-            "run", "--driver", "null", "--system", "a=x", "--set", "records",
-        ],
-        &["KEY=VALUE"],
     ),
     (
         &[
@@ -217,11 +95,43 @@ const REFUSED: &[(&[&str], &[&str])] = &[
     (&[], &["Usage"]),
 ];
 
+/// A run of the driver that does nothing.
+const RUN: &[&str] = &["run", "--driver", "null", "--system", "a=x"];
+
+/// The same for what follows [`RUN`].
+const REFUSED_FLAGS: &[(&[&str], &[&str])] = &[
+    (
+        &["--probe", "cpu", "--probe", "nvme"],
+        &["host.probes", "`nvme`", "nvme-smart", "none"],
+    ),
+    (&["--system", "a=y"], &["[[system]]", "`a`", "unique"]),
+    (&["--threads", "0"], &["--threads", "`0`", "1 to 1,024"]),
+    (&["--threads", "1,2000"], &["--threads", "1,2000"]),
+    (&["--records", "0"], &["--records", "`0`", "from 1 to"]),
+    (&["--records", "ten"], &["--records", "`ten`", "`100k`"]),
+    (&["--duration", "5"], &["--duration", "`5`", "its unit"]),
+    (&["--rate", "-1"], &["--rate"]),
+    (
+        &["--workload", "ycsb-x"],
+        &["--workload", "ycsb-x", "ycsb-a"],
+    ),
+    (
+        &["--distribution", "zipf"],
+        &["--distribution", "zipf", "uniform"],
+    ),
+    (&["--scale", "0"], &["--scale", "`0`"]),
+    (&["--set", "sweep.thread=1"], &["sweep.thread", "`threads`"]),
+    (&["--set", "records"], &["KEY=VALUE"]),
+];
+
 #[test]
 fn what_is_wrong_is_said_once_and_nothing_is_measured() {
-    for (args, words) in REFUSED {
+    let all = REFUSED.iter().map(|(args, words)| (args.to_vec(), words));
+    let flags = REFUSED_FLAGS.iter();
+    let flags = flags.map(|(flags, words)| ([RUN, flags].concat(), words));
+    for (args, words) in all.chain(flags) {
         let dir = TempDir::new().unwrap();
-        let run = TAILMARK.run(dir.path(), args);
+        let run = TAILMARK.run(dir.path(), &args);
         let said = err(&run);
         assert_eq!(run.status.code(), Some(2), "{args:?}: {said}");
         assert!(out(&run).is_empty(), "{args:?}");

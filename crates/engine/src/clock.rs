@@ -83,16 +83,14 @@ impl MonotonicClock {
             factor: Factor::of(to.ns.saturating_sub(from.ns), counts),
         }
     }
-}
 
-/// By how much a calibration may be wrong, and a clock that follows a time service go faster or slower.
-const APART: f64 = 0.001;
-
-impl MonotonicClock {
     /// Whether it goes about as fast as the calibration of the counter says. One through two readings
     /// does not where the machine slept between them: its clock stood still then.
     #[must_use]
     pub fn is_plausible(&self) -> bool {
+        // By how much a calibration may be wrong, and a clock that follows a time service go faster
+        // or slower.
+        const APART: f64 = 0.001;
         let ns_per_count = |clock: &Self| {
             let shift = f64::from(clock.factor.shift).exp2();
             clock.factor.parts as f64 * shift
@@ -111,6 +109,14 @@ impl Clock for MonotonicClock {
     }
 }
 
+/// Of several attempts, each with how long it took, what the quickest has read.
+pub fn quickest<T>(attempt: impl Fn() -> (u64, T)) -> T {
+    const ATTEMPTS: u32 = 20;
+    let attempts = (0..ATTEMPTS).map(|_| attempt());
+    let best = attempts.min_by_key(|(took, _)| *took);
+    best.expect("there are some").1
+}
+
 /// What another clock said at a value of the counter.
 #[derive(Debug, Clone, Copy)]
 pub struct Reading {
@@ -124,18 +130,14 @@ impl Reading {
     /// took (some tens of nanoseconds).
     #[must_use]
     pub fn of(now_ns: impl Fn() -> u64) -> Self {
-        const ATTEMPTS: u32 = 20;
         let counter = quanta::Clock::new();
-        let attempt = |_| {
+        quickest(|| {
             let before = counter.raw();
             let ns = now_ns();
             let took = counter.raw().saturating_sub(before);
             let counted = before + took / 2;
             (took, Self { counted, ns })
-        };
-        let attempts = (0..ATTEMPTS).map(attempt);
-        let best = attempts.min_by_key(|(took, _)| *took);
-        best.expect("there are some").1
+        })
     }
 
     /// The same value of the counter with what yet another clock said then.

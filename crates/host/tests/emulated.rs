@@ -9,13 +9,13 @@
 use std::{
     fs::{self, File, OpenOptions},
     os::unix::fs::{FileExt, OpenOptionsExt},
-    path::{Path, PathBuf},
+    path::PathBuf,
     process::Command,
     thread,
     time::{Duration, Instant},
 };
 use tailmark_host::prepare::{Volume, emulate, remove_emulated};
-use tailmark_testing::{not_here, not_installed, test};
+use tailmark_testing::{need_emulation, not_here, test};
 use tempfile::TempDir;
 
 /// Bytes of a volume.
@@ -38,13 +38,9 @@ struct Emulated {
 
 impl Emulated {
     fn new(volume: Volume) -> Self {
-        for program in ["qemu-storage-daemon", "nbdkit", "nbdfuse"] {
-            if Command::new(program).arg("--version").output().is_err() {
-                not_installed(format!("{program} is missing"));
-            }
-        }
-        if !Path::new("/dev/fuse").exists() || !rustix::process::geteuid().is_root() {
-            not_here("FUSE and root are needed");
+        need_emulation();
+        if !rustix::process::geteuid().is_root() {
+            not_here("root is needed");
         }
         let dir = tempfile::tempdir().unwrap();
         let directory = dir.path().join("a volume");
@@ -132,8 +128,11 @@ fn requests_wait_beside_each_other_within_the_limits_and_data_is_in_its_place() 
     let took = began.elapsed().as_secs_f64();
     let all = CLIENTS * EACH;
     // QEMU lets a tenth of a second of requests through at once.
-    let least = (all as f64 - 0.1 * 400.0) / 400.0;
-    assert!(took >= least * 0.95, "{took} s, and {least} s is the limit");
+    let shortest = (all as f64 - 0.1 * 400.0) / 400.0;
+    assert!(
+        took >= shortest * 0.95,
+        "{took} s, and {shortest} s is the limit"
+    );
     // One after another they would take the delay each.
     let one_by_one = all as f64 * 0.05;
     assert!(took < one_by_one / 2.0, "{took} s of {one_by_one} s");

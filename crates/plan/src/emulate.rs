@@ -8,7 +8,7 @@ use std::{
 use toml::Value;
 
 /// Where the volumes of a run are, each in a directory of its system's name.
-pub const EMULATED_DIRECTORY: &str = "/var/lib/tailmark/emulated";
+const EMULATED_DIRECTORY: &str = "/var/lib/tailmark/emulated";
 /// What can be emulated.
 pub const EMULATIONS: &[&str] = &["volume"];
 

@@ -36,7 +36,7 @@ mod workloads;
 
 pub use accept::Accept;
 pub use effective::{file_sums, is_begun_without_order, keys_of_study};
-pub use emulate::{EMULATED_DIRECTORY, Emulate};
+pub use emulate::Emulate;
 pub use error::Error;
 pub use expect::{ClientHost, Expect, Unexpected};
 pub use key::{DefaultInputs, DefaultValue, KeyFlag, PlanKey};

@@ -9,6 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 use tailmark_driver::{DataSet, Driver, Location, Place, Semantics, Settings, db, did_you_mean};
+use tailmark_results::Login;
 use toml::Value;
 
 /// What the systems are read from.
@@ -337,8 +338,7 @@ fn hosts(reader: &TableReader<'_>, driver: &Driver) -> Result<Vec<String>, Error
         accepted: accepted.to_owned(),
     };
     for (index, host) in hosts.iter().enumerate() {
-        let user = host.rsplit_once('@').map_or("", |(user, _)| user);
-        let user = user.strip_prefix("ssh://").unwrap_or(user);
+        let user = Login::of(host).user;
         if host.is_empty() || host.starts_with('-') || host.contains(char::is_whitespace) {
             let accepted = "a host as `ssh` takes it, such as \"db1\" or \"root@db1\"";
             return Err(refuse(host, accepted));

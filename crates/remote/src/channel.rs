@@ -23,6 +23,8 @@ const HELLO: Duration = Duration::from_secs(60);
 const TIME: Duration = Duration::from_secs(20);
 /// How often what is said of preparing is handed over.
 const LOOK: Duration = Duration::from_millis(200);
+/// How often the agent hears of this end meanwhile.
+const BEAT: Duration = Duration::from_secs(5);
 /// Exchanges of a measurement of its clock.
 const BURST: usize = 8;
 /// The most samples that wait to be taken.
@@ -138,6 +140,7 @@ impl Channel {
         is_stopped: &dyn Fn() -> bool,
     ) -> Result<Answer, Error> {
         let mut is_told = false;
+        let mut heard = Instant::now();
         let mut each = |channel: &Self| {
             let said = std::mem::take(&mut locked(&channel.inbox).prepared);
             said.into_iter().for_each(&mut *hear);
@@ -146,7 +149,12 @@ impl Channel {
                 // Where that is lost, so is the answer that is waited for.
                 let _ = channel.ask(Ask::Stop, TIME);
             }
-            None
+            if heard.elapsed() < BEAT {
+                return None;
+            }
+            heard = Instant::now();
+            let is_there = channel.exchange();
+            is_there.err().map(|error| error.to_string())
         };
         let answer = self.ask_until(ask, &mut each, LOOK);
         each(self);
@@ -408,19 +416,23 @@ mod tests {
         assert_eq!(names(&facts), names(&tailmark_host::machine_facts()));
     }
 
-    #[test]
-    fn an_agent_of_another_version_is_refused() {
-        let (own, mut other) = UnixStream::pair().unwrap();
+    /// The first line of an agent that speaks this.
+    fn hello(protocol: u32) -> String {
         let hello = Hello {
-            protocol: PROTOCOL + 1,
+            protocol,
             version: "9.9".to_owned(),
             hostname: "node2".to_owned(),
             boot_id: String::new(),
             is_root: true,
             memory: 1,
         };
-        let line = serde_json::to_string(&Line::Hello(hello)).unwrap();
-        writeln!(other, "{line}").unwrap();
+        serde_json::to_string(&Line::Hello(hello)).unwrap()
+    }
+
+    #[test]
+    fn an_agent_of_another_version_is_refused() {
+        let (own, mut other) = UnixStream::pair().unwrap();
+        writeln!(other, "{}", hello(PROTOCOL + 1)).unwrap();
         let refused = Channel::open("db1", own.try_clone().unwrap(), own).unwrap_err();
         let (version, speaks) = ("version 9.9", format!("protocol {}", PROTOCOL + 1));
         let text = refused.to_string();
@@ -430,8 +442,7 @@ mod tests {
     #[test]
     fn whoever_waits_when_the_other_end_goes_is_told_at_once() {
         let (own, mut other) = UnixStream::pair().unwrap();
-        let hello = r#"{"hello":{"protocol":1,"version":"0","hostname":"","boot_id":"","is_root":true,"memory":1}}"#;
-        writeln!(other, "{hello}").unwrap();
+        writeln!(other, "{}", hello(PROTOCOL)).unwrap();
         let channel = Channel::open("db1", own.try_clone().unwrap(), own).unwrap();
         let ends = thread::spawn(move || {
             let mut line = String::new();

@@ -1,7 +1,8 @@
 //! Commands that go on at the other end: started, looked at, ended, and what they print.
 //!
 //! Each is the leader of a session of its own there, and a shell beside it keeps how it ended; so it
-//! goes on when the connection is lost, and whoever knows its number can still end it.
+//! goes on when the connection is lost, and whoever knows its number can still end it. The scripts are
+//! for every `sh`: dash takes `-PID` after `--` only where the signal is given by `-s`.
 
 use crate::{Error, Server, server::SHORT};
 use std::{
@@ -21,7 +22,7 @@ setsid sh -c 'kept=$1; shift; "$@" </dev/null >"$kept.log" 2>&1
   echo $? >"$kept.end.part" && mv "$kept.end.part" "$kept.end"' sh "$kept" "$@" \
   </dev/null >/dev/null 2>&1 &
 tries=0
-until kill -0 -- "-$!" 2>/dev/null || [ -e "$kept.end" ]; do
+until kill -s 0 -- "-$!" 2>/dev/null || [ -e "$kept.end" ]; do
   tries=$((tries + 1))
   [ "$tries" -lt 2000 ] || { echo "no session of its own (setsid)" >&2; exit 1; }
   sleep 0.01
@@ -35,12 +36,43 @@ const LOOK: &str = r#"
 left=$3
 while :; do
   if [ -e "$1.end" ]; then cat "$1.end"; exit; fi
-  kill -0 -- "-$2" 2>/dev/null || { [ -e "$1.end" ] && cat "$1.end" || echo gone; exit; }
+  kill -s 0 -- "-$2" 2>/dev/null || { [ -e "$1.end" ] && cat "$1.end" || echo gone; exit; }
   [ "$left" -gt 0 ] || break
   left=$((left - 1)); sleep 0.1
 done
 echo on
 "#;
+
+/// Prints the size of the file `$1`, and from the byte `$2` on what it had then.
+const PRINTED: &str = r#"
+size=$(wc -c <"$1") && echo "$size" && tail -c "+$(($2 + 1))" -- "$1" | head -c "$((size - $2))"
+"#;
+
+/// Ends the commands that are kept at these places, whoever knows their numbers: asks them to, and after
+/// ten seconds does not ask any more.
+pub const END_ALL: &str = r#"
+own=$(sed 's/.*) //' "/proc/$$/stat" | cut -d ' ' -f 3)
+groups=
+for process in /proc/[0-9]*; do
+  [ "$process" != "/proc/$own" ] || continue
+  for kept in "$@"; do
+    tr '\0' '\n' <"$process/cmdline" 2>/dev/null | grep -qxF -- "$kept" && groups="$groups ${process#/proc/}"
+  done
+done
+for signal in TERM KILL; do
+  left=100
+  for group in $groups; do kill -s "$signal" -- "-$group" 2>/dev/null; done
+  while [ "$left" -gt 0 ]; do
+    on=
+    for group in $groups; do kill -s 0 -- "-$group" 2>/dev/null && on=1; done
+    [ -n "$on" ] || exit 0
+    left=$((left - 1)); sleep 0.1
+  done
+done
+"#;
+
+/// Sends the signal `$2` to the command with the number `$1` and all that it started.
+const SIGNAL: &str = r#"kill -s "$2" -- "-$1""#;
 
 /// What ends a command.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -59,6 +91,8 @@ pub struct Command {
     kept: String,
     /// Its process group.
     group: String,
+    /// The boot of the machine that it was started in, and how often the connection was lost before.
+    since: (String, u64),
 }
 
 impl Command {
@@ -72,13 +106,19 @@ impl Command {
         let kept = format!("{}/{number}", server.directory()?);
         let words = words.iter().map(String::as_str);
         let arguments: Vec<&str> = std::iter::once(kept.as_str()).chain(words).collect();
-        let started = server.script(START, &arguments, SHORT)?;
+        let since = (server.boot_id(), server.losses());
+        let started = server.script(START, &arguments, SHORT);
+        if started.as_ref().is_err_and(Error::may_pass) {
+            server.leave_unsure(&kept);
+        }
+        let started = started?;
         let group = started.out.trim().to_owned();
         match started.is_ok() && group.parse::<u32>().is_ok() {
             true => Ok(Self {
                 server: Arc::clone(server),
                 kept,
                 group,
+                since,
             }),
             false => Err(Error::Refused {
                 login: server.login().to_owned(),
@@ -87,7 +127,8 @@ impl Command {
         }
     }
 
-    /// Whether it has succeeded; none where it goes on after that time.
+    /// Whether it has succeeded; none where it goes on after that time. How it ended while the connection
+    /// was lost is not known, and taken for a success: what it began says more.
     ///
     /// # Errors
     /// Where the connection is lost.
@@ -97,7 +138,9 @@ impl Command {
             .server
             .script(LOOK, &[&self.kept, &self.group, &tenths], wait + SHORT)?;
         Ok(match looked.out.trim() {
+            _ if !self.is_of_this_boot() => Some(false),
             "on" => None,
+            "gone" => Some(self.server.losses() > self.since.1),
             end => Some(end == "0"),
         })
     }
@@ -108,13 +151,10 @@ impl Command {
     /// Where the connection is lost.
     pub fn signal(&self, signal: Signal) -> Result<(), Error> {
         let name = match signal {
-            Signal::Term => "-TERM",
-            Signal::Kill => "-KILL",
+            Signal::Term => "TERM",
+            Signal::Kill => "KILL",
         };
-        let script = "kill \"$1\" -- \"-$2\"";
-        self.server
-            .script(script, &[name, &self.group], SHORT)
-            .map(drop)
+        self.to_group(SIGNAL, name).map(drop)
     }
 
     /// Whether anything of what it started goes on.
@@ -122,17 +162,35 @@ impl Command {
     /// # Errors
     /// Where the connection is lost.
     pub fn is_any_left(&self) -> Result<bool, Error> {
-        let looked = self
-            .server
-            .script("kill -0 -- \"-$1\"", &[&self.group], SHORT)?;
-        Ok(looked.is_ok())
+        self.to_group(SIGNAL, "0")
     }
 
-    /// What it has printed so far; nothing where that cannot be read any more.
+    /// Whether a script with its group and this succeeds; not after a boot, when the group is another's.
+    fn to_group(&self, script: &str, argument: &str) -> Result<bool, Error> {
+        if !self.is_of_this_boot() {
+            return Ok(false);
+        }
+        let ran = self
+            .server
+            .script(script, &[&self.group, argument], SHORT)?;
+        Ok(ran.is_ok())
+    }
+
+    fn is_of_this_boot(&self) -> bool {
+        self.server.boot_id() == self.since.0
+    }
+
+    /// What it has printed from this byte on, and how much it has printed so far; nothing where that
+    /// cannot be read any more.
     #[must_use]
-    pub fn printed(&self) -> String {
-        self.server
-            .text_of(Path::new(&format!("{}.log", self.kept)))
+    pub fn printed(&self, from: u64) -> (String, u64) {
+        let arguments = [&format!("{}.log", self.kept), &from.to_string()];
+        let read = self
+            .server
+            .script(PRINTED, &arguments.map(String::as_str), SHORT);
+        let text = read.map(|read| read.out).unwrap_or_default();
+        let (size, more) = text.split_once('\n').unwrap_or_default();
+        (more.to_owned(), size.trim().parse().unwrap_or(from))
     }
 }
 
@@ -143,7 +201,9 @@ impl Server {
     /// Where the connection is lost.
     pub fn output(&self, words: &[&str]) -> Result<(bool, String), Error> {
         let arguments: Vec<&str> = words.to_vec();
-        let ran = self.script("exec \"$@\"", &arguments, SHORT)?;
+        // 255 is what `ssh` itself ends with.
+        let script = "\"$@\" || exit 1";
+        let ran = self.script(script, &arguments, SHORT)?;
         Ok((ran.is_ok(), ran.out))
     }
 
@@ -153,5 +213,100 @@ impl Server {
         let path = path.to_string_lossy();
         let read = self.script("tail -c 65536 -- \"$1\"", &[&path], SHORT);
         read.map(|read| read.out).unwrap_or_default()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{fs, process, thread};
+
+    /// What a script of this machine's `shell` prints, in a session of its own as over a connection.
+    fn script(shell: &str, script: &str, arguments: &[&str]) -> (bool, String) {
+        let ran = process::Command::new("setsid")
+            .args(["--wait", shell, "-c", script, shell])
+            .args(arguments)
+            .output()
+            .unwrap();
+        let printed = String::from_utf8(ran.stdout).unwrap();
+        (ran.status.success(), printed.trim().to_owned())
+    }
+
+    /// Those of this machine.
+    fn shells() -> Vec<&'static str> {
+        let all = ["dash", "bash"].into_iter();
+        all.filter(|shell| Path::new("/bin").join(shell).exists())
+            .collect()
+    }
+
+    #[test]
+    fn a_command_goes_on_until_it_ends_or_is_ended_in_every_shell() {
+        assert!(shells().contains(&"bash"));
+        for shell in shells() {
+            let directory = tempfile::tempdir().unwrap();
+            let kept = directory.path().join("0").display().to_string();
+            let (started, group) = script(shell, START, &[&kept, "sleep", "600"]);
+            assert!(started && group.parse::<u32>().is_ok(), "{shell}: {group}");
+            let look = |tenths: &str| script(shell, LOOK, &[&kept, &group, tenths]).1;
+            assert_eq!(look("3"), "on", "{shell}");
+            let signal = |name: &str| script(shell, SIGNAL, &[&group, name]).0;
+            assert!(signal("0") && signal("TERM"), "{shell}");
+            let ends: Vec<_> = (0..100)
+                .map(|_| look("3"))
+                .take_while(|is| is == "on")
+                .collect();
+            assert!(ends.len() < 100 && !signal("0"), "{shell}");
+        }
+    }
+
+    #[test]
+    fn how_a_command_ended_and_what_it_printed_is_kept() {
+        for shell in shells() {
+            let directory = tempfile::tempdir().unwrap();
+            let kept = directory.path().join("0").display().to_string();
+            let words = ["sh", "-c", "printf 12345; exit 7"];
+            let (_, group) = script(shell, START, &[&[&*kept], &words[..]].concat());
+            assert_eq!(
+                script(shell, LOOK, &[&kept, &group, "300"]).1,
+                "7",
+                "{shell}"
+            );
+            let log = format!("{kept}.log");
+            assert_eq!(
+                script(shell, PRINTED, &[&log, "0"]).1,
+                "5\n12345",
+                "{shell}"
+            );
+            assert_eq!(script(shell, PRINTED, &[&log, "3"]).1, "5\n45", "{shell}");
+        }
+    }
+
+    #[test]
+    fn what_nobody_knows_the_number_of_is_ended_by_where_it_is_kept() {
+        for shell in shells() {
+            let directory = tempfile::tempdir().unwrap();
+            let kept = |name: &str| directory.path().join(name).display().to_string();
+            let start = |name: &str| {
+                // A server that takes a moment to end.
+                let words = [
+                    "sh",
+                    "-c",
+                    "trap 'sleep 0.3; exit' TERM; while :; do sleep 0.05; done",
+                ];
+                script(shell, START, &[&[&*kept(name)], &words[..]].concat()).1
+            };
+            let (ended, other) = (start("ended"), start("other"));
+            assert!(
+                script(shell, END_ALL, &[&kept("ended"), &kept("never begun")]).0,
+                "{shell}"
+            );
+            let is_there = |group: &str| script(shell, SIGNAL, &[group, "0"]).0;
+            assert!(!is_there(&ended) && is_there(&other), "{shell}");
+            assert!(script(shell, SIGNAL, &[&other, "KILL"]).0);
+            while is_there(&other) {
+                thread::sleep(Duration::from_millis(20));
+            }
+            fs::remove_dir_all(directory.path()).unwrap();
+        }
     }
 }

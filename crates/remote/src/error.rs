@@ -56,7 +56,7 @@ pub enum Error {
         why: String,
     },
     /// There is no agent to ask.
-    #[error("`{login}` has no agent ({why})")]
+    #[error("`{login}` has no agent ({why}), which preparing and sampling need")]
     NoAgent {
         /// Where.
         login: String,

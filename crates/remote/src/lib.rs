@@ -2,7 +2,7 @@
 //!
 //! `ssh` makes the connection, with the keys, the configuration, the jump hosts and the known hosts of
 //! the user; nothing listens anywhere, and no password is asked for. Over it an agent is copied to the
-//! host and started (`tailmark-agent`), which removes its own file and ends with the connection. Where
+//! host and started (`tailmark-agent`), which ends with the connection, and leaves nothing there. Where
 //! no agent can be copied, plain commands do what they can.
 
 mod channel;
@@ -18,4 +18,4 @@ mod ssh;
 pub use command::{Command, Signal};
 pub use error::Error;
 pub use samples::{Clock, Received, own_ns};
-pub use server::{Opened, Options, Server, name_of};
+pub use server::{Opened, Options, Server, names_of};

@@ -1,10 +1,22 @@
-//! What one connection to a host consists of: the shared `ssh`, the agent there, and a directory.
+//! What one connection to a host consists of: the shared `ssh`, and over it a shell there that makes a
+//! directory, runs the agent in it, and removes it when the connection ends.
 
-use crate::{Error, Options, channel::Channel, program::agent_for, server::SHORT, ssh::Ssh};
+use crate::{
+    Error, Options,
+    channel::Channel,
+    program::agent_for,
+    server::SHORT,
+    ssh::{BEGINS, Ssh, in_one_line},
+};
 use sha2::{Digest, Sha256};
 use std::{
     fmt::Write as _,
-    process::{Child, Stdio},
+    io::{self, BufRead, BufReader, Write},
+    process::{Child, ChildStdin, ChildStdout, Stdio},
+    sync::{
+        atomic::{AtomicBool, Ordering},
+        mpsc,
+    },
     thread,
     time::{Duration, Instant},
 };
@@ -15,12 +27,37 @@ const COPY: Duration = Duration::from_secs(120);
 /// How long an agent may take to put back what it prepared, when its connection ends.
 const PUT_BACK: Duration = Duration::from_secs(30);
 
+/// Makes a directory and prints its name; takes a program of `$1` bytes with the SHA-256 `$2` from its
+/// input into it and runs that, after an empty line, or prints in one line why it does not, and waits.
+/// It ends with its input; whatever ends it, the directory goes with it, and what a command of a service
+/// writes there at that moment. `$3` is what mktemp replaces.
+const SCRIPT: &str = r#"
+directory=$(mktemp -d "${TMPDIR:-/tmp}/tailmark.$3") || exit
+trap 'rm -rf -- "$directory" || { sleep 1; rm -rf -- "$directory"; }' EXIT
+trap 'exit 1' HUP INT TERM
+agent=$directory/agent
+echo "$directory"
+if [ "$1" -gt 0 ] && said=$({
+  head -c "$1" >"$agent" && chmod 700 "$agent" && echo "$2  $agent" | sha256sum -c && "$agent" --version
+} 2>&1); then
+  echo
+  "$agent"
+else
+  rm -f -- "$agent"
+  echo "${said:-it is not there}" | tr '\n' ' '
+  echo
+  cat >/dev/null
+fi
+"#;
+
 /// What a connection consists of.
 #[derive(Debug)]
 pub struct Link {
     /// The agent, or why there is none.
     pub agent: Result<Channel, String>,
-    process: Option<Child>,
+    /// The shell there.
+    process: Child,
+    is_lost: AtomicBool,
     /// Where commands have their logs there.
     pub directory: String,
     /// The connection that all share.
@@ -28,10 +65,20 @@ pub struct Link {
 }
 
 impl Link {
-    /// Makes one.
-    pub fn connect(login: &str, options: &Options) -> Result<Self, Error> {
-        let mut ssh = Ssh::connect(login)?;
+    /// Makes one, unless `is_over` says meanwhile that nobody needs it any more.
+    pub fn connect(
+        login: &str,
+        options: &Options,
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<Self, Error> {
+        let mut ssh = Ssh::connect(login, is_over)?;
         let about = ssh.script("uname -m; id -u", &[], SHORT)?;
+        if !about.is_ok() {
+            return Err(Error::Connect {
+                login: login.to_owned(),
+                why: format!("no command is run there: {}", about.why()),
+            });
+        }
         let mut lines = about.out.lines();
         let (machine, user) = (lines.next().unwrap_or(""), lines.next().unwrap_or(""));
         if user != "0" {
@@ -48,23 +95,41 @@ impl Link {
                 }
             }
         }
-        let (directory, copied) = match options.without_agent {
-            true => (make_directory(&ssh)?, Err("the plan says so".to_owned())),
-            false => copy(&ssh, machine)?,
+        let program = match options.without_agent {
+            true => Err("the plan says so".to_owned()),
+            false => agent_for(machine),
         };
-        let (agent, process) = match copied {
-            Err(why) => (Err(why), None),
-            Ok(()) => {
-                let (channel, process) = start(&ssh, &directory)?;
-                (Ok(channel), Some(process))
+        let mut shell = Shell::start(&ssh, program.as_deref().unwrap_or_default())?;
+        let agent = match (program, shell.why_not.is_empty()) {
+            (Err(why), _) => Err(why),
+            (Ok(_), false) => Err(format!("it was copied and does not run: {}", shell.why_not)),
+            (Ok(_), true) => Ok(()),
+        };
+        let agent = match agent {
+            Ok(()) => match Channel::open(login, shell.from, shell.to) {
+                Ok(channel) => Ok(channel),
+                Err(error) => {
+                    kill(&mut shell.process);
+                    return Err(error);
+                }
+            },
+            Err(why) => {
+                shell.process.stdin = Some(shell.to);
+                Err(why)
             }
         };
         Ok(Self {
             agent,
-            process,
-            directory,
+            process: shell.process,
+            is_lost: AtomicBool::new(false),
+            directory: shell.directory,
             ssh,
         })
+    }
+
+    /// Says that nothing is to be waited for when it is dropped.
+    pub fn set_lost(&self) {
+        self.is_lost.store(true, Ordering::Relaxed);
     }
 
     /// What tells one boot of one machine from others; empty where that cannot be read.
@@ -82,78 +147,194 @@ impl Link {
 
 impl Drop for Link {
     fn drop(&mut self) {
-        // Without input the agent puts back what it prepared and ends; what is left there is removed.
+        // Without input the agent puts back what it prepared, removes what is left there and ends.
         self.agent = Err("it has ended".to_owned());
-        if let Some(mut process) = self.process.take() {
-            let end = Instant::now() + PUT_BACK;
-            while matches!(process.try_wait(), Ok(None)) && Instant::now() < end {
-                thread::sleep(Duration::from_millis(5));
-            }
-            let _ = process.kill();
-            let _ = process.wait();
+        drop(self.process.stdin.take());
+        let end = Instant::now() + PUT_BACK;
+        while !self.is_lost.load(Ordering::Relaxed)
+            && matches!(self.process.try_wait(), Ok(None))
+            && Instant::now() < end
+        {
+            thread::sleep(Duration::from_millis(5));
         }
-        let _ = self
-            .ssh
-            .script("rm -rf -- \"$1\"", &[&self.directory], SHORT);
+        kill(&mut self.process);
     }
 }
 
-/// A directory of its own there.
-fn make_directory(ssh: &Ssh) -> Result<String, Error> {
-    // What mktemp replaces by a name of its own.
-    let own = "X".repeat(8);
-    let script = "mktemp -d \"${TMPDIR:-/tmp}/tailmark.$1\"";
-    let made = ssh.script(script, &[&own], SHORT)?;
-    match made.is_ok() {
-        true => Ok(made.out.trim().to_owned()),
-        false => Err(Error::Refused {
+fn kill(process: &mut Child) {
+    let _ = process.kill();
+    let _ = process.wait();
+}
+
+/// The shell of a connection, when it has told its directory.
+struct Shell {
+    process: Child,
+    to: ChildStdin,
+    from: BufReader<ChildStdout>,
+    directory: String,
+    /// Why the program that it was given does not run; empty where it does.
+    why_not: String,
+}
+
+impl Shell {
+    /// Starts it, and gives it a program to run.
+    fn start(ssh: &Ssh, program: &[u8]) -> Result<Self, Error> {
+        let (length, digest) = (program.len().to_string(), digest_of(program));
+        let own = "X".repeat(8);
+        let mut command = ssh.command(&["sh", "-c", SCRIPT, "sh", &length, &digest, &own]);
+        command
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped())
+            .stderr(Stdio::piped());
+        let failed = |why: String| Error::Lost {
             login: ssh.login().to_owned(),
-            why: made.why(),
-        }),
+            why,
+        };
+        let mut process = command.spawn().map_err(|error| failed(error.to_string()))?;
+        let streams = process.stdin.take().zip(process.stdout.take());
+        let (mut to, from) = streams.expect("both are pipes");
+        let (program, (tell, told)) = (program.to_vec(), mpsc::channel());
+        thread::spawn(move || {
+            let mut from = BufReader::new(from);
+            // One that does not take it says why.
+            let _ = to.write_all(&program).and_then(|()| to.flush());
+            let mut line = || {
+                let mut line = String::new();
+                let length = from.read_line(&mut line).unwrap_or(0);
+                (length > 0).then(|| line.trim_end().to_owned())
+            };
+            while line().is_some_and(|line| line != BEGINS) {}
+            let lines = [line(), line()].map(Option::unwrap_or_default);
+            let _ = tell.send((lines, to, from));
+        });
+        let ([directory, why_not], to, from) = told.recv_timeout(COPY).map_err(|_| {
+            kill(&mut process);
+            failed(format!("the agent was not copied within {COPY:?}"))
+        })?;
+        if directory.is_empty() {
+            drop((to, from));
+            let ended = process.wait_with_output();
+            let said = ended.map_or_else(
+                |error| error.to_string(),
+                |ended| String::from_utf8_lossy(&ended.stderr).into_owned(),
+            );
+            return Err(Error::Refused {
+                login: ssh.login().to_owned(),
+                why: format!("no directory can be made: {}", in_one_line(&said)),
+            });
+        }
+        // Nobody reads on, and nobody is to wait for that.
+        let said = process.stderr.take();
+        thread::spawn(move || said.map(|mut said| io::copy(&mut said, &mut io::sink())));
+        Ok(Self {
+            process,
+            to,
+            from,
+            directory,
+            why_not: why_not.trim_end().to_owned(),
+        })
     }
 }
 
-/// Copies the agent there; its directory, and why it cannot be run where it cannot.
-fn copy(ssh: &Ssh, machine: &str) -> Result<(String, Result<(), String>), Error> {
-    let program = match agent_for(machine) {
-        Ok(program) => program,
-        Err(why) => return Ok((make_directory(ssh)?, Err(why))),
-    };
+/// The SHA-256 of a program, in hexadecimal digits.
+fn digest_of(program: &[u8]) -> String {
     let mut digest = String::new();
-    for byte in Sha256::digest(&program) {
+    for byte in Sha256::digest(program) {
         let _ = write!(digest, "{byte:02x}");
     }
-    let directory = make_directory(ssh)?;
-    let script = "cat >\"$1/agent\" && chmod 700 \"$1/agent\" && \
-        echo \"$2  $1/agent\" | sha256sum -c >/dev/null && \"$1/agent\" --version";
-    let words = ["sh", "-c", script, "sh", &directory, &digest];
-    let copied = ssh.run(&words, &program, COPY)?;
-    let why = || format!("it was copied and does not run: {}", copied.why());
-    let runs = copied.is_ok().then_some(()).ok_or_else(why);
-    Ok((directory, runs))
+    digest
 }
 
-/// Starts the agent that was copied.
-fn start(ssh: &Ssh, directory: &str) -> Result<(Channel, Child), Error> {
-    let lost = |error: std::io::Error| Error::Lost {
-        login: ssh.login().to_owned(),
-        why: error.to_string(),
-    };
-    let program = format!("{directory}/agent");
-    let mut command = ssh.command(&[&program, "--remove", directory]);
-    command
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::null());
-    let mut process = command.spawn().map_err(lost)?;
-    let streams = process.stdout.take().zip(process.stdin.take());
-    let (from, to) = streams.expect("both are pipes");
-    match Channel::open(ssh.login(), from, to) {
-        Ok(channel) => Ok((channel, process)),
-        Err(error) => {
-            let _ = process.kill();
-            let _ = process.wait();
-            Err(error)
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{fs, io::Read, path::Path, process::Command};
+
+    /// The shell on this machine, which takes this much of a program with this digest.
+    fn shell(tmp: &Path, length: usize, digest: &str) -> Child {
+        let mut command = Command::new("sh");
+        command
+            .args(["-c", SCRIPT, "sh", &length.to_string(), digest])
+            .arg("X".repeat(8))
+            .env("TMPDIR", tmp)
+            .stdin(Stdio::piped())
+            .stdout(Stdio::piped());
+        command.spawn().unwrap()
+    }
+
+    fn is_empty(directory: &Path) -> bool {
+        fs::read_dir(directory).unwrap().next().is_none()
+    }
+
+    #[test]
+    fn what_is_copied_runs_with_the_rest_of_the_input_and_leaves_nothing() {
+        let tmp = tempfile::tempdir().unwrap();
+        let program = "#!/bin/sh\n[ $# = 1 ] || cat\n";
+        let mut shell = shell(tmp.path(), program.len(), &digest_of(program.as_bytes()));
+        let mut to = shell.stdin.take().unwrap();
+        let mut from = BufReader::new(shell.stdout.take().unwrap());
+        to.write_all(program.as_bytes()).unwrap();
+        let (mut directory, mut empty) = (String::new(), String::new());
+        from.read_line(&mut directory).unwrap();
+        from.read_line(&mut empty).unwrap();
+        assert_eq!(empty, "\n");
+        assert!(Path::new(directory.trim_end()).join("agent").exists());
+        to.write_all(b"asked").unwrap();
+        drop(to);
+        let mut answered = String::new();
+        from.read_to_string(&mut answered).unwrap();
+        assert_eq!(answered, "asked");
+        assert!(shell.wait().unwrap().success());
+        assert!(is_empty(tmp.path()));
+    }
+
+    #[test]
+    fn a_copy_that_is_cut_off_or_another_one_does_not_run_and_leaves_nothing() {
+        let program = "#!/bin/sh\necho runs\n";
+        for (sent, digest) in [
+            (&program[..5], digest_of(program.as_bytes())),
+            (program, digest_of(b"another one")),
+        ] {
+            let tmp = tempfile::tempdir().unwrap();
+            let mut shell = shell(tmp.path(), program.len(), &digest);
+            let mut to = shell.stdin.take().unwrap();
+            to.write_all(sent.as_bytes()).unwrap();
+            drop(to);
+            let printed = shell.wait_with_output().unwrap().stdout;
+            let printed = String::from_utf8(printed).unwrap();
+            let why = printed.lines().nth(1).unwrap();
+            assert!(why.contains("agent: FAILED"), "{printed}");
+            assert!(is_empty(tmp.path()));
         }
+    }
+
+    #[test]
+    fn without_a_program_it_waits_for_the_end_of_its_input() {
+        let tmp = tempfile::tempdir().unwrap();
+        let mut shell = shell(tmp.path(), 0, &digest_of(b""));
+        let mut from = BufReader::new(shell.stdout.take().unwrap());
+        let [mut directory, mut why] = [String::new(), String::new()];
+        from.read_line(&mut directory).unwrap();
+        from.read_line(&mut why).unwrap();
+        assert_eq!(why.trim(), "it is not there");
+        assert!(Path::new(directory.trim_end()).is_dir());
+        thread::sleep(Duration::from_millis(500));
+        assert!(shell.try_wait().unwrap().is_none());
+        drop(shell.stdin.take());
+        assert!(shell.wait().unwrap().success());
+        assert!(is_empty(tmp.path()));
+    }
+
+    #[test]
+    fn a_shell_that_is_ended_takes_its_directory_with_it() {
+        let tmp = tempfile::tempdir().unwrap();
+        let mut shell = shell(tmp.path(), 0, "");
+        let mut from = BufReader::new(shell.stdout.take().unwrap());
+        let mut line = String::new();
+        from.read_line(&mut line).unwrap();
+        assert!(!is_empty(tmp.path()));
+        drop(shell.stdin.take());
+        assert!(shell.wait().unwrap().success());
+        assert!(is_empty(tmp.path()));
     }
 }

@@ -8,7 +8,7 @@
 use crate::Error;
 use std::{
     fs::{self, File},
-    io::{Read, Write},
+    io::{self, Read, Write},
     os::unix::process::CommandExt,
     process::{Child, Command, Stdio},
     thread,
@@ -18,10 +18,23 @@ use tempfile::TempDir;
 
 /// How long a connection may take to be made.
 const CONNECT_S: u32 = 10;
+/// How long that may take with all that comes before: a jump host, a slow agent of keys.
+const MADE: Duration = Duration::from_secs(60);
+/// How long it may take to end one.
+const ENDED: Duration = Duration::from_secs(5);
 /// Asked so often whether the other end is there; after three times without an answer it is not.
 const ALIVE_S: u32 = 5;
+/// What `ssh` says where the other end takes no further session.
+const TOO_MANY: &str = "Session open refused by peer";
+/// What stands before the output of each command: a login shell may have printed something by itself.
+pub const BEGINS: &str = "tailmark begins";
 /// How often a command that runs is looked at.
 const LOOK: Duration = Duration::from_millis(2);
+
+/// What the names of directories begin with that sockets are in.
+const PREFIX: &str = "tailmark-ssh.";
+/// The file in each that is locked by the run that made it.
+const LOCK_NAME: &str = "lock";
 
 /// A connection.
 #[derive(Debug)]
@@ -29,6 +42,7 @@ pub struct Ssh {
     login: String,
     /// Where its socket is.
     directory: TempDir,
+    _lock: File,
     /// What goes before each command: `sudo -n`, or nothing.
     before: Vec<String>,
 }
@@ -62,21 +76,22 @@ impl Output {
 }
 
 impl Ssh {
-    /// Makes a connection.
-    pub fn connect(login: &str) -> Result<Self, Error> {
+    /// Makes a connection, unless `is_over` says meanwhile that nobody needs it any more.
+    pub fn connect(login: &str, is_over: &dyn Fn() -> bool) -> Result<Self, Error> {
         let failed = |why: String| Error::Connect {
             login: login.to_owned(),
             why,
         };
-        let directory = tempfile::Builder::new().prefix("tailmark-ssh.").tempdir();
-        let directory = directory.map_err(|error| failed(error.to_string()))?;
+        remove_left();
+        let (directory, lock) = directory().map_err(|error| failed(error.to_string()))?;
         let log = directory.path().join("log");
         // No pipe: what makes the way over a jump host may outlive the one that gave up on it.
         let said = File::create(directory.path().join("said"));
         let said = said.map_err(|error| failed(error.to_string()))?;
-        let mut command = Command::new("ssh");
+        // In a session of its own it has no terminal to ask at, nor has the way over a jump host.
+        let mut command = Command::new("setsid");
         command
-            .args(["-M", "-N", "-f", "-S"])
+            .args(["ssh", "-M", "-N", "-f", "-S"])
             .arg(directory.path().join("master"))
             .arg("-E")
             .arg(&log);
@@ -94,18 +109,19 @@ impl Ssh {
         }
         command
             .args(["--", login])
-            // Nor does the way over a jump host ask anybody.
             .env("SSH_ASKPASS_REQUIRE", "never")
             .stdin(Stdio::null())
             .stdout(Stdio::null())
-            .stderr(said)
-            .process_group(0);
-        let status = command.status();
-        let status = status.map_err(|error| failed(format!("it could not be run: {error}")))?;
-        if status.success() {
+            .stderr(said);
+        let started = command.spawn();
+        let mut started =
+            started.map_err(|error| failed(format!("it could not be run: {error}")))?;
+        let code = ended(&mut started, MADE, is_over);
+        if code == Some(Some(0)) {
             return Ok(Self {
                 login: login.to_owned(),
                 directory,
+                _lock: lock,
                 before: Vec::new(),
             });
         }
@@ -113,7 +129,11 @@ impl Ssh {
             let said = fs::read_to_string(directory.path().join(name));
             said.unwrap_or_default()
         });
-        Err(failed(in_one_line(&said.concat())))
+        let late = code
+            .is_none()
+            .then(|| format!("no connection within {MADE:?}"));
+        let said = said.into_iter().chain(late).collect::<Vec<_>>();
+        Err(failed(in_one_line(&said.join("\n"))))
     }
 
     /// Whom it reaches.
@@ -126,14 +146,14 @@ impl Ssh {
         self.before = ["sudo", "-n", "--"].map(str::to_owned).to_vec();
     }
 
-    /// A command of the other end, to be started: a shell there takes these words as they are.
+    /// A command of the other end, to be started: a shell there takes these words as they are. Its output
+    /// comes after a line that is [`BEGINS`].
     pub fn command(&self, words: &[&str]) -> Command {
         let before = self.before.iter().map(String::as_str);
         let line = quoted(before.chain(words.iter().copied()));
-        let mut command = Command::new("ssh");
+        let line = format!("echo '{BEGINS}'; {line}");
+        let mut command = self.client();
         command
-            .arg("-S")
-            .arg(self.directory.path().join("master"))
             // Where that connection is gone, no other one is made.
             .args([
                 "-o",
@@ -148,7 +168,17 @@ impl Ssh {
         command
     }
 
-    /// Runs a command of the other end to its end, with this on its standard input.
+    /// An `ssh` that uses the connection, for which nothing of the user's configuration is meant.
+    fn client(&self) -> Command {
+        let mut command = Command::new("ssh");
+        command
+            .args(["-F", "none", "-S"])
+            .arg(self.directory.path().join("master"));
+        command
+    }
+
+    /// Runs a command of the other end to its end, with this on its standard input. That it ends with 255,
+    /// as `ssh` does where there is no connection, is a loss of that.
     pub fn run(&self, words: &[&str], input: &[u8], timeout: Duration) -> Result<Output, Error> {
         let lost = |why: String| Error::Lost {
             login: self.login.clone(),
@@ -169,14 +199,30 @@ impl Ssh {
             });
             let out = scope.spawn(move || text(&mut streams.0));
             let err = scope.spawn(move || text(&mut streams.1));
-            let code = ended(&mut child, timeout);
+            let code = ended(&mut child, timeout, &|| false);
             let joined =
                 |text: thread::ScopedJoinHandle<'_, String>| text.join().unwrap_or_default();
             (code, joined(out), joined(err))
         });
         match code {
-            Some(Some(255)) if out.is_empty() => Err(lost(in_one_line(&err))),
-            Some(code) => Ok(Output { code, out, err }),
+            // The connection is there, and has no room.
+            Some(Some(255)) if err.contains(TOO_MANY) => Err(Error::Refused {
+                login: self.login.clone(),
+                why: format!("{TOO_MANY}: its sshd allows too few sessions (MaxSessions)"),
+            }),
+            Some(Some(255)) => Err(lost(match in_one_line(&err) {
+                said if said.is_empty() => "`ssh` has ended".to_owned(),
+                said => said,
+            })),
+            Some(code) => Ok(match own_output(&out) {
+                Some(out) => Output { code, out, err },
+                // A login shell that runs nothing may say why not.
+                None => Output {
+                    code: code.filter(|code| *code != 0).or(Some(1)),
+                    out: String::new(),
+                    err: err + &out,
+                },
+            }),
             None => Err(lost(format!("a command took longer than {timeout:?}"))),
         }
     }
@@ -195,26 +241,56 @@ impl Ssh {
 
 impl Drop for Ssh {
     fn drop(&mut self) {
-        let mut command = Command::new("ssh");
+        let mut command = self.client();
         command
-            .arg("-S")
-            .arg(self.directory.path().join("master"))
             .args(["-O", "exit", "--", &self.login])
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .process_group(0);
-        let _ = command.status();
+        let _ = command
+            .spawn()
+            .map(|mut child| ended(&mut child, ENDED, &|| false));
     }
 }
 
-/// How a program ended, by its code; none where it was killed, because it took too long.
-fn ended(child: &mut Child, timeout: Duration) -> Option<Option<i32>> {
+/// A directory of its own for a socket, which is known by its lock as one that is used.
+fn directory() -> io::Result<(TempDir, File)> {
+    loop {
+        let directory = tempfile::Builder::new().prefix(PREFIX).tempdir()?;
+        let lock_path = directory.path().join(LOCK_NAME);
+        let lock = File::create(&lock_path)?;
+        lock.lock()?;
+        // Another run may have removed it before it was locked.
+        if lock_path.exists() {
+            return Ok((directory, lock));
+        }
+    }
+}
+
+/// Removes the directories of runs that were killed.
+fn remove_left() {
+    let all = fs::read_dir(std::env::temp_dir()).into_iter().flatten();
+    for entry in all.flatten() {
+        let is_one = entry.file_name().to_string_lossy().starts_with(PREFIX);
+        let lock = is_one.then(|| File::open(entry.path().join(LOCK_NAME)));
+        if let Some(Ok(lock)) = lock
+            && lock.try_lock().is_ok()
+        {
+            // Another run may remove it at the same time.
+            let _ = fs::remove_dir_all(entry.path());
+        }
+    }
+}
+
+/// How a program ended, by its code; none where it was killed, because it took too long or nobody
+/// needs it.
+fn ended(child: &mut Child, timeout: Duration, is_over: &dyn Fn() -> bool) -> Option<Option<i32>> {
     let end = Instant::now() + timeout;
     loop {
         match child.try_wait() {
             Ok(Some(status)) => return Some(status.code()),
-            Ok(None) if Instant::now() < end => thread::sleep(LOOK),
+            Ok(None) if Instant::now() < end && !is_over() => thread::sleep(LOOK),
             _ => {
                 let _ = child.kill();
                 let _ = child.wait();
@@ -228,6 +304,13 @@ fn text(stream: &mut Option<impl Read>) -> String {
     let mut bytes = Vec::new();
     let _ = stream.as_mut().map(|stream| stream.read_to_end(&mut bytes));
     String::from_utf8_lossy(&bytes).into_owned()
+}
+
+/// What a command has printed, without what its login shell has; none where it was not begun.
+fn own_output(printed: &str) -> Option<String> {
+    let mut lines = printed.split_inclusive('\n');
+    lines.position(|line| line.trim_end() == BEGINS)?;
+    Some(lines.collect())
 }
 
 /// Words as one line of a shell, each as it is.
@@ -245,6 +328,7 @@ pub fn in_one_line(said: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicBool, Ordering};
 
     #[test]
     fn a_shell_takes_words_as_they_are() {
@@ -260,8 +344,44 @@ mod tests {
     }
 
     #[test]
+    fn what_a_killed_run_has_left_is_removed_and_what_is_used_is_not() {
+        let (used, _lock) = directory().unwrap();
+        let left = {
+            let (left, _lock) = directory().unwrap();
+            left.keep()
+        };
+        remove_left();
+        assert!(used.path().exists() && !left.exists());
+    }
+
+    #[test]
+    fn what_is_made_while_another_run_removes_what_was_left_stays() {
+        let is_over = AtomicBool::new(false);
+        thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_over.load(Ordering::Relaxed) {
+                    remove_left();
+                }
+            });
+            let made: Vec<_> = (0..500).map(|_| directory().unwrap()).collect();
+            let gone = made.iter().filter(|(made, _)| !made.path().exists());
+            let gone = gone.count();
+            is_over.store(true, Ordering::Relaxed);
+            assert_eq!(gone, 0);
+        });
+    }
+
+    #[test]
+    fn what_a_login_shell_prints_is_no_output_of_a_command() {
+        let printed = format!("Welcome!\n\n{BEGINS}\n0\n{BEGINS}\n");
+        let own = own_output(&printed);
+        assert_eq!(own, Some(format!("0\n{BEGINS}\n")));
+        assert_eq!(own_output("This account is not available.\n"), None);
+    }
+
+    #[test]
     fn a_host_that_there_is_not_is_an_error_with_what_ssh_says() {
-        let error = Ssh::connect("nobody@no-such-host.invalid")
+        let error = Ssh::connect("nobody@no-such-host.invalid", &|| false)
             .unwrap_err()
             .to_string();
         assert!(error.contains("nobody@no-such-host.invalid"), "{error}");

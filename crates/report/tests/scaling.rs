@@ -8,6 +8,7 @@ mod synthetic;
 use synthetic::{SMALL, Shape};
 use tailmark_report::html;
 use tailmark_results::ladder;
+use tailmark_testing::assert_says;
 
 const LAW: &str = "the Universal Scalability Law";
 
@@ -26,9 +27,7 @@ fn from_six_thread_counts_on_each_workload_says_how_its_systems_scale() {
     assert_eq!(body.matches(LAW).count(), 5, "one for each workload");
     let said = body.split(LAW).nth(1).unwrap();
     let said = &said[..said.find("</p>").unwrap()];
-    for part in ["sigma 0.0", "kappa 0", "R² ", "threads"] {
-        assert!(said.contains(part), "{said}\nlacks {part}");
-    }
+    assert_says(said, &["sigma 0.0", "kappa 0", "R² ", "threads"]);
     assert!(said.contains("Drive A"), "{said}");
 }
 

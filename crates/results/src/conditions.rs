@@ -5,7 +5,13 @@
 #[cfg(test)]
 mod tests;
 
-use crate::{Fact, Header, System, import::Imported, number, slo::SLO_KEYS};
+use crate::{
+    Fact, Header, System,
+    import::Imported,
+    number,
+    server::{is_number, without_server},
+    slo::SLO_KEYS,
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Keys of a plan that say what is measured and how often, not under which conditions. Rate and
@@ -379,25 +385,10 @@ fn is_identity(name: &str) -> bool {
 /// The group of a fact without the number of the device, and without that it is of a server's host:
 /// `device` of `device 2`, of `device below 1` and of `server 2 device`.
 pub(crate) fn plain(group: &str) -> &str {
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let group = without_server(group);
     match group.rsplit_once(' ') {
         Some((name, number)) if is_number(number) => name.strip_suffix(" below").unwrap_or(name),
         _ => group,
-    }
-}
-
-/// A group, or what begins with one, without that it is of a server's host: `device` of `server device`
-/// and of `server 2 device`.
-fn without_server(group: &str) -> &str {
-    let Some(of) = group.strip_prefix(Fact::OF_SERVER) else {
-        return group;
-    };
-    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
-    match of.split_once(' ') {
-        Some((number, of)) if is_number(number) => of,
-        None if is_number(of) => group,
-        _ => of,
     }
 }
 

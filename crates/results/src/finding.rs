@@ -87,6 +87,7 @@ pub const FINDINGS: &[FindingCode] = &[
     PEAK_ONLY,
     RANK_UNEVEN,
     RATE_NOT_MET,
+    SERVER_CHANGED,
     SERVER_CLOCK,
     SERVER_SATURATED,
     SERVER_UNWATCHED,
@@ -343,6 +344,15 @@ pub const RATE_NOT_MET: FindingCode = FindingCode {
     about: "the target rate was not reached",
     means: "The system did less than what was offered, so its latencies are not those at that \
             rate. Use more clients or a lower rate.",
+    changes_headline: true,
+};
+
+/// What was prepared on a server's host was put back during the point.
+pub const SERVER_CHANGED: FindingCode = FindingCode {
+    name: "server-changed",
+    about: "what was prepared on a server's host was put back during the point",
+    means: "Part of the point was measured without the settings that its plan asks for. Measure it \
+            again.",
     changes_headline: true,
 };
 

@@ -1,7 +1,7 @@
 //! What a study holds, as plain data: systems, facts, loads, points, series, findings.
 
 use crate::{
-    Arrivals, BlockQos, Censored, Finding, StartLag,
+    Arrivals, BlockQos, Censored, Finding, Series, StartLag,
     failure::{ALLOW_ERRORS, ALLOW_ERRORS_KEY},
     histogram::new_latencies,
     known::Known,
@@ -142,21 +142,6 @@ pub struct Fact {
 impl Fact {
     /// The group of what workloads stand for: their names, and for each a few words.
     pub const USE_CASE: &str = "use case";
-
-    /// The group of what is known of the connection to a server's host.
-    pub const SERVER: &str = "server";
-
-    /// What the groups of facts of a server's host begin with.
-    pub(crate) const OF_SERVER: &str = "server ";
-
-    /// The group that a fact of this group has of the host of a server, by its number from 1.
-    #[must_use]
-    pub fn group_of_server(group: &str, number: usize) -> String {
-        match number {
-            1 => format!("{}{group}", Self::OF_SERVER),
-            _ => format!("{}{number} {group}", Self::OF_SERVER),
-        }
-    }
 
     /// What an open database reports of itself.
     pub fn of_database(system: &str, reported: BTreeMap<String, String>) -> Vec<Self> {
@@ -344,127 +329,6 @@ pub struct Interval {
     pub failed: u64,
     /// By kind; a kind that did nothing in it is absent.
     pub kinds: BTreeMap<Kind, IntervalKind>,
-}
-
-/// What a series' values are.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(rename_all = "kebab-case")]
-pub enum SeriesKind {
-    /// A counter that only grows; a rate is the difference over time.
-    Counter,
-    /// A level at an instant.
-    Gauge,
-}
-
-impl SeriesKind {
-    /// The name in the study and in exports.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Counter => "counter",
-            Self::Gauge => "gauge",
-        }
-    }
-}
-
-/// The raw samples of one counter or gauge during a phase.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
-pub struct Series {
-    /// The probe that took it: `disk`, `cpu`, ...
-    pub probe: String,
-    /// What was sampled: `nvme0n1`, `machine`, `process`.
-    pub subject: String,
-    /// The name of the counter, unit last: `read_bytes`, `user_s`.
-    pub name: String,
-    /// Counter or gauge.
-    pub kind: SeriesKind,
-    /// Seconds since the start of the phase, on the clock of the intervals; may start before 0.
-    pub at_s: Vec<f64>,
-    /// The value at each.
-    pub values: Vec<f64>,
-}
-
-/// What a series says of the time between two of its samples; see [`Series::spans`].
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Span {
-    /// The earlier sample, seconds since the start of the phase.
-    pub from_s: f64,
-    /// The later one.
-    pub until_s: f64,
-    /// Per second, or the value of a gauge.
-    pub value: f64,
-}
-
-impl Series {
-    /// Change per second over the samples from the start of the phase to `end_s`, where there are
-    /// two; of a gauge, none.
-    #[must_use]
-    pub fn mean_rate(&self, end_s: f64) -> Option<f64> {
-        // Sampling is not on time to the last: what is half a second off still belongs to the
-        // phase.
-        let within = |at: &f64| (-0.5..=end_s + 0.5).contains(at);
-        let first = self.at_s.iter().position(within)?;
-        let last = self.at_s.iter().rposition(within)?;
-        let rise = self.values.get(last)? - self.values.get(first)?;
-        let time = self.at_s[last] - self.at_s[first];
-        (self.kind == SeriesKind::Counter && time > 0.0).then(|| rise.max(0.0) / time)
-    }
-
-    /// What was so from each sample to the next: of a counter the change per second, of a gauge the
-    /// earlier sample.
-    ///
-    /// The last sample of a phase may follow the one before at once: over so short a span the steps of
-    /// the kernel's clock are larger than what they count, so such a sample is left out.
-    #[must_use]
-    pub fn spans(&self) -> Vec<Span> {
-        let typical_s = match self.at_s.as_slice() {
-            [first, .., last] => (last - first) / (self.at_s.len() - 1) as f64,
-            _ => 0.0,
-        };
-        let mut spans: Vec<Span> = Vec::new();
-        let mut samples = self.at_s.iter().copied().zip(self.values.iter().copied());
-        let Some(mut before) = samples.next() else {
-            return spans;
-        };
-        for (until_s, value) in samples {
-            let (from_s, earlier) = before;
-            let length_s = until_s - from_s;
-            if length_s <= 0.3 * typical_s {
-                continue;
-            }
-            spans.push(Span {
-                from_s,
-                until_s,
-                value: match self.kind {
-                    SeriesKind::Counter => (value - earlier) / length_s,
-                    SeriesKind::Gauge => earlier,
-                },
-            });
-            before = (until_s, value);
-        }
-        spans
-    }
-
-    /// Change per second between consecutive samples, at the later one's instant; of a gauge, the
-    /// samples themselves.
-    #[must_use]
-    pub fn rates(&self) -> Vec<(f64, f64)> {
-        match self.kind {
-            SeriesKind::Gauge => self
-                .at_s
-                .iter()
-                .copied()
-                .zip(self.values.iter().copied())
-                .collect(),
-            SeriesKind::Counter => (1..self.values.len().min(self.at_s.len()))
-                .filter(|&i| self.at_s[i] > self.at_s[i - 1])
-                .map(|i| {
-                    let rise = self.values[i] - self.values[i - 1];
-                    (self.at_s[i], rise / (self.at_s[i] - self.at_s[i - 1]))
-                })
-                .collect(),
-        }
-    }
 }
 
 /// One measured phase: a load or the measured part of a point.

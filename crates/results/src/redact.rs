@@ -6,7 +6,7 @@
 //! looks like an address is taken out of every other text as well (errors quote addresses, a plan
 //! names its servers): each such value has a label of its own, so that what differed still differs.
 
-use crate::{Conditions, Fact, Header, Load, Phase, Point, System, conditions::plain};
+use crate::{Conditions, Fact, Header, Load, Login, Phase, Point, System, conditions::plain};
 use std::net::{IpAddr, SocketAddr};
 
 /// The key of a plan that has its reports and exports redacted.
@@ -96,12 +96,7 @@ impl Redaction {
         for header in headers {
             let logins = header.plan.iter().filter(|(key, _)| is_host(key));
             for login in logins.flat_map(|(_, logins)| logins.split(", ")) {
-                let name = login.rsplit_once('@').map_or(login, |(_, host)| host);
-                let name = name.trim_start_matches("ssh://");
-                let name = match login.starts_with("ssh://") {
-                    true => name.split([':', '/']).next().unwrap_or(name),
-                    false => name,
-                };
+                let name = Login::of(login).host;
                 let is_known = self.values.iter().any(|(known, _)| known == name);
                 if !is_known && !name.is_empty() && name != "localhost" {
                     let label = format!("[host {}]", self.values.len() + 1);
@@ -453,7 +448,7 @@ mod tests {
     fn the_hosts_of_servers_are_known_from_the_plan_alone() {
         let plan = [(
             "system.a.host",
-            "root@db-berlin, ssh://me@10.1.1.1:2222/, d1",
+            "root@db-berlin, ssh://me@10.1.1.1:2222/, ssh://[fe80::7]:2222, d1",
         )];
         let plan = plan.map(|(key, value)| (key.to_owned(), value.to_owned()));
         let header = Header {
@@ -461,8 +456,9 @@ mod tests {
             ..Header::without_plan("", String::new())
         };
         let redaction = Redaction::of(&[], &[]).with_hosts([&header]);
-        let text = redaction.text("machine on server db-berlin; 10.1.1.1; on server d1");
-        for name in ["berlin", "10.1.1.1", "d1"] {
+        let text = redaction
+            .text("machine on server db-berlin; 10.1.1.1; on server d1; on server [fe80::7]");
+        for name in ["berlin", "10.1.1.1", "d1", "fe80", "::7"] {
             assert!(!text.contains(name), "{text}");
         }
         assert!(text.starts_with("machine on server [host "), "{text}");

@@ -1,13 +1,51 @@
-//! What was sampled on the hosts of servers: how its series are told from those of the clients'
-//! machine.
+//! What is known of the hosts of servers: how their facts and series are told from those of the
+//! clients' machine.
 
-use crate::Series;
+use crate::{Fact, Series};
 
 /// The probe of the clocks of servers' hosts against that of the clients' machine.
 pub const SERVER_CLOCK: &str = "server-clock";
 
 /// What stands between a subject and the host that it is on.
 const ON: &str = " on server ";
+
+/// What the groups of facts of a server's host begin with.
+const GROUP: &str = "server ";
+
+impl Fact {
+    /// The group of what is known of the connection to the host of a server, by its number from 1.
+    #[must_use]
+    pub fn server(number: usize) -> String {
+        match number {
+            1 => GROUP.trim_end().to_owned(),
+            _ => format!("{GROUP}{number}"),
+        }
+    }
+
+    /// The group that a fact of this group has of that host.
+    #[must_use]
+    pub fn group_of_server(group: &str, number: usize) -> String {
+        format!("{} {group}", Self::server(number))
+    }
+}
+
+/// A group, or what begins with one, without that it is of a server's host: `device` of
+/// `server device` and of `server 2 device`.
+pub(crate) fn without_server(group: &str) -> &str {
+    let Some(of) = group.strip_prefix(GROUP) else {
+        return group;
+    };
+    match of.split_once(' ') {
+        Some((number, of)) if is_number(number) => of,
+        None if is_number(of) => group,
+        _ => of,
+    }
+}
+
+/// Whether it is the number of a device or of a server.
+pub(crate) fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
+}
 
 /// The subject of a series of a server's host: `machine on server db1`.
 #[must_use]
@@ -27,5 +65,22 @@ impl Series {
     pub fn own_subject(&self) -> &str {
         let whole = self.subject.as_str();
         whole.rsplit_once(ON).map_or(whole, |(subject, _)| subject)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_is_the_same_without_its_server() {
+        for number in [1, 2, 12] {
+            for group in ["device", "device 2", "file system below 1"] {
+                let of_server = Fact::group_of_server(group, number);
+                assert_eq!(without_server(&of_server), group, "{of_server}");
+            }
+        }
+        assert_eq!(without_server(&Fact::server(1)), "server");
+        assert_eq!(without_server(&Fact::server(2)), "server 2");
     }
 }

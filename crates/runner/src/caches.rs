@@ -61,7 +61,8 @@ impl CachesKept {
 /// Drops the caches of a system; says why where that was not done.
 ///
 /// # Errors
-/// Where the database does not open that names its files.
+/// Where the database does not open that names its files, and where the connection to a host of its
+/// server is lost.
 pub(crate) fn drop_caches(
     plan: &Plan,
     dataset: &Dataset<'_>,
@@ -72,11 +73,20 @@ pub(crate) fn drop_caches(
         return Ok(Some(CachesKept::AsPlanned));
     }
     if !system.host.is_empty() {
-        let refused = servers.of(system).into_iter().filter_map(|server| {
-            let error = server.drop_caches().err()?;
-            Some(CachesKept::Refused(error.to_string()))
-        });
-        return Ok(refused.last());
+        let mut refused = None;
+        for server in servers.of(system) {
+            match server.drop_caches() {
+                Ok(()) => {}
+                Err(source) if source.may_pass() => {
+                    return Err(Error::Server {
+                        system: system.name.clone(),
+                        source,
+                    });
+                }
+                Err(error) => refused = Some(CachesKept::Refused(error.to_string())),
+            }
+        }
+        return Ok(refused);
     }
     if let Some(kept) = CachesKept::elsewhere(system) {
         return Ok(Some(kept));

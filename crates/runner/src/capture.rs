@@ -206,11 +206,12 @@ impl<'a> Capture<'a> {
     /// What was sampled so far.
     #[must_use]
     pub fn series_so_far(&self) -> Vec<Series> {
-        let all = self
+        let own = self
             .sources
             .iter()
             .flat_map(|source| &source.recorded.series);
-        in_order(all.cloned().collect())
+        let there = self.servers.iter().flat_map(FromServer::series_so_far);
+        in_order(own.chain(there).cloned().collect())
     }
 
     /// What was sampled.

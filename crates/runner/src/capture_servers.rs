@@ -79,16 +79,24 @@ impl FromServer {
             let _ = self.server.sample();
         }
         self.at = (own_ns(), now_s());
-        let (received, refused) = self.server.take();
-        for why in refused {
-            let why = format!("{why}, on server {}", self.server.name());
+        for why in self.take(u64::MAX) {
             if !not_sampled.contains(&why) {
                 not_sampled.push(why);
             }
         }
+    }
+
+    /// Takes what has come of the time until an instant of this machine's clock; what could not be
+    /// sampled.
+    fn take(&mut self, until_ns: u64) -> Vec<String> {
+        let (received, refused) = self.server.take();
         for sample in received.chunk_by(|a, b| a.probe == b.probe && a.at_ns == b.at_ns) {
-            self.add(sample);
+            if sample[0].at_ns <= until_ns {
+                self.add(sample);
+            }
         }
+        let there = |why| format!("{why}, on server {}", self.server.name());
+        refused.into_iter().map(there).collect()
     }
 
     /// Adds the values of one sample.
@@ -121,9 +129,17 @@ impl FromServer {
         now_s + (at_ns as f64 - own_ns as f64) / 1e9
     }
 
+    /// What was sampled so far.
+    pub fn series_so_far(&self) -> impl Iterator<Item = &Series> {
+        let recorded = self.recorded.values();
+        recorded.flat_map(|(recorded, _)| &recorded.series)
+    }
+
     /// What was sampled, and what was measured of the clock there.
-    pub fn into_series(self) -> Vec<Series> {
+    pub fn into_series(mut self) -> Vec<Series> {
         self.server.rest();
+        // What came late: it was sampled before the end.
+        self.take(self.at.0);
         let clocks = self.server.clocks_since(self.began_ns);
         let clock = |name: &str, of: fn(&tailmark_remote::Clock) -> f64| Series {
             probe: SERVER_CLOCK.to_owned(),

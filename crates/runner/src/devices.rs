@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 use tailmark_driver::Place;
-use tailmark_host::{physical_devices, prepare::real};
+use tailmark_host::{physical_devices, prepare::real_path};
 use tailmark_plan::{Plan, SystemPlan};
 
 /// The physical devices below a place.
@@ -39,7 +39,7 @@ pub(crate) fn refuse_one_device(plan: &Plan) -> Result<Vec<String>, Error> {
 pub(crate) fn refuse_one_device_of(plan: &Plan, in_advance: &InAdvance) -> Result<(), Error> {
     let of_system = |system: &SystemPlan| {
         let watched = system.watched();
-        let places = watched.iter().map(|place| real(place));
+        let places = watched.iter().map(|place| real_path(place));
         let to_come = places.filter_map(|place| {
             let on = in_advance
                 .iter()
@@ -140,6 +140,7 @@ fn devices(system: &SystemPlan, below: Below<'_>) -> BTreeSet<String> {
 mod tests {
     use super::*;
     use tailmark_plan::RawPlan;
+    use tailmark_testing::assert_says;
     use tempfile::TempDir;
 
     fn refusal(text: &str) -> Option<String> {
@@ -172,13 +173,12 @@ mod tests {
                        [[system]]\nname = 'b'\npath = 'DIR'\n";
         let (_dir, text) = two("file", systems);
         let error = refusal(&text).unwrap();
-        for word in [
+        let parts = [
             "`a` and `b`",
             "one physical device",
             "--set same_device=true",
-        ] {
-            assert!(error.contains(word), "{error}\nlacks {word}");
-        }
+        ];
+        assert_says(&error, &parts);
         let meant = format!("same_device = true\n{text}");
         assert_eq!(refusal(&meant), None);
         let plan = RawPlan::parse("test", &meant).unwrap().check().unwrap();

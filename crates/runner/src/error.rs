@@ -347,6 +347,23 @@ pub enum Error {
         /// As given.
         serial: String,
     },
+    /// It was asked to stop.
+    #[error("stopped while {doing}")]
+    Stopped {
+        /// What was going on.
+        doing: String,
+    },
+    /// A serial number that is confirmed is of several devices.
+    #[error(
+        "serial number `{serial}` is confirmed, and of devices on {hosts}: they are one device, or \
+         cannot be told apart; prepare each by a plan of its own"
+    )]
+    SerialOnSeveralHosts {
+        /// The serial number.
+        serial: String,
+        /// The machines.
+        hosts: String,
+    },
     /// A serial number is confirmed of a device that the plan erases nothing of.
     #[error(
         "--erase {serial}: nothing of the device of system `{system}` is erased by this plan; \
@@ -435,6 +452,7 @@ impl Error {
             | Self::NoSystem { .. }
             | Self::NothingToPrepare { .. }
             | Self::UnknownSerial { .. }
+            | Self::SerialOnSeveralHosts { .. }
             | Self::PreparedTwice { .. }
             | Self::NothingToErase { .. }
             | Self::NoServerHost { .. }

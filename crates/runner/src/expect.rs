@@ -36,8 +36,9 @@ pub struct Expectation {
 pub enum Check {
     /// With each place: what is there instead, where that is something else.
     OfPlace(fn(&Expect, &SeenPlace) -> Option<String>),
-    /// With the server: what is there instead, or none where it is as expected.
-    OfServer(fn(&Expect, &SystemPlan) -> Seen),
+    /// With the server, of whose `host` it may be known whether it is this machine: what is there
+    /// instead, or none where it is as expected.
+    OfServer(fn(&Expect, &SystemPlan, Option<bool>) -> Seen),
     /// With the database, when it is open; always a finding.
     OfDatabase,
 }
@@ -141,6 +142,14 @@ pub struct Surprises {
 impl Surprises {
     /// Looks at these systems. One whose place is missing is left to those who say so.
     pub fn of<'a>(systems: impl Iterator<Item = &'a SystemPlan>) -> Self {
+        Self::of_connected(systems, &|_| None)
+    }
+
+    /// The same where it may be known of a system whether its `host` is this machine.
+    pub fn of_connected<'a>(
+        systems: impl Iterator<Item = &'a SystemPlan>,
+        is_this_machine: &dyn Fn(&SystemPlan) -> Option<bool>,
+    ) -> Self {
         let mut surprises = Self::default();
         for system in systems.filter(|system| !system.placeholder) {
             // Before a run, as a dry run looks: its place is made and mounted by then.
@@ -151,7 +160,7 @@ impl Surprises {
                 surprises.unknown.push(missing.to_string());
                 continue;
             }
-            let wrong = surprises.of_system(system);
+            let wrong = surprises.of_system(system, is_this_machine(system));
             if !wrong.is_empty() {
                 surprises.systems.push((system.name.clone(), wrong));
             }
@@ -160,7 +169,7 @@ impl Surprises {
     }
 
     /// What is wrong with a system.
-    fn of_system(&mut self, system: &SystemPlan) -> Vec<String> {
+    fn of_system(&mut self, system: &SystemPlan, is_this_machine: Option<bool>) -> Vec<String> {
         let seen: Vec<_> = places(system).iter().map(|place| see(place)).collect();
         // That of a database is made, or refused where it cannot be; that of a server is there.
         let is_gone = |at: &SeenPlace| system.driver.place == Place::Hosts && !at.place.exists();
@@ -189,7 +198,7 @@ impl Surprises {
                     });
                     found.collect()
                 }
-                Check::OfServer(check) => match check(&system.expect, system) {
+                Check::OfServer(check) => match check(&system.expect, system, is_this_machine) {
                     Seen::AsExpected => Vec::new(),
                     Seen::Other(found) => vec![found],
                     Seen::Unknown(why) => {
@@ -412,9 +421,19 @@ fn other_disk(seen: &SeenPlace, what: impl Fn(&BlockDevice) -> Option<String>) -
     seen.disks.iter().find_map(said)
 }
 
-fn other_host(expect: &Expect, system: &SystemPlan) -> Seen {
+fn other_host(expect: &Expect, system: &SystemPlan, is_this_machine: Option<bool>) -> Seen {
     if system.driver.place != Place::Hosts {
         return Seen::AsExpected;
+    }
+    let wants_here = expect.client_host == Some(ClientHost::Same);
+    // What its own host says counts for more than an address, which may be that of a proxy.
+    if let Some(is_here) = is_this_machine {
+        let machine = if is_here { "this" } else { "another" };
+        let hosts = system.host.join("` and `");
+        return match is_here == wants_here {
+            true => Seen::AsExpected,
+            false => Seen::Other(format!("`{hosts}` is {machine} machine")),
+        };
     }
     let mut here = Vec::new();
     for point in system.location.hosts() {
@@ -423,7 +442,6 @@ fn other_host(expect: &Expect, system: &SystemPlan) -> Seen {
             Some(is_here) => here.push((point, is_here)),
         }
     }
-    let wants_here = expect.client_host == Some(ClientHost::Same);
     let other = here.iter().find(|(_, is_here)| *is_here != wants_here);
     match other {
         None => Seen::AsExpected,

@@ -52,6 +52,8 @@ pub struct Evidence<'a> {
     pub links: &'a [String],
     /// What of the system is not as the plan expects, in sentences.
     pub unexpected: &'a [String],
+    /// The hosts of its server on which what was prepared was put back meanwhile.
+    pub put_back: &'a [String],
     /// Whether the data is on this machine, whose memory is known.
     pub is_here: bool,
     /// The limit of memory that was asked for, bytes, and why there is none.
@@ -90,6 +92,7 @@ impl<'a> Evidence<'a> {
             version: None,
             links: &[],
             unexpected: &[],
+            put_back: &[],
             is_here: driver.place != Place::Hosts || params.location.is_here(),
             memory_unlimited: None,
             clock_step_ms: measured.clock_step_ms,
@@ -188,6 +191,10 @@ pub const RULES: &[Rule] = &[
     Rule {
         code: finding::RATE_NOT_MET,
         check: rate::rate_not_met,
+    },
+    Rule {
+        code: finding::SERVER_CHANGED,
+        check: servers::changed,
     },
     Rule {
         code: finding::SERVER_CLOCK,

@@ -25,6 +25,13 @@ pub(crate) fn in_effect(plan: &Plan, systems: &[&SystemPlan]) -> (Order, Option<
     }
 }
 
+/// The systems that take turns, also those that are measured: a run that ended may have left their
+/// services running.
+pub(crate) fn taking_turns<'a>(order: Order, systems: &[&'a SystemPlan]) -> Vec<&'a str> {
+    let take_turns = systems.iter().filter(|_| order == Order::Interleaved);
+    take_turns.map(|system| system.name.as_str()).collect()
+}
+
 /// The first two systems that keep one data set.
 fn sharing<'a>(systems: &[&'a SystemPlan]) -> Option<(&'a SystemPlan, &'a SystemPlan)> {
     systems.iter().enumerate().find_map(|(index, second)| {

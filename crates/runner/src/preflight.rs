@@ -42,7 +42,8 @@ pub(crate) fn preflight<'a>(
     observer: &dyn Observer,
 ) -> Result<Ready<'a>, Error> {
     let pending = plan.systems.iter().filter(|system| is_pending(system));
-    let surprises = Surprises::of(pending);
+    let are_here = |system: &SystemPlan| servers.are_this_machine(system);
+    let surprises = Surprises::of_connected(pending, &are_here);
     surprises.refuse(plan)?;
     let mut room = Room::default();
     let mut left_out = Vec::new();

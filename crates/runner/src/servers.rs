@@ -1,10 +1,13 @@
 //! The hosts of the servers of a plan: connections to them for as long as a run needs them.
 
-use crate::{Error, facts::kept};
-use std::{sync::Arc, time::Duration};
-use tailmark_engine::Stop;
+use crate::{Error, error::in_one_line, facts::kept, prepare::tell};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
+use tailmark_engine::{Observer, Stop};
 use tailmark_plan::{Plan, ServiceControl, SystemPlan};
-use tailmark_remote::{Options, Server};
+use tailmark_remote::{Options, Server, names_of};
 use tailmark_results::Fact;
 
 /// Connections to the hosts of a plan, one to each.
@@ -16,29 +19,69 @@ pub(crate) struct Servers {
 }
 
 impl Servers {
-    /// Makes those of all systems that have something to measure; what fails is told by
-    /// [`Self::refuse`].
-    pub fn connect(plan: &Plan, is_pending: impl Fn(&SystemPlan) -> bool) -> Self {
-        let mut servers = Self::default();
-        for system in plan.systems.iter().filter(|system| is_pending(system)) {
-            for login in &system.host {
-                if servers.all.iter().any(|server| server.login() == login) {
-                    continue;
-                }
-                // All systems of one host share a connection.
-                let of_host = plan.systems.iter().filter(|of| of.host.contains(login));
-                let needs = of_host.clone().map(|of| needs_root(plan, of));
-                let options = Options {
-                    without_agent: of_host.clone().any(|of| !of.agent),
-                    needs_root: needs.max_by_key(String::len).unwrap_or_default(),
-                };
-                match Server::connect(login, options) {
-                    Ok(server) => servers.all.push(server),
-                    Err(error) => servers.refused.push((login.clone(), error.to_string())),
-                }
+    /// Makes those of all systems that have something to measure, and of those whose service could be
+    /// in the way of that; what fails of an optional one is told by [`Self::refuse`].
+    ///
+    /// # Errors
+    /// Where one of a system that is not optional cannot be made, and where that was stopped.
+    pub fn connect(
+        plan: &Plan,
+        is_pending: impl Fn(&SystemPlan) -> bool,
+        stop: &Stop,
+    ) -> Result<Self, Error> {
+        // A host is called the same in every run of a study.
+        let mut logins: Vec<&str> = Vec::new();
+        for login in plan.systems.iter().flat_map(|system| &system.host) {
+            if !logins.contains(&login.as_str()) {
+                logins.push(login);
             }
         }
-        servers
+        let mut servers = Self::default();
+        let is_any = plan.systems.iter().any(&is_pending);
+        let is_needed = |system: &&SystemPlan| is_pending(system) || system.service.is_some();
+        for (login, name) in logins.iter().zip(names_of(&logins)) {
+            // All systems of one host share a connection.
+            let of_host: Vec<_> = plan
+                .systems
+                .iter()
+                .filter(|of| of.host.iter().any(|host| host == login))
+                .collect();
+            if !is_any || !of_host.iter().any(is_needed) {
+                continue;
+            }
+            let needs = of_host.iter().map(|system| needs_root(plan, system));
+            let options = Options {
+                needs_root: needs.max_by_key(String::len).unwrap_or_default(),
+                without_agent: of_host.iter().any(|system| !system.agent),
+            };
+            let connected = Server::connect(login, &name, options, &|| stop.requested());
+            if stop.requested() {
+                return Err(Error::Stopped {
+                    doing: format!("`{login}` was called"),
+                });
+            }
+            let why = match connected {
+                Ok(server) => match servers.all.iter().find(|of| of.is_same_machine(&server)) {
+                    None => {
+                        servers.all.push(server);
+                        continue;
+                    }
+                    Some(same) => {
+                        server.end();
+                        format!(
+                            "`{login}` is the machine of `{}`: give it the same name everywhere, and \
+                             once for a system",
+                            same.login()
+                        )
+                    }
+                },
+                Err(error) => error.to_string(),
+            };
+            servers.refused.push(((*login).to_owned(), why));
+        }
+        let mut needed = plan.systems.iter().filter(|system| !system.optional);
+        needed.try_for_each(|system| servers.refuse(system))?;
+        Ok(servers)
     }
 
     /// Refuses a system of which one could not be made.
@@ -56,26 +99,17 @@ impl Servers {
         }
     }
 
-    /// Refuses a plan of which a system that is not optional cannot be reached.
-    ///
-    /// # Errors
-    /// As [`Self::refuse`].
-    pub fn refuse_needed(&self, plan: &Plan) -> Result<(), Error> {
-        let mut needed = plan.systems.iter().filter(|system| !system.optional);
-        needed.try_for_each(|system| self.refuse(system))
-    }
-
     /// Those of a system, in the order of the plan.
     pub fn of(&self, system: &SystemPlan) -> Vec<Arc<Server>> {
         let of = |login: &String| self.all.iter().find(|server| server.login() == login);
         system.host.iter().filter_map(of).cloned().collect()
     }
 
-    /// Bytes of memory of all hosts of a system together; none where it has no host, or one does not
-    /// say.
-    pub fn memory(&self, system: &SystemPlan) -> Option<u64> {
+    /// Bytes of memory of all hosts of a system together, of each as much as this limit; none where it
+    /// has no host, or one does not say.
+    pub fn memory(&self, system: &SystemPlan, limit: u64) -> Option<u64> {
         let each = self.of(system).into_iter().map(|server| server.memory());
-        let sum: Option<u64> = each.sum();
+        let sum: Option<u64> = each.map(|memory| Some(memory?.min(limit))).sum();
         sum.filter(|_| !system.host.is_empty())
     }
 
@@ -104,14 +138,10 @@ impl Servers {
                     .place_facts(&system.name, &system.watch)
                     .map_err(lost)?,
             );
-            let (group, name) = match number {
-                1 => (Fact::SERVER.to_owned(), "name of the host"),
-                _ => (format!("{} {number}", Fact::SERVER), "name of the host"),
-            };
             all.push(Fact {
                 system: Some(system.name.clone()),
-                group,
-                name: name.to_owned(),
+                group: Fact::server(number),
+                name: "name of the host".to_owned(),
                 value: server.name().to_owned(),
             });
             all.extend(facts.into_iter().map(|fact| Fact {
@@ -123,30 +153,109 @@ impl Servers {
         Ok(kept(plan, all))
     }
 
-    /// Waits until there is a connection, or the run is to stop.
+    /// Does something on the hosts of a system, once there are connections to all, and again where one
+    /// was lost meanwhile and has come back: whether it was done is not known then. None where the run
+    /// is to stop.
     ///
     /// # Errors
-    /// Where there is none within `timeout`.
-    pub fn wait(
-        system: &str,
-        server: &Server,
+    /// Where a connection does not come back within `timeout`, and as of what is done.
+    pub fn awaited<T>(
+        &self,
+        system: &SystemPlan,
         timeout: Duration,
-        stop: &Stop,
-    ) -> Result<(), Error> {
-        let is_over = || stop.requested();
-        match server.wait(timeout, &is_over) || stop.requested() {
-            true => Ok(()),
-            false => Err(Error::Server {
-                system: system.to_owned(),
-                source: tailmark_remote::Error::Lost {
-                    login: server.login().to_owned(),
-                    why: format!(
-                        "it did not come back within {} (sweep.ready_timeout)",
-                        humantime::format_duration(timeout)
-                    ),
-                },
-            }),
+        (observer, stop): (&dyn Observer, &Stop),
+        mut does: impl FnMut() -> Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
+        let hosts = self.of(system);
+        let end = Instant::now() + timeout;
+        loop {
+            let before = losses(&hosts);
+            for server in hosts.iter().filter(|server| !server.is_there()) {
+                observer.step(&format!("waiting for the connection to {}", server.login()));
+                let left = end.saturating_duration_since(Instant::now());
+                wait(system, server, (left, timeout), stop)?;
+            }
+            // Only a stop ends the wait before.
+            if !hosts.iter().all(|server| server.is_there()) {
+                return Ok(None);
+            }
+            let done = does();
+            if done.is_ok() || losses(&hosts) == before || Instant::now() >= end {
+                return done.map(Some);
+            }
         }
+    }
+
+    /// How often the connection to each host of a system was lost so far.
+    pub fn losses(&self, system: &SystemPlan) -> Vec<u64> {
+        losses(&self.of(system))
+    }
+
+    /// The hosts of a system whose connection was lost since, where what was prepared was put back by
+    /// that.
+    pub fn put_back_since(&self, system: &SystemPlan, before: &[u64]) -> Vec<String> {
+        let hosts = self.of(system);
+        let each = hosts.iter().zip(before);
+        let is_put_back = |(server, before): &(&Arc<Server>, &u64)| {
+            server.is_changed() && server.losses() > **before
+        };
+        let lost = each.filter(is_put_back);
+        lost.map(|(server, _)| server.name().to_owned()).collect()
+    }
+
+    /// Whether all hosts of a system are this machine, or all are others; none where that is not known,
+    /// or they are not alike.
+    pub fn are_this_machine(&self, system: &SystemPlan) -> Option<bool> {
+        let hosts = self.of(system);
+        let first = hosts.first()?.is_this_machine();
+        let are_alike = hosts.iter().all(|server| server.is_this_machine() == first);
+        first.filter(|_| are_alike && hosts.len() == system.host.len())
+    }
+
+    /// Puts back what was prepared on all of them; on which how many changes could not be.
+    pub fn put_back(&self, observer: &dyn Observer) -> Vec<(String, usize)> {
+        let log = |text: &str| tell(observer, text);
+        let mut left = Vec::new();
+        for server in &self.all {
+            match server.put_back(&log) {
+                Ok(0) => {}
+                Ok(changes) => left.push((server.name().to_owned(), changes)),
+                Err(error) => observer.notice(&format!(
+                    "whether everything on `{}` was put back is not known: {}; the next run that \
+                     prepares it puts back what is left",
+                    server.name(),
+                    in_one_line(&error)
+                )),
+            }
+        }
+        left
+    }
+}
+
+fn losses(hosts: &[Arc<Server>]) -> Vec<u64> {
+    hosts.iter().map(|server| server.losses()).collect()
+}
+
+/// Waits until there is a connection, or the run is to stop.
+fn wait(
+    system: &SystemPlan,
+    server: &Server,
+    (left, whole): (Duration, Duration),
+    stop: &Stop,
+) -> Result<(), Error> {
+    match server.wait(left, &|| stop.requested()) {
+        None => Ok(()),
+        Some(_) if stop.requested() => Ok(()),
+        Some(why) => Err(Error::Server {
+            system: system.name.clone(),
+            source: tailmark_remote::Error::Lost {
+                login: server.login().to_owned(),
+                why: format!(
+                    "it did not come back within {} (sweep.ready_timeout): {why}",
+                    humantime::format_duration(whole)
+                ),
+            },
+        }),
     }
 }
 

@@ -7,45 +7,38 @@ mod load;
 mod lock;
 mod passes;
 mod pending;
+mod point;
 pub(crate) mod rates;
 pub(crate) mod search;
+mod server;
 mod summary;
 mod turn;
 mod warmups;
 
-use crate::service::{Services, wait_ready};
 use crate::{
     Error,
-    caches::drop_caches,
-    capture::Watched,
-    dataset::Dataset,
-    expect::{Surprises, other_version},
+    devices::refuse_one_device,
+    expect::Surprises,
     facts::{describe, run_facts},
-    findings::Evidence,
-    former, links, order,
-    places::places,
-    point::{self, Measured, all_findings},
+    former, order,
     preflight::{Ready, preflight, refuse_as_written},
-    prepare::{self, Prepared},
-    ranks::{Command, Ranks},
+    prepare,
+    ranks::Ranks,
     retry,
     samples::{Wanted, too_short},
     servers::Servers,
-    warmup::{by_rule, warm_up},
+    service::Services,
 };
-use asked::{Asked, AskedWarmup, MeasuredPoint};
 use begun::known;
 use ladder::{Ladders, tell_points};
-use lock::lock_prepared;
+use lock::lock;
 use pending::{all_pending, measured};
-use std::{path::Path, sync::Arc};
+use std::path::Path;
 pub use summary::Summary;
-use tailmark_driver::{Database, Place, Settled};
-use tailmark_engine::{Observer, Spec, Stop};
+use tailmark_engine::{Observer, Stop};
 use tailmark_host::MemoryLimit;
-use tailmark_plan::{Order, Plan, Step, SystemPlan};
-use tailmark_results::{Fact, Point, PointKey, Study, Warmup, finding::NO_ANSWER};
-use turn::SystemState;
+use tailmark_plan::{Order, Plan, SystemPlan};
+use tailmark_results::{PointKey, Study};
 
 /// Carries out `plan`, with its study in the directory `out`.
 ///
@@ -75,16 +68,15 @@ pub fn run_on(
     refuse_as_written(plan)?;
     let plan = &*ranks.with_number(plan);
     let log = |text: &str| prepare::tell(observer, text);
-    let mut locked = lock_prepared(plan, out, &log, observer, stop)?;
+    let (_lock, early) = lock(plan, out)?;
+    // A study of another plan is refused before anything is lost.
     let (plan, known) = known(plan, out, observer)?;
     let plan = &*plan;
-    let measured = known.as_ref().map(|study| measured(plan, study));
-    let measured = measured.transpose()?.unwrap_or_default();
+    let measured = measured(plan, known.as_ref())?;
     let is_pending = |system: &SystemPlan| !measured.contains(&system.name.as_str());
-    let servers = Servers::connect(plan, is_pending);
-    servers.refuse_needed(plan)?;
-    let prepared = &mut locked.prepared;
-    prepared.prepare_servers(plan, &servers, out, observer, stop)?;
+    let servers = Servers::connect(plan, is_pending, stop)?;
+    let prepared = prepare::prepare(plan, &servers, out, &log, (observer, stop))?;
+    let one_device = early.map_or_else(|| refuse_one_device(plan), Ok)?;
     let Ready {
         mut systems,
         left_out,
@@ -94,22 +86,18 @@ pub fn run_on(
     if order == Order::Systems {
         systems.sort_by_key(|system| !plan.is_first(system));
     }
-    // Also one that is measured: a run that ended may have left its service running.
-    let alone = systems.iter().filter(|_| order == Order::Interleaved);
-    let alone = alone.map(|system| system.name.as_str()).collect();
+    let alone = order::taking_turns(order, &systems);
     let create = || Study::create(out, &plan.header, &describe(plan));
     let study = known.map_or_else(create, Ok)?;
     let (limit, memory_unlimited) = limit_memory(plan, observer);
-    let of_plan = plan.host.limit_notice().into_iter();
-    let of_plan = of_plan.chain(locked.one_device.clone());
-    let of_plan = of_plan.chain(not_interleaved).chain(surprises.notices());
-    let of_others = servers
-        .notices()
-        .into_iter()
-        .chain(ranks.notices().to_vec());
-    let notices: Vec<String> = of_plan.chain(of_others).collect();
-    tell_and_keep(&notices, &study, observer)?;
-    locked.prepared.keep(plan, &study, &left_out)?;
+    let of_systems = one_device.into_iter().chain(not_interleaved);
+    let of_systems = of_systems.chain(surprises.notices()).collect();
+    tell_and_keep(
+        &notices(plan, of_systems, &servers, ranks),
+        &study,
+        observer,
+    )?;
+    prepared.keep(plan, &study, &left_out)?;
     study.set_facts(&run_facts(plan, limit.as_ref(), ranks))?;
     let retried = retry::retried(plan, &study)?;
     let ladders = Ladders::of(plan, &systems, Some(&study), &retried)?;
@@ -128,7 +116,7 @@ pub fn run_on(
         stop,
         memory_unlimited,
         surprises,
-        services: Services::new(plan, out, &servers, alone, stop),
+        services: Services::new(plan, out, &servers, alone, (observer, stop)),
         servers: &servers,
         order,
         retried,
@@ -143,15 +131,22 @@ pub fn run_on(
     sweep.say_ends()?;
     sweep.measure_all(&systems)?;
     let summary = sweep.conclude(&systems)?;
-    put_back(locked.prepared, summary)
-}
-
-/// Puts back what was prepared, when nothing of the sweep is open any more.
-fn put_back(prepared: Prepared<'_>, summary: Summary) -> Result<Summary, Error> {
+    // When nothing of the sweep is open any more.
     Ok(Summary {
+        left_on_servers: servers.put_back(observer),
         left_changed: prepared.put_back()?,
         ..summary
     })
+}
+
+/// What is said of a plan, with what is said of its systems.
+fn notices(plan: &Plan, of_systems: Vec<String>, servers: &Servers, ranks: &Ranks) -> Vec<String> {
+    let of_plan = plan.host.limit_notice().into_iter();
+    let of_others = servers
+        .notices()
+        .into_iter()
+        .chain(ranks.notices().to_vec());
+    of_plan.chain(of_systems).chain(of_others).collect()
 }
 
 /// Tells notices to whoever watches, and puts them into the study.
@@ -201,277 +196,6 @@ struct Sweeper<'a> {
     has_measured: bool,
     /// Whether points are measured again now whose warm-up was shorter than that of others.
     evens: bool,
-}
-
-impl<'a> Sweeper<'a> {
-    /// Measures one point and commits it; false where that was stopped.
-    fn point(
-        &mut self,
-        state: &SystemState<'_>,
-        step: Step<'_>,
-        key: PointKey,
-    ) -> Result<bool, Error> {
-        let mut asked = Asked::of_step(self.plan, step);
-        if let Some(length) = self.warmup_length(&step, state.system, &key)? {
-            asked.warmup = AskedWarmup::ByRule(length);
-        }
-        let Some(measured) = self.measured(state, &asked, key)? else {
-            return Ok(false);
-        };
-        self.commit(&measured.point)?;
-        measured.settled.map(|_| true)
-    }
-
-    /// What was measured, with its findings, and whether the database came to rest after it; none
-    /// where that was stopped.
-    fn measured(
-        &mut self,
-        state: &SystemState<'_>,
-        asked: &Asked<'_>,
-        key: PointKey,
-    ) -> Result<Option<MeasuredPoint>, Error> {
-        if self.stop.requested() {
-            return Ok(None);
-        }
-        let (plan, system, dataset) = (self.plan, state.system, &state.dataset);
-        self.stop_service()?;
-        if plan.host.drop_caches && (system.is_here() || !system.host.is_empty()) {
-            self.observer.step("dropping caches");
-        }
-        self.wait_hosts(system)?;
-        let caches_kept = drop_caches(plan, dataset, system, self.servers)?;
-        if caches_kept.is_none() {
-            self.ranks
-                .each_of_own(system, |system| Command::DropCaches { system })?;
-        }
-        self.start_service()?;
-        if !self.wait_ready(dataset, system)? {
-            return Ok(None);
-        }
-        self.observer.step("opening the database");
-        let database = dataset.open()?;
-        let _open = self.ranks.open(system)?;
-        self.settle_others(system)?;
-        let settled_before = self.settle(database.as_ref())?;
-        if self.stop.requested() {
-            return Ok(None);
-        }
-        self.study
-            .set_facts(&Fact::of_database(&system.name, database.facts()))?;
-        let measured = self.run_phase(database.as_ref(), system, asked, &key)?;
-        self.say_not_sampled(system, &measured.not_sampled)?;
-        if self.stop.requested() {
-            return Ok(None);
-        }
-        // A server that is gone and stays away leaves the point to be measured again.
-        let is_gone = NO_ANSWER.is_among(&measured.phase.findings);
-        if is_gone && !self.wait_ready(dataset, system)? {
-            return Ok(None);
-        }
-        // A stop ends the wait, but what was measured is kept.
-        let settled = self.settle(database.as_ref());
-        let settled_after = *settled.as_ref().unwrap_or(&Settled::Yes);
-        let own_version = database.facts().remove("version");
-        let version = system.version.as_deref();
-        let unexpected = self.unexpected(system, own_version.as_deref());
-        let links = links::degraded_of(&places(system));
-        let server_memory = self.servers.memory(system);
-        let evidence = Evidence {
-            unscaled: plan.unscaled.as_ref().filter(|_| plan.scale < 1.0),
-            memory: server_memory.unwrap_or_else(|| self.memory()),
-            settle: plan.sweep.settle,
-            settled_before,
-            settled_after,
-            caches_kept: caches_kept.as_ref(),
-            version: version.zip(own_version.as_deref()),
-            unexpected: &unexpected,
-            links: &links,
-            is_here: system.is_here() || server_memory.is_some(),
-            memory_unlimited: plan.host.memory_limit.zip(self.memory_unlimited.as_deref()),
-            adopted: state.adopted.as_deref(),
-            steady: (!asked.workload.starts_empty()).then_some(asked.steady),
-            ..Evidence::new(system.driver, &dataset.params, &key, &measured)
-        };
-        let found = all_findings(&evidence, database.as_ref());
-        let mut phase = measured.phase;
-        phase.findings.extend(found);
-        phase
-            .findings
-            .extend(settled.as_ref().err().map(load::never_settled));
-        let point = Point { key, phase };
-        Ok(Some(MeasuredPoint { point, settled }))
-    }
-
-    /// What of a system is not as the plan expects; its database is of this version.
-    fn unexpected(&self, system: &SystemPlan, version: Option<&str>) -> Vec<String> {
-        let known = self.surprises.about(&system.name).iter();
-        let known = known.map(|wrong| format!("{wrong}."));
-        known
-            .chain(other_version(&system.expect, version))
-            .collect()
-    }
-
-    fn commit(&mut self, point: &Point) -> Result<(), Error> {
-        self.study.add_point(point)?;
-        self.has_measured = true;
-        self.summary.points_measured += 1;
-        self.summary.errors += point.phase.errors();
-        self.retried.retain(|key| *key != point.key);
-        if self.ladders.are_there() {
-            self.ladders.add(point);
-            tell_points(&self.ladders, self.observer);
-        }
-        self.observer.point_finished(point);
-        self.say_ends()
-    }
-
-    /// Waits until background work has come to rest, the time is up or a stop was requested.
-    fn settle(&self, database: &dyn Database) -> Result<Settled, Error> {
-        self.observer.step("waiting for background work to settle");
-        let stop = || self.stop.requested();
-        Ok(database.settle(self.plan.sweep.settle, &stop)?)
-    }
-
-    /// Waits for the databases that other ranks have of their own.
-    fn settle_others(&self, system: &SystemPlan) -> Result<(), Error> {
-        self.ranks
-            .each_of_own(system, |_| Command::Settle)
-            .map(drop)
-    }
-
-    fn run_phase(
-        &self,
-        database: &dyn Database,
-        system: &SystemPlan,
-        asked: &Asked<'_>,
-        key: &PointKey,
-    ) -> Result<Measured, Error> {
-        let sweep = &self.plan.sweep;
-        let records = system.data.records;
-        let workload = asked.workload.as_ref().clone();
-        let workload = Arc::new(workload.with_semantics(system.semantics));
-        let keys = Arc::new(self.ranks.keys(system, records, key.threads));
-        let spec = Spec {
-            clients: system.driver.clients,
-            system: &system.name,
-            point: Some(key),
-            threads: key.threads,
-            rate: key.target_rate,
-            arrivals: key.arrivals,
-            operations: asked.operations,
-            duration: asked.duration,
-            enough: asked.enough,
-            seed: asked.seeds.measure(),
-            warmup_seed: asked.seeds.warmup(),
-            write_all_fields: sweep.write_all_fields,
-            compressibility: sweep.compressibility,
-            ..Spec::new(database, &workload, &system.data, &keys)
-        };
-        let watched = Watched::of_ranks(self.plan, system, self.ranks)
-            .with_servers(self.servers.of(system), system);
-        let measure = |spec: &Spec<'_>| {
-            let together = self.ranks.begin(spec, system, self.stop)?;
-            point::measure_together(together, spec, &watched, self.observer, self.stop)
-        };
-        let length = match asked.warmup {
-            AskedWarmup::For(warmup) => return measure(&Spec { warmup, ..spec }),
-            AskedWarmup::ByRule(length) => length,
-        };
-        let before = Spec {
-            seed: asked.seeds.warmup(),
-            enough: None,
-            ..spec
-        };
-        let rule = asked.steady;
-        let together = self
-            .ranks
-            .begin(&by_rule(&before, length), system, self.stop)?;
-        let watch = (&watched, self.observer);
-        let warmup = warm_up(together, &before, length, rule, watch, self.stop)?;
-        let mut measured = measure(&Spec {
-            goes_on: true,
-            warmup: Warmup::EDGE,
-            warmup_seed: asked.seeds.edge(),
-            ..spec
-        })?;
-        measured.phase.warmup = Some(Box::new(warmup));
-        Ok(measured)
-    }
-
-    /// Says what cannot be sampled of a system, once in a study.
-    fn say_not_sampled(&self, system: &SystemPlan, not_sampled: &[String]) -> Result<(), Error> {
-        if not_sampled.is_empty() {
-            return Ok(());
-        }
-        let said = self.study.notices()?;
-        for why in not_sampled {
-            let notice = point::without(&system.name, why);
-            if !said.contains(&notice) {
-                self.observer.notice(&notice);
-                self.study.add_notice(&notice)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn searches_are_done(&self, systems: &[&SystemPlan]) -> Result<bool, Error> {
-        for system in systems {
-            if search::is_pending(self.plan, &self.study, system)? {
-                return Ok(false);
-            }
-        }
-        Ok(true)
-    }
-
-    /// Waits for the hosts of a server, where a connection is lost.
-    fn wait_hosts(&self, system: &SystemPlan) -> Result<(), Error> {
-        let timeout = self.plan.sweep.ready_timeout;
-        for server in self.servers.of(system) {
-            if !server.is_there() {
-                let login = server.login();
-                self.observer
-                    .step(&format!("waiting for the connection to {login}"));
-                Servers::wait(&system.name, &server, timeout, self.stop)?;
-            }
-        }
-        Ok(())
-    }
-
-    fn stop_service(&mut self) -> Result<(), Error> {
-        if !self.services.running().is_empty() {
-            self.observer.step("stopping the service");
-        }
-        self.services.stop()
-    }
-
-    fn start_service(&mut self) -> Result<(), Error> {
-        if !self.services.running().is_empty() {
-            self.observer.step("starting the service");
-        }
-        self.services.start()
-    }
-
-    /// Waits until the server of a system answers; false where that was stopped. A database without
-    /// a server is there.
-    fn wait_ready(&mut self, dataset: &Dataset<'_>, system: &SystemPlan) -> Result<bool, Error> {
-        if system.driver.place != Place::Hosts {
-            return Ok(true);
-        }
-        self.observer.step("waiting until the server answers");
-        let timeout = self.plan.sweep.ready_timeout;
-        let ready = wait_ready(system, self.services.running(), timeout, self.stop, || {
-            dataset.try_open()
-        });
-        Ok(ready?.is_some())
-    }
-
-    fn memory(&self) -> u64 {
-        let total = tailmark_host::memory().total;
-        match (self.plan.host.memory_limit, &self.memory_unlimited) {
-            (Some(limit), None) => limit.min(total),
-            _ => total,
-        }
-    }
 }
 
 /// Says of which points it is known that they are too short for what the report is about.

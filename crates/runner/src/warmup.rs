@@ -40,23 +40,29 @@ pub fn warm_up(
     stop: &Stop,
 ) -> Result<Warmup, Error> {
     let capture = Mutex::new(Capture::open(watched, spec.system, spec.database));
+    let from_s = length.least.as_secs_f64();
+    let asked = Mutex::new(Asked {
+        steady_s: None,
+        next_s: from_s + WINDOWS as f64 * WINDOW_MIN_S,
+    });
     let judge = Judge {
         rule,
-        from_s: length.least.as_secs_f64(),
+        from_s,
         capture: &capture,
-        state: Mutex::new(Asked {
-            steady_s: None,
-            next_s: length.least.as_secs_f64() + WINDOWS as f64 * WINDOW_MIN_S,
-        }),
+        asked: &asked,
     };
     let spec = Spec {
         enough: Some(&judge),
         ..by_rule(spec, length)
     };
     let mut phase = together.run(&spec, &mut Shared(&capture), observer, stop)?;
-    phase.series = locked(&capture).series_so_far();
+    let capture = capture.into_inner().unwrap_or_else(PoisonError::into_inner);
+    phase.series = capture.into_series();
     let (phase, _) = together.finish(phase, Vec::new())?;
-    let (steady_s, reason) = judge.verdict(&phase);
+    let (steady_s, reason) = match locked(&asked).steady_s {
+        Some(steady_s) => (Some(steady_s), None),
+        None => verdict(rule, from_s, &phase),
+    };
     Ok(Warmup {
         phase,
         steady_s,
@@ -91,7 +97,7 @@ struct Judge<'a, 'b> {
     /// From when on windows begin, seconds.
     from_s: f64,
     capture: &'a Mutex<Capture<'b>>,
-    state: Mutex<Asked>,
+    asked: &'a Mutex<Asked>,
 }
 
 /// What the rule has said so far.
@@ -108,7 +114,7 @@ impl Enough for Judge<'_, '_> {
         let Some(end_s) = so_far.last().map(|last| last.start_s + last.length_s) else {
             return false;
         };
-        let mut asked = locked(&self.state);
+        let mut asked = locked(self.asked);
         if asked.steady_s.is_none() && end_s >= asked.next_s {
             let series = locked(self.capture).series_so_far();
             let watched = Watched {
@@ -129,33 +135,28 @@ impl Enough for Judge<'_, '_> {
     }
 }
 
-impl Judge<'_, '_> {
-    /// Since when it was steady, or why it was not even when it ended.
-    fn verdict(&self, phase: &Phase) -> (Option<f64>, Option<String>) {
-        if let Some(steady_s) = locked(&self.state).steady_s {
-            return (Some(steady_s), None);
-        }
-        let in_time = |interval: &&Interval| interval.start_s < phase.duration_s - 1e-6;
-        let intervals: Vec<&Interval> = phase.intervals.iter().filter(in_time).collect();
-        let watched = Watched {
-            intervals: &intervals,
-            series: &phase.series,
-        };
-        match self.rule.last_windows(watched, self.from_s) {
-            Ok(found) => match found.why_not() {
-                None => (Some(phase.duration_s), None),
-                Some(why) => (None, Some(why)),
-            },
-            Err(short) => {
-                let rounded = |s: f64| number::rounded(Duration::from_secs_f64(s));
-                let why = format!(
-                    "five windows of {} are needed (for a hundred samples beyond the quantile, or \
-                     a cycle of flushes and compactions), after the first {}",
-                    rounded(short.window_s),
-                    rounded(self.from_s)
-                );
-                (None, Some(why))
-            }
+/// Whether a phase was steady when it ended at last, or why it was not.
+fn verdict(rule: SteadyRule, from_s: f64, phase: &Phase) -> (Option<f64>, Option<String>) {
+    let in_time = |interval: &&Interval| interval.start_s < phase.duration_s - 1e-6;
+    let intervals: Vec<&Interval> = phase.intervals.iter().filter(in_time).collect();
+    let watched = Watched {
+        intervals: &intervals,
+        series: &phase.series,
+    };
+    match rule.last_windows(watched, from_s) {
+        Ok(found) => match found.why_not() {
+            None => (Some(phase.duration_s), None),
+            Some(why) => (None, Some(why)),
+        },
+        Err(short) => {
+            let rounded = |s: f64| number::rounded(Duration::from_secs_f64(s));
+            let why = format!(
+                "five windows of {} are needed (for a hundred samples beyond the quantile, or a \
+                 cycle of flushes and compactions), after the first {}",
+                rounded(short.window_s),
+                rounded(from_s)
+            );
+            (None, Some(why))
         }
     }
 }

@@ -17,6 +17,7 @@ use tailmark_results::{
     statistics::smallest_difference,
 };
 use tailmark_runner::{Facts, dry_run};
+use tailmark_testing::assert_says;
 use tempfile::TempDir;
 
 fn checked(sweep: &str) -> Plan {
@@ -66,14 +67,13 @@ fn a_plan_that_is_too_short_for_its_quantile_says_so_before_it_measures() {
     let [given] = &given[..] else {
         panic!("{given:?}")
     };
-    for part in [
+    let parts = [
         "p99.9 read of workload `ycsb-a` will not be given",
         "a point of `a` at 1 thread has about 25 read requests",
         "10,000 to give it and 100,000 to be certain",
         "make points 4,000 times as long (sweep.operations)",
-    ] {
-        assert!(given.contains(part), "{given}\nlacks {part}");
-    }
+    ];
+    assert_says(given, &parts);
     // Of the median 200 requests are enough, and half of the operations are reads.
     assert_eq!(said(400, "p50 read"), [""; 0]);
     let certain = said(398, "p50 read");
@@ -159,10 +159,7 @@ fn the_noise_is_that_of_the_newest_former_study_of_the_same_system() {
     let at = |name: &str| dir.path().join(name);
     let plan = checked("operations = 500\nrepeats = 5\n[report]\nlatency = 'p99 read'");
     let unknown = said(&plan, &at("out"));
-    for name in ["ops/s", "p99 read"] {
-        let line = format!("      {name}: ");
-        assert!(unknown.contains(&line), "{unknown}\nlacks {line}");
-    }
+    assert_says(&unknown, &["      ops/s: ", "      p99 read: "]);
     former(
         &at("old"),
         1_000,
@@ -181,12 +178,11 @@ fn the_noise_is_that_of_the_newest_former_study_of_the_same_system() {
     // Logarithms ln(1.1) apart from run to run have that deviation; of latencies it is the double.
     let of = |noise: f64| number::percent(smallest_difference(noise, 5, 2, 0.03).unwrap());
     let (ops, own) = (of(1.1_f64.ln()), "degrees of freedom");
-    for part in [
+    let parts = [
         format!("ops/s of a: {ops} or more; its runs are 9.5% apart ({old}, 4 {own})"),
         format!("its runs are 19% apart ({old}, 4 {own})"),
-    ] {
-        assert!(known.contains(&part), "{known}\nlacks {part}");
-    }
+    ];
+    assert_says(&known, &parts);
     assert!(!known.contains("      ops/s: "), "{known}");
     // The study of the run itself counts too, and is the newest.
     former(&at("out"), 4_000, &null(), &runs(2, 700.0));
@@ -218,15 +214,14 @@ fn the_speed_of_a_former_study_says_how_long_a_point_must_be() {
     let points = [point(1, 1, None, 500.0, 1), point(2, 1, None, 1_000.0, 1)];
     former(&dir.path().join("old"), 1_000, &null(), &points);
     let text = said(&plan, &out);
-    for part in [
+    let parts = [
         "p99 read: certain from 10,000 read requests of a point on, and given from 1,000 on",
         "ycsb-a: 20,000 operations, 40s on a with 1 thread (500 ops/s before), 20s on a with 2 \
          threads (1,000 ops/s before)",
         "TOO SHORT: p99 read of workload `ycsb-a` will not be given: a point of `a` at 1 thread has \
          about 25 read requests",
-    ] {
-        assert!(text.contains(part), "{text}\nlacks {part}");
-    }
+    ];
+    assert_says(&text, &parts);
     let notices = too_short(&plan, &out);
     let [notice] = &notices[..] else {
         panic!("{notices:?}")

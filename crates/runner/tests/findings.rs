@@ -12,6 +12,7 @@ use support::{plan, points, run, system, system_with};
 use tailmark_driver::{Database, Driver, Error, Location, Params, Place, Session, db};
 use tailmark_plan::{AskedRate, Plan, Service, ServiceControl};
 use tailmark_results::{Arrivals, Point};
+use tailmark_testing::assert_says;
 
 /// The only point of a plan.
 fn point(plan: &Plan) -> Point {
@@ -146,12 +147,11 @@ fn operations_that_are_never_done_are_a_finding() {
     let censored = hangs.phase.censored;
     assert!((1..40).contains(&censored), "{censored}");
     let said = text(&hangs, "censored");
-    for part in [
+    let parts = [
         &format!("{censored} of 10,000 operations were due and never done"),
         "quantiles of reads above p99.",
-    ] {
-        assert!(said.contains(part), "{said} lacks {part}");
-    }
+    ];
+    assert_says(said, &parts);
     assert_eq!(of_rate(&hangs), ["censored"]);
 }
 

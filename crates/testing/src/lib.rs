@@ -3,8 +3,10 @@
 //! it said.
 
 mod disk;
+mod emulation;
 pub mod guest;
 mod harness;
+mod live_page;
 mod memory;
 mod mpirun;
 mod mutator;
@@ -14,13 +16,18 @@ mod ssh;
 mod trial;
 
 pub use disk::{LoopDevice, Mounted, Tmpfs, make_ext4, system};
+pub use emulation::need_emulation;
 pub use harness::{Test, is_ci, not_here, not_installed, run, server};
 pub use inventory;
+pub use live_page::LivePage;
 pub use memory::MemoryWatch;
 pub use mpirun::{Ended, Job, Mpirun};
 pub use mutator::Mutator;
 pub use network::Hosts;
-pub use program::{Program, err, out};
-pub use ssh::{SshHosts, USER as SSH_USER};
+pub use program::{Program, assert_says, err, out};
+pub use ssh::{
+    AHEAD as SSH_AHEAD, FORWARDED as SSH_FORWARDED, GREETED as SSH_GREETED, LOCKED as SSH_LOCKED,
+    SshHosts, USER as SSH_USER,
+};
 pub use tailmark_testing_macros::test;
 pub use trial::{MEMORY_MAX, Trial};

@@ -59,3 +59,15 @@ pub fn out(output: &Output) -> String {
 pub fn err(output: &Output) -> String {
     String::from_utf8_lossy(&output.stderr).into_owned()
 }
+
+/// Asserts that all these are in what was said.
+///
+/// # Panics
+/// Where one is not.
+#[track_caller]
+pub fn assert_says(said: &str, parts: &[impl AsRef<str>]) {
+    for part in parts {
+        let part = part.as_ref();
+        assert!(said.contains(part), "{said}\nlacks {part}");
+    }
+}

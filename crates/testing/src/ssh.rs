@@ -14,8 +14,20 @@ use std::{
 const DIRECT: &str = "db";
 const OVER_3: &str = "far";
 
+/// The host whose clock is of another boot than that of the others, ahead by so many seconds.
+pub const AHEAD: (u32, u32) = (3, 3600);
+
 /// The user beside root that every host has, who may not use sudo.
 pub const USER: &str = "measurer";
+
+/// The port that the configuration forwards of hosts over host 3.
+pub const FORWARDED: u16 = 15999;
+
+/// The user who may log in, and run nothing.
+pub const LOCKED: &str = "locked";
+
+/// A root whose shell prints something whenever it is started.
+pub const GREETED: &str = "greeted";
 
 /// Some hosts, of which the first is the client's.
 #[derive(Debug)]
@@ -38,6 +50,7 @@ impl SshHosts {
             daemons: Vec::new(),
         };
         all.write_keys();
+        fs::create_dir(all.tmp(1)).expect("the directory is this one's own");
         for host in 2..=servers + 1 {
             all.start(&sshd, host);
         }
@@ -76,6 +89,7 @@ impl SshHosts {
             .arg(self.directory().join("client"))
             .arg(program)
             .args(arguments)
+            .env("TMPDIR", self.tmp(1))
             .stdin(Stdio::null());
         command
     }
@@ -140,6 +154,11 @@ impl SshHosts {
                 config += &format!(
                     "Host {OVER_3}{host}\n  HostName {address}\n  User root\n  ProxyJump root@{jump}\n"
                 );
+                // What people have for themselves, and no program wants.
+                config += &format!(
+                    "  LocalForward {FORWARDED} 127.0.0.1:1\n  RemoteForward {FORWARDED} 127.0.0.1:1\n  \
+                     RemoteCommand echo no\n  StdinNull yes\n  ForkAfterAuthentication yes\n"
+                );
             }
         }
         fs::write(client.join("known_hosts"), known).expect("the directory is this one's own");
@@ -149,6 +168,12 @@ impl SshHosts {
         let mut passwd: String = others.map(|line| format!("{line}\n")).collect();
         passwd += "sshd:x:9922:65534::/run/sshd:/usr/sbin/nologin\n";
         passwd += &format!("{USER}:x:9923:65534::/tmp:/bin/sh\n");
+        passwd += &format!("{LOCKED}:x:9924:65534::/tmp:/usr/sbin/nologin\n");
+        let greeted = directory.join(GREETED);
+        passwd += &format!("{GREETED}:x:0:0::{}:/bin/bash\n", greeted.display());
+        fs::create_dir(&greeted).expect("the directory is this one's own");
+        fs::write(greeted.join(".bashrc"), "echo Welcome!\necho\n")
+            .expect("the directory is this one's own");
         fs::write(directory.join("passwd"), passwd).expect("the directory is this one's own");
         fs::set_permissions(directory, fs::Permissions::from_mode(0o755))
             .expect("the directory is this one's own");
@@ -182,11 +207,15 @@ impl SshHosts {
             sshd = sshd.display(),
             address = self.hosts.address(host),
         );
+        let ahead_s = if host == AHEAD.0 { AHEAD.1 } else { 0 };
         let daemon = Command::new("ip")
             .args(["netns", "exec", &self.hosts.namespace(host)])
             .args(["setpriv", "--pdeathsig", "KILL"])
             .args([
                 "unshare",
+                "--time",
+                "--monotonic",
+                &ahead_s.to_string(),
                 "--uts",
                 "--mount",
                 "--pid",

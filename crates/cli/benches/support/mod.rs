@@ -27,11 +27,6 @@ pub fn compare(name: &str, unit: &str, pairs: usize, mut runs: Vec<Run<'_>>) {
             figures[index].push(runs[index].1());
         }
     }
-    let sorted = |mut values: Vec<f64>| {
-        values.sort_by(f64::total_cmp);
-        values
-    };
-    let median = |values: &[f64]| sorted(values.to_vec())[values.len() / 2];
     let ours = median(&figures[0]);
     println!("{name}: tailmark {ours:.1} {unit}");
     for ((other, _), theirs) in runs.iter().zip(&figures).skip(1) {
@@ -44,6 +39,16 @@ pub fn compare(name: &str, unit: &str, pairs: usize, mut runs: Vec<Run<'_>>) {
             median(theirs),
         );
     }
+}
+
+fn sorted(mut values: Vec<f64>) -> Vec<f64> {
+    values.sort_by(f64::total_cmp);
+    values
+}
+
+/// The value in the middle.
+pub fn median(values: &[f64]) -> f64 {
+    sorted(values.to_vec())[values.len() / 2]
 }
 
 /// The two that every comparison has.

@@ -18,6 +18,12 @@ pub const TAILMARK: Program = Program(env!("CARGO_BIN_EXE_tailmark"));
 /// Bytes of the device.
 pub const BYTES: u64 = 64 << 20;
 
+/// Runs the plan, with consent to erase the device.
+pub const RUN: &str = "$tailmark run plan.toml -o out --erase $serial $unseen";
+/// Prepares the device of the plan and does nothing else, with the same consent.
+pub const PREPARE: &str =
+    "$tailmark device prepare plan.toml --system disk --erase $serial $unseen";
+
 /// A loop device, and a directory for a study and a journal.
 pub struct Bench {
     pub device: LoopDevice,
@@ -45,18 +51,29 @@ impl Bench {
         self.image.to_str().unwrap()
     }
 
-    /// Writes a plan whose system is on this device.
-    pub fn plan(&self, prepare: &str, more: &str) {
-        let mount = self.dir().join("mounted");
+    /// Writes a plan of one short point, with these lines of its system.
+    pub fn plan_of(&self, system: &str) {
+        self.write_plan("", "operations = 100", system);
+    }
+
+    /// Writes a plan with these lines at its top, of its sweep and of its system.
+    pub fn write_plan(&self, top: &str, sweep: &str, system: &str) {
         let text = format!(
-            "same_device = true\n{more}\n[database]\ndriver = 'file'\n[dataset]\nrecords = 200\n\
-             [sweep]\nworkloads = 'ycsb-c'\nthreads = 1\noperations = 100\nwarmup = '0s'\n\
-             [[system]]\nname = 'disk'\npath = '{mount}/data'\n[system.prepare]\n\
-             device = '{device}'\n{prepare}\n",
-            mount = mount.display(),
-            device = self.device.path().display(),
+            "{top}\n[database]\ndriver = 'file'\n[dataset]\nrecords = 200\n[sweep]\n\
+             workloads = 'ycsb-c'\nthreads = 1\n{sweep}\nwarmup = '0s'\n[[system]]\n{system}\n"
         );
         fs::write(self.dir().join("plan.toml"), text).unwrap();
+    }
+
+    /// Writes a plan whose system is in a directory that this device is mounted on.
+    pub fn plan(&self, prepare: &str, more: &str) {
+        let system = format!(
+            "name = 'disk'\npath = '{}/data'\n[system.prepare]\ndevice = '{}'\n{prepare}",
+            self.dir().join("mounted").display(),
+            self.device.path().display(),
+        );
+        let top = format!("same_device = true\n{more}");
+        self.write_plan(&top, "operations = 100", &system);
     }
 
     /// What makes and mounts a file system here.
@@ -124,12 +141,5 @@ impl Bench {
         let text = |value: &serde_json::Value| value.as_str().unwrap_or_default().to_owned();
         of.map(|fact| (text(&fact["name"]), text(&fact["value"])))
             .collect()
-    }
-}
-
-/// That all these are in what was said.
-pub fn assert_says(said: &str, parts: &[&str]) {
-    for part in parts {
-        assert!(said.contains(part), "{said}\nlacks {part}");
     }
 }

@@ -1,35 +1,16 @@
 //! A connection that is lost: over a jump host whose link goes down, so that the clients reach the
 //! database all the while.
 
-use crate::{Cassandra, END, TAILMARK, code, codes, instants, said, start, until_said};
-use std::{
-    process::Child,
-    thread,
-    time::{Duration, Instant},
+use crate::{
+    Cassandra, PREPARE, SETTING, TAILMARK, assert_no_socket_is_left, code, codes, instants, said,
+    start, until_busy, until_said,
 };
-use tailmark_testing::{SshHosts, test};
+use std::{thread, time::Duration};
+use tailmark_testing::{SSH_FORWARDED, SshHosts, test};
 use tempfile::TempDir;
 
 /// The jump host.
 const JUMP: u32 = 3;
-
-/// Waits until clients are at work: for three seconds in a row there are many packets.
-fn until_busy(hosts: &SshHosts, run: &mut Child) {
-    let packets = || {
-        let read = hosts.on(2, "cat /sys/class/net/eth0/statistics/rx_packets");
-        read.trim().parse::<u64>().unwrap()
-    };
-    let (mut busy, mut before) = (0, packets());
-    let end = Instant::now() + END;
-    while busy < 3 {
-        assert!(Instant::now() < end, "no client is at work");
-        assert_eq!(run.try_wait().unwrap(), None);
-        thread::sleep(Duration::from_secs(1));
-        let now = packets();
-        busy = if now - before > 15 { busy + 1 } else { 0 };
-        before = now;
-    }
-}
 
 #[test]
 fn points_outlive_a_connection_over_a_jump_host_and_the_next_one_waits_for_it() {
@@ -37,9 +18,18 @@ fn points_outlive_a_connection_over_a_jump_host_and_the_next_one_waits_for_it() 
     let (dir, cassandra) = (dir.path(), Cassandra::new(&hosts));
     cassandra.start(&hosts);
     let sweep = "threads = [1, 2, 3]\nduration = '45s'\nwarmup = '0s'";
-    let mut run = start(&hosts, dir, &cassandra.plan(sweep, "host = 'far2'"));
+    let before = hosts.on(2, &format!("cat {SETTING}"));
+    let plan = format!("{PREPARE}{}", cassandra.plan(sweep, "host = 'far2'"));
+    let mut run = start(&hosts, dir, &plan);
     until_said(dir, "loaded", &mut run);
     until_busy(&hosts, &mut run);
+    // Of what the user's configuration forwards nothing is.
+    let listening = hosts.on(2, "ss -Hltn");
+    assert!(listening.contains(":22 "), "{listening}");
+    assert!(
+        !listening.contains(&format!(":{SSH_FORWARDED} ")),
+        "{listening}"
+    );
     hosts.network().link_down(JUMP);
     thread::sleep(Duration::from_secs(20));
     hosts.network().link_up(JUMP);
@@ -51,6 +41,7 @@ fn points_outlive_a_connection_over_a_jump_host_and_the_next_one_waits_for_it() 
     thread::sleep(Duration::from_secs(8));
     hosts.network().link_up(JUMP);
     assert_eq!(code(&mut run), Some(0), "{}", said(dir));
+    assert_no_socket_is_left(&hosts);
     let points = TAILMARK.points(dir);
     assert_eq!(points.len(), 3);
     for point in &points {
@@ -68,11 +59,12 @@ fn points_outlive_a_connection_over_a_jump_host_and_the_next_one_waits_for_it() 
         // A link that comes back in time has lost nothing.
         assert!(is_told || longest <= 10.0, "{at_s:?}");
     }
-    assert!(
-        codes(&points[1]).contains(&"server-unwatched"),
-        "{:?}",
-        codes(&points[1])
-    );
+    // What was set there was put back with the connection, and set again.
+    for code in ["server-unwatched", "server-changed"] {
+        assert!(codes(&points[1]).contains(&code), "{:?}", codes(&points[1]));
+    }
+    assert!(!codes(&points[2]).contains(&"server-changed"));
+    assert_eq!(hosts.on(2, &format!("cat {SETTING}")), before);
     // The connection was back before the third one began.
     assert!(instants(&points[2], "cpu", "machine on server far2").len() > 3);
 }

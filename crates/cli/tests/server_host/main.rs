@@ -8,13 +8,15 @@
 )]
 
 mod connection;
+mod killed;
 mod measured;
+mod prepared;
 mod refused;
 
 use serde_json::Value;
 use std::{
     fs,
-    path::Path,
+    path::{Path, PathBuf},
     process::{Child, Output},
     time::{Duration, Instant},
 };
@@ -33,19 +35,34 @@ fn main() -> std::process::ExitCode {
     tailmark_testing::run()
 }
 
+/// A setting of the kernel that each host has of its own, and what a plan makes of it.
+const SETTING: &str = "/proc/sys/net/core/somaxconn";
+const PREPARE: &str = "[prepare]\nsysctls = ['net.core.somaxconn=1234']\n";
+
 /// A Cassandra of a host, whose data is removed with it.
 struct Cassandra {
-    directory: TempDir,
+    data: PathBuf,
+    /// Where that is a directory of its own.
+    _own: Option<TempDir>,
     address: String,
 }
 
 impl Cassandra {
     /// One that may be started on host 2.
     fn new(hosts: &SshHosts) -> Self {
+        let own = TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap();
+        let mut cassandra = Self::with_data(hosts, own.path());
+        cassandra._own = Some(own);
+        cassandra
+    }
+
+    /// The same with its data in a directory there.
+    fn with_data(hosts: &SshHosts, data: &Path) -> Self {
         // Where there is no server at all, none can be started either.
         let _ = server("cassandra");
         Self {
-            directory: TempDir::new_in(env!("CARGO_TARGET_TMPDIR")).unwrap(),
+            data: data.to_owned(),
+            _own: None,
             address: hosts.network().address(2),
         }
     }
@@ -72,7 +89,7 @@ impl Cassandra {
     fn act(&self, action: &str) -> String {
         format!(
             "CASSANDRA_DIR={} CASSANDRA_ADDRESS={} CASSANDRA_PORT=9042 {CASSANDRA} {action}",
-            self.directory.path().display(),
+            self.data.display(),
             self.address
         )
     }
@@ -85,7 +102,7 @@ impl Cassandra {
              ready_timeout = '10m'\n{sweep}\n[[system]]\nname = 'cluster'\n\
              hosts = '{}:9042'\npath = '{}'\n{system}\n",
             self.address,
-            self.directory.path().display()
+            self.data.display()
         )
     }
 }
@@ -109,6 +126,25 @@ fn until_said(dir: &Path, what: &str, run: &mut Child) {
     }
 }
 
+/// Waits until clients are at work: for three seconds in a row there are many packets. Whoever waits
+/// until a server answers, and the samples of its host, make some ten a second.
+fn until_busy(hosts: &SshHosts, run: &mut Child) {
+    let packets = || {
+        let read = hosts.on(2, "cat /sys/class/net/eth0/statistics/rx_packets");
+        read.trim().parse::<u64>().unwrap()
+    };
+    let (mut busy, mut before) = (0, packets());
+    let end = Instant::now() + END;
+    while busy < 3 {
+        assert!(Instant::now() < end, "no client is at work");
+        assert_eq!(run.try_wait().unwrap(), None);
+        std::thread::sleep(Duration::from_secs(1));
+        let now = packets();
+        busy = if now - before > 200 { busy + 1 } else { 0 };
+        before = now;
+    }
+}
+
 /// The exit code of a run.
 fn code(run: &mut Child) -> Option<i32> {
     let end = Instant::now() + END;
@@ -127,9 +163,22 @@ fn said(dir: &Path) -> String {
 
 /// Runs a plan to its end.
 fn run(hosts: &SshHosts, dir: &Path, plan: &str) -> Output {
+    run_with(hosts, dir, plan, &[])
+}
+
+/// The same with these arguments.
+fn run_with(hosts: &SshHosts, dir: &Path, plan: &str, more: &[&str]) -> Output {
     fs::write(dir.join("plan.toml"), plan).unwrap();
-    let mut command = hosts.command(TAILMARK.0, &["run", "plan.toml", "-o", "out"]);
+    let arguments = [&["run", "plan.toml", "-o", "out"], more].concat();
+    let mut command = hosts.command(TAILMARK.0, &arguments);
     command.current_dir(dir).output().unwrap()
+}
+
+/// That a run that has ended has left no socket of its connections.
+fn assert_no_socket_is_left(hosts: &SshHosts) {
+    let left = fs::read_dir(hosts.tmp(1)).unwrap().flatten();
+    let left: Vec<_> = left.map(|entry| entry.path()).collect();
+    assert!(left.is_empty(), "{left:?}");
 }
 
 /// The codes of what was found of a point.

@@ -1,20 +1,20 @@
 //! What is done on the hosts of a server, and what is known of them.
 
-use crate::{Cassandra, END, TAILMARK, code, codes, instants, run, said, start, until_said};
+use crate::{
+    Cassandra, END, PREPARE, SETTING, TAILMARK, assert_no_socket_is_left, code, codes, instants,
+    run, said, start, until_said,
+};
+use serde_json::Value;
 use std::{
     fs,
     path::Path,
     thread,
     time::{Duration, Instant},
 };
-use tailmark_testing::{SshHosts, err, test};
+use tailmark_testing::{SSH_AHEAD, SshHosts, err, test};
 use tempfile::TempDir;
 
 const SWEEP: &str = "threads = [1, 2]\nduration = '5s'\nwarmup = '1s'";
-
-/// A setting of the kernel that each host has of its own, and what the plan makes of it.
-const SETTING: &str = "/proc/sys/net/core/somaxconn";
-const PREPARE: &str = "[prepare]\nsysctls = ['net.core.somaxconn=1234']\n";
 
 /// A service of two hosts, which writes down who was started and stopped, and the setting; the first
 /// one has the database.
@@ -37,7 +37,7 @@ fn service(cassandra: &Cassandra, order: &Path) -> String {
 fn until_nothing_is_left(hosts: &SshHosts, host: u32) {
     let tmp = hosts.tmp(host).display().to_string();
     let script = format!(
-        "ls -A {tmp}; ps -eo args | grep -E '[/]agent --remove|[t]ests/cassandra/server' || true"
+        "ls -A {tmp}; ps -eo args | grep -E '[/]tailmark[.][^ ]*/agent|[t]ests/cassandra/server' || true"
     );
     let end = Instant::now() + END;
     loop {
@@ -48,6 +48,14 @@ fn until_nothing_is_left(hosts: &SshHosts, host: u32) {
         assert!(Instant::now() < end, "{left}");
         thread::sleep(Duration::from_millis(300));
     }
+}
+
+/// By how much a clock was ahead at the end of a point.
+fn offset_s(point: &Value, subject: &str) -> f64 {
+    let mut all = point["series"].as_array().unwrap().iter();
+    let offset = all.find(|of| of["subject"] == subject && of["name"] == "offset_s");
+    let values = offset.unwrap()["values"].as_array().unwrap();
+    values.last().unwrap().as_f64().unwrap()
 }
 
 #[test]
@@ -73,6 +81,8 @@ fn a_cassandra_behind_ssh_is_started_and_stopped_between_points_and_a_killed_run
     let mut again = start(&hosts, dir, &plan);
     assert_eq!(code(&mut again), Some(0), "{}", said(dir));
     until_nothing_is_left(&hosts, 2);
+    // Nor of the run that was killed.
+    assert_no_socket_is_left(&hosts);
     let points = TAILMARK.points(dir);
     let threads: Vec<_> = points
         .iter()
@@ -89,7 +99,12 @@ fn a_cassandra_behind_ssh_is_started_and_stopped_between_points_and_a_killed_run
         for host in ["db2", "db3"] {
             let at_s = instants(point, "cpu", &format!("machine on server {host}"));
             assert!(at_s.len() >= 2 && at_s.is_sorted(), "{host}: {at_s:?}");
+            // A second of warm-up, five that are measured, and clients that take their time.
+            let is_within = at_s.iter().all(|at| (-60.0..=60.0).contains(at));
+            assert!(is_within, "{host}: {at_s:?}");
         }
+        let ahead_s = offset_s(point, &format!("clock on server db{}", SSH_AHEAD.0));
+        assert!((ahead_s - f64::from(SSH_AHEAD.1)).abs() < 1.0, "{ahead_s}");
         assert!(!instants(point, "database-process", "java on server db2").is_empty());
         // The clients' own machine has its series as ever.
         assert!(instants(point, "cpu", "machine").len() >= 2);
@@ -121,11 +136,12 @@ fn a_cassandra_behind_ssh_is_started_and_stopped_between_points_and_a_killed_run
     without_an_agent(&hosts, &cassandra);
 }
 
-/// Without an agent less is known, and that is said.
+/// Without an agent less is known, and that is said. The service is one that does not end.
 fn without_an_agent(hosts: &SshHosts, cassandra: &Cassandra) {
     let plain = TempDir::new().unwrap();
-    let without = "host = 'db2'\nagent = false";
-    let once = "threads = 1\noperations = 300\nwarmup = '0s'";
+    let without =
+        "host = 'db2'\nagent = false\nservice = { start = 'echo begins; exec sleep 600' }";
+    let once = "threads = [1, 2]\noperations = 300\nwarmup = '0s'";
     let ran = run(hosts, plain.path(), &cassandra.plan(once, without));
     assert_eq!(ran.status.code(), Some(0), "{}", err(&ran));
     assert!(
@@ -139,6 +155,11 @@ fn without_an_agent(hosts: &SshHosts, cassandra: &Cassandra) {
         "{:?}",
         codes(&points[0])
     );
+    // Each was ended before the next one was started; only the last goes on.
+    let log = fs::read_to_string(plain.path().join("out/cluster.db2.service.log")).unwrap();
+    let started = log.lines().filter(|line| *line == "begins").count();
+    let running = hosts.on(2, "ps -eo args | grep -c '^sleep 600' || true");
+    assert_eq!((started >= 2, running.trim()), (true, "1"), "{log}");
     let report = fs::read_to_string(plain.path().join("out/report.html")).unwrap();
     assert!(report.contains("server machine: hostname") && report.contains("node2"));
     until_nothing_is_left(hosts, 2);

@@ -2,7 +2,7 @@
 
 use crate::run;
 use std::path::Path;
-use tailmark_testing::{SSH_USER, SshHosts, err, test};
+use tailmark_testing::{SSH_LOCKED, SSH_USER, SshHosts, err, test};
 use tempfile::TempDir;
 
 fn plan(hosts: &SshHosts, host: &str) -> String {
@@ -29,6 +29,7 @@ fn a_wrong_host_key_or_user_is_told_before_anything_is_measured() {
     let (hosts, dir) = (SshHosts::new(1), TempDir::new().unwrap());
     let dir = dir.path();
     for (host, why) in [
+        (&*format!("{SSH_LOCKED}@db2"), "not available"),
         ("wrong-key2", "Permission denied"),
         ("nobody-such@db2", "Permission denied"),
         ("stranger2", "Host key verification failed"),

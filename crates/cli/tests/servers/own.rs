@@ -3,20 +3,14 @@
 use crate::TAILMARK;
 use serde_json::Value;
 use std::{
+    io::{BufRead, BufReader, Read},
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
-    sync::{Mutex, MutexGuard, PoisonError},
+    process::{Child, ChildStderr, Command, Stdio},
     thread::sleep,
     time::{Duration, Instant},
 };
-use tailmark_testing::server;
+use tailmark_testing::{LivePage, server};
 use tempfile::TempDir;
-
-/// Servers of a test's own take turns: several at once would make each other late.
-pub fn turn() -> MutexGuard<'static, ()> {
-    static TURN: Mutex<()> = Mutex::new(());
-    TURN.lock().unwrap_or_else(PoisonError::into_inner)
-}
 
 /// A Cassandra of a test's own; ended and removed with it.
 pub struct Server {
@@ -84,11 +78,61 @@ impl Drop for Server {
     }
 }
 
-/// Starts the program, whose output is kept.
-pub fn start(dir: &Path, args: &[&str]) -> Child {
-    let mut program = TAILMARK.command(dir, args);
-    program.stdout(Stdio::piped()).stderr(Stdio::piped());
-    program.spawn().unwrap()
+/// A run that is followed by its page.
+pub struct Run {
+    child: Child,
+    page: LivePage,
+    said: BufReader<ChildStderr>,
+}
+
+impl Run {
+    /// Of the plan `plan.toml` into `out`.
+    pub fn start(dir: &Path) -> Self {
+        let mut program = TAILMARK.command(dir, &["run", "plan.toml", "-o", "out", "--live"]);
+        program.stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = program.spawn().unwrap();
+        let mut said = BufReader::new(child.stderr.take().unwrap());
+        let page = LivePage::said(&mut said);
+        Self { child, page, said }
+    }
+
+    /// Waits until some seconds of a phase were seen, with so many points done.
+    pub fn until(&self, doing: &str, points: u64) {
+        until(doing, || {
+            let answer = self.page.get("/live.json").unwrap();
+            let (_, body) = answer.split_once("\r\n\r\n").unwrap();
+            let state: Value = serde_json::from_str(body).unwrap();
+            let is_at_it = state["what"].as_str().unwrap().ends_with(doing);
+            is_at_it && state["done"] == points && state["series"].as_array().unwrap().len() >= 3
+        });
+    }
+
+    /// Reads what it says until this is there.
+    pub fn until_said(&mut self, what: &str) {
+        let mut before = Vec::new();
+        for line in self.said.by_ref().lines().map(Result::unwrap) {
+            if line.contains(what) {
+                return;
+            }
+            before.push(line);
+        }
+        panic!("{what} was not said, but {before:#?}");
+    }
+
+    /// Waits until it ends: its exit code, and what it said last.
+    pub fn end(mut self) -> (Option<i32>, String) {
+        let mut said = String::new();
+        self.said.read_to_string(&mut said).unwrap();
+        (self.child.wait().unwrap().code(), said)
+    }
+}
+
+/// Also where a test fails.
+impl Drop for Run {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
 }
 
 pub fn has_finding(point: &Value, code: &str) -> bool {

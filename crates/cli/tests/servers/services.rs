@@ -2,14 +2,13 @@
 
 use crate::{
     TAILMARK,
-    own::{Server, plan_with_services, turn},
+    own::{Server, plan_with_services},
 };
 use tailmark_testing::{err, test};
 use tempfile::TempDir;
 
 #[test]
 fn two_systems_behind_one_address_are_served_one_after_the_other() {
-    let _turn = turn();
     let (first, second) = (Server::new(9243), Server::new(9243));
     let dir = TempDir::new().unwrap();
     let file = dir.path().join("plan.toml");

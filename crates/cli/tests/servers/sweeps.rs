@@ -1,9 +1,6 @@
 //! YCSB's workloads on a server, and one that encrypts and asks for a password.
 
-use crate::{
-    TAILMARK,
-    own::{Server, turn},
-};
+use crate::{TAILMARK, own::Server};
 use serde_json::Value;
 use tailmark_testing::{err, server, test};
 use tempfile::TempDir;
@@ -84,7 +81,6 @@ fn ycsb_a_b_c_d_f_run_on_aerospike_without_an_error() {
 
 #[test]
 fn a_server_that_encrypts_and_asks_for_a_password_is_run_on_with_both_and_refused_without() {
-    let _turn = turn();
     let mut server = Server::new(9244);
     server.settings = "CASSANDRA_SECURE=1";
     server.act("start");
@@ -94,7 +90,7 @@ fn a_server_that_encrypts_and_asks_for_a_password_is_run_on_with_both_and_refuse
     let certificate = server.dir.path().join("ca.pem");
     let run = |user: &str, password: &str, tls: &str| {
         let plan = format!(
-            "[database]\ndriver = 'cassandra'\nconnect_timeout_ms = 3000\n{user}{password}{tls}\n\
+            "[database]\ndriver = 'cassandra'\nconnect_timeout_ms = 10000\n{user}{password}{tls}\n\
              [dataset]\nrecords = 500\n[sweep]\nworkloads = ['ycsb-a']\nthreads = [2]\n\
              operations = 500\nwarmup = '0s'\n[[system]]\nname = 'server'\nhosts = '{}'\n",
             server.hosts()

@@ -1,5 +1,6 @@
 //! A change of the machine: how the journal says it, and how it is put back.
 
+use super::Error;
 use crate::mount;
 use serde_json::{Value, json};
 use std::{
@@ -73,65 +74,69 @@ pub(super) fn put_back(change: &Change) -> Result<String, String> {
             old,
             asked,
             now,
-        } => {
-            let name = path.display();
-            let is = match read(path) {
-                Ok(is) => is,
-                // A control group or a device that is gone has taken its values with it.
-                Err(error) if is_gone(&error) => {
-                    return Ok(format!("`{name}` is gone, and what was {old} with it"));
-                }
-                Err(error) => return Err(format!("`{name}` is left: {error}")),
-            };
-            if is == *old {
-                return Ok(format!("`{name}` is {old} again"));
-            }
-            if is != *asked && Some(&is) != now.as_ref() {
-                return Ok(format!(
-                    "`{name}` is left at {is}: somebody else has changed it since (it was {old})"
-                ));
-            }
-            write(path, old).map_err(|error| format!("`{name}` is left at {is}: {error}"))?;
-            Ok(format!("`{name}` is {old} again"))
-        }
+        } => put_back_value(path, old, [Some(asked), now.as_ref()]),
+        Change::Mount { point, device } => put_back_mount(point, device),
         Change::Emulated { directory } => match super::remove_emulated(directory) {
             Ok(()) => Ok(format!("`{}` is removed", directory.display())),
-            Err(error) => {
-                let why = std::error::Error::source(&error);
-                let why = why.map_or_else(String::new, ToString::to_string);
-                Err(format!("`{}` stays: {why}", directory.display()))
-            }
+            Err(error) => Err(format!(
+                "`{}` stays: {}",
+                directory.display(),
+                cause(&error)
+            )),
         },
-        Change::Mount { point, device } => {
-            let mounts = mount::mounts();
-            // The kernel tells where a mount really is.
-            let point = &fs::canonicalize(point).unwrap_or_else(|_| point.clone());
-            let mut on = mounts.iter().filter(|mount| mount.point == *point);
-            let last = on.next_back();
-            match last {
-                Some(last) if last.device != *device && on.any(|below| below.device == *device) => {
-                    Err(format!(
-                        "`{}` stays mounted: `{}` ({}) is mounted over it; unmount that, and then \
-                         say `tailmark restore`",
-                        point.display(),
-                        last.source,
-                        last.kind
-                    ))
-                }
-                Some(mount) if mount.device == *device => super::unmount(point)
-                    .map(|()| format!("`{}` is unmounted", point.display()))
-                    .map_err(|error| {
-                        let why = std::error::Error::source(&error);
-                        let why = why.map_or_else(String::new, ToString::to_string);
-                        format!("`{}` stays mounted: {why}", point.display())
-                    }),
-                _ => Ok(format!(
-                    "`{}` is not mounted by us any more",
-                    point.display()
-                )),
-            }
-        }
     }
+}
+
+/// Writes the old value where it is one of ours that is there now.
+fn put_back_value(path: &Path, old: &str, ours: [Option<&String>; 2]) -> Result<String, String> {
+    let name = path.display();
+    let is = match read(path) {
+        Ok(is) => is,
+        // A control group or a device that is gone has taken its values with it.
+        Err(error) if is_gone(&error) => {
+            return Ok(format!("`{name}` is gone, and what was {old} with it"));
+        }
+        Err(error) => return Err(format!("`{name}` is left: {error}")),
+    };
+    if is == old {
+        return Ok(format!("`{name}` is {old} again"));
+    }
+    if !ours.contains(&Some(&is)) {
+        return Ok(format!(
+            "`{name}` is left at {is}: somebody else has changed it since (it was {old})"
+        ));
+    }
+    write(path, old).map_err(|error| format!("`{name}` is left at {is}: {error}"))?;
+    Ok(format!("`{name}` is {old} again"))
+}
+
+/// Unmounts what was mounted, where it is the last on its directory.
+fn put_back_mount(point: &Path, device: &str) -> Result<String, String> {
+    let mounts = mount::mounts();
+    // The kernel tells where a mount really is.
+    let point = &fs::canonicalize(point).unwrap_or_else(|_| point.to_owned());
+    let name = point.display();
+    let mut on = mounts.iter().filter(|mount| mount.point == *point);
+    match on.next_back() {
+        Some(last) if last.device != device && on.any(|below| below.device == device) => {
+            Err(format!(
+                "`{name}` stays mounted: `{}` ({}) is mounted over it; unmount that, and then say \
+                 `tailmark restore`",
+                last.source, last.kind
+            ))
+        }
+        Some(last) if last.device == device => match super::unmount(point) {
+            Ok(()) => Ok(format!("`{name}` is unmounted")),
+            Err(error) => Err(format!("`{name}` stays mounted: {}", cause(&error))),
+        },
+        _ => Ok(format!("`{name}` is not mounted by us any more")),
+    }
+}
+
+/// Why a step failed, without what it was: that is said already.
+fn cause(error: &Error) -> String {
+    let cause = std::error::Error::source(error);
+    cause.map_or_else(String::new, ToString::to_string)
 }
 
 /// Whether what a file was a value of is not there any more.

@@ -50,18 +50,13 @@ impl Claim {
     /// # Errors
     /// Names everything that does.
     pub fn take(target: &Target, reach: Reach, consent: &Consent) -> Result<Self, Error> {
-        let mut looks = 1;
-        loop {
-            match Self::take_now(target, reach, consent) {
-                Err(Error::Refused { evidence, .. })
-                    if looks < LOOKS && evidence.iter().all(|e| PASSING.contains(&e.guard)) =>
-                {
-                    looks += 1;
-                    thread::sleep(PAUSE);
-                }
-                taken => return taken,
-            }
-        }
+        look_again(
+            || Self::take_now(target, reach, consent),
+            |taken| match taken {
+                Err(Error::Refused { evidence, .. }) => evidence,
+                _ => &[],
+            },
+        )
     }
 
     fn take_now(target: &Target, reach: Reach, consent: &Consent) -> Result<Self, Error> {
@@ -116,16 +111,10 @@ impl Claim {
         reach: Reach,
         consent: &Consent,
     ) -> Result<Vec<Evidence>, Error> {
-        let mut looks = 1;
-        loop {
-            let evidence = Self::refusals_now(target, reach, consent)?;
-            let may_pass = evidence.iter().all(|e| PASSING.contains(&e.guard));
-            if evidence.is_empty() || looks == LOOKS || !may_pass {
-                return Ok(evidence);
-            }
-            looks += 1;
-            thread::sleep(PAUSE);
-        }
+        look_again(
+            || Self::refusals_now(target, reach, consent),
+            |found| found.as_deref().unwrap_or_default(),
+        )
     }
 
     fn refusals_now(
@@ -238,6 +227,20 @@ impl Claim {
             source,
         }
     }
+}
+
+/// Looks at a device until what speaks against it is nothing, or more than may pass in a moment, or
+/// that has not passed.
+fn look_again<T>(attempt: impl Fn() -> T, evidence: impl Fn(&T) -> &[Evidence]) -> T {
+    for _ in 1..LOOKS {
+        let found = attempt();
+        let against = evidence(&found);
+        if against.is_empty() || !against.iter().all(|of| PASSING.contains(&of.guard)) {
+            return found;
+        }
+        thread::sleep(PAUSE);
+    }
+    attempt()
 }
 
 /// That an open file is still what was looked at.

@@ -10,7 +10,7 @@
 use super::{
     Error,
     command::{line, run},
-    real,
+    real_path,
 };
 use crate::{BlockDevice, mount, sysfs};
 use serde::{Deserialize, Serialize};
@@ -71,13 +71,13 @@ pub struct Volume {
 /// link `device` beside it.
 #[must_use]
 pub fn emulated_file(directory: &Path) -> PathBuf {
-    real(directory).join(EXPORT)
+    real_path(directory).join(EXPORT)
 }
 
 /// The commands that make a volume, in order.
 #[must_use]
 pub fn plan_emulate(volume: &Volume, directory: &Path) -> Vec<String> {
-    let directory = &real(directory);
+    let directory = &real_path(directory);
     let path = |name: &str| directory.join(name).display().to_string();
     let words = |words: &[&str]| line(&words.iter().map(ToString::to_string).collect::<Vec<_>>());
     let (bytes, image, export) = (volume.bytes.to_string(), path(IMAGE), path(EXPORT));
@@ -190,7 +190,7 @@ fn loop_command(export: &str) -> Vec<String> {
 /// # Errors
 /// Where the program is missing, or something of it fails; what there is of it is removed then.
 pub fn emulate(volume: &Volume, directory: &Path) -> Result<(), Error> {
-    let directory = &real(directory);
+    let directory = &real_path(directory);
     let failed = |source| Error::Step {
         action: "emulate",
         device: directory.display().to_string(),
@@ -284,7 +284,7 @@ fn one_at_a_time(directory: &Path, export: &Path) -> io::Result<()> {
 /// # Errors
 /// Where something of it is in use.
 pub fn remove_emulated(directory: &Path) -> Result<(), Error> {
-    let directory = &real(directory);
+    let directory = &real_path(directory);
     let failed = |source| Error::Step {
         action: "remove",
         device: directory.display().to_string(),
@@ -382,6 +382,7 @@ fn until(what: &str, is_so: impl Fn() -> bool) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tailmark_testing::assert_says;
 
     #[test]
     fn limits_are_those_of_the_volume_and_none_that_it_has_not() {
@@ -413,7 +414,7 @@ mod tests {
             ..Volume::default()
         };
         let said = plan_emulate(&volume, Path::new("/x y")).join("\n");
-        for words in [
+        let parts = [
             "truncate --size 1073741824 '/x y/image'",
             "x-iops-total=3000",
             "type=nbd,id=export,node-name=throttled,writable=on,name=image",
@@ -421,9 +422,8 @@ mod tests {
             "'socket=/x y/limited' export=image",
             "nbdfuse --pidfile '/x y/showing' '/x y/export' --unix '/x y/delayed' &",
             "losetup --find --show --direct-io=on '/x y/export'",
-        ] {
-            assert!(said.contains(words), "{said}\nlacks {words}");
-        }
+        ];
+        assert_says(&said, &parts);
         assert!(!said.contains("type=fuse"), "{said}");
     }
 

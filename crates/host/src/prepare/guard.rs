@@ -416,5 +416,4 @@ fn foreign(scene: &Scene<'_>) -> Vec<String> {
 }
 
 #[cfg(test)]
-#[path = "guard_tests.rs"]
 mod tests;

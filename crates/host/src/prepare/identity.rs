@@ -2,12 +2,7 @@
 //! plan's word for it leads to.
 
 use super::{Error, ioctl};
-use crate::{
-    BlockDevice,
-    block::{self, SYS},
-    nvme::admin,
-    sysfs,
-};
+use crate::{BlockDevice, block::SYS, nvme::admin, sysfs};
 use std::{
     fs::{self, File},
     io,
@@ -300,12 +295,6 @@ fn of_serial(sys: &Path, given: &str) -> Result<(u32, u32), String> {
             ))
         }
     }
-}
-
-/// Whether a path is a device that a plan could name.
-#[must_use]
-pub fn is_target(given: &str) -> bool {
-    given.starts_with(BY_SERIAL) || block::is_device(Path::new(given))
 }
 
 #[cfg(test)]

@@ -5,8 +5,8 @@
 //! machine that it is of, which finds them there.
 
 use super::{
-    Claim, Consent, Erase, Error, Evidence, FileSystem, Journal, Kernel, Log, Mix, Of, Over,
-    PrepareStep, Reach, STEPS, Setting, Target, Watch, is_mounted_on, real,
+    Changes, Claim, Consent, Erase, Error, Evidence, FileSystem, Journal, Kernel, Log, Mix, Over,
+    PrepareStep, Reach, STEPS, Setting, Target, Watch, is_mounted_on, real_path,
 };
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
@@ -122,9 +122,9 @@ impl Job {
     /// Where one cannot be done on this machine.
     pub fn asked(
         &self,
-        of: impl Fn(Of) -> bool,
+        which: impl Fn(Changes) -> bool,
     ) -> Result<Vec<(&'static PrepareStep, Vec<String>)>, Error> {
-        let planned = self.planned(of).into_iter();
+        let planned = self.planned(which).into_iter();
         planned
             .map(|(step, commands)| Ok((step, commands?)))
             .collect()
@@ -133,13 +133,13 @@ impl Job {
     /// The same for a dry run, with why each of them cannot be done.
     pub fn planned(
         &self,
-        of: impl Fn(Of) -> bool,
+        which: impl Fn(Changes) -> bool,
     ) -> Vec<(&'static PrepareStep, Result<Vec<String>, Error>)> {
         let mut job = self.clone();
         let mut planned = Vec::new();
-        for step in STEPS.iter().filter(|step| of(step.of)) {
+        for step in STEPS.iter().filter(|step| which(step.changes)) {
             let commands = (step.plan)(&job);
-            job.is_unmounted |= of(Of::Data);
+            job.is_unmounted |= which(Changes::Data);
             if !matches!(&commands, Ok(none) if none.is_empty()) {
                 planned.push((step, commands));
             }
@@ -283,7 +283,7 @@ impl Job {
     pub fn refusals(&self) -> Result<Vec<Evidence>, Error> {
         let own = self.own_mount();
         let consent = Consent {
-            own_mount: own.map(|(_, point)| real(point)),
+            own_mount: own.map(|(_, point)| real_path(point)),
             ..self.request.consent.clone()
         };
         let mut all = Vec::new();
@@ -318,13 +318,13 @@ impl Job {
     pub fn carry_out(
         &mut self,
         whose: &str,
-        of: impl Fn(Of) -> bool,
+        which: impl Fn(Changes) -> bool,
         journal: &mut Journal<'_>,
         watch: &dyn Watch,
         log: Log<'_>,
     ) -> Result<Vec<Done>, Error> {
         let mut all = Vec::new();
-        for step in STEPS.iter().filter(|step| of(step.of)) {
+        for step in STEPS.iter().filter(|step| which(step.changes)) {
             if watch.is_stopped() {
                 return Err(Error::Stopped {
                     device: whose.to_owned(),

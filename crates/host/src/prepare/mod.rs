@@ -34,20 +34,22 @@ pub use claim::Claim;
 pub use emulate::{Volume, emulate, emulated_file, plan_emulate, remove_emulated};
 pub use erase::{Erase, Watch};
 pub use error::Error;
-pub use file_system::{
-    FILE_SYSTEMS, FileSystem, file_system_on, is_mounted_on, mount, mount_command, unmount,
-    unmount_command,
-};
+pub use file_system::{FILE_SYSTEMS, FileSystem, file_system_on, is_mounted_on, mount, unmount};
 pub use guard::{Consent, Evidence, GUARDS, Guard, Reach};
-pub use identity::{BY_SERIAL, Identity, Target, is_target};
+pub use identity::{Identity, Target};
 pub use job::{DeviceRequest, Done, Found, Job, JobRequest, MachineRequest};
 pub use journal::{JOURNAL_DIRECTORY, Journal, Log};
 pub use log::append_to_log;
-pub use namespaces::{NAMESPACES_MAX, make_namespaces, plan_namespaces};
-pub use place::real;
-pub use precondition::{plan_precondition, precondition};
+pub use place::real_path;
+pub use precondition::precondition;
 pub use setting::{Kernel, Setting};
-pub use signature::{LABEL, Signature};
-pub use steady::{Mix, Over, plan_steady, steady_device, steady_file};
-pub use steps::{Of, PrepareStep, STEPS};
+pub use signature::Signature;
+pub use steady::{Mix, Over, steady_device};
+pub use steps::{Changes, PrepareStep, STEPS};
 pub use uses::{Unseen, Uses};
+
+use file_system::{mount_command, unmount_command};
+use namespaces::{make_namespaces, plan_namespaces};
+use precondition::plan_precondition;
+use signature::LABEL;
+use steady::{plan_steady, steady_file};

@@ -5,9 +5,6 @@ use super::{Claim, Error, Reach, Target, Watch, claim};
 use crate::nvme::admin::{self, Drive};
 use std::{io, path::Path};
 
-/// The most namespaces that are made.
-pub const NAMESPACES_MAX: u32 = 128;
-
 /// What making so many namespaces does to a drive, as a dry run says it.
 ///
 /// # Errors

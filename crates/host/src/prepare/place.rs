@@ -10,7 +10,7 @@ use std::{
 
 /// A path as the kernel names it: without links, as far as it is there.
 #[must_use]
-pub fn real(path: &Path) -> PathBuf {
+pub fn real_path(path: &Path) -> PathBuf {
     let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     for above in path.ancestors() {
         if let Ok(real) = above.canonicalize() {
@@ -35,9 +35,9 @@ impl Job {
             return Ok(());
         };
         let mut wrong: Vec<String> = target.unstable.iter().cloned().collect();
-        let real_point = real(point);
+        let real_point = real_path(point);
         let kept = self.request.consent.kept.iter();
-        let below = kept.filter(|kept| real(kept).starts_with(&real_point));
+        let below = kept.filter(|kept| real_path(kept).starts_with(&real_point));
         wrong.extend(below.map(|kept| format!("`{}` is in it", kept.display())));
         if self.own_mount().is_none() {
             wrong.extend(occupied(&real_point));
@@ -91,8 +91,8 @@ mod tests {
         let link = top.join("link");
         fs::create_dir(top.join("there")).unwrap();
         std::os::unix::fs::symlink(top.join("there"), &link).unwrap();
-        assert_eq!(real(&link), top.join("there"));
-        assert_eq!(real(&link.join("not/yet")), top.join("there/not/yet"));
+        assert_eq!(real_path(&link), top.join("there"));
+        assert_eq!(real_path(&link.join("not/yet")), top.join("there/not/yet"));
     }
 
     #[test]

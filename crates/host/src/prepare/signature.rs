@@ -131,15 +131,13 @@ fn sampled(file: &File, bytes: u64) -> io::Result<Samples> {
     let mut samples = Samples {
         is_uniform: true,
         holds_others: false,
-        sum: 0xcbf2_9ce4_8422_2325,
+        sum: tag::FNV_OFFSET,
     };
     let mut first = None;
     let mut look = |piece: &[u8], at: u64| {
         let first = *first.get_or_insert(piece.first().copied().unwrap_or(0));
         samples.is_uniform &= piece.iter().all(|byte| *byte == first);
-        for byte in piece {
-            samples.sum = (samples.sum ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3);
-        }
+        samples.sum = tag::fnv1a(samples.sum, piece);
         let mut sectors = (at..).step_by(SAMPLE).zip(piece.chunks(SAMPLE));
         samples.holds_others |= !sectors.all(|(at, sector)| {
             let is_empty = is_empty(sector) || sector.iter().all(|byte| *byte == first);

@@ -17,7 +17,7 @@ pub struct PrepareStep {
     /// What it does, in a line.
     pub about: &'static str,
     /// What it is done to.
-    pub of: Of,
+    pub changes: Changes,
     /// What undoes it, and when; empty: nothing does.
     pub inverse: &'static str,
     /// The exact commands that it would take, in order; none where the plan does not ask for it.
@@ -28,7 +28,7 @@ pub struct PrepareStep {
 
 /// What a step is done to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
-pub enum Of {
+pub enum Changes {
     /// What is on a device, which is lost.
     Data,
     /// A device, which keeps what is on it.
@@ -42,7 +42,7 @@ pub const STEPS: &[PrepareStep] = &[
     PrepareStep {
         name: "unmount",
         about: "unmounts the file system of an earlier preparation from the plan's own directory",
-        of: Of::Data,
+        changes: Changes::Data,
         inverse: "",
         plan: |job| {
             let mounted = job
@@ -58,7 +58,7 @@ pub const STEPS: &[PrepareStep] = &[
     PrepareStep {
         name: "erase",
         about: "erases each device: discard, NVMe format or NVMe sanitize",
-        of: Of::Data,
+        changes: Changes::Data,
         inverse: "",
         plan: |job| {
             let Some(erase) = job.erase() else {
@@ -86,7 +86,7 @@ pub const STEPS: &[PrepareStep] = &[
     PrepareStep {
         name: "namespaces",
         about: "removes all namespaces of an NVMe drive and makes equal ones",
-        of: Of::Data,
+        changes: Changes::Data,
         inverse: "",
         plan: |job| {
             let Some(count) = job.request.devices.namespaces else {
@@ -118,7 +118,7 @@ pub const STEPS: &[PrepareStep] = &[
     PrepareStep {
         name: "precondition",
         about: "writes the whole of each device in order, with random data",
-        of: Of::Data,
+        changes: Changes::Data,
         inverse: "",
         plan: |job| {
             let Some(passes) = job.request.devices.precondition else {
@@ -143,7 +143,7 @@ pub const STEPS: &[PrepareStep] = &[
     PrepareStep {
         name: "steady",
         about: "sends a mix of requests to each device, in rounds, until it is steady",
-        of: Of::Data,
+        changes: Changes::Data,
         inverse: "",
         plan: |job| {
             let Some(mix) = job.mix_over_device() else {
@@ -167,7 +167,7 @@ pub const STEPS: &[PrepareStep] = &[
     PrepareStep {
         name: "filesystem",
         about: "makes a file system on the device",
-        of: Of::Data,
+        changes: Changes::Data,
         inverse: "",
         plan: |job| {
             let Some((row, target)) = job.file_system() else {
@@ -191,7 +191,7 @@ pub const STEPS: &[PrepareStep] = &[
     PrepareStep {
         name: "mount",
         about: "mounts the file system of the device on the plan's directory",
-        of: Of::Device,
+        changes: Changes::Device,
         inverse: "umount, when the run ends or by `tailmark restore`",
         plan: |job| {
             let mount = job.mount().filter(|_| job.own_mount().is_none());
@@ -219,7 +219,7 @@ pub const STEPS: &[PrepareStep] = &[
     PrepareStep {
         name: "steady_file",
         about: "the same through a file in the mounted file system, which is removed again",
-        of: Of::Data,
+        changes: Changes::Data,
         inverse: "",
         plan: |job| {
             let mix = job.mix_over_file_system();
@@ -246,7 +246,7 @@ pub const STEPS: &[PrepareStep] = &[
     PrepareStep {
         name: "sysctls",
         about: "sets values of the kernel",
-        of: Of::Machine,
+        changes: Changes::Machine,
         inverse: "the old values, when the run ends or by `tailmark restore`",
         plan: |job| commands(job.sysctls()),
         carry_out: |job, journal, _| set_all(job.sysctls()?, journal),
@@ -254,7 +254,7 @@ pub const STEPS: &[PrepareStep] = &[
     PrepareStep {
         name: "governor",
         about: "sets how processors choose their frequency",
-        of: Of::Machine,
+        changes: Changes::Machine,
         inverse: "the old ones, when the run ends or by `tailmark restore`",
         plan: |job| commands(job.governor()),
         carry_out: |job, journal, _| set_all(job.governor()?, journal),
@@ -262,7 +262,7 @@ pub const STEPS: &[PrepareStep] = &[
     PrepareStep {
         name: "huge_pages",
         about: "sets transparent huge pages",
-        of: Of::Machine,
+        changes: Changes::Machine,
         inverse: "the old value, when the run ends or by `tailmark restore`",
         plan: |job| commands(job.huge_pages()),
         carry_out: |job, journal, _| set_all(job.huge_pages()?, journal),
@@ -270,7 +270,7 @@ pub const STEPS: &[PrepareStep] = &[
     PrepareStep {
         name: "memory_limit",
         about: "limits the memory of the control group of a server",
-        of: Of::Machine,
+        changes: Changes::Machine,
         inverse: "the old limit, when the run ends or by `tailmark restore`",
         plan: |job| commands(job.memory()),
         carry_out: |job, journal, _| set_all(job.memory()?, journal),
@@ -308,7 +308,7 @@ mod tests {
         for step in STEPS {
             assert_eq!(
                 step.inverse.is_empty(),
-                step.of == Of::Data,
+                step.changes == Changes::Data,
                 "{}",
                 step.name
             );

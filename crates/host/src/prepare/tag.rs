@@ -69,9 +69,16 @@ pub(super) fn is_stamped(file: &File) -> io::Result<bool> {
     }
 }
 
-/// FNV-1a.
 fn checksum(bytes: &[u8]) -> u64 {
-    bytes.iter().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
+    fnv1a(FNV_OFFSET, bytes)
+}
+
+/// The FNV-1a hash of nothing.
+pub(super) const FNV_OFFSET: u64 = 0xcbf2_9ce4_8422_2325;
+
+/// That of further bytes.
+pub(super) fn fnv1a(hash: u64, bytes: &[u8]) -> u64 {
+    bytes.iter().fold(hash, |hash, byte| {
         (hash ^ u64::from(*byte)).wrapping_mul(0x0100_0000_01b3)
     })
 }

@@ -392,5 +392,4 @@ fn device_path(source: &str) -> Option<PathBuf> {
 }
 
 #[cfg(test)]
-#[path = "uses_tests.rs"]
 mod tests;

@@ -3,6 +3,7 @@
 use super::{message, plan, shipped};
 use crate::{PLANS, RawPlan};
 use tailmark_driver::db;
+use tailmark_testing::assert_says;
 
 const PLAN: &str = "\
 assumed = ['database.latency_us', 'database.semantics', 'dataset', 'sweep.distribution', 'sweep.warmup',
@@ -195,7 +196,7 @@ fn an_unknown_name_is_refused_with_the_nearest() {
             error.starts_with(&format!("assumed is `{name}`")),
             "{error}"
         );
-        assert!(error.contains(near), "{error}\nlacks {near}");
+        assert_says(&error, &[near]);
     }
 }
 

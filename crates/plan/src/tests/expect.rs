@@ -3,6 +3,7 @@
 use super::{check, message, plan, shipped};
 use crate::{ClientHost, Expect, PLANS, Unexpected, shapes_points};
 use std::path::PathBuf;
+use tailmark_testing::assert_says;
 
 fn system(driver: &str, keys: &str) -> String {
     format!("[database]\ndriver = '{driver}'\n[[system]]\nname = 'a'\n{keys}\n")
@@ -63,9 +64,7 @@ fn an_expectation_of_what_a_driver_has_not_is_refused() {
     ] {
         let text = system(driver, &format!("path = '/x'\nexpect = {{ {expect} }}"));
         let said = message(&check(&text).unwrap_err());
-        for word in words {
-            assert!(said.contains(word), "{said}\nlacks {word}");
-        }
+        assert_says(&said, &words);
     }
 }
 

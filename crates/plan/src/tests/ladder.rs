@@ -2,6 +2,7 @@
 
 use super::{SYSTEM, check, message, plan};
 use crate::{Ladder, Order, Plan, RawPlan};
+use tailmark_testing::assert_says;
 
 fn sweep(keys: &str) -> Plan {
     plan(&format!("{SYSTEM}[sweep]\n{keys}"))
@@ -167,8 +168,6 @@ fn what_is_no_ladder_is_refused() {
     ] {
         let error = check(&format!("{SYSTEM}[sweep]\n{keys}"));
         let error = error.map_or_else(|error| message(&error), |_| panic!("accepted: {keys}"));
-        for word in words {
-            assert!(error.contains(word), "{error}\nlacks {word}");
-        }
+        assert_says(&error, words);
     }
 }

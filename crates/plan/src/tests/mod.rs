@@ -4,6 +4,7 @@ mod assumed;
 mod effective;
 mod expect;
 mod ladder;
+mod older_studies;
 mod orders;
 mod prepare;
 mod rates;

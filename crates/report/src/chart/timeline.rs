@@ -2,18 +2,18 @@
 //! other on one clock.
 
 mod before;
+mod processors;
 mod samples;
-mod servers;
 mod stalls;
 
 use super::{axis, legend, line, log_range};
 use crate::{chart::quantised::quantised, style};
 use before::{WithWarmup, warmup_area};
-use samples::{Bucket, chunk_length, spans, sum, thinned};
+use samples::{Bucket, chunk_length, spans, thinned};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use tailmark_results::{
-    Interval, Kind, Known, Phase, Series, SeriesKind, Statistic,
+    Interval, Kind, Known, Phase, Series, Statistic,
     steady::{COMPACTIONS, DATABASE, FLUSHES},
 };
 
@@ -110,7 +110,7 @@ impl Panels {
         let (mut has_jobs, mut has_servers) = (false, false);
         for series in phases.flat_map(|phase| &phase.series) {
             has_jobs |= is_job(series);
-            has_servers |= servers::is_processor(series);
+            has_servers |= processors::is_of_server(series);
         }
         let is_shown = |row: &&PanelRow| match row.panel {
             Panel::Jobs => has_jobs,
@@ -385,54 +385,6 @@ impl TimelineLines<'_> {
             let data = thinned(self.start_s, &spans(of));
             let color = style::look(i).color;
             self.push(Panel::Jobs, of.name.clone(), color, data);
-        }
-    }
-
-    /// Shares of all processors' time: of the machine what is not idle, and of it this process.
-    fn processors(&mut self, series: &[Series]) {
-        let times: Vec<&Series> = series
-            .iter()
-            .filter(|s| s.probe == "cpu" && s.subject == "machine")
-            .filter(|s| s.kind == SeriesKind::Counter && s.name.ends_with("_s"))
-            .collect();
-        let idle = |s: &&&Series| s.name.starts_with("idle") || s.name.starts_with("iowait");
-        let all = sum(times.iter().copied());
-        let still = sum(times.iter().filter(idle).copied());
-        let waiting = sum(times
-            .iter()
-            .filter(|s| s.name.starts_with("iowait"))
-            .copied());
-        let process = series
-            .iter()
-            .filter(|s| s.probe == "process" && (s.name == "user_s" || s.name == "system_s"));
-        let own = sum(process);
-        // All time there was, at each instant: that of every processor, busy or not.
-        let share = |part: &[(f64, f64)]| -> Vec<(f64, f64)> {
-            let both = part.iter().zip(&all).filter(|(_, (_, whole))| *whole > 0.0);
-            both.map(|((at, v), (_, whole))| (*at, (100.0 * v / whole).clamp(0.0, 100.0)))
-                .collect()
-        };
-        let busy: Vec<(f64, f64)> = all
-            .iter()
-            .zip(&still)
-            .map(|(all, still)| (all.0, all.1 - still.1))
-            .collect();
-        for (name, values, color) in [
-            ("machine", share(&busy), style::MUTED),
-            ("this process", share(&own), self.color),
-            ("waiting for I/O", share(&waiting), "#e69f00"),
-        ] {
-            if !values.is_empty() {
-                self.lines.push(TimelineLine {
-                    panel: Panel::Processor,
-                    name: name.into(),
-                    color: color.into(),
-                    width: 1.5,
-                    dash: &[],
-                    area: false,
-                    data: thinned(self.start_s, &values),
-                });
-            }
         }
     }
 

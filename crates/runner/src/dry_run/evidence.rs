@@ -185,6 +185,7 @@ mod tests {
     };
     use std::path::Path;
     use tailmark_plan::RawPlan;
+    use tailmark_testing::assert_says;
 
     fn plan(text: &str) -> Plan {
         let text = format!(
@@ -244,7 +245,7 @@ mod tests {
         let sweep = "[sweep]\nworkloads = 'ycsb-a, ycsb-c'\nthreads = [1, 2, 4]\nrepeats = 5";
         let said = said(sweep, &[noisy(0.02), Former::default()]);
         let [known, three, five, ten] = [0.02, 0.03, 0.05, 0.1].map(|noise| smallest(noise, 6));
-        for part in [
+        let parts = [
             "with 5 repeats and 6 comparisons in all, these differences are found 9 times in 10"
                 .to_owned(),
             format!(
@@ -253,9 +254,8 @@ mod tests {
             format!(
                 "ops/s: {three} where runs are 3% apart, {five} where runs are 5% apart, {ten} where"
             ),
-        ] {
-            assert!(said.contains(&part), "{said}\nlacks {part}");
-        }
+        ];
+        assert_says(&said, &parts);
     }
 
     #[test]
@@ -269,7 +269,7 @@ mod tests {
         ] {
             let said = more(systems);
             let part = format!("and {comparisons} comparisons in all");
-            assert!(said.contains(&part), "{said}\nlacks {part}");
+            assert_says(&said, &[part]);
         }
     }
 
@@ -298,9 +298,7 @@ mod tests {
                 format!("and given from {given} on"),
                 format!("ycsb-a: {operations} operations"),
             ];
-            for part in parts {
-                assert!(said.contains(&part), "{said}\nlacks {part}");
-            }
+            assert_says(&said, &parts);
         }
         let mean = of("mean read");
         assert!(!mean.contains("certain from"), "{mean}");
@@ -322,16 +320,15 @@ mod tests {
                      rates = ['2k', '50%']\nduration = '1m'\nwarmup = '0s'\n\
                      [report]\nlatency = 'p99.9 update'";
         let said = said(sweep, &[known, Former::default()]);
-        for part in [
+        let parts = [
             // Of a hundred thousand updates, which are a twentieth of the operations.
             "ycsb-b: 2,000,000 operations, 6m 40s on a with 1 thread (5,000 ops/s before), 1m 40s on \
              a with 4 threads (20,000 ops/s before), 16m 40s at 2,000 ops/s, 3m 20s on a with 50% \
              of the peak of a (10,000 ops/s before), 3m 20s for each 10,000 ops/s where",
             "TOO SHORT: p99.9 update of workload `ycsb-b` will not be given: a point of `a` at 2,000 \
              ops/s has about 6,000 update requests",
-        ] {
-            assert!(said.contains(part), "{said}\nlacks {part}");
-        }
+        ];
+        assert_says(&said, &parts);
         assert!(!said.contains("ycsb-c: "), "it has no updates: {said}");
     }
 

@@ -85,6 +85,7 @@ mod tests {
     use crate::dry_run::{SystemFacts, dry_run};
     use std::path::Path;
     use tailmark_plan::RawPlan;
+    use tailmark_testing::assert_says;
 
     const TWO: &str =
         "[database]\ndriver = 'null'\n[[system]]\nname = 'a'\n[[system]]\nname = 'b'\n";
@@ -100,7 +101,7 @@ mod tests {
     fn a_dry_run_says_the_rungs_and_that_the_ladder_ends_by_itself() {
         let sweep = "threads = { from = 8, to = 100, until = 'no gain' }\nrepeats = 4";
         let said = said(sweep, &Facts::default());
-        for part in [
+        let parts = [
             "2 systems x 1 workload x up to 4 thread counts x 4 repeats: up to 32 points in all",
             "until two steps in a row gain less than 3%, or less than its runs can tell apart,",
             "at each rung that any of them reaches",
@@ -108,9 +109,8 @@ mod tests {
             "each point 4 times before the next:",
             "time: up to 32 points, 5m 20s in all at most",
             "together up to about 5m 20s",
-        ] {
-            assert!(said.contains(part), "{said}\nlacks {part}");
-        }
+        ];
+        assert_says(&said, &parts);
     }
 
     #[test]
@@ -125,14 +125,13 @@ mod tests {
             ..Facts::default()
         };
         let said = said("threads = '1..'", &facts);
-        for part in [
+        let parts = [
             "2 systems x 1 workload x 11 thread counts: 6 points in all",
             "workload ycsb-a: its ladders have ended, the highest at 4 threads",
             "keep 3 points of an earlier run",
             "time: 2 points, 20s in all\n",
             "together about 20s",
-        ] {
-            assert!(said.contains(part), "{said}\nlacks {part}");
-        }
+        ];
+        assert_says(&said, &parts);
     }
 }

@@ -4,6 +4,7 @@ use super::{Facts, SystemFacts, dry_run};
 use std::path::Path;
 use tailmark_plan::{Plan, RawPlan};
 use tailmark_results::ResolvedRate;
+use tailmark_testing::assert_says;
 
 /// One system of the driver that every build has.
 const SYSTEM: &str = "[database]\ndriver = 'null'\n[[system]]\nname = 'a'\n";
@@ -41,7 +42,7 @@ fn a_dry_run_names_every_step_with_time_and_space() {
         ..Facts::default()
     };
     let lines = dry_run(&plan(&text), Path::new("out"), &facts).join("\n");
-    for part in [
+    let parts = [
         "2 systems x 2 workloads x 2 thread counts: 8 points in all",
         "study and report in out",
         "limit the memory of the run to 1.0 GiB of 8.0 GiB",
@@ -52,9 +53,8 @@ fn a_dry_run_names_every_step_with_time_and_space() {
         "warm up for 1s",
         "measure 9s, at 5,000 ops/s over all clients",
         "time: 4 points, 40s in all",
-    ] {
-        assert!(lines.contains(part), "{lines}\nlacks {part}");
-    }
+    ];
+    assert_says(&lines, &parts);
 }
 
 #[test]
@@ -75,16 +75,15 @@ fn a_dry_run_tells_what_each_place_must_hold() {
         ..Facts::default()
     };
     let lines = dry_run(&plan, Path::new("out"), &facts).join("\n");
-    for part in [
+    let parts = [
         "load 1,000,000 records of 4 x 1,024 B with 16 threads",
         "drop the cached pages of the database's files (not root)",
         "measure 1,000,000 operations, as fast as the clients can",
         "3 points of 1,000,000 operations each",
         "1.0 MiB are free: TOO LITTLE",
         "at 100 MB/s",
-    ] {
-        assert!(lines.contains(part), "{lines}\nlacks {part}");
-    }
+    ];
+    assert_says(&lines, &parts);
 }
 
 #[test]
@@ -179,14 +178,13 @@ fn two_systems_on_one_file_system_need_room_together() {
         .filter(|line| line.starts_with("space"))
         .collect();
     let [space] = space[..] else { panic!("{text}") };
-    for part in [
+    let parts = [
         "a needs up to",
         "b needs up to",
         " together",
         "10.0 GiB are free: TOO LITTLE",
-    ] {
-        assert!(space.contains(part), "{space} lacks {part}");
-    }
+    ];
+    assert_says(space, &parts);
 }
 
 #[test]
@@ -230,16 +228,15 @@ fn the_time_counts_what_is_waited_for() {
         "[sweep]\nthreads = [1, 4]\nduration = '50s'\nwarmup = '10s'\nsettle = '10m'\n{FILES}"
     );
     let text = lines(&text, Vec::new());
-    for part in [
+    let parts = [
         "time: 4 points, 4m in all",
         "and 2 loads",
         // Before and after each of 4 points, and after each of 2 loads.
         "settling, before and after each point and after each load: 10 times 10m at most, 1h 40m",
         "together about ",
         " at most",
-    ] {
-        assert!(text.contains(part), "{text}\nlacks {part}");
-    }
+    ];
+    assert_says(&text, &parts);
 }
 
 #[test]
@@ -251,12 +248,11 @@ fn a_warm_up_by_rule_is_counted_at_its_longest() {
         "[sweep]\nthreads = [1, 4]\nduration = '1m'\nwarmup = 'auto'\nwarmup_most = '9m'\n{FILES}"
     );
     let text = lines(&text, Vec::new());
-    for part in [
+    let parts = [
         "warm up until it is steady, from 2m 30s after the first 1m on and for 9m at most",
         "time: 4 points, 40m in all at most",
-    ] {
-        assert!(text.contains(part), "{text}\nlacks {part}");
-    }
+    ];
+    assert_says(&text, &parts);
 }
 
 #[test]
@@ -360,16 +356,15 @@ fn a_dry_run_names_the_rates_and_the_peak_that_a_percentage_is_of() {
         "threads = [1, 4]\nrates = ['10k', '60%']\nrate_threads = 8\narrivals = 'poisson'\n\
          duration = '9s'\nwarmup = '1s'\nrepeats = 2",
     );
-    for part in [
+    let parts = [
         "2 systems x 1 workload x (2 thread counts + 2 rates) x 2 repeats: 16 points in all",
         "run ycsb-a (zipfian) with 1, 4 threads\n  run ycsb-a (zipfian) at 10,000 ops/s, 60% of \
          the peak of a with 8 threads",
         "60% of the peak of b with 8 threads",
         "as fast as the clients can or at the rate of the point (poisson arrivals)",
         "time: 16 points, 2m 40s in all",
-    ] {
-        assert!(both.contains(part), "{both}\nlacks {part}");
-    }
+    ];
+    assert_says(&both, &parts);
     let of_b = dry("rates = '60%'\nrates_of = 'b'");
     let (first, second) = of_b.split_once("\na: null").unwrap();
     assert!(
@@ -383,14 +378,13 @@ fn a_dry_run_names_the_rates_and_the_peak_that_a_percentage_is_of() {
         );
     }
     let alone = dry("rates = '5k, 10k'\noperations = '100k'");
-    for part in [
+    let parts = [
         "2 systems x 1 workload x 2 rates: 4 points in all",
         "measure 100,000 operations, at the rate of the point (even arrivals)",
         // 20 s and 10 s on each.
         "time: 4 points, 1m in all",
-    ] {
-        assert!(alone.contains(part), "{alone}\nlacks {part}");
-    }
+    ];
+    assert_says(&alone, &parts);
     assert!(!alone.contains("with 1, 4, 16 threads"), "{alone}");
 }
 
@@ -420,10 +414,9 @@ fn a_dry_run_says_what_a_percentage_has_come_to() {
     };
     let text = format!("{SYSTEM}[sweep]\nrates = '60%, 80%'\nworkloads = 'ycsb-a, ycsb-c'");
     let said = lines(&text, vec![known]);
-    for part in [
+    let parts = [
         "run ycsb-a (zipfian) at 60% of the peak of a (2,400 ops/s), 80% of the peak of a with",
         "run ycsb-c (zipfian) at 60% of the peak of a, 80% of the peak of a with",
-    ] {
-        assert!(said.contains(part), "{said}\nlacks {part}");
-    }
+    ];
+    assert_says(&said, &parts);
 }

@@ -98,6 +98,7 @@ mod tests {
     use crate::dry_run::{SystemFacts, dry_run};
     use std::path::Path;
     use tailmark_plan::RawPlan;
+    use tailmark_testing::assert_says;
 
     fn plan(text: &str) -> Plan {
         let plan = RawPlan::parse("test", text).and_then(|raw| raw.check());
@@ -127,12 +128,11 @@ mod tests {
         let text = format!("{TWO}[sweep]\nthreads = [1, 2, 4]\nrepeats = 5");
         let said_whole = said(&text, &Facts::default());
         // Fifteen times from one to the other; between the points the same system goes on.
-        for part in [
+        let parts = [
             "order: interleaved: a point on a, b, the next on b, a;",
             "the system changes 15 times (one after the other: 1 time); that costs nothing but opening",
-        ] {
-            assert!(said_whole.contains(part), "{said_whole}\nlacks {part}");
-        }
+        ];
+        assert_says(&said_whole, &parts);
         let one_by_one = said(&format!("{text}\norder = 'systems'"), &Facts::default());
         let part = "order: systems: all points of a, then all of b\n";
         assert!(one_by_one.contains(part), "{one_by_one}");
@@ -174,14 +174,13 @@ mod tests {
             system("b")
         );
         let said = said(&text, &Facts::default());
-        for part in [
+        let parts = [
             "changes 5 times (one after the other: 1 time), 5 times with a service to be stopped, 3m \
              at most each",
             // Once for each of 8 points, and at each change.
             "stops of services: 13 times 3m at most, 39m",
-        ] {
-            assert!(said.contains(part), "{said}\nlacks {part}");
-        }
+        ];
+        assert_says(&said, &parts);
     }
 
     #[test]
@@ -197,13 +196,12 @@ mod tests {
             said(&text, &Facts::default())
         };
         let said = loads(3, "repeat");
-        for part in [
+        let parts = [
             "before each further repeat: load again",
             "and 3 loads",
             "finishing what is due when a point at a rate ends: 9 times 10s at most, 1m 30s",
-        ] {
-            assert!(said.contains(part), "{said}\nlacks {part}");
-        }
+        ];
+        assert_says(&said, &parts);
         assert!(loads(3, "never").contains("and 1 load,"));
         let once = loads(1, "repeat");
         assert!(

@@ -87,6 +87,19 @@ fn gaps(phase: &Phase, server: &str) -> Vec<(f64, f64)> {
     pairs.map(|pair| (pair[0], pair[1])).collect()
 }
 
+/// What was prepared on a server was put back meanwhile.
+pub fn changed(e: &Evidence<'_>) -> Option<String> {
+    let hosts: Vec<&str> = e.put_back.iter().map(String::as_str).collect();
+    (!hosts.is_empty()).then(|| {
+        format!(
+            "The connection to the host of the server was lost: {}. With it what [prepare] had set there \
+             was put back, and set again when it came back, so part of this point was measured without. \
+             Measure it again.",
+            number::list(&hosts)
+        )
+    })
+}
+
 /// The clock of a server moved further than clocks do.
 pub fn clock(e: &Evidence<'_>) -> Option<String> {
     let clocks = e.phase.series.iter().filter(|s| s.probe == SERVER_CLOCK);
@@ -113,14 +126,22 @@ pub fn clock(e: &Evidence<'_>) -> Option<String> {
     })
 }
 
-/// By how much an offset changed beyond what its bounds and crystals explain, and in which time.
+/// By how much an offset changed most beyond what its bounds and crystals explain, and in which time at
+/// the least.
 fn moved(offsets: &Series, bounds: &Series) -> Option<(f64, f64)> {
-    let last = offsets.values.len().checked_sub(1)?;
-    let moved_s = (offsets.values[last] - offsets.values[0]).abs();
-    let over_s = offsets.at_s[last] - offsets.at_s[0];
-    let unsure_s = bounds.values.first()? + bounds.values.last()?;
-    let is_moved = moved_s > unsure_s + over_s * DRIFT_PPM_MAX / 1e6;
-    is_moved.then_some((moved_s, over_s))
+    let at_s = offsets.at_s.iter().zip(&bounds.values);
+    let all: Vec<(f64, f64, f64)> = at_s
+        .zip(&offsets.values)
+        .map(|((at_s, bound_s), offset_s)| (*at_s, *offset_s, *bound_s))
+        .collect();
+    let pairs = (0..all.len()).flat_map(|to| (0..to).map(move |from| (from, to)));
+    let moved = pairs.filter_map(|(from, to)| {
+        let ((from_s, was_s, sure_s), (to_s, is_s, bound_s)) = (all[from], all[to]);
+        let (moved_s, over_s) = ((is_s - was_s).abs(), to_s - from_s);
+        let explained_s = sure_s + bound_s + over_s * DRIFT_PPM_MAX / 1e6;
+        (moved_s > explained_s).then_some((moved_s, over_s))
+    });
+    moved.max_by(|a, b| a.0.total_cmp(&b.0).then(b.1.total_cmp(&a.1)))
 }
 
 #[cfg(test)]
@@ -183,5 +204,9 @@ mod tests {
         assert_eq!(moved(&offsets(-100.0), &bounds), None);
         let (moved_s, over_s) = moved(&offsets(1000.0), &bounds).unwrap();
         assert!((moved_s - 0.6).abs() < 1e-6 && over_s == 600.0);
+        // One that was set, and set back before the end.
+        let values = vec![5000.0, 5000.25, 5000.0];
+        let stepped = series(SERVER_CLOCK, "offset_s", at_s.clone(), values);
+        assert_eq!(moved(&stepped, &bounds), Some((0.25, 60.0)));
     }
 }

@@ -1,9 +1,12 @@
 //! What preparing would do, in words: the dry run.
 
-use super::{begun, begun_before, job, machine, not_set, refuse_places, volume};
+use super::{
+    begun, begun_before, not_set, refuse_places,
+    request::{job, machine, volume},
+};
 use crate::error::in_one_line;
 use std::{collections::BTreeSet, path::Path};
-use tailmark_host::prepare::{self as host, Job, Of};
+use tailmark_host::prepare::{self as host, Changes, Job};
 use tailmark_plan::{Plan, SystemPlan};
 
 /// What preparing would do, as lines for a person: each step with its exact commands, what undoes it,
@@ -89,7 +92,7 @@ fn settings_lines(plan: &Plan) -> Vec<String> {
     match machine(plan) {
         Err(error) => lines.push(format!("  cannot be prepared: {}", in_one_line(&error))),
         Ok(job) => {
-            let of_machine = step_lines(&job, |of| of == Of::Machine);
+            let of_machine = step_lines(&job, |changes| changes == Changes::Machine);
             lines.extend(of_machine.into_iter().map(|line| format!("  {line}")));
         }
     }
@@ -99,9 +102,10 @@ fn settings_lines(plan: &Plan) -> Vec<String> {
 fn job_lines(job: &Job, has_begun: bool) -> Vec<String> {
     let devices = job.targets.iter().map(|target| target.identity.describe());
     let mut lines: Vec<String> = devices.collect();
-    let of = |of: Of| of == Of::Device || (of == Of::Data && !has_begun);
-    lines.extend(step_lines(job, of));
-    let destroys = job.planned(|of| of == Of::Data);
+    let which =
+        |changes: Changes| changes == Changes::Device || (changes == Changes::Data && !has_begun);
+    lines.extend(step_lines(job, which));
+    let destroys = job.planned(|changes| changes == Changes::Data);
     let destroys = !destroys.is_empty() && !has_begun;
     let mut against = Vec::new();
     if destroys {
@@ -123,9 +127,9 @@ fn job_lines(job: &Job, has_begun: bool) -> Vec<String> {
     lines
 }
 
-fn step_lines(job: &Job, of: impl Fn(Of) -> bool) -> Vec<String> {
+fn step_lines(job: &Job, which: impl Fn(Changes) -> bool) -> Vec<String> {
     let mut lines = Vec::new();
-    for (step, commands) in job.planned(of) {
+    for (step, commands) in job.planned(which) {
         match commands {
             Ok(commands) => {
                 let each = commands.iter();

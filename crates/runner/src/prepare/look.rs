@@ -4,9 +4,10 @@ use crate::{Error, devices::InAdvance};
 use std::path::{Path, PathBuf};
 use tailmark_host::{
     physical_devices,
-    prepare::{Job, Of, Target, real},
+    prepare::{Changes, Job, Target, real_path},
 };
 use tailmark_plan::{Plan, SystemPlan};
+use tailmark_results::number;
 
 /// Refuses results in a directory that a device is mounted on, where they would be hidden or on
 /// what is measured, and one such directory for two systems.
@@ -19,8 +20,8 @@ pub(crate) fn refuse_places(plan: &Plan, out: Option<&Path>) -> Result<(), Error
         let Some(point) = &system.prepare.mount else {
             continue;
         };
-        let place = real(point);
-        if out.is_some_and(|out| real(out).starts_with(&place)) {
+        let place = real_path(point);
+        if out.is_some_and(|out| real_path(out).starts_with(&place)) {
             return Err(Error::ResultsOnMount {
                 system: system.name.clone(),
                 point: point.clone(),
@@ -47,9 +48,67 @@ pub(super) fn in_advance(jobs: &[(&SystemPlan, Job)]) -> InAdvance {
     let of = |(system, job): &(&SystemPlan, Job)| {
         let target = job.targets.first()?;
         let point = system.prepare.mount.as_ref()?;
-        Some((real(point), physical_devices(&target.path())))
+        Some((real_path(point), physical_devices(&target.path())))
     };
     jobs.iter().filter_map(of).collect()
+}
+
+/// What is known of the devices of a plan that are on the hosts of servers.
+#[derive(Debug, Default)]
+pub(super) struct Elsewhere {
+    /// Each with what `ssh` takes to reach its host.
+    pub devices: Vec<DeviceThere>,
+    /// Whether there are hosts that were not looked at, because all on them is measured.
+    pub is_part: bool,
+}
+
+/// A device of a system on the host of its server.
+#[derive(Debug)]
+pub(super) struct DeviceThere {
+    pub system: String,
+    pub login: String,
+    pub serial: String,
+    /// Whether nothing of the plan erases it.
+    pub is_idle: bool,
+}
+
+impl Elsewhere {
+    /// Refuses a serial number that is confirmed and of devices that nothing erases, or of devices on
+    /// several machines, of which this one may be one; whether it is of a device there.
+    fn has(&self, serial: &str, is_here: bool) -> Result<bool, Error> {
+        let of = || self.devices.iter().filter(|of| of.serial == serial);
+        let mut hosts: Vec<&str> = of().map(|of| of.login.as_str()).collect();
+        hosts.extend(is_here.then_some("this machine"));
+        hosts.dedup();
+        match of().next() {
+            Some(_) if hosts.len() > 1 => Err(Error::SerialOnSeveralHosts {
+                serial: serial.to_owned(),
+                hosts: number::list(&hosts),
+            }),
+            Some(first) if of().all(|of| of.is_idle) => Err(Error::NothingToErase {
+                serial: serial.to_owned(),
+                system: first.system.clone(),
+            }),
+            first => Ok(first.is_some()),
+        }
+    }
+
+    /// Refuses one device for two systems.
+    pub fn refuse_twice(&self) -> Result<(), Error> {
+        for (index, one) in self.devices.iter().enumerate() {
+            let is_same = |other: &&DeviceThere| {
+                other.login == one.login && other.serial == one.serial && other.system != one.system
+            };
+            if let Some(first) = self.devices[..index].iter().find(is_same) {
+                return Err(Error::PreparedTwice {
+                    first: first.system.clone(),
+                    second: one.system.clone(),
+                    device: format!("serial number {} on {}", one.serial, one.login),
+                });
+            }
+        }
+        Ok(())
+    }
 }
 
 /// Refuses serial numbers that are confirmed and of no device of the plan, or of one that nothing of
@@ -57,7 +116,11 @@ pub(super) fn in_advance(jobs: &[(&SystemPlan, Job)]) -> InAdvance {
 ///
 /// # Errors
 /// Names the serial number or the systems.
-pub(super) fn refuse_unknown(plan: &Plan, jobs: &[(&SystemPlan, Job)]) -> Result<(), Error> {
+pub(super) fn refuse_unknown(
+    plan: &Plan,
+    jobs: &[(&SystemPlan, Job)],
+    there: &Elsewhere,
+) -> Result<(), Error> {
     let targets = || {
         let of = jobs.iter().map(|(system, job)| (*system, &job.targets));
         of.flat_map(|(system, targets)| targets.iter().map(move |target| (system, target)))
@@ -66,14 +129,18 @@ pub(super) fn refuse_unknown(plan: &Plan, jobs: &[(&SystemPlan, Job)]) -> Result
         let has = |target: &Target| target.identity.serial.as_ref() == Some(serial);
         let of = jobs.iter().filter(|(_, job)| job.targets.iter().any(has));
         let of: Vec<_> = of.collect();
+        let is_there = there.has(serial, !of.is_empty())?;
         let Some((first, _)) = of.first() else {
+            if is_there || there.is_part {
+                continue;
+            }
             return Err(Error::UnknownSerial {
                 serial: serial.clone(),
             });
         };
         // What cannot be done is refused by its own name later.
         let is_idle = |(_, job): &&(&SystemPlan, Job)| {
-            let asked = job.asked(|of| of == Of::Data);
+            let asked = job.asked(|changes| changes == Changes::Data);
             asked.is_ok_and(|asked| asked.is_empty())
         };
         if of.iter().all(is_idle) {
@@ -97,4 +164,71 @@ pub(super) fn refuse_unknown(plan: &Plan, jobs: &[(&SystemPlan, Job)]) -> Result
         seen.push((system, target));
     }
     Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailmark_plan::RawPlan;
+
+    fn device(system: &str, login: &str, serial: &str, is_idle: bool) -> DeviceThere {
+        DeviceThere {
+            system: system.to_owned(),
+            login: login.to_owned(),
+            serial: serial.to_owned(),
+            is_idle,
+        }
+    }
+
+    fn elsewhere(devices: Vec<DeviceThere>) -> Elsewhere {
+        Elsewhere {
+            devices,
+            is_part: false,
+        }
+    }
+
+    #[test]
+    fn a_serial_number_may_be_of_a_device_on_the_host_of_a_server() {
+        let text = "[database]\ndriver = 'null'\n[[system]]\nname = 'a'\n";
+        let plan = RawPlan::parse("test", text).and_then(|raw| raw.check());
+        let mut plan = plan.unwrap();
+        plan.consent.serials = vec!["S1".to_owned()];
+        let refused = |there: &Elsewhere| refuse_unknown(&plan, &[], there).err();
+        assert!(matches!(
+            refused(&Elsewhere::default()),
+            Some(Error::UnknownSerial { .. })
+        ));
+        // All on that host is measured, and it was not looked at.
+        let part = Elsewhere {
+            is_part: true,
+            ..Elsewhere::default()
+        };
+        assert!(refused(&part).is_none());
+        assert!(refused(&elsewhere(vec![device("b", "db1", "S1", false)])).is_none());
+        let idle = elsewhere(vec![device("b", "db1", "S1", true)]);
+        assert!(matches!(refused(&idle), Some(Error::NothingToErase { .. })));
+        // One that two machines share, or two that are numbered alike.
+        let shared = vec![
+            device("b", "db1", "S1", false),
+            device("b", "db2", "S1", false),
+        ];
+        let refusal = refused(&elsewhere(shared)).unwrap().to_string();
+        assert!(
+            refusal.contains("`S1`") && refusal.contains("db1 and db2"),
+            "{refusal}"
+        );
+        let other = elsewhere(vec![device("b", "db1", "S2", false)]);
+        assert!(matches!(refused(&other), Some(Error::UnknownSerial { .. })));
+    }
+
+    #[test]
+    fn one_device_on_one_host_is_not_of_two_systems() {
+        let refused = |all: Vec<DeviceThere>| elsewhere(all).refuse_twice().err();
+        let one = || device("a", "db1", "S1", false);
+        let twice = refused(vec![one(), device("b", "db1", "S1", false)]);
+        assert!(matches!(twice, Some(Error::PreparedTwice { .. })));
+        // Virtual machines have disks that are numbered alike.
+        assert!(refused(vec![one(), device("b", "db2", "S1", false)]).is_none());
+        assert!(refused(vec![one(), device("a", "db1", "S2", false)]).is_none());
+    }
 }

@@ -8,23 +8,23 @@
 mod lines;
 mod log;
 mod look;
+mod request;
 mod servers;
 
 pub use lines::dry_run;
 pub(crate) use look::refuse_places;
 
-use crate::{Error, devices, facts::kept};
+use crate::{Error, devices, facts::kept, servers::Servers};
 use log::Far;
 pub(crate) use log::tell;
-use look::{in_advance, refuse_unknown};
-use std::path::{Path, PathBuf};
+use look::{Elsewhere, in_advance, refuse_unknown};
+use request::{job, machine, volume};
+use servers::There;
+use std::path::Path;
 use tailmark_driver::Location;
 use tailmark_engine::{Observer, Stop};
-use tailmark_host::prepare::{
-    self as host, DeviceRequest, Done, Erase, JOURNAL_DIRECTORY, Job, JobRequest, Journal,
-    MachineRequest, Mix, Of, Over, STEPS,
-};
-use tailmark_plan::{ClientHost, Emulate, Plan, Steady, SystemPlan};
+use tailmark_host::prepare::{self as host, Changes, Done, JOURNAL_DIRECTORY, Job, Journal, STEPS};
+use tailmark_plan::{ClientHost, Plan, SystemPlan};
 use tailmark_results::{Fact, Study};
 
 /// The group of facts of what was prepared.
@@ -87,61 +87,37 @@ fn not_set(plan: &Plan) -> Option<&'static str> {
     }
 }
 
-/// Prepares the systems of a plan and the machine for a run into `out`.
+/// Bytes that the control group of a system's server is limited to, where that is set.
+pub(crate) fn server_limit(plan: &Plan, system: &SystemPlan) -> Option<u64> {
+    let is_set = match system.host.is_empty() {
+        true => not_set(plan).is_none(),
+        false => plan.scale == 1.0,
+    };
+    let (limit, _) = plan.settings.memory.as_ref().filter(|_| is_set)?;
+    Some(*limit)
+}
+
+/// Prepares the systems of a plan, the machine and the hosts of servers for a run into `out`. All are
+/// looked at before the first one is touched.
 ///
 /// # Errors
 /// Where something is not there, something speaks against it, or a step fails; what was set is
 /// put back then.
 pub(crate) fn prepare<'a>(
     plan: &Plan,
+    servers: &Servers,
     out: &Path,
     log: &'a dyn Fn(&str),
-    observer: &dyn Observer,
-    stop: &Stop,
+    (observer, stop): (&dyn Observer, &Stop),
 ) -> Result<Prepared<'a>, Error> {
     let mut prepared = Prepared::default();
-    let reason = not_set(plan).filter(|_| !plan.settings.is_empty());
-    let are_there = plan.systems.iter().any(|system| !system.host.is_empty());
-    if let Some(why) = reason.filter(|_| !are_there) {
-        prepared.leave_settings(plan, why, observer);
+    let there = There::look(plan, servers, out)?;
+    let here = prepared.look_here(plan, &there.devices, out, log, observer)?;
+    let there = prepared.agree(plan, there, &begun(out)?, observer)?;
+    if let Some(here) = here {
+        prepared.prepare_here(plan, here, (observer, stop))?;
     }
-    if !is_needed(plan) {
-        // Serial numbers of devices elsewhere are looked up there.
-        if !are_there {
-            refuse_unknown(plan, &[])?;
-        }
-        return Ok(prepared);
-    }
-    if !is_changed(plan) {
-        for system in here(plan).filter(|system| !system.prepare.devices.is_empty()) {
-            prepared.left_as_it_is(system, "--erase with its serial number", observer);
-        }
-        return Ok(prepared);
-    }
-    let mut journal = Journal::open(Path::new(JOURNAL_DIRECTORY), log)?;
-    let begun = begun(out)?;
-    let mut jobs = Vec::new();
-    prepared
-        .facts
-        .extend(emulate_all(plan, &mut journal, observer)?);
-    for system in here(plan) {
-        if !system.prepare.devices.is_empty() {
-            jobs.push((system, job(plan, system, out)?));
-        }
-    }
-    refuse_unknown(plan, &jobs)?;
-    devices::refuse_one_device_of(plan, &in_advance(&jobs))?;
-    let to_destroy = prepared.look(&jobs, &begun, observer)?;
-    for ((system, job), destroys) in jobs.iter_mut().zip(to_destroy) {
-        let steps = |of| of == Of::Device || (of == Of::Data && destroys);
-        prepared.carry_out(&system.name, job, steps, (&mut journal, observer, stop))?;
-    }
-    if reason.is_none() {
-        let mut machine = machine(plan)?;
-        let of_machine = |of| of == Of::Machine;
-        prepared.carry_out("", &mut machine, of_machine, (&mut journal, observer, stop))?;
-    }
-    prepared.journal = Some(journal);
+    prepared.prepare_there(there, (observer, stop))?;
     Ok(prepared)
 }
 
@@ -160,15 +136,15 @@ pub fn prepare_alone(
     let log = |text: &str| tell(observer, text);
     let mut journal = Journal::open(Path::new(JOURNAL_DIRECTORY), &log)?;
     let jobs = [(system, job(plan, system, Path::new("."))?)];
-    refuse_unknown(plan, &jobs)?;
+    refuse_unknown(plan, &jobs, &Elsewhere::default())?;
     let [(_, mut job)] = jobs;
-    let asked = job.asked(|of| of == Of::Data)?;
+    let asked = job.asked(|changes| changes == Changes::Data)?;
     if !asked.is_empty() {
         // Here it is what was asked for: without a confirmed serial number it is an error.
         job.refuse()?;
     }
     job.refuse_place(!asked.is_empty())?;
-    let of_devices = |of| of != Of::Machine;
+    let of_devices = |changes| changes != Changes::Machine;
     let mut prepared = Prepared::default();
     let around = (&mut journal, observer, stop);
     let done = prepared.carry_out(name, &mut job, of_devices, around);
@@ -176,7 +152,82 @@ pub fn prepare_alone(
     done
 }
 
-impl Prepared<'_> {
+/// What is to be done on this machine, found and with nothing against it.
+struct Here<'a, 'p> {
+    journal: Journal<'a>,
+    /// Each with whether steps are carried out that destroy what is on devices.
+    jobs: Vec<(&'p SystemPlan, Job, bool)>,
+}
+
+impl<'a> Prepared<'a> {
+    /// Looks at what is on this machine; these devices are on others. None where nothing is done here.
+    fn look_here<'p>(
+        &mut self,
+        plan: &'p Plan,
+        there: &Elsewhere,
+        out: &Path,
+        log: &'a dyn Fn(&str),
+        observer: &dyn Observer,
+    ) -> Result<Option<Here<'a, 'p>>, Error> {
+        let are_there = plan.systems.iter().any(|system| !system.host.is_empty());
+        if let Some(why) = not_set(plan).filter(|_| !plan.settings.is_empty() && !are_there) {
+            self.leave_settings(plan, why, observer);
+        }
+        if !is_needed(plan) {
+            refuse_unknown(plan, &[], there)?;
+            return Ok(None);
+        }
+        if !is_changed(plan) {
+            for system in here(plan).filter(|system| !system.prepare.devices.is_empty()) {
+                self.left_as_it_is(system, "--erase with its serial number", observer);
+            }
+            return Ok(None);
+        }
+        let mut journal = Journal::open(Path::new(JOURNAL_DIRECTORY), log)?;
+        let mut jobs = Vec::new();
+        self.facts
+            .extend(emulate_all(plan, &mut journal, observer)?);
+        for system in here(plan) {
+            if !system.prepare.devices.is_empty() {
+                jobs.push((system, job(plan, system, out)?));
+            }
+        }
+        refuse_unknown(plan, &jobs, there)?;
+        devices::refuse_one_device_of(plan, &in_advance(&jobs))?;
+        let destroys = self.look(&jobs, &begun(out)?, observer)?;
+        let each = jobs.into_iter().zip(destroys);
+        let jobs = each.map(|((system, job), destroys)| (system, job, destroys));
+        Ok(Some(Here {
+            journal,
+            jobs: jobs.collect(),
+        }))
+    }
+
+    /// Prepares what is on this machine.
+    fn prepare_here(
+        &mut self,
+        plan: &Plan,
+        here: Here<'a, '_>,
+        (observer, stop): (&dyn Observer, &Stop),
+    ) -> Result<(), Error> {
+        let Here {
+            mut journal,
+            mut jobs,
+        } = here;
+        for (system, job, destroys) in &mut jobs {
+            let steps =
+                |changes| changes == Changes::Device || (changes == Changes::Data && *destroys);
+            self.carry_out(&system.name, job, steps, (&mut journal, observer, stop))?;
+        }
+        if plan.settings.is_empty() || not_set(plan).is_none() {
+            let mut machine = machine(plan)?;
+            let of_machine = |changes| changes == Changes::Machine;
+            self.carry_out("", &mut machine, of_machine, (&mut journal, observer, stop))?;
+        }
+        self.journal = Some(journal);
+        Ok(())
+    }
+
     /// Puts what was done into the study, with these notices.
     ///
     /// # Errors
@@ -206,7 +257,7 @@ impl Prepared<'_> {
     ) -> Result<Vec<bool>, Error> {
         let mut all = Vec::new();
         for (system, job) in jobs {
-            let asked = job.asked(|of| of == Of::Data)?;
+            let asked = job.asked(|changes| changes == Changes::Data)?;
             // An emulated device is new in each run.
             let kept = system.emulate.is_none() && begun.contains(&system.name);
             let does = match (asked.is_empty(), kept, job.is_agreed()) {
@@ -236,7 +287,7 @@ impl Prepared<'_> {
         &mut self,
         system: &str,
         job: &mut Job,
-        of: impl Fn(Of) -> bool,
+        which: impl Fn(Changes) -> bool,
         (journal, observer, stop): (&mut Journal<'_>, &dyn Observer, &Stop),
     ) -> Result<(), Error> {
         let whose = match system {
@@ -246,7 +297,7 @@ impl Prepared<'_> {
         let far = Far::new(observer, stop);
         let log = |text: &str| tell(observer, text);
         let name = (!system.is_empty()).then_some(system);
-        let done = job.carry_out(&whose, of, journal, &far, &log)?;
+        let done = job.carry_out(&whose, which, journal, &far, &log)?;
         self.keep_done(name, GROUP, &whose, done);
         Ok(())
     }
@@ -317,7 +368,7 @@ fn begun(out: &Path) -> Result<Vec<String>, Error> {
     let points = study.point_keys()?.into_iter().map(|key| key.system);
     let facts = study.facts()?.into_iter();
     let is_lost = |fact: &Fact| {
-        let mut steps = STEPS.iter().filter(|step| step.of == Of::Data);
+        let mut steps = STEPS.iter().filter(|step| step.changes == Changes::Data);
         // On the host of a server too.
         fact.group.ends_with(GROUP) && steps.any(|step| step.name == fact.name)
     };
@@ -373,92 +424,6 @@ fn emulate_all(
     Ok(facts)
 }
 
-/// A volume as the host takes it.
-fn volume(emulate: &Emulate) -> host::Volume {
-    host::Volume {
-        bytes: emulate.bytes,
-        iops: emulate.iops,
-        bandwidth: emulate.bandwidth,
-        burst_iops: emulate.burst,
-        burst_seconds: emulate.burst_time.map(|time| time.as_secs()),
-        delay_ms: emulate.delay_ms(),
-    }
-}
-
-/// A mix as the host takes it.
-fn mix(steady: &Steady) -> Mix {
-    Mix {
-        read_percent: steady.read,
-        block_bytes: steady.block,
-        depth: steady.depth,
-        round: steady.round,
-        over: steady.fill.map_or(Over::Device, Over::FileSystem),
-    }
-}
-
-/// What is to be done to the devices of a system, found.
-fn job(plan: &Plan, system: &SystemPlan, out: &Path) -> Result<Job, Error> {
-    Ok(Job::find(request_of(plan, system, out))?)
-}
-
-/// What is asked for of the devices of a system.
-fn request_of(plan: &Plan, system: &SystemPlan, out: &Path) -> JobRequest {
-    let prepare = &system.prepare;
-    let mut serials = plan.consent.serials.clone();
-    // A device that was made for this run a moment ago holds nothing of anybody's: this very file.
-    if let Some(emulate) = &system.emulate {
-        let file = host::emulated_file(&emulate.directory);
-        serials.push(file.display().to_string());
-    }
-    let own = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
-    let kept = match system.host.is_empty() {
-        true => vec![out.to_owned(), JOURNAL_DIRECTORY.into(), own],
-        false => Vec::new(),
-    };
-    JobRequest {
-        devices: DeviceRequest {
-            names: prepare.devices.clone(),
-            erase: prepare.erase.as_deref().and_then(Erase::of_name),
-            namespaces: prepare.namespaces,
-            precondition: prepare.precondition,
-            steady: prepare.steady.as_ref().map(mix),
-            filesystem: prepare.filesystem.clone(),
-            mkfs_options: prepare.mkfs_options.clone(),
-            mount: prepare.mount.clone(),
-            mount_options: prepare.mount_options.clone(),
-        },
-        machine: MachineRequest::default(),
-        consent: host::Consent {
-            serials,
-            destroys: plan.consent.destroys.clone(),
-            unseen: plan.consent.unseen.clone(),
-            model: system.expect.model.clone(),
-            bytes: system.expect.capacity,
-            kept,
-            own_mount: None,
-        },
-    }
-}
-
-/// What is to be done to the machine.
-fn machine(plan: &Plan) -> Result<Job, Error> {
-    Ok(Job::find(JobRequest {
-        machine: settings_of(plan),
-        ..JobRequest::default()
-    })?)
-}
-
-/// What is asked for of a machine.
-fn settings_of(plan: &Plan) -> MachineRequest {
-    let settings = &plan.settings;
-    MachineRequest {
-        sysctls: settings.sysctls.clone(),
-        governor: settings.governor.clone(),
-        huge_pages: settings.huge_pages.clone(),
-        memory: settings.memory.clone(),
-    }
-}
-
 fn fact(system: Option<&str>, name: &str, value: String) -> Fact {
     Fact {
         system: system.map(str::to_owned),
@@ -480,6 +445,7 @@ pub fn restore(log: &dyn Fn(&str)) -> Result<usize, Error> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tailmark_host::prepare::Erase;
 
     #[test]
     fn steps_are_keys_of_a_plan() {

@@ -1,9 +1,16 @@
 //! Preparing the hosts of servers, by the agents there: the same steps, guards and journal as on this
-//! machine. All hosts are looked at before the first one is touched.
+//! machine.
 
-use super::{GROUP, Prepared, begun, log::Far, request_of, settings_of, tell};
-use crate::{Error, servers::Servers};
+use super::{
+    GROUP, Prepared,
+    log::Far,
+    look::{DeviceThere, Elsewhere},
+    request::{request_of, settings_of},
+    tell,
+};
+use crate::{Error, error::in_one_line, servers::Servers};
 use std::{path::Path, sync::Arc};
+use tailmark_agent::protocol::Looked;
 use tailmark_engine::{Observer, Stop};
 use tailmark_host::prepare::{DeviceRequest, JobRequest, MachineRequest};
 use tailmark_plan::{Plan, SystemPlan};
@@ -11,117 +18,125 @@ use tailmark_remote::Server;
 use tailmark_results::Fact;
 
 /// What is to be done on one host.
-struct OnHost<'a> {
+pub(super) struct OnHost<'a> {
     system: &'a SystemPlan,
     server: Arc<Server>,
     request: JobRequest,
-    /// Whether steps are carried out that destroy what is on devices.
-    destroys: bool,
 }
 
-impl Prepared<'_> {
-    /// Prepares the hosts of servers for a run into `out`.
-    ///
-    /// # Errors
-    /// Where something is not there, something speaks against it, or a step fails.
-    pub(crate) fn prepare_servers(
-        &mut self,
-        plan: &Plan,
-        servers: &Servers,
-        out: &Path,
-        observer: &dyn Observer,
-        stop: &Stop,
-    ) -> Result<(), Error> {
-        let mut jobs = self.look_at_all(plan, servers, out, observer)?;
-        for job in &mut jobs {
-            let whose = format!("system `{}` on {}", job.system.name, job.server.name());
-            let far = Far::new(observer, stop);
-            let log = |text: &str| tell(observer, text);
-            let done = job
-                .server
-                .prepare(&job.request, &whose, job.destroys, &far, &log)
-                .map_err(|source| failed(job.system, source))?;
-            let number = job
-                .system
-                .host
-                .iter()
-                .position(|of| of == job.server.login());
-            let group = Fact::group_of_server(GROUP, number.map_or(1, |at| at + 1));
-            self.keep_done(Some(&job.system.name), &group, &whose, done);
-        }
-        Ok(())
-    }
+/// What was found on all hosts.
+pub(super) struct There<'a> {
+    jobs: Vec<(OnHost<'a>, Looked)>,
+    pub devices: Elsewhere,
+}
 
-    /// What is to be done on each host, none of which has anything against it.
-    fn look_at_all<'p>(
-        &mut self,
-        plan: &'p Plan,
-        servers: &Servers,
-        out: &Path,
-        observer: &dyn Observer,
-    ) -> Result<Vec<OnHost<'p>>, Error> {
-        let begun = begun(out)?;
+impl<'a> There<'a> {
+    /// Looks at each host of a plan.
+    pub fn look(plan: &'a Plan, servers: &Servers, out: &Path) -> Result<Self, Error> {
         let machine = match plan.scale == 1.0 {
             true => settings_of(plan),
             false => MachineRequest::default(),
         };
-        let has_hosts = plan.systems.iter().any(|system| !system.host.is_empty());
-        if has_hosts && plan.scale != 1.0 && !plan.settings.is_empty() {
-            self.leave_settings(plan, "they are of the plan at full scale", observer);
-        }
-        let mut jobs = Vec::new();
-        let mut known: Vec<String> = Vec::new();
-        let (mut any, mut left) = (false, Vec::new());
+        let (mut jobs, mut devices) = (Vec::new(), Elsewhere::default());
         for system in plan.systems.iter().filter(|system| !system.host.is_empty()) {
-            for server in servers.of(system) {
+            let hosts = servers.of(system);
+            let has_devices = !system.prepare.devices.is_empty();
+            devices.is_part |= has_devices && hosts.len() < system.host.len();
+            for server in hosts {
                 let mut request = request_of(plan, system, out);
                 request.machine = machine.clone();
-                let has_devices = !request.devices.names.is_empty();
                 if !has_devices {
                     request.devices = DeviceRequest::default();
                 }
                 if !has_devices && request.machine == MachineRequest::default() {
                     continue;
                 }
-                any |= has_devices;
                 let looked = server
                     .look_at(&request)
                     .map_err(|error| failed(system, error))?;
-                known.extend(looked.serials);
-                if let Some(why) = looked.misplaced {
-                    return Err(refused(system, &server, why));
-                }
-                let is_begun = begun.contains(&system.name);
-                let destroys = !looked.destroys.is_empty() && looked.is_agreed && !is_begun;
-                if destroys && !looked.refusals.is_empty() {
-                    return Err(refused(system, &server, looked.refusals.join("; ")));
-                }
-                if !looked.destroys.is_empty() && !looked.is_agreed && !is_begun {
-                    left.push((system, looked.flags));
-                }
-                jobs.push(OnHost {
+                let each = looked.serials.iter().map(|serial| DeviceThere {
+                    system: system.name.clone(),
+                    login: server.login().to_owned(),
+                    serial: serial.clone(),
+                    is_idle: looked.destroys.is_empty(),
+                });
+                devices.devices.extend(each);
+                let on_host = OnHost {
                     system,
                     server,
                     request,
-                    destroys,
-                });
+                };
+                jobs.push((on_host, looked));
             }
         }
-        let mut unknown = plan.consent.serials.iter();
-        let is_unknown = |serial: &&String| !known.contains(serial);
-        let is_alone = plan
-            .systems
-            .iter()
-            .all(|of| of.prepare.devices.is_empty() || !of.host.is_empty());
-        if let Some(serial) = unknown.find(is_unknown).filter(|_| any && is_alone) {
-            return Err(Error::UnknownSerial {
-                serial: serial.clone(),
-            });
+        devices.refuse_twice()?;
+        Ok(Self { jobs, devices })
+    }
+}
+
+impl Prepared<'_> {
+    /// What is done on each host, none of which has anything against it, with whether steps are carried
+    /// out that destroy what is on devices.
+    pub(super) fn agree<'p>(
+        &mut self,
+        plan: &Plan,
+        there: There<'p>,
+        begun: &[String],
+        observer: &dyn Observer,
+    ) -> Result<Vec<(OnHost<'p>, bool)>, Error> {
+        let has_hosts = plan.systems.iter().any(|system| !system.host.is_empty());
+        if has_hosts && plan.scale != 1.0 && !plan.settings.is_empty() {
+            self.leave_settings(plan, "they are of the plan at full scale", observer);
+        }
+        let (mut agreed, mut left) = (Vec::new(), Vec::new());
+        for (on_host, looked) in there.jobs {
+            let OnHost { system, server, .. } = &on_host;
+            if let Some(why) = looked.misplaced {
+                return Err(refused(system, server, why));
+            }
+            let is_new = !looked.destroys.is_empty() && !begun.contains(&system.name);
+            let destroys = is_new && looked.is_agreed;
+            if destroys && !looked.refusals.is_empty() {
+                return Err(refused(system, server, looked.refusals.join("; ")));
+            }
+            if is_new && !looked.is_agreed {
+                left.push((*system, looked.flags));
+            }
+            agreed.push((on_host, destroys));
         }
         for (system, flags) in left {
             self.left_as_it_is(system, &flags, observer);
         }
-        Ok(jobs)
+        Ok(agreed)
+    }
+
+    /// Prepares the hosts of servers.
+    pub(super) fn prepare_there(
+        &mut self,
+        all: Vec<(OnHost<'_>, bool)>,
+        (observer, stop): (&dyn Observer, &Stop),
+    ) -> Result<(), Error> {
+        for (on_host, destroys) in all {
+            let OnHost {
+                system,
+                server,
+                request,
+            } = on_host;
+            let whose = format!("system `{}` on {}", system.name, server.name());
+            let far = Far::new(observer, stop);
+            let log = |text: &str| tell(observer, text);
+            let prepared = server.prepare(&request, &whose, destroys, &far, &log);
+            let done = prepared.map_err(|source| match stop.requested() {
+                true => Error::Stopped {
+                    doing: format!("{whose} was prepared: {}", in_one_line(&source)),
+                },
+                false => failed(system, source),
+            })?;
+            let number = system.host.iter().position(|of| of == server.login());
+            let group = Fact::group_of_server(GROUP, number.map_or(1, |at| at + 1));
+            self.keep_done(Some(&system.name), &group, &whose, done);
+        }
+        Ok(())
     }
 }
 

@@ -84,9 +84,9 @@ impl Current {
     pub fn learn(&self) {
         let others = (1..self.ranks).map(|rank| self.inserted.get(&rank));
         if let Some(known) = others.collect::<Option<Vec<_>>>()
-            && let Some(least) = known.into_iter().min()
+            && let Some(lowest) = known.into_iter().min()
         {
-            self.keys.others_have(*least);
+            self.keys.others_have(*lowest);
         }
     }
 

@@ -23,23 +23,21 @@ use std::{
     path::{Path, PathBuf},
     time::{Duration, Instant},
 };
-use tailmark_engine::Stop;
+use tailmark_engine::{Observer, Stop};
 use tailmark_plan::{Plan, Service, ServiceControl, SystemPlan};
 use tailmark_remote::Signal;
 
-/// How often a server that stops is looked at.
-const LOOK: Duration = Duration::from_millis(20);
 /// How often what is not ready yet is asked again.
 const POLL: Duration = Duration::from_millis(500);
 /// Lines of a log that an error tells.
 const TAIL: usize = 20;
 
 /// The services of a plan, of which those of one system run at a time.
-#[derive(Debug)]
 pub(crate) struct Services<'a> {
     plan: &'a Plan,
     out: &'a Path,
     servers: &'a Servers,
+    observer: &'a dyn Observer,
     stop: &'a Stop,
     /// Systems of which no other one runs while one of them is measured.
     alone: Vec<&'a str>,
@@ -60,12 +58,13 @@ impl<'a> Services<'a> {
         out: &'a Path,
         servers: &'a Servers,
         alone: Vec<&'a str>,
-        stop: &'a Stop,
+        (observer, stop): (&'a dyn Observer, &'a Stop),
     ) -> Self {
         Self {
             plan,
             out,
             servers,
+            observer,
             stop,
             alone,
             system: None,
@@ -134,24 +133,19 @@ impl<'a> Services<'a> {
         &mut self,
         mut does: impl FnMut(&mut [Running]) -> Result<(), Error>,
     ) -> Result<(), Error> {
-        let end = Instant::now() + self.plan.sweep.ready_timeout;
-        loop {
-            let left = end.saturating_duration_since(Instant::now());
-            for service in &self.running {
-                if let Machine::There(server) = &service.machine {
-                    Servers::wait(&service.system, server, left, self.stop)?;
-                }
-            }
-            let is_lost = |service: &Running| service.machine.is_lost();
-            // Only a stop ends the wait before: the caller ends then, too.
-            if self.running.iter().any(is_lost) {
-                return Ok(());
-            }
-            let done = does(&mut self.running);
-            if done.is_ok() || !self.running.iter().any(is_lost) || Instant::now() >= end {
-                return done;
-            }
-        }
+        let Some(first) = self.running.first() else {
+            return Ok(());
+        };
+        let mut systems = self.plan.systems.iter();
+        let system = systems.find(|system| system.name == first.system);
+        let system = system.expect("a service is of a system of the plan");
+        let timeout = self.plan.sweep.ready_timeout;
+        let running = &mut self.running;
+        let watch = (self.observer, self.stop);
+        // Where a stop ended the wait for a connection, the caller ends too.
+        self.servers
+            .awaited(system, timeout, watch, || does(running))
+            .map(drop)
     }
 
     fn of(&self, system: &SystemPlan) -> Vec<Running> {
@@ -159,7 +153,7 @@ impl<'a> Services<'a> {
             return Vec::new();
         };
         let hosts = self.servers.of(system);
-        let machines: Vec<(Machine, String)> = match hosts.is_empty() {
+        let machines: Vec<(Machine, String)> = match system.host.is_empty() {
             true => vec![(Machine::Here, system.name.clone())],
             false => hosts
                 .into_iter()
@@ -239,7 +233,11 @@ impl Running {
             }
             Ok(Some(false)) => Err(self.failed("start", None)),
             Ok(_) => Ok(()),
-            Err(source) => Err(self.failed("start", Some(source))),
+            Err(source) => {
+                // It may go on, and is ended before it is started again.
+                self.started = Some(command);
+                Err(self.failed("start", Some(source)))
+            }
         }
     }
 
@@ -257,26 +255,17 @@ impl Running {
         if is_ours {
             command.signal(Signal::Term);
         }
-        let end = Instant::now() + self.command_timeout;
-        let ended = command.ended(self.command_timeout);
+        let is_gone = command.is_gone(self.command_timeout, is_ours);
         command.keep_log(&self.log);
-        match ended {
-            Ok(Some(_)) => {}
-            Ok(None) => return Err(self.too_long("stop")),
+        match is_gone {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(self.too_long("stop")),
             Err(source) => {
-                let failed = self.failed("stop", Some(source));
+                // Where a connection was lost, it is asked again.
                 self.started = Some(command);
-                return Err(failed);
+                Err(self.failed("stop", Some(source)))
             }
         }
-        // A script may end before the server that it began.
-        while is_ours && command.is_any_left() {
-            if Instant::now() >= end {
-                return Err(self.too_long("stop"));
-            }
-            std::thread::sleep(LOOK);
-        }
-        Ok(())
     }
 
     /// Waits for a command that has to succeed; ends it where it takes too long.
@@ -419,10 +408,11 @@ pub(crate) fn wait_ready<T>(
         let mut say_ready = true;
         for service in services.iter_mut() {
             let left = end.saturating_duration_since(Instant::now());
+            let losses = service.machine.losses();
             say_ready = say_ready
                 && match service.says_ready(left) {
                     // A connection that is lost may come back.
-                    Err(_) if service.machine.is_lost() => false,
+                    Err(_) if service.machine.is_lost_since(losses) => false,
                     said => said?,
                 };
         }
@@ -462,10 +452,14 @@ pub(crate) fn wait_ready<T>(
 
 /// Whether a server may get over an error: it did not open, or did not answer. Drivers do not tell
 /// a wrong password or a missing name from a server that is not ready for them yet.
-fn may_pass(error: &Error) -> bool {
+pub(crate) fn may_pass(error: &Error) -> bool {
     use tailmark_driver::Error as Driver;
+    use tailmark_engine::Error as Engine;
     matches!(
         error,
         Error::Driver(Driver::Open { .. } | Driver::Database { .. })
+            | Error::Engine(Engine::Driver(
+                Driver::Open { .. } | Driver::Database { .. }
+            ))
     )
 }

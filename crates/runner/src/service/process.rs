@@ -32,13 +32,22 @@ pub(super) enum Process {
     /// On this machine.
     Here(Child),
     /// On the host of a server; so many bytes of what it printed are in the log.
-    There(Remote, usize),
+    There(Remote, u64),
 }
 
 impl Machine {
-    /// Whether it is another one, to which the connection is lost.
-    pub fn is_lost(&self) -> bool {
-        matches!(self, Self::There(server) if !server.is_there())
+    /// How often the connection to it was lost so far.
+    pub fn losses(&self) -> u64 {
+        match self {
+            Self::Here => 0,
+            Self::There(server) => server.losses(),
+        }
+    }
+
+    /// Whether the connection to it is lost, or was since it had been lost so often.
+    pub fn is_lost_since(&self, losses: u64) -> bool {
+        let is_there = !matches!(self, Self::There(server) if !server.is_there());
+        !is_there || self.losses() > losses
     }
 
     /// Starts a command whose output goes to the end of `log`; on another machine, once it is asked
@@ -145,27 +154,43 @@ impl Process {
         }
     }
 
+    /// Whether it has ended within that time, and all that it started where `with_all`.
+    pub fn is_gone(&mut self, timeout: Duration, with_all: bool) -> io::Result<bool> {
+        let end = Instant::now() + timeout;
+        if self.ended(timeout)?.is_none() {
+            return Ok(false);
+        }
+        // A script may end before the server that it began.
+        while with_all && self.is_any_left()? {
+            if Instant::now() >= end {
+                return Ok(false);
+            }
+            std::thread::sleep(LOOK);
+        }
+        Ok(true)
+    }
+
     /// Whether anything of what it started goes on.
-    pub fn is_any_left(&self) -> bool {
+    fn is_any_left(&self) -> io::Result<bool> {
         match self {
             Self::Here(child) => {
-                group(child).is_some_and(|group| test_kill_process_group(group).is_ok())
+                let group = group(child);
+                Ok(group.is_some_and(|group| test_kill_process_group(group).is_ok()))
             }
-            Self::There(command, _) => command.is_any_left().unwrap_or(false),
+            Self::There(command, _) => command.is_any_left().map_err(io::Error::other),
         }
     }
 
     /// Has what it printed so far in `log`, where that is on another machine.
     pub fn keep_log(&mut self, log: &Path) {
         if let Self::There(command, kept) = self {
-            let printed = command.printed();
-            let more = printed.get(*kept..).unwrap_or(&printed);
+            let (more, size) = command.printed(*kept);
             let file = File::options().create(true).append(true).open(log);
             if file
                 .and_then(|mut file| file.write_all(more.as_bytes()))
                 .is_ok()
             {
-                *kept = printed.len();
+                *kept = size;
             }
         }
     }

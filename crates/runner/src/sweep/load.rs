@@ -2,8 +2,8 @@
 
 use super::{Sweeper, turn::fact};
 use crate::{
-    Error, capture::Watched, dataset::Dataset, error::in_one_line, expect::finding_of,
-    findings::remarks, ranks::Command, seeds::PointSeeds,
+    Error, dataset::Dataset, error::in_one_line, expect::finding_of, findings::remarks,
+    ranks::Command, seeds::PointSeeds,
 };
 use tailmark_driver::{Place, Settled};
 use tailmark_plan::{Step, SystemPlan};
@@ -70,7 +70,7 @@ impl Sweeper<'_> {
         loop {
             let in_study = fact(&self.study, system, Study::LOAD_BEGAN)?;
             let in_study = in_study.as_deref();
-            let watched = Watched::of_ranks(self.plan, system, self.ranks);
+            let watched = self.watched(system);
             self.ranks.begin_own(system, |system| Command::Load {
                 system,
                 seed: seeds.to_number(),

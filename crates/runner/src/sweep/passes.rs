@@ -1,7 +1,7 @@
 //! The passes over the points of a plan: each in its order, again those that may have become
 //! possible or that have to be evened out, and the searches at the end.
 
-use super::{Summary, Sweeper, turn::SystemState, warmups::all_short};
+use super::{Summary, Sweeper, search, turn::SystemState, warmups::all_short};
 use crate::{Error, retry};
 use tailmark_plan::SystemPlan;
 
@@ -71,6 +71,15 @@ impl<'a> Sweeper<'a> {
             interrupted: self.stop.requested() && !is_done,
             ..self.summary
         })
+    }
+
+    fn searches_are_done(&self, systems: &[&SystemPlan]) -> Result<bool, Error> {
+        for system in systems {
+            if search::is_pending(self.plan, &self.study, system)? {
+                return Ok(false);
+            }
+        }
+        Ok(true)
     }
 
     pub(super) fn measure_each(&mut self, states: &mut [SystemState<'a>]) -> Result<(), Error> {

@@ -41,8 +41,12 @@ fn pending(
     Ok(pending)
 }
 
-/// The systems of which there is nothing to measure. While a ladder is climbed there may be for each.
-pub fn measured<'a>(plan: &'a Plan, study: &Study) -> Result<Vec<&'a str>, Error> {
+/// The systems of which there is nothing to measure; without a study there is of each. While a ladder is
+/// climbed there may be of each, too.
+pub fn measured<'a>(plan: &'a Plan, study: Option<&Study>) -> Result<Vec<&'a str>, Error> {
+    let Some(study) = study else {
+        return Ok(Vec::new());
+    };
     let retried = retry::retried(plan, study)?;
     let systems: Vec<_> = plan.systems.iter().collect();
     let ladders = Ladders::of(plan, &systems, Some(study), &retried)?;

@@ -107,9 +107,11 @@ impl<'a> Sweeper<'a> {
         } = state;
         let facts = tailmark_host::place_facts(&system.name, &places(system));
         self.study.set_facts(&kept(self.plan, facts))?;
-        self.wait_hosts(system)?;
-        self.study
-            .set_facts(&self.servers.facts(self.plan, system)?)?;
+        let facts = self.awaited(system, || self.servers.facts(self.plan, system))?;
+        let Some(facts) = facts else {
+            return Ok(false);
+        };
+        self.study.set_facts(&facts)?;
         let is_first_look = state.before.is_none();
         let is_said = self.plan.host.drop_caches && is_first_look;
         let kept = CachesKept::elsewhere(system).filter(|_| is_said);

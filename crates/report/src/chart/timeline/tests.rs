@@ -1,7 +1,7 @@
 //! What the lines of a timeline show of stalls, long phases and samples at uneven times.
 
 use super::*;
-use tailmark_results::{IntervalKind, Packed};
+use tailmark_results::{IntervalKind, Packed, SeriesKind};
 
 fn counter(at_s: &[f64], values: &[f64]) -> Series {
     Series {

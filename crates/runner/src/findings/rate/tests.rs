@@ -4,6 +4,7 @@ use super::{super::findings, *};
 use crate::point::Measured;
 use tailmark_driver::{Access, DataSet, Location, Params, Schema, Semantics, Settings};
 use tailmark_results::{Censored, LagCauses, PointKey, new_latencies};
+use tailmark_testing::assert_says;
 
 /// Milliseconds in nanoseconds.
 const MS: u64 = 1_000_000;
@@ -110,15 +111,14 @@ fn operations_that_waited_for_a_client_are_a_finding_from_one_in_a_hundred_on() 
     let waited = |count| with_causes(&[(3 * MS, count)], &[(1_000, 10_000 - count)]);
     let found = Found::of(waited(100));
     let text = found.text("no-free-client");
-    for part in [
+    let parts = [
         "For 1.0 % of the operations no client was free",
         "waited 3.00 ms or more",
         "is 10.0 ms",
         "64 clients",
         "sweep.rate_threads",
-    ] {
-        assert!(text.contains(part), "{text} lacks {part}");
-    }
+    ];
+    assert_says(text, &parts);
     assert!(!found.has("woken-late") && !found.has("started-late"));
     assert!(!Found::of(waited(99)).has("no-free-client"));
     assert!(!Found::of(waited(0)).has("no-free-client"));
@@ -150,13 +150,12 @@ fn clients_that_are_woken_late_are_a_finding_of_their_own() {
     let woken = |late| with_causes(&[], &[(2 * MS, late), (1_000, 10_000 - late)]);
     let found = Found::of(woken(100));
     let text = found.text("woken-late");
-    for part in [
+    let parts = [
         "1 % of the operations were sent 2.00 ms or more",
         "a client was free",
         "machine of the clients is busy",
-    ] {
-        assert!(text.contains(part), "{text} lacks {part}");
-    }
+    ];
+    assert_says(text, &parts);
     assert!(!found.has("no-free-client") && !found.has("started-late"));
     assert!(!Found::of(woken(99)).has("woken-late"));
     let late = |ns| Found::of(with_causes(&[], &[(ns, 10_000)])).has("woken-late");
@@ -269,12 +268,11 @@ fn operations_that_were_never_done_bound_the_quantiles_above_those_that_were() {
     };
     let found = with(12_000 * MS);
     let text = found.text("censored");
-    for part in [
+    let parts = [
         "20 of 10,000 operations were due and never done",
         "quantiles of reads above p99 are lower bounds",
-    ] {
-        assert!(text.contains(part), "{text} lacks {part}");
-    }
+    ];
+    assert_says(text, &parts);
     let young = with(5 * MS);
     let text = young.text("censored");
     assert!(text.contains("all quantiles of reads"), "{text}");

@@ -215,7 +215,7 @@ fn guards_have_names_of_their_own_and_one_line_each() {
     for guard in GUARDS {
         assert!(!guard.about.contains('\n') && !guard.about.ends_with('.'));
         let row = format!("| `{}` | ", guard.name);
-        let document = include_str!("../../../../docs/DEVICES.md");
+        let document = include_str!("../../../../../docs/DEVICES.md");
         assert!(document.contains(&row), "docs/DEVICES.md lacks {row}");
     }
 }

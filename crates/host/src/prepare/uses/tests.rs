@@ -1,3 +1,5 @@
+//! What is found in use, on machines that are directories.
+
 use super::*;
 use crate::block::fixture;
 

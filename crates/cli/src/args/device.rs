@@ -1,0 +1,61 @@
+//! What can be typed behind `tailmark device`.
+
+use super::{ConsentArgs, TextFormat};
+use clap::Subcommand;
+
+/// `tailmark device`
+#[derive(Debug, clap::Args)]
+pub struct DeviceArgs {
+    /// What to do.
+    #[command(subcommand)]
+    pub command: DeviceCommand,
+}
+
+/// The subcommands of `tailmark device`.
+#[derive(Debug, Subcommand)]
+pub enum DeviceCommand {
+    /// List the block devices of this machine, and who uses them
+    List(ListDevicesArgs),
+    /// Say all that is known of a device, and of the devices that it is made of
+    Show(ShowDeviceArgs),
+    /// Prepare the devices of one system of a plan: erase, precondition, file system, mount
+    Prepare(PrepareDeviceArgs),
+}
+
+/// `tailmark device prepare`
+#[derive(Debug, clap::Args)]
+pub struct PrepareDeviceArgs {
+    /// A plan file, or the name of a shipped plan
+    pub plan: String,
+    /// The system whose devices are prepared
+    #[arg(long, value_name = "NAME")]
+    pub system: String,
+    /// Any key of the plan (`tailmark list keys`)
+    #[arg(long = "set", value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// What may be erased.
+    #[command(flatten)]
+    pub consent: ConsentArgs,
+    /// Print the exact commands and what speaks against them, and do nothing
+    #[arg(long)]
+    pub dry_run: bool,
+}
+
+/// `tailmark device list`
+#[derive(Debug, clap::Args)]
+pub struct ListDevicesArgs {
+    /// How it is written
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: TextFormat,
+}
+
+/// `tailmark device show`
+#[derive(Debug, clap::Args)]
+pub struct ShowDeviceArgs {
+    /// A device (nvme0n1, /dev/disk/by-id/...), an NVMe controller (nvme0), or a directory on one
+    #[arg(value_name = "DEVICE")]
+    pub device: String,
+    /// How it is written
+    #[arg(long, value_enum, default_value = "text")]
+    pub format: TextFormat,
+}

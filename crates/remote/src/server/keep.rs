@@ -1,0 +1,147 @@
+//! A connection is looked at every two seconds, and made again where it is lost.
+
+use super::{About, LONG, SHORT, Server, State};
+use crate::{Error, channel::Channel, command::END_ALL, link::Link, ssh::in_one_line};
+use std::{
+    sync::{Arc, PoisonError},
+    thread::{self, JoinHandle},
+    time::{Duration, Instant},
+};
+use tailmark_agent::Ask;
+use tailmark_cluster::{ClockLine, Measurement};
+
+/// How often it is asked whether it is there, or called again where it is not.
+const LOOK: Duration = Duration::from_secs(2);
+/// How often its clock is measured.
+const CLOCK: Duration = Duration::from_secs(60);
+
+/// Looks after a host until nobody needs it.
+pub(super) fn spawn(server: &Arc<Server>) -> JoinHandle<()> {
+    let server = Arc::clone(server);
+    thread::spawn(move || {
+        while !server.is_over_within(LOOK) {
+            server.look();
+        }
+    })
+}
+
+impl Server {
+    /// Where an answer shows that the connection is lost, that is known from now on.
+    pub(super) fn noticed<T>(
+        &self,
+        link: &Arc<Link>,
+        result: Result<T, Error>,
+    ) -> Result<T, Error> {
+        if let Err(Error::Lost { why, .. }) = &result {
+            let mut state = self.state();
+            // Another one may have come meanwhile.
+            if state.link.as_ref().is_ok_and(|now| Arc::ptr_eq(now, link)) {
+                link.set_lost();
+                state.receive(link);
+                state.losses += 1;
+                state.link = Err(why.clone());
+            }
+            drop(state);
+            self.changed.notify_all();
+        }
+        result
+    }
+
+    /// Measures its clock; where that fails, the connection is lost.
+    pub(super) fn measure_clock(&self) {
+        let Ok(link) = self.link() else {
+            return;
+        };
+        if let Ok(channel) = &link.agent
+            && let Ok(measured) = self.noticed(&link, channel.clock())
+        {
+            let mut state = self.state();
+            state.clock.add(measured);
+            state.measured = Instant::now();
+        }
+    }
+
+    /// Whether nobody needs it any more, or does not within that time.
+    fn is_over_within(&self, time: Duration) -> bool {
+        let goes_on = |state: &mut State| !state.is_over;
+        let waited = self.changed.wait_timeout_while(self.state(), time, goes_on);
+        waited.unwrap_or_else(PoisonError::into_inner).0.is_over
+    }
+
+    /// Looks whether it is there, and calls it again where it is not.
+    fn look(&self) {
+        let Ok(link) = self.link() else {
+            let is_over = || self.state().is_over;
+            let called = Link::connect(&self.login, &self.options, &is_over);
+            if let Err(error) = called.and_then(|link| self.back(link)) {
+                // Whoever waits is told the last reason.
+                self.state().link = Err(in_one_line(&error.to_string()));
+            }
+            return;
+        };
+        let there = match &link.agent {
+            Ok(channel) => channel.exchange().map(drop),
+            Err(_) => link.ssh.script("true", &[], SHORT).map(drop),
+        };
+        let is_due = self.state().measured.elapsed() >= CLOCK;
+        if self.noticed(&link, there).is_ok() && is_due {
+            self.measure_clock();
+        }
+    }
+
+    /// A connection has come back: what was prepared is again, and what was watched too.
+    fn back(&self, link: Link) -> Result<(), Error> {
+        let about = About::of(&link);
+        self.end_unsure(&link)?;
+        let clock = link.agent.as_ref().map(Channel::clock);
+        let clock = clock.ok().transpose()?;
+        if let Ok(channel) = &link.agent {
+            self.prepare_again(channel)?;
+        }
+        let mut watched = None;
+        loop {
+            let mut state = self.state();
+            let watch = state.watch.clone();
+            match &link.agent {
+                _ if state.is_over => return Ok(()),
+                // It may have changed since it was asked for.
+                Ok(channel) if watch != watched => {
+                    drop(state);
+                    let ask = watch.clone().map_or(Ask::Rest, Ask::Watch);
+                    channel.ask(ask, LONG)?;
+                    watched = watch;
+                }
+                _ => {
+                    state.renew(about, clock);
+                    state.link = Ok(Arc::new(link));
+                    self.changed.notify_all();
+                    return Ok(());
+                }
+            }
+        }
+    }
+
+    /// Ends the commands of which it is not known whether they were started: who asked for them asks
+    /// again.
+    fn end_unsure(&self, link: &Link) -> Result<(), Error> {
+        let unsure = self.state().unsure.clone();
+        if !unsure.is_empty() {
+            let kept: Vec<&str> = unsure.iter().map(String::as_str).collect();
+            link.ssh.script(END_ALL, &kept, LONG)?;
+            self.state().unsure.retain(|of| !unsure.contains(of));
+        }
+        Ok(())
+    }
+}
+
+impl State {
+    /// Takes what a new connection says of its machine.
+    fn renew(&mut self, about: About, clock: Option<Measurement>) {
+        // After a boot its clock has begun again.
+        if about.boot_id != self.about.boot_id {
+            self.clock = ClockLine::default();
+        }
+        clock.into_iter().for_each(|clock| self.clock.add(clock));
+        self.about = about;
+    }
+}

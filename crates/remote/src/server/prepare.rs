@@ -1,0 +1,116 @@
+//! What is prepared on a host, by the agent there.
+
+use super::{LONG, Server};
+use crate::{
+    Error,
+    channel::{Channel, Said},
+    link::Link,
+};
+use tailmark_agent::{Answer, Ask, protocol::Looked};
+use tailmark_host::prepare::{Done, JobRequest, MachineRequest, Watch as Progress};
+
+impl Server {
+    /// What would be prepared there, and what speaks against it.
+    ///
+    /// # Errors
+    /// Where a device is not there, where there is no agent, and where the connection is lost.
+    pub fn look_at(&self, request: &JobRequest) -> Result<Looked, Error> {
+        let link = self.link()?;
+        let channel = self.agent_of(&link)?;
+        match self.noticed(&link, channel.ask(Ask::Look(request.clone()), LONG))? {
+            Answer::Looked(looked) => Ok(looked),
+            _ => Ok(Looked::default()),
+        }
+    }
+
+    /// Prepares devices and the machine there; what does not destroy is done again where the
+    /// connection has come back, since it is put back when one ends.
+    ///
+    /// # Errors
+    /// Where a step fails or is stopped, where there is no agent, and where the connection is lost.
+    pub fn prepare(
+        &self,
+        request: &JobRequest,
+        whose: &str,
+        destroys: bool,
+        progress: &dyn Progress,
+        log: &dyn Fn(&str),
+    ) -> Result<Vec<Done>, Error> {
+        let link = self.link()?;
+        let channel = self.agent_of(&link)?;
+        let ask = Ask::Prepare {
+            request: request.clone(),
+            whose: whose.to_owned(),
+            destroys,
+        };
+        let mut hear = |said: Said| match said {
+            Said::Log(text) => log(&text),
+            Said::Begins(what) => progress.begins(&what),
+            Said::Progress(done, of) => progress.progress(done, of),
+        };
+        let answer = channel.prepare(ask, &mut hear, &|| progress.is_stopped());
+        match self.noticed(&link, answer)? {
+            Answer::Prepared(done) => {
+                let again = (request.clone(), whose.to_owned());
+                self.state().prepared.push(again);
+                Ok(done)
+            }
+            _ => Ok(Vec::new()),
+        }
+    }
+
+    /// Whether anything was prepared there that is put back when a connection ends.
+    #[must_use]
+    pub fn is_changed(&self) -> bool {
+        let is_change = |(request, _): &(JobRequest, String)| {
+            request.machine != MachineRequest::default() || request.devices.mount.is_some()
+        };
+        self.state().prepared.iter().any(is_change)
+    }
+
+    /// Puts back what was prepared there; how much of it could not be.
+    ///
+    /// # Errors
+    /// Where the connection is lost: the agent puts back by itself what it can.
+    pub fn put_back(&self, log: &dyn Fn(&str)) -> Result<usize, Error> {
+        if !self.is_changed() {
+            return Ok(0);
+        }
+        let link = self.link()?;
+        let channel = self.agent_of(&link)?;
+        let mut hear = |said: Said| {
+            if let Said::Log(text) = said {
+                log(&text);
+            }
+        };
+        let answer = channel.prepare(Ask::PutBack, &mut hear, &|| false);
+        match self.noticed(&link, answer)? {
+            Answer::Left(changes) => {
+                self.state().prepared.clear();
+                Ok(changes)
+            }
+            _ => Ok(0),
+        }
+    }
+
+    /// Prepares again what does not last longer than a connection.
+    pub(super) fn prepare_again(&self, channel: &Channel) -> Result<(), Error> {
+        let prepared = self.state().prepared.clone();
+        for (request, whose) in prepared {
+            let again = Ask::Prepare {
+                request,
+                whose,
+                destroys: false,
+            };
+            channel.prepare(again, &mut drop, &|| self.state().is_over)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn agent_of<'a>(&self, link: &'a Link) -> Result<&'a Channel, Error> {
+        link.agent.as_ref().map_err(|why| Error::NoAgent {
+            login: self.login.clone(),
+            why: why.clone(),
+        })
+    }
+}

@@ -1,0 +1,95 @@
+//! What a plan asks for, as the host takes it.
+
+use crate::Error;
+use std::path::{Path, PathBuf};
+use tailmark_host::prepare::{
+    self as host, DeviceRequest, Erase, JOURNAL_DIRECTORY, Job, JobRequest, MachineRequest, Mix,
+    Over,
+};
+use tailmark_plan::{Emulate, Plan, Steady, SystemPlan};
+
+/// What is to be done to the devices of a system, found.
+pub(super) fn job(plan: &Plan, system: &SystemPlan, out: &Path) -> Result<Job, Error> {
+    Ok(Job::find(request_of(plan, system, out))?)
+}
+
+/// What is asked for of the devices of a system.
+pub(super) fn request_of(plan: &Plan, system: &SystemPlan, out: &Path) -> JobRequest {
+    let prepare = &system.prepare;
+    let mut serials = plan.consent.serials.clone();
+    // A device that was made for this run a moment ago holds nothing of anybody's: this very file.
+    if let Some(emulate) = &system.emulate {
+        let file = host::emulated_file(&emulate.directory);
+        serials.push(file.display().to_string());
+    }
+    let own = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+    let kept = match system.host.is_empty() {
+        true => vec![out.to_owned(), JOURNAL_DIRECTORY.into(), own],
+        false => Vec::new(),
+    };
+    JobRequest {
+        devices: DeviceRequest {
+            names: prepare.devices.clone(),
+            erase: prepare.erase.as_deref().and_then(Erase::of_name),
+            namespaces: prepare.namespaces,
+            precondition: prepare.precondition,
+            steady: prepare.steady.as_ref().map(mix),
+            filesystem: prepare.filesystem.clone(),
+            mkfs_options: prepare.mkfs_options.clone(),
+            mount: prepare.mount.clone(),
+            mount_options: prepare.mount_options.clone(),
+        },
+        machine: MachineRequest::default(),
+        consent: host::Consent {
+            serials,
+            destroys: plan.consent.destroys.clone(),
+            unseen: plan.consent.unseen.clone(),
+            model: system.expect.model.clone(),
+            bytes: system.expect.capacity,
+            kept,
+            own_mount: None,
+        },
+    }
+}
+
+/// A mix as the host takes it.
+fn mix(steady: &Steady) -> Mix {
+    Mix {
+        read_percent: steady.read,
+        block_bytes: steady.block,
+        depth: steady.depth,
+        round: steady.round,
+        over: steady.fill.map_or(Over::Device, Over::FileSystem),
+    }
+}
+
+/// What is to be done to the machine.
+pub(super) fn machine(plan: &Plan) -> Result<Job, Error> {
+    Ok(Job::find(JobRequest {
+        machine: settings_of(plan),
+        ..JobRequest::default()
+    })?)
+}
+
+/// What is asked for of a machine.
+pub(super) fn settings_of(plan: &Plan) -> MachineRequest {
+    let settings = &plan.settings;
+    MachineRequest {
+        sysctls: settings.sysctls.clone(),
+        governor: settings.governor.clone(),
+        huge_pages: settings.huge_pages.clone(),
+        memory: settings.memory.clone(),
+    }
+}
+
+/// A volume as the host takes it.
+pub(super) fn volume(emulate: &Emulate) -> host::Volume {
+    host::Volume {
+        bytes: emulate.bytes,
+        iops: emulate.iops,
+        bandwidth: emulate.bandwidth,
+        burst_iops: emulate.burst,
+        burst_seconds: emulate.burst_time.map(|time| time.as_secs()),
+        delay_ms: emulate.delay_ms(),
+    }
+}

@@ -1,0 +1,304 @@
+//! One point in a sweep, from the service that it needs to what is found of it.
+
+use super::{
+    Sweeper,
+    asked::{Asked, AskedWarmup, MeasuredPoint},
+    ladder::tell_points,
+    load,
+    turn::SystemState,
+};
+use crate::{
+    Error,
+    capture::Watched,
+    error::in_one_line,
+    expect::other_version,
+    findings::Evidence,
+    links,
+    places::places,
+    point::{self, Measured, all_findings},
+    prepare,
+    ranks::Command,
+    service::may_pass,
+    warmup::{by_rule, warm_up},
+};
+use std::sync::Arc;
+use tailmark_driver::{Database, Place, Settled};
+use tailmark_engine::Spec;
+use tailmark_plan::{Step, SystemPlan};
+use tailmark_results::{Fact, Point, PointKey, Warmup, finding::NO_ANSWER};
+
+/// How often a point begins whose server is gone before a client is at work.
+const BEGINNINGS: u32 = 3;
+
+impl Sweeper<'_> {
+    /// Measures one point and commits it; false where that was stopped.
+    pub(super) fn point(
+        &mut self,
+        state: &SystemState<'_>,
+        step: Step<'_>,
+        key: PointKey,
+    ) -> Result<bool, Error> {
+        let mut asked = Asked::of_step(self.plan, step);
+        if let Some(length) = self.warmup_length(&step, state.system, &key)? {
+            asked.warmup = AskedWarmup::ByRule(length);
+        }
+        let Some(measured) = self.measured(state, &asked, key)? else {
+            return Ok(false);
+        };
+        self.commit(&measured.point)?;
+        measured.settled.map(|_| true)
+    }
+
+    /// What was measured, with its findings, and whether the database came to rest after it; none
+    /// where that was stopped.
+    pub(super) fn measured(
+        &mut self,
+        state: &SystemState<'_>,
+        asked: &Asked<'_>,
+        key: PointKey,
+    ) -> Result<Option<MeasuredPoint>, Error> {
+        if self.stop.requested() {
+            return Ok(None);
+        }
+        let (plan, system, dataset) = (self.plan, state.system, &state.dataset);
+        let Some(caches_kept) = self.without_caches(system, dataset)? else {
+            return Ok(None);
+        };
+        let losses = self.servers.losses(system);
+        self.start_service()?;
+        if !self.wait_ready(dataset, system)? {
+            return Ok(None);
+        }
+        self.observer.step("opening the database");
+        let database = dataset.open()?;
+        let _open = self.ranks.open(system)?;
+        let begun = self.run_awaited(database.as_ref(), state, asked, &key)?;
+        let Some((settled_before, measured)) = begun else {
+            return Ok(None);
+        };
+        let put_back = self.servers.put_back_since(system, &losses);
+        self.say_not_sampled(system, &measured.not_sampled)?;
+        if self.stop.requested() {
+            return Ok(None);
+        }
+        // A server that is gone and stays away leaves the point to be measured again.
+        let is_gone = NO_ANSWER.is_among(&measured.phase.findings);
+        if is_gone && !self.wait_ready(dataset, system)? {
+            return Ok(None);
+        }
+        // A stop ends the wait, but what was measured is kept.
+        let settled = self.settle(database.as_ref());
+        let settled_after = *settled.as_ref().unwrap_or(&Settled::Yes);
+        let own_version = database.facts().remove("version");
+        let version = system.version.as_deref();
+        let unexpected = self.unexpected(system, own_version.as_deref());
+        let links = links::degraded_of(&places(system));
+        let server_memory = self.server_memory(system);
+        let evidence = Evidence {
+            unscaled: plan.unscaled.as_ref().filter(|_| plan.scale < 1.0),
+            memory: server_memory.unwrap_or_else(|| self.memory()),
+            settle: plan.sweep.settle,
+            settled_before,
+            settled_after,
+            caches_kept: caches_kept.as_ref(),
+            version: version.zip(own_version.as_deref()),
+            unexpected: &unexpected,
+            put_back: &put_back,
+            links: &links,
+            is_here: system.is_here() || server_memory.is_some(),
+            memory_unlimited: plan.host.memory_limit.zip(self.memory_unlimited.as_deref()),
+            adopted: state.adopted.as_deref(),
+            steady: (!asked.workload.starts_empty()).then_some(asked.steady),
+            ..Evidence::new(system.driver, &dataset.params, &key, &measured)
+        };
+        let found = all_findings(&evidence, database.as_ref());
+        let mut phase = measured.phase;
+        phase.findings.extend(found);
+        phase
+            .findings
+            .extend(settled.as_ref().err().map(load::never_settled));
+        let point = Point { key, phase };
+        Ok(Some(MeasuredPoint { point, settled }))
+    }
+
+    /// What of a system is not as the plan expects; its database is of this version.
+    pub(super) fn unexpected(&self, system: &SystemPlan, version: Option<&str>) -> Vec<String> {
+        let known = self.surprises.about(&system.name).iter();
+        let known = known.map(|wrong| format!("{wrong}."));
+        known
+            .chain(other_version(&system.expect, version))
+            .collect()
+    }
+
+    fn commit(&mut self, point: &Point) -> Result<(), Error> {
+        self.study.add_point(point)?;
+        self.has_measured = true;
+        self.summary.points_measured += 1;
+        self.summary.errors += point.phase.errors();
+        self.retried.retain(|key| *key != point.key);
+        if self.ladders.are_there() {
+            self.ladders.add(point);
+            tell_points(&self.ladders, self.observer);
+        }
+        self.observer.point_finished(point);
+        self.say_ends()
+    }
+
+    /// Waits until background work has come to rest, the time is up or a stop was requested.
+    pub(super) fn settle(&self, database: &dyn Database) -> Result<Settled, Error> {
+        self.observer.step("waiting for background work to settle");
+        let stop = || self.stop.requested();
+        Ok(database.settle(self.plan.sweep.settle, &stop)?)
+    }
+
+    /// Waits for the databases that other ranks have of their own.
+    fn settle_others(&self, system: &SystemPlan) -> Result<(), Error> {
+        self.ranks
+            .each_of_own(system, |_| Command::Settle)
+            .map(drop)
+    }
+
+    /// How a database came to rest, and what was measured then; none where that was stopped. A server
+    /// that is gone before a client is at work is awaited.
+    fn run_awaited(
+        &mut self,
+        database: &dyn Database,
+        state: &SystemState<'_>,
+        asked: &Asked<'_>,
+        key: &PointKey,
+    ) -> Result<Option<(Settled, Measured)>, Error> {
+        let system = state.system;
+        let may_come_back = system.driver.place == Place::Hosts && self.ranks.size() == 1;
+        let mut left = if may_come_back { BEGINNINGS } else { 1 };
+        loop {
+            left -= 1;
+            match self.run_settled(database, system, asked, key) {
+                Err(error) if left > 0 && may_pass(&error) => {
+                    self.observer.notice(&in_one_line(&error));
+                    if !self.wait_ready(&state.dataset, system)? {
+                        return Ok(None);
+                    }
+                }
+                ended => return ended,
+            }
+        }
+    }
+
+    /// The same of a server that is there all the while.
+    fn run_settled(
+        &self,
+        database: &dyn Database,
+        system: &SystemPlan,
+        asked: &Asked<'_>,
+        key: &PointKey,
+    ) -> Result<Option<(Settled, Measured)>, Error> {
+        self.settle_others(system)?;
+        let settled = self.settle(database)?;
+        if self.stop.requested() {
+            return Ok(None);
+        }
+        let facts = Fact::of_database(&system.name, database.facts());
+        self.study.set_facts(&facts)?;
+        let measured = self.run_phase(database, system, asked, key)?;
+        Ok(Some((settled, measured)))
+    }
+
+    fn run_phase(
+        &self,
+        database: &dyn Database,
+        system: &SystemPlan,
+        asked: &Asked<'_>,
+        key: &PointKey,
+    ) -> Result<Measured, Error> {
+        let sweep = &self.plan.sweep;
+        let records = system.data.records;
+        let workload = asked.workload.as_ref().clone();
+        let workload = Arc::new(workload.with_semantics(system.semantics));
+        let keys = Arc::new(self.ranks.keys(system, records, key.threads));
+        let spec = Spec {
+            clients: system.driver.clients,
+            system: &system.name,
+            point: Some(key),
+            threads: key.threads,
+            rate: key.target_rate,
+            arrivals: key.arrivals,
+            operations: asked.operations,
+            duration: asked.duration,
+            enough: asked.enough,
+            seed: asked.seeds.measure(),
+            warmup_seed: asked.seeds.warmup(),
+            write_all_fields: sweep.write_all_fields,
+            compressibility: sweep.compressibility,
+            ..Spec::new(database, &workload, &system.data, &keys)
+        };
+        let watched = self.watched(system);
+        let measure = |spec: &Spec<'_>| {
+            let together = self.ranks.begin(spec, system, self.stop)?;
+            point::measure_together(together, spec, &watched, self.observer, self.stop)
+        };
+        let length = match asked.warmup {
+            AskedWarmup::For(warmup) => return measure(&Spec { warmup, ..spec }),
+            AskedWarmup::ByRule(length) => length,
+        };
+        let before = Spec {
+            seed: asked.seeds.warmup(),
+            enough: None,
+            ..spec
+        };
+        let rule = asked.steady;
+        let together = self
+            .ranks
+            .begin(&by_rule(&before, length), system, self.stop)?;
+        let watch = (&watched, self.observer);
+        let warmup = warm_up(together, &before, length, rule, watch, self.stop)?;
+        let mut measured = measure(&Spec {
+            goes_on: true,
+            warmup: Warmup::EDGE,
+            warmup_seed: asked.seeds.edge(),
+            ..spec
+        })?;
+        measured.phase.warmup = Some(Box::new(warmup));
+        Ok(measured)
+    }
+
+    /// What is watched while a system is loaded or measured.
+    pub(super) fn watched(&self, system: &SystemPlan) -> Watched {
+        Watched::of_ranks(self.plan, system, self.ranks)
+            .with_servers(self.servers.of(system), system)
+    }
+
+    /// Says what cannot be sampled of a system, once in a study.
+    fn say_not_sampled(&self, system: &SystemPlan, not_sampled: &[String]) -> Result<(), Error> {
+        if not_sampled.is_empty() {
+            return Ok(());
+        }
+        let said = self.study.notices()?;
+        for why in not_sampled {
+            let notice = point::without(&system.name, why);
+            if !said.contains(&notice) {
+                self.observer.notice(&notice);
+                self.study.add_notice(&notice)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Bytes of memory that the server of a system may use, on all its hosts together; none where it has
+    /// none, or that is not known.
+    fn server_memory(&self, system: &SystemPlan) -> Option<u64> {
+        let limit = prepare::server_limit(self.plan, system).unwrap_or(u64::MAX);
+        match (system.driver.place, system.is_here()) {
+            (Place::Hosts, true) => Some(limit.min(tailmark_host::memory().total)),
+            _ => self.servers.memory(system, limit),
+        }
+    }
+
+    /// Bytes of memory that this run may use.
+    fn memory(&self) -> u64 {
+        let total = tailmark_host::memory().total;
+        match (self.plan.host.memory_limit, &self.memory_unlimited) {
+            (Some(limit), None) => limit.min(total),
+            _ => total,
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! The server of a system in a sweep: its service, its caches, and whether it answers.
+
+use super::Sweeper;
+use crate::{
+    Error,
+    caches::{CachesKept, drop_caches},
+    dataset::Dataset,
+    ranks::Command,
+    service::wait_ready,
+};
+use tailmark_driver::Place;
+use tailmark_plan::SystemPlan;
+
+impl Sweeper<'_> {
+    /// Stops the service of a system and drops its caches, or says why they are kept; none where that
+    /// was stopped.
+    pub(super) fn without_caches(
+        &mut self,
+        system: &SystemPlan,
+        dataset: &Dataset<'_>,
+    ) -> Result<Option<Option<CachesKept>>, Error> {
+        let plan = self.plan;
+        self.stop_service()?;
+        if plan.host.drop_caches && (system.is_here() || !system.host.is_empty()) {
+            self.observer.step("dropping caches");
+        }
+        let drops = || drop_caches(plan, dataset, system, self.servers);
+        let kept = self.awaited(system, drops)?;
+        if matches!(kept, Some(None)) {
+            self.ranks
+                .each_of_own(system, |system| Command::DropCaches { system })?;
+        }
+        Ok(kept)
+    }
+
+    /// Does something on the hosts of a server, as often as a connection is lost meanwhile; none where
+    /// that was stopped.
+    pub(super) fn awaited<T>(
+        &self,
+        system: &SystemPlan,
+        does: impl FnMut() -> Result<T, Error>,
+    ) -> Result<Option<T>, Error> {
+        let timeout = self.plan.sweep.ready_timeout;
+        let watch = (self.observer, self.stop);
+        self.servers.awaited(system, timeout, watch, does)
+    }
+
+    pub(super) fn stop_service(&mut self) -> Result<(), Error> {
+        if !self.services.running().is_empty() {
+            self.observer.step("stopping the service");
+        }
+        self.services.stop()
+    }
+
+    pub(super) fn start_service(&mut self) -> Result<(), Error> {
+        if !self.services.running().is_empty() {
+            self.observer.step("starting the service");
+        }
+        self.services.start()
+    }
+
+    /// Waits until the server of a system answers; false where that was stopped. A database without
+    /// a server is there.
+    pub(super) fn wait_ready(
+        &mut self,
+        dataset: &Dataset<'_>,
+        system: &SystemPlan,
+    ) -> Result<bool, Error> {
+        if system.driver.place != Place::Hosts {
+            return Ok(true);
+        }
+        self.observer.step("waiting until the server answers");
+        let timeout = self.plan.sweep.ready_timeout;
+        let ready = wait_ready(system, self.services.running(), timeout, self.stop, || {
+            dataset.try_open()
+        });
+        Ok(ready?.is_some())
+    }
+}

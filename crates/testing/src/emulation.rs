@@ -1,0 +1,28 @@
+//! What emulating a device needs of a machine.
+
+use crate::{not_here, not_installed};
+use std::{
+    path::Path,
+    process::{Command, Stdio},
+};
+
+/// The programs behind a volume, and the packages of Debian that have them.
+const PROGRAMS: &[(&str, &str)] = &[
+    ("qemu-storage-daemon", "qemu-system-common"),
+    ("nbdkit", "nbdkit"),
+    ("nbdfuse", "libnbd-bin"),
+];
+
+/// Ends a test that emulates a device where that cannot be.
+pub fn need_emulation() {
+    for (program, package) in PROGRAMS {
+        let mut command = Command::new(program);
+        let silent = command.arg("--version").stdout(Stdio::null());
+        if silent.status().is_err() {
+            not_installed(format!("{program} is missing: {package}"));
+        }
+    }
+    if !Path::new("/dev/fuse").exists() {
+        not_here("there is no /dev/fuse");
+    }
+}
