@@ -329,12 +329,13 @@ fn histogram_logs_count_their_time_from_the_start() {
             [numbers.next().unwrap(), numbers.next().unwrap()]
         })
         .collect();
-    assert!(times.len() >= 3, "{text}");
+    // A busy machine writes several seconds as one.
     let mut end = 0.0;
     for [start, length] in times {
         assert!((start - end).abs() < 0.002, "{text}");
         end = start + length;
     }
+    assert!(end > 1.99, "{text}");
     let start = text
         .lines()
         .find_map(|line| line.strip_prefix("#[StartTime: "));
