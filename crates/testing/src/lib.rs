@@ -2,6 +2,7 @@
 //! inputs, tests that may be ignored while they run, file systems and devices, a program and what
 //! it said.
 
+mod cql;
 mod disk;
 mod emulation;
 pub mod guest;
@@ -15,6 +16,7 @@ mod program;
 mod ssh;
 mod trial;
 
+pub use cql::cql;
 pub use disk::{LoopDevice, Mounted, Tmpfs, make_ext4, system};
 pub use emulation::need_emulation;
 pub use harness::{Test, is_ci, not_here, not_installed, run, server};

@@ -9,6 +9,7 @@ use crate::{
 use tailmark_driver::{Completion, Driver, Fields, Operation, Params, Reply, Session};
 use tailmark_engine::block_on;
 use tailmark_results::{Kind, Study};
+use tailmark_testing::cql;
 use tailmark_workload::key::KeyName;
 
 /// Every record of the loads, and of the inserts of the points where nothing may have taken them.
@@ -77,25 +78,9 @@ fn inserted(round: &Round, driver: &str) -> u64 {
 }
 
 /// Removes what an earlier round left on Cassandra.
-#[cfg(feature = "cassandra")]
 pub fn remove_keyspace(hosts: &str) {
-    use scylla::client::session_builder::SessionBuilder;
-    let mut runtime = tokio::runtime::Builder::new_current_thread();
-    runtime.enable_all().build().unwrap().block_on(async {
-        let session = SessionBuilder::new()
-            .known_node(hosts)
-            .build()
-            .await
-            .unwrap();
-        session
-            .query_unpaged("DROP KEYSPACE IF EXISTS faults", ())
-            .await
-            .unwrap();
-    });
+    cql(hosts, "DROP KEYSPACE IF EXISTS faults");
 }
-
-#[cfg(not(feature = "cassandra"))]
-pub fn remove_keyspace(_: &str) {}
 
 fn send(session: &mut dyn Session, operation: Operation<'_>) -> Reply {
     match session.execute(operation) {

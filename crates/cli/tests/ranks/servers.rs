@@ -2,14 +2,13 @@
 //! one process does, and no read misses.
 
 use crate::{END, TAILMARK, done, ranks, shown};
-use scylla::client::session_builder::SessionBuilder;
 use serde_json::Value;
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
     process::Command,
 };
-use tailmark_testing::{err, server, test};
+use tailmark_testing::{cql, err, server, test};
 use tempfile::TempDir;
 
 /// Nodes of a test's own; stopped and removed with it.
@@ -62,16 +61,8 @@ impl Drop for Nodes {
 
 /// The keys of a keyspace.
 fn keys(keyspace: &str) -> BTreeSet<String> {
-    let mut runtime = tokio::runtime::Builder::new_current_thread();
-    runtime.enable_all().build().unwrap().block_on(async {
-        let session = SessionBuilder::new().known_node(Nodes::hosts());
-        let session = session.build().await.unwrap();
-        let all = format!("SELECT y_id FROM {keyspace}.usertable");
-        let rows = session.query_unpaged(all, ()).await.unwrap();
-        let rows = rows.into_rows_result().unwrap();
-        let keys = rows.rows::<(String,)>().unwrap();
-        keys.map(|row| row.unwrap().0).collect()
-    })
+    let all = format!("SELECT y_id FROM {keyspace}.usertable");
+    cql(&Nodes::hosts(), &all).into_iter().flatten().collect()
 }
 
 /// The arguments of a run on both nodes into a keyspace.
