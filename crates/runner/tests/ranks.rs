@@ -275,37 +275,80 @@ fn a_load_that_was_stopped_goes_on_with_each_ranks_own_records() {
 /// stopped before its last record.
 fn a_load_goes_on(records: u64) -> bool {
     let dir = tempfile::tempdir().unwrap();
+    let plan = large(dir.path(), records);
+    stop_load(&plan, dir.path());
+    let loaded = loaded_to_its_end(&plan, dir.path());
+    // The first rank had begun; another one may not have come to it.
+    loaded[0] < records
+}
+
+#[test]
+fn a_load_is_not_done_before_the_last_rank_has_all_records() {
+    let was_stopped = (17..24).any(|power| a_load_waits_for_all(1 << power));
+    assert!(was_stopped, "every load was done before it was stopped");
+}
+
+/// Stops a load of which the first rank has but one record left; whether others had more.
+fn a_load_waits_for_all(records: u64) -> bool {
+    let dir = tempfile::tempdir().unwrap();
+    let plan = large(dir.path(), records);
+    run(&plan, &dir.path().join("study"), 3).unwrap();
+    for left in ["study", "db-1", "db-2"] {
+        std::fs::remove_dir_all(dir.path().join(left)).unwrap();
+    }
+    let marker = dir.path().join("db-0/rocksdb.dataset.json");
+    let text = std::fs::read_to_string(&marker).unwrap();
+    let begun = text.replace("\"complete\": true", "\"complete\": false");
+    assert_ne!(begun, text);
+    std::fs::write(marker, begun).unwrap();
+    stop_load(&plan, dir.path());
+    let study = Study::open(&dir.path().join("study")).unwrap();
+    let loads = study.loads().unwrap();
+    drop(study);
+    let loaded = loaded_to_its_end(&plan, dir.path());
+    // What it has is kept.
+    assert_eq!(loaded[0], 1);
+    let had_more = loaded[1..].iter().any(|left| *left > 1);
+    assert!(loads.is_empty() || !had_more, "{loads:?}");
+    had_more
+}
+
+/// A plan in this directory that loads so many records on each rank.
+fn large(dir: &Path, records: u64) -> Plan {
     let database = format!(
         "[database]\ndriver = 'rocksdb'\n[[system]]\nname = 'a'\npath = '{}/db-{{rank}}'",
-        dir.path().display()
+        dir.display()
     );
-    let out = dir.path().join("study");
     let sweep = "workloads = ['ycsb-c']\ndistribution = 'uniform'\nthreads = [4]\noperations = 60_000\n\
                  warmup = '0s'\nload_threads = 5";
     let text = plan(&database, sweep)
         .header
         .source
         .replace("records = 1000", &format!("records = {records}"));
-    let plan = RawPlan::parse("test", &text).unwrap().check().unwrap();
+    RawPlan::parse("test", &text).unwrap().check().unwrap()
+}
+
+/// Runs it on three ranks, and stops it when the first one has loaded some.
+fn stop_load(plan: &Plan, dir: &Path) {
     let stops = StopsLoad(Stop::new());
     let clocks = [Clock::default(); 3];
-    let summary = run_with(&plan, &out, &clocks, &stops, &stops.0).unwrap();
+    let summary = run_with(plan, &dir.join("study"), &clocks, &stops, &stops.0).unwrap();
     assert!(summary.interrupted);
-    run(&plan, &out, 3).unwrap();
+}
+
+/// Runs it to its end; how many records each rank has loaded in that. No read misses.
+fn loaded_to_its_end(plan: &Plan, dir: &Path) -> Vec<u64> {
+    let out = dir.join("study");
+    run(plan, &out, 3).unwrap();
     let study = Study::open(&out).unwrap();
     let load = &study.loads().unwrap()[0];
-    let loaded: Vec<u64> = load
-        .phase
-        .ranks
-        .iter()
-        .map(|rank| rank.operations)
-        .collect();
+    let ranks = load.phase.ranks.iter();
+    let loaded: Vec<u64> = ranks.map(|rank| rank.operations).collect();
     assert_eq!(load.records, loaded.iter().sum::<u64>());
     // Of a hole of a percent hundreds of these would have found nothing.
     let reads = &study.points().unwrap()[0].phase.kinds[&Kind::Read];
     assert_eq!((reads.not_found, reads.errors), (0, 0));
-    // The first rank had begun; another one may not have come to it.
-    loaded[0] < records
+    loaded
 }
 
 #[test]

@@ -95,6 +95,10 @@ impl Dataset<'_> {
             return Ok(None);
         }
         database.flush()?;
+        if ranks.sets_of(self.system) > 1 {
+            // Another rank may have been stopped before its last record: this one goes on from here.
+            self.write(Some(database.as_ref()), &begun, loaded, false)?;
+        }
         let load = Load {
             system: self.system.name.clone(),
             // Of data sets that several ranks have of their own, all.

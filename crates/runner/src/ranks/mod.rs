@@ -244,7 +244,7 @@ impl Ranks {
         }
     }
 
-    /// What came of it beside what this rank has come to.
+    /// What this rank has come to, and what the others answer.
     ///
     /// # Errors
     /// That of this rank, or else names the first that failed.
@@ -252,9 +252,9 @@ impl Ranks {
         &self,
         system: &SystemPlan,
         own: Result<T, Error>,
-    ) -> Result<T, Error> {
+    ) -> Result<(T, Vec<Answer>), Error> {
         if !is_own(system) || self.job.is_none() {
-            return own;
+            return own.map(|own| (own, Vec::new()));
         }
         match own {
             // The others have ended, or wait for a part of a phase that does not come.
@@ -262,7 +262,7 @@ impl Ranks {
                 self.begin_each(|_| Command::Close);
                 Err(error)
             }
-            Ok(own) => self.answers().map(|_| own),
+            Ok(own) => self.answers().map(|answers| (own, answers)),
         }
     }
 

@@ -2,8 +2,13 @@
 
 use super::{Sweeper, turn::fact};
 use crate::{
-    Error, dataset::Dataset, error::in_one_line, expect::finding_of, findings::remarks,
-    ranks::Command, seeds::PointSeeds,
+    Error,
+    dataset::Dataset,
+    error::in_one_line,
+    expect::finding_of,
+    findings::remarks,
+    ranks::{Answer, Command},
+    seeds::PointSeeds,
 };
 use tailmark_driver::{Place, Settled};
 use tailmark_plan::{Step, SystemPlan};
@@ -90,16 +95,28 @@ impl Sweeper<'_> {
                         return Ok(None);
                     }
                 }
-                Ok(Some((mut load, begun))) => {
+                // One that was stopped before its last record has some left.
+                Ok((Some((mut load, begun)), others)) if others.iter().all(has_loaded) => {
                     let records = system.data.records * self.ranks.sets_of(system);
                     let resumed = load_resumed(&load, records, &failures);
                     load.phase.findings.extend(resumed);
                     return Ok(Some((load, begun)));
                 }
-                ended => return ended,
+                ended => return ended.map(|_| None),
             }
         }
     }
+}
+
+/// Whether a rank has all records of its own.
+const fn has_loaded(answer: &Answer) -> bool {
+    matches!(
+        answer,
+        Answer::Loaded {
+            is_loaded: true,
+            ..
+        }
+    )
 }
 
 /// Adds findings that are new, or say more now.
