@@ -23,6 +23,8 @@ pub enum Accept {
     Paths,
     /// `true` or `false`.
     Flag,
+    /// `true`, `false` or a path.
+    FlagOrPath,
     /// A whole number from the first to the last, both included.
     Count(u64, u64),
     /// A number from the first to the last, both included.
@@ -179,6 +181,7 @@ impl std::fmt::Display for Accept {
             Self::Words => write!(f, "a list of words, such as [\"a\", \"b\"]"),
             Self::Paths => write!(f, "a path, or a list such as [\"/mnt/a\", \"/mnt/b\"]"),
             Self::Flag => write!(f, "true or false"),
+            Self::FlagOrPath => write!(f, "true, false or a path"),
             Self::Count(min, max) => {
                 let (min, most) = (number::count(min), number::count(max));
                 let such_as = match max > 1_000_000 {

@@ -3,8 +3,8 @@
 
 use super::{
     Accept::{
-        Choice, Count, Distribution, FixedRates, Flag, Latency, Limits, Number, Paths, Percent,
-        Rates, Size, Table, Tables, Text, Threads, Time, TimeOrAuto, Times, Words,
+        Choice, Count, Distribution, FixedRates, Flag, FlagOrPath, Latency, Limits, Number, Paths,
+        Percent, Rates, Size, Table, Tables, Text, Threads, Time, TimeOrAuto, Times, Words,
     },
     ClientHost, DefaultInputs, Order, Plan, PlanKey, Reload, Sweep, Unexpected,
     emulate::EMULATIONS,
@@ -402,8 +402,11 @@ pub const KEYS: &[PlanKey] = &[
         "where its server runs, one or several, as `ssh` takes them (\"root@db1\"): what is done and \
              sampled there",
     ),
-    PlanKey::new("system", "agent", Flag)
-        .about("whether a small program may be copied to `host`, where it samples while it runs")
+    PlanKey::new("system", "agent", FlagOrPath)
+        .about(
+            "whether a small program may be copied to `host`, where it samples while it runs; or \
+             which, for another processor",
+        )
         .or("true"),
     PlanKey::new("system", "placeholder", Flag)
         .about("its place is an example: nothing is measured until --system NAME=WHERE gives one")

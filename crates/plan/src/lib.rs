@@ -5,6 +5,7 @@
 //! driver and workload looked up. What a plan can say is the table [`KEYS`].
 
 mod accept;
+mod agent;
 mod assumed;
 mod check;
 mod db_bench;
@@ -35,6 +36,7 @@ mod warmup;
 mod workloads;
 
 pub use accept::Accept;
+pub use agent::Agent;
 pub use effective::{file_sums, is_begun_without_order, keys_of_study};
 pub use emulate::Emulate;
 pub use error::Error;
@@ -122,8 +124,8 @@ pub struct SystemPlan {
     pub watch: Vec<PathBuf>,
     /// Where its server runs, as `ssh` takes it; none: what is done to it is done on this machine.
     pub host: Vec<String>,
-    /// Whether a small program may be copied there.
-    pub agent: bool,
+    /// Which agent may be copied there.
+    pub agent: Agent,
     /// What the plan expects of its place.
     pub expect: Expect,
     /// What is stopped and started around its points.

@@ -1,7 +1,7 @@
 //! The systems of a plan: where each is, which database it runs, with which settings.
 
 use super::{
-    Emulate, Error, Expect, Prepare, Service, ServiceControl, SystemPlan, keys,
+    Agent, Emulate, Error, Expect, Prepare, Service, ServiceControl, SystemPlan, keys,
     reader::TableReader, units,
 };
 use std::{
@@ -192,7 +192,7 @@ impl<'a> Systems<'a> {
                 _ => Vec::new(),
             },
             host: hosts(reader, driver)?,
-            agent: reader.get("agent")?,
+            agent: agent(reader)?,
             expect: Expect::read(reader, driver)?,
             service: service(reader, driver)?,
         })
@@ -357,6 +357,14 @@ fn hosts(reader: &TableReader<'_>, driver: &Driver) -> Result<Vec<String>, Error
         return Err(refuse(host, &accepted));
     }
     Ok(hosts)
+}
+
+/// The agent of a system; a file is the same wherever the run goes on from.
+fn agent(reader: &TableReader<'_>) -> Result<Agent, Error> {
+    Ok(match reader.get("agent")? {
+        Agent::File(path) => Agent::File(absolute(reader, "agent", &path.to_string_lossy())?),
+        agent => agent,
+    })
 }
 
 /// The paths that these keys give.

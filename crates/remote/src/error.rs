@@ -39,6 +39,14 @@ pub enum Error {
         /// What this program speaks.
         expected: u32,
     },
+    /// The agent that was named cannot be read.
+    #[error("the agent `{path}` cannot be read")]
+    NoAgentFile {
+        /// Its path.
+        path: String,
+        /// Why not.
+        source: std::io::Error,
+    },
     /// The connection was lost.
     #[error("the connection to `{login}` is lost: {why}")]
     Lost {

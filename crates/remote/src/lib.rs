@@ -17,5 +17,6 @@ mod ssh;
 
 pub use command::{Command, Signal};
 pub use error::Error;
+pub use program::AgentProgram;
 pub use samples::{Clock, Received, own_ns};
 pub use server::{Opened, Options, Server, names_of};

@@ -4,7 +4,6 @@
 use crate::{
     Error, Options,
     channel::Channel,
-    program::agent_for,
     server::SHORT,
     ssh::{BEGINS, Ssh, in_one_line},
 };
@@ -95,10 +94,7 @@ impl Link {
                 }
             }
         }
-        let program = match options.without_agent {
-            true => Err("the plan says so".to_owned()),
-            false => agent_for(machine),
-        };
+        let program = options.agent.for_machine(machine)?;
         let mut shell = Shell::start(&ssh, program.as_deref().unwrap_or_default())?;
         let agent = match (program, shell.why_not.is_empty()) {
             (Err(why), _) => Err(why),

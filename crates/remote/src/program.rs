@@ -1,6 +1,11 @@
-//! The agent as a program that can be copied: part of this one, or a file beside it.
+//! The agent as a program that can be copied: part of this one, a file beside it, or one that was named.
 
-use std::{borrow::Cow, fs, path::Path};
+use crate::Error;
+use std::{
+    borrow::Cow,
+    fs,
+    path::{Path, PathBuf},
+};
 
 /// The agent that was taken in when this program was built; empty where none was.
 static TAKEN: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/agent"));
@@ -11,16 +16,41 @@ const NAME: &str = "tailmark-agent";
 /// The numbers that ELF has for processors, and the kernel's names of them.
 const MACHINES: [(u16, &str); 2] = [(62, "x86_64"), (183, "aarch64")];
 
-/// The agent for a processor of this name, as `uname -m` has it; or why there is none.
-pub fn agent_for(machine: &str) -> Result<Cow<'static, [u8]>, String> {
-    let program: Cow<'static, [u8]> = match TAKEN {
-        [] => Cow::Owned(beside()?),
-        taken => Cow::Borrowed(taken),
-    };
-    match machine_of(&program) {
-        Some(is) if is == machine => Ok(program),
-        Some(is) => Err(format!("the agent is for {is}, and the host is {machine}")),
-        None => Err("the agent is no program".to_owned()),
+/// The agent that is copied to a host.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub enum AgentProgram {
+    /// That of this program.
+    #[default]
+    Own,
+    /// This file.
+    File(PathBuf),
+    /// None.
+    None,
+}
+
+impl AgentProgram {
+    /// Its bytes for a processor of this name, as `uname -m` has it; or why there are none.
+    ///
+    /// # Errors
+    /// Where a file that was named cannot be read.
+    pub(crate) fn for_machine(
+        &self,
+        machine: &str,
+    ) -> Result<Result<Cow<'static, [u8]>, String>, Error> {
+        let program = match (self, TAKEN) {
+            (Self::None, _) => Err("the plan says so".to_owned()),
+            (Self::File(path), _) => Ok(Cow::Owned(fs::read(path).map_err(|source| {
+                let path = path.display().to_string();
+                Error::NoAgentFile { path, source }
+            })?)),
+            (Self::Own, []) => beside().map(Cow::Owned),
+            (Self::Own, taken) => Ok(Cow::Borrowed(taken)),
+        };
+        Ok(program.and_then(|program| match machine_of(&program) {
+            Some(is) if is == machine => Ok(program),
+            Some(is) => Err(format!("the agent is for {is}, and the host is {machine}")),
+            None => Err("the agent is no program".to_owned()),
+        }))
     }
 }
 

@@ -6,8 +6,8 @@ use std::{
     time::{Duration, Instant},
 };
 use tailmark_engine::{Observer, Stop};
-use tailmark_plan::{Plan, ServiceControl, SystemPlan};
-use tailmark_remote::{Options, Server, names_of};
+use tailmark_plan::{Agent, Plan, ServiceControl, SystemPlan};
+use tailmark_remote::{AgentProgram, Options, Server, names_of};
 use tailmark_results::Fact;
 
 /// Connections to the hosts of a plan, one to each.
@@ -52,7 +52,7 @@ impl Servers {
             let needs = of_host.iter().map(|system| needs_root(plan, system));
             let options = Options {
                 needs_root: needs.max_by_key(String::len).unwrap_or_default(),
-                without_agent: of_host.iter().any(|system| !system.agent),
+                agent: agent(&of_host),
             };
             let connected = Server::connect(login, &name, options, &|| stop.requested());
             if stop.requested() {
@@ -75,7 +75,7 @@ impl Servers {
                         )
                     }
                 },
-                Err(error) => error.to_string(),
+                Err(error) => in_one_line(&error),
             };
             servers.refused.push(((*login).to_owned(), why));
         }
@@ -264,6 +264,20 @@ impl Drop for Servers {
         for server in self.all.drain(..) {
             server.end();
         }
+    }
+}
+
+/// The agent of a host that these systems share: none where one of them wants none.
+fn agent(of_host: &[&SystemPlan]) -> AgentProgram {
+    let agents = of_host.iter().map(|system| &system.agent);
+    let mut files = agents.clone().filter_map(|agent| match agent {
+        Agent::File(path) => Some(path.clone()),
+        _ => None,
+    });
+    match files.next() {
+        _ if agents.clone().any(|agent| *agent == Agent::None) => AgentProgram::None,
+        Some(path) => AgentProgram::File(path),
+        None => AgentProgram::Own,
     }
 }
 

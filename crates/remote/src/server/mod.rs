@@ -8,6 +8,7 @@ use crate::{
     Error,
     link::Link,
     plain,
+    program::AgentProgram,
     samples::{Clock, Received, clock_of, on_own_clock},
     ssh::Output,
 };
@@ -34,8 +35,8 @@ const LAST: Duration = Duration::from_secs(2);
 /// What is needed of a host.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// That no agent is copied there.
-    pub without_agent: bool,
+    /// The agent that is copied there.
+    pub agent: AgentProgram,
     /// What needs root there; nothing does, where empty.
     pub needs_root: String,
 }

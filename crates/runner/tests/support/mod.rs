@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 use tailmark_driver::{DataSet, Location, Schema, Semantics, Settings, db};
 use tailmark_engine::{Silent, Stop};
 use tailmark_plan::{
-    Expect, HostPlan, Order, Plan, Reload, ReportPlan, Sweep, SystemPlan, Unexpected, Warmup,
+    Agent, Expect, HostPlan, Order, Plan, Reload, ReportPlan, Sweep, SystemPlan, Unexpected, Warmup,
 };
 use tailmark_results::{
     ALLOW_ERRORS, Arrivals, Header, Load, Point, ReportSettings, Study, statistics::EQUIVALENCE,
@@ -41,7 +41,7 @@ pub fn system_with(
     };
     SystemPlan {
         host: Vec::new(),
-        agent: true,
+        agent: Agent::Own,
         name: name.into(),
         place: place.display().to_string(),
         location: Location::Directory(place.to_owned()),
