@@ -10,7 +10,7 @@ use tailmark_host::{
 use tailmark_results::{Fact, SeriesKind};
 
 /// The version of what is said here. Both ends must have the same.
-pub const PROTOCOL: u32 = 2;
+pub const PROTOCOL: u32 = 3;
 
 /// The first line of an agent.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -23,8 +23,6 @@ pub struct Hello {
     pub hostname: String,
     /// What is different after each boot of a machine, and on each machine.
     pub boot_id: String,
-    /// Whether it acts as root.
-    pub is_root: bool,
     /// Bytes of memory of its machine.
     pub memory: u64,
 }
@@ -124,8 +122,6 @@ pub enum Answer {
     Facts(Vec<Fact>),
     /// What is sampled from now on.
     Watching {
-        /// Each probe that was opened.
-        probes: Vec<String>,
         /// What cannot be sampled, and why: each a sentence without its stop.
         not_sampled: Vec<String>,
     },

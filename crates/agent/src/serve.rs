@@ -1,8 +1,9 @@
 //! Answers what is asked, until the connection ends.
 //!
 //! The thread that reads answers what the clock says itself, so that no slower request is in its
-//! way; a second one does what takes longer and samples. A third ends the program when the other end
-//! has not been heard of for [`SILENCE`], which a connection whose link is gone does not tell.
+//! way; a second one does what takes longer and samples. A third writes, so that a connection which
+//! takes no more holds up nothing else. A fourth ends the program when the other end has not been heard
+//! of for [`SILENCE`], which a connection whose link is gone does not tell.
 
 use crate::{
     prepare::Preparing,
@@ -13,7 +14,6 @@ use rustix::time::{ClockId, clock_gettime};
 use std::{
     io::{self, BufRead, Write},
     sync::{
-        Mutex, PoisonError,
         atomic::{AtomicBool, AtomicU64, Ordering},
         mpsc::{self, Receiver, RecvTimeoutError},
     },
@@ -50,18 +50,24 @@ pub fn serve(
     clock: &(dyn Fn() -> u64 + Sync),
     gone: &(dyn Fn() + Sync),
 ) -> io::Result<()> {
-    let output = Mutex::new(output);
+    let (lines, to_write) = mpsc::channel();
     let heard_ns = AtomicU64::new(now_ns());
     let is_over = AtomicBool::new(false);
     let is_stopped = AtomicBool::new(false);
-    let tell = &|line: &Line| write_line(&output, line);
-    tell(&Line::Hello(hello()))?;
     let (heard, over, stopped) = (&heard_ns, &is_over, &is_stopped);
     std::thread::scope(|scope| {
+        scope.spawn(move || write(output, &to_write));
+        let tell = move |line: &Line| {
+            let text = serde_json::to_string(line).map_err(io::Error::other)?;
+            let sent = lines.send(text);
+            sent.map_err(|_| io::Error::from(io::ErrorKind::BrokenPipe))
+        };
+        tell(&Line::Hello(hello()))?;
         let (asks, asked) = mpsc::channel();
         let (end, ended) = mpsc::channel::<()>();
+        let telling = tell.clone();
         scope.spawn(move || {
-            work(&asked, clock, (stopped, over), tell);
+            work(&asked, clock, (stopped, over), &telling);
             // Whoever watches is told that nothing is left to be put back.
             drop(end);
         });
@@ -75,7 +81,7 @@ pub fn serve(
                 gone();
             }
         });
-        let served = read(input, heard, clock, tell, &asks, stopped);
+        let served = read(input, heard, clock, &tell, &asks, stopped);
         over.store(true, Ordering::Relaxed);
         let _ = asks.send(None);
         served
@@ -196,12 +202,9 @@ fn answer(
             CacheDrop::Skipped(why) => Answer::Refused(why),
         },
         Ask::Watch(asked) => {
-            let (opened, probes, not_sampled) = Watched::open(asked);
+            let (opened, not_sampled) = Watched::open(asked);
             *watched = opened;
-            Answer::Watching {
-                probes,
-                not_sampled,
-            }
+            Answer::Watching { not_sampled }
         }
         Ask::Sample => {
             watched.sample(clock, true, tell);
@@ -236,16 +239,72 @@ fn hello() -> Hello {
         version: env!("CARGO_PKG_VERSION").to_owned(),
         hostname: uname.nodename().to_string_lossy().into_owned(),
         boot_id: boot_id.trim().to_owned(),
-        is_root: tailmark_host::is_root(),
         memory: tailmark_host::memory().total,
     }
 }
 
-/// A line is written whole.
-fn write_line(output: &Mutex<impl Write>, line: &Line) -> io::Result<()> {
-    let mut text = serde_json::to_string(line).map_err(io::Error::other)?;
-    text.push('\n');
-    let mut output = output.lock().unwrap_or_else(PoisonError::into_inner);
-    output.write_all(text.as_bytes())?;
-    output.flush()
+/// Writes lines, each at once, until there are no more or nobody takes them.
+fn write(mut output: impl Write, lines: &Receiver<String>) {
+    for mut line in lines {
+        line.push('\n');
+        let written = output.write_all(line.as_bytes());
+        if written.and_then(|()| output.flush()).is_err() {
+            return;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::Watch;
+    use std::{
+        io::BufReader,
+        os::unix::net::UnixStream,
+        sync::{Condvar, Mutex},
+    };
+
+    /// What nobody takes anything from, until it is closed.
+    #[derive(Default)]
+    struct Blocked(Mutex<bool>, Condvar);
+
+    impl Write for &Blocked {
+        fn write(&mut self, _: &[u8]) -> io::Result<usize> {
+            let closed = self.0.lock().unwrap();
+            let closed = self.1.wait_while(closed, |closed| !*closed);
+            drop(closed.unwrap());
+            Err(io::ErrorKind::BrokenPipe.into())
+        }
+
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn what_nobody_takes_holds_up_nothing_else() {
+        let (mut own, other) = UnixStream::pair().unwrap();
+        let blocked = Blocked::default();
+        let told = AtomicU64::new(0);
+        // It is asked for at each request and at each sample.
+        let clock = || told.fetch_add(1, Ordering::Relaxed);
+        std::thread::scope(|scope| {
+            let served = scope.spawn(|| serve(BufReader::new(other), &blocked, &clock, &|| {}));
+            let watch = Watch {
+                probes: vec!["cpu".to_owned()],
+                ..Watch::default()
+            };
+            let ask = Ask::Watch(watch);
+            let request = serde_json::to_string(&Request { id: 1, ask }).unwrap();
+            writeln!(own, "{request}").unwrap();
+            while told.load(Ordering::Relaxed) < 4 {
+                assert!(!served.is_finished());
+                std::thread::sleep(LOOK);
+            }
+            drop(own);
+            *blocked.0.lock().unwrap() = true;
+            blocked.1.notify_all();
+            served.join().unwrap().unwrap();
+        });
+    }
 }

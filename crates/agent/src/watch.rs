@@ -26,8 +26,8 @@ struct Source {
 }
 
 impl Watched {
-    /// Opens the probes that are asked for; which they are, and what cannot be sampled.
-    pub fn open(asked: &Watch) -> (Self, Vec<String>, Vec<String>) {
+    /// Opens the probes that are asked for; and what cannot be sampled.
+    pub fn open(asked: &Watch) -> (Self, Vec<String>) {
         let mut places = Vec::new();
         for place in asked.places.iter().flat_map(|place| places_of(place)) {
             if !places.contains(&place) {
@@ -39,19 +39,16 @@ impl Watched {
             places,
             hosts: asked.hosts.clone(),
         };
-        let (mut sources, mut names, mut not_sampled) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut sources, mut not_sampled) = (Vec::new(), Vec::new());
         let is_asked = |name: &str| asked.probes.iter().any(|asked| asked == name);
         for row in PROBES.iter().filter(|row| is_asked(row.name)) {
             match (row.open)(&target) {
-                Ok(Some(probe)) => {
-                    names.push(row.name.to_owned());
-                    sources.push(Source {
-                        name: row.name,
-                        period_s: row.period_s,
-                        probe,
-                        of: Vec::new(),
-                    });
-                }
+                Ok(Some(probe)) => sources.push(Source {
+                    name: row.name,
+                    period_s: row.period_s,
+                    probe,
+                    of: Vec::new(),
+                }),
                 Ok(None) => {}
                 Err(error) => not_sampled.push(not_sampled_for(row.name, &error)),
             }
@@ -61,7 +58,7 @@ impl Watched {
             said: not_sampled.clone(),
             ticks: 0,
         };
-        (watched, names, not_sampled)
+        (watched, not_sampled)
     }
 
     /// Whether anything is sampled.

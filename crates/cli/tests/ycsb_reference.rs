@@ -45,6 +45,9 @@ fn class_path() -> String {
 
 fn java(class_path: &str, words: &[&str]) -> String {
     let output = Command::new("java")
+        // A file in /tmp by its process number, which a Java of another host of the tests may have:
+        // that it is locked is said on standard output.
+        .arg("-XX:-UsePerfData")
         .args(["-cp", class_path])
         .args(words)
         .output()

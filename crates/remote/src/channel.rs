@@ -1,6 +1,6 @@
 //! One agent at the other end: requests and answers, samples, and what its clock says.
 
-use crate::Error;
+use crate::{Error, wait::received};
 use std::{
     collections::HashMap,
     io::{BufRead, BufReader, Read, Write},
@@ -87,6 +87,7 @@ impl Channel {
         login: &str,
         from: impl Read + Send + 'static,
         to: impl Write + Send + 'static,
+        is_over: &dyn Fn() -> bool,
     ) -> Result<Self, Error> {
         let inbox = Arc::new(Mutex::new(Inbox::default()));
         let (greet, greeted) = mpsc::channel();
@@ -96,7 +97,7 @@ impl Channel {
             login: login.to_owned(),
             why: why.to_owned(),
         };
-        let hello = match greeted.recv_timeout(HELLO) {
+        let hello = match received(&greeted, HELLO, is_over) {
             Ok(hello) => hello,
             Err(RecvTimeoutError::Timeout) => return Err(lost("the agent says nothing")),
             Err(RecvTimeoutError::Disconnected) => {
@@ -333,7 +334,7 @@ mod tests {
             let input = BufReader::new(other.try_clone().unwrap());
             tailmark_agent::serve(input, other, &clock, &|| {})
         });
-        Channel::open("db1", own.try_clone().unwrap(), own).unwrap()
+        Channel::open("db1", own.try_clone().unwrap(), own, &|| false).unwrap()
     }
 
     /// Samples of two probes over some seconds.
@@ -423,7 +424,6 @@ mod tests {
             version: "9.9".to_owned(),
             hostname: "node2".to_owned(),
             boot_id: String::new(),
-            is_root: true,
             memory: 1,
         };
         serde_json::to_string(&Line::Hello(hello)).unwrap()
@@ -433,7 +433,7 @@ mod tests {
     fn an_agent_of_another_version_is_refused() {
         let (own, mut other) = UnixStream::pair().unwrap();
         writeln!(other, "{}", hello(PROTOCOL + 1)).unwrap();
-        let refused = Channel::open("db1", own.try_clone().unwrap(), own).unwrap_err();
+        let refused = Channel::open("db1", own.try_clone().unwrap(), own, &|| false).unwrap_err();
         let (version, speaks) = ("version 9.9", format!("protocol {}", PROTOCOL + 1));
         let text = refused.to_string();
         assert!(text.contains(version) && text.contains(&speaks), "{text}");
@@ -443,7 +443,7 @@ mod tests {
     fn whoever_waits_when_the_other_end_goes_is_told_at_once() {
         let (own, mut other) = UnixStream::pair().unwrap();
         writeln!(other, "{}", hello(PROTOCOL)).unwrap();
-        let channel = Channel::open("db1", own.try_clone().unwrap(), own).unwrap();
+        let channel = Channel::open("db1", own.try_clone().unwrap(), own, &|| false).unwrap();
         let ends = thread::spawn(move || {
             let mut line = String::new();
             BufReader::new(other.try_clone().unwrap())

@@ -18,6 +18,7 @@ use std::{
 /// leader of its group.
 const START: &str = r#"
 kept=$1; shift
+[ -d "${kept%/*}" ] || { echo "its directory ${kept%/*} was removed by others" >&2; exit 1; }
 setsid sh -c 'kept=$1; shift; "$@" </dev/null >"$kept.log" 2>&1
   echo $? >"$kept.end.part" && mv "$kept.end.part" "$kept.end"' sh "$kept" "$@" \
   </dev/null >/dev/null 2>&1 &
@@ -278,6 +279,20 @@ mod tests {
                 "{shell}"
             );
             assert_eq!(script(shell, PRINTED, &[&log, "3"]).1, "5\n45", "{shell}");
+        }
+    }
+
+    #[test]
+    fn where_its_directory_was_removed_nothing_is_started_and_that_is_said() {
+        for shell in shells() {
+            let directory = tempfile::tempdir().unwrap();
+            let kept = directory.path().join("removed/0").display().to_string();
+            let mut command = process::Command::new(shell);
+            let ran = command.args(["-c", START, shell, &kept, "true"]).output();
+            let ran = ran.unwrap();
+            let said = String::from_utf8(ran.stderr).unwrap();
+            assert!(!ran.status.success() && ran.stdout.is_empty(), "{shell}");
+            assert!(said.contains("removed was removed by others"), "{said}");
         }
     }
 

@@ -14,9 +14,10 @@ mod program;
 mod samples;
 mod server;
 mod ssh;
+mod wait;
 
 pub use command::{Command, Signal};
 pub use error::Error;
 pub use program::AgentProgram;
 pub use samples::{Clock, Received, own_ns};
-pub use server::{Opened, Options, Server, names_of};
+pub use server::{Options, Server, names_of};

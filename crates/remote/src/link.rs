@@ -6,6 +6,7 @@ use crate::{
     channel::Channel,
     server::SHORT,
     ssh::{BEGINS, Ssh, in_one_line},
+    wait::received,
 };
 use sha2::{Digest, Sha256};
 use std::{
@@ -25,6 +26,13 @@ const COPY: Duration = Duration::from_secs(120);
 
 /// How long an agent may take to put back what it prepared, when its connection ends.
 const PUT_BACK: Duration = Duration::from_secs(30);
+
+/// Prints the processor, and as whom commands are run there: root, with sudo, or a user who has no way
+/// to be root.
+const ABOUT: &str = r#"
+uname -m
+if [ "$(id -u)" = 0 ]; then echo root; elif sudo -n true; then echo sudo; else echo user; fi
+"#;
 
 /// Makes a directory and prints its name; takes a program of `$1` bytes with the SHA-256 `$2` from its
 /// input into it and runs that, after an empty line, or prints in one line why it does not, and waits.
@@ -71,7 +79,7 @@ impl Link {
         is_over: &dyn Fn() -> bool,
     ) -> Result<Self, Error> {
         let mut ssh = Ssh::connect(login, is_over)?;
-        let about = ssh.script("uname -m; id -u", &[], SHORT)?;
+        let about = ssh.script_unless(ABOUT, &[], SHORT, is_over)?;
         if !about.is_ok() {
             return Err(Error::Connect {
                 login: login.to_owned(),
@@ -79,30 +87,27 @@ impl Link {
             });
         }
         let mut lines = about.out.lines();
-        let (machine, user) = (lines.next().unwrap_or(""), lines.next().unwrap_or(""));
-        if user != "0" {
-            let sudo = ssh.run(&["sudo", "-n", "true"], b"", SHORT)?;
-            match (sudo.is_ok(), options.needs_root.is_empty()) {
-                (true, _) => ssh.use_sudo(),
-                (false, true) => {}
-                (false, false) => {
-                    return Err(Error::NotRoot {
-                        login: login.to_owned(),
-                        why: sudo.why(),
-                        what: options.needs_root.clone(),
-                    });
-                }
+        let (machine, acts_as) = (lines.next().unwrap_or(""), lines.next().unwrap_or(""));
+        match acts_as {
+            "sudo" => ssh.use_sudo(),
+            "user" if !options.needs_root.is_empty() => {
+                return Err(Error::NotRoot {
+                    login: login.to_owned(),
+                    why: about.why(),
+                    what: options.needs_root.clone(),
+                });
             }
+            _ => {}
         }
         let program = options.agent.for_machine(machine)?;
-        let mut shell = Shell::start(&ssh, program.as_deref().unwrap_or_default())?;
+        let mut shell = Shell::start(&ssh, program.as_deref().unwrap_or_default(), is_over)?;
         let agent = match (program, shell.why_not.is_empty()) {
             (Err(why), _) => Err(why),
             (Ok(_), false) => Err(format!("it was copied and does not run: {}", shell.why_not)),
             (Ok(_), true) => Ok(()),
         };
         let agent = match agent {
-            Ok(()) => match Channel::open(login, shell.from, shell.to) {
+            Ok(()) => match Channel::open(login, shell.from, shell.to, is_over) {
                 Ok(channel) => Ok(channel),
                 Err(error) => {
                     kill(&mut shell.process);
@@ -174,7 +179,7 @@ struct Shell {
 
 impl Shell {
     /// Starts it, and gives it a program to run.
-    fn start(ssh: &Ssh, program: &[u8]) -> Result<Self, Error> {
+    fn start(ssh: &Ssh, program: &[u8], is_over: &dyn Fn() -> bool) -> Result<Self, Error> {
         let (length, digest) = (program.len().to_string(), digest_of(program));
         let own = "X".repeat(8);
         let mut command = ssh.command(&["sh", "-c", SCRIPT, "sh", &length, &digest, &own]);
@@ -203,7 +208,8 @@ impl Shell {
             let lines = [line(), line()].map(Option::unwrap_or_default);
             let _ = tell.send((lines, to, from));
         });
-        let ([directory, why_not], to, from) = told.recv_timeout(COPY).map_err(|_| {
+        let told = received(&told, COPY, is_over);
+        let ([directory, why_not], to, from) = told.map_err(|_| {
             kill(&mut process);
             failed(format!("the agent was not copied within {COPY:?}"))
         })?;

@@ -8,9 +8,10 @@
 use crate::Error;
 use std::{
     fs::{self, File},
-    io::{self, Read, Write},
+    io::{self, Read},
     os::unix::process::CommandExt,
     process::{Child, Command, Stdio},
+    sync::mpsc::{self, Receiver},
     thread,
     time::{Duration, Instant},
 };
@@ -177,33 +178,20 @@ impl Ssh {
         command
     }
 
-    /// Runs a command of the other end to its end, with this on its standard input. That it ends with 255,
-    /// as `ssh` does where there is no connection, is a loss of that.
-    pub fn run(&self, words: &[&str], input: &[u8], timeout: Duration) -> Result<Output, Error> {
+    /// Runs a command of the other end to its end, unless `is_over` says meanwhile that nobody needs it
+    /// any more. That it ends with 255, as `ssh` does where there is no connection, is a loss of that.
+    fn run(
+        &self,
+        words: &[&str],
+        timeout: Duration,
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<Output, Error> {
         let lost = |why: String| Error::Lost {
             login: self.login.clone(),
             why,
         };
-        let mut command = self.command(words);
-        command
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::piped());
-        let mut child = command.spawn().map_err(|error| lost(error.to_string()))?;
-        let mut stdin = child.stdin.take();
-        let mut streams = (child.stdout.take(), child.stderr.take());
-        let (code, out, err) = thread::scope(|scope| {
-            scope.spawn(move || {
-                // One that ends before it has read everything says so itself.
-                let _ = stdin.as_mut().map(|stdin| stdin.write_all(input));
-            });
-            let out = scope.spawn(move || text(&mut streams.0));
-            let err = scope.spawn(move || text(&mut streams.1));
-            let code = ended(&mut child, timeout, &|| false);
-            let joined =
-                |text: thread::ScopedJoinHandle<'_, String>| text.join().unwrap_or_default();
-            (code, joined(out), joined(err))
-        });
+        let printed = printed(&mut self.command(words), timeout, is_over);
+        let (code, out, err) = printed.map_err(|error| lost(error.to_string()))?;
         match code {
             // The connection is there, and has no room.
             Some(Some(255)) if err.contains(TOO_MANY) => Err(Error::Refused {
@@ -234,8 +222,19 @@ impl Ssh {
         arguments: &[&str],
         timeout: Duration,
     ) -> Result<Output, Error> {
+        self.script_unless(script, arguments, timeout, &|| false)
+    }
+
+    /// The same, unless `is_over` says meanwhile that nobody needs it any more.
+    pub fn script_unless(
+        &self,
+        script: &str,
+        arguments: &[&str],
+        timeout: Duration,
+        is_over: &dyn Fn() -> bool,
+    ) -> Result<Output, Error> {
         let words = [&["sh", "-c", script, "sh"], arguments].concat();
-        self.run(&words, b"", timeout)
+        self.run(&words, timeout, is_over)
     }
 }
 
@@ -300,10 +299,35 @@ fn ended(child: &mut Child, timeout: Duration, is_over: &dyn Fn() -> bool) -> Op
     }
 }
 
-fn text(stream: &mut Option<impl Read>) -> String {
-    let mut bytes = Vec::new();
-    let _ = stream.as_mut().map(|stream| stream.read_to_end(&mut bytes));
-    String::from_utf8_lossy(&bytes).into_owned()
+/// How a program ended (as [`ended`]), and what it printed. What one has printed that was killed is not
+/// waited for: others may still hold its streams, as the `ssh` does that holds the connection.
+fn printed(
+    command: &mut Command,
+    timeout: Duration,
+    is_over: &dyn Fn() -> bool,
+) -> io::Result<(Option<Option<i32>>, String, String)> {
+    command
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut child = command.spawn()?;
+    let (out, err) = (text(child.stdout.take()), text(child.stderr.take()));
+    let code = ended(&mut child, timeout, is_over);
+    let wait = code.map_or(Duration::ZERO, |_| ENDED);
+    let whole = |text: Receiver<String>| text.recv_timeout(wait).unwrap_or_default();
+    Ok((code, whole(out), whole(err)))
+}
+
+/// All that comes from a stream, when that ends.
+fn text(stream: Option<impl Read + Send + 'static>) -> Receiver<String> {
+    let (tell, told) = mpsc::channel();
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let _ = stream.map(|mut stream| stream.read_to_end(&mut bytes));
+        // Nobody may wait for it any more.
+        let _ = tell.send(String::from_utf8_lossy(&bytes).into_owned());
+    });
+    told
 }
 
 /// What a command has printed, without what its login shell has; none where it was not begun.
@@ -377,6 +401,36 @@ mod tests {
         let own = own_output(&printed);
         assert_eq!(own, Some(format!("0\n{BEGINS}\n")));
         assert_eq!(own_output("This account is not available.\n"), None);
+    }
+
+    #[test]
+    fn what_takes_too_long_is_not_waited_for_though_others_hold_its_streams() {
+        let directory = tempfile::tempdir().unwrap();
+        let other = directory.path().join("other");
+        let script = r#"sleep 600 & echo $! >"$0.part" && mv "$0.part" "$0" && exec sleep 600"#;
+        let mut command = Command::new("sh");
+        command.arg("-c").arg(script).arg(&other);
+        // When the other one has begun nobody needs it any more.
+        let year = Duration::from_secs(365 * 86_400);
+        let (code, out, err) = printed(&mut command, year, &|| other.exists()).unwrap();
+        assert_eq!((code, &*out, &*err), (None, "", ""));
+        let other = fs::read_to_string(other).unwrap();
+        // It goes on with the streams that it has.
+        let killed = Command::new("kill").arg(other.trim()).status().unwrap();
+        assert!(killed.success());
+        let (late, ..) = printed(Command::new("sleep").arg("600"), LOOK, &|| false).unwrap();
+        assert_eq!(late, None);
+    }
+
+    #[test]
+    fn what_a_program_printed_is_whole_when_it_has_ended() {
+        let mut command = Command::new("sh");
+        command.args(["-c", "seq 100000; echo no >&2; exit 3"]);
+        let (code, out, err) = printed(&mut command, Duration::from_secs(60), &|| false).unwrap();
+        assert_eq!(
+            (code, out.lines().count(), &*err),
+            (Some(Some(3)), 100_000, "no\n")
+        );
     }
 
     #[test]

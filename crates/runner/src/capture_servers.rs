@@ -52,9 +52,9 @@ impl FromServer {
         }
         let began_ns = own_ns();
         match server.watch(watch) {
-            Ok(opened) => {
+            Ok(refused) => {
                 let there = |why: String| format!("{why}, on server {}", server.name());
-                not_sampled.extend(opened.not_sampled.into_iter().map(there));
+                not_sampled.extend(refused.into_iter().map(there));
             }
             // What a connection that comes back brings is taken; until then it is a gap.
             Err(error) if error.may_pass() => {}

@@ -29,7 +29,7 @@ pub use network::Hosts;
 pub use program::{Program, assert_says, err, out};
 pub use ssh::{
     AHEAD as SSH_AHEAD, FORWARDED as SSH_FORWARDED, GREETED as SSH_GREETED, LOCKED as SSH_LOCKED,
-    SshHosts, USER as SSH_USER,
+    SUDOER as SSH_SUDOER, SshHosts, USER as SSH_USER,
 };
 pub use tailmark_testing_macros::test;
 pub use trial::{MEMORY_MAX, Trial};

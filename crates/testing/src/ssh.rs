@@ -20,6 +20,9 @@ pub const AHEAD: (u32, u32) = (3, 3600);
 /// The user beside root that every host has, who may not use sudo.
 pub const USER: &str = "measurer";
 
+/// The user who may use sudo without a password.
+pub const SUDOER: &str = "operator";
+
 /// The port that the configuration forwards of hosts over host 3.
 pub const FORWARDED: u16 = 15999;
 
@@ -168,6 +171,7 @@ impl SshHosts {
         let mut passwd: String = others.map(|line| format!("{line}\n")).collect();
         passwd += "sshd:x:9922:65534::/run/sshd:/usr/sbin/nologin\n";
         passwd += &format!("{USER}:x:9923:65534::/tmp:/bin/sh\n");
+        passwd += &format!("{SUDOER}:x:9925:65534::/tmp:/bin/sh\n");
         passwd += &format!("{LOCKED}:x:9924:65534::/tmp:/usr/sbin/nologin\n");
         let greeted = directory.join(GREETED);
         passwd += &format!("{GREETED}:x:0:0::{}:/bin/bash\n", greeted.display());
@@ -175,6 +179,15 @@ impl SshHosts {
         fs::write(greeted.join(".bashrc"), "echo Welcome!\necho\n")
             .expect("the directory is this one's own");
         fs::write(directory.join("passwd"), passwd).expect("the directory is this one's own");
+        // What sudo asks PAM for, and what it asks itself.
+        let shadow = fs::read_to_string("/etc/shadow").unwrap_or_default();
+        let shadow = format!("{shadow}{SUDOER}:*:19000:0:99999:7:::\n");
+        fs::write(directory.join("shadow"), shadow).expect("the directory is this one's own");
+        let sudoers = format!("root ALL=(ALL) ALL\n{SUDOER} ALL=(ALL) NOPASSWD: ALL\n");
+        fs::write(directory.join("sudoers"), sudoers).expect("the directory is this one's own");
+        let readable = fs::Permissions::from_mode(0o440);
+        fs::set_permissions(directory.join("sudoers"), readable)
+            .expect("the directory is this one's own");
         fs::set_permissions(directory, fs::Permissions::from_mode(0o755))
             .expect("the directory is this one's own");
         let path = directory.display();
@@ -198,8 +211,8 @@ impl SshHosts {
         let everybody = fs::Permissions::from_mode(0o1777);
         fs::set_permissions(tmp, everybody).expect("the directory is this one's own");
         let script = format!(
-            "hostname node{host}; mount --bind {directory}/passwd /etc/passwd && \
-             mkdir -p {tmp}.state /var/lib/tailmark && mount --bind {tmp}.state /var/lib/tailmark && \
+            "hostname node{host}; for file in passwd shadow sudoers; do \
+             mount --bind {directory}/$file /etc/$file || exit; done; mkdir -p {tmp}.state /var/lib/tailmark && mount --bind {tmp}.state /var/lib/tailmark && \
              mount -t tmpfs tmpfs /run && mkdir /run/sshd && exec {sshd} -D -f {directory}/sshd_config \
              -o ListenAddress={address} -o SetEnv=TMPDIR={tmp} -E {directory}/sshd{host}.log",
             tmp = self.tmp(host).display(),

@@ -80,7 +80,8 @@ fn a_run_whose_terminal_is_closed_ends_as_by_ctrl_c_and_goes_on_later() {
     drop((command, terminal));
     let (mut shown, mut bytes) = (String::new(), [0; 4096]);
     while !shown.contains("[1/3]") {
-        let read = master.read(&mut bytes).unwrap();
+        let read = master.read(&mut bytes);
+        let read = read.unwrap_or_else(|error| panic!("{error}; {shown}"));
         shown += &String::from_utf8_lossy(&bytes[..read]);
     }
     drop(master);

@@ -1,6 +1,10 @@
 //! A database that is killed on its host while clients are at work.
 
-use crate::{Cassandra, TAILMARK, code, codes, instants, said, start, until_busy, until_said};
+use crate::{
+    Cassandra, TAILMARK,
+    agents::{self, DRIFTING},
+    code, codes, instants, said, start, until_busy, until_said,
+};
 use std::{thread, time::Duration};
 use tailmark_testing::{SSH_GREETED, SshHosts, test};
 use tempfile::TempDir;
@@ -11,7 +15,8 @@ fn a_point_whose_database_was_killed_is_kept_and_the_next_one_has_it_started_ove
     let (dir, cassandra) = (dir.path(), Cassandra::new(&hosts));
     let act = |action: &str| hosts.on(2, &cassandra.act(action));
     let service = format!(
-        "host = '{SSH_GREETED}@db2'\nservice = {{ start = '{}', stop = '{}' }}",
+        "host = '{SSH_GREETED}@db2'\nagent = '{}'\nservice = {{ start = '{}', stop = '{}' }}",
+        agents::program(dir, DRIFTING).display(),
         cassandra.act("start"),
         cassandra.act("stop")
     );
@@ -34,7 +39,13 @@ fn a_point_whose_database_was_killed_is_kept_and_the_next_one_has_it_started_ove
     );
     // The connection to its host was there all the while.
     assert!(!found.contains(&"server-unwatched"), "{found:?}");
-    assert!(instants(&points[0], "cpu", "machine on server db2").len() >= 10);
+    for point in &points {
+        // Over the seconds of a point its clock gained more than clocks do; its samples are of the point.
+        assert!(codes(point).contains(&"server-clock"), "{:?}", codes(point));
+        let at_s = instants(point, "cpu", "machine on server db2");
+        let is_within = at_s.iter().all(|at| (-60.0..=60.0).contains(at));
+        assert!(at_s.len() >= 10 && at_s.is_sorted() && is_within, "{at_s:?}");
+    }
     assert_eq!(points[1]["errors"], 0, "{}", points[1]["errors"]);
     let _ = act("stop");
 }

@@ -7,6 +7,7 @@
     reason = "a test that cannot be set up has failed"
 )]
 
+mod agents;
 mod connection;
 mod killed;
 mod measured;
@@ -32,7 +33,7 @@ const END: Duration = Duration::from_secs(900);
 const CASSANDRA: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/cassandra/server");
 
 fn main() -> std::process::ExitCode {
-    tailmark_testing::run()
+    agents::as_agent().unwrap_or_else(tailmark_testing::run)
 }
 
 /// A setting of the kernel that each host has of its own, and what a plan makes of it.

@@ -11,7 +11,7 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-use tailmark_testing::{SSH_AHEAD, SshHosts, err, test};
+use tailmark_testing::{SSH_AHEAD, SSH_SUDOER, SshHosts, err, test};
 use tempfile::TempDir;
 
 const SWEEP: &str = "threads = [1, 2]\nduration = '5s'\nwarmup = '1s'";
@@ -27,7 +27,7 @@ fn service(cassandra: &Cassandra, order: &Path) -> String {
         )
     };
     format!(
-        "host = ['db2', 'db3']\n[system.service]\nstart = '{}'\nstop = '{}'",
+        "host = ['db2', '{SSH_SUDOER}@db3']\n[system.service]\nstart = '{}'\nstop = '{}'",
         script("start"),
         script("stop")
     )

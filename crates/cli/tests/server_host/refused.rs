@@ -1,6 +1,9 @@
 //! What cannot be reached or used is one clear error before anything is measured.
 
-use crate::run;
+use crate::{
+    agents::{self, NEWER},
+    run,
+};
 use std::path::Path;
 use tailmark_testing::{SSH_LOCKED, SSH_USER, SshHosts, err, test};
 use tempfile::TempDir;
@@ -40,6 +43,22 @@ fn a_wrong_host_key_or_user_is_told_before_anything_is_measured() {
         let said = refusal(&hosts, dir, host);
         assert!(said.contains(why) && said.contains(host), "{said}");
     }
+}
+
+#[test]
+fn an_agent_of_another_version_is_refused_and_leaves_nothing() {
+    let (hosts, dir) = (SshHosts::new(1), TempDir::new().unwrap());
+    let newer = agents::program(dir.path(), NEWER);
+    let agent = |path: &Path| format!("db2'\nagent = '{}", path.display());
+    let said = refusal(&hosts, dir.path(), &agent(&newer));
+    assert!(
+        said.contains("version 9.9") && said.contains("`db2`"),
+        "{said}"
+    );
+    let said = refusal(&hosts, dir.path(), &agent(Path::new("/no/such/agent")));
+    assert!(said.contains("/no/such/agent"), "{said}");
+    let left = hosts.on(2, &format!("ls -A {}", hosts.tmp(2).display()));
+    assert_eq!(left, "");
 }
 
 #[test]

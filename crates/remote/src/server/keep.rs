@@ -7,7 +7,7 @@ use std::{
     thread::{self, JoinHandle},
     time::{Duration, Instant},
 };
-use tailmark_agent::Ask;
+use tailmark_agent::{Answer, Ask};
 use tailmark_cluster::{ClockLine, Measurement};
 
 /// How often it is asked whether it is there, or called again where it is not.
@@ -89,9 +89,13 @@ impl Server {
         }
     }
 
-    /// A connection has come back: what was prepared is again, and what was watched too.
+    /// A connection has come back: what was prepared is again, and what was watched too. One without the
+    /// agent that there was before has not: it could do neither.
     fn back(&self, link: Link) -> Result<(), Error> {
         let about = About::of(&link);
+        if self.without_agent().is_none() {
+            self.agent_of(&link)?;
+        }
         self.end_unsure(&link)?;
         let clock = link.agent.as_ref().map(Channel::clock);
         let clock = clock.ok().transpose()?;
@@ -108,7 +112,9 @@ impl Server {
                 Ok(channel) if watch != watched => {
                     drop(state);
                     let ask = watch.clone().map_or(Ask::Rest, Ask::Watch);
-                    channel.ask(ask, LONG)?;
+                    if let Answer::Watching { not_sampled } = channel.ask(ask, LONG)? {
+                        self.state().received.1.extend(not_sampled);
+                    }
                     watched = watch;
                 }
                 _ => {

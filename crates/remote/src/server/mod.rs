@@ -100,15 +100,6 @@ impl About {
     }
 }
 
-/// What was opened to be sampled.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Opened {
-    /// The probes.
-    pub probes: Vec<String>,
-    /// What cannot be sampled, and why.
-    pub not_sampled: Vec<String>,
-}
-
 impl Server {
     /// Makes a connection to `login`, what `ssh` takes, such as `root@db1`, and calls it by this name;
     /// unless `is_over` says meanwhile that nobody needs it any more.
@@ -247,11 +238,12 @@ impl Server {
         }
     }
 
-    /// Has what is asked for sampled once a second from now on.
+    /// Has what is asked for sampled once a second from now on; what cannot be, and why: each a sentence
+    /// without its stop.
     ///
     /// # Errors
     /// Where the connection is lost, and where there is no agent.
-    pub fn watch(&self, watch: Watch) -> Result<Opened, Error> {
+    pub fn watch(&self, watch: Watch) -> Result<Vec<String>, Error> {
         // What is left of what was watched before.
         drop(self.take());
         // Also where there is no connection at the moment: it may come back.
@@ -260,14 +252,8 @@ impl Server {
         let channel = self.agent_of(&link)?;
         self.measure_clock();
         match self.noticed(&link, channel.ask(Ask::Watch(watch), LONG))? {
-            Answer::Watching {
-                probes,
-                not_sampled,
-            } => Ok(Opened {
-                probes,
-                not_sampled,
-            }),
-            _ => Ok(Opened::default()),
+            Answer::Watching { not_sampled } => Ok(not_sampled),
+            _ => Ok(Vec::new()),
         }
     }
 

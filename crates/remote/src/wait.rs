@@ -1,0 +1,25 @@
+//! Waiting for what comes from another thread, for as long as somebody needs it.
+
+use std::{
+    sync::mpsc::{Receiver, RecvTimeoutError},
+    time::{Duration, Instant},
+};
+
+/// How often it is asked whether anybody does.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// What comes within this time, unless `is_over` says meanwhile that nobody needs it any more.
+pub fn received<T>(
+    from: &Receiver<T>,
+    timeout: Duration,
+    is_over: &dyn Fn() -> bool,
+) -> Result<T, RecvTimeoutError> {
+    let end = Instant::now() + timeout;
+    loop {
+        let left = end.saturating_duration_since(Instant::now());
+        match from.recv_timeout(left.min(LOOK)) {
+            Err(RecvTimeoutError::Timeout) if !left.is_zero() && !is_over() => {}
+            received => return received,
+        }
+    }
+}
