@@ -108,6 +108,18 @@ impl SshHosts {
         system("nsenter", &all).unwrap_or_else(|error| panic!("{script}: {error}"))
     }
 
+    /// A command on another host, to be started.
+    #[must_use]
+    pub fn command_on(&self, host: u32, program: &str, arguments: &[&str]) -> Command {
+        let mut command = Command::new("nsenter");
+        command
+            .args(["-t", &self.init(host), "--all", program])
+            .args(arguments)
+            .env("TMPDIR", self.tmp(host))
+            .stdin(Stdio::null());
+        command
+    }
+
     /// The first process of a host, by its number here.
     fn init(&self, host: u32) -> String {
         let parent = self.daemons[host as usize - 2].id();

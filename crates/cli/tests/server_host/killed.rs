@@ -44,7 +44,10 @@ fn a_point_whose_database_was_killed_is_kept_and_the_next_one_has_it_started_ove
         assert!(codes(point).contains(&"server-clock"), "{:?}", codes(point));
         let at_s = instants(point, "cpu", "machine on server db2");
         let is_within = at_s.iter().all(|at| (-60.0..=60.0).contains(at));
-        assert!(at_s.len() >= 10 && at_s.is_sorted() && is_within, "{at_s:?}");
+        assert!(
+            at_s.len() >= 10 && at_s.is_sorted() && is_within,
+            "{at_s:?}"
+        );
     }
     assert_eq!(points[1]["errors"], 0, "{}", points[1]["errors"]);
     let _ = act("stop");
