@@ -11,13 +11,12 @@
 mod support;
 
 use std::{
-    cell::RefCell,
     fs,
-    process::{Command, Stdio},
+    process::Stdio,
     thread,
     time::{Duration, Instant},
 };
-use support::{compare, median};
+use support::compare;
 use tailmark_testing::{Program, SshHosts};
 use tempfile::TempDir;
 
@@ -32,8 +31,8 @@ const SERVER: u32 = 2;
 /// Prints of the agent there: seconds of a processor, seconds that it runs, and KiB of memory at the most.
 const AGENT: &str = r#"
 for process in /proc/[0-9]*; do
-  case $(tr '\0' ' ' <"$process/cmdline" 2>/dev/null) in
-    */tailmark.*/agent*)
+  case $(readlink "$process/exe") in
+    */tailmark.*/agent)
       awk -v hz="$(getconf CLK_TCK)" -v up="$(cut -d ' ' -f 1 /proc/uptime)" \
         '{ sub(/.*\) /, ""); printf "%f %f ", ($12 + $13) / hz, up - $20 / hz }' "$process/stat"
       sed -n 's/^VmHWM:[^0-9]*\([0-9]*\).*/\1/p' "$process/status" ;;
@@ -50,12 +49,11 @@ enum Clients {
     BesideIt,
 }
 
-/// What an agent took: seconds of a processor for each second that it ran, MB at the most.
-#[derive(Default)]
-struct Taken {
-    share: Vec<f64>,
-    mb: Vec<f64>,
-}
+/// What was seen of an agent: seconds of a processor, seconds that it ran, and MB at the most.
+type Seen = (f64, f64, f64);
+
+/// The time of an agent in which it only samples, seconds: a long point goes on meanwhile.
+const SAMPLES_ONLY: std::ops::Range<f64> = 10.0..60.0;
 
 fn main() {
     let mut args = std::env::args().skip(1).filter(|a| !a.starts_with("--"));
@@ -71,11 +69,9 @@ fn main() {
         )
     };
     println!("{}", hosts.on(SERVER, &act("start")).trim());
-    let taken = RefCell::new(Taken::default());
     // The first one loads what all others read.
     let out = TempDir::new().unwrap();
-    let per_point =
-        |clients| sweep(&hosts, &out, clients, (points, seconds), &taken) / points as f64;
+    let per_point = |clients| sweep(&hosts, &out, clients, (points, seconds)).0 / points as f64;
     per_point(Clients::BesideIt);
     compare(
         &format!("Cassandra, reads, {points} points of {seconds} s, over ssh"),
@@ -92,23 +88,28 @@ fn main() {
             ),
         ],
     );
-    let Taken { share, mb } = taken.into_inner();
+    let (_, seen) = sweep(&hosts, &out, Clients::Elsewhere, (1, 70));
+    let inside: Vec<&Seen> = seen
+        .iter()
+        .filter(|(_, runs_s, _)| SAMPLES_ONLY.contains(runs_s))
+        .collect();
+    let (first, last) = (inside[0], inside[inside.len() - 1]);
     println!(
-        "the agent, all default probes each second: {:.2} % of a core, {:.1} MB at the most",
-        median(&share) * 100.0,
-        mb.into_iter().fold(0.0, f64::max)
+        "the agent, all default probes each second: {:.2} % of a core over {:.0} s, {:.1} MB at the most",
+        (last.0 - first.0) / (last.1 - first.1) * 100.0,
+        last.1 - first.1,
+        last.2
     );
     let _ = hosts.on(SERVER, &act("stop"));
 }
 
-/// Seconds that a sweep takes, from its first command to its report.
+/// Seconds that a sweep takes, from its first command to its report, and what was seen of the agent.
 fn sweep(
     hosts: &SshHosts,
     out: &TempDir,
     clients: Clients,
     (points, seconds): (u64, u64),
-    taken: &RefCell<Taken>,
-) -> f64 {
+) -> (f64, Vec<Seen>) {
     let plan = format!(
         "[database]\ndriver = 'cassandra'\n[dataset]\nrecords = 1000\nfields = 2\nfield_length = 100\n\
          [sweep]\nworkloads = 'ycsb-c'\nthreads = 2\nrepeats = {points}\nduration = '{seconds}s'\n\
@@ -136,45 +137,27 @@ fn sweep(
     };
     let said = fs::File::create(dir.path().join("said")).unwrap();
     let began = Instant::now();
-    let run = command.stdout(Stdio::null()).stderr(said);
-    let seconds = match clients {
-        Clients::Elsewhere => watched(hosts, run, taken, began),
-        Clients::BesideIt => {
-            let status = run.status().unwrap();
-            (status.success(), began.elapsed())
+    let mut run = command.stdout(Stdio::null()).stderr(said).spawn().unwrap();
+    let mut seen = Vec::new();
+    let status = loop {
+        if let Some(status) = run.try_wait().unwrap() {
+            break status;
         }
+        seen.extend(look(hosts));
+        thread::sleep(Duration::from_millis(100));
     };
-    let said = || fs::read_to_string(dir.path().join("said")).unwrap_or_default();
-    assert!(seconds.0, "{}", said());
-    seconds.1.as_secs_f64()
+    let took = began.elapsed();
+    let said = fs::read_to_string(dir.path().join("said")).unwrap();
+    assert!(status.success(), "{said}");
+    (took.as_secs_f64(), seen)
 }
 
-/// Runs a command to its end; looks at the agent there meanwhile.
-fn watched(
-    hosts: &SshHosts,
-    run: &mut Command,
-    taken: &RefCell<Taken>,
-    began: Instant,
-) -> (bool, Duration) {
-    let mut run = run.spawn().unwrap();
-    let mut last = None;
-    loop {
-        if let Some(status) = run.try_wait().unwrap() {
-            let took = began.elapsed();
-            let (share, mb) = last.expect("the agent was seen");
-            let mut taken = taken.borrow_mut();
-            taken.share.push(share);
-            taken.mb.push(mb);
-            return (status.success(), took);
-        }
-        let printed = hosts.on(SERVER, AGENT);
-        let figures: Vec<f64> = printed
-            .split_whitespace()
-            .filter_map(|word| word.parse().ok())
-            .collect();
-        if let [processor_s, runs_s, kib] = figures[..] {
-            last = Some((processor_s / runs_s, kib * 1024.0 / 1e6));
-        }
-        thread::sleep(Duration::from_millis(50));
+/// What there is to see of the agent at the moment.
+fn look(hosts: &SshHosts) -> Option<Seen> {
+    let printed = hosts.on(SERVER, AGENT);
+    let figures = printed.split_whitespace().map(|word| word.parse().unwrap());
+    match figures.collect::<Vec<f64>>()[..] {
+        [processor_s, runs_s, kib] => Some((processor_s, runs_s, kib * 1024.0 / 1e6)),
+        _ => None,
     }
 }
