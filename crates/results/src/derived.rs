@@ -154,17 +154,14 @@ pub const DERIVED: &[Derived] = &[
         title: "servers' processors busy, %",
         unit: "%",
         about: "share of the time of all processors of the servers' hosts that was not idle",
-        of: |phase, _| Some(100.0 * phase.servers_share(Phase::server_cpu_busy)?),
+        of: |phase, _| Some(100.0 * phase.servers_cpu_busy()?),
     },
     Derived {
         name: "server_io_stalled_percent",
         title: "waited for I/O at the servers, %",
         unit: "%",
         about: "share of the time in which some task of a server's host waited for I/O, in their mean",
-        of: |phase, _| {
-            let stalled = |phase: &Phase, server: &str| phase.io_stalled(Some(server));
-            Some(100.0 * phase.servers_share(stalled)?)
-        },
+        of: |phase, _| Some(100.0 * phase.servers_io_stalled()?),
     },
     Derived {
         name: "database_stalled_percent",
@@ -217,9 +214,9 @@ impl Phase {
         (self.operations > 0).then(|| seconds * 1e6 / self.operations as f64)
     }
 
-    /// The share that these counters have of the time of all processors of the clients' machine, or of
-    /// the host of a server.
-    fn cpu_share(&self, server: Option<&str>, is_meant: fn(&str) -> bool) -> Option<f64> {
+    /// Seconds a second that these counters have of the time of all processors, and all of it: of the
+    /// clients' machine, or of the host of a server.
+    fn cpu_times(&self, server: Option<&str>, is_meant: fn(&str) -> bool) -> Option<(f64, f64)> {
         let is_time = |of: &&Series| of.kind == SeriesKind::Counter && of.name.ends_with("_s");
         let machine = self.of_machine("cpu", server);
         let (mut all, mut meant) = (0.0, None);
@@ -230,7 +227,13 @@ impl Phase {
                 meant = Some(meant.unwrap_or(0.0) + rate);
             }
         }
-        meant.filter(|_| all > 0.0).map(|meant| meant / all)
+        meant.filter(|_| all > 0.0).map(|meant| (meant, all))
+    }
+
+    /// The share that these counters have of it.
+    fn cpu_share(&self, server: Option<&str>, is_meant: fn(&str) -> bool) -> Option<f64> {
+        let (meant, all) = self.cpu_times(server, is_meant)?;
+        Some(meant / all)
     }
 
     /// The share of the time of all processors that was not idle.
@@ -282,10 +285,21 @@ impl Phase {
         })
     }
 
-    /// The mean of a share over the hosts of servers; none where there is none, or one has none.
-    fn servers_share(&self, of: impl Fn(&Self, &str) -> Option<f64>) -> Option<f64> {
-        let servers = self.servers();
-        let shares: Option<Vec<f64>> = servers.iter().map(|server| of(self, server)).collect();
+    /// The share of the time of all processors of all hosts of servers that was not idle: a host with
+    /// more processors counts for more. None where there is no host, or one was not sampled.
+    fn servers_cpu_busy(&self) -> Option<f64> {
+        let times = |server: &str| self.cpu_times(Some(server), is_busy);
+        let times: Option<Vec<_>> = self.servers().into_iter().map(times).collect();
+        let (busy, all): (Vec<f64>, Vec<f64>) = times?.into_iter().unzip();
+        let all: f64 = all.iter().sum();
+        (all > 0.0).then(|| busy.iter().sum::<f64>() / all)
+    }
+
+    /// The share of the time in which some task of a server's host waited for I/O, in their mean: that
+    /// is a share of a host's time, however many processors it has. None as above.
+    fn servers_io_stalled(&self) -> Option<f64> {
+        let stalled = |server: &str| self.io_stalled(Some(server));
+        let shares: Option<Vec<f64>> = self.servers().into_iter().map(stalled).collect();
         let shares = shares.filter(|shares| !shares.is_empty())?;
         Some(shares.iter().sum::<f64>() / shares.len() as f64)
     }

@@ -176,3 +176,22 @@ fn what_servers_did_is_theirs_and_devices_are_of_all_hosts() {
         ["db1", "db2"]
     );
 }
+
+#[test]
+fn processors_of_servers_count_each_and_not_each_host() {
+    let mut phase = phase();
+    // 64 processors at 10 %, and 4 at 90 %.
+    for (host, busy, idle) in [("large", 6.4, 57.6), ("small", 3.6, 0.4)] {
+        let machine = crate::subject_on_server("machine", host);
+        phase.series.push(counter("cpu", &machine, "user_s", busy));
+        phase.series.push(counter("cpu", &machine, "idle_s", idle));
+    }
+    let busy = value(&phase, "server_cpu_busy_percent").unwrap();
+    assert!((busy - 100.0 * 10.0 / 68.0).abs() < 1e-9, "{busy}");
+    // Of a host that tells nothing of its processors nobody knows.
+    let other = crate::subject_on_server("machine", "other");
+    phase
+        .series
+        .push(counter("pressure", &other, "io_some_s", 0.5));
+    assert_eq!(value(&phase, "server_cpu_busy_percent"), None);
+}
