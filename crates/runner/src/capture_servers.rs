@@ -5,6 +5,7 @@
 
 use crate::{
     capture::{Recorded, Watched},
+    counters::Counters,
     error::in_one_line,
 };
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
@@ -20,11 +21,19 @@ const OWN_PROCESS: &str = "process";
 #[derive(Debug)]
 pub(crate) struct FromServer {
     server: Arc<Server>,
-    /// By probe, with how many samples of it have come.
-    recorded: BTreeMap<String, (Recorded, u64)>,
+    recorded: BTreeMap<String, OfProbe>,
     began_ns: u64,
     /// An instant of this machine's clock, and the same on the clock of the intervals.
     at: (u64, f64),
+}
+
+/// The samples of one probe there.
+#[derive(Debug)]
+struct OfProbe {
+    recorded: Recorded,
+    /// How many have come, of which some are not kept.
+    seen: u64,
+    counters: Counters,
 }
 
 impl FromServer {
@@ -105,22 +114,25 @@ impl FromServer {
             return;
         };
         let at_s = self.at_s(sample[0].at_ns);
-        let name = row.name.to_owned();
-        let (recorded, seen) = self
-            .recorded
-            .entry(name)
-            .or_insert_with(|| (Recorded::new(row.name), 0));
-        *seen += 1;
-        if !(*seen - 1).is_multiple_of(recorded.stride) {
-            return;
-        }
+        let of_probe = self.recorded.entry(row.name.to_owned());
+        let of_probe = of_probe.or_insert_with(|| OfProbe {
+            recorded: Recorded::new(row.name),
+            seen: 0,
+            counters: Counters::default(),
+        });
         let readings = sample.iter().map(|value| Reading {
             subject: subject_on_server(&value.subject, self.server.name()),
             name: value.name.clone(),
             kind: value.kind,
             value: value.value,
         });
-        recorded.add_all(at_s, readings.collect());
+        let mut readings: Vec<Reading> = readings.collect();
+        // Also of a sample that is not kept.
+        of_probe.counters.go_on(&mut readings);
+        of_probe.seen += 1;
+        if (of_probe.seen - 1).is_multiple_of(of_probe.recorded.stride) {
+            of_probe.recorded.add_all(at_s, readings);
+        }
     }
 
     /// An instant of this machine's clock on that of the intervals.
@@ -132,7 +144,7 @@ impl FromServer {
     /// What was sampled so far.
     pub fn series_so_far(&self) -> impl Iterator<Item = &Series> {
         let recorded = self.recorded.values();
-        recorded.flat_map(|(recorded, _)| &recorded.series)
+        recorded.flat_map(|of_probe| &of_probe.recorded.series)
     }
 
     /// What was sampled, and what was measured of the clock there.
@@ -154,7 +166,7 @@ impl FromServer {
             clock("offset_s", |clock| clock.offset_s),
         ];
         let recorded = self.recorded.into_values();
-        all.extend(recorded.flat_map(|(recorded, _)| recorded.series));
+        all.extend(recorded.flat_map(|of_probe| of_probe.recorded.series));
         all
     }
 }
