@@ -2,10 +2,12 @@
 //! device for each byte that clients asked for, processor time of an operation. The one place that
 //! computes it, so that reports and exports say the same.
 //!
-//! Everything is a mean over the measured part; of several devices what can be summed is summed.
+//! Everything is a mean over the measured part; of several devices what can be summed is summed,
+//! and of several hosts of servers nothing that was not sampled on each.
 
 use crate::{
     Header, Kind, Phase, Series, SeriesKind,
+    server::leave_out_no_host,
     steady::{DATABASE, PENDING_COMPACTION},
 };
 use std::collections::BTreeSet;
@@ -316,28 +318,50 @@ impl Sampled<'_> {
         series.filter(move |series| series.probe == self.probe && series.name == name)
     }
 
-    /// The sum over all that were sampled under a name; none where there is none, or one has none.
+    /// The sum over all that were sampled under a name; none where there is none, one has none, or it
+    /// was not sampled on one of the hosts of servers: a sum without that would be of fewer machines than
+    /// did the work.
     fn sum(&self, name: &str, of: impl Fn(&Series) -> Option<f64>) -> Option<f64> {
-        let mut named = self.named(name).peekable();
-        named.peek()?;
-        named.map(of).sum()
+        self.named(name).next()?;
+        let sum = self.named(name).map(of).sum::<Option<f64>>();
+        sum.filter(|_| leave_out_no_host(self.named(name), &self.phase.series))
     }
 
     /// Change per second of a counter, of all that were sampled together.
     #[must_use]
     pub fn rate(&self, name: &str) -> Option<f64> {
-        self.sum(name, |series| series.mean_rate(self.phase.duration_s))
+        self.sum(name, |series| self.rate_of(series))
     }
 
     /// The mean of a gauge in the measured part, of all together.
     #[must_use]
     pub fn mean(&self, name: &str) -> Option<f64> {
-        self.sum(name, |series| {
-            let samples = series.at_s.iter().zip(&series.values);
-            let inside = samples.filter(|(at, _)| (0.0..=self.phase.duration_s).contains(*at));
-            let (sum, n) = inside.fold((0.0, 0), |(sum, n), (_, value)| (sum + value, n + 1));
-            (n > 0).then(|| sum / f64::from(n))
-        })
+        self.sum(name, |series| self.mean_of(series))
+    }
+
+    /// The same as [`Self::rate`], of those that are known: for what is so whatever the others did.
+    #[must_use]
+    pub fn known_rate(&self, name: &str) -> Option<f64> {
+        let known = self.named(name).filter_map(|series| self.rate_of(series));
+        known.reduce(|a, b| a + b)
+    }
+
+    /// The same as [`Self::mean`], of those that are known.
+    #[must_use]
+    pub fn known_mean(&self, name: &str) -> Option<f64> {
+        let known = self.named(name).filter_map(|series| self.mean_of(series));
+        known.reduce(|a, b| a + b)
+    }
+
+    fn rate_of(&self, series: &Series) -> Option<f64> {
+        series.mean_rate(self.phase.duration_s)
+    }
+
+    fn mean_of(&self, series: &Series) -> Option<f64> {
+        let samples = series.at_s.iter().zip(&series.values);
+        let inside = samples.filter(|(at, _)| (0.0..=self.phase.duration_s).contains(*at));
+        let (sum, n) = inside.fold((0.0, 0), |(sum, n), (_, value)| (sum + value, n + 1));
+        (n > 0).then(|| sum / f64::from(n))
     }
 
     /// A gauge at the end of the measured part, of all together.

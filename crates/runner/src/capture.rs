@@ -4,7 +4,11 @@
 //! instants of its samples; those of another source are a little later.
 
 use crate::error::{Error, in_one_line};
-use crate::{capture_servers::FromServer, places::places, ranks::Ranks};
+use crate::{
+    capture_servers::{FromServer, clock_unknown},
+    places::places,
+    ranks::Ranks,
+};
 use std::{path::PathBuf, sync::Arc};
 use tailmark_driver::{Database, Driver, Location, Statistic, StatisticKind};
 use tailmark_engine::Sampler;
@@ -127,6 +131,8 @@ pub(crate) fn refuse_unknown_probes(plan: &Plan) -> Result<(), Error> {
 pub struct Capture<'a> {
     sources: Vec<Source<'a>>,
     servers: Vec<FromServer>,
+    /// Of each host of the server that is not watched where others are.
+    unwatched: Vec<Series>,
     turns: Turns,
     /// What cannot be sampled, and why: each a sentence without its stop.
     pub not_sampled: Vec<String>,
@@ -189,11 +195,18 @@ impl<'a> Capture<'a> {
             let database = Sampled::Database(database, system.to_owned());
             sources.push(Source::new(DATABASE, 1, database));
         }
-        let servers = watched.servers.iter();
-        let servers = servers
-            .filter_map(|server| FromServer::open(server, watched, system, &mut not_sampled));
+        let (mut servers, mut unwatched) = (Vec::new(), Vec::new());
+        for server in &watched.servers {
+            match FromServer::open(server, watched, system, &mut not_sampled) {
+                Some(opened) => servers.push(opened),
+                None => unwatched.push(clock_unknown(server.name())),
+            }
+        }
+        // Where none is watched there is no sum over them.
+        unwatched.retain(|_| !servers.is_empty());
         Self {
-            servers: servers.collect(),
+            servers,
+            unwatched,
             sources,
             turns: Turns::default(),
             not_sampled,
@@ -208,7 +221,8 @@ impl<'a> Capture<'a> {
             .iter()
             .flat_map(|source| &source.recorded.series);
         let there = self.servers.iter().flat_map(FromServer::series_so_far);
-        in_order(own.chain(there).cloned().collect())
+        let own = own.chain(&self.unwatched).cloned();
+        in_order(own.chain(there).collect())
     }
 
     /// What was sampled.
@@ -217,7 +231,7 @@ impl<'a> Capture<'a> {
         let all = self.sources.into_iter().map(|source| source.recorded);
         let all = all.flat_map(|recorded| recorded.series);
         let there = self.servers.into_iter().flat_map(FromServer::into_series);
-        in_order(all.chain(there).collect())
+        in_order(all.chain(there).chain(self.unwatched).collect())
     }
 }
 
@@ -235,6 +249,7 @@ impl Sampler for Capture<'_> {
             servers,
             turns,
             not_sampled,
+            ..
         } = self;
         let turn = turns.next(now_s(), is_last);
         for source in sources {

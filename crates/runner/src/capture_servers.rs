@@ -142,9 +142,11 @@ impl FromServer {
     }
 
     /// What was sampled so far.
-    pub fn series_so_far(&self) -> impl Iterator<Item = &Series> {
+    pub fn series_so_far(&self) -> impl Iterator<Item = Series> {
         let recorded = self.recorded.values();
-        recorded.flat_map(|of_probe| &of_probe.recorded.series)
+        let recorded = recorded.flat_map(|of_probe| &of_probe.recorded.series);
+        let clock = clock_unknown(self.server.name());
+        recorded.cloned().chain([clock])
     }
 
     /// What was sampled, and what was measured of the clock there.
@@ -154,12 +156,10 @@ impl FromServer {
         self.take(self.at.0);
         let clocks = self.server.clocks_since(self.began_ns);
         let clock = |name: &str, of: fn(&tailmark_remote::Clock) -> f64| Series {
-            probe: SERVER_CLOCK.to_owned(),
-            subject: subject_on_server("clock", self.server.name()),
             name: name.to_owned(),
-            kind: SeriesKind::Gauge,
             at_s: clocks.iter().map(|clock| self.at_s(clock.at_ns)).collect(),
             values: clocks.iter().map(of).collect(),
+            ..clock_unknown(self.server.name())
         };
         let mut all = vec![
             clock("bound_s", |clock| clock.bound_s),
@@ -168,5 +168,17 @@ impl FromServer {
         let recorded = self.recorded.into_values();
         all.extend(recorded.flat_map(|of_probe| of_probe.recorded.series));
         all
+    }
+}
+
+/// Of a host nothing but that it is one of the server's: no sum over its hosts is whole without it.
+pub(crate) fn clock_unknown(server: &str) -> Series {
+    Series {
+        probe: SERVER_CLOCK.to_owned(),
+        subject: subject_on_server("clock", server),
+        name: "offset_s".to_owned(),
+        kind: SeriesKind::Gauge,
+        at_s: Vec::new(),
+        values: Vec::new(),
     }
 }
