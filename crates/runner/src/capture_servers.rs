@@ -8,7 +8,11 @@ use crate::{
     counters::Counters,
     error::in_one_line,
 };
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    sync::Arc,
+};
 use tailmark_agent::protocol::Watch;
 use tailmark_host::probe::{PROBES, Reading};
 use tailmark_remote::{Received, Server, own_ns};
@@ -53,7 +57,7 @@ impl FromServer {
         let watch = Watch {
             system: system.to_owned(),
             places: watched.server_places.iter().map(PathBuf::from).collect(),
-            hosts: watched.hosts.clone(),
+            hosts: any_address(&watched.hosts),
             probes: rows.map(|row| row.name.to_owned()).collect(),
         };
         if watch.probes.is_empty() {
@@ -171,6 +175,16 @@ impl FromServer {
     }
 }
 
+/// The ports of contact points, each on any address. Which of a server's hosts a contact point leads to is
+/// not known there, nor need one lead to each of them; and no name is looked up there.
+fn any_address(contact_points: &[String]) -> Vec<String> {
+    let ports = contact_points
+        .iter()
+        .filter_map(|point| point.rsplit_once(':')?.1.parse::<u16>().ok());
+    let ports: BTreeSet<u16> = ports.collect();
+    ports.iter().map(|port| format!("0.0.0.0:{port}")).collect()
+}
+
 /// Of a host nothing but that it is one of the server's: no sum over its hosts is whole without it.
 pub(crate) fn clock_unknown(server: &str) -> Series {
     Series {
@@ -180,5 +194,17 @@ pub(crate) fn clock_unknown(server: &str) -> Series {
         kind: SeriesKind::Gauge,
         at_s: Vec::new(),
         values: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_looks_for_the_ports_of_contact_points_and_not_for_their_addresses() {
+        let points = ["db1:9042", "10.0.0.5:9042", "[fe80::1]:9043", "db2"];
+        let points = points.map(str::to_owned);
+        assert_eq!(any_address(&points), ["0.0.0.0:9042", "0.0.0.0:9043"]);
     }
 }
