@@ -2,14 +2,12 @@
 
 use super::Evidence;
 use tailmark_cluster::DRIFT_PPM_MAX;
-use tailmark_results::{Phase, SERVER_CLOCK, Series, number};
+use tailmark_results::{Phase, SERVER_CLOCK, Series, gap_s, number};
 
 /// From this share on processors are the limit, as on the clients' machine.
 const BUSY: f64 = 0.90;
 /// From this share on processors count as given to others, as on the clients' machine.
 const STEAL: f64 = 0.01;
-/// No sample for so many times as long as between two of them is a gap, and for so many seconds.
-const GAP: f64 = 3.5;
 
 /// The processors of a server were the limit.
 pub fn saturated(e: &Evidence<'_>) -> Option<String> {
@@ -75,14 +73,8 @@ fn gaps(phase: &Phase, server: &str) -> Vec<(f64, f64)> {
     let inside = inside.filter(|at| (0.0..=phase.duration_s).contains(at));
     let edges = [0.0].into_iter().chain(inside).chain([phase.duration_s]);
     let at_s: Vec<f64> = edges.collect();
-    let mut steps: Vec<f64> = often
-        .at_s
-        .windows(2)
-        .map(|pair| pair[1] - pair[0])
-        .collect();
-    steps.sort_by(f64::total_cmp);
-    let usual = steps.get(steps.len() / 2).copied().unwrap_or(1.0);
-    let is_gap = |pair: &&[f64]| pair[1] - pair[0] > GAP * usual.max(1.0);
+    let gap_s = gap_s(&often.at_s);
+    let is_gap = |pair: &&[f64]| pair[1] - pair[0] > gap_s;
     let pairs = at_s.windows(2).filter(is_gap);
     pairs.map(|pair| (pair[0], pair[1])).collect()
 }
