@@ -9,6 +9,7 @@ mod servers;
 mod steady;
 
 pub(crate) use memory::{Cached, cached};
+pub(crate) use servers::of_load;
 
 use crate::{CachesKept, expect, links, point::Measured};
 use bytesize::ByteSize;
@@ -194,7 +195,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         code: finding::SERVER_CHANGED,
-        check: servers::changed,
+        check: |e| servers::changed(e.put_back),
     },
     Rule {
         code: finding::SERVER_CLOCK,
@@ -206,7 +207,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         code: finding::SERVER_UNWATCHED,
-        check: servers::unwatched,
+        check: |e| servers::unwatched(e.phase),
     },
     Rule {
         code: finding::STARTED_LATE,
