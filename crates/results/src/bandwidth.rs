@@ -7,7 +7,8 @@ use std::collections::BTreeSet;
 /// Means over a phase, MB/s of a million bytes.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Bandwidth {
-    /// Of the devices together, where some were watched: whatever was done to them.
+    /// Of the devices together, where some were watched, on each of several hosts: whatever was done to
+    /// them.
     pub device: Option<DeviceBandwidth>,
     /// Keys and values as clients gave and got them, those of background clients included.
     pub database: f64,
@@ -23,15 +24,6 @@ pub struct DeviceBandwidth {
 }
 
 impl DeviceBandwidth {
-    /// Two devices together.
-    #[must_use]
-    pub fn plus(self, other: Self) -> Self {
-        Self {
-            read: self.read + other.read,
-            written: self.written + other.written,
-        }
-    }
-
     /// Both together.
     #[must_use]
     pub fn total(self) -> f64 {
@@ -47,11 +39,13 @@ impl Phase {
     /// of a phase that was read without them.
     #[must_use]
     pub fn bandwidth(&self) -> Bandwidth {
-        let devices = self.device_bandwidths().into_iter();
+        let disks = self.sampled("disk");
+        let device = disks.rate("read_bytes").zip(disks.rate("write_bytes"));
         Bandwidth {
-            device: devices
-                .map(|(_, device)| device)
-                .reduce(DeviceBandwidth::plus),
+            device: device.map(|(read, written)| DeviceBandwidth {
+                read: read / MB,
+                written: written / MB,
+            }),
             database: self.database_bytes() as f64 / MB / self.duration_s.max(1e-9),
         }
     }
@@ -146,6 +140,22 @@ mod tests {
             each.iter()
                 .all(|(_, of)| (of.read, of.written) == (70.0, 2.0))
         );
+    }
+
+    #[test]
+    fn devices_of_a_host_that_was_not_watched_are_in_no_sum() {
+        let on = crate::subject_on_server;
+        let (one, two) = (on("nvme0n1", "db1"), on("nvme0n1", "db2"));
+        let both = phase_of(&[&one, &two]).bandwidth().device.unwrap();
+        assert_eq!((both.read, both.written), (140.0, 4.0));
+        let mut lost = phase_of(&[&one]);
+        lost.series.push(Series {
+            probe: crate::SERVER_CLOCK.to_owned(),
+            subject: on("clock", "db2"),
+            ..lost.series[0].clone()
+        });
+        assert_eq!(lost.bandwidth().device, None);
+        assert_eq!(lost.device_bandwidths().len(), 1);
     }
 
     #[test]

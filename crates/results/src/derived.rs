@@ -2,10 +2,12 @@
 //! device for each byte that clients asked for, processor time of an operation. The one place that
 //! computes it, so that reports and exports say the same.
 //!
-//! Everything is a mean over the measured part; of several devices what can be summed is summed.
+//! Everything is a mean over the measured part; of several devices what can be summed is summed,
+//! and of several hosts of servers nothing that was not sampled on each.
 
 use crate::{
     Header, Kind, Phase, Series, SeriesKind,
+    server::leave_out_no_host,
     steady::{DATABASE, PENDING_COMPACTION},
 };
 use std::collections::BTreeSet;
@@ -154,17 +156,14 @@ pub const DERIVED: &[Derived] = &[
         title: "servers' processors busy, %",
         unit: "%",
         about: "share of the time of all processors of the servers' hosts that was not idle",
-        of: |phase, _| Some(100.0 * phase.servers_share(Phase::server_cpu_busy)?),
+        of: |phase, _| Some(100.0 * phase.servers_cpu_busy()?),
     },
     Derived {
         name: "server_io_stalled_percent",
         title: "waited for I/O at the servers, %",
         unit: "%",
         about: "share of the time in which some task of a server's host waited for I/O, in their mean",
-        of: |phase, _| {
-            let stalled = |phase: &Phase, server: &str| phase.io_stalled(Some(server));
-            Some(100.0 * phase.servers_share(stalled)?)
-        },
+        of: |phase, _| Some(100.0 * phase.servers_io_stalled()?),
     },
     Derived {
         name: "database_stalled_percent",
@@ -217,9 +216,9 @@ impl Phase {
         (self.operations > 0).then(|| seconds * 1e6 / self.operations as f64)
     }
 
-    /// The share that these counters have of the time of all processors of the clients' machine, or of
-    /// the host of a server.
-    fn cpu_share(&self, server: Option<&str>, is_meant: fn(&str) -> bool) -> Option<f64> {
+    /// Seconds a second that these counters have of the time of all processors, and all of it: of the
+    /// clients' machine, or of the host of a server.
+    fn cpu_times(&self, server: Option<&str>, is_meant: fn(&str) -> bool) -> Option<(f64, f64)> {
         let is_time = |of: &&Series| of.kind == SeriesKind::Counter && of.name.ends_with("_s");
         let machine = self.of_machine("cpu", server);
         let (mut all, mut meant) = (0.0, None);
@@ -230,7 +229,13 @@ impl Phase {
                 meant = Some(meant.unwrap_or(0.0) + rate);
             }
         }
-        meant.filter(|_| all > 0.0).map(|meant| meant / all)
+        meant.filter(|_| all > 0.0).map(|meant| (meant, all))
+    }
+
+    /// The share that these counters have of it.
+    fn cpu_share(&self, server: Option<&str>, is_meant: fn(&str) -> bool) -> Option<f64> {
+        let (meant, all) = self.cpu_times(server, is_meant)?;
+        Some(meant / all)
     }
 
     /// The share of the time of all processors that was not idle.
@@ -282,10 +287,21 @@ impl Phase {
         })
     }
 
-    /// The mean of a share over the hosts of servers; none where there is none, or one has none.
-    fn servers_share(&self, of: impl Fn(&Self, &str) -> Option<f64>) -> Option<f64> {
-        let servers = self.servers();
-        let shares: Option<Vec<f64>> = servers.iter().map(|server| of(self, server)).collect();
+    /// The share of the time of all processors of all hosts of servers that was not idle: a host with
+    /// more processors counts for more. None where there is no host, or one was not sampled.
+    fn servers_cpu_busy(&self) -> Option<f64> {
+        let times = |server: &str| self.cpu_times(Some(server), is_busy);
+        let times: Option<Vec<_>> = self.servers().into_iter().map(times).collect();
+        let (busy, all): (Vec<f64>, Vec<f64>) = times?.into_iter().unzip();
+        let all: f64 = all.iter().sum();
+        (all > 0.0).then(|| busy.iter().sum::<f64>() / all)
+    }
+
+    /// The share of the time in which some task of a server's host waited for I/O, in their mean: that
+    /// is a share of a host's time, however many processors it has. None as above.
+    fn servers_io_stalled(&self) -> Option<f64> {
+        let stalled = |server: &str| self.io_stalled(Some(server));
+        let shares: Option<Vec<f64>> = self.servers().into_iter().map(stalled).collect();
         let shares = shares.filter(|shares| !shares.is_empty())?;
         Some(shares.iter().sum::<f64>() / shares.len() as f64)
     }
@@ -302,28 +318,50 @@ impl Sampled<'_> {
         series.filter(move |series| series.probe == self.probe && series.name == name)
     }
 
-    /// The sum over all that were sampled under a name; none where there is none, or one has none.
+    /// The sum over all that were sampled under a name; none where there is none, one has none, or it
+    /// was not sampled on one of the hosts of servers: a sum without that would be of fewer machines than
+    /// did the work.
     fn sum(&self, name: &str, of: impl Fn(&Series) -> Option<f64>) -> Option<f64> {
-        let mut named = self.named(name).peekable();
-        named.peek()?;
-        named.map(of).sum()
+        self.named(name).next()?;
+        let sum = self.named(name).map(of).sum::<Option<f64>>();
+        sum.filter(|_| leave_out_no_host(self.named(name), &self.phase.series))
     }
 
     /// Change per second of a counter, of all that were sampled together.
     #[must_use]
     pub fn rate(&self, name: &str) -> Option<f64> {
-        self.sum(name, |series| series.mean_rate(self.phase.duration_s))
+        self.sum(name, |series| self.rate_of(series))
     }
 
     /// The mean of a gauge in the measured part, of all together.
     #[must_use]
     pub fn mean(&self, name: &str) -> Option<f64> {
-        self.sum(name, |series| {
-            let samples = series.at_s.iter().zip(&series.values);
-            let inside = samples.filter(|(at, _)| (0.0..=self.phase.duration_s).contains(*at));
-            let (sum, n) = inside.fold((0.0, 0), |(sum, n), (_, value)| (sum + value, n + 1));
-            (n > 0).then(|| sum / f64::from(n))
-        })
+        self.sum(name, |series| self.mean_of(series))
+    }
+
+    /// The same as [`Self::rate`], of those that are known: for what is so whatever the others did.
+    #[must_use]
+    pub fn known_rate(&self, name: &str) -> Option<f64> {
+        let known = self.named(name).filter_map(|series| self.rate_of(series));
+        known.reduce(|a, b| a + b)
+    }
+
+    /// The same as [`Self::mean`], of those that are known.
+    #[must_use]
+    pub fn known_mean(&self, name: &str) -> Option<f64> {
+        let known = self.named(name).filter_map(|series| self.mean_of(series));
+        known.reduce(|a, b| a + b)
+    }
+
+    fn rate_of(&self, series: &Series) -> Option<f64> {
+        series.mean_rate(self.phase.duration_s)
+    }
+
+    fn mean_of(&self, series: &Series) -> Option<f64> {
+        let samples = series.at_s.iter().zip(&series.values);
+        let inside = samples.filter(|(at, _)| (0.0..=self.phase.duration_s).contains(*at));
+        let (sum, n) = inside.fold((0.0, 0), |(sum, n), (_, value)| (sum + value, n + 1));
+        (n > 0).then(|| sum / f64::from(n))
     }
 
     /// A gauge at the end of the measured part, of all together.

@@ -347,12 +347,11 @@ pub const RATE_NOT_MET: FindingCode = FindingCode {
     changes_headline: true,
 };
 
-/// What was prepared on a server's host was put back during the point.
+/// What was prepared on a server's host was put back during the point or the load.
 pub const SERVER_CHANGED: FindingCode = FindingCode {
     name: "server-changed",
-    about: "what was prepared on a server's host was put back during the point",
-    means: "Part of the point was measured without the settings that its plan asks for. Measure it \
-            again.",
+    about: "what was prepared on a server's host was put back during the point or the load",
+    means: "Part of it was measured without the settings that its plan asks for. Measure it again.",
     changes_headline: true,
 };
 

@@ -65,7 +65,7 @@ pub use ranks::RankPart;
 pub use redact::{PRIVATE_FACTS, Redaction};
 pub use renamed::{RENAMED_KEYS, present_key};
 pub use report_settings::ReportSettings;
-pub use series::{Series, SeriesKind, Span};
+pub use series::{Series, SeriesKind, Span, gap_s};
 pub use server::{SERVER_CLOCK, subject_on_server};
 pub use slo::{SloSettings, Verdict as ProbeVerdict};
 pub use stated::{Bound, Stated};

@@ -6,7 +6,10 @@
 //! looks like an address is taken out of every other text as well (errors quote addresses, a plan
 //! names its servers): each such value has a label of its own, so that what differed still differs.
 
-use crate::{Conditions, Fact, Header, Load, Login, Phase, Point, System, conditions::plain};
+use crate::{
+    Conditions, Fact, Header, Load, Login, Phase, Point, Series, System, conditions::plain,
+    subject_on_server,
+};
 use std::net::{IpAddr, SocketAddr};
 
 /// The key of a plan that has its reports and exports redacted.
@@ -159,8 +162,7 @@ impl Redaction {
     /// A phase: the messages of its failures, its findings, and what its series are of.
     pub fn phase(&self, phase: &mut Phase) {
         for series in &mut phase.series {
-            // Of the nodes of a cluster a series has the address.
-            series.subject = self.text(&series.subject);
+            series.subject = self.subject(series);
         }
         for rank in &mut phase.ranks {
             rank.host = self.text(&rank.host);
@@ -170,6 +172,17 @@ impl Redaction {
         }
         for finding in &mut phase.findings {
             finding.text = self.text(&finding.text);
+        }
+    }
+
+    /// What a series is of. Of the nodes of a cluster it is the address. Of a server's host nothing but
+    /// its name is private: what stands before that is told by its words, which may be names of hosts.
+    fn subject(&self, series: &Series) -> String {
+        match series.server() {
+            None => self.text(&series.subject),
+            Some(host) => {
+                subject_on_server(&without_addresses(series.own_subject()), &self.text(host))
+            }
         }
     }
 
@@ -462,5 +475,39 @@ mod tests {
             assert!(!text.contains(name), "{text}");
         }
         assert!(text.starts_with("machine on server [host "), "{text}");
+    }
+
+    #[test]
+    fn a_host_that_is_called_by_a_word_of_subjects_stays_a_host() {
+        let plan = ["server", "machine", "on", "db-berlin"].map(|host| {
+            let key = format!("system.{host}.host");
+            (key, host.to_owned())
+        });
+        let header = Header {
+            plan: plan.into(),
+            ..Header::without_plan("", String::new())
+        };
+        let redaction = Redaction::of(&[], &[]).with_hosts([&header]);
+        let mut labels = std::collections::BTreeSet::new();
+        for host in ["server", "machine", "on", "db-berlin"] {
+            let series = Series {
+                probe: "cpu".to_owned(),
+                subject: subject_on_server("machine", host),
+                name: "idle_s".to_owned(),
+                kind: crate::SeriesKind::Counter,
+                at_s: Vec::new(),
+                values: Vec::new(),
+            };
+            let mut phase = Phase {
+                series: vec![series],
+                ..Phase::default()
+            };
+            redaction.phase(&mut phase);
+            assert_eq!(phase.series[0].own_subject(), "machine");
+            let label = phase.series[0].server().unwrap();
+            assert!(label.starts_with("[host "), "{label}");
+            labels.insert(label.to_owned());
+        }
+        assert_eq!(labels.len(), 4);
     }
 }

@@ -51,6 +51,19 @@ pub struct Span {
     pub value: f64,
 }
 
+/// No sample for so many times as long as between two of them is a gap.
+const GAP: f64 = 3.5;
+
+/// From how many seconds on between two of these instants nothing was sampled in between: as many times as
+/// they usually are apart, and that is a second at least.
+#[must_use]
+pub fn gap_s(at_s: &[f64]) -> f64 {
+    let mut steps: Vec<f64> = at_s.windows(2).map(|pair| pair[1] - pair[0]).collect();
+    steps.sort_by(f64::total_cmp);
+    let usual = steps.get(steps.len() / 2).copied().unwrap_or(1.0);
+    GAP * usual.max(1.0)
+}
+
 impl Series {
     /// Change per second over the samples from the start of the phase to `end_s`, where there are
     /// two; of a gauge, none.

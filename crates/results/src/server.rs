@@ -2,6 +2,7 @@
 //! clients' machine.
 
 use crate::{Fact, Series};
+use std::collections::BTreeSet;
 
 /// The probe of the clocks of servers' hosts against that of the clients' machine.
 pub const SERVER_CLOCK: &str = "server-clock";
@@ -66,6 +67,18 @@ impl Series {
         let whole = self.subject.as_str();
         whole.rsplit_once(ON).map_or(whole, |(subject, _)| subject)
     }
+}
+
+/// Whether series that are taken together leave out no host of a server: where some of them are of such,
+/// each host of which something is known is among these.
+pub(crate) fn leave_out_no_host<'a>(
+    together: impl IntoIterator<Item = &'a Series>,
+    all: &'a [Series],
+) -> bool {
+    let together = together.into_iter();
+    let hosts: BTreeSet<&str> = together.filter_map(Series::server).collect();
+    let mut known = all.iter().filter_map(Series::server);
+    hosts.is_empty() || known.all(|host| hosts.contains(host))
 }
 
 #[cfg(test)]

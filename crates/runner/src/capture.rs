@@ -4,7 +4,11 @@
 //! instants of its samples; those of another source are a little later.
 
 use crate::error::{Error, in_one_line};
-use crate::{capture_servers::FromServer, places::places, ranks::Ranks};
+use crate::{
+    capture_servers::{FromServer, clock_unknown},
+    places::places,
+    ranks::Ranks,
+};
 use std::{path::PathBuf, sync::Arc};
 use tailmark_driver::{Database, Driver, Location, Statistic, StatisticKind};
 use tailmark_engine::Sampler;
@@ -127,9 +131,9 @@ pub(crate) fn refuse_unknown_probes(plan: &Plan) -> Result<(), Error> {
 pub struct Capture<'a> {
     sources: Vec<Source<'a>>,
     servers: Vec<FromServer>,
-    ticks: u64,
-    /// Whether the measured part has begun.
-    has_begun: bool,
+    /// Of each host of the server that is not watched where others are.
+    unwatched: Vec<Series>,
+    turns: Turns,
     /// What cannot be sampled, and why: each a sentence without its stop.
     pub not_sampled: Vec<String>,
 }
@@ -191,14 +195,20 @@ impl<'a> Capture<'a> {
             let database = Sampled::Database(database, system.to_owned());
             sources.push(Source::new(DATABASE, 1, database));
         }
-        let servers = watched.servers.iter();
-        let servers = servers
-            .filter_map(|server| FromServer::open(server, watched, system, &mut not_sampled));
+        let (mut servers, mut unwatched) = (Vec::new(), Vec::new());
+        for server in &watched.servers {
+            match FromServer::open(server, watched, system, &mut not_sampled) {
+                Some(opened) => servers.push(opened),
+                None => unwatched.push(clock_unknown(server.name())),
+            }
+        }
+        // Where none is watched there is no sum over them.
+        unwatched.retain(|_| !servers.is_empty());
         Self {
-            servers: servers.collect(),
+            servers,
+            unwatched,
             sources,
-            ticks: 0,
-            has_begun: false,
+            turns: Turns::default(),
             not_sampled,
         }
     }
@@ -211,7 +221,8 @@ impl<'a> Capture<'a> {
             .iter()
             .flat_map(|source| &source.recorded.series);
         let there = self.servers.iter().flat_map(FromServer::series_so_far);
-        in_order(own.chain(there).cloned().collect())
+        let own = own.chain(&self.unwatched).cloned();
+        in_order(own.chain(there).collect())
     }
 
     /// What was sampled.
@@ -220,7 +231,7 @@ impl<'a> Capture<'a> {
         let all = self.sources.into_iter().map(|source| source.recorded);
         let all = all.flat_map(|recorded| recorded.series);
         let there = self.servers.into_iter().flat_map(FromServer::into_series);
-        in_order(all.chain(there).collect())
+        in_order(all.chain(there).chain(self.unwatched).collect())
     }
 }
 
@@ -236,23 +247,60 @@ impl Sampler for Capture<'_> {
         let Self {
             sources,
             servers,
-            ticks,
+            turns,
             not_sampled,
-            has_begun,
+            ..
         } = self;
-        // All are sampled when the measured part begins and ends, whatever their period.
-        let begins = !*has_begun && now_s() >= -0.01;
-        *has_begun |= begins;
+        let turn = turns.next(now_s(), is_last);
         for source in sources {
             let period = source.period_s * source.recorded.stride;
-            if is_last || begins || ticks.is_multiple_of(period) {
+            if turn.whole || turn.number.is_multiple_of(period) {
                 source.sample(now_s, not_sampled);
             }
         }
         for server in servers {
-            server.sample(now_s, is_last || begins, not_sampled);
+            server.sample(now_s, turn.asks_servers, not_sampled);
         }
-        self.ticks += 1;
+    }
+}
+
+/// Which samples were taken, and what is due in the next.
+#[derive(Debug, Default)]
+struct Turns {
+    taken: u64,
+    /// Whether the measured part has begun.
+    has_begun: bool,
+    /// Whether servers were asked for a sample since then.
+    has_asked: bool,
+}
+
+/// One sample of a phase.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Turn {
+    number: u64,
+    /// Every source is sampled, whatever its period: the measured part begins or ends.
+    whole: bool,
+    /// Servers are asked for a sample of the same instant.
+    asks_servers: bool,
+}
+
+impl Turns {
+    /// The next sample, so many seconds after the start of the measured part.
+    ///
+    /// Clients do not begin before the first one is taken, so that no server is asked in it, which
+    /// takes a round trip, or seconds where a link hangs: each has just sampled, because it was told
+    /// what to watch.
+    fn next(&mut self, now_s: f64, is_last: bool) -> Turn {
+        let is_measured = now_s >= -0.01;
+        let turn = Turn {
+            number: self.taken,
+            whole: is_last || (is_measured && !self.has_begun),
+            asks_servers: is_last || (is_measured && !self.has_asked && self.taken > 0),
+        };
+        self.taken += 1;
+        self.has_begun |= is_measured;
+        self.has_asked |= turn.asks_servers;
+        turn
     }
 }
 
@@ -444,6 +492,19 @@ mod tests {
             assert_eq!(series.at_s.last(), Some(&4999.0));
             assert!(series.at_s.is_sorted() && series.at_s.len() == series.values.len());
         }
+    }
+
+    #[test]
+    fn no_server_is_asked_for_the_sample_that_clients_wait_for() {
+        let asked = |instants: &[f64]| -> Vec<bool> {
+            let mut turns = Turns::default();
+            let each = instants.iter();
+            each.map(|at_s| turns.next(*at_s, *at_s == 3.0).asks_servers)
+                .collect()
+        };
+        assert_eq!(asked(&[0.0, 1.0, 2.0, 3.0]), [false, true, false, true]);
+        assert_eq!(asked(&[-1.0, 0.0, 1.0, 3.0]), [false, true, false, true]);
+        assert_eq!(asked(&[-2.0, -1.0, 0.0, 3.0]), [false, false, true, true]);
     }
 
     #[test]

@@ -5,9 +5,14 @@
 
 use crate::{
     capture::{Recorded, Watched},
+    counters::Counters,
     error::in_one_line,
 };
-use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::PathBuf,
+    sync::Arc,
+};
 use tailmark_agent::protocol::Watch;
 use tailmark_host::probe::{PROBES, Reading};
 use tailmark_remote::{Received, Server, own_ns};
@@ -20,11 +25,19 @@ const OWN_PROCESS: &str = "process";
 #[derive(Debug)]
 pub(crate) struct FromServer {
     server: Arc<Server>,
-    /// By probe, with how many samples of it have come.
-    recorded: BTreeMap<String, (Recorded, u64)>,
+    recorded: BTreeMap<String, OfProbe>,
     began_ns: u64,
     /// An instant of this machine's clock, and the same on the clock of the intervals.
     at: (u64, f64),
+}
+
+/// The samples of one probe there.
+#[derive(Debug)]
+struct OfProbe {
+    recorded: Recorded,
+    /// How many have come, of which some are not kept.
+    seen: u64,
+    counters: Counters,
 }
 
 impl FromServer {
@@ -44,7 +57,7 @@ impl FromServer {
         let watch = Watch {
             system: system.to_owned(),
             places: watched.server_places.iter().map(PathBuf::from).collect(),
-            hosts: watched.hosts.clone(),
+            hosts: any_address(&watched.hosts),
             probes: rows.map(|row| row.name.to_owned()).collect(),
         };
         if watch.probes.is_empty() {
@@ -105,22 +118,25 @@ impl FromServer {
             return;
         };
         let at_s = self.at_s(sample[0].at_ns);
-        let name = row.name.to_owned();
-        let (recorded, seen) = self
-            .recorded
-            .entry(name)
-            .or_insert_with(|| (Recorded::new(row.name), 0));
-        *seen += 1;
-        if !(*seen - 1).is_multiple_of(recorded.stride) {
-            return;
-        }
+        let of_probe = self.recorded.entry(row.name.to_owned());
+        let of_probe = of_probe.or_insert_with(|| OfProbe {
+            recorded: Recorded::new(row.name),
+            seen: 0,
+            counters: Counters::default(),
+        });
         let readings = sample.iter().map(|value| Reading {
             subject: subject_on_server(&value.subject, self.server.name()),
             name: value.name.clone(),
             kind: value.kind,
             value: value.value,
         });
-        recorded.add_all(at_s, readings.collect());
+        let mut readings: Vec<Reading> = readings.collect();
+        // Also of a sample that is not kept.
+        of_probe.counters.go_on(&mut readings);
+        of_probe.seen += 1;
+        if (of_probe.seen - 1).is_multiple_of(of_probe.recorded.stride) {
+            of_probe.recorded.add_all(at_s, readings);
+        }
     }
 
     /// An instant of this machine's clock on that of the intervals.
@@ -130,9 +146,11 @@ impl FromServer {
     }
 
     /// What was sampled so far.
-    pub fn series_so_far(&self) -> impl Iterator<Item = &Series> {
+    pub fn series_so_far(&self) -> impl Iterator<Item = Series> {
         let recorded = self.recorded.values();
-        recorded.flat_map(|(recorded, _)| &recorded.series)
+        let recorded = recorded.flat_map(|of_probe| &of_probe.recorded.series);
+        let clock = clock_unknown(self.server.name());
+        recorded.cloned().chain([clock])
     }
 
     /// What was sampled, and what was measured of the clock there.
@@ -142,19 +160,51 @@ impl FromServer {
         self.take(self.at.0);
         let clocks = self.server.clocks_since(self.began_ns);
         let clock = |name: &str, of: fn(&tailmark_remote::Clock) -> f64| Series {
-            probe: SERVER_CLOCK.to_owned(),
-            subject: subject_on_server("clock", self.server.name()),
             name: name.to_owned(),
-            kind: SeriesKind::Gauge,
             at_s: clocks.iter().map(|clock| self.at_s(clock.at_ns)).collect(),
             values: clocks.iter().map(of).collect(),
+            ..clock_unknown(self.server.name())
         };
         let mut all = vec![
             clock("bound_s", |clock| clock.bound_s),
             clock("offset_s", |clock| clock.offset_s),
         ];
         let recorded = self.recorded.into_values();
-        all.extend(recorded.flat_map(|(recorded, _)| recorded.series));
+        all.extend(recorded.flat_map(|of_probe| of_probe.recorded.series));
         all
+    }
+}
+
+/// The ports of contact points, each on any address. Which of a server's hosts a contact point leads to is
+/// not known there, nor need one lead to each of them; and no name is looked up there.
+fn any_address(contact_points: &[String]) -> Vec<String> {
+    let ports = contact_points
+        .iter()
+        .filter_map(|point| point.rsplit_once(':')?.1.parse::<u16>().ok());
+    let ports: BTreeSet<u16> = ports.collect();
+    ports.iter().map(|port| format!("0.0.0.0:{port}")).collect()
+}
+
+/// Of a host nothing but that it is one of the server's: no sum over its hosts is whole without it.
+pub(crate) fn clock_unknown(server: &str) -> Series {
+    Series {
+        probe: SERVER_CLOCK.to_owned(),
+        subject: subject_on_server("clock", server),
+        name: "offset_s".to_owned(),
+        kind: SeriesKind::Gauge,
+        at_s: Vec::new(),
+        values: Vec::new(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_host_looks_for_the_ports_of_contact_points_and_not_for_their_addresses() {
+        let points = ["db1:9042", "10.0.0.5:9042", "[fe80::1]:9043", "db2"];
+        let points = points.map(str::to_owned);
+        assert_eq!(any_address(&points), ["0.0.0.0:9042", "0.0.0.0:9043"]);
     }
 }

@@ -9,6 +9,7 @@ mod servers;
 mod steady;
 
 pub(crate) use memory::{Cached, cached};
+pub(crate) use servers::of_load;
 
 use crate::{CachesKept, expect, links, point::Measured};
 use bytesize::ByteSize;
@@ -194,7 +195,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         code: finding::SERVER_CHANGED,
-        check: servers::changed,
+        check: |e| servers::changed(e.put_back),
     },
     Rule {
         code: finding::SERVER_CLOCK,
@@ -206,7 +207,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         code: finding::SERVER_UNWATCHED,
-        check: servers::unwatched,
+        check: |e| servers::unwatched(e.phase),
     },
     Rule {
         code: finding::STARTED_LATE,
@@ -419,64 +420,4 @@ fn too_few_samples(e: &Evidence<'_>) -> Option<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn a_clock_that_was_set_is_a_finding_in_either_direction() {
-        let driver = tailmark_driver::db::find("null").expect("a row");
-        let params = Params {
-            location: tailmark_driver::Location::None,
-            data: DataSet {
-                schema: tailmark_driver::Schema {
-                    table: "t".into(),
-                    fields: vec![],
-                },
-                records: 0,
-                field_length: 0,
-            },
-            settings: tailmark_driver::Settings::default(),
-            semantics: tailmark_driver::Semantics::Faithful,
-            access: tailmark_driver::Access::Write,
-        };
-        let key = PointKey {
-            system: "a".into(),
-            workload: "w".into(),
-            distribution: "uniform".into(),
-            threads: 1,
-            repeat: 1,
-            target_rate: None,
-            arrivals: None,
-        };
-        let measured = Measured {
-            phase: Phase::default(),
-            clock_step_ms: 0,
-            not_sampled: Vec::new(),
-        };
-        let text = |clock_step_ms| {
-            clock_stepped(&Evidence {
-                clock_step_ms,
-                ..Evidence::new(driver, &params, &key, &measured)
-            })
-            .unwrap_or_default()
-        };
-        assert!(text(100_000).contains("set forwards by 100.0 s"));
-        assert!(text(-3_500).contains("set backwards by 3.5 s"));
-        assert_eq!((text(999), text(-999)), (String::new(), String::new()));
-    }
-
-    #[test]
-    fn rules_are_unique_and_sorted_and_their_codes_are_rows() {
-        assert!(RULES.is_sorted_by(|a, b| a.code.name < b.code.name));
-        for rule in RULES {
-            assert_eq!(finding::find(rule.code.name), Some(&rule.code));
-        }
-    }
-
-    #[test]
-    fn every_remark_of_a_driver_has_a_code() {
-        for remark in RemarkCode::ALL {
-            assert_eq!(code_of(remark).name, remark.name());
-        }
-    }
-}
+mod tests;

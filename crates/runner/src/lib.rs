@@ -5,6 +5,7 @@ mod caches;
 pub mod capture;
 mod capture_servers;
 pub mod check;
+mod counters;
 mod dataset;
 mod devices;
 mod dry_run;

@@ -1,7 +1,9 @@
 //! The processes of a server on this machine: those that listen on its contact points.
 //!
 //! A server is found by its port (`/proc/net/tcp` names the socket, `/proc/PID/fd` who has it open),
-//! so that it does not matter who started it, or how. Context switches of another process are
+//! so that it does not matter who started it, or how. An address that stands for all (`0.0.0.0`) is of
+//! whatever listens on its port: so a server's host is looked at, to which no contact point need lead,
+//! as where clients learn of it from another node, or reach it by an address that it does not know. Context switches of another process are
 //! kept for each of its threads apart; to read hundreds of files a second would cost more than all
 //! other probes together, so they are not sampled.
 
@@ -57,7 +59,7 @@ fn open(target: &Target) -> Result<Option<Box<dyn Probe>>, Error> {
 
 /// Whether an address is one of this machine: only such can be bound.
 fn is_here(address: IpAddr) -> bool {
-    address.is_loopback() || UdpSocket::bind((address, 0)).is_ok()
+    address.is_loopback() || address.is_unspecified() || UdpSocket::bind((address, 0)).is_ok()
 }
 
 /// The processes that listen where one of these addresses leads, by name.
@@ -80,7 +82,8 @@ fn listeners(addresses: &[SocketAddr]) -> Vec<(String, Process)> {
     by_name.into_iter().flat_map(subjects).collect()
 }
 
-/// The sockets that listen on these addresses, or on their ports of every address.
+/// The sockets that listen on these addresses, or on their ports of every address; of an address that stands
+/// for all those on its port.
 fn listening(addresses: &[SocketAddr]) -> BTreeSet<u64> {
     let entries = [procfs::net::tcp(), procfs::net::tcp6()]
         .into_iter()
@@ -89,6 +92,7 @@ fn listening(addresses: &[SocketAddr]) -> BTreeSet<u64> {
         let is_of = |wanted: &SocketAddr| {
             local.port() == wanted.port()
                 && (local.ip().is_unspecified()
+                    || wanted.ip().is_unspecified()
                     || local.ip().to_canonical() == wanted.ip().to_canonical())
         };
         addresses.iter().any(is_of)
@@ -180,6 +184,18 @@ mod tests {
             assert!(read.iter().all(|reading| reading.subject == own.comm));
             assert!(read.iter().any(|reading| reading.name == "write_bytes"));
         }
+    }
+
+    #[test]
+    fn on_a_servers_host_it_is_found_whatever_its_address() {
+        let listener = TcpListener::bind("127.0.0.9:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        assert!(matches!(
+            open(&target(&format!("127.0.0.1:{port}"))),
+            Err(Error::NoProcess { .. })
+        ));
+        let probe = open(&target(&format!("0.0.0.0:{port}"))).unwrap();
+        assert!(!probe.unwrap().sample().unwrap().is_empty());
     }
 
     #[test]

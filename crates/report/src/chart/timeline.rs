@@ -19,7 +19,7 @@ use tailmark_results::{
 
 /// No line has more points than this.
 const POINTS_MAX: usize = 300;
-/// A chart shows at most so many devices.
+/// A chart shows at most so many devices of each host.
 const DEVICES_MAX: usize = 3;
 
 /// One of the plots on the common clock.
@@ -358,13 +358,19 @@ impl TimelineLines<'_> {
     fn devices(&mut self, series: &[Series]) {
         let start_s = self.start_s;
         let disk = |name: &str| {
-            let named = series
+            let mut shown: BTreeMap<Option<&str>, usize> = BTreeMap::new();
+            let mut lines = Vec::new();
+            for of in series
                 .iter()
-                .filter(|s| s.probe == "disk" && s.name == name);
-            named
-                .take(DEVICES_MAX)
-                .map(|s| (s.subject.clone(), thinned(start_s, &spans(s))))
-                .collect::<Vec<_>>()
+                .filter(|s| s.probe == "disk" && s.name == name)
+            {
+                let of_host = shown.entry(of.server()).or_default();
+                *of_host += 1;
+                if *of_host <= DEVICES_MAX {
+                    lines.push((of.subject.clone(), thinned(start_s, &spans(of))));
+                }
+            }
+            lines
         };
         for (counter, panel, word, ours) in [
             ("read_bytes", Panel::Bandwidth, "read", 0),

@@ -176,3 +176,58 @@ fn what_servers_did_is_theirs_and_devices_are_of_all_hosts() {
         ["db1", "db2"]
     );
 }
+
+#[test]
+fn processors_of_servers_count_each_and_not_each_host() {
+    let mut phase = phase();
+    // 64 processors at 10 %, and 4 at 90 %.
+    for (host, busy, idle) in [("large", 6.4, 57.6), ("small", 3.6, 0.4)] {
+        let machine = crate::subject_on_server("machine", host);
+        phase.series.push(counter("cpu", &machine, "user_s", busy));
+        phase.series.push(counter("cpu", &machine, "idle_s", idle));
+    }
+    let busy = value(&phase, "server_cpu_busy_percent").unwrap();
+    assert!((busy - 100.0 * 10.0 / 68.0).abs() < 1e-9, "{busy}");
+    // Of a host that tells nothing of its processors nobody knows.
+    let other = crate::subject_on_server("machine", "other");
+    phase
+        .series
+        .push(counter("pressure", &other, "io_some_s", 0.5));
+    assert_eq!(value(&phase, "server_cpu_busy_percent"), None);
+}
+
+#[test]
+fn what_was_not_sampled_on_each_host_of_a_server_is_in_no_sum() {
+    let on = |host: &str| {
+        let process = crate::subject_on_server("java", host);
+        let disk = crate::subject_on_server("sda", host);
+        let of_disk = ["reads", "read_bytes"].map(|name| counter("disk", &disk, name, 100.0));
+        let of_process = CPU_S.map(|name| counter("database-process", &process, name, 0.15));
+        [of_disk, of_process].concat()
+    };
+    let phase = |hosts: &[&str]| Phase {
+        series: hosts.iter().flat_map(|host| on(host)).collect(),
+        ..phase()
+    };
+    let names = [
+        "device_reads_per_sec",
+        "read_amplification",
+        "server_cpu_us_per_op",
+    ];
+    let figures = |phase: &Phase| names.map(|name| value(phase, name));
+    let both = phase(&["db1", "db2"]);
+    for (figure, expected) in figures(&both).into_iter().zip([200.0, 0.02, 4_000.0]) {
+        let figure = figure.unwrap();
+        assert!(
+            (figure / expected - 1.0).abs() < 1e-9,
+            "{figure} {expected}"
+        );
+    }
+    // Of the other nothing but its clock is known, as where the connection to it is lost.
+    let mut lost = phase(&["db1"]);
+    let clock = crate::subject_on_server("clock", "db2");
+    lost.series
+        .push(counter(crate::SERVER_CLOCK, &clock, "offset_s", 0.0));
+    assert_eq!(figures(&lost), [None; 3]);
+    assert_eq!(lost.sampled("disk").known_rate("reads"), Some(100.0));
+}

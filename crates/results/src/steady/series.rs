@@ -2,7 +2,7 @@
 //! put off, and how long a cycle of flushes and compactions takes.
 
 use super::windows::Window;
-use crate::{Series, SeriesKind};
+use crate::{Series, SeriesKind, server::leave_out_no_host};
 
 /// The probe of what a database tells of its background work.
 pub const DATABASE: &str = "database";
@@ -13,16 +13,17 @@ pub const COMPACTIONS: &str = "compactions";
 /// Its gauge of the bytes that compactions have yet to rewrite.
 pub const PENDING_COMPACTION: &str = "pending_compaction_bytes";
 
-/// Bytes written to the disks in a window; none where they were not sampled throughout.
+/// Bytes written to the disks in a window; none where they were not sampled throughout, and on each host
+/// of a server.
 pub fn bytes_written(series: &[Series], window: &Window<'_>) -> Option<f64> {
-    let mut disks = series
-        .iter()
-        .filter(|s| s.probe == "disk" && s.name == "write_bytes" && s.kind == SeriesKind::Counter)
-        .peekable();
-    disks.peek()?;
+    let is_it =
+        |s: &&Series| s.probe == "disk" && s.name == "write_bytes" && s.kind == SeriesKind::Counter;
+    let disks = || series.iter().filter(is_it);
+    disks().next()?;
     let rise =
         |disk: &Series| Some(value_at(disk, window.end_s())? - value_at(disk, window.start_s)?);
-    disks.map(rise).sum()
+    let sum = disks().map(rise).sum::<Option<f64>>();
+    sum.filter(|_| leave_out_no_host(disks(), series))
 }
 
 /// A counter at an instant, between the samples around it. An instant up to two seconds beyond the

@@ -247,6 +247,30 @@ fn writes_are_steady_where_what_they_cost_is() {
 }
 
 #[test]
+fn bytes_written_are_not_judged_where_a_host_of_the_server_has_none() {
+    let disk = |host: &str| Series {
+        subject: crate::subject_on_server("nvme0n1", host),
+        ..sampled("disk", "write_bytes", SeriesKind::Counter, |at| 1e8 * at)
+    };
+    let judges_bytes = |series: Vec<Series>| {
+        let phase = Phase {
+            series,
+            ..phase(300, Kind::Update, |_| (1_000, 100))
+        };
+        let judged = SteadyRule::default().whole(&phase).unwrap().judged;
+        judged
+            .iter()
+            .any(|j| j.what == "bytes written per operation")
+    };
+    assert!(judges_bytes(vec![disk("db1"), disk("db2")]));
+    let clock = Series {
+        probe: crate::SERVER_CLOCK.into(),
+        ..disk("db2")
+    };
+    assert!(!judges_bytes(vec![disk("db1"), clock]));
+}
+
+#[test]
 fn a_window_holds_a_cycle_of_flushes_and_compactions() {
     let every = |name, seconds: f64| {
         sampled(DATABASE, name, SeriesKind::Counter, move |at| {

@@ -36,11 +36,11 @@ const THROTTLINGS: [(&str, &str, &str); 5] = [
 /// A drive slowed itself down.
 pub fn device_throttled(phase: &Phase) -> Option<String> {
     let rise = |(probe, counter, what): &(&'static str, &str, &str)| {
-        let times = phase.sampled(probe).rate(counter)? * phase.duration_s;
+        let times = phase.sampled(probe).known_rate(counter)? * phase.duration_s;
         (times >= 0.5).then(|| format!("{} {what}", number::count(times.round() as u64)))
     };
     let mut rises: Vec<String> = THROTTLINGS.iter().filter_map(rise).collect();
-    let status = phase.sampled("nvme-ocp").mean("throttling_status");
+    let status = phase.sampled("nvme-ocp").known_mean("throttling_status");
     if rises.is_empty() && status.is_some_and(|status| status > 0.0) {
         rises.push("a thermal throttling status other than 0".to_owned());
     }
@@ -71,7 +71,7 @@ const LIMITS: [(&str, &str); 4] = [
 /// A cloud volume was held to its limit, or to that of its instance.
 pub fn volume_capped(phase: &Phase) -> Option<String> {
     let share = |(counter, what): &(&str, &str)| {
-        let share = phase.sampled("cloud-volume").rate(counter)?;
+        let share = phase.sampled("cloud-volume").known_rate(counter)?;
         (share >= SHARE).then(|| format!("{what} for {} of the time", number::share(share)))
     };
     let shares: Vec<String> = LIMITS.iter().filter_map(share).collect();

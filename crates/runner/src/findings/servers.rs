@@ -2,14 +2,16 @@
 
 use super::Evidence;
 use tailmark_cluster::DRIFT_PPM_MAX;
-use tailmark_results::{Phase, SERVER_CLOCK, Series, number};
+use tailmark_results::{
+    Finding, Phase, SERVER_CLOCK, Series,
+    finding::{SERVER_CHANGED, SERVER_UNWATCHED},
+    gap_s, number,
+};
 
 /// From this share on processors are the limit, as on the clients' machine.
 const BUSY: f64 = 0.90;
 /// From this share on processors count as given to others, as on the clients' machine.
 const STEAL: f64 = 0.01;
-/// No sample for so many times as long as between two of them is a gap, and for so many seconds.
-const GAP: f64 = 3.5;
 
 /// The processors of a server were the limit.
 pub fn saturated(e: &Evidence<'_>) -> Option<String> {
@@ -46,9 +48,9 @@ pub fn steal(phase: &Phase) -> Option<String> {
 }
 
 /// A time in which nothing was sampled on a server.
-pub fn unwatched(e: &Evidence<'_>) -> Option<String> {
-    let gaps = e.phase.servers().into_iter().flat_map(|server| {
-        let gaps = gaps(e.phase, server).into_iter();
+pub fn unwatched(phase: &Phase) -> Option<String> {
+    let gaps = phase.servers().into_iter().flat_map(|server| {
+        let gaps = gaps(phase, server).into_iter();
         gaps.map(move |(from, until)| format!("{server} from {from:.0} s to {until:.0} s"))
     });
     let gaps: Vec<String> = gaps.collect();
@@ -75,29 +77,30 @@ fn gaps(phase: &Phase, server: &str) -> Vec<(f64, f64)> {
     let inside = inside.filter(|at| (0.0..=phase.duration_s).contains(at));
     let edges = [0.0].into_iter().chain(inside).chain([phase.duration_s]);
     let at_s: Vec<f64> = edges.collect();
-    let mut steps: Vec<f64> = often
-        .at_s
-        .windows(2)
-        .map(|pair| pair[1] - pair[0])
-        .collect();
-    steps.sort_by(f64::total_cmp);
-    let usual = steps.get(steps.len() / 2).copied().unwrap_or(1.0);
-    let is_gap = |pair: &&[f64]| pair[1] - pair[0] > GAP * usual.max(1.0);
+    let gap_s = gap_s(&often.at_s);
+    let is_gap = |pair: &&[f64]| pair[1] - pair[0] > gap_s;
     let pairs = at_s.windows(2).filter(is_gap);
     pairs.map(|pair| (pair[0], pair[1])).collect()
 }
 
 /// What was prepared on a server was put back meanwhile.
-pub fn changed(e: &Evidence<'_>) -> Option<String> {
-    let hosts: Vec<&str> = e.put_back.iter().map(String::as_str).collect();
+pub fn changed(put_back: &[String]) -> Option<String> {
+    let hosts: Vec<&str> = put_back.iter().map(String::as_str).collect();
     (!hosts.is_empty()).then(|| {
         format!(
             "The connection to the host of the server was lost: {}. With it what [prepare] had set there \
-             was put back, and set again when it came back, so part of this point was measured without. \
+             was put back, and set again when it came back, so part of this was measured without. \
              Measure it again.",
             number::list(&hosts)
         )
     })
+}
+
+/// What is found of a load: that its server was not watched all the while, or not as it was prepared.
+pub fn of_load(phase: &Phase, put_back: &[String]) -> Vec<Finding> {
+    let changed = changed(put_back).map(|text| SERVER_CHANGED.finding(text));
+    let unwatched = unwatched(phase).map(|text| SERVER_UNWATCHED.finding(text));
+    changed.into_iter().chain(unwatched).collect()
 }
 
 /// The clock of a server moved further than clocks do.
@@ -190,6 +193,21 @@ mod tests {
         assert_eq!(gaps(&sampled_at(&seldom), "db1"), []);
         // Of a host whose connection was lost all the while there is its clock of before.
         assert_eq!(gaps(&sampled_at(&each), "db2"), [(0.0, 60.0)]);
+    }
+
+    #[test]
+    fn a_connection_that_is_lost_in_a_load_is_found_of_it() {
+        let codes = |phase: &Phase, put_back: &[&str]| -> Vec<String> {
+            let put_back: Vec<String> = put_back.iter().map(|host| (*host).to_owned()).collect();
+            let found = of_load(phase, &put_back).into_iter();
+            found.map(|finding| finding.code).collect()
+        };
+        let each: Vec<f64> = (0..=60).map(f64::from).collect();
+        assert_eq!(codes(&sampled_at(&each), &[]), [""; 0]);
+        let lost = sampled_at(&each[..30]);
+        assert_eq!(codes(&lost, &[]), ["server-unwatched"]);
+        let both = ["server-changed", "server-unwatched"];
+        assert_eq!(codes(&lost, &["db1"]), both);
     }
 
     #[test]

@@ -6,7 +6,7 @@ use crate::{
     dataset::Dataset,
     error::in_one_line,
     expect::finding_of,
-    findings::remarks,
+    findings::{of_load, remarks},
     ranks::{Answer, Command},
     seeds::PointSeeds,
 };
@@ -76,6 +76,11 @@ impl Sweeper<'_> {
             let in_study = fact(&self.study, system, Study::LOAD_BEGAN)?;
             let in_study = in_study.as_deref();
             let watched = self.watched(system);
+            // What was prepared on a host is there with its connection alone.
+            let losses = self.awaited(system, || Ok(self.servers.losses(system)))?;
+            let Some(losses) = losses else {
+                return Ok(None);
+            };
             self.ranks.begin_own(system, |system| Command::Load {
                 system,
                 seed: seeds.to_number(),
@@ -100,6 +105,9 @@ impl Sweeper<'_> {
                     let records = system.data.records * self.ranks.sets_of(system);
                     let resumed = load_resumed(&load, records, &failures);
                     load.phase.findings.extend(resumed);
+                    let put_back = self.servers.put_back_since(system, &losses);
+                    let lost = of_load(&load.phase, &put_back);
+                    load.phase.findings.extend(lost);
                     return Ok(Some((load, begun)));
                 }
                 ended => return ended.map(|_| None),

@@ -3,7 +3,7 @@
 
 use super::{LineData, POINTS_MAX};
 use std::collections::BTreeMap;
-use tailmark_results::{Interval, Kind, Latencies, Packed, Series, SeriesKind, Span};
+use tailmark_results::{Interval, Kind, Latencies, Packed, Series, SeriesKind, Span, gap_s};
 
 /// Neighbouring intervals taken together, exactly: histograms are added.
 pub struct Bucket {
@@ -45,25 +45,72 @@ pub fn chunk_length(count: usize) -> usize {
     count.div_ceil(POINTS_MAX).max(1)
 }
 
-/// Means of neighbours, at most [`POINTS_MAX`] of them, from an instant on.
+/// From how long a step on between samples nothing was sampled, as where the connection to a server is
+/// lost. A warm-up, which lies before 0, may be thinned otherwise than the point behind it.
+struct Gaps {
+    before_s: f64,
+    within_s: f64,
+}
+
+impl Gaps {
+    fn of(at_s: &[f64]) -> Self {
+        let (before, within) = at_s.split_at(at_s.partition_point(|at| *at < 0.0));
+        // Of two samples it cannot be told how far apart they usually are.
+        let of = |part: &[f64]| gap_s(if part.len() > 2 { part } else { at_s });
+        Self {
+            before_s: of(before),
+            within_s: of(within),
+        }
+    }
+
+    fn is_gap(&self, from_s: f64, until_s: f64) -> bool {
+        let gap_s = match (from_s < 0.0, until_s < 0.0) {
+            (true, true) => self.before_s,
+            (false, _) => self.within_s,
+            (true, false) => self.before_s.max(self.within_s),
+        };
+        until_s - from_s > gap_s
+    }
+}
+
+/// Means of neighbours, at most [`POINTS_MAX`] of them and one more around each gap, from an instant on.
+/// No line bridges a gap.
 pub fn thinned(start_s: f64, samples: &[(f64, f64)]) -> LineData {
     let samples = samples.iter().copied();
-    let inside: Vec<(f64, f64)> = samples.filter(|(t, _)| *t >= start_s).collect();
-    inside
-        .chunks(chunk_length(inside.len()))
-        .map(|chunk| {
+    let inside: Vec<(f64, f64)> = samples
+        .filter(|(t, v)| *t >= start_s && !v.is_nan())
+        .collect();
+    let at_s: Vec<f64> = inside.iter().map(|(t, _)| *t).collect();
+    let gaps = Gaps::of(&at_s);
+    let mut line = LineData::new();
+    let mut before_s = None;
+    for part in inside.chunk_by(|a, b| !gaps.is_gap(a.0, b.0)) {
+        let hole = before_s.map(|before_s| (f64::midpoint(before_s, part[0].0), None));
+        line.extend(hole);
+        let means = part.chunks(chunk_length(inside.len())).map(|chunk| {
             let n = chunk.len() as f64;
             let (t, v) = chunk
                 .iter()
                 .fold((0.0, 0.0), |(t, v), s| (t + s.0, v + s.1));
             (t / n, Some(v / n))
-        })
-        .collect()
+        });
+        line.extend(means);
+        before_s = part.last().map(|(t, _)| *t);
+    }
+    line
 }
 
-/// Changes per second at the middle of each span, as intervals have it; of a gauge, its samples.
+/// Changes per second at the middle of each span, as intervals have it; of a gauge, its samples. A change
+/// over a gap is not a number: it is known in the mean alone.
 pub fn spans(series: &Series) -> Vec<(f64, f64)> {
-    let middle = |span: Span| (f64::midpoint(span.from_s, span.until_s), span.value);
+    let gaps = Gaps::of(&series.at_s);
+    let middle = |span: Span| {
+        let value = match gaps.is_gap(span.from_s, span.until_s) {
+            true => f64::NAN,
+            false => span.value,
+        };
+        (f64::midpoint(span.from_s, span.until_s), value)
+    };
     match series.kind {
         SeriesKind::Gauge => series.rates(),
         SeriesKind::Counter => series.spans().into_iter().map(middle).collect(),

@@ -107,6 +107,52 @@ fn no_line_has_more_points_than_can_be_seen() {
     );
 }
 
+/// A value at each instant, or a hole.
+fn line_of(series: &Series, start_s: f64) -> LineData {
+    thinned(start_s, &spans(series))
+}
+
+#[test]
+fn seconds_without_a_connection_are_a_hole_in_the_line() {
+    let at_s: Vec<f64> = (0..=60)
+        .map(f64::from)
+        .filter(|at| !(20.5..41.5).contains(at))
+        .collect();
+    let values: Vec<f64> = at_s.iter().map(|at| at * 7.0).collect();
+    let line = line_of(&counter(&at_s, &values), 0.0);
+    let holes: Vec<_> = line.iter().filter(|(_, value)| value.is_none()).collect();
+    assert_eq!(holes, [&(31.0, None)]);
+    let last = line.iter().position(|(_, value)| value.is_none()).unwrap();
+    assert_eq!((line[last - 1].0, line[last + 1].0), (19.5, 42.5));
+}
+
+#[test]
+fn a_point_that_is_thinned_more_than_its_warm_up_has_no_hole() {
+    let warmup = (-400..0).map(f64::from);
+    let point = (0..100).map(|i| f64::from(i) * 4.0);
+    let at_s: Vec<f64> = warmup.chain(point).collect();
+    let line = line_of(&counter(&at_s, &at_s), -400.0);
+    assert!(line.iter().all(|(_, value)| value.is_some()));
+}
+
+#[test]
+fn every_host_has_its_devices_drawn() {
+    let device = |subject: &str, host: &str| Series {
+        subject: tailmark_results::subject_on_server(subject, host),
+        ..counter(&[0.0, 1.0], &[0.0, 5.0])
+    };
+    let series = ["db1", "db2", "db3", "db4"].map(|host| device("nvme0n1", host));
+    let crowded = ["a", "b", "c", "d"].map(|subject| device(subject, "db5"));
+    let mut lines = TimelineLines {
+        start_s: 0.0,
+        color: "#000",
+        panels: &Panels::of(std::iter::empty()),
+        lines: Vec::new(),
+    };
+    lines.devices(&[series, crowded].concat());
+    assert_eq!(lines.lines.len(), 4 + DEVICES_MAX);
+}
+
 #[test]
 fn a_warm_up_by_rule_lies_shaded_before_0() {
     let seconds = |count: u32| (0..count).map(|at| second(at, 10)).collect::<Vec<_>>();

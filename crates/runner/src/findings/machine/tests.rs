@@ -2,6 +2,7 @@ use super::*;
 use tailmark_results::{
     Series,
     SeriesKind::{self, Counter, Gauge},
+    subject_on_server,
 };
 
 /// A phase of 100 s with these counters, each with its change per second, and gauges.
@@ -122,4 +123,42 @@ fn what_others_did_on_the_device_is_what_the_database_did_not_ask_for() {
     assert_eq!(other_load(&busy, Place::Hosts), None);
     let server = of([50e6, 0.0], "database-process", [10e6, 0.0]);
     assert!(other_load(&server, Place::Hosts).is_some());
+}
+
+/// The same with all of it on the host of a server.
+fn on(host: &str, mut phase: Phase) -> Vec<Series> {
+    for series in &mut phase.series {
+        series.subject = subject_on_server(&series.subject, host);
+    }
+    phase.series
+}
+
+#[test]
+fn of_others_nothing_is_said_unless_the_process_of_each_host_is_seen() {
+    let host = |name: &str, is_seen: bool| {
+        let mut sampled = phase(&[("disk", "read_bytes", Counter, 50e6)]);
+        if is_seen {
+            let process = phase(&[("database-process", "read_bytes", Counter, 45e6)]);
+            sampled.series.extend(process.series);
+        }
+        on(name, sampled)
+    };
+    let of = |is_seen: [bool; 2]| Phase {
+        series: [host("db1", is_seen[0]), host("db2", is_seen[1])].concat(),
+        ..phase(&[])
+    };
+    assert!(other_load(&of([true, true]), Place::Hosts).is_some());
+    assert_eq!(other_load(&of([true, false]), Place::Hosts), None);
+    assert_eq!(other_load(&of([false, true]), Place::Hosts), None);
+}
+
+#[test]
+fn a_drive_that_was_too_hot_is_found_whatever_other_hosts_have() {
+    let hot = phase(&[("nvme-smart", "light_throttlings", Counter, 0.02)]);
+    let other = phase(&[("disk", "reads", Counter, 10.0)]);
+    let both = Phase {
+        series: [on("db1", hot), on("db2", other)].concat(),
+        ..phase(&[])
+    };
+    assert!(device_throttled(&both).is_some());
 }
