@@ -14,6 +14,7 @@ mod effective;
 mod emulate;
 mod error;
 mod expect;
+mod hosts;
 mod key;
 mod keys;
 mod points;

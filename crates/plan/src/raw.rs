@@ -3,6 +3,7 @@
 
 use super::{
     Accept, Error, PlanKey,
+    hosts::showable,
     keys::DRIVER_DEFAULT,
     shipped::{self, PLANS},
     units,
@@ -127,7 +128,7 @@ impl RawPlan {
                     other => {
                         return Err(Error::BadValue {
                             key: path(),
-                            value: units::text(other),
+                            value: units::text(&showable(word, other)),
                             accepted: "a table".to_owned(),
                         });
                     }

@@ -1,6 +1,9 @@
 //! One table of a plan while it is read: knows where it stands and what its keys accept.
 
-use super::{DefaultInputs, DefaultValue, Error, PlanKey, RawPlan, accept::Accepted, keys, units};
+use super::{
+    DefaultInputs, DefaultValue, Error, PlanKey, RawPlan, accept::Accepted, hosts::showable, keys,
+    units,
+};
 use std::{borrow::Cow, sync::LazyLock};
 use tailmark_driver::did_you_mean;
 use toml::{Table, Value};
@@ -145,7 +148,7 @@ impl<'a> TableReader<'a> {
     pub fn refuse(&self, name: &str, value: &Value) -> Error {
         Error::BadValue {
             key: self.label(name),
-            value: units::text(value),
+            value: units::text(&showable(name, value)),
             accepted: self.key(name).accept.to_string(),
         }
     }

@@ -1,15 +1,14 @@
 //! The systems of a plan: where each is, which database it runs, with which settings.
 
 use super::{
-    Agent, Emulate, Error, Expect, Prepare, Service, ServiceControl, SystemPlan, keys,
-    reader::TableReader, units,
+    Agent, Emulate, Error, Expect, Prepare, Service, ServiceControl, SystemPlan, hosts::hosts,
+    keys, reader::TableReader, units,
 };
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
 };
 use tailmark_driver::{DataSet, Driver, Location, Place, Semantics, Settings, db, did_you_mean};
-use tailmark_results::Login;
 use toml::Value;
 
 /// What the systems are read from.
@@ -327,36 +326,6 @@ fn location(reader: &TableReader<'_>, driver: &'static Driver) -> Result<Option<
         });
     }
     Ok(found)
-}
-
-/// Where the server of a system runs, as `ssh` takes it.
-fn hosts(reader: &TableReader<'_>, driver: &Driver) -> Result<Vec<String>, Error> {
-    let hosts: Vec<String> = reader.optional("host")?.unwrap_or_default();
-    let refuse = |value: &str, accepted: &str| Error::BadValue {
-        key: reader.label("host"),
-        value: value.to_owned(),
-        accepted: accepted.to_owned(),
-    };
-    for (index, host) in hosts.iter().enumerate() {
-        let user = Login::of(host).user;
-        if host.is_empty() || host.starts_with('-') || host.contains(char::is_whitespace) {
-            let accepted = "a host as `ssh` takes it, such as \"db1\" or \"root@db1\"";
-            return Err(refuse(host, accepted));
-        }
-        if user.contains(':') {
-            let accepted =
-                "a host without a password: `ssh` takes the keys of its own configuration";
-            return Err(refuse(&host.replace(user, "..."), accepted));
-        }
-        if hosts[..index].contains(host) {
-            return Err(refuse(host, "each host once"));
-        }
-    }
-    if let (Some(host), true) = (hosts.first(), driver.place != Place::Hosts) {
-        let accepted = format!("absent: driver `{}` has no server", driver.name);
-        return Err(refuse(host, &accepted));
-    }
-    Ok(hosts)
 }
 
 /// The agent of a system; a file is the same wherever the run goes on from.

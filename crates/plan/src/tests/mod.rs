@@ -3,6 +3,7 @@
 mod assumed;
 mod effective;
 mod expect;
+mod hosts;
 mod ladder;
 mod older_studies;
 mod orders;

@@ -1,0 +1,93 @@
+//! Where the server of a system runs, and that no password gets from there into an error or a study.
+
+use super::{Error, reader::TableReader};
+use std::net::Ipv6Addr;
+use tailmark_driver::{Driver, Place};
+use tailmark_results::Login;
+use toml::Value;
+
+/// The key that says it.
+const KEY: &str = "host";
+
+/// Where the server of a system runs, as `ssh` takes it.
+pub(super) fn hosts(reader: &TableReader<'_>, driver: &Driver) -> Result<Vec<String>, Error> {
+    let hosts: Vec<String> = reader.optional(KEY)?.unwrap_or_default();
+    let refuse = |host: &str, accepted: &str| Error::BadValue {
+        key: reader.label(KEY),
+        value: shown(host),
+        accepted: accepted.to_owned(),
+    };
+    for (index, host) in hosts.iter().enumerate() {
+        // Before all else, so that no other rule repeats it.
+        if Login::of(host).user.contains(':') {
+            let accepted =
+                "a host without a password: `ssh` takes the keys of its own configuration";
+            return Err(refuse(host, accepted));
+        }
+        if host.is_empty() || host.starts_with('-') || host.contains(char::is_whitespace) {
+            let accepted = "a host as `ssh` takes it, such as \"db1\" or \"root@db1\"";
+            return Err(refuse(host, accepted));
+        }
+        if !has_no_other_colon(host) {
+            let accepted = "a host as `ssh` takes it; a port is written \"ssh://root@db1:2222\"";
+            return Err(refuse(host, accepted));
+        }
+        if hosts[..index].contains(host) {
+            return Err(refuse(host, "each host once"));
+        }
+    }
+    if let (Some(host), true) = (hosts.first(), driver.place != Place::Hosts) {
+        let accepted = format!("absent: driver `{}` has no server", driver.name);
+        return Err(refuse(host, &accepted));
+    }
+    Ok(hosts)
+}
+
+/// Whether a login has colons where `ssh` takes them alone: in an address, and before a port. Behind
+/// another may be the first part of a password, where that has a comma and the hosts are one text.
+fn has_no_other_colon(login: &str) -> bool {
+    let Login { host, port, .. } = Login::of(login);
+    let address = host.trim_start_matches('[').trim_end_matches(']');
+    let address = address
+        .split_once('%')
+        .map_or(address, |(address, _)| address);
+    let is_host = !host.contains(':') || address.parse::<Ipv6Addr>().is_ok();
+    is_host && (port.is_empty() || port.parse::<u16>().is_ok())
+}
+
+/// A host as an error repeats it: without what may be a password, which is all from the first colon to
+/// the last `@`, or to the end.
+fn shown(text: &str) -> String {
+    let (scheme, rest) = match text.split_once("://") {
+        Some((scheme, rest)) => (format!("{scheme}://"), rest),
+        None => (String::new(), text),
+    };
+    let address = rest.parse::<Ipv6Addr>();
+    match rest.split_once(':').filter(|_| address.is_err()) {
+        None => text.to_owned(),
+        Some((user, hidden)) => {
+            let host = hidden.rsplit_once('@');
+            let host = host.map_or(String::new(), |(_, host)| format!("@{host}"));
+            format!("{scheme}{user}:...{host}")
+        }
+    }
+}
+
+/// The value of a key as an error repeats it: of a `host` in it, what may be shown.
+pub(super) fn showable(key: &str, value: &Value) -> Value {
+    let is_host = key == KEY;
+    match value {
+        Value::String(text) if is_host => shown(text).into(),
+        Value::Table(_) if is_host => "a table".into(),
+        Value::Array(items) => {
+            let each = items.iter().map(|item| showable(key, item));
+            Value::Array(each.collect())
+        }
+        Value::Table(table) => {
+            let each = table.iter();
+            let each = each.map(|(key, value)| (key.clone(), showable(key, value)));
+            Value::Table(each.collect())
+        }
+        other => other.clone(),
+    }
+}

@@ -1,0 +1,104 @@
+//! Where servers run: what `ssh` takes, and never a password.
+
+use super::{RawPlan, check, message};
+
+/// A system of a server with these keys.
+fn server(keys: &str) -> String {
+    format!("[database]\ndriver = 'cassandra'\n[[system]]\nname = 'a'\nhosts = 'x:1'\n{keys}\n")
+}
+
+fn is_built() -> bool {
+    tailmark_driver::db::find("cassandra").is_ok()
+}
+
+fn refusal(text: &str) -> String {
+    match check(text) {
+        Ok(_) => panic!("accepted: {text}"),
+        Err(error) => message(&error),
+    }
+}
+
+#[test]
+fn a_password_in_a_host_is_never_repeated() {
+    if !is_built() {
+        return;
+    }
+    for host in [
+        "'root:hunter2@db1'",
+        "'root:hunter 2@db1'",
+        "'-root:hunter2@db1'",
+        "'root:hun@ter2@db1'",
+        "'root:hunter,2@db1'",
+        "'root:hunter2'",
+        "'root:hunter2@'",
+        "':hunter2@db1'",
+        "'ssh://root:hunter2@db1'",
+        "'ssh://root:hunter2@db1:22'",
+        "'ssh://root:hunter,2@db1'",
+        "'SSH://root:hunter2@db1'",
+        "['db1', 'root:hunter2@db1']",
+        "['root:hunter2@db1', 'root:hunter2@db1']",
+        "['root:hunter2@db1', 7]",
+        "{ password = 'hunter2' }",
+        "[{ name = 'db1', password = 'hunter2' }]",
+    ] {
+        let said = refusal(&server(&format!("host = {host}")));
+        assert!(said.contains("system.a.host is"), "{host}: {said}");
+        assert!(!said.contains("hun"), "{host}: {said}");
+    }
+}
+
+#[test]
+fn a_password_is_not_repeated_with_the_table_that_it_is_in() {
+    let table = "[database]\ndriver = 'null'\n[system]\nname = 'a'\nhost = 'root:hunter2@db1'\n";
+    let of_no_server =
+        "[database]\ndriver = 'null'\n[[system]]\nname = 'a'\nhost = 'root:hunter2@db1'\n";
+    for text in [
+        table,
+        of_no_server,
+        "[[system]]\nname = 'a'\nhost = root:hunter2@db1\n",
+    ] {
+        let said = refusal(text);
+        assert!(!said.contains("hunter"), "{said}");
+    }
+}
+
+#[test]
+fn a_password_that_set_gives_is_not_repeated() {
+    if !is_built() {
+        return;
+    }
+    let mut raw = RawPlan::parse("test", &server("")).unwrap();
+    raw.assign("system.a.host=root:hunter2@db1").unwrap();
+    for error in [
+        raw.check().unwrap_err(),
+        raw.assign("system.a.host.name=db1").unwrap_err(),
+    ] {
+        let said = message(&error);
+        assert!(
+            said.contains("system.a.host") && !said.contains("hunter"),
+            "{said}"
+        );
+    }
+}
+
+#[test]
+fn a_host_is_what_ssh_takes() {
+    if !is_built() {
+        return;
+    }
+    let hosts = "host = ['db1', 'root@db2', 'me@example.org@db3', 'ssh://root@db4:2222', 'fe80::7', \
+                 'root@fe80::7%eth0', 'ssh://[fe80::8]:22/']";
+    let plan = check(&server(hosts)).unwrap_or_else(|error| panic!("{}", message(&error)));
+    assert_eq!(plan.systems[0].host.len(), 7);
+    for (host, words) in [
+        ("'db1:2222'", "ssh://root@db1:2222"),
+        ("'ssh://db1:ssh'", "ssh://root@db1:2222"),
+        ("'-oProxyCommand=x'", "as `ssh` takes it"),
+        ("'db 1'", "as `ssh` takes it"),
+        ("['db1', 'db1']", "each host once"),
+    ] {
+        let said = refusal(&server(&format!("host = {host}")));
+        assert!(said.contains(words), "{host}: {said}");
+    }
+}
