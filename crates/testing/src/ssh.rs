@@ -178,6 +178,26 @@ impl SshHosts {
         }
         fs::write(client.join("known_hosts"), known).expect("the directory is this one's own");
         fs::write(client.join("config"), config).expect("the directory is this one's own");
+        self.write_users();
+        fs::set_permissions(directory, fs::Permissions::from_mode(0o755))
+            .expect("the directory is this one's own");
+        let path = directory.display();
+        let session = Path::new("/usr/lib/openssh/sshd-session");
+        let unpacked = cache().join("usr/lib/openssh/sshd-session");
+        let session = match !session.exists() && unpacked.exists() {
+            true => format!("SshdSessionPath {}\n", unpacked.display()),
+            false => String::new(),
+        };
+        let config = format!(
+            "HostKey {path}/host_key\nAuthorizedKeysFile {path}/authorized\nPidFile none\nUsePAM no\n\
+             StrictModes no\nPermitRootLogin yes\nUseDNS no\n{session}"
+        );
+        fs::write(directory.join("sshd_config"), config).expect("the directory is this one's own");
+    }
+
+    /// Who may log in on each host, and who may use sudo there.
+    fn write_users(&self) {
+        let directory = self.directory();
         let passwd = fs::read_to_string("/etc/passwd").unwrap_or_default();
         let others = passwd.lines().filter(|line| !line.starts_with("sshd:"));
         let mut passwd: String = others.map(|line| format!("{line}\n")).collect();
@@ -200,20 +220,6 @@ impl SshHosts {
         let readable = fs::Permissions::from_mode(0o440);
         fs::set_permissions(directory.join("sudoers"), readable)
             .expect("the directory is this one's own");
-        fs::set_permissions(directory, fs::Permissions::from_mode(0o755))
-            .expect("the directory is this one's own");
-        let path = directory.display();
-        let session = Path::new("/usr/lib/openssh/sshd-session");
-        let unpacked = cache().join("usr/lib/openssh/sshd-session");
-        let session = match !session.exists() && unpacked.exists() {
-            true => format!("SshdSessionPath {}\n", unpacked.display()),
-            false => String::new(),
-        };
-        let config = format!(
-            "HostKey {path}/host_key\nAuthorizedKeysFile {path}/authorized\nPidFile none\nUsePAM no\n\
-             StrictModes no\nPermitRootLogin yes\nUseDNS no\n{session}"
-        );
-        fs::write(directory.join("sshd_config"), config).expect("the directory is this one's own");
     }
 
     /// Starts the sshd of a host, which is its first process: all others end with it.
