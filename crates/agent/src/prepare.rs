@@ -1,13 +1,13 @@
 //! Devices and the machine, prepared as a run on this machine would: the same steps, guards and journal.
 //! What can be put back is when the connection ends.
 
-use crate::protocol::{Answer, Line, Looked};
+use crate::protocol::{Answer, Line, Looked, LookedAt};
 use std::{
     path::Path,
     sync::atomic::{AtomicBool, Ordering},
 };
 use tailmark_host::prepare::{
-    Changes, Done, Error, JOURNAL_DIRECTORY, Job, JobRequest, Journal, Watch,
+    Changes, Done, Error, JOURNAL_DIRECTORY, Job, JobRequest, Journal, Target, Watch,
 };
 
 /// What is prepared over one connection.
@@ -88,11 +88,13 @@ fn look(request: &JobRequest) -> Result<Looked, Error> {
         command: commands.join("; "),
         found: Vec::new(),
     };
-    let serials = job.targets.iter();
-    let serials = serials.filter_map(|target| target.identity.serial.clone());
+    let device = |target: &Target| LookedAt {
+        number: target.identity.number,
+        serial: target.identity.serial.clone(),
+    };
     Ok(Looked {
         destroys: asked.iter().map(done).collect(),
-        serials: serials.collect(),
+        devices: job.targets.iter().map(device).collect(),
         is_agreed: job.is_agreed(),
         flags: job.flags(),
         refusals: refusals.iter().map(|of| of.text.clone()).collect(),

@@ -82,8 +82,8 @@ pub enum Ask {
 pub struct Looked {
     /// The steps that destroy what is on devices.
     pub destroys: Vec<Done>,
-    /// The serial numbers of the devices.
-    pub serials: Vec<String>,
+    /// The devices.
+    pub devices: Vec<LookedAt>,
     /// Whether every device may be erased.
     pub is_agreed: bool,
     /// The flags that agree to that.
@@ -92,6 +92,15 @@ pub struct Looked {
     pub refusals: Vec<String>,
     /// What speaks against the directory that a device is mounted on, whether it is erased or not.
     pub misplaced: Option<String>,
+}
+
+/// A device that was looked at.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct LookedAt {
+    /// Major and minor number.
+    pub number: (u32, u32),
+    /// Its serial number; of a loop device the path of its file.
+    pub serial: Option<String>,
 }
 
 /// What is watched.

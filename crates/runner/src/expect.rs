@@ -188,7 +188,11 @@ impl Surprises {
             let found: Vec<String> = match row.check {
                 Check::OfDatabase => Vec::new(),
                 Check::OfPlace(_) if seen.is_empty() => {
-                    self.unknown.push(unknown(system, &expected, NO_PLACE));
+                    let why = match system.host.is_empty() {
+                        true => NO_PLACE,
+                        false => PLACE_THERE,
+                    };
+                    self.unknown.push(unknown(system, &expected, why));
                     Vec::new()
                 }
                 Check::OfPlace(check) => {
@@ -261,6 +265,10 @@ impl Surprises {
 /// Why nothing can be said of the device of a system.
 const NO_PLACE: &str = "no place of it is known on this machine (`path` or `device` says what to \
                         look at)";
+
+/// The same of a system whose places are on another machine.
+const PLACE_THERE: &str = "its places are on its `host`, where this is not looked up; the facts of the \
+                           report say what they are";
 
 fn unknown(system: &SystemPlan, expected: &str, why: &str) -> String {
     format!(

@@ -153,3 +153,35 @@ fn a_version_is_compared_part_by_part() {
     assert!(!other("8.", "8.1.1") && !other("8.1", "8.1.1") && !other("8..", "8.10.0"));
     assert!(other("8.1", "8.10.0") && other("8", "11.12.0"));
 }
+
+#[test]
+fn a_host_says_itself_whether_it_is_this_machine_also_where_its_devices_are_mounted_there() {
+    if tailmark_driver::db::find("cassandra").is_err() {
+        return;
+    }
+    let text = |host: &str| {
+        format!(
+            "[database]\ndriver = 'cassandra'\n[[system]]\nname = 'a'\nhosts = '127.0.0.1:9042'\n\
+             host = 'db1'\nexpect = {{ client_host = '{host}', filesystem = 'xfs' }}\n\
+             prepare = {{ device = '/dev/no-such-device', filesystem = 'xfs', mount = '/mnt/no-such-place' }}"
+        )
+    };
+    let said = |host: &str, is_this_machine: Option<bool>| {
+        let plan = plan(&text(host));
+        Surprises::of_connected(plan.systems.iter(), &|_| is_this_machine)
+    };
+    let other = said("other", Some(false));
+    assert_eq!(other.systems, []);
+    // What is not looked up is not said to be as expected.
+    assert!(other.unknown[0].contains("on its `host`"), "{other:?}");
+    // Its contact point is a proxy on this machine.
+    for (host, is_this_machine, why) in [
+        ("same", Some(false), "`db1` is another machine"),
+        ("other", Some(true), "`db1` is this machine"),
+        // Without an agent that can say, by the address.
+        ("other", None, "`127.0.0.1:9042` is this machine"),
+    ] {
+        let said = said(host, is_this_machine).systems;
+        assert!(said[0].1[0].starts_with(why), "{said:?}");
+    }
+}

@@ -1,7 +1,7 @@
 //! What preparing would do, in words: the dry run.
 
 use super::{
-    begun, begun_before, not_set, refuse_places,
+    ELSEWHERE, begun, begun_before, not_set, refuse_places,
     request::{job, machine, volume},
 };
 use crate::error::in_one_line;
@@ -84,7 +84,7 @@ fn settings_lines(plan: &Plan) -> Vec<String> {
     let there = there.map(|host| format!("set on {host} what [prepare] says of the machine"));
     let mut lines: Vec<String> = there.collect();
     let not_set = not_set(plan);
-    if !hosts.is_empty() && not_set.is_some() {
+    if !hosts.is_empty() && not_set == Some(ELSEWHERE) {
         return lines;
     }
     let why = not_set.map_or(String::new(), |why| format!(" (not done here: {why})"));

@@ -67,7 +67,9 @@ pub(super) struct Elsewhere {
 pub(super) struct DeviceThere {
     pub system: String,
     pub login: String,
-    pub serial: String,
+    /// Major and minor number there.
+    pub number: (u32, u32),
+    pub serial: Option<String>,
     /// Whether nothing of the plan erases it.
     pub is_idle: bool,
 }
@@ -76,7 +78,10 @@ impl Elsewhere {
     /// Refuses a serial number that is confirmed and of devices that nothing erases, or of devices on
     /// several machines, of which this one may be one; whether it is of a device there.
     fn has(&self, serial: &str, is_here: bool) -> Result<bool, Error> {
-        let of = || self.devices.iter().filter(|of| of.serial == serial);
+        let of = || {
+            let devices = self.devices.iter();
+            devices.filter(|of| of.serial.as_deref() == Some(serial))
+        };
         let mut hosts: Vec<&str> = of().map(|of| of.login.as_str()).collect();
         hosts.extend(is_here.then_some("this machine"));
         hosts.dedup();
@@ -97,13 +102,16 @@ impl Elsewhere {
     pub fn refuse_twice(&self) -> Result<(), Error> {
         for (index, one) in self.devices.iter().enumerate() {
             let is_same = |other: &&DeviceThere| {
-                other.login == one.login && other.serial == one.serial && other.system != one.system
+                other.login == one.login && other.number == one.number && other.system != one.system
             };
             if let Some(first) = self.devices[..index].iter().find(is_same) {
                 return Err(Error::PreparedTwice {
                     first: first.system.clone(),
                     second: one.system.clone(),
-                    device: format!("serial number {} on {}", one.serial, one.login),
+                    device: match &one.serial {
+                        Some(serial) => format!("serial number {serial} on {}", one.login),
+                        None => format!("{}:{} on {}", one.number.0, one.number.1, one.login),
+                    },
                 });
             }
         }
@@ -175,7 +183,8 @@ mod tests {
         DeviceThere {
             system: system.to_owned(),
             login: login.to_owned(),
-            serial: serial.to_owned(),
+            number: (259, u32::from(serial == "S2")),
+            serial: Some(serial.to_owned()),
             is_idle,
         }
     }
@@ -230,5 +239,15 @@ mod tests {
         // Virtual machines have disks that are numbered alike.
         assert!(refused(vec![one(), device("b", "db2", "S1", false)]).is_none());
         assert!(refused(vec![one(), device("a", "db1", "S2", false)]).is_none());
+        // Namespaces of one drive have its serial number; others have none.
+        let with = |system: &str, number, serial: Option<&str>| DeviceThere {
+            number,
+            serial: serial.map(str::to_owned),
+            ..device(system, "db1", "", false)
+        };
+        let namespace = |system, minor| with(system, (259, minor), Some("S1"));
+        assert!(refused(vec![namespace("a", 1), namespace("b", 2)]).is_none());
+        let twice = refused(vec![with("a", (8, 0), None), with("b", (8, 0), None)]);
+        assert!(twice.unwrap().to_string().contains("8:0 on db1"));
     }
 }

@@ -55,7 +55,9 @@ fn here(plan: &Plan) -> impl Iterator<Item = &SystemPlan> {
 /// system is mounted when the run begins.
 pub(crate) fn is_to_come(system: &SystemPlan) -> bool {
     let emulate = system.emulate.as_ref();
+    // That of a server is mounted on its host.
     let mount = system.prepare.mount.as_deref();
+    let mount = mount.filter(|_| system.host.is_empty());
     emulate.is_some_and(|emulate| !emulate.device().exists())
         || mount.is_some_and(|point| {
             // As the table of mounts has it: without links.
@@ -73,6 +75,9 @@ fn is_changed(plan: &Plan) -> bool {
         || systems.any(|system| system.prepare.mount.is_some() || system.emulate.is_some())
 }
 
+/// Why the settings of a plan are not set here where all of its servers are elsewhere: they may be set there.
+const ELSEWHERE: &str = "they are of the machine of the servers, which is another one";
+
 /// Why the settings of a plan are not set on this machine; none where they are.
 fn not_set(plan: &Plan) -> Option<&'static str> {
     let is_here = |system: &SystemPlan| {
@@ -80,7 +85,7 @@ fn not_set(plan: &Plan) -> Option<&'static str> {
     };
     let is_elsewhere = !plan.systems.iter().any(is_here);
     match (is_elsewhere, plan.scale == 1.0, tailmark_host::is_root()) {
-        (true, ..) => Some("they are of the machine of the servers, which is another one"),
+        (true, ..) => Some(ELSEWHERE),
         (_, false, _) => Some("they are of the plan at full scale"),
         (.., false) => Some("that needs root"),
         _ => None,
@@ -170,7 +175,11 @@ impl<'a> Prepared<'a> {
         observer: &dyn Observer,
     ) -> Result<Option<Here<'a, 'p>>, Error> {
         let are_there = plan.systems.iter().any(|system| !system.host.is_empty());
-        if let Some(why) = not_set(plan).filter(|_| !plan.settings.is_empty() && !are_there) {
+        let is_elsewhere = |why: &str| are_there && why == ELSEWHERE;
+        if let Some(why) = not_set(plan)
+            && !plan.settings.is_empty()
+            && !is_elsewhere(why)
+        {
             self.leave_settings(plan, why, observer);
         }
         if !is_needed(plan) {

@@ -2,9 +2,10 @@
 //! machine.
 
 use super::{
-    GROUP, Prepared,
+    ELSEWHERE, GROUP, Prepared,
     log::Far,
     look::{DeviceThere, Elsewhere},
+    not_set,
     request::{request_of, settings_of},
     tell,
 };
@@ -41,7 +42,11 @@ impl<'a> There<'a> {
         for system in plan.systems.iter().filter(|system| !system.host.is_empty()) {
             let hosts = servers.of(system);
             let has_devices = !system.prepare.devices.is_empty();
-            devices.is_part |= has_devices && hosts.len() < system.host.len();
+            // One of which a host is missing is left out, or measured already.
+            if hosts.len() < system.host.len() {
+                devices.is_part |= has_devices;
+                continue;
+            }
             for server in hosts {
                 let mut request = request_of(plan, system, out);
                 request.machine = machine.clone();
@@ -54,10 +59,11 @@ impl<'a> There<'a> {
                 let looked = server
                     .look_at(&request)
                     .map_err(|error| failed(system, error))?;
-                let each = looked.serials.iter().map(|serial| DeviceThere {
+                let each = looked.devices.iter().map(|device| DeviceThere {
                     system: system.name.clone(),
                     login: server.login().to_owned(),
-                    serial: serial.clone(),
+                    number: device.number,
+                    serial: device.serial.clone(),
                     is_idle: looked.destroys.is_empty(),
                 });
                 devices.devices.extend(each);
@@ -85,9 +91,11 @@ impl Prepared<'_> {
         observer: &dyn Observer,
     ) -> Result<Vec<(OnHost<'p>, bool)>, Error> {
         let has_hosts = plan.systems.iter().any(|system| !system.host.is_empty());
-        if has_hosts && plan.scale != 1.0 && !plan.settings.is_empty() {
+        let is_said = not_set(plan) != Some(ELSEWHERE);
+        if has_hosts && plan.scale != 1.0 && !plan.settings.is_empty() && !is_said {
             self.leave_settings(plan, "they are of the plan at full scale", observer);
         }
+        refuse_in_part(&there.jobs, begun)?;
         let (mut agreed, mut left) = (Vec::new(), Vec::new());
         for (on_host, looked) in there.jobs {
             let OnHost { system, server, .. } = &on_host;
@@ -140,6 +148,45 @@ impl Prepared<'_> {
     }
 }
 
+/// Whether what is on the devices of a host may be destroyed.
+struct Consented<'a> {
+    system: &'a str,
+    is_agreed: bool,
+}
+
+/// Refuses to destroy what is on the devices of some hosts of a system and not of its others, which
+/// would be measured together.
+fn refuse_in_part(jobs: &[(OnHost<'_>, Looked)], begun: &[String]) -> Result<(), Error> {
+    let destroyed: Vec<_> = jobs
+        .iter()
+        .filter(|(_, looked)| !looked.destroys.is_empty())
+        .collect();
+    let consents = destroyed.iter().map(|(on_host, looked)| Consented {
+        system: &on_host.system.name,
+        is_agreed: looked.is_agreed,
+    });
+    match missing_consent(&consents.collect::<Vec<_>>(), begun) {
+        None => Ok(()),
+        Some(index) => {
+            let (on_host, looked) = destroyed[index];
+            let why = format!(
+                "devices of other hosts of it may be erased, and those there not: add {}",
+                looked.flags
+            );
+            Err(refused(on_host.system, &on_host.server, why))
+        }
+    }
+}
+
+/// Which of these hosts has devices that may not be erased while those of another host of its system
+/// may; not of systems that have begun, of which nothing is erased any more.
+fn missing_consent(all: &[Consented<'_>], begun: &[String]) -> Option<usize> {
+    let is_new = |of: &Consented<'_>| !begun.iter().any(|system| system == of.system);
+    let may = |system: &str| all.iter().any(|of| of.system == system && of.is_agreed);
+    all.iter()
+        .position(|of| is_new(of) && !of.is_agreed && may(of.system))
+}
+
 fn refused(system: &SystemPlan, server: &Server, why: String) -> Error {
     Error::ServerRefuses {
         system: system.name.clone(),
@@ -152,5 +199,27 @@ fn failed(system: &SystemPlan, source: tailmark_remote::Error) -> Error {
     Error::Server {
         system: system.name.clone(),
         source,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn devices_of_one_system_are_erased_on_all_of_its_hosts_or_on_none() {
+        let missing = |all: &[(&str, bool)], begun: &[String]| {
+            let each = all
+                .iter()
+                .map(|&(system, is_agreed)| Consented { system, is_agreed });
+            missing_consent(&each.collect::<Vec<_>>(), begun)
+        };
+        let part = [("a", true), ("a", false)];
+        assert_eq!(missing(&part, &[]), Some(1));
+        assert_eq!(missing(&part, &["a".to_owned()]), None);
+        // Systems are each by themselves.
+        assert_eq!(missing(&[("a", true), ("b", false)], &[]), None);
+        assert_eq!(missing(&[("a", false), ("a", false)], &[]), None);
+        assert_eq!(missing(&[("a", true), ("a", true)], &[]), None);
     }
 }
