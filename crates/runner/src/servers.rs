@@ -2,13 +2,18 @@
 
 use crate::{Error, error::in_one_line, facts::kept, prepare::tell};
 use std::{
+    panic::resume_unwind,
     sync::Arc,
+    thread,
     time::{Duration, Instant},
 };
 use tailmark_engine::{Observer, Stop};
 use tailmark_plan::{Agent, Plan, ServiceControl, SystemPlan};
 use tailmark_remote::{AgentProgram, Options, Server, names_of};
 use tailmark_results::Fact;
+
+/// How long a connection is waited for when all is done.
+const PUT_BACK: Duration = Duration::from_secs(60);
 
 /// Connections to the hosts of a plan, one to each.
 #[derive(Debug, Default)]
@@ -27,7 +32,7 @@ impl Servers {
     pub fn connect(
         plan: &Plan,
         is_pending: impl Fn(&SystemPlan) -> bool,
-        stop: &Stop,
+        (observer, stop): (&dyn Observer, &Stop),
     ) -> Result<Self, Error> {
         // A host is called the same in every run of a study.
         let mut logins: Vec<&str> = Vec::new();
@@ -36,7 +41,7 @@ impl Servers {
                 logins.push(login);
             }
         }
-        let mut servers = Self::default();
+        let mut calls = Vec::new();
         let is_any = plan.systems.iter().any(&is_pending);
         let is_needed = |system: &&SystemPlan| is_pending(system) || system.service.is_some();
         for (login, name) in logins.iter().zip(names_of(&logins)) {
@@ -54,34 +59,47 @@ impl Servers {
                 needs_root: needs.max_by_key(String::len).unwrap_or_default(),
                 agent: agent(&of_host),
             };
-            let connected = Server::connect(login, &name, options, &|| stop.requested());
-            if stop.requested() {
-                return Err(Error::Stopped {
-                    doing: format!("`{login}` was called"),
-                });
-            }
-            let why = match connected {
-                Ok(server) => match servers.all.iter().find(|of| of.is_same_machine(&server)) {
-                    None => {
-                        servers.all.push(server);
-                        continue;
-                    }
-                    Some(same) => {
-                        server.end();
-                        format!(
-                            "`{login}` is the machine of `{}`: give it the same name everywhere, and \
-                             once for a system",
-                            same.login()
-                        )
-                    }
-                },
-                Err(error) => in_one_line(&error),
-            };
-            servers.refused.push(((*login).to_owned(), why));
+            calls.push(Call {
+                login,
+                name,
+                options,
+            });
+        }
+        let mut servers = Self::default();
+        for (call, connected) in calls.iter().zip(call_all(&calls, (observer, stop))) {
+            servers.add(call.login, connected);
+        }
+        // Those that were made end with this.
+        if stop.requested() && !calls.is_empty() {
+            return Err(Error::Stopped {
+                doing: "the hosts of servers were called".to_owned(),
+            });
         }
         let mut needed = plan.systems.iter().filter(|system| !system.optional);
         needed.try_for_each(|system| servers.refuse(system))?;
         Ok(servers)
+    }
+
+    /// Adds a connection, or why there is none.
+    fn add(&mut self, login: &str, connected: Result<Arc<Server>, tailmark_remote::Error>) {
+        let why = match connected {
+            Ok(server) => match self.all.iter().find(|of| of.is_same_machine(&server)) {
+                None => {
+                    self.all.push(server);
+                    return;
+                }
+                Some(same) => {
+                    server.end();
+                    format!(
+                        "`{login}` is the machine of `{}`: give it the same name everywhere, and once \
+                         for a system",
+                        same.login()
+                    )
+                }
+            },
+            Err(error) => in_one_line(&error),
+        };
+        self.refused.push((login.to_owned(), why));
     }
 
     /// Refuses a system of which one could not be made.
@@ -212,24 +230,71 @@ impl Servers {
         first.filter(|_| are_alike && hosts.len() == system.host.len())
     }
 
-    /// Puts back what was prepared on all of them; on which how many changes could not be.
-    pub fn put_back(&self, observer: &dyn Observer) -> Vec<(String, usize)> {
+    /// Puts back what was prepared on all of them; on which how many changes could not be, as far as that
+    /// is known. A connection that is lost at the moment is waited for a while.
+    pub fn put_back(&self, observer: &dyn Observer) -> Vec<(String, Option<usize>)> {
         let log = |text: &str| tell(observer, text);
         let mut left = Vec::new();
-        for server in &self.all {
-            match server.put_back(&log) {
-                Ok(0) => {}
-                Ok(changes) => left.push((server.name().to_owned(), changes)),
-                Err(error) => observer.notice(&format!(
-                    "whether everything on `{}` was put back is not known: {}; the next run that \
-                     prepares it puts back what is left",
-                    server.name(),
-                    in_one_line(&error)
-                )),
-            }
+        for server in self.all.iter().filter(|server| server.is_changed()) {
+            let end = Instant::now() + PUT_BACK;
+            let result = loop {
+                if !server.is_there() {
+                    observer.step(&format!("waiting for the connection to {}", server.login()));
+                    // Why there is none is what it is asked for then.
+                    let _ = server.wait(end.saturating_duration_since(Instant::now()), &|| false);
+                }
+                let result = server.put_back(&log);
+                if result.is_ok() || Instant::now() >= end {
+                    break result;
+                }
+            };
+            let changes = match result {
+                Ok(0) => continue,
+                Ok(changes) => Some(changes),
+                Err(error) => {
+                    tell(
+                        observer,
+                        &format!("`{}`: {}", server.name(), in_one_line(&error)),
+                    );
+                    None
+                }
+            };
+            left.push((server.name().to_owned(), changes));
         }
         left
     }
+}
+
+/// A connection to be made.
+struct Call<'a> {
+    login: &'a str,
+    name: String,
+    options: Options,
+}
+
+/// Makes connections, all at the same time: one that does not answer takes its time alone.
+fn call_all(
+    calls: &[Call<'_>],
+    (observer, stop): (&dyn Observer, &Stop),
+) -> Vec<Result<Arc<Server>, tailmark_remote::Error>> {
+    let logins: Vec<&str> = calls.iter().map(|call| call.login).collect();
+    if !logins.is_empty() {
+        observer.step(&format!("connecting to {}", logins.join(", ")));
+    }
+    let connect = |call: &Call<'_>| {
+        let options = call.options.clone();
+        Server::connect(call.login, &call.name, options, &|| stop.requested())
+    };
+    let connect = &connect;
+    thread::scope(|scope| {
+        let started: Vec<_> = calls
+            .iter()
+            .map(|call| scope.spawn(move || connect(call)))
+            .collect();
+        let each = started.into_iter();
+        each.map(|thread| thread.join().unwrap_or_else(|panic| resume_unwind(panic)))
+            .collect()
+    })
 }
 
 fn losses(hosts: &[Arc<Server>]) -> Vec<u64> {

@@ -74,7 +74,7 @@ pub fn run_on(
     let plan = &*plan;
     let measured = measured(plan, known.as_ref())?;
     let is_pending = |system: &SystemPlan| !measured.contains(&system.name.as_str());
-    let servers = Servers::connect(plan, is_pending, stop)?;
+    let servers = Servers::connect(plan, is_pending, (observer, stop))?;
     let prepared = prepare::prepare(plan, &servers, out, &log, (observer, stop))?;
     let one_device = early.map_or_else(|| refuse_one_device(plan), Ok)?;
     let Ready {
@@ -108,7 +108,7 @@ pub fn run_on(
     }
     tell_points(&ladders, observer);
     observer.sweep_started(points, points_kept);
-    let mut sweep = Sweeper {
+    let sweep = Sweeper {
         plan,
         ranks,
         study,
@@ -127,15 +127,14 @@ pub fn run_on(
         has_measured: false,
         evens: false,
     };
-    // A run that ended may not have come to it.
-    sweep.say_ends()?;
-    sweep.measure_all(&systems)?;
-    let summary = sweep.conclude(&systems)?;
-    // When nothing of the sweep is open any more.
+    let summary = sweep.carry_out(&systems);
+    // When nothing of the sweep is open any more, and also where it failed.
+    let left_on_servers = servers.put_back(observer);
+    let left_changed = prepared.put_back();
     Ok(Summary {
-        left_on_servers: servers.put_back(observer),
-        left_changed: prepared.put_back()?,
-        ..summary
+        left_on_servers,
+        left_changed: left_changed?,
+        ..summary?
     })
 }
 

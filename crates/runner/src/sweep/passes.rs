@@ -6,8 +6,16 @@ use crate::{Error, retry};
 use tailmark_plan::SystemPlan;
 
 impl<'a> Sweeper<'a> {
+    /// Measures everything; what the run did.
+    pub(super) fn carry_out(mut self, systems: &[&'a SystemPlan]) -> Result<Summary, Error> {
+        // A run that ended may not have come to it.
+        self.say_ends()?;
+        self.measure_all(systems)?;
+        self.conclude(systems)
+    }
+
     /// Measures all points, and then carries out the searches.
-    pub(super) fn measure_all(&mut self, systems: &[&'a SystemPlan]) -> Result<(), Error> {
+    fn measure_all(&mut self, systems: &[&'a SystemPlan]) -> Result<(), Error> {
         let states = systems.iter();
         let mut states: Vec<_> = states
             .map(|system| SystemState::new(self.plan, system))
@@ -61,7 +69,7 @@ impl<'a> Sweeper<'a> {
     }
 
     /// What the run did.
-    pub(super) fn conclude(self, systems: &[&SystemPlan]) -> Result<Summary, Error> {
+    fn conclude(self, systems: &[&SystemPlan]) -> Result<Summary, Error> {
         let is_done = self.ladders.have_ended()
             && self.summary.points_done() >= self.ladders.points()
             && all_short(self.plan, &self.study, systems)? == 0

@@ -21,8 +21,8 @@ pub struct Summary {
     pub failed: Vec<(PointKey, Fault)>,
     /// Changes of this machine that could not be put back.
     pub left_changed: usize,
-    /// Hosts of servers, and how many changes of each could not be put back.
-    pub left_on_servers: Vec<(String, usize)>,
+    /// Hosts of servers on which changes could not be put back, with how many, as far as that is known.
+    pub left_on_servers: Vec<(String, Option<usize>)>,
 }
 
 impl Summary {
