@@ -225,9 +225,8 @@ impl Servers {
     /// or they are not alike.
     pub fn are_this_machine(&self, system: &SystemPlan) -> Option<bool> {
         let hosts = self.of(system);
-        let first = hosts.first()?.is_this_machine();
-        let are_alike = hosts.iter().all(|server| server.is_this_machine() == first);
-        first.filter(|_| are_alike && hosts.len() == system.host.len())
+        let each: Vec<_> = hosts.iter().map(|of| of.is_this_machine()).collect();
+        all_alike(&each).filter(|_| each.len() == system.host.len())
     }
 
     /// Puts back what was prepared on all of them; on which how many changes could not be, as far as that
@@ -297,6 +296,12 @@ fn call_all(
     })
 }
 
+/// What is said of each, where that is the same of all.
+fn all_alike(each: &[Option<bool>]) -> Option<bool> {
+    let first = *each.first()?;
+    first.filter(|_| each.iter().all(|of| *of == first))
+}
+
 fn losses(hosts: &[Arc<Server>]) -> Vec<u64> {
     hosts.iter().map(|server| server.losses()).collect()
 }
@@ -362,4 +367,25 @@ fn needs_root(plan: &Plan, system: &SystemPlan) -> String {
     let needed = needs.iter().filter(|(is_needed, _)| *is_needed);
     let needed: Vec<_> = needed.map(|(_, what)| *what).collect();
     needed.join(" and ")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn hosts_are_this_machine_where_all_are_known_to_be() {
+        let (here, there, unknown) = (Some(true), Some(false), None);
+        assert_eq!(all_alike(&[here, here]), Some(true));
+        assert_eq!(all_alike(&[there]), Some(false));
+        for mixed in [
+            &[here, there][..],
+            &[here, unknown],
+            &[unknown, here],
+            &[unknown],
+            &[],
+        ] {
+            assert_eq!(all_alike(mixed), None, "{mixed:?}");
+        }
+    }
 }
