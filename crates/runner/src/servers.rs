@@ -358,7 +358,9 @@ fn needs_root(plan: &Plan, system: &SystemPlan) -> String {
         .service
         .as_ref()
         .is_some_and(|of| is_unit(&of.control));
-    let prepares = !plan.settings.is_empty() || !system.prepare.devices.is_empty();
+    // A scaled plan sets nothing.
+    let sets = !plan.settings.is_empty() && plan.scale == 1.0;
+    let prepares = sets || !system.prepare.devices.is_empty();
     let needs = [
         (plan.host.drop_caches, "dropping caches (host.drop_caches)"),
         (has_unit, "a unit of systemd (service.systemd)"),
@@ -386,6 +388,26 @@ mod tests {
             &[],
         ] {
             assert_eq!(all_alike(mixed), None, "{mixed:?}");
+        }
+    }
+
+    #[test]
+    fn settings_that_a_scaled_plan_does_not_set_need_no_root() {
+        let needs = |scale: &str, prepare: &str| {
+            let text = format!(
+                "scale = {scale}\n[database]\ndriver = 'null'\n[host]\ndrop_caches = false\n\
+                 [prepare]\n{prepare}\n[[system]]\nname = 'a'\n"
+            );
+            let plan = tailmark_plan::RawPlan::parse("test", &text).and_then(|raw| raw.check());
+            let plan = plan.unwrap();
+            needs_root(&plan, &plan.systems[0])
+        };
+        for settings in [
+            "sysctls = ['vm.swappiness=1']",
+            "memory_limit = '1GiB'\nmemory_group = '/db'",
+        ] {
+            assert_eq!(needs("1", settings), "what [prepare] asks for");
+            assert_eq!(needs("0.5", settings), "", "{settings}");
         }
     }
 }
