@@ -3,6 +3,8 @@
 //! Each source is sampled in its turn by one thread, which no client waits for. Its series share the
 //! instants of its samples; those of another source are a little later.
 
+mod turns;
+
 use crate::error::{Error, in_one_line};
 use crate::{
     capture_servers::{FromServer, clock_unknown},
@@ -16,6 +18,7 @@ use tailmark_host::probe::{PROBES, Probe, Reading, Target};
 use tailmark_plan::{Plan, SystemPlan};
 use tailmark_remote::Server;
 use tailmark_results::{Series, SeriesKind, steady::DATABASE};
+use turns::Turns;
 
 /// The most samples that are kept of a series; beyond it every other one is dropped. A point of 20
 /// minutes with a minute of warm-up keeps one a second.
@@ -264,46 +267,6 @@ impl Sampler for Capture<'_> {
     }
 }
 
-/// Which samples were taken, and what is due in the next.
-#[derive(Debug, Default)]
-struct Turns {
-    taken: u64,
-    /// Whether the measured part has begun.
-    has_begun: bool,
-    /// Whether servers were asked for a sample since then.
-    has_asked: bool,
-}
-
-/// One sample of a phase.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-struct Turn {
-    number: u64,
-    /// Every source is sampled, whatever its period: the measured part begins or ends.
-    whole: bool,
-    /// Servers are asked for a sample of the same instant.
-    asks_servers: bool,
-}
-
-impl Turns {
-    /// The next sample, so many seconds after the start of the measured part.
-    ///
-    /// Clients do not begin before the first one is taken, so that no server is asked in it, which
-    /// takes a round trip, or seconds where a link hangs: each has just sampled, because it was told
-    /// what to watch.
-    fn next(&mut self, now_s: f64, is_last: bool) -> Turn {
-        let is_measured = now_s >= -0.01;
-        let turn = Turn {
-            number: self.taken,
-            whole: is_last || (is_measured && !self.has_begun),
-            asks_servers: is_last || (is_measured && !self.has_asked && self.taken > 0),
-        };
-        self.taken += 1;
-        self.has_begun |= is_measured;
-        self.has_asked |= turn.asks_servers;
-        turn
-    }
-}
-
 impl<'a> Source<'a> {
     const fn new(name: &'static str, period_s: u64, sampled: Sampled<'a>) -> Self {
         Self {
@@ -492,19 +455,6 @@ mod tests {
             assert_eq!(series.at_s.last(), Some(&4999.0));
             assert!(series.at_s.is_sorted() && series.at_s.len() == series.values.len());
         }
-    }
-
-    #[test]
-    fn no_server_is_asked_for_the_sample_that_clients_wait_for() {
-        let asked = |instants: &[f64]| -> Vec<bool> {
-            let mut turns = Turns::default();
-            let each = instants.iter();
-            each.map(|at_s| turns.next(*at_s, *at_s == 3.0).asks_servers)
-                .collect()
-        };
-        assert_eq!(asked(&[0.0, 1.0, 2.0, 3.0]), [false, true, false, true]);
-        assert_eq!(asked(&[-1.0, 0.0, 1.0, 3.0]), [false, true, false, true]);
-        assert_eq!(asked(&[-2.0, -1.0, 0.0, 3.0]), [false, false, true, true]);
     }
 
     #[test]
