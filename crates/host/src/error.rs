@@ -48,8 +48,7 @@ pub enum Error {
     },
     /// No process of this machine could be found that listens on a port.
     #[error(
-        "no process that listens on port {port} could be found on this machine; those of other \
-         users can be seen by root alone"
+        "no process that listens on port {port} was found; those of other users can be seen by root alone"
     )]
     NoProcess {
         /// The port.

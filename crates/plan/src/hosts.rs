@@ -19,12 +19,15 @@ pub(super) fn hosts(reader: &TableReader<'_>, driver: &Driver) -> Result<Vec<Str
     };
     for (index, host) in hosts.iter().enumerate() {
         // Before all else, so that no other rule repeats it.
-        if Login::of(host).user.contains(':') {
+        // `ssh` takes %3A of its URLs for a colon, and what follows a semicolon for more than a name.
+        if Login::of(host).user.contains([':', ';', '%']) {
             let accepted =
                 "a host without a password: `ssh` takes the keys of its own configuration";
             return Err(refuse(host, accepted));
         }
-        if host.is_empty() || host.starts_with('-') || host.contains(char::is_whitespace) {
+        let (is_other, name) = (['/', '?', '\\', ';'], Login::of(host).host);
+        let is_word = !host.is_empty() && !host.contains(char::is_whitespace);
+        if !is_word || host.starts_with('-') || name.contains(is_other) {
             let accepted = "a host as `ssh` takes it, such as \"db1\" or \"root@db1\"";
             return Err(refuse(host, accepted));
         }
@@ -55,20 +58,21 @@ fn has_no_other_colon(login: &str) -> bool {
     is_host && (port.is_empty() || port.parse::<u16>().is_ok())
 }
 
-/// A host as an error repeats it: without what may be a password, which is all from the first colon to
-/// the last `@`, or to the end.
+/// A host as an error repeats it: without what may be a password, which is all from the first colon (or
+/// what `ssh` may take for one, or for parameters) to the last `@`, or to the end.
 fn shown(text: &str) -> String {
     let (scheme, rest) = match text.split_once("://") {
         Some((scheme, rest)) => (format!("{scheme}://"), rest),
         None => (String::new(), text),
     };
     let address = rest.parse::<Ipv6Addr>();
-    match rest.split_once(':').filter(|_| address.is_err()) {
+    let parts = rest.split_once([':', ';', '%', '?']);
+    match parts.filter(|_| address.is_err()) {
         None => text.to_owned(),
         Some((user, hidden)) => {
             let host = hidden.rsplit_once('@');
             let host = host.map_or(String::new(), |(_, host)| format!("@{host}"));
-            format!("{scheme}{user}:...{host}")
+            format!("{scheme}{user}...{host}")
         }
     }
 }

@@ -37,11 +37,13 @@ if [ "$(id -u)" = 0 ]; then echo root; elif sudo -n true; then echo sudo; else e
 /// Makes a directory and prints its name; takes a program of `$1` bytes with the SHA-256 `$2` from its
 /// input into it and runs that, after an empty line, or prints in one line why it does not, and waits.
 /// It ends with its input; whatever ends it, the directory goes with it, and what a command of a service
-/// writes there at that moment. `$3` is what mktemp replaces.
+/// writes there at that moment. Its name ends with `$3` and is known before it is made, and no signal
+/// ends its removal: sudo sends several to a whole group.
 const SCRIPT: &str = r#"
-directory=$(mktemp -d "${TMPDIR:-/tmp}/tailmark.$3") || exit
-trap 'rm -rf -- "$directory" || { sleep 1; rm -rf -- "$directory"; }' EXIT
+directory=${TMPDIR:-/tmp}/tailmark.$3
 trap 'exit 1' HUP INT TERM
+trap 'trap "" HUP INT TERM; rm -rf -- "$directory" || { sleep 1; rm -rf -- "$directory"; }' EXIT
+mkdir -m 700 -- "$directory" || { trap - EXIT; exit 1; }
 agent=$directory/agent
 echo "$directory"
 if [ "$1" -gt 0 ] && said=$({
@@ -181,8 +183,7 @@ impl Shell {
     /// Starts it, and gives it a program to run.
     fn start(ssh: &Ssh, program: &[u8], is_over: &dyn Fn() -> bool) -> Result<Self, Error> {
         let (length, digest) = (program.len().to_string(), digest_of(program));
-        let own = "X".repeat(8);
-        let mut command = ssh.command(&["sh", "-c", SCRIPT, "sh", &length, &digest, &own]);
+        let mut command = ssh.command(&["sh", "-c", SCRIPT, "sh", &length, &digest, &ssh.id()]);
         command
             .stdin(Stdio::piped())
             .stdout(Stdio::piped())
@@ -250,15 +251,16 @@ fn digest_of(program: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::{fs, io::Read, path::Path, process::Command};
+    use std::{fs, io::Read, os::unix::process::CommandExt, path::Path, process::Command};
 
     /// The shell on this machine, which takes this much of a program with this digest.
     fn shell(tmp: &Path, length: usize, digest: &str) -> Child {
         let mut command = Command::new("sh");
         command
             .args(["-c", SCRIPT, "sh", &length.to_string(), digest])
-            .arg("X".repeat(8))
+            .arg("AbCdEf.1")
             .env("TMPDIR", tmp)
+            .process_group(0)
             .stdin(Stdio::piped())
             .stdout(Stdio::piped());
         command.spawn().unwrap()
@@ -306,6 +308,30 @@ mod tests {
             let printed = String::from_utf8(printed).unwrap();
             let why = printed.lines().nth(1).unwrap();
             assert!(why.contains("agent: FAILED"), "{printed}");
+            assert!(is_empty(tmp.path()));
+        }
+    }
+
+    #[test]
+    fn signals_to_all_of_it_leave_no_directory() {
+        let program = "#!/bin/sh\n[ $# = 1 ] || sleep 600\n";
+        for _ in 0..5 {
+            let tmp = tempfile::tempdir().unwrap();
+            let digest = digest_of(program.as_bytes());
+            let mut shell = shell(tmp.path(), program.len(), &digest);
+            let mut to = shell.stdin.take().unwrap();
+            let mut line = String::new();
+            let mut from = BufReader::new(shell.stdout.take().unwrap());
+            from.read_line(&mut line).unwrap();
+            to.write_all(program.as_bytes()).unwrap();
+            // As sudo ends a command: one signal behind another, to its whole group.
+            let group = format!("-{}", shell.id());
+            for signal in ["HUP", "TERM", "HUP", "TERM"] {
+                let mut kill = Command::new("kill");
+                let _ = kill.args(["-s", signal, "--", &group]).output();
+            }
+            drop(to);
+            shell.wait().unwrap();
             assert!(is_empty(tmp.path()));
         }
     }

@@ -142,6 +142,14 @@ impl Ssh {
         &self.login
     }
 
+    /// What no other connection of this machine is called at this time.
+    pub fn id(&self) -> String {
+        let name = self.directory.path().file_name().unwrap_or_default();
+        let name = name.to_string_lossy();
+        let own = name.strip_prefix(PREFIX).unwrap_or(&name);
+        format!("{own}.{}", std::process::id())
+    }
+
     /// Every command from now on is one of root.
     pub fn use_sudo(&mut self) {
         self.before = ["sudo", "-n", "--"].map(str::to_owned).to_vec();

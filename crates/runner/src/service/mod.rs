@@ -13,7 +13,10 @@
 //! stopped in the opposite one. Where the connection is lost meanwhile, it is awaited, and the service
 //! is stopped and started again: whether a command was run is not known then.
 
+mod left;
 mod process;
+
+pub(crate) use left::left_running;
 
 use crate::{Error, error::in_one_line, servers::Servers};
 use process::{Machine, Process, read};

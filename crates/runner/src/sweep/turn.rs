@@ -119,6 +119,10 @@ impl<'a> Sweeper<'a> {
             let notice = format!("caches of system `{}` are not dropped: {why}", system.name);
             self.observer.notice(&format!("{notice}. {remedy}"));
         }
+        if let Some(notice) = crate::service::left_running(system).filter(|_| is_first_look) {
+            self.observer.notice(&notice);
+            self.study.add_notice(&notice)?;
+        }
         self.start_service()?;
         if !self.wait_ready(dataset, system)? {
             return Ok(false);
