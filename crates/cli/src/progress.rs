@@ -77,7 +77,9 @@ impl Progress {
                 .map(|duration| duration + sweep.warmup.longest()),
             ..State::default()
         };
+        // On a terminal that cannot be drawn on (TERM is `dumb`, or not set), there are lines alone.
         let screen = std::io::stderr().is_terminal().then(Screen::new);
+        let screen = screen.filter(|screen| !screen.all.is_hidden());
         Self {
             console: console.clone(),
             screen,

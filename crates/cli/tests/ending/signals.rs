@@ -70,7 +70,8 @@ fn a_run_whose_terminal_is_closed_ends_as_by_ctrl_c_and_goes_on_later() {
     // A session of its own, whose terminal is this one.
     let mut command = Command::new("setsid");
     command.arg("--ctty").arg(TAILMARK.0).args(run());
-    command.current_dir(dir.path());
+    // One that nothing is drawn on is told of each point all the same.
+    command.current_dir(dir.path()).env_remove("TERM");
     let mut child = command
         .stdin(stdio())
         .stdout(stdio())
