@@ -236,17 +236,14 @@ impl Servers {
         let mut left = Vec::new();
         for server in self.all.iter().filter(|server| server.is_changed()) {
             let end = Instant::now() + PUT_BACK;
-            let result = loop {
+            let result = again_where_lost(&|| server.losses(), end, || {
                 if !server.is_there() {
                     observer.step(&format!("waiting for the connection to {}", server.login()));
                     // Why there is none is what it is asked for then.
                     let _ = server.wait(end.saturating_duration_since(Instant::now()), &|| false);
                 }
-                let result = server.put_back(&log);
-                if result.is_ok() || Instant::now() >= end {
-                    break result;
-                }
-            };
+                server.put_back(&log)
+            });
             let changes = match result {
                 Ok(0) => continue,
                 Ok(changes) => Some(changes),
@@ -261,6 +258,22 @@ impl Servers {
             left.push((server.name().to_owned(), changes));
         }
         left
+    }
+}
+
+/// Does something, and again where the connection was lost meanwhile, until `end`. What was refused is
+/// not asked again: whoever was asked to put back has nothing left to put back then.
+fn again_where_lost<T, E>(
+    losses: &dyn Fn() -> u64,
+    end: Instant,
+    mut does: impl FnMut() -> Result<T, E>,
+) -> Result<T, E> {
+    loop {
+        let before = losses();
+        let done = does();
+        if done.is_ok() || losses() == before || Instant::now() >= end {
+            return done;
+        }
     }
 }
 
@@ -374,6 +387,7 @@ fn needs_root(plan: &Plan, system: &SystemPlan) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::cell::Cell;
 
     #[test]
     fn hosts_are_this_machine_where_all_are_known_to_be() {
@@ -409,5 +423,23 @@ mod tests {
             assert_eq!(needs("1", settings), "what [prepare] asks for");
             assert_eq!(needs("0.5", settings), "", "{settings}");
         }
+    }
+
+    #[test]
+    fn what_is_refused_is_not_asked_again_and_what_is_lost_is() {
+        let asked = |loses: u64, timeout: Duration| {
+            let (lost, asked) = (Cell::new(0), Cell::new(0));
+            let done = again_where_lost(&|| lost.get(), Instant::now() + timeout, || {
+                asked.set(asked.get() + 1);
+                let is_lost = lost.get() < loses;
+                lost.set(lost.get() + u64::from(is_lost));
+                Err::<(), _>(if is_lost { "lost" } else { "refused" })
+            });
+            (asked.get(), done)
+        };
+        let minute = Duration::from_secs(60);
+        assert_eq!(asked(0, minute), (1, Err("refused")));
+        assert_eq!(asked(2, minute), (3, Err("refused")));
+        assert_eq!(asked(2, Duration::ZERO), (1, Err("lost")));
     }
 }
