@@ -138,32 +138,6 @@ fn default_out(raw: &RawPlan) -> PathBuf {
     }
 }
 
-/// Says what was changed and could not be put back; whether everything was.
-fn say_left(summary: &Summary, console: &Console) -> bool {
-    let left = summary.left_changed;
-    if left > 0 {
-        console.warn(&format!(
-            "{} of this machine could not be put back, as said above; `tailmark restore` tries again",
-            number::plural(left as u64, "change")
-        ));
-    }
-    for (host, left) in &summary.left_on_servers {
-        let what = match left {
-            Some(left) => format!(
-                "{} of `{host}` could not be put back, as said above",
-                number::plural(*left as u64, "change")
-            ),
-            None => {
-                format!("whether everything of `{host}` was put back is not known, as said above")
-            }
-        };
-        console.warn(&format!(
-            "{what}; the next run that prepares something there tries again"
-        ));
-    }
-    left == 0 && summary.left_on_servers.is_empty()
-}
-
 /// Says how the run ended.
 fn conclude(
     plan: &Plan,
@@ -190,7 +164,8 @@ fn conclude(
         ));
     }
     console.warn(&said);
-    let is_all_back = say_left(summary, console);
+    let left = summary.left();
+    left.iter().for_each(|line| console.warn(line));
     if summary.interrupted {
         console.warn(&format!("stopped; to go on: {}", again(out, is_out_given)));
         return Exit::Interrupted;
@@ -203,7 +178,7 @@ fn conclude(
         ));
     }
     if summary.failed.is_empty() {
-        return match is_all_back {
+        return match left.is_empty() {
             true => Exit::Done,
             false => Exit::Errors,
         };

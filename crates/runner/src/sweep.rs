@@ -18,11 +18,12 @@ mod warmups;
 use crate::{
     Error,
     devices::refuse_one_device,
+    error::in_one_line,
     expect::Surprises,
     facts::{describe, run_facts},
     former, order,
     preflight::{Ready, preflight, refuse_as_written},
-    prepare,
+    prepare::{self, Prepared},
     ranks::Ranks,
     retry,
     samples::{Wanted, too_short},
@@ -75,67 +76,135 @@ pub fn run_on(
     let measured = measured(plan, known.as_ref())?;
     let is_pending = |system: &SystemPlan| !measured.contains(&system.name.as_str());
     let servers = Servers::connect(plan, is_pending, (observer, stop))?;
-    let prepared = prepare::prepare(plan, &servers, out, &log, (observer, stop))?;
-    let one_device = early.map_or_else(|| refuse_one_device(plan), Ok)?;
-    let Ready {
-        mut systems,
-        left_out,
-        surprises,
-    } = preflight(plan, is_pending, (ranks, &servers), observer)?;
-    let (order, not_interleaved) = order::in_effect(plan, &systems);
-    if order == Order::Systems {
-        systems.sort_by_key(|system| !plan.is_first(system));
-    }
-    let alone = order::taking_turns(order, &systems);
-    let create = || Study::create(out, &plan.header, &describe(plan));
-    let study = known.map_or_else(create, Ok)?;
-    let (limit, memory_unlimited) = limit_memory(plan, observer);
-    let of_systems = one_device.into_iter().chain(not_interleaved);
-    let of_systems = of_systems.chain(surprises.notices()).collect();
-    tell_and_keep(
-        &notices(plan, of_systems, &servers, ranks),
-        &study,
-        observer,
-    )?;
-    prepared.keep(plan, &study, &left_out)?;
-    study.set_facts(&run_facts(plan, limit.as_ref(), ranks))?;
-    let retried = retry::retried(plan, &study)?;
-    let ladders = Ladders::of(plan, &systems, Some(&study), &retried)?;
-    let points = ladders.points();
-    let points_kept = points - all_pending(plan, &study, &retried, &ladders, &systems)?;
-    if points_kept < points {
-        say_too_short(plan, out, observer);
-    }
-    tell_points(&ladders, observer);
-    observer.sweep_started(points, points_kept);
-    let sweep = Sweeper {
-        plan,
-        ranks,
-        study,
-        observer,
-        stop,
-        memory_unlimited,
-        surprises,
-        services: Services::new(plan, out, &servers, alone, (observer, stop)),
-        servers: &servers,
-        order,
-        retried,
-        ladders,
-        left_out: Vec::new(),
-        summary: Summary::going_on(points_kept),
-        measured_at_left_out: 0,
-        has_measured: false,
-        evens: false,
+    let prepared = prepare::prepare(plan, &servers, out, &log, (observer, stop));
+    let (ran, prepared) = match prepared {
+        Ok(prepared) => {
+            let run = Run {
+                plan,
+                ranks,
+                servers: &servers,
+                prepared: &prepared,
+                out,
+                observer,
+                stop,
+            };
+            (run.carry_out(early, known, is_pending), Some(prepared))
+        }
+        Err(error) => (Err(error), None),
     };
-    let summary = sweep.carry_out(&systems);
     // When nothing of the sweep is open any more, and also where it failed.
     let left_on_servers = servers.put_back(observer);
-    let left_changed = prepared.put_back();
-    Ok(Summary {
+    let left_changed = prepared.map_or(Ok(0), Prepared::put_back);
+    with_left(ran, left_on_servers, left_changed, observer)
+}
+
+/// What a run did, with what it has left changed. Where it failed, whoever watches is told of that: what
+/// ended the run is its error.
+fn with_left(
+    ran: Result<Summary, Error>,
+    left_on_servers: Vec<(String, Option<usize>)>,
+    left_changed: Result<usize, Error>,
+    observer: &dyn Observer,
+) -> Result<Summary, Error> {
+    let failed = match ran {
+        Ok(summary) => {
+            return Ok(Summary {
+                left_on_servers,
+                left_changed: left_changed?,
+                ..summary
+            });
+        }
+        Err(error) => error,
+    };
+    if let Err(error) = &left_changed {
+        observer.notice(&in_one_line(error));
+    }
+    let left = Summary {
         left_on_servers,
-        left_changed: left_changed?,
-        ..summary?
-    })
+        left_changed: left_changed.unwrap_or_default(),
+        ..Summary::default()
+    };
+    left.left().iter().for_each(|line| observer.notice(line));
+    Err(failed)
+}
+
+/// A run of which everything is prepared.
+struct Run<'a> {
+    plan: &'a Plan,
+    ranks: &'a Ranks,
+    servers: &'a Servers,
+    prepared: &'a Prepared<'a>,
+    out: &'a Path,
+    observer: &'a dyn Observer,
+    stop: &'a Stop,
+}
+
+impl Run<'_> {
+    /// Checks what is left to check, and measures.
+    fn carry_out(
+        &self,
+        early: Option<Vec<String>>,
+        known: Option<Study>,
+        is_pending: impl Fn(&SystemPlan) -> bool,
+    ) -> Result<Summary, Error> {
+        let Run {
+            plan,
+            ranks,
+            servers,
+            prepared,
+            out,
+            observer,
+            stop,
+        } = *self;
+        let one_device = early.map_or_else(|| refuse_one_device(plan), Ok)?;
+        let Ready {
+            mut systems,
+            left_out,
+            surprises,
+        } = preflight(plan, is_pending, (ranks, servers), observer)?;
+        let (order, not_interleaved) = order::in_effect(plan, &systems);
+        if order == Order::Systems {
+            systems.sort_by_key(|system| !plan.is_first(system));
+        }
+        let alone = order::taking_turns(order, &systems);
+        let create = || Study::create(out, &plan.header, &describe(plan));
+        let study = known.map_or_else(create, Ok)?;
+        let (limit, memory_unlimited) = limit_memory(plan, observer);
+        let of_systems = one_device.into_iter().chain(not_interleaved);
+        let of_systems = of_systems.chain(surprises.notices()).collect();
+        tell_and_keep(&notices(plan, of_systems, servers, ranks), &study, observer)?;
+        prepared.keep(plan, &study, &left_out)?;
+        study.set_facts(&run_facts(plan, limit.as_ref(), ranks))?;
+        let retried = retry::retried(plan, &study)?;
+        let ladders = Ladders::of(plan, &systems, Some(&study), &retried)?;
+        let points = ladders.points();
+        let points_kept = points - all_pending(plan, &study, &retried, &ladders, &systems)?;
+        if points_kept < points {
+            say_too_short(plan, out, observer);
+        }
+        tell_points(&ladders, observer);
+        observer.sweep_started(points, points_kept);
+        let sweep = Sweeper {
+            plan,
+            ranks,
+            study,
+            observer,
+            stop,
+            memory_unlimited,
+            surprises,
+            services: Services::new(plan, out, servers, alone, (observer, stop)),
+            servers,
+            order,
+            retried,
+            ladders,
+            left_out: Vec::new(),
+            summary: Summary::going_on(points_kept),
+            measured_at_left_out: 0,
+            has_measured: false,
+            evens: false,
+        };
+        sweep.carry_out(&systems)
+    }
 }
 
 /// What is said of a plan, with what is said of its systems.
@@ -202,5 +271,50 @@ fn say_too_short(plan: &Plan, out: &Path, observer: &dyn Observer) {
     if Wanted::of(plan).is_some() {
         let notices = too_short(plan, &former::gather(plan, out));
         notices.iter().for_each(|notice| observer.notice(notice));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Mutex;
+
+    /// Keeps what it is told.
+    #[derive(Default)]
+    struct Told(Mutex<Vec<String>>);
+
+    impl Observer for Told {
+        fn notice(&self, text: &str) {
+            self.0.lock().unwrap().push(text.to_owned());
+        }
+    }
+
+    fn failure(what: &str) -> Error {
+        Error::Unready(what.to_owned())
+    }
+
+    #[test]
+    fn a_run_that_failed_tells_what_it_has_left_changed_and_ends_with_its_own_error() {
+        let told = Told::default();
+        let left = vec![("db1".to_owned(), Some(2)), ("db2".to_owned(), None)];
+        let ended = with_left(Err(failure("the run")), left, Ok(1), &told);
+        assert!(ended.unwrap_err().to_string().contains("the run"));
+        let told = told.0.into_inner().unwrap().join("\n");
+        for words in [
+            "1 change of this machine could not be put back",
+            "2 changes of `db1` could not be put back",
+            "whether everything of `db2` was put back is not known",
+        ] {
+            assert!(told.contains(words), "{told}");
+        }
+    }
+
+    #[test]
+    fn what_could_not_be_put_back_hides_no_error_of_the_run() {
+        let told = Told::default();
+        let journal = Err(failure("the journal"));
+        let ended = with_left(Err(failure("the run")), Vec::new(), journal, &told);
+        assert!(ended.unwrap_err().to_string().contains("the run"));
+        assert!(told.0.into_inner().unwrap()[0].contains("the journal"));
     }
 }

@@ -1,6 +1,6 @@
 //! What a run did, for whoever started it.
 
-use tailmark_results::{Fault, PointKey};
+use tailmark_results::{Fault, PointKey, number};
 
 /// What a run did.
 #[derive(Debug, Clone, PartialEq, Default)]
@@ -32,6 +32,26 @@ impl Summary {
             points_kept,
             ..Self::default()
         }
+    }
+
+    /// What was changed and could not be put back, a sentence each; none where everything was.
+    #[must_use]
+    pub fn left(&self) -> Vec<String> {
+        let changes = |left: usize| number::plural(left as u64, "change");
+        let here = (self.left_changed > 0).then(|| {
+            format!(
+                "{} of this machine could not be put back, as said above; `tailmark restore` tries again",
+                changes(self.left_changed)
+            )
+        });
+        let on_servers = self.left_on_servers.iter().map(|(host, left)| {
+            let what = match left {
+                Some(left) => format!("{} of `{host}` could not be put back", changes(*left)),
+                None => format!("whether everything of `{host}` was put back is not known"),
+            };
+            format!("{what}, as said above; the next run that prepares something there tries again")
+        });
+        here.into_iter().chain(on_servers).collect()
     }
 
     /// Points that nothing is left to do for.
