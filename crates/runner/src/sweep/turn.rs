@@ -9,6 +9,7 @@ use crate::{
     facts::kept,
     places::places,
     ranks::{Answer, Command},
+    service::left_running,
 };
 use tailmark_plan::{Plan, Reload, Step, Sweep, SystemPlan};
 use tailmark_results::{Fact, Study};
@@ -119,7 +120,7 @@ impl<'a> Sweeper<'a> {
             let notice = format!("caches of system `{}` are not dropped: {why}", system.name);
             self.observer.notice(&format!("{notice}. {remedy}"));
         }
-        if let Some(notice) = crate::service::left_running(system).filter(|_| is_first_look) {
+        if is_first_look && let Some(notice) = left_running(system) {
             self.observer.notice(&notice);
             self.study.add_notice(&notice)?;
         }
