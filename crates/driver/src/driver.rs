@@ -67,10 +67,16 @@ pub struct Params {
 pub enum Access {
     /// It is made where there is none.
     Create,
-    /// It is read and written; a missing one is an error.
+    /// It is read and written; a missing one is an error, and so is an embedded one that the
+    /// version which wrote it could not read afterwards.
     Write,
+    /// As `Write`, whatever version wrote it.
+    Upgrade,
     /// It is read, and left as it is where it is embedded; a missing one is an error.
     Read,
+    /// As `Read` where another version wrote it. Otherwise the database may do its background work
+    /// meanwhile, as in production.
+    ReadCompatible,
 }
 
 impl Params {
@@ -109,9 +115,10 @@ pub struct Driver {
     /// The name of the file or directory that it makes in a directory place, for example
     /// `rocksdb`; empty where it makes none.
     pub entry: &'static str,
-    /// Checks what the table of settings cannot: that files which settings name can be read.
-    /// Called by [`Settings::check`], so that a wrong plan fails before anything is measured.
-    pub check: fn(&Settings) -> Result<(), Error>,
+    /// Checks what the table of settings cannot: that files which settings name can be read. Adds
+    /// the directories that those files name. Called by [`Settings::check`], so that a wrong plan
+    /// fails before anything is measured.
+    pub check: fn(&mut Settings) -> Result<(), Error>,
     /// Opens the database.
     pub open: fn(&Params) -> Result<Box<dyn Database>, Error>,
     /// Removes the data at `params.location`, so that the next open makes it again.

@@ -26,6 +26,22 @@ pub enum Error {
         /// ` (pid N, NAME)` where it can be told, or empty.
         holder: String,
     },
+    /// The version that wrote the database could not read it afterwards.
+    #[error(
+        "the {driver} database at `{place}` was written by {writer}, which could not read it any \
+         more after this program's {embedded} has written to it; work on a copy, or allow it with \
+         --upgrade"
+    )]
+    Upgrade {
+        /// The driver's name.
+        driver: &'static str,
+        /// Where.
+        place: String,
+        /// The version that wrote it.
+        writer: String,
+        /// The version in this program.
+        embedded: String,
+    },
     /// Something other than an open or a request failed.
     #[error("failed to {action} the {driver} database at `{place}`")]
     Database {

@@ -127,11 +127,11 @@ impl Settings {
                 named.insert(setting.name);
             }
         }
-        let settings = Self {
+        let mut settings = Self {
             values,
             given: named,
         };
-        (driver.check)(&settings)?;
+        (driver.check)(&mut settings)?;
         Ok(settings)
     }
 
@@ -158,6 +158,14 @@ impl Settings {
     #[must_use]
     pub fn given(&self, name: &str) -> bool {
         self.given.contains(name)
+    }
+
+    /// The same with another value for one setting, as if it had been given.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, value: &str) -> Self {
+        self.values.insert(name, value.to_owned());
+        self.given.insert(name);
+        self
     }
 
     /// Another value for a setting that was not given: a default of the caller's own.
@@ -225,9 +233,8 @@ impl Setting {
                 .filter(|n| (min..=max).contains(n))
                 .map(|n| n.to_string()),
             SettingKind::Choice(words) => words.contains(&value).then(|| value.to_owned()),
-            SettingKind::File | SettingKind::Directory | SettingKind::Text => {
-                Some(value.to_owned())
-            }
+            SettingKind::Directory => Some(directory(value)),
+            SettingKind::File | SettingKind::Text => Some(value.to_owned()),
         };
         accepted.ok_or_else(refuse)
     }
@@ -250,6 +257,12 @@ impl SettingKind {
             Self::Text => "text".to_owned(),
         }
     }
+}
+
+/// The same directory wherever the program continues.
+pub(crate) fn directory(path: &str) -> String {
+    let absolute = std::path::absolute(path);
+    absolute.map_or_else(|_| path.to_owned(), |path| path.display().to_string())
 }
 
 /// A size in bytes as text: absolute times `scale`, or a share of `data` (which is scaled already).

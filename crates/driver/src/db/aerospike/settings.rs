@@ -34,7 +34,7 @@ pub(super) fn semantics(settings: &Settings) -> Option<Semantics> {
 }
 
 /// Checks what the table cannot.
-pub(super) fn check(settings: &Settings) -> Result<(), Error> {
+pub(super) fn check(settings: &mut Settings) -> Result<(), Error> {
     login::check(settings)?;
     if settings.text("tls_ca").is_some() != settings.text("tls_name").is_some() {
         return Err(settings.refuse("tls_name", "given together with `tls_ca`"));

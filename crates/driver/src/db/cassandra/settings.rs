@@ -37,7 +37,7 @@ pub(super) const SETTINGS: &[Setting] = &[
 ];
 
 /// Checks what the table cannot.
-pub(super) fn check(settings: &Settings) -> Result<(), Error> {
+pub(super) fn check(settings: &mut Settings) -> Result<(), Error> {
     let is_name = |name: &str| {
         (1..=48).contains(&name.len())
             && name

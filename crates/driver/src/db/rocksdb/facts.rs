@@ -49,11 +49,13 @@ const OWN_ENDINGS: &[&str] = &[".blob", ".dbtmp", ".log", ".sst"];
 
 /// Version and options of the database in this directory.
 pub(super) fn options_of(place: &Path, table: &str) -> BTreeMap<String, String> {
+    let text = newest_options(place).and_then(|path| fs::read_to_string(path).ok());
+    text.map_or_else(BTreeMap::new, |text| noted(&Ini::parse(&text), table))
+}
+
+/// Version and options of note in an options file.
+pub(super) fn noted(ini: &Ini, table: &str) -> BTreeMap<String, String> {
     let mut facts = BTreeMap::new();
-    let Some(text) = newest_options(place).and_then(|path| fs::read_to_string(path).ok()) else {
-        return facts;
-    };
-    let ini = Ini::parse(&text);
     if let Some(version) = ini.version() {
         facts.insert("version".to_owned(), version.to_owned());
     }
@@ -81,6 +83,16 @@ pub(super) fn is_database(place: &Path) -> io::Result<bool> {
         }
     }
     Ok(true)
+}
+
+/// Whether there are tables in a directory.
+pub(super) fn has_tables(place: &Path) -> bool {
+    let mut entries = fs::read_dir(place).into_iter().flatten().flatten();
+    entries.any(|entry| {
+        let name = entry.file_name();
+        let name = name.to_string_lossy();
+        name.ends_with(".sst") || name.ends_with(".ldb")
+    })
 }
 
 /// Adds every file below a directory. One that vanishes meanwhile is left out.

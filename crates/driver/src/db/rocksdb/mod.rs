@@ -12,10 +12,12 @@ mod options;
 mod processor;
 mod raw;
 mod record;
+mod remove;
 mod session;
 mod settle;
 mod statistics;
 mod version;
+mod wal;
 
 use super::holder::holder;
 use crate::{
@@ -23,6 +25,7 @@ use crate::{
     RemarkCode, Schema, Semantics, Session, Settings, Settled, Statistic, Stopped,
 };
 pub use version::NewestOptions;
+use wal::LogDirectory;
 
 use rust_rocksdb::statistics::Ticker;
 use rust_rocksdb::{
@@ -30,7 +33,7 @@ use rust_rocksdb::{
 };
 use std::{
     collections::BTreeMap,
-    fs, io,
+    fs,
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
     time::Duration,
@@ -54,7 +57,7 @@ pub const DRIVER: Driver = Driver {
     entry: "rocksdb",
     check,
     open: |params| Ok(Box::new(RocksDb::open(params)?)),
-    destroy,
+    destroy: remove::destroy,
     space,
     cache: |_, settings| options::block_cache(settings),
     page_cache: options::page_cache,
@@ -70,6 +73,8 @@ pub struct RocksDb {
     raw: bool,
     place: PathBuf,
     wal: Option<PathBuf>,
+    /// Version and options, if it is open for reading alone: then they are in no file of it.
+    read_only: Option<BTreeMap<String, String>>,
     semantics: Semantics,
 }
 
@@ -84,6 +89,8 @@ struct Store {
     /// The table's column family, in `db`: looked up once.
     table: &'static ColumnFamily,
     db: DB,
+    /// Given up after the database is closed.
+    _log: Option<wal::Claim>,
     schema: Schema,
     /// Bytes that the encoding adds to the values of a whole record.
     overhead_bytes: u64,
@@ -124,6 +131,10 @@ impl RocksDb {
         if !exists && !creates {
             return Err(failed("there is no RocksDB database".into()));
         }
+        let access = match exists {
+            true => access(place, params)?,
+            false => params.access,
+        };
         let raw = options::is_raw(settings);
         let table = if raw {
             RAW_TABLE
@@ -137,11 +148,17 @@ impl RocksDb {
         loaded.database.create_if_missing(creates);
         loaded.database.create_missing_column_families(creates);
         if creates {
-            // The bindings would tell why it cannot be made in Rust's own notation.
-            fs::create_dir_all(place).map_err(|e| failed(e.into()))?;
+            make(place).map_err(&failed)?;
         }
+        let log = LogDirectory::new(place, settings);
+        if exists {
+            LogDirectory::refuse_other(place, log.as_ref()).map_err(|e| failed(e.into()))?;
+        }
+        let log = log.filter(|_| access != Access::Read);
+        let log = log.map(|log| log.claim(exists)).transpose();
+        let mut log = log.map_err(|e| failed(e.into()))?;
         let (options, families) = (&loaded.database, loaded.families);
-        let db = match params.access {
+        let db = match access {
             Access::Read => DB::open_cf_descriptors_read_only(options, place, families, false),
             _ => DB::open_cf_descriptors(options, place, families),
         };
@@ -152,9 +169,13 @@ impl RocksDb {
                 failed(e.into())
             }
         })?;
+        if let Some(log) = &mut log {
+            log.note_logs().map_err(|e| failed(e.into()))?;
+        }
         let store = Store {
             table: handle(&db, table),
             db,
+            _log: log,
             overhead_bytes: record::overhead_bytes(&params.data.schema.fields),
             schema: params.data.schema.clone(),
             stripes: (params.semantics == Semantics::Correct)
@@ -164,6 +185,12 @@ impl RocksDb {
         };
         Ok(Self {
             store: Arc::new(store),
+            read_only: (access == Access::Read).then(|| {
+                let mut facts = facts::noted(&loaded.ini, table);
+                facts.insert("version".to_owned(), version::EMBEDDED.to_owned());
+                facts.insert("access".to_owned(), "read-only".to_owned());
+                facts
+            }),
             options: loaded.database,
             statistics: settings.flag("statistics"),
             raw,
@@ -228,6 +255,13 @@ impl RocksDb {
         }
     }
 
+    /// Version and options.
+    fn options_of(&self) -> BTreeMap<String, String> {
+        let name = self.store.table_name(self.raw);
+        let read_only = self.read_only.clone();
+        read_only.unwrap_or_else(|| facts::options_of(&self.place, name))
+    }
+
     fn flush_memtables(&self) -> Result<(), rust_rocksdb::Error> {
         let mut wait = FlushOptions::default();
         wait.set_wait(true);
@@ -251,6 +285,9 @@ impl Database for RocksDb {
 
     /// Writes the log to the device; without a log, the memtables.
     fn sync(&self) -> Result<(), Error> {
+        if self.read_only.is_some() {
+            return Ok(());
+        }
         if self.store.disable_wal {
             self.flush_memtables()
         } else {
@@ -260,6 +297,9 @@ impl Database for RocksDb {
     }
 
     fn flush(&self) -> Result<(), Error> {
+        if self.read_only.is_some() {
+            return Ok(());
+        }
         self.flush_memtables()
             .map_err(|e| self.failed("flush", e))?;
         self.sync()
@@ -270,7 +310,7 @@ impl Database for RocksDb {
     }
 
     fn facts(&self) -> BTreeMap<String, String> {
-        let mut facts = facts::options_of(&self.place, self.store.table_name(self.raw));
+        let mut facts = self.options_of();
         let store = &self.store;
         let capacity = properties::BLOCK_CACHE_CAPACITY;
         if let Ok(Some(bytes)) = store.db.property_int_value_cf(store.table, capacity) {
@@ -344,11 +384,37 @@ fn handle(db: &DB, table: &str) -> &'static ColumnFamily {
     unsafe { &*std::ptr::from_ref(handle) }
 }
 
-/// Tries the options without a database.
-fn check(settings: &Settings) -> Result<(), Error> {
+/// Tries the options without a database. The log directory of an options file becomes a setting.
+fn check(settings: &mut Settings) -> Result<(), Error> {
     options::load(settings, "usertable", None)
         .map(drop)
-        .map_err(|e| refused(settings, e))
+        .map_err(|e| refused(settings, e))?;
+    if let Some(wal) = wal::of_options_file(settings) {
+        settings.set_default(
+            "wal_dir",
+            &crate::settings::directory(&wal.to_string_lossy()),
+        );
+    }
+    Ok(())
+}
+
+/// How a database that is there is opened.
+fn access(place: &Path, params: &Params) -> Result<Access, Error> {
+    version::access(place, params.access, &params.settings).map_err(|writer| Error::Upgrade {
+        driver: NAME,
+        place: place.display().to_string(),
+        writer,
+        embedded: format!("RocksDB {}", version::EMBEDDED),
+    })
+}
+
+/// Makes the directory of a database. The bindings would tell why it cannot be made in Rust's own
+/// notation.
+fn make(place: &Path) -> Result<(), crate::error::BoxError> {
+    if place.is_symlink() && !place.exists() {
+        return Err("it is a symbolic link to something that does not exist".into());
+    }
+    Ok(fs::create_dir_all(place)?)
 }
 
 /// Only an options file can be refused: every other setting is checked by its row. Without one,
@@ -386,39 +452,6 @@ fn locked(place: &Path) -> Error {
         driver: NAME,
         place: place.display().to_string(),
         holder: holder(&place.join("LOCK")),
-    }
-}
-
-/// Removes the database, but only a directory that is one.
-fn destroy(params: &Params) -> Result<(), Error> {
-    let place = params.path(NAME)?;
-    let failed = |source: crate::error::BoxError| Error::Database {
-        action: "remove",
-        driver: NAME,
-        place: place.display().to_string(),
-        source,
-    };
-    match facts::is_database(place) {
-        Ok(true) => {}
-        Ok(false) => return Err(failed("it holds files that are not RocksDB's".into())),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(e) => return Err(failed(e.into())),
-    }
-    let mut options = Options::default();
-    if let Some(wal) = params.settings.text("wal_dir") {
-        options.set_wal_dir(wal);
-    }
-    // RocksDB's own, because it takes the lock and removes the log that lies elsewhere.
-    DB::destroy(&options, place).map_err(|e| {
-        if is_lock(&e) {
-            locked(place)
-        } else {
-            failed(e.into())
-        }
-    })?;
-    match fs::remove_dir_all(place) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(failed(e.into())),
-        _ => Ok(()),
     }
 }
 

@@ -269,6 +269,8 @@ pub(super) struct Loaded {
     pub(super) database: Options,
     /// Of each column family, the table's among them.
     pub(super) families: Vec<ColumnFamilyDescriptor>,
+    /// The text that they were made of.
+    pub(super) ini: Ini,
 }
 
 /// Makes options from checked settings for a table of this name, and for the database that is there
@@ -311,7 +313,11 @@ pub(super) fn load(
         // The period and the fairness are RocksDB's defaults.
         Some(bytes) => database.set_ratelimiter(bytes, 100_000, 10),
     }
-    Ok(Loaded { database, families })
+    Ok(Loaded {
+        database,
+        families,
+        ini,
+    })
 }
 
 fn cache(settings: &Settings) -> Cache {

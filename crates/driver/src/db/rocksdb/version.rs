@@ -1,9 +1,15 @@
 //! Which RocksDB wrote a database, and where its write-ahead log is: its newest OPTIONS file says.
+//!
+//! RocksDB reads what older versions wrote, but writes what some of them cannot read: opening a
+//! database for writing once is enough. So a database of another version is opened for reading alone
+//! if that is all that is wanted, and a write that would lock out the version that wrote it needs
+//! the user's consent.
 
 use super::{
     facts,
     ini::{Ini, OptionsSection},
 };
+use crate::{Access, Settings};
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -34,6 +40,99 @@ impl NewestOptions {
             version: ini.version().map(str::to_owned),
             wal_dir: wal_dir(&ini).filter(|wal| !is_own(wal, place)),
         }))
+    }
+}
+
+/// The version of RocksDB in this program.
+pub(super) const EMBEDDED: &str = "11.12.0";
+
+/// A version, and what it can read of what the RocksDB in this program writes.
+struct Reader {
+    version: [u32; 3],
+    /// Whether it opens the database.
+    opens: bool,
+    /// The newest `format_version` of tables that it reads.
+    format_version: u32,
+    /// Whether it reads the checksum `xxh3`.
+    xxh3: bool,
+}
+
+/// Proved with `rocksdbjni` of each version from Maven Central: it loaded 3,000 records, RocksDB
+/// 11.12.0 opened the database and updated all of them, flushing and compacting in each format and
+/// checksum, and it read all of them back (or failed with `VersionEdit: unknown tag` to open it). The
+/// test `a_version_reads_what_the_table_says_after_a_run_here` in `crates/cli/tests/ycsb_reference.rs` does
+/// that for the versions that `./dev reference` collects. A version between two rows is taken for
+/// the older one.
+const READERS: &[Reader] = &[
+    reader([5, 11, 3], false, 2, false),
+    reader([5, 17, 2], false, 2, false),
+    reader([5, 18, 3], false, 2, false),
+    reader([6, 0, 1], true, 4, false),
+    reader([6, 2, 2], true, 4, false),
+    reader([6, 22, 1], true, 5, false),
+    reader([7, 10, 2], true, 5, true),
+    reader([8, 1, 1], true, 5, true),
+    reader([9, 10, 0], true, 6, true),
+    reader([10, 2, 1], true, 6, true),
+];
+
+const fn reader(version: [u32; 3], opens: bool, format_version: u32, xxh3: bool) -> Reader {
+    Reader {
+        version,
+        opens,
+        format_version,
+        xxh3,
+    }
+}
+
+/// What the version of a text can read; `None` if that is not known.
+fn reader_of(version: &str) -> Option<&'static Reader> {
+    let version = parse(version)?;
+    READERS.iter().rev().find(|row| row.version <= version)
+}
+
+fn parse(version: &str) -> Option<[u32; 3]> {
+    let mut parts = version.split('.').map(|part| part.parse().ok());
+    let mut next = || parts.next().unwrap_or(Some(0));
+    Some([next()?, next()?, next()?])
+}
+
+/// Whether the version that wrote a database reads it after it was written here with these settings.
+fn stays_readable(version: &str, settings: &Settings) -> bool {
+    if parse(version) >= parse(EMBEDDED) {
+        return true;
+    }
+    reader_of(version).is_some_and(|reader| {
+        let format = settings.integer("format_version").unwrap_or(0);
+        let is_newer = settings.given("format_version") && format > reader.format_version;
+        let is_xxh3 = settings.given("checksum") && settings.text("checksum") == Some("xxh3");
+        reader.opens && !is_newer && (reader.xxh3 || !is_xxh3)
+    })
+}
+
+/// How the database in `place` is opened for this access.
+///
+/// # Errors
+/// The version that wrote it, if that version could not read it afterwards.
+pub(super) fn access(place: &Path, asked: Access, settings: &Settings) -> Result<Access, String> {
+    let newest = NewestOptions::read(place)
+        .ok()
+        .flatten()
+        .unwrap_or_default();
+    let version = newest.version.as_deref();
+    match asked {
+        Access::Upgrade => Ok(Access::Write),
+        // Without tables and without options it was never open.
+        Access::Write | Access::Create if version.is_none() && !facts::has_tables(place) => {
+            Ok(asked)
+        }
+        Access::Write | Access::Create => match version {
+            Some(version) if stays_readable(version, settings) => Ok(asked),
+            Some(version) => Err(format!("RocksDB {version}")),
+            None => Err("an unknown version of RocksDB".to_owned()),
+        },
+        Access::ReadCompatible if version == Some(EMBEDDED) => Ok(Access::Write),
+        Access::Read | Access::ReadCompatible => Ok(Access::Read),
     }
 }
 

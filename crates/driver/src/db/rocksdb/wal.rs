@@ -1,0 +1,353 @@
+//! A write-ahead log that lies apart from its database: whose it is, and what may be removed of it.
+//!
+//! RocksDB takes every numbered log file in its `wal_dir` for its own: it replays all of them when
+//! it opens a database, and `DestroyDB` removes all of them. So a directory that two databases share
+//! loses the records of one. Here a log directory has one owner, which the file [`MARKER`] in it
+//! names, and the log files that are the owner's. What it does not name is foreign: RocksDB is never
+//! let near it, and nothing of it is removed.
+
+use super::{ini::Ini, version::NewestOptions};
+use crate::Settings;
+use serde::{Deserialize, Serialize};
+use std::{
+    collections::BTreeSet,
+    fs, io,
+    path::{Path, PathBuf},
+};
+
+/// The name of the marker.
+const MARKER: &str = "tailmark.wal.json";
+/// Where RocksDB keeps log files that it no longer needs, if it is told to.
+const ARCHIVE: &str = "archive";
+/// Files and logs take their numbers from one counter. A log that has no file with a number near to
+/// its own in the database was not written by it: no database has that many logs unflushed.
+const NEAR: u64 = 10_000;
+
+/// What the marker says.
+#[derive(Debug, Clone, Serialize, Deserialize)]
+struct Marker {
+    version: u32,
+    /// The directory of the database that the log belongs to.
+    database: PathBuf,
+    /// The study that the database was loaded for, if it was loaded for one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    study: Option<String>,
+    /// Whether this program made the directory.
+    made: bool,
+    /// Whether the database is open, or its process was killed. Logs with higher numbers than
+    /// those below may be its own then.
+    open: bool,
+    /// Its log files, as they were when it was opened or closed last.
+    logs: BTreeSet<String>,
+}
+
+/// The log directory of a database that keeps its log apart.
+pub(super) struct LogDirectory {
+    directory: PathBuf,
+    database: PathBuf,
+}
+
+/// A log directory while its database is open for writing. Dropped after the database is closed.
+pub(super) struct Claim {
+    log: LogDirectory,
+    marker: Marker,
+    /// The marker that was there before; it comes back if the database cannot be opened.
+    before: Option<Marker>,
+    opened: bool,
+}
+
+/// The `wal_dir` of the options file, if these settings have one.
+pub(super) fn of_options_file(settings: &Settings) -> Option<PathBuf> {
+    let text = fs::read_to_string(settings.text("options_file")?).ok()?;
+    super::version::wal_dir(&Ini::parse(&text))
+}
+
+impl LogDirectory {
+    /// The log directory of the database in `place`; `None` if it is in the database's own.
+    pub(super) fn new(place: &Path, settings: &Settings) -> Option<Self> {
+        let (directory, database) = (real(Path::new(settings.text("wal_dir")?)), real(place));
+        (!directory.starts_with(&database)).then_some(Self {
+            directory,
+            database,
+        })
+    }
+
+    /// Refuses to open a database without the log that it was written with.
+    pub(super) fn refuse_other(place: &Path, log: Option<&Self>) -> Result<(), String> {
+        let newest = NewestOptions::read(place).map_err(|e| e.to_string())?;
+        let Some(newest) = newest else { return Ok(()) };
+        let database = real(place);
+        let written = newest.wal_dir.map_or(database, |wal| real(&wal));
+        let opened = log.map_or_else(|| real(place), |log| log.directory.clone());
+        let holds_records =
+            |name: &String| fs::metadata(written.join(name)).is_ok_and(|found| found.len() > 0);
+        if written == opened || !logs(&written)?.iter().any(holds_records) {
+            return Ok(());
+        }
+        Err(format!(
+            "its write-ahead log is in `{}`, not in `{}`: opened without it, the database would \
+             lose records; set wal_dir to the directory of its log",
+            written.display(),
+            opened.display()
+        ))
+    }
+
+    /// Takes the directory for the database, which is about to be opened for writing. Makes it if
+    /// only the last part of its path is missing.
+    pub(super) fn claim(self, exists: bool) -> Result<Claim, String> {
+        let made = self.make()?;
+        let (found, present) = (self.marker()?, logs(&self.directory)?);
+        if let Some(marker) = &found {
+            self.refuse_other_owner(marker)?;
+        }
+        let foreign = match &found {
+            _ if !exists => present.clone(),
+            Some(marker) => self.foreign(marker, &present),
+            None if self.is_named_by_its_database() => BTreeSet::new(),
+            None => present.clone(),
+        };
+        self.refuse_foreign(&foreign)?;
+        let marker = Marker {
+            version: 1,
+            database: self.database.clone(),
+            study: found.as_ref().and_then(|marker| marker.study.clone()),
+            made: made || found.as_ref().is_some_and(|marker| marker.made),
+            open: true,
+            logs: present,
+        };
+        self.write(&marker)?;
+        Ok(Claim {
+            log: self,
+            marker,
+            before: found,
+            opened: false,
+        })
+    }
+
+    /// The files of the log that [`Self::remove`] removes.
+    ///
+    /// # Errors
+    /// If the directory has another owner, or log files that are not known to be the database's.
+    pub(super) fn removable(&self) -> Result<BTreeSet<String>, String> {
+        let present = logs(&self.directory)?;
+        let Some(marker) = self.marker()? else {
+            return self.refuse_foreign(&present).map(|()| present);
+        };
+        self.refuse_other_owner(&marker)?;
+        self.refuse_foreign(&self.foreign(&marker, &present))?;
+        Ok(present)
+    }
+
+    /// Removes these files of the log, the marker, and the directory if this program made it.
+    pub(super) fn remove(&self, files: &BTreeSet<String>) -> io::Result<()> {
+        let made = self.marker().ok().flatten().map(|marker| marker.made);
+        for file in files {
+            missing_is_fine(fs::remove_file(self.directory.join(file)))?;
+        }
+        if let Some(made) = made {
+            missing_is_fine(fs::remove_file(self.directory.join(MARKER)))?;
+            let _ = fs::remove_dir(self.directory.join(ARCHIVE));
+            if made {
+                // It stays if something else is in it.
+                let _ = fs::remove_dir(&self.directory);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether the directory had to be made.
+    fn make(&self) -> Result<bool, String> {
+        let shown = self.directory.display();
+        let above = self.directory.parent().unwrap_or(Path::new("/"));
+        match fs::metadata(&self.directory) {
+            Ok(found) if !found.is_dir() => Err(format!("wal_dir `{shown}` is not a directory")),
+            Ok(_) if self.directory.join("CURRENT").exists() => Err(format!(
+                "wal_dir `{shown}` is the directory of another database; name another directory"
+            )),
+            Ok(_) => Ok(false),
+            Err(_) if self.directory.is_symlink() => Err(format!(
+                "wal_dir `{shown}` is a symbolic link to something that does not exist"
+            )),
+            Err(_) if above.is_dir() => fs::create_dir(&self.directory)
+                .map(|()| true)
+                .map_err(|e| format!("failed to create wal_dir `{shown}`: {e}")),
+            Err(_) => Err(format!(
+                "wal_dir `{shown}` does not exist, and neither does `{}`: create it, or mount its \
+                 device, first",
+                above.display()
+            )),
+        }
+    }
+
+    fn marker(&self) -> Result<Option<Marker>, String> {
+        let path = self.directory.join(MARKER);
+        let failed = |why: String| format!("failed to read `{}`: {why}", path.display());
+        match fs::read_to_string(&path) {
+            Ok(text) => serde_json::from_str(&text)
+                .map(Some)
+                .map_err(|e| failed(e.to_string())),
+            Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(e) => Err(failed(e.to_string())),
+        }
+    }
+
+    fn write(&self, marker: &Marker) -> Result<(), String> {
+        let text = serde_json::to_string_pretty(marker).expect("a marker is plain data");
+        let write = || {
+            let mut draft = tempfile::NamedTempFile::new_in(&self.directory)?;
+            io::Write::write_all(&mut draft, text.as_bytes())?;
+            draft.as_file().sync_all()?;
+            draft.persist(self.directory.join(MARKER))?;
+            fs::File::open(&self.directory)?.sync_all()
+        };
+        write().map_err(|e| {
+            format!(
+                "failed to write {MARKER} in wal_dir `{}`: {e}",
+                self.directory.display()
+            )
+        })
+    }
+
+    /// A database that was moved together with its log, or mounted elsewhere, is still the owner.
+    fn refuse_other_owner(&self, marker: &Marker) -> Result<(), String> {
+        let newest = NewestOptions::read(&self.database).ok().flatten();
+        let is_moved = || {
+            let log = newest.and_then(|newest| newest.wal_dir);
+            let is_gone = !marker.database.join("CURRENT").exists();
+            is_gone && log.is_some_and(|log| !log.exists() || real(&log) == self.directory)
+        };
+        if marker.database == self.database || is_moved() {
+            return Ok(());
+        }
+        Err(format!(
+            "wal_dir `{}` holds the write-ahead log of the database at `{}`, as {MARKER} says \
+             there; name another directory",
+            self.directory.display(),
+            marker.database.display()
+        ))
+    }
+
+    fn is_named_by_its_database(&self) -> bool {
+        let newest = NewestOptions::read(&self.database).ok().flatten();
+        let wal = newest.and_then(|newest| newest.wal_dir);
+        wal.is_some_and(|wal| real(&wal) == self.directory)
+    }
+
+    /// Which of the log files present are not the owner's.
+    fn foreign(&self, marker: &Marker, present: &BTreeSet<String>) -> BTreeSet<String> {
+        let newest = marker.logs.iter().filter_map(|name| number(name)).max();
+        let last = highest_number(&self.database).saturating_add(NEAR);
+        let since_open = |name: &String| {
+            let number = number(name).unwrap_or(0);
+            marker.open && newest.is_none_or(|newest| number > newest) && number < last
+        };
+        let is_foreign = |name: &&String| !marker.logs.contains(*name) && !since_open(name);
+        present.iter().filter(is_foreign).cloned().collect()
+    }
+
+    fn refuse_foreign(&self, foreign: &BTreeSet<String>) -> Result<(), String> {
+        if foreign.is_empty() {
+            return Ok(());
+        }
+        let shown: Vec<_> = foreign.iter().take(3).map(String::as_str).collect();
+        let more = match foreign.len() - shown.len() {
+            0 => String::new(),
+            more => format!(" and {more} more"),
+        };
+        Err(format!(
+            "wal_dir `{}` holds log files of another database ({}{more}), which RocksDB would \
+             replay and remove; name another directory",
+            self.directory.display(),
+            shown.join(", ")
+        ))
+    }
+}
+
+impl Claim {
+    /// Keeps in mind which logs are there once the database is open: all of them are its own.
+    pub(super) fn note_logs(&mut self) -> Result<(), String> {
+        self.opened = true;
+        self.marker.logs = logs(&self.log.directory)?;
+        self.log.write(&self.marker)
+    }
+}
+
+impl Drop for Claim {
+    fn drop(&mut self) {
+        if !self.opened {
+            let _ = match &self.before {
+                Some(before) => self.log.write(before),
+                None => self.log.remove(&BTreeSet::new()).map_err(|e| e.to_string()),
+            };
+            return;
+        }
+        let Ok(present) = logs(&self.log.directory) else {
+            return;
+        };
+        let foreign = self.log.foreign(&self.marker, &present);
+        self.marker.logs = present.difference(&foreign).cloned().collect();
+        self.marker.open = false;
+        // If that fails, the log is taken for that of a process that was killed.
+        let _ = self.log.write(&self.marker);
+    }
+}
+
+/// The names of the log files in a directory and in its archive; none if it does not exist.
+fn logs(directory: &Path) -> Result<BTreeSet<String>, String> {
+    let mut found = BTreeSet::new();
+    for (below, prefix) in [("", ""), (ARCHIVE, "archive/")] {
+        let directory = directory.join(below);
+        let failed = |e| format!("failed to read `{}`: {e}", directory.display());
+        let entries = match fs::read_dir(&directory) {
+            Ok(entries) => entries,
+            Err(e) if e.kind() == io::ErrorKind::NotFound => continue,
+            Err(e) => return Err(failed(e)),
+        };
+        for entry in entries {
+            let name = entry.map_err(failed)?.file_name();
+            let name = name.to_string_lossy();
+            if number(&name).is_some() {
+                found.insert(format!("{prefix}{name}"));
+            }
+        }
+    }
+    Ok(found)
+}
+
+/// The number of a log file.
+fn number(name: &str) -> Option<u64> {
+    let name = name.strip_prefix("archive/").unwrap_or(name);
+    name.strip_suffix(".log")?.parse().ok()
+}
+
+/// The highest number that a file of a database has.
+fn highest_number(place: &Path) -> u64 {
+    let entries = fs::read_dir(place).into_iter().flatten().flatten();
+    let number = |entry: fs::DirEntry| {
+        let name = entry.file_name().into_string().ok()?;
+        let stem = name
+            .rsplit_once('-')
+            .map_or(name.as_str(), |(_, number)| number);
+        stem.split('.').next()?.parse::<u64>().ok()
+    };
+    entries.filter_map(number).max().unwrap_or(0)
+}
+
+/// The path without symbolic links, as far as it exists.
+fn real(path: &Path) -> PathBuf {
+    let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
+    if let Ok(real) = fs::canonicalize(&path) {
+        return real;
+    }
+    match (path.parent(), path.file_name()) {
+        (Some(above), Some(name)) => real(above).join(name),
+        _ => path,
+    }
+}
+
+fn missing_is_fine(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => Ok(()),
+        other => other,
+    }
+}
