@@ -175,6 +175,7 @@ fn sweep(
         seed: keys.get("seed")?,
         reload: keys.get("reload")?,
         adopt: dataset.get("adopt")?,
+        upgrade: dataset.get("upgrade")?,
         load_threads: keys.get("load_threads")?,
         write_all_fields: dataset.get("write_all_fields")?,
         compressibility: dataset.get("compressibility")?,

@@ -140,6 +140,15 @@ pub const KEYS: &[PlanKey] = &[
              to them",
         )
         .sets(|plan| plan.sweep.adopt.then(|| true.to_string())),
+    PlanKey::new("dataset", "upgrade", Flag)
+        .about("whether adopted data may become unreadable for the version that wrote it")
+        .or("false")
+        .flag(16, "--upgrade", "")
+        .help(
+            "Let workloads write to adopted data even if the version of the database that wrote \
+             it cannot read it afterwards",
+        )
+        .sets(|plan| plan.sweep.upgrade.then(|| true.to_string())),
     PlanKey::new("sweep", "workloads", Words)
         .about("names from `list workloads`, or of [[workload]] tables")
         .or("ycsb-a")

@@ -43,6 +43,8 @@ pub struct Sweep {
     pub reload: Reload,
     /// Whether a data set that somebody else has loaded is taken as it is.
     pub adopt: bool,
+    /// Whether that may become unreadable for the version of the database that wrote it.
+    pub upgrade: bool,
     /// Clients that load.
     pub load_threads: u32,
     /// Whether an update writes all fields instead of one.

@@ -106,6 +106,13 @@ impl Workload {
         OperationKind::ALL.iter().copied().filter(sent).collect()
     }
 
+    /// Whether it changes nothing in the database.
+    #[must_use]
+    pub fn only_reads(&self) -> bool {
+        let reads = [OperationKind::Read, OperationKind::Scan];
+        self.kinds().iter().all(|kind| reads.contains(kind))
+    }
+
     /// Checks that operations can be drawn from it.
     ///
     /// # Errors
@@ -248,6 +255,8 @@ mod tests {
         let own = workload(vec![group(GroupClients::Rest, mix)]);
         assert_eq!(own.kinds(), [OperationKind::Read, OperationKind::Update]);
         assert_eq!(Workload::load().kinds(), [OperationKind::Insert]);
+        assert!(!own.only_reads() && !Workload::load().only_reads());
+        assert!(workload(vec![group(GroupClients::Rest, READS)]).only_reads());
     }
 
     #[test]

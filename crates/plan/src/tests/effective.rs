@@ -252,6 +252,7 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("dataset.compressibility", BASE, "= 0.5", "= 0.25"),
     ("dataset.write_all_fields", BASE, "write_all_fields = false", "write_all_fields = true"),
     ("dataset.adopt", BASE, "write_all_fields = false", "write_all_fields = false\nadopt = true"),
+    ("dataset.upgrade", BASE, "write_all_fields = false", "write_all_fields = false\nupgrade = true"),
     ("sweep.workloads", BASE, "['mine', 'ycsb-c']", "['ycsb-c', 'mine']"),
     ("sweep.distribution", BASE, "{ name = 'hotspot', data_fraction = 0.1, operation_fraction = 0.9 }", "'uniform'"),
     ("sweep.threads", BASE, "threads = { from = 1, to = 16, factor = 2 }", "threads = 3"),
