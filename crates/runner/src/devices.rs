@@ -1,7 +1,7 @@
 //! Which systems of a plan are on one physical device: a comparison of them would be one of a
 //! device with itself.
 
-use crate::{Error, places::places};
+use crate::{Error, dataset::refuse_shared, places::places};
 use std::{
     collections::BTreeSet,
     path::{Path, PathBuf},
@@ -27,8 +27,9 @@ struct Pair<'a> {
 /// compares is said. A ceiling is on the device of the system that it is for.
 ///
 /// # Errors
-/// Names both systems, the device, and what to write.
+/// Names both systems, the device, and what to write; and as [`refuse_shared`].
 pub(crate) fn refuse_one_device(plan: &Plan) -> Result<Vec<String>, Error> {
+    refuse_shared(plan)?;
     refuse_by(plan, &physical_devices)
 }
 

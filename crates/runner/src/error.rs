@@ -130,6 +130,32 @@ pub enum Error {
         /// Where.
         place: PathBuf,
     },
+    /// A directory apart from the data set cannot be used.
+    #[error("system `{system}`: {setting} is `{}`, but {why}", directory.display())]
+    BadDirectory {
+        /// The system's name.
+        system: String,
+        /// The setting that names it.
+        setting: String,
+        /// Where.
+        directory: PathBuf,
+        /// Why not, and what to do.
+        why: String,
+    },
+    /// A symbolic link is where a database makes its directory or file.
+    #[error(
+        "system `{system}`: `{}` is a symbolic link to `{}`, which may be on another device than \
+         the one that is measured; give the system a path without such a link",
+        place.display(), target.display()
+    )]
+    LinkedData {
+        /// The system's name.
+        system: String,
+        /// The link.
+        place: PathBuf,
+        /// What it points to.
+        target: PathBuf,
+    },
     /// A device is named that is not one.
     #[error(
         "system `{system}`: there is no block device `{}`; give one, or `path` for a directory",
@@ -438,6 +464,8 @@ impl Error {
             | Self::WrongPlan(_)
             | Self::ChangedPlan { .. }
             | Self::MissingPlace { .. }
+            | Self::BadDirectory { .. }
+            | Self::LinkedData { .. }
             | Self::NoDevice { .. }
             | Self::Placeholders { .. }
             | Self::SameDevice { .. }

@@ -151,6 +151,7 @@ fn look(plan: &Plan, system: &SystemPlan, ranks: &Ranks, room: &mut Room) -> Res
         Place::Directory | Place::DirectoryOrDevice
     ) {
         make_place(system)?;
+        dataset.check_directories()?;
         dataset.adopt(plan)?;
         match dataset.state()? {
             State::Loaded | State::Adopted => {}

@@ -7,6 +7,7 @@
 mod adopt;
 mod load;
 mod marker;
+mod wal;
 
 use crate::Error;
 pub(crate) use load::loader;
@@ -14,6 +15,7 @@ use marker::{CONTENT, Marker, Store};
 use std::{collections::BTreeMap, fs, path::Path, time::SystemTime};
 use tailmark_driver::{Access, Database, Location, Params, db::stamp};
 use tailmark_plan::{Plan, SystemPlan, file_sums};
+pub(crate) use wal::refuse_shared;
 
 /// A system's data set.
 #[derive(Debug)]
@@ -25,6 +27,8 @@ pub struct Dataset<'a> {
     data: BTreeMap<String, String>,
     /// Whether one without a marker is taken as it is.
     adopts: bool,
+    /// Of one that is taken as it is: what may be done to it.
+    access: Access,
 }
 
 /// How much of a data set is there.
@@ -64,7 +68,10 @@ impl<'a> Dataset<'a> {
         let params = Params {
             location,
             data: system.data.clone(),
-            settings: system.settings.clone(),
+            settings: match is_adopted(plan, &store) {
+                true => system.settings.clone(),
+                false => wal::own(system),
+            },
             semantics: system.semantics,
             access: Access::Write,
         };
@@ -74,6 +81,18 @@ impl<'a> Dataset<'a> {
             store,
             data: describe(plan, system),
             adopts: plan.sweep.adopt,
+            access: if plan
+                .sweep
+                .workloads
+                .iter()
+                .all(|workload| workload.only_reads())
+            {
+                Access::ReadCompatible
+            } else if plan.sweep.upgrade {
+                Access::Upgrade
+            } else {
+                Access::Write
+            },
         }
     }
 
@@ -165,7 +184,10 @@ impl<'a> Dataset<'a> {
         let place = self.path();
         let (text, is_foreign) = match &self.store {
             Store::Nowhere => (None, false),
-            Store::File(path) => (marker::read_file(path)?, holds_something(place)),
+            Store::File(path) => {
+                wal::refuse_link(self.system, place)?;
+                (marker::read_file(path)?, holds_something(place))
+            }
             Store::Device => {
                 let text = stamp::read(place).map_err(marker::failed("read", place))?;
                 (text, self.adopts)
@@ -285,8 +307,11 @@ impl<'a> Dataset<'a> {
         if holds_something(self.path()) {
             return Ok(());
         }
+        let place = self.path().with_extension("tailmark-trial");
+        wal::refuse_link(self.system, &place)?;
         let trial = Params {
-            location: Location::Directory(self.path().with_extension("tailmark-trial")),
+            settings: wal::inside(self.system, &place),
+            location: Location::Directory(place),
             access: Access::Create,
             ..self.params.clone()
         };
@@ -347,10 +372,21 @@ impl<'a> Dataset<'a> {
     /// Opens the database.
     ///
     /// # Errors
-    /// Where it cannot be opened.
+    /// Where it cannot be opened, and where that would lock out the version that wrote what is
+    /// taken as it is.
     pub fn open(&self) -> Result<Box<dyn Database>, Error> {
-        Ok((self.system.driver.open)(&self.params)?)
+        let is_own = !self.adopts || !matches!(&self.store, Store::File(path) if !path.exists());
+        let params = Params {
+            access: if is_own { Access::Upgrade } else { self.access },
+            ..self.params.clone()
+        };
+        Ok((self.system.driver.open)(&params)?)
     }
+}
+
+/// Whether the data set is taken as it is: only that has no marker.
+fn is_adopted(plan: &Plan, store: &Store) -> bool {
+    plan.sweep.adopt && matches!(store, Store::File(path) if !path.exists())
 }
 
 fn now() -> String {

@@ -95,6 +95,7 @@ pub fn plan(systems: Vec<SystemPlan>, workloads: &[&str], threads: &[u32]) -> Pl
             seed: 1,
             reload: Reload::Never,
             adopt: false,
+            upgrade: false,
             load_threads: 2,
             write_all_fields: false,
             compressibility: 0.0,
