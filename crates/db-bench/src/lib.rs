@@ -27,12 +27,12 @@ use tailmark_console::{Console, Exit, listen};
 use tailmark_driver::Location;
 use tailmark_engine::Stop;
 
-/// Does what db_bench does with these words; `-o DIR` among them is ours.
+/// Does what db_bench does with these words; `-o DIR` and `--upgrade` among them are ours.
 ///
 /// # Errors
 /// Names what is wrong, before anything is measured where that is possible.
 pub fn db_bench(words: &[String], console: &Console) -> anyhow::Result<Exit> {
-    let (out, words) = take_out(words)?;
+    let (own, words) = take_out(words)?;
     let flags = Flags::parse(&words)?;
     match flags.asked {
         Some(Asked::Help) => return help(console),
@@ -51,24 +51,34 @@ pub fn db_bench(words: &[String], console: &Console) -> anyhow::Result<Exit> {
         .for_each(|warning| console.warn(&format!("warning: {warning}")));
     let stop = Stop::new();
     listen(&stop, console)?;
-    run::BenchmarkRun::new(&flags, out, stop, console.clone())?.run()
+    run::BenchmarkRun::new(&flags, own, stop, console.clone())?.run()
 }
 
-/// Splits off `-o DIR`, which db_bench does not have.
-fn take_out(words: &[String]) -> anyhow::Result<(Option<PathBuf>, Vec<String>)> {
+/// What db_bench does not have.
+#[derive(Default)]
+pub(crate) struct Own {
+    /// The study that the call becomes a part of.
+    pub out: Option<PathBuf>,
+    /// Whether the version that wrote the database may be locked out of it.
+    pub upgrade: bool,
+}
+
+/// Splits off `-o DIR` and `--upgrade`.
+fn take_out(words: &[String]) -> anyhow::Result<(Own, Vec<String>)> {
     let mut rest = Vec::new();
-    let (mut out, mut words) = (None, words.iter());
+    let (mut own, mut words) = (Own::default(), words.iter());
     while let Some(word) = words.next() {
         match word.as_str() {
-            "-o" => out = Some(words.next().context("-o needs a directory")?.into()),
+            "-o" => own.out = Some(words.next().context("-o needs a directory")?.into()),
+            "--upgrade" => own.upgrade = true,
             _ => rest.push(word.clone()),
         }
     }
-    Ok((out, rest))
+    Ok((own, rest))
 }
 
 fn help(console: &Console) -> anyhow::Result<Exit> {
-    console.say("tailmark db-bench [-o DIR] --benchmarks=LIST --db=DIR [FLAG]...\n")?;
+    console.say("tailmark db-bench [-o DIR] [--upgrade] --benchmarks=LIST --db=DIR [FLAG]...\n")?;
     console.say("The flags of RocksDB's db_bench that have an effect, with their defaults:")?;
     let mut all: Vec<_> = flags::effective().collect();
     all.sort_unstable_by_key(|row| row.0);
@@ -80,6 +90,10 @@ fn help(console: &Console) -> anyhow::Result<Exit> {
         .map(|(name, _)| *name)
         .collect();
     console.say(&format!("\nBenchmarks: {}", names.join(", ")))?;
+    console.say(
+        "--upgrade lets benchmarks write to a database that the RocksDB which wrote it cannot read \
+         afterwards.",
+    )?;
     console.say("NAME[X3-W1] runs a benchmark once to warm up, then three times.")?;
     Ok(Exit::Done)
 }

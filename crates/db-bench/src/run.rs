@@ -1,6 +1,7 @@
 //! Runs a list of benchmarks on one database.
 
 use super::{
+    Own,
     benchmarks::{Action, ListedBenchmark, Tool},
     flags::{self, Flags},
     location,
@@ -14,7 +15,6 @@ use super::{
 use anyhow::{Context, ensure};
 use std::{
     collections::BTreeMap,
-    path::PathBuf,
     sync::Arc,
     time::{Duration, SystemTime, UNIX_EPOCH},
 };
@@ -37,6 +37,8 @@ pub struct BenchmarkRun<'a> {
     flags: &'a Flags,
     driver: &'static Driver,
     params: Params,
+    /// Whether the version that wrote the database may be locked out of it.
+    upgrade: bool,
     /// Holds the options file.
     _directory: tempfile::TempDir,
     database: Option<RocksDb>,
@@ -67,12 +69,7 @@ impl<'a> BenchmarkRun<'a> {
     ///
     /// # Errors
     /// Names what is wrong with them.
-    pub fn new(
-        flags: &'a Flags,
-        out: Option<PathBuf>,
-        stop: Stop,
-        console: Console,
-    ) -> anyhow::Result<Self> {
+    pub fn new(flags: &'a Flags, own: Own, stop: Stop, console: Console) -> anyhow::Result<Self> {
         let driver = tailmark_driver::db::find("rocksdb")?;
         let directory = tempfile::tempdir()?;
         let threads = flags.number("threads")?;
@@ -101,13 +98,15 @@ impl<'a> BenchmarkRun<'a> {
             semantics: Semantics::Faithful,
             access: Access::Create,
         };
-        let study = out
+        let study = own
+            .out
             .map(|out| study::open(&out, flags, &params))
             .transpose()?;
         Ok(Self {
             flags,
             driver,
             params,
+            upgrade: own.upgrade,
             _directory: directory,
             database: None,
             seed: 0,
@@ -141,7 +140,7 @@ impl<'a> BenchmarkRun<'a> {
         };
         let exists = self.flags.flag("use_existing_db");
         if exists {
-            self.params.access = Access::Write;
+            self.params.access = self.access(&entries)?;
         } else {
             (self.driver.destroy)(&self.params)?;
         }
@@ -196,6 +195,26 @@ impl<'a> BenchmarkRun<'a> {
             }
         }
         Ok(entries)
+    }
+
+    /// What may be done to a database that is there.
+    fn access(&self, entries: &[ListedBenchmark]) -> anyhow::Result<Access> {
+        let mut only_reads = true;
+        for entry in entries {
+            only_reads &= match entry.action {
+                Action::Tool(tool) => matches!(tool, Tool::Print(_) | Tool::Memstats),
+                // It is skipped.
+                Action::Measure(measure) if measure.needs.is_fresh() => true,
+                Action::Measure(measure) => measure.workload(entry.name, self.flags)?.only_reads(),
+            };
+        }
+        Ok(if only_reads {
+            Access::ReadCompatible
+        } else if self.upgrade {
+            Access::Upgrade
+        } else {
+            Access::Write
+        })
     }
 
     fn open(&mut self) -> anyhow::Result<()> {

@@ -24,7 +24,7 @@ use std::{
     time::{Duration, Instant},
 };
 use tailmark_console::{Console, Exit, listen};
-use tailmark_driver::{Access, Database, Driver, Params, Semantics};
+use tailmark_driver::{Access, Database, Driver, Location, Params, Semantics};
 use tailmark_engine::{Spec, Stop};
 use tailmark_results::{Phase, PointKey, finding::NOTHING_FOUND};
 use tailmark_runner::{Evidence, capture::Watched, point};
@@ -56,7 +56,8 @@ pub struct Call {
     stop: Stop,
 }
 
-/// The newest that RocksDB 6.2.2 reads, which YCSB 0.17 comes with.
+/// The newest that RocksDB 6.0 reads, and the 6.2.2 of YCSB's development version. The 5.11.3 of
+/// YCSB 0.17.0 reads nothing that this program's RocksDB has written.
 const READABLE: [(&str, &str); 2] = [("checksum", "crc32c"), ("format_version", "4")];
 
 /// What of it the driver has.
@@ -85,6 +86,19 @@ fn threads(
         properties.refuse("threadcount", "a whole number from 1 up")
     );
     Ok(threads)
+}
+
+/// What may be done to the database.
+fn access(location: &Location, options: &Options, core: &Core) -> Access {
+    let is_there = location
+        .path()
+        .is_some_and(|place| place.join("CURRENT").exists());
+    match core.action {
+        Action::Run if core.workload.only_reads() => Access::ReadCompatible,
+        _ if options.upgrade && is_there => Access::Upgrade,
+        Action::Run => Access::Write,
+        Action::Load => Access::Create,
+    }
 }
 
 fn semantics(properties: &Properties) -> anyhow::Result<Semantics> {
@@ -131,15 +145,13 @@ impl Call {
         for (name, value) in readable(driver) {
             settings.set_default(name, value);
         }
+        let location = binding.location(properties)?;
         let params = Params {
-            location: binding.location(properties)?,
+            access: access(&location, options, &core),
+            location,
             semantics: (driver.semantics)(&settings).unwrap_or(semantics),
             settings,
             data: core.data.clone(),
-            access: match action {
-                Action::Load => Access::Create,
-                Action::Run => Access::Write,
-            },
         };
         let threads = threads(properties, core.operations, console)?;
         let target = properties.number::<u64>("target", 0, COUNT)?;

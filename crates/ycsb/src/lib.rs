@@ -43,8 +43,10 @@ Options of YCSB:
 Options of tailmark:
   -o DIR         the call also becomes a part of the study in DIR, and DIR/report.html is written
   --system NAME  the system's name in the study (default: the database's)
-  --for-ycsb     write tables that the RocksDB of YCSB 0.17 can read, whatever an options file or
-                 the database that is there says; without either that is the default
+  --for-ycsb     write tables that RocksDB 6.0 and later can read, as the one of YCSB's development
+                 version does, whatever an options file or the database that is there says; without
+                 either that is the default
+  --upgrade      write to a database even if the version that wrote it cannot read it afterwards
 
 Properties of tailmark:
   tailmark.semantics        faithful (YCSB's, the default) or correct

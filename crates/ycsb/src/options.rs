@@ -28,6 +28,8 @@ pub struct Options {
     pub out: Option<PathBuf>,
     /// The system's name in the study, if it is not the database's.
     pub system: Option<String>,
+    /// Whether the version that wrote the database may be locked out of it.
+    pub upgrade: bool,
     /// Only the help was asked for.
     pub help: bool,
     /// The action, where the command line names one.
@@ -125,6 +127,7 @@ impl Options {
                 word if word.starts_with("-jvm-args=") => {}
                 "-o" | "--output" => options.out = Some(value("-o")?.into()),
                 "--system" => options.system = Some(value("--system")?.to_owned()),
+                "--upgrade" => options.upgrade = true,
                 "--for-ycsb" => given.push(("tailmark.forycsb", "true".to_owned())),
                 word if is_help(word) => options.help = true,
                 other => return Err(BadOptions::Unknown(other.to_owned())),
