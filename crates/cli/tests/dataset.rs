@@ -6,9 +6,11 @@
     reason = "a test that cannot be set up has failed, and says so"
 )]
 
+use rust_rocksdb::{DB, Options};
 use std::{
     collections::BTreeMap,
     fs,
+    os::unix::fs::symlink,
     path::{Path, PathBuf},
     process::{Command, Output},
 };
@@ -194,4 +196,184 @@ fn what_is_refused_to_be_adopted_is_left_to_the_byte() {
         &["1024"],
     );
     assert!(bytes_below(&place) == before, "the database was changed");
+}
+
+/// Another program's database with its log in `wal`; its only record is in the log alone.
+fn foreign(place: &Path, wal: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let database = DB::open(&with_log(wal), place).unwrap();
+    database.put("acknowledged", "yes").unwrap();
+    drop(database);
+    bytes_below(wal)
+}
+
+fn with_log(wal: &Path) -> Options {
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    options.set_wal_dir(wal);
+    options
+}
+
+#[test]
+fn the_logs_of_another_database_in_wal_dir_are_left_to_the_byte() {
+    let dir = TempDir::new().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    let (place, wal) = (at("place"), at("wal"));
+    let before = foreign(&at("theirs"), &wal);
+    let log = before.keys().next().unwrap().file_name().unwrap();
+    let options = at("options");
+    let text = "[Version]\nrocksdb_version=11.0.0\noptions_file_version=1.1\n[DBOptions]\n\
+                wal_dir=WAL\n[CFOptions \"default\"]\n";
+    fs::write(&options, text.replace("WAL", wal.to_str().unwrap())).unwrap();
+    for setting in [
+        format!("database.wal_dir={}", wal.display()),
+        format!("database.options_file={}", options.display()),
+    ] {
+        let run = run_with(&place, &at("out"), &["--set", &setting]);
+        let parts = [
+            wal.to_str().unwrap(),
+            log.to_str().unwrap(),
+            "another database",
+        ];
+        refused(&run, &parts);
+        assert_eq!(run.status.code(), Some(2));
+        assert_eq!(bytes_below(&wal), before, "{setting}");
+    }
+    let theirs = DB::open(&with_log(&wal), at("theirs")).unwrap();
+    assert!(theirs.get("acknowledged").unwrap().is_some());
+}
+
+#[test]
+fn a_reload_leaves_the_log_that_another_program_put_into_wal_dir() {
+    let dir = TempDir::new().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    let wal = format!("database.wal_dir={}", at("wal").display());
+    succeeded(&run_with(&at("place"), &at("first"), &["--set", &wal]));
+    let own = at("wal").join("rocksdb-wal");
+    assert!(own.join("tailmark.wal.json").exists());
+    let log = at("wal").join("999999.log");
+    fs::write(&log, "foreign").unwrap();
+    let again = ["--set", &wal, "--set", "sweep.reload=point"];
+    succeeded(&run_with(&at("place"), &at("again"), &again));
+    assert_eq!(fs::read(&log).unwrap(), b"foreign");
+    // In the data set's own directory it is no more the data set's.
+    fs::rename(&log, own.join("999999.log")).unwrap();
+    refused(
+        &run_with(&at("place"), &at("third"), &again),
+        &["(999999.log)"],
+    );
+    assert!(own.join("999999.log").exists());
+}
+
+#[test]
+fn a_second_study_does_not_take_the_log_of_the_first() {
+    let dir = TempDir::new().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    let wal = format!("database.wal_dir={}", at("wal").display());
+    let set = ["--set", &wal, "--set", "dataset.records=1k"];
+    succeeded(&run_with(&at("one"), &at("first"), &set));
+    let before = bytes_below(&at("wal"));
+    let second = run_with(&at("two"), &at("second"), &set);
+    let one = at("one").join("rocksdb");
+    refused(&second, &[one.to_str().unwrap(), "name another directory"]);
+    assert_eq!(bytes_below(&at("wal")), before);
+    succeeded(&run_with(&at("one"), &at("third"), &set));
+}
+
+#[test]
+fn a_log_directory_is_of_one_system_and_there() {
+    let dir = TempDir::new().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    let other = format!("other={}", at("other").display());
+    for (wal, parts) in [
+        ("wal", &["`other` keeps its log there too"][..]),
+        ("./wal/../other", &["`other` keeps its data there too"]),
+    ] {
+        let wal = format!("database.wal_dir={}", at(wal).display());
+        let more = ["--system", &other, "--set", &wal];
+        fs::create_dir_all(at("wal")).unwrap();
+        refused(&run_with(&at("place"), &at("out"), &more), parts);
+    }
+    let missing = format!("database.wal_dir={}", at("no/wal").display());
+    let refusal = run_with(&at("place"), &at("out"), &["--set", &missing]);
+    refused(&refusal, &["exists; create it, or mount its device"]);
+    assert!(!at("no").exists());
+    assert!(!at("place").join("rocksdb").exists());
+}
+
+#[test]
+fn a_link_in_the_place_of_the_data_is_refused() {
+    let dir = TempDir::new().unwrap();
+    let (place, target) = (dir.path().join("place"), dir.path().join("target"));
+    fs::create_dir_all(&place).unwrap();
+    fs::create_dir(&target).unwrap();
+    for exists in [true, false] {
+        symlink(&target, place.join("rocksdb")).unwrap();
+        let run = run(&place, &dir.path().join("out"));
+        refused(&run, &["symbolic link", target.to_str().unwrap()]);
+        assert_eq!(fs::read_link(place.join("rocksdb")).unwrap(), target);
+        fs::remove_file(place.join("rocksdb")).unwrap();
+        if exists {
+            assert_eq!(fs::read_dir(&target).unwrap().count(), 0);
+            fs::remove_dir(&target).unwrap();
+        }
+    }
+    // What lies where a trial would be made is not removed for it.
+    fs::create_dir(&target).unwrap();
+    foreign(&target, &target);
+    symlink(&target, place.join("rocksdb.tailmark-trial")).unwrap();
+    refused(&run(&place, &dir.path().join("out")), &["symbolic link"]);
+    assert!(target.join("CURRENT").exists());
+}
+
+/// Says in the newest OPTIONS file of a database that this version wrote it.
+fn written_by(place: &Path, version: &str) {
+    let options = bytes_below(place).into_iter().rfind(|(path, _)| {
+        let name = path.file_name().unwrap().to_string_lossy();
+        name.starts_with("OPTIONS-")
+    });
+    let (path, text) = options.unwrap();
+    let text = String::from_utf8(text).unwrap();
+    let is_version = |line: &&str| line.contains("rocksdb_version=");
+    let line = text.lines().find(is_version).unwrap();
+    let text = text.replace(line, &format!("rocksdb_version={version}"));
+    fs::write(path, text).unwrap();
+}
+
+#[test]
+fn reads_leave_an_adopted_database_of_another_version_to_the_byte() {
+    let dir = TempDir::new().unwrap();
+    let place = dir.path().join("place");
+    succeeded(&run(&place, &dir.path().join("first")));
+    written_by(&place.join("rocksdb"), "5.11.3");
+    // One with tailmark's marker is tailmark's to upgrade.
+    let writes = ["--workload", "ycsb-a"];
+    succeeded(&run_with(&place, &dir.path().join("own"), &writes));
+
+    fs::remove_file(place.join("rocksdb.dataset.json")).unwrap();
+    written_by(&place.join("rocksdb"), "5.11.3");
+    let before = bytes_below(&place);
+    let out = dir.path().join("adopted");
+    succeeded(&run_with(&place, &out, &["--adopt"]));
+    assert!(bytes_below(&place) == before, "the database was changed");
+    let phase = &Study::open_read_only(&out).unwrap().points().unwrap()[0].phase;
+    assert_eq!(phase.kinds[&Kind::Read].not_found, 0);
+}
+
+#[test]
+fn writes_to_an_adopted_database_lock_its_version_out_only_with_consent() {
+    let dir = TempDir::new().unwrap();
+    let place = dir.path().join("place");
+    succeeded(&run(&place, &dir.path().join("first")));
+    fs::remove_file(place.join("rocksdb.dataset.json")).unwrap();
+    written_by(&place.join("rocksdb"), "5.11.3");
+    let before = bytes_below(&place);
+    let mut writes = vec!["--adopt", "--workload", "ycsb-a"];
+    let out = dir.path().join("out");
+    refused(
+        &run_with(&place, &out, &writes),
+        &["RocksDB 5.11.3", "--upgrade"],
+    );
+    assert!(bytes_below(&place) == before, "the database was changed");
+    writes.push("--upgrade");
+    succeeded(&run_with(&place, &out, &writes));
 }

@@ -461,3 +461,64 @@ fn a_database_is_written_in_the_format_of_db_bench_7_and_keeps_what_it_has() {
         assert_eq!(format(flags), expected, "{flags:?}");
     }
 }
+
+#[test]
+fn another_databases_logs_and_version_are_left_as_they_are() {
+    let dir = tempfile::tempdir().unwrap();
+    let (db, wal) = (dir.path().join("db"), dir.path().join("wal"));
+    std::fs::create_dir(&wal).unwrap();
+    std::fs::write(wal.join("000004.log"), "foreign").unwrap();
+    let fill = [
+        "--benchmarks=fillseq",
+        "--num=100",
+        &format!("--wal_dir={}", wal.display()),
+    ];
+    let refused = ours(&db, &fill);
+    assert!(!refused.status.success());
+    assert!(
+        stderr(&refused).contains("(000004.log)"),
+        "{}",
+        stderr(&refused)
+    );
+    assert_eq!(std::fs::read(wal.join("000004.log")).unwrap(), b"foreign");
+
+    stdout(&ours(&db, &["--benchmarks=fillseq", "--num=100"]));
+    let files = || {
+        let entries = std::fs::read_dir(&db).unwrap().map(|entry| entry.unwrap());
+        let kept = entries.filter(|entry| !entry.file_name().to_string_lossy().starts_with("LOG"));
+        let files = kept.map(|entry| (entry.path(), std::fs::read(entry.path()).unwrap()));
+        files.collect::<std::collections::BTreeMap<_, _>>()
+    };
+    let is_options = |path: &std::path::Path| path.to_str().unwrap().contains("OPTIONS-");
+    let (path, text) = files()
+        .into_iter()
+        .rfind(|(path, _)| is_options(path))
+        .unwrap();
+    let text = String::from_utf8(text).unwrap();
+    let line = text.lines().find(|line| line.contains("rocksdb_version="));
+    let text = text.replace(line.unwrap(), "rocksdb_version=5.11.3");
+    std::fs::write(path, text).unwrap();
+    let before = files();
+    let existing = |list: &str, more: &[&str]| {
+        let benchmarks = format!("--benchmarks={list}");
+        let flags = [&benchmarks, "--num=100", "--use_existing_db"];
+        ours(&db, &[&flags[..], more].concat())
+    };
+    let read = stdout(&existing("readrandom,levelstats", &[]));
+    assert!(found(result(&read, "readrandom")).starts_with("(100 of 100 found)"));
+    assert!(files() == before, "reads changed the database");
+    for list in ["overwrite", "readrandom,compact"] {
+        let refused = existing(list, &[]);
+        assert!(
+            stderr(&refused).contains("--upgrade"),
+            "{}",
+            stderr(&refused)
+        );
+        assert!(files() == before, "{list} changed the database");
+    }
+    stdout(&existing("overwrite", &["--upgrade"]));
+}
+
+fn stderr(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}

@@ -450,3 +450,103 @@ fn calls_over_other_data_are_no_repeats() {
     assert_eq!(keys, [(first, 1), (other, 1), (first, 2)]);
     assert_eq!(other, format!("{first} (records 2000)"));
 }
+
+/// Every file of a database with its bytes; RocksDB's own logs of what it does apart.
+#[cfg(feature = "rocksdb")]
+fn files(db: &Path) -> std::collections::BTreeMap<std::ffi::OsString, Vec<u8>> {
+    let entries = std::fs::read_dir(db).unwrap().map(Result::unwrap);
+    let kept = entries.filter(|entry| !entry.file_name().to_string_lossy().starts_with("LOG"));
+    let bytes =
+        |entry: std::fs::DirEntry| (entry.file_name(), std::fs::read(entry.path()).unwrap());
+    kept.map(bytes).collect()
+}
+
+#[cfg(feature = "rocksdb")]
+#[test]
+fn reads_leave_a_database_of_another_version_to_the_byte_and_writes_need_consent() {
+    let dir = TempDir::new().unwrap();
+    let db = dir.path().join("db");
+    let call = |line: &str| {
+        let line = format!("{line} -P workloada -p rocksdb.dir=db -p dataintegrity=true");
+        let done = ycsb(dir.path(), &line);
+        (done.status.code(), err(&done))
+    };
+    assert_eq!(call("load rocksdb").0, Some(0));
+    let newest = files(&db)
+        .into_iter()
+        .rfind(|(name, _)| name.to_string_lossy().starts_with("OPTIONS-"));
+    let (name, text) = newest.unwrap();
+    let text = String::from_utf8(text).unwrap();
+    let version = text
+        .lines()
+        .find(|line| line.contains("rocksdb_version="))
+        .unwrap();
+    std::fs::write(
+        db.join(name),
+        text.replace(version, "rocksdb_version=5.11.3"),
+    )
+    .unwrap();
+    let before = files(&db);
+    let reads = "run rocksdb -p readproportion=1 -p updateproportion=0";
+    let (code, said) = call(reads);
+    assert_eq!(code, Some(0), "{said}");
+    assert!(files(&db) == before, "reads changed the database");
+    for line in ["run rocksdb", "load rocksdb"] {
+        let (code, said) = call(line);
+        assert_eq!(code, Some(1), "{said}");
+        assert!(
+            said.contains("RocksDB 5.11.3") && said.contains("--upgrade"),
+            "{said}"
+        );
+    }
+    assert!(
+        files(&db) == before,
+        "what was refused changed the database"
+    );
+    let (code, said) = call("run rocksdb --upgrade");
+    assert_eq!(code, Some(0), "{said}");
+    assert_eq!(call("run rocksdb").0, Some(0), "it is of this version now");
+}
+
+#[cfg(feature = "rocksdb")]
+#[test]
+fn a_log_directory_is_of_one_database_also_after_a_kill() {
+    let dir = TempDir::new().unwrap();
+    let line = |action: &str, db: &str| {
+        format!("{action} rocksdb -P workloada -p rocksdb.dir={db} -p rocksdb.wal_dir=wal")
+    };
+    let call = |action: &str, db: &str| {
+        let done = ycsb(dir.path(), &line(action, db));
+        (done.status.code(), err(&done))
+    };
+    assert_eq!(call("load", "one").0, Some(0));
+    let (code, said) = call("load", "two");
+    assert_eq!(code, Some(1), "{said}");
+    assert!(
+        said.contains("/one`") && said.contains("name another directory"),
+        "{said}"
+    );
+    let endless = line("run", "one") + " -p operationcount=2000000000";
+    let mut killed = Command::new(PROGRAM)
+        .arg("ycsb")
+        .args(endless.split_whitespace())
+        .current_dir(dir.path())
+        .spawn()
+        .unwrap();
+    let written = || {
+        let logs = std::fs::read_dir(dir.path().join("wal")).unwrap();
+        let bytes = logs.map(|log| log.unwrap().metadata().unwrap().len());
+        bytes.max().unwrap_or(0) > 1 << 20
+    };
+    while !written() {
+        assert!(
+            killed.try_wait().unwrap().is_none(),
+            "it has ended by itself"
+        );
+        std::thread::sleep(std::time::Duration::from_millis(20));
+    }
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    let (code, said) = call("run", "one");
+    assert_eq!(code, Some(0), "{said}");
+}

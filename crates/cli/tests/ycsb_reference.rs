@@ -234,21 +234,24 @@ fn the_output_has_the_lines_of_the_reference() {
 mod rocksdb {
     use super::{PROGRAM, class_path, java};
     use std::{
+        collections::BTreeMap,
         path::{Path, PathBuf},
         process::Command,
     };
     use tailmark_testing::{not_installed, test};
 
-    /// YCSB's client with records in RocksDB 6.2.2, as its binding stores them; the class is
-    /// compiled into `dir`.
-    fn with_rocksdb(dir: &Path) -> String {
+    /// YCSB's client with records in this version of RocksDB, as its binding stores them; the
+    /// class is compiled into `dir`.
+    fn with_rocksdb(dir: &Path, version: &str) -> String {
         let jars = PathBuf::from(class_path().trim_end_matches('*'));
         let all = std::fs::read_dir(&jars)
             .unwrap()
-            .map(|entry| entry.unwrap().path());
-        let all: Vec<_> = all.map(|path| path.display().to_string()).collect();
-        if !all.iter().any(|jar| jar.ends_with("rocksdbjni-6.2.2.jar")) {
-            not_installed(format!("no rocksdbjni-6.2.2.jar in {}", jars.display()));
+            .map(|entry| entry.unwrap().path().display().to_string());
+        let jar = format!("rocksdbjni-{version}.jar");
+        let is_taken = |path: &String| path.ends_with(&jar) || !path.contains("/rocksdbjni-");
+        let all: Vec<_> = all.filter(is_taken).collect();
+        if !all.iter().any(|path| path.ends_with(&jar)) {
+            not_installed(format!("no {jar} in {}", jars.display()));
         }
         let source = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/reference/Records.java");
         let out = dir.display().to_string();
@@ -340,7 +343,7 @@ mod rocksdb {
     #[test]
     fn what_the_reference_loaded_it_reads_after_it_was_changed_here() {
         let dir = tempfile::TempDir::new().unwrap();
-        let class_path = with_rocksdb(dir.path());
+        let class_path = with_rocksdb(dir.path(), "6.2.2");
         reference(&class_path, dir.path(), 5000, &["-load"]);
         let changed = tailmark(dir.path(), 5000, "run", &CHANGE);
         let inserted = value(&changed, "[INSERT], Return=OK, ").unwrap();
@@ -353,7 +356,7 @@ mod rocksdb {
     #[test]
     fn what_is_loaded_the_reference_reads_and_changes() {
         let dir = tempfile::TempDir::new().unwrap();
-        let class_path = with_rocksdb(dir.path());
+        let class_path = with_rocksdb(dir.path(), "6.2.2");
         tailmark(dir.path(), 5000, "load", &[]);
         let read = reference(&class_path, dir.path(), 5000, &["-t"]);
         assert_eq!(value(&read, "[VERIFY], Return=OK, "), Some(5000), "{read}");
@@ -362,5 +365,72 @@ mod rocksdb {
         let all = 5000 + value(&changed, "[INSERT], Return=OK, ").unwrap();
         let read = tailmark(dir.path(), all, "run", &[]);
         assert_eq!(value(&read, "[VERIFY], Return=OK, "), Some(all), "{read}");
+    }
+
+    /// Every file of the database with its bytes; RocksDB's own logs of what it does apart.
+    fn files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+        let entries = std::fs::read_dir(dir.join("db")).unwrap();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        let is_log = |path: &PathBuf| {
+            path.file_name()
+                .unwrap()
+                .to_string_lossy()
+                .starts_with("LOG")
+        };
+        let kept = paths.filter(|path| !is_log(path));
+        kept.map(|path| (path.clone(), std::fs::read(path).unwrap()))
+            .collect()
+    }
+
+    /// The rows of the driver's table whose jars are collected.
+    #[test]
+    fn a_version_reads_what_the_table_says_after_a_run_here() {
+        for (version, reads_what_is_written) in [("5.11.3", false), ("6.2.2", true)] {
+            let dir = tempfile::TempDir::new().unwrap();
+            let class_path = with_rocksdb(dir.path(), version);
+            reference(&class_path, dir.path(), 3000, &["-load"]);
+            let before = files(dir.path());
+            let ycsb = |more: &[&str]| {
+                let words = [
+                    "ycsb",
+                    "run",
+                    "rocksdb",
+                    "-p",
+                    "rocksdb.write_buffer=256KiB",
+                ];
+                let common = common(dir.path(), 3000);
+                let output = Command::new(PROGRAM)
+                    .args(words)
+                    .args(common)
+                    .args(more)
+                    .output();
+                let output = output.unwrap();
+                (output.status.success(), tailmark_testing::err(&output))
+            };
+            let (reads, said) = ycsb(&[]);
+            assert!(reads, "{said}");
+            assert!(
+                files(dir.path()) == before,
+                "reads changed what {version} wrote"
+            );
+            let (writes, said) = ycsb(&CHANGE);
+            assert_eq!(writes, reads_what_is_written, "{version}: {said}");
+            if !reads_what_is_written {
+                assert!(said.contains("--upgrade"), "{said}");
+                assert!(files(dir.path()) == before, "a refused run changed it");
+                reference(&class_path, dir.path(), 3000, &["-t"]);
+                let (writes, said) = ycsb(&[&CHANGE[..], &["--upgrade"]].concat());
+                assert!(writes, "{said}");
+            }
+            let words = ["site.ycsb.Client", "-db", "Records", "-t"].map(str::to_owned);
+            let read = Command::new("java")
+                .args(["-XX:-UsePerfData", "-cp", &class_path])
+                .args(words.iter().chain(&common(dir.path(), 3000)))
+                .output()
+                .unwrap();
+            let text = String::from_utf8_lossy(&read.stdout);
+            let is_read = value(&text, "[VERIFY], Return=OK, ") == Some(3000);
+            assert_eq!(is_read, reads_what_is_written, "{version}: {text}");
+        }
     }
 }

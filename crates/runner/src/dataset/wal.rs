@@ -60,10 +60,10 @@ pub(crate) fn refuse_shared(plan: &Plan) -> Result<(), Error> {
                 let data = other.location.path().map(real);
                 let entry = data.as_ref().map(|data| data.join(other.driver.entry));
                 let is_in_data = entry.is_some_and(|entry| directory.starts_with(entry));
-                if logs.any(|log| log == directory) {
-                    Some((other, "its log"))
-                } else if data.is_some_and(|data| data == directory) || is_in_data {
+                if data.is_some_and(|data| data == directory) || is_in_data {
                     Some((other, "its data"))
+                } else if logs.any(|log| log == directory) {
+                    Some((other, "its log"))
                 } else {
                     None
                 }

@@ -147,9 +147,6 @@ impl RocksDb {
         let mut loaded = loaded.map_err(|e| refused(settings, e))?;
         loaded.database.create_if_missing(creates);
         loaded.database.create_missing_column_families(creates);
-        if creates {
-            make(place).map_err(&failed)?;
-        }
         let log = LogDirectory::new(place, settings);
         if exists {
             LogDirectory::refuse_other(place, log.as_ref()).map_err(|e| failed(e.into()))?;
@@ -157,6 +154,9 @@ impl RocksDb {
         let log = log.filter(|_| access != Access::Read);
         let log = log.map(|log| log.claim(exists)).transpose();
         let mut log = log.map_err(|e| failed(e.into()))?;
+        if creates {
+            make(place).map_err(&failed)?;
+        }
         let (options, families) = (&loaded.database, loaded.families);
         let db = match access {
             Access::Read => DB::open_cf_descriptors_read_only(options, place, families, false),

@@ -1,0 +1,265 @@
+//! What the RocksDB driver leaves as it is: logs of other databases, databases of other versions,
+//! symbolic links.
+
+use crate::support::*;
+use rust_rocksdb::{DB, Options};
+use std::{
+    collections::BTreeMap,
+    error::Error as _,
+    fs,
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+};
+use tailmark_driver::{Access, Error, Fields, Location, db::NewestOptions};
+use tailmark_testing::test;
+
+/// A database whose log is in `wal`.
+fn with_log(wal: &Path) -> Bench {
+    Bench::with("rocksdb", &[("wal_dir", wal.to_str().unwrap())])
+}
+
+/// Another program's database with its log in `wal`, and one record that is in the log alone.
+fn foreign(place: &Path, wal: &Path) -> PathBuf {
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    options.set_wal_dir(wal);
+    let database = DB::open(&options, place).unwrap();
+    database.put("acknowledged", "yes").unwrap();
+    drop(database);
+    let log = logs(wal).into_keys().next();
+    log.expect("the record is in a log")
+}
+
+/// The logs in a directory, and what is in them.
+fn logs(wal: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let files = contents(wal);
+    let is_log = |path: &PathBuf| path.extension().is_some_and(|ending| ending == "log");
+    files.into_iter().filter(|(path, _)| is_log(path)).collect()
+}
+
+/// Every file in a directory but RocksDB's own log of what it does, and what is in it.
+fn contents(place: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let entries = fs::read_dir(place).into_iter().flatten();
+    let paths = entries.map(|entry| entry.unwrap().path());
+    let is_kept = |path: &PathBuf| {
+        let name = path.file_name().unwrap().to_string_lossy();
+        path.is_file() && !name.starts_with("LOG")
+    };
+    let kept = paths.filter(is_kept);
+    kept.map(|path| (path.clone(), fs::read(path).unwrap()))
+        .collect()
+}
+
+/// What an error says, causes included.
+fn says(error: &Error) -> String {
+    let cause = error.source().map(ToString::to_string).unwrap_or_default();
+    format!("{error}: {cause}")
+}
+
+fn refusal<T>(result: Result<T, Error>) -> String {
+    says(&result.err().expect("it is refused"))
+}
+
+#[test]
+fn the_logs_of_another_database_are_neither_opened_nor_removed() {
+    let folder = tempfile::tempdir().unwrap();
+    let (wal, place) = (folder.path().join("wal"), folder.path().join("db"));
+    let log = foreign(&place, &wal);
+    let before = logs(&wal);
+    let bench = with_log(&wal);
+    let opened = refusal(bench.try_open());
+    let name = log.file_name().unwrap().to_str().unwrap();
+    for part in [wal.to_str().unwrap(), name, "another database"] {
+        assert!(opened.contains(part), "{part} in {opened}");
+    }
+    let _ = (bench.driver.destroy)(&bench.params);
+    // Nor where the database is there, and had its log elsewhere before.
+    let mut bench = Bench::new("rocksdb");
+    drop(bench.open());
+    let given = [("wal_dir", wal.to_str().unwrap())];
+    bench.params.settings = check(bench.driver, &given, &bench.params.data).unwrap();
+    refusal(bench.try_open());
+    refusal((bench.driver.destroy)(&bench.params));
+    assert!(bench.data_path().join("CURRENT").exists());
+    assert_eq!(logs(&wal), before);
+    let mut options = Options::default();
+    options.set_wal_dir(&wal);
+    let record = DB::open(&options, &place)
+        .unwrap()
+        .get("acknowledged")
+        .unwrap();
+    assert_eq!(record.as_deref(), Some(&b"yes"[..]));
+}
+
+#[test]
+fn a_log_directory_has_one_owner() {
+    let folder = tempfile::tempdir().unwrap();
+    let wal = folder.path().join("wal");
+    let (first, second) = (with_log(&wal), with_log(&wal));
+    insert(&mut *first.open().session().unwrap(), 1).unwrap();
+    let refused = refusal(second.try_open());
+    for part in [wal.as_path(), first.data_path()] {
+        assert!(refused.contains(part.to_str().unwrap()), "{refused}");
+    }
+    // Its directory was made for the log, and it has no database.
+    (second.driver.destroy)(&second.params).unwrap();
+    let database = first.open();
+    let read = read(&mut *database.session().unwrap(), 1, Fields::All).unwrap();
+    assert_eq!(read.records, 1);
+    drop(database);
+    (first.driver.destroy)(&first.params).unwrap();
+    assert!(!wal.exists(), "it was made for the first");
+    drop(second.open());
+}
+
+#[test]
+fn a_log_that_comes_later_is_not_taken_for_the_databases_own() {
+    let folder = tempfile::tempdir().unwrap();
+    let bench = with_log(folder.path());
+    insert(&mut *bench.open().session().unwrap(), 1).unwrap();
+    let later = folder.path().join("999999.log");
+    fs::write(&later, "foreign").unwrap();
+    for refused in [
+        refusal(bench.try_open()),
+        refusal((bench.driver.destroy)(&bench.params)),
+    ] {
+        assert!(refused.contains("(999999.log)"), "{refused}");
+    }
+    // One that comes while the database is open is no more its own.
+    fs::remove_file(&later).unwrap();
+    let database = bench.open();
+    fs::write(&later, "foreign").unwrap();
+    drop(database);
+    refusal((bench.driver.destroy)(&bench.params));
+    assert_eq!(fs::read(&later).unwrap(), b"foreign");
+    fs::remove_file(&later).unwrap();
+    (bench.driver.destroy)(&bench.params).unwrap();
+    assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 0);
+}
+
+#[test]
+fn the_log_directory_of_an_options_file_is_a_setting() {
+    let folder = tempfile::tempdir().unwrap();
+    let (wal, file) = (folder.path().join("wal"), folder.path().join("options"));
+    let text = "[Version]\nrocksdb_version=11.0.0\noptions_file_version=1.1\n[DBOptions]\n\
+                wal_dir=WAL\n[CFOptions \"default\"]\n";
+    fs::write(&file, text.replace("WAL", wal.to_str().unwrap())).unwrap();
+    let bench = Bench::with("rocksdb", &[("options_file", file.to_str().unwrap())]);
+    assert_eq!(bench.params.settings.text("wal_dir"), wal.to_str());
+    drop(bench.open());
+    assert!(wal.join("tailmark.wal.json").exists());
+    let other = Bench::with("rocksdb", &[("options_file", file.to_str().unwrap())]);
+    assert!(refusal(other.try_open()).contains("name another directory"));
+}
+
+#[test]
+fn a_database_is_not_opened_without_the_log_that_has_its_records() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut bench = with_log(&folder.path().join("wal"));
+    insert(&mut *bench.open().session().unwrap(), 1).unwrap();
+    for other in ["", "other"] {
+        let directory = folder.path().join("other");
+        let given = [("wal_dir", directory.to_str().unwrap())];
+        let given = if other.is_empty() { &[][..] } else { &given };
+        bench.params.settings = check(bench.driver, given, &bench.params.data).unwrap();
+        let refused = refusal(bench.try_open());
+        assert!(refused.contains("would lose records"), "{refused}");
+    }
+}
+
+/// Says in its newest OPTIONS file that this version wrote the database.
+fn written_by(bench: &Bench, version: &str) {
+    let options = contents(bench.data_path()).into_iter().rfind(|(path, _)| {
+        path.file_name()
+            .unwrap()
+            .to_string_lossy()
+            .starts_with("OPTIONS-")
+    });
+    let (path, text) = options.unwrap();
+    let text = String::from_utf8(text).unwrap();
+    let now = NewestOptions::read(bench.data_path())
+        .unwrap()
+        .unwrap()
+        .version
+        .unwrap();
+    fs::write(
+        path,
+        text.replace(&format!("={now}"), &format!("={version}")),
+    )
+    .unwrap();
+}
+
+#[test]
+fn a_version_that_could_not_read_it_any_more_is_not_locked_out() {
+    let mut bench = Bench::new("rocksdb");
+    insert(&mut *bench.open().session().unwrap(), 1).unwrap();
+    written_by(&bench, "5.11.3");
+    let before = contents(bench.data_path());
+    for access in [Access::Write, Access::Create] {
+        bench.params.access = access;
+        let refused = refusal(bench.try_open());
+        for part in ["RocksDB 5.11.3", "--upgrade"] {
+            assert!(refused.contains(part), "{part} in {refused}");
+        }
+    }
+    bench.params.access = Access::ReadCompatible;
+    let database = bench.open();
+    let found = read(&mut *database.session().unwrap(), 1, Fields::All).unwrap();
+    assert_eq!(found.records, 1);
+    let facts = database.facts();
+    assert_eq!(facts["access"], "read-only");
+    let error = insert(&mut *database.session().unwrap(), 2);
+    assert!(error.is_err(), "it is open for reading alone");
+    database.flush().unwrap();
+    drop(database);
+    assert_eq!(contents(bench.data_path()), before);
+    bench.params.access = Access::Upgrade;
+    let upgraded = bench.open().facts();
+    // Every opening for writing says in the OPTIONS file what facts say of reading alone.
+    assert_eq!(upgraded["version"], facts["version"]);
+    bench.params.access = Access::Write;
+    drop(bench.open());
+}
+
+#[test]
+fn a_version_that_can_read_it_needs_no_consent_unless_a_newer_format_is_given() {
+    for (version, given, is_readable) in [
+        ("6.2.2", None, true),
+        ("6.2.2", Some(("format_version", "4")), true),
+        ("6.2.2", Some(("format_version", "5")), false),
+        ("6.22.1", Some(("checksum", "xxh3")), false),
+        ("8.1.1", Some(("checksum", "xxh3")), true),
+        ("99.1.0", Some(("format_version", "7")), true),
+        ("5.18.3", None, false),
+        ("unheard-of", None, false),
+    ] {
+        let mut bench = Bench::with(
+            "rocksdb",
+            &[("format_version", "4"), ("checksum", "crc32c")],
+        );
+        drop(bench.open());
+        written_by(&bench, version);
+        let given: Vec<_> = given.into_iter().collect();
+        bench.params.settings = check(bench.driver, &given, &bench.params.data).unwrap();
+        let opened = bench.try_open();
+        assert_eq!(opened.is_ok(), is_readable, "{version} {given:?}");
+    }
+}
+
+#[test]
+fn what_a_link_points_to_is_emptied_and_the_link_stays() {
+    let mut bench = Bench::new("rocksdb");
+    let (target, link) = (bench.path("target"), bench.path("link"));
+    fs::create_dir(&target).unwrap();
+    symlink(&target, &link).unwrap();
+    bench.params.location = Location::Directory(link.clone());
+    insert(&mut *bench.open().session().unwrap(), 1).unwrap();
+    (bench.driver.destroy)(&bench.params).unwrap();
+    assert_eq!(fs::read_link(&link).unwrap(), target);
+    assert_eq!(fs::read_dir(&target).unwrap().count(), 0);
+    drop(bench.open());
+    assert!(target.join("CURRENT").exists());
+    fs::remove_dir_all(&target).unwrap();
+    let refused = refusal(bench.try_open());
+    assert!(refused.contains("symbolic link"), "{refused}");
+}
