@@ -1,6 +1,6 @@
 //! An open database, one client's connection to it, and what comes back.
 
-use crate::{Error, Key, Operation, VirtualClock};
+use crate::{Error, Key, Made, Operation, VirtualClock};
 use std::{collections::BTreeMap, path::PathBuf, pin::Pin, time::Duration};
 
 /// What a request that did not fail found.
@@ -250,6 +250,11 @@ pub trait Database: Send + Sync {
     fn set_marker(&self, text: &str) -> Result<(), Error> {
         let _ = text;
         Ok(())
+    }
+
+    /// What opening it has made on a server that was not there before: keyspaces, tables, sets.
+    fn made(&self) -> Vec<Made> {
+        Vec::new()
     }
 
     /// Whether the table holds no record at all; asked only where there is no marker.

@@ -11,8 +11,14 @@ mod marker;
 use crate::Error;
 pub(crate) use load::loader;
 use marker::{CONTENT, Marker, Store};
-use std::{collections::BTreeMap, fs, path::Path, time::SystemTime};
-use tailmark_driver::{Access, Database, Location, Params, db::stamp};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::Path,
+    sync::{Mutex, PoisonError},
+    time::SystemTime,
+};
+use tailmark_driver::{Access, Database, Location, Made, Params, db::stamp};
 use tailmark_plan::{Plan, SystemPlan, file_sums};
 
 /// A system's data set.
@@ -23,6 +29,10 @@ pub struct Dataset<'a> {
     pub params: Params,
     store: Store,
     data: BTreeMap<String, String>,
+    /// The id of the study that loads it.
+    study: String,
+    /// What this run made around it, beside what its marker has.
+    made: Mutex<Vec<Made>>,
     /// Whether one without a marker is taken as it is.
     adopts: bool,
 }
@@ -73,6 +83,8 @@ impl<'a> Dataset<'a> {
             params,
             store,
             data: describe(plan, system),
+            study: plan.header.id.clone(),
+            made: Mutex::default(),
             adopts: plan.sweep.adopt,
         }
     }
@@ -256,13 +268,44 @@ impl<'a> Dataset<'a> {
         loaded: u64,
         complete: bool,
     ) -> Result<(), Error> {
-        let text = Marker::new(&self.data, begun, loaded, complete).text();
+        let opened = match (&self.store, database) {
+            (Store::Device | Store::Server, None) => Some(self.make()?),
+            _ => None,
+        };
+        let database = database.or(opened.as_deref());
+        let before = match (&self.store, database) {
+            (Store::File(path), _) => marker::read_file(path)?,
+            (_, Some(database)) => database.marker()?,
+            (_, None) => None,
+        };
+        let mut marker = Marker::new(&self.data, begun, loaded, complete);
+        marker.study.clone_from(&self.study);
+        marker.made = self.made_with(before.as_deref());
         match (&self.store, database) {
-            (Store::Nowhere, _) => Ok(()),
-            (Store::File(path), _) => marker::write_file(path, &text),
-            (Store::Device | Store::Server, Some(database)) => Ok(database.set_marker(&text)?),
-            (Store::Device | Store::Server, None) => Ok(self.make()?.set_marker(&text)?),
+            (Store::File(path), _) => marker::write_file(path, &marker.text()),
+            (_, Some(database)) => Ok(database.set_marker(&marker.text())?),
+            (_, None) => Ok(()),
         }
+    }
+
+    /// Keeps for the marker that this run made something around the data.
+    fn add_made(&self, made: Made) {
+        let mut all = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if !all.contains(&made) {
+            all.push(made);
+        }
+    }
+
+    /// What a marker has that is there already, and what this run made.
+    fn made_with(&self, before: Option<&str>) -> Vec<Made> {
+        // One that cannot be read is replaced.
+        let before = before.and_then(|text| Marker::parse(text, "marker").ok());
+        let mut all = before.map_or_else(Vec::new, |marker| marker.made);
+        let own = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = own.iter().filter(|made| !all.contains(made)).cloned();
+        let new: Vec<_> = new.collect();
+        all.extend(new);
+        all
     }
 
     /// Opens the database and closes it again, so that what is wrong with its place or its settings
@@ -312,7 +355,12 @@ impl<'a> Dataset<'a> {
             access: Access::Create,
             ..self.params.clone()
         };
-        Ok((self.system.driver.open)(&params)?)
+        let database = (self.system.driver.open)(&params)?;
+        database
+            .made()
+            .into_iter()
+            .for_each(|made| self.add_made(made));
+        Ok(database)
     }
 
     /// Removes the data set, so that it is loaded again.
