@@ -131,7 +131,7 @@ pub fn raw_plan(args: &PlanArgs) -> Result<RawPlan, plan::Error> {
 
 /// Where a run goes without `-o`: a plan's runs into one directory, so that the same command
 /// goes on; a run from flags alone into one of its own.
-fn default_out(raw: &RawPlan) -> PathBuf {
+pub fn default_out(raw: &RawPlan) -> PathBuf {
     match &raw.name {
         Some(name) => PathBuf::from(format!("study-{name}")),
         None => {

@@ -257,6 +257,19 @@ pub trait Database: Send + Sync {
         Vec::new()
     }
 
+    /// The statements that remove from a server what a load put there: the records, their marker, and
+    /// of `made` what then holds nothing else. Nothing is changed.
+    fn removal(&self, made: &[Made]) -> Result<Vec<String>, Error> {
+        let _ = made;
+        Ok(Vec::new())
+    }
+
+    /// Carries out what [`Self::removal`] says.
+    fn remove(&self, made: &[Made]) -> Result<(), Error> {
+        let _ = made;
+        Ok(())
+    }
+
     /// Whether the table holds no record at all; asked only where there is no marker.
     fn is_empty(&self) -> Result<bool, Error> {
         Ok(false)

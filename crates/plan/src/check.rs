@@ -177,6 +177,7 @@ fn sweep(
         reload: keys.get("reload")?,
         adopt: dataset.get("adopt")?,
         load_threads: keys.get("load_threads")?,
+        load_rate: dataset.optional("load_rate")?,
         write_all_fields: dataset.get("write_all_fields")?,
         compressibility: dataset.get("compressibility")?,
         settle: keys.get("settle")?,

@@ -12,7 +12,7 @@ use std::{
     os::unix::fs::FileTypeExt,
     path::{Path, PathBuf},
 };
-use tailmark_driver::{Location, Made, Place};
+use tailmark_driver::{Driver, Location, Made, Place};
 use tailmark_plan::SystemPlan;
 
 /// The version that is written; a later one is refused.
@@ -114,8 +114,12 @@ pub(super) enum Store {
 impl Store {
     /// Of a system.
     pub fn of(system: &SystemPlan) -> Self {
-        let driver = system.driver;
         let place = system.location.path().unwrap_or(Path::new(""));
+        Self::at(system.driver, place)
+    }
+
+    /// Of the data of a driver in a place.
+    pub fn at(driver: &Driver, place: &Path) -> Self {
         match driver.place {
             Place::Nowhere => Self::Nowhere,
             Place::Hosts => Self::Server,
@@ -139,6 +143,16 @@ impl Store {
 
 fn is_device(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| found.file_type().is_block_device())
+}
+
+/// Bytes of the largest file that is read as a marker.
+const MARKER_BYTES_MAX: u64 = 1 << 20;
+
+/// The text of a file that must be one itself: no link, and no larger than a marker can be.
+pub(super) fn read_file_itself(path: &Path) -> Option<String> {
+    let found = fs::symlink_metadata(path).ok()?;
+    let is_one = found.is_file() && found.len() <= MARKER_BYTES_MAX;
+    is_one.then(|| fs::read_to_string(path).ok()).flatten()
 }
 
 /// The text of a file; none where there is no such file.

@@ -5,12 +5,13 @@
 //! plan says so ([`adopt`]).
 
 mod adopt;
+pub(crate) mod clean;
 mod load;
 mod marker;
 
 use crate::Error;
 pub(crate) use load::loader;
-use marker::{CONTENT, Marker, Store};
+use marker::{CONTENT, Marker, Store, failed};
 use std::{
     collections::BTreeMap,
     fs,
@@ -179,7 +180,7 @@ impl<'a> Dataset<'a> {
             Store::Nowhere => (None, false),
             Store::File(path) => (marker::read_file(path)?, holds_something(place)),
             Store::Device => {
-                let text = stamp::read(place).map_err(marker::failed("read", place))?;
+                let text = stamp::read(place).map_err(failed("read", place))?;
                 (text, self.adopts)
             }
             Store::Server => {
@@ -248,16 +249,7 @@ impl<'a> Dataset<'a> {
     /// Bytes that are stored already: of an unfinished load, or of what is removed before it.
     #[must_use]
     pub fn present(&self) -> u64 {
-        fn below(path: &Path) -> u64 {
-            let Ok(found) = fs::symlink_metadata(path) else {
-                return 0;
-            };
-            match fs::read_dir(path) {
-                Ok(entries) => entries.flatten().map(|e| below(&e.path())).sum(),
-                Err(_) => std::os::unix::fs::MetadataExt::blocks(&found) * 512,
-            }
-        }
-        below(self.path())
+        bytes_below(self.path())
     }
 
     /// Writes the marker; of a device or server by `database`, or by one that is opened for it.
@@ -289,7 +281,7 @@ impl<'a> Dataset<'a> {
     }
 
     /// Keeps for the marker that this run made something around the data.
-    fn add_made(&self, made: Made) {
+    pub(crate) fn add_made(&self, made: Made) {
         let mut all = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         if !all.contains(&made) {
             all.push(made);
@@ -398,6 +390,19 @@ impl<'a> Dataset<'a> {
     /// Where it cannot be opened.
     pub fn open(&self) -> Result<Box<dyn Database>, Error> {
         Ok((self.system.driver.open)(&self.params)?)
+    }
+}
+
+/// Bytes on disk of a file, or of all files below a directory. A link counts as itself.
+fn bytes_below(path: &Path) -> u64 {
+    let Ok(found) = fs::symlink_metadata(path) else {
+        return 0;
+    };
+    if found.is_dir() {
+        let entries = fs::read_dir(path).into_iter().flatten().flatten();
+        entries.map(|entry| bytes_below(&entry.path())).sum()
+    } else {
+        std::os::unix::fs::MetadataExt::blocks(&found) * 512
     }
 }
 
