@@ -315,6 +315,12 @@ pub trait Database: Send + Sync {
         None
     }
 
+    /// How many nodes of the cluster are down, as far as its client knows; none if it cannot tell.
+    /// Asked once a second while clients are at work: it sends nothing.
+    fn nodes_down(&self) -> Option<u64> {
+        None
+    }
+
     /// The files that hold the data, whose cached pages are to be dropped between points.
     fn files(&self) -> Vec<PathBuf> {
         Vec::new()

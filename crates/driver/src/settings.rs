@@ -313,6 +313,7 @@ mod tests {
         space: |_, _| 0,
         cache: |_, _| 0,
         page_cache: |_| false,
+        tells_nodes: false,
         semantics: |_| None,
     };
 

@@ -51,6 +51,8 @@ pub enum Accept {
     Latency,
     /// Latencies with their limits.
     Limits,
+    /// Limits that end a run.
+    AbortLimits,
     /// The name of a distribution, or a table with its parameters.
     Distribution,
     /// A table of keys.
@@ -233,6 +235,10 @@ impl std::fmt::Display for Accept {
                 "latencies with their limits, each once, such as `p99.99 read < 15ms`: {} of {}",
                 QUANTILES.map(|quantile| quantile.name).join(", "),
                 Kind::ALL.map(Kind::name).join(", ")
+            ),
+            Self::AbortLimits => write!(
+                f,
+                "limits such as `errors > 1%`, `p99 read > 200ms for 10s` and `down nodes > 0`"
             ),
             Self::Distribution => write!(
                 f,

@@ -18,11 +18,7 @@ pub enum DropCaches {
 
 impl DropCaches {
     /// The names in plans.
-    pub(super) const NAMES: &[&str] = &[
-        Self::Own.name(),
-        Self::Never.name(),
-        Self::Always.name(),
-    ];
+    pub(super) const NAMES: &[&str] = &[Self::Own.name(), Self::Never.name(), Self::Always.name()];
 
     /// The name in plans.
     #[must_use]

@@ -1,8 +1,8 @@
 //! From a plan as written to the plan as it takes effect.
 
 use super::{
-    Consent, DefaultInputs, Error, HostPlan, MachineSettings, Order, Plan, RawPlan, Reload,
-    ReportPlan, Sweep, SystemPlan, Unexpected, Warmup, assumed, db_bench, effective, keys,
+    AbortLimit, Consent, DefaultInputs, Error, HostPlan, MachineSettings, Order, Plan, RawPlan,
+    Reload, ReportPlan, Sweep, SystemPlan, Unexpected, Warmup, assumed, db_bench, effective, keys,
     rate::{Rates, refuse_unknown_peak},
     reader::TableReader,
     slo,
@@ -59,6 +59,8 @@ impl RawPlan {
         let slo = slo::read(&top.table("slo", &[])?, &sweep.workloads, |time| {
             timed(time, time_scale)
         })?;
+        let abort = top.table("abort", &[])?;
+        let abort = AbortLimit::read(&abort, &sweep.workloads, &systems)?;
         let header = self.header(&top, &systems)?;
         let unscaled = (unscaled != data).then_some(unscaled);
         let mut plan = Plan {
@@ -68,6 +70,7 @@ impl RawPlan {
             host,
             report,
             slo,
+            abort,
             same_device: top.get("same_device")?,
             unexpected: Unexpected::read(&top)?,
             scale,

@@ -3,8 +3,9 @@
 
 use super::{
     Accept::{
-        Choice, Count, Distribution, FixedRates, Flag, FlagOrPath, Latency, Limits, Number, Paths,
-        Percent, Rates, Size, Table, Tables, Text, Threads, Time, TimeOrAuto, Times, Words,
+        AbortLimits, Choice, Count, Distribution, FixedRates, Flag, FlagOrPath, Latency, Limits,
+        Number, Paths, Percent, Rates, Size, Table, Tables, Text, Threads, Time, TimeOrAuto, Times,
+        Words,
     },
     ClientHost, DefaultInputs, DropCaches, Order, Plan, PlanKey, Reload, Sweep, Unexpected,
     emulate::EMULATIONS,
@@ -81,6 +82,7 @@ pub const KEYS: &[PlanKey] = &[
         .about("what is done to the machine and to devices before systems are measured"),
     PlanKey::new("", "report", Table).about("what the report states and compares"),
     PlanKey::new("", "slo", Table).about("the search for the highest rate that holds limits"),
+    PlanKey::new("", "abort", Table).about("what ends the run at once"),
     PlanKey::new("", "system", Tables).about("a system under test; at least one"),
     PlanKey::new("", "workload", Tables).about("a workload of one's own"),
     PlanKey::new("database", "driver", Text)
@@ -395,6 +397,11 @@ pub const KEYS: &[PlanKey] = &[
         .flag(25, "--quick", "")
         .help("A quick search (--slo): blocks of 2 s, a resolution of 10 %, 6 minutes at most")
         .sets(|plan| plan.slo.as_ref()?.quick.then(|| true.to_string())),
+    PlanKey::new("abort", "when", AbortLimits)
+        .about("limits that end the run when one is broken: `errors > 1%`")
+        .flag(28, "--abort", "LIMITS")
+        .help("End the run when one of these is broken: \"errors > 1%, p99 read > 200ms for 10s\"")
+        .sets(|plan| joined(&plan.abort)),
     PlanKey::new("system", "name", Text).about("its name in the report; unique"),
     PlanKey::new("system", "path", Paths).about(
         "the directory that the database is made in; of a server on this machine: what is \

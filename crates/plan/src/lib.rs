@@ -4,6 +4,7 @@
 //! it takes effect, with every default filled in, every unit resolved, scales applied and every
 //! driver and workload looked up. What a plan can say is the table [`KEYS`].
 
+mod abort;
 mod accept;
 mod agent;
 mod assumed;
@@ -37,6 +38,7 @@ pub mod units;
 mod warmup;
 mod workloads;
 
+pub use abort::{AbortLimit, Broken};
 pub use accept::Accept;
 pub use agent::Agent;
 pub use caches::DropCaches;
@@ -79,6 +81,8 @@ pub struct Plan {
     pub report: ReportPlan,
     /// What the highest rate that holds is searched for.
     pub slo: Option<SloSettings>,
+    /// Limits that end the run when they are broken.
+    pub abort: Vec<AbortLimit>,
     /// Whether systems may share one physical device: their settings are compared, not devices.
     pub same_device: bool,
     /// What is done where a system is not as the plan expects.

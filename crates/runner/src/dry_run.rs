@@ -245,6 +245,13 @@ pub fn dry_run(plan: &Plan, out: &Path, facts: &Facts) -> Vec<String> {
             );
         }
     }
+    if !plan.abort.is_empty() {
+        let limits: Vec<_> = plan.abort.iter().map(ToString::to_string).collect();
+        lines.push(format!(
+            "  end the run at once when {}",
+            limits.join(" or ")
+        ));
+    }
     let raised = plan.host.limit_notice();
     lines.extend(raised.map(|notice| format!("  {notice}")));
     let prepared = crate::prepare::dry_run(plan, None, out);
@@ -402,9 +409,9 @@ fn load(system: &SystemPlan, known: &SystemFacts, sweep: &Sweep) -> Option<Strin
         Place::Hosts => ", unless the server has them",
         _ => "",
     };
-    let at = sweep.load_rate.map_or_else(String::new, |rate| {
-        format!(" at {}", number::ops(rate))
-    });
+    let at = sweep
+        .load_rate
+        .map_or_else(String::new, |rate| format!(" at {}", number::ops(rate)));
     (system.driver.place != Place::Nowhere).then(|| {
         format!(
             "load {} records of {} x {} B with {} threads{at}{unless}",

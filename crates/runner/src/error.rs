@@ -413,6 +413,21 @@ pub enum Error {
         /// What they name.
         device: String,
     },
+    /// A limit of the plan was broken.
+    #[error(
+        "stopped by [abort]: `{limit}` was broken by system `{system}` while {what}: {value}. What was \
+         measured before is in the study, and the same command resumes"
+    )]
+    Aborted {
+        /// The limit.
+        limit: String,
+        /// What was seen.
+        value: String,
+        /// The system's name.
+        system: String,
+        /// What was done meanwhile.
+        what: String,
+    },
     /// A study has no id, by which its data could be told from other data.
     #[error(
         "`{}` has no id, because an earlier version made it: tailmark cannot tell which data is its own, and \

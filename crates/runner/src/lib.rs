@@ -1,6 +1,7 @@
 //! Carries out a checked plan: for each system the load, then each point of the sweep, committed to
 //! the study one by one.
 
+mod abort;
 mod caches;
 pub mod capture;
 mod capture_servers;
@@ -31,7 +32,7 @@ mod sweep;
 mod warmup;
 
 pub use caches::CachesKept;
-pub use clean::{Cleaning, Results};
+pub use clean::{Cleaning, Results, left_behind};
 pub use dry_run::{Facts, SystemFacts, dry_run};
 pub use error::Error;
 pub use expect::{Check, EXPECTATIONS, Expectation, Seen, SeenPlace, Surprises};

@@ -4,7 +4,7 @@
 //! says what tailmark may remove there. Without one that names the study, nothing is touched.
 
 use super::{
-    failed, holds_something,
+    Dataset, failed, holds_something,
     marker::{Marker, Store, read_file_itself},
 };
 use crate::{Error, error::in_one_line};
@@ -184,17 +184,37 @@ fn trial(data: &Path) -> PathBuf {
     data.with_extension("tailmark-trial")
 }
 
+impl Dataset<'_> {
+    /// Whether it is a file or directory here that this study loaded.
+    pub(crate) fn is_own(&self) -> bool {
+        let Store::File(path) = &self.store else {
+            return false;
+        };
+        own(read_file_itself(path).as_deref(), &self.study).is_ok()
+    }
+}
+
 impl Remains {
-    /// Removes it. A marker is the last to go: what is left by then is removed the next time.
+    /// Removes it, and gives `log` a line for each thing that is gone. A marker is the last to go: what
+    /// is left by then is removed the next time.
     ///
     /// # Errors
     /// If it is in use or cannot be removed.
-    pub fn remove(self) -> Result<(), Error> {
+    pub fn remove(self, log: &dyn Fn(&str)) -> Result<(), Error> {
+        let all = || {
+            self.lines
+                .iter()
+                .for_each(|line| log(&format!("removed {line}")))
+        };
         if let Some(server) = &self.server {
-            return Ok(server.remove(&self.marker.made)?);
+            server.remove(&self.marker.made)?;
+            all();
+            return Ok(());
         }
         let Store::File(path) = &self.store else {
-            return Ok((self.driver.destroy)(&self.params)?);
+            (self.driver.destroy)(&self.params)?;
+            all();
+            return Ok(());
         };
         let data = self.params.location.path().unwrap_or(Path::new(""));
         // What a killed removal leaves promises nothing.
@@ -210,10 +230,13 @@ impl Remains {
             })?;
         }
         fs::remove_file(path).map_err(failed("remove", path))?;
+        log(&format!("removed `{}`", data.display()));
+        log(&format!("removed `{}`", path.display()));
         for made in directories(&self.marker, path.parent().unwrap_or(Path::new(""))) {
             match fs::remove_dir(made) {
-                Err(error) if !is_left(&error) => return Err(failed("remove", made)(error)),
-                _ => {}
+                Ok(()) => log(&format!("removed `{}`", made.display())),
+                Err(error) if is_left(&error) => {}
+                Err(error) => return Err(failed("remove", made)(error)),
             }
         }
         Ok(())

@@ -69,6 +69,7 @@ pub fn plan(systems: Vec<SystemPlan>, workloads: &[&str], threads: &[u32]) -> Pl
     let keys = [("sweep.threads", format!("{threads:?}"))];
     Plan {
         slo: None,
+        abort: Vec::new(),
         header: Header {
             id: "55555555555555555555555555555555".into(),
             title: "test".into(),
@@ -97,6 +98,7 @@ pub fn plan(systems: Vec<SystemPlan>, workloads: &[&str], threads: &[u32]) -> Pl
             reload: Reload::Never,
             adopt: false,
             load_threads: 2,
+            load_rate: None,
             write_all_fields: false,
             compressibility: 0.0,
             settle: Duration::from_secs(1),

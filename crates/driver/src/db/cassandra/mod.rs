@@ -50,6 +50,7 @@ pub const DRIVER: Driver = Driver {
     space: |_, _| 0,
     cache: |_, _| 0,
     page_cache: |_| true,
+    tells_nodes: true,
     semantics: |_| None,
 };
 
@@ -188,6 +189,10 @@ impl Database for Cassandra {
     fn remarks(&self) -> Vec<Remark> {
         let down = facts::nodes_down(&self.connection, &self.down);
         down.into_iter().collect()
+    }
+
+    fn nodes_down(&self) -> Option<u64> {
+        Some(facts::down(&self.connection).len() as u64)
     }
 
     fn counters(&self) -> BTreeMap<String, u64> {

@@ -69,6 +69,7 @@ pub const DRIVER: Driver = Driver {
     space,
     cache: |_, _| 0,
     page_cache: |settings| !settings.flag("direct"),
+    tells_nodes: false,
     semantics: |_| None,
 };
 
