@@ -6,6 +6,8 @@
     reason = "a test that cannot be set up has failed, and says so"
 )]
 
+mod clean;
+
 use std::{
     collections::BTreeMap,
     fs,
