@@ -15,12 +15,15 @@ mod record;
 mod session;
 mod settle;
 mod statistics;
+mod version;
 
 use super::holder::holder;
 use crate::{
     Access, Clients, DataSet, Database, Driver, Error, OperationKind, Params, Place, Remark,
     RemarkCode, Schema, Semantics, Session, Settings, Settled, Statistic, Stopped,
 };
+pub use version::NewestOptions;
+
 use rust_rocksdb::statistics::Ticker;
 use rust_rocksdb::{
     BottommostLevelCompaction, ColumnFamily, CompactOptions, DB, FlushOptions, Options, properties,
