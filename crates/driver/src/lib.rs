@@ -13,6 +13,7 @@ mod location;
 mod locked_file;
 mod net;
 mod operation;
+mod place_text;
 mod session;
 mod settings;
 mod virtual_clock;

@@ -3,10 +3,10 @@
 
 use super::{
     Accept::{
-        Choice, Count, Distribution, FixedRates, Flag, FlagOrPath, Latency, Limits, Number, Paths,
-        Percent, Rates, Size, Table, Tables, Text, Threads, Time, TimeOrAuto, Times, Words,
+        Choice, Count, Distribution, FixedRates, Flag, FlagOr, FlagOrPath, Latency, Limits, Number,
+        Paths, Percent, Rates, Size, Table, Tables, Text, Threads, Time, TimeOrAuto, Times, Words,
     },
-    ClientHost, DefaultInputs, Order, Plan, PlanKey, Reload, Sweep, Unexpected,
+    Adopt, ClientHost, DefaultInputs, Order, Plan, PlanKey, Reload, Sweep, Unexpected,
     emulate::EMULATIONS,
     prepare::{ERASES, FILE_SYSTEMS, HUGE_PAGES, NAMESPACES_MAX, STEADY_OVER},
     threads::NO_GAIN,
@@ -130,16 +130,22 @@ pub const KEYS: &[PlanKey] = &[
         .about("whether an update writes all fields instead of one")
         .or("false")
         .sets(|plan| Some(plan.sweep.write_all_fields.to_string())),
-    PlanKey::new("dataset", "adopt", Flag)
-        .about("whether a data set that tailmark has not loaded is taken as it is")
-        .or("false")
-        .flag(16, "--adopt", "")
+    PlanKey::new("dataset", "adopt", FlagOr(Adopt::OVERWRITE))
+        .about("whether data that tailmark did not load is used; overwrite: workloads may write")
+        .or(Adopt::No.name())
+        .flag(16, "--adopt", "overwrite")
+        .with_optional_value()
         .help(
-            "Take data sets that tailmark has not loaded as they are, after reading a sample \
-             of their records. They are never loaded over and never removed; workloads write \
-             to them",
+            "Use data that tailmark did not load, after reading a sample of its records. Nothing is \
+             created, loaded or removed, and workloads that write are refused, except with \
+             --adopt=overwrite",
         )
-        .sets(|plan| plan.sweep.adopt.then(|| true.to_string())),
+        .sets(|plan| (plan.sweep.adopt != Adopt::No).then(|| plan.sweep.adopt.name().to_owned())),
+    PlanKey::new("dataset", "into_existing", Flag)
+        .about("whether tables are created in a keyspace that tailmark did not create")
+        .or("false")
+        .flag(30, "--into-existing", "")
+        .help("Create tables in a keyspace that exists and that tailmark did not create"),
     PlanKey::new("sweep", "workloads", Words)
         .about("names from `list workloads`, or of [[workload]] tables")
         .or("ycsb-a")

@@ -13,7 +13,7 @@ pub(crate) use load::loader;
 use marker::{CONTENT, Marker, Store};
 use std::{collections::BTreeMap, fs, path::Path, time::SystemTime};
 use tailmark_driver::{Access, Database, Location, Params, db::stamp};
-use tailmark_plan::{Plan, SystemPlan, file_sums};
+use tailmark_plan::{Adopt, Plan, SystemPlan, file_sums};
 
 /// A system's data set.
 #[derive(Debug)]
@@ -73,7 +73,7 @@ impl<'a> Dataset<'a> {
             params,
             store,
             data: describe(plan, system),
-            adopts: plan.sweep.adopt,
+            adopts: plan.sweep.adopt != Adopt::No,
         }
     }
 
