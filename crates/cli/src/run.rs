@@ -39,12 +39,16 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
         return Ok(Exit::Done);
     }
     let read = raw_plan(&args.plan).and_then(|raw| Ok((raw.check()?, raw)));
-    let (plan, raw) = read.inspect_err(|_| dismiss(&*cluster))?;
+    let (mut plan, raw) = read.inspect_err(|_| dismiss(&*cluster))?;
+    let out = args.out.clone().unwrap_or_else(|| default_out(&raw));
+    if let Ok(begun) = Study::open_read_only(&out).and_then(|study| study.header()) {
+        // Every rank marks its data with the id of the study.
+        plan.header.id = begun.id;
+    }
     let of_all = plan.clone();
     let mut plan = plan.at_rank(0, &cluster.host());
     plan.retry_failed = args.retry_failed;
     plan.consent = args.consent.consent();
-    let out = args.out.clone().unwrap_or_else(|| default_out(&raw));
     if args.dry_run {
         let facts = Facts::gather(&plan, &out);
         for line in tailmark_runner::dry_run(&plan, &out, &facts) {
@@ -127,7 +131,7 @@ pub fn raw_plan(args: &PlanArgs) -> Result<RawPlan, plan::Error> {
 
 /// Where a run goes without `-o`: a plan's runs into one directory, so that the same command
 /// goes on; a run from flags alone into one of its own.
-fn default_out(raw: &RawPlan) -> PathBuf {
+pub fn default_out(raw: &RawPlan) -> PathBuf {
     match &raw.name {
         Some(name) => PathBuf::from(format!("study-{name}")),
         None => {

@@ -11,6 +11,7 @@ mod error;
 mod hint;
 mod location;
 mod locked_file;
+mod made;
 mod net;
 mod operation;
 mod place_text;
@@ -25,6 +26,7 @@ pub use error::Error;
 pub use hint::did_you_mean;
 pub use location::Location;
 pub use locked_file::LockedFile;
+pub use made::Made;
 pub use net::HostPort;
 pub use operation::{Direction, Fields, Key, Keys, Operation, OperationKind, Special, Values};
 pub use session::{

@@ -1,6 +1,6 @@
 //! An open database, one client's connection to it, and what comes back.
 
-use crate::{Error, Key, Operation, VirtualClock};
+use crate::{Error, Key, Made, Operation, VirtualClock};
 use std::{collections::BTreeMap, path::PathBuf, pin::Pin, time::Duration};
 
 /// What a request that did not fail found.
@@ -249,6 +249,24 @@ pub trait Database: Send + Sync {
     /// block device, durable when it returns.
     fn set_marker(&self, text: &str) -> Result<(), Error> {
         let _ = text;
+        Ok(())
+    }
+
+    /// What opening it has made on a server that was not there before: keyspaces, tables, sets.
+    fn made(&self) -> Vec<Made> {
+        Vec::new()
+    }
+
+    /// The statements that remove from a server what a load put there: the records, their marker, and
+    /// of `made` what then holds nothing else. Nothing is changed.
+    fn removal(&self, made: &[Made]) -> Result<Vec<String>, Error> {
+        let _ = made;
+        Ok(Vec::new())
+    }
+
+    /// Carries out what [`Self::removal`] says.
+    fn remove(&self, made: &[Made]) -> Result<(), Error> {
+        let _ = made;
         Ok(())
     }
 

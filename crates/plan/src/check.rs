@@ -16,7 +16,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 use tailmark_driver::{DataSet, Schema};
-use tailmark_results::Header;
+use tailmark_results::{Header, new_study_id};
 use tailmark_workload::Workload;
 
 /// `--time-scale` makes no time shorter than this that was longer.
@@ -92,6 +92,7 @@ impl RawPlan {
         let assumed: Option<Vec<String>> = top.optional("assumed")?;
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         Ok(Header {
+            id: new_study_id(),
             title: title.unwrap_or_default(),
             tailmark: env!("CARGO_PKG_VERSION").to_owned(),
             created_ms: since.map_or(0, |since| since.as_millis() as u64),
@@ -177,6 +178,7 @@ fn sweep(
         adopt: dataset.get("adopt")?,
         into_existing: dataset.get("into_existing")?,
         load_threads: keys.get("load_threads")?,
+        load_rate: dataset.optional("load_rate")?,
         write_all_fields: dataset.get("write_all_fields")?,
         compressibility: dataset.get("compressibility")?,
         settle: keys.get("settle")?,

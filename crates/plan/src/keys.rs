@@ -6,7 +6,7 @@ use super::{
         Choice, Count, Distribution, FixedRates, Flag, FlagOr, FlagOrPath, Latency, Limits, Number,
         Paths, Percent, Rates, Size, Table, Tables, Text, Threads, Time, TimeOrAuto, Times, Words,
     },
-    Adopt, ClientHost, DefaultInputs, Order, Plan, PlanKey, Reload, Sweep, Unexpected,
+    Adopt, ClientHost, DefaultInputs, DropCaches, Order, Plan, PlanKey, Reload, Sweep, Unexpected,
     emulate::EMULATIONS,
     prepare::{ERASES, FILE_SYSTEMS, HUGE_PAGES, NAMESPACES_MAX, STEADY_OVER},
     threads::NO_GAIN,
@@ -130,6 +130,11 @@ pub const KEYS: &[PlanKey] = &[
         .about("whether an update writes all fields instead of one")
         .or("false")
         .sets(|plan| Some(plan.sweep.write_all_fields.to_string())),
+    PlanKey::new("dataset", "load_rate", Number(RATE_MIN, RATE_MAX))
+        .about("records per second of a load over all its clients; none: as fast as they can")
+        .flag(27, "--load-rate", "OPS")
+        .help("Records per second of a load; without it, as fast as its clients can")
+        .sets(|plan| Some(plan.sweep.load_rate?.to_string())),
     PlanKey::new("dataset", "adopt", FlagOr(Adopt::OVERWRITE))
         .about("whether data that tailmark did not load is used; overwrite: workloads may write")
         .or(Adopt::No.name())
@@ -273,10 +278,13 @@ pub const KEYS: &[PlanKey] = &[
     PlanKey::new("host", "memory_limit", Size(16 << 20, 1 << 50))
         .about("memory that the run may use, page cache included")
         .sets(|plan| Some(plan.host.memory_limit?.to_string())),
-    PlanKey::new("host", "drop_caches", Flag)
-        .about("whether caches are dropped before each point")
+    PlanKey::new("host", "drop_caches", Choice(DropCaches::NAMES))
+        .about(
+            "whether caches are dropped before each point; always: also those of a server that the \
+             plan does not start",
+        )
         .or("true")
-        .sets(|plan| Some(plan.host.drop_caches.to_string())),
+        .sets(|plan| Some(plan.host.drop_caches.name().to_owned())),
     PlanKey::new("host", "probes", Words)
         .about("probes beside those that are always sampled; with `none`, they alone")
         .flag(17, "--probe", "NAMES")

@@ -7,6 +7,7 @@
 mod accept;
 mod agent;
 mod assumed;
+mod caches;
 mod check;
 mod db_bench;
 mod db_bench_text;
@@ -38,6 +39,7 @@ mod workloads;
 
 pub use accept::Accept;
 pub use agent::Agent;
+pub use caches::DropCaches;
 pub use effective::{file_sums, is_begun_without_order, keys_of_study};
 pub use emulate::Emulate;
 pub use error::Error;
@@ -204,8 +206,8 @@ pub struct HostPlan {
     pub memory_limit: Option<u64>,
     /// What `scale` made of it, where that is less than a run needs.
     pub memory_limit_scaled: Option<u64>,
-    /// Whether caches are dropped before each point.
-    pub drop_caches: bool,
+    /// Whose caches are dropped before each point.
+    pub drop_caches: DropCaches,
     /// Probes that are sampled beside those that always are; with `none`, they alone.
     pub probes: Vec<String>,
 }

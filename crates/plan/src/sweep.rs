@@ -47,6 +47,8 @@ pub struct Sweep {
     pub into_existing: bool,
     /// Clients that load.
     pub load_threads: u32,
+    /// Records per second over all of them; none: as fast as they can.
+    pub load_rate: Option<f64>,
     /// Whether an update writes all fields instead of one.
     pub write_all_fields: bool,
     /// How much of each value is not random: 0 (incompressible) to 1.

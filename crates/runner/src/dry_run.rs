@@ -328,7 +328,7 @@ fn steps(plan: &Plan, system: &SystemPlan, known: &SystemFacts, facts: &Facts) -
     if missing == 0 {
         return steps;
     }
-    let load = load(system, known, sweep.load_threads);
+    let load = load(system, known, sweep);
     steps.extend(load);
     match sweep.reload {
         Reload::Never => {}
@@ -385,7 +385,7 @@ fn points_of_a_workload(
     lines
 }
 
-fn load(system: &SystemPlan, known: &SystemFacts, threads: u32) -> Option<String> {
+fn load(system: &SystemPlan, known: &SystemFacts, sweep: &Sweep) -> Option<String> {
     let data = &system.data;
     if known.adopted {
         return Some(
@@ -402,12 +402,16 @@ fn load(system: &SystemPlan, known: &SystemFacts, threads: u32) -> Option<String
         Place::Hosts => ", unless the server has them",
         _ => "",
     };
+    let at = sweep
+        .load_rate
+        .map_or_else(String::new, |rate| format!(" at {}", number::ops(rate)));
     (system.driver.place != Place::Nowhere).then(|| {
         format!(
-            "load {} records of {} x {} B with {threads} threads{unless}",
+            "load {} records of {} x {} B with {} threads{at}{unless}",
             number::count(data.records),
             data.schema.fields.len(),
             number::count(u64::from(data.field_length)),
+            sweep.load_threads,
         )
     })
 }

@@ -413,6 +413,16 @@ pub enum Error {
         /// What they name.
         device: String,
     },
+    /// A study has no id, by which its data could be told from other data.
+    #[error(
+        "`{}` has no id, because an earlier version made it: tailmark cannot tell which data is its own, and \
+         removes nothing",
+        study.display()
+    )]
+    NoStudyId {
+        /// Its file.
+        study: PathBuf,
+    },
     /// Every system of the plan was left out.
     #[error("no system is left to measure: {reasons}")]
     NoSystem {
@@ -450,6 +460,7 @@ impl Error {
             | Self::BadMarker { .. }
             | Self::LaterMarker { .. }
             | Self::NoSystem { .. }
+            | Self::NoStudyId { .. }
             | Self::NothingToPrepare { .. }
             | Self::UnknownSerial { .. }
             | Self::SerialOnSeveralHosts { .. }

@@ -5,6 +5,7 @@ mod caches;
 pub mod capture;
 mod capture_servers;
 pub mod check;
+mod clean;
 mod counters;
 mod dataset;
 mod devices;
@@ -30,6 +31,7 @@ mod sweep;
 mod warmup;
 
 pub use caches::CachesKept;
+pub use clean::{Cleaning, Results};
 pub use dry_run::{Facts, SystemFacts, dry_run};
 pub use error::Error;
 pub use expect::{Check, EXPECTATIONS, Expectation, Seen, SeenPlace, Surprises};

@@ -302,7 +302,7 @@ const REFUSED: &[(&str, &[&str])] = &[
     ("+[host]\nmemory_limit = 0", &["host.memory_limit is `0`"]),
     (
         "+[host]\ndrop_caches = 'maybe'",
-        &["host.drop_caches is `maybe`", "true or false"],
+        &["host.drop_caches is `maybe`", "true, false, always"],
     ),
     ("+[[system]]\nname = 'a'", &["[[system]]", "`a`", "unique"]),
     (

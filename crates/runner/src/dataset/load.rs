@@ -19,7 +19,7 @@ use std::{
 use tailmark_driver::Database;
 use tailmark_engine::{Observer, Spec, Stop};
 use tailmark_plan::Plan;
-use tailmark_results::{Load, Phase};
+use tailmark_results::{Arrivals, Load, Phase};
 use tailmark_workload::Workload;
 
 /// How often an unfinished load is made durable and marked.
@@ -66,6 +66,8 @@ impl Dataset<'_> {
             clients: self.system.driver.clients,
             system: &self.system.name,
             threads,
+            rate: plan.sweep.load_rate,
+            arrivals: plan.sweep.load_rate.map(|_| Arrivals::Even),
             operations: Some(records - from),
             // What goes on from a marker draws other values than what was written before.
             seed: seeds.load(from),

@@ -111,6 +111,7 @@ impl Ranks {
         let mut ranks = Self { job: Some(job) };
         refuse_shared_places(plan, ranks.hosts())?;
         let answers = ranks.each(|_| Command::Plan {
+            study: plan.header.id.clone(),
             source: plan.header.source.clone(),
             keys: plan.header.plan.clone(),
             hosts: ranks.hosts().to_vec(),

@@ -71,6 +71,7 @@ pub fn plan(systems: Vec<SystemPlan>, workloads: &[&str], threads: &[u32]) -> Pl
     Plan {
         slo: None,
         header: Header {
+            id: "55555555555555555555555555555555".into(),
             title: "test".into(),
             tailmark: "0".into(),
             created_ms: 0,

@@ -14,8 +14,8 @@ mod settings;
 mod statistics;
 
 use crate::{
-    Clients, Connecting, Database, Driver, Error, OperationKind, Params, Place, Session, Settled,
-    Statistic, Stopped,
+    Clients, Connecting, Database, Driver, Error, Made, OperationKind, Params, Place, Session,
+    Settled, Statistic, Stopped,
     error::BoxError,
     net::{aside::Aside, runtime_pool::RuntimePool},
 };
@@ -170,6 +170,25 @@ impl Database for Aerospike {
         };
         let written: Result<_, BoxError> = self.pool.wait(write);
         written.map_err(|source| self.failed("write the marker of", source))
+    }
+
+    fn removal(&self, _: &[Made]) -> Result<Vec<String>, Error> {
+        let (namespace, set) = (namespace(&self.params), set(&self.params));
+        Ok(vec![
+            format!("truncate the set {namespace}.{set}"),
+            format!("delete the record `{set}` of the set {namespace}.{MARKERS}"),
+        ])
+    }
+
+    fn remove(&self, _: &[Made]) -> Result<(), Error> {
+        destroy(&self.params)?;
+        let delete = async {
+            let key = self.marker_key()?;
+            self.client.delete(&connect::writing(), &key).await?;
+            Ok(())
+        };
+        let deleted: Result<(), BoxError> = self.pool.wait(delete);
+        deleted.map_err(|source| self.failed("remove the marker of", source))
     }
 
     fn is_empty(&self) -> Result<bool, Error> {

@@ -10,6 +10,7 @@ mod attempts;
 mod connect;
 mod facts;
 mod failure;
+mod removal;
 mod row;
 mod schema;
 mod session;
@@ -17,8 +18,8 @@ mod settings;
 mod statistics;
 
 use crate::{
-    Access, Clients, Connecting, Database, Driver, Error, OperationKind, Params, Place, Remark,
-    Session, Settled, Statistic, Stopped,
+    Access, Clients, Connecting, Database, Driver, Error, Made, OperationKind, Params, Place,
+    Remark, Session, Settled, Statistic, Stopped,
     error::BoxError,
     net::{aside::Aside, login, runtime_pool::RuntimePool},
 };
@@ -154,6 +155,19 @@ impl Database for Cassandra {
             .pool
             .wait(self.tables.set_marker(&self.connection, text));
         written.map_err(|source| self.failed("write the marker of", source))
+    }
+
+    fn removal(&self, made: &[Made]) -> Result<Vec<String>, Error> {
+        let statements = removal::statements(&self.connection, &self.tables, made);
+        let statements = self.pool.wait(statements);
+        statements.map_err(|source| self.failed("look into", source))
+    }
+
+    fn remove(&self, made: &[Made]) -> Result<(), Error> {
+        let statements = self.removal(made)?;
+        let removed = removal::carry_out(&self.connection, &statements);
+        let removed = self.pool.wait(removed);
+        removed.map_err(|source| self.failed("remove the data set of", source))
     }
 
     fn is_empty(&self) -> Result<bool, Error> {

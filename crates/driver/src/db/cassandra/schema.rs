@@ -5,7 +5,7 @@ use scylla::{client::session::Session, statement::Statement};
 use std::collections::BTreeSet;
 
 /// The table of markers, in the same keyspace as the data.
-const MARKERS: &str = "tailmark";
+pub(super) const MARKERS: &str = "tailmark";
 
 /// Where the data is.
 #[derive(Debug, Clone)]
