@@ -98,6 +98,7 @@ pub fn plan(systems: Vec<SystemPlan>, workloads: &[&str], threads: &[u32]) -> Pl
             reload: Reload::Never,
             adopt: Adopt::No,
             into_existing: false,
+            load_rate: None,
             load_threads: 2,
             write_all_fields: false,
             compressibility: 0.0,

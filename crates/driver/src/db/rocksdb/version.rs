@@ -4,6 +4,7 @@ use super::{
     facts,
     ini::{Ini, OptionsSection},
 };
+use crate::Settings;
 use std::{
     fs, io,
     path::{Path, PathBuf},
@@ -35,6 +36,19 @@ impl NewestOptions {
             wal_dir: wal_dir(&ini).filter(|wal| !is_own(wal, place)),
         }))
     }
+}
+
+/// The settings, with the directory of the log that a database in `place` has if they name none:
+/// opened without its log, a database loses records.
+pub(super) fn with_log(place: &Path, settings: &Settings) -> Settings {
+    let mut settings = settings.clone();
+    let newest = NewestOptions::read(place).ok().flatten();
+    if let Some(wal) = newest.and_then(|newest| newest.wal_dir)
+        && settings.text("wal_dir").is_none()
+    {
+        settings.set_default("wal_dir", &wal.to_string_lossy());
+    }
+    settings
 }
 
 /// The `wal_dir` of an options file.
