@@ -95,7 +95,7 @@ impl<'a> BenchmarkRun<'a> {
         };
         let settings = options::settings(flags, directory.path())?;
         let params = Params {
-            location: location(flags)?,
+            location: location(flags, driver)?,
             settings: checked(driver, &settings, &data)?,
             data,
             semantics: Semantics::Faithful,

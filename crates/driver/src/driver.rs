@@ -1,6 +1,6 @@
 //! A driver: a row of the table of databases.
 
-use crate::{DataSet, Database, Error, Location, OperationKind, Setting, Settings};
+use crate::{DataSet, Database, Error, Location, OperationKind, ServerLook, Setting, Settings};
 use std::path::Path;
 
 /// What a driver is told to open.
@@ -114,6 +114,8 @@ pub struct Driver {
     pub check: fn(&Settings) -> Result<(), Error>,
     /// Opens the database.
     pub open: fn(&Params) -> Result<Box<dyn Database>, Error>,
+    /// Looks at what a server holds; of servers only.
+    pub look: Option<ServerLook>,
     /// Removes the data at `params.location`, so that the next open makes it again.
     pub destroy: fn(&Params) -> Result<(), Error>,
     /// Bytes of storage that the loaded data set is expected to need at most, working space

@@ -252,7 +252,8 @@ pub trait Database: Send + Sync {
         Ok(())
     }
 
-    /// What opening it has made on a server that was not there before: keyspaces, tables, sets.
+    /// What tailmark made on a server, by this or an earlier opening, and still exists there: keyspaces,
+    /// tables, sets.
     fn made(&self) -> Vec<Made> {
         Vec::new()
     }

@@ -276,6 +276,7 @@ mod tests {
     }
 
     const DRIVER: Driver = Driver {
+        look: None,
         name: "settable",
         about: "for these tests",
         place: Place::Nowhere,

@@ -25,6 +25,8 @@ pub enum Accept {
     Flag,
     /// `true`, `false` or a path.
     FlagOrPath,
+    /// `true`, `false` or this word.
+    FlagOr(&'static str),
     /// A whole number from the first to the last, both included.
     Count(u64, u64),
     /// A number from the first to the last, both included.
@@ -184,6 +186,7 @@ impl std::fmt::Display for Accept {
             Self::Paths => write!(f, "a path, or a list such as [\"/mnt/a\", \"/mnt/b\"]"),
             Self::Flag => write!(f, "true or false"),
             Self::FlagOrPath => write!(f, "true, false or a path"),
+            Self::FlagOr(word) => write!(f, "true, false or {word}"),
             Self::Count(min, max) => {
                 let (min, most) = (number::count(min), number::count(max));
                 let such_as = match max > 1_000_000 {

@@ -1,8 +1,9 @@
 //! From a plan as written to the plan as it takes effect.
 
 use super::{
-    AbortLimit, Consent, DefaultInputs, Error, HostPlan, MachineSettings, Order, Plan, RawPlan,
-    Reload, ReportPlan, Sweep, SystemPlan, Unexpected, Warmup, assumed, db_bench, effective, keys,
+    AbortLimit, Adopt, Consent, DefaultInputs, Error, HostPlan, MachineSettings, Order, Plan,
+    RawPlan, Reload, ReportPlan, Sweep, SystemPlan, Unexpected, Warmup, assumed, db_bench,
+    effective, keys,
     rate::{Rates, refuse_unknown_peak},
     reader::TableReader,
     slo,
@@ -51,7 +52,7 @@ impl RawPlan {
         let names: Vec<_> = systems.iter().map(|system| system.name.as_str()).collect();
         refuse_unknown_peak(&keys, sweep.rates_of.as_deref(), &names)?;
         refuse_unsupported(&systems, &sweep.workloads)?;
-        refuse_to_remove_adopted(&dataset, &sweep)?;
+        refuse_to_change_adopted(&dataset, &sweep, &systems)?;
         refuse_beside_ladder(&keys, &sweep)?;
         db_bench::refuse_other_layout(&systems, &sweep)?;
         let host = host(&top.table("host", &[])?, scale)?;
@@ -179,6 +180,7 @@ fn sweep(
         seed: keys.get("seed")?,
         reload: keys.get("reload")?,
         adopt: dataset.get("adopt")?,
+        into_existing: dataset.get("into_existing")?,
         load_threads: keys.get("load_threads")?,
         load_rate: dataset.optional("load_rate")?,
         write_all_fields: dataset.get("write_all_fields")?,
@@ -244,22 +246,47 @@ fn refuse_beside_ladder(keys: &TableReader<'_>, sweep: &Sweep) -> Result<(), Err
     })
 }
 
-/// What is adopted is never removed, so nothing may be asked for that removes it.
-fn refuse_to_remove_adopted(dataset: &TableReader<'_>, sweep: &Sweep) -> Result<(), Error> {
+/// Adopted data is never created, loaded or removed, so a plan that needs one of these is refused,
+/// and so is one that writes without saying so.
+fn refuse_to_change_adopted(
+    dataset: &TableReader<'_>,
+    sweep: &Sweep,
+    systems: &[SystemPlan],
+) -> Result<(), Error> {
+    if sweep.adopt == Adopt::No {
+        return Ok(());
+    }
     let empties = sweep.workloads.iter().find(|w| w.starts_empty());
-    let accepted = match (sweep.reload, empties) {
-        _ if !sweep.adopt => return Ok(()),
-        (Reload::Never, None) => return Ok(()),
-        (Reload::Never, Some(workload)) => format!(
-            "`false` with workload `{}`, which begins with an empty database",
-            workload.name
-        ),
-        (reload, _) => format!("`false` where sweep.reload is `{}`", reload.name()),
+    let writes = sweep.workloads.iter().find(|w| w.writes());
+    let erased = systems.iter().find(|system| system.prepare.destroys());
+    let accepted = if sweep.reload != Reload::Never {
+        let reload = sweep.reload.name();
+        format!("`false` where sweep.reload is `{reload}`: adopted data is never removed")
+    } else if let Some(workload) = empties {
+        let name = &workload.name;
+        format!(
+            "`false` with workload `{name}`, which begins with an empty database: adopted data is \
+             never removed"
+        )
+    } else if let Some(system) = erased {
+        let name = &system.name;
+        format!("`false` where system `{name}` is prepared, which erases what is to be adopted")
+    } else if sweep.into_existing {
+        "`false` with dataset.into_existing: nothing is loaded where data is adopted".to_owned()
+    } else if let Some(workload) = writes.filter(|_| sweep.adopt == Adopt::Read) {
+        let name = &workload.name;
+        format!(
+            "`{}` (--adopt=overwrite) with workload `{name}`, which writes to the adopted data; or \
+             choose workloads that only read, such as ycsb-c",
+            Adopt::OVERWRITE
+        )
+    } else {
+        return Ok(());
     };
     Err(Error::BadValue {
         key: dataset.label("adopt"),
-        value: "true".to_owned(),
-        accepted: format!("{accepted}: what is adopted is never removed"),
+        value: sweep.adopt.name().to_owned(),
+        accepted,
     })
 }
 

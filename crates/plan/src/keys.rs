@@ -3,11 +3,11 @@
 
 use super::{
     Accept::{
-        AbortLimits, Choice, Count, Distribution, FixedRates, Flag, FlagOrPath, Latency, Limits,
-        Number, Paths, Percent, Rates, Size, Table, Tables, Text, Threads, Time, TimeOrAuto, Times,
-        Words,
+        AbortLimits, Choice, Count, Distribution, FixedRates, Flag, FlagOr, FlagOrPath, Latency,
+        Limits, Number, Paths, Percent, Rates, Size, Table, Tables, Text, Threads, Time,
+        TimeOrAuto, Times, Words,
     },
-    ClientHost, DefaultInputs, DropCaches, Order, Plan, PlanKey, Reload, Sweep, Unexpected,
+    Adopt, ClientHost, DefaultInputs, DropCaches, Order, Plan, PlanKey, Reload, Sweep, Unexpected,
     emulate::EMULATIONS,
     prepare::{ERASES, FILE_SYSTEMS, HUGE_PAGES, NAMESPACES_MAX, STEADY_OVER},
     threads::NO_GAIN,
@@ -137,16 +137,22 @@ pub const KEYS: &[PlanKey] = &[
         .flag(27, "--load-rate", "OPS")
         .help("Records per second of a load; without it, as fast as its clients can")
         .sets(|plan| Some(plan.sweep.load_rate?.to_string())),
-    PlanKey::new("dataset", "adopt", Flag)
-        .about("whether a data set that tailmark has not loaded is taken as it is")
-        .or("false")
-        .flag(16, "--adopt", "")
+    PlanKey::new("dataset", "adopt", FlagOr(Adopt::OVERWRITE))
+        .about("whether data that tailmark did not load is used; overwrite: workloads may write")
+        .or(Adopt::No.name())
+        .flag(16, "--adopt", "overwrite")
+        .with_optional_value()
         .help(
-            "Take data sets that tailmark has not loaded as they are, after reading a sample \
-             of their records. They are never loaded over and never removed; workloads write \
-             to them",
+            "Use data that tailmark did not load, after reading a sample of its records. Nothing is \
+             created, loaded or removed, and workloads that write are refused, except with \
+             --adopt=overwrite",
         )
-        .sets(|plan| plan.sweep.adopt.then(|| true.to_string())),
+        .sets(|plan| (plan.sweep.adopt != Adopt::No).then(|| plan.sweep.adopt.name().to_owned())),
+    PlanKey::new("dataset", "into_existing", Flag)
+        .about("whether tables are created in a keyspace that tailmark did not create")
+        .or("false")
+        .flag(30, "--into-existing", "")
+        .help("Create tables in a keyspace that exists and that tailmark did not create"),
     PlanKey::new("sweep", "workloads", Words)
         .about("names from `list workloads`, or of [[workload]] tables")
         .or("ycsb-a")

@@ -57,7 +57,7 @@ pub use requests::requests_per_operation;
 pub use service::{Service, ServiceControl};
 pub use shipped::{PLANS, ShippedPlan};
 pub use slo::is_searched;
-pub use sweep::{Order, Reload, Sweep};
+pub use sweep::{Adopt, Order, Reload, Sweep};
 pub use threads::Ladder;
 pub use warmup::Warmup;
 

@@ -106,6 +106,12 @@ impl Workload {
         OperationKind::ALL.iter().copied().filter(sent).collect()
     }
 
+    /// Whether any of its clients changes records, those in the background included.
+    #[must_use]
+    pub fn writes(&self) -> bool {
+        self.kinds().into_iter().any(OperationKind::writes)
+    }
+
     /// Checks that operations can be drawn from it.
     ///
     /// # Errors

@@ -146,14 +146,7 @@ fn runs_without_a_directory_that_begin_in_one_second_have_one_each() {
                 "--threads",
                 "1",
             ])
-            .args([
-                "--duration",
-                "100ms",
-                "--warmup",
-                "0s",
-                "--format",
-                "md",
-            ])
+            .args(["--duration", "100ms", "--warmup", "0s", "--format", "md"])
             .current_dir(dir.path())
             .spawn()
             .unwrap()

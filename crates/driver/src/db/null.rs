@@ -18,6 +18,7 @@ pub const DRIVER: Driver = Driver {
     entry: "",
     check: |_| Ok(()),
     open: |_| Ok(Box::new(Null)),
+    look: None,
     destroy: |_| Ok(()),
     space: |_, _| 0,
     cache: |_, _| 0,

@@ -7,6 +7,7 @@ mod hosts;
 mod ladder;
 mod older_studies;
 mod orders;
+mod places;
 mod prepare;
 mod rates;
 mod refused;

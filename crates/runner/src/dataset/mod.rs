@@ -20,7 +20,7 @@ use std::{
     time::SystemTime,
 };
 use tailmark_driver::{Access, Database, Location, Made, Params, db::stamp};
-use tailmark_plan::{Plan, SystemPlan, file_sums};
+use tailmark_plan::{Adopt, Plan, SystemPlan, file_sums};
 
 /// A system's data set.
 #[derive(Debug)]
@@ -86,7 +86,7 @@ impl<'a> Dataset<'a> {
             data: describe(plan, system),
             study: plan.header.id.clone(),
             made: Mutex::default(),
-            adopts: plan.sweep.adopt,
+            adopts: plan.sweep.adopt != Adopt::No,
         }
     }
 

@@ -18,13 +18,13 @@ mod settings;
 mod statistics;
 
 use crate::{
-    Access, Clients, Connecting, Database, Driver, Error, Made, OperationKind, Params, Place,
-    Remark, Session, Settled, Statistic, Stopped,
+    Access, Clients, Connecting, Database, Driver, Error, Look, Made, OperationKind, Params, Place,
+    Remark, ServerLook, Session, Settled, Statistic, Stopped,
     error::BoxError,
     net::{aside::Aside, login, runtime_pool::RuntimePool},
 };
 use attempts::Attempts;
-use schema::Tables;
+use schema::{Existing, Tables};
 use scylla::client::session::Session as Connection;
 use session::{CassandraSession, Prepared};
 use std::{
@@ -46,6 +46,13 @@ pub const DRIVER: Driver = Driver {
     entry: "",
     check: settings::check,
     open: |params| Ok(Box::new(Cassandra::open(params)?)),
+    look: Some(ServerLook {
+        at: look,
+        of_empty: |params| {
+            let tables = Tables::new(&params.settings, &params.data);
+            tables.look(&params.settings, &Existing::default())
+        },
+    }),
     destroy,
     space: |_, _| 0,
     cache: |_, _| 0,
@@ -58,6 +65,8 @@ pub const DRIVER: Driver = Driver {
 struct Cassandra {
     params: Params,
     tables: Arc<Tables>,
+    /// What tailmark created of what was there when it was opened.
+    made: Vec<Made>,
     /// Asks what is not measured.
     connection: Arc<Connection>,
     /// Asks it while clients do.
@@ -82,9 +91,12 @@ impl Cassandra {
         let pool = RuntimePool::new().map_err(|error| refuse(error.into()))?;
         let opened = pool.wait(async {
             let connection = connect(params, &tables).await?;
+            let mut existing = tables.existing(&connection).await?;
             if params.access == Access::Create {
-                tables.make(&connection, &params.settings).await?;
-            } else if !tables.exist(&connection).await? {
+                let settings = &params.settings;
+                tables.make(&connection, settings, &existing).await?;
+                existing = tables.existing(&connection).await?;
+            } else if existing.table.is_none() {
                 let Tables {
                     keyspace, table, ..
                 } = &tables;
@@ -92,9 +104,9 @@ impl Cassandra {
             }
             tables.check(&connection, &params.settings).await?;
             let views = statistics::views(&connection).await;
-            Ok((connection, views))
+            Ok((connection, views, tables.made(&existing)))
         });
-        let (connection, views) = opened.map_err(refuse)?;
+        let (connection, views, made) = opened.map_err(refuse)?;
         Ok(Self {
             down: facts::down(&connection),
             connection: Arc::new(connection),
@@ -102,6 +114,7 @@ impl Cassandra {
             views: Arc::new(views),
             params: params.clone(),
             tables: Arc::new(tables),
+            made,
             attempts: Arc::default(),
             pool,
         })
@@ -156,6 +169,10 @@ impl Database for Cassandra {
             .pool
             .wait(self.tables.set_marker(&self.connection, text));
         written.map_err(|source| self.failed("write the marker of", source))
+    }
+
+    fn made(&self) -> Vec<Made> {
+        self.made.clone()
     }
 
     fn removal(&self, made: &[Made]) -> Result<Vec<String>, Error> {
@@ -237,6 +254,34 @@ fn failed(params: &Params, action: &'static str, source: BoxError) -> Error {
     }
 }
 
+/// Reads what is there.
+fn look(params: &Params) -> Result<Look, Error> {
+    let looked = || -> Result<Look, BoxError> {
+        let tables = Tables::new(&params.settings, &params.data);
+        let pool = RuntimePool::<Prepared>::new()?;
+        pool.wait(async {
+            let connection = connect(params, &tables).await?;
+            let existing = tables.existing(&connection).await?;
+            let mut look = tables.look(&params.settings, &existing);
+            if existing.markers.is_some() {
+                look.marker = tables.marker(&connection).await?;
+            }
+            if existing.table.is_some() {
+                tables.check(&connection, &params.settings).await?;
+                look.is_empty = tables.are_empty(&connection).await?;
+            }
+            // What has a marker was loaded with the consent of its user.
+            look.foreign = look.foreign.filter(|_| look.marker.is_none());
+            Ok(look)
+        })
+    };
+    looked().map_err(|source| Error::Open {
+        driver: DRIVER.name,
+        place: params.location.to_string(),
+        source,
+    })
+}
+
 /// Removes the records; the table, which somebody may have made with options of their own, stays.
 fn destroy(params: &Params) -> Result<(), Error> {
     let removed = || {
@@ -244,9 +289,9 @@ fn destroy(params: &Params) -> Result<(), Error> {
         let pool = RuntimePool::<Prepared>::new()?;
         pool.wait(async {
             let connection = connect(params, &tables).await?;
-            match tables.exist(&connection).await? {
-                true => tables.truncate(&connection).await,
-                false => Ok(()),
+            match tables.existing(&connection).await?.table {
+                Some(_) => tables.truncate(&connection).await,
+                None => Ok(()),
             }
         })
     };

@@ -65,6 +65,7 @@ pub const DRIVER: Driver = Driver {
     entry: "slots.dat",
     check: |_| Ok(()),
     open: |params| Ok(Box::new(Slots::open(params)?)),
+    look: None,
     destroy,
     space,
     cache: |_, _| 0,

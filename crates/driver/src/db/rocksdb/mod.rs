@@ -15,12 +15,15 @@ mod record;
 mod session;
 mod settle;
 mod statistics;
+mod version;
 
 use super::holder::holder;
 use crate::{
     Access, Clients, DataSet, Database, Driver, Error, OperationKind, Params, Place, Remark,
     RemarkCode, Schema, Semantics, Session, Settings, Settled, Statistic, Stopped,
 };
+pub use version::NewestOptions;
+
 use rust_rocksdb::statistics::Ticker;
 use rust_rocksdb::{
     BottommostLevelCompaction, ColumnFamily, CompactOptions, DB, FlushOptions, Options, properties,
@@ -51,6 +54,7 @@ pub const DRIVER: Driver = Driver {
     entry: "rocksdb",
     check,
     open: |params| Ok(Box::new(RocksDb::open(params)?)),
+    look: None,
     destroy,
     space,
     cache: |_, settings| options::block_cache(settings),
@@ -111,7 +115,8 @@ impl RocksDb {
     /// # Errors
     /// Where there is none and `params` do not say to make one, or it is in use or broken.
     pub fn open(params: &Params) -> Result<Self, Error> {
-        let (place, settings) = (params.path(NAME)?, &params.settings);
+        let place = params.path(NAME)?;
+        let settings = &version::with_log(place, &params.settings);
         let failed = |source: crate::error::BoxError| Error::Open {
             driver: NAME,
             place: place.display().to_string(),

@@ -42,6 +42,7 @@ pub const DRIVER: Driver = Driver {
             Time::Virtual(VirtualClock::default()),
         )?))
     },
+    look: None,
     destroy: |_| Ok(()),
     space: |_, _| 0,
     cache: |_, _| 0,
