@@ -98,9 +98,10 @@ impl NamedPlace<'_> {
     fn on_server(&self, study: &str) -> Result<Remains, Untouched> {
         let location = Location::of_hosts(self.place);
         let params = self.params(location, self.settings.clone())?;
+        let look = self.driver.look.ok_or("its driver looks at no server")?;
+        let found = (look.at)(&params).map_err(|error| in_one_line(&error))?;
+        let marker = own(found.marker.as_deref(), study)?;
         let opened = (self.driver.open)(&params).map_err(|error| in_one_line(&error))?;
-        let text = opened.marker().map_err(|error| in_one_line(&error))?;
-        let marker = own(text.as_deref(), study)?;
         let statements = opened.removal(&marker.made);
         let statements = statements.map_err(|error| in_one_line(&error))?;
         let place = self.place;
