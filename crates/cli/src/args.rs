@@ -66,6 +66,18 @@ Examples:
 Nothing is changed. The machine is watched for two seconds: let it be as idle as it is to be.
 Exit code 0: no problem was found (remarks are none); 3: problems were found.";
 
+const CLEAN_EXAMPLES: &str = "\
+Examples:
+  tailmark clean quickstart
+      what the quickstart left; nothing is removed
+  tailmark clean study --yes
+      removes what the run in the directory `study` made; the study and its report stay
+  tailmark clean PLAN.toml -o study --results --yes
+      the study and its report too
+
+Data is removed only if a marker beside it names this study. What else the study names is printed
+as `not touched`.";
+
 const RUN_EXAMPLES: &str = "\
 Examples:
   tailmark run quickstart --dry-run
@@ -103,6 +115,8 @@ pub enum Command {
     Device(DeviceArgs),
     /// Put back what a run that was killed has left changed on this machine: settings, mounts
     Restore,
+    /// Remove what a run made: data sets, directories, tables, control groups. Lists it first
+    Clean(CleanArgs),
     /// Write what was measured in another format
     Export(ExportArgs),
     /// What there is: drivers, workloads, distributions, probes, sections, formats, plans, keys,
@@ -203,6 +217,24 @@ impl ConsentArgs {
             unseen: self.unseen.clone(),
         }
     }
+}
+
+/// `tailmark clean`
+#[derive(Debug, clap::Args)]
+#[command(after_help = CLEAN_EXAMPLES)]
+pub struct CleanArgs {
+    /// A run directory with its study, or the plan of the run
+    #[arg(value_name = "PLAN|STUDY")]
+    pub what: String,
+    /// The run directory of the plan. Default: study-PLAN
+    #[arg(short = 'o', long = "output", value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Remove the study too, with its report and the logs of services
+    #[arg(long)]
+    pub results: bool,
+    /// Remove it; without this, it is only listed
+    #[arg(long)]
+    pub yes: bool,
 }
 
 /// `tailmark report`

@@ -66,6 +66,12 @@ fn arg(key: &PlanKey, flag: KeyFlag) -> Arg {
         .display_order(KeyFlags::order(flag.place));
     match flag.value {
         "" => arg.action(ArgAction::SetTrue),
+        // With `=`, so that a plan after the flag is not its value.
+        value if flag.is_optional => arg
+            .value_name(value)
+            .num_args(0..=1)
+            .require_equals(true)
+            .default_missing_value("true"),
         // Names may be given one by one too.
         value if matches!(key.accept, Accept::Words) => {
             arg.value_name(value).action(ArgAction::Append)

@@ -2,6 +2,7 @@
 
 mod args;
 mod check;
+mod clean;
 mod compare;
 mod complete;
 mod device;
@@ -40,6 +41,7 @@ fn main() -> ExitCode {
         Command::Compare(args) => compare::compare(args, console),
         Command::Check(args) => check::run(args, console),
         Command::Device(args) => device::device(args, console),
+        Command::Clean(args) => clean::clean(args, console),
         Command::Restore => prepare::restore(console),
         Command::Export(args) => export::export(args, console),
         Command::Import(args) => import::import(args, console),

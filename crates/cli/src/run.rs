@@ -10,7 +10,7 @@ use crate::{
     screen,
 };
 use std::{
-    io,
+    fs, io,
     path::{Path, PathBuf},
     sync::Arc,
     time::SystemTime,
@@ -39,12 +39,19 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
         return Ok(Exit::Done);
     }
     let read = raw_plan(&args.plan).and_then(|raw| Ok((raw.check()?, raw)));
-    let (plan, raw) = read.inspect_err(|_| dismiss(&*cluster))?;
+    let (mut plan, raw) = read.inspect_err(|_| dismiss(&*cluster))?;
+    let out = args.out.clone().unwrap_or_else(|| default_out(&raw));
+    let claimed = (args.out.is_none() && raw.name.is_none() && !args.dry_run)
+        .then(|| ClaimedDirectory::new(&out));
+    let out = claimed.as_ref().map_or(out, |claimed| claimed.0.clone());
+    if let Ok(begun) = Study::open_read_only(&out).and_then(|study| study.header()) {
+        // Every rank marks its data with the id of the study.
+        plan.header.id = begun.id;
+    }
     let of_all = plan.clone();
     let mut plan = plan.at_rank(0, &cluster.host());
     plan.retry_failed = args.retry_failed;
     plan.consent = args.consent.consent();
-    let out = args.out.clone().unwrap_or_else(|| default_out(&raw));
     if args.dry_run {
         let facts = Facts::gather(&plan, &out);
         for line in tailmark_runner::dry_run(&plan, &out, &facts) {
@@ -67,7 +74,12 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
     progress.finish();
     // What ended the run is reported first, and decides the exit code.
     let exit = match &done {
-        Ok(summary) => conclude(&plan, summary, &out, args.out.is_some(), console),
+        Ok(summary) => {
+            let exit = conclude(&plan, summary, &out, args.out.is_some(), console);
+            let left = left_behind(&plan, &out);
+            left.iter().for_each(|left| console.warn(left));
+            exit
+        }
         Err(error) => {
             console.error(error);
             exit::of(error)
@@ -127,7 +139,7 @@ pub fn raw_plan(args: &PlanArgs) -> Result<RawPlan, plan::Error> {
 
 /// Where a run goes without `-o`: a plan's runs into one directory, so that the same command
 /// goes on; a run from flags alone into one of its own.
-fn default_out(raw: &RawPlan) -> PathBuf {
+pub fn default_out(raw: &RawPlan) -> PathBuf {
     match &raw.name {
         Some(name) => PathBuf::from(format!("study-{name}")),
         None => {
@@ -136,6 +148,46 @@ fn default_out(raw: &RawPlan) -> PathBuf {
             PathBuf::from(format!("study-{now}"))
         }
     }
+}
+
+/// A directory that no other run has, made with the first name that is free; removed again if nothing is
+/// put into it.
+struct ClaimedDirectory(PathBuf);
+
+impl ClaimedDirectory {
+    fn new(wanted: &Path) -> Self {
+        let name = |n: u32| match n {
+            1 => wanted.to_owned(),
+            n => PathBuf::from(format!("{}-{n}", wanted.display())),
+        };
+        let is_taken = |path: &PathBuf| {
+            let made = fs::create_dir(path);
+            made.is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists)
+        };
+        // One that cannot be made at all is the run's to refuse.
+        let free = (1..).map(name).find(|path| !is_taken(path));
+        Self(free.unwrap_or_else(|| wanted.to_owned()))
+    }
+}
+
+impl Drop for ClaimedDirectory {
+    fn drop(&mut self) {
+        let _ = fs::remove_dir(&self.0);
+    }
+}
+
+/// What stays on the disk after a run, and the command that removes it; none if nothing does.
+fn left_behind(plan: &Plan, out: &Path) -> Option<String> {
+    let left = tailmark_runner::left_behind(plan);
+    let (last, others) = left.split_last()?;
+    let left = match others.is_empty() {
+        true => last.clone(),
+        false => format!("{} and {last}", others.join(", ")),
+    };
+    let out = quoted(&out.display().to_string());
+    Some(format!(
+        "left: {left}; remove it with: tailmark clean {out}"
+    ))
 }
 
 /// Says how the run ended.

@@ -6,6 +6,8 @@
     reason = "a test that cannot be set up has failed, and says so"
 )]
 
+mod clean;
+
 use rust_rocksdb::{DB, Options};
 use std::{
     collections::BTreeMap,

@@ -24,7 +24,7 @@ use anyhow::{Context, bail};
 use flags::{Asked, Flags};
 use std::path::PathBuf;
 use tailmark_console::{Console, Exit, listen};
-use tailmark_driver::Location;
+use tailmark_driver::{Driver, Location};
 use tailmark_engine::Stop;
 
 /// Does what db_bench does with these words; `-o DIR` and `--upgrade` among them are ours.
@@ -99,9 +99,13 @@ fn help(console: &Console) -> anyhow::Result<Exit> {
 }
 
 /// The directory of the database.
-fn location(flags: &Flags) -> anyhow::Result<Location> {
-    match flags.text("db") {
-        "" => bail!("--db is missing: the directory of the database"),
-        path => Ok(Location::Directory(path.into())),
+fn location(flags: &Flags, driver: &Driver) -> anyhow::Result<Location> {
+    let path = flags.text("db");
+    if path.is_empty() {
+        bail!("--db is missing: the directory of the database");
     }
+    if let Some(accepted) = driver.refuses_place(path) {
+        bail!("--db is `{path}`, but it must be {accepted}");
+    }
+    Ok(Location::Directory(path.into()))
 }

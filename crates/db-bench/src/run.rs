@@ -92,7 +92,7 @@ impl<'a> BenchmarkRun<'a> {
         };
         let settings = options::settings(flags, directory.path())?;
         let params = Params {
-            location: location(flags)?,
+            location: location(flags, driver)?,
             settings: checked(driver, &settings, &data)?,
             data,
             semantics: Semantics::Faithful,
@@ -205,7 +205,7 @@ impl<'a> BenchmarkRun<'a> {
                 Action::Tool(tool) => matches!(tool, Tool::Print(_) | Tool::Memstats),
                 // It is skipped.
                 Action::Measure(measure) if measure.needs.is_fresh() => true,
-                Action::Measure(measure) => measure.workload(entry.name, self.flags)?.only_reads(),
+                Action::Measure(measure) => !measure.workload(entry.name, self.flags)?.writes(),
             };
         }
         Ok(if only_reads {

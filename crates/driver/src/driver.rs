@@ -1,6 +1,6 @@
 //! A driver: a row of the table of databases.
 
-use crate::{DataSet, Database, Error, Location, OperationKind, Setting, Settings};
+use crate::{DataSet, Database, Error, Location, OperationKind, ServerLook, Setting, Settings};
 use std::path::Path;
 
 /// What a driver is told to open.
@@ -121,6 +121,8 @@ pub struct Driver {
     pub check: fn(&mut Settings) -> Result<(), Error>,
     /// Opens the database.
     pub open: fn(&Params) -> Result<Box<dyn Database>, Error>,
+    /// Looks at what a server holds; of servers only.
+    pub look: Option<ServerLook>,
     /// Removes the data at `params.location`, so that the next open makes it again.
     pub destroy: fn(&Params) -> Result<(), Error>,
     /// Bytes of storage that the loaded data set is expected to need at most, working space
@@ -130,6 +132,8 @@ pub struct Driver {
     pub cache: fn(&DataSet, &Settings) -> u64,
     /// Whether reads go through the kernel's page cache, which then counts as cache.
     pub page_cache: fn(&Settings) -> bool,
+    /// Whether [`Database::nodes_down`] tells which nodes of a cluster are down.
+    pub tells_nodes: bool,
     /// Whose semantics the settings keep, where they decide that: what is said must be so.
     pub semantics: fn(&Settings) -> Option<Semantics>,
 }

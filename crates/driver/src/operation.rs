@@ -39,6 +39,12 @@ impl OperationKind {
             Self::Delete => "delete",
         }
     }
+
+    /// Whether it changes what is stored.
+    #[must_use]
+    pub const fn writes(self) -> bool {
+        matches!(self, Self::Update | Self::Insert | Self::Delete)
+    }
 }
 
 /// A key: its number in the key space, and the name that the database stores.

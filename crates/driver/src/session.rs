@@ -1,6 +1,6 @@
 //! An open database, one client's connection to it, and what comes back.
 
-use crate::{Error, Key, Operation, VirtualClock};
+use crate::{Error, Key, Made, Operation, VirtualClock};
 use std::{collections::BTreeMap, path::PathBuf, pin::Pin, time::Duration};
 
 /// What a request that did not fail found.
@@ -252,6 +252,25 @@ pub trait Database: Send + Sync {
         Ok(())
     }
 
+    /// What tailmark made on a server, by this or an earlier opening, and still exists there: keyspaces,
+    /// tables, sets.
+    fn made(&self) -> Vec<Made> {
+        Vec::new()
+    }
+
+    /// The statements that remove from a server what a load put there: the records, their marker, and
+    /// of `made` what then holds nothing else. Nothing is changed.
+    fn removal(&self, made: &[Made]) -> Result<Vec<String>, Error> {
+        let _ = made;
+        Ok(Vec::new())
+    }
+
+    /// Carries out what [`Self::removal`] says.
+    fn remove(&self, made: &[Made]) -> Result<(), Error> {
+        let _ = made;
+        Ok(())
+    }
+
     /// Whether the table holds no record at all; asked only where there is no marker.
     fn is_empty(&self) -> Result<bool, Error> {
         Ok(false)
@@ -294,6 +313,12 @@ pub trait Database: Send + Sync {
     /// What it tells of itself, where it does; asked once a second while it works, beside its
     /// clients. It never takes longer than half a second: what is not told by then is left out.
     fn statistics(&self) -> Option<Vec<Statistic>> {
+        None
+    }
+
+    /// How many nodes of the cluster are down, as far as its client knows; none if it cannot tell.
+    /// Asked once a second while clients are at work: it sends nothing.
+    fn nodes_down(&self) -> Option<u64> {
         None
     }
 

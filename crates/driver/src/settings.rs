@@ -289,6 +289,7 @@ mod tests {
     }
 
     const DRIVER: Driver = Driver {
+        look: None,
         name: "settable",
         about: "for these tests",
         place: Place::Nowhere,
@@ -326,6 +327,7 @@ mod tests {
         space: |_, _| 0,
         cache: |_, _| 0,
         page_cache: |_| false,
+        tells_nodes: false,
         semantics: |_| None,
     };
 

@@ -181,14 +181,29 @@ fn parent_of_new(
 
 /// Removes the groups of runs that were killed; the kernel refuses to remove one in use.
 fn sweep(parent: &Path) {
-    for name in sysfs::names(parent) {
-        let id = name
-            .strip_prefix(PREFIX)
-            .and_then(|id| id.parse::<u32>().ok());
-        if id.is_some_and(|id| !Path::new(&format!("/proc/{id}")).exists()) {
-            let _ = fs::remove_dir(parent.join(name));
-        }
+    for group in left_below(parent) {
+        let _ = fs::remove_dir(group);
     }
+}
+
+/// The groups in another that runs have left which were killed.
+fn left_below(parent: &Path) -> Vec<PathBuf> {
+    let is_left = |name: &String| {
+        let id = name.strip_prefix(PREFIX);
+        let id = id.and_then(|id| id.parse::<u32>().ok());
+        id.is_some_and(|id| !Path::new(&format!("/proc/{id}")).exists())
+    };
+    let left = sysfs::names(parent).into_iter().filter(is_left);
+    left.map(|name| parent.join(name)).collect()
+}
+
+/// The empty control groups that killed runs have left in the group of this process and above it. A
+/// process in one keeps the kernel from removing it.
+#[must_use]
+pub fn left_groups() -> Vec<PathBuf> {
+    let hierarchy = Hierarchy::of_memory();
+    let parents = hierarchy.iter().flat_map(Hierarchy::groups);
+    parents.flat_map(left_below).collect()
 }
 
 /// The processes in a group.

@@ -25,6 +25,8 @@ pub enum Accept {
     Flag,
     /// `true`, `false` or a path.
     FlagOrPath,
+    /// `true`, `false` or this word.
+    FlagOr(&'static str),
     /// A whole number from the first to the last, both included.
     Count(u64, u64),
     /// A number from the first to the last, both included.
@@ -51,6 +53,8 @@ pub enum Accept {
     Latency,
     /// Latencies with their limits.
     Limits,
+    /// Limits that end a run.
+    AbortLimits,
     /// The name of a distribution, or a table with its parameters.
     Distribution,
     /// A table of keys.
@@ -182,6 +186,7 @@ impl std::fmt::Display for Accept {
             Self::Paths => write!(f, "a path, or a list such as [\"/mnt/a\", \"/mnt/b\"]"),
             Self::Flag => write!(f, "true or false"),
             Self::FlagOrPath => write!(f, "true, false or a path"),
+            Self::FlagOr(word) => write!(f, "true, false or {word}"),
             Self::Count(min, max) => {
                 let (min, most) = (number::count(min), number::count(max));
                 let such_as = match max > 1_000_000 {
@@ -233,6 +238,10 @@ impl std::fmt::Display for Accept {
                 "latencies with their limits, each once, such as `p99.99 read < 15ms`: {} of {}",
                 QUANTILES.map(|quantile| quantile.name).join(", "),
                 Kind::ALL.map(Kind::name).join(", ")
+            ),
+            Self::AbortLimits => write!(
+                f,
+                "limits such as `errors > 1%`, `p99 read > 200ms for 10s` and `down nodes > 0`"
             ),
             Self::Distribution => write!(
                 f,

@@ -1,8 +1,9 @@
 //! From a plan as written to the plan as it takes effect.
 
 use super::{
-    Consent, DefaultInputs, Error, HostPlan, MachineSettings, Order, Plan, RawPlan, Reload,
-    ReportPlan, Sweep, SystemPlan, Unexpected, Warmup, assumed, db_bench, effective, keys,
+    AbortLimit, Adopt, Consent, DefaultInputs, Error, HostPlan, MachineSettings, Order, Plan,
+    RawPlan, Reload, ReportPlan, Sweep, SystemPlan, Unexpected, Warmup, assumed, db_bench,
+    effective, keys,
     rate::{Rates, refuse_unknown_peak},
     reader::TableReader,
     slo,
@@ -16,7 +17,7 @@ use std::{
     time::{Duration, SystemTime},
 };
 use tailmark_driver::{DataSet, Schema};
-use tailmark_results::Header;
+use tailmark_results::{Header, new_study_id};
 use tailmark_workload::Workload;
 
 /// `--time-scale` makes no time shorter than this that was longer.
@@ -51,7 +52,7 @@ impl RawPlan {
         let names: Vec<_> = systems.iter().map(|system| system.name.as_str()).collect();
         refuse_unknown_peak(&keys, sweep.rates_of.as_deref(), &names)?;
         refuse_unsupported(&systems, &sweep.workloads)?;
-        refuse_to_remove_adopted(&dataset, &sweep)?;
+        refuse_to_change_adopted(&dataset, &sweep, &systems)?;
         refuse_beside_ladder(&keys, &sweep)?;
         db_bench::refuse_other_layout(&systems, &sweep)?;
         let host = host(&top.table("host", &[])?, scale)?;
@@ -59,6 +60,8 @@ impl RawPlan {
         let slo = slo::read(&top.table("slo", &[])?, &sweep.workloads, |time| {
             timed(time, time_scale)
         })?;
+        let abort = top.table("abort", &[])?;
+        let abort = AbortLimit::read(&abort, &sweep.workloads, &systems)?;
         let header = self.header(&top, &systems)?;
         let unscaled = (unscaled != data).then_some(unscaled);
         let mut plan = Plan {
@@ -68,6 +71,7 @@ impl RawPlan {
             host,
             report,
             slo,
+            abort,
             same_device: top.get("same_device")?,
             unexpected: Unexpected::read(&top)?,
             scale,
@@ -92,6 +96,7 @@ impl RawPlan {
         let assumed: Option<Vec<String>> = top.optional("assumed")?;
         let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
         Ok(Header {
+            id: new_study_id(),
             title: title.unwrap_or_default(),
             tailmark: env!("CARGO_PKG_VERSION").to_owned(),
             created_ms: since.map_or(0, |since| since.as_millis() as u64),
@@ -176,7 +181,9 @@ fn sweep(
         reload: keys.get("reload")?,
         adopt: dataset.get("adopt")?,
         upgrade: dataset.get("upgrade")?,
+        into_existing: dataset.get("into_existing")?,
         load_threads: keys.get("load_threads")?,
+        load_rate: dataset.optional("load_rate")?,
         write_all_fields: dataset.get("write_all_fields")?,
         compressibility: dataset.get("compressibility")?,
         settle: keys.get("settle")?,
@@ -240,22 +247,47 @@ fn refuse_beside_ladder(keys: &TableReader<'_>, sweep: &Sweep) -> Result<(), Err
     })
 }
 
-/// What is adopted is never removed, so nothing may be asked for that removes it.
-fn refuse_to_remove_adopted(dataset: &TableReader<'_>, sweep: &Sweep) -> Result<(), Error> {
+/// Adopted data is never created, loaded or removed, so a plan that needs one of these is refused,
+/// and so is one that writes without saying so.
+fn refuse_to_change_adopted(
+    dataset: &TableReader<'_>,
+    sweep: &Sweep,
+    systems: &[SystemPlan],
+) -> Result<(), Error> {
+    if sweep.adopt == Adopt::No {
+        return Ok(());
+    }
     let empties = sweep.workloads.iter().find(|w| w.starts_empty());
-    let accepted = match (sweep.reload, empties) {
-        _ if !sweep.adopt => return Ok(()),
-        (Reload::Never, None) => return Ok(()),
-        (Reload::Never, Some(workload)) => format!(
-            "`false` with workload `{}`, which begins with an empty database",
-            workload.name
-        ),
-        (reload, _) => format!("`false` where sweep.reload is `{}`", reload.name()),
+    let writes = sweep.workloads.iter().find(|w| w.writes());
+    let erased = systems.iter().find(|system| system.prepare.destroys());
+    let accepted = if sweep.reload != Reload::Never {
+        let reload = sweep.reload.name();
+        format!("`false` where sweep.reload is `{reload}`: adopted data is never removed")
+    } else if let Some(workload) = empties {
+        let name = &workload.name;
+        format!(
+            "`false` with workload `{name}`, which begins with an empty database: adopted data is \
+             never removed"
+        )
+    } else if let Some(system) = erased {
+        let name = &system.name;
+        format!("`false` where system `{name}` is prepared, which erases what is to be adopted")
+    } else if sweep.into_existing {
+        "`false` with dataset.into_existing: nothing is loaded where data is adopted".to_owned()
+    } else if let Some(workload) = writes.filter(|_| sweep.adopt == Adopt::Read) {
+        let name = &workload.name;
+        format!(
+            "`{}` (--adopt=overwrite) with workload `{name}`, which writes to the adopted data; or \
+             choose workloads that only read, such as ycsb-c",
+            Adopt::OVERWRITE
+        )
+    } else {
+        return Ok(());
     };
     Err(Error::BadValue {
         key: dataset.label("adopt"),
-        value: "true".to_owned(),
-        accepted: format!("{accepted}: what is adopted is never removed"),
+        value: sweep.adopt.name().to_owned(),
+        accepted,
     })
 }
 

@@ -58,6 +58,8 @@ pub struct KeyFlag {
     pub name: &'static str,
     /// What its value is called in the help; empty: it takes none, and sets `true`.
     pub value: &'static str,
+    /// Whether it may be given without its value, and then sets `true`.
+    pub is_optional: bool,
     /// What the help says.
     pub help: &'static str,
     /// Its place in the help, from 0.
@@ -105,10 +107,25 @@ impl PlanKey {
             flag: Some(KeyFlag {
                 name,
                 value,
+                is_optional: false,
                 help: "",
                 place,
             }),
             ..self
+        }
+    }
+
+    /// The key with a flag that may be given without its value.
+    pub(super) const fn with_optional_value(self) -> Self {
+        match self.flag {
+            Some(flag) => Self {
+                flag: Some(KeyFlag {
+                    is_optional: true,
+                    ..flag
+                }),
+                ..self
+            },
+            None => self,
         }
     }
 

@@ -3,10 +3,11 @@
 
 use super::{
     Accept::{
-        Choice, Count, Distribution, FixedRates, Flag, FlagOrPath, Latency, Limits, Number, Paths,
-        Percent, Rates, Size, Table, Tables, Text, Threads, Time, TimeOrAuto, Times, Words,
+        AbortLimits, Choice, Count, Distribution, FixedRates, Flag, FlagOr, FlagOrPath, Latency,
+        Limits, Number, Paths, Percent, Rates, Size, Table, Tables, Text, Threads, Time,
+        TimeOrAuto, Times, Words,
     },
-    ClientHost, DefaultInputs, Order, Plan, PlanKey, Reload, Sweep, Unexpected,
+    Adopt, ClientHost, DefaultInputs, DropCaches, Order, Plan, PlanKey, Reload, Sweep, Unexpected,
     emulate::EMULATIONS,
     prepare::{ERASES, FILE_SYSTEMS, HUGE_PAGES, NAMESPACES_MAX, STEADY_OVER},
     threads::NO_GAIN,
@@ -81,6 +82,7 @@ pub const KEYS: &[PlanKey] = &[
         .about("what is done to the machine and to devices before systems are measured"),
     PlanKey::new("", "report", Table).about("what the report states and compares"),
     PlanKey::new("", "slo", Table).about("the search for the highest rate that holds limits"),
+    PlanKey::new("", "abort", Table).about("what ends the run at once"),
     PlanKey::new("", "system", Tables).about("a system under test; at least one"),
     PlanKey::new("", "workload", Tables).about("a workload of one's own"),
     PlanKey::new("database", "driver", Text)
@@ -130,16 +132,22 @@ pub const KEYS: &[PlanKey] = &[
         .about("whether an update writes all fields instead of one")
         .or("false")
         .sets(|plan| Some(plan.sweep.write_all_fields.to_string())),
-    PlanKey::new("dataset", "adopt", Flag)
-        .about("whether a data set that tailmark has not loaded is taken as it is")
-        .or("false")
-        .flag(16, "--adopt", "")
+    PlanKey::new("dataset", "load_rate", Number(RATE_MIN, RATE_MAX))
+        .about("records per second of a load over all its clients; none: as fast as they can")
+        .flag(27, "--load-rate", "OPS")
+        .help("Records per second of a load; without it, as fast as its clients can")
+        .sets(|plan| Some(plan.sweep.load_rate?.to_string())),
+    PlanKey::new("dataset", "adopt", FlagOr(Adopt::OVERWRITE))
+        .about("whether data that tailmark did not load is used; overwrite: workloads may write")
+        .or(Adopt::No.name())
+        .flag(16, "--adopt", "overwrite")
+        .with_optional_value()
         .help(
-            "Take data sets that tailmark has not loaded as they are, after reading a sample \
-             of their records. They are never loaded over and never removed; workloads write \
-             to them",
+            "Use data that tailmark did not load, after reading a sample of its records. Nothing is \
+             created, loaded or removed, and workloads that write are refused, except with \
+             --adopt=overwrite",
         )
-        .sets(|plan| plan.sweep.adopt.then(|| true.to_string())),
+        .sets(|plan| (plan.sweep.adopt != Adopt::No).then(|| plan.sweep.adopt.name().to_owned())),
     PlanKey::new("dataset", "upgrade", Flag)
         .about("whether adopted data may become unreadable for the version that wrote it")
         .or("false")
@@ -149,6 +157,11 @@ pub const KEYS: &[PlanKey] = &[
              it cannot read it afterwards",
         )
         .sets(|plan| plan.sweep.upgrade.then(|| true.to_string())),
+    PlanKey::new("dataset", "into_existing", Flag)
+        .about("whether tables are created in a keyspace that tailmark did not create")
+        .or("false")
+        .flag(30, "--into-existing", "")
+        .help("Create tables in a keyspace that exists and that tailmark did not create"),
     PlanKey::new("sweep", "workloads", Words)
         .about("names from `list workloads`, or of [[workload]] tables")
         .or("ycsb-a")
@@ -276,10 +289,13 @@ pub const KEYS: &[PlanKey] = &[
     PlanKey::new("host", "memory_limit", Size(16 << 20, 1 << 50))
         .about("memory that the run may use, page cache included")
         .sets(|plan| Some(plan.host.memory_limit?.to_string())),
-    PlanKey::new("host", "drop_caches", Flag)
-        .about("whether caches are dropped before each point")
+    PlanKey::new("host", "drop_caches", Choice(DropCaches::NAMES))
+        .about(
+            "whether caches are dropped before each point; always: also those of a server that the \
+             plan does not start",
+        )
         .or("true")
-        .sets(|plan| Some(plan.host.drop_caches.to_string())),
+        .sets(|plan| Some(plan.host.drop_caches.name().to_owned())),
     PlanKey::new("host", "probes", Words)
         .about("probes beside those that are always sampled; with `none`, they alone")
         .flag(17, "--probe", "NAMES")
@@ -396,6 +412,11 @@ pub const KEYS: &[PlanKey] = &[
         .flag(25, "--quick", "")
         .help("A quick search (--slo): blocks of 2 s, a resolution of 10 %, 6 minutes at most")
         .sets(|plan| plan.slo.as_ref()?.quick.then(|| true.to_string())),
+    PlanKey::new("abort", "when", AbortLimits)
+        .about("limits that end the run when one is broken: `errors > 1%`")
+        .flag(28, "--abort", "LIMITS")
+        .help("End the run when one of these is broken: \"errors > 1%, p99 read > 200ms for 10s\"")
+        .sets(|plan| joined(&plan.abort)),
     PlanKey::new("system", "name", Text).about("its name in the report; unique"),
     PlanKey::new("system", "path", Paths).about(
         "the directory that the database is made in; of a server on this machine: what is \

@@ -4,9 +4,11 @@
 //! it takes effect, with every default filled in, every unit resolved, scales applied and every
 //! driver and workload looked up. What a plan can say is the table [`KEYS`].
 
+mod abort;
 mod accept;
 mod agent;
 mod assumed;
+mod caches;
 mod check;
 mod db_bench;
 mod db_bench_text;
@@ -36,8 +38,10 @@ pub mod units;
 mod warmup;
 mod workloads;
 
+pub use abort::{AbortLimit, Broken};
 pub use accept::Accept;
 pub use agent::Agent;
+pub use caches::DropCaches;
 pub use effective::{file_sums, is_begun_without_order, keys_of_study};
 pub use emulate::Emulate;
 pub use error::Error;
@@ -53,7 +57,7 @@ pub use requests::requests_per_operation;
 pub use service::{Service, ServiceControl};
 pub use shipped::{PLANS, ShippedPlan};
 pub use slo::is_searched;
-pub use sweep::{Order, Reload, Sweep};
+pub use sweep::{Adopt, Order, Reload, Sweep};
 pub use threads::Ladder;
 pub use warmup::Warmup;
 
@@ -77,6 +81,8 @@ pub struct Plan {
     pub report: ReportPlan,
     /// What the highest rate that holds is searched for.
     pub slo: Option<SloSettings>,
+    /// Limits that end the run when they are broken.
+    pub abort: Vec<AbortLimit>,
     /// Whether systems may share one physical device: their settings are compared, not devices.
     pub same_device: bool,
     /// What is done where a system is not as the plan expects.
@@ -204,8 +210,8 @@ pub struct HostPlan {
     pub memory_limit: Option<u64>,
     /// What `scale` made of it, where that is less than a run needs.
     pub memory_limit_scaled: Option<u64>,
-    /// Whether caches are dropped before each point.
-    pub drop_caches: bool,
+    /// Whose caches are dropped before each point.
+    pub drop_caches: DropCaches,
     /// Probes that are sampled beside those that always are; with `none`, they alone.
     pub probes: Vec<String>,
 }

@@ -324,6 +324,15 @@ impl Prepare {
         }
     }
 
+    /// Whether it writes to devices, or makes file systems on them.
+    pub(super) const fn destroys(&self) -> bool {
+        self.erase.is_some()
+            || self.namespaces.is_some()
+            || self.precondition.is_some()
+            || self.steady.is_some()
+            || self.filesystem.is_some()
+    }
+
     /// Each key in effect, as text: what the study keeps.
     #[must_use]
     pub fn keys(&self) -> Vec<(&'static str, String)> {

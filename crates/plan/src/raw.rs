@@ -157,6 +157,7 @@ impl RawPlan {
                 Ok(())
             }
             (path, Accept::Flag) => self.set(flag, path, true.into()),
+            (path, Accept::FlagOr(_)) if value == "true" => self.set(flag, path, true.into()),
             (path, _) => self.set(flag, path, value.into()),
         }
     }

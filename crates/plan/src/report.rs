@@ -83,7 +83,16 @@ impl ReportPlan {
 /// two runs of a study.
 #[must_use]
 pub fn shapes_points(key: &str) -> bool {
-    !key.starts_with("report.") && !shapes_probes(key) && !is_expectation(key)
+    !key.starts_with("report.")
+        && !shapes_probes(key)
+        && !is_expectation(key)
+        && !is_protection(key)
+}
+
+/// Whether a key of an effective plan protects what is measured on: it changes no point that is
+/// measured to its end.
+fn is_protection(key: &str) -> bool {
+    key == "dataset.load_rate" || key.starts_with("abort.")
 }
 
 /// Whether a key of an effective plan says what is expected of a system, or how its devices are

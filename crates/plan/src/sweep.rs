@@ -41,12 +41,16 @@ pub struct Sweep {
     pub seed: u64,
     /// When the data set is loaded again.
     pub reload: Reload,
-    /// Whether a data set that somebody else has loaded is taken as it is.
-    pub adopt: bool,
+    /// Whether data that tailmark did not load is used.
+    pub adopt: Adopt,
     /// Whether that may become unreadable for the version of the database that wrote it.
     pub upgrade: bool,
+    /// Whether data is loaded into a keyspace that exists and that tailmark did not create.
+    pub into_existing: bool,
     /// Clients that load.
     pub load_threads: u32,
+    /// Records per second over all of them; none: as fast as they can.
+    pub load_rate: Option<f64>,
     /// Whether an update writes all fields instead of one.
     pub write_all_fields: bool,
     /// How much of each value is not random: 0 (incompressible) to 1.
@@ -57,6 +61,49 @@ pub struct Sweep {
     pub ready_timeout: Duration,
     /// The part of a point's operations that may fail, 0 to 1: one with more is no peak.
     pub allow_errors: f64,
+}
+
+/// Whether data that tailmark did not load is used. Such data is never loaded or removed, and nothing
+/// is created next to it.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Adopt {
+    /// It is refused.
+    #[default]
+    No,
+    /// Workloads read it.
+    Read,
+    /// Workloads may write to it too.
+    Overwrite,
+}
+
+impl Adopt {
+    /// The word in plans that allows workloads to write.
+    pub(super) const OVERWRITE: &str = "overwrite";
+
+    /// The value in plans.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::No => "false",
+            Self::Read => "true",
+            Self::Overwrite => Self::OVERWRITE,
+        }
+    }
+}
+
+/// `true`, `false` or `overwrite`.
+impl Accepted for Adopt {
+    fn read(value: &Value, accept: Accept) -> Option<Self> {
+        let Accept::FlagOr(word) = accept else {
+            return None;
+        };
+        match (bool::read(value, Accept::Flag), value.as_str()) {
+            (Some(true), _) => Some(Self::Read),
+            (Some(false), _) => Some(Self::No),
+            (None, Some(text)) if text == word => Some(Self::Overwrite),
+            _ => None,
+        }
+    }
 }
 
 /// When the data set is loaded again.

@@ -319,6 +319,13 @@ fn location(reader: &TableReader<'_>, driver: &'static Driver) -> Result<Option<
                 accepted: format!("absent: driver `{}` takes one `{accepted}`", driver.name),
             });
         }
+        if let Some(accepted) = driver.refuses_place(&text) {
+            return Err(Error::BadValue {
+                key: reader.label(key),
+                value: text,
+                accepted,
+            });
+        }
         found = Some(match key {
             "hosts" => Location::of_hosts(&text),
             "device" => Location::Device(absolute(reader, key, &text)?),

@@ -44,6 +44,7 @@ fn study(title: &str, plan: &[(&str, &str)]) -> Data {
         .chain(plan.iter().copied());
     Data {
         headers: vec![Header {
+            id: "55555555555555555555555555555555".into(),
             title: title.into(),
             tailmark: "0.1.0".into(),
             created_ms: 0,

@@ -5,6 +5,7 @@ use crate::{
     failure::{ALLOW_ERRORS, ALLOW_ERRORS_KEY},
     histogram::new_latencies,
     known::Known,
+    new_study_id,
     ranks::RankPart,
     summary::Summary,
     warmup::Warmup,
@@ -65,6 +66,9 @@ impl Kind {
 /// What a study is of; written once, when the study is made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
+    /// What tells the study from every other: 32 hexadecimal digits. Markers of data that a run of it
+    /// made have the same. Empty in a study of before there were any.
+    pub id: String,
     /// The title of the plan.
     pub title: String,
     /// The version of tailmark that made the study.
@@ -90,6 +94,7 @@ impl Header {
             .duration_since(UNIX_EPOCH)
             .unwrap_or_default();
         Self {
+            id: new_study_id(),
             title: title.into(),
             tailmark: env!("CARGO_PKG_VERSION").to_owned(),
             created_ms: u64::try_from(since.as_millis()).unwrap_or(u64::MAX),

@@ -2,13 +2,14 @@
 //! it.
 //!
 //! Those of a server are dropped on its `host`, on each where there are several. Where the plan names
-//! none, those of a server on another machine are left alone. The client's own are left alone with any
+//! none, those of a server on another machine are left alone. So are those of a server that the plan does
+//! not start, unless the plan says `always`: other programs use it. The client's own are left alone with any
 //! server elsewhere: nothing reads through them.
 
 use crate::{Error, dataset::Dataset, servers::Servers};
 use tailmark_driver::Place;
 use tailmark_host::CacheDrop;
-use tailmark_plan::{Plan, SystemPlan};
+use tailmark_plan::{DropCaches, Plan, SystemPlan};
 
 /// Why caches were not dropped before a point.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -22,6 +23,8 @@ pub enum CachesKept {
         /// Whether the server was restarted before the point.
         restarted: bool,
     },
+    /// They are those of a server that the plan does not start.
+    Foreign,
 }
 
 impl CachesKept {
@@ -30,6 +33,12 @@ impl CachesKept {
         (!system.is_here() && system.host.is_empty()).then(|| Self::Elsewhere {
             restarted: system.service.is_some(),
         })
+    }
+
+    /// Of a server that is out of reach, or that the plan does not start.
+    pub(crate) fn left_alone(plan: &Plan, system: &SystemPlan) -> Option<Self> {
+        let is_foreign = !plan.drops_caches_of(system);
+        Self::elsewhere(system).or_else(|| is_foreign.then_some(Self::Foreign))
     }
 
     /// Why, and what to do about it.
@@ -41,6 +50,12 @@ impl CachesKept {
                 "Set it to true, or use more data than memory.",
             ),
             Self::Refused(why) => (why.clone(), "Run as root."),
+            Self::Foreign => (
+                "tailmark did not start this server, so it leaves the page cache of its machine alone"
+                    .to_owned(),
+                "Set host.drop_caches to \"always\" if nothing else there needs it, have the plan \
+                 start the server (`service`), or use more data than its memory.",
+            ),
             Self::Elsewhere { restarted: true } => (
                 "they are the server's, on its machine, where tailmark does nothing but run the \
                  commands of its service: a restart empties the caches of the database, not the page \
@@ -69,8 +84,11 @@ pub(crate) fn drop_caches(
     system: &SystemPlan,
     servers: &Servers,
 ) -> Result<Option<CachesKept>, Error> {
-    if !plan.host.drop_caches {
+    if plan.host.drop_caches == DropCaches::Never {
         return Ok(Some(CachesKept::AsPlanned));
+    }
+    if let Some(kept) = CachesKept::left_alone(plan, system) {
+        return Ok(Some(kept));
     }
     if !system.host.is_empty() {
         let mut refused = None;
@@ -87,9 +105,6 @@ pub(crate) fn drop_caches(
             }
         }
         return Ok(refused);
-    }
-    if let Some(kept) = CachesKept::elsewhere(system) {
-        return Ok(Some(kept));
     }
     let files = match tailmark_host::can_drop_caches() {
         true => Vec::new(),

@@ -245,6 +245,13 @@ pub fn dry_run(plan: &Plan, out: &Path, facts: &Facts) -> Vec<String> {
             );
         }
     }
+    if !plan.abort.is_empty() {
+        let limits: Vec<_> = plan.abort.iter().map(ToString::to_string).collect();
+        lines.push(format!(
+            "  end the run at once when {}",
+            limits.join(" or ")
+        ));
+    }
     let raised = plan.host.limit_notice();
     lines.extend(raised.map(|notice| format!("  {notice}")));
     let prepared = crate::prepare::dry_run(plan, None, out);
@@ -328,7 +335,7 @@ fn steps(plan: &Plan, system: &SystemPlan, known: &SystemFacts, facts: &Facts) -
     if missing == 0 {
         return steps;
     }
-    let load = load(system, known, sweep.load_threads);
+    let load = load(system, known, sweep);
     steps.extend(load);
     match sweep.reload {
         Reload::Never => {}
@@ -385,7 +392,7 @@ fn points_of_a_workload(
     lines
 }
 
-fn load(system: &SystemPlan, known: &SystemFacts, threads: u32) -> Option<String> {
+fn load(system: &SystemPlan, known: &SystemFacts, sweep: &Sweep) -> Option<String> {
     let data = &system.data;
     if known.adopted {
         return Some(
@@ -402,12 +409,16 @@ fn load(system: &SystemPlan, known: &SystemFacts, threads: u32) -> Option<String
         Place::Hosts => ", unless the server has them",
         _ => "",
     };
+    let at = sweep
+        .load_rate
+        .map_or_else(String::new, |rate| format!(" at {}", number::ops(rate)));
     (system.driver.place != Place::Nowhere).then(|| {
         format!(
-            "load {} records of {} x {} B with {threads} threads{unless}",
+            "load {} records of {} x {} B with {} threads{at}{unless}",
             number::count(data.records),
             data.schema.fields.len(),
             number::count(u64::from(data.field_length)),
+            sweep.load_threads,
         )
     })
 }

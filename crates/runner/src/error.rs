@@ -439,6 +439,31 @@ pub enum Error {
         /// What they name.
         device: String,
     },
+    /// A limit of the plan was broken.
+    #[error(
+        "stopped by [abort]: `{limit}` was broken by system `{system}` while {what}: {value}. What was \
+         measured before is in the study, and the same command resumes"
+    )]
+    Aborted {
+        /// The limit.
+        limit: String,
+        /// What was seen.
+        value: String,
+        /// The system's name.
+        system: String,
+        /// What was done meanwhile.
+        what: String,
+    },
+    /// A study has no id, by which its data could be told from other data.
+    #[error(
+        "`{}` has no id, because an earlier version made it: tailmark cannot tell which data is its own, and \
+         removes nothing",
+        study.display()
+    )]
+    NoStudyId {
+        /// Its file.
+        study: PathBuf,
+    },
     /// Every system of the plan was left out.
     #[error("no system is left to measure: {reasons}")]
     NoSystem {
@@ -478,6 +503,7 @@ impl Error {
             | Self::BadMarker { .. }
             | Self::LaterMarker { .. }
             | Self::NoSystem { .. }
+            | Self::NoStudyId { .. }
             | Self::NothingToPrepare { .. }
             | Self::UnknownSerial { .. }
             | Self::SerialOnSeveralHosts { .. }

@@ -1,10 +1,12 @@
 //! Carries out a checked plan: for each system the load, then each point of the sweep, committed to
 //! the study one by one.
 
+mod abort;
 mod caches;
 pub mod capture;
 mod capture_servers;
 pub mod check;
+mod clean;
 mod counters;
 mod dataset;
 mod devices;
@@ -30,6 +32,7 @@ mod sweep;
 mod warmup;
 
 pub use caches::CachesKept;
+pub use clean::{Cleaning, Results, left_behind};
 pub use dry_run::{Facts, SystemFacts, dry_run};
 pub use error::Error;
 pub use expect::{Check, EXPECTATIONS, Expectation, Seen, SeenPlace, Surprises};

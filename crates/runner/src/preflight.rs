@@ -11,7 +11,12 @@ use crate::{
     servers::Servers,
 };
 use bytesize::ByteSize;
-use std::{collections::BTreeMap, fs, os::unix::fs::FileTypeExt, path::Path};
+use std::{
+    collections::BTreeMap,
+    fs,
+    os::unix::fs::FileTypeExt,
+    path::{Path, PathBuf},
+};
 use tailmark_driver::{Location, Place};
 use tailmark_engine::Observer;
 use tailmark_host::Space;
@@ -26,6 +31,8 @@ pub struct Ready<'a> {
     pub left_out: Vec<String>,
     /// What is not as the plan expects, and is measured all the same.
     pub surprises: Surprises,
+    /// Directories that were made for systems.
+    pub made: Vec<PathBuf>,
 }
 
 /// Checks the systems of the plan that have something to measure: first that they are what the plan
@@ -46,12 +53,13 @@ pub(crate) fn preflight<'a>(
     let surprises = Surprises::of_connected(pending, &are_here);
     surprises.refuse(plan)?;
     let mut room = Room::default();
-    let mut left_out = Vec::new();
-    let looks = |system: &SystemPlan| match is_pending(system) {
-        true => servers
-            .refuse(system)
-            .and_then(|()| look(plan, system, ranks, &mut room)),
-        false => Ok(()),
+    let (mut left_out, mut made) = (Vec::new(), Vec::new());
+    let looks = |system: &SystemPlan| {
+        if is_pending(system) {
+            servers.refuse(system)?;
+            made.extend(look(plan, system, ranks, &mut room)?);
+        }
+        Ok(())
     };
     let systems = plan.systems.iter().collect();
     let systems = passing(systems, looks, &mut left_out, observer)?;
@@ -73,6 +81,7 @@ pub(crate) fn preflight<'a>(
         systems,
         left_out,
         surprises,
+        made,
     })
 }
 
@@ -143,14 +152,20 @@ fn ceiling_is_of_use(
     })
 }
 
-/// Checks the place of a system, what is there, and the room.
-fn look(plan: &Plan, system: &SystemPlan, ranks: &Ranks, room: &mut Room) -> Result<(), Error> {
+/// Checks the place of a system, what is there, and the room; the directory that it made.
+fn look(
+    plan: &Plan,
+    system: &SystemPlan,
+    ranks: &Ranks,
+    room: &mut Room,
+) -> Result<Option<PathBuf>, Error> {
     let dataset = Dataset::new(plan, system);
+    let mut made = None;
     if matches!(
         system.driver.place,
         Place::Directory | Place::DirectoryOrDevice
     ) {
-        make_place(system)?;
+        made = make_place(system)?;
         dataset.check_directories()?;
         dataset.adopt(plan)?;
         match dataset.state()? {
@@ -166,7 +181,7 @@ fn look(plan: &Plan, system: &SystemPlan, ranks: &Ranks, room: &mut Room) -> Res
             }
         }
     }
-    Ok(())
+    Ok(made)
 }
 
 /// Checks the place of a system that this process alone has, and the room there.
@@ -175,7 +190,7 @@ pub(crate) fn refuse_missing_room(
     system: &SystemPlan,
     ranks: &Ranks,
 ) -> Result<(), Error> {
-    look(plan, system, ranks, &mut Room::default())
+    look(plan, system, ranks, &mut Room::default()).map(drop)
 }
 
 /// Opens the database of a system. A server that is started by the sweep may not be there yet, and
@@ -227,14 +242,15 @@ fn parent(place: &Path) -> &Path {
     named.unwrap_or(Path::new("."))
 }
 
-/// Makes the last component of a directory place.
-fn make_place(system: &SystemPlan) -> Result<(), Error> {
+/// Makes the last component of a directory place, if it is missing; which directory it made.
+fn make_place(system: &SystemPlan) -> Result<Option<PathBuf>, Error> {
     refuse_missing(system)?;
     let missing = system.location.path().filter(|place| !place.exists());
     let Some(place) = missing else {
-        return Ok(());
+        return Ok(None);
     };
     let made = fs::create_dir(place).and_then(|()| fs::File::open(parent(place))?.sync_all());
+    let made = made.map(|()| Some(place.to_owned()));
     made.map_err(|source| Error::Io {
         action: "create",
         path: place.to_owned(),

@@ -375,7 +375,10 @@ fn needs_root(plan: &Plan, system: &SystemPlan) -> String {
     let sets = !plan.settings.is_empty() && plan.scale == 1.0;
     let prepares = sets || !system.prepare.devices.is_empty();
     let needs = [
-        (plan.host.drop_caches, "dropping caches (host.drop_caches)"),
+        (
+            plan.drops_caches_of(system),
+            "dropping caches (host.drop_caches)",
+        ),
         (has_unit, "a unit of systemd (service.systemd)"),
         (prepares, "what [prepare] asks for"),
     ];

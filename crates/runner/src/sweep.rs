@@ -33,8 +33,9 @@ use crate::{
 use begun::known;
 use ladder::{Ladders, tell_points};
 use lock::lock;
+pub(crate) use lock::lock_existing;
 use pending::{all_pending, measured};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 pub use summary::Summary;
 use tailmark_engine::{Observer, Stop};
 use tailmark_host::MemoryLimit;
@@ -161,6 +162,7 @@ impl Run<'_> {
             mut systems,
             left_out,
             surprises,
+            made,
         } = preflight(plan, is_pending, (ranks, servers), observer)?;
         let (order, not_interleaved) = order::in_effect(plan, &systems);
         if order == Order::Systems {
@@ -198,6 +200,7 @@ impl Run<'_> {
             retried,
             ladders,
             left_out: Vec::new(),
+            made,
             summary: Summary::going_on(points_kept),
             measured_at_left_out: 0,
             has_measured: false,
@@ -257,6 +260,8 @@ struct Sweeper<'a> {
     ladders: Ladders<'a>,
     /// What was said of points that are left out.
     left_out: Vec<String>,
+    /// Directories that this run made for systems.
+    made: Vec<PathBuf>,
     summary: Summary,
     /// Points that had been measured when one was left out for want of a peak, the first time.
     measured_at_left_out: usize,

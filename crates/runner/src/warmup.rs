@@ -3,6 +3,7 @@
 
 use crate::{
     Error,
+    abort::AbortWatch,
     capture::{Capture, Watched as WatchedPlace},
     ranks::Together,
 };
@@ -10,7 +11,7 @@ use std::{
     sync::{Mutex, MutexGuard, PoisonError},
     time::Duration,
 };
-use tailmark_engine::{Enough, Observer, Sampler, Spec, Stop};
+use tailmark_engine::{Enough, Observer, Sampler, Spec};
 use tailmark_results::{
     Interval, Phase, Warmup, number,
     steady::{SteadyRule, WINDOW_MIN_S, WINDOWS, Watched},
@@ -27,6 +28,18 @@ pub struct WarmupLength {
     pub most: Duration,
 }
 
+impl WarmupLength {
+    /// This long, steady or not.
+    #[must_use]
+    pub const fn fixed(time: Duration) -> Self {
+        Self {
+            least: time,
+            at_least: time,
+            most: time,
+        }
+    }
+}
+
 /// Warms up until it is steady, and says since when it was, or why it never was.
 ///
 /// # Errors
@@ -37,7 +50,7 @@ pub fn warm_up(
     length: WarmupLength,
     rule: SteadyRule,
     (watched, observer): (&WatchedPlace, &dyn Observer),
-    stop: &Stop,
+    abort: &AbortWatch<'_>,
 ) -> Result<Warmup, Error> {
     let capture = Mutex::new(Capture::open(watched, spec.system, spec.database));
     let from_s = length.least.as_secs_f64();
@@ -52,10 +65,10 @@ pub fn warm_up(
         asked: &asked,
     };
     let spec = Spec {
-        enough: Some(&judge),
+        enough: Some(&Watching(abort, &judge)),
         ..by_rule(spec, length)
     };
-    let mut phase = together.run(&spec, &mut Shared(&capture), observer, stop)?;
+    let mut phase = together.run(&spec, &mut Shared(&capture), observer, abort.stop())?;
     let capture = capture.into_inner().unwrap_or_else(PoisonError::into_inner);
     phase.series = capture.into_series();
     let (phase, _) = together.finish(phase, Vec::new())?;
@@ -79,6 +92,15 @@ pub fn by_rule<'a>(spec: &Spec<'a>, length: WarmupLength) -> Spec<'a> {
         is_warmup: true,
         warmup: Duration::ZERO,
         ..*spec
+    }
+}
+
+/// Asks the rule, and looks at the limits of the plan.
+struct Watching<'a>(&'a AbortWatch<'a>, &'a dyn Enough);
+
+impl Enough for Watching<'_> {
+    fn is_enough(&self, so_far: &[&Interval]) -> bool {
+        self.0.is_enough(so_far) | self.1.is_enough(so_far)
     }
 }
 

@@ -18,7 +18,7 @@ use std::{
 use support::{RECORDS, loads, plan, points, run, system};
 use tailmark_driver::{Access, Params};
 use tailmark_engine::{Observer, PhaseStart, Stop};
-use tailmark_plan::Plan;
+use tailmark_plan::{Adopt, Plan};
 use tailmark_results::{Kind, Load, Study};
 use tailmark_runner::Error;
 use tailmark_testing::{LoopDevice, test};
@@ -214,7 +214,7 @@ fn a_file_of_others_is_adopted_only_where_its_records_are_the_plans() {
     let error = run(&bench.plan, out.path()).unwrap_err().to_string();
     assert!(error.contains("--adopt"), "{error}");
 
-    bench.plan.sweep.adopt = true;
+    bench.plan.sweep.adopt = Adopt::Read;
     run(&bench.plan, out.path()).unwrap();
     assert!(loads(out.path()).is_empty() && !bench.marker().exists());
     let findings = &points(out.path())[0].phase.findings;
@@ -243,7 +243,7 @@ fn a_device_without_a_stamp_is_not_loaded_over_where_data_is_to_be_adopted() {
     let dir = tempfile::tempdir().unwrap();
     let device = LoopDevice::new(&dir.path().join("disk"), 16 << 20);
     let (mut plan, out) = on_device(&device);
-    plan.sweep.adopt = true;
+    plan.sweep.adopt = Adopt::Read;
     let error = run(&plan, out.path()).unwrap_err();
     assert!(
         matches!(error, Error::NotAdopted { number: 0, .. }),
@@ -392,7 +392,7 @@ fn a_run_that_ends_before_its_load_does_not_take_what_others_load_then_for_its_o
     let bytes = of_others(&bench);
     let error = run(&bench.plan, bench.out.path()).unwrap_err();
     assert!(matches!(error, Error::ForeignData { .. }), "{error:?}");
-    bench.plan.sweep.adopt = true;
+    bench.plan.sweep.adopt = Adopt::Read;
     run(&bench.plan, bench.out.path()).unwrap();
     assert!(loads(bench.out.path()).is_empty());
     assert!(fs::read(bench.place.path().join("slots.dat")).unwrap() == bytes);
@@ -404,7 +404,7 @@ fn what_lies_beside_a_marker_of_nothing_is_not_removed_where_data_is_to_be_adopt
     run_up_to(&bench.plan, bench.out.path(), "flushing what was loaded");
     bench.loaded_until(0);
     let bytes = of_others(&bench);
-    bench.plan.sweep.adopt = true;
+    bench.plan.sweep.adopt = Adopt::Read;
     let error = run(&bench.plan, bench.out.path()).unwrap_err();
     assert!(matches!(error, Error::UnknownData { .. }), "{error:?}");
     assert!(fs::read(bench.place.path().join("slots.dat")).unwrap() == bytes);

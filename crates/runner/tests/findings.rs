@@ -10,7 +10,7 @@ mod support;
 use std::{path::Path, sync::Mutex, time::Duration};
 use support::{plan, points, run, system, system_with};
 use tailmark_driver::{Database, Driver, Error, Location, Params, Place, Session, db};
-use tailmark_plan::{AskedRate, Plan, Service, ServiceControl};
+use tailmark_plan::{AskedRate, DropCaches, Plan, Service, ServiceControl};
 use tailmark_results::{Arrivals, Point};
 use tailmark_testing::assert_says;
 
@@ -195,7 +195,7 @@ fn data_read_past_every_cache_is_none() {
 #[test]
 fn kept_caches_are_a_finding() {
     let mut plan = scripted(&[]);
-    plan.host.drop_caches = false;
+    plan.host.drop_caches = DropCaches::Never;
     assert!(text(&point(&plan), "caches-not-dropped").contains("host.drop_caches"));
 }
 
@@ -235,7 +235,7 @@ fn the_caches_of_a_server_on_another_machine_are_left_alone_and_that_is_said() {
     system.location = Location::of_hosts("10.0.0.1:9042,127.0.0.1:9042");
     system.driver = driver;
     let mut plan = plan(vec![system], &["ycsb-c"], &[1]);
-    plan.host.drop_caches = true;
+    plan.host.drop_caches = DropCaches::Own;
     let alone = point(&plan);
     let said = text(&alone, "caches-not-dropped");
     assert!(

@@ -159,10 +159,14 @@ impl Binding {
         let Some(place) = properties.text(name).or(default) else {
             bail!("the binding `{}` requires the property `{name}`", self.name);
         };
+        let driver = db::find(self.driver).ok();
+        if let Some(accepted) = driver.and_then(|driver| driver.refuses_place(place)) {
+            bail!("{name} is `{place}`, but it must be {accepted}");
+        }
         let Some(port) = self.port else {
             return Ok(Location::Directory(place.into()));
         };
-        let default = db::find(self.driver).ok().and_then(|driver| driver.port);
+        let default = driver.and_then(|driver| driver.port);
         let default = default.map(|port| port.to_string());
         let port = properties.text(port).or(default.as_deref());
         let with_port = |host: &str| {
@@ -340,5 +344,21 @@ mod tests {
             .unwrap_err()
             .to_string();
         assert!(error.contains("rocksdb.dir"), "{error}");
+    }
+
+    #[test]
+    fn an_address_for_an_embedded_database_and_a_path_for_a_server_are_refused() {
+        let refused = |binding: &str, name: &str, place: &str| {
+            let mut properties = Properties::default();
+            properties.set(name, place);
+            let refused = Binding::find(binding).unwrap().location(&properties);
+            refused.unwrap_err().to_string()
+        };
+        if db::find("rocksdb").and(db::find("cassandra")).is_ok() {
+            let error = refused("rocksdb", "rocksdb.dir", "127.0.0.1:9042");
+            assert!(error.contains("driver `cassandra`?"), "{error}");
+            let error = refused("cassandra-cql", "hosts", "./dir");
+            assert!(error.contains("this is a path"), "{error}");
+        }
     }
 }

@@ -94,7 +94,7 @@ fn access(location: &Location, options: &Options, core: &Core) -> Access {
         .path()
         .is_some_and(|place| place.join("CURRENT").exists());
     match core.action {
-        Action::Run if core.workload.only_reads() => Access::ReadCompatible,
+        Action::Run if !core.workload.writes() => Access::ReadCompatible,
         _ if options.upgrade && is_there => Access::Upgrade,
         Action::Run => Access::Write,
         Action::Load => Access::Create,

@@ -18,10 +18,12 @@ pub const DRIVER: Driver = Driver {
     entry: "",
     check: |_| Ok(()),
     open: |_| Ok(Box::new(Null)),
+    look: None,
     destroy: |_| Ok(()),
     space: |_, _| 0,
     cache: |_, _| 0,
     page_cache: |_| false,
+    tells_nodes: false,
     semantics: |_| None,
 };
 

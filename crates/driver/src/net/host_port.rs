@@ -45,6 +45,11 @@ impl HostPort {
         self.port.unwrap_or(default)
     }
 
+    /// The port that it names.
+    pub(crate) const fn port(&self) -> Option<u16> {
+        self.port
+    }
+
     /// Host and port in one text, in which the driver's stands where no port is named; an IPv6
     /// address is in brackets.
     pub(crate) fn address(&self, default: u16) -> String {

@@ -251,7 +251,7 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
     ("dataset.key_length", DB_BENCH, "key_length = 16", "key_length = 20"),
     ("dataset.compressibility", BASE, "= 0.5", "= 0.25"),
     ("dataset.write_all_fields", BASE, "write_all_fields = false", "write_all_fields = true"),
-    ("dataset.adopt", BASE, "write_all_fields = false", "write_all_fields = false\nadopt = true"),
+    ("dataset.adopt", BASE, "write_all_fields = false", "write_all_fields = false\nadopt = 'overwrite'"),
     ("dataset.upgrade", BASE, "write_all_fields = false", "write_all_fields = false\nupgrade = true"),
     ("sweep.workloads", BASE, "['mine', 'ycsb-c']", "['ycsb-c', 'mine']"),
     ("sweep.distribution", BASE, "{ name = 'hotspot', data_fraction = 0.1, operation_fraction = 0.9 }", "'uniform'"),
@@ -377,6 +377,10 @@ const CHANGES: &[(&str, &str, &str, &str)] = &[
 const SHAPELESS: &[(&str, &str)] = &[
     ("title", "a headline"),
     ("assumed", "where a value comes from is not what it is"),
+    (
+        "dataset.into_existing",
+        "whether the plan is carried out at all",
+    ),
     ("same_device", "whether the plan is carried out at all"),
     (
         "system.agent",

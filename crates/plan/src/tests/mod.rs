@@ -7,12 +7,13 @@ mod hosts;
 mod ladder;
 mod older_studies;
 mod orders;
+mod places;
 mod prepare;
 mod rates;
 mod refused;
 mod shipped;
 
-use super::{Error, Order, Plan, RawPlan, Reload, Warmup, shapes_points};
+use super::{DropCaches, Error, Order, Plan, RawPlan, Reload, Warmup, shapes_points};
 use std::{path::Path, time::Duration};
 use tailmark_driver::{Location, Semantics};
 use tailmark_results::{
@@ -64,7 +65,8 @@ fn everything_has_a_default_but_one_system() {
     assert_eq!(plan.sweep.workloads[0].name, "ycsb-a");
     assert_eq!(plan.sweep.workloads[0].distribution_name(), "zipfian");
     assert_eq!(plan.systems[0].semantics, Semantics::Faithful);
-    assert!(plan.host.drop_caches && plan.host.memory_limit.is_none());
+    assert_eq!(plan.host.drop_caches, DropCaches::Own);
+    assert!(plan.host.memory_limit.is_none());
     assert_eq!(plan.unscaled, None);
     assert_eq!(plan.header.title, "a");
 }
@@ -189,7 +191,7 @@ fn every_key_takes_effect() {
     assert_eq!((sweep.write_all_fields, sweep.compressibility), (true, 0.5));
     assert_eq!(
         (host.memory_limit, host.drop_caches),
-        (Some(2 << 30), false)
+        (Some(2 << 30), DropCaches::Never)
     );
 }
 

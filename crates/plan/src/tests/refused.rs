@@ -65,6 +65,26 @@ const REFUSED: &[(&str, &[&str])] = &[
         &["dataset.adopt is `true`", "workload `fillseq`"],
     ),
     (
+        "+[dataset]\nadopt = true\n[sweep]\nworkloads = ['ycsb-c', 'ycsb-b']",
+        &[
+            "dataset.adopt is `true`",
+            "workload `ycsb-b`, which writes",
+            "--adopt=overwrite",
+        ],
+    ),
+    (
+        "+[dataset]\nadopt = true\nfields = 1\n[sweep]\nworkloads = ['readwhilewriting']",
+        &["workload `readwhilewriting`, which writes"],
+    ),
+    (
+        "+[dataset]\nadopt = 'overwrite'\ninto_existing = true",
+        &["dataset.adopt is `overwrite`", "dataset.into_existing"],
+    ),
+    (
+        "+[dataset]\nadopt = 'overwrites'",
+        &["dataset.adopt is `overwrites`", "true, false or overwrite"],
+    ),
+    (
         "+[dataset]\nrecords = '2T0'",
         &["dataset.records is `2T0`", "`100k`"],
     ),
@@ -282,7 +302,7 @@ const REFUSED: &[(&str, &[&str])] = &[
     ("+[host]\nmemory_limit = 0", &["host.memory_limit is `0`"]),
     (
         "+[host]\ndrop_caches = 'maybe'",
-        &["host.drop_caches is `maybe`", "true or false"],
+        &["host.drop_caches is `maybe`", "true, false, always"],
     ),
     ("+[[system]]\nname = 'a'", &["[[system]]", "`a`", "unique"]),
     (

@@ -348,6 +348,7 @@ fn header(shape: Shape) -> Header {
         ),
     ];
     Header {
+        id: "55555555555555555555555555555555".into(),
         title: "Drive A against Drive B, RocksDB".into(),
         tailmark: "0.1.0".into(),
         created_ms: 1_795_255_200_000,

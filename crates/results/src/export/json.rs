@@ -36,6 +36,7 @@ fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
     let (allowed, systems, facts) = (header.allow_errors(), study.systems()?, study.facts()?);
     let mut document = Document::begin(out)?;
     document.member("version", &VERSION.into())?;
+    document.member("study", &header.id.as_str().into())?;
     document.member("title", &header.title.as_str().into())?;
     document.member("tailmark", &header.tailmark.as_str().into())?;
     document.member("created_at", &timestamp(header.created_ms).into())?;

@@ -12,21 +12,22 @@ use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 
 pub fn header(c: &Connection) -> Result<Header> {
-    c.query_row(
-        "SELECT title, tailmark, created_ms, source, plan, assumed FROM header",
-        [],
-        |row| {
-            Ok(Header {
-                title: row.get(0)?,
-                tailmark: row.get(1)?,
-                created_ms: count(row, 2)?,
-                source: row.get(3)?,
-                plan: json(row, 4)?,
-                assumed: json(row, 5)?,
-            }
-            .with_present_keys())
-        },
-    )
+    let sql = format!(
+        "SELECT title, tailmark, created_ms, source, plan, assumed, {} FROM header",
+        or_null(c, "header", "study")?
+    );
+    c.query_row(&sql, [], |row| {
+        Ok(Header {
+            id: row.get::<_, Option<String>>(6)?.unwrap_or_default(),
+            title: row.get(0)?,
+            tailmark: row.get(1)?,
+            created_ms: count(row, 2)?,
+            source: row.get(3)?,
+            plan: json(row, 4)?,
+            assumed: json(row, 5)?,
+        }
+        .with_present_keys())
+    })
 }
 
 pub fn systems(c: &Connection) -> Result<Vec<System>> {

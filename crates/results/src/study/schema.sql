@@ -6,7 +6,8 @@ CREATE TABLE header (
     created_ms INTEGER NOT NULL,
     source TEXT NOT NULL,
     plan TEXT NOT NULL CHECK (json_valid(plan)),
-    assumed TEXT NOT NULL CHECK (json_valid(assumed))
+    assumed TEXT NOT NULL CHECK (json_valid(assumed)),
+    study TEXT
 ) STRICT;
 
 CREATE TABLE system (

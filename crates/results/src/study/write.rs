@@ -16,15 +16,16 @@ pub const LOADED: &str = "load began";
 
 pub fn header(c: &Connection, header: &Header) -> Result<()> {
     c.execute(
-        "INSERT INTO header (id, title, tailmark, created_ms, source, plan, assumed)
-         VALUES (1, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO header (id, title, tailmark, created_ms, source, plan, assumed, study)
+         VALUES (1, ?, ?, ?, ?, ?, ?, ?)",
         params![
             header.title,
             header.tailmark,
             integer(header.created_ms),
             header.source,
             json(&header.plan)?,
-            json(&header.assumed)?
+            json(&header.assumed)?,
+            header.id
         ],
     )?;
     Ok(())

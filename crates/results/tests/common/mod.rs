@@ -42,6 +42,7 @@ pub fn latencies(random: &mut Random, samples: u32) -> Latencies {
 
 pub fn header() -> Header {
     Header {
+        id: "55555555555555555555555555555555".into(),
         title: "Disk against memory".into(),
         tailmark: "0.1.0".into(),
         created_ms: 1_764_000_000_123,

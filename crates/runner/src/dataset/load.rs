@@ -7,6 +7,7 @@
 use super::{Dataset, State};
 use crate::{
     Error,
+    abort::AbortWatch,
     capture::Watched,
     point::{self, Measured},
     ranks::{Ranks, is_own},
@@ -19,7 +20,7 @@ use std::{
 use tailmark_driver::Database;
 use tailmark_engine::{Observer, Spec, Stop};
 use tailmark_plan::Plan;
-use tailmark_results::{Load, Phase};
+use tailmark_results::{Arrivals, Load, Phase};
 use tailmark_workload::Workload;
 
 /// How often an unfinished load is made durable and marked.
@@ -62,18 +63,24 @@ impl Dataset<'_> {
             .min(u32::try_from(records - from).unwrap_or(u32::MAX))
             .max(1);
         let keys = Arc::new(ranks.keys(self.system, from, threads));
+        let of = (self.system.name.as_str(), database.as_ref());
+        let abort = AbortWatch::new(ranks.limits(plan), of, None, stop);
         let spec = Spec {
             clients: self.system.driver.clients,
             system: &self.system.name,
             threads,
+            rate: plan.sweep.load_rate,
+            arrivals: plan.sweep.load_rate.map(|_| Arrivals::Even),
             operations: Some(records - from),
             // What goes on from a marker draws other values than what was written before.
             seed: seeds.load(from),
             write_all_fields: true,
             compressibility: plan.sweep.compressibility,
             ends_at_failure: true,
+            enough: abort.enough(),
             ..Spec::new(database.as_ref(), &workload, &self.system.data, &keys)
         };
+        let stop = abort.stop();
         let together = ranks.begin(&spec, self.system, stop)?;
         let Measured { phase, .. } = std::thread::scope(|scope| {
             let (done, wait) = mpsc::channel::<()>();
@@ -84,9 +91,11 @@ impl Dataset<'_> {
             measured
         })?;
         let loaded = keys.acknowledged();
-        if !phase.errors.is_empty() {
+        let aborted = abort.ended(&phase, "loading");
+        if aborted.is_err() || !phase.errors.is_empty() {
             // Of no consequence where that fails too: the marker promises less.
             let _ = self.mark(database.as_ref(), &begun, loaded);
+            aborted?;
             return Err(self.load_failed(&phase, from, loaded));
         }
         observer.step("flushing what was loaded");

@@ -12,7 +12,7 @@ use std::{
     os::unix::fs::FileTypeExt,
     path::{Path, PathBuf},
 };
-use tailmark_driver::{Location, Place};
+use tailmark_driver::{Driver, Location, Made, Place};
 use tailmark_plan::SystemPlan;
 
 /// The version that is written; a later one is refused.
@@ -26,6 +26,12 @@ pub(super) const CONTENT: &str = ".sha256";
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Marker {
     version: u32,
+    /// The id of the study that loaded it; empty in markers of old.
+    #[serde(default)]
+    pub study: String,
+    /// What tailmark made around the data: `clean` removes it too, where nothing else is in it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub made: Vec<Made>,
     /// What the data set is, by name: driver, records, fields, ...
     pub data: BTreeMap<String, String>,
     /// When the load began, which every run that goes on with it keeps; empty in markers of old.
@@ -48,6 +54,8 @@ impl Marker {
     pub fn new(data: &BTreeMap<String, String>, begun: &str, loaded: u64, complete: bool) -> Self {
         Self {
             version: VERSION,
+            study: String::new(),
+            made: Vec::new(),
             data: data.clone(),
             begun: begun.to_owned(),
             loaded,
@@ -106,8 +114,12 @@ pub(super) enum Store {
 impl Store {
     /// Of a system.
     pub fn of(system: &SystemPlan) -> Self {
-        let driver = system.driver;
         let place = system.location.path().unwrap_or(Path::new(""));
+        Self::at(system.driver, place)
+    }
+
+    /// Of the data of a driver in a place.
+    pub fn at(driver: &Driver, place: &Path) -> Self {
         match driver.place {
             Place::Nowhere => Self::Nowhere,
             Place::Hosts => Self::Server,
@@ -131,6 +143,16 @@ impl Store {
 
 fn is_device(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| found.file_type().is_block_device())
+}
+
+/// Bytes of the largest file that is read as a marker.
+const MARKER_BYTES_MAX: u64 = 1 << 20;
+
+/// The text of a file that must be one itself: no link, and no larger than a marker can be.
+pub(super) fn read_file_itself(path: &Path) -> Option<String> {
+    let found = fs::symlink_metadata(path).ok()?;
+    let is_one = found.is_file() && found.len() <= MARKER_BYTES_MAX;
+    is_one.then(|| fs::read_to_string(path).ok()).flatten()
 }
 
 /// The text of a file; none where there is no such file.
@@ -205,7 +227,14 @@ mod tests {
     #[test]
     fn a_marker_is_read_as_it_was_written() {
         let data = [("records".to_owned(), "5".to_owned())].into();
-        let marker = Marker::new(&data, "10:00", 3, false);
+        let marker = Marker {
+            study: "0".repeat(32),
+            made: vec![
+                Made::Directory("/mnt/a".into()),
+                Made::Keyspace("k".to_owned()),
+            ],
+            ..Marker::new(&data, "10:00", 3, false)
+        };
         assert_eq!(Marker::parse(&marker.text(), "m").unwrap(), marker);
     }
 }

@@ -5,16 +5,24 @@
 //! plan says so ([`adopt`]).
 
 mod adopt;
+pub(crate) mod clean;
 mod load;
 mod marker;
 mod wal;
 
 use crate::Error;
 pub(crate) use load::loader;
-use marker::{CONTENT, Marker, Store};
-use std::{collections::BTreeMap, fs, path::Path, time::SystemTime};
-use tailmark_driver::{Access, Database, Location, Params, db::stamp};
-use tailmark_plan::{Plan, SystemPlan, file_sums};
+use marker::{CONTENT, Marker, Store, failed};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::Path,
+    sync::{Mutex, PoisonError},
+    time::SystemTime,
+};
+use tailmark_driver::{Access, Database, Location, Made, Params, db::stamp};
+use tailmark_plan::{Adopt, Plan, SystemPlan, file_sums};
+
 pub(crate) use wal::refuse_shared;
 
 /// A system's data set.
@@ -25,6 +33,10 @@ pub struct Dataset<'a> {
     pub params: Params,
     store: Store,
     data: BTreeMap<String, String>,
+    /// The id of the study that loads it.
+    study: String,
+    /// What this run made around it, beside what its marker has.
+    made: Mutex<Vec<Made>>,
     /// Whether one without a marker is taken as it is.
     adopts: bool,
     /// Of one that is taken as it is: what may be done to it.
@@ -80,18 +92,22 @@ impl<'a> Dataset<'a> {
             params,
             store,
             data: describe(plan, system),
-            adopts: plan.sweep.adopt,
+            study: plan.header.id.clone(),
+            made: Mutex::default(),
+            adopts: plan.sweep.adopt != Adopt::No,
             access: if plan
                 .sweep
                 .workloads
                 .iter()
-                .all(|workload| workload.only_reads())
+                .any(|workload| workload.writes())
             {
-                Access::ReadCompatible
-            } else if plan.sweep.upgrade {
-                Access::Upgrade
+                if plan.sweep.upgrade {
+                    Access::Upgrade
+                } else {
+                    Access::Write
+                }
             } else {
-                Access::Write
+                Access::Read
             },
         }
     }
@@ -189,7 +205,7 @@ impl<'a> Dataset<'a> {
                 (marker::read_file(path)?, holds_something(place))
             }
             Store::Device => {
-                let text = stamp::read(place).map_err(marker::failed("read", place))?;
+                let text = stamp::read(place).map_err(failed("read", place))?;
                 (text, self.adopts)
             }
             Store::Server => {
@@ -258,16 +274,7 @@ impl<'a> Dataset<'a> {
     /// Bytes that are stored already: of an unfinished load, or of what is removed before it.
     #[must_use]
     pub fn present(&self) -> u64 {
-        fn below(path: &Path) -> u64 {
-            let Ok(found) = fs::symlink_metadata(path) else {
-                return 0;
-            };
-            match fs::read_dir(path) {
-                Ok(entries) => entries.flatten().map(|e| below(&e.path())).sum(),
-                Err(_) => std::os::unix::fs::MetadataExt::blocks(&found) * 512,
-            }
-        }
-        below(self.path())
+        bytes_below(self.path())
     }
 
     /// Writes the marker; of a device or server by `database`, or by one that is opened for it.
@@ -278,13 +285,44 @@ impl<'a> Dataset<'a> {
         loaded: u64,
         complete: bool,
     ) -> Result<(), Error> {
-        let text = Marker::new(&self.data, begun, loaded, complete).text();
+        let opened = match (&self.store, database) {
+            (Store::Device | Store::Server, None) => Some(self.make()?),
+            _ => None,
+        };
+        let database = database.or(opened.as_deref());
+        let before = match (&self.store, database) {
+            (Store::File(path), _) => marker::read_file(path)?,
+            (_, Some(database)) => database.marker()?,
+            (_, None) => None,
+        };
+        let mut marker = Marker::new(&self.data, begun, loaded, complete);
+        marker.study.clone_from(&self.study);
+        marker.made = self.made_with(before.as_deref());
         match (&self.store, database) {
-            (Store::Nowhere, _) => Ok(()),
-            (Store::File(path), _) => marker::write_file(path, &text),
-            (Store::Device | Store::Server, Some(database)) => Ok(database.set_marker(&text)?),
-            (Store::Device | Store::Server, None) => Ok(self.make()?.set_marker(&text)?),
+            (Store::File(path), _) => marker::write_file(path, &marker.text()),
+            (_, Some(database)) => Ok(database.set_marker(&marker.text())?),
+            (_, None) => Ok(()),
         }
+    }
+
+    /// Keeps for the marker that this run made something around the data.
+    pub(crate) fn add_made(&self, made: Made) {
+        let mut all = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        if !all.contains(&made) {
+            all.push(made);
+        }
+    }
+
+    /// What a marker has that is there already, and what this run made.
+    fn made_with(&self, before: Option<&str>) -> Vec<Made> {
+        // One that cannot be read is replaced.
+        let before = before.and_then(|text| Marker::parse(text, "marker").ok());
+        let mut all = before.map_or_else(Vec::new, |marker| marker.made);
+        let own = self.made.lock().unwrap_or_else(PoisonError::into_inner);
+        let new = own.iter().filter(|made| !all.contains(made)).cloned();
+        let new: Vec<_> = new.collect();
+        all.extend(new);
+        all
     }
 
     /// Opens the database and closes it again, so that what is wrong with its place or its settings
@@ -337,7 +375,12 @@ impl<'a> Dataset<'a> {
             access: Access::Create,
             ..self.params.clone()
         };
-        Ok((self.system.driver.open)(&params)?)
+        let database = (self.system.driver.open)(&params)?;
+        database
+            .made()
+            .into_iter()
+            .for_each(|made| self.add_made(made));
+        Ok(database)
     }
 
     /// Removes the data set, so that it is loaded again.
@@ -386,7 +429,20 @@ impl<'a> Dataset<'a> {
 
 /// Whether the data set is taken as it is: only that has no marker.
 fn is_adopted(plan: &Plan, store: &Store) -> bool {
-    plan.sweep.adopt && matches!(store, Store::File(path) if !path.exists())
+    plan.sweep.adopt != Adopt::No && matches!(store, Store::File(path) if !path.exists())
+}
+
+/// Bytes on disk of a file, or of all files below a directory. A link counts as itself.
+fn bytes_below(path: &Path) -> u64 {
+    let Ok(found) = fs::symlink_metadata(path) else {
+        return 0;
+    };
+    if found.is_dir() {
+        let entries = fs::read_dir(path).into_iter().flatten().flatten();
+        entries.map(|entry| bytes_below(&entry.path())).sum()
+    } else {
+        std::os::unix::fs::MetadataExt::blocks(&found) * 512
+    }
 }
 
 fn now() -> String {

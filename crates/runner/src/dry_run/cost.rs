@@ -109,7 +109,7 @@ fn time(plan: &Plan, facts: &Facts, work: &[Work<'_>], changes: &Changes) -> Vec
         .map(|work| work.system.data.bytes().saturating_mul(all_loads(work)));
     let bytes = sizes.fold(0, u64::saturating_add);
     if bytes > 0 {
-        let time = Duration::from_secs(bytes.div_ceil(LOAD_BYTES_PER_SEC));
+        let (time, at) = load_time(plan, work, bytes, &all_loads);
         expected = expected.saturating_add(time);
         let (loads, size) = (
             sum(|work| work.loads).saturating_add(again),
@@ -117,7 +117,7 @@ fn time(plan: &Plan, facts: &Facts, work: &[Work<'_>], changes: &Changes) -> Vec
         );
         let loads = counted(loads as usize, "load") + if again > 0 { " at most" } else { "" };
         lines.push(format!(
-            "      and {loads}, {size} in all: {} at 100 MB/s",
+            "      and {loads}, {size} in all: {} at {at}",
             number::rounded(time)
         ));
     }
@@ -140,6 +140,24 @@ fn time(plan: &Plan, facts: &Facts, work: &[Work<'_>], changes: &Changes) -> Vec
         ));
     }
     lines
+}
+
+/// How long all loads take, of so many bytes: at the rate of the plan, or else at the bandwidth that is
+/// assumed; and what that is called.
+fn load_time(
+    plan: &Plan,
+    work: &[Work<'_>],
+    bytes: u64,
+    loads: &dyn Fn(&Work<'_>) -> u64,
+) -> (Duration, String) {
+    let Some(rate) = plan.sweep.load_rate else {
+        let time = Duration::from_secs(bytes.div_ceil(LOAD_BYTES_PER_SEC));
+        return (time, "100 MB/s".to_owned());
+    };
+    let records = |work: &Work<'_>| work.system.data.records as f64 * loads(work) as f64;
+    let records: f64 = work.iter().map(records).sum();
+    let time = Duration::try_from_secs_f64(records / rate).unwrap_or(Duration::MAX);
+    (time, number::ops(rate))
 }
 
 /// The searches that are left, and how long they measure at most.

@@ -1,8 +1,9 @@
 //! What is done to the server of a system, and to caches, before each point.
 
 use super::Facts;
+use crate::CachesKept;
 use tailmark_driver::Place;
-use tailmark_plan::{Plan, SystemPlan};
+use tailmark_plan::{DropCaches, Plan, SystemPlan};
 
 /// In order: the service is stopped, caches are dropped, the service is started.
 pub(super) fn between_points(plan: &Plan, system: &SystemPlan, facts: &Facts) -> Vec<String> {
@@ -15,7 +16,9 @@ pub(super) fn between_points(plan: &Plan, system: &SystemPlan, facts: &Facts) ->
             stop.unwrap_or_default()
         ));
     }
-    steps.extend(plan.host.drop_caches.then(|| caches(system, facts)));
+    if plan.host.drop_caches != DropCaches::Never {
+        steps.push(caches(plan, system, facts));
+    }
     if let Some(service) = &system.service {
         let (hosts, start) = (on(system.host.iter()), service.start().join(" "));
         steps.push(format!("start the service{hosts}: {start}"));
@@ -32,8 +35,11 @@ fn on<'a>(hosts: impl Iterator<Item = &'a String>) -> String {
     }
 }
 
-fn caches(system: &SystemPlan, facts: &Facts) -> String {
+fn caches(plan: &Plan, system: &SystemPlan, facts: &Facts) -> String {
     let is_server = system.driver.place == Place::Hosts;
+    if CachesKept::left_alone(plan, system) == Some(CachesKept::Foreign) {
+        return "leave the caches alone: tailmark does not start this server".to_owned();
+    }
     match (&system.host[..], system.is_here(), facts.can_drop_caches) {
         ([_, ..], ..) => {
             let all = system.host.join(" and ");
@@ -69,5 +75,33 @@ mod tests {
             "start the service on root@db1, then on db2: sh -c up",
         ];
         assert_eq!(lines, expected);
+    }
+
+    #[test]
+    fn the_caches_of_a_server_that_the_plan_does_not_start_are_left_alone_unless_it_says_always() {
+        if tailmark_driver::db::find("cassandra").is_err() {
+            return;
+        }
+        let lines = |host: &str, drops: &str| {
+            let text = format!(
+                "[host]\ndrop_caches = {drops}\n[database]\ndriver = 'cassandra'\n[[system]]\n\
+                 name = 'a'\nhosts = '127.0.0.1:1'\n{host}"
+            );
+            let plan = RawPlan::parse("test", &text).and_then(|raw| raw.check());
+            let plan = plan.unwrap();
+            let facts = Facts {
+                can_drop_caches: true,
+                ..Facts::default()
+            };
+            between_points(&plan, &plan.systems[0], &facts).join("; ")
+        };
+        let left = "leave the caches alone: tailmark does not start this server";
+        for host in ["", "host = 'root@db1'"] {
+            assert_eq!(lines(host, "true"), left);
+            assert!(lines(host, "'always'").starts_with("drop the caches of"));
+        }
+        let started = "service = { start = 'up', stop = 'down' }";
+        assert!(lines(started, "true").contains("drop the caches of the machine"));
+        assert_eq!(lines("", "false"), "");
     }
 }

@@ -442,6 +442,15 @@ fn fact(system: Option<&str>, name: &str, value: String) -> Fact {
     }
 }
 
+/// Whether a run that was killed has left this machine changed, as far as this user can see.
+pub(crate) fn has_changes() -> bool {
+    let journal = Path::new(JOURNAL_DIRECTORY).join("changes.json");
+    let text = std::fs::read(journal).unwrap_or_default();
+    let journal: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
+    let changes = journal.get("changes").and_then(serde_json::Value::as_array);
+    changes.is_some_and(|changes| !changes.is_empty())
+}
+
 /// Puts back what an earlier run has left; how much could not be.
 ///
 /// # Errors

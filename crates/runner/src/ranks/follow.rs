@@ -39,13 +39,14 @@ pub fn follow(cluster: Arc<dyn Cluster>, stop: &Stop) -> Result<(), Error> {
     let mut ranks = Ranks { job: Some(job) };
     let version = env!("CARGO_PKG_VERSION").to_owned();
     link.send(0, &Message::Hello { version, host });
-    let (source, keys, hosts) = loop {
+    let (study, source, keys, hosts) = loop {
         match next(&link) {
             Command::Plan {
+                study,
                 source,
                 keys,
                 hosts,
-            } => break (source, keys, hosts),
+            } => break (study, source, keys, hosts),
             Command::Leave => return Ok(()),
             other => answer(&link, Err(Error::Unready(format!("{other:?}")))),
         }
@@ -62,7 +63,10 @@ pub fn follow(cluster: Arc<dyn Cluster>, stop: &Stop) -> Result<(), Error> {
             ))),
         });
     let plan = match plan {
-        Ok(plan) => plan,
+        Ok(mut plan) => {
+            plan.header.id = study;
+            plan
+        }
         Err(error) => {
             answer(&link, Err(error));
             while !matches!(next(&link), Command::Leave) {}

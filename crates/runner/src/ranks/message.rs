@@ -166,8 +166,10 @@ pub struct DonePart {
 /// What rank 0 wants done.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Command {
-    /// Takes up the plan: its text, its keys as they take effect, and the host of every rank.
+    /// Takes up the plan: the id of the study, its text, its keys as they take effect, and the host
+    /// of every rank.
     Plan {
+        study: String,
         source: String,
         keys: BTreeMap<String, String>,
         hosts: Vec<String>,

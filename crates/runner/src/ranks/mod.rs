@@ -33,7 +33,7 @@ use std::{
 use tailmark_cluster::Cluster;
 use tailmark_driver::Place;
 use tailmark_engine::Stop;
-use tailmark_plan::{Plan, SystemPlan};
+use tailmark_plan::{AbortLimit, Plan, SystemPlan};
 use tailmark_results::Fact;
 use tailmark_workload::{KeySpace, Turns};
 
@@ -111,6 +111,7 @@ impl Ranks {
         let mut ranks = Self { job: Some(job) };
         refuse_shared_places(plan, ranks.hosts())?;
         let answers = ranks.each(|_| Command::Plan {
+            study: plan.header.id.clone(),
             source: plan.header.source.clone(),
             keys: plan.header.plan.clone(),
             hosts: ranks.hosts().to_vec(),
@@ -188,6 +189,11 @@ impl Ranks {
             keys.insert("ranks".to_owned(), self.size().to_string());
         }
         plan
+    }
+
+    /// The limits that this process watches: the first one, over all.
+    pub(crate) fn limits<'a>(&self, plan: &'a Plan) -> &'a [AbortLimit] {
+        if self.rank() == 0 { &plan.abort } else { &[] }
     }
 
     /// What the study says of them.

@@ -48,6 +48,8 @@ pub(super) fn known<'a>(
     let has_probes = Study::open_read_only(out)?.has_probes()?;
     refuse_changed_plan(&plan, &begun, has_probes, out)?;
     notices.iter().for_each(|notice| observer.notice(notice));
+    let mut plan = plan;
+    plan.to_mut().header.id.clone_from(&begun.id);
     let study = Study::open(out)?;
     let keys = with_report_of(&plan, &begun);
     if keys != begun.plan {

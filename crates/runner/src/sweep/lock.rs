@@ -19,15 +19,24 @@ pub(super) fn lock(plan: &Plan, out: &Path) -> Result<(LockedFile, Option<Vec<St
 }
 
 fn lock_directory(out: &Path) -> Result<LockedFile, Error> {
-    let failed = |action| {
-        move |source| Error::Io {
-            action,
-            path: out.to_owned(),
-            source,
-        }
+    fs::create_dir_all(out).map_err(|source| Error::Io {
+        action: "create",
+        path: out.to_owned(),
+        source,
+    })?;
+    lock_existing(out)
+}
+
+/// Holds a run directory that is there until it is dropped.
+///
+/// # Errors
+/// Where another run holds it.
+pub(crate) fn lock_existing(out: &Path) -> Result<LockedFile, Error> {
+    let io = |source| Error::Io {
+        action: "lock",
+        path: out.to_owned(),
+        source,
     };
-    fs::create_dir_all(out).map_err(failed("create"))?;
-    let io = failed("lock");
     let busy = || Error::Busy {
         dir: out.to_owned(),
     };

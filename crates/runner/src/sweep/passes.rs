@@ -18,7 +18,7 @@ impl<'a> Sweeper<'a> {
     fn measure_all(&mut self, systems: &[&'a SystemPlan]) -> Result<(), Error> {
         let states = systems.iter();
         let mut states: Vec<_> = states
-            .map(|system| SystemState::new(self.plan, system))
+            .map(|system| SystemState::new(self.plan, system).with_made(&self.made))
             .collect();
         // With what is evened out a ladder may go on, and with its rungs there is more to even out.
         loop {

@@ -9,6 +9,7 @@ use super::{
 };
 use crate::{
     Error,
+    abort::AbortWatch,
     capture::Watched,
     error::in_one_line,
     expect::other_version,
@@ -19,7 +20,7 @@ use crate::{
     prepare,
     ranks::Command,
     service::may_pass,
-    warmup::{by_rule, warm_up},
+    warmup::{WarmupLength, by_rule, warm_up},
 };
 use std::sync::Arc;
 use tailmark_driver::{Database, Place, Settled};
@@ -232,12 +233,15 @@ impl Sweeper<'_> {
             ..Spec::new(database, &workload, &system.data, &keys)
         };
         let watched = self.watched(system);
-        let measure = |spec: &Spec<'_>| {
-            let together = self.ranks.begin(spec, system, self.stop)?;
-            point::measure_together(together, spec, &watched, self.observer, self.stop)
-        };
+        let what = format!("{} ran with {} threads", key.workload, key.threads);
+        let limits = self.ranks.limits(self.plan);
+        let measure = |spec: &Spec<'_>| self.run_watched(spec, system, &watched, &what);
         let length = match asked.warmup {
-            AskedWarmup::For(warmup) => return measure(&Spec { warmup, ..spec }),
+            // What is thrown away is not watched: with limits it is a phase of its own.
+            AskedWarmup::For(warmup) if limits.is_empty() || warmup <= Warmup::EDGE => {
+                return measure(&Spec { warmup, ..spec });
+            }
+            AskedWarmup::For(warmup) => WarmupLength::fixed(warmup),
             AskedWarmup::ByRule(length) => length,
         };
         let before = Spec {
@@ -246,18 +250,41 @@ impl Sweeper<'_> {
             ..spec
         };
         let rule = asked.steady;
+        let of = (system.name.as_str(), database);
+        let abort = AbortWatch::new(limits, of, None, self.stop);
         let together = self
             .ranks
-            .begin(&by_rule(&before, length), system, self.stop)?;
+            .begin(&by_rule(&before, length), system, abort.stop())?;
         let watch = (&watched, self.observer);
-        let warmup = warm_up(together, &before, length, rule, watch, self.stop)?;
+        let warmup = warm_up(together, &before, length, rule, watch, &abort)?;
+        abort.ended(&warmup.phase, &format!("{what} to warm up"))?;
         let mut measured = measure(&Spec {
             goes_on: true,
             warmup: Warmup::EDGE,
             warmup_seed: asked.seeds.edge(),
             ..spec
         })?;
-        measured.phase.warmup = Some(Box::new(warmup));
+        if let AskedWarmup::ByRule(_) = asked.warmup {
+            measured.phase.warmup = Some(Box::new(warmup));
+        }
+        Ok(measured)
+    }
+
+    /// Measures a phase within the limits of the plan; `what` is what is done in it.
+    fn run_watched(
+        &self,
+        spec: &Spec<'_>,
+        system: &SystemPlan,
+        watched: &Watched,
+        what: &str,
+    ) -> Result<Measured, Error> {
+        let (limits, of) = (self.ranks.limits(self.plan), (spec.system, spec.database));
+        let abort = AbortWatch::new(limits, of, spec.enough, self.stop);
+        let enough = abort.enough();
+        let (spec, stop) = (&Spec { enough, ..*spec }, abort.stop());
+        let together = self.ranks.begin(spec, system, stop)?;
+        let measured = point::measure_together(together, spec, watched, self.observer, stop)?;
+        abort.ended(&measured.phase, what)?;
         Ok(measured)
     }
 

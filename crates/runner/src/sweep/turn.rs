@@ -11,7 +11,9 @@ use crate::{
     ranks::{Answer, Command},
     service::left_running,
 };
-use tailmark_plan::{Plan, Reload, Step, Sweep, SystemPlan};
+use std::path::PathBuf;
+use tailmark_driver::Made;
+use tailmark_plan::{DropCaches, Plan, Reload, Step, Sweep, SystemPlan};
 use tailmark_results::{Fact, Study};
 
 /// Group and name of the fact that says which repeat the data set of a system was loaded for.
@@ -45,6 +47,15 @@ impl<'a> SystemState<'a> {
             is_loaded: false,
             loaded_for: None,
         }
+    }
+
+    /// The same, of which this run made some of these directories.
+    pub fn with_made(self, made: &[PathBuf]) -> Self {
+        let own = made
+            .iter()
+            .filter(|made| self.system.location.path() == Some(made));
+        own.for_each(|own| self.dataset.add_made(Made::Directory(own.clone())));
+        self
     }
 
     /// Before another pass: systems behind may have changed the data set, where they keep the same.
@@ -114,8 +125,9 @@ impl<'a> Sweeper<'a> {
         };
         self.study.set_facts(&facts)?;
         let is_first_look = state.before.is_none();
-        let is_said = self.plan.host.drop_caches && is_first_look;
-        let kept = CachesKept::elsewhere(system).filter(|_| is_said);
+        let drops = self.plan.host.drop_caches;
+        let is_said = drops != DropCaches::Never && is_first_look;
+        let kept = CachesKept::left_alone(self.plan, system).filter(|_| is_said);
         if let Some((why, remedy)) = kept.map(|kept| kept.describe()) {
             let notice = format!("caches of system `{}` are not dropped: {why}", system.name);
             self.observer.notice(&format!("{notice}. {remedy}"));

@@ -6,7 +6,8 @@ use std::{collections::BTreeMap, path::Path, sync::Arc, time::Duration};
 use tailmark_driver::{DataSet, Location, Schema, Semantics, Settings, db};
 use tailmark_engine::{Silent, Stop};
 use tailmark_plan::{
-    Agent, Expect, HostPlan, Order, Plan, Reload, ReportPlan, Sweep, SystemPlan, Unexpected, Warmup,
+    Adopt, Agent, Expect, HostPlan, Order, Plan, Reload, ReportPlan, Sweep, SystemPlan, Unexpected,
+    Warmup,
 };
 use tailmark_results::{
     ALLOW_ERRORS, Arrivals, Header, Load, Point, ReportSettings, Study, statistics::EQUIVALENCE,
@@ -69,7 +70,9 @@ pub fn plan(systems: Vec<SystemPlan>, workloads: &[&str], threads: &[u32]) -> Pl
     let keys = [("sweep.threads", format!("{threads:?}"))];
     Plan {
         slo: None,
+        abort: Vec::new(),
         header: Header {
+            id: "55555555555555555555555555555555".into(),
             title: "test".into(),
             tailmark: "0".into(),
             created_ms: 0,
@@ -94,9 +97,11 @@ pub fn plan(systems: Vec<SystemPlan>, workloads: &[&str], threads: &[u32]) -> Pl
             warmup: Warmup::Fixed(Duration::ZERO),
             seed: 1,
             reload: Reload::Never,
-            adopt: false,
+            adopt: Adopt::No,
             upgrade: false,
+            into_existing: false,
             load_threads: 2,
+            load_rate: None,
             write_all_fields: false,
             compressibility: 0.0,
             settle: Duration::from_secs(1),

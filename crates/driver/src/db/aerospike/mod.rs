@@ -3,8 +3,8 @@
 //!
 //! An insert replaces whatever is there. An update merges the bins that it writes with the others,
 //! or replaces the record by them, as YCSB's binding does: then data sets shrink. There are no
-//! scans: records have no order. A cluster is open when a record could be written and read back: a
-//! server takes connections long before it serves its partitions.
+//! scans: records have no order. A cluster is open when a record could be read, and before a load
+//! written too: a server takes connections long before it serves its partitions.
 
 mod connect;
 mod facts;
@@ -14,8 +14,8 @@ mod settings;
 mod statistics;
 
 use crate::{
-    Clients, Connecting, Database, Driver, Error, OperationKind, Params, Place, Session, Settled,
-    Statistic, Stopped,
+    Access, Clients, Connecting, Database, Driver, Error, Look, Made, OperationKind, Params, Place,
+    ServerLook, Session, Settled, Statistic, Stopped,
     error::BoxError,
     net::{aside::Aside, runtime_pool::RuntimePool},
 };
@@ -46,10 +46,15 @@ pub const DRIVER: Driver = Driver {
     entry: "",
     check: settings::check,
     open: |params| Ok(Box::new(Aerospike::open(params)?)),
+    look: Some(ServerLook {
+        at: look,
+        of_empty: look_of_empty,
+    }),
     destroy,
     space: |_, _| 0,
     cache: |_, _| 0,
     page_cache: |_| false,
+    tells_nodes: false,
     semantics: settings::semantics,
 };
 
@@ -85,7 +90,11 @@ impl Aerospike {
         let client = pool.wait(async {
             let client = connect::connect(&params.location, &params.settings).await?;
             facts::require(&client, &connect::asking(), namespace(params)).await?;
-            prove(&client, namespace(params)).await?;
+            if params.access == Access::Create {
+                prove(&client, namespace(params)).await?;
+            } else {
+                prove_reads(&client, namespace(params)).await?;
+            }
             Ok(client)
         });
         Ok(Self {
@@ -129,11 +138,6 @@ impl Aerospike {
     fn counts_attempts(&self) -> bool {
         self.params.settings.integer("retries") != Some(0_usize)
     }
-
-    fn marker_key(&self) -> Result<Key, BoxError> {
-        let set = Value::String(set(&self.params).to_owned());
-        Ok(Key::new(namespace(&self.params), MARKERS, set)?)
-    }
 }
 
 impl Database for Aerospike {
@@ -147,29 +151,41 @@ impl Database for Aerospike {
     }
 
     fn marker(&self) -> Result<Option<String>, Error> {
-        let read = async {
-            let key = self.marker_key()?;
-            match self.client.get(&connect::reading(), &key, Bins::All).await {
-                Ok(record) => match record.bins.get(MARKER) {
-                    Some(Value::String(text)) => Ok(Some(text.clone())),
-                    _ => Ok(None),
-                },
-                Err(error) if is_missing(&error) => Ok(None),
-                Err(error) => Err(error.into()),
-            }
-        };
-        let marker: Result<_, BoxError> = self.pool.wait(read);
+        let marker = self.pool.wait(marker(&self.client, &self.params));
         marker.map_err(|source| self.failed("read the marker of", source))
     }
 
     fn set_marker(&self, text: &str) -> Result<(), Error> {
         let write = async {
             let bins = [Bin::new(MARKER, Value::String(text.to_owned()))];
-            let key = self.marker_key()?;
+            let key = marker_key(&self.params)?;
             Ok(self.client.put(&connect::writing(), &key, &bins).await?)
         };
         let written: Result<_, BoxError> = self.pool.wait(write);
         written.map_err(|source| self.failed("write the marker of", source))
+    }
+
+    fn made(&self) -> Vec<Made> {
+        vec![Made::Set(full_set(&self.params))]
+    }
+
+    fn removal(&self, _: &[Made]) -> Result<Vec<String>, Error> {
+        let (namespace, set) = (namespace(&self.params), set(&self.params));
+        Ok(vec![
+            format!("truncate the set {namespace}.{set}"),
+            format!("delete the record `{set}` of the set {namespace}.{MARKERS}"),
+        ])
+    }
+
+    fn remove(&self, _: &[Made]) -> Result<(), Error> {
+        destroy(&self.params)?;
+        let delete = async {
+            let key = marker_key(&self.params)?;
+            self.client.delete(&connect::writing(), &key).await?;
+            Ok(())
+        };
+        let deleted: Result<(), BoxError> = self.pool.wait(delete);
+        deleted.map_err(|source| self.failed("remove the marker of", source))
     }
 
     fn is_empty(&self) -> Result<bool, Error> {
@@ -232,6 +248,72 @@ fn set(params: &Params) -> &str {
     params.settings.text("set").unwrap_or(table)
 }
 
+/// The set of the records with its namespace.
+fn full_set(params: &Params) -> String {
+    format!("{}.{}", namespace(params), set(params))
+}
+
+fn marker_key(params: &Params) -> Result<Key, BoxError> {
+    let set = Value::String(set(params).to_owned());
+    Ok(Key::new(namespace(params), MARKERS, set)?)
+}
+
+/// The marker of the set.
+async fn marker(client: &Client, params: &Params) -> Result<Option<String>, BoxError> {
+    let key = marker_key(params)?;
+    match client.get(&connect::reading(), &key, Bins::All).await {
+        Ok(record) => match record.bins.get(MARKER) {
+            Some(Value::String(text)) => Ok(Some(text.clone())),
+            _ => Ok(None),
+        },
+        Err(error) if is_missing(&error) => Ok(None),
+        Err(error) => Err(error.into()),
+    }
+}
+
+/// What is found in a set without records and marker, and what would change it. A namespace is
+/// configured in the server, and a set exists as long as it has records.
+fn look_of_empty(params: &Params) -> Look {
+    let (namespace, set) = (namespace(params), set(params));
+    Look {
+        name: format!("set {}", full_set(params)),
+        marker: None,
+        exists: false,
+        is_empty: true,
+        foreign: None,
+        creates: vec![format!(
+            "write the record `ready` to set {namespace}.{MARKERS}"
+        )],
+        marks: format!("write the record `{set}` to set {namespace}.{MARKERS}"),
+        removes: format!("truncate set {namespace}.{set}"),
+    }
+}
+
+/// Reads what is there.
+fn look(params: &Params) -> Result<Look, Error> {
+    let looked = || -> Result<Look, BoxError> {
+        let pool = RuntimePool::<Client>::new()?;
+        let (namespace, policy) = (namespace(params), connect::asking());
+        pool.wait(async {
+            let client = connect::connect(&params.location, &params.settings).await?;
+            facts::require(&client, &policy, namespace).await?;
+            prove_reads(&client, namespace).await?;
+            let records = facts::records(&client, &policy, namespace, set(params)).await?;
+            Ok(Look {
+                marker: marker(&client, params).await?,
+                exists: records > 0,
+                is_empty: records == 0,
+                ..look_of_empty(params)
+            })
+        })
+    };
+    looked().map_err(|source| Error::Open {
+        driver: DRIVER.name,
+        place: params.location.to_string(),
+        source,
+    })
+}
+
 fn is_missing(error: &aerospike::Error) -> bool {
     error.server_result_code() == Some(ResultCode::KeyNotFoundError)
 }
@@ -245,9 +327,27 @@ fn failed(params: &Params, action: &'static str, source: BoxError) -> Error {
     }
 }
 
+/// The record that is written and read to see whether the server serves its partitions.
+fn ready_key(namespace: &str) -> Result<Key, BoxError> {
+    Ok(Key::new(
+        namespace,
+        MARKERS,
+        Value::String("ready".to_owned()),
+    )?)
+}
+
+/// Reads the record that [`prove`] writes; it may be missing.
+async fn prove_reads(client: &Client, namespace: &str) -> Result<(), BoxError> {
+    let key = ready_key(namespace)?;
+    match client.get(&connect::reading(), &key, Bins::All).await {
+        Err(error) if !is_missing(&error) => Err(error.into()),
+        _ => Ok(()),
+    }
+}
+
 /// Writes a record beside the markers and reads it back.
 async fn prove(client: &Client, namespace: &str) -> Result<(), BoxError> {
-    let key = Key::new(namespace, MARKERS, Value::String("ready".to_owned()))?;
+    let key = ready_key(namespace)?;
     let bins = [Bin::new(MARKER, Value::Int(1))];
     client.put(&connect::writing(), &key, &bins).await?;
     let read = client.get(&connect::reading(), &key, Bins::All).await?;

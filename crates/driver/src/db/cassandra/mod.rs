@@ -10,6 +10,7 @@ mod attempts;
 mod connect;
 mod facts;
 mod failure;
+mod removal;
 mod row;
 mod schema;
 mod session;
@@ -17,13 +18,13 @@ mod settings;
 mod statistics;
 
 use crate::{
-    Access, Clients, Connecting, Database, Driver, Error, OperationKind, Params, Place, Remark,
-    Session, Settled, Statistic, Stopped,
+    Access, Clients, Connecting, Database, Driver, Error, Look, Made, OperationKind, Params, Place,
+    Remark, ServerLook, Session, Settled, Statistic, Stopped,
     error::BoxError,
     net::{aside::Aside, login, runtime_pool::RuntimePool},
 };
 use attempts::Attempts;
-use schema::Tables;
+use schema::{Existing, Tables};
 use scylla::client::session::Session as Connection;
 use session::{CassandraSession, Prepared};
 use std::{
@@ -45,10 +46,18 @@ pub const DRIVER: Driver = Driver {
     entry: "",
     check: settings::check,
     open: |params| Ok(Box::new(Cassandra::open(params)?)),
+    look: Some(ServerLook {
+        at: look,
+        of_empty: |params| {
+            let tables = Tables::new(&params.settings, &params.data);
+            tables.look(&params.settings, &Existing::default())
+        },
+    }),
     destroy,
     space: |_, _| 0,
     cache: |_, _| 0,
     page_cache: |_| true,
+    tells_nodes: true,
     semantics: |_| None,
 };
 
@@ -56,6 +65,8 @@ pub const DRIVER: Driver = Driver {
 struct Cassandra {
     params: Params,
     tables: Arc<Tables>,
+    /// What tailmark created of what was there when it was opened.
+    made: Vec<Made>,
     /// Asks what is not measured.
     connection: Arc<Connection>,
     /// Asks it while clients do.
@@ -80,9 +91,12 @@ impl Cassandra {
         let pool = RuntimePool::new().map_err(|error| refuse(error.into()))?;
         let opened = pool.wait(async {
             let connection = connect(params, &tables).await?;
+            let mut existing = tables.existing(&connection).await?;
             if params.access == Access::Create {
-                tables.make(&connection, &params.settings).await?;
-            } else if !tables.exist(&connection).await? {
+                let settings = &params.settings;
+                tables.make(&connection, settings, &existing).await?;
+                existing = tables.existing(&connection).await?;
+            } else if existing.table.is_none() {
                 let Tables {
                     keyspace, table, ..
                 } = &tables;
@@ -90,9 +104,9 @@ impl Cassandra {
             }
             tables.check(&connection, &params.settings).await?;
             let views = statistics::views(&connection).await;
-            Ok((connection, views))
+            Ok((connection, views, tables.made(&existing)))
         });
-        let (connection, views) = opened.map_err(refuse)?;
+        let (connection, views, made) = opened.map_err(refuse)?;
         Ok(Self {
             down: facts::down(&connection),
             connection: Arc::new(connection),
@@ -100,6 +114,7 @@ impl Cassandra {
             views: Arc::new(views),
             params: params.clone(),
             tables: Arc::new(tables),
+            made,
             attempts: Arc::default(),
             pool,
         })
@@ -156,6 +171,23 @@ impl Database for Cassandra {
         written.map_err(|source| self.failed("write the marker of", source))
     }
 
+    fn made(&self) -> Vec<Made> {
+        self.made.clone()
+    }
+
+    fn removal(&self, made: &[Made]) -> Result<Vec<String>, Error> {
+        let statements = removal::statements(&self.connection, &self.tables, made);
+        let statements = self.pool.wait(statements);
+        statements.map_err(|source| self.failed("look into", source))
+    }
+
+    fn remove(&self, made: &[Made]) -> Result<(), Error> {
+        let statements = self.removal(made)?;
+        let removed = removal::carry_out(&self.connection, &statements);
+        let removed = self.pool.wait(removed);
+        removed.map_err(|source| self.failed("remove the data set of", source))
+    }
+
     fn is_empty(&self) -> Result<bool, Error> {
         let empty = self.pool.wait(self.tables.are_empty(&self.connection));
         empty.map_err(|source| self.failed("look into", source))
@@ -174,6 +206,10 @@ impl Database for Cassandra {
     fn remarks(&self) -> Vec<Remark> {
         let down = facts::nodes_down(&self.connection, &self.down);
         down.into_iter().collect()
+    }
+
+    fn nodes_down(&self) -> Option<u64> {
+        Some(facts::down(&self.connection).len() as u64)
     }
 
     fn counters(&self) -> BTreeMap<String, u64> {
@@ -218,6 +254,34 @@ fn failed(params: &Params, action: &'static str, source: BoxError) -> Error {
     }
 }
 
+/// Reads what is there.
+fn look(params: &Params) -> Result<Look, Error> {
+    let looked = || -> Result<Look, BoxError> {
+        let tables = Tables::new(&params.settings, &params.data);
+        let pool = RuntimePool::<Prepared>::new()?;
+        pool.wait(async {
+            let connection = connect(params, &tables).await?;
+            let existing = tables.existing(&connection).await?;
+            let mut look = tables.look(&params.settings, &existing);
+            if existing.markers.is_some() {
+                look.marker = tables.marker(&connection).await?;
+            }
+            if existing.table.is_some() {
+                tables.check(&connection, &params.settings).await?;
+                look.is_empty = tables.are_empty(&connection).await?;
+            }
+            // What has a marker was loaded with the consent of its user.
+            look.foreign = look.foreign.filter(|_| look.marker.is_none());
+            Ok(look)
+        })
+    };
+    looked().map_err(|source| Error::Open {
+        driver: DRIVER.name,
+        place: params.location.to_string(),
+        source,
+    })
+}
+
 /// Removes the records; the table, which somebody may have made with options of their own, stays.
 fn destroy(params: &Params) -> Result<(), Error> {
     let removed = || {
@@ -225,9 +289,9 @@ fn destroy(params: &Params) -> Result<(), Error> {
         let pool = RuntimePool::<Prepared>::new()?;
         pool.wait(async {
             let connection = connect(params, &tables).await?;
-            match tables.exist(&connection).await? {
-                true => tables.truncate(&connection).await,
-                false => Ok(()),
+            match tables.existing(&connection).await?.table {
+                Some(_) => tables.truncate(&connection).await,
+                None => Ok(()),
             }
         })
     };

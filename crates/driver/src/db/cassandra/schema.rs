@@ -1,11 +1,38 @@
 //! The keyspace and its tables: YCSB's, and one that holds the marker.
 
-use crate::{DataSet, Settings, error::BoxError};
+use crate::{DataSet, Look, Made, Settings, error::BoxError};
 use scylla::{client::session::Session, statement::Statement};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The table of markers, in the same keyspace as the data.
-const MARKERS: &str = "tailmark";
+pub(super) const MARKERS: &str = "tailmark";
+
+/// The comment of a table that tailmark created.
+const MADE: &str = "made by tailmark";
+/// The comment of the table of markers in a keyspace that tailmark created.
+const MADE_WITH_KEYSPACE: &str = "made by tailmark, which made the keyspace too";
+
+/// What exists of a keyspace and its tables.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Existing {
+    /// Whether the keyspace exists.
+    pub keyspace: bool,
+    /// The table of markers, if it exists.
+    pub markers: Option<Origin>,
+    /// The table of records, if it exists.
+    pub table: Option<Origin>,
+}
+
+/// Who created a table, as its comment says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Origin {
+    /// Another program, or an administrator.
+    Foreign,
+    /// tailmark.
+    Made,
+    /// tailmark, with the keyspace.
+    MadeWithKeyspace,
+}
 
 /// Where the data is.
 #[derive(Debug, Clone)]
@@ -28,17 +55,44 @@ impl Tables {
         }
     }
 
-    /// Whether the table is there.
-    pub async fn exist(&self, session: &Session) -> Result<bool, BoxError> {
-        Ok(!self.columns(session, &self.table).await?.is_empty())
+    /// What exists of the keyspace and its tables, and what tailmark created of it.
+    pub async fn existing(&self, session: &Session) -> Result<Existing, BoxError> {
+        let keyspaces = session
+            .query_unpaged(
+                "SELECT keyspace_name FROM system_schema.keyspaces WHERE keyspace_name = ?",
+                (&self.keyspace,),
+            )
+            .await?
+            .into_rows_result()?;
+        let tables = session
+            .query_unpaged(
+                "SELECT table_name, comment FROM system_schema.tables WHERE keyspace_name = ?",
+                (&self.keyspace,),
+            )
+            .await?
+            .into_rows_result()?;
+        let tables: BTreeMap<String, Option<String>> = tables
+            .rows::<(String, Option<String>)>()?
+            .collect::<Result<_, _>>()?;
+        let origin = |table: &str| {
+            tables.get(table).map(|comment| match comment.as_deref() {
+                Some(MADE) => Origin::Made,
+                Some(MADE_WITH_KEYSPACE) => Origin::MadeWithKeyspace,
+                _ => Origin::Foreign,
+            })
+        };
+        Ok(Existing {
+            keyspace: keyspaces.rows_num() > 0,
+            markers: origin(MARKERS),
+            table: origin(&self.table),
+        })
     }
 
-    /// Makes what is missing of keyspace and tables. What is there stays as it is: a table with
-    /// other options than ours is one that somebody prepared.
-    pub async fn make(&self, session: &Session, settings: &Settings) -> Result<(), BoxError> {
-        if self.exist(session).await? && !self.columns(session, MARKERS).await?.is_empty() {
-            return Ok(());
-        }
+    /// The statements that create what is missing, in their order. What exists stays as it is: a
+    /// table with other options than ours is one that the user prepared. The comments of the tables
+    /// say that tailmark created them; that of the table of markers, which comes first, says so of
+    /// the keyspace too, which has no comment of its own.
+    pub fn statements(&self, settings: &Settings, existing: &Existing) -> Vec<String> {
         let Self {
             keyspace,
             table,
@@ -52,28 +106,97 @@ impl Tables {
             .collect();
         let compression = match settings.text("compression") {
             None => String::new(),
-            Some("none") => " WITH compression = {'enabled': 'false'}".to_owned(),
-            Some(name) => format!(" WITH compression = {{'class': '{}'}}", compressor(name)),
+            Some("none") => " AND compression = {'enabled': 'false'}".to_owned(),
+            Some(name) => format!(" AND compression = {{'class': '{}'}}", compressor(name)),
         };
-        for statement in [
+        // Without IF NOT EXISTS: a keyspace that another program creates meanwhile is not ours.
+        let create_keyspace = (!existing.keyspace).then(|| {
             format!(
-                "CREATE KEYSPACE IF NOT EXISTS {keyspace} WITH replication = \
+                "CREATE KEYSPACE {keyspace} WITH replication = \
                  {{'class': 'NetworkTopologyStrategy', 'replication_factor': {copies}}}"
-            ),
-            format!(
-                "CREATE TABLE IF NOT EXISTS {keyspace}.{table} \
-                 (y_id varchar PRIMARY KEY{columns}){compression}"
-            ),
+            )
+        });
+        let made = match existing.keyspace {
+            true => MADE,
+            false => MADE_WITH_KEYSPACE,
+        };
+        let create_markers = existing.markers.is_none().then(|| {
             format!(
                 "CREATE TABLE IF NOT EXISTS {keyspace}.{MARKERS} \
-                 (name varchar PRIMARY KEY, marker varchar)"
-            ),
-        ] {
+                 (name varchar PRIMARY KEY, marker varchar) WITH comment = '{made}'"
+            )
+        });
+        let create_table = existing.table.is_none().then(|| {
+            format!(
+                "CREATE TABLE IF NOT EXISTS {keyspace}.{table} \
+                 (y_id varchar PRIMARY KEY{columns}) WITH comment = '{MADE}'{compression}"
+            )
+        });
+        let statements = [create_keyspace, create_markers, create_table];
+        statements.into_iter().flatten().collect()
+    }
+
+    /// Creates what is missing of keyspace and tables.
+    pub async fn make(
+        &self,
+        session: &Session,
+        settings: &Settings,
+        existing: &Existing,
+    ) -> Result<(), BoxError> {
+        let statements = self.statements(settings, existing);
+        if statements.is_empty() {
+            return Ok(());
+        }
+        for statement in statements {
             session.query_unpaged(statement, ()).await?;
         }
         session.await_schema_agreement().await?;
         session.refresh_metadata().await?;
         Ok(())
+    }
+
+    /// What tailmark created of what exists.
+    pub fn made(&self, existing: &Existing) -> Vec<Made> {
+        let Self {
+            keyspace, table, ..
+        } = self;
+        let Existing {
+            markers,
+            table: data,
+            ..
+        } = existing;
+        let is_made = |origin: &Option<Origin>| origin.is_some_and(|o| o != Origin::Foreign);
+        let made = [
+            (
+                *markers == Some(Origin::MadeWithKeyspace),
+                Made::Keyspace(keyspace.clone()),
+            ),
+            (
+                is_made(markers),
+                Made::Table(format!("{keyspace}.{MARKERS}")),
+            ),
+            (is_made(data), Made::Table(format!("{keyspace}.{table}"))),
+        ];
+        let made = made.into_iter().filter(|(is_made, _)| *is_made);
+        made.map(|(_, name)| name).collect()
+    }
+
+    /// What a server is found to hold that has this, and what would change it.
+    pub fn look(&self, settings: &Settings, existing: &Existing) -> Look {
+        let Self {
+            keyspace, table, ..
+        } = self;
+        let is_ours = existing.markers == Some(Origin::MadeWithKeyspace);
+        Look {
+            name: format!("table {keyspace}.{table}"),
+            marker: None,
+            exists: existing.table.is_some(),
+            is_empty: true,
+            foreign: (existing.keyspace && !is_ours).then(|| format!("keyspace {keyspace}")),
+            creates: self.statements(settings, existing),
+            marks: self.insert_marker(),
+            removes: self.truncation(),
+        }
     }
 
     /// That the table has every field, in the type that the settings name.
@@ -89,8 +212,8 @@ impl Tables {
         for name in &self.fields {
             if !columns.contains(&(name.clone(), kind.to_owned())) {
                 return Err(format!(
-                    "table `{keyspace}.{table}` has no column `{name}` of type {kind}; drop the \
-                     table, or give another `keyspace`"
+                    "table `{keyspace}.{table}` has no column `{name}` of type {kind}; give another \
+                     `keyspace`, or the `fields` and the `field_type` that the table has"
                 )
                 .into());
             }
@@ -124,9 +247,19 @@ impl Tables {
 
     /// Removes every record; table and marker stay.
     pub async fn truncate(&self, session: &Session) -> Result<(), BoxError> {
-        let truncate = format!("TRUNCATE {}.{}", self.keyspace, self.table);
-        session.query_unpaged(truncate, ()).await?;
+        session.query_unpaged(self.truncation(), ()).await?;
         Ok(())
+    }
+
+    fn truncation(&self) -> String {
+        format!("TRUNCATE {}.{}", self.keyspace, self.table)
+    }
+
+    fn insert_marker(&self) -> String {
+        format!(
+            "INSERT INTO {}.{MARKERS} (name, marker) VALUES (?, ?)",
+            self.keyspace
+        )
     }
 
     /// The marker of the table.
@@ -144,11 +277,7 @@ impl Tables {
 
     /// Writes the marker of the table.
     pub async fn set_marker(&self, session: &Session, marker: &str) -> Result<(), BoxError> {
-        let insert = format!(
-            "INSERT INTO {}.{MARKERS} (name, marker) VALUES (?, ?)",
-            self.keyspace
-        );
-        let mut insert = Statement::new(insert);
+        let mut insert = Statement::new(self.insert_marker());
         insert.set_is_idempotent(true);
         session.query_unpaged(insert, (&self.table, marker)).await?;
         Ok(())

@@ -65,10 +65,12 @@ pub const DRIVER: Driver = Driver {
     entry: "slots.dat",
     check: |_| Ok(()),
     open: |params| Ok(Box::new(Slots::open(params)?)),
+    look: None,
     destroy,
     space,
     cache: |_, _| 0,
     page_cache: |settings| !settings.flag("direct"),
+    tells_nodes: false,
     semantics: |_| None,
 };
 

@@ -57,10 +57,12 @@ pub const DRIVER: Driver = Driver {
     entry: "rocksdb",
     check,
     open: |params| Ok(Box::new(RocksDb::open(params)?)),
+    look: None,
     destroy: remove::destroy,
     space,
     cache: |_, settings| options::block_cache(settings),
     page_cache: options::page_cache,
+    tells_nodes: false,
     semantics: |_| None,
 };
 
@@ -120,7 +122,8 @@ impl RocksDb {
     /// # Errors
     /// Where there is none and `params` do not say to make one, or it is in use or broken.
     pub fn open(params: &Params) -> Result<Self, Error> {
-        let (place, settings) = (params.path(NAME)?, &params.settings);
+        let place = params.path(NAME)?;
+        let settings = &version::with_log(place, &params.settings);
         let failed = |source: crate::error::BoxError| Error::Open {
             driver: NAME,
             place: place.display().to_string(),

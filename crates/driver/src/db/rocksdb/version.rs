@@ -136,6 +136,19 @@ pub(super) fn access(place: &Path, asked: Access, settings: &Settings) -> Result
     }
 }
 
+/// The settings, with the directory of the log that a database in `place` has if they name none:
+/// opened without its log, a database loses records.
+pub(super) fn with_log(place: &Path, settings: &Settings) -> Settings {
+    let mut settings = settings.clone();
+    let newest = NewestOptions::read(place).ok().flatten();
+    if let Some(wal) = newest.and_then(|newest| newest.wal_dir)
+        && settings.text("wal_dir").is_none()
+    {
+        settings.set_default("wal_dir", &wal.to_string_lossy());
+    }
+    settings
+}
+
 /// The `wal_dir` of an options file.
 pub(super) fn wal_dir(ini: &Ini) -> Option<PathBuf> {
     let escaped = ini.value(OptionsSection::Database, "", "wal_dir")?;

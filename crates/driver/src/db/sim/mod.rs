@@ -42,10 +42,12 @@ pub const DRIVER: Driver = Driver {
             Time::Virtual(VirtualClock::default()),
         )?))
     },
+    look: None,
     destroy: |_| Ok(()),
     space: |_, _| 0,
     cache: |_, _| 0,
     page_cache: |_| false,
+    tells_nodes: false,
     semantics: |_| None,
 };
 

@@ -1,0 +1,91 @@
+//! `tailmark clean`: says what a study made that is still there, and removes it with `--yes`.
+
+use crate::{
+    args::{CleanArgs, PlanArgs},
+    exit::Refused,
+    key_flags::KeyFlags,
+    run::{default_out, raw_plan},
+};
+use std::{
+    fs::File,
+    io::Read,
+    path::{Path, PathBuf},
+};
+use tailmark_console::{Console, Exit};
+use tailmark_plan::Plan;
+use tailmark_results::Study;
+use tailmark_runner::{Cleaning, Results};
+
+/// Lists what the study made, and removes it if the arguments say so.
+pub fn clean(args: &CleanArgs, console: &Console) -> anyhow::Result<Exit> {
+    let (out, plan) = named(args)?;
+    if !Study::exists(&out) {
+        let why = format!(
+            "there is no study in `{}`; give the run directory, or its plan and -o DIR",
+            out.display()
+        );
+        return Err(Refused(why).into());
+    }
+    let results = if args.results {
+        Results::Remove
+    } else {
+        Results::Keep
+    };
+    let cleaning = Cleaning::look(&out, plan.as_ref(), results)?;
+    for (place, why) in &cleaning.not_touched {
+        console.say(&format!("not touched: {place} ({why})"))?;
+    }
+    if cleaning.is_empty() {
+        console.say("nothing that this study made is left")?;
+        return Ok(Exit::Done);
+    }
+    if !args.yes {
+        for line in cleaning.lines() {
+            console.say(&format!("would remove {line}"))?;
+        }
+        console.say("nothing is removed yet: add --yes to remove all of this")?;
+        return Ok(Exit::Done);
+    }
+    let failed = cleaning.remove(&|line| console.warn(line));
+    for why in &failed {
+        console.warn(&format!("not removed: {why}"));
+    }
+    Ok(if failed.is_empty() {
+        Exit::Done
+    } else {
+        Exit::Failed
+    })
+}
+
+/// The run directory, and the plan if one is named.
+fn named(args: &CleanArgs) -> anyhow::Result<(PathBuf, Option<Plan>)> {
+    let path = Path::new(&args.what);
+    if path.is_dir() || is_database(path) {
+        if args.out.is_some() {
+            let why = format!("`{}` is a study: -o is of a plan", path.display());
+            return Err(Refused(why).into());
+        }
+        let above = path.parent().filter(|above| !above.as_os_str().is_empty());
+        let out = if path.is_dir() {
+            path
+        } else {
+            above.unwrap_or(Path::new("."))
+        };
+        return Ok((out.to_owned(), None));
+    }
+    let raw = raw_plan(&PlanArgs {
+        name: Some(args.what.clone()),
+        systems: Vec::new(),
+        keys: KeyFlags::default(),
+        set: Vec::new(),
+    })?;
+    let out = args.out.clone().unwrap_or_else(|| default_out(&raw));
+    Ok((out, Some(raw.check()?)))
+}
+
+/// Whether a file is one of SQLite, as studies are.
+fn is_database(path: &Path) -> bool {
+    let mut head = [0; 15];
+    let read = File::open(path).and_then(|mut file| file.read_exact(&mut head));
+    read.is_ok() && head == *b"SQLite format 3"
+}

@@ -1,0 +1,202 @@
+//! `tailmark clean` removes what a study made, and nothing that a study only names.
+
+mod protected;
+
+use super::{PROGRAM, bytes_below, run, succeeded};
+use std::{
+    collections::BTreeMap,
+    fs::{self, File},
+    os::unix::fs::symlink,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+use tailmark_results::{Header, Study, System};
+use tailmark_testing::{assert_says, err, out};
+use tempfile::TempDir;
+
+fn clean(out: &Path, more: &[&str]) -> Output {
+    let mut clean = Command::new(PROGRAM);
+    clean.arg("clean").arg(out).args(more).output().unwrap()
+}
+
+#[test]
+fn clean_lists_what_a_study_made_and_removes_it_with_yes() {
+    let dir = TempDir::new().unwrap();
+    let (place, study) = (dir.path().join("place"), dir.path().join("study"));
+    succeeded(&run(&place, &study));
+    let before = bytes_below(dir.path());
+    let listed = clean(&study, &[]);
+    let made = [
+        place.join("rocksdb"),
+        place.join("rocksdb.dataset.json"),
+        place.clone(),
+    ];
+    let made = made.map(|path| format!("would remove `{}`", path.display()));
+    assert_says(&out(&listed), &made);
+    assert_says(&out(&listed), &["add --yes"]);
+    assert_eq!(listed.status.code(), Some(0));
+    assert_eq!(bytes_below(dir.path()), before, "listing changed something");
+    let removed = clean(&study, &["--yes"]);
+    assert_eq!(removed.status.code(), Some(0), "{}", err(&removed));
+    assert!(!place.exists(), "the directory was made by the run");
+    assert!(study.join("report.html").exists() && Study::exists(&study));
+    let again = clean(&study, &["--yes"]);
+    assert_says(&out(&again), &["nothing that this study made is left"]);
+}
+
+#[test]
+fn clean_leaves_directories_and_files_that_the_run_did_not_make() {
+    let dir = TempDir::new().unwrap();
+    let (place, study) = (dir.path().join("place"), dir.path().join("study"));
+    fs::create_dir(&place).unwrap();
+    fs::write(place.join("mine.txt"), "mine").unwrap();
+    succeeded(&run(&place, &study));
+    fs::write(study.join("notes.txt"), "mine").unwrap();
+    succeeded(&clean(&study, &["--results", "--yes"]));
+    let left = bytes_below(dir.path());
+    let left: Vec<&Path> = left.keys().map(PathBuf::as_path).collect();
+    assert_eq!(left, [place.join("mine.txt"), study.join("notes.txt")]);
+}
+
+/// A study from a stranger with this id, whose systems are in these places.
+fn hostile(out: &Path, id: &str, places: &[(&str, String)]) {
+    let header = Header {
+        id: id.to_owned(),
+        ..Header::without_plan("hostile", String::new())
+    };
+    let system = |(index, (driver, place)): (usize, &(&str, String))| System {
+        name: format!("s{index}"),
+        driver: (*driver).to_owned(),
+        place: place.clone(),
+        semantics: "faithful".to_owned(),
+        settings: BTreeMap::new(),
+        ceiling_for: None,
+    };
+    let systems: Vec<_> = places.iter().enumerate().map(system).collect();
+    Study::create(out, &header, &systems).unwrap();
+}
+
+#[test]
+fn a_study_of_a_stranger_has_clean_remove_nothing() {
+    let dir = TempDir::new().unwrap();
+    let path = |name: &str| dir.path().join(name);
+    // The data of another study, and directories of a user.
+    succeeded(&run(&path("place"), &path("study")));
+    let text = |path: PathBuf| path.display().to_string();
+    let home = path("home");
+    fs::create_dir_all(home.join("rocksdb")).unwrap();
+    fs::write(home.join("rocksdb/000001.log"), "mine").unwrap();
+    fs::write(home.join("slots.dat"), "mine").unwrap();
+    // Its own marker, beside a link to what is not its own, or as a link itself.
+    let id = "0123456789abcdef0123456789abcdef";
+    let marker = fs::read_to_string(path("place/rocksdb.dataset.json")).unwrap();
+    let theirs = Study::open_read_only(&path("study")).unwrap();
+    let theirs = theirs.header().unwrap().id;
+    let marker = marker.replace(&theirs, id);
+    fs::create_dir(path("linked")).unwrap();
+    fs::write(path("linked/rocksdb.dataset.json"), &marker).unwrap();
+    symlink(path("place/rocksdb"), path("linked/rocksdb")).unwrap();
+    fs::create_dir_all(path("marked/rocksdb")).unwrap();
+    fs::write(path("marked/rocksdb/000001.log"), "mine").unwrap();
+    symlink(
+        path("linked/rocksdb.dataset.json"),
+        path("marked/rocksdb.dataset.json"),
+    )
+    .unwrap();
+    let places = [
+        ("rocksdb", text(home.clone())),
+        ("file", text(home.clone())),
+        ("rocksdb", "/".to_owned()),
+        ("rocksdb", format!("{}/../place", home.display())),
+        ("rocksdb", "place".to_owned()),
+        ("rocksdb", text(path("place"))),
+        ("rocksdb", text(path("linked"))),
+        ("rocksdb", text(path("marked"))),
+        ("file", "/dev/null".to_owned()),
+        ("no-such-driver", text(home)),
+    ];
+    hostile(&path("hostile"), id, &places);
+    let before = bytes_below(dir.path());
+    let cleaned = clean(&path("hostile"), &["--yes"]);
+    assert_eq!(bytes_below(dir.path()), before, "{}", out(&cleaned));
+    let said = out(&cleaned);
+    assert_eq!(
+        said.matches("not touched: ").count(),
+        places.len(),
+        "{said}"
+    );
+    assert_says(
+        &said,
+        &[
+            "no marker of this study there",
+            "is a symbolic link",
+            "it is no absolute path",
+            "nothing that this study made is left",
+        ],
+    );
+}
+
+#[test]
+fn a_marker_names_no_directory_that_is_not_around_its_data() {
+    let dir = TempDir::new().unwrap();
+    let path = |name: &str| dir.path().join(name);
+    succeeded(&run(&path("place"), &path("study")));
+    fs::create_dir(path("empty")).unwrap();
+    let marker = path("place/rocksdb.dataset.json");
+    let text = fs::read_to_string(&marker).unwrap();
+    let (made, other) = (path("place"), path("empty"));
+    let text = text.replace(
+        &format!("\"directory\": \"{}\"", made.display()),
+        &format!("\"directory\": \"{}\"", other.display()),
+    );
+    fs::write(&marker, text).unwrap();
+    succeeded(&clean(&path("study"), &["--yes"]));
+    assert!(path("empty").is_dir() && path("place").is_dir());
+    assert!(!path("place/rocksdb").exists());
+}
+
+#[test]
+fn clean_is_refused_while_a_run_is_in_progress() {
+    let dir = TempDir::new().unwrap();
+    let (place, study) = (dir.path().join("place"), dir.path().join("study"));
+    succeeded(&run(&place, &study));
+    let lock = File::open(&study).unwrap();
+    lock.lock().unwrap();
+    let refused = clean(&study, &["--yes"]);
+    assert_eq!(refused.status.code(), Some(2), "{}", err(&refused));
+    assert!(place.join("rocksdb/CURRENT").exists());
+}
+
+#[test]
+fn a_run_says_what_it_leaves_and_the_command_that_removes_it() {
+    let dir = TempDir::new().unwrap();
+    let (place, study) = (dir.path().join("place"), dir.path().join("study"));
+    let ran = run(&place, &study);
+    let said = err(&ran);
+    let line = said.lines().find(|line| line.starts_with("left: "));
+    let line = line.unwrap_or_else(|| panic!("{said}"));
+    let (left, command) = line.split_once("; remove it with: tailmark ").unwrap();
+    assert!(
+        left.ends_with(&format!("MiB in {}", place.display())),
+        "{left}"
+    );
+    let words = command.split(' ').chain(["--yes"]);
+    succeeded(&Command::new(PROGRAM).args(words).output().unwrap());
+    assert!(!place.exists());
+    // A study that has nothing on a disk leaves nothing.
+    let null = Command::new(PROGRAM)
+        .args([
+            "run",
+            "--driver",
+            "null",
+            "--system",
+            "a=x",
+            "--threads",
+            "1",
+        ])
+        .args(["--duration", "100ms", "--warmup", "0s", "-o"])
+        .arg(dir.path().join("null"))
+        .output()
+        .unwrap();
+    assert!(!err(&null).contains("left: "), "{}", err(&null));
+}

@@ -1,0 +1,38 @@
+//! What a server holds in the place of a data set, found out without changing anything there.
+//!
+//! Opening a database to create it changes the server. Whoever only wants to know what is there, or
+//! what a load would change, looks.
+
+use crate::{Error, Params};
+
+/// How the servers of a driver are looked at.
+#[derive(Debug, Clone, Copy)]
+pub struct ServerLook {
+    /// Connects, reads, and changes nothing.
+    pub at: fn(&Params) -> Result<Look, Error>,
+    /// What [`Self::at`] returns for a server that holds nothing of the data set; connects to none.
+    pub of_empty: fn(&Params) -> Look,
+}
+
+/// What a server holds in the place of a data set, and what would change it.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Look {
+    /// What holds the records, for messages: `table ycsb.usertable`.
+    pub name: String,
+    /// The text that [`crate::Database::set_marker`] kept.
+    pub marker: Option<String>,
+    /// Whether what holds the records exists.
+    pub exists: bool,
+    /// Whether it holds no record.
+    pub is_empty: bool,
+    /// What exists, has no marker and was not created by tailmark, although tables would be created
+    /// in it: `keyspace ycsb`.
+    pub foreign: Option<String>,
+    /// What opening with [`crate::Access::Create`] sends to the server: the very statements, or what
+    /// they do in words.
+    pub creates: Vec<String>,
+    /// The same of [`crate::Database::set_marker`].
+    pub marks: String,
+    /// The same of the driver's `destroy`.
+    pub removes: String,
+}

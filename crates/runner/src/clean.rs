@@ -1,0 +1,236 @@
+//! `tailmark clean`: removes what a study made, and nothing else.
+//!
+//! Everything is looked up first, and told, before anything is removed. What a study says is where to
+//! look; what may be removed there is said by a marker at the place, which names the study.
+
+use crate::{
+    Error,
+    dataset::{
+        Dataset,
+        clean::{NamedPlace, Remains},
+    },
+    error::in_one_line,
+    prepare,
+    sweep::lock_existing,
+};
+use bytesize::ByteSize;
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+};
+use tailmark_driver::{LockedFile, db};
+use tailmark_plan::Plan;
+use tailmark_results::{Study, System};
+
+/// The setting of servers that a study alone is not trusted with: a stranger's would send the content of
+/// any file to any host.
+const PASSWORD: &str = "password_file";
+
+/// The files of a run directory, beside those of folders and the logs of services.
+const RESULTS: [&str; 6] = [
+    "report.html",
+    "report.md",
+    "report.pdf",
+    "report.txt",
+    Study::FILE,
+    "study.sqlite-journal",
+];
+/// The folders of a report, and what the files are that each lists.
+const FOLDERS: [(&str, &str); 3] = [("tables", "csv"), ("charts", "svg"), ("charts", "png")];
+/// How the name of a service's log ends.
+const LOG: &str = ".service.log";
+
+/// Whether the study and its report go too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Results {
+    /// They stay.
+    Keep,
+    /// They are removed after everything else.
+    Remove,
+}
+
+/// What a study made that is still there. Its run directory is locked as long as this lives.
+pub struct Cleaning {
+    remains: Vec<Remains>,
+    groups: Vec<PathBuf>,
+    has_changes: bool,
+    results: Vec<PathBuf>,
+    /// What the study names and is left alone: the place, and why.
+    pub not_touched: Vec<(String, String)>,
+    _lock: LockedFile,
+}
+
+impl Cleaning {
+    /// Looks up what the study of a run directory made. Nothing is changed. Passwords of servers are
+    /// those of `plan`.
+    ///
+    /// # Errors
+    /// If a run is in progress there, or the study cannot be read or has no id.
+    pub fn look(out: &Path, plan: Option<&Plan>, results: Results) -> Result<Self, Error> {
+        let study = Study::open_read_only(out)?;
+        let lock = lock_existing(out)?;
+        let id = study.header()?.id;
+        if id.len() != 32 || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return Err(Error::NoStudyId {
+                study: study.path().to_owned(),
+            });
+        }
+        let (mut remains, mut not_touched) = (Vec::new(), Vec::new());
+        for system in study.systems()? {
+            match look_at(&system, plan, &id) {
+                Ok(found) => remains.extend(found),
+                Err(why) => not_touched.push((system.place, why)),
+            }
+        }
+        Ok(Self {
+            remains,
+            not_touched,
+            groups: tailmark_host::left_groups(),
+            has_changes: prepare::has_changes(),
+            results: match results {
+                Results::Keep => Vec::new(),
+                Results::Remove => results_of(out),
+            },
+            _lock: lock,
+        })
+    }
+
+    /// Whether there is nothing to remove.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.lines().is_empty()
+    }
+
+    /// What would be removed, a line for each.
+    #[must_use]
+    pub fn lines(&self) -> Vec<String> {
+        let data = self.remains.iter().flat_map(|remains| &remains.lines);
+        let mut lines: Vec<String> = data.cloned().collect();
+        let path = |path: &PathBuf| format!("`{}`", path.display());
+        if self.has_changes {
+            lines.push("what `tailmark restore` puts back".to_owned());
+        }
+        let groups = self.groups.iter();
+        lines.extend(groups.map(|group| format!("the control group {}", path(group))));
+        lines.extend(self.results.iter().map(path));
+        lines
+    }
+
+    /// Removes it; `log` gets each line after that was done. What could not be removed, and why.
+    pub fn remove(self, log: &dyn Fn(&str)) -> Vec<String> {
+        let mut failed = Vec::new();
+        for remains in self.remains {
+            if let Err(error) = remains.remove(log) {
+                failed.push(in_one_line(&error));
+            }
+        }
+        if self.has_changes {
+            match prepare::restore(log) {
+                Ok(0) => {}
+                Ok(left) => failed.push(format!("{left} changes of this machine are left")),
+                Err(error) => failed.push(in_one_line(&error)),
+            }
+        }
+        // Without the study, what is left could not be found again.
+        let results = self.results.iter().filter(|_| failed.is_empty());
+        let paths: Vec<_> = self.groups.iter().chain(results).collect();
+        for path in paths {
+            let is_directory = fs::symlink_metadata(path).is_ok_and(|found| found.is_dir());
+            let removed = if is_directory {
+                fs::remove_dir(path)
+            } else {
+                fs::remove_file(path)
+            };
+            match removed {
+                Ok(()) => log(&format!("removed `{}`", path.display())),
+                Err(error) if is_directory && error.kind() == DIRECTORY_NOT_EMPTY => {}
+                Err(error) => failed.push(format!("`{}` stays: {error}", path.display())),
+            }
+        }
+        failed
+    }
+}
+
+const DIRECTORY_NOT_EMPTY: std::io::ErrorKind = std::io::ErrorKind::DirectoryNotEmpty;
+
+/// What a study left in the place of one of its systems.
+fn look_at(system: &System, plan: Option<&Plan>, study: &str) -> Result<Option<Remains>, String> {
+    let driver = db::find(&system.driver).map_err(|error| in_one_line(&error))?;
+    let planned = plan.and_then(|plan| {
+        let mut systems = plan.systems.iter();
+        systems.find(|of| of.name == system.name && of.location.to_string() == system.place)
+    });
+    let settings: BTreeMap<String, String> = match planned {
+        Some(of) => {
+            let settings = of.settings.iter();
+            settings
+                .map(|(k, v)| (k.to_owned(), v.to_owned()))
+                .collect()
+        }
+        None => system.settings.clone(),
+    };
+    let has_password = settings.get(PASSWORD).is_some_and(|file| !file.is_empty());
+    if planned.is_none() && has_password {
+        let why = "its password is in a file; give the plan instead of the study";
+        return Err(why.to_owned());
+    }
+    let named = NamedPlace {
+        driver,
+        place: &system.place,
+        settings,
+    };
+    named.remains(study)
+}
+
+/// What the study of a plan left on the disks of this machine: `444 MB in /dev/shm/a`, each place once.
+#[must_use]
+pub fn left_behind(plan: &Plan) -> Vec<String> {
+    let mut places: BTreeMap<&Path, u64> = BTreeMap::new();
+    for system in &plan.systems {
+        let dataset = Dataset::new(plan, system);
+        if let Some(place) = system.location.path()
+            && dataset.is_own()
+        {
+            *places.entry(place).or_default() += dataset.present();
+        }
+    }
+    let left = places.into_iter().filter(|(_, bytes)| *bytes > 0);
+    left.map(|(place, bytes)| format!("{} in {}", ByteSize(bytes), place.display()))
+        .collect()
+}
+
+/// The files and folders of a run directory that a run writes, in the order in which they can be removed;
+/// the directory itself is the last.
+fn results_of(out: &Path) -> Vec<PathBuf> {
+    let is_file = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
+    let mut all: Vec<PathBuf> = Vec::new();
+    for (folder, extension) in FOLDERS {
+        let folder = out.join(folder);
+        let list = folder.join(format!(".tailmark-{extension}"));
+        let text = fs::read_to_string(&list).unwrap_or_default();
+        let suffix = format!(".{extension}");
+        let is_own = |name: &&str| !name.contains('/') && name.ends_with(&suffix);
+        let files = text.lines().filter(is_own).map(|name| folder.join(name));
+        all.extend(files.chain([list]).filter(is_file));
+        if folder.is_dir() && !all.contains(&folder) {
+            all.push(folder);
+        }
+    }
+    // A folder is the last of what is in it.
+    all.sort_by_key(|path| path.is_dir());
+    let entries = fs::read_dir(out).into_iter().flatten().flatten();
+    let logs = entries.map(|entry| entry.path()).filter(|path| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        name.ends_with(LOG)
+    });
+    all.extend(logs.filter(is_file));
+    all.extend(
+        RESULTS
+            .map(|name| out.join(name))
+            .into_iter()
+            .filter(is_file),
+    );
+    all.push(out.to_owned());
+    all
+}

@@ -1,0 +1,251 @@
+//! What a study left in a place, and how it is removed.
+//!
+//! A study names its places, but a study can come from a stranger: it is a marker *at the place* that
+//! says what tailmark may remove there. Without one that names the study, nothing is touched.
+
+use super::{
+    Dataset, failed, holds_something,
+    marker::{Marker, Store, read_file_itself},
+};
+use crate::{Error, error::in_one_line};
+use bytesize::ByteSize;
+use std::{
+    collections::BTreeMap,
+    fs, io,
+    path::{Component, Path, PathBuf},
+};
+use tailmark_driver::{
+    Access, DataSet, Database, Driver, Location, Made, Params, Place, Schema, Semantics, Settings,
+    db::stamp,
+};
+
+/// What a study says of one of its systems.
+#[derive(Debug)]
+pub(crate) struct NamedPlace<'a> {
+    /// The database.
+    pub driver: &'static Driver,
+    /// Where it is.
+    pub place: &'a str,
+    /// Its settings; used for servers alone.
+    pub settings: BTreeMap<String, String>,
+}
+
+/// What can be removed of a place.
+pub(crate) struct Remains {
+    store: Store,
+    driver: &'static Driver,
+    params: Params,
+    marker: Marker,
+    /// The server, connected.
+    server: Option<Box<dyn Database>>,
+    /// What is done, a line for each.
+    pub lines: Vec<String>,
+}
+
+/// Why a place is left alone: it is not there, or has no marker of the study.
+pub(crate) type Untouched = String;
+
+impl NamedPlace<'_> {
+    /// What a study left there; none if its driver keeps nothing.
+    pub fn remains(&self, study: &str) -> Result<Option<Remains>, Untouched> {
+        match self.driver.place {
+            Place::Nowhere => Ok(None),
+            Place::Hosts => self.on_server(study).map(Some),
+            Place::Directory | Place::DirectoryOrDevice => self.here(study).map(Some),
+        }
+    }
+
+    fn here(&self, study: &str) -> Result<Remains, Untouched> {
+        let place = Path::new(self.place);
+        let is_plain = |part| matches!(part, Component::RootDir | Component::Normal(_));
+        if !place.is_absolute() || !place.components().all(is_plain) {
+            return Err("it is no absolute path".to_owned());
+        }
+        if !place.exists() {
+            return Err("it is not there".to_owned());
+        }
+        let store = Store::at(self.driver, place);
+        let (text, location) = match &store {
+            Store::File(marker) => (
+                read_file_itself(marker),
+                Location::Directory(place.join(self.driver.entry)),
+            ),
+            _ => (
+                stamp::read(place).map_err(|error| error.to_string())?,
+                Location::Device(place.to_owned()),
+            ),
+        };
+        let marker = own(text.as_deref(), study)?;
+        let data = location.path().unwrap_or(place);
+        if fs::symlink_metadata(data).is_ok_and(|found| found.is_symlink()) {
+            let name = data.display();
+            return Err(format!(
+                "`{name}` is a symbolic link, which tailmark did not make"
+            ));
+        }
+        let lines = lines(&store, self.driver, data, &marker, place);
+        let params = self.params(location, BTreeMap::new())?;
+        Ok(Remains {
+            store,
+            driver: self.driver,
+            params,
+            marker,
+            server: None,
+            lines,
+        })
+    }
+
+    fn on_server(&self, study: &str) -> Result<Remains, Untouched> {
+        let location = Location::of_hosts(self.place);
+        let params = self.params(location, self.settings.clone())?;
+        let look = self.driver.look.ok_or("its driver looks at no server")?;
+        let found = (look.at)(&params).map_err(|error| in_one_line(&error))?;
+        let marker = own(found.marker.as_deref(), study)?;
+        let opened = (self.driver.open)(&params).map_err(|error| in_one_line(&error))?;
+        let statements = opened.removal(&marker.made);
+        let statements = statements.map_err(|error| in_one_line(&error))?;
+        let place = self.place;
+        let line = |statement| format!("at {place}: {statement}");
+        Ok(Remains {
+            store: Store::Server,
+            driver: self.driver,
+            params,
+            marker,
+            server: Some(opened),
+            lines: statements.into_iter().map(line).collect(),
+        })
+    }
+
+    fn params(
+        &self,
+        location: Location,
+        settings: BTreeMap<String, String>,
+    ) -> Result<Params, Untouched> {
+        let data = DataSet {
+            schema: Schema {
+                table: "usertable".to_owned(),
+                fields: Vec::new(),
+            },
+            records: 1,
+            field_length: 1,
+        };
+        let settings = Settings::check(self.driver, &settings, &data, 1.0);
+        Ok(Params {
+            location,
+            settings: settings.map_err(|error| in_one_line(&error))?,
+            data,
+            semantics: Semantics::default(),
+            access: Access::Read,
+        })
+    }
+}
+
+/// The marker, if it is one of the study.
+fn own(text: Option<&str>, study: &str) -> Result<Marker, Untouched> {
+    let marker = text.and_then(|text| Marker::parse(text, "marker").ok());
+    let own = marker.filter(|marker| marker.study == study);
+    own.ok_or_else(|| "no marker of this study there".to_owned())
+}
+
+fn lines(
+    store: &Store,
+    driver: &Driver,
+    data: &Path,
+    marker: &Marker,
+    place: &Path,
+) -> Vec<String> {
+    let Store::File(path) = store else {
+        let name = data.display();
+        return vec![format!("the stamp of `{name}`, and so the data set on it")];
+    };
+    let bytes = ByteSize(super::bytes_below(data));
+    let mut lines = vec![format!("`{}` ({bytes}, {})", data.display(), driver.name)];
+    let trial = trial(data);
+    if holds_something(&trial) {
+        lines.push(format!("`{}`", trial.display()));
+    }
+    lines.push(format!("`{}`", path.display()));
+    let made = directories(marker, place);
+    lines.extend(made.map(|made| format!("`{}`, if it is empty then", made.display())));
+    lines
+}
+
+/// The directories around a place that a marker there says were made, the innermost first. One that is
+/// not around it is not this marker's to name.
+fn directories<'a>(marker: &'a Marker, place: &'a Path) -> impl Iterator<Item = &'a PathBuf> {
+    let made = marker.made.iter().rev().filter_map(|made| match made {
+        Made::Directory(path) => Some(path),
+        _ => None,
+    });
+    made.filter(move |path| place.starts_with(path))
+}
+
+/// Where a database is made to see whether it opens.
+fn trial(data: &Path) -> PathBuf {
+    data.with_extension("tailmark-trial")
+}
+
+impl Dataset<'_> {
+    /// Whether it is a file or directory here that this study loaded.
+    pub(crate) fn is_own(&self) -> bool {
+        let Store::File(path) = &self.store else {
+            return false;
+        };
+        own(read_file_itself(path).as_deref(), &self.study).is_ok()
+    }
+}
+
+impl Remains {
+    /// Removes it, and gives `log` a line for each thing that is gone. A marker is the last to go: what
+    /// is left by then is removed the next time.
+    ///
+    /// # Errors
+    /// If it is in use or cannot be removed.
+    pub fn remove(self, log: &dyn Fn(&str)) -> Result<(), Error> {
+        let all = || {
+            self.lines
+                .iter()
+                .for_each(|line| log(&format!("removed {line}")))
+        };
+        if let Some(server) = &self.server {
+            server.remove(&self.marker.made)?;
+            all();
+            return Ok(());
+        }
+        let Store::File(path) = &self.store else {
+            (self.driver.destroy)(&self.params)?;
+            all();
+            return Ok(());
+        };
+        let data = self.params.location.path().unwrap_or(Path::new(""));
+        // What a killed removal leaves promises nothing.
+        let mut begun = self.marker.clone();
+        (begun.loaded, begun.complete) = (0, false);
+        super::marker::write_file(path, &begun.text())?;
+        (self.driver.destroy)(&self.params)?;
+        if trial(data).is_dir() {
+            let location = Location::Directory(trial(data));
+            (self.driver.destroy)(&Params {
+                location,
+                ..self.params.clone()
+            })?;
+        }
+        fs::remove_file(path).map_err(failed("remove", path))?;
+        log(&format!("removed `{}`", data.display()));
+        log(&format!("removed `{}`", path.display()));
+        for made in directories(&self.marker, path.parent().unwrap_or(Path::new(""))) {
+            match fs::remove_dir(made) {
+                Ok(()) => log(&format!("removed `{}`", made.display())),
+                Err(error) if is_left(&error) => {}
+                Err(error) => return Err(failed("remove", made)(error)),
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Whether a directory is left because it holds something else or is mounted on, or is gone already.
+fn is_left(error: &io::Error) -> bool {
+    use io::ErrorKind::{DirectoryNotEmpty, NotFound, ResourceBusy};
+    matches!(error.kind(), DirectoryNotEmpty | NotFound | ResourceBusy)
+}
