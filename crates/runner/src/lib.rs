@@ -32,7 +32,7 @@ mod warmup;
 
 pub use caches::CachesKept;
 pub use clean::{Cleaning, Results};
-pub use dry_run::{Facts, SystemFacts, dry_run};
+pub use dry_run::{Facts, ServerFacts, SystemFacts, dry_run};
 pub use error::Error;
 pub use expect::{Check, EXPECTATIONS, Expectation, Seen, SeenPlace, Surprises};
 pub use findings::{Evidence, RULES, Rule};
