@@ -7,6 +7,7 @@
     reason = "a test that cannot be set up has failed"
 )]
 
+mod foreign;
 mod gone;
 mod lost;
 mod own;
