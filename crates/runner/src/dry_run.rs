@@ -5,6 +5,7 @@ mod cost;
 mod evidence;
 mod expect;
 mod ladder;
+mod server;
 mod service;
 #[cfg(test)]
 mod tests;
@@ -26,12 +27,14 @@ use cost::totals;
 use std::{borrow::Cow, collections::BTreeMap, path::Path, time::Duration};
 use tailmark_driver::Place;
 use tailmark_host::Space;
-use tailmark_plan::{AskedRate, Order, Plan, Reload, Sweep, SystemPlan, Warmup};
+use tailmark_plan::{Adopt, AskedRate, Order, Plan, Reload, Sweep, SystemPlan, Warmup};
 use tailmark_results::{
     Header, PointKey, ResolvedRate, Study, number,
     steady::{WINDOW_MIN_S, WINDOWS},
 };
 use tailmark_workload::Workload;
+
+pub use server::ServerFacts;
 
 /// What a dry run must know of the machine.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -57,8 +60,12 @@ pub struct Facts {
 pub struct SystemFacts {
     /// Whether the data set is there already.
     pub loaded: bool,
-    /// Whether somebody else has loaded it.
+    /// Whether a part of it is there, which is kept.
+    pub begun: bool,
+    /// Whether it was not loaded by tailmark, and is used as it is.
     pub adopted: bool,
+    /// What its server holds, if it has one.
+    pub server: Option<ServerFacts>,
     /// Why its place cannot be used.
     pub refusal: Option<String>,
     /// Bytes that are free in its place; of one that does not exist yet, where it would be.
@@ -125,10 +132,13 @@ impl Facts {
         let surprises = Surprises::of(plan.systems.iter());
         notices.extend(surprises.unknown.iter().cloned());
         let systems = known.map(|((system, former), searches_done)| {
-            let dataset = Dataset::new(plan, system);
-            // A server may not be there yet, and asking it would make its tables; nor is what a run
-            // begins with making.
-            let is_there = system.driver.place != Place::Hosts && !is_to_come(system);
+            let mut dataset = Dataset::new(plan, system);
+            let server = server::gather(system, &mut dataset);
+            // A server may not be there yet; nor is what a run begins with making.
+            let is_there = match system.driver.place {
+                Place::Hosts => server.as_ref().is_some_and(|s| s.unreached.is_none()),
+                _ => !is_to_come(system),
+            };
             let is_known = dataset.is_kept() && is_there;
             // An example of a place says nothing of this machine.
             let is_place = is_known && !system.placeholder;
@@ -140,6 +150,8 @@ impl Facts {
             let place = system.location.path().filter(|_| is_place);
             let space = place.and_then(|place| tailmark_host::space(place).ok());
             SystemFacts {
+                server,
+                begun: matches!(state, Some(Ok(State::Begun(_)))),
                 loaded: matches!(state, Some(Ok(State::Loaded | State::Adopted))),
                 adopted: matches!(state, Some(Ok(State::Adopted))),
                 refusal: state.and_then(Result::err).map(|error| error.to_string()),
@@ -335,6 +347,7 @@ fn steps(plan: &Plan, system: &SystemPlan, known: &SystemFacts, facts: &Facts) -
     if missing == 0 {
         return steps;
     }
+    steps.extend(server::lines(plan, system, known));
     let load = load(system, known, sweep);
     steps.extend(load);
     match sweep.reload {
@@ -348,7 +361,8 @@ fn steps(plan: &Plan, system: &SystemPlan, known: &SystemFacts, facts: &Facts) -
     for workload in &sweep.workloads {
         let at = points_of_a_workload(sweep, workload, system, known);
         let run = format!("run {} ({})", workload.name, workload.distribution_name());
-        steps.extend(at.into_iter().map(|at| format!("{run} {at}")));
+        let written = server::written(plan, system, workload);
+        steps.extend(at.into_iter().map(|at| format!("{run} {at}{written}")));
     }
     steps.push("and for each point:".to_owned());
     steps.extend(
@@ -394,7 +408,7 @@ fn points_of_a_workload(
 
 fn load(system: &SystemPlan, known: &SystemFacts, sweep: &Sweep) -> Option<String> {
     let data = &system.data;
-    if known.adopted {
+    if known.adopted || (sweep.adopt != Adopt::No && !known.loaded) {
         return Some(
             "adopt the data set that is there, if a sample of it is the plan's".to_owned(),
         );
@@ -405,13 +419,19 @@ fn load(system: &SystemPlan, known: &SystemFacts, sweep: &Sweep) -> Option<Strin
             number::count(data.records)
         ));
     }
-    let unless = match system.driver.place {
-        Place::Hosts => ", unless the server has them",
-        _ => "",
+    let is_unknown = match &known.server {
+        Some(server) => server.unreached.is_some(),
+        None => system.driver.place == Place::Hosts,
     };
-    let at = sweep
-        .load_rate
-        .map_or_else(String::new, |rate| format!(" at {}", number::ops(rate)));
+    let unless = match is_unknown {
+        true => ", unless the server has them",
+        false => "",
+    };
+    let at = match (sweep.load_rate, system.driver.place) {
+        (Some(rate), _) => format!(" at {}", number::ops(rate)),
+        (None, Place::Hosts) => " at full rate".to_owned(),
+        (None, _) => String::new(),
+    };
     (system.driver.place != Place::Nowhere).then(|| {
         format!(
             "load {} records of {} x {} B with {} threads{at}{unless}",

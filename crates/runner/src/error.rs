@@ -218,10 +218,9 @@ pub enum Error {
     },
     /// There is data that tailmark did not load.
     #[error(
-        "system `{system}`: {found} was not loaded by tailmark ({why}); it is left alone: remove \
-         it, \
-         give another {other}, or take it as it is with --adopt (dataset.adopt = true), which reads a \
-         sample of its records first"
+        "system `{system}`: {found} was not loaded by tailmark ({why}) and is left alone; give another \
+         {other}, or use it as it is with --adopt (dataset.adopt = true), which reads a sample of its \
+         records first and changes nothing"
     )]
     ForeignData {
         /// The system's name.
@@ -233,12 +232,38 @@ pub enum Error {
         /// What else the plan may name: `path`, `hosts`.
         other: &'static str,
     },
+    /// There is no data, but something that tailmark did not create, in which it would create tables.
+    #[error(
+        "system `{system}`: {place} at `{location}` was not created by tailmark and is left alone; give \
+         another `keyspace`, or have tables created in this one with --into-existing \
+         (dataset.into_existing = true)"
+    )]
+    ForeignKeyspace {
+        /// The system's name.
+        system: String,
+        /// Which server.
+        location: Location,
+        /// `keyspace ycsb`.
+        place: String,
+    },
+    /// What is to be used as it is is missing, or not complete.
+    #[error(
+        "system `{system}`: nothing can be adopted in {place}: {why}; --adopt (dataset.adopt) never \
+         creates or loads data: name the place that holds it, or run without --adopt to have it loaded"
+    )]
+    NothingToAdopt {
+        /// The system's name.
+        system: String,
+        /// Where.
+        place: String,
+        /// What is missing.
+        why: String,
+    },
     /// Data that is to be taken as it is lies beside the marker of a load that was begun.
     #[error(
-        "system `{system}`: it is not known whose the data in `{place}` is: {marker} says that a \
-         load of \
-         tailmark began there, and promises no record; it is left alone: remove the marker to have the \
-         data adopted, or run without --adopt (dataset.adopt = false) to have it removed and loaded"
+        "system `{system}`: it is not known whose the data in `{place}` is: {marker} says that a load of \
+         tailmark began there, and promises no record; it is left alone: move the marker away to have \
+         the data adopted, or give another place"
     )]
     UnknownData {
         /// The system's name.
@@ -268,9 +293,9 @@ pub enum Error {
     },
     /// The data set was loaded with other parameters.
     #[error(
-        "system `{system}`: the data set in `{place}` was loaded with other parameters: \
-         {differences}; \
-         remove it together with {marker}, or give another path"
+        "system `{system}`: tailmark loaded the data set in `{place}` with other parameters: \
+         {differences}, as {marker} says; give another place, or remove what tailmark loaded there with \
+         `tailmark clean`"
     )]
     OtherData {
         /// The system's name.
@@ -283,7 +308,10 @@ pub enum Error {
         differences: String,
     },
     /// The marker beside the data cannot be understood.
-    #[error("{marker} does not say what was loaded; remove it together with the data")]
+    #[error(
+        "{marker} does not say what was loaded, and the data is left alone; give another place, or move \
+         the marker away to have the data treated as that of another program"
+    )]
     BadMarker {
         /// Which marker.
         marker: String,
@@ -293,7 +321,7 @@ pub enum Error {
     /// The marker beside the data was written by a later program.
     #[error(
         "{marker} is of version {version}, and this program knows {known}: a later tailmark loaded \
-         the data; use that one, or remove it together with the data"
+         the data; use that one, or give another place"
     )]
     LaterMarker {
         /// Which marker.
@@ -497,6 +525,8 @@ impl Error {
             | Self::Unexpected { .. }
             | Self::NoRoom { .. }
             | Self::ForeignData { .. }
+            | Self::ForeignKeyspace { .. }
+            | Self::NothingToAdopt { .. }
             | Self::OtherData { .. }
             | Self::UnknownData { .. }
             | Self::NotAdopted { .. }

@@ -33,7 +33,7 @@ mod warmup;
 
 pub use caches::CachesKept;
 pub use clean::{Cleaning, Results, left_behind};
-pub use dry_run::{Facts, SystemFacts, dry_run};
+pub use dry_run::{Facts, ServerFacts, SystemFacts, dry_run};
 pub use error::Error;
 pub use expect::{Check, EXPECTATIONS, Expectation, Seen, SeenPlace, Surprises};
 pub use findings::{Evidence, RULES, Rule};

@@ -20,7 +20,7 @@ use std::{
 use tailmark_driver::{Location, Place};
 use tailmark_engine::Observer;
 use tailmark_host::Space;
-use tailmark_plan::{Plan, SystemPlan};
+use tailmark_plan::{Adopt, Plan, SystemPlan};
 
 /// What can be measured of a plan.
 #[derive(Debug)]
@@ -165,7 +165,11 @@ fn look(
         system.driver.place,
         Place::Directory | Place::DirectoryOrDevice
     ) {
-        made = make_place(system)?;
+        if plan.sweep.adopt == Adopt::No {
+            made = make_place(system)?;
+        } else {
+            refuse_missing(system)?;
+        }
         dataset.check_directories()?;
         dataset.adopt(plan)?;
         match dataset.state()? {

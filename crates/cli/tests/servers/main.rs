@@ -8,6 +8,7 @@
 )]
 
 mod clean;
+mod foreign;
 mod gone;
 mod lost;
 mod own;

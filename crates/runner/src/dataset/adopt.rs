@@ -24,7 +24,6 @@ impl Dataset<'_> {
     /// Where a record of the sample is not there, or not as the plan has it; and where it cannot be
     /// known whose the data is.
     pub fn adopt(&self, plan: &Plan) -> Result<Option<String>, Error> {
-        self.refuse_unknown()?;
         if self.state()? != State::Adopted {
             return Ok(None);
         }
@@ -41,12 +40,15 @@ impl Dataset<'_> {
             let place = index * u128::from(records - 1) / u128::from(sample - 1).max(1);
             self.compare(plan, place as u64, session.as_mut())?;
         }
+        let written = match self.params.access {
+            Access::Read => "",
+            _ => " Updates and inserts of the points have changed it.",
+        };
         Ok(Some(format!(
-            "The data set was not loaded by tailmark, but taken as it is (dataset.adopt). \
-             {sample} of \
+            "The data set was not loaded by tailmark, but used as it is (dataset.adopt). {sample} of \
              its {records} records, spread from the first to the last, were read before: their keys \
              and the lengths of their values are the plan's. Nothing is known of the others, and of \
-             how it was loaded; updates and inserts of the points have changed it."
+             how it was loaded.{written}"
         )))
     }
 

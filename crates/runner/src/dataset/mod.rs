@@ -1,8 +1,8 @@
 //! The loaded data set of a system: where it is, whether it is there, what loads and removes it.
 //!
 //! Beside the data a marker says what was loaded ([`marker`]); [`load`] writes it as it goes on.
-//! What has no marker was loaded by somebody else: it is left alone, or taken as it is where the
-//! plan says so ([`adopt`]).
+//! What has no marker was not loaded by tailmark: it is left alone, or used as it is if the plan says so
+//! ([`adopt`]).
 
 mod adopt;
 pub(crate) mod clean;
@@ -20,7 +20,7 @@ use std::{
     sync::{Mutex, PoisonError},
     time::SystemTime,
 };
-use tailmark_driver::{Access, Database, Location, Made, Params, db::stamp};
+use tailmark_driver::{Access, Database, Location, Look, Made, Params, db::stamp};
 use tailmark_plan::{Adopt, Plan, SystemPlan, file_sums};
 
 pub(crate) use wal::refuse_shared;
@@ -37,10 +37,10 @@ pub struct Dataset<'a> {
     study: String,
     /// What this run made around it, beside what its marker has.
     made: Mutex<Vec<Made>>,
-    /// Whether one without a marker is taken as it is.
+    /// Whether data that tailmark did not load is used: then nothing is created, loaded or removed.
     adopts: bool,
-    /// Of one that is taken as it is: what may be done to it.
-    access: Access,
+    /// Whether tables are created in a keyspace that tailmark did not create.
+    into_existing: bool,
 }
 
 /// How much of a data set is there.
@@ -53,7 +53,7 @@ pub enum State {
     Begun(u64),
     /// All of it.
     Loaded,
-    /// What was loaded by somebody else, and is taken as it is.
+    /// Data that tailmark did not load, which is used as it is.
     Adopted,
 }
 
@@ -61,8 +61,18 @@ pub enum State {
 struct Found {
     /// The marker.
     text: Option<String>,
-    /// Without a marker: whether there is data of somebody else.
-    is_foreign: bool,
+    /// What is there without one.
+    unmarked: Unmarked,
+}
+
+/// What is in the place of a data set that has no marker.
+enum Unmarked {
+    /// No data.
+    Nothing,
+    /// No data, in something that exists and that tailmark did not create: `keyspace ycsb`.
+    NothingInside(String),
+    /// Data of another program.
+    Foreign,
 }
 
 impl<'a> Dataset<'a> {
@@ -77,6 +87,7 @@ impl<'a> Dataset<'a> {
             (Store::Device, Location::Directory(path)) => Location::Device(path.clone()),
             _ => system.location.clone(),
         };
+        let adopts = plan.sweep.adopt != Adopt::No;
         let params = Params {
             location,
             data: system.data.clone(),
@@ -85,7 +96,7 @@ impl<'a> Dataset<'a> {
                 false => wal::own(system),
             },
             semantics: system.semantics,
-            access: Access::Write,
+            access: access(plan),
         };
         Self {
             system,
@@ -94,21 +105,8 @@ impl<'a> Dataset<'a> {
             data: describe(plan, system),
             study: plan.header.id.clone(),
             made: Mutex::default(),
-            adopts: plan.sweep.adopt != Adopt::No,
-            access: if plan
-                .sweep
-                .workloads
-                .iter()
-                .any(|workload| workload.writes())
-            {
-                if plan.sweep.upgrade {
-                    Access::Upgrade
-                } else {
-                    Access::Write
-                }
-            } else {
-                Access::Read
-            },
+            adopts,
+            into_existing: plan.sweep.into_existing,
         }
     }
 
@@ -131,10 +129,10 @@ impl<'a> Dataset<'a> {
         Ok(matches!(self.state()?, State::Loaded | State::Adopted))
     }
 
-    /// How much of it is there. A server is asked, which makes its tables; nothing else is opened.
+    /// How much of it is there. A server is asked, which changes nothing; nothing else is opened.
     ///
     /// # Errors
-    /// Where something else is in its place.
+    /// Where something else is in its place, and where it is to be adopted and is not complete.
     pub fn state(&self) -> Result<State, Error> {
         Ok(self.read()?.1)
     }
@@ -146,11 +144,20 @@ impl<'a> Dataset<'a> {
         }
         let found = self.look()?;
         let Some(text) = found.text else {
-            return match (found.is_foreign, self.adopts) {
-                (false, _) => Ok((None, State::Empty)),
-                (true, true) => Ok((None, State::Adopted)),
-                (true, false) => Err(self.foreign()),
+            let state = match found.unmarked {
+                Unmarked::Foreign if self.adopts => State::Adopted,
+                Unmarked::Foreign => return Err(self.foreign()),
+                _ if self.adopts => return Err(self.nothing_to_adopt("there is no data")),
+                Unmarked::NothingInside(place) if !self.into_existing => {
+                    return Err(Error::ForeignKeyspace {
+                        system: self.system.name.clone(),
+                        location: self.params.location.clone(),
+                        place,
+                    });
+                }
+                Unmarked::Nothing | Unmarked::NothingInside(_) => State::Empty,
             };
+            return Ok((None, state));
         };
         let name = self.store.name(&self.params.location);
         let marker = Marker::parse(&text, &name)?;
@@ -173,6 +180,9 @@ impl<'a> Dataset<'a> {
             Marker { loaded: 0, .. } => State::Empty,
             Marker { loaded, .. } => State::Begun(loaded),
         };
+        if self.adopts {
+            self.refuse_incomplete(&marker, state)?;
+        }
         Ok((Some(marker), state))
     }
 
@@ -198,24 +208,30 @@ impl<'a> Dataset<'a> {
 
     fn look(&self) -> Result<Found, Error> {
         let place = self.path();
-        let (text, is_foreign) = match &self.store {
-            Store::Nowhere => (None, false),
+        let foreign = |is_foreign| match is_foreign {
+            true => Unmarked::Foreign,
+            false => Unmarked::Nothing,
+        };
+        let (text, unmarked) = match &self.store {
+            Store::Nowhere => (None, Unmarked::Nothing),
             Store::File(path) => {
                 wal::refuse_link(self.system, place)?;
-                (marker::read_file(path)?, holds_something(place))
+                (marker::read_file(path)?, foreign(holds_something(place)))
             }
             Store::Device => {
                 let text = stamp::read(place).map_err(failed("read", place))?;
-                (text, self.adopts)
+                (text, foreign(self.adopts))
             }
             Store::Server => {
-                let database = self.make()?;
-                let text = database.marker()?;
-                let is_foreign = text.is_none() && !database.is_empty()?;
-                (text, is_foreign)
+                let look = self.look_at_server()?;
+                let unmarked = match look.foreign {
+                    Some(place) if look.is_empty => Unmarked::NothingInside(place),
+                    _ => foreign(!look.is_empty),
+                };
+                (look.marker, unmarked)
             }
         };
-        Ok(Found { text, is_foreign })
+        Ok(Found { text, unmarked })
     }
 
     /// Whether the data that a marker beside it is about is gone.
@@ -223,18 +239,57 @@ impl<'a> Dataset<'a> {
         matches!(self.store, Store::File(_)) && !holds_something(self.path())
     }
 
-    /// Refuses what may be somebody else's, where that is to be taken as it is: data beside a
-    /// marker that promises nothing.
-    fn refuse_unknown(&self) -> Result<(), Error> {
-        let promises_nothing = self.read()?.0.is_some_and(|m| m.promises_nothing());
-        if !self.adopts || !promises_nothing || self.is_vacant()? {
-            return Ok(());
+    /// What a server holds of it; nothing is changed there.
+    pub(crate) fn look_at_server(&self) -> Result<Look, Error> {
+        let look = self.system.driver.look;
+        Ok(look.map_or_else(|| Ok(Look::default()), |look| (look.at)(&self.params))?)
+    }
+
+    /// Refuses to adopt less than a complete data set, and data next to a marker that promises nothing:
+    /// it may be of another program.
+    fn refuse_incomplete(&self, marker: &Marker, state: State) -> Result<(), Error> {
+        match state {
+            State::Loaded | State::Adopted => Ok(()),
+            State::Begun(loaded) => Err(self.nothing_to_adopt(&format!(
+                "tailmark loaded {loaded} of its records, and not the others"
+            ))),
+            State::Empty if marker.promises_nothing() && !self.is_vacant()? => {
+                Err(Error::UnknownData {
+                    system: self.system.name.clone(),
+                    place: self.params.location.clone(),
+                    marker: self.store.name(&self.params.location),
+                })
+            }
+            State::Empty => Err(self.nothing_to_adopt("there is no data")),
         }
-        Err(Error::UnknownData {
+    }
+
+    fn nothing_to_adopt(&self, why: &str) -> Error {
+        let place = match &self.store {
+            Store::Server => {
+                let of_empty = self
+                    .system
+                    .driver
+                    .look
+                    .map(|look| (look.of_empty)(&self.params));
+                let name = of_empty.map(|look| look.name).unwrap_or_default();
+                format!("{name} at `{}`", self.params.location)
+            }
+            _ => format!("`{}`", self.params.location),
+        };
+        Error::NothingToAdopt {
             system: self.system.name.clone(),
-            place: self.params.location.clone(),
-            marker: self.store.name(&self.params.location),
-        })
+            place,
+            why: why.to_owned(),
+        }
+    }
+
+    /// Whatever a plan asks for, what is adopted is not changed by tailmark itself.
+    fn refuse_to_change_adopted(&self) -> Result<(), Error> {
+        match self.adopts {
+            true => Err(self.nothing_to_adopt("this run would have to load the data set")),
+            false => Ok(()),
+        }
     }
 
     /// Whether there is no data.
@@ -243,7 +298,7 @@ impl<'a> Dataset<'a> {
             Store::Nowhere => true,
             Store::File(_) => !holds_something(self.path()),
             Store::Device => false,
-            Store::Server => self.make()?.is_empty()?,
+            Store::Server => self.look_at_server()?.is_empty,
         })
     }
 
@@ -256,11 +311,15 @@ impl<'a> Dataset<'a> {
                     self.system.data.schema.table
                 ),
                 "the server has no marker of it".to_owned(),
-                "hosts",
+                "`keyspace`, `set` or `hosts`",
             ),
             store => {
                 let name = store.name(&self.params.location);
-                (format!("`{place}`"), format!("there is no {name}"), "path")
+                (
+                    format!("`{place}`"),
+                    format!("there is no {name}"),
+                    "`path`",
+                )
             }
         };
         Error::ForeignData {
@@ -285,6 +344,7 @@ impl<'a> Dataset<'a> {
         loaded: u64,
         complete: bool,
     ) -> Result<(), Error> {
+        self.refuse_to_change_adopted()?;
         let opened = match (&self.store, database) {
             (Store::Device | Store::Server, None) => Some(self.make()?),
             _ => None,
@@ -334,6 +394,8 @@ impl<'a> Dataset<'a> {
     pub fn try_open(&self) -> Result<(), Error> {
         match (self.state()?, &self.store) {
             (State::Empty, Store::File(_)) => self.make_trial(),
+            // To see what there is, it was asked.
+            (State::Empty, Store::Server) => Ok(()),
             (State::Empty, _) => self.make().map(drop),
             _ => self.open().map(drop),
         }
@@ -360,6 +422,17 @@ impl<'a> Dataset<'a> {
         Ok(made.and(removed)?)
     }
 
+    /// Makes the tables of a server before it is loaded, so that it is known to take writes.
+    ///
+    /// # Errors
+    /// As [`Self::state`], and where the server refuses.
+    pub fn try_make(&self) -> Result<(), Error> {
+        match self.state()? {
+            State::Loaded | State::Adopted => Ok(()),
+            _ => Ok(self.make()?.is_empty().map(drop)?),
+        }
+    }
+
     /// Makes an empty database in the place of what is there, for a workload that fills it.
     ///
     /// # Errors
@@ -371,6 +444,7 @@ impl<'a> Dataset<'a> {
 
     /// Opens the database, which is made where there is none.
     fn make(&self) -> Result<Box<dyn Database>, Error> {
+        self.refuse_to_change_adopted()?;
         let params = Params {
             access: Access::Create,
             ..self.params.clone()
@@ -391,7 +465,7 @@ impl<'a> Dataset<'a> {
         match self.state()? {
             _ if !self.is_kept() => Ok(()),
             State::Adopted => Err(self.foreign()),
-            _ => self.empty(),
+            _ => self.refuse_to_change_adopted().and_then(|()| self.empty()),
         }
     }
 
@@ -406,7 +480,7 @@ impl<'a> Dataset<'a> {
         {
             self.write(None, &self.begun()?, 0, false)?;
         }
-        if self.store == Store::Server && self.make()?.is_empty()? {
+        if self.store == Store::Server && self.look_at_server()?.is_empty {
             return Ok(());
         }
         Ok((self.system.driver.destroy)(&self.params)?)
@@ -415,15 +489,28 @@ impl<'a> Dataset<'a> {
     /// Opens the database.
     ///
     /// # Errors
-    /// Where it cannot be opened, and where that would lock out the version that wrote what is
-    /// taken as it is.
+    /// If it cannot be opened, or if that would lock out the version of the database that wrote
+    /// adopted data.
     pub fn open(&self) -> Result<Box<dyn Database>, Error> {
-        let is_own = !self.adopts || !matches!(&self.store, Store::File(path) if !path.exists());
-        let params = Params {
-            access: if is_own { Access::Upgrade } else { self.access },
-            ..self.params.clone()
-        };
-        Ok((self.system.driver.open)(&params)?)
+        Ok((self.system.driver.open)(&self.params)?)
+    }
+}
+
+/// What may be done to the data. Adopted data that is only read is left as it is; what tailmark loaded
+/// may come to need this version of the database.
+fn access(plan: &Plan) -> Access {
+    let writes = || {
+        plan.sweep
+            .workloads
+            .iter()
+            .any(|workload| workload.writes())
+    };
+    if plan.sweep.adopt == Adopt::No || (plan.sweep.upgrade && writes()) {
+        Access::Upgrade
+    } else if writes() {
+        Access::Write
+    } else {
+        Access::Read
     }
 }
 

@@ -66,14 +66,30 @@ impl Sweeper<'_> {
         dataset: &Dataset<'_>,
         system: &SystemPlan,
     ) -> Result<bool, Error> {
+        self.wait_until(system, || dataset.try_open())
+    }
+
+    /// The same before a load, which makes the tables of the server.
+    pub(super) fn wait_until_made(
+        &mut self,
+        dataset: &Dataset<'_>,
+        system: &SystemPlan,
+    ) -> Result<bool, Error> {
+        self.wait_until(system, || dataset.try_make())
+    }
+
+    fn wait_until(
+        &mut self,
+        system: &SystemPlan,
+        is_ready: impl Fn() -> Result<(), Error>,
+    ) -> Result<bool, Error> {
         if system.driver.place != Place::Hosts {
             return Ok(true);
         }
         self.observer.step("waiting until the server answers");
         let timeout = self.plan.sweep.ready_timeout;
-        let ready = wait_ready(system, self.services.running(), timeout, self.stop, || {
-            dataset.try_open()
-        });
+        let running = self.services.running();
+        let ready = wait_ready(system, running, timeout, self.stop, is_ready);
         Ok(ready?.is_some())
     }
 }

@@ -200,7 +200,9 @@ impl<'a> Sweeper<'a> {
                 self.ranks
                     .each_of_own(system, |system| Command::Remove { system })?;
             }
-            if !self.load(&state.dataset, state.system, step)? {
+            if !self.wait_until_made(&state.dataset, state.system)?
+                || !self.load(&state.dataset, state.system, step)?
+            {
                 return Ok(false);
             }
             state.loaded_for = Some(step.repeat);

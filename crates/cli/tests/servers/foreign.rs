@@ -1,0 +1,206 @@
+//! A Cassandra that other programs use: what is theirs is left alone, and what a run would change is
+//! printed before.
+
+use crate::TAILMARK;
+use std::process::Output;
+use tailmark_testing::{assert_says, cql, err, out, server, test};
+use tempfile::TempDir;
+
+/// A keyspace of a test's own on a real server.
+struct Keyspace {
+    hosts: String,
+    name: String,
+    dir: TempDir,
+}
+
+impl Keyspace {
+    /// Not there.
+    fn missing(name: &str) -> Self {
+        let hosts = server("cassandra");
+        let name = format!("{name}_{}", std::process::id());
+        cql(&hosts, &format!("DROP KEYSPACE IF EXISTS {name}"));
+        let dir = TempDir::new().unwrap();
+        Self { hosts, name, dir }
+    }
+
+    /// With a table `accounts` that holds one row.
+    fn of_user(name: &str) -> Self {
+        let keyspace = Self::missing(name);
+        let create = "CREATE KEYSPACE $ WITH replication = \
+                      {'class': 'SimpleStrategy', 'replication_factor': 1}";
+        keyspace.cql(create);
+        keyspace.cql("CREATE TABLE $.accounts (id varchar PRIMARY KEY, owner varchar)");
+        keyspace.cql("INSERT INTO $.accounts (id, owner) VALUES ('1', 'Ada')");
+        keyspace
+    }
+
+    /// Where `$` is the name of the keyspace.
+    fn cql(&self, statement: &str) -> Vec<Vec<String>> {
+        cql(&self.hosts, &statement.replace('$', &self.name))
+    }
+
+    fn run(&self, more: &[&str]) -> Output {
+        let keyspace = format!("database.keyspace={}", self.name);
+        let system = format!("c={}", self.hosts);
+        let words = ["run", "--driver", "cassandra", "--system", &system, "--set"];
+        let small = ["--records", "200", "--threads", "1", "--operations", "100"];
+        let rest = ["--warmup", "0s", "--workload", "ycsb-c"];
+        let words = [&words[..], &[keyspace.as_str()], &small, &rest, more].concat();
+        TAILMARK.run(self.dir.path(), &words)
+    }
+
+    /// Its tables by name, with their comments; none where there is no such keyspace.
+    fn tables(&self) -> Vec<Vec<String>> {
+        let (schema, name) = ("system_schema.tables", &self.name);
+        let columns = "table_name, comment";
+        let select = format!("SELECT {columns} FROM {schema} WHERE keyspace_name = '{name}'");
+        cql(&self.hosts, &select)
+    }
+
+    fn assert_only_accounts(&self) {
+        assert_eq!(self.tables(), [["accounts", ""]]);
+        let rows = self.cql("SELECT id, owner FROM $.accounts");
+        assert_eq!(rows, [["1", "Ada"]]);
+    }
+}
+
+impl Drop for Keyspace {
+    fn drop(&mut self) {
+        self.cql("DROP KEYSPACE IF EXISTS $");
+    }
+}
+
+#[track_caller]
+fn refused(output: &Output, parts: &[&str]) {
+    assert_eq!(output.status.code(), Some(2), "{}", err(output));
+    assert_says(&err(output), parts);
+}
+
+#[track_caller]
+fn succeeded(output: &Output) {
+    assert_eq!(output.status.code(), Some(0), "{}", err(output));
+}
+
+#[test]
+fn adopt_creates_and_loads_nothing_in_a_keyspace_with_only_the_users_table() {
+    let keyspace = Keyspace::of_user("adopted");
+    let usertable = format!("table {}.usertable", keyspace.name);
+    for flag in ["--adopt", "--adopt=overwrite"] {
+        let expected = ["nothing can be adopted in", &usertable, "--adopt"];
+        refused(&keyspace.run(&[flag, "-o", "out"]), &expected);
+        keyspace.assert_only_accounts();
+    }
+    keyspace.cql("CREATE TABLE $.usertable (y_id varchar PRIMARY KEY, field0 varchar)");
+    let other = keyspace.run(&["--adopt", "-o", "out"]);
+    refused(&other, &["no column `field1`", "give another `keyspace`"]);
+    assert!(!err(&other).contains("drop"), "{}", err(&other));
+    assert_eq!(keyspace.tables().len(), 2);
+}
+
+#[test]
+fn a_keyspace_of_another_program_is_left_alone_without_into_existing() {
+    let keyspace = Keyspace::of_user("existing");
+    let expected = ["was not created by tailmark", "--into-existing"];
+    refused(&keyspace.run(&["-o", "out"]), &expected);
+    keyspace.assert_only_accounts();
+    let dry = keyspace.run(&["-o", "out", "--dry-run"]);
+    assert_says(&out(&dry), &["cannot be run", "--into-existing"]);
+    assert!(!out(&dry).contains("CREATE"), "{}", out(&dry));
+
+    succeeded(&keyspace.run(&["--into-existing", "-o", "out"]));
+    let ours = "made by tailmark";
+    let tables = [["accounts", ""], ["tailmark", ours], ["usertable", ours]];
+    assert_eq!(keyspace.tables(), tables);
+    let marker = &keyspace.cql("SELECT marker FROM $.tailmark")[0][0];
+    let made: serde_json::Value = serde_json::from_str(marker).unwrap();
+    let table = |name| serde_json::json!({ "table": format!("{}.{name}", keyspace.name) });
+    assert_eq!(
+        made["made"],
+        serde_json::json!([table("tailmark"), table("usertable")])
+    );
+    // The marker says whose the table is from then on.
+    succeeded(&keyspace.run(&["-o", "other"]));
+    let rows = keyspace.cql("SELECT id, owner FROM $.accounts");
+    assert_eq!(rows, [["1", "Ada"]]);
+}
+
+#[test]
+fn the_dry_run_of_a_server_changes_nothing_and_prints_what_the_run_sends() {
+    let keyspace = Keyspace::missing("printed");
+    let name = &keyspace.name;
+    let dry = || out(&keyspace.run(&["--dry-run", "--set", "sweep.reload=point", "-o", "dry"]));
+    let said = dry();
+    assert_eq!(keyspace.tables(), Vec::<Vec<String>>::new());
+    let load = "load 200 records of 4 x 1,024 B with 16 threads at full rate";
+    let (insert, truncate) = (
+        format!("INSERT INTO {name}.tailmark"),
+        format!("TRUNCATE {name}.usertable, before each further point"),
+    );
+    assert_says(&said, &["send to the server", &insert, load, &truncate]);
+    let created: Vec<_> = said.lines().map(str::trim).collect();
+    let created = created.iter().filter(|line| line.starts_with("CREATE"));
+    let created: Vec<_> = created.collect();
+    assert_eq!(created.len(), 3, "{said}");
+    // They are the very statements: the server takes them, and they leave what a run leaves.
+    created
+        .iter()
+        .for_each(|statement| drop(keyspace.cql(statement)));
+    let by_hand = keyspace.tables();
+    keyspace.cql("DROP KEYSPACE $");
+    succeeded(&keyspace.run(&["-o", "out"]));
+    assert_eq!(keyspace.tables(), by_hand);
+    let said = dry();
+    assert!(!said.contains("CREATE"), "{said}");
+    assert_says(&said, &["keep the 200 records", &truncate]);
+    let again = out(&keyspace.run(&["--dry-run", "-o", "other", "--workload", "ycsb-a"]));
+    let update = "it changes records: update";
+    assert_says(&again, &["change nothing else on the server of c", update]);
+}
+
+#[test]
+fn a_preflight_that_fails_later_has_created_nothing() {
+    let keyspace = Keyspace::missing("preflight");
+    let lost = keyspace.dir.path().join("not").join("there");
+    let plan = format!(
+        "[database]\ndriver = 'cassandra'\nkeyspace = '{}'\n[dataset]\nrecords = 10\n[sweep]\n\
+         workloads = ['ycsb-c']\nthreads = [1]\noperations = 10\n[[system]]\nname = 'a'\n\
+         hosts = '{}'\n[[system]]\nname = 'b'\npath = '{}'\ndatabase = {{ driver = 'file' }}\n",
+        keyspace.name,
+        keyspace.hosts,
+        lost.display()
+    );
+    std::fs::write(keyspace.dir.path().join("plan.toml"), plan).unwrap();
+    let run = TAILMARK.run(keyspace.dir.path(), &["run", "plan.toml", "-o", "out"]);
+    refused(&run, &["system `b`"]);
+    assert_eq!(keyspace.tables(), Vec::<Vec<String>>::new());
+}
+
+#[test]
+fn adopted_records_are_read_and_nothing_is_written_next_to_them() {
+    let keyspace = Keyspace::missing("records");
+    succeeded(&keyspace.run(&["-o", "own"]));
+    // Without its marker the table is one that YCSB could have loaded.
+    keyspace.cql("DROP TABLE $.tailmark");
+    let only = [["usertable", "made by tailmark"]];
+    let foreign = keyspace.run(&["-o", "refused"]);
+    refused(&foreign, &["was not loaded by tailmark", "--adopt"]);
+    refused(
+        &keyspace.run(&["--into-existing", "-o", "refused"]),
+        &["--adopt"],
+    );
+    assert_eq!(keyspace.tables(), only);
+
+    succeeded(&keyspace.run(&["--adopt", "-o", "read"]));
+    assert_eq!(keyspace.tables(), only);
+    let writes = ["--workload", "ycsb-a", "-o", "written"];
+    let refusal = keyspace.run(&[&writes[..], &["--adopt"]].concat());
+    refused(&refusal, &["workload `ycsb-a`", "--adopt=overwrite"]);
+    succeeded(&keyspace.run(&[&writes[..], &["--adopt=overwrite"]].concat()));
+    assert_eq!(keyspace.tables(), only);
+
+    keyspace.cql("TRUNCATE $.usertable");
+    let empty = keyspace.run(&["--adopt", "-o", "empty"]);
+    refused(&empty, &["nothing can be adopted in"]);
+    assert_eq!(keyspace.tables(), only);
+    assert_eq!(keyspace.cql("SELECT y_id FROM $.usertable").len(), 0);
+}

@@ -1,0 +1,124 @@
+//! What a run would change on the server of a system: the dry run asks the server what it holds, and
+//! prints the statements that would be sent.
+
+use super::SystemFacts;
+use crate::{Error, dataset::Dataset, error::in_one_line};
+use tailmark_driver::{Look, Place};
+use tailmark_plan::{Adopt, Plan, Reload, SystemPlan};
+
+/// How long a dry run tries to connect, unless the plan says, milliseconds.
+const CONNECT_MS: &str = "1000";
+
+/// What is known of the server of a system.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct ServerFacts {
+    /// What it holds; if it was not asked, what one holds that has nothing of the data set.
+    pub look: Look,
+    /// Why it was not asked, or did not answer.
+    pub unreached: Option<String>,
+}
+
+/// Looks at the server of a system; none if it has none, or its address is an example. One that
+/// the plan's own service starts is not asked: it may not run yet, or another in its place.
+pub(super) fn gather(system: &SystemPlan, dataset: &mut Dataset<'_>) -> Option<ServerFacts> {
+    let look = system.driver.look.filter(|_| !system.placeholder)?;
+    let settings = &mut dataset.params.settings;
+    settings.set_default("connect_timeout_ms", CONNECT_MS);
+    let found = match &system.service {
+        Some(_) => Err("the service of the plan starts it".to_owned()),
+        None => dataset.look_at_server().map_err(|error| why(&error)),
+    };
+    Some(match found {
+        Ok(look) => ServerFacts {
+            look,
+            unreached: None,
+        },
+        Err(why) => ServerFacts {
+            look: (look.of_empty)(&dataset.params),
+            unreached: Some(why),
+        },
+    })
+}
+
+fn why(error: &Error) -> String {
+    in_one_line(error)
+}
+
+/// Every statement that would change the server, apart from those of the operations.
+pub(super) fn lines(plan: &Plan, system: &SystemPlan, known: &SystemFacts) -> Vec<String> {
+    let Some(ServerFacts { look, unreached }) = &known.server else {
+        return Vec::new();
+    };
+    let mut lines = Vec::new();
+    if let Some(why) = unreached {
+        lines.push(format!("server not reached: {why}"));
+    }
+    if plan.sweep.adopt != Adopt::No || known.refusal.is_some() {
+        return lines;
+    }
+    let changes = changes(plan, known, look);
+    match (unreached, changes.is_empty()) {
+        (Some(_), false) => lines.push(format!(
+            "send to the server, if it has nothing of {} yet:",
+            look.name
+        )),
+        (None, false) => lines.push(format!("send to the server of {}:", system.name)),
+        (None, true) => lines.push(format!(
+            "change nothing else on the server of {}",
+            system.name
+        )),
+        (Some(_), true) => {}
+    }
+    lines.extend(changes.into_iter().map(|change| format!("  {change}")));
+    lines
+}
+
+fn changes(plan: &Plan, known: &SystemFacts, look: &Look) -> Vec<String> {
+    let (sweep, mut changes) = (&plan.sweep, Vec::new());
+    let empties = sweep
+        .workloads
+        .iter()
+        .any(|workload| workload.starts_empty());
+    let again = match sweep.reload {
+        Reload::Never => None,
+        Reload::Repeat => (sweep.repeats > 1).then_some("before each further repeat"),
+        Reload::Workload => Some("before each further workload"),
+        Reload::Point => Some("before each further point"),
+    };
+    let loads = !known.loaded;
+    if loads || again.is_some() || empties {
+        changes.extend(look.creates.clone());
+        changes.push(format!(
+            "{} (the marker, kept up to date while it loads)",
+            look.marks
+        ));
+    }
+    if loads && !look.is_empty && !known.begun {
+        changes.push(look.removes.clone());
+    }
+    if let Some(when) = again {
+        changes.push(format!("{}, {when}", look.removes));
+    }
+    if empties {
+        changes.push(format!(
+            "{}, before each point of a workload that begins with an empty database",
+            look.removes
+        ));
+    }
+    changes
+}
+
+/// Which operations of a workload change the records of a server, or records that were adopted.
+pub(super) fn written(
+    plan: &Plan,
+    system: &SystemPlan,
+    workload: &tailmark_workload::Workload,
+) -> String {
+    let kinds = workload.kinds().into_iter();
+    let writes: Vec<_> = kinds.filter(|k| k.writes()).map(|k| k.name()).collect();
+    let is_told = system.driver.place == Place::Hosts || plan.sweep.adopt == Adopt::Overwrite;
+    match writes.is_empty() || !is_told {
+        true => String::new(),
+        false => format!("; it changes records: {}", writes.join(", ")),
+    }
+}
