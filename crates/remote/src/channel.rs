@@ -1,6 +1,10 @@
 //! One agent at the other end: requests and answers, samples, and what its clock says.
 
-use crate::{Error, wait::received};
+use crate::{
+    Error,
+    lines::{self, LINE_BYTES_MAX, Rate},
+    wait::received,
+};
 use std::{
     collections::HashMap,
     io::{BufRead, BufReader, Read, Write},
@@ -27,8 +31,12 @@ const LOOK: Duration = Duration::from_millis(200);
 const BEAT: Duration = Duration::from_secs(5);
 /// Exchanges of a measurement of its clock.
 const BURST: usize = 8;
-/// The most samples that wait to be taken.
-const SAMPLES_MAX: usize = 100_000;
+/// The most memory of samples that wait to be taken, bytes: those of about ten minutes.
+const SAMPLES_BYTES_MAX: usize = 64 << 20;
+/// The most bytes of names that an agent's probes may have.
+const NAMES_BYTES_MAX: usize = 4 << 20;
+/// The most messages of one kind that wait to be taken.
+const MESSAGES_MAX: usize = 1000;
 
 /// A sample as the agent took it.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,6 +65,8 @@ pub enum Said {
 struct Inbox {
     waiting: HashMap<u64, Sender<Answer>>,
     samples: Vec<Taken>,
+    /// The memory of `samples`, bytes.
+    samples_bytes: usize,
     not_sampled: Vec<String>,
     /// What was said of preparing.
     prepared: Vec<Said>,
@@ -108,7 +118,7 @@ impl Channel {
         if hello.protocol != PROTOCOL {
             return Err(Error::OtherVersion {
                 login: login.to_owned(),
-                version: hello.version,
+                version: lines::quoted(&hello.version),
                 protocol: hello.protocol,
                 expected: PROTOCOL,
             });
@@ -200,7 +210,7 @@ impl Channel {
         match answer? {
             Answer::Refused(why) => Err(Error::Refused {
                 login: self.login.clone(),
-                why,
+                why: lines::shortened(&why),
             }),
             answer => Ok(answer),
         }
@@ -228,7 +238,10 @@ impl Channel {
                 answer_sent_ns: sent_ns,
                 answer_received_ns,
             }),
-            other => Err(self.lost(format!("it answered {other:?} when asked for the time"))),
+            other => {
+                let other = lines::quoted(&format!("{other:?}"));
+                Err(self.lost(format!("it answered {other} when asked for the time")))
+            }
         }
     }
 
@@ -236,6 +249,7 @@ impl Channel {
     pub fn take(&self) -> (Vec<Taken>, Vec<String>) {
         let mut inbox = locked(&self.inbox);
         let samples = std::mem::take(&mut inbox.samples);
+        inbox.samples_bytes = 0;
         (samples, std::mem::take(&mut inbox.not_sampled))
     }
 
@@ -255,65 +269,125 @@ impl Channel {
     }
 }
 
-/// Takes lines in until there are no more.
+impl Inbox {
+    /// Keeps what was said of preparing. Later progress replaces earlier progress.
+    fn say(&mut self, said: Said) {
+        if let (Some(Said::Progress(..)), Said::Progress(..)) = (self.prepared.last(), &said) {
+            self.prepared.pop();
+        }
+        if self.prepared.len() < MESSAGES_MAX {
+            self.prepared.push(said);
+        }
+    }
+
+    fn keep(&mut self, sample: Taken) {
+        let values = sample.values.iter().map(|(of, _)| bytes_of(of));
+        let bytes = size_of::<Taken>() + sample.probe.len() + values.sum::<usize>();
+        if self.samples_bytes + bytes <= SAMPLES_BYTES_MAX {
+            self.samples_bytes += bytes;
+            self.samples.push(sample);
+        }
+    }
+}
+
+/// Takes lines in until there are no more, or one is not as it has to be.
 fn read(from: impl Read, inbox: &Mutex<Inbox>, greet: &Sender<Hello>) {
-    let mut of: HashMap<String, Vec<Sampled>> = HashMap::new();
-    let mut why = "the agent has ended".to_owned();
-    for line in BufReader::new(from).lines() {
-        let line = line.map_err(|error| error.to_string());
-        let line = line.and_then(|line| {
-            serde_json::from_str::<Line>(&line).map_err(|error| format!("{error} in `{line}`"))
-        });
-        match line {
-            Ok(Line::Hello(hello)) => drop(greet.send(hello)),
-            Ok(Line::Answer { id, answer }) => {
+    let mut from = BufReader::new(from);
+    let mut rate = Rate::new(Instant::now());
+    let mut names = Names::default();
+    let why = loop {
+        match next(&mut from, &mut rate) {
+            Ok(None) => break "the agent has ended".to_owned(),
+            Ok(Some(Line::Hello(hello))) => drop(greet.send(hello)),
+            Ok(Some(Line::Answer { id, answer })) => {
                 if let Some(waiting) = locked(inbox).waiting.remove(&id) {
                     // Whoever asked may have gone.
                     let _ = waiting.send(answer);
                 }
             }
-            Ok(Line::NotSampled(what)) => locked(inbox).not_sampled.push(what),
-            Ok(Line::Log(text)) => locked(inbox).prepared.push(Said::Log(text)),
-            Ok(Line::Begins(what)) => locked(inbox).prepared.push(Said::Begins(what)),
-            Ok(Line::Progress { done, of }) => {
-                locked(inbox).prepared.push(Said::Progress(done, of));
-            }
-            Ok(Line::Sample(sample)) => {
-                let sample = taken(sample, &mut of);
+            Ok(Some(Line::NotSampled(what))) => {
                 let mut inbox = locked(inbox);
-                if inbox.samples.len() < SAMPLES_MAX {
-                    inbox.samples.extend(sample);
+                if inbox.not_sampled.len() < MESSAGES_MAX {
+                    inbox.not_sampled.push(lines::shortened(&what));
                 }
             }
-            Err(error) => {
-                why = error;
-                break;
+            Ok(Some(Line::Log(text))) => locked(inbox).say(Said::Log(lines::shortened(&text))),
+            Ok(Some(Line::Begins(what))) => {
+                locked(inbox).say(Said::Begins(lines::shortened(&what)));
             }
+            Ok(Some(Line::Progress { done, of })) => locked(inbox).say(Said::Progress(done, of)),
+            Ok(Some(Line::Sample(sample))) => match names.taken(sample) {
+                Ok(sample) => {
+                    let mut inbox = locked(inbox);
+                    sample.into_iter().for_each(|sample| inbox.keep(sample));
+                }
+                Err(why) => break why,
+            },
+            Err(why) => break why,
         }
-    }
+    };
     let mut inbox = locked(inbox);
     inbox.closed = Some(why);
     // Nobody waits for an answer that does not come.
     inbox.waiting.clear();
 }
 
-/// A sample with what its values are of, which it says only where that has changed.
-fn taken(sample: Sample, known: &mut HashMap<String, Vec<Sampled>>) -> Option<Taken> {
-    let Sample {
-        probe,
-        at_ns,
-        of,
-        values,
-    } = sample;
-    if let Some(of) = of {
-        known.insert(probe.clone(), of);
+/// The next line of an agent, without control characters.
+fn next(from: &mut impl BufRead, rate: &mut Rate) -> Result<Option<Line>, String> {
+    let Some(line) = lines::line(from, LINE_BYTES_MAX).map_err(|error| error.to_string())? else {
+        return Ok(None);
+    };
+    rate.count(Instant::now())?;
+    let parsed = serde_json::from_str(&line).and_then(|mut value| {
+        lines::clean(&mut value);
+        serde_json::from_value(value)
+    });
+    // Errors of JSON repeat what they did not expect.
+    let parsed = parsed.map_err(|error| lines::quoted(&error.to_string()));
+    parsed
+        .map(Some)
+        .map_err(|error| format!("{error} in `{}`", lines::quoted(&line)))
+}
+
+/// What the values of each probe are of, which it says only where that has changed.
+#[derive(Default)]
+struct Names {
+    of: HashMap<String, Vec<Sampled>>,
+}
+
+impl Names {
+    /// A sample with what its values are of; `None` where that is not known.
+    fn taken(&mut self, sample: Sample) -> Result<Option<Taken>, String> {
+        let Sample {
+            probe,
+            at_ns,
+            of,
+            values,
+        } = sample;
+        if let Some(of) = of {
+            self.of.insert(probe.clone(), of);
+            let all = self.of.iter();
+            let all = all.map(|(probe, of)| probe.len() + of.iter().map(bytes_of).sum::<usize>());
+            if all.sum::<usize>() > NAMES_BYTES_MAX {
+                return Err(format!(
+                    "its probes have more than {NAMES_BYTES_MAX} bytes of names"
+                ));
+            }
+        }
+        let Some(of) = self.of.get(&probe) else {
+            return Ok(None);
+        };
+        Ok((of.len() == values.len()).then(|| Taken {
+            values: of.iter().cloned().zip(values).collect(),
+            probe,
+            at_ns,
+        }))
     }
-    let of = known.get(&probe)?;
-    (of.len() == values.len()).then(|| Taken {
-        values: of.iter().cloned().zip(values).collect(),
-        probe,
-        at_ns,
-    })
+}
+
+/// The memory of one value of a sample, bytes.
+fn bytes_of(of: &Sampled) -> usize {
+    size_of::<(Sampled, f64)>() + of.subject.len() + of.name.len()
 }
 
 fn locked<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -460,5 +534,136 @@ mod tests {
         assert!(began.elapsed() < Duration::from_secs(250));
         ends.join().unwrap();
         assert!(channel.ask(Ask::Facts, HELLO).is_err());
+    }
+
+    /// What waiting for an answer ends with when an agent sends this after its greeting.
+    fn lost_by(
+        send: impl FnOnce(&mut UnixStream) -> std::io::Result<()> + Send + 'static,
+    ) -> String {
+        let (own, mut other) = UnixStream::pair().unwrap();
+        writeln!(other, "{}", hello(PROTOCOL)).unwrap();
+        let channel = Channel::open("db1", own.try_clone().unwrap(), own, &|| false).unwrap();
+        let sends = thread::spawn(move || send(&mut other));
+        let lost = channel
+            .ask(Ask::Facts, Duration::from_secs(300))
+            .unwrap_err();
+        assert!(matches!(lost, Error::Lost { .. }), "{lost}");
+        drop(channel);
+        // Nobody reads what it still sends.
+        let _ = sends.join().unwrap();
+        lost.to_string()
+    }
+
+    /// The memory of this process that only ever grew, bytes.
+    fn memory_max() -> u64 {
+        let status = std::fs::read_to_string("/proc/self/status").unwrap();
+        let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:"));
+        let kib = line.unwrap().trim().trim_end_matches(" kB");
+        kib.parse::<u64>().unwrap() * 1024
+    }
+
+    #[test]
+    fn an_agent_that_sends_an_endless_line_is_left_before_it_takes_memory() {
+        let before = memory_max();
+        let lost = lost_by(|other| {
+            let some = vec![b'x'; 1 << 20];
+            // Ends when nobody reads any more.
+            (0..2048).try_for_each(|_| other.write_all(&some))
+        });
+        assert!(
+            lost.contains("`db1`") && lost.contains("1048576 bytes"),
+            "{lost}"
+        );
+        let more = memory_max() - before;
+        assert!(more < 256 << 20, "{more} bytes");
+    }
+
+    #[test]
+    fn an_agent_that_floods_is_left() {
+        let flood = "{\"log\":\"\"}\n".repeat(10_000);
+        let lost =
+            lost_by(move |other| (0..10_000).try_for_each(|_| other.write_all(flood.as_bytes())));
+        assert!(lost.contains("1000 lines per second"), "{lost}");
+    }
+
+    #[test]
+    fn messages_that_nobody_takes_are_bounded() {
+        let mut inbox = Inbox::default();
+        for number in 0..10_000 {
+            inbox.say(Said::Log(number.to_string()));
+        }
+        assert_eq!(inbox.prepared.len(), MESSAGES_MAX);
+        inbox.prepared.clear();
+        for done in 0..10_000 {
+            inbox.say(Said::Progress(done, 10_000));
+        }
+        assert_eq!(inbox.prepared, [Said::Progress(9_999, 10_000)]);
+    }
+
+    #[test]
+    fn samples_with_long_names_take_bounded_memory_until_they_are_taken() {
+        let mut inbox = Inbox::default();
+        let mut names = Names::default();
+        for number in 0..10_000 {
+            let of = |_| Sampled {
+                subject: "s".repeat(10_000),
+                name: "n".repeat(10_000),
+                kind: tailmark_results::SeriesKind::Gauge,
+            };
+            let sample = Sample {
+                probe: "cpu".to_owned(),
+                at_ns: number,
+                of: Some((0..10).map(of).collect()),
+                values: vec![1.0; 10],
+            };
+            inbox.keep(names.taken(sample).unwrap().unwrap());
+        }
+        assert!(
+            inbox.samples.len() > 100 && inbox.samples.len() < 1000,
+            "{}",
+            inbox.samples.len()
+        );
+        let more = (0..100).find_map(|number| {
+            let of = Sampled {
+                subject: "s".repeat(100_000),
+                name: String::new(),
+                kind: tailmark_results::SeriesKind::Gauge,
+            };
+            let sample = Sample {
+                probe: format!("p{number}"),
+                at_ns: 0,
+                of: Some(vec![of]),
+                values: vec![1.0],
+            };
+            names.taken(sample).err()
+        });
+        assert!(more.unwrap().contains("names"));
+    }
+
+    #[test]
+    fn what_an_agent_says_has_no_control_characters_and_errors_repeat_little_of_it() {
+        let lost = lost_by(|other| writeln!(other, "\u{1b}[2J{}", "x".repeat(100_000)));
+        assert!(!lost.contains('\u{1b}') && lost.len() < 1000, "{lost}");
+        let (own, mut other) = UnixStream::pair().unwrap();
+        writeln!(other, "{}", hello(PROTOCOL)).unwrap();
+        let channel = Channel::open("db1", own.try_clone().unwrap(), own, &|| false).unwrap();
+        let answers = thread::spawn(move || {
+            let mut line = String::new();
+            BufReader::new(other.try_clone().unwrap())
+                .read_line(&mut line)
+                .unwrap();
+            let fact = serde_json::json!({
+                "system": null, "group": "machine", "name": "model", "value": "evil\u{1b}]0;x\u{7}\u{202e}\nline",
+            });
+            let request: Request = serde_json::from_str(&line).unwrap();
+            let answer =
+                serde_json::json!({"answer": {"id": request.id, "answer": {"facts": [fact]}}});
+            writeln!(other, "{answer}").unwrap();
+        });
+        let Answer::Facts(facts) = channel.ask(Ask::Facts, HELLO).unwrap() else {
+            panic!("something else was answered");
+        };
+        assert_eq!(facts[0].value, "evil]0;x line");
+        answers.join().unwrap();
     }
 }

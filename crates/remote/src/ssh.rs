@@ -5,11 +5,17 @@
 //! a run and not its connections. A run that is killed leaves the first one behind, which ends when
 //! nothing has used it for a minute.
 
-use crate::Error;
+use crate::{Error, lines};
+use rustix::{fs::OFlags, process::geteuid};
 use std::{
     fs::{self, File},
     io::{self, Read},
-    os::unix::process::CommandExt,
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{MetadataExt, OpenOptionsExt, PermissionsExt},
+        process::CommandExt,
+    },
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::mpsc::{self, Receiver},
     thread,
@@ -36,6 +42,12 @@ const LOOK: Duration = Duration::from_millis(2);
 const PREFIX: &str = "tailmark-ssh.";
 /// The file in each that is locked by the run that made it.
 const LOCK_NAME: &str = "lock";
+/// The longest path of the user's own directory, bytes: a socket's path has 107, and `ssh` adds to it.
+const RUNTIME_PATH_MAX: usize = 48;
+/// What is kept of the output of a command, bytes.
+const OUTPUT_MAX: u64 = 16 << 20;
+/// What is read of the messages of `ssh`, bytes.
+const SAID_MAX: u64 = 64 << 10;
 
 /// A connection.
 #[derive(Debug)]
@@ -127,8 +139,11 @@ impl Ssh {
             });
         }
         let said = ["log", "said"].map(|name| {
-            let said = fs::read_to_string(directory.path().join(name));
-            said.unwrap_or_default()
+            let mut said = Vec::new();
+            let file = File::open(directory.path().join(name));
+            // Nothing is said where it cannot be read.
+            let _ = file.and_then(|file| file.take(SAID_MAX).read_to_end(&mut said));
+            String::from_utf8_lossy(&said).into_owned()
         });
         let late = code
             .is_none()
@@ -261,12 +276,17 @@ impl Drop for Ssh {
     }
 }
 
-/// A directory of its own for a socket, which is known by its lock as one that is used.
+/// A directory of its own for a socket, which is known by its lock as one that is used. No other user
+/// can enter it.
 fn directory() -> io::Result<(TempDir, File)> {
+    let parent = runtime_directory().unwrap_or_else(std::env::temp_dir);
     loop {
-        let directory = tempfile::Builder::new().prefix(PREFIX).tempdir()?;
+        let directory = tempfile::Builder::new()
+            .prefix(PREFIX)
+            .permissions(fs::Permissions::from_mode(0o700))
+            .tempdir_in(&parent)?;
         let lock_path = directory.path().join(LOCK_NAME);
-        let lock = File::create(&lock_path)?;
+        let lock = File::create_new(&lock_path)?;
         lock.lock()?;
         // Another run may have removed it before it was locked.
         if lock_path.exists() {
@@ -275,18 +295,54 @@ fn directory() -> io::Result<(TempDir, File)> {
     }
 }
 
-/// Removes the directories of runs that were killed.
+/// `XDG_RUNTIME_DIR`, where it is the private directory of this user that it has to be.
+fn runtime_directory() -> Option<PathBuf> {
+    let path = PathBuf::from(std::env::var_os("XDG_RUNTIME_DIR")?);
+    let is_usable = path.is_absolute() && path.as_os_str().as_bytes().len() <= RUNTIME_PATH_MAX;
+    (is_usable && is_private(&path)).then_some(path)
+}
+
+/// Whether a path is a directory, no link to one, that only this user can enter.
+fn is_private(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| {
+        found.is_dir() && found.uid() == geteuid().as_raw() && found.mode() & 0o077 == 0
+    })
+}
+
+/// Removes the directories of runs of this user that were killed.
 fn remove_left() {
-    let all = fs::read_dir(std::env::temp_dir()).into_iter().flatten();
-    for entry in all.flatten() {
+    let parents = [Some(std::env::temp_dir()), runtime_directory()];
+    parents
+        .into_iter()
+        .flatten()
+        .for_each(|parent| remove_left_in(&parent));
+}
+
+/// Anyone can make a directory with such a name in `/tmp`, and a FIFO or a link in it: only private
+/// directories of this user are looked into, and nothing there is waited for.
+fn remove_left_in(parent: &Path) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let is_one = entry.file_name().to_string_lossy().starts_with(PREFIX);
-        let lock = is_one.then(|| File::open(entry.path().join(LOCK_NAME)));
-        if let Some(Ok(lock)) = lock
+        if is_one
+            && is_private(&entry.path())
+            && let Ok(lock) = open_lock(&entry.path().join(LOCK_NAME))
             && lock.try_lock().is_ok()
         {
             // Another run may remove it at the same time.
             let _ = fs::remove_dir_all(entry.path());
         }
+    }
+}
+
+/// Opens a lock of this user that is a file.
+fn open_lock(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
+    let flags = i32::try_from(flags.bits()).map_err(io::Error::other)?;
+    let lock = File::options().read(true).custom_flags(flags).open(path)?;
+    let found = lock.metadata()?;
+    match found.is_file() && found.uid() == geteuid().as_raw() {
+        true => Ok(lock),
+        false => Err(io::ErrorKind::InvalidInput.into()),
     }
 }
 
@@ -326,14 +382,20 @@ fn printed(
     Ok((code, whole(out), whole(err)))
 }
 
-/// All that comes from a stream, when that ends.
+/// What comes from a stream, when that ends, without control characters. Its first [`OUTPUT_MAX`] bytes
+/// are kept.
 fn text(stream: Option<impl Read + Send + 'static>) -> Receiver<String> {
     let (tell, told) = mpsc::channel();
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        let _ = stream.map(|mut stream| stream.read_to_end(&mut bytes));
+        let _ = stream.map(|mut stream| {
+            stream.by_ref().take(OUTPUT_MAX).read_to_end(&mut bytes)?;
+            // Whoever writes does not wait for a reader.
+            io::copy(&mut stream, &mut io::sink())
+        });
+        let text = lines::printable_lines(&String::from_utf8_lossy(&bytes));
         // Nobody may wait for it any more.
-        let _ = tell.send(String::from_utf8_lossy(&bytes).into_owned());
+        let _ = tell.send(text);
     });
     told
 }
@@ -351,15 +413,16 @@ fn quoted<'a>(words: impl Iterator<Item = &'a str>) -> String {
     words.map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// What a program said, in one line.
+/// What a program said, in one line: a part of it, where it is long.
 pub fn in_one_line(said: &str) -> String {
     let lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
-    lines.collect::<Vec<_>>().join("; ")
+    lines::shortened(&lines.collect::<Vec<_>>().join("; "))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::symlink;
     use std::sync::atomic::{AtomicBool, Ordering};
 
     #[test]
@@ -384,6 +447,63 @@ mod tests {
         };
         remove_left();
         assert!(used.path().exists() && !left.exists());
+    }
+
+    #[test]
+    fn what_others_put_where_a_run_looks_for_what_was_left_is_neither_waited_for_nor_removed() {
+        let parent = tempfile::tempdir().unwrap();
+        let user = parent.path().join("user");
+        fs::create_dir(&user).unwrap();
+        fs::write(user.join(LOCK_NAME), "").unwrap();
+        let make = |name: &str, mode: u32| {
+            let path = parent.path().join(format!("{PREFIX}{name}"));
+            fs::create_dir(&path).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            path
+        };
+        let fifo = make("fifo", 0o700);
+        rustix::fs::mkfifoat(rustix::fs::CWD, fifo.join(LOCK_NAME), 0o600.into()).unwrap();
+        let open_to_all = make("open", 0o777);
+        fs::write(open_to_all.join(LOCK_NAME), "").unwrap();
+        let link_to_lock = make("lock-link", 0o700);
+        symlink(user.join(LOCK_NAME), link_to_lock.join(LOCK_NAME)).unwrap();
+        let link = parent.path().join(format!("{PREFIX}link"));
+        symlink(&user, &link).unwrap();
+        let left = make("left", 0o700);
+        fs::write(left.join(LOCK_NAME), "").unwrap();
+        remove_left_in(parent.path());
+        assert!(!left.exists());
+        for other in [&user, &fifo, &open_to_all, &link_to_lock, &link] {
+            assert!(other.exists(), "{}", other.display());
+        }
+    }
+
+    #[test]
+    fn only_a_private_directory_of_this_user_is_used() {
+        let parent = tempfile::tempdir().unwrap();
+        let path = parent.path().join("run");
+        fs::create_dir(&path).unwrap();
+        for (mode, is) in [(0o700, true), (0o755, false), (0o770, false)] {
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            assert_eq!(is_private(&path), is, "{mode:o}");
+        }
+        fs::set_permissions(&path, fs::Permissions::from_mode(0o700)).unwrap();
+        let link = parent.path().join("link");
+        symlink(&path, &link).unwrap();
+        assert!(!is_private(&link) && !is_private(&parent.path().join("no")));
+        let (made, _lock) = directory().unwrap();
+        assert!(is_private(made.path()));
+    }
+
+    #[test]
+    fn an_endless_output_of_a_command_is_cut() {
+        let mut command = Command::new("sh");
+        command.args([
+            "-c",
+            "head -c 50000000 /dev/zero | tr '\\0' x; printf '\\033[2J' >&2",
+        ]);
+        let (code, out, err) = printed(&mut command, Duration::from_secs(300), &|| false).unwrap();
+        assert_eq!((code, out.len(), &*err), (Some(Some(0)), 16 << 20, "[2J"));
     }
 
     #[test]
