@@ -14,6 +14,7 @@ use marker::{CONTENT, Marker, Store};
 use std::{collections::BTreeMap, fs, path::Path, time::SystemTime};
 use tailmark_driver::{Access, Database, Location, Params, db::stamp};
 use tailmark_plan::{Plan, SystemPlan, file_sums};
+use tailmark_results::instant::dated;
 
 /// A system's data set.
 #[derive(Debug)]
@@ -354,7 +355,7 @@ impl<'a> Dataset<'a> {
 }
 
 fn now() -> String {
-    humantime::format_rfc3339_millis(SystemTime::now()).to_string()
+    humantime::format_rfc3339_millis(dated(SystemTime::now())).to_string()
 }
 
 /// Whether there is a file, or a directory that is not empty.

@@ -2,13 +2,13 @@
 
 use super::Facts;
 use tailmark_driver::Place;
-use tailmark_plan::{Plan, SystemPlan};
+use tailmark_plan::{Plan, SystemPlan, shown};
 
 /// In order: the service is stopped, caches are dropped, the service is started.
 pub(super) fn between_points(plan: &Plan, system: &SystemPlan, facts: &Facts) -> Vec<String> {
     let mut steps = Vec::new();
     if let Some(service) = &system.service {
-        let stop = service.stop().map(|words| format!(": {}", words.join(" ")));
+        let stop = service.stop().map(|words| format!(": {}", shown(&words)));
         let hosts = on(system.host.iter().rev());
         steps.push(format!(
             "stop the service{hosts}{}",
@@ -17,7 +17,7 @@ pub(super) fn between_points(plan: &Plan, system: &SystemPlan, facts: &Facts) ->
     }
     steps.extend(plan.host.drop_caches.then(|| caches(system, facts)));
     if let Some(service) = &system.service {
-        let (hosts, start) = (on(system.host.iter()), service.start().join(" "));
+        let (hosts, start) = (on(system.host.iter()), shown(&service.start()));
         steps.push(format!("start the service{hosts}: {start}"));
     }
     steps

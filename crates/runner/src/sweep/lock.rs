@@ -20,13 +20,15 @@ pub(super) fn lock(plan: &Plan, out: &Path) -> Result<(LockedFile, Option<Vec<St
 
 fn lock_directory(out: &Path) -> Result<LockedFile, Error> {
     let failed = |action| {
-        move |source| Error::Io {
-            action,
-            path: out.to_owned(),
-            source,
+        move |source| {
+            Error::Unwritable(Box::new(Error::Io {
+                action,
+                path: out.to_owned(),
+                source,
+            }))
         }
     };
-    fs::create_dir_all(out).map_err(failed("create"))?;
+    tailmark_results::owner::create_dir_all(out).map_err(failed("create"))?;
     let io = failed("lock");
     let busy = || Error::Busy {
         dir: out.to_owned(),
