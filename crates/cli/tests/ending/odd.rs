@@ -157,7 +157,12 @@ fn shown(term: &str, more: (&str, &str)) -> String {
 
 #[test]
 fn a_terminal_that_has_no_colours_gets_none() {
-    let color = |text: &str| text.contains("\u{1b}[1m") || text.contains("\u{1b}[3");
+    // ESC, a bracket, numbers, `m`.
+    let is_color = |rest: &str| {
+        let end = rest.find(|c: char| !c.is_ascii_digit() && c != ';');
+        end.is_some_and(|end| rest[end..].starts_with('m'))
+    };
+    let color = |text: &str| text.split("\u{1b}[").skip(1).any(is_color);
     let colored = shown("xterm-256color", ("X", "x"));
     assert!(color(&colored), "{colored}");
     let dumb = shown("dumb", ("X", "x"));
