@@ -3,12 +3,17 @@
 
 use crate::protocol::{Answer, Line, Looked, LookedAt};
 use std::{
+    cell::Cell,
     path::Path,
     sync::atomic::{AtomicBool, Ordering},
+    time::{Duration, Instant},
 };
 use tailmark_host::prepare::{
     Changes, Done, Error, JOURNAL_DIRECTORY, Job, JobRequest, Journal, Target, Watch,
 };
+
+/// How often progress is sent at most.
+const PROGRESS: Duration = Duration::from_millis(100);
 
 /// What is prepared over one connection.
 pub struct Preparing<'a> {
@@ -65,6 +70,7 @@ impl<'a> Preparing<'a> {
         let far = Far {
             tell: self.tell,
             stops: self.stops,
+            told: Cell::new(None),
         };
         let journal = match self.journal.take() {
             Some(journal) => journal,
@@ -120,6 +126,8 @@ fn answer(result: Result<Answer, Error>) -> Answer {
 struct Far<'a> {
     tell: &'a dyn Fn(&Line),
     stops: [&'a AtomicBool; 2],
+    /// When progress was sent.
+    told: Cell<Option<Instant>>,
 }
 
 impl Watch for Far<'_> {
@@ -128,6 +136,11 @@ impl Watch for Far<'_> {
     }
 
     fn progress(&self, done: u64, of: u64) {
+        let is_soon = |told: Instant| told.elapsed() < PROGRESS;
+        if done < of && self.told.get().is_some_and(is_soon) {
+            return;
+        }
+        self.told.set(Some(Instant::now()));
         (self.tell)(&Line::Progress { done, of });
     }
 

@@ -8,6 +8,7 @@ use tailmark_report::write_studies;
 use tailmark_results::{
     Error, Header, Load, PointKey, Study, System,
     import::{Given, Imported, Source, UNITS, find},
+    secret::own_words,
 };
 
 /// Reads the files and adds what is in them to the study; prints the path of its report.
@@ -113,6 +114,6 @@ fn add(study: &Study, imported: Imported, format: &str) -> Result<(), Error> {
 }
 
 fn header(format: &str) -> Header {
-    let words: Vec<_> = std::env::args().collect();
-    Header::without_plan(format!("Imported from {format}"), words.join(" "))
+    let words = own_words().join(" ");
+    Header::without_plan(format!("Imported from {format}"), words)
 }

@@ -24,16 +24,21 @@ use args::{Args, Command};
 use clap::Parser;
 use std::{ffi::OsString, path::Path, process::ExitCode};
 use tailmark_cluster::{is_first, let_first_speak};
-use tailmark_console::{Console, Exit, closed};
+use tailmark_console::{Console, Exit, closed, take_signals};
 
 fn main() -> ExitCode {
+    let console = &Console::standard();
+    // First, so that a signal at any time ends the program with the code for it.
+    if let Err(error) = take_signals() {
+        console.error(&error);
+        return Exit::Failed.into();
+    }
     let args = match Args::try_parse_from(words()) {
         Ok(args) => args,
         Err(asked) => {
             return misunderstood(&asked).into();
         }
     };
-    let console = &Console::standard();
     let done = match &args.command {
         Command::Run(args) => run::run(args, console),
         Command::Report(args) => report::report(args, console),

@@ -10,7 +10,9 @@ use crate::{
     screen,
 };
 use std::{
+    ffi::OsStr,
     fs, io,
+    os::unix::ffi::OsStrExt,
     path::{Path, PathBuf},
     sync::Arc,
     time::SystemTime,
@@ -20,20 +22,17 @@ use tailmark_console::{Console, Exit, closed, listen};
 use tailmark_engine::Stop;
 use tailmark_plan::{self as plan, Plan, RawPlan};
 use tailmark_report::{Written, write_studies};
-use tailmark_results::{Fault, PointKey, Study, number};
+use tailmark_results::{Fault, PointKey, Study, instant::dated, number};
 use tailmark_runner::{Facts, Ranks, Summary, dismiss};
 
 /// Carries out the plan, writes the report and prints its path.
 pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
     let stop = Stop::new();
-    if !args.dry_run {
-        // Before there are threads of MPI, which would end the process at a Ctrl-C.
-        listen(&stop, console)?;
-    }
     let joined = tailmark_cluster::join().inspect_err(|_| let_first_speak());
     let cluster: Arc<dyn Cluster> = joined?.into();
     if cluster.rank() > 0 {
         if !args.dry_run {
+            listen(&stop, console)?;
             tailmark_runner::follow(cluster, &stop)?;
         }
         return Ok(Exit::Done);
@@ -59,6 +58,8 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
         }
         return Ok(Exit::Done);
     }
+    // Until here nothing was begun, and a signal ends the program at once.
+    listen(&stop, console)?;
     let live = args
         .live
         .map(|address| LivePage::serve(address, &out, console));
@@ -143,7 +144,7 @@ pub fn default_out(raw: &RawPlan) -> PathBuf {
     match &raw.name {
         Some(name) => PathBuf::from(format!("study-{name}")),
         None => {
-            let now = humantime::format_rfc3339_seconds(SystemTime::now()).to_string();
+            let now = humantime::format_rfc3339_seconds(dated(SystemTime::now())).to_string();
             let now = now.replace([':', '-', 'Z'], "").replace('T', "-");
             PathBuf::from(format!("study-{now}"))
         }
@@ -184,7 +185,7 @@ fn left_behind(plan: &Plan, out: &Path) -> Option<String> {
         true => last.clone(),
         false => format!("{} and {last}", others.join(", ")),
     };
-    let out = quoted(&out.display().to_string());
+    let out = quoted(out.as_os_str());
     Some(format!(
         "left: {left}; remove it with: tailmark clean {out}"
     ))
@@ -269,15 +270,24 @@ fn points(count: usize) -> String {
 
 /// The command that goes on with this run.
 fn again(out: &Path, is_out_given: bool) -> String {
-    let mut words: Vec<String> = std::env::args().map(|word| quoted(&word)).collect();
+    let mut words: Vec<String> = std::env::args_os().map(|word| quoted(&word)).collect();
     if !is_out_given {
-        words.extend(["-o".to_owned(), quoted(&out.display().to_string())]);
+        words.extend(["-o".to_owned(), quoted(out.as_os_str())]);
     }
     words.join(" ")
 }
 
-/// A word as a shell takes it.
-fn quoted(word: &str) -> String {
+/// A word as a shell takes it; bash, where it is no UTF-8.
+fn quoted(word: &OsStr) -> String {
+    let Some(word) = word.to_str() else {
+        let bytes = word.as_bytes().iter();
+        let bytes = bytes.map(|byte| match byte {
+            b'\'' | b'\\' => format!("\\{}", char::from(*byte)),
+            b' '..=b'~' => char::from(*byte).to_string(),
+            byte => format!("\\x{byte:02x}"),
+        });
+        return format!("$'{}'", bytes.collect::<String>());
+    };
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:%+@".contains(c);
     match !word.is_empty() && word.chars().all(is_plain) {
         true => word.to_owned(),
@@ -291,8 +301,19 @@ mod tests {
 
     #[test]
     fn words_are_quoted_only_where_a_shell_needs_it() {
+        let quoted = |word: &str| super::quoted(OsStr::new(word));
         assert_eq!(quoted("disk=/mnt/nvme0"), "disk=/mnt/nvme0");
         assert_eq!(quoted("Micron 7400=/mnt/a"), "'Micron 7400=/mnt/a'");
         assert_eq!(quoted("it's"), r"'it'\''s'");
+    }
+
+    #[test]
+    fn a_word_that_is_no_text_is_the_same_for_bash() {
+        let word = OsStr::from_bytes(b"a \xff\xe9'\n\\");
+        let script = format!("printf %s {}", quoted(word));
+        let printed = std::process::Command::new("bash")
+            .args(["-c", &script])
+            .output();
+        assert_eq!(printed.unwrap().stdout, word.as_bytes());
     }
 }

@@ -149,6 +149,18 @@ fn an_address_that_others_reach_takes_a_token() {
         .get(&format!("/live.json{}", run.page.query))
         .unwrap();
     assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    // Those without it that never end their requests lock nobody out.
+    let slow: Vec<TcpStream> = (0..300)
+        .map(|_| {
+            let mut stream = TcpStream::connect(&run.page.address).unwrap();
+            // The oldest may be closed already.
+            let _ = stream.write_all(b"GET / HTTP/1.1\r\n");
+            stream
+        })
+        .collect();
+    let answer = run.page.get(&format!("/live.json{}", run.page.query));
+    assert!(answer.unwrap().starts_with("HTTP/1.1 200 "));
+    drop(slow);
     assert_eq!(run.end().0, Some(130));
 }
 

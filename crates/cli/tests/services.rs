@@ -110,3 +110,52 @@ fn a_service_that_ends_before_it_is_ready_is_not_waited_for() {
     let start = "start = 'sleep 2; echo no memory; exit 1'";
     is_not_waited_for(|| sweep(dir.path(), start, "1m"), "no memory");
 }
+
+#[test]
+fn a_password_in_a_command_is_neither_printed_nor_kept() {
+    let dir = TempDir::new().unwrap();
+    // The first is found in the text of the plan; the second is written with an escape.
+    let service = "start = 'SECRET_KEY=hunter2 true --password hunter2', \
+                   stop = \"mysqladmin \\u002dphunter2 shutdown; true\", \
+                   ready = 'curl -u me:hunter2 http://me:hunter2@127.0.0.1:1'";
+    let failed = sweep(dir.path(), service, "1s");
+    assert_eq!(failed.status.code(), Some(1), "{}", err(&failed));
+    let tailmark = |words: &[&str]| {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_tailmark"));
+        let ran = command
+            .args(words)
+            .current_dir(dir.path())
+            .output()
+            .unwrap();
+        assert_eq!(ran.status.code(), Some(0), "{}", err(&ran));
+        String::from_utf8(ran.stdout).unwrap()
+    };
+    let has_secret = |bytes: &[u8]| bytes.windows(7).any(|some| some == b"hunter2");
+    let dry = tailmark(&["run", "plan.toml", "-o", "new", "--dry-run"]);
+    assert!(
+        dry.contains("true --password ***") && !has_secret(dry.as_bytes()),
+        "{dry}"
+    );
+    let study = fs::read(dir.path().join("out/study.sqlite")).unwrap();
+    assert!(!has_secret(&study));
+    let whole = tailmark(&["export", "out", "--format", "json"]);
+    assert!(whole.contains("mysqladmin -p***") && !has_secret(whole.as_bytes()));
+    let redacted = tailmark(&["export", "out", "--format", "json", "--redact"]);
+    for command in ["mysqladmin", "SECRET_KEY", "curl"] {
+        assert!(!redacted.contains(command), "{command}: {redacted}");
+    }
+    assert!(redacted.contains("[command "));
+    // With another password it is the same plan.
+    let plan = fs::read_to_string(dir.path().join("plan.toml")).unwrap();
+    fs::write(
+        dir.path().join("plan.toml"),
+        plan.replace("hunter2", "hunter3"),
+    )
+    .unwrap();
+    let mut command = Command::new(env!("CARGO_BIN_EXE_tailmark"));
+    let again = command
+        .args(["run", "plan.toml", "-o", "out"])
+        .current_dir(dir.path());
+    let again = again.output().unwrap();
+    assert_eq!(again.status.code(), Some(1), "{}", err(&again));
+}

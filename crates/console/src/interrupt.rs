@@ -3,15 +3,26 @@
 use crate::{Console, Exit};
 use anyhow::Context;
 use nix::sys::signal::{SigSet, Signal};
-use std::thread;
+use std::{
+    sync::{Mutex, OnceLock, PoisonError},
+    thread,
+};
 use tailmark_engine::Stop;
 
-/// Requests `stop` at the first SIGINT, SIGTERM or SIGHUP; a further SIGINT or SIGTERM ends the
-/// program. A terminal that is closed sends more than one SIGHUP, so that these only ask. Where
-/// SIGHUP is ignored from the start, as `nohup` has it, it stays so.
+/// What a signal asks to stop, and where that is said.
+static LISTENER: OnceLock<(Stop, Console)> = OnceLock::new();
+
+/// Has the signals taken by a thread from now on: SIGINT, SIGTERM and SIGHUP end the program with
+/// [`Exit::Interrupted`] until [`listen`] says what they are to stop. Where SIGHUP is ignored from
+/// the start, as `nohup` has it, it stays so.
 ///
 /// To be called before any thread is started: those that are there are not protected.
-pub fn listen(stop: &Stop, console: &Console) -> anyhow::Result<()> {
+pub fn take_signals() -> anyhow::Result<()> {
+    static TAKEN: Mutex<bool> = Mutex::new(false);
+    let mut is_taken = TAKEN.lock().unwrap_or_else(PoisonError::into_inner);
+    if *is_taken {
+        return Ok(());
+    }
     let failed = "failed to listen for Ctrl-C";
     let mut signals = SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM]);
     if !is_ignored(Signal::SIGHUP) {
@@ -19,9 +30,11 @@ pub fn listen(stop: &Stop, console: &Console) -> anyhow::Result<()> {
     }
     // Every thread inherits it, and the one below takes them instead.
     signals.thread_block().context(failed)?;
-    let (stop, console) = (stop.clone(), console.clone());
     let wait = move || {
         while let Ok(signal) = signals.wait() {
+            let Some((stop, console)) = LISTENER.get() else {
+                std::process::exit(Exit::Interrupted as i32);
+            };
             match (stop.requested(), signal) {
                 (true, Signal::SIGHUP) => {}
                 (true, _) => std::process::exit(Exit::Interrupted as i32),
@@ -34,7 +47,17 @@ pub fn listen(stop: &Stop, console: &Console) -> anyhow::Result<()> {
     };
     let listener = thread::Builder::new().name("signals".to_owned());
     listener.spawn(wait).context(failed)?;
+    *is_taken = true;
     Ok(())
+}
+
+/// Requests `stop` at the first SIGINT, SIGTERM or SIGHUP; a further SIGINT or SIGTERM ends the
+/// program. A terminal that is closed sends more than one SIGHUP, so that these only ask.
+///
+/// To be called once, as [`take_signals`] where that was not called.
+pub fn listen(stop: &Stop, console: &Console) -> anyhow::Result<()> {
+    let _ = LISTENER.set((stop.clone(), console.clone()));
+    take_signals()
 }
 
 /// Whether this process was started with a signal ignored, as the kernel tells it.

@@ -5,5 +5,5 @@ mod interrupt;
 mod output;
 
 pub use exit::Exit;
-pub use interrupt::listen;
+pub use interrupt::{listen, take_signals};
 pub use output::{Closed, Console, closed};

@@ -4,7 +4,7 @@ use super::flags::Flags;
 use anyhow::Context;
 use std::path::Path;
 use tailmark_driver::Params;
-use tailmark_results::{Header, System};
+use tailmark_results::{Header, System, secret::own_words};
 use tailmark_runner::point::CallStudy;
 
 /// The name of the system under test.
@@ -37,8 +37,7 @@ pub fn open(out: &Path, flags: &Flags, params: &Params) -> anyhow::Result<CallSt
         settings: given.collect(),
         ceiling_for: None,
     };
-    let words: Vec<_> = std::env::args().collect();
-    let header = Header::without_plan("db_bench", words.join(" "));
+    let header = Header::without_plan("db_bench", own_words().join(" "));
     let of_data = |flag: &str| OF_DATA.contains(&flag);
     CallStudy::open(out, &header, &system, of_data)
         .with_context(|| format!("failed to open the study in `{}`", out.display()))

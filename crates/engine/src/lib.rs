@@ -25,6 +25,7 @@ mod simulation;
 mod spec;
 mod start;
 mod stop;
+mod stopped;
 mod tasks;
 mod threads;
 mod timer;
@@ -50,6 +51,7 @@ use crossbeam_channel::unbounded;
 use ending::{EndedBy, due_ns};
 use silence::Silence;
 use std::sync::atomic::{AtomicBool, Ordering};
+use stopped::Stops;
 use tailmark_driver::{Clients, Stage};
 use tailmark_results::Phase;
 use tailmark_workload::Seed;
@@ -109,7 +111,7 @@ fn measure(
     }
     let channels = RecorderChannels { full, empty };
     let done = AtomicBool::new(false);
-    let (started_ms, measure, collected) = std::thread::scope(|scope| {
+    let (started_ms, measure, collected, stops) = std::thread::scope(|scope| {
         let spawned = match spec.clients {
             Clients::Threads => context.spawn(scope, streams, &channels),
             Clients::Tasks => tasks::spawn(&context, scope, streams, &channels),
@@ -146,16 +148,22 @@ fn measure(
         }
         let done = &done;
         let sampler = scope.spawn(move || sample(sampler, clock, measure, done));
+        let stops = scope.spawn(move || Stops::watch(clock, done));
         let collected = collect(&context, measure, &received, &give_back);
         done.store(true, Ordering::Relaxed);
         sampler.thread().unpark();
-        Ok((started_ms, measure, collected))
+        stops.thread().unpark();
+        let stops = stops.join().unwrap_or_default();
+        Ok((started_ms, measure, collected, stops))
     })?;
     if let Some(part) = spec.part {
         let ahead_ns = peers::ahead_ns(&context.clock, part.peers);
         part.peers.ended(context.late.first(), ahead_ns);
     }
-    Ok(result(&context, collected, measure, started_ms))
+    let stopped = stops.finding(measure, context.end.tick());
+    let mut phase = result(&context, collected, measure, started_ms);
+    phase.findings.extend(stopped);
+    Ok(phase)
 }
 
 /// When the measured part starts, once all are ready; a little later where several processes start

@@ -15,6 +15,7 @@ use bytesize::ByteSize;
 use std::{
     fs, io,
     path::{Path, PathBuf},
+    time::{Duration, UNIX_EPOCH},
 };
 
 /// What a limit must leave beyond what the process uses already: 16 MiB.
@@ -71,7 +72,7 @@ impl MemoryLimit {
         let hierarchy = Hierarchy::of_memory().ok_or(LimitError::NoController)?;
         let own_id = rustix::process::getpid().as_raw_nonzero().get();
         let (parent, delegation) = parent_of_new(&hierarchy, bytes, own_id)?;
-        sweep(&parent);
+        sweep(hierarchy.version, &parent);
         let group = parent.join(format!("{PREFIX}{own_id}"));
         fs::create_dir(&group).map_err(|source| LimitError::Refused {
             action: "create",
@@ -179,31 +180,111 @@ fn parent_of_new(
     Err(LimitError::NotDelegated { group: own.clone() })
 }
 
-/// Removes the groups of runs that were killed; the kernel refuses to remove one in use.
-fn sweep(parent: &Path) {
-    for group in left_below(parent) {
-        let _ = fs::remove_dir(group);
+/// A group of a run that was killed, which is removed now.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct LeftGroup {
+    /// The process id of the run.
+    pub process: u32,
+    /// The limit, bytes.
+    pub limit: Option<u64>,
+    /// Processes that the kernel killed because they needed more.
+    pub killed: u64,
+}
+
+impl LeftGroup {
+    /// What to say of it: nothing where another hand ended the run.
+    #[must_use]
+    pub fn notice(&self) -> Option<String> {
+        let limit = self.limit.map(|limit| format!(" of {}", ByteSize(limit)));
+        (self.killed > 0).then(|| {
+            format!(
+                "the kernel killed an earlier run (process {}) because it needed more than its memory \
+                 limit{} (host.memory_limit): raise the limit",
+                self.process,
+                limit.unwrap_or_default()
+            )
+        })
     }
 }
 
-/// The groups in another that runs have left which were killed.
-fn left_below(parent: &Path) -> Vec<PathBuf> {
-    let is_left = |name: &String| {
-        let id = name.strip_prefix(PREFIX);
-        let id = id.and_then(|id| id.parse::<u32>().ok());
-        id.is_some_and(|id| !Path::new(&format!("/proc/{id}")).exists())
+/// Removes the groups that killed runs left around this process, and tells of each.
+#[must_use]
+pub fn remove_left_groups() -> Vec<LeftGroup> {
+    let hierarchy = Hierarchy::of_memory();
+    let groups = |hierarchy: &Hierarchy| {
+        let sweep = |parent| sweep(hierarchy.version, parent);
+        hierarchy.groups().flat_map(sweep).collect()
     };
-    let left = sysfs::names(parent).into_iter().filter(is_left);
-    left.map(|name| parent.join(name)).collect()
+    hierarchy.as_ref().map_or_else(Vec::new, groups)
 }
 
-/// The empty control groups that killed runs have left in the group of this process and above it. A
-/// process in one keeps the kernel from removing it.
+/// Removes the groups of runs that were killed; the kernel refuses to remove one in use.
+fn sweep(version: Version, parent: &Path) -> Vec<LeftGroup> {
+    let left = left_below(version, parent).into_iter();
+    let removed = left.filter(|(group, _)| fs::remove_dir(group).is_ok());
+    removed.map(|(_, found)| found).collect()
+}
+
+/// The groups below another that killed runs left.
+fn left_below(version: Version, parent: &Path) -> Vec<(PathBuf, LeftGroup)> {
+    let left = |name: String| {
+        let process = name.strip_prefix(PREFIX)?.parse::<u32>().ok()?;
+        let group = parent.join(&name);
+        if may_use(process, &group) {
+            return None;
+        }
+        let found = LeftGroup {
+            process,
+            limit: sysfs::number(&group.join(version.limit_file())),
+            killed: killed(version, &group),
+        };
+        Some((group, found))
+    };
+    sysfs::names(parent).into_iter().filter_map(left).collect()
+}
+
+/// Whether a process may be about to enter the group that is named after it: it is there, and was
+/// before the group. A later process has the id by chance.
+fn may_use(process: u32, group: &Path) -> bool {
+    let made = |path: &Path| fs::metadata(path)?.modified();
+    let started = || {
+        let process = procfs::process::Process::new(i32::try_from(process).ok()?).ok()?;
+        let since_boot = process.stat().ok()?.starttime / procfs::ticks_per_second();
+        let at = procfs::boot_time_secs().ok()? + since_boot;
+        Some(UNIX_EPOCH + Duration::from_secs(at))
+    };
+    match (started(), made(group)) {
+        (None, _) => Path::new(&format!("/proc/{process}")).exists(),
+        // The boot is known to the second.
+        (Some(started), Ok(made)) => started <= made + Duration::from_secs(2),
+        (Some(_), Err(_)) => true,
+    }
+}
+
+/// How many processes of a group the kernel has killed for want of memory.
+fn killed(version: Version, group: &Path) -> u64 {
+    let file = match version {
+        Version::V1 => "memory.oom_control",
+        Version::V2 => "memory.events",
+    };
+    let text = fs::read_to_string(group.join(file)).unwrap_or_default();
+    let count = text.lines().find_map(|line| line.strip_prefix("oom_kill "));
+    count
+        .and_then(|count| count.trim().parse().ok())
+        .unwrap_or(0)
+}
+
+/// The control groups that killed runs left in the group of this process and above it. A process
+/// in one keeps the kernel from removing it.
 #[must_use]
 pub fn left_groups() -> Vec<PathBuf> {
     let hierarchy = Hierarchy::of_memory();
-    let parents = hierarchy.iter().flat_map(Hierarchy::groups);
-    parents.flat_map(left_below).collect()
+    let groups = |hierarchy: &Hierarchy| {
+        let below = |parent| left_below(hierarchy.version, parent);
+        let found = hierarchy.groups().flat_map(below);
+        found.map(|(group, _)| group).collect()
+    };
+    hierarchy.as_ref().map_or_else(Vec::new, groups)
 }
 
 /// The processes in a group.
@@ -317,5 +398,45 @@ mod tests {
             matches!(error, LimitError::TooLow { min, used, .. } if min > used),
             "{error}"
         );
+    }
+
+    #[test]
+    fn a_group_whose_id_another_process_has_by_now_is_left_over() {
+        let (dir, hierarchy) = version_2(&[("a/b/cgroup.procs", "")]);
+        let group = |id: u32| dir.path().join(format!("a/{PREFIX}{id}"));
+        // This process was there before its group.
+        let own = std::process::id();
+        fs::create_dir(group(own)).unwrap();
+        assert!(may_use(own, &group(own)));
+        // Of a run long before this process.
+        let file = fs::File::open(group(own)).unwrap();
+        file.set_modified(UNIX_EPOCH + Duration::from_secs(1))
+            .unwrap();
+        assert!(!may_use(own, &group(own)));
+        // No process has such an id.
+        fs::create_dir(group(u32::MAX)).unwrap();
+        let left = sweep(hierarchy.version, &dir.path().join("a"));
+        assert_eq!(left.len(), 2);
+        assert!(!group(own).exists() && !group(u32::MAX).exists());
+    }
+
+    #[test]
+    fn a_run_that_the_kernel_killed_is_told_with_its_limit() {
+        let (dir, _) = version_2(&[(
+            "a/memory.events",
+            "low 0\noom 3\noom_kill 2\noom_group_kill 0\n",
+        )]);
+        assert_eq!(killed(Version::V2, &dir.path().join("a")), 2);
+        let left = LeftGroup {
+            process: 7,
+            limit: Some(96 << 20),
+            killed: 2,
+        };
+        let notice = left.notice().unwrap();
+        assert!(
+            notice.contains("process 7") && notice.contains("96.0 MiB"),
+            "{notice}"
+        );
+        assert_eq!(LeftGroup { killed: 0, ..left }.notice(), None);
     }
 }

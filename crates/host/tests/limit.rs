@@ -14,8 +14,9 @@ use std::{
     os::unix::process::ExitStatusExt,
     path::{Path, PathBuf},
     process::{Command, Output},
+    sync::{Mutex, MutexGuard, PoisonError},
 };
-use tailmark_host::{LimitError, MemoryLimit, memory};
+use tailmark_host::{LimitError, MemoryLimit, memory, remove_left_groups};
 use tailmark_testing::{not_here, test};
 
 const LIMIT: u64 = 64 << 20;
@@ -24,6 +25,13 @@ const NOT_PERMITTED: &str = "not permitted: ";
 const ROLE: &str = "TAILMARK_TEST_LIMIT_ROLE";
 /// The test that a child runs: in a role, it is the child.
 const CHILD: &str = "every_thread_is_limited_and_back_afterwards";
+
+/// Each test that starts a child removes what others have left.
+static ALONE: Mutex<()> = Mutex::new(());
+
+fn alone() -> MutexGuard<'static, ()> {
+    ALONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
 
 /// Starts the child in a role.
 fn child(role: &str) -> Output {
@@ -66,6 +74,7 @@ fn every_thread_is_limited_and_back_afterwards() {
     if let Ok(role) = std::env::var(ROLE) {
         return the_child(&role);
     }
+    let _alone = alone();
     let output = child("look");
     assert_passed(&output);
     assert!(!group_of(&output).exists());
@@ -73,18 +82,28 @@ fn every_thread_is_limited_and_back_afterwards() {
 
 #[test]
 fn the_page_cache_counts() {
+    let _alone = alone();
     assert_passed(&child("cache"));
 }
 
 #[test]
 fn a_process_beyond_its_limit_is_ended_and_its_group_swept_up_by_the_next() {
+    let _alone = alone();
     let output = child("overrun");
     assert!(!output.status.success());
     assert_eq!(output.status.signal(), Some(9), "{output:?}");
     let left = group_of(&output);
-    assert_passed(&child("look"));
+    assert!(left.exists());
+    // The next run has no limit.
+    let told = remove_left_groups();
     let remained = fs::remove_dir(&left).is_ok();
     assert!(!remained, "{} was left", left.display());
+    let name = left.file_name().unwrap().to_str().unwrap();
+    let mut told = told.iter();
+    let told = told.find(|told| name.ends_with(&format!("-{}", told.process)));
+    let told = told.expect("the group is told of");
+    assert_eq!(told.limit, Some(LIMIT));
+    assert!(told.killed >= 1, "{told:?}");
 }
 
 fn the_child(role: &str) {

@@ -24,7 +24,7 @@ use tailmark_workload::Workload;
 const TIME_SCALE_FLOOR: Duration = Duration::from_secs(10);
 /// `--scale` makes no memory limit smaller than this that was larger: the program, its clients and
 /// the write buffers of a database, which stay as they are, need about so much.
-const MEMORY_LIMIT_FLOOR: u64 = 512 << 20;
+pub(super) const MEMORY_LIMIT_FLOOR: u64 = 512 << 20;
 
 impl RawPlan {
     /// The plan as it takes effect.

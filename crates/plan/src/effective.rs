@@ -2,7 +2,7 @@
 //! the same directory is compared with. Every key that shapes a point is in it, and the content of
 //! every file that does, by its SHA-256; the title and what is assumed may change, and are not.
 
-use super::{KEYS, Order, Plan, PlanKey, RawPlan, SystemPlan, db_bench_text};
+use super::{KEYS, Order, Plan, PlanKey, RawPlan, SystemPlan, db_bench_text, service::shown};
 use sha2::{Digest, Sha256};
 use std::{collections::BTreeMap, fs};
 use tailmark_driver::SettingKind;
@@ -174,10 +174,10 @@ fn put_system(system: &SystemPlan, put: &mut impl FnMut(&str, String)) {
         put(&format!("prepare.{name}"), value);
     }
     if let Some(service) = &system.service {
-        put("service.start", service.start().join(" "));
-        put("service.stop", service.stop().unwrap_or_default().join(" "));
+        put("service.start", shown(&service.start()));
+        put("service.stop", shown(&service.stop().unwrap_or_default()));
         if let Some(ready) = &service.ready {
-            put("service.ready", ready.join(" "));
+            put("service.ready", shown(ready));
         }
     }
     for (name, value) in system.settings.iter() {

@@ -54,7 +54,7 @@ pub use rate::AskedRate;
 pub use raw::RawPlan;
 pub use report::{ReportPlan, shapes_points, shapes_probes};
 pub use requests::requests_per_operation;
-pub use service::{Service, ServiceControl};
+pub use service::{Service, ServiceControl, shown};
 pub use shipped::{PLANS, ShippedPlan};
 pub use slo::is_searched;
 pub use sweep::{Adopt, Order, Reload, Sweep};
@@ -217,6 +217,19 @@ pub struct HostPlan {
 }
 
 impl HostPlan {
+    /// What is said where the limit of memory is less than a run may need for itself.
+    #[must_use]
+    pub fn too_little(&self) -> Option<String> {
+        let needed = check::MEMORY_LIMIT_FLOOR;
+        let limit = self.memory_limit.filter(|limit| *limit < needed)?;
+        Some(format!(
+            "host.memory_limit is {}, and a run may need {} for itself: the kernel kills a run that \
+             needs more than its limit",
+            ByteSize(limit),
+            ByteSize(needed)
+        ))
+    }
+
     /// What is said where the limit of memory was not scaled as far as the data.
     #[must_use]
     pub fn limit_notice(&self) -> Option<String> {

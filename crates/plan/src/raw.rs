@@ -10,7 +10,7 @@ use super::{
 };
 use std::{collections::BTreeMap, fs, path::Path};
 use tailmark_driver::did_you_mean;
-use tailmark_results::{RENAMED_KEYS, present_key};
+use tailmark_results::{RENAMED_KEYS, present_key, secret::masked};
 use toml::{Table, Value};
 
 /// The keys that say where a system is.
@@ -338,13 +338,39 @@ impl RawPlan {
         }
     }
 
-    /// TOML that says what the plan says: the text that was read, or one that says the same.
+    /// TOML that says what the plan says, without the secrets in its commands: the text that was read
+    /// where each command stands in it as it is, or one that says the same.
     pub(super) fn source(&self) -> String {
-        match &self.source {
-            Some(text) => text.clone(),
-            None => toml::to_string(&self.table).expect("a TOML table can be written as TOML"),
+        let mut table = self.table.clone();
+        let mut text = self.source.clone();
+        for command in commands_of(&mut table) {
+            let shown = masked(command);
+            if shown != *command {
+                text = text
+                    .filter(|text| text.contains(command.as_str()))
+                    .map(|text| text.replace(command.as_str(), &shown));
+                *command = shown;
+            }
         }
+        text.unwrap_or_else(|| {
+            toml::to_string(&table).expect("a TOML table can be written as TOML")
+        })
     }
+}
+
+/// The commands of the services of all systems.
+fn commands_of(plan: &mut Table) -> impl Iterator<Item = &mut String> {
+    let systems = plan.get_mut("system").and_then(Value::as_array_mut);
+    let systems = systems.into_iter().flatten();
+    let services = systems.filter_map(|system| system.get_mut("service")?.as_table_mut());
+    services
+        .flat_map(Table::iter_mut)
+        .filter_map(|(key, value)| match value {
+            Value::String(command) if ["start", "stop", "ready"].contains(&key.as_str()) => {
+                Some(command)
+            }
+            _ => None,
+        })
 }
 
 /// Gives keys of earlier versions their present names.

@@ -1,6 +1,7 @@
 //! The service that a system's database is, and the commands that start and stop it.
 
 use std::path::PathBuf;
+use tailmark_results::secret::masked;
 
 /// The service that a system's database is.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -47,6 +48,12 @@ impl Service {
             }
         }
     }
+}
+
+/// A command as a person reads it, without the secrets in it.
+#[must_use]
+pub fn shown(words: &[String]) -> String {
+    masked(&words.join(" "))
 }
 
 fn words(words: &[&str]) -> Vec<String> {

@@ -1,6 +1,10 @@
 //! One agent at the other end: requests and answers, samples, and what its clock says.
 
-use crate::{Error, wait::received};
+use crate::{
+    Error,
+    lines::{self, LINE_BYTES_MAX, Rate},
+    wait::received,
+};
 use std::{
     collections::HashMap,
     io::{BufRead, BufReader, Read, Write},
@@ -27,8 +31,12 @@ const LOOK: Duration = Duration::from_millis(200);
 const BEAT: Duration = Duration::from_secs(5);
 /// Exchanges of a measurement of its clock.
 const BURST: usize = 8;
-/// The most samples that wait to be taken.
-const SAMPLES_MAX: usize = 100_000;
+/// The most memory of samples that wait to be taken, bytes: those of about ten minutes.
+const SAMPLES_BYTES_MAX: usize = 64 << 20;
+/// The most bytes of names that an agent's probes may have.
+const NAMES_BYTES_MAX: usize = 4 << 20;
+/// The most messages of one kind that wait to be taken.
+const MESSAGES_MAX: usize = 1000;
 
 /// A sample as the agent took it.
 #[derive(Debug, Clone, PartialEq)]
@@ -57,6 +65,8 @@ pub enum Said {
 struct Inbox {
     waiting: HashMap<u64, Sender<Answer>>,
     samples: Vec<Taken>,
+    /// The memory of `samples`, bytes.
+    samples_bytes: usize,
     not_sampled: Vec<String>,
     /// What was said of preparing.
     prepared: Vec<Said>,
@@ -108,7 +118,7 @@ impl Channel {
         if hello.protocol != PROTOCOL {
             return Err(Error::OtherVersion {
                 login: login.to_owned(),
-                version: hello.version,
+                version: lines::quoted(&hello.version),
                 protocol: hello.protocol,
                 expected: PROTOCOL,
             });
@@ -200,7 +210,7 @@ impl Channel {
         match answer? {
             Answer::Refused(why) => Err(Error::Refused {
                 login: self.login.clone(),
-                why,
+                why: lines::shortened(&why),
             }),
             answer => Ok(answer),
         }
@@ -228,7 +238,10 @@ impl Channel {
                 answer_sent_ns: sent_ns,
                 answer_received_ns,
             }),
-            other => Err(self.lost(format!("it answered {other:?} when asked for the time"))),
+            other => {
+                let other = lines::quoted(&format!("{other:?}"));
+                Err(self.lost(format!("it answered {other} when asked for the time")))
+            }
         }
     }
 
@@ -236,6 +249,7 @@ impl Channel {
     pub fn take(&self) -> (Vec<Taken>, Vec<String>) {
         let mut inbox = locked(&self.inbox);
         let samples = std::mem::take(&mut inbox.samples);
+        inbox.samples_bytes = 0;
         (samples, std::mem::take(&mut inbox.not_sampled))
     }
 
@@ -255,65 +269,125 @@ impl Channel {
     }
 }
 
-/// Takes lines in until there are no more.
+impl Inbox {
+    /// Keeps what was said of preparing. Later progress replaces earlier progress.
+    fn say(&mut self, said: Said) {
+        if let (Some(Said::Progress(..)), Said::Progress(..)) = (self.prepared.last(), &said) {
+            self.prepared.pop();
+        }
+        if self.prepared.len() < MESSAGES_MAX {
+            self.prepared.push(said);
+        }
+    }
+
+    fn keep(&mut self, sample: Taken) {
+        let values = sample.values.iter().map(|(of, _)| bytes_of(of));
+        let bytes = size_of::<Taken>() + sample.probe.len() + values.sum::<usize>();
+        if self.samples_bytes + bytes <= SAMPLES_BYTES_MAX {
+            self.samples_bytes += bytes;
+            self.samples.push(sample);
+        }
+    }
+}
+
+/// Takes lines in until there are no more, or one is not as it has to be.
 fn read(from: impl Read, inbox: &Mutex<Inbox>, greet: &Sender<Hello>) {
-    let mut of: HashMap<String, Vec<Sampled>> = HashMap::new();
-    let mut why = "the agent has ended".to_owned();
-    for line in BufReader::new(from).lines() {
-        let line = line.map_err(|error| error.to_string());
-        let line = line.and_then(|line| {
-            serde_json::from_str::<Line>(&line).map_err(|error| format!("{error} in `{line}`"))
-        });
-        match line {
-            Ok(Line::Hello(hello)) => drop(greet.send(hello)),
-            Ok(Line::Answer { id, answer }) => {
+    let mut from = BufReader::new(from);
+    let mut rate = Rate::new(Instant::now());
+    let mut names = Names::default();
+    let why = loop {
+        match next(&mut from, &mut rate) {
+            Ok(None) => break "the agent has ended".to_owned(),
+            Ok(Some(Line::Hello(hello))) => drop(greet.send(hello)),
+            Ok(Some(Line::Answer { id, answer })) => {
                 if let Some(waiting) = locked(inbox).waiting.remove(&id) {
                     // Whoever asked may have gone.
                     let _ = waiting.send(answer);
                 }
             }
-            Ok(Line::NotSampled(what)) => locked(inbox).not_sampled.push(what),
-            Ok(Line::Log(text)) => locked(inbox).prepared.push(Said::Log(text)),
-            Ok(Line::Begins(what)) => locked(inbox).prepared.push(Said::Begins(what)),
-            Ok(Line::Progress { done, of }) => {
-                locked(inbox).prepared.push(Said::Progress(done, of));
-            }
-            Ok(Line::Sample(sample)) => {
-                let sample = taken(sample, &mut of);
+            Ok(Some(Line::NotSampled(what))) => {
                 let mut inbox = locked(inbox);
-                if inbox.samples.len() < SAMPLES_MAX {
-                    inbox.samples.extend(sample);
+                if inbox.not_sampled.len() < MESSAGES_MAX {
+                    inbox.not_sampled.push(lines::shortened(&what));
                 }
             }
-            Err(error) => {
-                why = error;
-                break;
+            Ok(Some(Line::Log(text))) => locked(inbox).say(Said::Log(lines::shortened(&text))),
+            Ok(Some(Line::Begins(what))) => {
+                locked(inbox).say(Said::Begins(lines::shortened(&what)));
             }
+            Ok(Some(Line::Progress { done, of })) => locked(inbox).say(Said::Progress(done, of)),
+            Ok(Some(Line::Sample(sample))) => match names.taken(sample) {
+                Ok(sample) => {
+                    let mut inbox = locked(inbox);
+                    sample.into_iter().for_each(|sample| inbox.keep(sample));
+                }
+                Err(why) => break why,
+            },
+            Err(why) => break why,
         }
-    }
+    };
     let mut inbox = locked(inbox);
     inbox.closed = Some(why);
     // Nobody waits for an answer that does not come.
     inbox.waiting.clear();
 }
 
-/// A sample with what its values are of, which it says only where that has changed.
-fn taken(sample: Sample, known: &mut HashMap<String, Vec<Sampled>>) -> Option<Taken> {
-    let Sample {
-        probe,
-        at_ns,
-        of,
-        values,
-    } = sample;
-    if let Some(of) = of {
-        known.insert(probe.clone(), of);
+/// The next line of an agent, without control characters.
+fn next(from: &mut impl BufRead, rate: &mut Rate) -> Result<Option<Line>, String> {
+    let Some(line) = lines::line(from, LINE_BYTES_MAX).map_err(|error| error.to_string())? else {
+        return Ok(None);
+    };
+    rate.count(Instant::now())?;
+    let parsed = serde_json::from_str(&line).and_then(|mut value| {
+        lines::clean(&mut value);
+        serde_json::from_value(value)
+    });
+    // Errors of JSON repeat what they did not expect.
+    let parsed = parsed.map_err(|error| lines::quoted(&error.to_string()));
+    parsed
+        .map(Some)
+        .map_err(|error| format!("{error} in `{}`", lines::quoted(&line)))
+}
+
+/// What the values of each probe are of, which it says only where that has changed.
+#[derive(Default)]
+struct Names {
+    of: HashMap<String, Vec<Sampled>>,
+}
+
+impl Names {
+    /// A sample with what its values are of; `None` where that is not known.
+    fn taken(&mut self, sample: Sample) -> Result<Option<Taken>, String> {
+        let Sample {
+            probe,
+            at_ns,
+            of,
+            values,
+        } = sample;
+        if let Some(of) = of {
+            self.of.insert(probe.clone(), of);
+            let all = self.of.iter();
+            let all = all.map(|(probe, of)| probe.len() + of.iter().map(bytes_of).sum::<usize>());
+            if all.sum::<usize>() > NAMES_BYTES_MAX {
+                return Err(format!(
+                    "its probes have more than {NAMES_BYTES_MAX} bytes of names"
+                ));
+            }
+        }
+        let Some(of) = self.of.get(&probe) else {
+            return Ok(None);
+        };
+        Ok((of.len() == values.len()).then(|| Taken {
+            values: of.iter().cloned().zip(values).collect(),
+            probe,
+            at_ns,
+        }))
     }
-    let of = known.get(&probe)?;
-    (of.len() == values.len()).then(|| Taken {
-        values: of.iter().cloned().zip(values).collect(),
-        probe,
-        at_ns,
-    })
+}
+
+/// The memory of one value of a sample, bytes.
+fn bytes_of(of: &Sampled) -> usize {
+    size_of::<(Sampled, f64)>() + of.subject.len() + of.name.len()
 }
 
 fn locked<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -321,144 +395,4 @@ fn locked<T: ?Sized>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::{collections::BTreeSet, os::unix::net::UnixStream};
-    use tailmark_agent::protocol::Watch;
-    use tailmark_cluster::ClockLine;
-
-    /// An agent of this program, in a thread, whose clock is this.
-    fn agent(clock: impl Fn() -> u64 + Send + Sync + 'static) -> Channel {
-        let (own, other) = UnixStream::pair().unwrap();
-        thread::spawn(move || {
-            let input = BufReader::new(other.try_clone().unwrap());
-            tailmark_agent::serve(input, other, &clock, &|| {})
-        });
-        Channel::open("db1", own.try_clone().unwrap(), own, &|| false).unwrap()
-    }
-
-    /// Samples of two probes over some seconds.
-    fn sampled(channel: &Channel, seconds: u64) -> Vec<Taken> {
-        let probes = ["cpu", "memory"].map(str::to_owned).to_vec();
-        let watch = Watch {
-            probes,
-            ..Watch::default()
-        };
-        channel.ask(Ask::Watch(watch), HELLO).unwrap();
-        thread::sleep(Duration::from_secs(seconds));
-        channel.ask(Ask::Sample, HELLO).unwrap();
-        channel.take().0
-    }
-
-    #[test]
-    fn samples_come_by_themselves_each_with_what_its_values_are_of() {
-        let channel = agent(now_ns);
-        let taken = sampled(&channel, 2);
-        let probes: BTreeSet<&str> = taken.iter().map(|sample| &*sample.probe).collect();
-        assert_eq!(probes, BTreeSet::from(["cpu", "memory"]));
-        // One each second, and the last.
-        assert!(taken.len() >= 6, "{}", taken.len());
-        for sample in &taken {
-            let of = |subject: &str| sample.values.iter().any(|(of, _)| of.subject == subject);
-            assert!(of("machine"), "{sample:?}");
-        }
-        channel.ask(Ask::Rest, HELLO).unwrap();
-        channel.take();
-        thread::sleep(Duration::from_millis(1500));
-        assert_eq!(channel.take().0, []);
-    }
-
-    #[test]
-    fn a_clock_that_drifts_from_another_boot_is_put_on_our_own() {
-        const AHEAD_NS: u64 = 3_600_000_000_000;
-        let began = now_ns();
-        // A thousandth faster, and an hour ahead.
-        let clock = move || {
-            let since = now_ns() - began;
-            began + AHEAD_NS + since + since / 1000
-        };
-        let channel = agent(clock);
-        let mut line = ClockLine::default();
-        line.add(channel.clock().unwrap());
-        let first = now_ns();
-        let taken = sampled(&channel, 4);
-        line.add(channel.clock().unwrap());
-        let last = now_ns();
-        let mut instants: Vec<u64> = Vec::new();
-        for sample in &taken {
-            let at = line.leader_at(sample.at_ns).unwrap();
-            assert!((first..=last).contains(&at.ns), "{first} {at:?} {last}");
-            // What the sample says of its instant, by the drift that is known here.
-            let since = (sample.at_ns - began - AHEAD_NS) as f64 / 1.001;
-            let error = (at.ns as f64 - (began as f64 + since)).abs();
-            assert!(error <= at.bound_ns as f64 + 1000.0, "{error} {at:?}");
-            instants.push(at.ns);
-        }
-        assert!(instants.is_sorted());
-    }
-
-    #[test]
-    fn what_the_clock_says_does_not_wait_for_what_takes_longer() {
-        let channel = Arc::new(agent(now_ns));
-        let other = Arc::clone(&channel);
-        let facts = thread::spawn(move || other.ask(Ask::Facts, HELLO).unwrap());
-        let exchange = channel.exchange().unwrap();
-        assert!(exchange.request_received_ns >= exchange.request_sent_ns);
-        assert!(exchange.answer_sent_ns <= exchange.answer_received_ns);
-        let Answer::Facts(facts) = facts.join().unwrap() else {
-            panic!("something else was answered");
-        };
-        let names = |facts: &[tailmark_results::Fact]| -> Vec<String> {
-            facts
-                .iter()
-                .map(|fact| format!("{}.{}", fact.group, fact.name))
-                .collect()
-        };
-        assert_eq!(names(&facts), names(&tailmark_host::machine_facts()));
-    }
-
-    /// The first line of an agent that speaks this.
-    fn hello(protocol: u32) -> String {
-        let hello = Hello {
-            protocol,
-            version: "9.9".to_owned(),
-            hostname: "node2".to_owned(),
-            boot_id: String::new(),
-            memory: 1,
-        };
-        serde_json::to_string(&Line::Hello(hello)).unwrap()
-    }
-
-    #[test]
-    fn an_agent_of_another_version_is_refused() {
-        let (own, mut other) = UnixStream::pair().unwrap();
-        writeln!(other, "{}", hello(PROTOCOL + 1)).unwrap();
-        let refused = Channel::open("db1", own.try_clone().unwrap(), own, &|| false).unwrap_err();
-        let (version, speaks) = ("version 9.9", format!("protocol {}", PROTOCOL + 1));
-        let text = refused.to_string();
-        assert!(text.contains(version) && text.contains(&speaks), "{text}");
-    }
-
-    #[test]
-    fn whoever_waits_when_the_other_end_goes_is_told_at_once() {
-        let (own, mut other) = UnixStream::pair().unwrap();
-        writeln!(other, "{}", hello(PROTOCOL)).unwrap();
-        let channel = Channel::open("db1", own.try_clone().unwrap(), own, &|| false).unwrap();
-        let ends = thread::spawn(move || {
-            let mut line = String::new();
-            BufReader::new(other.try_clone().unwrap())
-                .read_line(&mut line)
-                .unwrap();
-            assert!(line.contains("facts"), "{line}");
-            other.shutdown(std::net::Shutdown::Both).unwrap();
-        });
-        let began = Instant::now();
-        let lost = channel
-            .ask(Ask::Facts, Duration::from_secs(300))
-            .unwrap_err();
-        assert!(matches!(lost, Error::Lost { .. }), "{lost}");
-        assert!(began.elapsed() < Duration::from_secs(250));
-        ends.join().unwrap();
-        assert!(channel.ask(Ask::Facts, HELLO).is_err());
-    }
-}
+mod tests;

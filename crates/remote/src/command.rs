@@ -44,9 +44,10 @@ done
 echo on
 "#;
 
-/// Prints the size of the file `$1`, and from the byte `$2` on what it had then.
+/// Prints the size of the file `$1`, and from the byte `$2` on what it had then; of more than 4 MiB the end.
 const PRINTED: &str = r#"
-size=$(wc -c <"$1") && echo "$size" && tail -c "+$(($2 + 1))" -- "$1" | head -c "$((size - $2))"
+size=$(wc -c <"$1") && echo "$size" && from=$2 && { [ "$((size - from))" -le 4194304 ] || from=$((size - 4194304)); } &&
+tail -c "+$((from + 1))" -- "$1" | head -c "$((size - from))"
 "#;
 
 /// Ends the commands that are kept at these places, whoever knows their numbers: asks them to, and after

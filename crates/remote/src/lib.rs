@@ -8,6 +8,7 @@
 mod channel;
 mod command;
 mod error;
+mod lines;
 mod link;
 mod plain;
 mod program;

@@ -4,6 +4,7 @@
 use crate::{
     Error, Options,
     channel::Channel,
+    lines::{self, LINE_BYTES_MAX},
     server::SHORT,
     ssh::{BEGINS, Ssh, in_one_line},
     wait::received,
@@ -11,7 +12,7 @@ use crate::{
 use sha2::{Digest, Sha256};
 use std::{
     fmt::Write as _,
-    io::{self, BufRead, BufReader, Write},
+    io::{self, BufReader, Write},
     process::{Child, ChildStdin, ChildStdout, Stdio},
     sync::{
         atomic::{AtomicBool, Ordering},
@@ -201,9 +202,8 @@ impl Shell {
             // One that does not take it says why.
             let _ = to.write_all(&program).and_then(|()| to.flush());
             let mut line = || {
-                let mut line = String::new();
-                let length = from.read_line(&mut line).unwrap_or(0);
-                (length > 0).then(|| line.trim_end().to_owned())
+                let line = lines::line(&mut from, LINE_BYTES_MAX).ok().flatten();
+                line.map(|line| line.trim_end().to_owned())
             };
             while line().is_some_and(|line| line != BEGINS) {}
             let lines = [line(), line()].map(Option::unwrap_or_default);
@@ -234,7 +234,7 @@ impl Shell {
             to,
             from,
             directory,
-            why_not: why_not.trim_end().to_owned(),
+            why_not: lines::shortened(why_not.trim_end()),
         })
     }
 }
@@ -251,6 +251,7 @@ fn digest_of(program: &[u8]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::BufRead as _;
     use std::{fs, io::Read, os::unix::process::CommandExt, path::Path, process::Command};
 
     /// The shell on this machine, which takes this much of a program with this digest.

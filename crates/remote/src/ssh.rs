@@ -5,11 +5,17 @@
 //! a run and not its connections. A run that is killed leaves the first one behind, which ends when
 //! nothing has used it for a minute.
 
-use crate::Error;
+use crate::{Error, lines};
+use rustix::{fs::OFlags, process::geteuid};
 use std::{
     fs::{self, File},
     io::{self, Read},
-    os::unix::process::CommandExt,
+    os::unix::{
+        ffi::OsStrExt,
+        fs::{MetadataExt, OpenOptionsExt, PermissionsExt},
+        process::CommandExt,
+    },
+    path::{Path, PathBuf},
     process::{Child, Command, Stdio},
     sync::mpsc::{self, Receiver},
     thread,
@@ -36,6 +42,12 @@ const LOOK: Duration = Duration::from_millis(2);
 const PREFIX: &str = "tailmark-ssh.";
 /// The file in each that is locked by the run that made it.
 const LOCK_NAME: &str = "lock";
+/// The longest path of the user's own directory, bytes: a socket's path has 107, and `ssh` adds to it.
+const RUNTIME_PATH_MAX: usize = 48;
+/// What is kept of the output of a command, bytes.
+const OUTPUT_MAX: u64 = 16 << 20;
+/// What is read of the messages of `ssh`, bytes.
+const SAID_MAX: u64 = 64 << 10;
 
 /// A connection.
 #[derive(Debug)]
@@ -127,8 +139,11 @@ impl Ssh {
             });
         }
         let said = ["log", "said"].map(|name| {
-            let said = fs::read_to_string(directory.path().join(name));
-            said.unwrap_or_default()
+            let mut said = Vec::new();
+            let file = File::open(directory.path().join(name));
+            // Nothing is said where it cannot be read.
+            let _ = file.and_then(|file| file.take(SAID_MAX).read_to_end(&mut said));
+            String::from_utf8_lossy(&said).into_owned()
         });
         let late = code
             .is_none()
@@ -261,12 +276,17 @@ impl Drop for Ssh {
     }
 }
 
-/// A directory of its own for a socket, which is known by its lock as one that is used.
+/// A directory of its own for a socket, which is known by its lock as one that is used. No other user
+/// can enter it.
 fn directory() -> io::Result<(TempDir, File)> {
+    let parent = runtime_directory().unwrap_or_else(std::env::temp_dir);
     loop {
-        let directory = tempfile::Builder::new().prefix(PREFIX).tempdir()?;
+        let directory = tempfile::Builder::new()
+            .prefix(PREFIX)
+            .permissions(fs::Permissions::from_mode(0o700))
+            .tempdir_in(&parent)?;
         let lock_path = directory.path().join(LOCK_NAME);
-        let lock = File::create(&lock_path)?;
+        let lock = File::create_new(&lock_path)?;
         lock.lock()?;
         // Another run may have removed it before it was locked.
         if lock_path.exists() {
@@ -275,18 +295,54 @@ fn directory() -> io::Result<(TempDir, File)> {
     }
 }
 
-/// Removes the directories of runs that were killed.
+/// `XDG_RUNTIME_DIR`, where it is the private directory of this user that it has to be.
+fn runtime_directory() -> Option<PathBuf> {
+    let path = PathBuf::from(std::env::var_os("XDG_RUNTIME_DIR")?);
+    let is_usable = path.is_absolute() && path.as_os_str().as_bytes().len() <= RUNTIME_PATH_MAX;
+    (is_usable && is_private(&path)).then_some(path)
+}
+
+/// Whether a path is a directory, no link to one, that only this user can enter.
+fn is_private(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| {
+        found.is_dir() && found.uid() == geteuid().as_raw() && found.mode() & 0o077 == 0
+    })
+}
+
+/// Removes the directories of runs of this user that were killed.
 fn remove_left() {
-    let all = fs::read_dir(std::env::temp_dir()).into_iter().flatten();
-    for entry in all.flatten() {
+    let parents = [Some(std::env::temp_dir()), runtime_directory()];
+    parents
+        .into_iter()
+        .flatten()
+        .for_each(|parent| remove_left_in(&parent));
+}
+
+/// Anyone can make a directory with such a name in `/tmp`, and a FIFO or a link in it: only private
+/// directories of this user are looked into, and nothing there is waited for.
+fn remove_left_in(parent: &Path) {
+    for entry in fs::read_dir(parent).into_iter().flatten().flatten() {
         let is_one = entry.file_name().to_string_lossy().starts_with(PREFIX);
-        let lock = is_one.then(|| File::open(entry.path().join(LOCK_NAME)));
-        if let Some(Ok(lock)) = lock
+        if is_one
+            && is_private(&entry.path())
+            && let Ok(lock) = open_lock(&entry.path().join(LOCK_NAME))
             && lock.try_lock().is_ok()
         {
             // Another run may remove it at the same time.
             let _ = fs::remove_dir_all(entry.path());
         }
+    }
+}
+
+/// Opens a lock of this user that is a file.
+fn open_lock(path: &Path) -> io::Result<File> {
+    let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
+    let flags = i32::try_from(flags.bits()).map_err(io::Error::other)?;
+    let lock = File::options().read(true).custom_flags(flags).open(path)?;
+    let found = lock.metadata()?;
+    match found.is_file() && found.uid() == geteuid().as_raw() {
+        true => Ok(lock),
+        false => Err(io::ErrorKind::InvalidInput.into()),
     }
 }
 
@@ -326,14 +382,20 @@ fn printed(
     Ok((code, whole(out), whole(err)))
 }
 
-/// All that comes from a stream, when that ends.
+/// What comes from a stream, when that ends, without control characters. Its first [`OUTPUT_MAX`] bytes
+/// are kept.
 fn text(stream: Option<impl Read + Send + 'static>) -> Receiver<String> {
     let (tell, told) = mpsc::channel();
     thread::spawn(move || {
         let mut bytes = Vec::new();
-        let _ = stream.map(|mut stream| stream.read_to_end(&mut bytes));
+        let _ = stream.map(|mut stream| {
+            stream.by_ref().take(OUTPUT_MAX).read_to_end(&mut bytes)?;
+            // Whoever writes does not wait for a reader.
+            io::copy(&mut stream, &mut io::sink())
+        });
+        let text = lines::printable_lines(&String::from_utf8_lossy(&bytes));
         // Nobody may wait for it any more.
-        let _ = tell.send(String::from_utf8_lossy(&bytes).into_owned());
+        let _ = tell.send(text);
     });
     told
 }
@@ -351,102 +413,11 @@ fn quoted<'a>(words: impl Iterator<Item = &'a str>) -> String {
     words.map(word).collect::<Vec<_>>().join(" ")
 }
 
-/// What a program said, in one line.
+/// What a program said, in one line: a part of it, where it is long.
 pub fn in_one_line(said: &str) -> String {
     let lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
-    lines.collect::<Vec<_>>().join("; ")
+    lines::shortened(&lines.collect::<Vec<_>>().join("; "))
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use std::sync::atomic::{AtomicBool, Ordering};
-
-    #[test]
-    fn a_shell_takes_words_as_they_are() {
-        let words = [
-            "printf", "%s|", "a b", "it's", "$HOME", "\\", "`x`", "", "*",
-        ];
-        let shell = Command::new("sh")
-            .arg("-c")
-            .arg(quoted(words.into_iter()))
-            .output();
-        let printed = String::from_utf8(shell.unwrap().stdout).unwrap();
-        assert_eq!(printed, r"a b|it's|$HOME|\|`x`||*|");
-    }
-
-    #[test]
-    fn what_a_killed_run_has_left_is_removed_and_what_is_used_is_not() {
-        let (used, _lock) = directory().unwrap();
-        let left = {
-            let (left, _lock) = directory().unwrap();
-            left.keep()
-        };
-        remove_left();
-        assert!(used.path().exists() && !left.exists());
-    }
-
-    #[test]
-    fn what_is_made_while_another_run_removes_what_was_left_stays() {
-        let is_over = AtomicBool::new(false);
-        thread::scope(|scope| {
-            scope.spawn(|| {
-                while !is_over.load(Ordering::Relaxed) {
-                    remove_left();
-                }
-            });
-            let made: Vec<_> = (0..500).map(|_| directory().unwrap()).collect();
-            let gone = made.iter().filter(|(made, _)| !made.path().exists());
-            let gone = gone.count();
-            is_over.store(true, Ordering::Relaxed);
-            assert_eq!(gone, 0);
-        });
-    }
-
-    #[test]
-    fn what_a_login_shell_prints_is_no_output_of_a_command() {
-        let printed = format!("Welcome!\n\n{BEGINS}\n0\n{BEGINS}\n");
-        let own = own_output(&printed);
-        assert_eq!(own, Some(format!("0\n{BEGINS}\n")));
-        assert_eq!(own_output("This account is not available.\n"), None);
-    }
-
-    #[test]
-    fn what_takes_too_long_is_not_waited_for_though_others_hold_its_streams() {
-        let directory = tempfile::tempdir().unwrap();
-        let other = directory.path().join("other");
-        let script = r#"sleep 600 & echo $! >"$0.part" && mv "$0.part" "$0" && exec sleep 600"#;
-        let mut command = Command::new("sh");
-        command.arg("-c").arg(script).arg(&other);
-        // When the other one has begun nobody needs it any more.
-        let year = Duration::from_secs(365 * 86_400);
-        let (code, out, err) = printed(&mut command, year, &|| other.exists()).unwrap();
-        assert_eq!((code, &*out, &*err), (None, "", ""));
-        let other = fs::read_to_string(other).unwrap();
-        // It goes on with the streams that it has.
-        let killed = Command::new("kill").arg(other.trim()).status().unwrap();
-        assert!(killed.success());
-        let (late, ..) = printed(Command::new("sleep").arg("600"), LOOK, &|| false).unwrap();
-        assert_eq!(late, None);
-    }
-
-    #[test]
-    fn what_a_program_printed_is_whole_when_it_has_ended() {
-        let mut command = Command::new("sh");
-        command.args(["-c", "seq 100000; echo no >&2; exit 3"]);
-        let (code, out, err) = printed(&mut command, Duration::from_secs(60), &|| false).unwrap();
-        assert_eq!(
-            (code, out.lines().count(), &*err),
-            (Some(Some(3)), 100_000, "no\n")
-        );
-    }
-
-    #[test]
-    fn a_host_that_there_is_not_is_an_error_with_what_ssh_says() {
-        let error = Ssh::connect("nobody@no-such-host.invalid", &|| false)
-            .unwrap_err()
-            .to_string();
-        assert!(error.contains("nobody@no-such-host.invalid"), "{error}");
-        assert!(error.contains("resolve"), "{error}");
-    }
-}
+mod tests;

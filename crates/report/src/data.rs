@@ -123,7 +123,7 @@ impl Data {
     /// comes first.
     #[must_use]
     pub fn redacted(mut self) -> Self {
-        let redaction = Redaction::of(&self.facts, &self.systems).with_hosts(&self.headers);
+        let redaction = Redaction::of(&self.facts, &self.systems).with_plans(&self.headers);
         self.facts = redaction.facts(self.facts);
         self.headers = self
             .headers

@@ -12,7 +12,7 @@
 
 use crate::{
     Interval, IntervalKind, Kind, KindResult, Phase,
-    finding::{NO_ANSWER, NOTHING_FOUND},
+    finding::{CLIENT_STOPPED, NO_ANSWER, NOTHING_FOUND},
     number::percent,
 };
 use std::{collections::BTreeMap, fmt};
@@ -33,6 +33,8 @@ pub enum Fault {
     NoAnswer,
     /// Every read missed.
     NothingFound,
+    /// The process of the clients was stopped.
+    Stopped,
 }
 
 impl fmt::Display for Fault {
@@ -41,6 +43,7 @@ impl fmt::Display for Fault {
             Self::Failed(share) => write!(f, "{} failed", percent(*share)),
             Self::NoAnswer => f.write_str("the database went away"),
             Self::NothingFound => f.write_str("nothing was found"),
+            Self::Stopped => f.write_str("the client was stopped"),
         }
     }
 }
@@ -97,6 +100,7 @@ impl Phase {
             () if NO_ANSWER.is_among(&self.findings) => Some(Fault::NoAnswer),
             () if share > allow_errors => Some(Fault::Failed(share)),
             () if NOTHING_FOUND.is_among(&self.findings) => Some(Fault::NothingFound),
+            () if CLIENT_STOPPED.is_among(&self.findings) => Some(Fault::Stopped),
             () => None,
         }
     }
@@ -242,10 +246,11 @@ mod tests {
     }
 
     #[test]
-    fn a_database_that_went_away_or_had_nothing_is_a_fault() {
+    fn a_database_that_went_away_or_had_nothing_and_a_stopped_client_are_faults() {
         for (code, fault) in [
             (NO_ANSWER, Fault::NoAnswer),
             (NOTHING_FOUND, Fault::NothingFound),
+            (CLIENT_STOPPED, Fault::Stopped),
         ] {
             let mut phase = phase(10, 0, &[(Kind::Read, 10, 0)]);
             phase.findings.push(code.finding(""));

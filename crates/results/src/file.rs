@@ -46,6 +46,7 @@ impl NewFile {
             path,
             draft: Some(draft),
         };
+        crate::owner::give(new.out.get_ref())?;
         if let Some(found) = found {
             new.out.get_ref().set_permissions(found.permissions())?;
         }

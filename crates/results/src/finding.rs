@@ -65,6 +65,7 @@ pub const FINDINGS: &[FindingCode] = &[
     CACHES_NOT_DROPPED,
     CENSORED,
     CLIENT_SATURATED,
+    CLIENT_STOPPED,
     CLOCK_SKEW,
     CLOCK_STEPPED,
     DATA_ADOPTED,
@@ -145,6 +146,16 @@ pub const CLIENT_SATURATED: FindingCode = FindingCode {
     about: "the processors were the limit, not the storage",
     means: "The processors of the clients were the limit, so faster storage could not have shown \
             it. Use fewer threads, more processors or smaller caches.",
+    changes_headline: true,
+};
+
+/// The clients' process was stopped during the point.
+pub const CLIENT_STOPPED: FindingCode = FindingCode {
+    name: "client-stopped",
+    about: "the clients' process was stopped during the point",
+    means: "Nothing was sent while the process was stopped, so the numbers are not those of the \
+            storage, and the point is no peak. Keep the process and its machine running, and \
+            measure the point again.",
     changes_headline: true,
 };
 

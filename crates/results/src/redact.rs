@@ -29,6 +29,15 @@ pub const PRIVATE_FACTS: &[(&str, &str)] = &[
 /// The shortest value that is looked for in other texts: shorter ones are words of their own.
 const VALUE_MIN: usize = 3;
 
+/// The keys of a plan, after `system.NAME.`, whose values are commands.
+const COMMANDS: &[&str] = &["service.ready", "service.start", "service.stop"];
+
+/// What stands before a command that the shell runs.
+const SHELL: &str = "sh -c ";
+
+/// What stands in place of a plan whose commands cannot be found in its text.
+const NO_SOURCE: &str = "# left out, because it has commands\n";
+
 /// What stands for an address that is not known from elsewhere.
 const ADDRESS: &str = "[address]";
 
@@ -92,11 +101,20 @@ impl Redaction {
         }
     }
 
-    /// The same with what plans say of the hosts of servers: whom `ssh` is to reach there.
+    /// The same with what plans say: whom `ssh` is to reach on the hosts of servers, and the commands of
+    /// services.
     #[must_use]
-    pub fn with_hosts<'a>(mut self, headers: impl IntoIterator<Item = &'a Header>) -> Self {
+    pub fn with_plans<'a>(mut self, headers: impl IntoIterator<Item = &'a Header>) -> Self {
         let is_host = |key: &str| key.starts_with("system.") && key.ends_with(".host");
         for header in headers {
+            for command in commands(header) {
+                let is_known = self.values.iter().any(|(known, _)| known == command);
+                // One word may be a word of other texts.
+                if !is_known && command.contains(' ') {
+                    let label = format!("[command {}]", self.values.len() + 1);
+                    self.values.push((command.to_owned(), label));
+                }
+            }
             let logins = header.plan.iter().filter(|(key, _)| is_host(key));
             for login in logins.flat_map(|(_, logins)| logins.split(", ")) {
                 let name = Login::of(login).host;
@@ -151,11 +169,18 @@ impl Redaction {
     /// What a study is of.
     #[must_use]
     pub fn header(&self, mut header: Header) -> Header {
-        header.source = self.text(&header.source);
-        header
-            .plan
-            .values_mut()
-            .for_each(|value| *value = self.text(value));
+        let is_found = commands(&header).all(|command| header.source.contains(command));
+        header.source = if is_found {
+            self.text(&header.source)
+        } else {
+            NO_SOURCE.to_owned()
+        };
+        for (key, value) in &mut header.plan {
+            *value = self.text(value);
+            if is_command(key) && !value.contains("[command ") {
+                "[command]".clone_into(value);
+            }
+        }
         header
     }
 
@@ -205,6 +230,18 @@ impl Redaction {
     pub fn conditions(&self, conditions: Conditions) -> Conditions {
         conditions.with_values(|value| self.text(value))
     }
+}
+
+/// Whether a key of a plan has a command.
+fn is_command(key: &str) -> bool {
+    let mut names = COMMANDS.iter();
+    key.starts_with("system.") && names.any(|name| key.ends_with(&format!(".{name}")))
+}
+
+/// The commands of a plan that the shell runs.
+fn commands(header: &Header) -> impl Iterator<Item = &str> {
+    let commands = header.plan.iter().filter(|(key, _)| is_command(key));
+    commands.filter_map(|(_, command)| command.strip_prefix(SHELL))
 }
 
 /// Whether a place is a directory or a device, not contact points.
@@ -468,7 +505,7 @@ mod tests {
             plan: plan.into(),
             ..Header::without_plan("", String::new())
         };
-        let redaction = Redaction::of(&[], &[]).with_hosts([&header]);
+        let redaction = Redaction::of(&[], &[]).with_plans([&header]);
         let text = redaction
             .text("machine on server db-berlin; 10.1.1.1; on server d1; on server [fe80::7]");
         for name in ["berlin", "10.1.1.1", "d1", "fe80", "::7"] {
@@ -487,7 +524,7 @@ mod tests {
             plan: plan.into(),
             ..Header::without_plan("", String::new())
         };
-        let redaction = Redaction::of(&[], &[]).with_hosts([&header]);
+        let redaction = Redaction::of(&[], &[]).with_plans([&header]);
         let mut labels = std::collections::BTreeSet::new();
         for host in ["server", "machine", "on", "db-berlin"] {
             let series = Series {
@@ -509,5 +546,36 @@ mod tests {
             labels.insert(label.to_owned());
         }
         assert_eq!(labels.len(), 4);
+    }
+
+    #[test]
+    fn commands_of_services_are_taken_out_whole() {
+        let command = "cassandra -Dcluster=berlin --password=***";
+        let plan = [
+            ("system.a.service.start", format!("sh -c {command}")),
+            ("system.a.service.stop", "sh -c down".to_owned()),
+            ("system.a.service.ready", String::new()),
+            ("sweep.order", "down".to_owned()),
+        ];
+        let plan = plan.map(|(key, value)| (key.to_owned(), value));
+        let header = |source: &str| Header {
+            plan: plan.clone().into(),
+            ..Header::without_plan("", source.to_owned())
+        };
+        let text = format!("service = {{ start = '{command}', stop = 'down' }}");
+        let redaction = Redaction::of(&[], &[]).with_plans([&header(&text)]);
+        let redacted = redaction.header(header(&text));
+        assert_eq!(
+            redacted.source,
+            "service = { start = '[command 1]', stop = 'down' }"
+        );
+        assert_eq!(redacted.plan["system.a.service.start"], "sh -c [command 1]");
+        assert_eq!(redacted.plan["system.a.service.stop"], "[command]");
+        assert_eq!(redacted.plan["sweep.order"], "down");
+        let said = redaction.text(&format!("`{command}` failed"));
+        assert_eq!(said, "`[command 1]` failed");
+        // Written with escapes, it is not found.
+        let escaped = redaction.header(header("start = \"cassandra \\u002dDcluster=berlin\""));
+        assert_eq!(escaped.source, NO_SOURCE);
     }
 }

@@ -264,8 +264,9 @@ pub fn dry_run(plan: &Plan, out: &Path, facts: &Facts) -> Vec<String> {
             limits.join(" or ")
         ));
     }
-    let raised = plan.host.limit_notice();
-    lines.extend(raised.map(|notice| format!("  {notice}")));
+    let notices = plan.host.limit_notice().into_iter();
+    let notices = notices.chain(plan.host.too_little());
+    lines.extend(notices.map(|notice| format!("  {notice}")));
     let prepared = crate::prepare::dry_run(plan, None, out);
     lines.extend(prepared.into_iter().map(|line| format!("  {line}")));
     let unknown = SystemFacts::default();

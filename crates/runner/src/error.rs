@@ -100,6 +100,9 @@ pub enum Error {
         /// Why.
         source: io::Error,
     },
+    /// The run directory cannot be written, and nothing was measured.
+    #[error(transparent)]
+    Unwritable(Box<Error>),
     /// Another run uses the directory.
     #[error("another tailmark run is using `{}`; wait for it to end or give another \
         -o", dir.display())]
@@ -513,6 +516,7 @@ impl Error {
                 Prepare::Step { .. } | Prepare::Journal { .. } | Prepare::Damaged { .. }
             ),
             Self::Busy { .. }
+            | Self::Unwritable(_)
             | Self::SharedPlace { .. }
             | Self::WrongPlan(_)
             | Self::ChangedPlan { .. }

@@ -38,7 +38,7 @@ use pending::{all_pending, measured};
 use std::path::{Path, PathBuf};
 pub use summary::Summary;
 use tailmark_engine::{Observer, Stop};
-use tailmark_host::MemoryLimit;
+use tailmark_host::{LeftGroup, MemoryLimit};
 use tailmark_plan::{Order, Plan, SystemPlan};
 use tailmark_results::{PointKey, Study};
 
@@ -169,14 +169,23 @@ impl Run<'_> {
             systems.sort_by_key(|system| !plan.is_first(system));
         }
         let alone = order::taking_turns(order, &systems);
+        let is_new = known.is_none();
+        let unwritten = |error: Error| match is_new {
+            true => Error::Unwritable(Box::new(error)),
+            false => error,
+        };
         let create = || Study::create(out, &plan.header, &describe(plan));
-        let study = known.map_or_else(create, Ok)?;
+        let study = known.map_or_else(create, Ok);
+        let study = study.map_err(|error| unwritten(error.into()))?;
         let (limit, memory_unlimited) = limit_memory(plan, observer);
         let of_systems = one_device.into_iter().chain(not_interleaved);
         let of_systems = of_systems.chain(surprises.notices()).collect();
-        tell_and_keep(&notices(plan, of_systems, servers, ranks), &study, observer)?;
-        prepared.keep(plan, &study, &left_out)?;
-        study.set_facts(&run_facts(plan, limit.as_ref(), ranks))?;
+        let notices = notices(plan, of_systems, servers, ranks);
+        let facts = run_facts(plan, limit.as_ref(), ranks);
+        tell_and_keep(&notices, &study, observer)
+            .and_then(|()| prepared.keep(plan, &study, &left_out))
+            .and_then(|()| Ok(study.set_facts(&facts)?))
+            .map_err(unwritten)?;
         let retried = retry::retried(plan, &study)?;
         let ladders = Ladders::of(plan, &systems, Some(&study), &retried)?;
         let points = ladders.points();
@@ -213,6 +222,7 @@ impl Run<'_> {
 /// What is said of a plan, with what is said of its systems.
 fn notices(plan: &Plan, of_systems: Vec<String>, servers: &Servers, ranks: &Ranks) -> Vec<String> {
     let of_plan = plan.host.limit_notice().into_iter();
+    let of_plan = of_plan.chain(plan.host.too_little());
     let of_others = servers
         .notices()
         .into_iter()
@@ -233,6 +243,9 @@ fn tell_and_keep(notices: &[String], study: &Study, observer: &dyn Observer) -> 
 
 /// Limits the memory of the run, as long as the limit is kept, or says why that is not possible.
 fn limit_memory(plan: &Plan, observer: &dyn Observer) -> (Option<MemoryLimit>, Option<String>) {
+    let left = tailmark_host::remove_left_groups();
+    let notices = left.iter().filter_map(LeftGroup::notice);
+    notices.for_each(|notice| observer.notice(&notice));
     match plan.host.memory_limit.map(MemoryLimit::enter) {
         None => (None, None),
         Some(Ok(limit)) => (Some(limit), None),

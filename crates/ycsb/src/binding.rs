@@ -2,9 +2,9 @@
 
 use super::properties::Properties;
 use anyhow::{Context, bail};
-use std::{collections::BTreeMap, io::Write};
+use rustix::fs::{MemfdFlags, memfd_create};
+use std::{collections::BTreeMap, fs::File, io::Write, os::fd::AsRawFd};
 use tailmark_driver::{Driver, HostPort, Location, Place, db, did_you_mean};
-use tempfile::NamedTempFile;
 
 /// One binding: a row of [`BINDINGS`].
 #[derive(Debug, Clone, Copy)]
@@ -215,12 +215,12 @@ impl Binding {
 }
 
 impl Binding {
-    /// A file that only this user can read with the password of the properties, for as long as it
-    /// is kept: drivers take passwords from files. None without a user or a password.
+    /// The password of the properties where a driver can read it; drivers take passwords from files.
+    /// None without a user or a password.
     ///
     /// # Errors
-    /// Where it cannot be written.
-    pub fn password_file(&self, properties: &Properties) -> anyhow::Result<Option<NamedTempFile>> {
+    /// Where there is no memory for it.
+    pub fn password(&self, properties: &Properties) -> anyhow::Result<Option<Password>> {
         let password = self.password.and_then(|name| properties.text(name));
         let has_user = self
             .settings
@@ -229,13 +229,26 @@ impl Binding {
         let Some(password) = password.filter(|_| has_user) else {
             return Ok(None);
         };
-        let write = || {
-            let mut file = NamedTempFile::new()?;
-            writeln!(file, "{password}")?;
-            std::io::Result::Ok(file)
-        };
-        let file = write().context("failed to write the password to a file for the driver")?;
-        Ok(Some(file))
+        let kept = Password::new(password).context("failed to keep the password in memory")?;
+        Ok(Some(kept))
+    }
+}
+
+/// A password in memory that a driver reads as a file. It ends with the process, however that ends.
+#[derive(Debug)]
+pub struct Password(File);
+
+impl Password {
+    fn new(password: &str) -> std::io::Result<Self> {
+        let mut file = File::from(memfd_create("tailmark-password", MemfdFlags::CLOEXEC)?);
+        writeln!(file, "{password}")?;
+        Ok(Self(file))
+    }
+
+    /// The name by which this process can read it, and others of this user while it runs.
+    #[must_use]
+    pub fn path(&self) -> String {
+        format!("/proc/self/fd/{}", self.0.as_raw_fd())
     }
 }
 
@@ -321,14 +334,18 @@ mod tests {
     }
 
     #[test]
-    fn a_password_goes_to_the_driver_by_file_and_nowhere_else() {
+    fn a_password_goes_to_the_driver_by_memory_and_nowhere_else() {
         let mut properties = Properties::default();
         properties.set("cassandra.password", "s=1 ");
-        let file = |properties: &Properties| CASSANDRA.password_file(properties).unwrap();
-        assert!(file(&properties).is_none(), "YCSB does without, too");
+        let password = |properties: &Properties| CASSANDRA.password(properties).unwrap();
+        assert!(password(&properties).is_none(), "YCSB does without, too");
         properties.set("cassandra.username", "me");
-        let kept = file(&properties).unwrap();
-        assert_eq!(std::fs::read_to_string(kept.path()).unwrap(), "s=1 \n");
+        let kept = password(&properties).unwrap();
+        for _ in 0..2 {
+            assert_eq!(std::fs::read_to_string(kept.path()).unwrap(), "s=1 \n");
+        }
+        let target = std::fs::read_link(kept.path()).unwrap();
+        assert_eq!(target.to_str(), Some("/memfd:tailmark-password (deleted)"));
         let words = ["-p", "cassandra.password=s=1 ", "-p", "as.password=x", "y"];
         assert_eq!(
             without_passwords(&words.map(str::to_owned)),

@@ -3,7 +3,7 @@
 mod output;
 
 use super::{
-    binding::Binding,
+    binding::{Binding, Password},
     checked,
     core::Core,
     decorators::{Decorated, Samples, Verify},
@@ -29,7 +29,6 @@ use tailmark_engine::{Spec, Stop};
 use tailmark_results::{Phase, PointKey, finding::NOTHING_FOUND};
 use tailmark_runner::{Evidence, capture::Watched, point};
 use tailmark_workload::KeySpace;
-use tempfile::NamedTempFile;
 
 const COUNT: &str = "a whole number from 0 up";
 
@@ -51,7 +50,7 @@ pub struct Call {
     export_file: Option<PathBuf>,
     raw_file: Option<PathBuf>,
     /// Kept until the database is closed.
-    _password: Option<NamedTempFile>,
+    _password: Option<Password>,
     watch: Watch,
     stop: Stop,
 }
@@ -136,10 +135,9 @@ impl Call {
                 readable(driver).map(|(name, value)| (name.to_owned(), value.to_owned()));
             settings.extend(readable);
         }
-        let password = binding.password_file(properties)?;
-        if let Some(file) = &password {
-            let path = file.path().display().to_string();
-            settings.insert("password_file".to_owned(), path);
+        let password = binding.password(properties)?;
+        if let Some(password) = &password {
+            settings.insert("password_file".to_owned(), password.path());
         }
         let mut settings = checked(driver, &settings, &core.data)?;
         for (name, value) in readable(driver) {

@@ -8,7 +8,10 @@ use std::{
 };
 use tailmark_driver::{Driver, Location, Params};
 use tailmark_report::write_studies;
-use tailmark_results::{Header, Phase, PointKey, System};
+use tailmark_results::{
+    Header, Phase, PointKey, System,
+    secret::{masked, own_words},
+};
 use tailmark_runner::point::CallStudy;
 
 /// What a call adds.
@@ -38,8 +41,8 @@ pub struct CallRecord<'a> {
 /// # Errors
 /// Where the study refuses.
 pub fn add(out: &Path, call: CallRecord<'_>) -> anyhow::Result<PathBuf> {
-    let words: Vec<String> = std::env::args().collect();
-    let header = Header::without_plan("YCSB", without_passwords(&words).join(" "));
+    let words = masked(&without_passwords(&own_words()).join(" "));
+    let header = Header::without_plan("YCSB", words);
     let system = describe(&call);
     let add = || {
         let study = CallStudy::open(out, &header, &system, |_| true)?;

@@ -1,22 +1,31 @@
-//! As much of HTTP/1.1 as a page takes that is only read: GET, one request a connection. A connection that
-//! says nothing, or takes nothing, is closed after a while, and there are never more than so many.
+//! As much of HTTP/1.1 as a page takes that is only read: GET, one request a connection.
+//!
+//! Slow or hostile clients keep nobody from reading. A request and its answer have deadlines as a whole,
+//! however they trickle. The number of connections is limited, in total and for each peer; one more
+//! closes the oldest, first those that have not sent their request yet.
 
 use rustix::process::setpriority_process;
 use std::{
     io::{self, Read, Write},
-    net::{SocketAddr, TcpListener, TcpStream},
+    net::{IpAddr, Shutdown, SocketAddr, TcpListener, TcpStream},
     sync::{
-        Arc,
-        atomic::{AtomicBool, AtomicUsize, Ordering},
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
     },
     thread::{self, JoinHandle},
-    time::Duration,
+    time::{Duration, Instant},
 };
 
-/// For so long a connection may say or take nothing.
-const PATIENCE: Duration = Duration::from_secs(10);
-/// Connections at a time; one more is closed at once.
+/// How long a request may take to come, from its connection on.
+const REQUEST: Duration = Duration::from_secs(5);
+/// How long an answer may take to be read. A page has a few megabytes.
+const ANSWER: Duration = Duration::from_secs(60);
+/// How long an end of the server waits for its own connection.
+const END: Duration = Duration::from_secs(10);
+/// Connections at a time.
 const CONNECTIONS_MAX: usize = 256;
+/// Connections of one peer at a time. A browser opens six.
+const PEER_MAX: usize = 32;
 /// What a request may be long, bytes.
 const REQUEST_MAX: usize = 16 << 10;
 /// What a thread of a connection needs to make a page.
@@ -55,7 +64,7 @@ impl Server {
         let service = Arc::new(Service {
             token,
             pages: Box::new(pages),
-            open: AtomicUsize::new(0),
+            open: Mutex::default(),
         });
         let stopped = Arc::clone(&stop);
         let accept = move || accept(&listener, &service, &stopped);
@@ -83,7 +92,7 @@ impl Drop for Server {
         if own.ip().is_unspecified() {
             own.set_ip(std::net::Ipv4Addr::LOCALHOST.into());
         }
-        if TcpStream::connect_timeout(&own, PATIENCE).is_ok()
+        if TcpStream::connect_timeout(&own, END).is_ok()
             && let Some(accepting) = self.accepting.take()
         {
             let _ = accepting.join();
@@ -94,7 +103,22 @@ impl Drop for Server {
 struct Service {
     token: Option<String>,
     pages: Box<Pages>,
-    open: AtomicUsize,
+    /// The oldest first.
+    open: Mutex<Vec<Arc<Connection>>>,
+}
+
+struct Connection {
+    stream: TcpStream,
+    peer: IpAddr,
+    /// Whether its request has come.
+    is_answered: AtomicBool,
+}
+
+impl Connection {
+    /// Ends what its thread does.
+    fn close(&self) {
+        let _ = self.stream.shutdown(Shutdown::Both);
+    }
 }
 
 fn accept(listener: &TcpListener, service: &Arc<Service>, stop: &AtomicBool) {
@@ -108,22 +132,22 @@ fn accept(listener: &TcpListener, service: &Arc<Service>, stop: &AtomicBool) {
             thread::sleep(Duration::from_millis(100));
             continue;
         };
-        if service.open.fetch_add(1, Ordering::Relaxed) >= CONNECTIONS_MAX {
-            service.open.fetch_sub(1, Ordering::Relaxed);
+        // One that has gone already has no peer.
+        let Some(connection) = service.admit(stream) else {
             continue;
-        }
-        let own = Arc::clone(service);
+        };
+        let (own, served) = (Arc::clone(service), Arc::clone(&connection));
         let serve = move || {
             yield_to_the_run();
             // Whoever went away is no matter.
-            let _ = own.serve(stream);
-            own.open.fetch_sub(1, Ordering::Relaxed);
+            let _ = own.serve(&served);
+            own.forget(&served);
         };
         let thread = thread::Builder::new()
             .name("live".to_owned())
             .stack_size(STACK_BYTES);
         if thread.spawn(serve).is_err() {
-            service.open.fetch_sub(1, Ordering::Relaxed);
+            service.forget(&connection);
         }
     }
 }
@@ -134,10 +158,44 @@ fn yield_to_the_run() {
 }
 
 impl Service {
-    fn serve(&self, mut stream: TcpStream) -> io::Result<()> {
-        stream.set_read_timeout(Some(PATIENCE))?;
-        stream.set_write_timeout(Some(PATIENCE))?;
-        let request = read_head(&mut stream)?;
+    /// Takes a connection. Where it is one too many, the oldest is closed: of its peer where that has
+    /// too many, and one that has not sent its request yet where there is one.
+    fn admit(&self, stream: TcpStream) -> Option<Arc<Connection>> {
+        let peer = stream.peer_addr().ok()?.ip().to_canonical();
+        let mut open = self.open();
+        let of_peer = open.iter().filter(|other| other.peer == peer).count();
+        if of_peer >= PEER_MAX || open.len() >= CONNECTIONS_MAX {
+            let may_go = |other: &Connection| of_peer < PEER_MAX || other.peer == peer;
+            let is_idle = |other: &Connection| !other.is_answered.load(Ordering::Relaxed);
+            let idle = open
+                .iter()
+                .position(|other| may_go(other) && is_idle(other));
+            let oldest = idle.or_else(|| open.iter().position(|other| may_go(other)));
+            if let Some(oldest) = oldest {
+                open.remove(oldest).close();
+            }
+        }
+        let connection = Arc::new(Connection {
+            stream,
+            peer,
+            is_answered: AtomicBool::new(false),
+        });
+        open.push(Arc::clone(&connection));
+        Some(connection)
+    }
+
+    fn forget(&self, connection: &Arc<Connection>) {
+        self.open().retain(|other| !Arc::ptr_eq(other, connection));
+    }
+
+    fn open(&self) -> MutexGuard<'_, Vec<Arc<Connection>>> {
+        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn serve(&self, connection: &Connection) -> io::Result<()> {
+        let stream = &connection.stream;
+        let request = read_head(stream, Instant::now() + REQUEST)?;
+        connection.is_answered.store(true, Ordering::Relaxed);
         let (status, answer) = self.answer(&request);
         let (kind, body) = match &answer {
             Some(answer) => (answer.kind, answer.body.as_slice()),
@@ -148,9 +206,9 @@ impl Service {
              X-Content-Type-Options: nosniff\r\nReferrer-Policy: no-referrer\r\nConnection: close\r\n\r\n",
             body.len()
         );
-        stream.write_all(head.as_bytes())?;
-        stream.write_all(body)?;
-        stream.flush()
+        let end = Instant::now() + ANSWER;
+        write_all(stream, head.as_bytes(), end)?;
+        write_all(stream, body, end)
     }
 
     fn answer(&self, request: &str) -> (&'static str, Option<Answer>) {
@@ -210,11 +268,21 @@ fn is_equal(token: &str, given: &str) -> bool {
     token.len() == given.len() && different == 0
 }
 
-/// The lines of a request up to the empty one.
-fn read_head(stream: &mut TcpStream) -> io::Result<String> {
+/// What is left until a deadline.
+fn left(end: Instant) -> io::Result<Option<Duration>> {
+    let left = end.saturating_duration_since(Instant::now());
+    if left.is_zero() {
+        return Err(io::ErrorKind::TimedOut.into());
+    }
+    Ok(Some(left))
+}
+
+/// The lines of a request up to the empty one, unless they come too late.
+fn read_head(mut stream: &TcpStream, end: Instant) -> io::Result<String> {
     let mut head = Vec::new();
     let mut some = [0; 1_024];
     while !head.windows(4).any(|end| end == b"\r\n\r\n") {
+        stream.set_read_timeout(left(end)?)?;
         let count = stream.read(&mut some)?;
         if count == 0 || head.len() + count > REQUEST_MAX {
             return Err(io::ErrorKind::InvalidData.into());
@@ -222,6 +290,18 @@ fn read_head(stream: &mut TcpStream) -> io::Result<String> {
         head.extend_from_slice(&some[..count]);
     }
     Ok(String::from_utf8_lossy(&head).into_owned())
+}
+
+/// Writes all of it, unless it is taken too slowly.
+fn write_all(mut stream: &TcpStream, mut bytes: &[u8], end: Instant) -> io::Result<()> {
+    while !bytes.is_empty() {
+        stream.set_write_timeout(left(end)?)?;
+        match stream.write(bytes)? {
+            0 => return Err(io::ErrorKind::WriteZero.into()),
+            count => bytes = &bytes[count..],
+        }
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -290,5 +370,63 @@ mod tests {
             .collect();
         assert!(get(&server, "/").ends_with("hello"));
         drop(idle);
+    }
+
+    /// Connections that begin a request and do not end it.
+    fn slow(server: &Server, count: usize) -> Vec<TcpStream> {
+        let begun = (0..count).map(|_| {
+            let mut stream = TcpStream::connect(server.address()).unwrap();
+            // The oldest may be closed already.
+            let _ = stream.write_all(b"GET / HTTP/1.1\r\n");
+            stream
+        });
+        begun.collect()
+    }
+
+    #[test]
+    fn connections_that_are_slow_lock_nobody_out() {
+        let server = server(Some("0123"));
+        let mut slow = slow(&server, 300);
+        for _ in 0..10 {
+            let page = get(&server, "/?token=0123");
+            assert!(page.starts_with("HTTP/1.1 200 "), "{page}");
+            for stream in &mut slow {
+                let _ = stream.write_all(b"X: y\r\n");
+            }
+        }
+    }
+
+    #[test]
+    fn a_request_that_never_ends_is_closed_though_it_trickles() {
+        let server = server(None);
+        let mut stream = slow(&server, 1).remove(0);
+        let started = Instant::now();
+        let mut end = [0];
+        stream
+            .set_read_timeout(Some(Duration::from_millis(50)))
+            .unwrap();
+        // A reset or an end shows that it was closed.
+        while stream.write_all(b"x").is_ok()
+            && matches!(stream.read(&mut end), Err(error) if error.kind() == io::ErrorKind::WouldBlock)
+        {
+            assert!(started.elapsed() < Duration::from_secs(120));
+        }
+        assert!(get(&server, "/").ends_with("hello"));
+    }
+
+    #[test]
+    fn one_peer_takes_no_more_than_its_part() {
+        let server = server(None);
+        let slow = slow(&server, 100);
+        // Those that were closed have an end to read; the others wait.
+        let closed = slow.iter().filter(|stream| {
+            stream
+                .set_read_timeout(Some(Duration::from_millis(1)))
+                .unwrap();
+            let read = (&mut &**stream).read(&mut [0]);
+            !matches!(read, Err(error) if error.kind() == io::ErrorKind::WouldBlock)
+        });
+        assert!(get(&server, "/").ends_with("hello"));
+        assert!(closed.count() >= 100 - PEER_MAX - 1);
     }
 }

@@ -8,8 +8,10 @@
 
 mod full;
 mod messages;
+mod odd;
 mod pipes;
 mod signals;
+mod stopped;
 mod support;
 
 fn main() -> std::process::ExitCode {

@@ -7,11 +7,12 @@ use std::{
     path::Path,
     time::SystemTime,
 };
+use tailmark_results::instant::dated;
 
 /// Appends a line to `prepare.log` beside the journal, with the time before it. Where it cannot be
 /// written, it is left: whoever watches has the line.
 pub fn append_to_log(text: &str) {
-    let now = humantime::format_rfc3339_seconds(SystemTime::now());
+    let now = humantime::format_rfc3339_seconds(dated(SystemTime::now()));
     let directory = Path::new(JOURNAL_DIRECTORY);
     let file = fs::create_dir_all(directory).and_then(|()| {
         let mut options = OpenOptions::new();

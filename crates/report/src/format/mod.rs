@@ -17,7 +17,6 @@ use crate::{
 };
 use std::{
     cell::OnceCell,
-    fs,
     io::{self, Write},
     path::{Path, PathBuf},
 };
@@ -211,7 +210,7 @@ fn write_file(
         source,
     };
     let directory = path.parent().unwrap_or(Path::new("."));
-    fs::create_dir_all(directory).map_err(failed)?;
+    tailmark_results::owner::create_dir_all(directory).map_err(failed)?;
     // A report that cannot be written leaves the one before.
     let mut out = NewFile::create(path).map_err(failed)?;
     write(&mut out).map_err(failed)?;

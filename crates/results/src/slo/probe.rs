@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     Finding, FindingCode, Kind, Phase, Point, PointKey, Stated, Study, TimeBasis,
-    finding::{CLIENT_SATURATED, NO_ANSWER, NOTHING_FOUND},
+    finding::{CLIENT_SATURATED, CLIENT_STOPPED, NO_ANSWER, NOTHING_FOUND},
 };
 use std::{collections::BTreeSet, time::Duration};
 
@@ -183,7 +183,7 @@ fn judge(phase: &Phase, settings: &SloSettings) -> (Vec<ProbeResult>, Verdict, O
         limits.iter_mut().for_each(|of| of.verdict = Verdict::Fail);
         return (limits, Verdict::Fail, Some(cause));
     }
-    if let Some(cause) = found(NOTHING_FOUND) {
+    if let Some(cause) = found(NOTHING_FOUND).or_else(|| found(CLIENT_STOPPED)) {
         return (limits, Verdict::Undecided, Some(cause));
     }
     let broken = limits.iter().filter(|of| of.verdict == Verdict::Fail);

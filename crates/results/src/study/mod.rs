@@ -17,7 +17,9 @@ mod schema;
 mod warmups;
 mod write;
 
-use crate::{Error, Fact, Header, Load, Phase, Point, PointKey, Redaction, ResolvedRate, System};
+use crate::{
+    Error, Fact, Header, Load, Phase, Point, PointKey, Redaction, ResolvedRate, System, owner,
+};
 use read::Keyed;
 use rusqlite::{Connection, OpenFlags};
 use std::{
@@ -29,6 +31,9 @@ use std::{
 
 /// How long a reader or writer waits for the other.
 const BUSY: Duration = Duration::from_secs(60);
+
+/// The permissions of a study: what runs and where is not for every user of the machine.
+const MODE: u32 = 0o640;
 
 /// In the table of summaries: from the sending of a request.
 const SERVICE: &str = "service";
@@ -73,10 +78,12 @@ impl Study {
         if path.exists() {
             return Err(Error::Exists { path });
         }
-        fs::create_dir_all(dir).map_err(file_error("make the directory", dir))?;
+        owner::create_dir_all(dir).map_err(file_error("make the directory", dir))?;
         let draft = dir.join(format!("{}.new", Self::FILE));
         remove_if_there(&draft).map_err(file_error("remove", &draft))?;
         remove_if_there(&journal_of(&draft)).map_err(file_error("remove", &draft))?;
+        // SQLite gives its journals the permissions and the owner of the file.
+        owner::create_new(&draft, MODE).map_err(file_error("make", &draft))?;
         let make = || {
             let mut connection = Connection::open(&draft)?;
             schema::create(&mut connection, header, systems)?;

@@ -12,7 +12,7 @@ impl Study {
     pub fn redacted(mut self) -> Result<Self, Error> {
         if self.redaction.is_none() {
             let redaction = Redaction::of(&self.facts()?, &self.systems()?);
-            self.redaction = Some(redaction.with_hosts([&self.header()?]));
+            self.redaction = Some(redaction.with_plans([&self.header()?]));
         }
         Ok(self)
     }

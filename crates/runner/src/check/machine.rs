@@ -66,6 +66,12 @@ pub fn cpu_throttled(scene: &Scene) -> Found {
     Some(quota.into_iter().chain(hot).collect())
 }
 
+pub fn limit(scene: &Scene) -> Found {
+    let too_little = scene.memory_limit.as_ref()?;
+    let problem = |why| Problem::new(why, "raise host.memory_limit, or leave it out");
+    one(too_little.clone().map(problem))
+}
+
 pub fn governor(scene: &Scene) -> Found {
     if scene.governors.is_empty() {
         return None;

@@ -145,6 +145,12 @@ pub const CHECKS: &[MachineCheck] = &[
         run: machine::io_limit,
     },
     MachineCheck {
+        name: "limit",
+        about: "a memory limit of the plan under which a run may be killed",
+        severity: Severity::Problem,
+        run: machine::limit,
+    },
+    MachineCheck {
         name: "link",
         about: "devices whose PCI Express link is slower than they can use",
         severity: Severity::Problem,

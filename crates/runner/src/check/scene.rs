@@ -63,6 +63,8 @@ pub struct Scene {
     pub links: Vec<String>,
     /// What is not as the plan expects.
     pub surprises: Surprises,
+    /// That the plan limits memory, and why to too little where that is so.
+    pub memory_limit: Option<Option<String>>,
 }
 
 /// What is known of one system.
@@ -147,6 +149,9 @@ impl Scene {
             disks: activity(&before.disks, &after.disks, watched_for),
             links: degraded_of(&all),
             surprises: Surprises::of(systems.iter().copied()),
+            memory_limit: plan
+                .filter(|plan| plan.host.memory_limit.is_some())
+                .map(|plan| plan.host.too_little()),
             systems: plan.map_or_else(Vec::new, |plan| {
                 let systems = systems.into_iter();
                 systems

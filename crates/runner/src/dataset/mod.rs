@@ -22,7 +22,7 @@ use std::{
 };
 use tailmark_driver::{Access, Database, Location, Look, Made, Params, db::stamp};
 use tailmark_plan::{Adopt, Plan, SystemPlan, file_sums};
-
+use tailmark_results::instant::dated;
 pub(crate) use wal::refuse_shared;
 
 /// A system's data set.
@@ -533,7 +533,7 @@ fn bytes_below(path: &Path) -> u64 {
 }
 
 fn now() -> String {
-    humantime::format_rfc3339_millis(SystemTime::now()).to_string()
+    humantime::format_rfc3339_millis(dated(SystemTime::now())).to_string()
 }
 
 /// Whether there is a file, or a directory that is not empty.

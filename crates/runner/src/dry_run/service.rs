@@ -3,13 +3,13 @@
 use super::Facts;
 use crate::CachesKept;
 use tailmark_driver::Place;
-use tailmark_plan::{DropCaches, Plan, SystemPlan};
+use tailmark_plan::{DropCaches, Plan, SystemPlan, shown};
 
 /// In order: the service is stopped, caches are dropped, the service is started.
 pub(super) fn between_points(plan: &Plan, system: &SystemPlan, facts: &Facts) -> Vec<String> {
     let mut steps = Vec::new();
     if let Some(service) = &system.service {
-        let stop = service.stop().map(|words| format!(": {}", words.join(" ")));
+        let stop = service.stop().map(|words| format!(": {}", shown(&words)));
         let hosts = on(system.host.iter().rev());
         steps.push(format!(
             "stop the service{hosts}{}",
@@ -20,7 +20,7 @@ pub(super) fn between_points(plan: &Plan, system: &SystemPlan, facts: &Facts) ->
         steps.push(caches(plan, system, facts));
     }
     if let Some(service) = &system.service {
-        let (hosts, start) = (on(system.host.iter()), service.start().join(" "));
+        let (hosts, start) = (on(system.host.iter()), shown(&service.start()));
         steps.push(format!("start the service{hosts}: {start}"));
     }
     steps

@@ -373,6 +373,7 @@ impl Running {
             (None, ServiceControl::Commands { .. }) => String::new(),
             _ => read(&self.log, self.printed_from),
         };
+        let (kept, printed) = (printable(&kept), printable(&printed));
         let tail = [last(&kept), last(&printed)].concat();
         if tail.is_empty() {
             String::new()
@@ -387,6 +388,12 @@ impl Running {
             command.keep_log(&self.log);
         }
     }
+}
+
+/// A log without what a terminal would obey.
+fn printable(log: &str) -> String {
+    let is_shown = |c: &char| matches!(c, '\n' | '\t') || !c.is_control();
+    log.chars().filter(is_shown).collect()
 }
 
 /// The last lines of a text.

@@ -2,8 +2,8 @@
 
 use rustix::process::{Pid, Signal as RustixSignal, kill_process_group, test_kill_process_group};
 use std::{
-    fs::{self, File},
-    io::{self, Write},
+    fs::File,
+    io::{self, Read, Seek, SeekFrom, Write},
     os::unix::process::CommandExt,
     path::Path,
     process::{Child, Command, Stdio},
@@ -11,11 +11,17 @@ use std::{
     time::{Duration, Instant},
 };
 use tailmark_remote::{Command as Remote, Server, Signal};
+use tailmark_results::owner;
 
 /// How often a command that runs is looked at.
 const LOOK: Duration = Duration::from_millis(20);
 /// How long a look at a command of another machine waits there.
 const LOOK_THERE: Duration = Duration::from_secs(1);
+
+/// The permissions of a log: a server may print more than every user of the machine is to know.
+const LOG_MODE: u32 = 0o640;
+/// What is read of a log, bytes: its end.
+const READ_MAX: u64 = 64 << 10;
 
 /// Where commands are run.
 #[derive(Debug, Clone)]
@@ -55,7 +61,7 @@ impl Machine {
     pub fn start(&self, words: &[String], log: &Path) -> io::Result<Process> {
         match self {
             Self::Here => {
-                let out = File::options().create(true).append(true).open(log)?;
+                let out = owner::append(log, LOG_MODE)?;
                 let err = out.try_clone()?;
                 let mut command = Command::new(&words[0]);
                 command
@@ -107,11 +113,18 @@ impl Machine {
     }
 }
 
-/// The text of a file of this machine from an offset on; empty where it cannot be read.
+/// The end of a file of this machine, at most [`READ_MAX`] bytes, and none before an offset; empty where
+/// it cannot be read.
 pub(super) fn read(path: &Path, from: u64) -> String {
-    let bytes = fs::read(path).unwrap_or_default();
-    let from = usize::try_from(from).map_or(bytes.len(), |from| from.min(bytes.len()));
-    String::from_utf8_lossy(&bytes[from..]).into_owned()
+    let end = || -> io::Result<Vec<u8>> {
+        let mut file = File::open(path)?;
+        let length = file.metadata()?.len();
+        file.seek(SeekFrom::Start(from.max(length.saturating_sub(READ_MAX))))?;
+        let mut bytes = Vec::new();
+        file.take(READ_MAX).read_to_end(&mut bytes)?;
+        Ok(bytes)
+    };
+    String::from_utf8_lossy(&end().unwrap_or_default()).into_owned()
 }
 
 impl Process {
@@ -185,7 +198,7 @@ impl Process {
     pub fn keep_log(&mut self, log: &Path) {
         if let Self::There(command, kept) = self {
             let (more, size) = command.printed(*kept);
-            let file = File::options().create(true).append(true).open(log);
+            let file = owner::append(log, LOG_MODE);
             if file
                 .and_then(|mut file| file.write_all(more.as_bytes()))
                 .is_ok()
@@ -199,4 +212,26 @@ impl Process {
 /// A command and all that it started.
 fn group(child: &Child) -> Option<Pid> {
     i32::try_from(child.id()).ok().and_then(Pid::from_raw)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_log_of_three_gigabytes_the_end_is_read() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a.service.log");
+        // Without blocks on the disk.
+        let mut log = File::create(&path).unwrap();
+        log.set_len(3 << 30).unwrap();
+        log.seek(SeekFrom::End(0)).unwrap();
+        log.write_all(b"first\nlast\n").unwrap();
+        let text = read(&path, 0);
+        assert_eq!(text.len() as u64, READ_MAX);
+        assert!(text.ends_with("\0first\nlast\n"));
+        assert_eq!(read(&path, (3 << 30) + 6), "last\n");
+        assert_eq!(read(&path, 4 << 30), "");
+        assert_eq!(read(&dir.path().join("none"), 0), "");
+    }
 }

@@ -19,12 +19,17 @@ pub(super) fn lock(plan: &Plan, out: &Path) -> Result<(LockedFile, Option<Vec<St
 }
 
 fn lock_directory(out: &Path) -> Result<LockedFile, Error> {
-    fs::create_dir_all(out).map_err(|source| Error::Io {
-        action: "create",
+    let create = |source| unwritable("create", out, source);
+    tailmark_results::owner::create_dir_all(out).map_err(create)?;
+    lock_existing(out)
+}
+
+fn unwritable(action: &'static str, out: &Path, source: std::io::Error) -> Error {
+    Error::Unwritable(Box::new(Error::Io {
+        action,
         path: out.to_owned(),
         source,
-    })?;
-    lock_existing(out)
+    }))
 }
 
 /// Holds a run directory that is there until it is dropped.
@@ -32,11 +37,7 @@ fn lock_directory(out: &Path) -> Result<LockedFile, Error> {
 /// # Errors
 /// Where another run holds it.
 pub(crate) fn lock_existing(out: &Path) -> Result<LockedFile, Error> {
-    let io = |source| Error::Io {
-        action: "lock",
-        path: out.to_owned(),
-        source,
-    };
+    let io = |source| unwritable("lock", out, source);
     let busy = || Error::Busy {
         dir: out.to_owned(),
     };

@@ -1,0 +1,230 @@
+//! Whether this process was stopped while it measured: by a signal (SIGSTOP), a frozen control
+//! group, a paused virtual machine or a suspended one.
+//!
+//! Such a point has wrong numbers. Operations that were due are not sent, and rates are divided by
+//! time in which nothing ran. A thread of its own, far from the measured path, looks at the clocks
+//! ten times a second. A late look alone says little, for a machine with too much to do delays it
+//! too. A process was stopped when its thread was late without having waited for a processor, and
+//! no other thread of the process ran meanwhile either. A database that stalls does not delay the
+//! looks.
+
+use crate::clock::{Clock, Tick, nanos};
+use rustix::time::{ClockId, Timespec, clock_gettime};
+use std::{
+    fs,
+    sync::atomic::{AtomicBool, Ordering},
+    thread,
+    time::Duration,
+};
+use tailmark_results::{Finding, finding::CLIENT_STOPPED};
+
+/// How often the clocks are looked at.
+const LOOK: Duration = Duration::from_millis(100);
+
+/// How late a look has to be, nanoseconds: 1 s. Shorter stops are hard to tell from a busy machine.
+const LATE_NS: u64 = 1_000_000_000;
+
+/// What the clocks say at a look, nanoseconds.
+#[derive(Debug, Clone, Copy, Default)]
+struct Look {
+    /// The clock of the phase, which may count on while a virtual machine is paused.
+    tick: Tick,
+    /// The kernel's clock, which stands still while the machine sleeps.
+    monotonic: u64,
+    /// The same with the time asleep.
+    boot: u64,
+    /// What all threads of this process have run.
+    ran: u64,
+    /// How long this thread has waited for a processor; `None` where the kernel does not tell.
+    waited: Option<u64>,
+}
+
+impl Look {
+    fn now(clock: &impl Clock) -> Self {
+        Self {
+            tick: clock.now(),
+            monotonic: read(ClockId::Monotonic),
+            boot: read(ClockId::Boottime),
+            ran: read(ClockId::ProcessCPUTime),
+            waited: waited(),
+        }
+    }
+
+    /// For how long the process was stopped since the look before; 0 where it was not.
+    fn stopped_since(&self, before: &Self, cpus: u64) -> u64 {
+        let look = nanos(LOOK);
+        let monotonic = self.monotonic.saturating_sub(before.monotonic);
+        let boot = self.boot.saturating_sub(before.boot);
+        let tick = self.tick.saturating_sub(before.tick);
+        // The kernel's clock stood still: the machine was suspended or paused.
+        let asleep = boot.max(tick).saturating_sub(monotonic);
+        if asleep >= LATE_NS {
+            return asleep;
+        }
+        let late = monotonic.saturating_sub(look);
+        let waited = self.waited.zip(before.waited);
+        let waited = waited.map_or(0, |(now, before)| now.saturating_sub(before));
+        let ran = self.ran.saturating_sub(before.ran);
+        // Until the stop, and from its end to this look, every processor may have been used.
+        let is_idle = ran <= 2 * cpus * look;
+        if late >= LATE_NS && waited < late / 2 && is_idle {
+            late
+        } else {
+            0
+        }
+    }
+}
+
+fn read(clock: ClockId) -> u64 {
+    let Timespec { tv_sec, tv_nsec } = clock_gettime(clock);
+    let part = |of: i64| u64::try_from(of).unwrap_or_default();
+    part(tv_sec) * 1_000_000_000 + part(tv_nsec)
+}
+
+/// How long this thread has waited for a processor, nanoseconds: the second word of its `schedstat`.
+fn waited() -> Option<u64> {
+    let text = fs::read_to_string("/proc/thread-self/schedstat").ok()?;
+    text.split_whitespace().nth(1)?.parse().ok()
+}
+
+/// The times at which the process was stopped, on the clock of the phase.
+#[derive(Debug, Default)]
+pub struct Stops {
+    /// When the look after each stop was, and how long the stop was, nanoseconds.
+    found: Vec<(Tick, u64)>,
+}
+
+impl Stops {
+    /// Looks until the phase is done. The caller unparks the thread then.
+    pub fn watch(clock: &impl Clock, done: &AtomicBool) -> Self {
+        let cpus = thread::available_parallelism().map_or(1, usize::from) as u64;
+        let mut stops = Self::default();
+        let mut before = Look::now(clock);
+        loop {
+            let is_done = done.load(Ordering::Relaxed);
+            let now = Look::now(clock);
+            let stopped = now.stopped_since(&before, cpus);
+            if stopped > 0 {
+                stops.found.push((now.tick, stopped));
+            }
+            if is_done {
+                return stops;
+            }
+            before = now;
+            thread::park_timeout(LOOK);
+        }
+    }
+
+    /// What is to be said of stops between the start of the measured part and its end.
+    pub fn finding(&self, measure: Tick, end: Tick) -> Option<Finding> {
+        let is_inside =
+            |(until, ns): &&(Tick, u64)| *until > measure && until.saturating_sub(*ns) < end;
+        let (count, ns) = self
+            .found
+            .iter()
+            .filter(is_inside)
+            .fold((0_u64, 0), |(count, all), (_, ns)| (count + 1, all + ns));
+        (count > 0).then(|| {
+            let times = if count == 1 {
+                String::new()
+            } else {
+                format!(" in {count} stops")
+            };
+            CLIENT_STOPPED.finding(format!(
+                "tailmark itself did not run for {:.1} s{times} during the measurement: a signal or a \
+                 frozen control group stopped it, or its machine was paused or suspended. A point \
+                 with such a gap is no peak and in no comparison. Keep the process running, and \
+                 measure it again (--retry-failed).",
+                ns as f64 / 1e9
+            ))
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const S: u64 = 1_000_000_000;
+
+    /// The look after the one at 0, this long after it, when the process had run and the thread had
+    /// waited for so long.
+    fn look(after: u64, ran: u64, waited: Option<u64>) -> Look {
+        Look {
+            tick: after,
+            monotonic: after,
+            boot: after,
+            ran,
+            waited,
+        }
+    }
+
+    fn stopped(now: Look) -> u64 {
+        let waited = now.waited.map(|_| 0);
+        now.stopped_since(&look(0, 0, waited), 4)
+    }
+
+    #[test]
+    fn a_late_look_without_work_is_a_stop() {
+        assert_eq!(stopped(look(3 * S + S / 10, S / 5, Some(0))), 3 * S);
+        assert_eq!(stopped(look(3 * S + S / 10, 0, None)), 3 * S);
+        assert_eq!(stopped(look(S, 0, Some(0))), 0, "less than a second late");
+    }
+
+    #[test]
+    fn a_busy_machine_is_no_stop() {
+        // The thread waited for a processor, or other threads of the process ran.
+        assert_eq!(stopped(look(3 * S, 0, Some(2 * S))), 0);
+        assert_eq!(stopped(look(3 * S, 3 * S, Some(0))), 0);
+        assert_eq!(stopped(look(3 * S, 3 * S, None)), 0);
+    }
+
+    #[test]
+    fn a_machine_that_slept_or_was_paused_is_a_stop() {
+        let slept = Look {
+            boot: 10 * S,
+            ..look(S / 10, S / 10, Some(0))
+        };
+        assert_eq!(stopped(slept), 10 * S - S / 10);
+        let paused = Look {
+            tick: 5 * S,
+            ..look(S / 10, S / 10, Some(0))
+        };
+        assert_eq!(stopped(paused), 5 * S - S / 10);
+    }
+
+    #[test]
+    fn stops_count_where_they_touch_the_measured_part() {
+        let stops = Stops {
+            found: vec![(5 * S, 2 * S), (20 * S, 3 * S), (40 * S, 2 * S)],
+        };
+        let text = |measure, end| stops.finding(measure, end).map(|found| found.text);
+        assert!(text(10 * S, 30 * S).unwrap().contains("for 3.0 s during"));
+        assert!(
+            text(4 * S, 18 * S)
+                .unwrap()
+                .contains("for 5.0 s in 2 stops")
+        );
+        assert_eq!(text(21 * S, 38 * S), None);
+        assert_eq!(text(41 * S, Tick::MAX), None);
+    }
+
+    #[test]
+    fn this_process_is_not_stopped_while_its_clients_wait() {
+        let clock = crate::MonotonicClock::start();
+        let done = AtomicBool::new(false);
+        let stops = thread::scope(|scope| {
+            let watch = scope.spawn(|| Stops::watch(&clock, &done));
+            // As clients do on a database that stalls.
+            thread::sleep(Duration::from_millis(1500));
+            done.store(true, Ordering::Relaxed);
+            watch.thread().unpark();
+            watch.join().unwrap()
+        });
+        assert!(stops.found.is_empty(), "{stops:?}");
+        assert!(
+            waited().is_some(),
+            "the kernel tells how long a thread waits"
+        );
+    }
+}

@@ -1,0 +1,141 @@
+//! Whose the files of a run are: under `sudo` they belong to the user who called it.
+//!
+//! Only files and directories that this program has just made are given away, and by their open
+//! file: a path could lead elsewhere by then.
+
+use std::{
+    env,
+    fs::{DirBuilder, File},
+    io::{self, ErrorKind},
+    os::unix::fs::{DirBuilderExt, OpenOptionsExt, fchown},
+    path::Path,
+};
+
+/// The user and the group that `sudo` was called by; `None` without it.
+fn caller() -> Option<(u32, u32)> {
+    let number = |name: &str| env::var(name).ok()?.parse().ok();
+    rustix::process::geteuid()
+        .is_root()
+        .then(|| Some((number("SUDO_UID")?, number("SUDO_GID")?)))?
+}
+
+/// Gives a file that was just made to the user who called `sudo`.
+///
+/// # Errors
+/// If the file system refuses. Those without owners (FAT, some network file systems) are no error.
+pub fn give(file: &File) -> io::Result<()> {
+    let Some((user, group)) = caller() else {
+        return Ok(());
+    };
+    match fchown(file, Some(user), Some(group)) {
+        Err(error)
+            if matches!(
+                error.kind(),
+                ErrorKind::PermissionDenied | ErrorKind::Unsupported
+            ) =>
+        {
+            Ok(())
+        }
+        given => given,
+    }
+}
+
+/// Makes a file that must not be there yet, with these permissions, of which the umask takes its part.
+///
+/// # Errors
+/// If it is there, even as a link, or cannot be made.
+pub fn create_new(path: &Path, mode: u32) -> io::Result<File> {
+    let mut options = File::options();
+    let file = options.write(true).create_new(true).mode(mode).open(path)?;
+    give(&file)?;
+    Ok(file)
+}
+
+/// Opens the end of a file, which is made if it is not there.
+///
+/// # Errors
+/// If it cannot be opened or made.
+pub fn append(path: &Path, mode: u32) -> io::Result<File> {
+    match create_new(path, mode) {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
+            File::options().append(true).open(path)
+        }
+        Err(error) => Err(error),
+        Ok(file) => {
+            drop(file);
+            File::options().append(true).open(path)
+        }
+    }
+}
+
+/// Makes a directory and those above it, as [`std::fs::create_dir_all`] does.
+///
+/// # Errors
+/// If one cannot be made.
+pub fn create_dir_all(path: &Path) -> io::Result<()> {
+    if path.as_os_str().is_empty() || path.is_dir() {
+        return Ok(());
+    }
+    if let Some(above) = path.parent() {
+        create_dir_all(above)?;
+    }
+    match DirBuilder::new().mode(0o777).create(path) {
+        Ok(()) => give(&open_directory(path)?),
+        // Another program may have made it at the same time.
+        Err(_) if path.is_dir() => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Opens a directory that is no link.
+fn open_directory(path: &Path) -> io::Result<File> {
+    use rustix::fs::{CWD, Mode, OFlags, openat};
+    let flags = OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::RDONLY | OFlags::CLOEXEC;
+    Ok(openat(CWD, path, flags, Mode::empty())?.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{
+        fs,
+        io::Write,
+        os::unix::fs::{PermissionsExt, symlink},
+    };
+
+    #[test]
+    fn what_is_there_is_not_opened_as_new_and_a_link_is_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (file, link) = (dir.path().join("file"), dir.path().join("link"));
+        symlink(&file, &link).unwrap();
+        assert!(create_new(&link, 0o640).is_err() && !file.exists());
+        create_new(&file, 0o640).unwrap();
+        let mode = fs::metadata(&file).unwrap().permissions().mode();
+        assert_eq!(mode & 0o137, 0);
+        assert!(create_new(&file, 0o640).is_err());
+    }
+
+    #[test]
+    fn a_log_is_made_once_and_grows_at_its_end() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("log");
+        for line in ["one\n", "two\n"] {
+            append(&path, 0o640)
+                .unwrap()
+                .write_all(line.as_bytes())
+                .unwrap();
+        }
+        assert_eq!(fs::read_to_string(&path).unwrap(), "one\ntwo\n");
+    }
+
+    #[test]
+    fn directories_are_made_with_those_above() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("a/b/c");
+        create_dir_all(&path).unwrap();
+        create_dir_all(&path).unwrap();
+        assert!(path.is_dir());
+        fs::write(path.join("file"), "").unwrap();
+        assert!(create_dir_all(&path.join("file/x")).is_err());
+    }
+}
