@@ -26,7 +26,7 @@ use std::{
 use tailmark_console::{Console, Exit, listen};
 use tailmark_driver::{Access, Database, Driver, Params, Semantics};
 use tailmark_engine::{Spec, Stop};
-use tailmark_results::{Phase, PointKey, finding::NOTHING_FOUND};
+use tailmark_results::{Phase, PointKey, finding::NOTHING_FOUND, replace_file};
 use tailmark_runner::{Evidence, capture::Watched, point};
 use tailmark_workload::KeySpace;
 use tempfile::NamedTempFile;
@@ -276,7 +276,8 @@ impl Call {
                 names.push('\n');
             }
         }
-        fs::write(&path, names).with_context(|| format!("failed to write `{}`", path.display()))
+        replace_file(&path, names.as_bytes(), 0o666)
+            .with_context(|| format!("failed to write `{}`", path.display()))
     }
 
     /// The clients' loop, with status lines beside it.
