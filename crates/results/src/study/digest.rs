@@ -76,12 +76,10 @@ pub fn seal(c: &Connection, phase: i64) -> Result<()> {
         .map(drop)
 }
 
-/// Puts digests beside the phases that have none: those of a study of before version 3, which had no
-/// digests, as they are found.
-pub fn seal_missing(c: &Connection) -> Result<()> {
-    let sql = "SELECT id FROM phase WHERE totals_digest IS NULL AND details_digest IS NULL";
+/// Puts digests beside every phase as it is found: of a study of before version 3, which had none.
+pub fn seal_all(c: &Connection) -> Result<()> {
     let phases: Vec<i64> = c
-        .prepare(sql)?
+        .prepare("SELECT id FROM phase")?
         .query_map([], |row| row.get(0))?
         .collect::<Result<_>>()?;
     phases.into_iter().try_for_each(|phase| seal(c, phase))

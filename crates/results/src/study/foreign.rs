@@ -141,3 +141,48 @@ fn columns(connection: &Connection, table: &str) -> rusqlite::Result<Vec<String>
     let mut columns = connection.prepare(sql)?;
     columns.query_map([table], |row| row.get(0))?.collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_reads_for_ever_is_interrupted_and_what_does_not_is_read() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        let budget = distrust(&mut connection).unwrap();
+        let count = |rows: &str| {
+            let sql = format!(
+                "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n {rows})
+                 SELECT count(*) FROM n"
+            );
+            connection.query_row(&sql, [], |row| row.get::<_, i64>(0))
+        };
+        budget.begin(0);
+        assert_eq!(count("LIMIT 10000"), Ok(10_000));
+        let error = count("").unwrap_err();
+        let code = error.sqlite_error_code();
+        assert_eq!(code, Some(rusqlite::ErrorCode::OperationInterrupted));
+        // A file of more bytes may take more steps, and writing may take all.
+        assert!(count("LIMIT 10000").is_err());
+        budget.begin(1 << 30);
+        assert_eq!(count("LIMIT 1000000"), Ok(1_000_000));
+        budget.end();
+        assert_eq!(count("LIMIT 1000000"), Ok(1_000_000));
+    }
+
+    #[test]
+    fn nothing_that_a_file_names_is_attached_or_trusted() {
+        let mut connection = Connection::open_in_memory().unwrap();
+        distrust(&mut connection).unwrap();
+        assert!(
+            connection
+                .execute("ATTACH ':memory:' AS other", [])
+                .is_err()
+        );
+        let big = connection.query_row("SELECT length(zeroblob(100000000))", [], |row| {
+            row.get::<_, i64>(0)
+        });
+        assert!(big.is_err());
+        assert!(connection.execute_batch("PRAGMA writable_schema = ON; CREATE TABLE a (b); UPDATE sqlite_schema SET sql = ''").is_err());
+    }
+}

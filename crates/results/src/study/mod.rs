@@ -299,6 +299,15 @@ impl Study {
         self.write(|c| write::point(c, Keyed::Point, point))
     }
 
+    /// Writes the digests of every phase again: for tests, which change a study on purpose.
+    ///
+    /// # Errors
+    /// As [`Study::set_facts`].
+    #[doc(hidden)]
+    pub fn reseal(&self) -> Result<(), Error> {
+        self.write(digest::seal_all)
+    }
+
     fn file_of(dir_or_file: &Path) -> PathBuf {
         match dir_or_file.is_dir() {
             true => dir_or_file.join(Self::FILE),

@@ -147,7 +147,7 @@ fn migrate(connection: &mut Connection, from: u32) -> rusqlite::Result<()> {
         transaction.execute_batch(script)?;
     }
     if from < 3 {
-        super::digest::seal_missing(&transaction)?;
+        super::digest::seal_all(&transaction)?;
     }
     transaction.pragma_update(None, "user_version", Study::VERSION)?;
     transaction.commit()
