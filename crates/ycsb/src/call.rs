@@ -19,6 +19,7 @@ use super::{
 use anyhow::{Context, bail, ensure};
 use std::{
     fs,
+    io::Write,
     path::PathBuf,
     sync::{Arc, Mutex, mpsc},
     time::{Duration, Instant},
@@ -26,7 +27,7 @@ use std::{
 use tailmark_console::{Console, Exit, listen};
 use tailmark_driver::{Access, Database, Driver, Params, Semantics};
 use tailmark_engine::{Spec, Stop};
-use tailmark_results::{Phase, PointKey, finding::NOTHING_FOUND, replace_file};
+use tailmark_results::{NewFile, Phase, PointKey, finding::NOTHING_FOUND};
 use tailmark_runner::{Evidence, capture::Watched, point};
 use tailmark_workload::KeySpace;
 use tempfile::NamedTempFile;
@@ -276,8 +277,12 @@ impl Call {
                 names.push('\n');
             }
         }
-        replace_file(&path, names.as_bytes(), 0o666)
-            .with_context(|| format!("failed to write `{}`", path.display()))
+        let write = || {
+            let mut file = NewFile::create(&path)?;
+            file.write_all(names.as_bytes())?;
+            file.finish()
+        };
+        write().with_context(|| format!("failed to write `{}`", path.display()))
     }
 
     /// The clients' loop, with status lines beside it.

@@ -77,7 +77,7 @@ mod tests {
             .and_strong(" three")
             .and(", 4\u{a0}–\u{a0}5 \u{1b}[2J");
         let lines = wrap(&text, 10, Screen::default());
-        assert_eq!(lines, ["one two", "three,", "4 – 5 \\u{1b}[2J"]);
+        assert_eq!(lines, ["one two", "three,", "4 – 5", "\\u{1b}[2J"]);
         assert_eq!(wrap(&Text::default(), 10, Screen::default()), [""]);
     }
 
