@@ -43,13 +43,13 @@ fn written_out(text: &str, is_hidden: impl Fn(char) -> bool) -> Cow<'_, str> {
     Cow::Owned(out)
 }
 
-/// A cell of a table of comma-separated values. A text that a spreadsheet would take for a formula has
-/// an apostrophe before it; a number is as it is.
+/// A cell of a table of comma-separated values, on one line. A text that a spreadsheet would take for a
+/// formula has an apostrophe before it; a number is as it is.
 #[must_use]
 pub fn csv_cell(text: &str) -> Cow<'_, str> {
-    let shown = printable_lines(text);
+    let shown = written_out(text, |c| is_hidden(c) && c != '\t');
     let begins = shown.starts_with([
-        '=', '+', '-', '@', '\t', '\n', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',
+        '=', '+', '-', '@', '\t', '\u{ff1d}', '\u{ff0b}', '\u{ff0d}', '\u{ff20}',
     ]);
     // `+12 %` is a number of a report.
     let is_number = || shown.trim_end_matches([' ', '%']).parse::<f64>().is_ok();
@@ -188,12 +188,11 @@ mod tests {
             "-cmd|' /C calc'!A0",
             "@SUM(A1)",
             "\t=1",
-            "\n=1",
             "\u{ff1d}1",
         ] {
             assert_eq!(csv_cell(formula), format!("'{formula}"));
         }
-        assert_eq!(csv_cell("\r=1"), "\\r=1");
+        assert_eq!(csv_cell("\r\n=1"), "\\r\\n=1");
         for number in ["-1.5", "+12 %", "-1e-7", "≥84.2", "12"] {
             assert_eq!(csv_cell(number), number);
         }
