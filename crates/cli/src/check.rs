@@ -7,7 +7,7 @@ use crate::{
 };
 use serde_json::{Value, json};
 use tailmark_console::{Console, Exit};
-use tailmark_results::number;
+use tailmark_results::{json_text, number, printable};
 use tailmark_runner::check::{Checked, Severity, check};
 
 /// The version of the document's schema.
@@ -20,13 +20,15 @@ pub fn run(args: &CheckArgs, console: &Console) -> anyhow::Result<Exit> {
     let plan = is_plan.then(|| raw.check()).transpose()?;
     let checked = check(plan.as_ref())?;
     match args.format {
-        TextFormat::Json => console.say(&serde_json::to_string_pretty(&document(&checked))?)?,
+        TextFormat::Json => console.say(&json_text(&serde_json::to_string_pretty(&document(
+            &checked,
+        ))?))?,
         TextFormat::Text => {
             let examples = plan.iter().flat_map(|plan| &plan.systems);
             let examples = examples.filter(|system| system.placeholder);
             let examples: Vec<_> = examples.map(|system| system.name.clone()).collect();
             for line in lines(&checked, &examples) {
-                console.say(&line)?;
+                console.say(&printable(&line))?;
             }
         }
     }

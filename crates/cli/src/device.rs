@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use std::path::Path;
 use tailmark_console::{Console, Exit};
 use tailmark_host::{BlockDevice, DeviceUse, device_facts, device_named, devices, places_of};
-use tailmark_results::{Fact, number};
+use tailmark_results::{Fact, json_text, number, printable};
 
 /// The version of the documents' schema.
 const VERSION: u32 = 1;
@@ -44,13 +44,13 @@ fn list(args: &ListDevicesArgs, console: &Console) -> anyhow::Result<Exit> {
                 .chain(devices.iter().map(row))
                 .collect();
             for line in aligned(&rows) {
-                console.say(&line)?;
+                console.say(&printable(&line))?;
             }
         }
         TextFormat::Json => {
             let devices: Vec<_> = devices.iter().map(document).collect();
             let document = json!({ "version": VERSION, "devices": devices });
-            console.say(&serde_json::to_string_pretty(&document)?)?;
+            console.say(&json_text(&serde_json::to_string_pretty(&document)?))?;
         }
     }
     Ok(Exit::Done)
@@ -65,14 +65,14 @@ fn show(args: &ShowDeviceArgs, console: &Console) -> anyhow::Result<Exit> {
                     console.say("")?;
                 }
                 for line in lines(&device_facts("", device)) {
-                    console.say(&line)?;
+                    console.say(&printable(&line))?;
                 }
             }
         }
         TextFormat::Json => {
             let devices: Vec<_> = shown.iter().map(facts_document).collect();
             let document = json!({ "version": VERSION, "devices": devices });
-            console.say(&serde_json::to_string_pretty(&document)?)?;
+            console.say(&json_text(&serde_json::to_string_pretty(&document)?))?;
         }
     }
     Ok(Exit::Done)

@@ -9,6 +9,7 @@ use crate::{
 };
 use tailmark_console::{Console, Exit, listen};
 use tailmark_engine::{Observer, Stop};
+use tailmark_results::printable;
 
 /// Prepares the devices of one system, or says what that would do.
 pub fn prepare(args: &PrepareDeviceArgs, console: &Console) -> anyhow::Result<Exit> {
@@ -30,7 +31,7 @@ pub fn prepare(args: &PrepareDeviceArgs, console: &Console) -> anyhow::Result<Ex
             return Err(Refused(why).into());
         }
         for line in lines {
-            console.say(&line)?;
+            console.say(&printable(&line))?;
         }
         return Ok(Exit::Done);
     }

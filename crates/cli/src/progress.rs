@@ -14,7 +14,7 @@ use tailmark_console::Console;
 use tailmark_engine::{Live, Observer, PhaseKind, PhaseStart};
 use tailmark_plan::Plan;
 use tailmark_results::{
-    Load, Point, number,
+    Load, Point, number, printable, printable_lines,
     slo::{Slo, SloSettings},
 };
 use words::{failed, measured, searched};
@@ -105,7 +105,7 @@ impl Progress {
     fn line(&self, text: &str) {
         // Not `suspend`, which panics where the terminal was closed.
         match &self.screen {
-            Some(screen) => drop(screen.all.println(text)),
+            Some(screen) => drop(screen.all.println(printable_lines(text))),
             None => self.console.warn(text),
         }
     }
@@ -113,9 +113,13 @@ impl Progress {
     fn draw(&self, state: &State) {
         let Some(screen) = &self.screen else { return };
         screen.sweep.set_position(state.position());
-        screen.sweep.set_message(state.summary());
+        screen
+            .sweep
+            .set_message(printable(&state.summary()).into_owned());
         if let Some(phase) = &state.phase {
-            screen.live.set_message(phase.line());
+            screen
+                .live
+                .set_message(printable(&phase.line()).into_owned());
         }
     }
 }

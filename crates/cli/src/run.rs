@@ -22,7 +22,7 @@ use tailmark_console::{Console, Exit, closed, listen};
 use tailmark_engine::Stop;
 use tailmark_plan::{self as plan, Plan, RawPlan};
 use tailmark_report::{Written, write_studies};
-use tailmark_results::{Fault, PointKey, Study, instant::dated, number};
+use tailmark_results::{Fault, PointKey, Study, instant::dated, number, printable};
 use tailmark_runner::{Facts, Ranks, Summary, dismiss};
 
 /// Carries out the plan, writes the report and prints its path.
@@ -54,7 +54,7 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
     if args.dry_run {
         let facts = Facts::gather(&plan, &out);
         for line in tailmark_runner::dry_run(&plan, &out, &facts) {
-            console.say(&line)?;
+            console.say(&printable(&line))?;
         }
         return Ok(Exit::Done);
     }
@@ -95,7 +95,7 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
         }
         Ok(Some(page)) => {
             let digest = page.digest(screen::of(&io::stderr()));
-            digest.iter().for_each(|line| console.warn(line));
+            digest.iter().for_each(|line| console.warn_styled(line));
             // Whoever read it may have gone; the run has not failed for that.
             let mut paths = page.paths.iter();
             match paths.try_for_each(|path| console.say(&path.display().to_string())) {

@@ -25,7 +25,7 @@ const LAYERS: &[(&str, &[&str])] = &[
         ],
     ),
     ("report", &["results"]),
-    ("console", &["engine"]),
+    ("console", &["results", "engine"]),
     ("ycsb", DROP_IN),
     ("db-bench", DROP_IN),
     (

@@ -10,6 +10,7 @@ use std::{
     os::{fd::AsFd, unix::fs::FileTypeExt},
     sync::{Arc, Mutex, MutexGuard, PoisonError},
 };
+use tailmark_results::printable_lines;
 
 /// Where a program writes: standard output and standard error, or what takes their place. Cheap to
 /// clone; lines of several threads do not mix.
@@ -61,13 +62,13 @@ impl Console {
         }
     }
 
-    /// Writes a line to standard output.
+    /// Writes a line to standard output, or several. What a terminal would obey is written out.
     ///
     /// # Errors
     /// Where it cannot be written; [`closed`] tells a reader that went away.
     pub fn say(&self, line: &str) -> anyhow::Result<()> {
         self.write(|out| {
-            out.write_all(line.as_bytes())?;
+            out.write_all(printable_lines(line).as_bytes())?;
             Ok(out.write_all(b"\n")?)
         })
     }
@@ -95,8 +96,14 @@ impl Console {
         }
     }
 
-    /// Writes a line to standard error, where that is possible.
+    /// Writes a line to standard error, where that is possible. What a terminal would obey is written
+    /// out.
     pub fn warn(&self, line: &str) {
+        self.warn_styled(&printable_lines(line));
+    }
+
+    /// Writes a line as it is: one that has commands for a terminal and no others.
+    pub fn warn_styled(&self, line: &str) {
         let _ = writeln!(lock(&self.err), "{line}");
     }
 

@@ -2,7 +2,7 @@
 
 use crate::{Data, Earlier, Error};
 use std::collections::BTreeSet;
-use tailmark_results::{Arrivals, Header, Point, PointKey, System, number};
+use tailmark_results::{Arrivals, Header, Point, PointKey, System, number, printable};
 
 /// What a system was, as a system of its own.
 const BEFORE: &str = " (before)";
@@ -20,7 +20,7 @@ impl Data {
         if common.is_empty() {
             let known: Vec<&str> = known.iter().map(|system| system.name.as_str()).collect();
             return Err(Error::NothingInCommon {
-                known: known.join(", "),
+                known: printable(&known.join(", ")).into_owned(),
             });
         }
         let pairs = common.into_iter().map(|system| self.pair(earlier, system));

@@ -7,7 +7,7 @@ use crate::{
 use std::collections::{BTreeMap, BTreeSet};
 use tailmark_results::{
     ALLOW_ERRORS, Conditions, Fact, Header, Inequality, Kind, Load, Metric, Point, Redaction,
-    ReportSettings, ResolvedRate, Study, System,
+    ReportSettings, ResolvedRate, Study, System, printable,
     slo::{self, Answer, Slo, SloSettings},
 };
 
@@ -156,7 +156,7 @@ impl Data {
             let known: Vec<&str> = systems.iter().map(|system| system.name.as_str()).collect();
             return Err(Error::UnknownSystem {
                 name: name.to_owned(),
-                known: known.join(", "),
+                known: printable(&known.join(", ")).into_owned(),
             });
         }
         if let Some(Metric::Latency { kind, .. }) = settings.latency {

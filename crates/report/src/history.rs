@@ -19,7 +19,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 use tailmark_results::{
-    Header, Study, number,
+    Header, Study, number, printable,
     statistics::{self, SIDE_MIN},
 };
 use trends::{Change, Trend, trends};
@@ -99,7 +99,10 @@ pub fn write_history(folder: &Path) -> Result<History, Error> {
     for dir in study_directories(folder, DEPTH) {
         match entry(&dir) {
             Ok(entry) => entries.push(entry),
-            Err(why) => left_out.push(format!("{}: {why}", dir.display())),
+            Err(why) => {
+                let line = format!("{}: {}", dir.display(), causes(&why));
+                left_out.push(printable(&line).into_owned());
+            }
         }
     }
     if entries.is_empty() {
@@ -121,7 +124,7 @@ pub fn write_history(folder: &Path) -> Result<History, Error> {
     let sections = [
         (&CHANGES, change_blocks(&changes, entries.len())),
         (&TRENDS, trend_blocks(&trends, &entries)),
-        (&STUDIES, study_blocks(&entries, &copies, folder)),
+        (&STUDIES, study_blocks(&entries, &copies, &left_out, folder)),
     ];
     let name = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
     let name = name
@@ -144,6 +147,14 @@ pub fn write_history(folder: &Path) -> Result<History, Error> {
         copies,
         changes: changes.into_iter().map(|change| change.words).collect(),
     })
+}
+
+/// An error with its causes.
+fn causes(error: &dyn std::error::Error) -> String {
+    match error.source() {
+        Some(cause) => format!("{error}: {}", causes(cause)),
+        None => error.to_string(),
+    }
 }
 
 /// The directories with a study, in a folder and below.
@@ -283,13 +294,25 @@ fn trend_blocks(trends: &[Trend], entries: &[Entry]) -> Vec<Block> {
     trends.iter().flat_map(block).collect()
 }
 
-fn study_blocks(entries: &[Entry], copies: &[String], folder: &Path) -> Vec<Block> {
+fn study_blocks(
+    entries: &[Entry],
+    copies: &[String],
+    left_out: &[String],
+    folder: &Path,
+) -> Vec<Block> {
     let table = Block::Table(studies(entries, folder));
     let copies = (!copies.is_empty()).then(|| {
         let text = Text::strong("Copies count once. ");
         Block::Text(text.and(format!("{}.", copies.join("; "))))
     });
-    std::iter::once(table).chain(copies).collect()
+    let left_out = (!left_out.is_empty()).then(|| {
+        let text = Text::strong("Left out, because they cannot be read: ");
+        Block::Text(text.and(format!("{}.", left_out.join("; "))))
+    });
+    std::iter::once(table)
+        .chain(left_out)
+        .chain(copies)
+        .collect()
 }
 
 /// The newest first.

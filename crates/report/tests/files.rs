@@ -12,7 +12,9 @@ use std::{
     sync::LazyLock,
 };
 use synthetic::SMALL;
-use tailmark_report::{Block, Data, SECTIONS, Table, Written};
+use tailmark_report::{Block, Data, FORMATS as FORMATS_OF_REPORTS, SECTIONS, Table, Written};
+use tailmark_results::{Fact, Finding, System};
+use tailmark_testing::{HOSTILE_NAMES, is_raw};
 
 /// A directory of a test's own that stays for those who want to look.
 fn directory(name: &str) -> PathBuf {
@@ -187,9 +189,8 @@ fn long_names_of_workloads_are_cut_in_names_of_files_and_stay_apart() {
     assert_eq!(charts.len(), 2 * 18, "{charts:?}");
     let files = names(&out.join("tables"));
     assert_eq!(files.len(), tables(&data).len());
-    // `.new` follows while a file is written.
     let mut all = charts.iter().chain(&files);
-    assert!(all.all(|name| name.len() < 250));
+    assert!(all.all(|name| name.len() < 130));
     let text = fs::read_to_string(out.join("report.md")).unwrap();
     let images: BTreeSet<&str> = text.split("](charts/").skip(1).collect();
     assert_eq!(images.len(), 18);
@@ -216,4 +217,140 @@ fn a_report_of_fewer_workloads_has_no_charts_and_tables_of_the_one_before() {
     expected.insert("own.svg".to_owned());
     assert_eq!(names(&out.join("charts")), expected);
     assert_eq!(names(&out.join("tables")), names(&fresh.join("tables")));
+}
+
+/// A study in which these names are those of systems, workloads and all that has a name.
+fn hostile(names: &[&str]) -> Data {
+    let mut data = synthetic::study(synthetic::Shape {
+        threads: &[4],
+        repeats: 1,
+        seconds: 4,
+    });
+    data.systems.truncate(1);
+    data.loads.clear();
+    let (system, mut point) = (data.systems.remove(0), data.points[0].clone());
+    point.key.system.clear();
+    data.points.clear();
+    for &name in names {
+        let named = || name.to_owned();
+        data.systems.push(System {
+            name: named(),
+            place: named(),
+            settings: [(named(), named())].into(),
+            ..system.clone()
+        });
+        for workload in ["ycsb-a", name] {
+            let mut point = point.clone();
+            point.key.system = named();
+            point.key.workload = workload.to_owned();
+            point.phase.findings.push(Finding {
+                code: named(),
+                text: named(),
+            });
+            for error in &mut point.phase.errors {
+                (error.cause, error.example) = (named(), named());
+            }
+            for series in &mut point.phase.series {
+                series.subject = named();
+            }
+            data.points.push(point);
+        }
+        data.notices.push(named());
+        data.facts.push(Fact {
+            system: Some(named()),
+            group: named(),
+            name: named(),
+            value: named(),
+        });
+    }
+    data.headers[0].title = names.join(" ");
+    data.headers[0].source = names.join("\n");
+    data
+}
+
+/// Every file below a directory.
+fn below(directory: &Path) -> Vec<PathBuf> {
+    let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap());
+    let files = entries.flat_map(|entry| match entry.file_type().unwrap().is_dir() {
+        true => below(&entry.path()),
+        false => vec![entry.path()],
+    });
+    files.collect()
+}
+
+#[test]
+fn no_name_does_harm_in_any_format() {
+    let root = directory("hostile");
+    let formats: Vec<&str> = FORMATS_OF_REPORTS
+        .iter()
+        .map(|format| format.name)
+        .collect();
+    for (i, names) in HOSTILE_NAMES.chunks(8).enumerate() {
+        let data = hostile(names);
+        let out = root.join(format!("a/b/c/d/{i}"));
+        tailmark_report::write_data(&data, &formats, &out).unwrap();
+        for file in below(&out) {
+            no_harm(&file);
+        }
+    }
+    // Nothing is written elsewhere.
+    let inside = root.join("a/b/c/d");
+    let all = below(&root);
+    assert!(all.iter().all(|file| file.starts_with(&inside)), "{all:?}");
+    assert!(all.len() > 60, "{}", all.len());
+}
+
+fn no_harm(file: &Path) {
+    let shown = file.display();
+    let name = file.file_stem().unwrap().to_str().unwrap();
+    assert!(name.len() <= 110 && !name.contains(is_raw), "{shown}");
+    let extension = file.extension().and_then(|extension| extension.to_str());
+    let Some(extension @ ("csv" | "html" | "md" | "svg" | "txt")) = extension else {
+        return;
+    };
+    let text = fs::read_to_string(file).unwrap();
+    // Signs that turn the direction stay in pages, each name set apart.
+    let is_harmful = |c: char| match extension {
+        "html" | "svg" => c.is_control() && !matches!(c, '\n' | '\t' | '\r'),
+        _ => is_raw(c),
+    };
+    let found = text.find(is_harmful);
+    assert!(
+        found.is_none(),
+        "{shown}: {:?}",
+        text[found.unwrap()..].chars().next()
+    );
+    if extension != "txt" && extension != "csv" {
+        let visible = without_sources(&text, extension);
+        for tag in [
+            "<script>alert",
+            "<img src=x",
+            "<svg onload",
+            "</script><img",
+        ] {
+            assert!(!visible.contains(tag), "{shown} has {tag}");
+        }
+    }
+    if extension == "csv" {
+        let mut rows = csv::ReaderBuilder::new();
+        let mut rows = rows.has_headers(false).from_path(file).unwrap();
+        for row in rows.records() {
+            for cell in &row.unwrap() {
+                let is_number = cell.trim_end_matches([' ', '%']).parse::<f64>().is_ok();
+                let begins = cell.starts_with(['=', '+', '-', '@', '\t', '\r']);
+                assert!(is_number || !begins, "{shown}: {cell:?}");
+            }
+        }
+    }
+}
+
+/// Without what is in a fence of Markdown, where nothing has a meaning.
+fn without_sources(text: &str, extension: &str) -> String {
+    let mut is_source = false;
+    let lines = text.lines().filter(|line| {
+        let is_fence = extension == "md" && line.starts_with("```");
+        is_source ^= is_fence;
+        !is_source
+    });
+    lines.collect::<Vec<_>>().join("\n")
 }

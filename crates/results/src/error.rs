@@ -33,6 +33,23 @@ pub enum Error {
         /// The latest known.
         known: u32,
     },
+    /// The file has something else in it than a study has, or lacks a part.
+    #[error(
+        "`{path}` is not a study that tailmark wrote: it has {what}; ask its author for the \
+         original file"
+    )]
+    ForeignTables {
+        /// Which file.
+        path: PathBuf,
+        /// What: ``view `phase` ``.
+        what: String,
+    },
+    /// Reading takes more steps than a file of its size can need.
+    #[error("the study `{path}` gives more rows than a file of its size can hold; it is damaged")]
+    Endless {
+        /// Which file.
+        path: PathBuf,
+    },
     /// The file system refused.
     #[error("failed to {action} `{path}`")]
     File {

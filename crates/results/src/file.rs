@@ -1,95 +1,144 @@
 //! Files that appear whole or not at all.
 //!
-//! What is written goes to a file beside the place asked for, is brought to the disk and renamed: a
-//! full disk or a kill leaves what was there before, and nothing half written under its name.
+//! What is written goes to a draft in the directory of the file asked for, is brought to the disk and
+//! renamed: a full disk or a kill leaves the file that was there before, and no half of the new one.
+//! A draft is a new file with a random name. It never opens, follows or replaces a file of another
+//! program, and two programs that write the same file do not share it.
 
 use std::{
-    fs::{self, File},
+    fs::{File, Permissions},
     io::{self, BufWriter, Write},
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
+use tempfile::NamedTempFile;
+
+/// How the name of a draft begins and ends: `.tailmark-x1Y2z3.new`.
+const DRAFT: (&str, &str) = (".tailmark-", ".new");
+/// The permissions of a new file, of which the umask takes its part.
+const MODE: u32 = 0o666;
 
 /// A file that is being written. Dropped before [`Self::finish`], it leaves nothing.
 #[derive(Debug)]
 pub struct NewFile {
-    out: BufWriter<File>,
+    out: Out,
     path: PathBuf,
-    /// Where it is until it is whole; none for a pipe or a device, which is written as it is.
-    draft: Option<PathBuf>,
+}
+
+#[derive(Debug)]
+enum Out {
+    Draft(BufWriter<NamedTempFile>),
+    /// A pipe or a device, which is written as it is.
+    Direct(BufWriter<File>),
 }
 
 impl NewFile {
     /// Begins to write `path`. A link is followed; a file that is there keeps its permissions.
     ///
     /// # Errors
-    /// Where nothing can be written there.
+    /// If nothing can be written there.
     pub fn create(path: &Path) -> io::Result<Self> {
-        let found = fs::metadata(path).ok();
+        let found = std::fs::metadata(path).ok();
         if found.as_ref().is_some_and(|found| !found.is_file()) {
-            let out = BufWriter::new(File::options().write(true).open(path)?);
-            let path = path.to_owned();
+            let file = File::options().write(true).open(path)?;
             return Ok(Self {
-                out,
-                path,
-                draft: None,
+                out: Out::Direct(BufWriter::new(file)),
+                path: path.to_owned(),
             });
         }
         let path = match &found {
             Some(_) => path.canonicalize()?,
             None => path.to_owned(),
         };
-        let mut draft = path.clone().into_os_string();
-        draft.push(".new");
-        let draft = PathBuf::from(draft);
-        let new = Self {
-            out: BufWriter::new(File::create(&draft)?),
-            path,
-            draft: Some(draft),
-        };
-        crate::owner::give(new.out.get_ref())?;
+        let draft = draft(directory_of(&path), MODE)?;
         if let Some(found) = found {
-            new.out.get_ref().set_permissions(found.permissions())?;
+            draft.as_file().set_permissions(found.permissions())?;
         }
-        Ok(new)
+        Ok(Self {
+            out: Out::Draft(BufWriter::new(draft)),
+            path,
+        })
     }
 
     /// Brings it to the disk and gives it its name.
     ///
     /// # Errors
-    /// Where that fails; nothing is left of it then.
-    pub fn finish(mut self) -> io::Result<()> {
-        self.out.flush()?;
-        if let Some(draft) = &self.draft {
-            self.out.get_ref().sync_all()?;
-            fs::rename(draft, &self.path)?;
-            self.draft = None;
+    /// If that fails; then nothing is left of it.
+    pub fn finish(self) -> io::Result<()> {
+        match self.out {
+            Out::Direct(mut out) => out.flush(),
+            Out::Draft(out) => rename(out.into_inner()?, &self.path),
         }
-        Ok(())
     }
 }
 
 impl Write for NewFile {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        self.out.write(bytes)
+        match &mut self.out {
+            Out::Draft(out) => out.write(bytes),
+            Out::Direct(out) => out.write(bytes),
+        }
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        self.out.flush()
+        match &mut self.out {
+            Out::Draft(out) => out.flush(),
+            Out::Direct(out) => out.flush(),
+        }
     }
 }
 
-impl Drop for NewFile {
-    fn drop(&mut self) {
-        if let Some(draft) = &self.draft {
-            let _ = fs::remove_file(draft);
-        }
+/// Replaces a file that belongs to this program, such as a marker or a journal, so that a crash
+/// leaves the old or the new one. A link in its place is replaced and not followed; the new file
+/// has these permissions, of which the umask takes its part.
+///
+/// # Errors
+/// If it cannot be written; then the old one is still there.
+pub fn replace_file(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    let mut draft = draft(directory_of(path), mode)?;
+    draft.write_all(bytes)?;
+    rename(draft, path)
+}
+
+/// Makes an empty draft in a directory (`O_EXCL`). It is removed when it is dropped.
+pub(crate) fn draft(directory: &Path, mode: u32) -> io::Result<NamedTempFile> {
+    let (prefix, suffix) = DRAFT;
+    let mut draft = tempfile::Builder::new();
+    let draft = draft.prefix(prefix).suffix(suffix);
+    let draft = draft.permissions(Permissions::from_mode(mode));
+    // Not the path of a temporary file in it: where it will be.
+    let draft = draft.tempfile_in(directory)?;
+    crate::owner::give(draft.as_file())?;
+    Ok(draft)
+}
+
+/// Brings a draft to the disk, with its name.
+pub(crate) fn rename(draft: NamedTempFile, path: &Path) -> io::Result<()> {
+    draft.as_file().sync_all()?;
+    draft.persist(path).map_err(|failed| failed.error)?;
+    match File::open(directory_of(path))?.sync_all() {
+        // Some file systems cannot sync a directory.
+        Err(error) if error.kind() != io::ErrorKind::InvalidInput => Err(error),
+        _ => Ok(()),
+    }
+}
+
+fn directory_of(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent,
+        _ => Path::new("."),
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use rustix::fs::{FileType, Mode, mknodat};
+    use std::{
+        fs,
+        os::unix::fs::{PermissionsExt, symlink},
+        thread,
+    };
 
     fn names(dir: &Path) -> Vec<String> {
         let names = fs::read_dir(dir).unwrap().flatten();
@@ -136,6 +185,78 @@ mod tests {
         new.write_all(b"nothing").unwrap();
         new.finish().unwrap();
         assert!(!fs::metadata("/dev/null").unwrap().is_file());
-        assert!(!Path::new("/dev/null.new").exists());
+    }
+
+    fn written(path: &Path, text: &str) {
+        let mut new = NewFile::create(path).unwrap();
+        new.write_all(text.as_bytes()).unwrap();
+        new.finish().unwrap();
+    }
+
+    #[test]
+    fn files_with_the_name_of_a_draft_are_left_alone() {
+        let dir = tempfile::tempdir().unwrap();
+        let at = |name: &str| dir.path().join(name);
+        fs::write(at("t.csv.new"), "of the user").unwrap();
+        fs::write(at("victim"), "of the user").unwrap();
+        symlink(at("victim"), at("linked.csv.new")).unwrap();
+        mknodat(
+            rustix::fs::CWD,
+            at("pipe.csv.new"),
+            FileType::Fifo,
+            Mode::from_raw_mode(0o600),
+            0,
+        )
+        .unwrap();
+        for name in ["t.csv", "linked.csv", "pipe.csv"] {
+            written(&at(name), "new");
+            assert_eq!(fs::read(at(name)).unwrap(), b"new", "{name}");
+        }
+        for name in ["t.csv.new", "victim"] {
+            assert_eq!(fs::read(at(name)).unwrap(), b"of the user", "{name}");
+        }
+        let link = fs::symlink_metadata(at("linked.csv.new")).unwrap();
+        assert!(link.is_symlink());
+        assert_eq!(names(dir.path()).len(), 7);
+    }
+
+    #[test]
+    fn eight_writers_of_a_file_all_succeed_and_it_is_whole() {
+        let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("t.csv");
+        let texts: Vec<String> = (0..8).map(|n| n.to_string().repeat(100_000)).collect();
+        thread::scope(|scope| {
+            for text in &texts {
+                let path = &path;
+                scope.spawn(move || (0..5).for_each(|_| written(path, text)));
+            }
+        });
+        let found = fs::read_to_string(&path).unwrap();
+        assert!(texts.contains(&found), "{} bytes", found.len());
+        assert_eq!(names(dir.path()), ["t.csv"]);
+    }
+
+    #[test]
+    fn a_new_file_follows_the_umask() {
+        let dir = tempfile::tempdir().unwrap();
+        let (new, plain) = (dir.path().join("new"), dir.path().join("plain"));
+        written(&new, "");
+        fs::write(&plain, "").unwrap();
+        let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode();
+        assert_eq!(mode(&new), mode(&plain));
+    }
+
+    #[test]
+    fn a_link_where_a_marker_belongs_is_replaced_and_not_followed() {
+        let dir = tempfile::tempdir().unwrap();
+        let (victim, marker) = (dir.path().join("victim"), dir.path().join("marker.json"));
+        fs::write(&victim, "of the user").unwrap();
+        symlink(&victim, &marker).unwrap();
+        replace_file(&marker, b"{}", 0o600).unwrap();
+        assert_eq!(fs::read(&victim).unwrap(), b"of the user");
+        let found = fs::symlink_metadata(&marker).unwrap();
+        assert!(found.is_file());
+        assert_eq!(found.permissions().mode() & 0o777, 0o600);
+        assert_eq!(names(dir.path()), ["marker.json", "victim"]);
     }
 }

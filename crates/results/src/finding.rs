@@ -4,12 +4,13 @@
 //! find them by their code. So the codes stand here, below all of them. docs/FINDINGS.md says of
 //! each when it applies and what to do about it.
 
+use crate::printable;
 use serde::{Deserialize, Serialize};
 
 /// Something that qualifies a number, shown beside it.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Finding {
-    /// The name of a row of [`FINDINGS`]; in a study of another version, of a row that it had.
+    /// The name of a row of [`FINDINGS`]. What a study has of others is [`UNKNOWN`].
     pub code: String,
     /// The evidence and the remedy, in one or two sentences.
     pub text: String,
@@ -58,6 +59,16 @@ pub fn find(name: &str) -> Option<&'static FindingCode> {
     FINDINGS.iter().find(|code| code.name == name)
 }
 
+/// A finding as a study has it. A code goes into names of files and into addresses, so only those of
+/// [`FINDINGS`] are taken; another one becomes a part of the text.
+#[must_use]
+pub fn known(code: String, text: String) -> Finding {
+    match find(&code) {
+        Some(_) => Finding { code, text },
+        None => UNKNOWN.finding(format!("{text} (`{}`)", printable(&code))),
+    }
+}
+
 /// Every code, sorted by name.
 pub const FINDINGS: &[FindingCode] = &[
     BACKGROUND_ERRORS,
@@ -100,6 +111,7 @@ pub const FINDINGS: &[FindingCode] = &[
     TOO_FEW_SAMPLES,
     UNEQUAL_CONDITIONS,
     UNEXPECTED,
+    UNKNOWN,
     VOLUME_CAPPED,
     WOKEN_LATE,
 ];
@@ -462,6 +474,15 @@ pub const UNEXPECTED: FindingCode = FindingCode {
     means: "The device, the file system, the host or the version is another one than the plan \
             says, so the numbers are not of what its title names. Give the place that is meant, or \
             take the expectation out of the plan.",
+    changes_headline: true,
+};
+
+/// A finding that this version does not know.
+pub const UNKNOWN: FindingCode = FindingCode {
+    name: "unknown",
+    about: "the study has a finding that this version of tailmark does not know",
+    means: "Another version or another program wrote it, so what it means for the numbers is not \
+            known. Read its text, or report the study with the version that wrote it.",
     changes_headline: true,
 };
 

@@ -25,6 +25,7 @@ pub mod number;
 mod open_loop;
 pub mod owner;
 pub mod packed;
+mod printable;
 pub mod qos;
 pub mod quantile;
 mod ranks;
@@ -53,7 +54,7 @@ pub use derived::{DERIVED, Derived, Sampled};
 pub use error::{Damaged, Error};
 pub use export::{FORMATS, Format};
 pub use failure::{ALLOW_ERRORS, ALLOW_ERRORS_KEY, Fault};
-pub use file::NewFile;
+pub use file::{NewFile, replace_file};
 pub use finding::{FINDINGS, Finding, FindingCode};
 pub use histogram::new_latencies;
 pub use interval::coarsen;
@@ -63,6 +64,9 @@ pub use metric::{Metric, STATISTICS, Statistic, TimeBasis};
 pub use model::*;
 pub use open_loop::{Arrivals, Censored, LagCauses, ResolvedRate, StartLag};
 pub use packed::new_interval_latencies;
+pub use printable::{
+    csv_cell, file_name, is_hidden, json_text, printable, printable_lines, script_json, script_name,
+};
 pub use qos::{BlockQos, BlockValue, Qos};
 pub use quantile::{QUANTILES, Quantile, quantile};
 pub use ranks::RankPart;

@@ -180,10 +180,13 @@ pub fn rounded(time: Duration) -> String {
     humantime::format_duration(nearest).to_string()
 }
 
-/// An instant in milliseconds since 1970 UTC: `2026-11-21 10:00 UTC`.
+/// The last millisecond of the year 9999, which RFC 3339 ends with.
+pub const INSTANT_MAX_MS: u64 = 253_402_300_799_999;
+
+/// An instant in milliseconds since 1970 UTC, up to [`INSTANT_MAX_MS`]: `2026-11-21 10:00 UTC`.
 #[must_use]
 pub fn instant(ms: u64) -> String {
-    let at = UNIX_EPOCH + Duration::from_millis(ms);
+    let at = UNIX_EPOCH + Duration::from_millis(ms.min(INSTANT_MAX_MS));
     let text = humantime::format_rfc3339_seconds(at).to_string();
     format!("{} UTC", text[..16].replace('T', " "))
 }

@@ -19,6 +19,7 @@ use super::{
 use anyhow::{Context, bail, ensure};
 use std::{
     fs,
+    io::Write,
     path::PathBuf,
     sync::{Arc, Mutex, mpsc},
     time::{Duration, Instant},
@@ -26,7 +27,7 @@ use std::{
 use tailmark_console::{Console, Exit, listen};
 use tailmark_driver::{Access, Database, Driver, Location, Params, Semantics};
 use tailmark_engine::{Spec, Stop};
-use tailmark_results::{Phase, PointKey, finding::NOTHING_FOUND};
+use tailmark_results::{NewFile, Phase, PointKey, finding::NOTHING_FOUND};
 use tailmark_runner::{Evidence, capture::Watched, point};
 use tailmark_workload::KeySpace;
 
@@ -286,7 +287,12 @@ impl Call {
                 names.push('\n');
             }
         }
-        fs::write(&path, names).with_context(|| format!("failed to write `{}`", path.display()))
+        let write = || {
+            let mut file = NewFile::create(&path)?;
+            file.write_all(names.as_bytes())?;
+            file.finish()
+        };
+        write().with_context(|| format!("failed to write `{}`", path.display()))
     }
 
     /// The clients' loop, with status lines beside it.

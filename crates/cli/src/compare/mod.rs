@@ -20,6 +20,7 @@ use tailmark_console::{Console, Exit};
 use tailmark_results::{
     Comparison, Inequality, Metric, Run, Statistic,
     comparison::{Place, comparisons},
+    json_text,
 };
 
 /// How a comparison is written.
@@ -59,7 +60,7 @@ pub fn compare(args: &CompareArgs, console: &Console) -> anyhow::Result<Exit> {
     let said = match args.format {
         CompareFormat::Text => text::text(&page::blocks(&compared, &points, &gates)),
         CompareFormat::Md => text::markdown(&page::blocks(&compared, &points, &gates)),
-        CompareFormat::Json => json::text(&compared, &points, &gates)?,
+        CompareFormat::Json => json_text(&json::text(&compared, &points, &gates)?).into_owned(),
     };
     console.say(said.trim_end())?;
     Ok(match gates.iter().map(|gate| gate.outcome).max() {

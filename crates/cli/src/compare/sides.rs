@@ -6,7 +6,8 @@ use std::{
     path::{Path, PathBuf},
 };
 use tailmark_results::{
-    Conditions, Fact, Header, Inequality, ReportSettings, Run, Study, System, comparison::all_pairs,
+    Conditions, Fact, Header, Inequality, ReportSettings, Run, Study, System,
+    comparison::all_pairs, printable,
 };
 
 /// A study that is compared, or whose systems are.
@@ -192,7 +193,7 @@ impl Source {
         let names: Vec<_> = self.systems.iter().map(|s| s.name.as_str()).collect();
         let names = match names.is_empty() {
             true => "no systems".to_owned(),
-            false => names.join(", "),
+            false => printable(&names.join(", ")).into_owned(),
         };
         format!("`{}` has: {names}", self.path.display())
     }

@@ -1,6 +1,7 @@
 //! Blocks as text for a terminal, and as Markdown with the tables of GitHub.
 
 use std::fmt::Write;
+use tailmark_results::{printable, printable_lines};
 
 /// A part of what is said.
 pub enum Block {
@@ -36,12 +37,14 @@ pub fn text(blocks: &[Block]) -> String {
     let mut out = String::new();
     for block in blocks {
         match block {
-            Block::Heading(heading) => push(&mut out, heading),
-            Block::Lines(lines) => lines.iter().for_each(|line| push(&mut out, line)),
+            Block::Heading(heading) => push(&mut out, &printable(heading)),
+            Block::Lines(lines) => lines
+                .iter()
+                .for_each(|line| push(&mut out, &printable(line))),
             Block::List(items) => {
                 for (item, below) in items {
-                    push(&mut out, &format!("  {item}"));
-                    let below = below.iter();
+                    push(&mut out, &format!("  {}", printable(item)));
+                    let below = below.iter().map(|line| printable(line));
                     below.for_each(|line| push(&mut out, &format!("      {line}")));
                 }
             }
@@ -65,7 +68,13 @@ fn table_text(out: &mut String, table: &Table) {
         .iter()
         .map(|(title, _)| (*title).to_owned())
         .collect();
-    let all = || std::iter::once(&header).chain(&table.rows);
+    let shown = |row: &Vec<String>| {
+        row.iter()
+            .map(|cell| printable(cell).into_owned())
+            .collect()
+    };
+    let rows: Vec<Vec<String>> = table.rows.iter().map(shown).collect();
+    let all = || std::iter::once(&header).chain(&rows);
     let width = |column: usize| all().map(|row| row[column].chars().count()).max();
     let widths: Vec<_> = (0..header.len())
         .map(|column| width(column).unwrap_or(0))
@@ -122,7 +131,7 @@ fn table_markdown(out: &mut String, table: &Table) {
 /// Names are the user's: nothing in them is a table, a tag or a mark.
 fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for character in text.chars() {
+    for character in printable_lines(text).chars() {
         match character {
             '|' | '\\' | '`' | '*' | '_' | '[' | ']' => {
                 let _ = write!(out, "\\{character}");
@@ -130,7 +139,7 @@ fn escaped(text: &str) -> String {
             '<' => out.push_str("&lt;"),
             '>' => out.push_str("&gt;"),
             '&' => out.push_str("&amp;"),
-            '\n' | '\r' => out.push(' '),
+            '\n' | '\t' => out.push(' '),
             other => out.push(other),
         }
     }

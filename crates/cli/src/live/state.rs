@@ -8,7 +8,7 @@ use std::{
 };
 use tailmark_engine::{Live, Observer, PhaseKind, PhaseStart};
 use tailmark_results::{
-    Load, Point,
+    Load, Point, script_json,
     slo::{Slo, SloSettings},
 };
 
@@ -57,12 +57,12 @@ impl State {
             Some(began) => (began.elapsed().as_secs_f64(), None),
             None => (now.elapsed_s, now.duration_s),
         };
-        json!({
+        let state = json!({
             "version": now.version, "points": now.points, "done": now.done, "what": now.what(),
             "elapsed": elapsed_s, "duration": duration_s, "series": now.series,
             "notices": now.notices,
-        })
-        .to_string()
+        });
+        script_json(&state.to_string()).into_owned()
     }
 }
 

@@ -6,6 +6,7 @@
 )]
 
 mod consistency;
+mod hostile;
 
 use serde_json::{Value, json};
 use std::{path::Path, process::Output};

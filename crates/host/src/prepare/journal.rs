@@ -14,9 +14,10 @@ use super::{
 use serde_json::json;
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
-    io::{self, Write},
+    io,
     path::{Path, PathBuf},
 };
+use tailmark_results::replace_file;
 
 /// Where the journal of a machine is.
 pub const JOURNAL_DIRECTORY: &str = "/var/lib/tailmark";
@@ -228,16 +229,8 @@ impl<'a> Journal<'a> {
         };
         let changes: Vec<_> = changes.iter().map(document).collect();
         let document = json!({ "version": VERSION, "boot": boot_id(), "changes": changes });
-        let new = self.path.with_extension("new");
         let text = format!("{document:#}\n");
-        let mut file = File::create(&new).map_err(failed)?;
-        file.write_all(text.as_bytes()).map_err(failed)?;
-        file.sync_all().map_err(failed)?;
-        fs::rename(&new, &self.path).map_err(failed)?;
-        let directory = self.path.parent().expect("the journal is in a directory");
-        File::open(directory)
-            .and_then(|directory| directory.sync_all())
-            .map_err(failed)
+        replace_file(&self.path, text.as_bytes(), 0o600).map_err(failed)
     }
 }
 

@@ -294,6 +294,7 @@ pub fn printable(c: char) -> char {
 
 /// As text of XML.
 fn escaped(text: &str) -> String {
+    let text: String = text.chars().map(printable).collect();
     let text = text.replace('&', "&amp;").replace('<', "&lt;");
     text.replace('>', "&gt;").replace('"', "&quot;")
 }

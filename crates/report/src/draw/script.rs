@@ -5,6 +5,7 @@ use super::font;
 use rquickjs::{CatchResultExt, Context, Ctx, Function, Runtime};
 use serde::Deserialize;
 use serde_json::{Value, json};
+use tailmark_results::script_json;
 
 const ECHARTS: &str = include_str!(concat!(env!("OUT_DIR"), "/echarts.min.js"));
 const FUNCTIONS: &str = include_str!("../chart/functions.js");
@@ -63,6 +64,7 @@ impl Script {
     /// Where the script fails.
     pub fn draw(&self, base: &Value, variant: &Value, size: (f32, f32)) -> Result<Drawn, String> {
         let chart = json!({"base": base, "variant": variant}).to_string();
+        let chart = script_json(&chart).into_owned();
         let text = self.context.with(|ctx| {
             let picture: Function<'_> = evaluate(&ctx, "picture")?;
             let drawn = picture.call((chart, size.0, size.1));
@@ -82,6 +84,25 @@ fn evaluate<'js, T: rquickjs::FromJs<'js>>(ctx: &Ctx<'js>, script: &str) -> Resu
 mod tests {
     use super::*;
     use crate::chart;
+    use tailmark_testing::HOSTILE_NAMES;
+
+    #[test]
+    fn names_that_every_object_has_are_drawn() {
+        let script = Script::load().unwrap();
+        for name in HOSTILE_NAMES {
+            let series = |name: &str| json!({"type": "bar", "name": name, "data": [1]});
+            let mut option = chart::base();
+            option["xAxis"] = json!({"type": "category", "data": ["1"]});
+            option["yAxis"] = json!({"type": "value"});
+            option["legend"] = json!({"selected": {*name: true, "other": true}});
+            option["series"] = json!([series(name), series("other")]);
+            let drawn = script.draw(&option, &json!({}), (400.0, 300.0));
+            assert!(
+                drawn.is_ok_and(|drawn| drawn.svg.contains(">other<")),
+                "{name:?}"
+            );
+        }
+    }
 
     #[test]
     fn a_name_of_several_lines_is_one_line_of_a_legend() {

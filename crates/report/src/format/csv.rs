@@ -4,6 +4,7 @@ use super::{Report, ReportFormat, folder, names::tables};
 use crate::{Cell, Column, Error, Table};
 use ::csv::Writer;
 use std::path::{Path, PathBuf};
+use tailmark_results::csv_cell;
 
 /// The row of the table of formats.
 pub const FORMAT: ReportFormat = ReportFormat {
@@ -56,13 +57,9 @@ fn value(cell: &Cell) -> String {
     }
 }
 
-/// As it reads. What a spreadsheet would take for a formula has an apostrophe before it.
+/// As it reads, without spaces that do not break.
 fn text(text: &str) -> String {
-    let text = text.replace('\u{a0}', " ");
-    match text.starts_with(['=', '@', '\t', '\r']) {
-        true => format!("'{text}"),
-        false => text,
-    }
+    csv_cell(&text.replace('\u{a0}', " ")).into_owned()
 }
 
 #[cfg(test)]

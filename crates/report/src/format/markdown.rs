@@ -11,7 +11,7 @@ use crate::{
     draw::Drawing,
 };
 use std::path::{Path, PathBuf};
-use tailmark_results::number;
+use tailmark_results::{number, printable_lines};
 
 /// The row of the table of formats.
 pub const FORMAT: ReportFormat = ReportFormat {
@@ -75,7 +75,7 @@ fn block(block: &Block, drawings: &[Drawing]) -> String {
             let fence = fence(text);
             folded(
                 &escaped(title),
-                &format!("{fence}\n{}\n{fence}", text.trim_end()),
+                &format!("{fence}\n{}\n{fence}", printable_lines(text.trim_end())),
             )
         }
     }
@@ -111,7 +111,11 @@ fn finding(entry: &FindingEntry) -> String {
     let places = number::plural(entry.places() as u64, "place");
     let mut parts = vec![
         format!("<a id=\"{}\"></a>", finding_anchor(code)),
-        format!("### {letter}: {} (`{code}`, {places})", line(&entry.title)),
+        format!(
+            "### {letter}: {} (`{}`, {places})",
+            line(&entry.title),
+            line(code)
+        ),
         begun(&escaped(&entry.means)),
     ];
     for evidence in &entry.evidence {
@@ -206,7 +210,7 @@ fn line(text: &str) -> String {
 /// Text as it reads: nothing in it is taken for Markdown, for HTML, for an address or for a person.
 fn escaped(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
-    for c in text.chars() {
+    for c in printable_lines(text).chars() {
         match c {
             '<' => escaped.push_str("&lt;"),
             '>' => escaped.push_str("&gt;"),
@@ -246,7 +250,7 @@ mod tests {
             escaped("a|b *c* <d> @e [f](g) `h` https://i"),
             "a\\|b \\*c\\* &lt;d&gt; &#64;e \\[f\\](g) \\`h\\` https:&#47;&#47;i"
         );
-        assert_eq!(escaped("a\n\r\nb"), "a   b");
+        assert_eq!(escaped("a\n\tb\u{1b}[2J"), "a  b\\\\u{1b}\\[2J");
         assert_eq!(begun("    - a"), "\\- a");
         assert_eq!(begun("1. a"), "1\\. a");
         assert_eq!(begun("- a"), "\\- a");

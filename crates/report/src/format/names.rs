@@ -1,24 +1,21 @@
 //! Names of what is saved of a report: of the section or heading that it is below, and each once.
 
-use crate::{Block, FindingEntry, Section, Table};
+use crate::{Block, FindingEntry, Section, Table, block::anchor};
 use std::{collections::BTreeSet, ffi::OsStr};
-
-/// Longer names would not be taken as names of files, bytes.
-const LENGTH_MAX: usize = 120;
+use tailmark_results::file_name;
 
 /// The names of a report.
 #[derive(Debug, Default)]
 pub struct Names {
     place: String,
+    /// In small letters: some file systems take capital letters for the same.
     taken: BTreeSet<String>,
 }
 
 impl Names {
     /// What the next ones are below: the anchor of a section, a heading or a finding.
     pub fn below(&mut self, anchor: &str) {
-        let end = (0..=LENGTH_MAX.min(anchor.len())).rev();
-        let end = end.into_iter().find(|&end| anchor.is_char_boundary(end));
-        self.place = anchor[..end.unwrap_or(0)].to_owned();
+        self.place = file_name(anchor);
     }
 
     /// The next name.
@@ -27,9 +24,10 @@ impl Names {
             1 => self.place.clone(),
             n => format!("{}-{n}", self.place),
         };
-        let free = (1..).map(numbered).find(|name| !self.taken.contains(name));
+        let is_free = |name: &String| !self.taken.contains(&name.to_lowercase());
+        let free = (1..).map(numbered).find(is_free);
         let name = free.expect("there are more numbers than names");
-        self.taken.insert(name.clone());
+        self.taken.insert(name.to_lowercase());
         name
     }
 }
@@ -37,7 +35,7 @@ impl Names {
 /// The anchor of a finding.
 #[must_use]
 pub fn finding_anchor(code: &str) -> String {
-    format!("finding-{code}")
+    anchor(&["finding", code])
 }
 
 /// A name as a part of an address: what is not a letter, a digit or one of `-._~` as its bytes, so that
@@ -99,6 +97,8 @@ mod tests {
         assert_eq!(names.next(), "load");
         names.below("peaks");
         assert_eq!(names.next(), "peaks-3");
+        names.below("Peaks");
+        assert_eq!(names.next(), "Peaks-4");
     }
 
     #[test]
@@ -112,7 +112,13 @@ mod tests {
     fn a_long_name_is_cut_where_a_letter_ends() {
         let mut names = Names::default();
         names.below(&"ä".repeat(200));
-        assert_eq!(names.next(), "ä".repeat(60));
-        assert_eq!(names.next(), format!("{}-2", "ä".repeat(60)));
+        let name = names.next();
+        assert!(
+            name.starts_with(&"ä".repeat(45)) && name.len() <= 100,
+            "{name}"
+        );
+        assert_eq!(names.next(), format!("{name}-2"));
+        names.below(&format!("{}b", "ä".repeat(200)));
+        assert!(!names.next().starts_with(&name));
     }
 }

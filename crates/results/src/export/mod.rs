@@ -8,7 +8,7 @@ mod slo;
 
 pub use comparison::comparison_json;
 
-use crate::{Error, Known, QUANTILES, Stated, Study, Summary};
+use crate::{Error, Known, QUANTILES, Stated, Study, Summary, number::INSTANT_MAX_MS};
 use std::{
     io::{self, Write},
     time::{Duration, UNIX_EPOCH},
@@ -67,9 +67,7 @@ fn failed<E: Into<Box<dyn std::error::Error + Send + Sync>>>(
 
 /// Milliseconds since 1970 UTC as RFC 3339, for example `2026-11-21T10:15:00.000Z`.
 fn timestamp(ms: u64) -> String {
-    /// The last millisecond of the year 9999, which RFC 3339 ends with.
-    const LAST_MS: u64 = 253_402_300_799_999;
-    let instant = UNIX_EPOCH + Duration::from_millis(ms.min(LAST_MS));
+    let instant = UNIX_EPOCH + Duration::from_millis(ms.min(INSTANT_MAX_MS));
     humantime::format_rfc3339_millis(instant).to_string()
 }
 

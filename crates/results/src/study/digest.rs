@@ -76,8 +76,17 @@ pub fn seal(c: &Connection, phase: i64) -> Result<()> {
         .map(drop)
 }
 
-/// Refuses a phase that is not as it was written, with its intervals and series or without them. Of
-/// a study of before version 3, and of a phase measured by then, nothing is known.
+/// Puts digests beside every phase as it is found: of a study of before version 3, which had none.
+pub fn seal_all(c: &Connection) -> Result<()> {
+    let phases: Vec<i64> = c
+        .prepare("SELECT id FROM phase")?
+        .query_map([], |row| row.get(0))?
+        .collect::<Result<_>>()?;
+    phases.into_iter().try_for_each(|phase| seal(c, phase))
+}
+
+/// Refuses a phase that is not as it was written, with its intervals and series or without them, or
+/// that has no digests. A study of before version 3 has none, and nothing is known of it.
 pub fn verify(c: &Connection, phase: i64, with_details: bool) -> Result<()> {
     if !c.column_exists(None, "phase", "totals_digest")? {
         return Ok(());
@@ -87,20 +96,19 @@ pub fn verify(c: &Connection, phase: i64, with_details: bool) -> Result<()> {
         let mut statement = c.prepare_cached(&sql)?;
         statement.query_row([phase], |row| row.get::<_, Option<Vec<u8>>>(0))
     };
-    let totals_differ = match sealed("totals_digest")? {
-        Some(sealed) => sealed != totals(c, phase)?,
-        None => false,
-    };
-    let details_differ = match sealed("details_digest")? {
-        Some(sealed) if with_details => {
-            sealed != details(c, phase)? && sealed != digest(c, DETAILS_OF_3, &[], phase)?
-        }
-        _ => false,
-    };
-    if totals_differ || details_differ {
-        let damaged = Damaged {
-            what: "a load or a point (its rows are not those that were written)",
+    let (totals_sealed, details_sealed) = (sealed("totals_digest")?, sealed("details_digest")?);
+    let is_sealed = totals_sealed.is_some() && details_sealed.is_some();
+    let totals_differ = totals_sealed != Some(totals(c, phase)?);
+    let details_differ = with_details
+        && details_sealed != Some(details(c, phase)?)
+        && details_sealed != Some(digest(c, DETAILS_OF_3, &[], phase)?);
+    if !is_sealed || totals_differ || details_differ {
+        let what = if is_sealed {
+            "a load or a point (its rows are not those that were written)"
+        } else {
+            "a load or a point (its digests are missing)"
         };
+        let damaged = Damaged { what };
         return Err(Error::FromSqlConversionFailure(
             0,
             rusqlite::types::Type::Blob,

@@ -7,7 +7,9 @@
 //! A reader waits for the commit of a writer and the other way round; both are short.
 
 mod block_row;
+mod bounded;
 mod digest;
+mod foreign;
 mod numbers;
 mod one_by_one;
 mod packed_phase;
@@ -18,8 +20,9 @@ mod warmups;
 mod write;
 
 use crate::{
-    Error, Fact, Header, Load, Phase, Point, PointKey, Redaction, ResolvedRate, System, owner,
+    Error, Fact, Header, Load, Phase, Point, PointKey, Redaction, ResolvedRate, System, file, owner,
 };
+use foreign::Budget;
 use read::Keyed;
 use rusqlite::{Connection, OpenFlags};
 use std::{
@@ -45,6 +48,7 @@ const RESPONSE: &str = "response";
 pub struct Study {
     path: PathBuf,
     connection: Connection,
+    budget: Budget,
     /// What is private is taken out of what is read.
     redaction: Option<Redaction>,
 }
@@ -79,30 +83,23 @@ impl Study {
             return Err(Error::Exists { path });
         }
         owner::create_dir_all(dir).map_err(file_error("make the directory", dir))?;
-        let draft = dir.join(format!("{}.new", Self::FILE));
-        remove_if_there(&draft).map_err(file_error("remove", &draft))?;
-        remove_if_there(&journal_of(&draft)).map_err(file_error("remove", &draft))?;
         // SQLite gives its journals the permissions and the owner of the file.
-        owner::create_new(&draft, MODE).map_err(file_error("make", &draft))?;
+        let draft = file::draft(dir, MODE).map_err(file_error("write in", dir))?;
         let make = || {
-            let mut connection = Connection::open(&draft)?;
+            let mut connection = Connection::open(draft.path())?;
             schema::create(&mut connection, header, systems)?;
             connection.close().map_err(|(_, error)| error)
         };
         if let Err(error) = make() {
-            let _ = remove_if_there(&draft);
-            let _ = remove_if_there(&journal_of(&draft));
+            let _ = fs::remove_file(journal_of(draft.path()));
             return Err(study_error("make", &path)(error));
         }
-        fs::rename(&draft, &path).map_err(file_error("rename", &draft))?;
-        // The one above too: the directory may be as new as the study.
-        for dir in std::path::absolute(dir)
-            .iter()
-            .flat_map(|dir| dir.ancestors().take(2))
-        {
-            fs::File::open(dir)
-                .and_then(|dir| dir.sync_all())
-                .map_err(file_error("write the directory", dir))?;
+        file::rename(draft, &path).map_err(file_error("write", &path))?;
+        // The directory may be as new as the study.
+        if let Some(above) = std::path::absolute(dir).iter().find_map(|dir| dir.parent()) {
+            fs::File::open(above)
+                .and_then(|above| above.sync_all())
+                .map_err(file_error("write the directory", above))?;
         }
         Self::open(&path)
     }
@@ -122,16 +119,18 @@ impl Study {
         // permission to write, what a killed run left could not be rolled back.
         let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let open = || {
-            let connection = Connection::open_with_flags(&path, flags)?;
+            let mut connection = Connection::open_with_flags(&path, flags)?;
             connection.busy_timeout(BUSY)?;
-            Ok(connection)
+            let budget = foreign::distrust(&mut connection)?;
+            Ok((connection, budget))
         };
-        let mut connection = open().map_err(study_error("open", &path))?;
+        let (mut connection, budget) = open().map_err(study_error("open", &path))?;
         schema::check(&mut connection, &path)?;
         schema::set_up(&connection).map_err(study_error("open", &path))?;
         Ok(Self {
             path,
             connection,
+            budget,
             redaction: None,
         })
     }
@@ -304,6 +303,15 @@ impl Study {
         self.write(|c| write::point(c, Keyed::Point, point))
     }
 
+    /// Writes the digests of every phase again: for tests, which change a study on purpose.
+    ///
+    /// # Errors
+    /// As [`Study::set_facts`].
+    #[doc(hidden)]
+    pub fn reseal(&self) -> Result<(), Error> {
+        self.write(digest::seal_all)
+    }
+
     fn file_of(dir_or_file: &Path) -> PathBuf {
         match dir_or_file.is_dir() {
             true => dir_or_file.join(Self::FILE),
@@ -337,7 +345,16 @@ impl Study {
             let result = act(&transaction)?;
             transaction.finish().map(|()| result)
         };
-        read().map_err(study_error("read", &self.path))
+        self.budget
+            .begin(fs::metadata(&self.path).map_or(0, |file| file.len()));
+        let result = read();
+        self.budget.end();
+        result.map_err(|error| match error.sqlite_error_code() {
+            Some(rusqlite::ErrorCode::OperationInterrupted) => Error::Endless {
+                path: self.path.clone(),
+            },
+            _ => study_error("read", &self.path)(error),
+        })
     }
 
     /// Writes all or nothing, on the disk when it returns.
@@ -400,11 +417,4 @@ fn journal_of(path: &Path) -> PathBuf {
     let mut name = path.as_os_str().to_owned();
     name.push("-journal");
     name.into()
-}
-
-fn remove_if_there(path: &Path) -> io::Result<()> {
-    match fs::remove_file(path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Ok(()),
-    }
 }

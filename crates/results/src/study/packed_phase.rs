@@ -1,7 +1,7 @@
 //! A phase as bytes, from one process to another: a study in memory with nothing else in it, so that
 //! there is one encoding, with its digests.
 
-use super::{Detail, read, schema, study_error, write};
+use super::{Detail, Study, foreign, read, schema, study_error, write};
 use crate::{Error, Load, Phase};
 use rusqlite::{Connection, MAIN_DB};
 use std::path::Path;
@@ -37,13 +37,17 @@ impl Phase {
         let unpack = || {
             let mut connection = Connection::open_in_memory()?;
             connection.deserialize_read_exact(MAIN_DB, bytes, bytes.len(), true)?;
-            let loads = read::loads(&connection, Detail::Whole)?;
-            loads
-                .into_iter()
-                .next()
-                .ok_or(rusqlite::Error::QueryReturnedNoRows)
+            let budget = foreign::distrust(&mut connection)?;
+            budget.begin(bytes.len() as u64);
+            Ok(connection)
         };
-        let load = unpack().map_err(study_error("read", Path::new(PLACE)))?;
+        let failed = || study_error("read", Path::new(PLACE));
+        let connection = unpack().map_err(failed())?;
+        foreign::check_tables(&connection, Study::VERSION, Path::new(PLACE))?;
+        let loads = read::loads(&connection, Detail::Whole).map_err(failed())?;
+        let load = loads.into_iter().next();
+        let load = load.ok_or(rusqlite::Error::QueryReturnedNoRows);
+        let load = load.map_err(failed())?;
         Ok(load.phase)
     }
 }

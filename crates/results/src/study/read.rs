@@ -1,11 +1,16 @@
 //! What is read: the model from rows. The caller holds the transaction.
 
-use super::{Detail, RESPONSE, SERVICE, block_row::BlockQosRow, digest, numbers};
+use super::{
+    Detail, RESPONSE, SERVICE,
+    block_row::BlockQosRow,
+    bounded::{TEXT_MAX, amount, at_most, count, instant_ms, name, optional_name, seconds, text},
+    digest, numbers,
+};
 use crate::{
     Arrivals, BlockQos, Censored, ErrorCount, Fact, Finding, Header, Interval, IntervalKind, Kind,
     KindResult, LagCauses, Latencies, Load, Packed, Phase, Point, PointKey, RankPart, ResolvedRate,
     Series, SeriesKind, StartLag, Summary, System, Warmup, error::Damaged,
-    failure::failed_operations, histogram::decode, interval::without_gaps,
+    failure::failed_operations, finding, histogram::decode, interval::without_gaps,
 };
 use rusqlite::{Connection, Error, OptionalExtension, Params, Result, Row, params, types::Type};
 use serde::de::DeserializeOwned;
@@ -19,10 +24,10 @@ pub fn header(c: &Connection) -> Result<Header> {
     c.query_row(&sql, [], |row| {
         Ok(Header {
             id: row.get::<_, Option<String>>(6)?.unwrap_or_default(),
-            title: row.get(0)?,
-            tailmark: row.get(1)?,
-            created_ms: count(row, 2)?,
-            source: row.get(3)?,
+            title: name(row, 0)?,
+            tailmark: name(row, 1)?,
+            created_ms: instant_ms(row, 2)?,
+            source: text(row, 3)?,
             plan: json(row, 4)?,
             assumed: json(row, 5)?,
         }
@@ -35,12 +40,12 @@ pub fn systems(c: &Connection) -> Result<Vec<System>> {
                ORDER BY position";
     rows(c, sql, [], |row| {
         Ok(System {
-            name: row.get(0)?,
-            driver: row.get(1)?,
-            place: row.get(2)?,
-            semantics: row.get(3)?,
+            name: name(row, 0)?,
+            driver: name(row, 1)?,
+            place: text(row, 2)?,
+            semantics: name(row, 3)?,
             settings: json(row, 4)?,
-            ceiling_for: row.get(5)?,
+            ceiling_for: optional_name(row, 5)?,
         })
     })
 }
@@ -49,17 +54,17 @@ pub fn facts(c: &Connection) -> Result<Vec<Fact>> {
     let sql = "SELECT system, \"group\", name, value FROM fact ORDER BY position";
     rows(c, sql, [], |row| {
         Ok(Fact {
-            system: row.get(0)?,
-            group: row.get(1)?,
-            name: row.get(2)?,
-            value: row.get(3)?,
+            system: optional_name(row, 0)?,
+            group: name(row, 1)?,
+            name: name(row, 2)?,
+            value: text(row, 3)?,
         })
     })
 }
 
 pub fn notices(c: &Connection) -> Result<Vec<String>> {
     rows(c, "SELECT text FROM notice ORDER BY position", [], |row| {
-        row.get(0)
+        text(row, 0)
     })
 }
 
@@ -71,7 +76,7 @@ pub fn loads(c: &Connection, detail: Detail) -> Result<Vec<Load>> {
 /// From a row of phase, system, records and threads.
 fn load(c: &Connection, row: &Row<'_>, detail: Detail) -> Result<Load> {
     Ok(Load {
-        system: row.get(1)?,
+        system: name(row, 1)?,
         records: count(row, 2)?,
         threads: row.get(3)?,
         phase: phase(c, row.get(0)?, detail)?,
@@ -140,12 +145,12 @@ pub fn keys(c: &Connection, of: Keyed) -> Result<Vec<(i64, PointKey)>> {
     );
     rows(c, &sql, [of.is_probe()], |row| {
         let key = PointKey {
-            system: row.get(1)?,
-            workload: row.get(2)?,
-            distribution: row.get(3)?,
+            system: name(row, 1)?,
+            workload: name(row, 2)?,
+            distribution: name(row, 3)?,
             threads: row.get(4)?,
             repeat: row.get(5)?,
-            target_rate: row.get(6)?,
+            target_rate: optional_amount(row, 6)?,
             arrivals: word(row, 7)?,
         };
         Ok((row.get(0)?, key))
@@ -189,13 +194,13 @@ pub fn resolved_rates(c: &Connection) -> Result<Vec<ResolvedRate>> {
                FROM resolved_rate ORDER BY position";
     rows(c, sql, [], |row| {
         Ok(ResolvedRate {
-            system: row.get(0)?,
-            workload: row.get(1)?,
-            distribution: row.get(2)?,
-            asked: row.get(3)?,
-            of_system: row.get(4)?,
-            peak_ops_per_sec: row.get(5)?,
-            rate: row.get(6)?,
+            system: name(row, 0)?,
+            workload: name(row, 1)?,
+            distribution: name(row, 2)?,
+            asked: name(row, 3)?,
+            of_system: name(row, 4)?,
+            peak_ops_per_sec: amount(row, 5)?,
+            rate: amount(row, 6)?,
         })
     })
 }
@@ -209,8 +214,8 @@ fn warmup(c: &Connection, point: i64, detail: Detail) -> Result<Option<Box<Warmu
     let kept = rows(c, sql, [point], |row| {
         Ok(Box::new(Warmup {
             phase: phase_alone(c, row.get(0)?, detail)?,
-            steady_s: row.get(1)?,
-            reason: row.get(2)?,
+            steady_s: optional_seconds(row, 1)?,
+            reason: optional_name(row, 2)?,
         }))
     })?;
     Ok(kept.into_iter().next())
@@ -239,8 +244,8 @@ fn phase_alone(c: &Connection, id: i64, detail: Detail) -> Result<Phase> {
     );
     let (mut phase, failed) = c.prepare_cached(&sql)?.query_row([id], |row| {
         let phase = Phase {
-            started_ms: Some(count(row, 0)?).filter(|&ms| ms > 0),
-            duration_s: row.get(1)?,
+            started_ms: Some(instant_ms(row, 0)?).filter(|&ms| ms > 0),
+            duration_s: seconds(row, 1)?,
             operations: count(row, 2)?,
             start_lag: start_lag(row)?,
             counters: json(row, 4)?,
@@ -319,8 +324,8 @@ fn summaries(c: &Connection, phase: i64) -> Result<BTreeMap<(Kind, String), Summ
     }
     let sql = "SELECT kind, time, name, ns FROM summary WHERE phase = ?";
     let numbers = rows(c, sql, [phase], |row| {
-        let of = (word(row, 0)?, row.get(1)?);
-        Ok((of, row.get::<_, String>(2)?, row.get(3)?))
+        let of = (word(row, 0)?, name(row, 1)?);
+        Ok((of, name(row, 2)?, amount(row, 3)?))
     })?;
     for (of, name, ns) in numbers {
         summaries.entry(of).or_default().set(name, ns);
@@ -333,9 +338,9 @@ fn errors(c: &Connection, phase: i64) -> Result<Vec<ErrorCount>> {
     rows(c, sql, [phase], |row| {
         Ok(ErrorCount {
             kind: word(row, 0)?,
-            cause: row.get(1)?,
+            cause: name(row, 1)?,
             count: count(row, 2)?,
-            example: row.get(3)?,
+            example: text(row, 3)?,
         })
     })
 }
@@ -343,10 +348,7 @@ fn errors(c: &Connection, phase: i64) -> Result<Vec<ErrorCount>> {
 fn findings(c: &Connection, phase: i64) -> Result<Vec<Finding>> {
     let sql = "SELECT code, text FROM finding WHERE phase = ? ORDER BY rowid";
     rows(c, sql, [phase], |row| {
-        Ok(Finding {
-            code: row.get(0)?,
-            text: row.get(1)?,
-        })
+        Ok(finding::known(name(row, 0)?, text(row, 1)?))
     })
 }
 
@@ -378,8 +380,8 @@ fn intervals(c: &Connection, phase: i64) -> Result<Vec<Interval>> {
         let (operations, kinds) = (count(row, 3)?, interval_kinds(c, row.get(0)?)?);
         let failed = counted(row, 4)?.unwrap_or_else(|| failed_operations(operations, &kinds));
         Ok(Interval {
-            start_s: row.get(1)?,
-            length_s: row.get(2)?,
+            start_s: seconds(row, 1)?,
+            length_s: seconds(row, 2)?,
             operations,
             failed,
             kinds,
@@ -415,9 +417,9 @@ fn series(c: &Connection, phase: i64) -> Result<Vec<Series>> {
     rows(c, sql, [phase], |row| {
         Ok(Series {
             at_s: ticks.get(&row.get(0)?).cloned().unwrap_or_default(),
-            probe: row.get(1)?,
-            subject: row.get(2)?,
-            name: row.get(3)?,
+            probe: name(row, 1)?,
+            subject: name(row, 2)?,
+            name: name(row, 3)?,
             kind: word::<SeriesKind>(row, 4)?,
             values: decoded(row, 5, numbers::decode)?,
         })
@@ -433,13 +435,9 @@ pub fn rows<T>(
     c.prepare_cached(sql)?.query_map(params, row)?.collect()
 }
 
-fn count(row: &Row<'_>, column: usize) -> Result<u64> {
-    Ok(row.get::<_, i64>(column)?.cast_unsigned())
-}
-
 /// A count that is null where nobody counted.
 fn counted(row: &Row<'_>, column: usize) -> Result<Option<u64>> {
-    Ok(row.get::<_, Option<i64>>(column)?.map(i64::cast_unsigned))
+    unless_null(row, column, count)
 }
 
 /// A column, or null where the file is of a version that lacks it and cannot be written.
@@ -477,14 +475,34 @@ fn optional<T>(
     }
 }
 
+fn optional_amount(row: &Row<'_>, column: usize) -> Result<Option<f64>> {
+    unless_null(row, column, amount)
+}
+
+fn optional_seconds(row: &Row<'_>, column: usize) -> Result<Option<f64>> {
+    unless_null(row, column, seconds)
+}
+
+fn unless_null<T>(
+    row: &Row<'_>,
+    column: usize,
+    read: impl FnOnce(&Row<'_>, usize) -> Result<T>,
+) -> Result<Option<T>> {
+    match row.get_ref(column)?.data_type() {
+        Type::Null => Ok(None),
+        _ => read(row, column).map(Some),
+    }
+}
+
 /// A map or a list, kept as JSON text.
 fn json<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<T> {
-    serde_json::from_str(&row.get::<_, String>(column)?).map_err(|e| damaged(column, Type::Text, e))
+    serde_json::from_str(at_most(row, column, TEXT_MAX)?)
+        .map_err(|e| damaged(column, Type::Text, e))
 }
 
 /// One of the words of an enum; null where it may be none.
 fn word<T: DeserializeOwned>(row: &Row<'_>, column: usize) -> Result<T> {
-    serde_json::from_value(row.get::<_, Option<String>>(column)?.into())
+    serde_json::from_value(optional_name(row, column)?.into())
         .map_err(|e| damaged(column, Type::Text, e))
 }
 

@@ -1,6 +1,6 @@
 //! The tables of the file, and its version: how one is made, recognised and brought up to date.
 
-use super::{Study, study_error};
+use super::{Study, foreign, study_error};
 use crate::{Error, Header, System};
 use rusqlite::Connection;
 use std::path::Path;
@@ -51,7 +51,7 @@ const MIGRATIONS: [&str; Study::VERSION as usize - 1] = [
     CREATE UNIQUE INDEX resolved_rate_once ON resolved_rate
         (system, workload, distribution, asked);",
     // Null in what was there before: nobody worked it out.
-    "ALTER TABLE kind ADD COLUMN block_qos TEXT CHECK (json_valid(block_qos));",
+    "ALTER TABLE kind ADD COLUMN block_qos TEXT CHECK (block_qos IS NULL OR json_valid(block_qos));",
     // Null in what was there before: no warm-up was kept, and nothing was a probe.
     "ALTER TABLE phase ADD COLUMN warmup_of INTEGER REFERENCES phase ON DELETE CASCADE;
     ALTER TABLE phase ADD COLUMN steady_s REAL;
@@ -62,7 +62,7 @@ const MIGRATIONS: [&str; Study::VERSION as usize - 1] = [
         (system, workload, distribution, threads, repeat, ifnull(target_rate, -1),
          ifnull(arrivals, ''), ifnull(is_probe, 0));",
     // Null in what was there before: one process measured it.
-    "ALTER TABLE phase ADD COLUMN ranks TEXT CHECK (json_valid(ranks));",
+    "ALTER TABLE phase ADD COLUMN ranks TEXT CHECK (ranks IS NULL OR json_valid(ranks));",
 ];
 
 /// Large enough that the histogram of an interval leaves little of a page unused.
@@ -130,6 +130,7 @@ pub fn check(connection: &mut Connection, path: &Path) -> Result<(), Error> {
             known,
         });
     }
+    foreign::check_tables(connection, version, path)?;
     let can_write = !connection
         .is_readonly("main")
         .map_err(study_error("open", path))?;
@@ -144,6 +145,9 @@ fn migrate(connection: &mut Connection, from: u32) -> rusqlite::Result<()> {
     let transaction = connection.transaction()?;
     for script in &MIGRATIONS[from.saturating_sub(1) as usize..] {
         transaction.execute_batch(script)?;
+    }
+    if from < 3 {
+        super::digest::seal_all(&transaction)?;
     }
     transaction.pragma_update(None, "user_version", Study::VERSION)?;
     transaction.commit()

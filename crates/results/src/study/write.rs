@@ -1,6 +1,9 @@
 //! What is written: rows from the model. The caller holds the transaction.
 
-use super::{RESPONSE, SERVICE, block_row::BlockQosRow, digest, numbers, read, read::Keyed};
+use super::{
+    RESPONSE, SERVICE, block_row::BlockQosRow, bounded::writable, digest, numbers, read,
+    read::Keyed,
+};
 use crate::{
     Arrivals, BlockQos, Fact, Header, Interval, Kind, Load, Phase, Point, ResolvedRate, Series,
     Summary, System, Warmup, histogram::encode, qos,
@@ -19,7 +22,7 @@ pub fn header(c: &Connection, header: &Header) -> Result<()> {
         "INSERT INTO header (id, title, tailmark, created_ms, source, plan, assumed, study)
          VALUES (1, ?, ?, ?, ?, ?, ?, ?)",
         params![
-            header.title,
+            writable(&header.title)?,
             header.tailmark,
             integer(header.created_ms),
             header.source,
@@ -43,7 +46,7 @@ pub fn systems(c: &Connection, systems: &[System]) -> Result<()> {
             "INSERT INTO system (name, driver, place, semantics, settings, ceiling_for)
              VALUES (?, ?, ?, ?, ?, ?)",
             params![
-                system.name,
+                writable(&system.name)?,
                 system.driver,
                 system.place,
                 system.semantics,
@@ -135,8 +138,8 @@ pub fn point(c: &Connection, of: Keyed, point: &Point) -> Result<()> {
          VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
         params![
             id,
-            key.system,
-            key.workload,
+            writable(&key.system)?,
+            writable(&key.workload)?,
             key.distribution,
             key.threads,
             key.repeat,
@@ -310,7 +313,7 @@ fn series(c: &Connection, phase: i64, series: &[Series]) -> Result<()> {
     Ok(())
 }
 
-/// SQLite's integers are signed: counts above 2^63 appear negative in the file.
+/// SQLite's integers are signed: a count above 2^63 would appear negative in the file.
 const fn integer(count: u64) -> i64 {
     count.cast_signed()
 }

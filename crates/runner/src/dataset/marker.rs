@@ -14,6 +14,7 @@ use std::{
 };
 use tailmark_driver::{Driver, Location, Made, Place};
 use tailmark_plan::SystemPlan;
+use tailmark_results::replace_file;
 
 /// The version that is written; a later one is refused.
 const VERSION: u32 = 1;
@@ -166,18 +167,7 @@ pub(super) fn read_file(path: &Path) -> Result<Option<String>, Error> {
 
 /// Replaces a file so that a crash leaves the old or the new one, whole.
 pub(super) fn write_file(path: &Path, text: &str) -> Result<(), Error> {
-    let write = || {
-        let new = path.with_extension("new");
-        let mut file = fs::File::create(&new)?;
-        io::Write::write_all(&mut file, text.as_bytes())?;
-        file.sync_all()?;
-        fs::rename(&new, path)?;
-        match path.parent() {
-            Some(parent) => fs::File::open(parent)?.sync_all(),
-            None => Ok(()),
-        }
-    };
-    write().map_err(failed("write", path))
+    replace_file(path, text.as_bytes(), 0o666).map_err(failed("write", path))
 }
 
 pub(super) fn failed(action: &'static str, path: &Path) -> impl FnOnce(io::Error) -> Error {

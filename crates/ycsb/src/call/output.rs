@@ -15,7 +15,7 @@ use std::{
     sync::PoisonError,
 };
 use tailmark_console::{Closed, closed};
-use tailmark_results::Phase;
+use tailmark_results::{NewFile, Phase};
 
 impl Call {
     /// Writes the final block.
@@ -58,10 +58,11 @@ impl Call {
         }
         match &self.export_file {
             Some(path) => {
-                let mut file = BufWriter::new(File::create(path).with_context(|| failed(path))?);
+                let mut file = NewFile::create(path.as_ref()).with_context(|| failed(path))?;
                 self.exporter
                     .write(&lines, &mut file)
                     .with_context(|| failed(path))?;
+                file.finish().with_context(|| failed(path))?;
             }
             None => self
                 .watch

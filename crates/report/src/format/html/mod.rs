@@ -17,6 +17,7 @@ use std::{
     io::{self, Read, Write},
     path::{Path, PathBuf},
 };
+use tailmark_results::{script_json, script_name};
 
 /// The row of the table of formats.
 pub const FORMAT: ReportFormat = ReportFormat {
@@ -190,7 +191,10 @@ fn write_page(page: &Page<'_>, out: &mut dyn Write) -> io::Result<()> {
             }
         }
     };
-    out.write_all(page.into_string().as_bytes())
+    // Signs that turn the direction stay in their names, each set apart.
+    let is_obeyed = |c: char| c.is_control() && !matches!(c, '\n' | '\t' | '\r');
+    let page = page.into_string().replace(is_obeyed, "\u{fffd}");
+    out.write_all(page.as_bytes())
 }
 
 /// The visible part of the page, without charts, styles and scripts.
@@ -302,7 +306,7 @@ fn view(systems: &[String]) -> Markup {
                 legend { "Systems" }
                 @for (i, system) in systems.iter().enumerate() {
                     label {
-                        input type="checkbox" name="system" value=(system) checked
+                        input type="checkbox" name="system" value=(script_name(system)) checked
                             autocomplete="off";
                         span.swatch data-color=(style::look(i).color)
                             style={"background:" (style::look(i).color)} {}
@@ -358,6 +362,7 @@ fn figures<'p>(sections: &'p Rendered) -> Markup {
         figures: blocks.filter_map(figure).collect(),
     };
     let text = serde_json::to_string(&all).expect("options are JSON");
+    let text = script_json(&text);
     if text.len() > PLAIN_MAX {
         let mut deflated = ZlibEncoder::new(Vec::new(), Compression::default());
         let bytes = deflated
@@ -370,7 +375,7 @@ fn figures<'p>(sections: &'p Rendered) -> Markup {
     }
     html! {
         script type="application/json" id="figures" {
-            (PreEscaped(text.replace('<', "\\u003c")))
+            (PreEscaped(text))
         }
     }
 }

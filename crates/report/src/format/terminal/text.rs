@@ -2,6 +2,7 @@
 
 use super::Screen;
 use crate::{Span, Text};
+use tailmark_results::printable;
 use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 
 /// A character, and whether it is emphasised.
@@ -28,10 +29,10 @@ pub fn wrap(text: &Text, width: usize, screen: Screen) -> Vec<String> {
     lines.iter().map(|line| written(line, screen)).collect()
 }
 
-/// What is of a study, without what a terminal would obey; spaces that do not break are none of its.
+/// What is of a study, with what a terminal would obey written out; spaces that do not break are none
+/// of its.
 pub fn clean(text: &str) -> String {
-    let shown = text.chars().filter(|c| !c.is_control());
-    shown.map(|c| if c == '\u{a0}' { ' ' } else { c }).collect()
+    printable(text).replace('\u{a0}', " ")
 }
 
 /// How many columns a text takes.
@@ -49,8 +50,7 @@ fn letters(text: &Text) -> Vec<Letter> {
         };
         // A line of the text is no line of the terminal.
         let text = text.replace(['\n', '\t'], " ");
-        let shown = text.chars().filter(|c| !c.is_control());
-        letters.extend(shown.map(|c| (c, is_strong)));
+        letters.extend(printable(&text).chars().map(|c| (c, is_strong)));
     }
     letters
 }
@@ -77,7 +77,7 @@ mod tests {
             .and_strong(" three")
             .and(", 4\u{a0}–\u{a0}5 \u{1b}[2J");
         let lines = wrap(&text, 10, Screen::default());
-        assert_eq!(lines, ["one two", "three,", "4 – 5 [2J"]);
+        assert_eq!(lines, ["one two", "three,", "4 – 5", "\\u{1b}[2J"]);
         assert_eq!(wrap(&Text::default(), 10, Screen::default()), [""]);
     }
 

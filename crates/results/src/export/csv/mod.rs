@@ -21,7 +21,7 @@ pub use series::FORMAT as SERIES;
 use super::{Format, failed, numbers, timestamp, us};
 use crate::{
     Arrivals, Bandwidth, DERIVED, Error, Header, Kind, KindResult, Known, Phase, Point, PointKey,
-    Study, new_latencies,
+    Study, csv_cell, new_latencies,
 };
 use std::{collections::BTreeMap, io::Write};
 
@@ -38,7 +38,7 @@ impl<'o> Table<'o> {
     /// Begins with the headings.
     fn new(
         format: &Format,
-        headings: impl IntoIterator<Item = impl AsRef<[u8]>>,
+        headings: impl IntoIterator<Item = impl AsRef<str>>,
         out: &'o mut dyn Write,
     ) -> Result<Self, Error> {
         let mut table = Self {
@@ -49,8 +49,13 @@ impl<'o> Table<'o> {
         Ok(table)
     }
 
-    fn row(&mut self, cells: impl IntoIterator<Item = impl AsRef<[u8]>>) -> Result<(), Error> {
-        let written = self.writer.write_record(cells);
+    fn row(&mut self, cells: impl IntoIterator<Item = impl AsRef<str>>) -> Result<(), Error> {
+        for cell in cells {
+            let field = csv_cell(cell.as_ref());
+            let written = self.writer.write_field(field.as_bytes());
+            written.map_err(failed(self.format))?;
+        }
+        let written = self.writer.write_record(None::<&[u8]>);
         written.map_err(failed(self.format))
     }
 

@@ -2,7 +2,7 @@
 //! lines of their own, what is below them stands on one.
 
 use super::super::failed;
-use crate::Error;
+use crate::{Error, json_text};
 use serde_json::Value;
 use std::io::{self, Write};
 
@@ -75,10 +75,15 @@ fn separator(is_empty: &mut bool) -> &'static str {
 
 const FORMAT: &str = super::FORMAT.name;
 
+/// Writes a value on one line.
+fn plain(out: &mut dyn Write, value: &Value) -> io::Result<()> {
+    out.write_all(json_text(&value.to_string()).as_bytes())
+}
+
 /// Writes a value that begins at a depth; so many levels of it have a line for each member.
 fn lay_out(out: &mut dyn Write, value: &Value, depth: usize, levels: usize) -> io::Result<()> {
     if levels == 0 {
-        return Ok(serde_json::to_writer(out, value)?);
+        return plain(out, value);
     }
     let indent = 2 * (depth + 1);
     let mut is_empty = true;
@@ -91,7 +96,7 @@ fn lay_out(out: &mut dyn Write, value: &Value, depth: usize, levels: usize) -> i
                     out,
                     "{comma}\n{:indent$}{}: ",
                     "",
-                    Value::from(name.as_str())
+                    json_text(&Value::from(name.as_str()).to_string())
                 )?;
                 lay_out(out, member, depth + 1, levels - 1)?;
             }
@@ -106,7 +111,7 @@ fn lay_out(out: &mut dyn Write, value: &Value, depth: usize, levels: usize) -> i
             }
             "]"
         }
-        _ => return Ok(serde_json::to_writer(out, value)?),
+        _ => return plain(out, value),
     };
     write!(out, "\n{:1$}{ends}", "", 2 * depth)
 }

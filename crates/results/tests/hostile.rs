@@ -1,0 +1,260 @@
+//! A study is input and not code: whatever a file from elsewhere holds, it is read or refused, quickly
+//! and in little memory. And the files that tailmark writes pass the checks of other SQLite programs.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
+
+mod common;
+
+use common::{header, load, point, systems};
+use rusqlite::Connection;
+use std::{
+    error::Error,
+    fmt::Write as _,
+    path::Path,
+    process::{Command, Stdio},
+    time::{Duration, Instant},
+};
+use tailmark_results::{Error as StudyError, Study, finding};
+use tailmark_testing::{MEMORY_MAX, MemoryWatch, not_installed, test};
+
+/// Far more than any of them needs; a file that is not refused takes for ever.
+const LONG: Duration = Duration::from_secs(30);
+
+fn study(dir: &Path) -> Study {
+    let study = Study::create(dir, &header(), &systems()).unwrap();
+    study.add_load(&load()).unwrap();
+    study.add_point(&point(4, true)).unwrap();
+    study.add_point(&point(8, false)).unwrap();
+    study
+}
+
+fn read(dir: &Path) -> Result<(), StudyError> {
+    let study = Study::open_read_only(dir)?;
+    study.header()?;
+    study.systems()?;
+    study.facts()?;
+    study.notices()?;
+    study.resolved_rates()?;
+    study.warmups()?;
+    study.loads()?;
+    study.points().map(drop)
+}
+
+/// What reading a study says after these statements, with every cause.
+fn after(sql: &str) -> Result<(), String> {
+    let dir = tempfile::tempdir().unwrap();
+    drop(study(dir.path()));
+    let connection = Connection::open(dir.path().join(Study::FILE)).unwrap();
+    connection.execute_batch(sql).unwrap();
+    drop(connection);
+    let mut memory = MemoryWatch::start();
+    let began = Instant::now();
+    let found = memory.of(|| read(dir.path()));
+    assert!(began.elapsed() < LONG, "{sql}");
+    let most = memory.peak().max(memory.of_process());
+    assert!(most < MEMORY_MAX, "{most} bytes: {sql}");
+    found.map_err(|error| {
+        let mut text = error.to_string();
+        let mut cause = error.source();
+        while let Some(error) = cause {
+            write!(text, ": {error}").unwrap();
+            cause = error.source();
+        }
+        text
+    })
+}
+
+#[test]
+fn what_is_no_table_of_a_study_is_refused() {
+    let endless = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n)";
+    for (sql, what) in [
+        (
+            format!(
+                "DROP TABLE finding; CREATE VIEW finding AS {endless}
+                 SELECT 1 AS phase, 'errors' AS code, 'x' AS text FROM n"
+            ),
+            "view `finding`",
+        ),
+        (
+            "DROP TABLE notice; CREATE VIEW notice AS
+             SELECT 1 AS position, CAST(zeroblob(1000000000) AS TEXT) AS text"
+                .to_owned(),
+            "view `notice`",
+        ),
+        (
+            "CREATE TRIGGER t AFTER INSERT ON notice BEGIN
+             INSERT INTO notice (text) SELECT text FROM notice; END"
+                .to_owned(),
+            "trigger `t`",
+        ),
+        (
+            "CREATE VIRTUAL TABLE v USING rtree(id, a, b)".to_owned(),
+            "`v",
+        ),
+        (
+            "ALTER TABLE header ADD COLUMN big TEXT AS (hex(zeroblob(100000000)))".to_owned(),
+            "`big TEXT computed` of table `header`",
+        ),
+        ("CREATE TABLE mine (x INTEGER)".to_owned(), "table `mine`"),
+        ("DROP TABLE resolved_rate".to_owned(), "no "),
+        (
+            "CREATE INDEX e ON notice (hex(zeroblob(1000)))".to_owned(),
+            "index `e`",
+        ),
+    ] {
+        let error = after(&sql).unwrap_err();
+        assert!(
+            error.contains("is not a study that tailmark wrote") && error.contains(what),
+            "{sql}: {error}"
+        );
+    }
+}
+
+#[test]
+fn values_that_no_study_has_are_refused_by_name() {
+    for (sql, said) in [
+        (
+            "UPDATE header SET created_ms = 9223372036854775807",
+            "`created_ms` is 9223372036854775807",
+        ),
+        ("UPDATE header SET created_ms = -1", "`created_ms` is -1"),
+        (
+            "UPDATE header SET title = replace(hex(zeroblob(3000)), '00', 'ab')",
+            "`abababababababababababababababababababab...` has 6000 bytes",
+        ),
+        (
+            "UPDATE system SET name = char(27) || hex(zeroblob(10000000)) WHERE position = 1",
+            "`\\u{1b}0000000",
+        ),
+        (
+            // 50 MB.
+            "UPDATE system SET name = hex(zeroblob(25000000)) WHERE position = 1",
+            "too big",
+        ),
+        (
+            "INSERT INTO notice (text) VALUES (hex(zeroblob(3000000)))",
+            "has 6000000 bytes",
+        ),
+        (
+            "INSERT INTO resolved_rate VALUES (9, 'a', 'b', 'c', 'd', 'e', 9e999, 1)",
+            "`peak_ops_per_sec` is inf",
+        ),
+    ] {
+        let error = after(sql).unwrap_err();
+        assert!(error.contains(said), "{sql}: {error}");
+    }
+}
+
+#[test]
+fn a_study_without_its_digests_is_refused() {
+    for sql in [
+        "UPDATE phase SET totals_digest = NULL, details_digest = NULL",
+        "UPDATE phase SET totals_digest = NULL",
+        "UPDATE phase SET details_digest = NULL WHERE id = 1",
+    ] {
+        let error = after(sql).unwrap_err();
+        assert!(error.contains("its digests are missing"), "{sql}: {error}");
+    }
+}
+
+#[test]
+fn a_code_of_a_finding_that_is_not_known_is_unknown() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(study(dir.path()));
+    let connection = Connection::open(dir.path().join(Study::FILE)).unwrap();
+    let owned = "a/../../../pw/\u{1b}owned";
+    connection
+        .execute("UPDATE finding SET code = ? WHERE rowid = 1", [owned])
+        .unwrap();
+    drop(connection);
+    let study = Study::open(dir.path()).unwrap();
+    study.reseal().unwrap();
+    let phases = [
+        study
+            .loads()
+            .unwrap()
+            .into_iter()
+            .map(|l| l.phase)
+            .collect(),
+        study
+            .points()
+            .unwrap()
+            .into_iter()
+            .map(|p| p.phase)
+            .collect::<Vec<_>>(),
+    ];
+    let findings: Vec<_> = phases
+        .concat()
+        .into_iter()
+        .flat_map(|p| p.findings)
+        .collect();
+    assert!(
+        findings
+            .iter()
+            .all(|found| finding::find(&found.code).is_some())
+    );
+    let unknown: Vec<_> = findings
+        .iter()
+        .filter(|f| finding::UNKNOWN.is_of(f))
+        .collect();
+    assert_eq!(unknown.len(), 1);
+    assert!(
+        unknown[0].text.ends_with("(`a/../../../pw/\\u{1b}owned`)"),
+        "{unknown:?}"
+    );
+}
+
+#[test]
+fn a_name_that_could_not_be_read_again_is_not_written() {
+    let dir = tempfile::tempdir().unwrap();
+    let study = study(dir.path());
+    let mut system = systems().remove(0);
+    system.name = "x".repeat(5_000);
+    let error = study.add_system(&system).unwrap_err();
+    let why = error.source().unwrap().to_string();
+    assert!(
+        why.contains("has 5000 bytes; the most here are 4096"),
+        "{why}"
+    );
+    read(dir.path()).unwrap();
+}
+
+/// What the machine's `sqlite3` says.
+fn sqlite3(args: &[&str], input: Stdio) -> String {
+    let output = Command::new("sqlite3").args(args).stdin(input).output();
+    let Ok(output) = output else {
+        not_installed("sqlite3 is not installed");
+    };
+    assert!(output.status.success(), "{output:?}");
+    let text = [output.stdout, output.stderr].concat();
+    String::from_utf8(text).unwrap()
+}
+
+#[test]
+fn other_sqlite_programs_check_and_restore_a_study() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(study(dir.path()));
+    let file = dir.path().join(Study::FILE);
+    let file = file.to_str().unwrap();
+    let check = sqlite3(&[file, "PRAGMA integrity_check"], Stdio::null());
+    assert_eq!(check.trim(), "ok");
+    let dump = sqlite3(&[file, ".dump"], Stdio::null());
+    let (script, copy) = (dir.path().join("dump.sql"), dir.path().join("copy"));
+    std::fs::create_dir(&copy).unwrap();
+    // A dump does not have what says that it is a study, and of which version.
+    let version = Study::VERSION;
+    let marks = format!("PRAGMA user_version = {version};\nPRAGMA application_id = 0x746d726b;\n");
+    std::fs::write(&script, dump + &marks).unwrap();
+    let restored = copy.join(Study::FILE);
+    let input = std::fs::File::open(&script).unwrap();
+    let said = sqlite3(&[restored.to_str().unwrap()], input.into());
+    assert_eq!(said, "");
+    let [before, after] = [dir.path(), &copy].map(|dir| Study::open_read_only(dir).unwrap());
+    assert_eq!(before.points().unwrap(), after.points().unwrap());
+    assert_eq!(before.loads().unwrap(), after.loads().unwrap());
+    assert_eq!(before.header().unwrap(), after.header().unwrap());
+}
+
+fn main() -> std::process::ExitCode {
+    tailmark_testing::run()
+}
