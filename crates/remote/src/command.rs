@@ -280,6 +280,12 @@ mod tests {
                 "{shell}"
             );
             assert_eq!(script(shell, PRINTED, &[&log, "3"]).1, "5\n45", "{shell}");
+            // Of more than 4 MiB the end.
+            fs::write(&log, format!("{}end", "x".repeat(5_000_000))).unwrap();
+            let (_, printed) = script(shell, PRINTED, &[&log, "3"]);
+            let (size, end) = printed.split_once('\n').unwrap();
+            assert_eq!((size, end.len()), ("5000003", 4 << 20), "{shell}");
+            assert!(end.ends_with("xend"), "{shell}");
         }
     }
 
