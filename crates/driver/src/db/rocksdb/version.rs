@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{Access, Settings};
 use std::{
+    collections::BTreeMap,
     fs, io,
     path::{Path, PathBuf},
 };
@@ -134,6 +135,14 @@ pub(super) fn access(place: &Path, asked: Access, settings: &Settings) -> Result
         Access::ReadCompatible if version == Some(EMBEDDED) => Ok(Access::Write),
         Access::Read | Access::ReadCompatible => Ok(Access::Read),
     }
+}
+
+/// Version and options of a database that is open for reading alone: no file of it says them.
+pub(super) fn read_only(ini: &Ini, table: &str) -> BTreeMap<String, String> {
+    let mut facts = facts::noted(ini, table);
+    facts.insert("version".to_owned(), EMBEDDED.to_owned());
+    facts.insert("access".to_owned(), "read-only".to_owned());
+    facts
 }
 
 /// The `wal_dir` of an options file.
