@@ -151,7 +151,7 @@ pub const KEYS: &[PlanKey] = &[
     PlanKey::new("dataset", "upgrade", Flag)
         .about("whether adopted data may become unreadable for the version that wrote it")
         .or("false")
-        .flag(16, "--upgrade", "")
+        .flag(31, "--upgrade", "")
         .help(
             "Let workloads write to adopted data even if the version of the database that wrote \
              it cannot read it afterwards",

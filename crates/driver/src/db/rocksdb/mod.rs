@@ -150,13 +150,7 @@ impl RocksDb {
         let mut loaded = loaded.map_err(|e| refused(settings, e))?;
         loaded.database.create_if_missing(creates);
         loaded.database.create_missing_column_families(creates);
-        let log = LogDirectory::new(place, settings);
-        if exists {
-            LogDirectory::refuse_other(place, log.as_ref()).map_err(|e| failed(e.into()))?;
-        }
-        let log = log.filter(|_| access != Access::Read);
-        let log = log.map(|log| log.claim(exists)).transpose();
-        let mut log = log.map_err(|e| failed(e.into()))?;
+        let mut log = claim(params, place, access, exists).map_err(|e| failed(e.into()))?;
         if creates {
             make(place).map_err(&failed)?;
         }
@@ -188,12 +182,7 @@ impl RocksDb {
         };
         Ok(Self {
             store: Arc::new(store),
-            read_only: (access == Access::Read).then(|| {
-                let mut facts = facts::noted(&loaded.ini, table);
-                facts.insert("version".to_owned(), version::EMBEDDED.to_owned());
-                facts.insert("access".to_owned(), "read-only".to_owned());
-                facts
-            }),
+            read_only: (access == Access::Read).then(|| version::read_only(&loaded.ini, table)),
             options: loaded.database,
             statistics: settings.flag("statistics"),
             raw,
@@ -409,6 +398,21 @@ fn access(place: &Path, params: &Params) -> Result<Access, Error> {
         writer,
         embedded: format!("RocksDB {}", version::EMBEDDED),
     })
+}
+
+/// Takes the log directory for a database that keeps its log apart and is to be written.
+fn claim(
+    params: &Params,
+    place: &Path,
+    access: Access,
+    exists: bool,
+) -> Result<Option<wal::Claim>, String> {
+    let log = LogDirectory::new(place, &params.settings);
+    if exists {
+        LogDirectory::refuse_other(place, log.as_ref())?;
+    }
+    let log = log.filter(|_| access != Access::Read);
+    log.map(|log| log.claim(exists)).transpose()
 }
 
 /// Makes the directory of a database. The bindings would tell why it cannot be made in Rust's own

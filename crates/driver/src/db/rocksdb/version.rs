@@ -11,6 +11,7 @@ use super::{
 };
 use crate::{Access, Settings};
 use std::{
+    collections::BTreeMap,
     fs, io,
     path::{Path, PathBuf},
 };
@@ -147,6 +148,14 @@ pub(super) fn with_log(place: &Path, settings: &Settings) -> Settings {
         settings.set_default("wal_dir", &wal.to_string_lossy());
     }
     settings
+}
+
+/// Version and options of a database that is open for reading alone: no file of it says them.
+pub(super) fn read_only(ini: &Ini, table: &str) -> BTreeMap<String, String> {
+    let mut facts = facts::noted(ini, table);
+    facts.insert("version".to_owned(), EMBEDDED.to_owned());
+    facts.insert("access".to_owned(), "read-only".to_owned());
+    facts
 }
 
 /// The `wal_dir` of an options file.
