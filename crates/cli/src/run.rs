@@ -18,6 +18,7 @@ use std::{
 use tailmark_cluster::{Cluster, let_first_speak};
 use tailmark_console::{Console, Exit, closed, listen};
 use tailmark_engine::Stop;
+use tailmark_host::prepare::LeftChanges;
 use tailmark_plan::{self as plan, Plan, RawPlan};
 use tailmark_report::{Written, write_studies};
 use tailmark_results::{Fault, PointKey, Study, number};
@@ -28,7 +29,7 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
     let stop = Stop::new();
     if !args.dry_run {
         // Before there are threads of MPI, which would end the process at a Ctrl-C.
-        listen(&stop, console)?;
+        listen(&stop, console, LeftChanges::of_this_process)?;
     }
     let joined = tailmark_cluster::join().inspect_err(|_| let_first_speak());
     let cluster: Arc<dyn Cluster> = joined?.into();

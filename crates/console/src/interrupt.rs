@@ -8,10 +8,11 @@ use tailmark_engine::Stop;
 
 /// Requests `stop` at the first SIGINT, SIGTERM or SIGHUP; a further SIGINT or SIGTERM ends the
 /// program. A terminal that is closed sends more than one SIGHUP, so that these only ask. Where
-/// SIGHUP is ignored from the start, as `nohup` has it, it stays so.
+/// SIGHUP is ignored from the start, as `nohup` has it, it stays so. `left` says what the program
+/// leaves changed if it ends at once.
 ///
 /// To be called before any thread is started: those that are there are not protected.
-pub fn listen(stop: &Stop, console: &Console) -> anyhow::Result<()> {
+pub fn listen(stop: &Stop, console: &Console, left: fn() -> Option<String>) -> anyhow::Result<()> {
     let failed = "failed to listen for Ctrl-C";
     let mut signals = SigSet::from_iter([Signal::SIGINT, Signal::SIGTERM]);
     if !is_ignored(Signal::SIGHUP) {
@@ -24,7 +25,12 @@ pub fn listen(stop: &Stop, console: &Console) -> anyhow::Result<()> {
         while let Ok(signal) = signals.wait() {
             match (stop.requested(), signal) {
                 (true, Signal::SIGHUP) => {}
-                (true, _) => std::process::exit(Exit::Interrupted as i32),
+                (true, _) => {
+                    if let Some(left) = left() {
+                        console.warn(&left);
+                    }
+                    std::process::exit(Exit::Interrupted as i32)
+                }
                 (false, _) => {
                     stop.request();
                     console.warn("stopping; Ctrl-C again ends at once");

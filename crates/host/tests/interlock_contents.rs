@@ -184,7 +184,7 @@ fn a_file_system_is_made_where_nothing_speaks_against_it_and_is_ours_from_then_o
         }
         let row = FileSystem::of_name(kind).unwrap();
         let claim = Claim::take(&disk.target(), Reach::Device, &disk.consent()).unwrap();
-        row.make(claim, &[]).unwrap();
+        row.make(claim, &[], &Quiet).unwrap();
         assert_eq!(
             file_system_on(&disk.target()).unwrap().as_deref(),
             Some(kind)

@@ -1,6 +1,6 @@
 //! A change of the machine: how the journal says it, and how it is put back.
 
-use super::{Error, Kernel, real_path};
+use super::{Error, Kernel, Log, real_path, watch::Logged};
 use crate::mount;
 use serde_json::{Value, json};
 use std::{
@@ -75,6 +75,7 @@ pub(super) fn put_back(
     change: &Change,
     kernel: &Kernel,
     directory: &Path,
+    log: Log<'_>,
 ) -> Result<String, String> {
     if let Some(path) = impossible(change, kernel, directory) {
         return Err(format!(
@@ -91,8 +92,8 @@ pub(super) fn put_back(
             asked,
             now,
         } => put_back_value(path, old, [Some(asked), now.as_ref()]),
-        Change::Mount { point, device } => put_back_mount(point, device),
-        Change::Emulated { directory } => match super::remove_emulated(directory) {
+        Change::Mount { point, device } => put_back_mount(point, device, log),
+        Change::Emulated { directory } => match super::remove_emulated(directory, &Logged(log)) {
             Ok(()) => Ok(format!("`{}` is removed", directory.display())),
             Err(error) => Err(format!(
                 "`{}` stays: {}",
@@ -141,7 +142,7 @@ fn put_back_value(path: &Path, old: &str, ours: [Option<&String>; 2]) -> Result<
 }
 
 /// Unmounts what was mounted, where it is the last on its directory.
-fn put_back_mount(point: &Path, device: &str) -> Result<String, String> {
+fn put_back_mount(point: &Path, device: &str, log: Log<'_>) -> Result<String, String> {
     let mounts = mount::mounts();
     // The kernel tells where a mount really is.
     let point = &fs::canonicalize(point).unwrap_or_else(|_| point.to_owned());
@@ -155,7 +156,7 @@ fn put_back_mount(point: &Path, device: &str) -> Result<String, String> {
                 last.source, last.kind
             ))
         }
-        Some(last) if last.device == device => match super::unmount(point) {
+        Some(last) if last.device == device => match super::unmount(point, &Logged(log)) {
             Ok(()) => Ok(format!("`{name}` is unmounted")),
             Err(error) => Err(format!("`{name}` stays mounted: {}", cause(&error))),
         },
@@ -307,7 +308,7 @@ mod tests {
             asked: "4096".to_owned(),
             now: None,
         };
-        let put_back = || put_back(&change, &kernel(dir.path()), dir.path());
+        let put_back = || put_back(&change, &kernel(dir.path()), dir.path(), &|_| {});
         fs::create_dir_all(dir.path().join("sys/fs/cgroup")).unwrap();
         let said = put_back().unwrap();
         assert!(said.contains("is gone"), "{said}");
@@ -342,7 +343,7 @@ mod tests {
             volume("emulated"),
             volume("emulated/../elsewhere"),
         ] {
-            let said = put_back(&forged, &kernel(dir.path()), dir.path()).unwrap_err();
+            let said = put_back(&forged, &kernel(dir.path()), dir.path(), &|_| {}).unwrap_err();
             assert!(said.contains("no step of preparing"), "{said}");
         }
         assert_eq!(fs::read(&passwd).unwrap(), b"mine");
@@ -369,7 +370,7 @@ mod tests {
         assert_eq!(of_bytes, value("dirty_ratio", "20", "0"));
         // The kernel makes the other one 0, and takes the old one back.
         put("2000000000", "0");
-        put_back(&of_bytes, &kernel(dir.path()), dir.path()).unwrap();
+        put_back(&of_bytes, &kernel(dir.path()), dir.path(), &|_| {}).unwrap();
         assert_eq!(read(&path("dirty_ratio")).unwrap(), "20");
         put("2000000000", "0");
         let of_ratio = inverse(&path("dirty_ratio"), "0", "30").unwrap();

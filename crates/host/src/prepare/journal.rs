@@ -211,7 +211,7 @@ impl<'a> Journal<'a> {
     pub fn restore(&mut self) -> Result<(), Error> {
         let mut left = Vec::new();
         while let Some(change) = self.changes.last().cloned() {
-            match put_back(&change, &self.kernel, &self.directory) {
+            match put_back(&change, &self.kernel, &self.directory, self.log) {
                 Ok(said) => (self.log)(&said),
                 Err(said) => {
                     (self.log)(&said);

@@ -64,6 +64,20 @@ impl LeftChanges {
         (left != Self::default()).then_some(left)
     }
 
+    /// What this process has changed until now, in a sentence; none if that is nothing.
+    #[must_use]
+    pub fn of_this_process() -> Option<String> {
+        let (by, changes) = read_left(Path::new(JOURNAL_DIRECTORY))?;
+        let own = by == ChangedBy::this_process() && !changes.is_empty();
+        own.then(|| {
+            let changes: Vec<_> = changes.iter().filter_map(still).collect();
+            format!(
+                "this machine is left changed: {}; `{RESTORE}` puts it back",
+                changes.join("; ")
+            )
+        })
+    }
+
     /// In a sentence, with the command that puts it back.
     #[must_use]
     pub fn notice(&self) -> String {

@@ -31,13 +31,14 @@ mod steady;
 mod steps;
 mod tag;
 mod uses;
+mod watch;
 
 pub use claim::Claim;
 pub use emulate::{Volume, emulate, emulated_file, plan_emulate, remove_emulated};
-pub use erase::{Erase, Watch};
+pub use erase::Erase;
 pub use error::Error;
 pub use file_system::{FILE_SYSTEMS, FileSystem, file_system_on, is_mounted_on, mount, unmount};
-pub use guard::{Consent, Evidence, GUARDS, Guard, Reach};
+pub use guard::{Asks, Consent, Evidence, GUARDS, Guard, Reach};
 pub use identity::{Identity, Target};
 pub use job::{DeviceRequest, Done, Found, Job, JobRequest, MachineRequest};
 pub use journal::{JOURNAL_DIRECTORY, Journal, Log};
@@ -50,6 +51,7 @@ pub use signature::Signature;
 pub use steady::{Mix, Over, steady_device};
 pub use steps::{Changes, PrepareStep, STEPS};
 pub use uses::{Unseen, Uses};
+pub use watch::Watch;
 
 use file_system::{mount_command, unmount_command};
 use namespaces::{make_namespaces, plan_namespaces};

@@ -6,7 +6,7 @@
 //! database) is seen by samples: a device that is not one byte over and over holds data, and one with
 //! our mark holds data of others where a sample is neither empty nor what preconditioning writes.
 
-use super::{Error, Identity, command, data, tag};
+use super::{Error, Identity, command, data, tag, watch::Unwatched};
 use serde_json::Value;
 use std::{fs::File, io, os::unix::fs::FileExt, process::Stdio};
 
@@ -76,7 +76,7 @@ pub(super) fn signatures(file: &File, identity: &Identity) -> Result<Vec<Signatu
 fn known(file: &File, identity: &Identity) -> io::Result<Vec<Signature>> {
     // The program opens what its standard input is, which nobody can rename.
     let words = ["wipefs", "--no-act", "--json", "/proc/self/fd/0"];
-    let said = command::output(&words, Stdio::from(file.try_clone()?))?;
+    let said = command::output(&words, Stdio::from(file.try_clone()?), &Unwatched)?;
     parse(&said, &identity.name, &whose(identity))
 }
 

@@ -6,7 +6,7 @@ use super::{
 };
 use crate::error::in_one_line;
 use std::{collections::BTreeSet, path::Path};
-use tailmark_host::prepare::{self as host, Changes, Job};
+use tailmark_host::prepare::{self as host, Changes, Job, Watch};
 use tailmark_plan::{Plan, SystemPlan};
 
 /// What preparing would do, as lines for a person: each step with its exact commands, what undoes it,
@@ -26,6 +26,17 @@ pub fn dry_run(plan: &Plan, system: Option<&str>, out: &Path) -> Vec<String> {
         lines.extend(settings_lines(plan));
     }
     lines
+}
+
+/// No one waits with a dry run.
+struct DryRun;
+
+impl Watch for DryRun {
+    fn progress(&self, _: u64, _: u64) {}
+
+    fn is_stopped(&self) -> bool {
+        false
+    }
 }
 
 /// Of the devices of a system; `is_run`: as a run would, and not `device prepare`.
@@ -109,7 +120,7 @@ fn job_lines(job: &Job, has_begun: bool) -> Vec<String> {
     let destroys = !destroys.is_empty() && !has_begun;
     let mut against = Vec::new();
     if destroys {
-        match job.refusals() {
+        match job.refusals(&DryRun) {
             Ok(evidence) => {
                 let evidence = evidence.iter();
                 against.extend(evidence.map(|of| format!("({}): {}", of.guard, of.text)));

@@ -117,7 +117,7 @@ pub(crate) fn prepare<'a>(
 ) -> Result<Prepared<'a>, Error> {
     let mut prepared = Prepared::default();
     let there = There::look(plan, servers, out)?;
-    let here = prepared.look_here(plan, &there.devices, out, log, observer)?;
+    let here = prepared.look_here(plan, &there.devices, out, log, (observer, stop))?;
     let there = prepared.agree(plan, there, &begun(out)?, observer)?;
     if let Some(here) = here {
         prepared.prepare_here(plan, here, (observer, stop))?;
@@ -146,7 +146,7 @@ pub fn prepare_alone(
     let asked = job.asked(|changes| changes == Changes::Data)?;
     if !asked.is_empty() {
         // Here it is what was asked for: without a confirmed serial number it is an error.
-        job.refuse()?;
+        job.refuse(&Far::new(observer, stop))?;
     }
     job.refuse_place(!asked.is_empty())?;
     let of_devices = |changes| changes != Changes::Machine;
@@ -172,7 +172,7 @@ impl<'a> Prepared<'a> {
         there: &Elsewhere,
         out: &Path,
         log: &'a dyn Fn(&str),
-        observer: &dyn Observer,
+        (observer, stop): (&dyn Observer, &Stop),
     ) -> Result<Option<Here<'a, 'p>>, Error> {
         let are_there = plan.systems.iter().any(|system| !system.host.is_empty());
         let is_elsewhere = |why: &str| are_there && why == ELSEWHERE;
@@ -195,7 +195,7 @@ impl<'a> Prepared<'a> {
         let mut journal = Journal::open(Path::new(JOURNAL_DIRECTORY), log)?;
         let mut jobs = Vec::new();
         self.facts
-            .extend(emulate_all(plan, &mut journal, observer)?);
+            .extend(emulate_all(plan, &mut journal, (observer, stop))?);
         for system in here(plan) {
             if !system.prepare.devices.is_empty() {
                 jobs.push((system, job(plan, system, out)?));
@@ -203,7 +203,7 @@ impl<'a> Prepared<'a> {
         }
         refuse_unknown(plan, &jobs, there)?;
         devices::refuse_one_device_of(plan, &in_advance(&jobs))?;
-        let destroys = self.look(&jobs, &begun(out)?, observer)?;
+        let destroys = self.look(&jobs, &begun(out)?, (observer, stop))?;
         let each = jobs.into_iter().zip(destroys);
         let jobs = each.map(|((system, job), destroys)| (system, job, destroys));
         Ok(Some(Here {
@@ -262,7 +262,7 @@ impl<'a> Prepared<'a> {
         &mut self,
         jobs: &[(&SystemPlan, Job)],
         begun: &[String],
-        observer: &dyn Observer,
+        (observer, stop): (&dyn Observer, &Stop),
     ) -> Result<Vec<bool>, Error> {
         let mut all = Vec::new();
         for (system, job) in jobs {
@@ -283,7 +283,7 @@ impl<'a> Prepared<'a> {
                 }
             };
             if does {
-                job.refuse()?;
+                job.refuse(&Far::new(observer, stop))?;
             }
             job.refuse_place(does)?;
             all.push(does);
@@ -412,9 +412,10 @@ fn named<'a>(plan: &'a Plan, name: &str) -> Result<&'a SystemPlan, Error> {
 fn emulate_all(
     plan: &Plan,
     journal: &mut Journal<'_>,
-    observer: &dyn Observer,
+    (observer, stop): (&dyn Observer, &Stop),
 ) -> Result<Vec<Fact>, Error> {
     let mut facts = Vec::new();
+    let far = Far::new(observer, stop);
     for system in &plan.systems {
         let Some(emulate) = &system.emulate else {
             continue;
@@ -425,8 +426,8 @@ fn emulate_all(
         tell(observer, &format!("{whose}: emulate begins: {command}"));
         journal.emulates(&emulate.directory)?;
         // One that an earlier run has left outside the journal is in nobody's use.
-        host::remove_emulated(&emulate.directory)?;
-        host::emulate(&volume, &emulate.directory)?;
+        host::remove_emulated(&emulate.directory, &far)?;
+        host::emulate(&volume, &emulate.directory, &far)?;
         tell(observer, &format!("{whose}: emulate is done"));
         facts.push(fact(Some(&system.name), "emulate", command));
     }

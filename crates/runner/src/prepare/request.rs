@@ -18,10 +18,12 @@ pub(super) fn request_of(plan: &Plan, system: &SystemPlan, out: &Path) -> JobReq
     let prepare = &system.prepare;
     let mut serials = plan.consent.serials.clone();
     // A device that was made for this run a moment ago holds nothing of anybody's: this very file.
-    if let Some(emulate) = &system.emulate {
-        let file = host::emulated_file(&emulate.directory);
-        serials.push(file.display().to_string());
-    }
+    let made = system.emulate.as_ref();
+    let made: Vec<_> = made
+        .map(|of| host::emulated_file(&of.directory))
+        .into_iter()
+        .collect();
+    serials.extend(made.iter().map(|file| file.display().to_string()));
     let own = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
     let kept = match system.host.is_empty() {
         true => vec![out.to_owned(), JOURNAL_DIRECTORY.into(), own],
@@ -48,6 +50,7 @@ pub(super) fn request_of(plan: &Plan, system: &SystemPlan, out: &Path) -> JobReq
             bytes: system.expect.capacity,
             kept,
             own_mount: None,
+            made,
         },
     }
 }
