@@ -40,11 +40,11 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
         return Ok(Exit::Done);
     }
     let read = raw_plan(&args.plan).and_then(|raw| Ok((raw.check()?, raw)));
-    let (plan, raw) = read.inspect_err(|_| dismiss(&*cluster))?;
+    let (mut plan, raw) = read.inspect_err(|_| dismiss(&*cluster))?;
+    plan.consent = args.consent.consent();
     let of_all = plan.clone();
     let mut plan = plan.at_rank(0, &cluster.host());
     plan.retry_failed = args.retry_failed;
-    plan.consent = args.consent.consent();
     let out = args.out.clone().unwrap_or_else(|| default_out(&raw));
     if args.dry_run {
         let facts = Facts::gather(&plan, &out);

@@ -7,6 +7,7 @@ use crate::{
     dataset::{Dataset, State},
     error::in_one_line,
     expect::Surprises,
+    prepare::refuse_overwrite,
     ranks::{Answer, Command, Ranks},
     servers::Servers,
 };
@@ -14,7 +15,7 @@ use bytesize::ByteSize;
 use std::{collections::BTreeMap, fs, os::unix::fs::FileTypeExt, path::Path};
 use tailmark_driver::{Location, Place};
 use tailmark_engine::Observer;
-use tailmark_host::Space;
+use tailmark_host::{Space, prepare::Unwatched};
 use tailmark_plan::{Plan, SystemPlan};
 
 /// What can be measured of a plan.
@@ -154,7 +155,10 @@ fn look(plan: &Plan, system: &SystemPlan, ranks: &Ranks, room: &mut Room) -> Res
         dataset.adopt(plan)?;
         match dataset.state()? {
             State::Loaded | State::Adopted => {}
-            State::Empty => room.claim(system, dataset.present(), 0)?,
+            State::Empty => {
+                refuse_overwrite(plan, system, &Unwatched)?;
+                room.claim(system, dataset.present(), 0)?;
+            }
             State::Begun(_) => room.claim(system, 0, dataset.present())?,
         }
         // Other ranks on this machine may have theirs on the same file system.

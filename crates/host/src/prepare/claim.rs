@@ -349,7 +349,7 @@ fn look(
 }
 
 /// What is on the devices and their partitions.
-fn on_all(uses: &Uses, files: &[(&Identity, &File)]) -> Result<Vec<Signature>, Error> {
+pub(super) fn on_all(uses: &Uses, files: &[(&Identity, &File)]) -> Result<Vec<Signature>, Error> {
     let mut all = Vec::new();
     for (identity, file) in files {
         all.extend(signatures(file, identity)?);
@@ -445,6 +445,14 @@ fn open(path: &Path, access: Access) -> io::Result<File> {
         .write(is_alone)
         .custom_flags(flags.bits().cast_signed())
         .open(path)
+}
+
+/// Opens a device so that no other program can do the same.
+pub(super) fn alone(path: &Path) -> Result<File, Error> {
+    open(path, Access::Alone).map_err(|source| Error::Exclusive {
+        device: PathBuf::from(path),
+        source,
+    })
 }
 
 pub(super) fn read_only(path: &Path) -> Result<File, Error> {

@@ -167,11 +167,15 @@ fn discard(claim: &Claim, watch: &dyn Watch) -> Result<(), Error> {
 
 /// Writes zeros over both ends.
 pub(super) fn zero_ends(file: &File, bytes: u64) -> io::Result<()> {
+    let zeros = vec![0; ENDS.min(bytes) as usize];
+    file.write_all_at(&zeros, 0)?;
+    zero_end(file, bytes)
+}
+
+/// Writes zeros over the end.
+pub(super) fn zero_end(file: &File, bytes: u64) -> io::Result<()> {
     let length = ENDS.min(bytes);
-    let zeros = vec![0; length as usize];
-    for at in [0, bytes - length] {
-        file.write_all_at(&zeros, at)?;
-    }
+    file.write_all_at(&vec![0; length as usize], bytes - length)?;
     file.sync_data()
 }
 

@@ -23,8 +23,9 @@ pub trait Watch {
     fn is_stopped(&self) -> bool;
 }
 
-/// No one watches.
-pub(super) struct Unwatched;
+/// No one watches, and nothing stops it.
+#[derive(Debug, Clone, Copy)]
+pub struct Unwatched;
 
 impl Watch for Unwatched {
     fn progress(&self, _: u64, _: u64) {}

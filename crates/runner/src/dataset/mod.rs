@@ -8,16 +8,22 @@ mod adopt;
 mod load;
 mod marker;
 
-use crate::Error;
+use crate::{
+    Error,
+    prepare::{device_of, refused},
+};
 pub(crate) use load::loader;
+pub(crate) use marker::is_device;
 use marker::{CONTENT, Marker, Store};
 use std::{collections::BTreeMap, fs, path::Path, time::SystemTime};
 use tailmark_driver::{Access, Database, Location, Params, db::stamp};
+use tailmark_host::prepare::Unwatched;
 use tailmark_plan::{Plan, SystemPlan, file_sums};
 
 /// A system's data set.
 #[derive(Debug)]
 pub struct Dataset<'a> {
+    plan: &'a Plan,
     system: &'a SystemPlan,
     /// What is opened.
     pub params: Params,
@@ -52,7 +58,7 @@ struct Found {
 impl<'a> Dataset<'a> {
     /// The data set of a system.
     #[must_use]
-    pub fn new(plan: &Plan, system: &'a SystemPlan) -> Self {
+    pub fn new(plan: &'a Plan, system: &'a SystemPlan) -> Self {
         let store = Store::of(system);
         let location = match (&store, &system.location) {
             (Store::File(_), Location::Directory(path) | Location::Device(path)) => {
@@ -69,6 +75,7 @@ impl<'a> Dataset<'a> {
             access: Access::Write,
         };
         Self {
+            plan,
             system,
             params,
             store,
@@ -121,7 +128,7 @@ impl<'a> Dataset<'a> {
         let marker = Marker::parse(&text, &name)?;
         let differences = marker.differences(&self.data);
         if !differences.is_empty() {
-            // Naming a device is the consent that it is written.
+            // Its stamp is ours: that it holds another data set needs no further consent.
             return match self.store == Store::Device && !self.adopts {
                 true => Ok((None, State::Empty)),
                 false => Err(Error::OtherData {
@@ -261,7 +268,19 @@ impl<'a> Dataset<'a> {
             (Store::Nowhere, _) => Ok(()),
             (Store::File(path), _) => marker::write_file(path, &text),
             (Store::Device | Store::Server, Some(database)) => Ok(database.set_marker(&text)?),
-            (Store::Device | Store::Server, None) => Ok(self.make()?.set_marker(&text)?),
+            (Store::Device, None) => self.stamp(&text),
+            (Store::Server, None) => Ok(self.make()?.set_marker(&text)?),
+        }
+    }
+
+    /// Writes the stamp of a device. One that has none may hold what is not ours: it is looked at
+    /// again, and held meanwhile.
+    fn stamp(&self, text: &str) -> Result<(), Error> {
+        match device_of(self.plan, self.system)? {
+            None => Ok(self.make()?.set_marker(text)?),
+            Some(device) => device
+                .stamp(&Unwatched, |file| stamp::stamp(file, text))
+                .map_err(|error| refused(self.system, &device, error)),
         }
     }
 
@@ -274,6 +293,7 @@ impl<'a> Dataset<'a> {
     pub fn try_open(&self) -> Result<(), Error> {
         match (self.state()?, &self.store) {
             (State::Empty, Store::File(_)) => self.make_trial(),
+            (State::Empty, Store::Device) => self.open_to_read().map(drop),
             (State::Empty, _) => self.make().map(drop),
             _ => self.open().map(drop),
         }
@@ -295,6 +315,15 @@ impl<'a> Dataset<'a> {
         let made = (self.system.driver.open)(&trial).map(drop);
         let removed = (self.system.driver.destroy)(&trial);
         Ok(made.and(removed)?)
+    }
+
+    /// Opens a device that is not stamped yet, of which nothing may be written.
+    fn open_to_read(&self) -> Result<Box<dyn Database>, Error> {
+        let params = Params {
+            access: Access::Read,
+            ..self.params.clone()
+        };
+        Ok((self.system.driver.open)(&params)?)
     }
 
     /// Makes an empty database in the place of what is there, for a workload that fills it.
@@ -349,6 +378,10 @@ impl<'a> Dataset<'a> {
     /// # Errors
     /// Where it cannot be opened.
     pub fn open(&self) -> Result<Box<dyn Database>, Error> {
+        // What was adopted without a stamp is not ours to write.
+        if self.store == Store::Device && self.adopts && self.look()?.text.is_none() {
+            return self.open_to_read();
+        }
         Ok((self.system.driver.open)(&self.params)?)
     }
 }

@@ -8,13 +8,16 @@
 mod lines;
 mod log;
 mod look;
+mod overwrite;
 mod request;
 mod servers;
 
 pub use lines::dry_run;
+pub(crate) use lines::overwrites;
 pub(crate) use look::refuse_places;
+pub(crate) use overwrite::{device_of, refuse_overwrite, refuse_overwrites, refused};
 
-use crate::{Error, devices, facts::kept, servers::Servers};
+use crate::{Error, devices, facts::kept, ranks::Ranks, servers::Servers};
 use log::Far;
 pub(crate) use log::tell;
 use look::{Elsewhere, in_advance, refuse_unknown};
@@ -110,13 +113,15 @@ pub(crate) fn server_limit(plan: &Plan, system: &SystemPlan) -> Option<u64> {
 /// put back then.
 pub(crate) fn prepare<'a>(
     plan: &Plan,
-    servers: &Servers,
+    (servers, ranks): (&Servers, &Ranks),
     out: &Path,
     log: &'a dyn Fn(&str),
     (observer, stop): (&dyn Observer, &Stop),
 ) -> Result<Prepared<'a>, Error> {
     let mut prepared = Prepared::default();
-    let there = There::look(plan, servers, out)?;
+    let mut there = There::look(plan, servers, out)?;
+    // What other ranks write is looked at there.
+    there.devices.is_part |= ranks.size() > 1;
     let here = prepared.look_here(plan, &there.devices, out, log, (observer, stop))?;
     let there = prepared.agree(plan, there, &begun(out)?, observer)?;
     if let Some(here) = here {
@@ -203,7 +208,7 @@ impl<'a> Prepared<'a> {
         }
         refuse_unknown(plan, &jobs, there)?;
         devices::refuse_one_device_of(plan, &in_advance(&jobs))?;
-        let destroys = self.look(&jobs, &begun(out)?, (observer, stop))?;
+        let destroys = self.look((plan, out), &jobs, (observer, stop))?;
         let each = jobs.into_iter().zip(destroys);
         let jobs = each.map(|((system, job), destroys)| (system, job, destroys));
         Ok(Some(Here {
@@ -260,11 +265,11 @@ impl<'a> Prepared<'a> {
     /// destroy are carried out.
     fn look(
         &mut self,
+        (plan, out): (&Plan, &Path),
         jobs: &[(&SystemPlan, Job)],
-        begun: &[String],
         (observer, stop): (&dyn Observer, &Stop),
     ) -> Result<Vec<bool>, Error> {
-        let mut all = Vec::new();
+        let (mut all, begun) = (Vec::new(), begun(out)?);
         for (system, job) in jobs {
             let asked = job.asked(|changes| changes == Changes::Data)?;
             // An emulated device is new in each run.
@@ -284,6 +289,8 @@ impl<'a> Prepared<'a> {
             };
             if does {
                 job.refuse(&Far::new(observer, stop))?;
+                let lost = overwrites(plan, Some(&system.name), out).into_iter();
+                lost.for_each(|line| tell(observer, &format!("system `{}`: {line}", system.name)));
             }
             job.refuse_place(does)?;
             all.push(does);
@@ -347,7 +354,7 @@ impl<'a> Prepared<'a> {
     fn left_as_it_is(&mut self, system: &SystemPlan, needed: &str, observer: &dyn Observer) {
         let what = match system.location {
             // A load takes the device as it is named.
-            Location::Device(_) => "its device was not erased, and its load writes over it",
+            Location::Device(_) => "its device was not erased, and its load overwrites it",
             _ => "nothing was erased or made",
         };
         let said = format!(
