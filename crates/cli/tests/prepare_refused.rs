@@ -94,6 +94,22 @@ fn two_systems_in_one_place_or_on_one_device_are_refused_before_it_is_erased() {
 }
 
 #[test]
+fn agreeing_to_erase_what_nothing_erases_is_refused() {
+    let bench = Bench::new();
+    let device = bench.device.path().display();
+    bench.plan_of(&format!(
+        "name = 'disk'\npath = 'data'\nprepare = {{ device = '{device}' }}"
+    ));
+    bench.put_data();
+    let words = [
+        "nothing of the device of system `disk` is erased or overwritten",
+        "`precondition`",
+    ];
+    assert_refused(&bench, RUN, &words);
+    assert_eq!(bench.sample(), *b"mine");
+}
+
+#[test]
 fn a_load_does_not_overwrite_what_another_program_has_on_a_device_without_consent() {
     let bench = Bench::new();
     let run = "$tailmark run --driver file --system x=$device --records 200 --operations 100 \
@@ -126,7 +142,7 @@ fn a_load_does_not_overwrite_what_another_program_has_on_a_device_without_consen
     let said = bench.done(&agreed);
     assert_says(&said, &[&format!("OVERWRITES {holds}"), "1 point measured"]);
     // It is ours from now on, also for other data.
-    let other = run.replace("-o out", "-o other --records 300");
+    let other = run.replace("-o out", "-o other").replace("200", "300");
     let said = bench.done(&format!("{other} && {other} --dry-run"));
     assert_says(&said, &["1 point measured"]);
     assert!(!said.contains("OVERWRITES"), "{said}");
