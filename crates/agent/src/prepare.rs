@@ -42,7 +42,12 @@ impl<'a> Preparing<'a> {
 
     /// What would be prepared, and what speaks against it.
     pub fn look(&self, request: &JobRequest) -> Answer {
-        answer(look(request).map(Answer::Looked))
+        let far = Far {
+            tell: self.tell,
+            stops: self.stops,
+            told: Cell::new(None),
+        };
+        answer(look(request, &far).map(Answer::Looked))
     }
 
     /// Carries out what is asked for.
@@ -63,15 +68,15 @@ impl<'a> Preparing<'a> {
         destroys: bool,
     ) -> Result<Vec<Done>, Error> {
         let mut job = Job::find(own(request))?;
-        if destroys {
-            job.refuse()?;
-        }
-        job.refuse_place(destroys)?;
         let far = Far {
             tell: self.tell,
             stops: self.stops,
             told: Cell::new(None),
         };
+        if destroys {
+            job.refuse(&far)?;
+        }
+        job.refuse_place(destroys)?;
         let journal = match self.journal.take() {
             Some(journal) => journal,
             None => Journal::open(Path::new(JOURNAL_DIRECTORY), self.log)?,
@@ -82,12 +87,12 @@ impl<'a> Preparing<'a> {
     }
 }
 
-fn look(request: &JobRequest) -> Result<Looked, Error> {
+fn look(request: &JobRequest, watch: &dyn Watch) -> Result<Looked, Error> {
     let job = Job::find(own(request))?;
     let asked = job.asked(|changes| changes == Changes::Data)?;
     let refusals = match job.targets.is_empty() || asked.is_empty() {
         true => Vec::new(),
-        false => job.refusals()?,
+        false => job.refusals(watch)?,
     };
     let done = |(step, commands): &(&tailmark_host::prepare::PrepareStep, Vec<String>)| Done {
         step: step.name.to_owned(),

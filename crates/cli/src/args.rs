@@ -196,8 +196,8 @@ pub struct PlanArgs {
 /// What whoever prepares devices agrees to.
 #[derive(Debug, Default, clap::Args)]
 pub struct ConsentArgs {
-    /// Erase and prepare the device of this serial number, as the plan says: all that is on it is
-    /// lost. Repeat it for each device
+    /// Erase and prepare the device of this serial number, or let a load overwrite it, as the plan
+    /// says: all that is on it is lost. Repeat it for each device
     #[arg(long, value_name = "SERIAL", display_order = KeyFlags::order(21))]
     pub erase: Vec<String>,
     /// Destroy also this, which is on such a device and not tailmark's, as the refusal names it

@@ -9,6 +9,7 @@ use crate::{
 };
 use tailmark_console::{Console, Exit, listen};
 use tailmark_engine::{Observer, Stop};
+use tailmark_host::prepare::LeftChanges;
 use tailmark_results::printable;
 
 /// Prepares the devices of one system, or says what that would do.
@@ -36,7 +37,7 @@ pub fn prepare(args: &PrepareDeviceArgs, console: &Console) -> anyhow::Result<Ex
         return Ok(Exit::Done);
     }
     let stop = Stop::new();
-    listen(&stop, console)?;
+    listen(&stop, console, LeftChanges::of_this_process)?;
     let lines = Lines(console);
     match tailmark_runner::prepare_alone(&plan, &args.system, &lines, &stop) {
         Ok(()) => Ok(Exit::Done),

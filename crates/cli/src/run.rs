@@ -20,6 +20,7 @@ use std::{
 use tailmark_cluster::{Cluster, let_first_speak};
 use tailmark_console::{Console, Exit, closed, listen};
 use tailmark_engine::Stop;
+use tailmark_host::prepare::LeftChanges;
 use tailmark_plan::{self as plan, Plan, RawPlan};
 use tailmark_report::{Written, write_studies};
 use tailmark_results::{Fault, PointKey, Study, instant::dated, number, printable};
@@ -32,13 +33,14 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
     let cluster: Arc<dyn Cluster> = joined?.into();
     if cluster.rank() > 0 {
         if !args.dry_run {
-            listen(&stop, console)?;
+            listen(&stop, console, LeftChanges::of_this_process)?;
             tailmark_runner::follow(cluster, &stop)?;
         }
         return Ok(Exit::Done);
     }
     let read = raw_plan(&args.plan).and_then(|raw| Ok((raw.check()?, raw)));
     let (mut plan, raw) = read.inspect_err(|_| dismiss(&*cluster))?;
+    plan.consent = args.consent.consent();
     let out = args.out.clone().unwrap_or_else(|| default_out(&raw));
     let claimed = (args.out.is_none() && raw.name.is_none() && !args.dry_run)
         .then(|| ClaimedDirectory::new(&out));
@@ -50,7 +52,6 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
     let of_all = plan.clone();
     let mut plan = plan.at_rank(0, &cluster.host());
     plan.retry_failed = args.retry_failed;
-    plan.consent = args.consent.consent();
     if args.dry_run {
         let facts = Facts::gather(&plan, &out);
         for line in tailmark_runner::dry_run(&plan, &out, &facts) {
@@ -59,7 +60,7 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
         return Ok(Exit::Done);
     }
     // Until here nothing was begun, and a signal ends the program at once.
-    listen(&stop, console)?;
+    listen(&stop, console, LeftChanges::of_this_process)?;
     let live = args
         .live
         .map(|address| LivePage::serve(address, &out, console));

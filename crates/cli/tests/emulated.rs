@@ -79,8 +79,7 @@ fn a_file_system_is_made_on_an_emulated_volume_without_a_serial_number() {
          [system.prepare]\nfilesystem = 'ext4'\nmount = '{mount}'",
         mount = mount.display()
     ));
-    let said =
-        bench.done("$tailmark run plan.toml -o out $unseen || exit 1\nmount | grep disk; exit 0");
+    let said = bench.done("$tailmark run plan.toml -o out || exit 1\nmount | grep disk; exit 0");
     let words = [
         "emulate begins",
         "filesystem is done",
@@ -139,4 +138,51 @@ fn kill_and_restore(bench: &Bench, before: &str, delay: &str) {
     ];
     assert_says(&said, &words);
     assert!(said.trim_end().ends_with("is removed"), "{said}");
+}
+
+#[test]
+fn a_stop_ends_the_making_of_a_file_system_on_a_slow_volume_at_once() {
+    need_emulation();
+    let bench = Bench::new();
+    let mount = bench.dir().join("mounted");
+    bench.plan_of(&format!(
+        "name = 'disk'\npath = '{mount}/data'\n\
+         device = {{ emulate = 'volume', size = '64MiB', iops = 1 }}\n\
+         [system.prepare]\nfilesystem = 'ext4'\nmount = '{mount}'",
+        mount = mount.display()
+    ));
+    let said = bench.done(
+        "$tailmark run plan.toml -o out > said 2>&1 & run=$!\n\
+         until grep -q 'filesystem begins' said; do kill -0 $run || break; sleep 0.1; done\n\
+         sleep 2; kill -INT $run; began=$(date +%s); wait $run; echo ended with $?\n\
+         echo after $(($(date +%s) - began)) s; cat said; ls /var/lib/tailmark/emulated; exit 0",
+    );
+    assert_says(
+        &said,
+        &["ended with 130", "waiting until `mkfs.ext4", "is removed"],
+    );
+    let after = said.split("after ").nth(1).unwrap();
+    let seconds: u32 = after.split(' ').next().unwrap().parse().unwrap();
+    assert!(seconds < 20, "{said}");
+}
+
+#[test]
+fn the_second_stop_names_the_command_that_puts_back_what_is_left() {
+    need_emulation();
+    let bench = Bench::new();
+    let device = "device = { emulate = 'volume', size = '64MiB' }";
+    bench.write_plan("", "duration = '1h'", &format!("name = 'disk'\n{device}"));
+    let said = bench.done(
+        "$tailmark run plan.toml -o out > said 2>&1 & run=$!\n\
+         until [ -e /var/lib/tailmark/emulated/disk/device ]; do\n\
+         kill -0 $run || break; sleep 0.1; done\n\
+         kill -STOP $run; kill -INT $run; kill -TERM $run; kill -CONT $run\n\
+         wait $run; echo ended with $?; cat said; $tailmark restore; exit 0",
+    );
+    let words = [
+        "ended with 130",
+        "emulated/disk` is there",
+        "sudo tailmark restore",
+    ];
+    assert_says(&said, &words);
 }

@@ -164,16 +164,25 @@ fn a_run_prepares_its_device_once_and_goes_on_with_it() {
 }
 
 #[test]
-fn a_raw_device_is_measured_as_it_is_and_our_own_data_set_is_erased_by_its_serial_number_alone() {
+fn a_raw_device_is_overwritten_with_consent_and_our_own_data_set_is_erased_by_its_serial_number() {
     let bench = Bench::new();
     let device = bench.device.path().display();
     bench.plan_of(&format!(
         "name = 'disk'\ndevice = '{device}'\nprepare = {{ erase = 'discard', precondition = 1 }}"
     ));
-    let said = bench.done("$tailmark run plan.toml -o first");
-    assert_says(&said, &["is measured on what is there", "1 point measured"]);
+    let refused = bench.script("$tailmark run plan.toml -o first");
+    assert_eq!(refused.status.code(), Some(2), "{}", out(&refused));
+    assert_says(&out(&refused), &["no stamp of tailmark", "--erase "]);
+    // Without a step that prepares it, the same consent is asked for.
+    let plain = fs::read_to_string(bench.dir().join("plan.toml")).unwrap();
+    bench.plan_of(&format!("name = 'disk'\ndevice = '{device}'"));
+    let said = bench.done("$tailmark run plan.toml -o first --erase $serial $unseen");
+    assert_says(&said, &["OVERWRITES", "1 point measured"]);
     // Nothing is changed that would have to be put back.
     assert!(!bench.dir().join("state/tailmark/changes.json").exists());
+    fs::write(bench.dir().join("plan.toml"), plain).unwrap();
+    let said = bench.done("$tailmark run plan.toml -o other --records 300");
+    assert_says(&said, &["is measured on what is there", "1 point measured"]);
     let said = bench.done(&format!("{PREPARE} --dry-run"));
     assert_says(&said, &["nothing speaks against it"]);
     let said = bench.done(RUN);
@@ -337,4 +346,60 @@ fn a_mix_that_is_stopped_says_that_preparing_starts_again() {
     ];
     assert_says(&said, &words);
     assert!(!said.contains("ended with 0"), "{said}");
+}
+
+#[test]
+fn another_user_cannot_hold_the_lock_and_sees_what_a_killed_run_has_left() {
+    let bench = Bench::new();
+    let settings = "[prepare]\nsysctls = ['net.ipv4.ip_default_ttl=77']";
+    bench.plan(&bench.file_system(), settings);
+    let other = "setpriv --reuid 65534 --regid 65534 --clear-groups";
+    // Whatever the umask.
+    for umask in ["000", "077"] {
+        let said = bench.done(&format!(
+            "rm -rf /var/lib/tailmark; umask {umask}; $tailmark restore || exit 1\n\
+             cd /var/lib/tailmark; stat -c '%u %a' . lock\n\
+             {other} flock -n lock true; echo flock ended with $?\n\
+             $tailmark restore; echo restored with $?"
+        ));
+        assert_says(&said, &["0 755\n0 600\n", "restored with 0"]);
+        assert!(!said.contains("flock ended with 0"), "{said}");
+    }
+    let said = bench.done(&format!(
+        "{RUN} --set sweep.duration=1h --set sweep.operations=1000000000 & run=$!\n\
+         until grep -q 77 /proc/sys/net/ipv4/ip_default_ttl; do\n\
+         kill -0 $run || exit 1; sleep 0.1; done\n\
+         until mountpoint -q mounted || ! kill -0 $run; do sleep 0.1; done\n\
+         $tailmark restore; echo beside it $?; echo run is $run\n\
+         kill -9 $run; wait $run\n\
+         {other} cat /var/lib/tailmark/left; stat -c %a /var/lib/tailmark/*\n\
+         $tailmark check --format json > checked; grep -c 'ip_default_ttl is 77' checked\n\
+         $tailmark run --driver null --system n --records 10 --operations 100 --threads 1 \
+         --workload ycsb-c --warmup 0s -o study; echo ended with $?\n\
+         $tailmark restore; ls /var/lib/tailmark; exit 0"
+    ));
+    let run = said.split("run is ").nth(1).unwrap();
+    let run = run.lines().next().unwrap();
+    let held = format!("process {run} (");
+    let words = [
+        &*held,
+        "beside it 2",
+        "net.ipv4.ip_default_ttl is 77, was 64",
+        "sudo tailmark restore",
+        "a run of tailmark that was killed has left this machine changed",
+        "ended with 0",
+        "is unmounted",
+    ];
+    assert_says(&said, &words);
+    let after = said.rsplit("is unmounted").next().unwrap();
+    assert!(!after.contains("left"), "{said}");
+    let findings: Vec<String> = TAILMARK
+        .points(&bench.dir().join("study"))
+        .iter()
+        .map(|point| point["findings"].to_string())
+        .collect();
+    assert!(
+        !findings.is_empty() && findings.iter().all(|of| of.contains("settings-left")),
+        "{findings:?}"
+    );
 }

@@ -97,14 +97,73 @@ fn two_systems_in_one_place_or_on_one_device_are_refused_before_it_is_erased() {
 fn agreeing_to_erase_what_nothing_erases_is_refused() {
     let bench = Bench::new();
     let device = bench.device.path().display();
-    bench.plan_of(&format!("name = 'disk'\ndevice = '{device}'"));
+    bench.plan_of(&format!(
+        "name = 'disk'\npath = 'data'\nprepare = {{ device = '{device}' }}"
+    ));
     bench.put_data();
     let words = [
-        "nothing of the device of system `disk` is erased",
+        "nothing of the device of system `disk` is erased or overwritten",
         "`precondition`",
     ];
     assert_refused(&bench, RUN, &words);
     assert_eq!(bench.sample(), *b"mine");
+}
+
+#[test]
+fn a_load_does_not_overwrite_what_another_program_has_on_a_device_without_consent() {
+    let bench = Bench::new();
+    let run = "$tailmark run --driver file --system x=$device --records 200 --operations 100 \
+               --threads 1 --workload ycsb-c --warmup 0s -o out";
+    let made = bench.done("mkfs.ext4 -q -L payroll $device && blkid -o value -s UUID $device");
+    let uuid = made.lines().last().unwrap();
+    let device = bench.device.path().display();
+    let holds = format!("{device}: ext4 \"payroll\" (UUID {uuid})");
+    let erase = format!("--erase {}", bench.serial());
+    let destroy = format!("--destroy ext4:{uuid}");
+    let before = fs::read(bench.device.path()).unwrap();
+    let refused = format!("system `x`: its load overwrites {holds}");
+    assert_refused(&bench, run, &[&refused, &erase, &destroy]);
+    let half = format!("{run} $unseen --erase $serial");
+    assert_refused(&bench, &half, &[&refused, &destroy]);
+    let agreed = format!("{half} {destroy}");
+    for (flags, against) in [(run, true), (&agreed, false)] {
+        let said = bench.done(&format!("{flags} --dry-run"));
+        let first = said.lines().next().unwrap();
+        assert_eq!(first, format!("OVERWRITES {holds}"), "{said}");
+        assert_eq!(said.contains("against it (serial)"), against, "{said}");
+        assert_eq!(
+            said.contains("nothing speaks against it"),
+            !against,
+            "{said}"
+        );
+    }
+    assert!(fs::read(bench.device.path()).unwrap() == before);
+    assert!(!bench.dir().join("out/study.sqlite").exists());
+    let said = bench.done(&agreed);
+    assert_says(&said, &[&format!("OVERWRITES {holds}"), "1 point measured"]);
+    // It is ours from now on, also for other data.
+    let other = run.replace("-o out", "-o other").replace("200", "300");
+    let said = bench.done(&format!("{other} && {other} --dry-run"));
+    assert_says(&said, &["1 point measured"]);
+    assert!(!said.contains("OVERWRITES"), "{said}");
+    let said = bench.done("wipefs --no-act $device");
+    assert!(said.is_empty(), "{said}");
+}
+
+#[test]
+fn preparing_says_first_what_is_lost() {
+    let bench = Bench::new();
+    bench.plan(&bench.file_system(), "");
+    bench.done("mkfs.ext4 -q -L payroll $device");
+    let device = bench.device.path().display();
+    let first = format!("OVERWRITES {device}: ext4 \"payroll\" (UUID ");
+    let said = bench.done("$tailmark device prepare plan.toml --system disk --dry-run");
+    assert!(said.starts_with(&first), "{said}");
+    // A run without consent leaves it as it is, and one with consent does not.
+    let said = bench.done("$tailmark run plan.toml --dry-run");
+    assert!(!said.contains("OVERWRITES"), "{said}");
+    let said = bench.done(&format!("{RUN} --dry-run"));
+    assert!(said.starts_with(&first), "{said}");
 }
 
 #[test]

@@ -10,7 +10,10 @@ use std::{
 use tailmark_engine::Stop;
 
 /// What a signal asks to stop, and where that is said.
-static LISTENER: OnceLock<(Stop, Console)> = OnceLock::new();
+static LISTENER: OnceLock<(Stop, Console, Left)> = OnceLock::new();
+
+/// What the program leaves changed if it ends at once, if anything.
+type Left = fn() -> Option<String>;
 
 /// Has the signals taken by a thread from now on: SIGINT, SIGTERM and SIGHUP end the program with
 /// [`Exit::Interrupted`] until [`listen`] says what they are to stop. Where SIGHUP is ignored from
@@ -32,12 +35,17 @@ pub fn take_signals() -> anyhow::Result<()> {
     signals.thread_block().context(failed)?;
     let wait = move || {
         while let Ok(signal) = signals.wait() {
-            let Some((stop, console)) = LISTENER.get() else {
+            let Some((stop, console, left)) = LISTENER.get() else {
                 std::process::exit(Exit::Interrupted as i32);
             };
             match (stop.requested(), signal) {
                 (true, Signal::SIGHUP) => {}
-                (true, _) => std::process::exit(Exit::Interrupted as i32),
+                (true, _) => {
+                    if let Some(left) = left() {
+                        console.warn(&left);
+                    }
+                    std::process::exit(Exit::Interrupted as i32)
+                }
                 (false, _) => {
                     stop.request();
                     console.warn("stopping; Ctrl-C again ends at once");
@@ -52,11 +60,12 @@ pub fn take_signals() -> anyhow::Result<()> {
 }
 
 /// Requests `stop` at the first SIGINT, SIGTERM or SIGHUP; a further SIGINT or SIGTERM ends the
-/// program. A terminal that is closed sends more than one SIGHUP, so that these only ask.
+/// program. A terminal that is closed sends more than one SIGHUP, so that these only ask. `left` says
+/// what the program leaves changed if it ends at once.
 ///
 /// To be called once, as [`take_signals`] where that was not called.
-pub fn listen(stop: &Stop, console: &Console) -> anyhow::Result<()> {
-    let _ = LISTENER.set((stop.clone(), console.clone()));
+pub fn listen(stop: &Stop, console: &Console, left: Left) -> anyhow::Result<()> {
+    let _ = LISTENER.set((stop.clone(), console.clone(), left));
     take_signals()
 }
 

@@ -50,7 +50,7 @@ pub fn db_bench(words: &[String], console: &Console) -> anyhow::Result<Exit> {
         .iter()
         .for_each(|warning| console.warn(&format!("warning: {warning}")));
     let stop = Stop::new();
-    listen(&stop, console)?;
+    listen(&stop, console, || None)?;
     run::BenchmarkRun::new(&flags, own, stop, console.clone())?.run()
 }
 

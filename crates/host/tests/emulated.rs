@@ -14,7 +14,7 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-use tailmark_host::prepare::{Volume, emulate, remove_emulated};
+use tailmark_host::prepare::{Volume, Watch, emulate, remove_emulated};
 use tailmark_testing::{need_emulation, not_here, test};
 use tempfile::TempDir;
 
@@ -28,6 +28,16 @@ const BLOCK: usize = 4096;
 
 fn main() -> std::process::ExitCode {
     tailmark_testing::run()
+}
+
+struct Quiet;
+
+impl Watch for Quiet {
+    fn progress(&self, _: u64, _: u64) {}
+
+    fn is_stopped(&self) -> bool {
+        false
+    }
 }
 
 /// A volume of a test's own, removed when dropped.
@@ -44,7 +54,7 @@ impl Emulated {
         }
         let dir = tempfile::tempdir().unwrap();
         let directory = dir.path().join("a volume");
-        emulate(&volume, &directory).unwrap();
+        emulate(&volume, &directory, &Quiet).unwrap();
         Self {
             directory,
             _dir: dir,
@@ -62,7 +72,7 @@ impl Emulated {
 
 impl Drop for Emulated {
     fn drop(&mut self) {
-        remove_emulated(&self.directory).unwrap();
+        remove_emulated(&self.directory, &Quiet).unwrap();
     }
 }
 
@@ -163,7 +173,7 @@ fn nothing_of_a_volume_is_left_though_its_programs_were_killed() {
     let process = programs[1].parent().unwrap().file_name().unwrap();
     let killed = Command::new("kill").arg("-9").arg(process).status();
     assert!(killed.unwrap().success());
-    remove_emulated(&volume.directory).unwrap();
+    remove_emulated(&volume.directory, &Quiet).unwrap();
     assert!(!volume.directory.exists());
     for program in &programs {
         assert!(!program.exists(), "{program:?}");

@@ -8,16 +8,16 @@
 
 mod disk;
 
-use disk::{BYTES, Disk, opens_exclusively, text};
+use disk::{BYTES, Disk, opens_exclusively, text, unseen};
 use std::{
-    fs::{File, OpenOptions},
+    fs::{self, File, OpenOptions},
     os::unix::fs::FileExt,
     process::{Command, Stdio},
     time::Duration,
 };
 use tailmark_host::prepare::{
-    Claim, Consent, Erase, FileSystem, Mix, Over, Reach, Watch, file_system_on, is_mounted_on,
-    mount, precondition, steady_device, unmount,
+    Claim, Consent, Erase, Error, FileSystem, Mix, Over, RawDevice, Reach, Watch, file_system_on,
+    is_mounted_on, mount, precondition, steady_device, unmount,
 };
 use tailmark_testing::{LoopDevice, not_here, system, test};
 
@@ -184,23 +184,23 @@ fn a_file_system_is_made_where_nothing_speaks_against_it_and_is_ours_from_then_o
         }
         let row = FileSystem::of_name(kind).unwrap();
         let claim = Claim::take(&disk.target(), Reach::Device, &disk.consent()).unwrap();
-        row.make(claim, &[]).unwrap();
+        row.make(claim, &[], &Quiet).unwrap();
         assert_eq!(
             file_system_on(&disk.target()).unwrap().as_deref(),
             Some(kind)
         );
         let point = disk.dir.path().join("mounted");
         let options = ["noatime".to_owned()];
-        mount(&disk.target(), kind, &options, &point).unwrap();
+        mount(&disk.target(), kind, &options, &point, &Quiet).unwrap();
         assert!(is_mounted_on(&disk.target(), &point));
         let refused = disk.refused(&disk.consent());
-        unmount(&point).unwrap();
+        unmount(&point, &Quiet).unwrap();
         assert!(refused.contains(&"mounted"), "{refused:?}");
         // Ours goes without being named; mounted as something else it is refused.
         let claim = Claim::take(&disk.target(), Reach::Device, &disk.consent()).unwrap();
         assert!(claim.signatures()[0].name.starts_with(kind));
         drop(claim);
-        let error = mount(&disk.target(), "btrfs", &[], &point).unwrap_err();
+        let error = mount(&disk.target(), "btrfs", &[], &point, &Quiet).unwrap_err();
         let why = std::error::Error::source(&error).unwrap().to_string();
         assert!(why.contains(&format!("it holds {kind}")), "{why}");
         let claim = Claim::take(&disk.target(), Reach::Device, &disk.consent()).unwrap();
@@ -208,4 +208,116 @@ fn a_file_system_is_made_where_nothing_speaks_against_it_and_is_ours_from_then_o
         drop(claim);
         assert_eq!(file_system_on(&disk.target()).unwrap(), None);
     }
+}
+
+/// What other programs write to a device, by what tells it: their names, places and bytes.
+fn foreign_contents() -> Vec<(&'static str, u64, Vec<u8>)> {
+    let word = |bytes: &mut Vec<u8>, at: usize, word: u32| {
+        bytes[at..at + 4].copy_from_slice(&word.to_le_bytes());
+    };
+    // A member of a RAID that is stopped: the superblock of md, version 1.2, with its checksum.
+    let mut raid = vec![0; 256];
+    for (at, value) in [
+        (0, 0xa92b_4efc),
+        (4, 1),
+        (72, 1),
+        (92, 2),
+        (128, 2048),
+        (144, 8),
+    ] {
+        word(&mut raid, at, value);
+    }
+    raid[16..32].fill(0x11);
+    raid[32..36].copy_from_slice(b"home");
+    let words = raid
+        .chunks(4)
+        .map(|word| u64::from(u32::from_le_bytes(word.try_into().unwrap())));
+    let sum: u64 = words.sum();
+    let sum = ((sum & 0xffff_ffff) + (sum >> 32)) as u32;
+    word(&mut raid, 216, sum);
+    let mut luks = vec![0; 592];
+    luks[..8].copy_from_slice(b"LUKS\xba\xbe\0\x01");
+    luks[168..204].copy_from_slice(b"12345678-1234-1234-1234-123456789abc");
+    // A physical volume of LVM: a label in the second sector, with its checksum.
+    let mut lvm = vec![0; 512];
+    lvm[..8].copy_from_slice(b"LABELONE");
+    lvm[8] = 1;
+    lvm[20] = 32;
+    lvm[24..32].copy_from_slice(b"LVM2 001");
+    lvm[32..64].copy_from_slice(b"abcdefghijklmnopqrstuvwxyz012345");
+    let crc = lvm[20..].iter().fold(0xf597_a6cf_u32, |crc, byte| {
+        (0..8).fold(crc ^ u32::from(*byte), |crc, _| {
+            (crc >> 1) ^ (0xedb8_8320 * (crc & 1))
+        })
+    });
+    word(&mut lvm, 16, crc);
+    let mut table = vec![0; 512];
+    table[450] = 0x83;
+    word(&mut table, 454, 2048);
+    word(&mut table, 458, 2048);
+    table[510..].copy_from_slice(&[0x55, 0xaa]);
+    vec![
+        ("linux_raid_member", 4096, raid),
+        ("crypto_LUKS", 0, luks),
+        ("LVM2_member", 512, lvm),
+        ("dos", 0, table),
+    ]
+}
+
+/// A device with other data is not stamped, says what it holds, and is with the consent that it
+/// asks for; of it nothing is left then.
+fn assert_needs_consent(disk: &Disk, kind: &str) {
+    let path = disk.device.path();
+    let find = |consent: Consent| RawDevice::find(path, consent).unwrap();
+    let stamp = |device: &RawDevice| {
+        device.stamp(&Quiet, |file| {
+            let text = b"data set of tailmark: the device belongs to its driver `file`  \n";
+            file.write_all_at(&text.repeat(1024), 0)
+        })
+    };
+    let before = fs::read(path).unwrap();
+    let device = find(disk.consent());
+    assert!(!device.is_ours(), "{kind}");
+    assert!(device.describe().contains(kind), "{}", device.describe());
+    let Err(Error::Refused { evidence, .. }) = stamp(&device) else {
+        panic!("{kind} was overwritten");
+    };
+    assert!(fs::read(path).unwrap() == before, "{kind} was written");
+    let names = evidence.iter().filter(|of| of.guard == "signatures");
+    let names = names.filter_map(|of| of.text.split("--destroy ").nth(1));
+    let agreed = Consent {
+        destroys: names
+            .map(|name| name.trim_matches('\'').to_owned())
+            .collect(),
+        ..disk.consent()
+    };
+    stamp(&find(agreed)).unwrap();
+    assert!(find(Consent::default()).is_ours(), "{kind} is left");
+}
+
+#[test]
+fn a_raw_device_with_data_of_others_is_not_stamped_without_consent() {
+    let disk = Disk::new();
+    disk.device.make_ext4();
+    assert_needs_consent(&disk, "ext4");
+    for (kind, at, bytes) in foreign_contents() {
+        let disk = Disk::new();
+        let file = fs::OpenOptions::new()
+            .write(true)
+            .open(disk.path())
+            .unwrap();
+        file.write_all_at(&bytes, at).unwrap();
+        file.sync_all().unwrap();
+        drop(file);
+        assert_needs_consent(&disk, kind);
+    }
+    let disk = Disk::new();
+    system("mkswap", &[disk.path()]).unwrap();
+    assert_needs_consent(&disk, "swap");
+    // Nor is a device on which nothing is known, by itself.
+    let disk = Disk::new();
+    let blank = RawDevice::find(disk.device.path(), unseen()).unwrap();
+    assert!(!blank.is_ours());
+    let refused = blank.refusals(&Quiet).unwrap();
+    assert!(text(&refused, "serial").contains("--erase"), "{refused:?}");
 }

@@ -14,7 +14,7 @@ use std::{
     process::{Command, ExitCode, Stdio},
     sync::Mutex,
 };
-use tailmark_host::prepare::{Error, Journal, Kernel};
+use tailmark_host::prepare::{Error, Journal, Kernel, LeftChanges};
 use tailmark_testing::{not_here, test};
 
 /// What is set, to what, and what it is in a new namespace is asked first.
@@ -150,7 +150,7 @@ fn a_value_that_somebody_else_has_changed_since_is_left() {
     let log = |text: &str| said.lock().unwrap().push(text.to_owned());
     let swappiness = kernel.sysctl("vm.swappiness", "1").unwrap();
     let pages = kernel.sysctl("vm.nr_hugepages", "64").unwrap();
-    let mut journal = Journal::open(&dir.path().join("state"), &log).unwrap();
+    let mut journal = Journal::open_on(&dir.path().join("state"), kernel.clone(), &log).unwrap();
     journal.set(&swappiness).unwrap();
     journal.set(&pages).unwrap();
     fs::write(&swappiness.path, "10\n").unwrap();
@@ -168,7 +168,7 @@ fn after_a_restart_nothing_is_put_back() {
     let kernel = kernel(dir.path());
     let state = dir.path().join("state");
     let swappiness = kernel.sysctl("vm.swappiness", "1").unwrap();
-    let mut journal = Journal::open(&state, &|_| {}).unwrap();
+    let mut journal = Journal::open_on(&state, kernel.clone(), &|_| {}).unwrap();
     journal.set(&swappiness).unwrap();
     let path = state.join("changes.json");
     let text = fs::read_to_string(&path).unwrap();
@@ -178,7 +178,7 @@ fn after_a_restart_nothing_is_put_back() {
     assert!(text.contains(boot.trim()));
     fs::write(&path, text.replace(boot.trim(), "another-boot")).unwrap();
     fs::write(&swappiness.path, "1\n").unwrap();
-    drop(Journal::open(&state, &|_| {}).unwrap());
+    drop(Journal::open_on(&state, kernel.clone(), &|_| {}).unwrap());
     assert_eq!(swappiness.current().unwrap(), "1");
     let text = fs::read_to_string(&path).unwrap();
     assert!(!text.contains("swappiness"), "{text}");
@@ -189,7 +189,13 @@ fn one_process_at_a_time_has_settings_of_the_machine() {
     let dir = tempfile::tempdir().unwrap();
     let first = Journal::open(dir.path(), &|_| {}).unwrap();
     let second = Journal::open(dir.path(), &|_| {}).map(drop);
-    assert!(matches!(second, Err(Error::InUse { .. })), "{second:?}");
+    let Err(error @ Error::InUse { .. }) = second else {
+        panic!("{second:?}");
+    };
+    // By its number and its command.
+    let own = format!("process {} (", std::process::id());
+    let said = error.to_string();
+    assert!(said.starts_with(&own) && said.contains("journal"), "{said}");
     drop(first);
     drop(Journal::open(dir.path(), &|_| {}).unwrap());
 }
@@ -198,7 +204,7 @@ fn one_process_at_a_time_has_settings_of_the_machine() {
 fn a_value_that_is_so_already_is_not_in_the_journal_and_one_refused_changes_nothing() {
     let dir = tempfile::tempdir().unwrap();
     let kernel = kernel(dir.path());
-    let mut journal = Journal::open(&dir.path().join("state"), &|_| {}).unwrap();
+    let mut journal = Journal::open_on(&dir.path().join("state"), kernel.clone(), &|_| {}).unwrap();
     journal
         .set(&kernel.sysctl("vm.swappiness", "60").unwrap())
         .unwrap();
@@ -212,4 +218,69 @@ fn a_value_that_is_so_already_is_not_in_the_journal_and_one_refused_changes_noth
     journal.restore().unwrap();
     let setting = kernel.sysctl("vm.swappiness", "1").unwrap();
     assert_eq!(setting.current().unwrap(), "60");
+}
+
+#[test]
+fn a_forged_line_of_the_journal_is_refused_and_what_is_ours_is_put_back() {
+    let dir = tempfile::tempdir().unwrap();
+    let kernel = kernel(dir.path());
+    let state = dir.path().join("state");
+    let swappiness = kernel.sysctl("vm.swappiness", "1").unwrap();
+    let mut journal = Journal::open_on(&state, kernel.clone(), &|_| {}).unwrap();
+    journal.set(&swappiness).unwrap();
+    let path = state.join("changes.json");
+    let text = fs::read_to_string(&path).unwrap();
+    drop(journal);
+    fs::write(&swappiness.path, "1\n").unwrap();
+    let passwd = dir.path().join("passwd");
+    fs::write(&passwd, "root:x:0:0\n").unwrap();
+    let mut document: serde_json::Value = serde_json::from_str(&text).unwrap();
+    let forged = serde_json::json!({
+        "path": passwd, "old": "root::0:0", "asked": "root:x:0:0", "now": null
+    });
+    document["changes"].as_array_mut().unwrap().push(forged);
+    fs::write(&path, document.to_string()).unwrap();
+    let said = Mutex::new(Vec::new());
+    let log = |text: &str| said.lock().unwrap().push(text.to_owned());
+    let journal = Journal::open_on(&state, kernel, &log).unwrap();
+    assert_eq!(journal.len(), 1, "it stays, to be looked at");
+    drop(journal);
+    assert_eq!(fs::read_to_string(&passwd).unwrap(), "root:x:0:0\n");
+    assert_eq!(swappiness.current().unwrap(), "60");
+    let said = said.into_inner().unwrap();
+    let is_refused = |text: &String| text.contains("passwd` is left as it is: no step");
+    assert!(said.iter().any(is_refused), "{said:#?}");
+}
+
+#[test]
+fn what_a_killed_run_has_left_is_seen_by_every_user_and_that_of_a_live_one_is_not_left() {
+    let dir = tempfile::tempdir().unwrap();
+    let kernel = kernel(dir.path());
+    let state = dir.path().join("state");
+    let swappiness = kernel.sysctl("vm.swappiness", "1").unwrap();
+    let left = state.join("left");
+    let mut journal = Journal::open_on(&state, kernel.clone(), &|_| {}).unwrap();
+    journal.set(&swappiness).unwrap();
+    let text = fs::read_to_string(&left).unwrap();
+    assert_eq!(LeftChanges::look_in(&state), None, "its run is alive");
+    journal.end().unwrap();
+    assert!(!left.exists(), "nothing is changed any more");
+    // As a run leaves it whose process is gone: here, the number of a process that has ended.
+    let mut child = Command::new("true").spawn().unwrap();
+    child.wait().unwrap();
+    let own = format!("\"process\":{}", std::process::id());
+    assert!(text.contains(&own), "{text}");
+    let text = text.replace(&own, &format!("\"process\":{}", child.id()));
+    fs::write(&left, &text).unwrap();
+    fs::write(&swappiness.path, "1\n").unwrap();
+    let found = LeftChanges::look_in(&state).unwrap();
+    assert!(found.settings[0].contains("is 1, was 60"), "{found:?}");
+    assert!(found.notice().contains("sudo tailmark restore"));
+    // Another program has set it since, or the machine was started again.
+    fs::write(&swappiness.path, "10\n").unwrap();
+    assert_eq!(LeftChanges::look_in(&state), None);
+    fs::write(&swappiness.path, "1\n").unwrap();
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    fs::write(&left, text.replace(boot.trim(), "another")).unwrap();
+    assert_eq!(LeftChanges::look_in(&state), None);
 }

@@ -141,7 +141,7 @@ pub struct MachineSettings {
 }
 
 /// What whoever runs a plan agrees to: never part of a plan.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, serde::Serialize, serde::Deserialize)]
 pub struct Consent {
     /// Serial numbers of devices that may be erased.
     pub serials: Vec<String>,

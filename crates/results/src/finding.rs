@@ -103,6 +103,7 @@ pub const FINDINGS: &[FindingCode] = &[
     SERVER_CLOCK,
     SERVER_SATURATED,
     SERVER_UNWATCHED,
+    SETTINGS_LEFT,
     SOFTWARE_CRC,
     STARTED_LATE,
     STEAL,
@@ -403,6 +404,15 @@ pub const SERVER_UNWATCHED: FindingCode = FindingCode {
     means: "Latencies are whole; what is said of the server's machine at that point is not. Measure \
             again where that is needed.",
     changes_headline: false,
+};
+
+/// The machine has settings that a killed run of tailmark left.
+pub const SETTINGS_LEFT: FindingCode = FindingCode {
+    name: "settings-left",
+    about: "the machine has settings that a killed run left",
+    means: "The settings of the machine are not its own: a run of tailmark that was killed set them \
+            and did not put them back. Run `tailmark restore`, and measure the point again.",
+    changes_headline: true,
 };
 
 /// Checksums are computed without the processor's instruction.

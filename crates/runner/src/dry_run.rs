@@ -224,7 +224,8 @@ fn would_be(system: &SystemPlan, space: &Space) -> Option<String> {
 pub fn dry_run(plan: &Plan, out: &Path, facts: &Facts) -> Vec<String> {
     let per_system = facts.points(plan).count();
     let up_to = ladder::up_to(plan, facts);
-    let mut lines = vec![
+    let mut lines = crate::prepare::overwrites(plan, None, out);
+    lines.extend([
         plan.header.title.clone(),
         format!(
             "  {} x {} x {}{}: {up_to}{} in all",
@@ -238,7 +239,7 @@ pub fn dry_run(plan: &Plan, out: &Path, facts: &Facts) -> Vec<String> {
             counted(plan.systems.len() * per_system, "point"),
         ),
         format!("  study and report in {}", out.display()),
-    ];
+    ]);
     if let Some(why) = &facts.refusal {
         lines.push(format!("  cannot be run: {why}"));
     }

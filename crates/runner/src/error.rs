@@ -387,6 +387,16 @@ pub enum Error {
     /// A device or a setting of the machine could not be prepared.
     #[error(transparent)]
     Prepare(#[from] tailmark_host::prepare::Error),
+    /// The load of a system would overwrite what is not tailmark's, without consent.
+    #[error("system `{system}`: its load overwrites {what}")]
+    Overwrites {
+        /// The system's name.
+        system: String,
+        /// The device, and what is on it.
+        what: String,
+        /// Everything that speaks against it, with the flags that agree.
+        source: tailmark_host::prepare::Error,
+    },
     /// Nothing is to be prepared of a system.
     #[error("nothing can be prepared of `{system}`: {why}")]
     NothingToPrepare {
@@ -423,7 +433,8 @@ pub enum Error {
     },
     /// A serial number is confirmed of a device that the plan erases nothing of.
     #[error(
-        "--erase {serial}: nothing of the device of system `{system}` is erased by this plan; \
+        "--erase {serial}: nothing of the device of system `{system}` is erased or overwritten by \
+         this plan; \
          `erase`, `namespaces`, `precondition` or `filesystem` in `prepare` says what is done"
     )]
     NothingToErase {
@@ -539,6 +550,7 @@ impl Error {
             | Self::NoSystem { .. }
             | Self::NoStudyId { .. }
             | Self::NothingToPrepare { .. }
+            | Self::Overwrites { .. }
             | Self::UnknownSerial { .. }
             | Self::SerialOnSeveralHosts { .. }
             | Self::PreparedTwice { .. }

@@ -2,7 +2,7 @@
 
 use crate::ranks::Ranks;
 use bytesize::ByteSize;
-use tailmark_host::MemoryLimit;
+use tailmark_host::{MemoryLimit, prepare::Kernel};
 use tailmark_plan::{Plan, SystemPlan};
 use tailmark_results::{Fact, System};
 use tailmark_workload::Workload;
@@ -60,6 +60,12 @@ pub(crate) fn run_facts(plan: &Plan, limit: Option<&MemoryLimit>, ranks: &Ranks)
             "limit",
             format!("none; {} in all", ByteSize(tailmark_host::memory().total)),
         );
+    }
+    // As they are when the run begins: set by it, by a run before, or not at all.
+    for (name, _) in &plan.settings.sysctls {
+        let setting = Kernel::default().sysctl(name, "any").ok();
+        let is = setting.and_then(|setting| setting.current());
+        add("kernel", name, is.unwrap_or_else(|| "not there".to_owned()));
     }
     for workload in &plan.sweep.workloads {
         if let Some(stands_for) = use_case(workload) {

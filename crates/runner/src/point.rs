@@ -16,6 +16,7 @@ use std::{
 };
 use tailmark_driver::Database;
 use tailmark_engine::{Observer, Spec, Stop, clock_step_ms, unix_ms};
+use tailmark_host::prepare::LeftChanges;
 use tailmark_results::{Fact, Finding, Header, Load, Phase, PointKey, Study, System};
 
 /// A phase as it was measured.
@@ -28,6 +29,8 @@ pub struct Measured {
     pub clock_step_ms: i64,
     /// What could not be sampled meanwhile, and why.
     pub not_sampled: Vec<String>,
+    /// Settings of this machine that a killed run has left.
+    pub settings_left: Vec<String>,
 }
 
 /// Measures a phase while the probes watch what it goes on.
@@ -65,6 +68,7 @@ pub(crate) fn measure_together(
         phase,
         clock_step_ms,
         not_sampled,
+        settings_left: LeftChanges::look().map_or_else(Vec::new, |left| left.settings),
     })
 }
 

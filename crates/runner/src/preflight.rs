@@ -7,6 +7,7 @@ use crate::{
     dataset::{Dataset, State},
     error::in_one_line,
     expect::Surprises,
+    prepare::refuse_overwrite,
     ranks::{Answer, Command, Ranks},
     servers::Servers,
 };
@@ -19,7 +20,7 @@ use std::{
 };
 use tailmark_driver::{Location, Place};
 use tailmark_engine::Observer;
-use tailmark_host::Space;
+use tailmark_host::{Space, prepare::Unwatched};
 use tailmark_plan::{Adopt, Plan, SystemPlan};
 
 /// What can be measured of a plan.
@@ -174,7 +175,10 @@ fn look(
         dataset.adopt(plan)?;
         match dataset.state()? {
             State::Loaded | State::Adopted => {}
-            State::Empty => room.claim(system, dataset.present(), 0)?,
+            State::Empty => {
+                refuse_overwrite(plan, system, &Unwatched)?;
+                room.claim(system, dataset.present(), 0)?;
+            }
             State::Begun(_) => room.claim(system, 0, dataset.present())?,
         }
         // Other ranks on this machine may have theirs on the same file system.

@@ -38,7 +38,7 @@ use pending::{all_pending, measured};
 use std::path::{Path, PathBuf};
 pub use summary::Summary;
 use tailmark_engine::{Observer, Stop};
-use tailmark_host::{LeftGroup, MemoryLimit};
+use tailmark_host::{LeftGroup, MemoryLimit, prepare::LeftChanges};
 use tailmark_plan::{Order, Plan, SystemPlan};
 use tailmark_results::{PointKey, Study};
 
@@ -77,7 +77,8 @@ pub fn run_on(
     let measured = measured(plan, known.as_ref())?;
     let is_pending = |system: &SystemPlan| !measured.contains(&system.name.as_str());
     let servers = Servers::connect(plan, is_pending, (observer, stop))?;
-    let prepared = prepare::prepare(plan, &servers, out, &log, (observer, stop));
+    prepare::refuse_overwrites(plan, is_pending, out, (observer, stop))?;
+    let prepared = prepare::prepare(plan, (&servers, ranks), out, &log, (observer, stop));
     let (ran, prepared) = match prepared {
         Ok(prepared) => {
             let run = Run {
@@ -179,7 +180,8 @@ impl Run<'_> {
         let study = study.map_err(|error| unwritten(error.into()))?;
         let (limit, memory_unlimited) = limit_memory(plan, observer);
         let of_systems = one_device.into_iter().chain(not_interleaved);
-        let of_systems = of_systems.chain(surprises.notices()).collect();
+        let left = LeftChanges::look().map(|left| left.notice());
+        let of_systems = of_systems.chain(surprises.notices()).chain(left).collect();
         let notices = notices(plan, of_systems, servers, ranks);
         let facts = run_facts(plan, limit.as_ref(), ranks);
         tell_and_keep(&notices, &study, observer)

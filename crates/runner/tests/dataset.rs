@@ -18,7 +18,8 @@ use std::{
 use support::{RECORDS, loads, plan, points, run, system};
 use tailmark_driver::{Access, Params};
 use tailmark_engine::{Observer, PhaseStart, Stop};
-use tailmark_plan::{Adopt, Plan};
+use tailmark_host::prepare::Uses;
+use tailmark_plan::{Adopt, Consent, Plan};
 use tailmark_results::{Kind, Load, Study};
 use tailmark_runner::Error;
 use tailmark_testing::{LoopDevice, test};
@@ -255,12 +256,24 @@ fn a_device_without_a_stamp_is_not_loaded_over_where_data_is_to_be_adopted() {
 
 /// A plan of two points on a device, and a run directory.
 fn on_device(device: &LoopDevice) -> (Plan, TempDir) {
-    let plan = plan(
+    let mut plan = plan(
         vec![system("a", "file", device.path())],
         &["ycsb-c"],
         &[1, 2],
     );
+    plan.consent = agreed(device);
     (plan, tempfile::tempdir().unwrap())
+}
+
+/// Agrees that a device is overwritten: its serial number is the path of its file.
+fn agreed(device: &LoopDevice) -> Consent {
+    let file = format!("/sys/block/{}/loop/backing_file", device.name());
+    let unseen = Uses::look().unseen().to_vec();
+    Consent {
+        serials: vec![fs::read_to_string(file).unwrap().trim().to_owned()],
+        unseen: unseen.iter().map(|of| of.name.clone()).collect(),
+        destroys: Vec::new(),
+    }
 }
 
 /// Stops a run when its second point begins.
@@ -323,13 +336,21 @@ fn a_device_that_another_study_of_the_same_data_has_loaded_is_recognised() {
 }
 
 #[test]
-fn a_device_that_something_else_was_made_of_is_loaded_again() {
+fn a_device_that_something_else_was_made_of_is_loaded_again_with_consent_alone() {
     let dir = tempfile::tempdir().unwrap();
     let device = LoopDevice::new(&dir.path().join("disk"), 16 << 20);
-    let (plan, first) = on_device(&device);
+    let (mut plan, first) = on_device(&device);
     run(&plan, first.path()).unwrap();
     device.make_ext4();
+    let before = fs::read(device.path()).unwrap();
     let second = tempfile::tempdir().unwrap();
+    let error = run(&plan, second.path()).unwrap_err();
+    assert!(matches!(error, Error::Overwrites { .. }), "{error:?}");
+    let said = std::error::Error::source(&error).unwrap().to_string();
+    assert!(fs::read(device.path()).unwrap() == before, "it was written");
+    let signature = said.split("--destroy ").nth(1).unwrap();
+    let signature = signature.split(' ').next().unwrap();
+    plan.consent.destroys = vec![signature.to_owned()];
     run(&plan, second.path()).unwrap();
     assert_eq!(loads(second.path()).len(), 1);
     assert_all_found(second.path());
@@ -440,7 +461,8 @@ fn a_scan_beyond_the_records_of_a_device_finds_no_remains_of_its_past() {
     let device = LoopDevice::new(&dir.path().join("disk"), 16 << 20);
     fs::write(device.path(), vec![0xa5; 16 << 20]).unwrap();
     let out = tempfile::tempdir().unwrap();
-    let plan = plan(vec![system("a", "file", device.path())], &["ycsb-e"], &[1]);
+    let mut plan = plan(vec![system("a", "file", device.path())], &["ycsb-e"], &[1]);
+    plan.consent = agreed(&device);
     run(&plan, out.path()).unwrap();
     let scan = &points(out.path())[0].phase.kinds[&Kind::Scan];
     assert!(scan.count > 400 && scan.errors == 0, "{}", scan.errors);

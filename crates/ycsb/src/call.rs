@@ -193,7 +193,7 @@ impl Call {
     /// # Errors
     /// Where the database or a file refuses.
     pub fn run(self, options: &Options) -> anyhow::Result<Exit> {
-        listen(&self.stop, &self.watch.console)?;
+        listen(&self.stop, &self.watch.console, || None)?;
         self.announce()?;
         let database = (self.driver.open)(&self.params)?;
         if self.core.action == Action::Load && self.driver.name == "rocksdb" {

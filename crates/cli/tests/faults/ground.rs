@@ -61,6 +61,7 @@ impl Ground {
         }
         if has_device {
             make(&ground.image("device"), DEVICE_BYTES);
+            stamp(&ground.image("device"));
             ground.attach();
         }
         ground
@@ -227,4 +228,12 @@ fn run(program: &str, words: &[&str]) -> String {
 pub fn write(path: &Path, text: &str) {
     let mut file = File::create(path).unwrap();
     file.write_all(text.as_bytes()).unwrap();
+}
+
+/// Stamps what is a device later, as an earlier run of other data would: it is overwritten without
+/// consent.
+fn stamp(image: &Path) {
+    let marker = r#"{"version":1,"data":{},"begun":"","loaded":0,"complete":false}"#;
+    let file = File::options().read(true).write(true).open(image);
+    tailmark_driver::db::stamp::stamp(&file.unwrap(), marker).unwrap();
 }

@@ -6,7 +6,7 @@ use std::{
     os::unix::fs::FileExt,
     path::Path,
 };
-use tailmark_driver::{Cause, Error, Fields, Location, Outcome, db};
+use tailmark_driver::{Access, Cause, Error, Fields, Location, Outcome, db};
 use tailmark_testing::{LoopDevice, Mounted, test};
 use tempfile::TempDir;
 
@@ -123,12 +123,13 @@ fn a_block_device_is_used_as_it_is() {
     let mut bench = Bench::new("file");
     let device = LoopDevice::new(&bench.path("device"), 2 << 20);
     bench.params.location = Location::Device(device.path().to_owned());
+    stamp(&device);
     let database = bench.open();
     let mut session = database.session().unwrap();
     assert_eq!(read(&mut *session, 9, Fields::All), Ok(Outcome::default()));
     insert(&mut *session, 9).unwrap();
     assert_eq!(read(&mut *session, 9, Fields::All).unwrap().bytes, RECORD);
-    assert_eq!(database.marker().unwrap(), None);
+    assert_eq!(database.marker().unwrap().as_deref(), Some("new"));
     for text in ["0 records", "100 records"] {
         database.set_marker(text).unwrap();
         assert_eq!(database.marker().unwrap().as_deref(), Some(text));
@@ -145,6 +146,36 @@ fn a_block_device_is_used_as_it_is() {
     let error = bench.try_open().err().unwrap();
     let source = std::error::Error::source(&error).unwrap().to_string();
     assert!(source.contains("the device has 2097152 bytes"), "{source}");
+}
+
+fn stamp(device: &LoopDevice) {
+    let file = fs::OpenOptions::new()
+        .read(true)
+        .write(true)
+        .open(device.path());
+    db::stamp::stamp(&file.unwrap(), "new").unwrap();
+}
+
+#[test]
+fn a_device_without_a_stamp_is_read_and_never_written() {
+    let mut bench = Bench::new("file");
+    let device = LoopDevice::new(&bench.path("device"), 16 << 20);
+    device.make_ext4();
+    let before = fs::read(device.path()).unwrap();
+    bench.params.location = Location::Device(device.path().to_owned());
+    for access in [Access::Create, Access::Write] {
+        bench.params.access = access;
+        let error = bench.try_open().err().expect("it is no device of ours");
+        let source = std::error::Error::source(&error).unwrap().to_string();
+        assert!(source.contains("does not carry the stamp"), "{source}");
+        assert!((bench.driver.destroy)(&bench.params).is_err());
+    }
+    bench.params.access = Access::Read;
+    let database = bench.open();
+    assert!(database.set_marker("mine").is_err());
+    assert!(insert(&mut *database.session().unwrap(), 1).is_err());
+    drop(database);
+    assert_eq!(fs::read(device.path()).unwrap(), before);
 }
 
 #[test]

@@ -69,6 +69,66 @@ const SETTINGS: &[(&str, &str, SettingText)] = &[
         SettingText::Line,
     ),
     (
+        "dirty data at most, bytes",
+        "/proc/sys/vm/dirty_bytes",
+        SettingText::Line,
+    ),
+    (
+        "dirty background data at most, bytes",
+        "/proc/sys/vm/dirty_background_bytes",
+        SettingText::Line,
+    ),
+    (
+        "dirty data is written every, s / 100",
+        "/proc/sys/vm/dirty_writeback_centisecs",
+        SettingText::Line,
+    ),
+    (
+        "pressure on the cache of names, %",
+        "/proc/sys/vm/vfs_cache_pressure",
+        SettingText::Line,
+    ),
+    (
+        "pages swapped in at once, power of 2",
+        "/proc/sys/vm/page-cluster",
+        SettingText::Line,
+    ),
+    (
+        "watermark scale factor",
+        "/proc/sys/vm/watermark_scale_factor",
+        SettingText::Line,
+    ),
+    (
+        "asynchronous requests, system",
+        "/proc/sys/fs/aio-max-nr",
+        SettingText::Line,
+    ),
+    (
+        "open files of a process at most",
+        "/proc/sys/fs/nr_open",
+        SettingText::Line,
+    ),
+    (
+        "connections that wait at most",
+        "/proc/sys/net/core/somaxconn",
+        SettingText::Line,
+    ),
+    (
+        "receive buffer at most, bytes",
+        "/proc/sys/net/core/rmem_max",
+        SettingText::Line,
+    ),
+    (
+        "send buffer at most, bytes",
+        "/proc/sys/net/core/wmem_max",
+        SettingText::Line,
+    ),
+    (
+        "TCP congestion control",
+        "/proc/sys/net/ipv4/tcp_congestion_control",
+        SettingText::Line,
+    ),
+    (
         "transparent huge pages",
         "/sys/kernel/mm/transparent_hugepage/enabled",
         SettingText::Choice,

@@ -1,6 +1,6 @@
 //! A change of the machine: how the journal says it, and how it is put back.
 
-use super::Error;
+use super::{Error, Kernel, Log, real_path, watch::Logged};
 use crate::mount;
 use serde_json::{Value, json};
 use std::{
@@ -11,6 +11,9 @@ use std::{
 
 /// The version of its form.
 pub(super) const VERSION: u64 = 1;
+
+/// Where emulated volumes are, in the directory of the journal.
+const VOLUMES: &str = "emulated";
 
 /// A change of the machine.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -66,8 +69,22 @@ pub(super) fn inverse(path: &Path, old: &str, asked: &str) -> io::Result<Change>
     })
 }
 
-/// Puts a change back; what was done, or why it is left.
-pub(super) fn put_back(change: &Change) -> Result<String, String> {
+/// Puts a change back; what was done, or why it is left. A journal may have been changed by others:
+/// what no step could have done is left, of this kernel and with the journal in this directory.
+pub(super) fn put_back(
+    change: &Change,
+    kernel: &Kernel,
+    directory: &Path,
+    log: Log<'_>,
+) -> Result<String, String> {
+    if let Some(path) = impossible(change, kernel, directory) {
+        return Err(format!(
+            "`{}` is left as it is: no step of preparing changes it, so that this line of the \
+             journal in `{}` is not tailmark's; look at it, and remove it",
+            path.display(),
+            directory.display()
+        ));
+    }
     match change {
         Change::Value {
             path,
@@ -75,8 +92,8 @@ pub(super) fn put_back(change: &Change) -> Result<String, String> {
             asked,
             now,
         } => put_back_value(path, old, [Some(asked), now.as_ref()]),
-        Change::Mount { point, device } => put_back_mount(point, device),
-        Change::Emulated { directory } => match super::remove_emulated(directory) {
+        Change::Mount { point, device } => put_back_mount(point, device, log),
+        Change::Emulated { directory } => match super::remove_emulated(directory, &Logged(log)) {
             Ok(()) => Ok(format!("`{}` is removed", directory.display())),
             Err(error) => Err(format!(
                 "`{}` stays: {}",
@@ -85,6 +102,20 @@ pub(super) fn put_back(change: &Change) -> Result<String, String> {
             )),
         },
     }
+}
+
+/// The path of a change that no step of preparing makes.
+fn impossible<'a>(change: &'a Change, kernel: &Kernel, state: &Path) -> Option<&'a Path> {
+    let (path, is_possible) = match change {
+        Change::Value { path, .. } => (path, kernel.step_of(path).is_some()),
+        Change::Mount { point, device } => (point, point.is_absolute() && device.contains(':')),
+        Change::Emulated { directory } => {
+            let volumes = real_path(state).join(VOLUMES);
+            let is_there = real_path(directory).parent() == Some(&volumes);
+            (directory, is_there && directory.file_name().is_some())
+        }
+    };
+    (!is_possible).then_some(path)
 }
 
 /// Writes the old value where it is one of ours that is there now.
@@ -111,7 +142,7 @@ fn put_back_value(path: &Path, old: &str, ours: [Option<&String>; 2]) -> Result<
 }
 
 /// Unmounts what was mounted, where it is the last on its directory.
-fn put_back_mount(point: &Path, device: &str) -> Result<String, String> {
+fn put_back_mount(point: &Path, device: &str, log: Log<'_>) -> Result<String, String> {
     let mounts = mount::mounts();
     // The kernel tells where a mount really is.
     let point = &fs::canonicalize(point).unwrap_or_else(|_| point.to_owned());
@@ -125,7 +156,7 @@ fn put_back_mount(point: &Path, device: &str) -> Result<String, String> {
                 last.source, last.kind
             ))
         }
-        Some(last) if last.device == device => match super::unmount(point) {
+        Some(last) if last.device == device => match super::unmount(point, &Logged(log)) {
             Ok(()) => Ok(format!("`{name}` is unmounted")),
             Err(error) => Err(format!("`{name}` stays mounted: {}", cause(&error))),
         },
@@ -168,28 +199,35 @@ pub(super) fn parse(text: &[u8]) -> io::Result<(String, Vec<Change>)> {
             "it is of version {version}, and this program knows {VERSION}"
         )));
     }
-    let text = |value: &Value| value.as_str().map(str::to_owned).ok_or_else(odd);
-    let change = |row: &Value| {
-        if let Some(directory) = row.get("emulated") {
-            let directory = text(directory)?.into();
-            return Ok(Change::Emulated { directory });
-        }
-        Ok(match row.get("mounted") {
-            Some(point) => Change::Mount {
-                point: text(point)?.into(),
-                device: text(&row["device"])?,
-            },
-            None => Change::Value {
-                path: text(&row["path"])?.into(),
-                old: text(&row["old"])?,
-                asked: text(&row["asked"])?,
-                now: row["now"].as_str().map(str::to_owned),
-            },
-        })
-    };
     let changes = document["changes"].as_array().ok_or_else(odd)?;
-    let changes = changes.iter().map(change).collect::<io::Result<_>>()?;
-    Ok((text(&document["boot"])?, changes))
+    let changes = changes
+        .iter()
+        .map(parse_change)
+        .collect::<io::Result<_>>()?;
+    let boot = document["boot"].as_str().ok_or_else(odd)?;
+    Ok((boot.to_owned(), changes))
+}
+
+/// A change as [`document`] has it.
+pub(super) fn parse_change(row: &Value) -> io::Result<Change> {
+    let odd = || io::Error::other("a change is not as tailmark writes it");
+    let text = |value: &Value| value.as_str().map(str::to_owned).ok_or_else(odd);
+    if let Some(directory) = row.get("emulated") {
+        let directory = text(directory)?.into();
+        return Ok(Change::Emulated { directory });
+    }
+    Ok(match row.get("mounted") {
+        Some(point) => Change::Mount {
+            point: text(point)?.into(),
+            device: text(&row["device"])?,
+        },
+        None => Change::Value {
+            path: text(&row["path"])?.into(),
+            old: text(&row["old"])?,
+            asked: text(&row["asked"])?,
+            now: row["now"].as_str().map(str::to_owned),
+        },
+    })
 }
 
 /// A value as it is compared: of a choice the one in brackets, of several numbers one space between.
@@ -216,6 +254,14 @@ pub(super) fn write(path: &Path, value: &str) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// A kernel of files in a directory.
+    fn kernel(directory: &Path) -> Kernel {
+        Kernel {
+            proc: directory.join("proc"),
+            sys: directory.join("sys"),
+        }
+    }
 
     #[test]
     fn a_journal_is_read_as_it_was_written_and_nothing_else_is() {
@@ -255,23 +301,60 @@ mod tests {
     #[test]
     fn a_value_that_is_gone_with_its_group_is_nothing_to_put_back() {
         let dir = tempfile::tempdir().unwrap();
+        let path = dir.path().join("sys/fs/cgroup/group/memory.max");
         let change = Change::Value {
-            path: dir.path().join("group/memory.max"),
+            path: path.clone(),
             old: "max".to_owned(),
             asked: "4096".to_owned(),
             now: None,
         };
-        let said = put_back(&change).unwrap();
+        let put_back = || put_back(&change, &kernel(dir.path()), dir.path(), &|_| {});
+        fs::create_dir_all(dir.path().join("sys/fs/cgroup")).unwrap();
+        let said = put_back().unwrap();
         assert!(said.contains("is gone"), "{said}");
         // What is there and is no value is told.
-        fs::create_dir_all(dir.path().join("group/memory.max")).unwrap();
-        assert!(put_back(&change).unwrap_err().contains("is left"));
+        fs::create_dir_all(&path).unwrap();
+        assert!(put_back().unwrap_err().contains("is left"));
+    }
+
+    #[test]
+    fn what_no_step_changes_is_not_put_back() {
+        let dir = tempfile::tempdir().unwrap();
+        let passwd = dir.path().join("passwd");
+        fs::write(&passwd, "mine").unwrap();
+        let sysctls = dir.path().join("proc/sys/vm");
+        fs::create_dir_all(&sysctls).unwrap();
+        std::os::unix::fs::symlink(&passwd, sysctls.join("linked")).unwrap();
+        let value = |path: &Path| Change::Value {
+            path: path.to_owned(),
+            old: "theirs".to_owned(),
+            asked: "mine".to_owned(),
+            now: None,
+        };
+        let volume = |directory: &str| Change::Emulated {
+            directory: dir.path().join(directory),
+        };
+        fs::create_dir_all(dir.path().join("elsewhere")).unwrap();
+        for forged in [
+            value(&passwd),
+            value(&sysctls.join("../../../passwd")),
+            value(&sysctls.join("linked")),
+            volume("elsewhere"),
+            volume("emulated"),
+            volume("emulated/../elsewhere"),
+        ] {
+            let said = put_back(&forged, &kernel(dir.path()), dir.path(), &|_| {}).unwrap_err();
+            assert!(said.contains("no step of preparing"), "{said}");
+        }
+        assert_eq!(fs::read(&passwd).unwrap(), b"mine");
     }
 
     #[test]
     fn of_two_values_the_one_that_was_in_effect_is_put_back() {
         let dir = tempfile::tempdir().unwrap();
-        let path = |name: &str| dir.path().join(name);
+        let sysctls = dir.path().join("proc/sys/vm");
+        fs::create_dir_all(&sysctls).unwrap();
+        let path = |name: &str| sysctls.join(name);
         let put = |bytes: &str, ratio: &str| {
             fs::write(path("dirty_bytes"), bytes).unwrap();
             fs::write(path("dirty_ratio"), ratio).unwrap();
@@ -287,7 +370,7 @@ mod tests {
         assert_eq!(of_bytes, value("dirty_ratio", "20", "0"));
         // The kernel makes the other one 0, and takes the old one back.
         put("2000000000", "0");
-        put_back(&of_bytes).unwrap();
+        put_back(&of_bytes, &kernel(dir.path()), dir.path(), &|_| {}).unwrap();
         assert_eq!(read(&path("dirty_ratio")).unwrap(), "20");
         put("2000000000", "0");
         let of_ratio = inverse(&path("dirty_ratio"), "0", "30").unwrap();

@@ -6,11 +6,12 @@
 //! name may have become another device between the look and the opening.
 
 use super::{
-    Consent, Error, Evidence, Identity, Reach, Signature, Target,
+    Consent, Error, Evidence, Identity, Reach, Signature, Target, Watch,
     guard::{self, Scene},
     signature::signatures,
     tag,
     uses::Uses,
+    watch::{Unwatched, Waited, wait_until},
 };
 use crate::{controller, nvme::admin, sysfs};
 use rustix::fs::OFlags;
@@ -20,7 +21,6 @@ use std::{
     io,
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
-    thread,
     time::Duration,
 };
 
@@ -50,7 +50,22 @@ impl Claim {
     /// # Errors
     /// Names everything that does.
     pub fn take(target: &Target, reach: Reach, consent: &Consent) -> Result<Self, Error> {
+        Self::take_watched(target, reach, consent, &Unwatched)
+    }
+
+    /// The same, and tells what it waits for.
+    ///
+    /// # Errors
+    /// As [`Self::take`], and where it is stopped meanwhile.
+    pub fn take_watched(
+        target: &Target,
+        reach: Reach,
+        consent: &Consent,
+        watch: &dyn Watch,
+    ) -> Result<Self, Error> {
         look_again(
+            target,
+            watch,
             || Self::take_now(target, reach, consent),
             |taken| match taken {
                 Err(Error::Refused { evidence, .. }) => evidence,
@@ -111,7 +126,22 @@ impl Claim {
         reach: Reach,
         consent: &Consent,
     ) -> Result<Vec<Evidence>, Error> {
+        Self::refusals_watched(target, reach, consent, &Unwatched)
+    }
+
+    /// The same, and tells what it waits for.
+    ///
+    /// # Errors
+    /// As [`Self::refusals`], and where it is stopped meanwhile.
+    pub fn refusals_watched(
+        target: &Target,
+        reach: Reach,
+        consent: &Consent,
+        watch: &dyn Watch,
+    ) -> Result<Vec<Evidence>, Error> {
         look_again(
+            target,
+            watch,
             || Self::refusals_now(target, reach, consent),
             |found| found.as_deref().unwrap_or_default(),
         )
@@ -231,14 +261,33 @@ impl Claim {
 
 /// Looks at a device until what speaks against it is nothing, or more than may pass in a moment, or
 /// that has not passed.
-fn look_again<T>(attempt: impl Fn() -> T, evidence: impl Fn(&T) -> &[Evidence]) -> T {
-    for _ in 1..LOOKS {
+fn look_again<T>(
+    target: &Target,
+    watch: &dyn Watch,
+    attempt: impl Fn() -> Result<T, Error>,
+    evidence: impl Fn(&Result<T, Error>) -> &[Evidence],
+) -> Result<T, Error> {
+    let device = &target.identity.name;
+    for look in 1..LOOKS {
         let found = attempt();
         let against = evidence(&found);
         if against.is_empty() || !against.iter().all(|of| PASSING.contains(&of.guard)) {
             return found;
         }
-        thread::sleep(PAUSE);
+        if look == 2 {
+            let against: Vec<_> = against.iter().map(|of| of.text.as_str()).collect();
+            watch.waits(&format!(
+                "`{device}`: waiting up to {} s for what may pass: {}",
+                (PAUSE * (LOOKS - look)).as_secs(),
+                against.join("; ")
+            ));
+        }
+        if wait_until("", PAUSE, watch, || false) == Waited::Stopped {
+            return Err(Error::Stopped {
+                device: device.clone(),
+                doing: "looked at",
+            });
+        }
     }
     attempt()
 }
@@ -270,7 +319,11 @@ fn look(
     files: &[(&Identity, &File)],
     consent: &Consent,
 ) -> Result<(Vec<Evidence>, Vec<Signature>), Error> {
-    let uses = Uses::look();
+    let is_own = consent.has_made(&target.identity);
+    let uses = match is_own {
+        true => Uses::look_at_devices(),
+        false => Uses::look(),
+    };
     let found = on_all(&uses, files);
     let identities: Vec<Identity> = files
         .iter()
@@ -282,6 +335,7 @@ fn look(
         reached: &identities,
         consent,
         uses: &uses,
+        is_own,
         signatures: found
             .as_ref()
             .map(Clone::clone)
@@ -295,7 +349,7 @@ fn look(
 }
 
 /// What is on the devices and their partitions.
-fn on_all(uses: &Uses, files: &[(&Identity, &File)]) -> Result<Vec<Signature>, Error> {
+pub(super) fn on_all(uses: &Uses, files: &[(&Identity, &File)]) -> Result<Vec<Signature>, Error> {
     let mut all = Vec::new();
     for (identity, file) in files {
         all.extend(signatures(file, identity)?);
@@ -391,6 +445,14 @@ fn open(path: &Path, access: Access) -> io::Result<File> {
         .write(is_alone)
         .custom_flags(flags.bits().cast_signed())
         .open(path)
+}
+
+/// Opens a device so that no other program can do the same.
+pub(super) fn alone(path: &Path) -> Result<File, Error> {
+    open(path, Access::Alone).map_err(|source| Error::Exclusive {
+        device: PathBuf::from(path),
+        source,
+    })
 }
 
 pub(super) fn read_only(path: &Path) -> Result<File, Error> {

@@ -8,9 +8,10 @@
 //! process when the one that made it was killed.
 
 use super::{
-    Error,
+    Error, Watch,
     command::{line, run},
-    real_path,
+    real_path, state,
+    watch::{Unwatched, Waited, wait_until},
 };
 use crate::{BlockDevice, mount, sysfs};
 use serde::{Deserialize, Serialize};
@@ -23,16 +24,13 @@ use std::{
     },
     path::{Path, PathBuf},
     process::{Command, Stdio},
-    thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 /// The program that throttles (Debian: qemu-system-common).
 const PROGRAM: &str = "qemu-storage-daemon";
 /// How long it may take to be there, and to be gone.
 const PATIENCE: Duration = Duration::from_secs(30);
-/// How often that is looked at.
-const PAUSE: Duration = Duration::from_millis(50);
 /// Names in the directory of a volume.
 const IMAGE: &str = "image";
 const EXPORT: &str = "export";
@@ -188,8 +186,9 @@ fn loop_command(export: &str) -> Vec<String> {
 /// Makes a volume in a directory, which must not be there.
 ///
 /// # Errors
-/// Where the program is missing, or something of it fails; what there is of it is removed then.
-pub fn emulate(volume: &Volume, directory: &Path) -> Result<(), Error> {
+/// Where the program is missing, something of it fails, or it is stopped; what there is of it is
+/// removed then.
+pub fn emulate(volume: &Volume, directory: &Path, watch: &dyn Watch) -> Result<(), Error> {
     let directory = &real_path(directory);
     let failed = |source| Error::Step {
         action: "emulate",
@@ -204,42 +203,48 @@ pub fn emulate(volume: &Volume, directory: &Path) -> Result<(), Error> {
         needed(DELAYER, "nbdkit").map_err(failed)?;
         needed(SHOWER, "libnbd-bin").map_err(failed)?;
     }
-    make(volume, directory).map_err(|source| {
-        let _ = remove_emulated(directory);
-        failed(source)
+    make(volume, directory, watch).map_err(|source| {
+        let _ = remove_emulated(directory, &Unwatched);
+        match watch.is_stopped() {
+            true => Error::Stopped {
+                device: directory.display().to_string(),
+                doing: "emulated",
+            },
+            false => failed(source),
+        }
     })
 }
 
 /// Refuses a delay where a program for it is missing.
 fn needed(program: &str, package: &str) -> io::Result<()> {
     let words = [program.to_owned(), "--version".to_owned()];
-    run(&words).map(drop).map_err(|error| {
+    run(&words, &Unwatched).map(drop).map_err(|error| {
         io::Error::other(format!(
             "`delay` needs the program `{program}` (Debian: {package}): {error}"
         ))
     })
 }
 
-fn make(volume: &Volume, directory: &Path) -> io::Result<()> {
+fn make(volume: &Volume, directory: &Path, watch: &dyn Watch) -> io::Result<()> {
     if let Some(above) = directory.parent() {
-        fs::create_dir_all(above)?;
+        state::make_directory(above)?;
     }
     fs::create_dir(directory)?;
     File::create_new(directory.join(IMAGE))?.set_len(volume.bytes)?;
     let export = directory.join(EXPORT);
     File::create_new(&export)?;
-    run(&throttle_command(volume, directory))?;
+    run(&throttle_command(volume, directory), watch)?;
     if let Some(delay) = volume.delay_ms {
-        run(&delay_command(delay, directory))?;
+        run(&delay_command(delay, directory), watch)?;
         show(directory)?;
     }
-    until("it is exported", || {
+    until("the volume is exported", watch, || {
         fs::metadata(&export).is_ok_and(|file| file.len() == volume.bytes)
     })?;
     if volume.delay_ms.is_none() {
         one_at_a_time(directory, &export)?;
     }
-    let device = run(&loop_command(&export.display().to_string()))?;
+    let device = run(&loop_command(&export.display().to_string()), watch)?;
     symlink(device.trim(), directory.join(DEVICE))
 }
 
@@ -263,7 +268,10 @@ fn one_at_a_time(directory: &Path, export: &Path) -> io::Result<()> {
     let control = directory.join(CONTROL);
     fs::create_dir(&control)?;
     let words = ["mount", "-t", "fusectl", "tailmark"].map(str::to_owned);
-    run(&[&words[..], &[control.display().to_string()]].concat())?;
+    run(
+        &[&words[..], &[control.display().to_string()]].concat(),
+        &Unwatched,
+    )?;
     let connection = rustix::fs::minor(fs::metadata(export)?.dev());
     let limits = control.join(connection.to_string());
     let mut is_set = true;
@@ -271,7 +279,10 @@ fn one_at_a_time(directory: &Path, export: &Path) -> io::Result<()> {
         fs::write(limits.join(name), "1")?;
         is_set &= sysfs::number::<u32>(&limits.join(name)) == Some(1);
     }
-    run(&["umount".to_owned(), control.display().to_string()])?;
+    run(
+        &["umount".to_owned(), control.display().to_string()],
+        &Unwatched,
+    )?;
     fs::remove_dir(&control)?;
     match is_set {
         true => Ok(()),
@@ -283,7 +294,7 @@ fn one_at_a_time(directory: &Path, export: &Path) -> io::Result<()> {
 ///
 /// # Errors
 /// Where something of it is in use.
-pub fn remove_emulated(directory: &Path) -> Result<(), Error> {
+pub fn remove_emulated(directory: &Path, watch: &dyn Watch) -> Result<(), Error> {
     let directory = &real_path(directory);
     let failed = |source| Error::Step {
         action: "remove",
@@ -294,16 +305,17 @@ pub fn remove_emulated(directory: &Path) -> Result<(), Error> {
         return Ok(());
     }
     let export = directory.join(EXPORT);
-    detach(&export).map_err(failed)?;
+    detach(&export, watch).map_err(failed)?;
     for name in [SHOWING, DELAYING, PROCESS] {
-        end(&directory.join(name)).map_err(failed)?;
+        end(&directory.join(name), watch).map_err(failed)?;
     }
     // It was killed, so its mount stays; and where we were, that of the control files.
     let control = directory.join(CONTROL);
     for point in [&export, &control] {
         if mount::mounts().iter().any(|mount| mount.point == *point) {
             let words = ["umount", "--lazy"].map(str::to_owned);
-            run(&[&words[..], &[point.display().to_string()]].concat()).map_err(failed)?;
+            let words = [&words[..], &[point.display().to_string()]].concat();
+            run(&words, watch).map_err(failed)?;
         }
     }
     if control.exists() {
@@ -322,7 +334,7 @@ pub fn remove_emulated(directory: &Path) -> Result<(), Error> {
 }
 
 /// Detaches the loop devices over an export.
-fn detach(export: &Path) -> io::Result<()> {
+fn detach(export: &Path, watch: &dyn Watch) -> io::Result<()> {
     let over = || {
         let sys = Path::new(crate::block::SYS);
         let names = sysfs::names(&sys.join("class/block")).into_iter();
@@ -331,20 +343,21 @@ fn detach(export: &Path) -> io::Result<()> {
         over.next()
     };
     while let Some(device) = over() {
-        run(&[
+        let words = [
             "losetup".to_owned(),
             "--detach".to_owned(),
             format!("/dev/{}", device.name),
-        ])?;
+        ];
+        run(&words, watch)?;
         // One that is in use is detached when that ends.
         let is_gone = || over().is_none_or(|other| other.name != device.name);
-        until("its loop device is free", is_gone)?;
+        until(&format!("`{}` is free", device.name), watch, is_gone)?;
     }
     Ok(())
 }
 
 /// Ends the program that has its number in a file, and nothing that has that number by now.
-fn end(file: &Path) -> io::Result<()> {
+fn end(file: &Path, watch: &dyn Watch) -> io::Result<()> {
     let Some(process) = sysfs::number::<i32>(file) else {
         return Ok(());
     };
@@ -363,20 +376,18 @@ fn end(file: &Path) -> io::Result<()> {
     // It may have been started where signals are blocked, and has that from there; nothing of it is
     // kept anyway.
     rustix::process::kill_process(number, rustix::process::Signal::KILL)?;
-    until("its program has ended", || !is_it())
+    let what = format!("process {process}, which makes the volume, has ended");
+    until(&what, watch, || !is_it())
 }
 
-fn until(what: &str, is_so: impl Fn() -> bool) -> io::Result<()> {
-    let end = Instant::now() + PATIENCE;
-    while !is_so() {
-        if Instant::now() >= end {
-            return Err(io::Error::other(format!(
-                "after half a minute not so: {what}"
-            )));
-        }
-        thread::sleep(PAUSE);
+fn until(what: &str, watch: &dyn Watch, is_so: impl Fn() -> bool) -> io::Result<()> {
+    match wait_until(what, PATIENCE, watch, is_so) {
+        Waited::Done => Ok(()),
+        Waited::Stopped => Err(io::Error::other(format!("stopped before {what}"))),
+        Waited::TimedOut => Err(io::Error::other(format!(
+            "after half a minute not so: {what}"
+        ))),
     }
-    Ok(())
 }
 
 #[cfg(test)]
@@ -437,6 +448,6 @@ mod tests {
     #[test]
     fn what_is_not_there_is_removed_already() {
         let dir = tempfile::tempdir().unwrap();
-        remove_emulated(&dir.path().join("none")).unwrap();
+        remove_emulated(&dir.path().join("none"), &Unwatched).unwrap();
     }
 }

@@ -1,7 +1,7 @@
 //! What erases a device: discard, an NVMe format, an NVMe sanitize. Each takes a [`Claim`], asks it
 //! again what it holds right before, and marks the device as ours behind it.
 
-use super::{Claim, Error, Reach, Target, claim, ioctl, tag};
+use super::{Claim, Error, Reach, Target, Watch, claim, ioctl, tag};
 use crate::nvme::admin::{self, Drive, Sanitize, SanitizeState};
 use serde::{Deserialize, Serialize};
 use std::{fs::File, io, os::unix::fs::FileExt, path::Path, thread, time::Duration};
@@ -23,16 +23,6 @@ pub enum Erase {
     Format,
     /// An NVMe sanitize operation: the whole subsystem.
     Sanitize,
-}
-
-/// Told how far a long step is; and asked whether to stop.
-pub trait Watch {
-    /// A step begins that may be long: "system `A`: erase".
-    fn begins(&self, _what: &str) {}
-    /// So much of so much is done, bytes or parts.
-    fn progress(&self, done: u64, of: u64);
-    /// Whether to stop.
-    fn is_stopped(&self) -> bool;
 }
 
 impl Erase {
@@ -177,11 +167,15 @@ fn discard(claim: &Claim, watch: &dyn Watch) -> Result<(), Error> {
 
 /// Writes zeros over both ends.
 pub(super) fn zero_ends(file: &File, bytes: u64) -> io::Result<()> {
+    let zeros = vec![0; ENDS.min(bytes) as usize];
+    file.write_all_at(&zeros, 0)?;
+    zero_end(file, bytes)
+}
+
+/// Writes zeros over the end.
+pub(super) fn zero_end(file: &File, bytes: u64) -> io::Result<()> {
     let length = ENDS.min(bytes);
-    let zeros = vec![0; length as usize];
-    for at in [0, bytes - length] {
-        file.write_all_at(&zeros, at)?;
-    }
+    file.write_all_at(&vec![0; length as usize], bytes - length)?;
     file.sync_data()
 }
 

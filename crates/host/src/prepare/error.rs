@@ -112,12 +112,14 @@ pub enum Error {
     },
     /// Another process has settings in effect.
     #[error(
-        "another tailmark has settings of this machine changed, which are its until it ends \
-         (`{path}`)"
+        "{holder} has settings of this machine changed, or is changing them, and holds `{path}`; \
+         wait until it ends, or end it"
     )]
     InUse {
-        /// The journal.
+        /// The lock.
         path: PathBuf,
+        /// The process that holds it: `process 17 (tailmark run plan.toml)`.
+        holder: String,
     },
 }
 

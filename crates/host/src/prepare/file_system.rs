@@ -6,7 +6,7 @@
 //! what somebody else has made there in between. Our label says afterwards that it was this device.
 
 use super::{
-    Claim, Error, LABEL, Target, claim,
+    Claim, Error, LABEL, Target, Watch, claim,
     command::{line, run},
     erase,
     signature::signatures,
@@ -60,8 +60,8 @@ impl FileSystem {
     /// Makes it on the device that is held.
     ///
     /// # Errors
-    /// Where it is not the device any more, or the program fails.
-    pub fn make(&self, claim: Claim, options: &[String]) -> Result<(), Error> {
+    /// Where it is not the device any more, the program fails, or it is stopped.
+    pub fn make(&self, claim: Claim, options: &[String], watch: &dyn Watch) -> Result<(), Error> {
         claim.confirm()?;
         let failed = |device: &str, source| Error::Step {
             action: "make a file system on",
@@ -72,7 +72,13 @@ impl FileSystem {
         let zeroed = erase::zero_ends(claim.file(), claim.identity().bytes);
         zeroed.map_err(|source| failed(&name, source))?;
         let (identity, file) = claim.share()?;
-        run(&self.command(&name, options)).map_err(|source| failed(&name, source))?;
+        run(&self.command(&name, options), watch).map_err(|source| match watch.is_stopped() {
+            true => Error::Stopped {
+                device: name.clone(),
+                doing: "given a file system",
+            },
+            false => failed(&name, source),
+        })?;
         claim::confirm(&identity, &file)?;
         let found = signatures(&file, &identity)?;
         let is_it =
@@ -135,7 +141,13 @@ pub fn unmount_command(point: &Path) -> Vec<String> {
 /// # Errors
 /// Where its name is not stable, it is another file system, something is in the directory, or it
 /// cannot be mounted.
-pub fn mount(target: &Target, kind: &str, options: &[String], point: &Path) -> Result<(), Error> {
+pub fn mount(
+    target: &Target,
+    kind: &str,
+    options: &[String],
+    point: &Path,
+    watch: &dyn Watch,
+) -> Result<(), Error> {
     let failed = |source| Error::Step {
         action: "mount",
         device: target.identity.name.clone(),
@@ -159,7 +171,7 @@ pub fn mount(target: &Target, kind: &str, options: &[String], point: &Path) -> R
     if fs::read_dir(point).map_err(failed)?.next().is_some() {
         return Err(other(format!("`{}` is not empty", point.display())));
     }
-    run(&mount_command(kind, options, &target.path(), point))
+    run(&mount_command(kind, options, &target.path(), point), watch)
         .map(drop)
         .map_err(failed)
 }
@@ -168,8 +180,8 @@ pub fn mount(target: &Target, kind: &str, options: &[String], point: &Path) -> R
 ///
 /// # Errors
 /// Where that fails: it is in use.
-pub fn unmount(point: &Path) -> Result<(), Error> {
-    run(&unmount_command(point))
+pub fn unmount(point: &Path, watch: &dyn Watch) -> Result<(), Error> {
+    run(&unmount_command(point), watch)
         .map(drop)
         .map_err(|source| Error::Step {
             action: "unmount",

@@ -39,6 +39,22 @@ pub struct Consent {
     /// Where an earlier preparation has mounted it, which is unmounted first: that this process sees
     /// it there is no reason.
     pub own_mount: Option<PathBuf>,
+    /// The files of the volumes that this run has made: no one else can use a device over them.
+    #[serde(skip)]
+    pub made: Vec<PathBuf>,
+}
+
+impl Consent {
+    /// Whether this run has made the device.
+    pub(super) fn has_made(&self, identity: &Identity) -> bool {
+        use std::os::unix::fs::MetadataExt;
+        let is_it = |made: &PathBuf| {
+            let found = fs::metadata(made).ok();
+            let found = found.map(|found| (found.dev(), found.ino()));
+            identity.serial.as_deref() == made.to_str() && found.is_some() && identity.file == found
+        };
+        self.made.iter().any(is_it)
+    }
 }
 
 /// How far an action reaches.
@@ -69,10 +85,21 @@ pub struct Scene<'a> {
     pub consent: &'a Consent,
     /// What is in use.
     pub uses: &'a Uses,
+    /// Whether this run has made the device, so that guards about use by others are not asked.
+    pub is_own: bool,
     /// What is on the devices that are reached, or why that cannot be told.
     pub signatures: Result<Vec<Signature>, String>,
     /// Who has reserved or registered with it, or why that cannot be told.
     pub reserved: Result<Option<String>, String>,
+}
+
+/// What a guard asks about.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Asks {
+    /// The device and what is on it.
+    Device,
+    /// Its use by others, of which a device that this run has made has none.
+    Use,
 }
 
 /// A reason not to touch a device: a row of [`GUARDS`].
@@ -81,6 +108,8 @@ pub struct Guard {
     pub name: &'static str,
     /// What must be so, in a line.
     pub about: &'static str,
+    /// What it asks about.
+    pub asks: Asks,
     /// Why not.
     pub check: fn(&Scene<'_>) -> Vec<String>,
 }
@@ -90,76 +119,91 @@ pub const GUARDS: &[Guard] = &[
     Guard {
         name: "name",
         about: "the device is named so that it is the same after a restart",
+        asks: Asks::Device,
         check: |scene| scene.target.unstable.iter().cloned().collect(),
     },
     Guard {
         name: "serial",
         about: "its serial number is given on the command line, whole",
+        asks: Asks::Device,
         check: not_confirmed,
     },
     Guard {
         name: "kind",
         about: "it is a whole disk of a kind that this machine has alone",
+        asks: Asks::Device,
         check: other_kind,
     },
     Guard {
         name: "read-only",
         about: "it can be written, and removed by nobody",
+        asks: Asks::Device,
         check: read_only,
     },
     Guard {
         name: "plan",
         about: "its model and size are those of the plan",
+        asks: Asks::Device,
         check: unlike_the_plan,
     },
     Guard {
         name: "kept",
         about: "the results are not on it",
+        asks: Asks::Device,
         check: kept,
     },
     Guard {
         name: "start",
         about: "neither /etc/fstab nor the command line of the kernel names it",
+        asks: Asks::Use,
         check: |scene| used(scene, &scene.uses.named, "is named as"),
     },
     Guard {
         name: "mounted",
         about: "nothing on it is mounted, in any mount namespace",
+        asks: Asks::Use,
         check: mounted,
     },
     Guard {
         name: "swap",
         about: "no swap is on it",
+        asks: Asks::Use,
         check: |scene| used(scene, &scene.uses.swaps, "is swap:"),
     },
     Guard {
         name: "held",
         about: "no device is made of it: LVM, RAID, encryption, multipath",
+        asks: Asks::Use,
         check: held,
     },
     Guard {
         name: "stacked",
         about: "no loop device is over it or over a file on it",
+        asks: Asks::Use,
         check: stacked,
     },
     Guard {
         name: "open",
         about: "no process has it open",
+        asks: Asks::Use,
         check: open,
     },
     Guard {
         name: "reserved",
         about: "no host has reserved it",
+        asks: Asks::Use,
         check: reserved,
     },
     Guard {
         name: "signatures",
         about: "what is on it is ours, or named on the command line",
+        asks: Asks::Device,
         check: foreign,
     },
     Guard {
         name: "unseen",
         about: "everything that uses devices could be looked at",
+        asks: Asks::Use,
         check: unseen,
     },
 ];
@@ -185,7 +229,9 @@ pub fn refusals(scene: &Scene<'_>) -> Vec<Evidence> {
         let name = guard.name;
         found.map(move |text| Evidence { guard: name, text })
     };
-    GUARDS.iter().flat_map(of).collect()
+    let asked = GUARDS.iter();
+    let asked = asked.filter(|guard| !(scene.is_own && guard.asks == Asks::Use));
+    asked.flat_map(of).collect()
 }
 
 fn not_confirmed(scene: &Scene<'_>) -> Vec<String> {

@@ -1,15 +1,14 @@
 //! Which device it is: what stays the same when the kernel's names change, and the device that a
 //! plan's word for it leads to.
 
-use super::{Error, ioctl};
+use super::{Error, Watch, ioctl, watch::wait_until};
 use crate::{BlockDevice, block::SYS, nvme::admin, sysfs};
 use std::{
     fs::{self, File},
     io,
     os::unix::fs::{FileTypeExt, MetadataExt},
     path::{Path, PathBuf},
-    thread,
-    time::{Duration, Instant},
+    time::Duration,
 };
 
 /// How a plan names a device by its serial number: `serial:S6CKNT0W1`, `serial:S6CKNT0W1/2` where a
@@ -20,8 +19,6 @@ const BY_ID: &str = "/dev/disk/by-id";
 
 /// How long a device may take to be there again.
 const APPEARS: Duration = Duration::from_secs(30);
-/// How long between two looks.
-const PAUSE: Duration = Duration::from_millis(100);
 
 /// What a device is known by.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -197,16 +194,17 @@ impl Target {
     /// namespaces the kernel and udev need a moment.
     ///
     /// # Errors
-    /// Where it is not there in half a minute.
-    pub fn appears(given: &str) -> Result<Self, Error> {
-        let end = Instant::now() + APPEARS;
-        loop {
-            match Self::find(given) {
-                Ok(target) if target.identity.bytes > 0 => return Ok(target),
-                found if Instant::now() >= end => return found,
-                _ => thread::sleep(PAUSE),
-            }
-        }
+    /// Where it is not there in half a minute, or before a stop.
+    pub fn appears(given: &str, watch: &dyn Watch) -> Result<Self, Error> {
+        let what = format!("the kernel shows `{given}` again");
+        let is_there =
+            |found: &Result<Self, Error>| matches!(found, Ok(target) if target.identity.bytes > 0);
+        let mut found = Self::find(given);
+        wait_until(&what, APPEARS, watch, || {
+            found = Self::find(given);
+            is_there(&found)
+        });
+        found
     }
 
     /// The path in `/dev` of the kernel's name.

@@ -244,8 +244,8 @@ impl Job {
     }
 
     /// Finds the devices again: a format makes the kernel look at them again.
-    pub(super) fn found_again(&mut self) -> Result<(), Error> {
-        let again = |target: &Target| Target::appears(&target.given);
+    pub(super) fn found_again(&mut self, watch: &dyn Watch) -> Result<(), Error> {
+        let again = |target: &Target| Target::appears(&target.given, watch);
         self.targets = self.targets.iter().map(again).collect::<Result<_, _>>()?;
         Ok(())
     }
@@ -280,7 +280,7 @@ impl Job {
     ///
     /// # Errors
     /// Where a device cannot be looked at.
-    pub fn refusals(&self) -> Result<Vec<Evidence>, Error> {
+    pub fn refusals(&self, watch: &dyn Watch) -> Result<Vec<Evidence>, Error> {
         let own = self.own_mount();
         let consent = Consent {
             own_mount: own.map(|(_, point)| real_path(point)),
@@ -288,7 +288,8 @@ impl Job {
         };
         let mut all = Vec::new();
         for target in &self.targets {
-            all.extend(Claim::refusals(target, self.reach(target)?, &consent)?);
+            let reach = self.reach(target)?;
+            all.extend(Claim::refusals_watched(target, reach, &consent, watch)?);
         }
         Ok(all)
     }
@@ -297,8 +298,8 @@ impl Job {
     ///
     /// # Errors
     /// Names everything that does.
-    pub fn refuse(&self) -> Result<(), Error> {
-        let evidence = self.refusals()?;
+    pub fn refuse(&self, watch: &dyn Watch) -> Result<(), Error> {
+        let evidence = self.refusals(watch)?;
         if evidence.is_empty() {
             return Ok(());
         }

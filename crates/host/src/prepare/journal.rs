@@ -8,16 +8,17 @@
 //! kernel's boot identifier.
 
 use super::{
-    Error, Setting,
+    Error, Kernel, Setting,
     change::{Change, VERSION, document, inverse, parse, put_back, read, write},
+    left::{self, LOCK, boot_id},
+    state,
 };
 use serde_json::json;
 use std::{
-    fs::{self, File, OpenOptions, TryLockError},
+    fs::{self, File, TryLockError},
     io,
     path::{Path, PathBuf},
 };
-use tailmark_results::replace_file;
 
 /// Where the journal of a machine is.
 pub const JOURNAL_DIRECTORY: &str = "/var/lib/tailmark";
@@ -26,7 +27,9 @@ pub type Log<'a> = &'a dyn Fn(&str);
 
 /// What is changed on this machine, as long as this lives.
 pub struct Journal<'a> {
+    directory: PathBuf,
     path: PathBuf,
+    kernel: Kernel,
     lock: File,
     changes: Vec<Change>,
     log: Log<'a>,
@@ -41,8 +44,16 @@ impl<'a> Journal<'a> {
     /// # Errors
     /// Where another process has it, or it cannot be read.
     pub fn open(directory: &Path, log: Log<'a>) -> Result<Self, Error> {
+        Self::open_on(directory, Kernel::default(), log)
+    }
+
+    /// The same where the values of the kernel are elsewhere.
+    ///
+    /// # Errors
+    /// As [`Self::open`].
+    pub fn open_on(directory: &Path, kernel: Kernel, log: Log<'a>) -> Result<Self, Error> {
         let path = directory.join("changes.json");
-        fs::create_dir_all(directory).map_err(|source| Error::Journal {
+        state::make_directory(directory).map_err(|source| Error::Journal {
             action: "make the directory of",
             path: directory.to_owned(),
             source,
@@ -55,15 +66,15 @@ impl<'a> Journal<'a> {
                 source,
             }
         };
-        let lock = OpenOptions::new()
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(directory.join("lock"))
-            .map_err(failed("lock"))?;
-        match lock.try_lock() {
+        let lock = directory.join(LOCK);
+        let file = state::open_private(&lock).map_err(failed("lock"))?;
+        match file.try_lock() {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(Error::InUse { path }),
+            Err(TryLockError::WouldBlock) => {
+                let holder = left::holder(&lock);
+                let holder = holder.unwrap_or_else(|| "another process".to_owned());
+                return Err(Error::InUse { path: lock, holder });
+            }
             Err(TryLockError::Error(error)) => return Err(failed("lock")(error)),
         }
         let (boot, changes) = match fs::read(&path) {
@@ -75,8 +86,10 @@ impl<'a> Journal<'a> {
             Err(error) => return Err(failed("read")(error)),
         };
         let mut journal = Self {
+            directory: directory.to_owned(),
             path,
-            lock,
+            kernel,
+            lock: file,
             changes,
             log,
             is_over: false,
@@ -198,7 +211,7 @@ impl<'a> Journal<'a> {
     pub fn restore(&mut self) -> Result<(), Error> {
         let mut left = Vec::new();
         while let Some(change) = self.changes.last().cloned() {
-            match put_back(&change) {
+            match put_back(&change, &self.kernel, &self.directory, self.log) {
                 Ok(said) => (self.log)(&said),
                 Err(said) => {
                     (self.log)(&said);
@@ -227,10 +240,15 @@ impl<'a> Journal<'a> {
             path: self.path.clone(),
             source,
         };
-        let changes: Vec<_> = changes.iter().map(document).collect();
-        let document = json!({ "version": VERSION, "boot": boot_id(), "changes": changes });
+        let rows: Vec<_> = changes.iter().map(document).collect();
+        let document = json!({ "version": VERSION, "boot": boot_id(), "changes": rows });
         let text = format!("{document:#}\n");
-        replace_file(&self.path, text.as_bytes(), 0o600).map_err(failed)
+        state::replace(&self.path, text.as_bytes(), state::PRIVATE_MODE).map_err(failed)?;
+        left::write(&self.directory, changes).map_err(|source| Error::Journal {
+            action: "say beside what is left by",
+            path: self.path.clone(),
+            source,
+        })
     }
 }
 
@@ -244,9 +262,4 @@ impl Drop for Journal<'_> {
         // Given back, not merely closed: a process that is just being started has a copy.
         let _ = self.lock.unlock();
     }
-}
-
-fn boot_id() -> String {
-    let text = fs::read_to_string("/proc/sys/kernel/random/boot_id");
-    text.unwrap_or_default().trim().to_owned()
 }

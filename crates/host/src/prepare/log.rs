@@ -1,12 +1,8 @@
 //! The log of the machine: what was done to which device, which is there when the study is not.
 
-use super::JOURNAL_DIRECTORY;
-use std::{
-    fs::{self, OpenOptions},
-    io::Write,
-    path::Path,
-    time::SystemTime,
-};
+use super::{JOURNAL_DIRECTORY, state};
+use rustix::fs::OFlags;
+use std::{fs::OpenOptions, io::Write, os::unix::fs::OpenOptionsExt, path::Path, time::SystemTime};
 use tailmark_results::instant::dated;
 
 /// Appends a line to `prepare.log` beside the journal, with the time before it. Where it cannot be
@@ -14,11 +10,13 @@ use tailmark_results::instant::dated;
 pub fn append_to_log(text: &str) {
     let now = humantime::format_rfc3339_seconds(dated(SystemTime::now()));
     let directory = Path::new(JOURNAL_DIRECTORY);
-    let file = fs::create_dir_all(directory).and_then(|()| {
+    let file = state::make_directory(directory).and_then(|()| {
         let mut options = OpenOptions::new();
         options
             .create(true)
             .append(true)
+            .mode(state::PUBLIC_MODE)
+            .custom_flags(OFlags::NOFOLLOW.bits().cast_signed())
             .open(directory.join("prepare.log"))
     });
     let _ = file.and_then(|mut file| writeln!(file, "{now} {text}"));

@@ -3,7 +3,7 @@
 use super::Error;
 use std::{
     fs,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 
 /// A value of the kernel that is to be set.
@@ -25,6 +25,34 @@ pub struct Kernel {
     /// `/sys`.
     pub sys: PathBuf,
 }
+
+/// The values that each step of the machine changes: the name of its row in [`super::STEPS`], and
+/// which paths it can name.
+const PLACES: &[(&str, fn(&Kernel, &Path) -> bool)] = &[
+    ("sysctls", |kernel, path| {
+        let name = path.strip_prefix(kernel.proc.join("sys"));
+        name.is_ok_and(|name| name.components().count() > 1)
+    }),
+    ("governor", |kernel, path| {
+        let policies = kernel.sys.join("devices/system/cpu/cpufreq");
+        let name = path.strip_prefix(policies).ok().and_then(Path::to_str);
+        let number = name
+            .and_then(|name| name.strip_prefix("policy"))
+            .and_then(|name| name.strip_suffix("/scaling_governor"));
+        number.is_some_and(|number| number.parse::<u32>().is_ok())
+    }),
+    ("huge_pages", |kernel, path| {
+        path == kernel.sys.join(HUGE_PAGES)
+    }),
+    ("memory_limit", |kernel, path| {
+        let is_limit = MEMORY_LIMITS.iter().any(|name| path.ends_with(name));
+        is_limit && path.starts_with(kernel.sys.join("fs/cgroup"))
+    }),
+];
+/// Where transparent huge pages are chosen.
+const HUGE_PAGES: &str = "kernel/mm/transparent_hugepage/enabled";
+/// The limit of a control group, of version 2 and 1.
+const MEMORY_LIMITS: [&str; 2] = ["memory.max", "memory.limit_in_bytes"];
 
 impl Default for Kernel {
     fn default() -> Self {
@@ -87,7 +115,7 @@ impl Kernel {
     /// # Errors
     /// Where the kernel has none.
     pub fn transparent_huge_pages(&self, value: &str) -> Result<Setting, Error> {
-        let path = self.sys.join("kernel/mm/transparent_hugepage/enabled");
+        let path = self.sys.join(HUGE_PAGES);
         self.existing("transparent huge pages", path, value)
     }
 
@@ -101,14 +129,13 @@ impl Kernel {
         let value = (bytes / page * page).to_string();
         let is_plain = Path::new(group)
             .components()
-            .all(|part| !matches!(part, std::path::Component::ParentDir));
-        let names = ["memory.max", "memory.limit_in_bytes"];
+            .all(|part| !matches!(part, Component::ParentDir));
         let top = self.sys.join("fs/cgroup");
         let bare = group.trim_start_matches('/');
         let places = ["", "memory"].map(|version| top.join(version).join(bare));
         let found = places
             .iter()
-            .flat_map(|place| names.map(|name| place.join(name)))
+            .flat_map(|place| MEMORY_LIMITS.map(|name| place.join(name)))
             .find(|path| path.exists());
         match found.filter(|_| is_plain && !bare.is_empty()) {
             Some(path) => self.existing(&format!("memory limit of {group}"), path, &value),
@@ -118,6 +145,25 @@ impl Kernel {
                 &format!("there is no control group `{group}` that limits memory"),
             )),
         }
+    }
+
+    /// The step that changes the value of a path; none if no step does. Links that lead elsewhere are
+    /// followed.
+    #[must_use]
+    pub fn step_of(&self, path: &Path) -> Option<&'static str> {
+        let is_plain = path
+            .components()
+            .all(|part| matches!(part, Component::RootDir | Component::Normal(_)));
+        let is_within = |root: &Path| {
+            let root = super::real_path(root);
+            super::real_path(path).starts_with(root)
+        };
+        let is_there = is_within(&self.proc.join("sys")) || is_within(&self.sys);
+        let mut places = PLACES.iter();
+        let found = places.find(|(_, is_its)| is_its(self, path));
+        found
+            .filter(|_| is_plain && is_there)
+            .map(|(step, _)| *step)
     }
 
     fn existing(&self, key: &str, path: PathBuf, value: &str) -> Result<Setting, Error> {
@@ -227,6 +273,32 @@ mod tests {
             odd.value,
             (pages * rustix::param::page_size() as u64).to_string()
         );
+    }
+
+    #[test]
+    fn every_step_of_the_machine_names_its_values_and_nothing_else() {
+        use crate::prepare::{Changes, STEPS};
+        let of_machine = STEPS.iter().filter(|step| step.changes == Changes::Machine);
+        let of_machine: Vec<_> = of_machine.map(|step| step.name).collect();
+        let rows: Vec<_> = PLACES.iter().map(|(step, _)| *step).collect();
+        assert_eq!(rows, of_machine);
+        let (_dir, kernel) = kernel();
+        let all = [
+            kernel.sysctl("vm.swappiness", "1").map(|one| vec![one]),
+            kernel.governor("performance"),
+            kernel.transparent_huge_pages("never").map(|one| vec![one]),
+            kernel.memory_limit("old", 1 << 30).map(|one| vec![one]),
+        ];
+        for (step, settings) in of_machine.iter().zip(all) {
+            for setting in settings.unwrap() {
+                assert_eq!(kernel.step_of(&setting.path), Some(*step));
+            }
+        }
+        for path in ["/etc/passwd", "proc/sys/vm/swappiness", ""] {
+            assert_eq!(kernel.step_of(Path::new(path)), None, "{path}");
+        }
+        let above = kernel.proc.join("sys/vm/../../mounts");
+        assert_eq!(kernel.step_of(&above), None);
     }
 
     #[test]

@@ -6,7 +6,7 @@
 //! database) is seen by samples: a device that is not one byte over and over holds data, and one with
 //! our mark holds data of others where a sample is neither empty nor what preconditioning writes.
 
-use super::{Error, Identity, command, data, tag};
+use super::{Error, Identity, command, data, tag, watch::Unwatched};
 use serde_json::Value;
 use std::{fs::File, io, os::unix::fs::FileExt, process::Stdio};
 
@@ -29,8 +29,21 @@ pub struct Signature {
     pub name: String,
     /// The device that it was found on: a disk or one of its partitions.
     pub device: String,
+    /// What it is, in words: `ext4 "payroll" (UUID 5f0c-...)`.
+    pub about: String,
     /// Whether it is ours, and may go without being named.
     pub is_ours: bool,
+}
+
+/// The name of a data set of the driver `file`, and that of our mark.
+const OWN_NAMES: [&str; 2] = ["tailmark:data-set", "tailmark:tag"];
+
+impl Signature {
+    /// Whether it is a data set of the driver `file` or our mark for this very device: nothing of
+    /// anyone else is on it.
+    pub(super) fn is_stamp_or_mark(&self) -> bool {
+        OWN_NAMES.contains(&self.name.as_str())
+    }
 }
 
 /// What is on the device behind an open file; empty where it holds one byte over and over.
@@ -47,26 +60,29 @@ pub(super) fn signatures(file: &File, identity: &Identity) -> Result<Vec<Signatu
     if !found.is_empty() {
         return Ok(found);
     }
-    let own = |name: &str| {
+    let [data_set, mark] = OWN_NAMES;
+    let own = |name: &str, about: &str| {
         vec![Signature {
             name: name.to_owned(),
             device: identity.name.clone(),
+            about: about.to_owned(),
             is_ours: true,
         }]
     };
     if tag::is_stamped(file).map_err(refuse)? {
-        return Ok(own("tailmark:data-set"));
+        return Ok(own(data_set, "a data set of tailmark"));
     }
     let tag = tag::read(file).map_err(refuse)?;
     let is_tagged = tag.is_some() && tag == identity.serial;
     let samples = sampled(file, identity.bytes).map_err(refuse)?;
     if is_tagged && !samples.holds_others {
-        return Ok(own("tailmark:tag"));
+        return Ok(own(mark, "the mark of tailmark"));
     }
     let data = (is_tagged || !samples.is_uniform).then_some(samples.sum);
     let data = data.map(|sum| Signature {
         name: format!("data:{sum:016x}"),
         device: identity.name.clone(),
+        about: "data that no signature names".to_owned(),
         is_ours: false,
     });
     Ok(data.into_iter().collect())
@@ -76,7 +92,7 @@ pub(super) fn signatures(file: &File, identity: &Identity) -> Result<Vec<Signatu
 fn known(file: &File, identity: &Identity) -> io::Result<Vec<Signature>> {
     // The program opens what its standard input is, which nobody can rename.
     let words = ["wipefs", "--no-act", "--json", "/proc/self/fd/0"];
-    let said = command::output(&words, Stdio::from(file.try_clone()?))?;
+    let said = command::output(&words, Stdio::from(file.try_clone()?), &Unwatched)?;
     parse(&said, &identity.name, &whose(identity))
 }
 
@@ -107,6 +123,7 @@ pub(super) fn parse(text: &[u8], device: &str, whose: &str) -> io::Result<Vec<Si
                 None => format!("{kind}@{whose}"),
             },
             device: device.to_owned(),
+            about: about(row, kind),
             is_ours,
         })
     };
@@ -114,6 +131,18 @@ pub(super) fn parse(text: &[u8], device: &str, whose: &str) -> io::Result<Vec<Si
     // A partition table has two magic numbers, and more where it is at both ends.
     all.dedup();
     Ok(all)
+}
+
+/// The kind of a signature with its label and identifier, where it has them.
+fn about(row: &Value, kind: &str) -> String {
+    let text = |key: &str| row[key].as_str().filter(|text| !text.is_empty());
+    // As a literal: a label may hold whatever its owner wrote.
+    let label = text("label").map(|label| format!(" {label:?}"));
+    let uuid = text("uuid").map(|uuid| format!(" (UUID {uuid})"));
+    [Some(kind.to_owned()), label, uuid]
+        .into_iter()
+        .flatten()
+        .collect()
 }
 
 /// What samples of a device show.
@@ -192,6 +221,9 @@ mod tests {
             ("zfs_member:5", false),
         ];
         assert_eq!(named, expected);
+        let about: Vec<_> = all.iter().map(|s| s.about.as_str()).collect();
+        let ext4 = r#"ext4 "home" (UUID 3-4)"#;
+        assert_eq!(about[1..3], [ext4, "gpt"]);
         assert!(parse(b" \n", "sda", "S-1").unwrap().is_empty());
         assert!(parse(b"{}", "sda", "S-1").is_err() && parse(b"no", "sda", "S-1").is_err());
     }

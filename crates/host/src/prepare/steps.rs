@@ -50,8 +50,8 @@ pub const STEPS: &[PrepareStep] = &[
                 .map(|(_, point)| line(&unmount_command(point)));
             Ok(mounted.into_iter().collect())
         },
-        carry_out: |job, _, _| match job.own_mount() {
-            Some((_, point)) => unmount(point),
+        carry_out: |job, _, watch| match job.own_mount() {
+            Some((_, point)) => unmount(point, watch),
             None => Ok(()),
         },
     },
@@ -74,13 +74,13 @@ pub const STEPS: &[PrepareStep] = &[
             let mut left = Vec::new();
             for target in &job.targets {
                 let (reach, _) = erase.plan(target)?;
-                let claim = Claim::take(target, reach, &job.request.consent)?;
+                let claim = Claim::take_watched(target, reach, &job.request.consent, watch)?;
                 erase.carry_out(&claim, watch)?;
                 left.extend(claim.left()?);
             }
             // The steps behind it destroy what was agreed to, and nothing that came later.
             job.request.consent.destroys.extend(left);
-            job.found_again()
+            job.found_again(watch)
         },
     },
     PrepareStep {
@@ -102,7 +102,8 @@ pub const STEPS: &[PrepareStep] = &[
             };
             let mut made = Vec::new();
             for target in job.drives() {
-                let claim = Claim::take(target, Reach::Subsystem, &job.request.consent)?;
+                let claim =
+                    Claim::take_watched(target, Reach::Subsystem, &job.request.consent, watch)?;
                 let serial = claim.identity().serial.clone().unwrap_or_default();
                 for number in make_namespaces(claim, count, watch)? {
                     made.push(format!("serial:{serial}/{number}"));
@@ -110,7 +111,7 @@ pub const STEPS: &[PrepareStep] = &[
             }
             job.targets = made
                 .iter()
-                .map(|name| Target::appears(name))
+                .map(|name| Target::appears(name, watch))
                 .collect::<Result<_, _>>()?;
             Ok(())
         },
@@ -134,7 +135,8 @@ pub const STEPS: &[PrepareStep] = &[
                 return Ok(());
             };
             for target in &job.targets {
-                let claim = Claim::take(target, Reach::Device, &job.request.consent)?;
+                let claim =
+                    Claim::take_watched(target, Reach::Device, &job.request.consent, watch)?;
                 precondition(&claim, passes, watch)?;
             }
             Ok(())
@@ -157,7 +159,8 @@ pub const STEPS: &[PrepareStep] = &[
                 return Ok(());
             };
             for target in job.targets.clone() {
-                let claim = Claim::take(&target, Reach::Device, &job.request.consent)?;
+                let claim =
+                    Claim::take_watched(&target, Reach::Device, &job.request.consent, watch)?;
                 let rounds = steady_device(&claim, &mix, watch)?;
                 job.found_rounds(&target.path(), &rounds);
             }
@@ -180,12 +183,12 @@ pub const STEPS: &[PrepareStep] = &[
                 line(&words),
             ])
         },
-        carry_out: |job, _, _| {
+        carry_out: |job, _, watch| {
             let Some((row, target)) = job.file_system() else {
                 return Ok(());
             };
-            let claim = Claim::take(target, Reach::Device, &job.request.consent)?;
-            row.make(claim, &job.request.devices.mkfs_options)
+            let claim = Claim::take_watched(target, Reach::Device, &job.request.consent, watch)?;
+            row.make(claim, &job.request.devices.mkfs_options, watch)
         },
     },
     PrepareStep {
@@ -208,12 +211,13 @@ pub const STEPS: &[PrepareStep] = &[
             )));
             Ok(commands)
         },
-        carry_out: |job, journal, _| {
+        carry_out: |job, journal, watch| {
             let Some((row, target, point)) = job.mount() else {
                 return Ok(());
             };
             journal.mounts(point, target.identity.number)?;
-            mount(target, row.name, &job.request.devices.mount_options, point)
+            let options = &job.request.devices.mount_options;
+            mount(target, row.name, options, point, watch)
         },
     },
     PrepareStep {

@@ -78,6 +78,18 @@ impl Uses {
     /// Looks at everything.
     #[must_use]
     pub fn look() -> Self {
+        let mut uses = Self::look_at_devices();
+        uses.look_at_processes(Path::new("/proc"));
+        uses.look_at_namespace();
+        uses.swaps = swaps(&fs::read_to_string("/proc/swaps").unwrap_or_default());
+        let table = fs::read_to_string("/etc/fstab").unwrap_or_default();
+        let line = fs::read_to_string("/proc/cmdline").unwrap_or_default();
+        uses.named = named_at_start(&table, &line);
+        uses
+    }
+
+    /// Looks at which devices there are, and not at who uses them.
+    pub(super) fn look_at_devices() -> Self {
         let sys = PathBuf::from(crate::block::SYS);
         let names = sysfs::names(&sys.join("class/block"));
         let devices = names
@@ -89,12 +101,6 @@ impl Uses {
             ..Self::default()
         };
         uses.look_at_loops();
-        uses.look_at_processes(Path::new("/proc"));
-        uses.look_at_namespace();
-        uses.swaps = swaps(&fs::read_to_string("/proc/swaps").unwrap_or_default());
-        let table = fs::read_to_string("/etc/fstab").unwrap_or_default();
-        let line = fs::read_to_string("/proc/cmdline").unwrap_or_default();
-        uses.named = named_at_start(&table, &line);
         uses
     }
 

@@ -2,6 +2,7 @@
 
 use super::{Problem, Scene};
 use bytesize::ByteSize;
+use tailmark_host::prepare::RESTORE;
 use tailmark_results::number;
 
 /// Others may have so much of the processors, 0 to 1.
@@ -100,6 +101,24 @@ pub fn io_limit(scene: &Scene) -> Found {
         )
     };
     Some(limits.map(problem).collect())
+}
+
+pub fn settings_left(scene: &Scene) -> Found {
+    one(scene.left.as_ref().map(|left| {
+        let all: Vec<&str> = left
+            .settings
+            .iter()
+            .chain(&left.others)
+            .map(|s| &**s)
+            .collect();
+        Problem::new(
+            format!(
+                "a run of tailmark that was killed has left this machine changed: {}",
+                all.join("; ")
+            ),
+            format!("`{RESTORE}`"),
+        )
+    }))
 }
 
 pub fn steal(scene: &Scene) -> Found {

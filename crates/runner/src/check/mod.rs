@@ -157,6 +157,12 @@ pub const CHECKS: &[MachineCheck] = &[
         run: places::link,
     },
     MachineCheck {
+        name: "settings-left",
+        about: "what a killed run has left changed on this machine",
+        severity: Severity::Problem,
+        run: machine::settings_left,
+    },
+    MachineCheck {
         name: "steal",
         about: "processor time that a hypervisor gives to others",
         severity: Severity::Problem,

@@ -18,6 +18,7 @@ use std::{
 use tailmark_driver::Place;
 use tailmark_host::{
     BlockDevice, CpuQuota, Mount, Space,
+    prepare::LeftChanges,
     probe::{PROBES, Probe, Reading, Target},
 };
 use tailmark_plan::{ClientHost, Plan, SystemPlan};
@@ -55,6 +56,8 @@ pub struct Scene {
     pub swapped: Option<u64>,
     /// When memory is put into huge pages: `always`, `madvise`, `never`.
     pub huge_pages: Option<String>,
+    /// What a killed run has left changed.
+    pub left: Option<LeftChanges>,
     /// The systems of the plan whose places are known.
     pub systems: Vec<SystemScene>,
     /// What the disks of the plan did while they were watched, by name.
@@ -145,6 +148,7 @@ impl Scene {
             busy: share(&before.cpu, &after.cpu, WORKING),
             steal: share(&before.cpu, &after.cpu, &["steal_s"]),
             swapped: tailmark_host::swapped(),
+            left: LeftChanges::look(),
             huge_pages: tailmark_host::huge_pages(),
             disks: activity(&before.disks, &after.disks, watched_for),
             links: degraded_of(&all),

@@ -142,7 +142,8 @@ impl Store {
     }
 }
 
-fn is_device(path: &Path) -> bool {
+/// Whether a path leads to a block device.
+pub(crate) fn is_device(path: &Path) -> bool {
     fs::metadata(path).is_ok_and(|found| found.file_type().is_block_device())
 }
 

@@ -10,8 +10,12 @@ mod load;
 mod marker;
 mod wal;
 
-use crate::Error;
+use crate::{
+    Error,
+    prepare::{device_of, refused},
+};
 pub(crate) use load::loader;
+pub(crate) use marker::is_device;
 use marker::{CONTENT, Marker, Store, failed};
 use std::{
     collections::BTreeMap,
@@ -21,6 +25,7 @@ use std::{
     time::SystemTime,
 };
 use tailmark_driver::{Access, Database, Location, Look, Made, Params, db::stamp};
+use tailmark_host::prepare::Unwatched;
 use tailmark_plan::{Adopt, Plan, SystemPlan, file_sums};
 use tailmark_results::instant::dated;
 pub(crate) use wal::refuse_shared;
@@ -28,6 +33,7 @@ pub(crate) use wal::refuse_shared;
 /// A system's data set.
 #[derive(Debug)]
 pub struct Dataset<'a> {
+    plan: &'a Plan,
     system: &'a SystemPlan,
     /// What is opened.
     pub params: Params,
@@ -78,7 +84,7 @@ enum Unmarked {
 impl<'a> Dataset<'a> {
     /// The data set of a system.
     #[must_use]
-    pub fn new(plan: &Plan, system: &'a SystemPlan) -> Self {
+    pub fn new(plan: &'a Plan, system: &'a SystemPlan) -> Self {
         let store = Store::of(system);
         let location = match (&store, &system.location) {
             (Store::File(_), Location::Directory(path) | Location::Device(path)) => {
@@ -99,6 +105,7 @@ impl<'a> Dataset<'a> {
             access: access(plan),
         };
         Self {
+            plan,
             system,
             params,
             store,
@@ -163,7 +170,7 @@ impl<'a> Dataset<'a> {
         let marker = Marker::parse(&text, &name)?;
         let differences = marker.differences(&self.data);
         if !differences.is_empty() {
-            // Naming a device is the consent that it is written.
+            // Its stamp is ours: that it holds another data set needs no further consent.
             return match self.store == Store::Device && !self.adopts {
                 true => Ok((None, State::Empty)),
                 false => Err(Error::OtherData {
@@ -346,13 +353,16 @@ impl<'a> Dataset<'a> {
     ) -> Result<(), Error> {
         self.refuse_to_change_adopted()?;
         let opened = match (&self.store, database) {
-            (Store::Device | Store::Server, None) => Some(self.make()?),
+            (Store::Server, None) => Some(self.make()?),
             _ => None,
         };
         let database = database.or(opened.as_deref());
         let before = match (&self.store, database) {
             (Store::File(path), _) => marker::read_file(path)?,
             (_, Some(database)) => database.marker()?,
+            (Store::Device, None) => {
+                stamp::read(self.path()).map_err(failed("read", self.path()))?
+            }
             (_, None) => None,
         };
         let mut marker = Marker::new(&self.data, begun, loaded, complete);
@@ -361,7 +371,19 @@ impl<'a> Dataset<'a> {
         match (&self.store, database) {
             (Store::File(path), _) => marker::write_file(path, &marker.text()),
             (_, Some(database)) => Ok(database.set_marker(&marker.text())?),
+            (Store::Device, None) => self.stamp(&marker.text()),
             (_, None) => Ok(()),
+        }
+    }
+
+    /// Writes the stamp of a device. One that has none may hold what is not ours: it is looked at
+    /// again, and held meanwhile.
+    fn stamp(&self, text: &str) -> Result<(), Error> {
+        match device_of(self.plan, self.system)? {
+            None => Ok(self.make()?.set_marker(text)?),
+            Some(device) => device
+                .stamp(&Unwatched, |file| stamp::stamp(file, text))
+                .map_err(|error| refused(self.system, &device, error)),
         }
     }
 
@@ -396,6 +418,7 @@ impl<'a> Dataset<'a> {
             (State::Empty, Store::File(_)) => self.make_trial(),
             // To see what there is, it was asked.
             (State::Empty, Store::Server) => Ok(()),
+            (State::Empty, Store::Device) => self.open_to_read().map(drop),
             (State::Empty, _) => self.make().map(drop),
             _ => self.open().map(drop),
         }
@@ -431,6 +454,15 @@ impl<'a> Dataset<'a> {
             State::Loaded | State::Adopted => Ok(()),
             _ => Ok(self.make()?.is_empty().map(drop)?),
         }
+    }
+
+    /// Opens a device that is not stamped yet, of which nothing may be written.
+    fn open_to_read(&self) -> Result<Box<dyn Database>, Error> {
+        let params = Params {
+            access: Access::Read,
+            ..self.params.clone()
+        };
+        Ok((self.system.driver.open)(&params)?)
     }
 
     /// Makes an empty database in the place of what is there, for a workload that fills it.
@@ -492,6 +524,10 @@ impl<'a> Dataset<'a> {
     /// If it cannot be opened, or if that would lock out the version of the database that wrote
     /// adopted data.
     pub fn open(&self) -> Result<Box<dyn Database>, Error> {
+        // What was adopted without a stamp is not ours to write.
+        if self.store == Store::Device && self.adopts && self.look()?.text.is_none() {
+            return self.open_to_read();
+        }
         Ok((self.system.driver.open)(&self.params)?)
     }
 }

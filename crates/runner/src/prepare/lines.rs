@@ -1,19 +1,31 @@
 //! What preparing would do, in words: the dry run.
 
 use super::{
-    ELSEWHERE, begun, begun_before, not_set, refuse_places,
+    ELSEWHERE, begun, begun_before, not_set,
+    overwrite::{overwrites_lines, refusal_lines},
+    refuse_places,
     request::{job, machine, volume},
 };
 use crate::error::in_one_line;
 use std::{collections::BTreeSet, path::Path};
-use tailmark_host::prepare::{self as host, Changes, Job};
+use tailmark_host::prepare::{self as host, Changes, Job, Unwatched};
 use tailmark_plan::{Plan, SystemPlan};
+
+/// What a dry run says first: a line for each device that holds something and would be overwritten.
+/// `alone` is the system whose devices alone are prepared.
+#[must_use]
+pub fn overwrites(plan: &Plan, alone: Option<&str>, out: &Path) -> Vec<String> {
+    overwrites_lines(plan, alone, out)
+}
 
 /// What preparing would do, as lines for a person: each step with its exact commands, what undoes it,
 /// and what speaks against it.
 #[must_use]
 pub fn dry_run(plan: &Plan, system: Option<&str>, out: &Path) -> Vec<String> {
-    let mut lines = Vec::new();
+    let mut lines = match system {
+        Some(_) => overwrites(plan, system, out),
+        None => Vec::new(),
+    };
     if let Err(error) = refuse_places(plan, system.is_none().then_some(out)) {
         lines.push(format!("prepare: {}", in_one_line(&error)));
     }
@@ -21,6 +33,9 @@ pub fn dry_run(plan: &Plan, system: Option<&str>, out: &Path) -> Vec<String> {
     let wanted = of_plan.filter(|of| system.is_none_or(|name| of.name == name));
     for of in wanted.filter(|of| !of.prepare.devices.is_empty()) {
         lines.extend(system_lines(plan, of, system.is_none(), out));
+    }
+    if system.is_none() {
+        lines.extend(refusal_lines(plan, out, &Unwatched));
     }
     if system.is_none() && !plan.settings.is_empty() {
         lines.extend(settings_lines(plan));
@@ -109,7 +124,7 @@ fn job_lines(job: &Job, has_begun: bool) -> Vec<String> {
     let destroys = !destroys.is_empty() && !has_begun;
     let mut against = Vec::new();
     if destroys {
-        match job.refusals() {
+        match job.refusals(&Unwatched) {
             Ok(evidence) => {
                 let evidence = evidence.iter();
                 against.extend(evidence.map(|of| format!("({}): {}", of.guard, of.text)));

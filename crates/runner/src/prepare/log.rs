@@ -74,6 +74,10 @@ impl Watch for Far<'_> {
             .step(&format!("{}: {percent} %{left}", step.what));
     }
 
+    fn waits(&self, what: &str) {
+        self.observer.notice(what);
+    }
+
     fn is_stopped(&self) -> bool {
         self.stop.requested()
     }

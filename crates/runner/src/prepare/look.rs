@@ -1,5 +1,6 @@
 //! What of a plan's places and devices is looked at before the first device is touched.
 
+use super::overwrite::raw_targets;
 use crate::{Error, devices::InAdvance};
 use std::path::{Path, PathBuf};
 use tailmark_host::{
@@ -133,11 +134,16 @@ pub(super) fn refuse_unknown(
         let of = jobs.iter().map(|(system, job)| (*system, &job.targets));
         of.flat_map(|(system, targets)| targets.iter().map(move |target| (system, target)))
     };
+    let raw = raw_targets(plan);
     for serial in &plan.consent.serials {
         let has = |target: &Target| target.identity.serial.as_ref() == Some(serial);
         let of = jobs.iter().filter(|(_, job)| job.targets.iter().any(has));
         let of: Vec<_> = of.collect();
         let is_there = there.has(serial, !of.is_empty())?;
+        // A load overwrites it, whatever else is done to it.
+        if raw.iter().any(|(_, target)| has(target)) {
+            continue;
+        }
         let Some((first, _)) = of.first() else {
             if is_there || there.is_part {
                 continue;

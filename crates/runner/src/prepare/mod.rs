@@ -8,13 +8,16 @@
 mod lines;
 mod log;
 mod look;
+mod overwrite;
 mod request;
 mod servers;
 
 pub use lines::dry_run;
+pub(crate) use lines::overwrites;
 pub(crate) use look::refuse_places;
+pub(crate) use overwrite::{device_of, refuse_overwrite, refuse_overwrites, refused};
 
-use crate::{Error, devices, facts::kept, servers::Servers};
+use crate::{Error, devices, facts::kept, ranks::Ranks, servers::Servers};
 use log::Far;
 pub(crate) use log::tell;
 use look::{Elsewhere, in_advance, refuse_unknown};
@@ -110,14 +113,16 @@ pub(crate) fn server_limit(plan: &Plan, system: &SystemPlan) -> Option<u64> {
 /// put back then.
 pub(crate) fn prepare<'a>(
     plan: &Plan,
-    servers: &Servers,
+    (servers, ranks): (&Servers, &Ranks),
     out: &Path,
     log: &'a dyn Fn(&str),
     (observer, stop): (&dyn Observer, &Stop),
 ) -> Result<Prepared<'a>, Error> {
     let mut prepared = Prepared::default();
-    let there = There::look(plan, servers, out)?;
-    let here = prepared.look_here(plan, &there.devices, out, log, observer)?;
+    let mut there = There::look(plan, servers, out)?;
+    // What other ranks write is looked at there.
+    there.devices.is_part |= ranks.size() > 1;
+    let here = prepared.look_here(plan, &there.devices, out, log, (observer, stop))?;
     let there = prepared.agree(plan, there, &begun(out)?, observer)?;
     if let Some(here) = here {
         prepared.prepare_here(plan, here, (observer, stop))?;
@@ -146,7 +151,7 @@ pub fn prepare_alone(
     let asked = job.asked(|changes| changes == Changes::Data)?;
     if !asked.is_empty() {
         // Here it is what was asked for: without a confirmed serial number it is an error.
-        job.refuse()?;
+        job.refuse(&Far::new(observer, stop))?;
     }
     job.refuse_place(!asked.is_empty())?;
     let of_devices = |changes| changes != Changes::Machine;
@@ -172,7 +177,7 @@ impl<'a> Prepared<'a> {
         there: &Elsewhere,
         out: &Path,
         log: &'a dyn Fn(&str),
-        observer: &dyn Observer,
+        (observer, stop): (&dyn Observer, &Stop),
     ) -> Result<Option<Here<'a, 'p>>, Error> {
         let are_there = plan.systems.iter().any(|system| !system.host.is_empty());
         let is_elsewhere = |why: &str| are_there && why == ELSEWHERE;
@@ -195,7 +200,7 @@ impl<'a> Prepared<'a> {
         let mut journal = Journal::open(Path::new(JOURNAL_DIRECTORY), log)?;
         let mut jobs = Vec::new();
         self.facts
-            .extend(emulate_all(plan, &mut journal, observer)?);
+            .extend(emulate_all(plan, &mut journal, (observer, stop))?);
         for system in here(plan) {
             if !system.prepare.devices.is_empty() {
                 jobs.push((system, job(plan, system, out)?));
@@ -203,7 +208,7 @@ impl<'a> Prepared<'a> {
         }
         refuse_unknown(plan, &jobs, there)?;
         devices::refuse_one_device_of(plan, &in_advance(&jobs))?;
-        let destroys = self.look(&jobs, &begun(out)?, observer)?;
+        let destroys = self.look((plan, out), &jobs, (observer, stop))?;
         let each = jobs.into_iter().zip(destroys);
         let jobs = each.map(|((system, job), destroys)| (system, job, destroys));
         Ok(Some(Here {
@@ -260,11 +265,11 @@ impl<'a> Prepared<'a> {
     /// destroy are carried out.
     fn look(
         &mut self,
+        (plan, out): (&Plan, &Path),
         jobs: &[(&SystemPlan, Job)],
-        begun: &[String],
-        observer: &dyn Observer,
+        (observer, stop): (&dyn Observer, &Stop),
     ) -> Result<Vec<bool>, Error> {
-        let mut all = Vec::new();
+        let (mut all, begun) = (Vec::new(), begun(out)?);
         for (system, job) in jobs {
             let asked = job.asked(|changes| changes == Changes::Data)?;
             // An emulated device is new in each run.
@@ -283,7 +288,9 @@ impl<'a> Prepared<'a> {
                 }
             };
             if does {
-                job.refuse()?;
+                job.refuse(&Far::new(observer, stop))?;
+                let lost = overwrites(plan, Some(&system.name), out).into_iter();
+                lost.for_each(|line| tell(observer, &format!("system `{}`: {line}", system.name)));
             }
             job.refuse_place(does)?;
             all.push(does);
@@ -347,7 +354,7 @@ impl<'a> Prepared<'a> {
     fn left_as_it_is(&mut self, system: &SystemPlan, needed: &str, observer: &dyn Observer) {
         let what = match system.location {
             // A load takes the device as it is named.
-            Location::Device(_) => "its device was not erased, and its load writes over it",
+            Location::Device(_) => "its device was not erased, and its load overwrites it",
             _ => "nothing was erased or made",
         };
         let said = format!(
@@ -412,9 +419,10 @@ fn named<'a>(plan: &'a Plan, name: &str) -> Result<&'a SystemPlan, Error> {
 fn emulate_all(
     plan: &Plan,
     journal: &mut Journal<'_>,
-    observer: &dyn Observer,
+    (observer, stop): (&dyn Observer, &Stop),
 ) -> Result<Vec<Fact>, Error> {
     let mut facts = Vec::new();
+    let far = Far::new(observer, stop);
     for system in &plan.systems {
         let Some(emulate) = &system.emulate else {
             continue;
@@ -425,8 +433,8 @@ fn emulate_all(
         tell(observer, &format!("{whose}: emulate begins: {command}"));
         journal.emulates(&emulate.directory)?;
         // One that an earlier run has left outside the journal is in nobody's use.
-        host::remove_emulated(&emulate.directory)?;
-        host::emulate(&volume, &emulate.directory)?;
+        host::remove_emulated(&emulate.directory, &far)?;
+        host::emulate(&volume, &emulate.directory, &far)?;
         tell(observer, &format!("{whose}: emulate is done"));
         facts.push(fact(Some(&system.name), "emulate", command));
     }

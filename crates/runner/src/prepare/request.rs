@@ -16,17 +16,6 @@ pub(super) fn job(plan: &Plan, system: &SystemPlan, out: &Path) -> Result<Job, E
 /// What is asked for of the devices of a system.
 pub(super) fn request_of(plan: &Plan, system: &SystemPlan, out: &Path) -> JobRequest {
     let prepare = &system.prepare;
-    let mut serials = plan.consent.serials.clone();
-    // A device that was made for this run a moment ago holds nothing of anybody's: this very file.
-    if let Some(emulate) = &system.emulate {
-        let file = host::emulated_file(&emulate.directory);
-        serials.push(file.display().to_string());
-    }
-    let own = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
-    let kept = match system.host.is_empty() {
-        true => vec![out.to_owned(), JOURNAL_DIRECTORY.into(), own],
-        false => Vec::new(),
-    };
     JobRequest {
         devices: DeviceRequest {
             names: prepare.devices.clone(),
@@ -40,15 +29,34 @@ pub(super) fn request_of(plan: &Plan, system: &SystemPlan, out: &Path) -> JobReq
             mount_options: prepare.mount_options.clone(),
         },
         machine: MachineRequest::default(),
-        consent: host::Consent {
-            serials,
-            destroys: plan.consent.destroys.clone(),
-            unseen: plan.consent.unseen.clone(),
-            model: system.expect.model.clone(),
-            bytes: system.expect.capacity,
-            kept,
-            own_mount: None,
-        },
+        consent: consent_of(plan, system, out),
+    }
+}
+
+/// What is agreed to of the devices of a system, for a run into `out`.
+pub(super) fn consent_of(plan: &Plan, system: &SystemPlan, out: &Path) -> host::Consent {
+    let mut serials = plan.consent.serials.clone();
+    // A device that was made for this run a moment ago holds nothing of anybody's: this very file.
+    let made = system.emulate.as_ref();
+    let made: Vec<_> = made
+        .map(|of| host::emulated_file(&of.directory))
+        .into_iter()
+        .collect();
+    serials.extend(made.iter().map(|file| file.display().to_string()));
+    let own = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
+    let kept = match system.host.is_empty() {
+        true => vec![out.to_owned(), JOURNAL_DIRECTORY.into(), own],
+        false => Vec::new(),
+    };
+    host::Consent {
+        serials,
+        destroys: plan.consent.destroys.clone(),
+        unseen: plan.consent.unseen.clone(),
+        model: system.expect.model.clone(),
+        bytes: system.expect.capacity,
+        kept,
+        own_mount: None,
+        made,
     }
 }
 

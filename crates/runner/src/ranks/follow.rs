@@ -39,14 +39,15 @@ pub fn follow(cluster: Arc<dyn Cluster>, stop: &Stop) -> Result<(), Error> {
     let mut ranks = Ranks { job: Some(job) };
     let version = env!("CARGO_PKG_VERSION").to_owned();
     link.send(0, &Message::Hello { version, host });
-    let (study, source, keys, hosts) = loop {
+    let (study, source, keys, hosts, consent) = loop {
         match next(&link) {
             Command::Plan {
                 study,
                 source,
                 keys,
                 hosts,
-            } => break (study, source, keys, hosts),
+                consent,
+            } => break (study, source, keys, hosts, consent),
             Command::Leave => return Ok(()),
             other => answer(&link, Err(Error::Unready(format!("{other:?}")))),
         }
@@ -76,7 +77,7 @@ pub fn follow(cluster: Arc<dyn Cluster>, stop: &Stop) -> Result<(), Error> {
     if let Some(job) = &mut ranks.job {
         (job.hosts, job.systems) = (hosts.clone(), plan.systems.clone());
     }
-    let plan = plan.at_rank(rank, &hosts[rank as usize]);
+    let plan = Plan { consent, ..plan }.at_rank(rank, &hosts[rank as usize]);
     let follower = Follower {
         plan: &plan,
         ranks: &ranks,

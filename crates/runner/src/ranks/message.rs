@@ -7,6 +7,7 @@ use crate::{Error, error::in_one_line};
 use serde::{Deserialize, Serialize};
 use std::{collections::BTreeMap, time::Duration};
 use tailmark_engine::{Part, Spec};
+use tailmark_plan::Consent;
 use tailmark_results::{
     Arrivals, Fact, Interval, IntervalKind, Kind, Packed, Phase, PointKey, RankPart,
 };
@@ -166,13 +167,14 @@ pub struct DonePart {
 /// What rank 0 wants done.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub enum Command {
-    /// Takes up the plan: the id of the study, its text, its keys as they take effect, and the host
-    /// of every rank.
+    /// Takes up the plan: the id of the study, its text, its keys as they take effect, the host of
+    /// every rank, and what the user agrees to.
     Plan {
         study: String,
         source: String,
         keys: BTreeMap<String, String>,
         hosts: Vec<String>,
+        consent: Consent,
     },
     /// Looks whether a system can be measured of which each rank has one of its own; nothing is
     /// changed.

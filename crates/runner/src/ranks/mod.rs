@@ -115,6 +115,7 @@ impl Ranks {
             source: plan.header.source.clone(),
             keys: plan.header.plan.clone(),
             hosts: ranks.hosts().to_vec(),
+            consent: plan.consent.clone(),
         })?;
         if let Some(job) = &mut ranks.job {
             for (answer, rank) in answers.into_iter().zip(1..) {

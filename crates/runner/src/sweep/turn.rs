@@ -37,7 +37,7 @@ pub(super) struct SystemState<'a> {
 }
 
 impl<'a> SystemState<'a> {
-    pub fn new(plan: &Plan, system: &'a SystemPlan) -> Self {
+    pub fn new(plan: &'a Plan, system: &'a SystemPlan) -> Self {
         Self {
             system,
             dataset: Dataset::new(plan, system),

@@ -8,7 +8,8 @@
 //! slot without reading it before; what stands in the fields that it does not name is whatever the
 //! same client wrote last. Deletes are not supported: a slot is never empty again.
 //!
-//! On a device the slots begin behind a stamp ([`stamp`]), which is where its marker is kept.
+//! On a device the slots begin behind a stamp ([`stamp`]), which is where its marker is kept. A device
+//! without a stamp is not opened for writing, whoever asks.
 
 mod buffer;
 mod layout;

@@ -96,6 +96,9 @@ fn prepare(params: &Params, place: &Path, direct: bool) -> Result<Opened, Refusa
             layout.bytes()
         )));
     }
+    if device && params.access != Access::Read && !stamp::is_stamped(&file)? {
+        return Err(Refusal::because(stamp::MISSING.to_owned()));
+    }
     // Some file systems take the flag and refuse the first request instead.
     let mut probe = Buffer::new(layout.slot_bytes);
     file.read_exact_at(probe.first(layout.slot_bytes), layout.offset(0))?;

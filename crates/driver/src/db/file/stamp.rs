@@ -29,6 +29,10 @@ const GUARD: &[u8; 64] = b"data set of tailmark: the device belongs to its drive
 const MAGIC: &[u8; 8] = b"tmkstamp";
 /// The version of the stamp that is written; a later one is refused.
 const VERSION: u32 = 1;
+/// Why a device without a stamp is not written.
+pub(super) const MISSING: &str = "the device does not carry the stamp of tailmark, so what is on it \
+     may be another program's, and nothing is written to it; `tailmark run` stamps a device that it \
+     may overwrite (--erase SERIAL)";
 /// Before the text: magic, version, length, number, checksum.
 const HEAD: usize = 8 + 4 + 4 + 8 + 8;
 
@@ -53,25 +57,46 @@ pub(crate) fn read_from(file: &File) -> io::Result<Option<String>> {
     Ok(newest.map(|entry| entry.text))
 }
 
-/// Writes the stamp of a device so that a crash leaves the old or the new one, on the device when
-/// it returns.
+/// Stamps a device, whatever is on it, so that the driver `file` writes it from now on. Only for a
+/// device that may be overwritten.
+///
+/// # Errors
+/// Where the device cannot be written.
+pub fn stamp(file: &File, text: &str) -> io::Result<()> {
+    let mut buffer = Buffer::new(PART);
+    if !is_ours(file, &mut buffer)? {
+        // No entry of an earlier time may come back with the guard.
+        buffer.first(PART).fill(0);
+        for at in ENTRIES {
+            file.write_all_at(buffer.first(PART), at)?;
+        }
+        file.sync_data()?;
+        buffer.first(PART).copy_from_slice(&guard());
+        file.write_all_at(buffer.first(PART), 0)?;
+        file.sync_data()?;
+    }
+    write_to(file, text)
+}
+
+/// Whether a device carries the stamp, with a text or without.
+///
+/// # Errors
+/// Where the device cannot be read.
+pub fn is_stamped(file: &File) -> io::Result<bool> {
+    is_ours(file, &mut Buffer::new(PART))
+}
+
+/// Writes the text of a device's stamp so that a crash leaves the old or the new one, on the device
+/// when it returns.
+///
+/// # Errors
+/// Where the device has no stamp: what is on it may be another program's.
 pub(crate) fn write_to(file: &File, text: &str) -> io::Result<()> {
     let mut buffer = Buffer::new(PART);
-    let known = match is_ours(file, &mut buffer)? {
-        true => entries(file, &mut buffer)?,
-        false => {
-            // No entry of an earlier time may come back with the guard.
-            buffer.first(PART).fill(0);
-            for at in ENTRIES {
-                file.write_all_at(buffer.first(PART), at)?;
-            }
-            file.sync_data()?;
-            buffer.first(PART).copy_from_slice(&guard());
-            file.write_all_at(buffer.first(PART), 0)?;
-            file.sync_data()?;
-            [None, None]
-        }
-    };
+    if !is_ours(file, &mut buffer)? {
+        return Err(io::Error::other(MISSING));
+    }
+    let known = entries(file, &mut buffer)?;
     let number = |entry: &Option<StampEntry>| entry.as_ref().map_or(0, |entry| entry.number);
     let [first, second] = known.each_ref().map(number);
     let at = if first > second {
@@ -182,6 +207,10 @@ mod tests {
     fn the_newest_text_is_read() {
         let device = device();
         assert_eq!(text(&device), None);
+        let refused = write_to(&device, "0").unwrap_err().to_string();
+        assert!(refused.contains("does not carry the stamp"), "{refused}");
+        assert_eq!(text(&device), None);
+        stamp(&device, "of another program before").unwrap();
         for number in 0..5 {
             write_to(&device, &number.to_string()).unwrap();
             assert_eq!(text(&device), Some(number.to_string()));
@@ -192,7 +221,7 @@ mod tests {
     fn a_write_that_is_cut_short_leaves_the_text_before() {
         let device = device();
         for (number, at) in (1..).zip([ENTRIES[0], ENTRIES[1], ENTRIES[0]]) {
-            write_to(&device, &format!("text {number}")).unwrap();
+            stamp(&device, &format!("text {number}")).unwrap();
             // What the next write would overwrite, and a byte of what this one wrote.
             let mut byte = [0];
             let last = at + HEAD as u64 + 5;
@@ -208,14 +237,15 @@ mod tests {
     fn what_else_is_made_of_the_device_ends_the_stamp_for_good() {
         for at in [0, 510, 1080, 4096, 32_768, PART as u64 - 1] {
             let device = device();
-            write_to(&device, "complete").unwrap();
+            stamp(&device, "complete").unwrap();
             device.write_all_at(b"\x55", at).unwrap();
             assert_eq!(text(&device), None, "written at {at}");
+            assert!(write_to(&device, "complete").is_err(), "written at {at}");
             // Nor is it there again when the guard is.
             device.write_all_at(&guard(), 0).unwrap();
             write_to(&device, "complete").unwrap();
             device.write_all_at(b"\x55", at).unwrap();
-            write_to(&device, "0 records").unwrap();
+            stamp(&device, "0 records").unwrap();
             assert_eq!(text(&device).as_deref(), Some("0 records"));
             device.write_all_at(&[0; BLOCK], ENTRIES[0]).unwrap();
             assert_eq!(text(&device), None);
@@ -225,7 +255,7 @@ mod tests {
     #[test]
     fn a_stamp_of_a_later_version_is_refused_by_number() {
         let device = device();
-        write_to(&device, "complete").unwrap();
+        stamp(&device, "complete").unwrap();
         device
             .write_all_at(&9_u32.to_le_bytes(), ENTRIES[0] + 8)
             .unwrap();
@@ -236,7 +266,7 @@ mod tests {
     #[test]
     fn a_text_that_is_too_long_is_refused_and_the_one_before_stays() {
         let device = device();
-        write_to(&device, "short").unwrap();
+        stamp(&device, "short").unwrap();
         write_to(&device, &"x".repeat(PART)).unwrap_err();
         assert_eq!(text(&device).as_deref(), Some("short"));
     }

@@ -70,6 +70,7 @@ impl Machine {
             reached,
             consent: &self.consent,
             uses: &self.uses,
+            is_own: false,
             signatures: self.signatures.clone(),
             reserved: self.reserved.clone(),
         };

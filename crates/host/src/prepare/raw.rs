@@ -1,0 +1,167 @@
+//! A block device that a driver writes itself: it is overwritten from its first byte on.
+//!
+//! A device that carries our stamp or our mark, or that this run has made, holds nothing of anyone
+//! else. Every other one is taken as erasing it would: with every guard and the same consent.
+
+use super::{
+    Claim, Consent, Error, Evidence, Identity, Reach, Signature, Target, Uses, Watch,
+    claim::{self, on_all},
+    erase,
+    signature::signatures,
+    tag,
+};
+use std::{collections::BTreeSet, fs::File, io, os::unix::fs::FileExt, path::Path};
+
+/// A device that a driver writes itself.
+#[derive(Debug)]
+pub struct RawDevice {
+    target: Target,
+    consent: Consent,
+    is_ours: bool,
+}
+
+impl RawDevice {
+    /// Looks at a device.
+    ///
+    /// # Errors
+    /// Where it is no block device, or cannot be read.
+    pub fn find(device: &Path, consent: Consent) -> Result<Self, Error> {
+        Self::of_target(Target::find(&device.display().to_string())?, consent)
+    }
+
+    /// Looks at a device that was found.
+    ///
+    /// # Errors
+    /// Where it cannot be read.
+    pub fn of_target(target: Target, consent: Consent) -> Result<Self, Error> {
+        let is_ours = consent.has_made(&target.identity) || {
+            let file = claim::read_only(&target.path())?;
+            claim::confirm(&target.identity, &file)?;
+            carries_stamp_or_mark(&file, &target.identity)
+        };
+        Ok(Self {
+            target,
+            consent,
+            is_ours,
+        })
+    }
+
+    /// Whether nothing of anyone else is on it.
+    #[must_use]
+    pub const fn is_ours(&self) -> bool {
+        self.is_ours
+    }
+
+    /// The device, and what is on it and would be lost: `/dev/loop4: ext4 "payroll" (UUID 5f0c-...)`.
+    #[must_use]
+    pub fn describe(&self) -> String {
+        let name = self.target.path().display().to_string();
+        match self.holds() {
+            Ok(holds) => format!("{name}: {holds}"),
+            Err(error) => format!("{name}: {}", error.in_one_line()),
+        }
+    }
+
+    fn holds(&self) -> Result<String, Error> {
+        let file = claim::read_only(&self.target.path())?;
+        let files = [(&self.target.identity, &file)];
+        let found = on_all(&Uses::look_at_devices(), &files)?;
+        let mut seen = BTreeSet::new();
+        let new = found
+            .iter()
+            .filter(|of| seen.insert((&of.device, &of.about)));
+        let say = |of: &Signature| match of.device == self.target.identity.name {
+            true => of.about.clone(),
+            false => format!("on {} {}", of.device, of.about),
+        };
+        let said: Vec<_> = new.map(say).collect();
+        Ok(match said.is_empty() {
+            true => "nothing that is known, and no stamp of tailmark".to_owned(),
+            false => said.join("; "),
+        })
+    }
+
+    /// Everything that speaks against overwriting it.
+    ///
+    /// # Errors
+    /// Where it cannot be looked at, or is stopped.
+    pub fn refusals(&self, watch: &dyn Watch) -> Result<Vec<Evidence>, Error> {
+        if self.is_ours {
+            return Ok(Vec::new());
+        }
+        Claim::refusals_watched(&self.target, Reach::Device, &self.consent, watch)
+    }
+
+    /// Refuses where something speaks against it.
+    ///
+    /// # Errors
+    /// Names everything that does.
+    pub fn refuse(&self, watch: &dyn Watch) -> Result<(), Error> {
+        let evidence = self.refusals(watch)?;
+        match evidence.is_empty() {
+            true => Ok(()),
+            false => Err(Error::Refused {
+                device: self.target.identity.describe(),
+                evidence,
+            }),
+        }
+    }
+
+    /// Looks at the device again and writes its stamp, while no other program can open it
+    /// exclusively.
+    ///
+    /// # Errors
+    /// Names everything that speaks against it, or where it cannot be written.
+    pub fn stamp(
+        &self,
+        watch: &dyn Watch,
+        stamp: impl FnOnce(&File) -> io::Result<()>,
+    ) -> Result<(), Error> {
+        if self.is_ours {
+            return self.stamp_ours(stamp);
+        }
+        let claim = Claim::take_watched(&self.target, Reach::Device, &self.consent, watch)?;
+        claim.confirm()?;
+        let failed = |source| claim.failed("stamp", source);
+        let (file, bytes) = (claim.file(), claim.identity().bytes);
+        // First the end, where RAID and partition tables have copies: until the stamp is whole, the
+        // beginning says what the device was.
+        erase::zero_end(file, bytes).map_err(failed)?;
+        stamp(file).map_err(failed)?;
+        let rest = tag::RESERVED_BYTES
+            .min(bytes)
+            .saturating_sub(tag::PLACE.start);
+        let zeros = vec![0; rest as usize];
+        file.write_all_at(&zeros, tag::PLACE.start)
+            .map_err(failed)?;
+        file.sync_all().map_err(failed)
+    }
+
+    fn stamp_ours(&self, stamp: impl FnOnce(&File) -> io::Result<()>) -> Result<(), Error> {
+        let Identity { name, .. } = &self.target.identity;
+        let file = claim::alone(&self.target.path())?;
+        claim::confirm(&self.target.identity, &file)?;
+        let is_ours = self.consent.has_made(&self.target.identity)
+            || carries_stamp_or_mark(&file, &self.target.identity);
+        let stamped = match is_ours {
+            true => stamp(&file),
+            false => Err(io::Error::other(
+                "another program has written it since it was looked at",
+            )),
+        };
+        stamped.map_err(|source| Error::Step {
+            action: "stamp",
+            device: name.clone(),
+            source,
+        })
+    }
+}
+
+/// Whether all that is on a device is a data set of ours, or our mark for this very device.
+fn carries_stamp_or_mark(file: &File, identity: &Identity) -> bool {
+    match signatures(file, identity) {
+        Ok(found) => !found.is_empty() && found.iter().all(Signature::is_stamp_or_mark),
+        // A device of ours needs no program that knows the signatures of others.
+        Err(_) => tag::is_stamped(file).unwrap_or(false),
+    }
+}

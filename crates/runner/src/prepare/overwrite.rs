@@ -1,0 +1,202 @@
+//! Devices that a driver writes itself: a load overwrites all that is on them.
+//!
+//! What another program has there is lost as surely as where a device is erased, so it needs the same
+//! guards and the same consent. It is looked at before anything is prepared, again before anything
+//! is measured, and a last time where the stamp is written, with the device held.
+
+use super::{
+    begun,
+    log::Far,
+    request::{consent_of, job},
+};
+use crate::{Error, dataset::is_device};
+use std::path::Path;
+use tailmark_driver::Place;
+use tailmark_engine::{Observer, Stop};
+use tailmark_host::prepare::{self as host, Changes, RawDevice, Target, Watch};
+use tailmark_plan::{Adopt, Plan, SystemPlan};
+
+/// How a line begins that says what is lost.
+const OVERWRITES: &str = "OVERWRITES";
+
+/// The device that the driver of a system writes itself, as the plan names it.
+fn raw_device(system: &SystemPlan) -> Option<&Path> {
+    let is_raw = system.driver.place == Place::DirectoryOrDevice && system.host.is_empty();
+    let place = system
+        .location
+        .path()
+        .filter(|_| is_raw && !system.placeholder);
+    place.filter(|place| is_device(place))
+}
+
+/// The devices that drivers write themselves, each with its system.
+pub(super) fn raw_targets(plan: &Plan) -> Vec<(&SystemPlan, Target)> {
+    let of = |system| {
+        let device = raw_device(system)?;
+        Some((system, Target::find(&device.display().to_string()).ok()?))
+    };
+    plan.systems.iter().filter_map(of).collect()
+}
+
+/// The device that the driver of a system writes itself, looked at; none where it writes none.
+pub(crate) fn device_of(plan: &Plan, system: &SystemPlan) -> Result<Option<RawDevice>, Error> {
+    let Some(device) = raw_device(system) else {
+        return Ok(None);
+    };
+    let consent = consent_of(plan, system, Path::new("."));
+    Ok(Some(RawDevice::find(device, consent)?))
+}
+
+/// The same where another program's data may be on it.
+fn foreign(plan: &Plan, system: &SystemPlan) -> Result<Option<RawDevice>, Error> {
+    Ok(device_of(plan, system)?.filter(|device| !device.is_ours()))
+}
+
+/// Refuses a system whose load would overwrite a device without consent.
+///
+/// # Errors
+/// Names what is on the device and everything that speaks against it.
+pub(crate) fn refuse_overwrite(
+    plan: &Plan,
+    system: &SystemPlan,
+    watch: &dyn Watch,
+) -> Result<(), Error> {
+    match foreign(plan, system)? {
+        Some(device) => refuse(system, &device, watch),
+        None => Ok(()),
+    }
+}
+
+fn refuse(system: &SystemPlan, device: &RawDevice, watch: &dyn Watch) -> Result<(), Error> {
+    device
+        .refuse(watch)
+        .map_err(|error| refused(system, device, error))
+}
+
+/// Why a device is not overwritten, with what is on it.
+pub(crate) fn refused(system: &SystemPlan, device: &RawDevice, error: host::Error) -> Error {
+    match error {
+        refused @ host::Error::Refused { .. } => Error::Overwrites {
+            system: system.name.clone(),
+            what: device.describe(),
+            source: refused,
+        },
+        other => other.into(),
+    }
+}
+
+/// Looks at the devices of all systems before the first one is touched, and tells what is lost.
+///
+/// # Errors
+/// As [`refuse_overwrite`]. An optional system is looked at when it is its turn to be left out.
+pub(crate) fn refuse_overwrites(
+    plan: &Plan,
+    is_pending: impl Fn(&SystemPlan) -> bool,
+    out: &Path,
+    (observer, stop): (&dyn Observer, &Stop),
+) -> Result<(), Error> {
+    let begun = begun(out)?;
+    let pending = plan.systems.iter().filter(|system| is_pending(system));
+    for system in pending.filter(|system| !system.optional && system.emulate.is_none()) {
+        if is_prepared(plan, system, out, &begun) || plan.sweep.adopt != Adopt::No {
+            continue;
+        }
+        if let Some(device) = foreign(plan, system)? {
+            refuse(system, &device, &Far::new(observer, stop))?;
+            let what = device.describe();
+            super::tell(
+                observer,
+                &format!("system `{}`: {OVERWRITES} {what}", system.name),
+            );
+        }
+    }
+    Ok(())
+}
+
+/// Whether the steps of a system that destroy are carried out before it is loaded.
+fn is_prepared(plan: &Plan, system: &SystemPlan, out: &Path, begun: &[String]) -> bool {
+    let is_new = !begun.contains(&system.name) && system.host.is_empty();
+    let is_asked = !system.prepare.devices.is_empty() && is_new;
+    is_asked
+        && job(plan, system, out).is_ok_and(|job| {
+            let asked = job.asked(|changes| changes == Changes::Data);
+            job.is_agreed() && asked.is_ok_and(|asked| !asked.is_empty())
+        })
+}
+
+/// What a dry run says first: a line for each device that holds something and is written. `alone`:
+/// the system whose devices alone are prepared.
+pub(super) fn overwrites_lines(plan: &Plan, alone: Option<&str>, out: &Path) -> Vec<String> {
+    let begun = match alone {
+        Some(_) => Vec::new(),
+        None => begun(out).unwrap_or_default(),
+    };
+    let mut lines = Vec::new();
+    let wanted = plan
+        .systems
+        .iter()
+        .filter(|of| alone.is_none_or(|name| of.name == name));
+    for system in wanted.filter(|of| !of.placeholder && of.emulate.is_none()) {
+        for device in overwritten(plan, system, alone.is_some(), (out, &begun)) {
+            let line = format!("{OVERWRITES} {}", device.describe());
+            if !lines.contains(&line) {
+                lines.push(line);
+            }
+        }
+    }
+    lines
+}
+
+/// The devices of a system that are written and hold what is not ours.
+fn overwritten(
+    plan: &Plan,
+    system: &SystemPlan,
+    is_alone: bool,
+    (out, begun): (&Path, &[String]),
+) -> Vec<RawDevice> {
+    let consent = || consent_of(plan, system, out);
+    let is_new = system.host.is_empty() && !system.prepare.devices.is_empty();
+    let destroys = is_new && (is_alone || is_prepared(plan, system, out, begun));
+    let prepared = destroys.then(|| job(plan, system, out).ok()).flatten();
+    let prepared = prepared.filter(|job| {
+        let asked = job.planned(|changes| changes == Changes::Data);
+        !asked.is_empty()
+    });
+    let of = |target: Target| {
+        let device = RawDevice::of_target(target, consent()).ok();
+        device.filter(|device| !device.is_ours())
+    };
+    match prepared {
+        Some(job) => job.targets.into_iter().filter_map(of).collect(),
+        None if is_alone => Vec::new(),
+        None => foreign(plan, system).ok().flatten().into_iter().collect(),
+    }
+}
+
+/// What speaks against the loads that overwrite devices, for a dry run.
+pub(super) fn refusal_lines(plan: &Plan, out: &Path, watch: &dyn Watch) -> Vec<String> {
+    let begun = begun(out).unwrap_or_default();
+    let mut lines = Vec::new();
+    for system in plan.systems.iter().filter(|of| of.emulate.is_none()) {
+        if is_prepared(plan, system, out, &begun) {
+            continue;
+        }
+        let Ok(Some(device)) = foreign(plan, system) else {
+            continue;
+        };
+        lines.push(format!(
+            "overwrite `{}`: {}",
+            system.name,
+            device.describe()
+        ));
+        match device.refusals(watch) {
+            Ok(none) if none.is_empty() => lines.push("  nothing speaks against it".to_owned()),
+            Ok(all) => lines.extend(
+                all.iter()
+                    .map(|of| format!("  against it ({}): {}", of.guard, of.text)),
+            ),
+            Err(error) => lines.push(format!("  against it: {}", error.in_one_line())),
+        }
+    }
+    lines
+}
