@@ -369,7 +369,7 @@ fn writes_to_an_adopted_database_lock_its_version_out_only_with_consent() {
     fs::remove_file(place.join("rocksdb.dataset.json")).unwrap();
     written_by(&place.join("rocksdb"), "5.11.3");
     let before = bytes_below(&place);
-    let mut writes = vec!["--adopt", "--workload", "ycsb-a"];
+    let mut writes = vec!["--adopt=overwrite", "--workload", "ycsb-a"];
     let out = dir.path().join("out");
     refused(
         &run_with(&place, &out, &writes),
@@ -378,4 +378,60 @@ fn writes_to_an_adopted_database_lock_its_version_out_only_with_consent() {
     assert!(bytes_below(&place) == before, "the database was changed");
     writes.push("--upgrade");
     succeeded(&run_with(&place, &out, &writes));
+}
+
+#[test]
+fn adopted_files_do_not_change_while_workloads_read_them() {
+    let dir = TempDir::new().unwrap();
+    let place = dir.path().join("place");
+    succeeded(&run(&place, &dir.path().join("first")));
+    fs::remove_file(place.join("rocksdb.dataset.json")).unwrap();
+    let before = bytes_below(&place);
+    let out = dir.path().join("out");
+    succeeded(&run_with(&place, &out, &["--adopt"]));
+    assert!(bytes_below(&place) == before, "the database was changed");
+
+    let writes = ["--workload", "ycsb-a", "--adopt"];
+    let expected = ["workload `ycsb-a`, which writes", "--adopt=overwrite"];
+    refused(
+        &run_with(&place, &dir.path().join("writes"), &writes),
+        &expected,
+    );
+    assert!(bytes_below(&place) == before, "the database was changed");
+    let writes = ["--workload", "ycsb-a", "--adopt=overwrite"];
+    succeeded(&run_with(&place, &dir.path().join("writes"), &writes));
+    assert!(bytes_below(&place) != before, "nothing was written");
+    assert!(!place.join("rocksdb.dataset.json").exists());
+}
+
+#[test]
+fn what_is_missing_is_not_made_where_data_is_to_be_adopted() {
+    let dir = TempDir::new().unwrap();
+    let place = dir.path().join("place");
+    let adopt = |out: &str, more: &[&str]| {
+        run_with(
+            &place,
+            &dir.path().join(out),
+            &[&["--adopt"], more].concat(),
+        )
+    };
+    refused(&adopt("none", &[]), &["nothing can be adopted in"]);
+    assert!(!place.exists());
+
+    // A load of tailmark's own that was not completed is not continued either.
+    succeeded(&run(&place, &dir.path().join("first")));
+    let marker = place.join("rocksdb.dataset.json");
+    let text = fs::read_to_string(&marker).unwrap();
+    let text = text.replace("\"loaded\": 20000", "\"loaded\": 700");
+    fs::write(
+        &marker,
+        text.replace("\"complete\": true", "\"complete\": false"),
+    )
+    .unwrap();
+    let before = bytes_below(&place);
+    refused(
+        &adopt("begun", &[]),
+        &["tailmark loaded 700 of its records"],
+    );
+    assert!(bytes_below(&place) == before, "the data set was changed");
 }

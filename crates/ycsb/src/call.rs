@@ -188,13 +188,34 @@ impl Call {
         })
     }
 
+    /// A table of a server is loaded as it is, and nothing is created next to it. One that is
+    /// missing is created, but not in a keyspace of another program.
+    fn load_into_existing(&mut self) -> anyhow::Result<()> {
+        let is_load = self.params.access == Access::Create;
+        let Some(look) = self.driver.look.filter(|_| is_load) else {
+            return Ok(());
+        };
+        let found = (look.at)(&self.params)?;
+        match found.foreign {
+            _ if found.exists => self.params.access = Access::Write,
+            Some(place) => bail!(
+                "{place} was not created by tailmark and has no {}: create the table, as the \
+                 binding's instructions say, or give another keyspace",
+                found.name
+            ),
+            None => {}
+        }
+        Ok(())
+    }
+
     /// Carries the call out.
     ///
     /// # Errors
     /// Where the database or a file refuses.
-    pub fn run(self, options: &Options) -> anyhow::Result<Exit> {
+    pub fn run(mut self, options: &Options) -> anyhow::Result<Exit> {
         listen(&self.stop, &self.watch.console, || None)?;
         self.announce()?;
+        self.load_into_existing()?;
         let database = (self.driver.open)(&self.params)?;
         if self.core.action == Action::Load && self.driver.name == "rocksdb" {
             self.name_families()?;

@@ -256,30 +256,38 @@ fn failed(params: &Params, action: &'static str, source: BoxError) -> Error {
 
 /// Reads what is there.
 fn look(params: &Params) -> Result<Look, Error> {
-    let looked = || -> Result<Look, BoxError> {
-        let tables = Tables::new(&params.settings, &params.data);
-        let pool = RuntimePool::<Prepared>::new()?;
-        pool.wait(async {
-            let connection = connect(params, &tables).await?;
-            let existing = tables.existing(&connection).await?;
-            let mut look = tables.look(&params.settings, &existing);
-            if existing.markers.is_some() {
-                look.marker = tables.marker(&connection).await?;
-            }
-            if existing.table.is_some() {
-                tables.check(&connection, &params.settings).await?;
-                look.is_empty = tables.are_empty(&connection).await?;
-            }
-            // What has a marker was loaded with the consent of its user.
-            look.foreign = look.foreign.filter(|_| look.marker.is_none());
-            Ok(look)
-        })
-    };
-    looked().map_err(|source| Error::Open {
+    let refuse = |source: BoxError| Error::Open {
         driver: DRIVER.name,
         place: params.location.to_string(),
         source,
-    })
+    };
+    let (tables, settings) = (
+        Tables::new(&params.settings, &params.data),
+        &params.settings,
+    );
+    let pool = RuntimePool::<Prepared>::new().map_err(|error| refuse(error.into()))?;
+    let opened = pool.wait(async {
+        let connection = connect(params, &tables).await?;
+        let existing = tables.existing(&connection).await?;
+        if existing.table.is_some() {
+            tables.check(&connection, settings).await?;
+        }
+        Ok((connection, existing))
+    });
+    let (connection, existing) = opened.map_err(refuse)?;
+    let looked: Result<Look, BoxError> = pool.wait(async {
+        let mut look = tables.look(settings, &existing);
+        if existing.markers.is_some() {
+            look.marker = tables.marker(&connection).await?;
+        }
+        if existing.table.is_some() {
+            look.is_empty = tables.are_empty(&connection).await?;
+        }
+        // What has a marker was loaded with the consent of its user.
+        look.foreign = look.foreign.filter(|_| look.marker.is_none());
+        Ok(look)
+    });
+    looked.map_err(|source| failed(params, "look into", source))
 }
 
 /// Removes the records; the table, which somebody may have made with options of their own, stays.

@@ -2,7 +2,7 @@
 
 use crate::support::*;
 use std::{fs, thread};
-use tailmark_driver::{Fields, Params, db};
+use tailmark_driver::{Access, Fields, Params, db};
 use tailmark_testing::test;
 
 #[test]
@@ -266,4 +266,24 @@ fn scaled_down_it_still_opens() {
         tailmark_driver::Settings::check(driver, &none, data, 0.000_001).unwrap();
     insert(&mut *bench.open().session().unwrap(), 1).unwrap();
     assert_eq!(bench.open().facts()["target_file_size_base"], "2097152");
+}
+
+#[test]
+fn a_database_is_opened_with_the_log_that_its_newest_options_name() {
+    let wal = tempfile::tempdir().unwrap();
+    let given = [("wal_dir", wal.path().to_str().unwrap())];
+    let bench = Bench::with("rocksdb", &given);
+    let database = bench.open();
+    // It is in the log alone: closing a database does not flush what its log has.
+    insert(&mut *database.session().unwrap(), 7).unwrap();
+    database.sync().unwrap();
+    drop(database);
+    let mut other = Bench::new("rocksdb").params;
+    other.location = bench.params.location.clone();
+    for access in [Access::Read, Access::Write] {
+        other.access = access;
+        let database = (bench.driver.open)(&other).unwrap();
+        let found = read(&mut *database.session().unwrap(), 7, Fields::All).unwrap();
+        assert_eq!(found.records, 1, "{access:?}");
+    }
 }
