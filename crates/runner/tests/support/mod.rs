@@ -99,7 +99,6 @@ pub fn plan(systems: Vec<SystemPlan>, workloads: &[&str], threads: &[u32]) -> Pl
             reload: Reload::Never,
             adopt: Adopt::No,
             into_existing: false,
-            load_rate: None,
             load_threads: 2,
             load_rate: None,
             write_all_fields: false,
