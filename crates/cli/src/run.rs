@@ -87,9 +87,19 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
             exit::of(error)
         }
     };
-    match written(args, &out, exit) {
+    say_report(args, &out, (exit, done.is_err()), console)
+}
+
+/// Writes the report and says where it is; the exit code of the run, which may have failed.
+fn say_report(
+    args: &RunArgs,
+    out: &Path,
+    (exit, has_failed): (Exit, bool),
+    console: &Console,
+) -> anyhow::Result<Exit> {
+    match written(args, out, exit) {
         Ok(None) => Ok(exit),
-        Ok(Some(page)) if done.is_err() => {
+        Ok(Some(page)) if has_failed => {
             let path = page.path().display();
             console.warn(&format!("what was measured until then: {path}"));
             Ok(exit)

@@ -239,10 +239,7 @@ impl std::fmt::Display for Accept {
                 QUANTILES.map(|quantile| quantile.name).join(", "),
                 Kind::ALL.map(Kind::name).join(", ")
             ),
-            Self::AbortLimits => write!(
-                f,
-                "limits such as `errors > 1%`, `p99 read > 200ms for 10s` and `down nodes > 0`"
-            ),
+            Self::AbortLimits => f.write_str(ABORT_LIMITS),
             Self::Distribution => write!(
                 f,
                 "the name of a distribution, or a table such as \
@@ -253,6 +250,10 @@ impl std::fmt::Display for Accept {
         }
     }
 }
+
+/// What [`Accept::AbortLimits`] accepts.
+const ABORT_LIMITS: &str =
+    "limits such as `errors > 1%`, `p99 read > 200ms for 10s` and `down nodes > 0`";
 
 /// What [`Accept::Time`] accepts.
 fn time(min: f64, max: f64) -> String {

@@ -10,7 +10,7 @@ use tempfile::TempDir;
 
 fn plan(hosts: &SshHosts, host: &str) -> String {
     format!(
-        "[database]\ndriver = 'cassandra'\n[[system]]\nname = 'cluster'\nhosts = '{}:9042'\n\
+        "[host]\ndrop_caches = 'always'\n[database]\ndriver = 'cassandra'\n[[system]]\nname = 'cluster'\nhosts = '{}:9042'\n\
          host = '{host}'\n",
         hosts.network().address(2)
     )

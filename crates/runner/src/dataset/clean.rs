@@ -9,14 +9,15 @@ use super::{
 };
 use crate::{Error, error::in_one_line};
 use bytesize::ByteSize;
+use serde::Deserialize;
 use std::{
     collections::BTreeMap,
     fs, io,
     path::{Component, Path, PathBuf},
 };
 use tailmark_driver::{
-    Access, DataSet, Database, Driver, Location, Made, Params, Place, Schema, Semantics, Settings,
-    db::stamp,
+    Access, DataSet, Database, Driver, Location, Made, Params, Place, Schema, Semantics, Setting,
+    SettingKind, Settings, db::stamp,
 };
 
 /// What a study says of one of its systems.
@@ -26,8 +27,18 @@ pub(crate) struct NamedPlace<'a> {
     pub driver: &'static Driver,
     /// Where it is.
     pub place: &'a str,
-    /// Its settings; used for servers alone.
+    /// Its settings. Of an embedded database only the directories of its log are used.
     pub settings: BTreeMap<String, String>,
+}
+
+/// The marker that a driver keeps in a log directory.
+const LOG_MARKER: &str = "tailmark.wal.json";
+
+/// What it says.
+#[derive(Deserialize)]
+struct LogMarker {
+    /// Whose log it is.
+    database: PathBuf,
 }
 
 /// What can be removed of a place.
@@ -83,8 +94,11 @@ impl NamedPlace<'_> {
                 "`{name}` is a symbolic link, which tailmark did not make"
             ));
         }
-        let lines = lines(&store, self.driver, data, &marker, place);
-        let params = self.params(location, BTreeMap::new())?;
+        let logs = self.logs(data);
+        let mut lines = lines(&store, self.driver, data, &marker, place);
+        let name = |log: &String| format!("`{log}`, the log of that database");
+        lines.extend(logs.values().map(name));
+        let params = self.params(location, logs)?;
         Ok(Remains {
             store,
             driver: self.driver,
@@ -93,6 +107,25 @@ impl NamedPlace<'_> {
             server: None,
             lines,
         })
+    }
+
+    /// The directories apart from the data in which the database keeps a part of it, by their settings:
+    /// those that say themselves that they are this database's.
+    fn logs(&self, data: &Path) -> BTreeMap<String, String> {
+        let Ok(data) = fs::canonicalize(data) else {
+            return BTreeMap::new();
+        };
+        let settings = self.driver.settings.iter();
+        let named = settings.filter(|setting| setting.kind == SettingKind::Directory);
+        let of_database = |setting: &Setting| {
+            let directory = Path::new(self.settings.get(setting.name)?);
+            let directory = directory.join(format!("{}-wal", self.driver.entry));
+            let marker = read_file_itself(&directory.join(LOG_MARKER))?;
+            let marker: LogMarker = serde_json::from_str(&marker).ok()?;
+            let value = directory.to_str()?.to_owned();
+            (marker.database == data).then(|| (setting.name.to_owned(), value))
+        };
+        named.filter_map(of_database).collect()
     }
 
     fn on_server(&self, study: &str) -> Result<Remains, Untouched> {

@@ -108,17 +108,21 @@ impl Dataset<'_> {
             // Another rank may have been stopped before its last record: this one goes on from here.
             self.write(Some(database.as_ref()), &begun, loaded, false)?;
         }
-        let load = Load {
+        Ok(Some((self.loaded(phase, records - from, threads), begun)))
+    }
+
+    /// The row of a load in the study.
+    fn loaded(&self, phase: Phase, records: u64, threads: u32) -> Load {
+        Load {
             system: self.system.name.clone(),
             // Of data sets that several ranks have of their own, all.
             records: match phase.ranks.len() > 1 && is_own(self.system) {
                 true => phase.succeeded(),
-                false => records - from,
+                false => records,
             },
             threads,
             phase,
-        };
-        Ok(Some((load, begun)))
+        }
     }
 
     fn load_failed(&self, phase: &Phase, from: u64, loaded: u64) -> Error {

@@ -316,7 +316,8 @@ fn a_dry_run_promises_nothing_of_the_caches_of_a_server_on_another_machine() {
     }
     let said = |hosts: &str, more: &str| {
         let plan = plan(&format!(
-            "[database]\ndriver = 'cassandra'\n[[system]]\nname = 'a'\nhosts = {hosts}\n{more}"
+            "[host]\ndrop_caches = 'always'\n[database]\ndriver = 'cassandra'\n[[system]]\n\
+             name = 'a'\nhosts = {hosts}\n{more}"
         ));
         let facts = Facts {
             can_drop_caches: true,
