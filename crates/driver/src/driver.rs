@@ -123,6 +123,8 @@ pub struct Driver {
     pub cache: fn(&DataSet, &Settings) -> u64,
     /// Whether reads go through the kernel's page cache, which then counts as cache.
     pub page_cache: fn(&Settings) -> bool,
+    /// Whether an update leaves a record with the fields that it writes, and no others.
+    pub reshapes: fn(&Settings) -> bool,
     /// Whose semantics the settings keep, where they decide that: what is said must be so.
     pub semantics: fn(&Settings) -> Option<Semantics>,
 }

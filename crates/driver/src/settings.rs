@@ -313,6 +313,7 @@ mod tests {
         space: |_, _| 0,
         cache: |_, _| 0,
         page_cache: |_| false,
+        reshapes: |_| false,
         semantics: |_| None,
     };
 

@@ -39,13 +39,14 @@ pub mod steady;
 pub mod study;
 mod summary;
 mod transport;
+mod unlogged;
 mod warmup;
 mod worst;
 
 pub use bandwidth::{Bandwidth, DeviceBandwidth};
 pub use comparison::{Comparison, Run, Verdict, comparisons};
 pub use conditions::{Conditions, Inequality};
-pub use derived::{DERIVED, Derived, Sampled};
+pub use derived::{DERIVED, Derived, READ_BYTES, Sampled};
 pub use error::{Damaged, Error};
 pub use export::{FORMATS, Format};
 pub use failure::{ALLOW_ERRORS, ALLOW_ERRORS_KEY, Fault};

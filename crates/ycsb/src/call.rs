@@ -160,6 +160,16 @@ impl Call {
             properties.flag("measurement.trackjvm", false),
             properties.flag("spin.sleep", false),
         );
+        let (export_file, raw_file) = (path("exportfile"), path("measurement.raw.output_file"));
+        for (name, file) in [
+            ("exportfile", &export_file),
+            ("measurement.raw.output_file", &raw_file),
+        ] {
+            let failed = || format!("the property `{name}` names a file that cannot be written");
+            file.as_deref()
+                .map_or(Ok(()), output::try_write)
+                .with_context(failed)?;
+        }
         Ok(Self {
             watch: watch(options, &core, &stop, console)?,
             driver,
@@ -169,8 +179,8 @@ impl Call {
             seed: properties.number("tailmark.seed", seed::of_now(), COUNT)?,
             compressibility: properties.number("tailmark.compressibility", 0.0, "from 0 to 1")?,
             exporter,
-            export_file: path("exportfile"),
-            raw_file: path("measurement.raw.output_file"),
+            export_file,
+            raw_file,
             _password: password,
             core,
             stop,

@@ -7,6 +7,7 @@
 mod adopt;
 mod load;
 mod marker;
+mod reshaped;
 
 use crate::Error;
 pub(crate) use load::loader;

@@ -49,6 +49,7 @@ pub const DRIVER: Driver = Driver {
     space: |_, _| 0,
     cache: |_, _| 0,
     page_cache: |_| true,
+    reshapes: |_| false,
     semantics: |_| None,
 };
 

@@ -55,6 +55,7 @@ pub const DRIVER: Driver = Driver {
     space,
     cache: |_, settings| options::block_cache(settings),
     page_cache: options::page_cache,
+    reshapes: |_| false,
     semantics: |_| None,
 };
 
