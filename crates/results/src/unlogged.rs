@@ -73,7 +73,7 @@ impl Unlogged {
     /// Adds it to a phase that was read from lines.
     ///
     /// # Errors
-    /// Where it contradicts itself or the lines.
+    /// Where it contradicts itself.
     pub fn add_to(self, phase: &mut Phase) -> Result<(), String> {
         let is_length = self.duration_s.is_finite() && self.duration_s > 0.0;
         let ended = self.failed.checked_add(self.drained);
@@ -89,16 +89,8 @@ impl Unlogged {
         phase.drained = self.drained;
         for (kind, unlogged) in self.kinds {
             let result = phase.kinds.entry(kind).or_default();
-            if unlogged.not_found > result.count {
-                return Err(format!(
-                    "what is `not in its lines` contradicts them: {} of {} requests of the kind {} \
-                     found nothing",
-                    unlogged.not_found,
-                    result.count,
-                    kind.name()
-                ));
-            }
-            result.not_found = unlogged.not_found;
+            // A log may have the lines of some kinds alone.
+            result.not_found = unlogged.not_found.min(result.count);
             (result.errors, result.bytes) = (unlogged.errors, unlogged.bytes);
         }
         phase.errors = self.errors;

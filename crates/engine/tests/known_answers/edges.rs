@@ -307,7 +307,11 @@ fn clients_that_do_not_wait_for_each_other_are_counted_without_a_warm_up_too() {
     for (model, threads, expected) in [
         ("constant 5s", 64, 12.8),
         ("lognormal 100ms 0.3", 64, 640.0),
-        ("constant 1ms; mode 0.1% constant 200ms", 64, 64_000.0 / 1.199),
+        (
+            "constant 1ms; mode 0.1% constant 200ms",
+            64,
+            64_000.0 / 1.199,
+        ),
     ] {
         let phase = closed_loop(model, threads, 0, 16);
         let rate = phase.ops_per_sec();

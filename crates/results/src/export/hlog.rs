@@ -61,7 +61,9 @@ fn write(study: &Study, mut out: &mut dyn Write) -> Result<(), Error> {
         };
         let unlogged = Unlogged::from_phase(&phase).comment(&tag);
         let unlogged = unlogged.map_err(failed(FORMAT.name))?;
-        for line in [unlogged].into_iter().chain(never_done(&tag, &phase)) {
+        let has_lines = phase.intervals.iter().any(|of| !of.kinds.is_empty());
+        let unlogged = has_lines.then_some(unlogged).into_iter();
+        for line in unlogged.chain(never_done(&tag, &phase)) {
             log.write_comment(&line).map_err(failed(FORMAT.name))?;
         }
         let lines = lines(&phase.intervals);

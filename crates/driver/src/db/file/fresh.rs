@@ -65,7 +65,8 @@ mod tests {
     #[test]
     fn what_is_fresh_is_like_the_values_and_never_the_same() {
         // Printable bytes with a stretch of zeros, as values that compress have.
-        let mut like: Vec<u8> = (0..1021_u32).map(|i| 0x20 + (i * 7 % 32) as u8).collect();
+        let printable = |i: u32| 0x20 + (i.wrapping_mul(2_654_435_761) >> 27) as u8;
+        let mut like: Vec<u8> = (0..1021).map(printable).collect();
         like[256..384].fill(0);
         let mut fresh = Fresh::new();
         let mut gap = vec![0; 3 * 1021 + 500];
