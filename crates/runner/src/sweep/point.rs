@@ -77,8 +77,7 @@ impl Sweeper<'_> {
         let database = dataset.open()?;
         let _open = self.ranks.open(system)?;
         let all_fields = plan.sweep.write_all_fields;
-        let was_reshaped =
-            dataset.note_reshaping(database.as_ref(), &asked.workload, all_fields)?;
+        let was_reshaped = dataset.note_reshaping(database.as_ref(), asked.workload, all_fields)?;
         let begun = self.run_awaited(database.as_ref(), state, asked, &key)?;
         let Some((settled_before, measured)) = begun else {
             return Ok(None);
