@@ -98,6 +98,17 @@ fn semantics(properties: &Properties) -> anyhow::Result<Semantics> {
     }
 }
 
+/// The file that a property names, if any. One that cannot be written is refused before the run.
+fn writable(properties: &Properties, name: &str) -> anyhow::Result<Option<PathBuf>> {
+    let file = properties.text(name).filter(|path| !path.is_empty());
+    let file = file.map(PathBuf::from);
+    if let Some(file) = &file {
+        let failed = || format!("the property `{name}` names a file that cannot be written");
+        output::try_write(file).with_context(failed)?;
+    }
+    Ok(file)
+}
+
 impl Call {
     /// Understands the properties.
     ///
@@ -149,27 +160,13 @@ impl Call {
             "site.ycsb.measurements.exporter.TextMeasurementsExporter",
         ));
         why.iter().for_each(|why| console.warn(why));
-        let path = |name| {
-            properties
-                .text(name)
-                .filter(|path| !path.is_empty())
-                .map(PathBuf::from)
-        };
         // Java's own; there is nothing of the kind here.
         let _ = (
             properties.flag("measurement.trackjvm", false),
             properties.flag("spin.sleep", false),
         );
-        let (export_file, raw_file) = (path("exportfile"), path("measurement.raw.output_file"));
-        for (name, file) in [
-            ("exportfile", &export_file),
-            ("measurement.raw.output_file", &raw_file),
-        ] {
-            let failed = || format!("the property `{name}` names a file that cannot be written");
-            file.as_deref()
-                .map_or(Ok(()), output::try_write)
-                .with_context(failed)?;
-        }
+        let export_file = writable(properties, "exportfile")?;
+        let raw_file = writable(properties, "measurement.raw.output_file")?;
         Ok(Self {
             watch: watch(options, &core, &stop, console)?,
             driver,
