@@ -34,7 +34,10 @@ pub fn import(args: &ImportArgs, console: &Console) -> anyhow::Result<Exit> {
         threads: args.threads,
         unit_ns: args.unit.as_deref().and_then(unit_ns),
     };
-    let all = format.import(&sources, &given)?;
+    let (all, left_out) = format.import_readable(&sources, &given)?;
+    for error in &left_out {
+        console.warn(&format!("left out: {error}"));
+    }
     let failed = || format!("failed to add to the study in `{}`", args.out.display());
     add_all(&args.out, all, format.name).with_context(failed)?;
     let reported = write_studies(std::slice::from_ref(&args.out), &["html"], &args.out);

@@ -26,6 +26,14 @@ use std::{ffi::OsString, path::Path, process::ExitCode};
 use tailmark_cluster::{is_first, let_first_speak};
 use tailmark_console::{Console, Exit, closed, take_signals};
 
+/// Programs that it stands in for when it is called by their name, the command that does what they
+/// do, and whether that is in this build.
+const STANDS_IN: &[(&str, &str, bool)] = &[
+    ("db_bench", "db-bench", cfg!(feature = "db-bench")),
+    ("ycsb", "ycsb", cfg!(feature = "ycsb")),
+    ("ycsb.sh", "ycsb", cfg!(feature = "ycsb")),
+];
+
 fn main() -> ExitCode {
     let console = &Console::standard();
     // First, so that a signal at any time ends the program with the code for it.
@@ -84,12 +92,16 @@ fn misunderstood(asked: &clap::Error) -> Exit {
 }
 
 /// The words of the command line. Called by the name of a program that it stands in for (a link
-/// named `db_bench`), it does what that does: scripts that look for a process of that name find it.
+/// named `db_bench` or `ycsb`), it does what that does: scripts that look for a process of that name find it.
 fn words() -> Vec<OsString> {
     let mut words: Vec<_> = std::env::args_os().collect();
     let name = words.first().and_then(|word| Path::new(word).file_name());
-    if cfg!(feature = "db-bench") && name.is_some_and(|name| name == "db_bench") {
-        words.insert(1, "db-bench".into());
+    let stands_in = name.and_then(|name| {
+        let known = STANDS_IN.iter().find(|(program, _, _)| name == *program);
+        known.filter(|(_, _, is_built)| *is_built)
+    });
+    if let Some((_, command, _)) = stands_in {
+        words.insert(1, command.into());
     }
     words
 }

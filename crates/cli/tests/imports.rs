@@ -131,3 +131,56 @@ fn an_import_that_is_refused_leaves_no_study() {
         assert!(!dir.path().join("study").exists());
     }
 }
+
+/// The comparison of operations per second at a point.
+fn ops_of(export: &Value) -> Value {
+    let comparisons = export["comparisons"].as_array().unwrap();
+    let is_it = |of: &&Value| of["metric"] == "ops_per_sec" && of["place"] == "point";
+    comparisons.iter().find(is_it).unwrap().clone()
+}
+
+#[test]
+fn the_same_file_imported_four_times_is_one_run() {
+    let dir = TempDir::new().unwrap();
+    let text = fs::read_to_string(shared("inputs/ycsb.txt")).unwrap();
+    let slower = text.replace("RunTime(ms), 20000", "RunTime(ms), 40000");
+    fs::write(dir.path().join("a.txt"), text).unwrap();
+    fs::write(dir.path().join("b.txt"), slower).unwrap();
+    for file in ["a.txt", "b.txt"].iter().cycle().take(8) {
+        run(&dir, &["import", "ycsb", file, "-o", "study"]);
+    }
+    let ops = ops_of(&export(&dir));
+    let said = (&ops["verdict"], &ops["runs_a"], &ops["runs_b"], &ops["p"]);
+    let expected = ("too few runs".into(), 1.into(), 1.into(), Value::Null);
+    assert_eq!(said, (&expected.0, &expected.1, &expected.2, &expected.3));
+}
+
+#[test]
+fn a_log_without_a_result_is_named_and_the_others_are_imported() {
+    let dir = TempDir::new().unwrap();
+    let log = fs::read_to_string(shared("inputs/db_bench.txt")).unwrap();
+    fs::write(dir.path().join("good.log"), log).unwrap();
+    fs::write(dir.path().join("killed.log"), "DB path: [/mnt/db]\n").unwrap();
+    let args = [
+        "import",
+        "db_bench",
+        "killed.log",
+        "good.log",
+        "-o",
+        "study",
+    ];
+    let output = TAILMARK.run(dir.path(), &args);
+    assert_eq!(output.status.code(), Some(0), "{}", err(&output));
+    let said = err(&output);
+    assert!(
+        said.contains("left out") && said.contains("killed.log"),
+        "{said}"
+    );
+    assert_eq!(export(&dir)["points"].as_array().unwrap().len(), 2);
+    let alone = TAILMARK.run(
+        dir.path(),
+        &["import", "db_bench", "killed.log", "-o", "new"],
+    );
+    assert_ne!(alone.status.code(), Some(0));
+    assert!(err(&alone).contains("killed.log"), "{}", err(&alone));
+}

@@ -550,3 +550,51 @@ fn a_log_directory_is_of_one_database_also_after_a_kill() {
     let (code, said) = call("run", "one");
     assert_eq!(code, Some(0), "{said}");
 }
+
+#[test]
+fn a_file_that_cannot_be_written_is_found_out_before_the_run() {
+    let dir = TempDir::new().unwrap();
+    std::fs::create_dir(dir.path().join("folder")).unwrap();
+    let load = "load rocksdb -P workloada -p rocksdb.dir=db -p";
+    for (property, said) in [
+        ("exportfile=missing/out.txt", "missing/out.txt"),
+        ("exportfile=folder", "`folder` is a directory"),
+        (
+            "measurementtype=raw -p measurement.raw.output_file=missing/raw.csv",
+            "measurement.raw.output_file",
+        ),
+    ] {
+        let run = ycsb(dir.path(), &format!("{load} {property}"));
+        assert_eq!(run.status.code(), Some(2), "{property}: {}", err(&run));
+        assert!(err(&run).contains(said), "{property}: {}", err(&run));
+        assert!(!dir.path().join("db").exists(), "{property}");
+    }
+    // What is there stays until there is something to write.
+    std::fs::write(dir.path().join("out.txt"), "before").unwrap();
+    let run = ycsb(dir.path(), "run mongodb -P workloada -p exportfile=out.txt");
+    assert_eq!(run.status.code(), Some(2));
+    let kept = std::fs::read_to_string(dir.path().join("out.txt")).unwrap();
+    assert_eq!(kept, "before");
+}
+
+#[test]
+fn a_link_named_ycsb_does_what_ycsb_does() {
+    let dir = TempDir::new().unwrap();
+    std::fs::write(dir.path().join("workloada"), WORKLOAD).unwrap();
+    for name in ["ycsb", "ycsb.sh"] {
+        let link = dir.path().join(name);
+        std::os::unix::fs::symlink(PROGRAM, &link).unwrap();
+        let args = ["run", "basic", "-P", "workloada"];
+        let run = Command::new(&link)
+            .args(args)
+            .current_dir(dir.path())
+            .output()
+            .unwrap();
+        assert_eq!(run.status.code(), Some(0), "{}", err(&run));
+        assert!(
+            out(&run).starts_with("[OVERALL], RunTime(ms), "),
+            "{}",
+            out(&run)
+        );
+    }
+}

@@ -134,6 +134,8 @@ pub struct Driver {
     pub page_cache: fn(&Settings) -> bool,
     /// Whether [`Database::nodes_down`] tells which nodes of a cluster are down.
     pub tells_nodes: bool,
+    /// Whether an update leaves a record with the fields that it writes, and no others.
+    pub reshapes: fn(&Settings) -> bool,
     /// Whose semantics the settings keep, where they decide that: what is said must be so.
     pub semantics: fn(&Settings) -> Option<Semantics>,
 }

@@ -328,6 +328,7 @@ mod tests {
         cache: |_, _| 0,
         page_cache: |_| false,
         tells_nodes: false,
+        reshapes: |_| false,
         semantics: |_| None,
     };
 

@@ -8,11 +8,18 @@ use crate::{
     roles::Roles,
 };
 use std::sync::{Mutex, MutexGuard, PoisonError};
-use tailmark_results::{Finding, Phase, finding::STRAGGLER, number};
+use tailmark_results::{
+    Finding, Phase,
+    finding::{FEW_OPERATIONS, STRAGGLER},
+    number,
+};
 use tailmark_workload::ClientGroup;
 
 /// From which share of idle time on it is said.
 const SHARE: f64 = 0.01;
+
+/// With fewer operations of each client, one more or less is over 5 % of ops/s.
+const OPERATIONS_MIN: f64 = 20.0;
 
 /// The ends of the clients of the point; background clients do not count.
 #[derive(Debug, Default)]
@@ -44,9 +51,10 @@ pub struct Length {
     /// When the last operation was done.
     pub done: u64,
     /// What rates are divided by: the planned time where it ran to that, else the time until the
-    /// last operation was done. In a closed loop by time without a warm-up it is that until a
-    /// client was done, in the mean.
+    /// last operation was done.
     pub divisor: u64,
+    /// Operations of a closed loop that were done after its end and are in no rate.
+    pub late: u64,
 }
 
 impl Length {
@@ -66,14 +74,15 @@ impl Ending {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How long the measured part was; `planned` is how long it was to be, where it was to end by
-    /// time, and `times` are when its last operation was done and when its budget was due.
+    /// How long the measured part was, in which so many operations were done; `planned` is how long
+    /// it was to be, where it was to end by time, and `times` are when its last operation was done
+    /// and when its budget was due.
     pub fn length(
         &self,
         spec: &Spec<'_>,
         measure: Tick,
         planned: Option<u64>,
-        times: (u64, u64),
+        (times, operations): ((u64, u64), u64),
         by: EndedBy,
     ) -> Length {
         let (done, due) = times;
@@ -81,19 +90,64 @@ impl Ending {
         let divisor = match (by, is_spent, planned) {
             (EndedBy::Cut, ..) | (_, false, None) => done,
             (_, true, _) => done.max(due),
-            (_, false, Some(planned)) if has_open_start(spec) => self.mean_ns(measure).max(planned),
+            (_, false, Some(planned)) if has_open_start(spec) => {
+                return self.with_open_start(measure, planned, done, operations);
+            }
             (_, false, Some(planned)) => planned,
         };
-        Length { done, divisor }
+        Length {
+            done,
+            divisor,
+            late: 0,
+        }
     }
 
-    /// How long a client ran, in the mean. What was begun before the end counts whole, though it
-    /// was done behind it; behind a warm-up as much is left out at the start.
-    fn mean_ns(&self, measure: Tick) -> u64 {
+    /// Of a closed loop by time without a warm-up. The operations under way at its end are not made
+    /// up for at its start, so they would make the rate too high where clients wait for each other:
+    /// 64 that queue for a server of 8 operations a second have 63 of them done after 10 s. Either
+    /// what was done by the end is divided by that, or everything by the time in which it was done.
+    /// Both are what the system really did, while fewer and fewer clients were left or with the last
+    /// operations cut off: the higher one is nearer to what it can do.
+    fn with_open_start(&self, measure: Tick, planned: u64, done: u64, operations: u64) -> Length {
+        let is_late = |left: &&Left| left.done.saturating_sub(measure) > planned;
+        // Each client had one operation under way at the most.
+        let late = self.left().iter().filter(is_late).count() as u64;
+        let late = late.min(operations);
+        let whole = done.max(planned);
+        let [in_time, all] = [(operations - late, planned), (operations, whole)]
+            .map(|(count, ns)| count as f64 / ns.max(1) as f64);
+        let (divisor, late) = match all >= in_time {
+            true => (whole, 0),
+            false => (planned, late),
+        };
+        Length {
+            done,
+            divisor,
+            late,
+        }
+    }
+
+    /// What to say of a closed loop by time in which clients did so few operations that it matters
+    /// which of them its edges cut off.
+    pub fn few_operations(
+        &self,
+        spec: &Spec<'_>,
+        length: &Length,
+        phase: &Phase,
+    ) -> Option<Finding> {
         let left = self.left();
-        let run = |left: &Left| u128::from(left.done.saturating_sub(measure));
-        let sum: u128 = left.iter().map(run).sum();
-        u64::try_from(sum / left.len().max(1) as u128).unwrap_or(u64::MAX)
+        let each = phase.operations as f64 / left.len() as f64;
+        let ends_by_time = spec.duration.is_some() && !left.iter().all(|left| left.is_spent);
+        let is_few = is_closed(spec) && ends_by_time && each > 0.0 && each < OPERATIONS_MIN;
+        (is_few && !spec.is_warmup).then(|| {
+            FEW_OPERATIONS.finding(format!(
+                "A client did {each:.1} operations on average in {:.1} s, and the measured time \
+                 began and ended within one: where clients wait for each other, ops/s is too high \
+                 or too low by up to {:.0} %. Measure longer, or with fewer clients.",
+                length.divisor as f64 / 1e9,
+                100.0 / each.max(1.0)
+            ))
+        })
     }
 
     /// What to say where clients had nothing left to do before the last one was done. Only the

@@ -202,10 +202,12 @@ fn result<C: Clock>(
         _ => EndedBy::Plan,
     };
     let planned_ns = (planned < Tick::MAX).then(|| planned.saturating_sub(measure));
-    let length = ending.length(spec, measure, planned_ns, times, by);
+    let operations = collector.counts().0;
+    let length = ending.length(spec, measure, planned_ns, (times, operations), by);
     let mut phase = collector.finish(length.whole());
     phase.started_ms = Some(started_ms);
     phase.duration_s = length.divisor as f64 / 1e9;
+    phase.drained += length.late.min(phase.succeeded());
     phase.counters = spec.database.counters();
     let start = measure - nanos(spec.warmup);
     if !is_stopped && end < Tick::MAX {
@@ -225,6 +227,7 @@ fn result<C: Clock>(
     }
     let straggler = || ending.straggler(due, measure, &phase);
     let found = silence.finding().or_else(straggler);
-    phase.findings.extend(found);
+    let few = ending.few_operations(spec, &length, &phase);
+    phase.findings.extend(found.into_iter().chain(few));
     phase
 }

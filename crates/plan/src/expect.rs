@@ -96,8 +96,8 @@ impl Expect {
         if driver.place != Place::Hosts {
             refuse("client_host", "has no server")?;
         }
-        if driver.place != Place::Directory {
-            refuse("version", "embeds no database")?;
+        if !matches!(driver.place, Place::Directory | Place::Hosts) {
+            refuse("version", "opens no database")?;
         }
         let client_host: Option<String> = table.optional("client_host")?;
         Ok(Self {

@@ -94,8 +94,7 @@ pub const KEYS: &[PlanKey] = &[
         .about("YCSB's, faults included, or what the operation promises")
         .or("faithful"),
     PlanKey::new("database", "version", Text).about(
-        "the version that the described study used; an embedded database of another is a \
-             finding",
+        "the version that the described study used; a database of another is a finding",
     ),
     PlanKey::new("dataset", "records", Count(1, RECORDS_MAX))
         .about("how many records are loaded")

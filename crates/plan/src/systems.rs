@@ -228,7 +228,7 @@ fn semantics(
     }
 }
 
-/// The version that the plan speaks of: of an embedded database, which is in this program.
+/// The version that the plan speaks of: of an embedded database, or of a server.
 fn version(
     own: &TableReader<'_>,
     common: Option<&TableReader<'_>>,
@@ -240,11 +240,11 @@ fn version(
     };
     let version: Option<String> = reader.optional("version")?;
     match driver.place {
-        Place::Directory => Ok(version),
+        Place::Directory | Place::Hosts => Ok(version),
         _ => Err(Error::BadValue {
             key: reader.label("version"),
             value: version.unwrap_or_default(),
-            accepted: format!("absent: driver `{}` embeds no database", driver.name),
+            accepted: format!("absent: driver `{}` opens no database", driver.name),
         }),
     }
 }

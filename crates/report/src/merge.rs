@@ -182,6 +182,10 @@ impl Data {
         let header = self.headers.first();
         let mut conditions = Conditions::of(header, system, &self.facts, first_run);
         conditions.set(Part::Title, "title", self.title_of(system));
+        let points = self.points.iter().filter(|p| p.key.system == system.name);
+        for point in points {
+            conditions.add_read_bytes(&point.key.workload, point.phase.read_bytes());
+        }
         conditions
     }
 

@@ -12,7 +12,10 @@ use crate::{
     server::{is_number, without_server},
     slo::SLO_KEYS,
 };
-use std::collections::{BTreeMap, BTreeSet};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    path::Path,
+};
 
 /// Keys of a plan that say what is measured and how often, not under which conditions. Rate and
 /// arrivals are in the name of a point; the scales are in the values that they were applied to; each
@@ -103,6 +106,9 @@ const AGE_HOURS: f64 = 1.0;
 /// Free space further apart than this part of the higher one is unequal.
 const FREE_PART: f64 = 0.1;
 
+/// Reads that find records of sizes further apart than this part of the higher one are unequal.
+const READ_PART: f64 = 0.02;
+
 /// Where a condition comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Part {
@@ -133,6 +139,8 @@ pub struct Conditions {
     age_h: Option<f64>,
     /// Bytes that were free at the start, and as they were written.
     free: Option<(f64, String)>,
+    /// Bytes that a read of each workload found, the sum over its runs, and how many runs.
+    read_bytes: BTreeMap<String, (f64, u32)>,
 }
 
 /// What two systems of a comparison differ in, and how.
@@ -223,7 +231,11 @@ impl Conditions {
             let passes = [Imported::FILES, Fact::USE_CASE].contains(&fact.group.as_str())
                 || PASSING_FACTS.contains(&(plain(&fact.group), fact.name.as_str()));
             if !passes {
-                put(Part::Fact, &fact_name(fact), &fact.value);
+                put(
+                    Part::Fact,
+                    &fact_name(fact),
+                    &without_device(fact, &system.place),
+                );
             }
         }
         let own = |group: &str, name: &str| {
@@ -242,6 +254,14 @@ impl Conditions {
     /// Sets a condition.
     pub fn set(&mut self, part: Part, name: &str, value: impl Into<String>) {
         self.named.insert((part, name.to_owned()), value.into());
+    }
+
+    /// Adds what a read of a run of a workload found, where that is known.
+    pub fn add_read_bytes(&mut self, workload: &str, bytes: Option<f64>) {
+        if let Some(bytes) = bytes {
+            let (sum, runs) = self.read_bytes.entry(workload.to_owned()).or_default();
+            (*sum, *runs) = (*sum + bytes, *runs + 1);
+        }
     }
 
     /// The value of a condition.
@@ -328,7 +348,28 @@ impl Conditions {
             .collect();
         unequal.extend(self.unequal_age(other));
         unequal.extend(self.unequal_space(other));
+        unequal.extend(self.unequal_reads(other));
         unequal
+    }
+
+    /// Workloads whose reads found records of another size. Drivers count differently, so two of
+    /// them are not compared.
+    fn unequal_reads(&self, other: &Self) -> Vec<Inequality> {
+        let driver = (Part::System, "driver".to_owned());
+        if self.get(&driver) != other.get(&driver) {
+            return Vec::new();
+        }
+        let mean = |(sum, runs): &(f64, u32)| sum / f64::from(*runs);
+        let both = self.read_bytes.iter().filter_map(|(workload, a)| {
+            let (a, b) = (mean(a), mean(other.read_bytes.get(workload)?));
+            let text = |bytes: f64| Some(number::count(bytes.round() as u64));
+            ((a - b).abs() > READ_PART * a.max(b)).then(|| Inequality {
+                name: format!("bytes a read of {workload}"),
+                a: text(a),
+                b: text(b),
+            })
+        });
+        both.collect()
     }
 
     fn unequal_age(&self, other: &Self) -> Option<Inequality> {
@@ -359,6 +400,24 @@ pub fn short((part, key): &ConditionName) -> &str {
         Part::DataSet | Part::Plan => key.split_once('.').map_or(key.as_str(), |(_, name)| name),
         _ => key,
     }
+}
+
+/// The value of a fact. What was done to prepare a device is the same of two systems where only the
+/// names of their devices and places differ: `mkfs.xfs /dev/loop4` and `mkfs.xfs /dev/loop5`.
+fn without_device(fact: &Fact, place: &str) -> String {
+    if plain(&fact.group) != Fact::PREPARATION {
+        return fact.value.clone();
+    }
+    let words = fact.value.split(' ').map(|word| {
+        let path = word.trim_end_matches([',', ';', ':', '.']);
+        let rest = &word[path.len()..];
+        match path {
+            _ if path.starts_with("/dev/") => format!("DEVICE{rest}"),
+            _ if path.len() > 1 && Path::new(place).starts_with(path) => format!("PLACE{rest}"),
+            _ => word.to_owned(),
+        }
+    });
+    words.collect::<Vec<_>>().join(" ")
 }
 
 fn fact_name(fact: &Fact) -> String {

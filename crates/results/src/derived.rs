@@ -28,6 +28,10 @@ pub struct Derived {
     pub of: fn(&Phase, Option<f64>) -> Option<f64>,
 }
 
+/// The name of what a read found. It is counted, not sampled: a report has it only where systems
+/// differ in it.
+pub const READ_BYTES: &str = "bytes_per_read";
+
 /// Every figure, in the order of reports.
 pub const DERIVED: &[Derived] = &[
     Derived {
@@ -117,6 +121,13 @@ pub const DERIVED: &[Derived] = &[
         },
     },
     Derived {
+        name: READ_BYTES,
+        title: "bytes a read",
+        unit: "bytes",
+        about: "bytes of keys and values that a read found, of those that found a record",
+        of: |phase, _| phase.read_bytes(),
+    },
+    Derived {
         name: "client_cpu_us_per_op",
         title: "client CPU per operation, us",
         unit: "us",
@@ -180,6 +191,17 @@ pub const DERIVED: &[Derived] = &[
         of: |phase, _| phase.sampled(DATABASE).mean(PENDING_COMPACTION),
     },
 ];
+
+impl Phase {
+    /// Bytes of keys and values that a read found, on average of those that found a record; none
+    /// where there was none, or where nobody counted bytes.
+    #[must_use]
+    pub fn read_bytes(&self) -> Option<f64> {
+        let reads = self.kinds.get(&Kind::Read)?;
+        let found = reads.count.saturating_sub(reads.not_found);
+        (found > 0 && reads.bytes > 0).then(|| reads.bytes as f64 / found as f64)
+    }
+}
 
 /// What databases call the bytes that they store: RocksDB, Cassandra, Aerospike.
 const STORED: [&str; 3] = ["sst_bytes", "disk_bytes", "used_bytes"];

@@ -82,6 +82,7 @@ pub const FINDINGS: &[FindingCode] = &[
     DATA_ADOPTED,
     DEVICE_THROTTLED,
     ERRORS,
+    FEW_OPERATIONS,
     FITS_IN_MEMORY,
     LENGTH_UNKNOWN,
     LINK_DEGRADED,
@@ -99,6 +100,7 @@ pub const FINDINGS: &[FindingCode] = &[
     PEAK_ONLY,
     RANK_UNEVEN,
     RATE_NOT_MET,
+    RECORDS_RESHAPED,
     SERVER_CHANGED,
     SERVER_CLOCK,
     SERVER_SATURATED,
@@ -214,6 +216,15 @@ pub const ERRORS: FindingCode = FindingCode {
     about: "requests failed",
     means: "Requests failed; they are timed apart and are not in ops/s. Find the cause before \
             using these numbers.",
+    changes_headline: true,
+};
+
+/// Clients did so few operations that the edges of the measured time matter.
+pub const FEW_OPERATIONS: FindingCode = FindingCode {
+    name: "few-operations",
+    about: "each client did so few operations that the edges of the measured time matter",
+    means: "The measured time began and ended within an operation of each client, so ops/s may be \
+            off by one operation of each. Measure longer, or with fewer clients.",
     changes_headline: true,
 };
 
@@ -368,6 +379,15 @@ pub const RATE_NOT_MET: FindingCode = FindingCode {
     about: "the target rate was not reached",
     means: "The system did less than what was offered, so its latencies are not those at that \
             rate. Use more clients or a lower rate.",
+    changes_headline: true,
+};
+
+/// Updates before the point have cut records down to the fields that they wrote.
+pub const RECORDS_RESHAPED: FindingCode = FindingCode {
+    name: "records-reshaped",
+    about: "updates before the point have cut records down to the fields that they wrote",
+    means: "Records are no longer as they were loaded, so this point reads less than one on a fresh \
+            data set. Load again before each point, or let updates merge.",
     changes_headline: true,
 };
 

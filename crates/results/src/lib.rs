@@ -44,13 +44,14 @@ pub mod study;
 mod study_id;
 mod summary;
 mod transport;
+mod unlogged;
 mod warmup;
 mod worst;
 
 pub use bandwidth::{Bandwidth, DeviceBandwidth};
 pub use comparison::{Comparison, Run, Verdict, comparisons};
 pub use conditions::{Conditions, Inequality};
-pub use derived::{DERIVED, Derived, Sampled};
+pub use derived::{DERIVED, Derived, READ_BYTES, Sampled};
 pub use error::{Damaged, Error};
 pub use export::{FORMATS, Format};
 pub use failure::{ALLOW_ERRORS, ALLOW_ERRORS_KEY, Fault};

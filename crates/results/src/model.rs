@@ -147,6 +147,8 @@ pub struct Fact {
 impl Fact {
     /// The group of what workloads stand for: their names, and for each a few words.
     pub const USE_CASE: &str = "use case";
+    /// The group of what was done to a device before it was measured, by step.
+    pub const PREPARATION: &str = "preparation";
 
     /// What an open database reports of itself.
     pub fn of_database(system: &str, reported: BTreeMap<String, String>) -> Vec<Self> {

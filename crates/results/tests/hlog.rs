@@ -13,7 +13,7 @@ use hdrhistogram::serialization::{
 use std::time::{Duration, UNIX_EPOCH};
 use tailmark_results::{
     Arrivals, FORMATS, Kind, Packed, Phase, Study,
-    finding::CENSORED,
+    finding::{CENSORED, NO_ANSWER},
     import::{Given, Imported, Source, find},
     new_latencies,
 };
@@ -218,4 +218,75 @@ fn a_unit_is_refused_by_formats_that_say_theirs() {
         .import(&[source], &in_unit(1))
         .unwrap_err();
     assert!(error.to_string().contains("--unit is for hlog"), "{error}");
+}
+
+#[test]
+fn what_failed_has_failed_after_an_export_and_an_import_too() {
+    let dir = tempfile::tempdir().unwrap();
+    let study = Study::create(dir.path(), &header(), &systems()).unwrap();
+    let [mut failing, mut gone] = [point(4, false), point(1, false)];
+    let phase = &mut failing.phase;
+    (phase.operations, phase.failed) = (10_000, 5_000);
+    phase.kinds.get_mut(&Kind::Update).unwrap().errors = 5_000;
+    gone.phase.findings.push(NO_ANSWER.finding("It went away."));
+    for point in [&failing, &gone] {
+        study.add_point(point).unwrap();
+    }
+    let log = exported(&study);
+    let all = import("study.hlog", &log, &in_unit(1)).unwrap();
+    for point in [failing, gone] {
+        let of_key = |imported: &&Imported| imported.threads == point.key.threads;
+        let (found, phase) = (&all.iter().find(of_key).unwrap().phase, &point.phase);
+        let fault = phase.fault(0.001).unwrap();
+        assert_eq!(found.fault(0.001), Some(fault));
+        assert_eq!(found.ops_per_sec(), phase.ops_per_sec());
+        assert_eq!(found.errors_per_sec(), phase.errors_per_sec());
+        assert_eq!(
+            (&found.errors, found.drained),
+            (&phase.errors, phase.drained)
+        );
+        let codes = |phase: &Phase| phase.findings.iter().map(|f| f.code.clone()).collect();
+        let (of_found, of_phase): (Vec<String>, Vec<String>) = (codes(found), codes(phase));
+        assert_eq!(of_found, of_phase);
+        let update = |phase: &Phase| {
+            let update = &phase.kinds[&Kind::Update];
+            (update.errors, update.not_found, update.bytes)
+        };
+        assert_eq!(update(found), update(phase));
+    }
+    // HdrHistogram's own tools take such lines for remarks.
+    let text = String::from_utf8(log).unwrap();
+    let (remark, others) = text
+        .lines()
+        .partition::<Vec<_>, _>(|line| line.contains("not in its lines"));
+    assert!(remark.iter().all(|line| line.starts_with('#')) && remark.len() == 2);
+    // Without them, as other programs write logs, nothing is known of failures.
+    let all = import("study.hlog", others.join("\n").as_bytes(), &in_unit(1)).unwrap();
+    assert!(all.iter().all(|imported| imported.phase.failed == 0));
+}
+
+#[test]
+fn what_contradicts_itself_is_refused() {
+    let dir = tempfile::tempdir().unwrap();
+    let study = Study::create(dir.path(), &header(), &systems()).unwrap();
+    study.add_point(&point(4, false)).unwrap();
+    let log = String::from_utf8(exported(&study)).unwrap();
+    for (from, to, said) in [
+        ("\"failed\":7", "\"failed\":99999", "contradicts itself"),
+        (
+            "\"failed\":7",
+            "\"failed\":-7",
+            "what is `not in its lines` is damaged",
+        ),
+        (
+            "\"duration_s\":12",
+            "\"duration_s\":-12",
+            "contradicts itself",
+        ),
+    ] {
+        assert!(log.contains(from), "{from} in {log:.1000}");
+        let error = import("s.hlog", log.replace(from, to).as_bytes(), &in_unit(1));
+        let error = error.unwrap_err();
+        assert!(error.contains(said), "{error}");
+    }
 }

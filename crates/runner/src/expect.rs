@@ -287,11 +287,21 @@ pub(crate) fn expected(system: &SystemPlan) -> Vec<String> {
 /// What is said where the database is of another version than expected.
 pub(crate) fn other_version(expect: &Expect, own: Option<&str>) -> Option<String> {
     let (expected, own) = expect.version.as_deref().zip(own)?;
+    (!is_version(expected, own))
+        .then(|| format!("The database is of version {own}, but {expected} is expected (version)."))
+}
+
+/// Whether a version begins with another, part by part. A server says its name first, which may be
+/// left out: `5.0` and `Cassandra 5.0` are both of `Cassandra 5.0.9`.
+pub(crate) fn is_version(expected: &str, own: &str) -> bool {
+    let number = |text: &str| text.rsplit(' ').next().unwrap_or_default().to_owned();
+    let own = match expected.contains(' ') {
+        true => own.to_owned(),
+        false => number(own),
+    };
     let mut parts = own.split('.');
     let mut words = expected.trim_end_matches('.').split('.');
-    let is_same = words.all(|word| parts.next() == Some(word));
-    (!is_same)
-        .then(|| format!("The database is of version {own}, but {expected} is expected (version)."))
+    words.all(|word| parts.next() == Some(word))
 }
 
 /// What stands beside the numbers of a system of which these things are not as expected.

@@ -393,9 +393,7 @@ fn not_settled(e: &Evidence<'_>) -> Option<String> {
 
 fn other_version(e: &Evidence<'_>) -> Option<String> {
     let (planned, own) = e.version?;
-    let mut parts = own.split('.');
-    let is_same = planned.split('.').all(|part| parts.next() == Some(part));
-    (!is_same).then(|| {
+    (!crate::expect::is_version(planned, own)).then(|| {
         format!(
             "The plan is of a study with version {planned} of {}, and this is version {own}. \
              Compare the \

@@ -50,6 +50,28 @@ const CASSANDRA: Binding = Binding {
     ignored: &["cassandra.maxconnections", "cassandra.tracing"],
 };
 
+const SCYLLA: Binding = Binding {
+    name: "scylla",
+    class: "ScyllaCQLClient",
+    driver: "cassandra",
+    location: Some(("scylla.hosts", None)),
+    port: Some("scylla.port"),
+    settings: &[
+        ("scylla.keyspace", "keyspace"),
+        ("scylla.local_dc", "datacenter"),
+        ("scylla.username", "user"),
+        ("scylla.readconsistencylevel", "read_consistency"),
+        ("scylla.writeconsistencylevel", "write_consistency"),
+        ("scylla.coreconnections", "connections"),
+        ("scylla.connecttimeoutmillis", "connect_timeout_ms"),
+        ("scylla.readtimeoutmillis", "request_timeout_ms"),
+        ("scylla.useSSL", "tls"),
+    ],
+    password: Some("scylla.password"),
+    defaults: &[],
+    ignored: &["scylla.maxconnections", "scylla.tracing"],
+};
+
 /// Every binding whose driver there is or will be, by name; the first of a driver is its main one.
 pub const BINDINGS: &[Binding] = &[
     Binding {
@@ -64,7 +86,7 @@ pub const BINDINGS: &[Binding] = &[
             ("as.user", "user"),
         ],
         password: Some("as.password"),
-        defaults: &[("update", "replace")],
+        defaults: &[("insert", "create"), ("update", "replace")],
         ignored: &[],
     },
     Binding {
@@ -102,11 +124,7 @@ pub const BINDINGS: &[Binding] = &[
         defaults: &[],
         ignored: &[],
     },
-    Binding {
-        name: "scylla",
-        class: "ScyllaCQLClient",
-        ..CASSANDRA
-    },
+    SCYLLA,
 ];
 
 impl Binding {
@@ -192,7 +210,8 @@ impl Binding {
         let knows = |setting: &str| driver.settings.iter().any(|known| known.name == setting);
         for &(property, setting) in self.settings.iter().filter(|(_, setting)| knows(setting)) {
             if let Some(value) = properties.text(property) {
-                let is_word = driver.place == Place::Hosts && setting != "user";
+                let as_given = ["datacenter", "user"].contains(&setting);
+                let is_word = driver.place == Place::Hosts && !as_given;
                 let value = if is_word {
                     value.to_ascii_lowercase()
                 } else {
@@ -298,6 +317,48 @@ mod tests {
     }
 
     #[test]
+    fn the_binding_scylla_has_its_own_properties() {
+        let scylla = Binding::find("scylla").unwrap();
+        let mut properties = Properties::default();
+        properties.set("hosts", "wrong");
+        let error = scylla.location(&properties).unwrap_err().to_string();
+        assert!(error.contains("`scylla.hosts`"), "{error}");
+        for (name, value) in [
+            ("scylla.hosts", "a,b"),
+            ("scylla.port", "9999"),
+            ("scylla.keyspace", "ks"),
+            ("scylla.local_dc", "DC1"),
+            ("scylla.readconsistencylevel", "ONE"),
+            ("scylla.username", "Me"),
+            ("scylla.password", "secret"),
+            ("cassandra.keyspace", "wrong"),
+        ] {
+            properties.set(name, value);
+        }
+        assert_eq!(
+            scylla.location(&properties).unwrap().to_string(),
+            "a:9999,b:9999"
+        );
+        let Ok(driver) = db::find("cassandra") else {
+            return;
+        };
+        let settings = scylla.settings(driver, &properties);
+        let expected = [
+            ("datacenter", "DC1"),
+            ("keyspace", "ks"),
+            ("read_consistency", "one"),
+            ("user", "Me"),
+        ];
+        assert_eq!(
+            settings,
+            expected.map(|(k, v)| (k.to_owned(), v.to_owned())).into()
+        );
+        assert!(scylla.password(&properties).unwrap().is_some());
+        let words = ["scylla.password=secret".to_owned()];
+        assert_eq!(without_passwords(&words), ["scylla.password=..."]);
+    }
+
+    #[test]
     fn updates_on_aerospike_replace_as_its_binding_does() {
         let Ok(driver) = tailmark_driver::db::find("aerospike") else {
             return;
@@ -318,6 +379,9 @@ mod tests {
         );
         let given = update(&[("aerospike.update", "merge")]);
         assert_eq!(given.as_deref(), Some("merge"));
+        // An insert of a key that is there is an error.
+        let inserts = binding.settings(driver, &Properties::default());
+        assert_eq!(inserts["insert"], "create");
     }
 
     #[test]

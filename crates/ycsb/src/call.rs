@@ -112,6 +112,17 @@ fn semantics(properties: &Properties) -> anyhow::Result<Semantics> {
     }
 }
 
+/// The file that a property names, if any. One that cannot be written is refused before the run.
+fn writable(properties: &Properties, name: &str) -> anyhow::Result<Option<PathBuf>> {
+    let file = properties.text(name).filter(|path| !path.is_empty());
+    let file = file.map(PathBuf::from);
+    if let Some(file) = &file {
+        let failed = || format!("the property `{name}` names a file that cannot be written");
+        output::try_write(file).with_context(failed)?;
+    }
+    Ok(file)
+}
+
 impl Call {
     /// Understands the properties.
     ///
@@ -160,17 +171,13 @@ impl Call {
             "site.ycsb.measurements.exporter.TextMeasurementsExporter",
         ));
         why.iter().for_each(|why| console.warn(why));
-        let path = |name| {
-            properties
-                .text(name)
-                .filter(|path| !path.is_empty())
-                .map(PathBuf::from)
-        };
         // Java's own; there is nothing of the kind here.
         let _ = (
             properties.flag("measurement.trackjvm", false),
             properties.flag("spin.sleep", false),
         );
+        let export_file = writable(properties, "exportfile")?;
+        let raw_file = writable(properties, "measurement.raw.output_file")?;
         Ok(Self {
             watch: watch(options, &core, &stop, console)?,
             driver,
@@ -180,8 +187,8 @@ impl Call {
             seed: properties.number("tailmark.seed", seed::of_now(), COUNT)?,
             compressibility: properties.number("tailmark.compressibility", 0.0, "from 0 to 1")?,
             exporter,
-            export_file: path("exportfile"),
-            raw_file: path("measurement.raw.output_file"),
+            export_file,
+            raw_file,
             _password: password,
             core,
             stop,

@@ -123,13 +123,15 @@ impl OutputFormats {
 
     fn hdr(&self, name: &str, tally: &Tally, lines: &mut Vec<Line>) {
         let us = microseconds(&tally.latencies);
+        // A value of the histogram is the highest of its bucket, which may be above the maximum.
+        let max = tally.latencies.max() / 1000;
         summary(name, tally, lines);
         for percentile in &self.percentiles {
             let label = format!("{}PercentileLatency(us)", java::ordinal(*percentile));
             lines.push(Line::whole(
                 name,
                 label,
-                us.value_at_quantile(percentile / 100.0),
+                us.value_at_quantile(percentile / 100.0).min(max),
             ));
         }
         if self.verbose {
@@ -360,6 +362,33 @@ mod tests {
         let verbose = text("measurement.histogram.verbose=true");
         assert_eq!(names(&verbose)[6..8], ["Return=OK", "100"]);
         assert_eq!(verbose[7], "[READ], 100, 90.0");
+    }
+
+    #[test]
+    fn no_percentile_is_above_the_maximum() {
+        let mut read = Properties::default();
+        read.read_text("hdrhistogram.percentiles=50,99,99.99")
+            .unwrap();
+        let formats = OutputFormats::read(&read).unwrap();
+        for ns in [12_345_678, 1_234_567_890, 98_765_432_109] {
+            let mut tally = Tally::default();
+            tally.latencies.record_n(ns, 100).unwrap();
+            let tallies = Tallies::from([("READ".to_owned(), tally)]);
+            let lines = formats.lines(&tallies, &TimeSeries::default());
+            let value = |name: &str| {
+                let line = lines
+                    .iter()
+                    .find(|line| line.name.starts_with(name))
+                    .unwrap();
+                match line.value {
+                    super::super::exporter::Value::Whole(value) => value,
+                    super::super::exporter::Value::Double(_) => panic!("{name}"),
+                }
+            };
+            for name in ["50thP", "99thP", "99.99P"] {
+                assert!(value(name) <= value("MaxLatency"), "{ns}: {name}");
+            }
+        }
     }
 
     #[test]

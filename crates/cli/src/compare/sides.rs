@@ -157,7 +157,12 @@ impl Sides {
             let system = source.systems.iter().find(|s| s.name == of.system)?;
             let first_run = measured.times.get(&of.label).map(|(first, _)| *first);
             let header = Some(&source.header);
-            Some(Conditions::of(header, system, &source.facts, first_run))
+            let mut conditions = Conditions::of(header, system, &source.facts, first_run);
+            let runs = measured.runs.iter();
+            for run in runs.filter(|run| run.key.system == of.label) {
+                conditions.add_read_bytes(&run.key.workload, run.read_bytes);
+            }
+            Some(conditions)
         };
         let both = conditions(&pair.a).zip(conditions(&pair.b));
         both.map_or_else(Vec::new, |(a, b)| a.unequal(&b, pair.is_same_system()))

@@ -24,6 +24,7 @@ pub const DRIVER: Driver = Driver {
     cache: |_, _| 0,
     page_cache: |_| false,
     tells_nodes: false,
+    reshapes: |_| false,
     semantics: |_| None,
 };
 

@@ -2,11 +2,14 @@
 
 use crate::support::*;
 use std::{
+    collections::HashMap,
     fs::{self, OpenOptions},
     os::unix::fs::FileExt,
     path::Path,
 };
-use tailmark_driver::{Access, Cause, Error, Fields, Location, Outcome, db};
+use tailmark_driver::{
+    Access, Cause, Completion, Error, Fields, Key, Location, Operation, Outcome, Values, db,
+};
 use tailmark_testing::{LoopDevice, Mounted, test};
 use tempfile::TempDir;
 
@@ -38,6 +41,64 @@ fn inserts_wrap_and_leave_the_loaded_records_alone() {
     // 100 to 114 were overwritten by 110 to 124.
     assert!((100..115).all(|number| found(number) == 0));
     assert!((115..125).all(|number| found(number) == 1));
+}
+
+/// Of blocks of 64 bytes, how many stand elsewhere in the file too.
+fn repeated(path: &Path) -> (usize, usize) {
+    let bytes = fs::read(path).unwrap();
+    let mut times = HashMap::<&[u8], usize>::new();
+    let blocks = bytes
+        .chunks_exact(64)
+        .filter(|b| b.iter().any(|byte| *byte != 0));
+    blocks.for_each(|block| *times.entry(block).or_default() += 1);
+    let twice = times.values().filter(|times| **times > 1);
+    (twice.sum(), times.values().sum())
+}
+
+#[test]
+fn every_slot_that_is_written_is_fresh_data() {
+    let mut bench = Bench::new("file");
+    bench.params.data.field_length = 1024;
+    let database = bench.open();
+    let mut session = database.session().unwrap();
+    let mut random = 7_u64;
+    let mut values = |length: usize| {
+        let byte = || {
+            random = random
+                .wrapping_mul(6_364_136_223_846_793_005)
+                .wrapping_add(1);
+            (random >> 33) as u8
+        };
+        std::iter::repeat_with(byte)
+            .take(length)
+            .collect::<Vec<u8>>()
+    };
+    let mut write = |number: u64, first: u32, lengths: &[u32]| {
+        let bytes = &values(lengths.iter().sum::<u32>() as usize);
+        let name = name(number);
+        let values = Values {
+            first,
+            lengths,
+            bytes,
+        };
+        let key = Key {
+            number,
+            name: &name,
+        };
+        // What was read before is in the buffer that a write goes out of.
+        read(&mut *session, number, Fields::All).unwrap();
+        let update = Operation::Update { key, values };
+        let Completion::Ready(reply) = session.execute(update) else {
+            panic!("the file driver answers at once");
+        };
+        reply.unwrap();
+    };
+    (0..100).for_each(|number| write(number, 0, &[1024; 3]));
+    (0..100).for_each(|number| write(number, (number % 3) as u32, &[1024]));
+    (0..50).for_each(|number| write(number, 1, &[300, 1000]));
+    let (twice, all) = repeated(bench.data_path());
+    assert!(all > 100 * 3 * 1024 / 64, "{all}");
+    assert_eq!(twice, 0, "of {all} blocks");
 }
 
 #[test]

@@ -2,6 +2,7 @@
 //! is done behind the end or never.
 
 use super::*;
+use tailmark_results::finding::FEW_OPERATIONS;
 
 #[test]
 fn a_stall_of_a_second_at_a_thousand_a_second_shows_a_thousand_slow_responses() {
@@ -263,4 +264,88 @@ fn the_number_of_clients_does_not_move_the_end_of_a_budget() {
         (phase.operations, phase.duration_s.to_bits())
     };
     assert_eq!(of(1), of(1_024));
+}
+
+/// A closed loop, whose edges are other than those of a rate.
+fn closed_loop(model: &str, threads: u32, warmup_s: u64, duration_s: u64) -> Phase {
+    let workload = Arc::new(tailmark_workload::find("ycsb-c").unwrap());
+    let (data, keys) = (data(), Arc::new(KeySpace::new(1_000, 1_000)));
+    let (database, key) = (open(model), key(threads));
+    let spec = Spec {
+        clients: Clients::Tasks,
+        system: "a",
+        point: Some(&key),
+        threads,
+        warmup: Duration::from_secs(warmup_s),
+        duration: Some(Duration::from_secs(duration_s)),
+        seed: 1,
+        ..Spec::new(database.as_ref(), &workload, &data, &keys)
+    };
+    tailmark_engine::run(&spec, &mut (), &Silent, &Stop::new()).unwrap()
+}
+
+#[test]
+fn clients_that_queue_without_a_warm_up_are_as_fast_as_the_server_behind_them() {
+    // 8 a second, whatever the clients: when the time is up nearly all of them still wait.
+    for (threads, duration_s) in [(1, 10), (8, 10), (64, 10), (64, 30), (256, 10)] {
+        let phase = closed_loop("constant 125ms; servers 1", threads, 0, duration_s);
+        let rate = phase.ops_per_sec();
+        assert!(
+            (rate / 8.0 - 1.0).abs() < 0.01,
+            "{threads}, {duration_s}: {rate}"
+        );
+    }
+    // What is under way over a stall at the end is not counted as if it had been done.
+    let stalled = closed_loop("constant 10ms; stall 5s 20s", 8, 0, 10);
+    let rate = stalled.ops_per_sec();
+    assert!((rate / 400.0 - 1.0).abs() < 0.01, "{rate}");
+}
+
+#[test]
+fn clients_that_do_not_wait_for_each_other_are_counted_without_a_warm_up_too() {
+    // The ends of the operations fall beside that of the point, in step or not.
+    for (model, threads, expected) in [
+        ("constant 5s", 64, 12.8),
+        ("lognormal 100ms 0.3", 64, 640.0),
+        (
+            "constant 1ms; mode 0.1% constant 200ms",
+            64,
+            64_000.0 / 1.199,
+        ),
+    ] {
+        let phase = closed_loop(model, threads, 0, 16);
+        let rate = phase.ops_per_sec();
+        assert!(
+            (rate / expected - 1.0).abs() < 0.03,
+            "{model}: {rate}, {expected}"
+        );
+    }
+}
+
+#[test]
+fn a_finding_says_by_how_much_the_edges_of_few_operations_may_be_off() {
+    // In step, 64 clients at 12.8 a second: 4 times they send within 16 s, not 3.2 times.
+    let phase = closed_loop("constant 5s", 64, 5, 16);
+    assert_eq!(phase.ops_per_sec(), 16.0);
+    let found = phase
+        .findings
+        .iter()
+        .find(|f| FEW_OPERATIONS.is_of(f))
+        .unwrap();
+    assert!(
+        found.text.contains("4.0 operations on average in 16.0 s"),
+        "{}",
+        found.text
+    );
+    assert!(found.text.contains("up to 25 %"), "{}", found.text);
+    for phase in [
+        closed_loop("constant 100ms", 64, 4, 16),
+        measure(Asked {
+            model: "constant 100ms",
+            rate: 10.0,
+            ..Asked::default()
+        }),
+    ] {
+        assert!(!FEW_OPERATIONS.is_among(&phase.findings));
+    }
 }

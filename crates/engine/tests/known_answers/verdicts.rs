@@ -113,6 +113,8 @@ fn verdicts(points: &[(&[f64], &[f64])]) -> Vec<Verdict> {
         },
         is_valid: true,
         values: [(Metric::OpsPerSec, Stated::exact(ops))].into(),
+        digest: None,
+        read_bytes: None,
     };
     let mut runs = Vec::new();
     for (threads, (a, b)) in points.iter().enumerate() {

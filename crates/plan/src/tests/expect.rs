@@ -44,7 +44,7 @@ fn an_expectation_of_what_a_driver_has_not_is_refused() {
         (
             "file",
             "version = '8'",
-            ["system.a.expect.version", "embeds no database"],
+            ["system.a.expect.version", "opens no database"],
         ),
         (
             "file",

@@ -9,7 +9,7 @@ use crate::{
     measure::Spread,
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_results::{DERIVED, Derived, System, number};
+use tailmark_results::{DERIVED, Derived, READ_BYTES, System, number};
 
 pub const SECTION: Section = Section {
     name: "machine",
@@ -74,8 +74,9 @@ fn table(
         places.filter_map(|(step, system)| Some((system, group.cell(&system.name, step)?)))
     };
     let figure = |cell: &GridCell<'_>, row: &Derived| spread(cell, row, value_bytes);
+    let is_sampled = |row: &&Derived| row.name != READ_BYTES;
     let is_known = |row: &&Derived| cells().any(|(_, cell)| figure(cell, row).is_some());
-    let shown: Vec<&Derived> = DERIVED.iter().filter(is_known).collect();
+    let shown: Vec<&Derived> = DERIVED.iter().filter(is_sampled).filter(is_known).collect();
     if shown.is_empty() {
         return None;
     }

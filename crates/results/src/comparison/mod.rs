@@ -4,6 +4,7 @@
 //!
 //! A verdict is about the runs that were made: these devices, under this load, on these days.
 
+mod copies;
 mod peaks;
 
 use crate::{
@@ -21,6 +22,11 @@ pub struct Run {
     pub is_valid: bool,
     /// What is known of it.
     pub values: BTreeMap<Metric, Stated>,
+    /// Of everything that was measured: a run with the digest of another is a copy of it. None: not
+    /// known, and no copy.
+    pub digest: Option<u64>,
+    /// Bytes that a read found on average; see [`crate::Phase::read_bytes`].
+    pub read_bytes: Option<f64>,
 }
 
 impl Run {
@@ -32,6 +38,8 @@ impl Run {
             key: point.key.clone(),
             is_valid: point.phase.fault(allow_errors).is_none(),
             values: Metric::of_phase(&point.phase).filter_map(known).collect(),
+            digest: Some(copies::digest(&point.phase)),
+            read_bytes: point.phase.read_bytes(),
         }
     }
 }
@@ -69,7 +77,8 @@ pub enum Verdict {
     Equivalent,
     /// None of these.
     NoDifferenceShown,
-    /// Fewer than four runs of one of them.
+    /// Fewer than four runs of one of them, copies of a run not counted. Or no run of either differs
+    /// from the others, so that nothing is known of their noise.
     TooFewRuns,
     /// A value is a bound: operations were due and never done. Or a peak is above another whose
     /// system has no valid point at some of the thread counts. Nothing can be tested.
@@ -199,7 +208,8 @@ impl Comparison {
 /// system.
 type CellName = (String, String, u32, Option<u64>, Option<&'static str>);
 
-/// The runs of each system at each point; none of a point of which a run is not valid.
+/// The runs of each system at each point, copies left out; none of a point of which a run is not
+/// valid.
 type Cells<'a> = BTreeMap<&'a str, BTreeMap<CellName, Vec<&'a Run>>>;
 
 /// Compares each pair of systems, the first with the second, in everything that is known of both.
@@ -257,7 +267,11 @@ fn cells(runs: &[Run]) -> Cells<'_> {
             key.arrivals.map(Arrivals::name),
         );
         let of_system = cells.entry(key.system.as_str()).or_default();
-        of_system.entry(name).or_default().push(run);
+        let of_point: &mut Vec<&Run> = of_system.entry(name).or_default();
+        let is_copy = |other: &&Run| run.digest.is_some() && run.digest == other.digest;
+        if !of_point.iter().any(is_copy) {
+            of_point.push(run);
+        }
     }
     for of_system in cells.values_mut() {
         of_system.retain(|_, runs| runs.iter().all(|run| run.is_valid));
@@ -315,6 +329,7 @@ fn compare(
     let verdict = match () {
         () if !ratio.is_exact() => Verdict::NotTestable,
         () if of_a.len().min(of_b.len()) < RUNS_MIN => Verdict::TooFewRuns,
+        () if difference.is_none() => Verdict::TooFewRuns,
         () => Verdict::NoDifferenceShown,
     };
     let is_tested = verdict == Verdict::NoDifferenceShown;
@@ -421,6 +436,8 @@ mod tests {
             },
             is_valid: is_valid || repeat > 1,
             values: BTreeMap::from([(Metric::OpsPerSec, Stated::exact(ops * factor))]),
+            digest: None,
+            read_bytes: None,
         };
         (1..).zip([0.99, 1.0, 1.01, 1.0]).map(run).collect()
     }

@@ -42,6 +42,72 @@ fn said(a: &Conditions, b: &Conditions, is_same_system: bool) -> Vec<String> {
 const TEN: &str = "2026-11-22T10:00:00Z";
 
 #[test]
+fn reads_that_find_records_of_another_size_are_unequal_conditions() {
+    let of = |name: &str, driver: &str, reads: &[(&str, Option<f64>)]| {
+        let mut system = system(name, "1GiB");
+        driver.clone_into(&mut system.driver);
+        let mut conditions = Conditions::of(None, &system, &[], None);
+        for (workload, bytes) in reads {
+            conditions.add_read_bytes(workload, *bytes);
+        }
+        conditions
+    };
+    let loaded = [
+        ("ycsb-a", Some(4_118.0)),
+        ("ycsb-a", Some(4_110.0)),
+        ("ycsb-b", None),
+    ];
+    // The second repeat was measured on what the updates of the first had left.
+    let shrunk = [
+        ("ycsb-a", Some(4_118.0)),
+        ("ycsb-a", Some(1_108.0)),
+        ("ycsb-b", Some(9.0)),
+    ];
+    let [a, b] = [&loaded, &shrunk].map(|reads| of("a", "aerospike", reads));
+    assert_eq!(said(&a, &a, false), [""; 0]);
+    let expected = ["bytes a read of ycsb-a 4,114 against 2,613"];
+    assert_eq!(said(&a, &b, false), expected);
+    let other = said(&a, &of("b", "rocksdb", &shrunk), false);
+    assert_eq!(other, ["driver aerospike against rocksdb"]);
+}
+
+#[test]
+fn two_devices_that_were_prepared_alike_are_under_equal_conditions() {
+    let prepared = |name: &str, commands: [&str; 2]| {
+        let [made, mounted] = commands;
+        let facts = [
+            fact(Some(name), "preparation", "filesystem", made),
+            fact(Some(name), "preparation", "mount", mounted),
+        ];
+        Conditions::of(None, &system(name, "1GiB"), &facts, None)
+    };
+    let a = prepared(
+        "a",
+        [
+            "mkfs.xfs -q -K /dev/loop4",
+            "mount -o noatime /dev/loop4 /mnt/a; mkdir /mnt/a",
+        ],
+    );
+    let b = prepared(
+        "b",
+        [
+            "mkfs.xfs -q -K /dev/loop5",
+            "mount -o noatime /dev/loop5 /mnt/b; mkdir /mnt/b",
+        ],
+    );
+    assert_eq!(said(&a, &b, false), [""; 0]);
+    let other = prepared(
+        "b",
+        [
+            "mkfs.xfs -q /dev/loop5",
+            "mount -o noatime /dev/loop5 /mnt/b; mkdir /mnt/b",
+        ],
+    );
+    let expected = "preparation filesystem mkfs.xfs -q -K DEVICE against mkfs.xfs -q DEVICE";
+    assert_eq!(said(&a, &other, false), [expected]);
+}
+
+#[test]
 fn two_systems_of_a_study_may_differ_in_their_device_alone() {
     let first_run = Some(1_795_345_200_000);
     let a = facts("a", "S1", "rw,noatime", "100.0 GiB", TEN);

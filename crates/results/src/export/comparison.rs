@@ -93,6 +93,8 @@ mod tests {
             },
             is_valid: true,
             values: BTreeMap::from([(Metric::OpsPerSec, Stated::exact(*ops))]),
+            digest: None,
+            read_bytes: None,
         };
         (1..).zip(ops).map(run).collect()
     }

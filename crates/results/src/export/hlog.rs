@@ -5,7 +5,9 @@
 //! time (`-tag`). Values are nanoseconds, the maximum in a line's third column milliseconds.
 
 use super::{Format, failed};
-use crate::{Error, Interval, Kind, Packed, Phase, PointKey, Study, new_latencies};
+use crate::{
+    Error, Interval, Kind, Packed, Phase, PointKey, Study, new_latencies, unlogged::Unlogged,
+};
 use hdrhistogram::serialization::{
     V2DeflateSerializer,
     interval_log::{IntervalLogWriter, IntervalLogWriterBuilder, Tag},
@@ -57,7 +59,11 @@ fn write(study: &Study, mut out: &mut dyn Write) -> Result<(), Error> {
                 None => continue,
             },
         };
-        for line in never_done(&tag, &phase) {
+        let unlogged = Unlogged::from_phase(&phase).comment(&tag);
+        let unlogged = unlogged.map_err(failed(FORMAT.name))?;
+        let has_lines = phase.intervals.iter().any(|of| !of.kinds.is_empty());
+        let unlogged = has_lines.then_some(unlogged).into_iter();
+        for line in unlogged.chain(never_done(&tag, &phase)) {
             log.write_comment(&line).map_err(failed(FORMAT.name))?;
         }
         let lines = lines(&phase.intervals);

@@ -71,7 +71,7 @@ fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
     document.member("scaling", &curves.laws().iter().map(scaling).collect())?;
     document.member(
         "unequal",
-        &unequal(&header, &systems, &facts, &first_runs).into(),
+        &unequal((&header, &systems, &facts), &first_runs, &runs).into(),
     )?;
     document.end()
 }
@@ -79,15 +79,18 @@ fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
 /// The conditions that two systems that are compared differ in; `first_runs` has when the first
 /// point of each began.
 fn unequal(
-    header: &Header,
-    systems: &[System],
-    facts: &[Fact],
+    (header, systems, facts): (&Header, &[System], &[Fact]),
     first_runs: &BTreeMap<String, u64>,
+    runs: &[Run],
 ) -> Vec<Value> {
     let conditions = |name: &str| {
         let system = systems.iter().find(|system| system.name == name)?;
         let first_run = Some(*first_runs.get(name)?);
-        Some(Conditions::of(Some(header), system, facts, first_run))
+        let mut conditions = Conditions::of(Some(header), system, facts, first_run);
+        for run in runs.iter().filter(|run| run.key.system == name) {
+            conditions.add_read_bytes(&run.key.workload, run.read_bytes);
+        }
+        Some(conditions)
     };
     let mut unequal = Vec::new();
     for (a, b) in pairs_of(systems) {

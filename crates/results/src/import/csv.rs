@@ -11,7 +11,7 @@ use super::{
     failed, is_measured,
 };
 use crate::{
-    Error, Fact, Phase, PointKey, Summary,
+    Error, Fact, Kind, Phase, PointKey, Summary,
     finding::{LENGTH_UNKNOWN, PEAK_ONLY, SUMMARY_ONLY},
 };
 use csv::{ReaderBuilder, StringRecord};
@@ -20,13 +20,15 @@ pub const IMPORT: Import = Import {
     name: "csv",
     about: "a table of published figures: system, workload, threads (or `peak`), ops/s, latencies",
     read,
+    leaves_out: false,
 };
 
 /// The word for threads of a row that is a peak.
 const PEAK: &str = "peak";
 
-/// Digits of a rate: more would not be kept exactly.
-const DIGITS_MAX: usize = 15;
+/// Digits of a rate that operations and seconds have exactly; with more it is the nearest number of
+/// floating point.
+const DIGITS_EXACT: usize = 15;
 
 fn read(sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
     let mut all = Vec::new();
@@ -110,6 +112,7 @@ impl Row<'_> {
             operations,
             ..Phase::default()
         };
+        self.check_order()?;
         for (at, (_, column)) in self.head.columns.iter().enumerate() {
             let text = &self.record[at];
             let (kind, count, latency) = match column {
@@ -121,10 +124,7 @@ impl Row<'_> {
                     (kind, Some(count), None)
                 }
                 Column::Latency(kind, statistic, unit_ns) => {
-                    let number = text.parse().ok();
-                    let ns = number.map(|number: f64| number * unit_ns);
-                    let ns = ns.filter(|ns| *ns > 0.0 && is_measured(*ns));
-                    let ns = ns.ok_or_else(|| self.error(at, "a number above 0"))?;
+                    let ns = self.latency(at, *unit_ns)?;
                     (kind, None, Some((statistic, ns)))
                 }
                 _ => continue,
@@ -152,25 +152,78 @@ impl Row<'_> {
         Ok(phase)
     }
 
-    /// Operations and seconds whose ratio is the rate that is printed, exactly: 1,706.5 is 17,065
-    /// in 10 s.
+    /// A latency, nanoseconds.
+    fn latency(&self, at: usize, unit_ns: f64) -> Result<f64, Error> {
+        let number = self.record[at].parse().ok();
+        let ns = number.map(|number: f64| number * unit_ns);
+        let ns = ns.filter(|ns| *ns > 0.0 && is_measured(*ns));
+        ns.ok_or_else(|| self.error(at, "a number above 0"))
+    }
+
+    /// Refuses latencies of a kind that are in no possible order, such as a p50 above a p99: two
+    /// columns were swapped, or a unit is wrong.
+    fn check_order(&self) -> Result<(), Error> {
+        let mut known: Vec<(Kind, f64, usize, f64)> = Vec::new();
+        let mut means = Vec::new();
+        for (at, (_, column)) in self.head.columns.iter().enumerate() {
+            let Column::Latency(kind, statistic, unit_ns) = column else {
+                continue;
+            };
+            if self.record[at].is_empty() {
+                continue;
+            }
+            let ns = self.latency(at, *unit_ns)?;
+            match statistic {
+                Statistic::Min => known.push((*kind, 0.0, at, ns)),
+                Statistic::Percentile(percent) => known.push((*kind, *percent, at, ns)),
+                Statistic::Max => known.push((*kind, 100.0, at, ns)),
+                Statistic::Mean => means.push((*kind, at, ns)),
+            }
+        }
+        known.sort_by(|a, b| a.0.cmp(&b.0).then(a.1.total_cmp(&b.1)));
+        let mut pairs = known.windows(2).filter(|pair| pair[0].0 == pair[1].0);
+        if let Some(pair) = pairs.find(|pair| pair[0].3 > pair[1].3) {
+            return Err(self.out_of_order(pair[0].2, pair[1].2));
+        }
+        for (kind, mean_at, mean) in means {
+            for (_, percent, at, ns) in known.iter().filter(|of| of.0 == kind) {
+                match *percent {
+                    0.0 if *ns > mean => return Err(self.out_of_order(*at, mean_at)),
+                    100.0 if mean > *ns => return Err(self.out_of_order(mean_at, *at)),
+                    _ => {}
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The error of two latencies of which the first is above the second and cannot be.
+    fn out_of_order(&self, low: usize, high: usize) -> Error {
+        let [(low, a), (high, b)] =
+            [low, high].map(|at| (&self.head.columns[at].0, &self.record[at]));
+        let line = self.line();
+        let reason = format!("line {line}: `{low}` is {a}, above `{high}`, which is {b}");
+        failed(self.source, reason)
+    }
+
+    /// Operations and seconds whose ratio is the rate that is printed: 1,706.5 is 17,065 in 10 s.
     fn rate(&self) -> Result<(u64, f64), Error> {
         let at = self.head.position(&Column::OpsPerSec);
         let at = at.expect("the head has a rate");
-        let (whole, part) = self.record[at]
-            .split_once('.')
-            .unwrap_or((&self.record[at], ""));
+        let text = &self.record[at];
+        let (whole, part) = text.split_once('.').unwrap_or((text, ""));
         let digits = format!("{whole}{part}");
-        let is_number = digits.len() <= DIGITS_MAX && digits.bytes().all(|b| b.is_ascii_digit());
-        let operations = is_number.then(|| digits.parse::<u64>().ok()).flatten();
-        let operations = operations.filter(|operations| *operations > 0);
-        let operations = operations.ok_or_else(|| {
-            let accepted =
-                format!("a number above 0 of at most {DIGITS_MAX} digits, such as 40114");
-            self.error(at, &accepted)
-        })?;
-        let decimals = i32::try_from(part.len()).expect("there are few digits");
-        Ok((operations, 10_f64.powi(decimals)))
+        let is_exact = digits.len() <= DIGITS_EXACT && digits.bytes().all(|b| b.is_ascii_digit());
+        if let Some(operations) = is_exact.then(|| digits.parse().ok()).flatten()
+            && operations > 0
+        {
+            let decimals = i32::try_from(part.len()).expect("there are few digits");
+            return Ok((operations, 10_f64.powi(decimals)));
+        }
+        let rate = text.parse().ok();
+        let rate = rate.filter(|rate: &f64| *rate > 0.0 && is_measured(*rate));
+        let rate = rate.ok_or_else(|| self.error(at, "a number above 0, such as 40114"))?;
+        Ok(operations_and_seconds(rate))
     }
 
     fn threads(&self) -> Result<u32, Error> {
@@ -231,10 +284,19 @@ impl Row<'_> {
     }
 }
 
+/// Operations, about as many as in a second, and the seconds that they take at a rate.
+fn operations_and_seconds(rate: f64) -> (u64, f64) {
+    let near = rate.round().max(1.0) as u64;
+    let seconds = |operations: u64| operations as f64 / rate;
+    let is_exact = |operations: &u64| *operations as f64 / seconds(*operations) == rate;
+    let operations = (near..near + 1_000).find(is_exact).unwrap_or(near);
+    (operations, seconds(operations))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Fault, Kind, QUANTILES, Stated};
+    use crate::{Fault, QUANTILES, Stated};
 
     fn table(text: &str) -> Result<Vec<Imported>, Error> {
         let source = Source {
@@ -250,7 +312,18 @@ mod tests {
 
     #[test]
     fn rates_are_exactly_those_that_are_printed() {
-        for printed in ["17060", "0.3", "40114.75", "154815.1", "999999999.999999"] {
+        for printed in [
+            "17060",
+            "0.3",
+            "40114.75",
+            "154815.1",
+            "999999999.999999",
+            // As Python and Java print floating point.
+            "33590.863621094391",
+            "0.30000000000000004",
+            "1234567.8901234567",
+            "1.0E7",
+        ] {
             let all = table(&format!("system,workload,threads,ops/s\nd,a,4,{printed}\n"));
             let rate = all.unwrap()[0].phase.ops_per_sec();
             assert_eq!(rate, printed.parse::<f64>().unwrap());
@@ -299,6 +372,32 @@ mod tests {
     }
 
     #[test]
+    fn latencies_in_no_possible_order_are_refused() {
+        let head = "system,workload,threads,ops/s,read_p99_ms,read_p50_us,read_mean_us,read_min_us,\
+                    read_max_ms,update_p50_ms\n";
+        // The mean may be above a p99.
+        for row in ["1,1000,5000,3,9,70", "1,,,,,70", ",1000,,,9,"] {
+            table(&format!("{head}d,a,4,100,{row}\n")).unwrap();
+        }
+        for (row, said) in [
+            (
+                "1,1500,,,,",
+                "line 2: `read_p50_us` is 1500, above `read_p99_ms`, which is 1",
+            ),
+            (
+                "1,,,,0.5,",
+                "`read_p99_ms` is 1, above `read_max_ms`, which is 0.5",
+            ),
+            (",10,,11,,", "`read_min_us` is 11, above `read_p50_us`"),
+            (",,10,11,,", "`read_min_us` is 11, above `read_mean_us`"),
+            (",,3000,,2,", "`read_mean_us` is 3000, above `read_max_ms`"),
+        ] {
+            let error = refusal(&format!("{head}d,a,4,100,{row}\n"));
+            assert!(error.contains(said), "{error}");
+        }
+    }
+
+    #[test]
     fn a_peak_is_at_no_thread_count() {
         let all = table("system,workload,threads,ops/s\nd,a,Peak,100\n").unwrap();
         assert_eq!(all[0].threads, PointKey::PEAK);
@@ -321,7 +420,8 @@ mod tests {
                 "d,a,4,-1,,\n",
                 "line 2, column `ops/s`: `-1` is not a number above 0",
             ),
-            ("d,a,4,1e5,,\n", "`1e5`"),
+            ("d,a,4,1_000,,\n", "`1_000` is not a number above 0"),
+            ("d,a,4,1e300,,\n", "`1e300`"),
             ("d,a,4,0,,\n", "`0` is not a number above 0"),
             (
                 "d,a,4,1,NaN,\n",

@@ -8,12 +8,14 @@ use crate::{
     Error, Kind, KindResult, Phase, Summary,
     finding::{LENGTH_UNKNOWN, SUMMARY_ONLY},
 };
+use std::path::Path;
 
 /// The row of the table.
 pub const IMPORT: Import = Import {
     name: "db_bench",
     about: "RocksDB's db_bench: its output, and the table (TSV) that its benchmark.sh writes",
     read,
+    leaves_out: true,
 };
 
 /// What db_bench calls the kinds of its histograms.
@@ -60,6 +62,9 @@ fn read(sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
             true => table(&text, &system, given),
             false => output(&text, &system, given),
         };
+        let direction = RangeDirection::of_source(&source.path, &text);
+        let named = found.iter_mut().filter_map(|point| point.workload.as_mut());
+        named.for_each(|workload| direction.name(workload));
         if found.is_empty() {
             return Err(Error::Import {
                 path: source.path.clone(),
@@ -72,6 +77,46 @@ fn read(sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
         all.extend(found);
     }
     Ok(all)
+}
+
+/// Which way a seekrandom goes, which its result line does not say.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum RangeDirection {
+    Unknown,
+    Forward,
+    Reverse,
+}
+
+impl RangeDirection {
+    /// As benchmark.sh names the file, and by the command that it writes at its beginning.
+    fn of_source(path: &Path, text: &str) -> Self {
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        let is_reverse = |word: &str| {
+            let flag = word.trim_start_matches('-');
+            matches!(
+                flag,
+                "reverse_iterator" | "reverse_iterator=1" | "reverse_iterator=true"
+            )
+        };
+        let mut flags = text.split_whitespace().filter(|word| word.starts_with('-'));
+        match () {
+            () if name.contains("revrange") || flags.any(is_reverse) => Self::Reverse,
+            () if name.contains("fwdrange") => Self::Forward,
+            () => Self::Unknown,
+        }
+    }
+
+    /// Names seekrandom as benchmark.sh's table does: ranges of two directions are two workloads.
+    fn name(self, workload: &mut String) {
+        let Some(rest) = workload.strip_prefix("seekrandom") else {
+            return;
+        };
+        match self {
+            Self::Unknown => {}
+            Self::Forward => *workload = format!("fwdrange{rest}"),
+            Self::Reverse => *workload = format!("revrange{rest}"),
+        }
+    }
 }
 
 /// The numbers of a result line.
@@ -120,15 +165,19 @@ impl ResultLine {
 
 fn output(text: &str, system: &str, given: &Given) -> Vec<Imported> {
     let mut all: Vec<Imported> = Vec::new();
-    let mut kind = None;
+    // Warm-ups still to come, and whether the lines are of one.
+    let (mut kind, mut warmups, mut is_warmup) = (None, 0, false);
     for line in text.lines() {
-        if let Some(result) = ResultLine::parse(line) {
-            kind = None;
+        if let Some(count) = warmups_in(line) {
+            warmups = count;
+        } else if let Some(result) = ResultLine::parse(line) {
+            (kind, is_warmup) = (None, warmups > 0);
+            warmups = warmups.saturating_sub(1);
             // A compaction as a whole is no operation of a client.
-            if result.name != "compact" {
+            if result.name != "compact" && !is_warmup {
                 all.push(point(&result, system, given));
             }
-        } else if let Some(point) = all.last_mut() {
+        } else if let Some(point) = all.last_mut().filter(|_| !is_warmup) {
             if let Some(word) = line.strip_prefix("Microseconds per ") {
                 let word = word.trim_end_matches(':');
                 kind = WORDS
@@ -145,6 +194,12 @@ fn output(text: &str, system: &str, given: &Given) -> Vec<Imported> {
     all.iter_mut()
         .for_each(|imported| conclude(&mut imported.phase));
     all
+}
+
+/// How many of the results that follow are of the warm-ups of `readrandom[X3-W2]`.
+fn warmups_in(line: &str) -> Option<u32> {
+    let rest = line.strip_prefix("Warming up benchmark by running ")?;
+    rest.strip_suffix(" times")?.parse().ok()
 }
 
 /// A point with the numbers of its result line.
@@ -397,6 +452,55 @@ mod tests {
         assert_eq!(summary.number("p99"), Some(900_000.0));
         assert_eq!(summary.number(Summary::MAX), Some(5_000_000.0));
         assert_eq!(all[0].phase.counters["stall_permille"], 15);
+    }
+
+    #[test]
+    fn warm_ups_are_no_repeats() {
+        let result = |micros: u32| {
+            format!(
+                "readrandom   :  {micros}.000 micros/op 500 ops/sec 1.0 seconds 500 operations;\n"
+            )
+        };
+        let text = [
+            "Warming up benchmark by running 2 times\n".to_owned(),
+            result(90),
+            result(80),
+            "Running benchmark for 3 times\n".to_owned(),
+            result(2),
+            result(3),
+            "readrandom [AVG    2 runs] : 500 (\u{b1} 0) ops/sec\n".to_owned(),
+            result(4),
+        ];
+        let all = import(&text.concat());
+        let micros = all.iter().map(|of| of.phase.counters["operation_ns"]);
+        assert_eq!(micros.collect::<Vec<_>>(), [2_000, 3_000, 4_000]);
+    }
+
+    #[test]
+    fn ranges_forward_and_backward_are_two_workloads() {
+        let result = "seekrandom   :  2.000 micros/op 500 ops/sec 1.0 seconds 500 operations;\n";
+        let workload = |path: &str, text: &str| {
+            let source = Source {
+                path: PathBuf::from(path),
+                bytes: text.as_bytes().to_vec(),
+            };
+            let mut all = read(&[source], &Given::default()).unwrap();
+            all.remove(0).workload.unwrap()
+        };
+        // The files of benchmark.sh, and a log that begins with its command.
+        assert_eq!(workload("benchmark_fwdrange.t8.log", result), "fwdrange");
+        assert_eq!(workload("benchmark_revrange.t8.log", result), "revrange");
+        let writing = result.replace("seekrandom ", "seekrandomwhilewriting ");
+        let path = "benchmark_revrangewhilewriting.t8.log";
+        assert_eq!(workload(path, &writing), "revrangewhilewriting");
+        let command = |flag: &str| format!("./db_bench --benchmarks=seekrandom {flag}\n{result}");
+        for (flag, expected) in [
+            ("--reverse_iterator=true", "revrange"),
+            ("--reverse_iterator=false", "seekrandom"),
+            ("", "seekrandom"),
+        ] {
+            assert_eq!(workload("x.log", &command(flag)), expected, "{flag}");
+        }
     }
 
     #[test]

@@ -16,6 +16,7 @@ pub const IMPORT: Import = Import {
     name: "fio",
     about: "fio's JSON, and its JSON+ with histograms (--output-format=json+), of fio 3",
     read,
+    leaves_out: false,
 };
 
 /// The first version whose latencies are in nanoseconds.
@@ -74,9 +75,7 @@ impl Output {
                 "it has no JSON of fio; run fio with --output-format=json+",
             )
         };
-        let json = &text[begin.ok_or_else(no_json)?..];
-        let mut json = serde_json::Deserializer::from_str(json);
-        let output = Self::deserialize(&mut json)
+        let output = last_document(&text[begin.ok_or_else(no_json)?..])
             .map_err(|error| failed(source, format!("it is not fio's JSON: {error}")))?;
         let version = output.version.strip_prefix("fio-");
         let major =
@@ -147,6 +146,27 @@ impl Output {
             });
         }
         Ok(all)
+    }
+}
+
+/// The last of several documents: with `--status-interval` fio writes what it has so far, again and
+/// again, and the result at the end. Text after a document that begins none is left out.
+fn last_document(mut text: &str) -> serde_json::Result<Output> {
+    loop {
+        let mut documents = serde_json::Deserializer::from_str(text).into_iter();
+        let Some(output) = documents.next() else {
+            return Err(serde::de::Error::custom("it is empty"));
+        };
+        let output = output?;
+        let rest = &text[documents.byte_offset()..];
+        let next = match rest.trim_start().starts_with('{') {
+            true => rest.find('{'),
+            false => rest.find("\n{").map(|at| at + 1),
+        };
+        match next {
+            Some(at) => text = &rest[at..],
+            None => return Ok(output),
+        }
     }
 }
 
@@ -300,6 +320,25 @@ mod tests {
     fn remarks_before_the_json_are_left_out() {
         let text = format!("note: both iodepth >= 1 and synchronous I/O engine\n{PLUS}\n");
         assert_eq!(all(&text).len(), 1);
+    }
+
+    #[test]
+    fn of_several_documents_the_last_is_the_result() {
+        // As fio writes them with --status-interval: what there is so far, and the result.
+        let sofar = PLUS.replace("5662", "1000");
+        let texts = [
+            format!("{sofar}\n{PLUS}"),
+            format!("{}{PLUS}", sofar.trim_end()),
+            format!("note: a\n{sofar}\n{sofar}\nnote: b\n{PLUS}\nnote: c\n"),
+        ];
+        for text in texts {
+            let point = all(&text).remove(0);
+            assert_eq!(point.phase.kinds[&Kind::Read].count, EXPECTED.0);
+        }
+        assert_ne!(all(&sofar)[0].phase.kinds[&Kind::Read].count, EXPECTED.0);
+        let cut = format!("{PLUS}\n{}", &PLUS[..PLUS.len() / 2]);
+        let error = import(&cut, &Given::default()).unwrap_err().to_string();
+        assert!(error.contains("not fio's JSON"), "{error}");
     }
 
     #[test]

@@ -1,8 +1,8 @@
 //! HdrHistogram interval logs whose lines are tagged by kind: those that `tailmark export` writes,
 //! of any number of points, and those of other programs, of one point a file.
 //!
-//! A log does not say what its values are, so the user does. It has no failures, no bytes and no
-//! operation that did not come to its end; its lines have every latency of those that did.
+//! A log does not say what its values are, so the user does. Its lines have every latency of the
+//! operations that succeeded, and no failures and no bytes: our export has these in comments.
 
 use super::{
     Given, Import, Imported, Source, failed, hdr,
@@ -10,7 +10,8 @@ use super::{
     threads_in, words,
 };
 use crate::{
-    Error, Interval, IntervalKind, Kind, Latencies, Packed, Phase, finding::CENSORED, new_latencies,
+    Error, Interval, IntervalKind, Kind, Latencies, Packed, Phase, finding::CENSORED,
+    new_latencies, unlogged::Unlogged,
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
 use hdrhistogram::serialization::interval_log::{
@@ -22,6 +23,7 @@ pub const IMPORT: Import = Import {
     name: "hlog",
     about: "HdrHistogram interval logs with tags for kinds, of values in --unit",
     read,
+    leaves_out: false,
 };
 
 /// Timestamps of lines are since 1970 where they are not this long before the start of the log; as
@@ -73,6 +75,8 @@ struct Found {
     /// The timestamp of its first line.
     begin: Option<Duration>,
     phase: Phase,
+    /// What our export says of it besides.
+    unlogged: Option<Unlogged>,
 }
 
 impl Log {
@@ -89,6 +93,12 @@ impl Log {
             );
             let point = self.found(Some(tag));
             point.phase.findings.push(CENSORED.finding(text));
+            return Ok(());
+        }
+        if let Some(unlogged) = Unlogged::parse(line) {
+            let (tag, unlogged) = unlogged?;
+            let tag = PointTag::parse(tag).ok_or_else(|| format!("`{tag}` names no point"))?;
+            self.found(Some(tag)).unlogged = Some(unlogged);
             return Ok(());
         }
         let Some(entry) = IntervalLogIterator::new(line.as_bytes()).next() else {
@@ -193,8 +203,13 @@ impl Found {
     }
 
     fn into_imported(self, source: &Source, given: &Given) -> Result<Imported, Error> {
-        let Self { tag, mut phase, .. } = self;
-        conclude(&mut phase).map_err(|reason| failed(source, reason))?;
+        let Self {
+            tag,
+            mut phase,
+            unlogged,
+            ..
+        } = self;
+        conclude(&mut phase, unlogged).map_err(|reason| failed(source, reason))?;
         let stem = || words(&source.path).into_iter().next();
         let named = tag.unwrap_or_else(|| PointTag {
             system: stem().unwrap_or_else(|| "hlog".to_owned()),
@@ -267,8 +282,8 @@ fn nanoseconds(values: &Latencies, unit_ns: u64) -> Latencies {
     ns
 }
 
-/// Counts what the lines say was done, and how long they are.
-fn conclude(phase: &mut Phase) -> Result<(), &'static str> {
+/// Counts what the lines say was done, and how long they are; and adds what they do not say.
+fn conclude(phase: &mut Phase, unlogged: Option<Unlogged>) -> Result<(), String> {
     for result in phase.kinds.values_mut() {
         // Of response times alone, each is of one request too.
         let response = result.response.as_ref().map_or(0, Latencies::len);
@@ -284,10 +299,13 @@ fn conclude(phase: &mut Phase) -> Result<(), &'static str> {
         phase.operations = phase.operations.saturating_add(interval.operations);
     }
     phase.duration_s = phase.elapsed_s();
+    if let Some(unlogged) = unlogged {
+        unlogged.add_to(phase)?;
+    }
     match () {
-        () if phase.duration_s <= 0.0 => Err("its lines take no time"),
+        () if phase.duration_s <= 0.0 => Err("its lines take no time".to_owned()),
         () if phase.operations == 0 => {
-            Err("no line has a service time: tags of KIND, or KIND/service")
+            Err("no line has a service time: tags of KIND, or KIND/service".to_owned())
         }
         () => Ok(()),
     }

@@ -31,6 +31,9 @@ pub struct Import {
     pub about: &'static str,
     /// Reads files that belong together.
     pub read: fn(&[Source], &Given) -> Result<Vec<Imported>, Error>,
+    /// Whether a file without a result is left out where others have one: one log of many that a
+    /// script has written.
+    pub leaves_out: bool,
 }
 
 /// Every format, sorted by name.
@@ -128,6 +131,31 @@ impl Import {
                 Err(failed(source, reason))
             }
             _ => (self.read)(sources, given),
+        }
+    }
+
+    /// The same, and why each file was left out that was.
+    ///
+    /// # Errors
+    /// As of [`Self::import`]; where the format leaves files out, only if none has a result.
+    pub fn import_readable(
+        &self,
+        sources: &[Source],
+        given: &Given,
+    ) -> Result<(Vec<Imported>, Vec<Error>), Error> {
+        if !self.leaves_out {
+            return Ok((self.import(sources, given)?, Vec::new()));
+        }
+        let (mut all, mut left_out) = (Vec::new(), Vec::new());
+        for source in sources {
+            match self.import(std::slice::from_ref(source), given) {
+                Ok(found) => all.extend(found),
+                Err(error) => left_out.push(error),
+            }
+        }
+        match all.is_empty() && !left_out.is_empty() {
+            true => Err(left_out.remove(0)),
+            false => Ok((all, left_out)),
         }
     }
 }

@@ -16,6 +16,7 @@ pub const IMPORT: Import = Import {
     name: "ycsb",
     about: "YCSB's output as text or JSON, and its .hdr logs",
     read,
+    leaves_out: false,
 };
 
 /// Groups, and the kinds that they are of.
@@ -81,6 +82,7 @@ fn read_text(source: &Source, given: &Given) -> Result<Imported, Error> {
         add_kind(&mut phase, group, kind, &lines);
     }
     count_pairs(&mut phase);
+    add_verified(&mut phase, &lines);
     // Its throughput counts them.
     phase.failed = failed_operations(phase.operations, &phase.kinds);
     let command = Command::of(&text);
@@ -170,6 +172,40 @@ fn add_kind(phase: &mut Phase, group: &str, kind: Kind, lines: &[ResultValue]) {
         ..KindResult::default()
     };
     phase.kinds.insert(kind, result);
+}
+
+/// Reads whose record was not as it was written (`dataintegrity`) have failed: YCSB counts them as
+/// `OK`, and as something else in the group VERIFY.
+fn add_verified(phase: &mut Phase, lines: &[ResultValue]) {
+    let Some(reads) = phase.kinds.get_mut(&Kind::Read) else {
+        return;
+    };
+    let statuses = lines.iter().filter_map(|(group, name, count)| {
+        let status = name
+            .strip_prefix("Return=")
+            .filter(|status| *status != "OK")?;
+        (group == "VERIFY").then_some((status, *count as u64))
+    });
+    for (status, count) in statuses {
+        let found = reads.count.saturating_sub(reads.not_found);
+        // YCSB verifies a read that failed or found nothing too, as an error: that is counted.
+        let known = match status {
+            "ERROR" => reads.not_found.saturating_add(reads.errors),
+            _ => 0,
+        };
+        let count = count.saturating_sub(known).min(found);
+        if count == 0 {
+            continue;
+        }
+        reads.count -= count;
+        reads.errors = reads.errors.saturating_add(count);
+        phase.errors.push(ErrorCount {
+            kind: Kind::Read,
+            cause: "verify".to_owned(),
+            count,
+            example: format!("VERIFY: {status}"),
+        });
+    }
 }
 
 /// Takes the pairs that failed out of those that are reported: YCSB measures a pair whether or not
@@ -439,6 +475,29 @@ mod tests {
         let pairs = &phase.kinds[&Kind::ReadModifyWrite];
         assert_eq!((pairs.count, pairs.errors), (400, 100));
         assert_eq!(phase.failed, 600);
+    }
+
+    #[test]
+    fn reads_that_were_not_as_written_have_failed() {
+        let text = |verify: &str| {
+            format!(
+                "[OVERALL], RunTime(ms), 1000\n[OVERALL], Throughput(ops/sec), 1000\n\
+                 [READ], Operations, 990\n[READ], Return=OK, 990\n[READ], Return=NOT_FOUND, 10\n\
+                 [VERIFY], Operations, 1000\n{verify}"
+            )
+        };
+        let phase = |verify: &str| one(&[source("d.txt", text(verify).as_bytes())]).phase;
+        // Reads that found nothing are errors of VERIFY too.
+        let good = phase("[VERIFY], Return=OK, 990\n[VERIFY], Return=ERROR, 10\n");
+        assert_eq!((good.failed, good.fault(0.0)), (0, None));
+        let bad = phase(
+            "[VERIFY], Return=OK, 960\n[VERIFY], Return=ERROR, 10\n\
+             [VERIFY], Return=UNEXPECTED_STATE, 30\n",
+        );
+        assert_eq!((bad.failed, bad.errors()), (30, 30));
+        assert_eq!(bad.ops_per_sec(), 970.0);
+        assert_eq!(bad.fault(0.001), Some(crate::Fault::Failed(0.03)));
+        assert_eq!(bad.errors[0].example, "VERIFY: UNEXPECTED_STATE");
     }
 
     #[test]

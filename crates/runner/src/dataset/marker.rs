@@ -43,6 +43,9 @@ pub(super) struct Marker {
     pub loaded: u64,
     /// Whether that is all of them, flushed, and the load is in its study.
     pub complete: bool,
+    /// Whether updates have begun since that leave records with the fields that they write alone.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub reshaped: bool,
 }
 
 /// What every version of a marker has.
@@ -61,6 +64,7 @@ impl Marker {
             begun: begun.to_owned(),
             loaded,
             complete,
+            reshaped: false,
         }
     }
 
@@ -227,5 +231,11 @@ mod tests {
             ..Marker::new(&data, "10:00", 3, false)
         };
         assert_eq!(Marker::parse(&marker.text(), "m").unwrap(), marker);
+        assert!(!marker.text().contains("reshaped"));
+        let reshaped = Marker {
+            reshaped: true,
+            ..marker
+        };
+        assert_eq!(Marker::parse(&reshaped.text(), "m").unwrap(), reshaped);
     }
 }

@@ -8,6 +8,7 @@ mod adopt;
 pub(crate) mod clean;
 mod load;
 mod marker;
+mod reshaped;
 mod wal;
 
 use crate::{

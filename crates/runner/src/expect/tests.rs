@@ -152,6 +152,10 @@ fn a_version_is_compared_part_by_part() {
     };
     assert!(!other("8.", "8.1.1") && !other("8.1", "8.1.1") && !other("8..", "8.10.0"));
     assert!(other("8.1", "8.10.0") && other("8", "11.12.0"));
+    // A server names itself.
+    let own = "Cassandra 5.0.9";
+    assert!(!other("5.0", own) && !other("Cassandra 5.0", own) && !other("5.0.9", own));
+    assert!(other("4.1", own) && other("ScyllaDB 5.0", own) && other("Cassandra 5.1", own));
 }
 
 #[test]

@@ -26,7 +26,11 @@ use std::sync::Arc;
 use tailmark_driver::{Database, Place, Settled};
 use tailmark_engine::Spec;
 use tailmark_plan::{Step, SystemPlan};
-use tailmark_results::{Fact, Point, PointKey, Warmup, finding::NO_ANSWER};
+use tailmark_results::{
+    Fact, Finding, Phase, Point, PointKey, Warmup,
+    finding::{NO_ANSWER, RECORDS_RESHAPED},
+    number,
+};
 
 /// How often a point begins whose server is gone before a client is at work.
 const BEGINNINGS: u32 = 3;
@@ -73,6 +77,8 @@ impl Sweeper<'_> {
         self.observer.step("opening the database");
         let database = dataset.open()?;
         let _open = self.ranks.open(system)?;
+        let all_fields = plan.sweep.write_all_fields;
+        let was_reshaped = dataset.note_reshaping(database.as_ref(), asked.workload, all_fields)?;
         let begun = self.run_awaited(database.as_ref(), state, asked, &key)?;
         let Some((settled_before, measured)) = begun else {
             return Ok(None);
@@ -118,6 +124,8 @@ impl Sweeper<'_> {
         phase
             .findings
             .extend(settled.as_ref().err().map(load::never_settled));
+        let reshaped = was_reshaped.then(|| reshaped(&phase));
+        phase.findings.extend(reshaped);
         let point = Point { key, phase };
         Ok(Some(MeasuredPoint { point, settled }))
     }
@@ -328,4 +336,19 @@ impl Sweeper<'_> {
             _ => total,
         }
     }
+}
+
+/// What to say of a point that was measured on records which updates before it have cut down.
+fn reshaped(phase: &Phase) -> Finding {
+    let read = phase.read_bytes().map_or_else(String::new, |bytes| {
+        format!(
+            ", and its reads found {} bytes each",
+            number::count(bytes.round() as u64)
+        )
+    });
+    RECORDS_RESHAPED.finding(format!(
+        "Updates before this point have replaced whole records by the fields that they wrote \
+         (update = \"replace\"){read}. Load the data set again (reload = \"point\"), or let updates \
+         merge."
+    ))
 }

@@ -34,6 +34,8 @@ pub(super) struct SystemState<'a> {
     /// The repeat that the data set was loaded for in this study; none where it was there, or
     /// another study has loaded it since.
     loaded_for: Option<u32>,
+    /// Whether updates had changed the shape of its records when it was looked at.
+    is_reshaped: bool,
 }
 
 impl<'a> SystemState<'a> {
@@ -46,6 +48,7 @@ impl<'a> SystemState<'a> {
             is_known: false,
             is_loaded: false,
             loaded_for: None,
+            is_reshaped: false,
         }
     }
 
@@ -68,6 +71,8 @@ impl<'a> SystemState<'a> {
         let has_ladder = sweep.ladder.is_some();
         match sweep.reload {
             Reload::Never => false,
+            // It is not what a load makes, though it was there.
+            _ if self.is_reshaped && self.loaded_for.is_none() => true,
             // What was there serves the first.
             Reload::Repeat => self.loaded_for.unwrap_or(1) != step.repeat,
             // The rungs that another system has reached come when later workloads were measured.
@@ -143,6 +148,7 @@ impl<'a> Sweeper<'a> {
         state.adopted = dataset.adopt(self.plan)?;
         state.is_loaded = dataset.is_loaded()? & self.look_elsewhere(system)?;
         state.loaded_for = loaded_for(&self.study, dataset, system)?;
+        state.is_reshaped = dataset.is_reshaped()?;
         state.is_known = true;
         Ok(true)
     }
@@ -277,6 +283,26 @@ mod tests {
             state.before = Some(points[index]);
         }
         reloads
+    }
+
+    #[test]
+    fn a_data_set_whose_records_were_cut_down_is_loaded_before_it_serves_anything() {
+        for (reload, expected) in [("never", false), ("repeat", true), ("point", true)] {
+            let text = format!(
+                "[database]\ndriver = 'null'\n[[system]]\nname = 'a'\n[sweep]\n\
+                 reload = '{reload}'\nrepeats = 2\nworkloads = 'ycsb-a'\nthreads = 1"
+            );
+            let plan = RawPlan::parse("test", &text).and_then(|raw| raw.check());
+            let plan = plan.unwrap();
+            let first = plan.points().next().unwrap();
+            let mut state = SystemState::new(&plan, &plan.systems[0]);
+            assert_eq!(state.is_reloaded(&plan.sweep, &first), reload == "point");
+            state.is_reshaped = true;
+            assert_eq!(state.is_reloaded(&plan.sweep, &first), expected, "{reload}");
+            // This study has loaded it for the repeat.
+            state.loaded_for = Some(first.repeat);
+            assert_eq!(state.is_reloaded(&plan.sweep, &first), reload == "point");
+        }
     }
 
     #[test]

@@ -9,9 +9,9 @@ use crate::{
 };
 use anyhow::{Context, bail};
 use std::{
-    fs::File,
+    fs::{self, File},
     io::{self, BufWriter, Write},
-    path::PathBuf,
+    path::{Path, PathBuf},
     sync::PoisonError,
 };
 use tailmark_console::{Closed, closed};
@@ -92,6 +92,25 @@ impl Call {
             writeln!(out, "{prefix}{group},{},{}", sample.at_ms, sample.us)?;
         }
         out.flush()
+    }
+}
+
+/// Makes sure that a file can be written at the end of a run, before the run: what is in it stays, and
+/// one that is not there is not made. A pipe or a terminal is left for the end.
+pub(super) fn try_write(path: &Path) -> anyhow::Result<()> {
+    let failed = || format!("failed to write `{}`", path.display());
+    match fs::metadata(path) {
+        Ok(found) if found.is_dir() => bail!("`{}` is a directory", path.display()),
+        Ok(found) if !found.is_file() => Ok(()),
+        Ok(_) => {
+            let opened = File::options().append(true).open(path);
+            opened.map(drop).with_context(failed)
+        }
+        Err(_) => {
+            let made = File::options().write(true).create_new(true).open(path);
+            made.with_context(failed)?;
+            fs::remove_file(path).with_context(failed)
+        }
     }
 }
 

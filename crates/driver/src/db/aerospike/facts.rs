@@ -29,7 +29,7 @@ const NAMESPACE: &[&str] = &[
 const POLL: Duration = Duration::from_millis(500);
 
 /// The answers of every node to one question.
-async fn ask(
+pub(super) async fn ask(
     client: &Client,
     policy: &AdminPolicy,
     question: &str,

@@ -7,6 +7,7 @@
 //! written too: a server takes connections long before it serves its partitions.
 
 mod connect;
+mod durable;
 mod facts;
 mod failure;
 mod session;
@@ -55,6 +56,7 @@ pub const DRIVER: Driver = Driver {
     cache: |_, _| 0,
     page_cache: |_| false,
     tells_nodes: false,
+    reshapes: settings::replaces,
     semantics: settings::semantics,
 };
 
@@ -193,6 +195,14 @@ impl Database for Aerospike {
         let records = facts::records(&self.client, &policy, namespace(&self.params), set);
         let records = self.pool.wait(records);
         Ok(records.map_err(|source| self.failed("look into", source))? == 0)
+    }
+
+    /// Waits until the devices have what was acknowledged, which is in memory until then.
+    fn sync(&self) -> Result<(), Error> {
+        let (policy, namespace) = (connect::asking(), namespace(&self.params));
+        let written = durable::wait(&self.client, &policy, namespace);
+        let written = self.pool.wait(written);
+        written.map_err(|source| self.failed("wait for the writes of", source))
     }
 
     fn settle(&self, timeout: Duration, stop: Stopped<'_>) -> Result<Settled, Error> {

@@ -1,6 +1,10 @@
 //! The measured path: one client, whose requests are those of the client crate.
 
-use super::{connect::milliseconds, failure::failure, settings::replaces};
+use super::{
+    connect::milliseconds,
+    failure::failure,
+    settings::{creates, replaces},
+};
 use crate::{
     Cause, Completion, Failure, FieldVisitor, Fields, Key, Operation, Outcome, Reply, Session,
     Settings, Values, net::runtime_pool::Within,
@@ -26,6 +30,7 @@ pub(super) struct Requests {
     read: ReadPolicy,
     insert: WritePolicy,
     update: WritePolicy,
+    delete: WritePolicy,
 }
 
 impl Requests {
@@ -52,7 +57,11 @@ impl Requests {
             namespace: settings.text("namespace").unwrap_or_default().to_owned(),
             set: set.to_owned(),
             fields: fields.to_vec(),
-            insert: write(RecordExistsAction::Replace),
+            insert: write(match creates(settings) {
+                true => RecordExistsAction::CreateOnly,
+                false => RecordExistsAction::Replace,
+            }),
+            delete: write(RecordExistsAction::Replace),
             update: write(match replaces(settings) {
                 true => RecordExistsAction::ReplaceOnly,
                 false => RecordExistsAction::UpdateOnly,
@@ -157,7 +166,7 @@ impl AerospikeSession {
         let requests = &*self.requests;
         match self
             .client
-            .delete(&requests.insert, &requests.key(key)?)
+            .delete(&requests.delete, &requests.key(key)?)
             .await
         {
             Ok(existed) => Ok(Outcome {
@@ -237,8 +246,7 @@ mod tests {
     use crate::{DataSet, Schema, Semantics};
     use std::collections::BTreeMap;
 
-    /// What is asked of the server, and whose semantics that are.
-    fn update(given: &[(&str, &str)]) -> (RecordExistsAction, Option<Semantics>) {
+    fn requests(given: &[(&str, &str)]) -> (Requests, Option<Semantics>) {
         let given = given.iter().map(|&(k, v)| (k.to_owned(), v.to_owned()));
         let schema = Schema {
             table: "usertable".to_owned(),
@@ -254,11 +262,25 @@ mod tests {
         let settings = Settings::check(driver, &given, &data, 1.0).unwrap();
         let requests = Requests::new(&settings, "usertable", &data.schema.fields);
         assert!(matches!(
-            requests.insert.record_exists_action,
+            requests.delete.record_exists_action,
             RecordExistsAction::Replace
         ));
-        let action = requests.update.record_exists_action;
-        (action, (driver.semantics)(&settings))
+        (requests, (driver.semantics)(&settings))
+    }
+
+    /// What is asked of the server, and whose semantics that are.
+    fn update(given: &[(&str, &str)]) -> (RecordExistsAction, Option<Semantics>) {
+        let (requests, semantics) = requests(given);
+        (requests.update.record_exists_action, semantics)
+    }
+
+    #[test]
+    fn an_insert_of_a_key_that_is_there_replaces_the_record_or_fails() {
+        use RecordExistsAction::{CreateOnly, Replace};
+        let insert = |given: &[(&str, &str)]| requests(given).0.insert.record_exists_action;
+        assert!(matches!(insert(&[]), Replace));
+        assert!(matches!(insert(&[("insert", "replace")]), Replace));
+        assert!(matches!(insert(&[("insert", "create")]), CreateOnly));
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::{Error, Semantics, Setting, SettingKind, Settings, net::login};
 pub(super) const SETTINGS: &[Setting] = &[
     Setting::new("commit_level", "whether a write is acknowledged by all replicas or by the master alone", SettingKind::Choice(&["all", "master"]), "all"),
     Setting::new("connect_timeout_ms", "how long a connection may take to be made", SettingKind::MILLISECONDS, "5000"),
+    Setting::new("insert", "whether an insert of a key that is there replaces the record, or fails as in YCSB's binding", SettingKind::Choice(&["create", "replace"]), "replace"),
     Setting::new("namespace", "of the server; it must be there", SettingKind::Text, "ycsb"),
     Setting::new("password_file", "a file whose first line is the password", SettingKind::Text, ""),
     Setting::new("request_timeout_ms", "how long a request may take before it counts as failed", SettingKind::MILLISECONDS, "10000"),
@@ -22,6 +23,11 @@ pub(super) const SETTINGS: &[Setting] = &[
 /// Whether updates replace the record.
 pub(super) fn replaces(settings: &Settings) -> bool {
     settings.text("update") == Some("replace")
+}
+
+/// Whether an insert of a key that is there fails.
+pub(super) fn creates(settings: &Settings) -> bool {
+    settings.text("insert") == Some("create")
 }
 
 /// An update that replaces the record is YCSB's; one that keeps the other fields does what an

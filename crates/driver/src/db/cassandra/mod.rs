@@ -58,6 +58,7 @@ pub const DRIVER: Driver = Driver {
     cache: |_, _| 0,
     page_cache: |_| true,
     tells_nodes: true,
+    reshapes: |_| false,
     semantics: |_| None,
 };
 

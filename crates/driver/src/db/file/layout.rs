@@ -6,6 +6,7 @@
 //! longest value. Behind the slots of the loaded records lies a reserve of a tenth, into which
 //! inserts wrap.
 
+use super::fresh::Fresh;
 use crate::{DataSet, Fields, Values};
 
 /// Bytes of the number at the beginning of a slot; less than a key.
@@ -86,13 +87,24 @@ impl Layout {
         }
     }
 
-    /// Writes a record's number and the fields that `values` has into a slot.
-    pub(super) fn fill(&self, slot: &mut [u8], number: u64, values: &Values<'_>) {
+    /// Writes a record's number and the fields that `values` has into a slot, and fresh data into
+    /// the rest of it.
+    pub(super) fn fill(
+        &self,
+        slot: &mut [u8],
+        number: u64,
+        values: &Values<'_>,
+        fresh: &mut Fresh,
+    ) {
         slot[..NUMBER_BYTES].copy_from_slice(&(number + 1).to_le_bytes());
+        let mut done = NUMBER_BYTES;
         for (field, value) in values.iter() {
             let at = NUMBER_BYTES + field as usize * self.field_bytes;
-            slot[at..at + value.len()].copy_from_slice(value);
+            fresh.fill(&mut slot[done..at], values.bytes);
+            done = at + value.len();
+            slot[at..done].copy_from_slice(value);
         }
+        fresh.fill(&mut slot[done..], values.bytes);
     }
 
     /// What a slot holds that was read for the record of this number.
@@ -174,7 +186,7 @@ mod tests {
             lengths: &[3],
             bytes: b"abc",
         };
-        layout.fill(&mut slot, 5, &values);
+        layout.fill(&mut slot, 5, &values, &mut Fresh::new());
         assert_eq!(layout.check(&slot, 5), SlotContent::Record);
         assert_eq!(layout.check(&slot, 6), SlotContent::Other(5));
         assert_eq!(&slot[8 + 1024..8 + 1027], b"abc");
@@ -189,7 +201,7 @@ mod tests {
             lengths: &[],
             bytes: b"",
         };
-        layout.fill(&mut slot, 113, &values);
+        layout.fill(&mut slot, 113, &values, &mut Fresh::new());
         assert_eq!(layout.check(&slot, 103), SlotContent::Nothing);
         assert_eq!(layout.check_slot(&slot, 103), SlotContent::Record);
         assert_eq!(layout.check(&slot, 104), SlotContent::Other(113));

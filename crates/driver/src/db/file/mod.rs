@@ -5,13 +5,14 @@
 //! consecutive slots; with O_DIRECT, so that the page cache takes no part. Space is allocated when
 //! the file is made, but the file system then only notes it as unwritten and would answer reads
 //! without touching the device: that is why a load writes every slot. An update writes the whole
-//! slot without reading it before; what stands in the fields that it does not name is whatever the
-//! same client wrote last. Deletes are not supported: a slot is never empty again.
+//! slot without reading it before; the fields that it does not name get fresh data too ([`fresh`]).
+//! Deletes are not supported: a slot is never empty again.
 //!
 //! On a device the slots begin behind a stamp ([`stamp`]), which is where its marker is kept. A device
 //! without a stamp is not opened for writing, whoever asks.
 
 mod buffer;
+mod fresh;
 mod layout;
 mod open;
 pub mod stamp;
@@ -22,6 +23,7 @@ use crate::{
     SettingKind, Settings, Settled, Stopped, Values,
 };
 use buffer::Buffer;
+use fresh::Fresh;
 use layout::{Layout, SlotContent};
 use std::{
     collections::BTreeMap,
@@ -72,6 +74,7 @@ pub const DRIVER: Driver = Driver {
     cache: |_, _| 0,
     page_cache: |settings| !settings.flag("direct"),
     tells_nodes: false,
+    reshapes: |_| false,
     semantics: |_| None,
 };
 
@@ -120,6 +123,7 @@ impl Database for Slots {
     fn session(&self) -> Result<Box<dyn Session>, Error> {
         Ok(Box::new(SlotsSession {
             buffer: Buffer::new(self.store.layout.slot_bytes),
+            fresh: Fresh::new(),
             store: Arc::clone(&self.store),
         }))
     }
@@ -185,6 +189,7 @@ struct SlotsSession {
     store: Arc<Store>,
     /// Holds one slot, and grows with the longest scan.
     buffer: Buffer,
+    fresh: Fresh,
 }
 
 impl SlotsSession {
@@ -206,7 +211,7 @@ impl SlotsSession {
     fn write(&mut self, key: Key<'_>, values: &Values<'_>) -> Reply {
         let layout = &self.store.layout;
         let slot = self.buffer.first(layout.slot_bytes);
-        layout.fill(slot, key.number, values);
+        layout.fill(slot, key.number, values, &mut self.fresh);
         let at = layout.offset(layout.slot(key.number));
         self.store.file.write_all_at(slot, at).map_err(failure)?;
         Ok(Outcome {

@@ -63,6 +63,7 @@ pub const DRIVER: Driver = Driver {
     cache: |_, settings| options::block_cache(settings),
     page_cache: options::page_cache,
     tells_nodes: false,
+    reshapes: |_| false,
     semantics: |_| None,
 };
 

@@ -21,7 +21,7 @@ pub use series::FORMAT as SERIES;
 use super::{Format, failed, numbers, timestamp, us};
 use crate::{
     Arrivals, Bandwidth, DERIVED, Error, Header, Kind, KindResult, Known, Phase, Point, PointKey,
-    Study, csv_cell, new_latencies,
+    Stated, Study, csv_cell, new_latencies,
 };
 use std::{collections::BTreeMap, io::Write};
 
@@ -183,21 +183,23 @@ fn latency_headings() -> impl Iterator<Item = String> {
     let none = new_latencies();
     let names: Vec<&str> = numbers(Known::of(&none)).map(|(name, _)| name).collect();
     ["service", "response"].into_iter().flat_map(move |time| {
-        names
-            .clone()
-            .into_iter()
-            .map(move |n| format!("{time}_{n}_us"))
+        let both = move |n| [format!("{time}_{n}_us"), format!("{time}_{n}_is_at_least")];
+        names.clone().into_iter().flat_map(both)
     })
 }
 
-/// Microseconds; what has too few samples, or is not known, is empty, and `≥` is before a lower
-/// bound.
+/// Each number in two cells; see [`stated_us`].
 fn latency(known: Known<'_>) -> impl Iterator<Item = String> {
-    numbers(known).map(|(_, stated)| stated_us(stated))
+    numbers(known).flat_map(|(_, stated)| stated_us(stated))
 }
 
-fn stated_us(stated: Option<crate::Stated>) -> String {
-    cell(stated.map(|ns| format!("{}{}", ns.bound.sign().trim_end(), us(ns.value))))
+/// Microseconds, and whether they are a lower bound; both are empty where there are too few samples,
+/// or nothing is known.
+fn stated_us(stated: Option<Stated>) -> [String; 2] {
+    [
+        cell(stated.map(|ns| us(ns.value))),
+        cell(stated.map(|ns| !ns.is_exact())),
+    ]
 }
 
 /// The driver of each system.

@@ -24,7 +24,15 @@ const BLOCKS: [Column<BlockQos>; 9] = [
 ];
 
 fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
-    let of_run = ["kind", "time", "quantile", "run_us", "solid"].map(str::to_owned);
+    let of_run = [
+        "kind",
+        "time",
+        "quantile",
+        "run_us",
+        "run_is_at_least",
+        "solid",
+    ]
+    .map(str::to_owned);
     let all = key_headings().chain(of_run).chain(headings(&BLOCKS));
     let mut table = Table::new(&FORMAT, all, out)?;
     each_phase(study, |key, phase| {
@@ -32,7 +40,8 @@ fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
             for qos in phase.qos(*kind, time) {
                 let mut row = key.to_vec();
                 row.extend([kind.name(), name, qos.quantile.name].map(str::to_owned));
-                row.extend([stated_us(qos.run), qos.is_solid.to_string()]);
+                row.extend(stated_us(qos.run));
+                row.push(qos.is_solid.to_string());
                 row.extend(BLOCKS.map(|(_, cell)| qos.blocks.map_or_else(String::new, cell)));
                 table.row(row)?;
             }

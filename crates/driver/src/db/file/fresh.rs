@@ -1,0 +1,102 @@
+//! Fresh data for the part of a slot that a write does not name: the other fields of an update, and
+//! what rounds a slot up to the block. Data that stands elsewhere already would be deduplicated or
+//! compressed by a drive that can, which would then look faster than it is.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+
+/// The bits that are changed of each byte. All of a random byte's would do; these keep the printable
+/// bytes of YCSB's values within their alphabet, so that they compress as before.
+const CHANGED: u32 = 0x1f1f_1f1f;
+
+/// A value that is shorter than this is no model: what is fresh is random then.
+const LIKE_BYTES_MIN: usize = 64;
+
+/// A source of fresh data; each session has its own, and begins elsewhere.
+pub(super) struct Fresh {
+    state: u64,
+}
+
+impl Fresh {
+    pub(super) fn new() -> Self {
+        Self {
+            state: RandomState::new().build_hasher().finish(),
+        }
+    }
+
+    /// The splitmix64 generator (Steele, Lea, Flood 2014).
+    fn next(&mut self) -> u64 {
+        self.state = self.state.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut z = self.state;
+        z = (z ^ (z >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        z ^ (z >> 31)
+    }
+
+    /// Fills a gap with data that is as compressible as these values, and like nothing else that was
+    /// ever written. Zeros, which make values compressible, stay zeros.
+    pub(super) fn fill(&mut self, gap: &mut [u8], like: &[u8]) {
+        if like.len() < LIKE_BYTES_MIN {
+            for piece in gap.chunks_mut(8) {
+                let word = self.next().to_le_bytes();
+                piece.copy_from_slice(&word[..piece.len()]);
+            }
+            return;
+        }
+        for piece in gap.chunks_mut(like.len()) {
+            let change = self.next() as u32 & CHANGED;
+            let (to, to_rest) = piece.as_chunks_mut::<4>();
+            let (from, from_rest) = like[..to.len() * 4 + to_rest.len()].as_chunks::<4>();
+            for (to, from) in to.iter_mut().zip(from) {
+                let word = u32::from_le_bytes(*from);
+                *to = (word ^ if word == 0 { 0 } else { change }).to_le_bytes();
+            }
+            for ((to, from), change) in to_rest.iter_mut().zip(from_rest).zip(change.to_le_bytes())
+            {
+                *to = from ^ change;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_fresh_is_like_the_values_and_never_the_same() {
+        // Printable bytes with a stretch of zeros, as values that compress have.
+        let printable = |i: u32| 0x20 + (i.wrapping_mul(2_654_435_761) >> 27) as u8;
+        let mut like: Vec<u8> = (0..1021).map(printable).collect();
+        like[256..384].fill(0);
+        let mut fresh = Fresh::new();
+        let mut gap = vec![0; 3 * 1021 + 500];
+        fresh.fill(&mut gap, &like);
+        for piece in gap.chunks(1021) {
+            assert!(piece[256..384].iter().all(|byte| *byte == 0));
+            let others = piece[..256].iter().chain(piece.get(384..).unwrap_or(&[]));
+            assert!(others.clone().all(|byte| (0x20..0x40).contains(byte)));
+        }
+        let pieces = gap.chunks(1021).chain([like.as_slice()]);
+        let mut all: Vec<&[u8]> = pieces.flat_map(|piece| piece[..256].chunks(64)).collect();
+        let count = all.len();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!((count, all.len()), (20, 20));
+    }
+
+    #[test]
+    fn short_values_leave_random_data_beside_them() {
+        let mut gap = [0; 4099];
+        Fresh::new().fill(&mut gap, b"abc");
+        let mut blocks: Vec<_> = gap.chunks_exact(64).collect();
+        blocks.sort_unstable();
+        blocks.dedup();
+        assert_eq!(blocks.len(), 64);
+        let other = &mut [0; 64];
+        Fresh::new().fill(other, b"");
+        assert!(
+            !gap.chunks_exact(64).any(|block| block == other),
+            "sessions differ"
+        );
+    }
+}
