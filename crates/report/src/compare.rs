@@ -45,7 +45,8 @@ pub fn standings<'a>(group: &WorkloadGrid<'a>, systems: &[&'a System]) -> Vec<St
     standings
 }
 
-/// The systems of which a metric is known at a place, the best first.
+/// The systems of which a metric is known at a place, the best first; those of which only a bound
+/// is known come last, since nothing shows that they lead.
 #[must_use]
 pub fn ranked<'a>(
     group: &WorkloadGrid<'a>,
@@ -62,10 +63,13 @@ pub fn ranked<'a>(
     };
     let value = |system: &&'a System| {
         let value = group.valid_cell(&system.name, step)?.value(metric)?;
-        Some((system.name.as_str(), value.middle.value))
+        Some((system.name.as_str(), value.middle))
     };
     let mut known: Vec<_> = sweep.systems.iter().filter_map(value).collect();
-    known.sort_by(|(_, a), (_, b)| metric.best_first(*a, *b));
+    known.sort_by(|(_, a), (_, b)| {
+        let exact_first = b.is_exact().cmp(&a.is_exact());
+        exact_first.then(metric.best_first(a.value, b.value))
+    });
     known.into_iter().map(|(system, _)| system).collect()
 }
 

@@ -1,5 +1,11 @@
-//! What is known of latencies, whether they were recorded, summed up by another program, or never
-//! came to an end.
+//! What is known of latencies, whether they were recorded, summed up by another program, failed, or
+//! never came to an end.
+//!
+//! A request that failed ranks above every success, whatever its age: its answer never came, and a
+//! fast failure must not improve a tail. While fewer requests failed than lie beyond a quantile, the
+//! quantile is that of the successes at the rank that the failures leave. Otherwise it is a lower
+//! bound: the longest success, or the age of the failure at that rank if that is more. A read that
+//! found nothing was answered, and did not fail.
 //!
 //! Operations that were due and never done are censored: of each it is known that it would have
 //! taken its age at least. They are samples like the others, at that age. A quantile is exact where
@@ -20,23 +26,49 @@ pub enum Known<'a> {
         done: &'a Latencies,
         /// The ages of what was not, where there is any.
         censored: Option<&'a Latencies>,
+        /// What failed.
+        failed: Failed<'a>,
     },
     /// A few numbers.
     Summary {
-        /// As they were written.
+        /// As they were written: of the requests that succeeded.
         numbers: &'a Summary,
         /// Over how many latencies.
         samples: u64,
+        /// How many requests failed beside them.
+        failed: u64,
     },
+}
+
+/// Requests that failed.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Failed<'a> {
+    /// How many.
+    pub count: u64,
+    /// How long they took to fail, nanoseconds, if that was recorded.
+    pub ages: Option<&'a Latencies>,
+}
+
+impl Failed<'_> {
+    /// The age of the k-th oldest, k from 1, nanoseconds; 0 if it is not known.
+    fn kth_oldest(self, k: u64) -> u64 {
+        let of_known = |ages: &Latencies| (k <= ages.len()).then(|| quantile::kth_highest(ages, k));
+        self.ages.and_then(of_known).unwrap_or(0)
+    }
 }
 
 impl<'a> Known<'a> {
     /// Latencies of what was all done.
     #[must_use]
     pub const fn of(done: &'a Latencies) -> Self {
+        let failed = Failed {
+            count: 0,
+            ages: None,
+        };
         Self::Histogram {
             done,
             censored: None,
+            failed,
         }
     }
 
@@ -44,15 +76,59 @@ impl<'a> Known<'a> {
     #[must_use]
     pub fn with_censored(done: &'a Latencies, ages: Option<&'a Latencies>) -> Self {
         let censored = ages.filter(|ages| !ages.is_empty());
-        Self::Histogram { done, censored }
+        Self::Histogram {
+            done,
+            censored,
+            failed: Failed::default(),
+        }
     }
 
-    /// How many samples are behind it, those that were never done included.
+    /// The same beside requests that failed.
+    #[must_use]
+    pub fn with_failed(self, failures: Failed<'a>) -> Self {
+        match self {
+            Self::Histogram { done, censored, .. } => Self::Histogram {
+                done,
+                censored,
+                failed: failures,
+            },
+            Self::Summary {
+                numbers, samples, ..
+            } => Self::Summary {
+                numbers,
+                samples,
+                failed: failures.count,
+            },
+        }
+    }
+
+    /// How many samples there are, with those that failed and those that were never done.
     #[must_use]
     pub fn samples(self) -> u64 {
         match self {
-            Self::Histogram { done, .. } => done.len().saturating_add(self.censored()),
+            Self::Histogram { done, failed, .. } => done
+                .len()
+                .saturating_add(self.censored())
+                .saturating_add(failed.count),
             Self::Summary { samples, .. } => samples,
+        }
+    }
+
+    /// How many requests failed.
+    #[must_use]
+    pub const fn failed(self) -> u64 {
+        match self {
+            Self::Histogram { failed, .. } => failed.count,
+            Self::Summary { failed, .. } => failed,
+        }
+    }
+
+    /// A number of a summary: that of other requests than all, if some failed.
+    fn summed(self, number: Option<f64>) -> Option<Stated> {
+        if self.failed() > 0 {
+            number.map(Stated::at_least)
+        } else {
+            number.map(Stated::exact)
         }
     }
 
@@ -78,11 +154,28 @@ impl<'a> Known<'a> {
     #[must_use]
     pub fn mean(self) -> Option<Stated> {
         match self {
-            Self::Histogram { done, censored } => match censored {
-                None => quantile::mean(done).map(Stated::exact),
-                Some(ages) => quantile::mean(&together(done, ages)).map(Stated::at_least),
-            },
-            Self::Summary { numbers, .. } => numbers.number(Summary::MEAN).map(Stated::exact),
+            Self::Histogram {
+                done,
+                censored,
+                failed,
+            } => {
+                let all = censored.map_or_else(|| done.clone(), |ages| together(done, ages));
+                let mean = quantile::mean(&all);
+                if failed.count > 0 {
+                    // Failures that were faster than the successes do not lower it.
+                    let ages = failed
+                        .ages
+                        .and_then(|ages| quantile::mean(&together(&all, ages)));
+                    let higher = [mean, ages].into_iter().flatten().reduce(f64::max);
+                    return higher.map(Stated::at_least);
+                }
+                mean.map(if censored.is_some() {
+                    Stated::at_least
+                } else {
+                    Stated::exact
+                })
+            }
+            Self::Summary { numbers, .. } => self.summed(numbers.number(Summary::MEAN)),
         }
     }
 
@@ -90,7 +183,7 @@ impl<'a> Known<'a> {
     #[must_use]
     pub fn min(self) -> Option<Stated> {
         match self {
-            Self::Histogram { done, censored } => {
+            Self::Histogram { done, censored, .. } => {
                 let done = quantile::min(done).map(|ns| Stated::exact(ns as f64));
                 let age = censored.and_then(quantile::min);
                 let age = age.map(|ns| Stated::at_least(ns as f64));
@@ -108,14 +201,21 @@ impl<'a> Known<'a> {
     #[must_use]
     pub fn max(self) -> Option<Stated> {
         match self {
-            Self::Histogram { done, censored } => {
-                let done = quantile::max(done).map(|ns| ns as f64);
-                match censored.and_then(quantile::max) {
-                    None => done.map(Stated::exact),
-                    Some(age) => Some(Stated::at_least((age as f64).max(done.unwrap_or(0.0)))),
+            Self::Histogram {
+                done,
+                censored,
+                failed,
+            } => {
+                let done = quantile::max(done);
+                let ages = [censored, failed.ages].map(|ages| ages.and_then(quantile::max));
+                let oldest = ages.into_iter().flatten().chain(done).max();
+                if censored.is_none() && failed.count == 0 {
+                    done.map(|ns| Stated::exact(ns as f64))
+                } else {
+                    oldest.map(|ns| Stated::at_least(ns as f64))
                 }
             }
-            Self::Summary { numbers, .. } => numbers.number(Summary::MAX).map(Stated::exact),
+            Self::Summary { numbers, .. } => self.summed(numbers.number(Summary::MAX)),
         }
     }
 
@@ -126,20 +226,15 @@ impl<'a> Known<'a> {
             return None;
         }
         match self {
-            Self::Histogram { done, censored } => Some(match censored {
-                None => Stated::exact(quantile::value_at(done, quantile.value) as f64),
-                Some(ages) => {
-                    let value = quantile::value_at(&together(done, ages), quantile.value);
-                    let k = quantile::rank(self.samples(), quantile.value);
-                    let if_never = k.checked_sub(ages.len()).filter(|k| *k > 0);
-                    let if_never = if_never.map(|k| quantile::kth_highest(done, k));
-                    match if_never == Some(value) {
-                        true => Stated::exact(value as f64),
-                        false => Stated::at_least(value as f64),
-                    }
-                }
-            }),
-            Self::Summary { numbers, .. } => numbers.number(quantile.name).map(Stated::exact),
+            Self::Histogram {
+                done,
+                censored,
+                failed,
+            } => {
+                let k = quantile::rank(self.samples(), quantile.value);
+                kth_highest(done, censored, failed, k)
+            }
+            Self::Summary { numbers, .. } => self.summed(numbers.number(quantile.name)),
         }
     }
 
@@ -150,6 +245,7 @@ impl<'a> Known<'a> {
             Self::Summary {
                 numbers,
                 samples: 0,
+                ..
             } => numbers.number(quantile.name).is_some_and(|ns| ns > 0.0),
             Self::Summary { .. } | Self::Histogram { .. } => false,
         }
@@ -164,6 +260,32 @@ impl<'a> Known<'a> {
     fn beyond(self, quantile: Quantile) -> u64 {
         samples_beyond(self.samples(), quantile.value)
     }
+}
+
+/// The k-th highest of all samples, k from 1: what failed ranks above every success. Nothing if
+/// nothing succeeded, and it is not known how long failing took.
+fn kth_highest(
+    done: &Latencies,
+    censored: Option<&Latencies>,
+    failed: Failed<'_>,
+    k: u64,
+) -> Option<Stated> {
+    let Some(k) = k.checked_sub(failed.count).filter(|k| *k > 0) else {
+        let longest = quantile::max(done).unwrap_or(0);
+        let bound = failed.kth_oldest(k).max(longest);
+        return (bound > 0).then(|| Stated::at_least(bound as f64));
+    };
+    let Some(ages) = censored else {
+        return Some(Stated::exact(quantile::kth_highest(done, k) as f64));
+    };
+    let value = quantile::kth_highest(&together(done, ages), k);
+    let if_never = k.checked_sub(ages.len()).filter(|k| *k > 0);
+    let if_never = if_never.map(|k| quantile::kth_highest(done, k));
+    Some(if if_never == Some(value) {
+        Stated::exact(value as f64)
+    } else {
+        Stated::at_least(value as f64)
+    })
 }
 
 /// All samples, each that was not done at its age.
@@ -198,6 +320,7 @@ mod tests {
         let known = Known::Summary {
             numbers: &summary,
             samples,
+            failed: 0,
         };
         assert_eq!(
             (known.mean(), known.min(), known.max()),
@@ -215,6 +338,7 @@ mod tests {
         let known = |samples| Known::Summary {
             numbers: &summary,
             samples,
+            failed: 0,
         };
         assert_eq!(known(999).quantile(p99), None);
         // Whoever writes a number and not of how many samples it is has some.
@@ -353,6 +477,95 @@ mod tests {
         (result.service, result.response) = (new_latencies(), None);
         assert_eq!(censored_of(result.known_response()), (40, 40));
         assert!(result.has_response());
+    }
+
+    #[test]
+    fn a_request_that_failed_ranks_above_every_success() {
+        // 99,910 reads in 1 ms and 90 that fail at once, in a tenth of that.
+        let (done, fast) = (samples([(MS, 99_910)]), samples([(MS / 10, 90)]));
+        let failed = |ages| Failed { count: 90, ages };
+        let known = Known::of(&done).with_failed(failed(Some(&fast)));
+        assert_eq!((known.samples(), known.failed()), (100_000, 90));
+        let [p99, p999, p9999] = [3, 4, 5].map(|i| known.quantile(QUANTILES[i]).map(|_| i));
+        assert_eq!([p99, p999, p9999], [Some(3), Some(4), Some(5)]);
+        // The 1,000th and the 100th highest are successes, the 10th is a failure.
+        let of = |known: Known<'_>, i: usize| ms(known.quantile(QUANTILES[i]));
+        assert_eq!(
+            [3, 4, 5].map(|i| of(known, i)),
+            [(1.0, false), (1.0, false), (1.0, true)]
+        );
+        // Its age is the number of the bound if it is more than every success took.
+        let slow = samples((0..90).map(|i| ((100 + i) * MS, 1)));
+        let known = Known::of(&done).with_failed(failed(Some(&slow)));
+        assert_eq!(
+            of(known, 5),
+            (180.1, true),
+            "as its place in the histogram has it"
+        );
+        assert_eq!(
+            (ms(known.max()), ms(known.min())),
+            ((189.0, true), (1.0, false))
+        );
+        // (99,910 x 1 + 90 x 144.5) / 100,000
+        assert_eq!(ms(known.mean()), (1.1, true));
+        let unknown = Known::of(&done).with_failed(failed(None));
+        assert_eq!(of(unknown, 5), (1.0, true));
+    }
+
+    #[test]
+    fn quantiles_of_a_partly_failing_system_are_those_of_the_sorted_samples() {
+        // Latencies of 1 to 20,000 us; a share fails. What failed is sorted above all others.
+        for failures in [0_usize, 1, 19, 20, 199, 200, 2_000, 19_990] {
+            let succeeded = 20_000 - failures;
+            let done = samples((1..=succeeded as u64).map(|us| (us * 1_000, 1)));
+            let known = Known::of(&done).with_failed(Failed {
+                count: failures as u64,
+                ages: None,
+            });
+            for q in QUANTILES {
+                let Some(stated) = known.quantile(q) else {
+                    assert!(samples_beyond(20_000, q.value) < SAMPLES_MIN, "{}", q.name);
+                    continue;
+                };
+                let beyond = samples_beyond(20_000, q.value).max(1) as usize;
+                let at = 20_000 - beyond;
+                let expected = at.min(succeeded - 1) as u64 * 1_000 + 1_000;
+                let expected = done.highest_equivalent(expected) as f64;
+                let is_bound = beyond <= failures;
+                let what = format!("{} with {failures} failures", q.name);
+                assert_eq!(stated.is_exact(), !is_bound, "{what}");
+                assert!(
+                    (stated.value - expected).abs() <= expected * 2e-3,
+                    "{what}: {stated:?}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn nothing_is_known_of_the_tail_if_everything_failed_without_an_age() {
+        let none = new_latencies();
+        let known = Known::of(&none).with_failed(Failed {
+            count: 5_000,
+            ages: None,
+        });
+        assert_eq!(known.quantile(QUANTILES[3]), None);
+        assert_eq!((known.mean(), known.max()), (None, None));
+    }
+
+    #[test]
+    fn a_summary_beside_failures_is_a_lower_bound() {
+        let summary = summary();
+        let known = Known::Summary {
+            numbers: &summary,
+            samples: 10_000_000,
+            failed: 3,
+        };
+        assert_eq!(known.mean(), Some(Stated::at_least(1_500.5)));
+        assert_eq!(
+            known.quantile(QUANTILES[3]),
+            Some(Stated::at_least(9_000.0))
+        );
     }
 
     #[test]

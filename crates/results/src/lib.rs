@@ -59,7 +59,7 @@ pub use file::{NewFile, replace_file};
 pub use finding::{FINDINGS, Finding, FindingCode};
 pub use histogram::new_latencies;
 pub use interval::coarsen;
-pub use known::Known;
+pub use known::{Failed, Known};
 pub use login::Login;
 pub use metric::{Metric, STATISTICS, Statistic, TimeBasis};
 pub use model::*;

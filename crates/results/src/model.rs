@@ -4,7 +4,7 @@ use crate::{
     Arrivals, BlockQos, Censored, Finding, Series, StartLag,
     failure::{ALLOW_ERRORS, ALLOW_ERRORS_KEY},
     histogram::new_latencies,
-    known::Known,
+    known::{Failed, Known},
     new_study_id,
     ranks::RankPart,
     summary::Summary,
@@ -274,7 +274,15 @@ impl KindResult {
         let ages = self.censored.as_deref().map(|censored| &censored.service);
         match &self.summary {
             Some(numbers) if self.service.is_empty() => self.summed_up(numbers),
-            _ => Known::with_censored(&self.service, ages),
+            _ => Known::with_censored(&self.service, ages).with_failed(self.failures()),
+        }
+    }
+
+    /// The requests that failed.
+    fn failures(&self) -> Failed<'_> {
+        Failed {
+            count: self.errors,
+            ages: self.failed.as_ref(),
         }
     }
 
@@ -286,7 +294,7 @@ impl KindResult {
             (None, None, None) => self.known_service(),
             (_, _, censored) => {
                 let ages = censored.as_deref().map(|censored| &censored.response);
-                Known::with_censored(self.response(), ages)
+                Known::with_censored(self.response(), ages).with_failed(self.failures())
             }
         }
     }
@@ -301,6 +309,7 @@ impl KindResult {
         Known::Summary {
             numbers,
             samples: self.count,
+            failed: self.errors,
         }
     }
 }
@@ -321,6 +330,18 @@ pub struct IntervalKind {
     pub service: Packed,
     /// Response time, where it differs.
     pub response: Option<Packed>,
+}
+
+impl IntervalKind {
+    /// What is known of latencies of it that were unpacked: the interval keeps no ages of requests
+    /// that failed.
+    #[must_use]
+    pub fn known<'a>(&self, unpacked: &'a Latencies) -> Known<'a> {
+        Known::of(unpacked).with_failed(Failed {
+            count: self.errors,
+            ages: None,
+        })
+    }
 }
 
 /// One interval of a phase: one second, or several where a long phase was coarsened.

@@ -5,7 +5,8 @@
 //! A block is the fewest consecutive intervals that hold at least a million samples. The worst, the
 //! median and the best block are worked out when a point is committed and kept with it, so that no
 //! interval has to be unpacked to state them. Intervals have two significant digits: values are
-//! within 1 %. Operations that were never done are in no block.
+//! within 1 %. Requests that failed are in the block of the interval in which they did, and rank
+//! above every success of it; operations that were never done are in no block.
 
 use crate::{
     Interval, Kind, Latencies, Packed, Phase, QUANTILES, Quantile, Stated, TimeBasis,
@@ -43,8 +44,29 @@ pub struct BlockQos {
 pub struct BlockValue {
     /// Nanoseconds.
     pub ns: u64,
+    /// Whether it is a lower bound: as many requests of the block failed as lie beyond it.
+    #[serde(default)]
+    pub is_at_least: bool,
     /// When the block began, seconds since the start of the phase.
     pub start_s: f64,
+}
+
+impl BlockValue {
+    /// The value, nanoseconds.
+    #[must_use]
+    pub const fn stated(self) -> Stated {
+        if self.is_at_least {
+            Stated::at_least(self.ns as f64)
+        } else {
+            Stated::exact(self.ns as f64)
+        }
+    }
+
+    /// By which blocks are put in order: a lower bound is above every value that is known.
+    #[must_use]
+    pub const fn rank(self) -> (bool, u64) {
+        (self.is_at_least, self.ns)
+    }
 }
 
 impl BlockQos {
@@ -92,21 +114,23 @@ pub fn block_qos(intervals: &[Interval]) -> Vec<BlockQos> {
 fn of(intervals: &[Interval], kind: Kind, time: TimeBasis) -> Vec<BlockQos> {
     let blocks = blocks(intervals, |interval| {
         let measured = interval.kinds.get(&kind)?;
-        Some(match (time, &measured.response) {
+        let latencies = match (time, &measured.response) {
             (TimeBasis::Response, Some(response)) => response,
             _ => &measured.service,
-        })
+        };
+        Some((latencies, measured.errors))
     });
     let Some(samples_min) = blocks.iter().map(|block| block.samples).min() else {
         return Vec::new();
     };
     let over_blocks = |(index, &quantile): (usize, &Quantile)| {
         let value = |block: &SampleBlock| BlockValue {
-            ns: block.values[index],
+            ns: block.values[index].0,
+            is_at_least: block.values[index].1,
             start_s: block.start_s,
         };
         let mut values: Vec<BlockValue> = blocks.iter().map(value).collect();
-        values.sort_by_key(|value| value.ns);
+        values.sort_by_key(|value| value.rank());
         BlockQos {
             kind,
             time,
@@ -126,35 +150,50 @@ fn of(intervals: &[Interval], kind: Kind, time: TimeBasis) -> Vec<BlockQos> {
 struct SampleBlock {
     start_s: f64,
     samples: u64,
-    /// Of each of [`QUANTILES`], nanoseconds.
-    values: [u64; QUANTILES.len()],
+    /// Of each of [`QUANTILES`], nanoseconds, and whether that is a lower bound.
+    values: [(u64, bool); QUANTILES.len()],
 }
 
-/// The blocks of a phase; `pick` names the histogram of an interval.
+/// The blocks of a phase; `pick` names the histogram of an interval, and how many failed beside it.
 fn blocks<'a>(
     intervals: &'a [Interval],
-    pick: impl Fn(&'a Interval) -> Option<&'a Packed>,
+    pick: impl Fn(&'a Interval) -> Option<(&'a Packed, u64)>,
 ) -> Vec<SampleBlock> {
     let mut blocks = Vec::new();
-    let mut open: Option<(f64, Latencies)> = None;
+    let mut open: Option<(f64, Latencies, u64)> = None;
     for interval in intervals {
-        let (start_s, samples) =
-            open.get_or_insert_with(|| (interval.start_s, new_interval_latencies()));
-        if let Some(packed) = pick(interval) {
+        let (start_s, samples, failed) =
+            open.get_or_insert_with(|| (interval.start_s, new_interval_latencies(), 0));
+        if let Some((packed, errors)) = pick(interval) {
             samples
                 .add(packed.unpack())
                 .expect("a histogram that grows takes any other");
+            *failed = errors.saturating_add(*failed);
         }
-        if samples.len() >= BLOCK_SAMPLES {
-            blocks.push(SampleBlock {
-                start_s: *start_s,
-                samples: samples.len(),
-                values: QUANTILES.map(|quantile| quantile::value_at(samples, quantile.value)),
-            });
+        if samples.len().saturating_add(*failed) >= BLOCK_SAMPLES {
+            blocks.push(SampleBlock::new(*start_s, samples, *failed));
             open = None;
         }
     }
     blocks
+}
+
+impl SampleBlock {
+    fn new(start_s: f64, done: &Latencies, failed: u64) -> Self {
+        let count = done.len().saturating_add(failed);
+        let value = |quantile: Quantile| {
+            let k = quantile::rank(count, quantile.value);
+            match k.checked_sub(failed).filter(|k| *k > 0) {
+                Some(k) => (quantile::kth_highest(done, k), false),
+                None => (quantile::max(done).unwrap_or(0), true),
+            }
+        };
+        Self {
+            start_s,
+            samples: count,
+            values: QUANTILES.map(value),
+        }
+    }
 }
 
 /// A quantile of one kind of request: over the whole run, and block by block.
@@ -253,7 +292,11 @@ mod tests {
         let found = block_qos(&intervals);
         let four_nines = of(&found, "p99.99");
         assert_eq!((four_nines.blocks, four_nines.samples_min), (2, 1_000_000));
-        let value = |ns, start_s| BlockValue { ns, start_s };
+        let value = |ns, start_s| BlockValue {
+            ns,
+            is_at_least: false,
+            start_s,
+        };
         // At two digits 200,000 is in the place that ends at 200,703, 150,000 in that up to 150,527.
         assert_eq!(four_nines.worst, value(200_703, 0.0));
         assert_eq!(four_nines.median, value(200_703, 0.0));
@@ -274,6 +317,23 @@ mod tests {
         assert!(four_nines.is_solid());
         // Ten samples are beyond five nines of each block: a number, but no certain one.
         assert!(!of(&found, "p99.999").is_solid());
+    }
+
+    #[test]
+    fn failures_of_a_block_are_its_slowest_requests() {
+        let failing = |second, failed| {
+            let mut interval = interval(second, &[(100_000, 1_000_000 - failed)]);
+            interval.kinds.get_mut(&Kind::Read).unwrap().errors = failed;
+            interval
+        };
+        let found = block_qos(&[failing(0, 99), failing(1, 100), failing(2, 0)]);
+        let four_nines = of(&found, "p99.99");
+        assert_eq!((four_nines.blocks, four_nines.samples_min), (3, 1_000_000));
+        assert_eq!(four_nines.worst.start_s, 1.0);
+        let is_at_least = [four_nines.worst, four_nines.median].map(|value| value.is_at_least);
+        assert_eq!(is_at_least, [true, false]);
+        assert!(of(&found, "p99.999").median.is_at_least);
+        assert!(!of(&found, "p99.9").worst.is_at_least);
     }
 
     #[test]

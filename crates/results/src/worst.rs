@@ -2,9 +2,10 @@
 //! the cause. What is unusual at the same time need not be the cause.
 
 use crate::{
-    Interval, IntervalKind, Kind, Known, Latencies, Phase, STATISTICS, Series, Span, Stated,
-    Statistic,
+    Interval, IntervalKind, Kind, Latencies, Phase, STATISTICS, Series, Span, Stated, Statistic,
 };
+
+use std::cmp::Ordering;
 
 /// How many seconds are listed.
 pub const WORST: usize = 5;
@@ -145,12 +146,18 @@ pub fn worst_seconds(
     let mut not_above = not_above.skip_while(|of| of.name != wanted.name);
     let (statistic, mut known) = not_above.find_map(|&statistic| {
         let of_each = unpacked.iter().filter_map(|(interval, latencies)| {
-            Some((*interval, statistic.of(Known::of(latencies))?))
+            let known = interval.kinds[&kind].known(latencies);
+            Some((*interval, statistic.of(known)?))
         });
         let known: Vec<(&Interval, Stated)> = of_each.collect();
         (!known.is_empty() && known.len() * 2 >= unpacked.len()).then_some((statistic, known))
     })?;
-    known.sort_by(|a, b| b.1.value.total_cmp(&a.1.value));
+    let rank = |stated: &Stated| (!stated.is_exact(), stated.value);
+    known.sort_by(|a, b| {
+        rank(&b.1)
+            .partial_cmp(&rank(&a.1))
+            .unwrap_or(Ordering::Equal)
+    });
     known.truncate(WORST);
     let tracks = tracks(phase);
     let second = |(interval, latency): (&Interval, Stated)| WorstSecond {

@@ -8,6 +8,7 @@
 )]
 
 mod edges;
+mod failing;
 mod queues;
 mod verdicts;
 

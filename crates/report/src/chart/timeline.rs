@@ -9,11 +9,11 @@ mod stalls;
 use super::{axis, legend, line, log_range};
 use crate::{chart::quantised::quantised, style};
 use before::{WithWarmup, warmup_area};
-use samples::{Bucket, chunk_length, spans, thinned};
+use samples::{Bucket, BucketKind, chunk_length, spans, thinned};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use tailmark_results::{
-    Interval, Kind, Known, Phase, Series, Statistic,
+    Interval, Kind, Phase, Series, Statistic,
     steady::{COMPACTIONS, DATABASE, FLUSHES},
 };
 
@@ -322,7 +322,7 @@ impl TimelineLines<'_> {
             // Where nothing was done there is no latency: a hole, which no line bridges.
             for (kind, lines) in &mut kinds {
                 // Of what was done: what never was is in no interval.
-                let known = bucket.kinds.get(kind).map(Known::of);
+                let known = bucket.kinds.get(kind).map(BucketKind::known);
                 for (line, of) in lines.iter_mut().zip([Statistic::P99, Statistic::P999]) {
                     let ns = known.and_then(|known| of.of(known));
                     line.push((bucket.at_s, ns.map(|ns| ns.value / 1e3)));

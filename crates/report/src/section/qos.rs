@@ -304,27 +304,34 @@ impl<'a> Service<'a> {
     }
 
     fn worst(&self, index: usize) -> Cell {
-        let worst = self.of_blocks(index).max_by_key(|(_, of)| of.worst.ns);
+        let worst = self.of_blocks(index).max_by_key(|(_, of)| of.worst.rank());
         worst.map_or_else(Cell::none, |(repeat, of)| {
             let mut detail = format!("from {:.0} s", of.worst.start_s);
             if self.runs.len() > 1 {
                 detail.push_str(&format!(", run {repeat}"));
             }
-            written(of.worst.ns as f64, of.is_solid()).with_detail(detail)
+            written(of.worst.stated(), of.is_solid()).with_detail(detail)
         })
     }
 
     fn median(&self, index: usize) -> Cell {
-        let medians = self.of_blocks(index).map(|(_, of)| of.median.ns as f64);
+        let medians = || self.of_blocks(index).map(|(_, of)| of.median.stated());
         let is_solid = self.of_blocks(index).all(|(_, of)| of.is_solid());
-        let mean = geometric_mean(&medians.collect::<Vec<_>>());
-        mean.map_or_else(Cell::none, |ns| written(ns, is_solid))
+        let mean = geometric_mean(&medians().map(|of| of.value).collect::<Vec<_>>());
+        mean.map_or_else(Cell::none, |ns| {
+            let mean = if medians().all(Stated::is_exact) {
+                Stated::exact(ns)
+            } else {
+                Stated::at_least(ns)
+            };
+            written(mean, is_solid)
+        })
     }
 
     fn best(&self, index: usize) -> Cell {
-        let best = self.of_blocks(index).min_by_key(|(_, of)| of.best.ns);
+        let best = self.of_blocks(index).min_by_key(|(_, of)| of.best.rank());
         best.map_or_else(Cell::none, |(_, of)| {
-            written(of.best.ns as f64, of.is_solid())
+            written(of.best.stated(), of.is_solid())
         })
     }
 
@@ -361,10 +368,10 @@ fn us(ns: Stated) -> Stated {
     }
 }
 
-fn written(ns: f64, is_solid: bool) -> Cell {
+fn written(ns: Stated, is_solid: bool) -> Cell {
     Cell {
         muted: !is_solid,
-        ..Cell::new(number::latency(ns)).with_value(ns / 1e3)
+        ..Cell::new(number::stated_latency(ns)).with_stated(us(ns))
     }
 }
 

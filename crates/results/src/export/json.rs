@@ -228,7 +228,7 @@ fn interval(interval: &Interval) -> Value {
 }
 
 fn interval_kind(of: &IntervalKind) -> Value {
-    let latency = |packed: &Packed| latency(Known::of(&packed.unpack()));
+    let latency = |packed: &Packed| latency(of.known(&packed.unpack()));
     let (service, response) = (latency(&of.service), of.response.as_ref().map(latency));
     json!({
         "count": of.count,
@@ -272,6 +272,7 @@ fn blocks(of: &BlockQos) -> Value {
     let value = |value: BlockValue| {
         json!({
             "us": us(value.ns as f64),
+            "is_at_least": value.is_at_least,
             "start_s": value.start_s,
         })
     };

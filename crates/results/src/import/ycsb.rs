@@ -324,8 +324,8 @@ mod tests {
         read(sources, &Given::default()).unwrap().remove(0)
     }
 
-    fn exact(ns: f64) -> Option<Stated> {
-        Some(Stated::exact(ns))
+    fn at_least(ns: f64) -> Option<Stated> {
+        Some(Stated::at_least(ns))
     }
 
     #[test]
@@ -344,8 +344,9 @@ mod tests {
         assert_eq!(phase.errors(), 40);
         assert_eq!((phase.failed, phase.ops_per_sec()), (40, 4498.0));
         let known = read.known_service();
-        assert_eq!((known.mean(), known.max()), (exact(120_500.0), None));
-        assert_eq!(known.quantile(crate::QUANTILES[2]), exact(300_000.0));
+        // YCSB's numbers are of the 44,960 that succeeded; 40 failed.
+        assert_eq!((known.mean(), known.max()), (at_least(120_500.0), None));
+        assert_eq!(known.quantile(crate::QUANTILES[2]), at_least(300_000.0));
         let counts: Vec<_> = phase.intervals.iter().map(|i| i.operations).collect();
         assert_eq!(counts, [50_000, 40_000]);
         assert_eq!(phase.findings[0].code, SUMMARY_ONLY.name);
@@ -387,7 +388,7 @@ mod tests {
             assert_eq!((imported.threads, imported.phase.operations), (8, 90_000));
             assert_eq!(imported.phase.kinds[&Kind::Update].count, 45_000);
             let read = &imported.phase.kinds[&Kind::Read];
-            assert_eq!(read.known_response().mean(), exact(120_500.0));
+            assert_eq!(read.known_response().mean(), at_least(120_500.0));
         }
     }
 

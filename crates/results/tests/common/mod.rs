@@ -188,7 +188,11 @@ pub fn censored() -> Censored {
 
 /// As if there had been blocks.
 pub fn block_qos(time: TimeBasis) -> BlockQos {
-    let value = |ns, start_s| BlockValue { ns, start_s };
+    let value = |ns, start_s| BlockValue {
+        ns,
+        is_at_least: false,
+        start_s,
+    };
     BlockQos {
         kind: Kind::Read,
         time,

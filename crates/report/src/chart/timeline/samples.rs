@@ -3,14 +3,32 @@
 
 use super::{LineData, POINTS_MAX};
 use std::collections::BTreeMap;
-use tailmark_results::{Interval, Kind, Latencies, Packed, Series, SeriesKind, Span, gap_s};
+use tailmark_results::{
+    Failed, Interval, Kind, Known, Latencies, Packed, Series, SeriesKind, Span, gap_s,
+};
 
 /// Neighbouring intervals taken together, exactly: histograms are added.
 pub struct Bucket {
     pub at_s: f64,
     pub ops_per_sec: f64,
     pub errors_per_sec: f64,
-    pub kinds: BTreeMap<Kind, Latencies>,
+    pub kinds: BTreeMap<Kind, BucketKind>,
+}
+
+/// What was measured of one kind in a bucket.
+pub struct BucketKind {
+    latencies: Latencies,
+    errors: u64,
+}
+
+impl BucketKind {
+    /// What is known of its latencies.
+    pub fn known(&self) -> Known<'_> {
+        Known::of(&self.latencies).with_failed(Failed {
+            count: self.errors,
+            ages: None,
+        })
+    }
 }
 
 impl Bucket {
@@ -20,13 +38,16 @@ impl Bucket {
         let succeeded: u64 = intervals.iter().map(Interval::succeeded).sum();
         let failed: u64 = intervals.iter().map(|i| i.failed).sum();
         let length = end - start;
-        let mut packed: BTreeMap<Kind, Vec<&Packed>> = BTreeMap::new();
+        let mut packed: BTreeMap<Kind, (Vec<&Packed>, u64)> = BTreeMap::new();
         for (kind, of) in intervals.iter().flat_map(|interval| &interval.kinds) {
-            let latencies = of.response.as_ref().unwrap_or(&of.service);
-            packed.entry(*kind).or_default().push(latencies);
+            let (all, errors) = packed.entry(*kind).or_default();
+            all.push(of.response.as_ref().unwrap_or(&of.service));
+            *errors += of.errors;
         }
-        let packed = packed.into_iter();
-        let kinds = packed.map(|(kind, all)| (kind, Packed::unpack_sum(all)));
+        let kinds = packed.into_iter().map(|(kind, (all, errors))| {
+            let latencies = Packed::unpack_sum(all);
+            (kind, BucketKind { latencies, errors })
+        });
         let rate = |count: u64| match length > 0.0 {
             true => count as f64 / length,
             false => 0.0,

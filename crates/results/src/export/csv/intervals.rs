@@ -52,7 +52,10 @@ fn kinds(phase: &Phase) -> Vec<Option<Kind>> {
 fn kind_cells(interval: &Interval, kind: Option<Kind>) -> Vec<String> {
     let measured = kind.and_then(|kind| interval.kinds.get(&kind));
     let count = |of: fn(&IntervalKind) -> u64| measured.map_or(0, of).to_string();
-    let latencies = |of: &Latencies| latency(Known::of(of)).collect::<Vec<_>>();
+    let latencies = |of: &Latencies| {
+        let known = measured.map_or_else(|| Known::of(of), |measured| measured.known(of));
+        latency(known).collect::<Vec<_>>()
+    };
     let unpacked = |packed: &Packed| latencies(&packed.unpack());
     let service = measured.map(|measured| unpacked(&measured.service));
     let service = service.unwrap_or_else(|| latencies(&new_interval_latencies()));

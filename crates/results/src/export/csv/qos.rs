@@ -11,15 +11,18 @@ pub const FORMAT: Format = Format {
 };
 
 /// Of the blocks of a run.
-const BLOCKS: [Column<BlockQos>; 9] = [
+const BLOCKS: [Column<BlockQos>; 12] = [
     ("blocks", |of| of.blocks.to_string()),
     ("samples_min", |of| of.samples_min.to_string()),
     ("blocks_solid", |of| of.is_solid().to_string()),
     ("worst_us", |of| block_us(of.worst)),
+    ("worst_is_at_least", |of| of.worst.is_at_least.to_string()),
     ("worst_start_s", |of| of.worst.start_s.to_string()),
     ("median_us", |of| block_us(of.median)),
+    ("median_is_at_least", |of| of.median.is_at_least.to_string()),
     ("median_start_s", |of| of.median.start_s.to_string()),
     ("best_us", |of| block_us(of.best)),
+    ("best_is_at_least", |of| of.best.is_at_least.to_string()),
     ("best_start_s", |of| of.best.start_s.to_string()),
 ];
 

@@ -1,0 +1,49 @@
+//! Requests that fail rank above every success: a system that does not answer must not have the
+//! shorter tail.
+
+use crate::{Asked, MS, measure, table};
+use tailmark_results::{Kind, Metric, QUANTILES, Stated};
+
+/// A million reads of 1 ms in 100 s, on a model that does something else to a part of them.
+fn tails(model: &'static str) -> [Stated; 3] {
+    let phase = measure(Asked {
+        model,
+        rate: 10_000.0,
+        duration_s: 100,
+        ..Asked::default()
+    });
+    let read = &phase.kinds[&Kind::Read];
+    assert_eq!(read.count + read.errors, 1_000_000);
+    let known = read.known_response();
+    [3, 4, 5].map(|index| known.quantile(QUANTILES[index]).unwrap())
+}
+
+#[test]
+fn a_system_that_does_not_answer_has_no_shorter_tail() {
+    table("0.09 % of the reads | p99, ms | p99.9, ms | p99.99, ms");
+    let rows = [
+        ("take 1 ms as all others", "constant 1ms"),
+        ("take 100 ms", "constant 1ms; mode 0.09% constant 100ms"),
+        ("fail in 1 ms", "constant 1ms; errors 0s 100s 0.09%"),
+    ];
+    let answers = rows.map(|(what, model)| {
+        let tails = tails(model);
+        let [p99, p999, p9999] =
+            tails.map(|of| format!("{}{:.0}", of.bound.sign(), of.value / MS as f64));
+        println!("| {what} | {p99} | {p999} | {p9999} |");
+        tails
+    });
+    let [whole, slow, failing] = answers;
+    // The 1,000 slowest of a million have about 900 of those reads among them, and the 100 slowest
+    // are all of them.
+    assert!(whole.iter().chain(&slow).all(|of| of.is_exact()));
+    assert!(slow[2].value > 99.0 * MS as f64);
+    assert_eq!([0, 1].map(|i| failing[i]), [0, 1].map(|i| slow[i]));
+    assert!(!failing[2].is_exact(), "{:?}", failing[2]);
+    let metric = Metric::latency("p99.99 read").unwrap();
+    let ratio = metric.improvement(Stated {
+        value: failing[2].value / slow[2].value,
+        ..failing[2]
+    });
+    assert_eq!(ratio, "≤ 100X lower", "a bound, and never a lead");
+}
