@@ -365,6 +365,10 @@ fn another_user_cannot_hold_the_lock_and_sees_what_a_killed_run_has_left() {
         assert_says(&said, &["0 755\n0 600\n", "restored with 0"]);
         assert!(!said.contains("flock ended with 0"), "{said}");
     }
+    let null = "[database]\ndriver = 'null'\n[dataset]\nrecords = 10\n[sweep]\n\
+                workloads = 'ycsb-c'\nthreads = 1\noperations = 100\nwarmup = '0s'\n\
+                [[system]]\nname = 'n'\n";
+    fs::write(bench.dir().join("null.toml"), null).unwrap();
     let said = bench.done(&format!(
         "{RUN} --set sweep.duration=1h --set sweep.operations=1000000000 & run=$!\n\
          until grep -q 77 /proc/sys/net/ipv4/ip_default_ttl; do\n\
@@ -374,8 +378,7 @@ fn another_user_cannot_hold_the_lock_and_sees_what_a_killed_run_has_left() {
          kill -9 $run; wait $run\n\
          {other} cat /var/lib/tailmark/left; stat -c %a /var/lib/tailmark/*\n\
          $tailmark check --format json > checked; grep -c 'ip_default_ttl is 77' checked\n\
-         $tailmark run --driver null --system n --records 10 --operations 100 --threads 1 \
-         --workload ycsb-c --warmup 0s -o study; echo ended with $?\n\
+         (mkdir second && cd second && $tailmark run ../null.toml -o out); echo ended with $?\n\
          $tailmark restore; ls /var/lib/tailmark; exit 0"
     ));
     let run = said.split("run is ").nth(1).unwrap();
@@ -394,7 +397,7 @@ fn another_user_cannot_hold_the_lock_and_sees_what_a_killed_run_has_left() {
     let after = said.rsplit("is unmounted").next().unwrap();
     assert!(!after.contains("left"), "{said}");
     let findings: Vec<String> = TAILMARK
-        .points(&bench.dir().join("study"))
+        .points(&bench.dir().join("second"))
         .iter()
         .map(|point| point["findings"].to_string())
         .collect();

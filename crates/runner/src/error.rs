@@ -395,7 +395,7 @@ pub enum Error {
         /// The device, and what is on it.
         what: String,
         /// Everything that speaks against it, with the flags that agree.
-        source: tailmark_host::prepare::Error,
+        source: Box<tailmark_host::prepare::Error>,
     },
     /// Nothing is to be prepared of a system.
     #[error("nothing can be prepared of `{system}`: {why}")]

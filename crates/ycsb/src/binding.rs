@@ -289,6 +289,18 @@ mod tests {
     use super::*;
 
     #[test]
+    fn no_binding_has_a_driver_that_writes_a_device_itself() {
+        for binding in BINDINGS {
+            let place = binding.driver().map(|driver| driver.place);
+            assert!(
+                !matches!(place, Ok(Place::DirectoryOrDevice)),
+                "{}",
+                binding.name
+            );
+        }
+    }
+
+    #[test]
     fn names_are_sorted_and_unique() {
         assert!(BINDINGS.is_sorted_by(|a, b| a.name < b.name));
     }

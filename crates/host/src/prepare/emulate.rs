@@ -10,7 +10,7 @@
 use super::{
     Error, Watch,
     command::{line, run},
-    real_path, state,
+    ioctl, real_path, state,
     watch::{Unwatched, Waited, wait_until},
 };
 use crate::{BlockDevice, mount, sysfs};
@@ -339,7 +339,9 @@ fn detach(export: &Path, watch: &dyn Watch) -> io::Result<()> {
         let sys = Path::new(crate::block::SYS);
         let names = sysfs::names(&sys.join("class/block")).into_iter();
         let devices = names.filter_map(|name| BlockDevice::of_name(sys, &name));
-        let mut over = devices.filter(|device| device.backing_file.as_deref() == Some(export));
+        let mut over = devices.filter(|device| {
+            device.backing_file.as_deref() == Some(export) && is_over(&device.name, export)
+        });
         over.next()
     };
     while let Some(device) = over() {
@@ -354,6 +356,16 @@ fn detach(export: &Path, watch: &dyn Watch) -> io::Result<()> {
         until(&format!("`{}` is free", device.name), watch, is_gone)?;
     }
     Ok(())
+}
+
+/// Whether a loop device is over this very file, as far as both can be asked: in another mount
+/// namespace another file may have the same path.
+fn is_over(device: &str, export: &Path) -> bool {
+    let status = File::open(Path::new("/dev").join(device)).and_then(|of| ioctl::loop_status(&of));
+    match (status, fs::metadata(export)) {
+        (Ok(status), Ok(found)) => (status.device, status.inode) == (found.dev(), found.ino()),
+        _ => true,
+    }
 }
 
 /// Ends the program that has its number in a file, and nothing that has that number by now.

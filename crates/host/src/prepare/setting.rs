@@ -26,9 +26,12 @@ pub struct Kernel {
     pub sys: PathBuf,
 }
 
+/// Whether a step can name a path.
+type NamesPath = fn(&Kernel, &Path) -> bool;
+
 /// The values that each step of the machine changes: the name of its row in [`super::STEPS`], and
 /// which paths it can name.
-const PLACES: &[(&str, fn(&Kernel, &Path) -> bool)] = &[
+const PLACES: &[(&str, NamesPath)] = &[
     ("sysctls", |kernel, path| {
         let name = path.strip_prefix(kernel.proc.join("sys"));
         name.is_ok_and(|name| name.components().count() > 1)

@@ -79,7 +79,7 @@ pub(crate) fn refused(system: &SystemPlan, device: &RawDevice, error: host::Erro
         refused @ host::Error::Refused { .. } => Error::Overwrites {
             system: system.name.clone(),
             what: device.describe(),
-            source: refused,
+            source: Box::new(refused),
         },
         other => other.into(),
     }
