@@ -131,41 +131,14 @@ impl Facts {
         let known = plan.systems.iter().zip(formers).zip(finished);
         let surprises = Surprises::of(plan.systems.iter());
         notices.extend(surprises.unknown.iter().cloned());
-        let systems = known.map(|((system, former), searches_done)| {
-            let mut dataset = Dataset::new(plan, system);
-            let server = server::gather(system, &mut dataset);
-            // A server may not be there yet; nor is what a run begins with making.
-            let is_there = match system.driver.place {
-                Place::Hosts => server.as_ref().is_some_and(|s| s.unreached.is_none()),
-                _ => !is_to_come(system),
-            };
-            let is_known = dataset.is_kept() && is_there;
-            // An example of a place says nothing of this machine.
-            let is_place = is_known && !system.placeholder;
-            let refused = match is_place {
-                true => refuse_missing(system),
-                false => Ok(()),
-            };
-            let state = is_known.then(|| refused.and_then(|()| dataset.state()));
-            let place = system.location.path().filter(|_| is_place);
-            let space = place.and_then(|place| tailmark_host::space(place).ok());
-            SystemFacts {
-                server,
-                begun: matches!(state, Some(Ok(State::Begun(_)))),
-                loaded: matches!(state, Some(Ok(State::Loaded | State::Adopted))),
-                adopted: matches!(state, Some(Ok(State::Adopted))),
-                refusal: state.and_then(Result::err).map(|error| error.to_string()),
-                available: space.as_ref().map(|space| space.available),
-                present: dataset.present(),
-                would_be: space.as_ref().and_then(|space| would_be(system, space)),
-                file_system: space.map(|space| space.file_system),
-                points_kept: of(&all, system) - of(&retried, system),
-                searches_done,
-                points_retried: of(&retried, system),
-                resolved: resolved_of(&resolved, system),
-                former,
-                unexpected: surprises.about(&system.name).to_vec(),
-            }
+        let systems = known.map(|((system, former), searches_done)| SystemFacts {
+            points_kept: of(&all, system) - of(&retried, system),
+            searches_done,
+            points_retried: of(&retried, system),
+            resolved: resolved_of(&resolved, system),
+            former,
+            unexpected: surprises.about(&system.name).to_vec(),
+            ..SystemFacts::of_place(plan, system)
         });
         Self {
             systems: systems.collect(),
@@ -175,6 +148,42 @@ impl Facts {
             order: Some(order),
             notices,
             highest_rungs,
+        }
+    }
+}
+
+impl SystemFacts {
+    /// What is known of the place of a system, and of the data there.
+    fn of_place(plan: &Plan, system: &SystemPlan) -> Self {
+        let mut dataset = Dataset::new(plan, system);
+        let server = server::gather(system, &mut dataset);
+        // A server may not be there yet; nor is what a run begins with making.
+        let is_there = match system.driver.place {
+            Place::Hosts => server.as_ref().is_some_and(|s| s.unreached.is_none()),
+            _ => !is_to_come(system),
+        };
+        let is_known = dataset.is_kept() && is_there;
+        // An example of a place says nothing of this machine.
+        let is_place = is_known && !system.placeholder;
+        let refused = if is_place {
+            refuse_missing(system)
+        } else {
+            Ok(())
+        };
+        let state = is_known.then(|| refused.and_then(|()| dataset.state()));
+        let place = system.location.path().filter(|_| is_place);
+        let space = place.and_then(|place| tailmark_host::space(place).ok());
+        Self {
+            server,
+            begun: matches!(state, Some(Ok(State::Begun(_)))),
+            loaded: matches!(state, Some(Ok(State::Loaded | State::Adopted))),
+            adopted: matches!(state, Some(Ok(State::Adopted))),
+            refusal: state.and_then(Result::err).map(|error| error.to_string()),
+            available: space.as_ref().map(|space| space.available),
+            present: dataset.present(),
+            would_be: space.as_ref().and_then(|space| would_be(system, space)),
+            file_system: space.map(|space| space.file_system),
+            ..Self::default()
         }
     }
 }
