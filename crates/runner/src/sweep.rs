@@ -171,7 +171,10 @@ impl Run<'_> {
         let study = known.map_or_else(create, Ok)?;
         let (limit, memory_unlimited) = limit_memory(plan, observer);
         let of_systems = one_device.into_iter().chain(not_interleaved);
-        let of_systems = of_systems.chain(surprises.notices()).collect();
+        let of_systems = of_systems
+            .chain(order::drift(plan, order))
+            .chain(surprises.notices())
+            .collect();
         tell_and_keep(&notices(plan, of_systems, servers, ranks), &study, observer)?;
         prepared.keep(plan, &study, &left_out)?;
         study.set_facts(&run_facts(plan, limit.as_ref(), ranks))?;

@@ -8,6 +8,7 @@
 )]
 
 mod edges;
+mod peaks;
 mod queues;
 mod verdicts;
 

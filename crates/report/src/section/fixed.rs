@@ -4,8 +4,8 @@
 use super::Section;
 use crate::{
     Block, Cell, Column, Data, Search, Table, TableRow, Text,
-    axis::Step,
     compare::{self, Outcome, lower},
+    findings::Index,
     grid_cell::GridCell,
     reading::{self, CurvePoint},
     statement::more,
@@ -13,8 +13,10 @@ use crate::{
 };
 use std::time::Duration;
 use tailmark_results::{
-    Kind, Metric, Stated, Statistic, TimeBasis, number,
-    slo::{Limit, Status},
+    Bound, Kind, Metric, Stated, Statistic, TimeBasis,
+    finding::RATE_NOT_MET,
+    number,
+    slo::{Answer, Limit, Status},
 };
 
 pub const SECTION: Section = Section {
@@ -40,33 +42,57 @@ enum Reading<'g, 'a> {
     Measured {
         value: Stated,
         group: &'g WorkloadGrid<'a>,
-        step: Step,
+        cell: &'g GridCell<'a>,
     },
     /// By a search: the highest rate that held the limit and the lowest that did not.
-    Searched {
-        low: f64,
-        high: Option<f64>,
-        is_quick: bool,
-    },
+    Searched { answer: Answer, is_quick: bool },
     /// Off the curve of a closed loop.
     Interpolated(f64),
+    /// Of a latency that no point of the curve gets to: the most ops/s within it.
+    Within(f64),
+    /// Of a latency that every point of the curve is above.
+    Exceeds,
 }
 
 impl Reading<'_, '_> {
     const fn value(&self) -> f64 {
         match self {
             Self::Measured { value, .. } => value.value,
-            Self::Searched { low: value, .. } | Self::Interpolated(value) => *value,
+            Self::Interpolated(value) | Self::Within(value) => *value,
+            Self::Searched { answer, .. } => match answer.low {
+                Some(low) => low,
+                None => 0.0,
+            },
+            Self::Exceeds => 0.0,
         }
     }
 
-    fn stated(&self) -> Stated {
-        match self {
+    /// The number; none where there is none, as of a search that found no rate.
+    fn stated(&self) -> Option<Stated> {
+        Some(match self {
             Self::Measured { value, .. } => *value,
-            Self::Searched {
-                low, high: None, ..
-            } => Stated::at_least(*low),
-            Self::Searched { low: value, .. } | Self::Interpolated(value) => Stated::exact(*value),
+            Self::Searched { answer, .. } => match (answer.low?, answer.high) {
+                (low, None) => Stated::at_least(low),
+                (low, Some(_)) => Stated::exact(low),
+            },
+            Self::Interpolated(value) => Stated::exact(*value),
+            Self::Within(value) => Stated::at_least(*value),
+            Self::Exceeds => return None,
+        })
+    }
+
+    const fn is_of_curve(&self) -> bool {
+        matches!(
+            self,
+            Self::Interpolated(_) | Self::Within(_) | Self::Exceeds
+        )
+    }
+
+    /// Whether a point at the rate did not reach it: how slow it was then says how long the point was.
+    fn is_not_reached(&self) -> bool {
+        match self {
+            Self::Measured { cell, .. } => cell.has_finding(&RATE_NOT_MET),
+            _ => false,
         }
     }
 
@@ -76,9 +102,8 @@ impl Reading<'_, '_> {
             (Self::Measured { group: a, .. }, Self::Measured { group: b, .. }) => {
                 a.arrivals == b.arrivals
             }
-            (Self::Interpolated(_), Self::Interpolated(_))
-            | (Self::Searched { .. }, Self::Searched { .. }) => true,
-            _ => false,
+            (Self::Searched { .. }, Self::Searched { .. }) => true,
+            _ => self.is_of_curve() && other.is_of_curve(),
         }
     }
 
@@ -91,24 +116,28 @@ impl Reading<'_, '_> {
             Self::Searched { is_quick: true, .. } => "measured by a quick search".to_owned(),
             Self::Searched { .. } => "measured by a search".to_owned(),
             Self::Interpolated(_) => "interpolated".to_owned(),
+            Self::Within(_) | Self::Exceeds => "measured in a closed loop".to_owned(),
         }
     }
 }
 
 fn render(data: &Data) -> Vec<Block> {
     let sweep = SweepTable::new(data);
+    let index = Index::new(data);
     let rates = sweep.settings.at_rate.iter().map(|rate| Fixed::Rate(*rate));
     let latencies = sweep.settings.at_latency.iter();
     let latencies = latencies.map(|latency| Fixed::Latency(*latency));
     let tables = rates
         .chain(latencies)
-        .flat_map(|fixed| fixed.blocks(&sweep, &data.searches));
+        .flat_map(|fixed| fixed.blocks(&sweep, &data.searches, &index));
     let mut blocks: Vec<Block> = tables.collect();
     if !blocks.is_empty() {
         let text = "Interpolated values are read off the curve of a closed loop, so they are of \
                     service time: on its rising branch, at the first crossing, the logarithm of the \
                     latency linear in ops/s between two points, and never beyond the ends of what \
-                    was measured. They are no measurement at that rate, and nothing is tested.";
+                    was measured or across a point that is missing. They are no measurement at that \
+                    rate, and nothing is tested. ≥ marks a curve that lies below the latency at every \
+                    measured load.";
         blocks.insert(0, Block::Text(Text::plain(text)));
     }
     blocks
@@ -149,9 +178,10 @@ impl Fixed {
     }
 
     /// The values of every workload of which any is known, and what they say.
-    fn blocks(self, sweep: &SweepTable<'_>, searches: &[Search]) -> Vec<Block> {
+    fn blocks(self, sweep: &SweepTable<'_>, searches: &[Search], index: &Index<'_>) -> Vec<Block> {
         let mut rows = Vec::new();
         let mut lines = Vec::new();
+        let mut lacking = Vec::new();
         for group in self.groups(sweep) {
             let Some((kind, statistic)) = sweep.latency(group) else {
                 continue;
@@ -164,19 +194,62 @@ impl Fixed {
             let systems = sweep.systems.iter().map(|system| system.name.as_str());
             let readings: Vec<_> = systems.map(|name| (name, of(name))).collect();
             if readings.iter().all(|(_, reading)| reading.is_none()) {
+                lacking.extend(self.lacking(sweep, group, metric));
                 continue;
             }
-            rows.push(self.row(group, metric, &readings));
+            rows.push(self.row(sweep, group, metric, &readings, index));
             lines.extend(self.lines(sweep, group, metric, &readings));
         }
         if rows.is_empty() {
-            let none = match self {
-                Self::Rate(_) => "Nothing was measured at",
-                Self::Latency(_) => "There is no reading at",
+            let none = match (self, lacking.is_empty()) {
+                (Self::Rate(_), true) => "Nothing was measured at",
+                (Self::Rate(_), false) => "There is no latency at",
+                (Self::Latency(_), _) => "There is no reading at",
             };
             let none = format!("{none} {}, and no curve rises to it.", self.place());
-            return vec![Block::Text(Text::plain(none))];
+            lacking.insert(0, none);
+            return vec![Block::Text(Text::plain(lacking.join(" ")))];
         }
+        lines.extend(lacking.into_iter().map(Text::plain));
+        self.table(sweep, rows, lines)
+    }
+
+    /// That points at the rate say nothing of the latency, and why; none where there are none.
+    fn lacking(
+        self,
+        sweep: &SweepTable<'_>,
+        group: &WorkloadGrid<'_>,
+        metric: Metric,
+    ) -> Option<String> {
+        let why = sweep
+            .systems
+            .iter()
+            .find_map(|system| self.why_none(sweep, group, &system.name));
+        why.map(|why| format!("{}, {metric}: {why} at {}.", group.title, self.place()))
+    }
+
+    /// Why a point at the rate has no latency; none where there is no point.
+    fn why_none(
+        self,
+        sweep: &SweepTable<'_>,
+        group: &WorkloadGrid<'_>,
+        system: &str,
+    ) -> Option<&'static str> {
+        let Self::Rate(rate) = self else {
+            return None;
+        };
+        let cells = at_rate(sweep, group, system, rate);
+        let is_valid = |(_, cell): &(_, &GridCell<'_>)| cell.fault.is_none();
+        let mut known = cells.map(|of| is_valid(&of));
+        let first = known.next()?;
+        Some(match first || known.any(|valid| valid) {
+            true => "a point has too few samples",
+            false => "a point is not valid",
+        })
+    }
+
+    /// The table of rows, and what they say.
+    fn table(self, sweep: &SweepTable<'_>, rows: Vec<TableRow>, lines: Vec<Text>) -> Vec<Block> {
         let systems = sweep.systems.iter();
         let unit = match self {
             Self::Rate(_) => "us",
@@ -203,29 +276,41 @@ impl Fixed {
         ]
     }
 
-    fn row(
+    fn row<'a>(
         self,
-        group: &WorkloadGrid<'_>,
+        sweep: &SweepTable<'a>,
+        group: &WorkloadGrid<'a>,
         metric: Metric,
-        readings: &[(&str, Option<Reading<'_, '_>>)],
+        readings: &[(&'a str, Option<Reading<'_, 'a>>)],
+        index: &Index<'_>,
     ) -> TableRow {
-        let cells = |reading: &Option<Reading<'_, '_>>| match reading {
-            None => [Cell::none(), Cell::default()],
+        let cells = |(system, reading): &(&'a str, Option<Reading<'_, 'a>>)| match reading {
+            None => {
+                let why = self.why_none(sweep, group, system);
+                [
+                    Cell::none().with_detail(why.unwrap_or_default()),
+                    Cell::default(),
+                ]
+            }
             Some(reading) => {
                 let per = match self {
                     Self::Rate(_) => 1e3,
                     Self::Latency(_) => 1.0,
                 };
-                let value = Stated {
-                    value: reading.value() / per,
-                    ..reading.stated()
-                };
-                let written = Cell::new(self.written(reading)).with_stated(value);
+                let mut written = Cell::new(self.written(reading));
+                if let Some(stated) = reading.stated() {
+                    let value = stated.value / per;
+                    written = written.with_stated(Stated { value, ..stated });
+                }
+                if let Reading::Measured { cell, .. } = reading {
+                    let findings = cell.points.iter().flat_map(|point| &point.phase.findings);
+                    written.badges = index.badges(findings);
+                }
                 [written, Cell::new(reading.source())]
             }
         };
         let names = [group.title.clone(), metric.to_string(), self.place()].map(Cell::new);
-        let values = readings.iter().flat_map(|(_, reading)| cells(reading));
+        let values = readings.iter().flat_map(cells);
         TableRow {
             cells: names.into_iter().chain(values).collect(),
             total: false,
@@ -233,18 +318,17 @@ impl Fixed {
     }
 
     fn written(self, reading: &Reading<'_, '_>) -> String {
-        match self {
-            Self::Rate(_) => number::stated_latency(reading.stated()),
-            Self::Latency(_) => match reading {
-                Reading::Searched {
-                    low,
-                    high: Some(high),
-                    ..
-                } => {
-                    format!("{} to {}", number::rate(*low), number::rate(*high))
+        match (self, reading, reading.stated()) {
+            (_, Reading::Searched { answer, .. }, _) => match (answer.low, answer.high) {
+                (Some(low), Some(high)) => {
+                    format!("{} to {}", number::rate(low), number::rate(high))
                 }
-                _ => reading.stated().text(number::rate),
+                (Some(low), None) => Stated::at_least(low).text(number::rate),
+                (None, _) => answer.rates(),
             },
+            (_, _, None) => "none: above it at every load".to_owned(),
+            (Self::Rate(_), _, Some(stated)) => number::stated_latency(stated),
+            (Self::Latency(_), _, Some(stated)) => stated.text(number::rate),
         }
     }
 
@@ -281,8 +365,6 @@ impl Fixed {
         (metric, stated): (Metric, Metric),
         ((a, of_a), (b, of_b)): ((&str, &Reading<'_, '_>), (&str, &Reading<'_, '_>)),
     ) -> Option<Text> {
-        let ratio = ratio(of_a, of_b)?;
-        let value = ratio.value;
         let figures = format!("{} against {}", self.written(of_a), self.written(of_b));
         let begin = match self {
             Self::Rate(_) => format!("{}, {metric} latency at {}: ", group.title, self.place()),
@@ -293,6 +375,11 @@ impl Fixed {
         };
         let text = Text::plain(begin);
         let source = of_a.source();
+        if let Some(said) = self.without_ratio((a, of_a), (b, of_b)) {
+            return Some(text.and(format!("{said} ({figures}; {source}).")));
+        }
+        let ratio = ratio(of_a, of_b)?;
+        let value = ratio.value;
         if let Some(same) = same(sweep, metric, (a, of_a), (b, of_b), ratio) {
             return Some(text.and(format!("{same} ({figures}; {source}).")));
         }
@@ -305,6 +392,53 @@ impl Fixed {
             Self::Latency(_) => more(text, &stated.improvement(ratio), value < 1.0),
         };
         Some(text.and(format!("{b} ({figures}; {source}).")))
+    }
+
+    /// What is said of two that have no ratio, in words.
+    fn without_ratio(
+        self,
+        (a, of_a): (&str, &Reading<'_, '_>),
+        (b, of_b): (&str, &Reading<'_, '_>),
+    ) -> Option<String> {
+        let missed: Vec<&str> = [(a, of_a), (b, of_b)]
+            .iter()
+            .filter(|(_, reading)| reading.is_not_reached())
+            .map(|(name, _)| *name)
+            .collect();
+        if !missed.is_empty() {
+            let (missed, place) = (number::list(&missed), self.place());
+            return Some(format!(
+                "{missed} did not reach {place}, so that there is no comparison"
+            ));
+        }
+        let one = |within: &str, other: &str, most: f64| {
+            let (most, place) = (number::rate(most), self.place());
+            format!(
+                "{within} does at least {most} ops/s within {place}; {other} exceeds {place} at \
+                 every measured load"
+            )
+        };
+        match (of_a, of_b) {
+            (Reading::Exceeds, Reading::Exceeds) => Some(format!(
+                "{a} and {b} exceed {} at every measured load",
+                self.place()
+            )),
+            (Reading::Exceeds, Reading::Within(most) | Reading::Interpolated(most)) => {
+                Some(one(b, a, *most))
+            }
+            (Reading::Within(most) | Reading::Interpolated(most), Reading::Exceeds) => {
+                Some(one(a, b, *most))
+            }
+            (Reading::Searched { answer: of_a, .. }, Reading::Searched { answer: of_b, .. }) => {
+                let ends = |of: &Answer| (of.low.unwrap_or(0.0), of.high);
+                let ((low_a, high_a), (low_b, high_b)) = (ends(of_a), ends(of_b));
+                let is_overlap = low_a <= high_b? && low_b <= high_a?;
+                is_overlap.then(|| {
+                    format!("the answers of {a} and {b} overlap, and no difference is shown")
+                })
+            }
+            _ => None,
+        }
     }
 
     /// What a search for this limit alone found.
@@ -334,8 +468,7 @@ impl Fixed {
             return None;
         }
         Some(Reading::Searched {
-            low: answer.low?,
-            high: answer.high,
+            answer,
             is_quick: search.settings.quick,
         })
     }
@@ -351,8 +484,13 @@ impl Fixed {
             Self::Rate(rate) => rate,
             Self::Latency(limit) => {
                 let curve = curve(group, system, latency);
-                let ops = reading::ops_at(&curve, limit.as_nanos() as f64);
-                return ops.map(Reading::Interpolated);
+                let ns = limit.as_nanos() as f64;
+                let crossed = reading::ops_at(&curve, ns).map(Reading::Interpolated);
+                let within = || reading::ops_within(&curve, ns).map(Reading::Within);
+                let is_above = !curve.is_empty() && curve.iter().all(|point| point.ns > ns);
+                return crossed
+                    .or_else(within)
+                    .or_else(|| is_above.then_some(Reading::Exceeds));
             }
         };
         measured(sweep, group, system, latency, rate).or_else(|| {
@@ -362,13 +500,29 @@ impl Fixed {
     }
 }
 
-/// How the first is to the second; of two searches the least that it is: the lower end of the one to
-/// the upper end of the other. None where no side of it is known.
+/// How the first is to the second; of two searches, whose answers do not overlap, the least that they
+/// are apart: the lower end of the higher one to the upper end of the lower one. None where no side of
+/// it is known.
 fn ratio(a: &Reading<'_, '_>, b: &Reading<'_, '_>) -> Option<Stated> {
-    if let (Reading::Searched { low, .. }, Reading::Searched { high, .. }) = (a, b) {
-        return high.map(|high| Stated::at_least(low / high));
+    if let (Reading::Searched { answer: a, .. }, Reading::Searched { answer: b, .. }) = (a, b) {
+        let at_least = |low: f64, high: f64| (low > high).then(|| Stated::at_least(low / high));
+        let is_more = a
+            .low
+            .zip(b.high)
+            .and_then(|(low, high)| at_least(low, high));
+        let is_less = || {
+            let more = b
+                .low
+                .zip(a.high)
+                .and_then(|(low, high)| at_least(low, high));
+            more.map(|more| Stated {
+                value: 1.0 / more.value,
+                bound: Bound::AtMost,
+            })
+        };
+        return is_more.or_else(is_less);
     }
-    let bound = a.stated().bound.and(b.stated().bound.reversed())?;
+    let bound = a.stated()?.bound.and(b.stated()?.bound.reversed())?;
     let value = a.value() / b.value();
     Some(Stated { value, bound })
 }
@@ -383,13 +537,12 @@ fn same(
     ratio: Stated,
 ) -> Option<String> {
     if let (Reading::Searched { .. }, Reading::Searched { .. }) = (of_a, of_b) {
-        let overlap = format!("the answers of {a} and {b} overlap, and no difference is shown");
-        return (ratio.value <= 1.0).then_some(overlap);
+        return None;
     }
     let tested = match (of_a, of_b) {
-        (Reading::Measured { group, step, .. }, Reading::Measured { step: other, .. }) => {
-            let of = sweep.comparisons.at(group, *step, metric, (a, b));
-            of.filter(|_| step == other)
+        (Reading::Measured { group, cell, .. }, Reading::Measured { cell: other, .. }) => {
+            let of = sweep.comparisons.at(group, cell.step, metric, (a, b));
+            of.filter(|_| cell.step == other.step)
         }
         _ => None,
     };
@@ -412,23 +565,32 @@ fn measured<'g, 'a>(
     (kind, statistic): (Kind, Statistic),
     rate: f64,
 ) -> Option<Reading<'g, 'a>> {
-    let is_of = |other: &&WorkloadGrid<'a>| {
-        other.workload == group.workload && other.distribution == group.distribution
-    };
-    let cells = sweep.all_groups().filter(is_of).flat_map(|other| {
-        let at_rate = move |cell: &&GridCell<'a>| cell.step.rate.or(other.rate) == Some(rate);
-        let cells = other.cells_of(system).filter(at_rate);
-        cells.map(move |cell| (other, cell))
-    });
-    let valid = cells.filter(|(_, cell)| cell.fault.is_none());
+    let valid = at_rate(sweep, group, system, rate).filter(|(_, cell)| cell.fault.is_none());
     let (group, cell) = valid.max_by_key(|(_, cell)| cell.step.threads)?;
     let value = cell.latency(kind, TimeBasis::Response, statistic)?.middle;
-    let step = cell.step;
-    Some(Reading::Measured { value, group, step })
+    Some(Reading::Measured { value, group, cell })
+}
+
+/// The cells of a system in a workload at a rate, each with its grid.
+fn at_rate<'g, 'a>(
+    sweep: &'g SweepTable<'a>,
+    group: &WorkloadGrid<'a>,
+    system: &'a str,
+    rate: f64,
+) -> impl Iterator<Item = (&'g WorkloadGrid<'a>, &'g GridCell<'a>)> {
+    let (workload, distribution) = (group.workload.clone(), group.distribution.clone());
+    let groups = sweep.all_groups();
+    let own = groups
+        .filter(move |other| other.workload == workload && other.distribution == distribution);
+    own.flat_map(move |other| {
+        let is_at = move |cell: &&GridCell<'a>| cell.step.rate.or(other.rate) == Some(rate);
+        let cells = other.cells_of(system).filter(is_at);
+        cells.map(move |cell| (other, cell))
+    })
 }
 
 /// The curve of a system by client count, from the first point of which the latency is known exactly
-/// to the next of which it is not, or that is not valid: nothing is read across a gap.
+/// to the next of which it is not, that is not valid or is missing: nothing is read across a gap.
 fn curve<'a>(
     group: &WorkloadGrid<'a>,
     system: &'a str,
@@ -440,10 +602,8 @@ fn curve<'a>(
         let ops = cell.ops()?.middle;
         is_known.then_some(CurvePoint { ops, ns: ns.value })
     };
-    let cells = group
-        .steps
-        .iter()
-        .filter_map(|&step| group.cell(system, step));
-    let points = cells.map(point).skip_while(Option::is_none);
+    let steps = group.steps.iter();
+    let points = steps.map(|&step| group.cell(system, step).and_then(point));
+    let points = points.skip_while(Option::is_none);
     points.map_while(|point| point).collect()
 }

@@ -8,6 +8,7 @@ mod peaks;
 
 use crate::{
     Arrivals, Bound, Metric, Point, PointKey, Stated,
+    finding::CLIENT_SATURATED,
     statistics::{self, EQUIVALENCE, Estimate, RUNS_MIN, SIGNIFICANCE},
 };
 use std::collections::BTreeMap;
@@ -19,6 +20,10 @@ pub struct Run {
     pub key: PointKey,
     /// Whether it is a peak and in comparisons; see [`crate::failure`].
     pub is_valid: bool,
+    /// Whether the client was the limit: the system may do more.
+    pub is_client_limit: bool,
+    /// When it began, milliseconds since 1970 UTC, in a study whose systems take turns.
+    pub turn: Option<u64>,
     /// What is known of it.
     pub values: BTreeMap<Metric, Stated>,
 }
@@ -31,7 +36,19 @@ impl Run {
         Self {
             key: point.key.clone(),
             is_valid: point.phase.fault(allow_errors).is_none(),
+            is_client_limit: CLIENT_SATURATED.is_among(&point.phase.findings),
+            turn: None,
             values: Metric::of_phase(&point.phase).filter_map(known).collect(),
+        }
+    }
+
+    /// The same of a study of this header, whose plan says whether systems take turns.
+    #[must_use]
+    pub fn of_study(point: &Point, header: &crate::Header) -> Self {
+        let turn = point.phase.started_ms.filter(|_| header.takes_turns());
+        Self {
+            turn,
+            ..Self::of(point, header.allow_errors())
         }
     }
 }
@@ -107,6 +124,29 @@ impl Verdict {
     }
 }
 
+/// How interval and p of a comparison are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Test {
+    /// Welch's t test.
+    Welch,
+    /// Least squares with the trend that both systems share, where they took turns.
+    InTurns,
+    /// The simultaneous interval over the thread counts that may be the peak.
+    Peaks,
+}
+
+impl Test {
+    /// In exports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Welch => "welch",
+            Self::InTurns => "least squares with trend",
+            Self::Peaks => "peaks",
+        }
+    }
+}
+
 /// What other tests say, which no verdict goes by.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Diagnostics {
@@ -114,6 +154,8 @@ pub struct Diagnostics {
     pub bootstrap: Estimate,
     /// The rank-sum test of Mann and Whitney.
     pub rank_sum_p: f64,
+    /// Student's paired test over repeats, where systems took turns at a point.
+    pub paired_p: Option<f64>,
 }
 
 /// How one system compares with another.
@@ -133,7 +175,9 @@ pub struct Comparison {
     pub b: String,
     /// The geometric mean of the runs of `a` to that of `b`; one-sided where values are bounds.
     pub ratio: Stated,
-    /// The 95 % interval of the ratio, by Welch's t; none under two runs, and of bounds.
+    /// By which test.
+    pub test: Test,
+    /// The 95 % interval of the ratio; none under two runs, and of bounds.
     pub interval: Option<(f64, f64)>,
     /// The one-sided ends with 95 %: the true ratio is not below, and not above.
     pub one_sided: Option<(f64, f64)>,
@@ -141,13 +185,14 @@ pub struct Comparison {
     pub runs_a: usize,
     /// Runs of `b`.
     pub runs_b: usize,
-    /// By Welch's t; none where there is no verdict.
+    /// By the test; none where there is no verdict.
     pub p: Option<f64>,
     /// After Holm, over all comparisons of the metric at points, or at peaks.
     pub p_adjusted: Option<f64>,
     /// What is said.
     pub verdict: Verdict,
-    /// The value of each run, those of `a` and those of `b`; of a latency, nanoseconds.
+    /// The value of each run, those of `a` and those of `b`; of a latency, nanoseconds. Of a peak the
+    /// value of each repeat at the thread count that the others choose.
     pub values: [Vec<f64>; 2],
 }
 
@@ -160,6 +205,10 @@ impl Comparison {
         Some(Diagnostics {
             bootstrap: statistics::resampled_ratio(a, b)?,
             rank_sum_p: statistics::rank_sum_p(a, b)?,
+            paired_p: match self.test {
+                Test::InTurns => statistics::paired_p(a, b),
+                Test::Welch | Test::Peaks => None,
+            },
         })
     }
 
@@ -210,6 +259,7 @@ type Cells<'a> = BTreeMap<&'a str, BTreeMap<CellName, Vec<&'a Run>>>;
 #[must_use]
 pub fn comparisons(runs: &[Run], pairs: &[(String, String)], band: f64) -> Vec<Comparison> {
     let cells = cells(runs);
+    let positions = Positions::of(runs);
     let mut found = Vec::new();
     for (a, b) in pairs {
         let (Some(of_a), Some(of_b)) = (cells.get(a.as_str()), cells.get(b.as_str())) else {
@@ -225,10 +275,11 @@ pub fn comparisons(runs: &[Run], pairs: &[(String, String)], band: f64) -> Vec<C
             }
             let metrics = runs_a[0].values.keys();
             found.extend(metrics.filter_map(|&metric| {
-                compare((a, runs_a), (b, runs_b), metric, at(name, runs_a[0]))
+                let place = at(name, runs_a[0]);
+                compare((a, runs_a), (b, runs_b), metric, place, &positions)
             }));
         }
-        found.extend(peaks::at_peaks((a, of_a), (b, of_b), band));
+        found.extend(peaks::at_peaks((a, of_a), (b, of_b), band, &positions));
     }
     judge(&mut found, band);
     found
@@ -261,8 +312,42 @@ fn cells(runs: &[Run]) -> Cells<'_> {
     }
     for of_system in cells.values_mut() {
         of_system.retain(|_, runs| runs.iter().all(|run| run.is_valid));
+        let each = of_system.values_mut();
+        each.for_each(|runs| runs.sort_by_key(|run| run.key.repeat));
     }
     cells
+}
+
+/// Which runs came in which order, of those that began in turns: of each its number, by the instant
+/// at which it began.
+struct Positions(Vec<u64>);
+
+impl Positions {
+    fn of(runs: &[Run]) -> Self {
+        let mut instants: Vec<u64> = runs.iter().filter_map(|run| run.turn).collect();
+        instants.sort_unstable();
+        Self(instants)
+    }
+
+    fn of_run(&self, run: &Run) -> Option<f64> {
+        let turn = run.turn?;
+        Some(self.0.partition_point(|instant| *instant < turn) as f64)
+    }
+
+    /// Of each run; none where two systems did not take turns: also where one of them was measured
+    /// before the other, because both keep one data set.
+    fn of_turns(&self, a: &[&Run], b: &[&Run]) -> Option<[Vec<f64>; 2]> {
+        let of = |runs: &[&Run]| -> Option<Vec<f64>> {
+            runs.iter().map(|run| self.of_run(run)).collect()
+        };
+        let (a, b) = (of(a)?, of(b)?);
+        let ends = |of: &[f64]| {
+            let low = of.iter().copied().fold(f64::INFINITY, f64::min);
+            (low, of.iter().copied().fold(f64::NEG_INFINITY, f64::max))
+        };
+        let (of_a, of_b) = (ends(&a), ends(&b));
+        (of_a.0 < of_b.1 && of_b.0 < of_a.1).then_some([a, b])
+    }
 }
 
 fn at(name: &CellName, run: &Run) -> Place {
@@ -302,6 +387,7 @@ fn compare(
     (b, runs_b): Side<'_, &Vec<&Run>>,
     metric: Metric,
     place: Place,
+    positions: &Positions,
 ) -> Option<Comparison> {
     let (of_a, of_b) = (values(runs_a, metric)?, values(runs_b, metric)?);
     let (center_a, center_b) = (center(&of_a)?, center(&of_b)?);
@@ -311,7 +397,17 @@ fn compare(
     };
     let numbers = |values: &[Stated]| values.iter().map(|v| v.value).collect::<Vec<_>>();
     let (of_a, of_b) = (numbers(&of_a), numbers(&of_b));
-    let difference = statistics::welch(&of_a, &of_b).filter(|_| ratio.is_exact());
+    let (test, difference) = match positions.of_turns(runs_a, runs_b) {
+        Some([at_a, at_b]) => {
+            let with = |at: Vec<f64>, of: &[f64]| -> Vec<(f64, f64)> {
+                at.into_iter().zip(of.iter().copied()).collect()
+            };
+            let (a, b) = (with(at_a, &of_a), with(at_b, &of_b));
+            (Test::InTurns, statistics::in_turns(&a, &b))
+        }
+        None => (Test::Welch, statistics::welch(&of_a, &of_b)),
+    };
+    let difference = difference.filter(|_| ratio.is_exact());
     let verdict = match () {
         () if !ratio.is_exact() => Verdict::NotTestable,
         () if of_a.len().min(of_b.len()) < RUNS_MIN => Verdict::TooFewRuns,
@@ -326,6 +422,7 @@ fn compare(
         a: a.to_owned(),
         b: b.to_owned(),
         ratio,
+        test,
         interval: difference.map(|d| (d.ratio.low, d.ratio.high)),
         one_sided: difference.map(|d| (d.at_least(), d.at_most())),
         runs_a: of_a.len(),
@@ -364,7 +461,10 @@ fn verdict(comparison: &Comparison, p_adjusted: f64, band: f64) -> Verdict {
     let (low, high) = (1.0 / (1.0 + band), 1.0 + band);
     let ratio = comparison.ratio.value;
     let is_within = |(from, to): (f64, f64)| low <= from && to <= high;
-    if p_adjusted < SIGNIFICANCE && !(low..=high).contains(&ratio) {
+    // Of a peak, or with a trend, the interval need not lie around the ratio.
+    let is_on_its_side = |(from, to): (f64, f64)| if ratio > 1.0 { from > 1.0 } else { to < 1.0 };
+    let is_shown = comparison.interval.is_none_or(is_on_its_side);
+    if p_adjusted < SIGNIFICANCE && is_shown && !(low..=high).contains(&ratio) {
         match (ratio > 1.0) == comparison.metric.more_is_better() {
             true => Verdict::Better,
             false => Verdict::Worse,
@@ -377,14 +477,13 @@ fn verdict(comparison: &Comparison, p_adjusted: f64, band: f64) -> Verdict {
 }
 
 impl crate::Study {
-    /// The numbers of every point, of whose operations this part may fail. Points are read one after
-    /// the other: their histograms are never in memory together.
+    /// The numbers of every point of a study of this header. Points are read one after the other: their histograms are never in memory together.
     ///
     /// # Errors
     /// Where the file cannot be read or is damaged.
-    pub fn runs(&self, allow_errors: f64) -> Result<Vec<Run>, crate::Error> {
+    pub fn runs(&self, header: &crate::Header) -> Result<Vec<Run>, crate::Error> {
         let mut runs = Vec::new();
-        self.each_point_total(|point| runs.push(Run::of(&point, allow_errors)))?;
+        self.each_point_total(|point| runs.push(Run::of_study(&point, header)))?;
         Ok(runs)
     }
 }
@@ -392,7 +491,18 @@ impl crate::Study {
 /// The band of practical equivalence of a plan (`report.equivalence`, a percentage), as a fraction.
 pub const EQUIVALENCE_KEY: &str = "report.equivalence";
 
+/// The order in which the systems of a plan are measured (`sweep.order`).
+pub const ORDER_KEY: &str = "sweep.order";
+
 impl crate::Header {
+    /// Whether the plan lets systems take turns.
+    #[must_use]
+    pub fn takes_turns(&self) -> bool {
+        self.plan
+            .get(ORDER_KEY)
+            .is_some_and(|order| order == "interleaved")
+    }
+
     /// The band of practical equivalence that the plan asks for, as a fraction: 0.03 is 3 %.
     #[must_use]
     pub fn equivalence(&self) -> f64 {
@@ -420,6 +530,8 @@ mod tests {
                 arrivals: None,
             },
             is_valid: is_valid || repeat > 1,
+            is_client_limit: false,
+            turn: None,
             values: BTreeMap::from([(Metric::OpsPerSec, Stated::exact(ops * factor))]),
         };
         (1..).zip([0.99, 1.0, 1.01, 1.0]).map(run).collect()
@@ -443,5 +555,44 @@ mod tests {
             .unwrap();
         assert!(low.abs() < 1e-12 && high.abs() < 1e-12);
         assert_eq!(turned.values, other.values);
+    }
+
+    /// Runs of 5 % less, with 3 % of drift from repeat to repeat, begun at these instants.
+    fn drifting(system: &str, ops: f64, began: [u64; 4]) -> Vec<Run> {
+        let mut all = runs(system, 4, 100.0, true);
+        for ((run, at), noise) in all.iter_mut().zip(began).zip([1.001, 0.999, 1.0, 1.001]) {
+            let value = ops * noise * (-0.015 * at as f64).exp();
+            run.values = [(Metric::OpsPerSec, Stated::exact(value))].into();
+            run.turn = Some(1_000 + at);
+        }
+        all
+    }
+
+    #[test]
+    fn where_systems_take_turns_what_both_drift_by_hides_no_difference() {
+        let of = |a: [u64; 4], b: [u64; 4]| {
+            let all = [drifting("a", 105.0, a), drifting("b", 100.0, b)].concat();
+            comparisons(&all, &all_pairs(&["a", "b"]), 0.03)[0].clone()
+        };
+        let in_turns = of([0, 3, 4, 7], [1, 2, 5, 6]);
+        assert_eq!(
+            (in_turns.verdict, in_turns.test),
+            (Verdict::Better, Test::InTurns)
+        );
+        assert!(in_turns.diagnostics().unwrap().paired_p.is_some());
+        // Measured one after the other, whatever the plan asked for.
+        let after = of([0, 1, 2, 3], [4, 5, 6, 7]);
+        assert_eq!(after.test, Test::Welch);
+        let mut untimed = [
+            drifting("a", 105.0, [0, 3, 4, 7]),
+            drifting("b", 100.0, [1, 2, 5, 6]),
+        ]
+        .concat();
+        untimed.iter_mut().for_each(|run| run.turn = None);
+        let welch = &comparisons(&untimed, &all_pairs(&["a", "b"]), 0.03)[0];
+        assert_eq!(
+            (welch.verdict, welch.test),
+            (Verdict::NoDifferenceShown, Test::Welch)
+        );
     }
 }

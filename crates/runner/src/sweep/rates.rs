@@ -3,7 +3,7 @@
 use super::Sweeper;
 use crate::Error;
 use tailmark_plan::{AskedRate, Plan, Step, SystemPlan};
-use tailmark_results::{Phase, Point, PointKey, ResolvedRate, Study, number};
+use tailmark_results::{Point, PointKey, ResolvedRate, Study, number, statistics};
 
 /// The rate of a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -93,11 +93,11 @@ fn resolve(
     Ok(Some(resolved))
 }
 
-/// The highest operations per second of a system over the thread counts of the plan: of each the
-/// mean over its repeats so far. A thread count of which a repeat is not valid has none, as in
-/// the report.
+/// The peak of a system over the thread counts of the plan and its repeats so far, as the report has
+/// it: each repeat at the thread count that the others choose. A thread count of which a repeat is
+/// not valid has none.
 fn peak(plan: &Plan, points: &[Point], step: &Step<'_>, system: &str) -> Option<f64> {
-    let at = |threads: u32| {
+    let at = |threads: u32| -> Vec<(u32, f64)> {
         let repeats = points.iter().filter(move |point| {
             let key = &point.key;
             key.system == system
@@ -106,14 +106,23 @@ fn peak(plan: &Plan, points: &[Point], step: &Step<'_>, system: &str) -> Option<
                 && key.target_rate.is_none()
                 && key.threads == threads
         });
-        let phases: Vec<_> = repeats.map(|point| &point.phase).collect();
-        let is_valid = |phase: &&Phase| phase.fault(plan.sweep.allow_errors).is_none();
-        let sum: f64 = phases.iter().map(|phase| phase.ops_per_sec()).sum();
-        let mean = sum / phases.len() as f64;
-        (phases.iter().all(is_valid) && mean > 0.0).then_some(mean)
+        let of = |point: &Point| {
+            let is_valid = point.phase.fault(plan.sweep.allow_errors).is_none();
+            is_valid.then(|| (point.key.repeat, point.phase.ops_per_sec()))
+        };
+        let runs: Option<Vec<_>> = repeats.map(of).collect();
+        runs.unwrap_or_default()
     };
     let threads = plan.sweep.threads.iter();
-    threads.filter_map(|&threads| at(threads)).reduce(f64::max)
+    let counts = threads.map(|&threads| at(threads));
+    let counts: Vec<_> = counts.filter(|runs| !runs.is_empty()).collect();
+    let value = |(index, repeat): &(usize, u32)| {
+        let run = counts[*index].iter().find(|(of, _)| of == repeat);
+        run.map(|(_, ops)| *ops)
+    };
+    let chosen = statistics::leave_one_out(&counts);
+    let values: Vec<f64> = chosen.iter().filter_map(value).collect();
+    statistics::geometric_mean(&values)
 }
 
 /// Three significant digits: a rate that people can name.

@@ -43,7 +43,7 @@ const COLUMNS: [&str; 23] = [
 fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
     let mut table = Table::new(&FORMAT, COLUMNS, out)?;
     let header = study.header()?;
-    let runs = study.runs(header.allow_errors())?;
+    let runs = study.runs(&header)?;
     for comparison in comparisons_of(&runs, &study.systems()?, &header) {
         let members = comparison_json(&comparison);
         table.row(COLUMNS.map(|name| text(&members[name])))?;
