@@ -314,7 +314,7 @@ impl<'s, 'a> Topic<'s, 'a> {
             (Lead::Untested, "there are too few runs for a verdict"),
             (
                 Lead::Open,
-                "operations were never done, which leaves it open",
+                "a value is a bound, which leaves it open",
             ),
         ] {
             let mut of_pairs: Vec<((&str, &str), Vec<&WorkloadTopic<'_, '_>>)> = Vec::new();

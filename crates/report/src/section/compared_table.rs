@@ -11,7 +11,9 @@ use crate::{
     measure::{self, Measured},
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_results::{Comparison, Metric, Stated, Statistic, System, Verdict, number};
+use tailmark_results::{
+    Comparison, Metric, Stated, Statistic, System, Verdict, comparison, number,
+};
 
 /// Systems that are beside each other in one table with all metrics; of more, each metric has its own.
 const BESIDE: usize = 2;
