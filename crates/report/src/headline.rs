@@ -312,10 +312,7 @@ impl<'s, 'a> Topic<'s, 'a> {
                 "a system has no valid point at a thread count of the highest",
             ),
             (Lead::Untested, "there are too few runs for a verdict"),
-            (
-                Lead::Open,
-                "a value is a bound, which leaves it open",
-            ),
+            (Lead::Open, "a value is a bound, which leaves it open"),
         ] {
             let mut of_pairs: Vec<((&str, &str), Vec<&WorkloadTopic<'_, '_>>)> = Vec::new();
             for workload in workloads.iter().filter(|of| of.lead(sweep) == lead) {

@@ -213,6 +213,32 @@ fn a_difference_of_peaks_is_found_with_five_repeats() {
     }
 }
 
+#[test]
+fn the_value_of_a_peak_is_not_too_high() {
+    table(
+        "value of a peak less the true one, in deviations of a run | 4 repeats | 5 repeats | 10 repeats",
+    );
+    for (shape, step) in [("steep", 0.1), ("round", 0.02), ("flat", 0.0)] {
+        let bias = |repeats: usize| {
+            let case = Peaks {
+                step,
+                repeats,
+                ..CASE
+            };
+            let mut normal = Normal(repeats as u64);
+            let values = (0..STUDIES).map(|_| value(&case.draw(&mut normal)[0]));
+            let sum: f64 = values.map(|value| (value / 1e5).ln()).sum();
+            sum / STUDIES as f64 / case.noise
+        };
+        let biases = REPEATS.map(bias);
+        let texts = biases.map(|bias| format!("{bias:+.2}"));
+        println!("| 8 counts, {shape} | {} |", texts.join(" | "));
+        for bias in biases {
+            assert!((-0.4..0.1).contains(&bias), "{shape}: {bias}");
+        }
+    }
+}
+
 /// Two systems that take turns at one point.
 #[derive(Clone, Copy)]
 struct Turns {
