@@ -250,6 +250,22 @@ mod tests {
     }
 
     #[test]
+    fn verdicts_of_peaks_want_five_repeats() {
+        let want = |sweep: &str| {
+            let said = said(&format!("[sweep]\n{sweep}"), &[]);
+            said.contains(
+                "verdicts of peaks want 5 repeats: a peak may be at any of 2 thread counts",
+            )
+        };
+        assert!(want("threads = [1, 2]\nrepeats = 4"));
+        assert!(!want("threads = [1, 2]\nrepeats = 5"));
+        assert!(
+            !want("threads = [2]\nrepeats = 4"),
+            "it is no peak of several"
+        );
+    }
+
+    #[test]
     fn the_smallest_difference_is_said_for_a_known_and_for_an_unknown_noise() {
         let sweep = "[sweep]\nworkloads = 'ycsb-a, ycsb-c'\nthreads = [1, 2, 4]\nrepeats = 5";
         let said = said(sweep, &[noisy(0.02), Former::default()]);

@@ -226,5 +226,6 @@ mod tests {
             "{said}"
         );
         assert!(!said.contains("order: interleaved"), "{said}");
+        assert!(said.contains("would look like a difference"), "{said}");
     }
 }

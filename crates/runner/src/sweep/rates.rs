@@ -208,6 +208,41 @@ fn describe(rate: &ResolvedRate) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tailmark_plan::RawPlan;
+    use tailmark_results::Phase;
+
+    #[test]
+    fn a_peak_is_that_of_repeats_where_the_others_have_theirs() {
+        let text = "[database]\ndriver = 'null'\n[sweep]\nthreads = [4, 8]\nrepeats = 3\n\
+                    [[system]]\nname = 'a'\n";
+        let plan = RawPlan::parse("test", text).unwrap().check().unwrap();
+        let step = plan.steps().next().unwrap();
+        let point = |threads: u32, repeat: u32, operations: u64| Point {
+            key: PointKey {
+                threads,
+                repeat,
+                ..step.key(&plan, &plan.systems[0], None)
+            },
+            phase: Phase {
+                duration_s: 1.0,
+                operations,
+                ..Phase::default()
+            },
+        };
+        // 8 threads have the highest mean, by the first repeat alone.
+        let four = [100, 100, 100].into_iter();
+        let eight = [140, 99, 99].into_iter();
+        let four = (1..).zip(four).map(|(repeat, ops)| point(4, repeat, ops));
+        let eight = (1..).zip(eight).map(|(repeat, ops)| point(8, repeat, ops));
+        let points: Vec<Point> = four.chain(eight).collect();
+        let found = peak(&plan, &points, &step, "a").unwrap();
+        let expected = (100.0_f64 * 99.0 * 99.0).cbrt();
+        assert!((found - expected).abs() < 1e-9, "{found}");
+        // Of one repeat each it is the highest.
+        let first: Vec<Point> = points.into_iter().filter(|of| of.key.repeat == 1).collect();
+        let found = peak(&plan, &first, &step, "a").unwrap();
+        assert!((found - 140.0).abs() < 1e-9, "{found}");
+    }
 
     #[test]
     fn a_rate_of_a_peak_has_three_digits() {
