@@ -14,7 +14,7 @@ pub const FORMAT: Format = Format {
     write,
 };
 
-const COLUMNS: [&str; 23] = [
+const COLUMNS: [&str; 25] = [
     "workload",
     "distribution",
     "threads",
@@ -38,6 +38,8 @@ const COLUMNS: [&str; 23] = [
     "bootstrap_low",
     "bootstrap_high",
     "rank_sum_p",
+    "paired_p",
+    "test",
 ];
 
 fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
