@@ -60,7 +60,7 @@ impl Peaks {
             let level = if system == 0 { self.ratio } else { 0.0 };
             let fall = self.step * count.abs_diff(peak) as f64;
             let noise = if count == peak { self.at_peak } else { 1.0 } * self.noise;
-            let turn = if (count + repeat) % 2 == 0 {
+            let turn = if (count + repeat).is_multiple_of(2) {
                 system
             } else {
                 1 - system
@@ -261,7 +261,11 @@ impl Turns {
         for _ in 0..STUDIES {
             let mut side = |system: usize| -> Vec<(f64, f64)> {
                 let run = |repeat: usize| {
-                    let turn = if repeat % 2 == 0 { system } else { 1 - system };
+                    let turn = if repeat.is_multiple_of(2) {
+                        system
+                    } else {
+                        1 - system
+                    };
                     let at = (2 * repeat + turn) as f64;
                     let part = match self.is_curved {
                         true => 1.0 - (-4.0 * at / last).exp(),
