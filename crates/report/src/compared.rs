@@ -4,7 +4,7 @@
 use crate::{Data, axis::Step, sweep::WorkloadGrid};
 use std::{collections::BTreeMap, sync::OnceLock};
 use tailmark_results::{
-    Arrivals, Comparison, Header, Metric, Run,
+    Arrivals, Comparison, Header, Metric, Point, Run,
     comparison::{Place, all_pairs},
     comparisons, statistics,
 };
@@ -53,8 +53,12 @@ impl Comparisons {
         let allow_errors = data.allow_errors();
         let bands = data.headers.iter().map(Header::equivalence);
         let band = bands.reduce(f64::min).unwrap_or(statistics::EQUIVALENCE);
-        let runs = data.points.iter();
-        let runs: Vec<Run> = runs.map(|point| Run::of(point, allow_errors)).collect();
+        let take_turns = data.headers.iter().all(Header::takes_turns);
+        let run = |point: &Point| Run {
+            turn: point.phase.started_ms.filter(|_| take_turns),
+            ..Run::of(point, allow_errors)
+        };
+        let runs: Vec<Run> = data.points.iter().map(run).collect();
         let (systems, _) = data.systems_and_ceilings();
         let systems: Vec<&str> = systems.iter().map(|system| system.name.as_str()).collect();
         let all = comparisons(&runs, &all_pairs(&systems), band);

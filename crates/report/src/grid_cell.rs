@@ -5,7 +5,10 @@ use crate::{
     measure::{Measured, Spread},
 };
 use tailmark_results::{
-    Fault, FindingCode, Kind, Metric, Point, Stated, Statistic, TimeBasis, number,
+    Fault, FindingCode, Kind, Metric, Point, Stated, Statistic, TimeBasis,
+    finding::CLIENT_SATURATED,
+    number,
+    statistics::{self, RUNS_MIN},
 };
 
 /// The repeats of one point.
@@ -19,7 +22,8 @@ pub struct GridCell<'a> {
     pub fault: Option<Fault>,
 }
 
-/// The highest ops/s over all client counts.
+/// The highest ops/s over all client counts: of several repeats each at the client count that the
+/// others choose, so that it is not too high by chance.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct SpreadPeak {
     /// Where it is.
@@ -31,6 +35,31 @@ pub struct SpreadPeak {
 }
 
 impl SpreadPeak {
+    /// Of the valid client counts of a system, of which this one is the highest.
+    #[must_use]
+    pub fn new(highest: &GridCell<'_>, counts: &[&GridCell<'_>]) -> Option<Self> {
+        let runs: Vec<_> = counts.iter().map(|cell| cell.ops_by_repeat()).collect();
+        let chosen = statistics::leave_one_out(&runs);
+        let value = |(index, repeat): &(usize, u32)| {
+            let run = runs[*index].iter().find(|(of, _)| of == repeat);
+            run.map(|(_, ops)| *ops)
+        };
+        let values: Vec<f64> = chosen.iter().filter_map(value).collect();
+        let mut ops = Spread::of(&values).or_else(|| highest.ops())?;
+        if counts.len() > 1 && runs.iter().all(|runs| runs.len() >= RUNS_MIN) {
+            let values = |runs: &Vec<(u32, f64)>| runs.iter().map(|(_, ops)| *ops).collect();
+            let counts: Vec<Vec<f64>> = runs.iter().map(values).collect();
+            if let Some((low, high)) = statistics::peak_interval(&counts) {
+                (ops.low, ops.high) = (low.min(ops.middle), high.max(ops.middle));
+            }
+        }
+        Some(Self {
+            threads: highest.step.threads,
+            ops,
+            is_at_least: highest.has_finding(&CLIENT_SATURATED),
+        })
+    }
+
     /// A lower bound where the clients were the limit.
     #[must_use]
     pub fn stated(self) -> Stated {
@@ -65,6 +94,13 @@ impl GridCell<'_> {
                 self.latency(kind, TimeBasis::Response, statistic)
             }
         }
+    }
+
+    /// The repeats, each with its operations per second.
+    #[must_use]
+    pub fn ops_by_repeat(&self) -> Vec<(u32, f64)> {
+        let of = |point: &&Point| (point.key.repeat, point.phase.ops_per_sec());
+        self.points.iter().map(of).collect()
     }
 
     /// Operations per second over the repeats.

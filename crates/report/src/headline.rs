@@ -314,7 +314,8 @@ impl<'s, 'a> Topic<'s, 'a> {
             (Lead::Untested, "there are too few runs for a verdict"),
             (
                 Lead::Open,
-                "operations failed or were never done, which leaves it open",
+                "a value is a bound (requests failed or were never done, or the client was the \
+                 limit), which leaves it open",
             ),
         ] {
             let mut of_pairs: Vec<((&str, &str), Vec<&WorkloadTopic<'_, '_>>)> = Vec::new();

@@ -3,7 +3,7 @@
 //! The curve is that of a closed loop by client count, of which only the rising branch counts: from
 //! the fewest clients on, as long as operations per second do not fall. Between two points the
 //! logarithm of the latency is taken as linear in operations per second; of several crossings the
-//! first counts; beyond the ends nothing is read.
+//! first counts, an exact hit being one; beyond the ends nothing is read.
 
 /// One point of a curve: operations per second and the latency there in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -17,13 +17,10 @@ pub struct CurvePoint {
 /// The latency at a rate; none where the rising branch does not reach from below it to above it.
 #[must_use]
 pub fn latency_at(curve: &[CurvePoint], ops: f64) -> Option<f64> {
-    let branch = rising(curve);
-    if let Some(exact) = branch.iter().find(|point| point.ops == ops) {
-        return Some(exact.ns);
+    let (from, to) = crossing(rising(curve), |point| point.ops, ops)?;
+    if from.ops == ops {
+        return Some(from.ns);
     }
-    let crosses = |two: &&[CurvePoint]| two[0].ops <= ops && ops <= two[1].ops;
-    let two = branch.windows(2).find(crosses)?;
-    let (from, to) = (two[0], two[1]);
     let part = (ops - from.ops) / (to.ops - from.ops);
     Some((from.ns.ln() + part * (to.ns.ln() - from.ns.ln())).exp())
 }
@@ -31,15 +28,42 @@ pub fn latency_at(curve: &[CurvePoint], ops: f64) -> Option<f64> {
 /// The rate at a latency: where the rising branch first gets to it from below.
 #[must_use]
 pub fn ops_at(curve: &[CurvePoint], ns: f64) -> Option<f64> {
-    let branch = rising(curve);
-    if let Some(exact) = branch.iter().find(|point| point.ns == ns) {
-        return Some(exact.ops);
+    let (from, to) = crossing(rising(curve), |point| point.ns, ns)?;
+    if from.ns == ns {
+        return Some(from.ops);
     }
-    let crosses = |two: &&[CurvePoint]| two[0].ns <= ns && ns <= two[1].ns;
-    let two = branch.windows(2).find(crosses)?;
-    let (from, to) = (two[0], two[1]);
     let part = (ns.ln() - from.ns.ln()) / (to.ns.ln() - from.ns.ln());
     Some(from.ops + part * (to.ops - from.ops))
+}
+
+/// The most operations per second of the points of the rising branch whose latency is within a limit
+/// that the branch does not cross: at least that is within it. None where it is crossed, or no point
+/// is within it.
+#[must_use]
+pub fn ops_within(curve: &[CurvePoint], ns: f64) -> Option<f64> {
+    if ops_at(curve, ns).is_some() {
+        return None;
+    }
+    let within = rising(curve).iter().filter(|point| point.ns <= ns);
+    within.map(|point| point.ops).reduce(f64::max)
+}
+
+/// The two points between which a branch first gets to a value from below, or has it exactly: then
+/// that point is the first of the two.
+fn crossing(
+    branch: &[CurvePoint],
+    of: fn(&CurvePoint) -> f64,
+    value: f64,
+) -> Option<(CurvePoint, CurvePoint)> {
+    let hits = branch.iter().position(|point| of(point) == value);
+    let crosses = |two: &[CurvePoint]| of(&two[0]) < value && value < of(&two[1]);
+    let between = branch.windows(2).position(crosses);
+    match (hits, between) {
+        (Some(hit), None) => Some((branch[hit], branch[hit])),
+        (Some(hit), Some(from)) if hit <= from => Some((branch[hit], branch[hit])),
+        (_, Some(from)) => Some((branch[from], branch[from + 1])),
+        (None, None) => None,
+    }
 }
 
 /// So far below the highest point before it a point is on the falling branch; what is closer is as
@@ -109,5 +133,25 @@ mod tests {
         let curve = curve(&[(10.0, 1e6), (20.0, 9e6), (30.0, 2e6), (40.0, 16e6)]);
         let first = ops_at(&curve, 3e6);
         assert!(close(first, 15.0), "{first:?}");
+    }
+
+    #[test]
+    fn an_exact_hit_later_on_does_not_beat_an_earlier_crossing() {
+        let curve = curve(&[(10.0, 1e6), (20.0, 9e6), (30.0, 2e6), (40.0, 3e6)]);
+        let first = ops_at(&curve, 3e6);
+        assert!(close(first, 15.0), "{first:?}");
+        let noisy = super::tests::curve(&[(10.0, 1e6), (20.0, 2e6), (19.9, 3e6), (20.0, 4e6)]);
+        assert!(close(latency_at(&noisy, 20.0), 2e6));
+    }
+
+    #[test]
+    fn a_curve_below_the_limit_gives_a_bound_and_one_above_it_nothing() {
+        let curve = curve(&[(10.0, 2e6), (44.6, 4e6)]);
+        assert_eq!(
+            (ops_at(&curve, 10e6), ops_within(&curve, 10e6)),
+            (None, Some(44.6))
+        );
+        assert_eq!((ops_at(&curve, 1e6), ops_within(&curve, 1e6)), (None, None));
+        assert_eq!(ops_within(&curve, 3e6), None, "it is crossed");
     }
 }

@@ -12,7 +12,7 @@ use crate::{
 use std::collections::{BTreeMap, BTreeSet};
 use tailmark_results::{
     Arrivals, Fact, Fault, Kind, KindResult, Metric, Point, ReportSettings, ResolvedRate,
-    Statistic, System, TimeBasis, finding::CLIENT_SATURATED, number,
+    Statistic, System, TimeBasis, number,
 };
 
 /// All points, by workload.
@@ -309,18 +309,16 @@ impl<'a> WorkloadGrid<'a> {
         if self.axis == Axis::Rates {
             return None;
         }
-        let mut peak: Option<SpreadPeak> = None;
-        for cell in self.cells_of(system).filter(|cell| cell.fault.is_none()) {
+        let cells = self.cells_of(system);
+        let counts: Vec<_> = cells.filter(|cell| cell.fault.is_none()).collect();
+        let mut highest: Option<(&GridCell<'_>, f64)> = None;
+        for &cell in &counts {
             let Some(ops) = cell.ops() else { continue };
-            if peak.is_none_or(|p| ops.middle > p.ops.middle) {
-                peak = Some(SpreadPeak {
-                    threads: cell.step.threads,
-                    ops,
-                    is_at_least: cell.has_finding(&CLIENT_SATURATED),
-                });
+            if highest.is_none_or(|(_, most)| ops.middle > most) {
+                highest = Some((cell, ops.middle));
             }
         }
-        peak
+        SpreadPeak::new(highest?.0, &counts)
     }
 
     /// How many runs each cell has.

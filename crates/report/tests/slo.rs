@@ -7,7 +7,7 @@
 mod searches;
 mod synthetic;
 
-use searches::{LIMIT, add_searches};
+use searches::{LIMIT, Tries, add_searches, add_two};
 use std::time::Duration;
 use synthetic::SMALL;
 use tailmark_report::{Block, Data, Figure, SECTIONS, Table};
@@ -104,6 +104,72 @@ fn what_was_searched_stands_in_place_of_what_would_be_read_off_a_curve() {
         let of_c = rows.flatten().find(|row| row.contains(&"40,000 to 42,000"));
         assert!(of_c.is_some(), "{said}");
     }
+}
+
+/// The answers 40,000 to 42,000, 20,000 to 21,000, and not at any rate.
+const FAST: Tries<'_> = &[
+    (40_000.0, 0.004),
+    (42_000.0, 0.014),
+    (40_000.0, 0.005),
+    (42_000.0, 0.015),
+];
+const SLOW: Tries<'_> = &[
+    (20_000.0, 0.004),
+    (21_000.0, 0.014),
+    (20_000.0, 0.005),
+    (21_000.0, 0.015),
+];
+const NEVER: Tries<'_> = &[(100.0, 0.5), (10.0, 0.6), (10.0, 0.6)];
+
+/// What is said of two searches where the one that is given second is the baseline.
+fn said_of(tries: [Tries<'_>; 2], baseline: usize) -> String {
+    let mut data = synthetic::study(SMALL);
+    add_two(&mut data, false, tries);
+    data.settings.at_latency = vec![Duration::from_millis(15)];
+    data.settings.baseline = Some(data.systems[baseline].name.clone());
+    let blocks = blocks(&data, "fixed");
+    let lines = blocks.iter().filter_map(|block| match block {
+        Block::Statements(lines) => Some(lines),
+        _ => None,
+    });
+    let lines = lines.flatten().map(tailmark_report::Text::to_plain);
+    let rows = tables(&blocks)
+        .into_iter()
+        .flat_map(|table| texts(table).concat());
+    let rows: Vec<String> = rows.map(str::to_owned).collect();
+    lines.chain(rows).collect::<Vec<_>>().join("\n")
+}
+
+#[test]
+fn answers_that_lie_apart_do_not_overlap_whichever_is_the_baseline() {
+    let said = said_of([FAST, SLOW], 0);
+    assert!(
+        said.contains("does at least 47 % less ops/s than"),
+        "{said}"
+    );
+    let said = said_of([FAST, SLOW], 1);
+    assert!(
+        said.contains("does at least 90 % more ops/s than"),
+        "{said}"
+    );
+    let said = said_of([FAST, FAST], 1);
+    assert!(
+        said.contains("overlap, and no difference is shown"),
+        "{said}"
+    );
+}
+
+#[test]
+fn an_answer_that_no_rate_holds_is_not_replaced_by_a_reading() {
+    let said = said_of([FAST, NEVER], 0);
+    assert!(
+        said.contains("not at any rate\nmeasured by a search"),
+        "{said}"
+    );
+    assert!(
+        said.contains("does at least 99 % less ops/s than"),
+        "{said}"
+    );
 }
 
 #[test]

@@ -419,7 +419,7 @@ fn too_few_samples(e: &Evidence<'_>) -> Option<String> {
     let rate = result.count as f64 / e.phase.duration_s.max(1e-9);
     Some(format!(
         "{} {}s are too few to state {}: it takes 10 samples beyond a quantile, for {} {} \
-         operations or {} at this rate.",
+         {}s or {} at this rate.",
         number::count(result.count),
         kind.name(),
         if first.name == last.name {
@@ -429,6 +429,7 @@ fn too_few_samples(e: &Evidence<'_>) -> Option<String> {
         },
         last.name,
         number::count(needed as u64),
+        kind.name(),
         number::rounded(Duration::from_secs(
             (needed / rate.max(1e-9)).ceil().min(1e9) as u64
         )),

@@ -25,6 +25,22 @@ pub(crate) fn in_effect(plan: &Plan, systems: &[&SystemPlan]) -> (Order, Option<
     }
 }
 
+/// That a difference of systems may be drift, where several that are compared are measured one after
+/// the other and again.
+pub(crate) fn drift(plan: &Plan, order: Order) -> Option<String> {
+    let systems = plan.systems.iter();
+    let compared = systems
+        .filter(|system| system.ceiling_for.is_none())
+        .count();
+    let is_exposed = order == Order::Systems && plan.sweep.repeats > 1 && compared > 1;
+    is_exposed.then(|| {
+        "the systems are measured one after the other (order = \"systems\"): what drifts meanwhile, \
+         such as temperature, wear or another load, would look like a difference between them, and \
+         repeats do not show it; order = \"interleaved\" lets them take turns"
+            .to_owned()
+    })
+}
+
 /// The systems that take turns, also those that are measured: a run that ended may have left their
 /// services running.
 pub(crate) fn taking_turns<'a>(order: Order, systems: &[&'a SystemPlan]) -> Vec<&'a str> {

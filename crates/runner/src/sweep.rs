@@ -181,7 +181,11 @@ impl Run<'_> {
         let (limit, memory_unlimited) = limit_memory(plan, observer);
         let of_systems = one_device.into_iter().chain(not_interleaved);
         let left = LeftChanges::look().map(|left| left.notice());
-        let of_systems = of_systems.chain(surprises.notices()).chain(left).collect();
+        let of_systems = of_systems
+            .chain(order::drift(plan, order))
+            .chain(surprises.notices())
+            .chain(left)
+            .collect();
         let notices = notices(plan, of_systems, servers, ranks);
         let facts = run_facts(plan, limit.as_ref(), ranks);
         tell_and_keep(&notices, &study, observer)

@@ -413,8 +413,31 @@ fn a_study_of_before_there_was_an_order_goes_on_system_by_system() {
         drop(Study::create(out.path(), &header, &[]).unwrap());
         let (measured, said) = seen(&checked(again), out.path());
         assert_eq!(measured, ONE_BY_ONE, "{again}");
-        let is_said = said.iter().any(|text| text.contains("one after the other"));
+        let has = |part: &str| said.iter().any(|text| text.contains(part));
+        let is_said = has("its systems are measured one after the other");
         assert_eq!(is_said, again == "repeats = 2", "{said:?}");
+        assert!(has("would look like a difference"), "{said:?}");
+    }
+}
+
+#[test]
+fn that_drift_would_look_like_a_difference_is_said_where_systems_do_not_take_turns() {
+    for (sweep, is_exposed) in [
+        ("repeats = 2\norder = 'systems'", true),
+        ("repeats = 2", false),
+        ("repeats = 1", false),
+    ] {
+        let out = TempDir::new().unwrap();
+        let (_, said) = seen(&checked(sweep), out.path());
+        let kept = Study::open_read_only(out.path())
+            .unwrap()
+            .notices()
+            .unwrap();
+        for notices in [said, kept] {
+            let mut notices = notices.iter();
+            let is_said = notices.any(|text| text.contains("would look like a difference"));
+            assert_eq!(is_said, is_exposed, "{sweep}");
+        }
     }
 }
 

@@ -133,7 +133,6 @@ impl Sides {
             if self.sources.len() == 1 {
                 labels.extend(source.names().into_iter().map(|name| (name, name)));
             }
-            let allowed = source.header.allow_errors();
             source.study.each_point_total(|point| {
                 let Some(&label) = labels.get(point.key.system.as_str()) else {
                     return;
@@ -142,7 +141,7 @@ impl Sides {
                     let (first, last) = times.entry(label.to_owned()).or_insert((ms, ms));
                     (*first, *last) = (ms.min(*first), ms.max(*last));
                 }
-                let mut run = Run::of(&point, allowed);
+                let mut run = Run::of_study(&point, &source.header);
                 label.clone_into(&mut run.key.system);
                 runs.push(run);
             })?;

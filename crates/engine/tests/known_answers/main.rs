@@ -9,6 +9,7 @@
 
 mod edges;
 mod failing;
+mod peaks;
 mod queues;
 mod verdicts;
 

@@ -112,6 +112,8 @@ fn verdicts(points: &[(&[f64], &[f64])]) -> Vec<Verdict> {
             ..key(threads as u32 + 1)
         },
         is_valid: true,
+        is_client_limit: false,
+        turn: None,
         values: [(Metric::OpsPerSec, Stated::exact(ops))].into(),
         digest: None,
         read_bytes: None,

@@ -11,7 +11,9 @@ use crate::{
     measure::{self, Measured},
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_results::{Comparison, Metric, Stated, Statistic, System, Verdict, number};
+use tailmark_results::{
+    Comparison, Metric, Stated, Statistic, System, Verdict, comparison, number,
+};
 
 /// Systems that are beside each other in one table with all metrics; of more, each metric has its own.
 const BESIDE: usize = 2;
@@ -301,7 +303,8 @@ impl<'a> Grid<'_, 'a> {
         if self.pairs.is_empty() || self.group.steps.len() < 2 {
             return None;
         }
-        let mut cells = vec![Cell::new("average")];
+        let label = Cell::new("average").with_detail("arithmetic, and the geometric mean");
+        let mut cells = vec![label];
         for &metric in metrics {
             cells.extend(self.systems.iter().map(|_| Cell::default()));
             let averages = self.pairs.iter().map(|&pair| self.average_of(metric, pair));
@@ -314,14 +317,17 @@ impl<'a> Grid<'_, 'a> {
     fn average_of(&self, metric: Metric, pair: (&'a str, &'a str)) -> Option<Cell> {
         let steps = self.group.steps.iter();
         let comparison = |&step: &Step| self.comparison(metric, pair, step);
-        let gains = steps.clone().filter_map(comparison);
-        let gains: Vec<Stated> = gains.map(|of| compare::gain(&of)).collect();
+        let known: Vec<Comparison> = steps.clone().filter_map(comparison).collect();
+        let gains: Vec<Stated> = known.iter().map(compare::gain).collect();
+        let ratios: Vec<Stated> = known.iter().map(|of| of.ratio).collect();
         let mut all = steps.map(|&step| self.is_uncertain(metric, pair, step));
         if all.any(|uncertain| uncertain) {
             return None;
         }
         let ratio = metric.ratio_of_gain(Stated::mean(&gains)?);
-        Some(Cell::new(metric.improvement(ratio)).with_stated(ratio))
+        let geometric = comparison::center(&ratios).map(|ratio| metric.improvement(ratio));
+        let cell = Cell::new(metric.improvement(ratio)).with_stated(ratio);
+        Some(cell.with_detail(geometric.unwrap_or_default()))
     }
 }
 

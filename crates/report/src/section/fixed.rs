@@ -1,21 +1,24 @@
 //! At a fixed rate and at a fixed latency, as the 7450 study reads them off its curves: what was
 //! measured there, and otherwise what the curve says.
 
+mod value;
+
 use super::Section;
 use crate::{
     Block, Cell, Column, Data, Search, Table, TableRow, Text,
-    axis::Step,
     compare::{self, Outcome, lower},
+    findings::Index,
     grid_cell::GridCell,
-    reading::{self, CurvePoint},
+    reading,
     statement::more,
     sweep::{SweepTable, WorkloadGrid},
 };
 use std::time::Duration;
 use tailmark_results::{
-    Kind, Metric, Stated, Statistic, TimeBasis, number,
-    slo::{Limit, Status},
+    Kind, Metric, Stated, Statistic, number,
+    slo::{Answer, Limit, Status},
 };
+use value::{Reading, at_rate, curve, measured, ratio};
 
 pub const SECTION: Section = Section {
     name: "fixed",
@@ -33,82 +36,23 @@ enum Fixed {
     Latency(Duration),
 }
 
-/// A value there, and where it comes from.
-#[derive(Debug, Clone)]
-enum Reading<'g, 'a> {
-    /// Of points at that rate, which have their comparisons.
-    Measured {
-        value: Stated,
-        group: &'g WorkloadGrid<'a>,
-        step: Step,
-    },
-    /// By a search: the highest rate that held the limit and the lowest that did not.
-    Searched {
-        low: f64,
-        high: Option<f64>,
-        is_quick: bool,
-    },
-    /// Off the curve of a closed loop.
-    Interpolated(f64),
-}
-
-impl Reading<'_, '_> {
-    const fn value(&self) -> f64 {
-        match self {
-            Self::Measured { value, .. } => value.value,
-            Self::Searched { low: value, .. } | Self::Interpolated(value) => *value,
-        }
-    }
-
-    fn stated(&self) -> Stated {
-        match self {
-            Self::Measured { value, .. } => *value,
-            Self::Searched {
-                low, high: None, ..
-            } => Stated::at_least(*low),
-            Self::Searched { low: value, .. } | Self::Interpolated(value) => Stated::exact(*value),
-        }
-    }
-
-    /// Two values make a ratio only where both come from the same.
-    fn is_like(&self, other: &Self) -> bool {
-        match (self, other) {
-            (Self::Measured { group: a, .. }, Self::Measured { group: b, .. }) => {
-                a.arrivals == b.arrivals
-            }
-            (Self::Interpolated(_), Self::Interpolated(_))
-            | (Self::Searched { .. }, Self::Searched { .. }) => true,
-            _ => false,
-        }
-    }
-
-    fn source(&self) -> String {
-        match self {
-            Self::Measured { group, .. } => match group.arrivals {
-                Some(arrivals) => format!("measured, {} arrivals", arrivals.name()),
-                None => "measured".to_owned(),
-            },
-            Self::Searched { is_quick: true, .. } => "measured by a quick search".to_owned(),
-            Self::Searched { .. } => "measured by a search".to_owned(),
-            Self::Interpolated(_) => "interpolated".to_owned(),
-        }
-    }
-}
-
 fn render(data: &Data) -> Vec<Block> {
     let sweep = SweepTable::new(data);
+    let index = Index::new(data);
     let rates = sweep.settings.at_rate.iter().map(|rate| Fixed::Rate(*rate));
     let latencies = sweep.settings.at_latency.iter();
     let latencies = latencies.map(|latency| Fixed::Latency(*latency));
     let tables = rates
         .chain(latencies)
-        .flat_map(|fixed| fixed.blocks(&sweep, &data.searches));
+        .flat_map(|fixed| fixed.blocks(&sweep, &data.searches, &index));
     let mut blocks: Vec<Block> = tables.collect();
     if !blocks.is_empty() {
         let text = "Interpolated values are read off the curve of a closed loop, so they are of \
                     service time: on its rising branch, at the first crossing, the logarithm of the \
                     latency linear in ops/s between two points, and never beyond the ends of what \
-                    was measured. They are no measurement at that rate, and nothing is tested.";
+                    was measured or across a point that is missing. They are no measurement at that \
+                    rate, and nothing is tested. ≥ marks a curve that lies below the latency at every \
+                    measured load.";
         blocks.insert(0, Block::Text(Text::plain(text)));
     }
     blocks
@@ -149,9 +93,10 @@ impl Fixed {
     }
 
     /// The values of every workload of which any is known, and what they say.
-    fn blocks(self, sweep: &SweepTable<'_>, searches: &[Search]) -> Vec<Block> {
+    fn blocks(self, sweep: &SweepTable<'_>, searches: &[Search], index: &Index<'_>) -> Vec<Block> {
         let mut rows = Vec::new();
         let mut lines = Vec::new();
+        let mut lacking = Vec::new();
         for group in self.groups(sweep) {
             let Some((kind, statistic)) = sweep.latency(group) else {
                 continue;
@@ -164,19 +109,62 @@ impl Fixed {
             let systems = sweep.systems.iter().map(|system| system.name.as_str());
             let readings: Vec<_> = systems.map(|name| (name, of(name))).collect();
             if readings.iter().all(|(_, reading)| reading.is_none()) {
+                lacking.extend(self.lacking(sweep, group, metric));
                 continue;
             }
-            rows.push(self.row(group, metric, &readings));
+            rows.push(self.row(sweep, group, metric, &readings, index));
             lines.extend(self.lines(sweep, group, metric, &readings));
         }
         if rows.is_empty() {
-            let none = match self {
-                Self::Rate(_) => "Nothing was measured at",
-                Self::Latency(_) => "There is no reading at",
+            let none = match (self, lacking.is_empty()) {
+                (Self::Rate(_), true) => "Nothing was measured at",
+                (Self::Rate(_), false) => "There is no latency at",
+                (Self::Latency(_), _) => "There is no reading at",
             };
             let none = format!("{none} {}, and no curve rises to it.", self.place());
-            return vec![Block::Text(Text::plain(none))];
+            lacking.insert(0, none);
+            return vec![Block::Text(Text::plain(lacking.join(" ")))];
         }
+        lines.extend(lacking.into_iter().map(Text::plain));
+        self.table(sweep, rows, lines)
+    }
+
+    /// That points at the rate say nothing of the latency, and why; none where there are none.
+    fn lacking(
+        self,
+        sweep: &SweepTable<'_>,
+        group: &WorkloadGrid<'_>,
+        metric: Metric,
+    ) -> Option<String> {
+        let why = sweep
+            .systems
+            .iter()
+            .find_map(|system| self.why_none(sweep, group, &system.name));
+        why.map(|why| format!("{}, {metric}: {why} at {}.", group.title, self.place()))
+    }
+
+    /// Why a point at the rate has no latency; none where there is no point.
+    fn why_none(
+        self,
+        sweep: &SweepTable<'_>,
+        group: &WorkloadGrid<'_>,
+        system: &str,
+    ) -> Option<&'static str> {
+        let Self::Rate(rate) = self else {
+            return None;
+        };
+        let cells = at_rate(sweep, group, system, rate);
+        let is_valid = |(_, cell): &(_, &GridCell<'_>)| cell.fault.is_none();
+        let mut known = cells.map(|of| is_valid(&of));
+        let first = known.next()?;
+        Some(match first || known.any(|valid| valid) {
+            true => "a point has too few samples",
+            false => "a point is not valid",
+        })
+    }
+
+    /// The table of rows, and what they say.
+    fn table(self, sweep: &SweepTable<'_>, rows: Vec<TableRow>, lines: Vec<Text>) -> Vec<Block> {
         let systems = sweep.systems.iter();
         let unit = match self {
             Self::Rate(_) => "us",
@@ -203,29 +191,41 @@ impl Fixed {
         ]
     }
 
-    fn row(
+    fn row<'a>(
         self,
-        group: &WorkloadGrid<'_>,
+        sweep: &SweepTable<'a>,
+        group: &WorkloadGrid<'a>,
         metric: Metric,
-        readings: &[(&str, Option<Reading<'_, '_>>)],
+        readings: &[(&'a str, Option<Reading<'_, 'a>>)],
+        index: &Index<'_>,
     ) -> TableRow {
-        let cells = |reading: &Option<Reading<'_, '_>>| match reading {
-            None => [Cell::none(), Cell::default()],
+        let cells = |(system, reading): &(&'a str, Option<Reading<'_, 'a>>)| match reading {
+            None => {
+                let why = self.why_none(sweep, group, system);
+                [
+                    Cell::none().with_detail(why.unwrap_or_default()),
+                    Cell::default(),
+                ]
+            }
             Some(reading) => {
                 let per = match self {
                     Self::Rate(_) => 1e3,
                     Self::Latency(_) => 1.0,
                 };
-                let value = Stated {
-                    value: reading.value() / per,
-                    ..reading.stated()
-                };
-                let written = Cell::new(self.written(reading)).with_stated(value);
+                let mut written = Cell::new(self.written(reading));
+                if let Some(stated) = reading.stated() {
+                    let value = stated.value / per;
+                    written = written.with_stated(Stated { value, ..stated });
+                }
+                if let Reading::Measured { cell, .. } = reading {
+                    let findings = cell.points.iter().flat_map(|point| &point.phase.findings);
+                    written.badges = index.badges(findings);
+                }
                 [written, Cell::new(reading.source())]
             }
         };
         let names = [group.title.clone(), metric.to_string(), self.place()].map(Cell::new);
-        let values = readings.iter().flat_map(|(_, reading)| cells(reading));
+        let values = readings.iter().flat_map(cells);
         TableRow {
             cells: names.into_iter().chain(values).collect(),
             total: false,
@@ -233,18 +233,17 @@ impl Fixed {
     }
 
     fn written(self, reading: &Reading<'_, '_>) -> String {
-        match self {
-            Self::Rate(_) => number::stated_latency(reading.stated()),
-            Self::Latency(_) => match reading {
-                Reading::Searched {
-                    low,
-                    high: Some(high),
-                    ..
-                } => {
-                    format!("{} to {}", number::rate(*low), number::rate(*high))
+        match (self, reading, reading.stated()) {
+            (_, Reading::Searched { answer, .. }, _) => match (answer.low, answer.high) {
+                (Some(low), Some(high)) => {
+                    format!("{} to {}", number::rate(low), number::rate(high))
                 }
-                _ => reading.stated().text(number::rate),
+                (Some(low), None) => Stated::at_least(low).text(number::rate),
+                (None, _) => answer.rates(),
             },
+            (_, _, None) => "none: above it at every load".to_owned(),
+            (Self::Rate(_), _, Some(stated)) => number::stated_latency(stated),
+            (Self::Latency(_), _, Some(stated)) => stated.text(number::rate),
         }
     }
 
@@ -281,8 +280,6 @@ impl Fixed {
         (metric, stated): (Metric, Metric),
         ((a, of_a), (b, of_b)): ((&str, &Reading<'_, '_>), (&str, &Reading<'_, '_>)),
     ) -> Option<Text> {
-        let ratio = ratio(of_a, of_b)?;
-        let value = ratio.value;
         let figures = format!("{} against {}", self.written(of_a), self.written(of_b));
         let begin = match self {
             Self::Rate(_) => format!("{}, {metric} latency at {}: ", group.title, self.place()),
@@ -293,6 +290,11 @@ impl Fixed {
         };
         let text = Text::plain(begin);
         let source = of_a.source();
+        if let Some(said) = self.without_ratio((a, of_a), (b, of_b)) {
+            return Some(text.and(format!("{said} ({figures}; {source}).")));
+        }
+        let ratio = ratio(of_a, of_b)?;
+        let value = ratio.value;
         if let Some(same) = same(sweep, metric, (a, of_a), (b, of_b), ratio) {
             return Some(text.and(format!("{same} ({figures}; {source}).")));
         }
@@ -305,6 +307,53 @@ impl Fixed {
             Self::Latency(_) => more(text, &stated.improvement(ratio), value < 1.0),
         };
         Some(text.and(format!("{b} ({figures}; {source}).")))
+    }
+
+    /// What is said of two that have no ratio, in words.
+    fn without_ratio(
+        self,
+        (a, of_a): (&str, &Reading<'_, '_>),
+        (b, of_b): (&str, &Reading<'_, '_>),
+    ) -> Option<String> {
+        let missed: Vec<&str> = [(a, of_a), (b, of_b)]
+            .iter()
+            .filter(|(_, reading)| reading.is_not_reached())
+            .map(|(name, _)| *name)
+            .collect();
+        if !missed.is_empty() {
+            let (missed, place) = (number::list(&missed), self.place());
+            return Some(format!(
+                "{missed} did not reach {place}, so that there is no comparison"
+            ));
+        }
+        let one = |within: &str, other: &str, most: f64| {
+            let (most, place) = (number::rate(most), self.place());
+            format!(
+                "{within} does at least {most} ops/s within {place}; {other} exceeds {place} at \
+                 every measured load"
+            )
+        };
+        match (of_a, of_b) {
+            (Reading::Exceeds, Reading::Exceeds) => Some(format!(
+                "{a} and {b} exceed {} at every measured load",
+                self.place()
+            )),
+            (Reading::Exceeds, Reading::Within(most) | Reading::Interpolated(most)) => {
+                Some(one(b, a, *most))
+            }
+            (Reading::Within(most) | Reading::Interpolated(most), Reading::Exceeds) => {
+                Some(one(a, b, *most))
+            }
+            (Reading::Searched { answer: of_a, .. }, Reading::Searched { answer: of_b, .. }) => {
+                let ends = |of: &Answer| (of.low.unwrap_or(0.0), of.high);
+                let ((low_a, high_a), (low_b, high_b)) = (ends(of_a), ends(of_b));
+                let is_overlap = low_a <= high_b? && low_b <= high_a?;
+                is_overlap.then(|| {
+                    format!("the answers of {a} and {b} overlap, and no difference is shown")
+                })
+            }
+            _ => None,
+        }
     }
 
     /// What a search for this limit alone found.
@@ -330,12 +379,13 @@ impl Fixed {
         };
         let search = searches.iter().find(is_it)?;
         let answer = search.answer();
-        if answer.status == Status::Unfinished {
+        let is_known = answer.low.is_some() || answer.high.is_some();
+        if answer.status == Status::Unfinished || !is_known && answer.status != Status::NotAtAnyRate
+        {
             return None;
         }
         Some(Reading::Searched {
-            low: answer.low?,
-            high: answer.high,
+            answer,
             is_quick: search.settings.quick,
         })
     }
@@ -351,8 +401,13 @@ impl Fixed {
             Self::Rate(rate) => rate,
             Self::Latency(limit) => {
                 let curve = curve(group, system, latency);
-                let ops = reading::ops_at(&curve, limit.as_nanos() as f64);
-                return ops.map(Reading::Interpolated);
+                let ns = limit.as_nanos() as f64;
+                let crossed = reading::ops_at(&curve, ns).map(Reading::Interpolated);
+                let within = || reading::ops_within(&curve, ns).map(Reading::Within);
+                let is_above = !curve.is_empty() && curve.iter().all(|point| point.ns > ns);
+                return crossed
+                    .or_else(within)
+                    .or_else(|| is_above.then_some(Reading::Exceeds));
             }
         };
         measured(sweep, group, system, latency, rate).or_else(|| {
@@ -360,17 +415,6 @@ impl Fixed {
             ns.map(Reading::Interpolated)
         })
     }
-}
-
-/// How the first is to the second; of two searches the least that it is: the lower end of the one to
-/// the upper end of the other. None where no side of it is known.
-fn ratio(a: &Reading<'_, '_>, b: &Reading<'_, '_>) -> Option<Stated> {
-    if let (Reading::Searched { low, .. }, Reading::Searched { high, .. }) = (a, b) {
-        return high.map(|high| Stated::at_least(low / high));
-    }
-    let bound = a.stated().bound.and(b.stated().bound.reversed())?;
-    let value = a.value() / b.value();
-    Some(Stated { value, bound })
 }
 
 /// That two values do not differ, in words: by their comparison where they were measured, and
@@ -383,13 +427,12 @@ fn same(
     ratio: Stated,
 ) -> Option<String> {
     if let (Reading::Searched { .. }, Reading::Searched { .. }) = (of_a, of_b) {
-        let overlap = format!("the answers of {a} and {b} overlap, and no difference is shown");
-        return (ratio.value <= 1.0).then_some(overlap);
+        return None;
     }
     let tested = match (of_a, of_b) {
-        (Reading::Measured { group, step, .. }, Reading::Measured { step: other, .. }) => {
-            let of = sweep.comparisons.at(group, *step, metric, (a, b));
-            of.filter(|_| step == other)
+        (Reading::Measured { group, cell, .. }, Reading::Measured { cell: other, .. }) => {
+            let of = sweep.comparisons.at(group, cell.step, metric, (a, b));
+            of.filter(|_| cell.step == other.step)
         }
         _ => None,
     };
@@ -402,48 +445,4 @@ fn same(
     let uncertain = format!("which of {a} and {b} is lower is not certain");
     compare::alike(outcome, (a, b), sweep.comparisons)
         .or_else(|| (!compare::is_certain(ratio)).then_some(uncertain))
-}
-
-/// The latency of points at the rate, response time; of several client counts, those of the most.
-fn measured<'g, 'a>(
-    sweep: &'g SweepTable<'a>,
-    group: &WorkloadGrid<'a>,
-    system: &'a str,
-    (kind, statistic): (Kind, Statistic),
-    rate: f64,
-) -> Option<Reading<'g, 'a>> {
-    let is_of = |other: &&WorkloadGrid<'a>| {
-        other.workload == group.workload && other.distribution == group.distribution
-    };
-    let cells = sweep.all_groups().filter(is_of).flat_map(|other| {
-        let at_rate = move |cell: &&GridCell<'a>| cell.step.rate.or(other.rate) == Some(rate);
-        let cells = other.cells_of(system).filter(at_rate);
-        cells.map(move |cell| (other, cell))
-    });
-    let valid = cells.filter(|(_, cell)| cell.fault.is_none());
-    let (group, cell) = valid.max_by_key(|(_, cell)| cell.step.threads)?;
-    let value = cell.latency(kind, TimeBasis::Response, statistic)?.middle;
-    let step = cell.step;
-    Some(Reading::Measured { value, group, step })
-}
-
-/// The curve of a system by client count, from the first point of which the latency is known exactly
-/// to the next of which it is not, or that is not valid: nothing is read across a gap.
-fn curve<'a>(
-    group: &WorkloadGrid<'a>,
-    system: &'a str,
-    (kind, statistic): (Kind, Statistic),
-) -> Vec<CurvePoint> {
-    let point = |cell: &GridCell<'_>| {
-        let ns = cell.latency(kind, TimeBasis::Service, statistic)?.middle;
-        let is_known = cell.fault.is_none() && ns.is_exact() && ns.value > 0.0;
-        let ops = cell.ops()?.middle;
-        is_known.then_some(CurvePoint { ops, ns: ns.value })
-    };
-    let cells = group
-        .steps
-        .iter()
-        .filter_map(|&step| group.cell(system, step));
-    let points = cells.map(point).skip_while(Option::is_none);
-    points.map_while(|point| point).collect()
 }

@@ -80,7 +80,8 @@ fn definitions(data: &Data) -> Text {
     };
     let compared = if sweep.systems.len() > 1 {
         "Improvements at equal threads are a / b − 1 for ops/s and 1 − a / b for latency; the \
-         average improvement is the mean of those. "
+         average improvement is the arithmetic mean of those, which depends on which system is a; the \
+         geometric mean of the ratios does not. "
     } else {
         ""
     };

@@ -49,6 +49,12 @@ fn table(sweep: &SweepTable<'_>) -> Table {
         "The peak is the highest ops/s of a valid point over all thread counts, wherever \
                     each system has it."
             .to_owned();
+    if sweep.repeats() > 1 {
+        note.push_str(
+            " Each repeat counts at the thread count that the other repeats choose, so that a peak \
+             is not too high by chance.",
+        );
+    }
     note.push_str(&improvements::note(sweep, "highest peak"));
     if sweep.has_peaks_at_least() {
         note.push_str(" ≥ means at least: the clients were the limit there.");

@@ -102,7 +102,14 @@ pub fn more(text: Text, said: &str, is_less: bool) -> Text {
     match said.strip_suffix('X') {
         Some(_) => text.and("does ").and_strong(said).and(" the ops/s of "),
         None => {
-            let share = said.trim_start_matches(['+', '±', '\u{2212}']);
+            // `≤ −50 %` is at least 50 % less.
+            let (bound, share) = match said.split_once(' ') {
+                Some(("≥", share)) => (if is_less { "at most " } else { "at least " }, share),
+                Some(("≤", share)) => (if is_less { "at least " } else { "at most " }, share),
+                _ => ("", said),
+            };
+            let share = share.trim_start_matches(['+', '±', '\u{2212}']);
+            let share = format!("{bound}{share}");
             let than = if is_less { "less" } else { "more" };
             text.and("does ")
                 .and_strong(format!("{share} {than}"))

@@ -8,7 +8,7 @@ use crate::{
     statement::{latency_title, more},
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_results::{Comparison, Metric, Stated, number};
+use tailmark_results::{Comparison, Metric, Stated, comparison, number};
 
 /// Two systems at every step that both have.
 struct Along<'a> {
@@ -101,10 +101,16 @@ fn range(group: &WorkloadGrid<'_>, metric: Metric, along: &Along<'_>) -> Option<
     let gains: Vec<Stated> = along.at.iter().map(|(_, of)| compare::gain(of)).collect();
     let average = Stated::mean(&gains)?;
     let average = metric.improvement(metric.ratio_of_gain(average));
+    let ratios: Vec<Stated> = along.at.iter().map(|(_, of)| of.ratio).collect();
+    // The mean of a over b and that of b over a are not each other's inverse; these are.
+    let geometric = comparison::center(&ratios)?;
+    let geometric = metric.improvement(geometric);
     Some(
         Text::plain(format!("Average over {over}: "))
             .and_strong(average)
-            .and(format!(" for {a} over {b}, {ends}.")),
+            .and(format!(
+                " for {a} over {b} (geometric mean of the ratios: {geometric}), {ends}."
+            )),
     )
 }
 

@@ -1,8 +1,9 @@
 //! At a fixed rate, at a fixed latency, and at scale.
 
 use super::support::*;
-use tailmark_report::Block;
-use tailmark_results::{Arrivals, Kind, KindResult};
+use std::time::Duration;
+use tailmark_report::{Block, Data};
+use tailmark_results::{Arrivals, Kind, KindResult, Metric, finding::RATE_NOT_MET};
 
 /// The study of 2022: about 10 and 23 ms at 40,000 ops/s; 45,000 and 23,000 ops/s at 15 ms.
 const OF_2022: [Curve; 2] = [
@@ -116,4 +117,105 @@ fn the_arithmetic_of_scale_is_that_of_the_study() {
         .map(|c| c.text.as_str())
         .collect();
     assert_eq!(texts, ["10.0", "100", "2,000", "40,000"]);
+}
+
+/// The plan asks for ops/s within 10 ms.
+fn within_10_ms(curves: &[Curve]) -> Data {
+    let mut data = one(curves);
+    data.settings.at_latency = vec![Duration::from_millis(10)];
+    data
+}
+
+#[test]
+fn a_curve_below_the_limit_is_a_bound_and_one_above_it_is_said_to_exceed_it() {
+    let below = Curve(
+        "below",
+        [
+            (20_000.0, 2.0),
+            (30_000.0, 3.0),
+            (40_000.0, 4.0),
+            (44_600.0, 5.0),
+        ],
+    );
+    let above = Curve(
+        "above",
+        [
+            (5_000.0, 12.0),
+            (6_000.0, 15.0),
+            (7_000.0, 20.0),
+            (8_000.0, 40.0),
+        ],
+    );
+    let data = within_10_ms(&[below, above]);
+    let expected = "YCSB A, ops/s at 10.0 ms of p99 read latency: below does at least 44,600 ops/s \
+                    within 10.0 ms; above exceeds 10.0 ms at every measured load (≥ 44,600 against \
+                    none: above it at every load; measured in a closed loop).";
+    assert_eq!(lines("fixed", &data), [expected]);
+    // Two bounds have no ratio.
+    let other = Curve("other", below.1.map(|(ops, ms)| (ops / 2.0, ms)));
+    assert!(lines("fixed", &within_10_ms(&[below, other])).is_empty());
+}
+
+#[test]
+fn nothing_is_read_across_a_point_that_one_system_lacks() {
+    let mut data = one(&OF_2022);
+    data.settings.at_latency = vec![Duration::from_millis(15)];
+    let at = |data: &Data| tables("fixed", data)[0].rows[0].cells[3].text.clone();
+    assert_eq!(at(&data), "44,677");
+    // 40,000 ops/s at 10 ms, the point before the crossing.
+    data.points
+        .retain(|point| (point.key.system.as_str(), point.key.threads) != ("new", 16));
+    assert_eq!(at(&data), "≥ 30,000", "what the points before the gap say");
+}
+
+fn at_10(data: &mut Data, system: &str, ms: f64) {
+    let mut point = point(system, "ycsb-a", 64, (10.0, ms));
+    point.key.target_rate = Some(10.0);
+    point.key.arrivals = Some(Arrivals::Poisson);
+    data.points.push(point);
+}
+
+#[test]
+fn a_point_at_the_rate_that_lacks_samples_is_not_said_to_be_missing() {
+    let mut data = one(&[A, B]);
+    data.settings.at_rate = vec![10.0];
+    data.settings.latency = Metric::latency("p99.9 read");
+    let said = |data: &Data| format!("{:?}", blocks("fixed", data));
+    assert!(
+        said(&data).contains("Nothing was measured at 10"),
+        "{}",
+        said(&data)
+    );
+    at_10(&mut data, "A", 1.0);
+    let expected = "There is no latency at 10.0 ops/s, and no curve rises to it. YCSB A, p99.9 read: a \
+                    point has too few samples at 10.0 ops/s.";
+    assert!(said(&data).contains(expected), "{}", said(&data));
+}
+
+#[test]
+fn a_rate_that_was_not_reached_has_its_badge_and_no_ratio() {
+    let mut data = one(&[A, B]);
+    data.settings.at_rate = vec![10.0];
+    at_10(&mut data, "A", 1.0);
+    at_10(&mut data, "B", 6_613.0);
+    assert!(
+        lines("fixed", &data)[0].contains("lower than B"),
+        "both reached it"
+    );
+    let last = data.points.last_mut().unwrap();
+    last.phase.findings.push(RATE_NOT_MET.finding("9 of 10"));
+    let expected = "YCSB A, p99 read latency at 10.0 ops/s: B did not reach 10.0 ops/s, so that there is no \
+                    comparison";
+    let said = lines("fixed", &data);
+    assert!(
+        said[0].starts_with(expected) && !said[0].contains('X'),
+        "{said:?}"
+    );
+    let cells = &tables("fixed", &data)[0].rows[0].cells;
+    let badges: Vec<_> = cells[5]
+        .badges
+        .iter()
+        .map(|badge| badge.code.clone())
+        .collect();
+    assert_eq!(badges, ["rate-not-met"]);
 }

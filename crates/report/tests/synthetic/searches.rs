@@ -12,12 +12,28 @@ use tailmark_results::{
 /// What all of them are for.
 pub const LIMIT: &str = "p99 read < 15ms";
 
+/// Rates that were tried, each with the share of requests over the limit.
+pub type Tries<'a> = &'a [(f64, f64)];
+
 /// Adds the searches of two systems: the first with both of its ends, the second without an upper end.
 pub fn add_searches(data: &mut Data, quick: bool) {
+    let both: Tries<'_> = &[
+        (40_000.0, 0.004),
+        (44_000.0, 0.02),
+        (42_000.0, 0.014),
+        (40_000.0, 0.005),
+        (42_000.0, 0.015),
+    ];
+    let all: Tries<'_> = &[(30_000.0, 0.0), (60_000.0, 0.001), (60_000.0, 0.001)];
+    add_two(data, quick, [both, all]);
+}
+
+/// Adds searches of the first two systems that tried these rates.
+pub fn add_two(data: &mut Data, quick: bool, of_both: [Tries<'_>; 2]) {
     let settings = SloSettings {
         latency: vec![Limit::parse(LIMIT).unwrap()],
         bounds: Bounds {
-            min_rate: None,
+            min_rate: Some(10.0),
             max_rate: Some(60_000.0),
             resolution: 0.05,
         },
@@ -28,15 +44,7 @@ pub fn add_searches(data: &mut Data, quick: bool) {
         time: Duration::from_secs(2_400),
         quick,
     };
-    let both: &[(f64, f64)] = &[
-        (40_000.0, 0.004),
-        (44_000.0, 0.02),
-        (42_000.0, 0.014),
-        (40_000.0, 0.005),
-        (42_000.0, 0.015),
-    ];
-    let all: &[(f64, f64)] = &[(30_000.0, 0.0), (60_000.0, 0.001), (60_000.0, 0.001)];
-    for (system, tries) in [(0, both), (1, all)] {
+    for (system, tries) in of_both.into_iter().enumerate() {
         let system = data.systems[system].name.clone();
         let slo = slo(&system, tries, &settings);
         let settings = settings.clone();

@@ -6,12 +6,15 @@
 
 mod copies;
 mod peaks;
+mod turns;
 
 use crate::{
     Arrivals, Bound, Metric, Point, PointKey, Stated,
+    finding::CLIENT_SATURATED,
     statistics::{self, EQUIVALENCE, Estimate, RUNS_MIN, SIGNIFICANCE},
 };
 use std::collections::BTreeMap;
+use turns::Positions;
 
 /// The numbers of one run of a point.
 #[derive(Debug, Clone, PartialEq)]
@@ -20,6 +23,10 @@ pub struct Run {
     pub key: PointKey,
     /// Whether it is a peak and in comparisons; see [`crate::failure`].
     pub is_valid: bool,
+    /// Whether the client was the limit: the system may do more.
+    pub is_client_limit: bool,
+    /// When it began, milliseconds since 1970 UTC, in a study whose systems take turns.
+    pub turn: Option<u64>,
     /// What is known of it.
     pub values: BTreeMap<Metric, Stated>,
     /// Of everything that was measured: a run with the digest of another is a copy of it. None: not
@@ -37,9 +44,21 @@ impl Run {
         Self {
             key: point.key.clone(),
             is_valid: point.phase.fault(allow_errors).is_none(),
+            is_client_limit: CLIENT_SATURATED.is_among(&point.phase.findings),
+            turn: None,
             values: Metric::of_phase(&point.phase).filter_map(known).collect(),
             digest: Some(copies::digest(&point.phase)),
             read_bytes: point.phase.read_bytes(),
+        }
+    }
+
+    /// The same of a study of this header, whose plan says whether systems take turns.
+    #[must_use]
+    pub fn of_study(point: &Point, header: &crate::Header) -> Self {
+        let turn = point.phase.started_ms.filter(|_| header.takes_turns());
+        Self {
+            turn,
+            ..Self::of(point, header.allow_errors())
         }
     }
 }
@@ -116,6 +135,29 @@ impl Verdict {
     }
 }
 
+/// How interval and p of a comparison are found.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Test {
+    /// Welch's t test.
+    Welch,
+    /// Least squares with the trend that both systems share, where they took turns.
+    InTurns,
+    /// The simultaneous interval over the thread counts that may be the peak.
+    Peaks,
+}
+
+impl Test {
+    /// In exports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Welch => "welch",
+            Self::InTurns => "least squares with trend",
+            Self::Peaks => "peaks",
+        }
+    }
+}
+
 /// What other tests say, which no verdict goes by.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Diagnostics {
@@ -123,6 +165,8 @@ pub struct Diagnostics {
     pub bootstrap: Estimate,
     /// The rank-sum test of Mann and Whitney.
     pub rank_sum_p: f64,
+    /// Student's paired test over repeats, where systems took turns at a point.
+    pub paired_p: Option<f64>,
 }
 
 /// How one system compares with another.
@@ -142,7 +186,9 @@ pub struct Comparison {
     pub b: String,
     /// The geometric mean of the runs of `a` to that of `b`; one-sided where values are bounds.
     pub ratio: Stated,
-    /// The 95 % interval of the ratio, by Welch's t; none under two runs, and of bounds.
+    /// By which test.
+    pub test: Test,
+    /// The 95 % interval of the ratio; none under two runs, and of bounds.
     pub interval: Option<(f64, f64)>,
     /// The one-sided ends with 95 %: the true ratio is not below, and not above.
     pub one_sided: Option<(f64, f64)>,
@@ -150,13 +196,14 @@ pub struct Comparison {
     pub runs_a: usize,
     /// Runs of `b`.
     pub runs_b: usize,
-    /// By Welch's t; none where there is no verdict.
+    /// By the test; none where there is no verdict.
     pub p: Option<f64>,
     /// After Holm, over all comparisons of the metric at points, or at peaks.
     pub p_adjusted: Option<f64>,
     /// What is said.
     pub verdict: Verdict,
-    /// The value of each run, those of `a` and those of `b`; of a latency, nanoseconds.
+    /// The value of each run, those of `a` and those of `b`; of a latency, nanoseconds. Of a peak the
+    /// value of each repeat at the thread count that the others choose.
     pub values: [Vec<f64>; 2],
 }
 
@@ -169,6 +216,10 @@ impl Comparison {
         Some(Diagnostics {
             bootstrap: statistics::resampled_ratio(a, b)?,
             rank_sum_p: statistics::rank_sum_p(a, b)?,
+            paired_p: match self.test {
+                Test::InTurns => statistics::paired_p(a, b),
+                Test::Welch | Test::Peaks => None,
+            },
         })
     }
 
@@ -220,6 +271,7 @@ type Cells<'a> = BTreeMap<&'a str, BTreeMap<CellName, Vec<&'a Run>>>;
 #[must_use]
 pub fn comparisons(runs: &[Run], pairs: &[(String, String)], band: f64) -> Vec<Comparison> {
     let cells = cells(runs);
+    let positions = Positions::of(runs);
     let mut found = Vec::new();
     for (a, b) in pairs {
         let (Some(of_a), Some(of_b)) = (cells.get(a.as_str()), cells.get(b.as_str())) else {
@@ -235,10 +287,11 @@ pub fn comparisons(runs: &[Run], pairs: &[(String, String)], band: f64) -> Vec<C
             }
             let metrics = runs_a[0].values.keys();
             found.extend(metrics.filter_map(|&metric| {
-                compare((a, runs_a), (b, runs_b), metric, at(name, runs_a[0]))
+                let place = at(name, runs_a[0]);
+                compare((a, runs_a), (b, runs_b), metric, place, &positions)
             }));
         }
-        found.extend(peaks::at_peaks((a, of_a), (b, of_b), band));
+        found.extend(peaks::at_peaks((a, of_a), (b, of_b), band, &positions));
     }
     judge(&mut found, band);
     found
@@ -275,6 +328,8 @@ fn cells(runs: &[Run]) -> Cells<'_> {
     }
     for of_system in cells.values_mut() {
         of_system.retain(|_, runs| runs.iter().all(|run| run.is_valid));
+        let each = of_system.values_mut();
+        each.for_each(|runs| runs.sort_by_key(|run| run.key.repeat));
     }
     cells
 }
@@ -316,6 +371,7 @@ fn compare(
     (b, runs_b): Side<'_, &Vec<&Run>>,
     metric: Metric,
     place: Place,
+    positions: &Positions,
 ) -> Option<Comparison> {
     let (of_a, of_b) = (values(runs_a, metric)?, values(runs_b, metric)?);
     let (center_a, center_b) = (center(&of_a)?, center(&of_b)?);
@@ -325,7 +381,17 @@ fn compare(
     };
     let numbers = |values: &[Stated]| values.iter().map(|v| v.value).collect::<Vec<_>>();
     let (of_a, of_b) = (numbers(&of_a), numbers(&of_b));
-    let difference = statistics::welch(&of_a, &of_b).filter(|_| ratio.is_exact());
+    let (test, difference) = match positions.of_turns(runs_a, runs_b) {
+        Some([at_a, at_b]) => {
+            let with = |at: Vec<f64>, of: &[f64]| -> Vec<(f64, f64)> {
+                at.into_iter().zip(of.iter().copied()).collect()
+            };
+            let (a, b) = (with(at_a, &of_a), with(at_b, &of_b));
+            (Test::InTurns, statistics::in_turns(&a, &b))
+        }
+        None => (Test::Welch, statistics::welch(&of_a, &of_b)),
+    };
+    let difference = difference.filter(|_| ratio.is_exact());
     let verdict = match () {
         () if !ratio.is_exact() => Verdict::NotTestable,
         () if of_a.len().min(of_b.len()) < RUNS_MIN => Verdict::TooFewRuns,
@@ -341,6 +407,7 @@ fn compare(
         a: a.to_owned(),
         b: b.to_owned(),
         ratio,
+        test,
         interval: difference.map(|d| (d.ratio.low, d.ratio.high)),
         one_sided: difference.map(|d| (d.at_least(), d.at_most())),
         runs_a: of_a.len(),
@@ -379,7 +446,10 @@ fn verdict(comparison: &Comparison, p_adjusted: f64, band: f64) -> Verdict {
     let (low, high) = (1.0 / (1.0 + band), 1.0 + band);
     let ratio = comparison.ratio.value;
     let is_within = |(from, to): (f64, f64)| low <= from && to <= high;
-    if p_adjusted < SIGNIFICANCE && !(low..=high).contains(&ratio) {
+    // Of a peak, or with a trend, the interval need not lie around the ratio.
+    let is_on_its_side = |(from, to): (f64, f64)| if ratio > 1.0 { from > 1.0 } else { to < 1.0 };
+    let is_shown = comparison.interval.is_none_or(is_on_its_side);
+    if p_adjusted < SIGNIFICANCE && is_shown && !(low..=high).contains(&ratio) {
         match (ratio > 1.0) == comparison.metric.more_is_better() {
             true => Verdict::Better,
             false => Verdict::Worse,
@@ -392,14 +462,13 @@ fn verdict(comparison: &Comparison, p_adjusted: f64, band: f64) -> Verdict {
 }
 
 impl crate::Study {
-    /// The numbers of every point, of whose operations this part may fail. Points are read one after
-    /// the other: their histograms are never in memory together.
+    /// The numbers of every point of a study of this header. Points are read one after the other: their histograms are never in memory together.
     ///
     /// # Errors
     /// Where the file cannot be read or is damaged.
-    pub fn runs(&self, allow_errors: f64) -> Result<Vec<Run>, crate::Error> {
+    pub fn runs(&self, header: &crate::Header) -> Result<Vec<Run>, crate::Error> {
         let mut runs = Vec::new();
-        self.each_point_total(|point| runs.push(Run::of(&point, allow_errors)))?;
+        self.each_point_total(|point| runs.push(Run::of_study(&point, header)))?;
         Ok(runs)
     }
 }
@@ -407,7 +476,18 @@ impl crate::Study {
 /// The band of practical equivalence of a plan (`report.equivalence`, a percentage), as a fraction.
 pub const EQUIVALENCE_KEY: &str = "report.equivalence";
 
+/// The order in which the systems of a plan are measured (`sweep.order`).
+pub const ORDER_KEY: &str = "sweep.order";
+
 impl crate::Header {
+    /// Whether the plan lets systems take turns.
+    #[must_use]
+    pub fn takes_turns(&self) -> bool {
+        self.plan
+            .get(ORDER_KEY)
+            .is_some_and(|order| order == "interleaved")
+    }
+
     /// The band of practical equivalence that the plan asks for, as a fraction: 0.03 is 3 %.
     #[must_use]
     pub fn equivalence(&self) -> f64 {
@@ -435,6 +515,8 @@ mod tests {
                 arrivals: None,
             },
             is_valid: is_valid || repeat > 1,
+            is_client_limit: false,
+            turn: None,
             values: BTreeMap::from([(Metric::OpsPerSec, Stated::exact(ops * factor))]),
             digest: None,
             read_bytes: None,

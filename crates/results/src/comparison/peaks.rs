@@ -1,7 +1,10 @@
 //! How the peaks of two systems compare, whatever the thread counts where they are.
 
-use super::{CellName, Comparison, Place, Side, Verdict, center, compare, values};
-use crate::{Metric, PointKey, Run};
+use super::{CellName, Comparison, Place, Positions, Side, Test, Verdict, center, compare, values};
+use crate::{
+    Bound, Metric, PointKey, Run,
+    statistics::{self, CountRun, RUNS_MIN},
+};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The peaks of both in each workload that they have in common, in closed loops. Where one leads that
@@ -12,15 +15,12 @@ pub(super) fn at_peaks<'r>(
     (a, of_a): Side<'_, &BTreeMap<CellName, Vec<&'r Run>>>,
     (b, of_b): Side<'_, &BTreeMap<CellName, Vec<&'r Run>>>,
     band: f64,
+    positions: &Positions,
 ) -> Vec<Comparison> {
     let (peaks_a, peaks_b) = (peaks(of_a), peaks(of_b));
-    let common = peaks_a.iter().filter_map(|(workload, (_, runs_a))| {
-        let (_, runs_b) = peaks_b.get(workload)?;
-        let place = Place::Peak {
-            threads_a: runs_a[0].key.threads,
-            threads_b: runs_b[0].key.threads,
-        };
-        let mut found = compare((a, runs_a), (b, runs_b), Metric::OpsPerSec, place)?;
+    let common = peaks_a.iter().filter_map(|(workload, peak_a)| {
+        let peak_b = peaks_b.get(workload)?;
+        let mut found = of_two((a, peak_a), (b, peak_b), positions)?;
         let (counts_a, counts_b) = (thread_counts(of_a, workload), thread_counts(of_b, workload));
         let ratio = found.ratio.value;
         // Where only a peak is known, nobody can say at which thread counts it is one.
@@ -31,6 +31,8 @@ pub(super) fn at_peaks<'r>(
             () if ratio < 1.0 / (1.0 + band) => counts_b.is_subset(&counts_a),
             () => counts_a == counts_b,
         };
+        let bound = peak_a.bound().and(peak_b.bound().reversed())?;
+        found.bound_by(bound);
         if !is_alike {
             (found.verdict, found.p) = (Verdict::NotTestable, None);
             (found.interval, found.one_sided) = (None, None);
@@ -38,6 +40,74 @@ pub(super) fn at_peaks<'r>(
         Some(found)
     });
     common.collect()
+}
+
+impl Comparison {
+    /// Makes a bound of the ratio, where the client was the limit at a peak. Where that can only make
+    /// the better one better still the test stands, and so does the verdict.
+    fn bound_by(&mut self, bound: Bound) {
+        let ratio = self.ratio.value;
+        let is_on_the_side_of_the_better = match bound {
+            Bound::Exact => return,
+            Bound::AtLeast => ratio > 1.0,
+            Bound::AtMost => ratio < 1.0,
+        };
+        self.ratio.bound = bound;
+        (self.interval, self.one_sided) = (None, None);
+        if !is_on_the_side_of_the_better {
+            (self.verdict, self.p) = (Verdict::NotTestable, None);
+        }
+    }
+}
+
+/// Two peaks: the ratio of what each repeat has where the others have theirs, and where there are
+/// several thread counts the test over all of them.
+fn of_two<'r>(
+    (a, of_a): Side<'_, &Peak<'_, 'r>>,
+    (b, of_b): Side<'_, &Peak<'_, 'r>>,
+    positions: &Positions,
+) -> Option<Comparison> {
+    let place = Place::Peak {
+        threads_a: of_a.threads,
+        threads_b: of_b.threads,
+    };
+    let (runs_a, runs_b) = (of_a.runs(), of_b.runs());
+    let mut found = compare(
+        (a, &runs_a),
+        (b, &runs_b),
+        Metric::OpsPerSec,
+        place,
+        positions,
+    )?;
+    let all = || of_a.counts.iter().chain(&of_b.counts);
+    if all().count() == 2 || found.interval.is_none() {
+        return Some(found);
+    }
+    let every = |peak: &Peak<'_, 'r>| -> Vec<&'r Run> {
+        peak.counts
+            .iter()
+            .flat_map(|runs| runs.iter().copied())
+            .collect()
+    };
+    let take_turns = positions.of_turns(&every(of_a), &every(of_b)).is_some();
+    let count_runs = |peak: &Peak<'_, '_>| -> Vec<Vec<CountRun>> {
+        let of = |run: &&Run| {
+            let position = positions.of_run(run).filter(|_| take_turns);
+            (position, run.values[&Metric::OpsPerSec].value)
+        };
+        let counts = peak.counts.iter();
+        counts.map(|runs| runs.iter().map(of).collect()).collect()
+    };
+    let ratio = statistics::peak_ratio(&count_runs(of_a), &count_runs(of_b));
+    found.test = Test::Peaks;
+    found.interval = ratio.map(|ratio| ratio.interval);
+    found.one_sided = ratio.map(|ratio| ratio.one_sided);
+    if all().any(|runs| runs.len() < RUNS_MIN) && found.verdict == Verdict::NoDifferenceShown {
+        found.verdict = Verdict::TooFewRuns;
+    }
+    let is_tested = found.verdict == Verdict::NoDifferenceShown;
+    found.p = ratio.filter(|_| is_tested).map(|ratio| ratio.p);
+    Some(found)
 }
 
 /// The thread counts at which a workload has a point in a closed loop whose runs are all valid.
@@ -51,21 +121,62 @@ fn thread_counts(
     own.map(|name| name.2).collect()
 }
 
-/// Of each workload and distribution the point with the highest operations per second, the one
-/// with fewer clients of equals.
+/// The thread counts of a system in a closed loop of one workload.
+struct Peak<'c, 'r> {
+    /// Where the geometric mean is highest, the one with fewer clients of equals.
+    threads: u32,
+    highest: f64,
+    /// Whether the client was the limit there.
+    is_at_least: bool,
+    /// The runs of each thread count that has a value.
+    counts: Vec<&'c Vec<&'r Run>>,
+}
+
+impl<'r> Peak<'_, 'r> {
+    const fn bound(&self) -> Bound {
+        match self.is_at_least {
+            true => Bound::AtLeast,
+            false => Bound::Exact,
+        }
+    }
+
+    /// Of each repeat the run at the thread count that the other repeats choose.
+    fn runs(&self) -> Vec<&'r Run> {
+        let value = |run: &&Run| (run.key.repeat, run.values[&Metric::OpsPerSec].value);
+        let counts = self.counts.iter();
+        let counts: Vec<Vec<_>> = counts
+            .map(|runs| runs.iter().map(value).collect())
+            .collect();
+        let chosen = statistics::leave_one_out(&counts).into_iter();
+        let run = |(index, repeat): (usize, u32)| {
+            let mut runs = self.counts[index].iter();
+            runs.find(|run| run.key.repeat == repeat).copied()
+        };
+        chosen.filter_map(run).collect()
+    }
+}
+
+/// Of each workload and distribution the thread counts of closed loops whose value is known.
 fn peaks<'c, 'r>(
     cells: &'c BTreeMap<CellName, Vec<&'r Run>>,
-) -> BTreeMap<(&'c str, &'c str), (f64, &'c Vec<&'r Run>)> {
-    let mut peaks = BTreeMap::new();
+) -> BTreeMap<(&'c str, &'c str), Peak<'c, 'r>> {
+    let mut peaks: BTreeMap<_, Peak<'_, '_>> = BTreeMap::new();
     for (name, runs) in cells.iter().filter(|(name, _)| name.3.is_none()) {
         let Some(ops) = values(runs, Metric::OpsPerSec).and_then(|ops| center(&ops)) else {
             continue;
         };
-        let peak = peaks
-            .entry((name.0.as_str(), name.1.as_str()))
-            .or_insert((ops.value, runs));
-        if ops.value > peak.0 {
-            *peak = (ops.value, runs);
+        let is_at_least = runs.iter().any(|run| run.is_client_limit);
+        let of_workload = peaks.entry((name.0.as_str(), name.1.as_str()));
+        let peak = of_workload.or_insert_with(|| Peak {
+            threads: name.2,
+            highest: ops.value,
+            is_at_least,
+            counts: Vec::new(),
+        });
+        peak.counts.push(runs);
+        if ops.value > peak.highest {
+            (peak.threads, peak.highest) = (name.2, ops.value);
+            peak.is_at_least = is_at_least;
         }
     }
     peaks
@@ -109,5 +220,73 @@ mod tests {
             peak(&[a1, a4, b[0].clone(), b[1].clone()]).verdict,
             Verdict::Better
         );
+    }
+
+    /// Runs of four repeats at several thread counts, with these factors in each repeat.
+    fn noisy(system: &str, ops: &[(u32, [f64; 4])]) -> Vec<Run> {
+        let all = ops.iter().flat_map(|(threads, values)| {
+            let runs = runs(system, *threads, 1.0, true).into_iter();
+            runs.zip(values).map(|(mut run, ops)| {
+                run.values = [(Metric::OpsPerSec, crate::Stated::exact(*ops))].into();
+                run
+            })
+        });
+        all.collect()
+    }
+
+    #[test]
+    fn the_value_of_a_peak_is_that_of_repeats_where_the_others_have_theirs() {
+        // The highest mean is at 8 threads, by the first repeat alone.
+        let a = noisy(
+            "a",
+            &[
+                (4, [100.0, 100.0, 100.0, 100.0]),
+                (8, [140.0, 99.0, 99.0, 99.0]),
+            ],
+        );
+        let b = noisy(
+            "b",
+            &[
+                (4, [100.0, 101.0, 99.0, 100.0]),
+                (8, [90.0, 91.0, 89.0, 90.0]),
+            ],
+        );
+        let found = peak(&[a, b]);
+        assert_eq!(
+            found.place,
+            Place::Peak {
+                threads_a: 8,
+                threads_b: 4
+            }
+        );
+        // Without the first repeat 4 threads are highest, without another one 8.
+        assert_eq!(found.values[0], [100.0, 99.0, 99.0, 99.0]);
+        assert_eq!(found.test, Test::Peaks);
+        let (low, high) = found.interval.unwrap();
+        assert!(low < 1.0 && 1.0 < high, "{found:?}");
+        assert!(!found.verdict.is_difference(), "{found:?}");
+    }
+
+    #[test]
+    fn a_bound_on_the_side_of_the_better_is_at_least_and_two_make_no_ratio() {
+        let with = |limits: [bool; 2]| {
+            let mut all = [runs("a", 4, 96_855.0, true), runs("b", 4, 25_465.0, true)];
+            for (of, is_client_limit) in all.iter_mut().zip(limits) {
+                of.iter_mut()
+                    .for_each(|run| run.is_client_limit = is_client_limit);
+            }
+            let found = comparisons(&all.concat(), &all_pairs(&["a", "b"]), 0.03);
+            let peak = found
+                .into_iter()
+                .find(|c| matches!(c.place, Place::Peak { .. }));
+            peak.map(|peak| (peak.verdict, peak.ratio.bound))
+        };
+        assert_eq!(with([false, false]), Some((Verdict::Better, Bound::Exact)));
+        assert_eq!(with([true, false]), Some((Verdict::Better, Bound::AtLeast)));
+        assert_eq!(
+            with([false, true]),
+            Some((Verdict::NotTestable, Bound::AtMost))
+        );
+        assert_eq!(with([true, true]), None);
     }
 }

@@ -63,6 +63,8 @@ pub fn comparison_json(of: &Comparison) -> Value {
         "bootstrap_low": bootstrap.map(|ratio| ratio.low),
         "bootstrap_high": bootstrap.map(|ratio| ratio.high),
         "rank_sum_p": diagnostics.map(|diagnostics| diagnostics.rank_sum_p),
+        "paired_p": diagnostics.and_then(|diagnostics| diagnostics.paired_p),
+        "test": of.test.name(),
     })
 }
 
@@ -92,6 +94,8 @@ mod tests {
                 arrivals: None,
             },
             is_valid: true,
+            is_client_limit: false,
+            turn: None,
             values: BTreeMap::from([(Metric::OpsPerSec, Stated::exact(*ops))]),
             digest: None,
             read_bytes: None,

@@ -53,7 +53,7 @@ fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
     let mut curves = Curves::default();
     let mut points = document.list("points")?;
     study.each_point(|of| {
-        runs.push(Run::of(&of, allowed));
+        runs.push(Run::of_study(&of, &header));
         curves.add(&of, allowed);
         if let Some(ms) = of.phase.started_ms {
             let first = first_runs.entry(of.key.system.clone()).or_insert(ms);

@@ -55,17 +55,19 @@ impl Curves {
     #[must_use]
     pub fn laws(&self) -> Vec<SystemScaling> {
         let law = |(name, curve): (&CurveName, &BTreeMap<u32, Option<Vec<f64>>>)| {
-            let mean = |(&threads, runs): (&u32, &Option<Vec<f64>>)| {
-                Some((threads, geometric_mean(runs.as_ref()?)?))
-            };
-            let points: Vec<(u32, f64)> = curve.iter().filter_map(mean).collect();
+            let known = curve.iter();
+            let known = known.filter_map(|(&threads, runs)| Some((threads, runs.as_deref()?)));
+            let known: Vec<(u32, &[f64])> = known.collect();
+            let mean = |&(threads, runs): &(u32, &[f64])| Some((threads, geometric_mean(runs)?));
+            let points: Vec<(u32, f64)> = known.iter().filter_map(mean).collect();
+            let scaling = Scaling::fit(&points).filter(|law| law.is_of(&known))?;
             let (system, workload, distribution) = name.clone();
             Some(SystemScaling {
                 system,
                 workload,
                 distribution,
                 threads_max: points.last()?.0,
-                scaling: Scaling::fit(&points)?,
+                scaling,
             })
         };
         self.0.iter().filter_map(law).collect()

@@ -136,3 +136,73 @@ fn six_thread_counts_are_needed() {
     let twice = [&points[..5], &points[..5]].concat();
     assert_eq!(Scaling::fit(&twice), None);
 }
+
+#[test]
+fn a_hard_knee_has_no_law() {
+    let knee = |threads: u32, at: u32, noise: f64| f64::from(threads.min(at)) * 1_000.0 * noise;
+    for at in [4, 8, 16, 32] {
+        let points = COUNTS.map(|threads| (threads, knee(threads, at, 1.0)));
+        let single: Vec<[f64; 1]> = points.iter().map(|(_, ops)| [*ops]).collect();
+        let runs: Vec<(u32, &[f64])> = COUNTS
+            .into_iter()
+            .zip(single.iter().map(|of| &of[..]))
+            .collect();
+        let law = Scaling::fit(&points);
+        assert!(law.is_none_or(|law| !law.is_of(&runs)), "{at}: {law:?}");
+    }
+}
+
+#[test]
+fn a_law_with_noise_is_that_of_its_points() {
+    let exact = law(1_000.0, 0.03, 0.000_5);
+    let (mut dropped, mut dropped_single) = (0, 0);
+    for seed in 0..200 {
+        // Four repeats, whose means are what is fitted.
+        let repeats: Vec<_> = (0..4)
+            .map(|repeat| noisy(exact, 0.05, 4 * seed + repeat))
+            .collect();
+        let runs: Vec<Vec<f64>> = (0..COUNTS.len())
+            .map(|count| repeats.iter().map(|points| points[count].1).collect())
+            .collect();
+        let mean = |runs: &Vec<f64>| runs.iter().sum::<f64>() / 4.0;
+        let points: Vec<(u32, f64)> = COUNTS.into_iter().zip(runs.iter().map(mean)).collect();
+        let of: Vec<(u32, &[f64])> = COUNTS
+            .into_iter()
+            .zip(runs.iter().map(|of| &of[..]))
+            .collect();
+        dropped += usize::from(!Scaling::fit(&points).unwrap().is_of(&of));
+        // Single runs, of which only the size of the misfit is known.
+        let single: Vec<(u32, &[f64])> = of.iter().map(|(at, of)| (*at, &of[..1])).collect();
+        dropped_single += usize::from(!Scaling::fit(&repeats[0]).unwrap().is_of(&single));
+    }
+    assert!(
+        dropped <= 6 && dropped_single <= 6,
+        "{dropped} {dropped_single} of 200"
+    );
+}
+
+#[test]
+fn repeats_show_a_misfit_that_single_runs_hide() {
+    // 5 % off at one count in the middle, of runs that are 0.2 % apart.
+    let exact = law(1_000.0, 0.03, 0.000_5);
+    let at = |threads: u32| exact.ops_per_sec(f64::from(threads));
+    let bent = |threads: u32| {
+        if threads == 32 {
+            0.91 * at(32)
+        } else {
+            at(threads)
+        }
+    };
+    let points = COUNTS.map(|threads| (threads, bent(threads)));
+    let runs = COUNTS.map(|threads| [0.998, 1.0, 1.002].map(|noise| noise * bent(threads)));
+    let of: Vec<(u32, &[f64])> = COUNTS
+        .into_iter()
+        .zip(runs.iter().map(|of| &of[..]))
+        .collect();
+    let law = Scaling::fit(&points).unwrap();
+    let single: Vec<(u32, &[f64])> = of
+        .iter()
+        .map(|(threads, of)| (*threads, &of[..1]))
+        .collect();
+    assert!(law.is_of(&single) && !law.is_of(&of), "{law:?}");
+}

@@ -6,18 +6,22 @@
 
 mod change;
 mod holm;
+mod peak;
 mod power;
 mod rank_sum;
 mod resampling;
 mod student;
+mod trend;
 mod welch;
 
 pub use change::{CHANGE_SIGNIFICANCE, ChangePoint, SIDE_MIN, change_points};
 pub use holm::holm;
+pub use peak::{CountRun, PeakRatio, leave_one_out, peak_interval, peak_ratio};
 pub use power::{POWER, smallest_difference};
 pub use rank_sum::rank_sum_p;
 pub use resampling::resampled_ratio;
 pub use student::{t_half_width, t_two_sided};
+pub use trend::{in_turns, paired_p};
 pub use welch::{Difference, welch};
 
 use student::t_quantile;
@@ -27,6 +31,10 @@ pub const SIGNIFICANCE: f64 = 0.05;
 
 /// With fewer runs on either side there is no verdict.
 pub const RUNS_MIN: usize = 4;
+
+/// So many repeats find as good as every difference of peaks that matters: 10 % at 3 % noise in nine
+/// studies of ten, with four repeats in seven.
+pub const PEAK_RUNS: usize = 5;
 
 /// The band of practical equivalence where the plan does not say: ratios within 3 % either way.
 pub const EQUIVALENCE: f64 = 0.03;
@@ -90,24 +98,33 @@ struct Logs {
 impl Logs {
     /// None of nothing, and where one of the values has no logarithm.
     fn of(values: &[f64]) -> Option<Self> {
-        let has_logarithm = |value: &f64| value.is_finite() && *value > 0.0;
-        if values.is_empty() || !values.iter().all(has_logarithm) {
+        if values.is_empty() || !values.iter().all(|value| has_logarithm(*value)) {
             return None;
         }
-        let count = values.len() as f64;
-        let mean = values.iter().map(|value| value.ln()).sum::<f64>() / count;
-        let squares: f64 = values.iter().map(|value| (value.ln() - mean).powi(2)).sum();
-        Some(Self {
+        let logs: Vec<f64> = values.iter().map(|value| value.ln()).collect();
+        Some(Self::of_logarithms(&logs))
+    }
+
+    /// Of at least one logarithm.
+    fn of_logarithms(logs: &[f64]) -> Self {
+        let count = logs.len() as f64;
+        let mean = logs.iter().sum::<f64>() / count;
+        let squares: f64 = logs.iter().map(|log| (log - mean).powi(2)).sum();
+        Self {
             count,
             mean,
             variance: squares / (count - 1.0).max(1.0),
-        })
+        }
     }
 
     /// Of the mean.
     fn squared_error(self) -> f64 {
         self.variance / self.count
     }
+}
+
+fn has_logarithm(value: f64) -> bool {
+    value.is_finite() && value > 0.0
 }
 
 #[cfg(test)]

@@ -18,6 +18,11 @@ pub fn t_two_sided(t: f64, freedom: f64) -> f64 {
     (2.0 * distribution(freedom).sf(t.abs())).min(1.0)
 }
 
+/// How probable a t as high as this one is, or a higher one.
+pub fn t_above(t: f64, freedom: f64) -> f64 {
+    distribution(freedom).sf(t)
+}
+
 /// Half the width of the 95 % interval of the mean of these values, of which there are at least two.
 #[must_use]
 pub fn t_half_width(values: &[f64]) -> f64 {

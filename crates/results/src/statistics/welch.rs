@@ -37,35 +37,66 @@ impl Difference {
     }
 }
 
+/// The difference of two means of logarithms, and how certain it is.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Gap {
+    pub mean: f64,
+    /// The standard error.
+    pub error: f64,
+    /// The degrees of freedom of the error.
+    pub freedom: f64,
+}
+
+impl Gap {
+    /// Of two systems whose noise need not be the same.
+    pub fn of(a: Logs, b: Logs) -> Self {
+        let (of_a, of_b) = (a.squared_error(), b.squared_error());
+        let of_both = of_a + of_b;
+        Self {
+            mean: a.mean - b.mean,
+            error: of_both.sqrt(),
+            freedom: match of_both > 0.0 {
+                true => {
+                    of_both.powi(2)
+                        / (of_a.powi(2) / (a.count - 1.0) + of_b.powi(2) / (b.count - 1.0))
+                }
+                false => a.count + b.count - 2.0,
+            },
+        }
+    }
+
+    /// With its interval and p; none where no run of either side differs from the others: nothing is
+    /// known of their noise then, so nothing is certain.
+    pub fn difference(self) -> Option<Difference> {
+        let Self {
+            mean,
+            error,
+            freedom,
+        } = self;
+        if error == 0.0 {
+            return None;
+        }
+        let half = student::t_quantile(1.0 - SIGNIFICANCE / 2.0, freedom) * error;
+        Some(Difference {
+            ratio: Estimate {
+                value: mean.exp(),
+                low: (mean - half).exp(),
+                high: (mean + half).exp(),
+            },
+            p: student::t_two_sided(mean / error, freedom),
+            mean,
+            error,
+            freedom,
+        })
+    }
+}
+
 /// The difference of two systems' runs; none under two runs on a side, where a value is not
-/// positive, and where no run of either side differs from the others: nothing is known of their
-/// noise then, so nothing is certain.
+/// positive, and without any noise.
 #[must_use]
 pub fn welch(a: &[f64], b: &[f64]) -> Option<Difference> {
     let (a, b) = (Logs::of(a)?, Logs::of(b)?);
-    if a.count < 2.0 || b.count < 2.0 {
-        return None;
-    }
-    let mean = a.mean - b.mean;
-    let (of_a, of_b) = (a.squared_error(), b.squared_error());
-    let error = (of_a + of_b).sqrt();
-    if error == 0.0 {
-        return None;
-    }
-    let freedom =
-        (of_a + of_b).powi(2) / (of_a.powi(2) / (a.count - 1.0) + of_b.powi(2) / (b.count - 1.0));
-    let half = student::t_quantile(1.0 - SIGNIFICANCE / 2.0, freedom) * error;
-    Some(Difference {
-        ratio: Estimate {
-            value: mean.exp(),
-            low: (mean - half).exp(),
-            high: (mean + half).exp(),
-        },
-        p: student::t_two_sided(mean / error, freedom),
-        mean,
-        error,
-        freedom,
-    })
+    (a.count >= 2.0 && b.count >= 2.0).then(|| Gap::of(a, b).difference())?
 }
 
 #[cfg(test)]

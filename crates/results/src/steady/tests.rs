@@ -49,6 +49,28 @@ fn fall(by: f64) -> f64 {
 }
 
 #[test]
+fn a_warm_up_slower_than_the_windows_see_passes() {
+    // Twice as slow at first, and e times less of that is left after 1,200 s: in the first 150 s ops/s
+    // rise by 5 %, which five windows of 30 s take for steady, and by 63 % in the hour after them.
+    let ops = |at_s: f64| 1e4 / (1.0 + (-at_s / 1_200.0).exp());
+    let windows = |length_s: f64| -> Vec<f64> {
+        (0..5)
+            .map(|i| ops((f64::from(i) + 0.5) * length_s))
+            .collect()
+    };
+    let movement = |length_s: f64| Movement::of(&windows(length_s)).unwrap();
+    assert!(movement(30.0).is_steady(), "{:?}", movement(30.0));
+    assert!(
+        (0.03..0.07).contains(&movement(30.0).slope),
+        "{:?}",
+        movement(30.0)
+    );
+    assert!((ops(3_600.0) / ops(75.0) - 1.0).abs() > 0.8);
+    // A measured part of ten minutes shows it: `not-steady`.
+    assert!(!movement(120.0).is_steady(), "{:?}", movement(120.0));
+}
+
+#[test]
 fn a_steady_series_passes_within_25_windows() {
     for (noise, least_first, least_any) in [(0.0, 1.0, 1.0), (0.05, 0.8, 0.99), (0.12, 0.15, 0.9)] {
         let (first, any) = passes(1.0, noise);

@@ -6,11 +6,11 @@ use crate::{
     former::{Former, Noise},
     samples::{Wanted, rate, too_short},
 };
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 use tailmark_plan::{Plan, Step};
 use tailmark_results::{
     number,
-    statistics::{POWER, RUNS_MIN, smallest_difference},
+    statistics::{PEAK_RUNS, POWER, RUNS_MIN, smallest_difference},
 };
 
 /// How far runs may be apart where nobody knows it.
@@ -57,11 +57,20 @@ fn differences(plan: &Plan, formers: &[Former]) -> Vec<String> {
         let difference = smallest_difference(noise, runs, tests, band);
         number::percent(difference.unwrap_or(f64::NAN))
     };
+    let closed = plan.steps().filter(|step| step.rate.is_none());
+    let counts: BTreeSet<u32> = closed.map(|step| step.threads).collect();
     let mut lines = vec![format!(
         "comparison: with {runs} repeats and {} in all, these differences are found {:.0} times in 10",
         number::plural(tests as u64, "comparison"),
         POWER * 10.0
     )];
+    if counts.len() > 1 && runs < PEAK_RUNS {
+        lines.push(format!(
+            "      verdicts of peaks want {PEAK_RUNS} repeats: a peak may be at any of {} thread \
+             counts, and with {runs} it finds fewer differences than these",
+            counts.len()
+        ));
+    }
     let mut add = |name: &str, noise: fn(&Former) -> Option<&Noise>| {
         let unknown = Former::default();
         let mut is_unknown = false;
@@ -237,6 +246,22 @@ mod tests {
         assert!(
             !said.contains("no verdict") && said.contains("are found"),
             "{said}"
+        );
+    }
+
+    #[test]
+    fn verdicts_of_peaks_want_five_repeats() {
+        let want = |sweep: &str| {
+            let said = said(&format!("[sweep]\n{sweep}"), &[]);
+            said.contains(
+                "verdicts of peaks want 5 repeats: a peak may be at any of 2 thread counts",
+            )
+        };
+        assert!(want("threads = [1, 2]\nrepeats = 4"));
+        assert!(!want("threads = [1, 2]\nrepeats = 5"));
+        assert!(
+            !want("threads = [2]\nrepeats = 4"),
+            "it is no peak of several"
         );
     }
 

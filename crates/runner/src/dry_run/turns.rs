@@ -1,6 +1,7 @@
 //! How the systems of a run take turns, and what that costs.
 
 use super::Facts;
+use crate::order;
 use tailmark_plan::{Order, Plan, SystemPlan};
 use tailmark_results::number;
 
@@ -59,7 +60,9 @@ pub fn lines(plan: &Plan, facts: &Facts) -> Vec<String> {
         (_, ..2) => return Vec::new(),
         (Order::Systems, _) => {
             let then = there.join(", then all of ");
-            return vec![format!("  order: systems: all points of {then}")];
+            let mut lines = vec![format!("  order: systems: all points of {then}")];
+            lines.extend(order::drift(plan, order).map(|drift| format!("    {drift}")));
+            return lines;
         }
         (Order::Interleaved, _) => {}
     }
@@ -223,5 +226,6 @@ mod tests {
             "{said}"
         );
         assert!(!said.contains("order: interleaved"), "{said}");
+        assert!(said.contains("would look like a difference"), "{said}");
     }
 }

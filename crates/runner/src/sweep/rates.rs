@@ -3,7 +3,7 @@
 use super::Sweeper;
 use crate::Error;
 use tailmark_plan::{AskedRate, Plan, Step, SystemPlan};
-use tailmark_results::{Phase, Point, PointKey, ResolvedRate, Study, number};
+use tailmark_results::{Point, PointKey, ResolvedRate, Study, number, statistics};
 
 /// The rate of a step.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -93,11 +93,11 @@ fn resolve(
     Ok(Some(resolved))
 }
 
-/// The highest operations per second of a system over the thread counts of the plan: of each the
-/// mean over its repeats so far. A thread count of which a repeat is not valid has none, as in
-/// the report.
+/// The peak of a system over the thread counts of the plan and its repeats so far, as the report has
+/// it: each repeat at the thread count that the others choose. A thread count of which a repeat is
+/// not valid has none.
 fn peak(plan: &Plan, points: &[Point], step: &Step<'_>, system: &str) -> Option<f64> {
-    let at = |threads: u32| {
+    let at = |threads: u32| -> Vec<(u32, f64)> {
         let repeats = points.iter().filter(move |point| {
             let key = &point.key;
             key.system == system
@@ -106,14 +106,23 @@ fn peak(plan: &Plan, points: &[Point], step: &Step<'_>, system: &str) -> Option<
                 && key.target_rate.is_none()
                 && key.threads == threads
         });
-        let phases: Vec<_> = repeats.map(|point| &point.phase).collect();
-        let is_valid = |phase: &&Phase| phase.fault(plan.sweep.allow_errors).is_none();
-        let sum: f64 = phases.iter().map(|phase| phase.ops_per_sec()).sum();
-        let mean = sum / phases.len() as f64;
-        (phases.iter().all(is_valid) && mean > 0.0).then_some(mean)
+        let of = |point: &Point| {
+            let is_valid = point.phase.fault(plan.sweep.allow_errors).is_none();
+            is_valid.then(|| (point.key.repeat, point.phase.ops_per_sec()))
+        };
+        let runs: Option<Vec<_>> = repeats.map(of).collect();
+        runs.unwrap_or_default()
     };
     let threads = plan.sweep.threads.iter();
-    threads.filter_map(|&threads| at(threads)).reduce(f64::max)
+    let counts = threads.map(|&threads| at(threads));
+    let counts: Vec<_> = counts.filter(|runs| !runs.is_empty()).collect();
+    let value = |(index, repeat): &(usize, u32)| {
+        let run = counts[*index].iter().find(|(of, _)| of == repeat);
+        run.map(|(_, ops)| *ops)
+    };
+    let chosen = statistics::leave_one_out(&counts);
+    let values: Vec<f64> = chosen.iter().filter_map(value).collect();
+    statistics::geometric_mean(&values)
 }
 
 /// Three significant digits: a rate that people can name.
@@ -199,6 +208,41 @@ fn describe(rate: &ResolvedRate) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tailmark_plan::RawPlan;
+    use tailmark_results::Phase;
+
+    #[test]
+    fn a_peak_is_that_of_repeats_where_the_others_have_theirs() {
+        let text = "[database]\ndriver = 'null'\n[sweep]\nthreads = [4, 8]\nrepeats = 3\n\
+                    [[system]]\nname = 'a'\n";
+        let plan = RawPlan::parse("test", text).unwrap().check().unwrap();
+        let step = plan.steps().next().unwrap();
+        let point = |threads: u32, repeat: u32, operations: u64| Point {
+            key: PointKey {
+                threads,
+                repeat,
+                ..step.key(&plan, &plan.systems[0], None)
+            },
+            phase: Phase {
+                duration_s: 1.0,
+                operations,
+                ..Phase::default()
+            },
+        };
+        // 8 threads have the highest mean, by the first repeat alone.
+        let four = [100, 100, 100].into_iter();
+        let eight = [140, 99, 99].into_iter();
+        let four = (1..).zip(four).map(|(repeat, ops)| point(4, repeat, ops));
+        let eight = (1..).zip(eight).map(|(repeat, ops)| point(8, repeat, ops));
+        let points: Vec<Point> = four.chain(eight).collect();
+        let found = peak(&plan, &points, &step, "a").unwrap();
+        let expected = (100.0_f64 * 99.0 * 99.0).cbrt();
+        assert!((found - expected).abs() < 1e-9, "{found}");
+        // Of one repeat each it is the highest.
+        let first: Vec<Point> = points.into_iter().filter(|of| of.key.repeat == 1).collect();
+        let found = peak(&plan, &first, &step, "a").unwrap();
+        assert!((found - 140.0).abs() < 1e-9, "{found}");
+    }
 
     #[test]
     fn a_rate_of_a_peak_has_three_digits() {

@@ -14,7 +14,7 @@ pub const FORMAT: Format = Format {
     write,
 };
 
-const COLUMNS: [&str; 23] = [
+const COLUMNS: [&str; 25] = [
     "workload",
     "distribution",
     "threads",
@@ -38,12 +38,14 @@ const COLUMNS: [&str; 23] = [
     "bootstrap_low",
     "bootstrap_high",
     "rank_sum_p",
+    "paired_p",
+    "test",
 ];
 
 fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
     let mut table = Table::new(&FORMAT, COLUMNS, out)?;
     let header = study.header()?;
-    let runs = study.runs(header.allow_errors())?;
+    let runs = study.runs(&header)?;
     for comparison in comparisons_of(&runs, &study.systems()?, &header) {
         let members = comparison_json(&comparison);
         table.row(COLUMNS.map(|name| text(&members[name])))?;

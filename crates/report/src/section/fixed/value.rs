@@ -1,0 +1,174 @@
+//! A value at a fixed rate or latency: what was measured, searched or is read off a curve.
+
+use crate::{
+    grid_cell::GridCell,
+    reading::CurvePoint,
+    sweep::{SweepTable, WorkloadGrid},
+};
+use tailmark_results::{
+    Bound, Kind, Stated, Statistic, TimeBasis, finding::RATE_NOT_MET, slo::Answer,
+};
+
+/// A value there, and where it comes from.
+#[derive(Debug, Clone)]
+pub enum Reading<'g, 'a> {
+    /// Of points at that rate, which have their comparisons.
+    Measured {
+        value: Stated,
+        group: &'g WorkloadGrid<'a>,
+        cell: &'g GridCell<'a>,
+    },
+    /// By a search: the highest rate that held the limit and the lowest that did not.
+    Searched { answer: Answer, is_quick: bool },
+    /// Off the curve of a closed loop.
+    Interpolated(f64),
+    /// Of a latency that no point of the curve gets to: the most ops/s within it.
+    Within(f64),
+    /// Of a latency that every point of the curve is above.
+    Exceeds,
+}
+
+impl Reading<'_, '_> {
+    pub const fn value(&self) -> f64 {
+        match self {
+            Self::Measured { value, .. } => value.value,
+            Self::Interpolated(value) | Self::Within(value) => *value,
+            Self::Searched { answer, .. } => match answer.low {
+                Some(low) => low,
+                None => 0.0,
+            },
+            Self::Exceeds => 0.0,
+        }
+    }
+
+    /// The number; none where there is none, as of a search that found no rate.
+    pub fn stated(&self) -> Option<Stated> {
+        Some(match self {
+            Self::Measured { value, .. } => *value,
+            Self::Searched { answer, .. } => match (answer.low?, answer.high) {
+                (low, None) => Stated::at_least(low),
+                (low, Some(_)) => Stated::exact(low),
+            },
+            Self::Interpolated(value) => Stated::exact(*value),
+            Self::Within(value) => Stated::at_least(*value),
+            Self::Exceeds => return None,
+        })
+    }
+
+    const fn is_of_curve(&self) -> bool {
+        matches!(
+            self,
+            Self::Interpolated(_) | Self::Within(_) | Self::Exceeds
+        )
+    }
+
+    /// Whether a point at the rate did not reach it: how slow it was then says how long the point was.
+    pub fn is_not_reached(&self) -> bool {
+        match self {
+            Self::Measured { cell, .. } => cell.has_finding(&RATE_NOT_MET),
+            _ => false,
+        }
+    }
+
+    /// Two values make a ratio only where both come from the same.
+    pub fn is_like(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::Measured { group: a, .. }, Self::Measured { group: b, .. }) => {
+                a.arrivals == b.arrivals
+            }
+            (Self::Searched { .. }, Self::Searched { .. }) => true,
+            _ => self.is_of_curve() && other.is_of_curve(),
+        }
+    }
+
+    pub fn source(&self) -> String {
+        match self {
+            Self::Measured { group, .. } => match group.arrivals {
+                Some(arrivals) => format!("measured, {} arrivals", arrivals.name()),
+                None => "measured".to_owned(),
+            },
+            Self::Searched { is_quick: true, .. } => "measured by a quick search".to_owned(),
+            Self::Searched { .. } => "measured by a search".to_owned(),
+            Self::Interpolated(_) => "interpolated".to_owned(),
+            Self::Within(_) | Self::Exceeds => "measured in a closed loop".to_owned(),
+        }
+    }
+}
+
+/// How the first is to the second; of two searches, whose answers do not overlap, the least that they
+/// are apart: the lower end of the higher one to the upper end of the lower one. None where no side of
+/// it is known.
+pub fn ratio(a: &Reading<'_, '_>, b: &Reading<'_, '_>) -> Option<Stated> {
+    if let (Reading::Searched { answer: a, .. }, Reading::Searched { answer: b, .. }) = (a, b) {
+        let at_least = |low: f64, high: f64| (low > high).then(|| Stated::at_least(low / high));
+        let is_more = a
+            .low
+            .zip(b.high)
+            .and_then(|(low, high)| at_least(low, high));
+        let is_less = || {
+            let more = b
+                .low
+                .zip(a.high)
+                .and_then(|(low, high)| at_least(low, high));
+            more.map(|more| Stated {
+                value: 1.0 / more.value,
+                bound: Bound::AtMost,
+            })
+        };
+        return is_more.or_else(is_less);
+    }
+    let bound = a.stated()?.bound.and(b.stated()?.bound.reversed())?;
+    let value = a.value() / b.value();
+    Some(Stated { value, bound })
+}
+
+/// The latency of points at the rate, response time; of several client counts, those of the most.
+pub fn measured<'g, 'a>(
+    sweep: &'g SweepTable<'a>,
+    group: &WorkloadGrid<'a>,
+    system: &'a str,
+    (kind, statistic): (Kind, Statistic),
+    rate: f64,
+) -> Option<Reading<'g, 'a>> {
+    let valid = at_rate(sweep, group, system, rate).filter(|(_, cell)| cell.fault.is_none());
+    let (group, cell) = valid.max_by_key(|(_, cell)| cell.step.threads)?;
+    let value = cell.latency(kind, TimeBasis::Response, statistic)?.middle;
+    Some(Reading::Measured { value, group, cell })
+}
+
+/// The cells of a system in a workload at a rate, each with its grid.
+pub fn at_rate<'g, 'a>(
+    sweep: &'g SweepTable<'a>,
+    group: &WorkloadGrid<'a>,
+    system: &'a str,
+    rate: f64,
+) -> impl Iterator<Item = (&'g WorkloadGrid<'a>, &'g GridCell<'a>)> {
+    let (workload, distribution) = (group.workload.clone(), group.distribution.clone());
+    let groups = sweep.all_groups();
+    let own = groups
+        .filter(move |other| other.workload == workload && other.distribution == distribution);
+    own.flat_map(move |other| {
+        let is_at = move |cell: &&GridCell<'a>| cell.step.rate.or(other.rate) == Some(rate);
+        let cells = other.cells_of(system).filter(is_at);
+        cells.map(move |cell| (other, cell))
+    })
+}
+
+/// The curve of a system by client count, from the first point of which the latency is known exactly
+/// to the next of which it is not, that is not valid or is missing: nothing is read across a gap.
+pub fn curve<'a>(
+    group: &WorkloadGrid<'a>,
+    system: &'a str,
+    (kind, statistic): (Kind, Statistic),
+) -> Vec<CurvePoint> {
+    let point = |cell: &GridCell<'_>| {
+        let ns = cell.latency(kind, TimeBasis::Service, statistic)?.middle;
+        let is_known = cell.fault.is_none() && ns.is_exact() && ns.value > 0.0;
+        let ops = cell.ops()?.middle;
+        is_known.then_some(CurvePoint { ops, ns: ns.value })
+    };
+    let steps = group.steps.iter();
+    let points = steps.map(|&step| group.cell(system, step).and_then(point));
+    let points = points.skip_while(Option::is_none);
+    points.map_while(|point| point).collect()
+}

@@ -1,0 +1,402 @@
+//! Peaks: the highest of several client counts, which the same runs choose and measure.
+//!
+//! The highest of several means is too high by chance, and a test of it as if it had been chosen
+//! beforehand finds differences that are none. So the value of a peak is cross-validated: each repeat
+//! is taken at the count that the other repeats choose. The interval of the ratio of two peaks is a
+//! simultaneous one over all counts that may be the peak:
+//!
+//! - lower end: max over i of min over j of d(i, j) - t(1 - share * alpha / K of a) * se(i, j)
+//! - upper end: min over j of max over i of d(i, j) + t(1 - share * alpha / K of b) * se(i, j)
+//!
+//! d, se and the freedom of t are Welch's, of the logarithms of count i of the one and count j of the
+//! other; K is how many counts are plausible, which is how many means are not below the highest by
+//! more than t(1 - alpha / 10 / counts) standard errors of their difference. The lower end is wrong only
+//! where one of at most K bounds against the true peak of the other is, or a count was taken for
+//! implausible: 0.4 + 0.1 of alpha on either side, by Bonferroni. `docs/METHOD.md` shows how well it holds.
+
+use super::{
+    Logs, SIGNIFICANCE,
+    student::{t_above, t_quantile},
+    welch::Gap,
+};
+
+/// The part of alpha for taking a count for implausible, for each system that has several.
+const IMPLAUSIBLE: f64 = 0.1;
+
+/// How the peaks of two systems stand to each other.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct PeakRatio {
+    /// The 95 % interval of the ratio.
+    pub interval: (f64, f64),
+    /// The one-sided ends with 95 %: the true ratio is not below, and not above.
+    pub one_sided: (f64, f64),
+    /// The lowest alpha at which the interval excludes 1.
+    pub p: f64,
+}
+
+/// A run at one client count: its position in the study, where systems took turns, and its value.
+pub type CountRun = (Option<f64>, f64);
+
+/// The ratio of the peak of `a` to that of `b`, of each the runs by client count. Where all have
+/// positions, the linear trend that they share is removed first. None where a count has fewer than
+/// two runs, a value is not positive, or no run differs from the others of its count.
+#[must_use]
+pub fn peak_ratio(a: &[Vec<CountRun>], b: &[Vec<CountRun>]) -> Option<PeakRatio> {
+    let (a, b) = logs_of(a, b)?;
+    let peaks = Peaks::new(&a, &b);
+    if peaks.gaps.iter().flatten().all(|gap| gap.error == 0.0) {
+        return None;
+    }
+    let interval = peaks.interval(SIGNIFICANCE);
+    Some(PeakRatio {
+        interval: (interval.0.exp(), interval.1.exp()),
+        one_sided: {
+            let (low, high) = peaks.interval(2.0 * SIGNIFICANCE);
+            (low.exp(), high.exp())
+        },
+        p: peaks.p(),
+    })
+}
+
+/// The 95 % interval of one peak, of the runs by client count, as [`peak_ratio`] has it of two. None
+/// under two runs of a count, and where a value is not positive.
+#[must_use]
+pub fn peak_interval(counts: &[Vec<f64>]) -> Option<(f64, f64)> {
+    let logs: Option<Vec<Logs>> = counts.iter().map(|runs| Logs::of(runs)).collect();
+    let logs = logs.filter(|logs| logs.iter().all(|of| of.count >= 2.0))?;
+    // A system that is known exactly, and stands at 1.
+    let exact = [Logs {
+        count: 2.0,
+        mean: 0.0,
+        variance: 0.0,
+    }];
+    let (low, high) = Peaks::new(&logs, &exact).interval(SIGNIFICANCE);
+    Some((low.exp(), high.exp()))
+}
+
+/// Of each repeat that all counts have, the count with the highest geometric mean over the other
+/// repeats: its index, and the repeat. Where fewer than two repeats are common, every run of the
+/// highest count. Of equal counts the first. `counts` has the repeats and values of each count;
+/// counts with a value that is not positive are never chosen.
+#[must_use]
+pub fn leave_one_out(counts: &[Vec<(u32, f64)>]) -> Vec<(usize, u32)> {
+    let mean_without = |runs: &[(u32, f64)], left_out: Option<u32>| {
+        let kept = runs.iter().filter(|(repeat, _)| Some(*repeat) != left_out);
+        let values: Vec<f64> = kept.map(|(_, value)| *value).collect();
+        Logs::of(&values).map(|logs| logs.mean)
+    };
+    let is_positive = |runs: &[(u32, f64)]| mean_without(runs, None).is_some();
+    let best = |left_out: Option<u32>| {
+        let mut best: Option<(usize, f64)> = None;
+        let known = counts
+            .iter()
+            .enumerate()
+            .filter(|(_, runs)| is_positive(runs));
+        for (index, runs) in known {
+            let Some(mean) = mean_without(runs, left_out) else {
+                continue;
+            };
+            if best.is_none_or(|(_, highest)| mean > highest) {
+                best = Some((index, mean));
+            }
+        }
+        best.map(|(index, _)| index)
+    };
+    let Some(highest) = best(None) else {
+        return Vec::new();
+    };
+    let has = |runs: &[(u32, f64)], repeat: u32| runs.iter().any(|(of, _)| *of == repeat);
+    let mut positive = counts.iter().filter(|runs| is_positive(runs));
+    let repeats = counts[highest].iter().map(|(repeat, _)| *repeat);
+    let common: Vec<u32> = repeats
+        .clone()
+        .filter(|repeat| positive.clone().all(|runs| has(runs, *repeat)))
+        .collect();
+    if common.len() < 2 || positive.nth(1).is_none() {
+        return repeats.map(|repeat| (highest, repeat)).collect();
+    }
+    let chosen = |&repeat: &u32| Some((best(Some(repeat))?, repeat));
+    common.iter().filter_map(chosen).collect()
+}
+
+/// The logarithms of the runs of each count, without their common trend where positions are known.
+fn logs_of(a: &[Vec<CountRun>], b: &[Vec<CountRun>]) -> Option<(Vec<Logs>, Vec<Logs>)> {
+    let all: Vec<&Vec<CountRun>> = a.iter().chain(b).collect();
+    let has_logarithm = |(_, value): &CountRun| value.is_finite() && *value > 0.0;
+    if all
+        .iter()
+        .any(|runs| runs.len() < 2 || !runs.iter().all(has_logarithm))
+    {
+        return None;
+    }
+    let trend = Trend::of(&all);
+    let logs = |runs: &Vec<CountRun>| trend.removed_from(runs);
+    Some((a.iter().map(logs).collect(), b.iter().map(logs).collect()))
+}
+
+/// A trend that all counts of both systems share, by least squares with a mean for each count.
+struct Trend {
+    slope: f64,
+    center: f64,
+    /// What the degree of freedom that it takes adds to the variance that is left.
+    inflation: f64,
+}
+
+impl Trend {
+    fn of(counts: &[&Vec<CountRun>]) -> Self {
+        let none = Self {
+            slope: 0.0,
+            center: 0.0,
+            inflation: 1.0,
+        };
+        let (mut square, mut product, mut sum, mut freedom) = (0.0, 0.0, 0.0, 0.0);
+        for runs in counts {
+            let positions: Option<Vec<f64>> = runs.iter().map(|(at, _)| *at).collect();
+            let Some(positions) = positions else {
+                return none;
+            };
+            let n = runs.len() as f64;
+            let logs: Vec<f64> = runs.iter().map(|(_, value)| value.ln()).collect();
+            let at = positions.iter().sum::<f64>() / n;
+            let mean = logs.iter().sum::<f64>() / n;
+            for (position, log) in positions.iter().zip(&logs) {
+                square += (position - at).powi(2);
+                product += (position - at) * (log - mean);
+            }
+            sum += at;
+            freedom += n - 1.0;
+        }
+        if square <= 0.0 || freedom <= 1.0 {
+            return none;
+        }
+        Self {
+            slope: product / square,
+            center: sum / counts.len() as f64,
+            inflation: freedom / (freedom - 1.0),
+        }
+    }
+
+    fn removed_from(&self, runs: &[CountRun]) -> Logs {
+        let at = |position: &Option<f64>| position.map_or(0.0, |at| at - self.center);
+        let log = |(position, value): &CountRun| value.ln() - self.slope * at(position);
+        let logs = Logs::of_logarithms(&runs.iter().map(log).collect::<Vec<_>>());
+        Logs {
+            variance: logs.variance * self.inflation,
+            ..logs
+        }
+    }
+}
+
+/// Two systems by client count: what a bound and a p of their peaks follow from.
+struct Peaks {
+    /// Of each count of the first and each of the second.
+    gaps: Vec<Vec<Gap>>,
+    /// Of each count: how probable it is to lie this far below the highest, or farther, by chance.
+    chances: [Vec<f64>; 2],
+    /// The part of alpha that each end has.
+    share: f64,
+}
+
+impl Peaks {
+    fn new(a: &[Logs], b: &[Logs]) -> Self {
+        let row = |of_a: &Logs| b.iter().map(|of_b| Gap::of(*of_a, *of_b)).collect();
+        let several = [a, b].iter().filter(|counts| counts.len() > 1).count();
+        Self {
+            gaps: a.iter().map(row).collect(),
+            chances: [a, b].map(chances),
+            share: (1.0 - IMPLAUSIBLE * several as f64) / 2.0,
+        }
+    }
+
+    /// Whether each count of one side may be its peak.
+    fn plausible(&self, side: usize, alpha: f64) -> Vec<bool> {
+        let chances = &self.chances[side];
+        let limit = IMPLAUSIBLE * alpha / chances.len() as f64;
+        chances.iter().map(|chance| *chance >= limit).collect()
+    }
+
+    /// The interval of the logarithm of the ratio with a confidence of 1 - alpha.
+    fn interval(&self, alpha: f64) -> (f64, f64) {
+        let sides = [0, 1].map(|side| self.plausible(side, alpha));
+        let level = |side: usize| {
+            let count = sides[side]
+                .iter()
+                .filter(|is_plausible| **is_plausible)
+                .count();
+            1.0 - self.share * alpha / count as f64
+        };
+        let (below, above) = (level(0), level(1));
+        let rows = self.gaps.iter().zip(&sides[0]).filter(|(_, of)| **of);
+        let low = rows.map(|(row, _)| {
+            let ends = row.iter().map(|gap| gap.mean - gap.half_width(below));
+            ends.fold(f64::INFINITY, f64::min)
+        });
+        let columns = (0..sides[1].len()).filter(|index| sides[1][*index]);
+        let high = columns.map(|index| {
+            let column = self.gaps.iter().map(|row| &row[index]);
+            let ends = column.map(|gap| gap.mean + gap.half_width(above));
+            ends.fold(f64::NEG_INFINITY, f64::max)
+        });
+        (
+            low.fold(f64::NEG_INFINITY, f64::max),
+            high.fold(f64::INFINITY, f64::min),
+        )
+    }
+
+    /// The lowest alpha at which the interval excludes 0, by bisection.
+    fn p(&self) -> f64 {
+        // Of each count of a side: the highest p against any count of the other.
+        let above: Vec<f64> = self
+            .gaps
+            .iter()
+            .map(|row| highest(row.iter().map(Gap::p_above)))
+            .collect();
+        let columns = 0..self.chances[1].len();
+        let below: Vec<f64> = columns
+            .map(|index| highest(self.gaps.iter().map(|row| row[index].p_below())))
+            .collect();
+        let is_excluded = |alpha: f64| {
+            [&above, &below].into_iter().enumerate().any(|(side, p)| {
+                let plausible = self.plausible(side, alpha);
+                let count = plausible.iter().filter(|of| **of).count() as f64;
+                let known = p.iter().zip(&plausible).filter(|(_, of)| **of);
+                let lowest = known.map(|(p, _)| *p).fold(f64::INFINITY, f64::min);
+                lowest * count < self.share * alpha
+            })
+        };
+        if !is_excluded(1.0) {
+            return 1.0;
+        }
+        // The exponents of alpha, down to the least that a number has.
+        let (mut low, mut high) = (-700.0_f64, 0.0_f64);
+        for _ in 0..60 {
+            let middle = (low + high) / 2.0;
+            match is_excluded(middle.exp()) {
+                true => high = middle,
+                false => low = middle,
+            }
+        }
+        high.exp()
+    }
+}
+
+fn highest(values: impl Iterator<Item = f64>) -> f64 {
+    values.fold(0.0, f64::max)
+}
+
+/// Of each count how probable it is that it lies this far below the highest, or farther, where it is
+/// as high; of the highest 1.
+fn chances(counts: &[Logs]) -> Vec<f64> {
+    let order = |a: &&Logs, b: &&Logs| a.mean.total_cmp(&b.mean);
+    let Some(highest) = counts.iter().max_by(order) else {
+        return Vec::new();
+    };
+    let chance = |of: &Logs| match of.mean < highest.mean {
+        true => Gap::of(*highest, *of).p_above(),
+        false => 1.0,
+    };
+    counts.iter().map(chance).collect()
+}
+
+impl Gap {
+    /// How probable a difference as high is, or a higher one, where there is none.
+    fn p_above(&self) -> f64 {
+        match self.error > 0.0 {
+            true => t_above(self.mean / self.error, self.freedom),
+            false => f64::from(self.mean <= 0.0),
+        }
+    }
+
+    fn p_below(&self) -> f64 {
+        let reversed = Self {
+            mean: -self.mean,
+            ..*self
+        };
+        reversed.p_above()
+    }
+
+    /// From the difference to the end of its one-sided interval of this level.
+    fn half_width(&self, level: f64) -> f64 {
+        match self.error > 0.0 {
+            true => t_quantile(level, self.freedom) * self.error,
+            false => 0.0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::statistics::welch;
+
+    fn untimed(counts: &[&[f64]]) -> Vec<Vec<CountRun>> {
+        let runs = |runs: &&[f64]| runs.iter().map(|value| (None, *value)).collect();
+        counts.iter().map(runs).collect()
+    }
+
+    #[test]
+    fn of_one_count_each_it_is_the_test_of_welch() {
+        let (a, b) = ([100.0, 103.0, 101.0, 99.0], [90.0, 95.0, 91.0, 92.0]);
+        let found = peak_ratio(&untimed(&[&a]), &untimed(&[&b])).unwrap();
+        let expected = welch(&a, &b).unwrap();
+        assert!((found.p / expected.p - 1.0).abs() < 1e-9, "{found:?}");
+        assert!((found.interval.0 - expected.ratio.low).abs() < 1e-9);
+        assert!((found.one_sided.1 - expected.at_most()).abs() < 1e-9);
+    }
+
+    #[test]
+    fn the_interval_excludes_1_from_the_alpha_on_that_is_p() {
+        let a = untimed(&[&[90.0, 91.0, 92.0, 90.5], &[100.0, 103.0, 101.0, 99.0]]);
+        let b = untimed(&[&[94.0, 95.0, 97.0, 96.0], &[93.0, 97.0, 92.0, 95.0]]);
+        let (of_a, of_b) = logs_of(&a, &b).unwrap();
+        let peaks = Peaks::new(&of_a, &of_b);
+        let p = peaks.p();
+        assert!((0.0001..0.5).contains(&p), "{p}");
+        assert!(peaks.interval(p * 1.000_1).0 > 0.0);
+        assert!(peaks.interval(p / 1.000_1).0 < 0.0);
+        let turned = peak_ratio(&b, &a).unwrap();
+        assert!((turned.p / p - 1.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn a_repeat_is_taken_where_the_others_are_highest() {
+        // Without repeat 1 the second count is highest, without 2 or 3 the first.
+        let counts = [
+            vec![(1, 12.0), (2, 9.0), (3, 9.0)],
+            vec![(1, 8.0), (2, 10.0), (3, 10.0)],
+        ];
+        assert_eq!(leave_one_out(&counts), [(1, 1), (0, 2), (0, 3)]);
+        assert_eq!(leave_one_out(&counts[..1]), [(0, 1), (0, 2), (0, 3)]);
+        // One run each: the highest.
+        let single = [vec![(1, 12.0)], vec![(1, 13.0)], vec![(1, 0.0)]];
+        assert_eq!(leave_one_out(&single), [(1, 1)]);
+        assert_eq!(leave_one_out(&[]), []);
+    }
+
+    #[test]
+    fn a_trend_that_all_share_is_no_noise() {
+        // 3 % lower from repeat to repeat, and turns of four runs in each.
+        let run = |value: f64, repeat: f64, turn: f64| {
+            let at = 4.0 * repeat + turn;
+            (
+                Some(at),
+                value * (-0.0075 * at).exp() * (1.0 + 0.001 * (repeat - 1.5).powi(2)),
+            )
+        };
+        let count = |value: f64, turn: f64| {
+            (0..4)
+                .map(|repeat| run(value, f64::from(repeat), turn))
+                .collect::<Vec<_>>()
+        };
+        let a = [count(100.0, 0.0), count(110.0, 2.0)];
+        let b = [count(98.0, 1.0), count(105.0, 3.0)];
+        let found = peak_ratio(&a, &b).unwrap();
+        assert!(found.p < 0.01, "{found:?}");
+        let untimed = |counts: &[Vec<CountRun>]| -> Vec<Vec<CountRun>> {
+            let runs =
+                |runs: &Vec<CountRun>| runs.iter().map(|(_, value)| (None, *value)).collect();
+            counts.iter().map(runs).collect()
+        };
+        assert!(peak_ratio(&untimed(&a), &untimed(&b)).unwrap().p > 0.05);
+    }
+}
