@@ -125,6 +125,9 @@ pub struct Driver {
     pub look: Option<ServerLook>,
     /// Removes the data at `params.location`, so that the next open makes it again.
     pub destroy: fn(&Params) -> Result<(), Error>,
+    /// Checks that nothing at `params.location` but the data would be in the way of
+    /// [`Self::destroy`]. Changes nothing. Whether the data is in use shows only then.
+    pub check_destroy: fn(&Params) -> Result<(), Error>,
     /// Bytes of storage that the loaded data set is expected to need at most, working space
     /// included.
     pub space: fn(&DataSet, &Settings) -> u64,

@@ -324,6 +324,7 @@ mod tests {
         },
         open: |_| crate::db::find("").map(|_| unreachable!("no driver has this name")),
         destroy: |_| Ok(()),
+        check_destroy: |_| Ok(()),
         space: |_, _| 0,
         cache: |_, _| 0,
         page_cache: |_| false,

@@ -58,6 +58,33 @@ fn clean_leaves_directories_and_files_that_the_run_did_not_make() {
     assert_eq!(left, [place.join("mine.txt"), study.join("notes.txt")]);
 }
 
+#[test]
+fn clean_leaves_a_database_with_foreign_files_and_its_marker_as_they_are() {
+    let dir = TempDir::new().unwrap();
+    let (place, study) = (dir.path().join("place"), dir.path().join("study"));
+    succeeded(&run(&place, &study));
+    let (folder, notes) = (place.join("rocksdb/mine"), place.join("rocksdb/notes.txt"));
+    fs::create_dir(&folder).unwrap();
+    fs::write(folder.join("000001.log"), "mine").unwrap();
+    fs::write(&notes, "mine").unwrap();
+    let content = || {
+        let read = |path| fs::read(path).unwrap();
+        (
+            read(place.join("rocksdb.dataset.json")),
+            bytes_below(dir.path()),
+        )
+    };
+    let before = content();
+    let refused = clean(&study, &["--yes", "--results"]);
+    assert_eq!(refused.status.code(), Some(1));
+    assert_says(&err(&refused), &["is not RocksDB's"]);
+    assert!(content() == before, "{}", err(&refused));
+    fs::remove_dir_all(folder).unwrap();
+    fs::remove_file(notes).unwrap();
+    succeeded(&clean(&study, &["--yes"]));
+    assert!(!place.exists());
+}
+
 /// A study from a stranger with this id, whose systems are in these places.
 fn hostile(out: &Path, id: &str, places: &[(&str, String)]) {
     let header = Header {

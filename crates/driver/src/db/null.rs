@@ -20,6 +20,7 @@ pub const DRIVER: Driver = Driver {
     open: |_| Ok(Box::new(Null)),
     look: None,
     destroy: |_| Ok(()),
+    check_destroy: |_| Ok(()),
     space: |_, _| 0,
     cache: |_, _| 0,
     page_cache: |_| false,

@@ -251,17 +251,28 @@ impl Remains {
             return Ok(());
         };
         let data = self.params.location.path().unwrap_or(Path::new(""));
+        let trial = Params {
+            location: Location::Directory(trial(data)),
+            ..self.params.clone()
+        };
+        let has_trial = trial.location.path().is_some_and(Path::is_dir);
+        // All of it is checked first: what cannot be removed stays as it is, with its marker.
+        (self.driver.check_destroy)(&self.params)?;
+        if has_trial {
+            (self.driver.check_destroy)(&trial)?;
+        }
         // What a killed removal leaves promises nothing.
         let mut begun = self.marker.clone();
         (begun.loaded, begun.complete) = (0, false);
         super::marker::write_file(path, &begun.text())?;
-        (self.driver.destroy)(&self.params)?;
-        if trial(data).is_dir() {
-            let location = Location::Directory(trial(data));
-            (self.driver.destroy)(&Params {
-                location,
-                ..self.params.clone()
-            })?;
+        let destroyed = (self.driver.destroy)(&self.params);
+        if let Err(tailmark_driver::Error::Locked { .. }) = destroyed {
+            // Another program has it open, and nothing of it was removed.
+            super::marker::write_file(path, &self.marker.text())?;
+        }
+        destroyed?;
+        if has_trial {
+            (self.driver.destroy)(&trial)?;
         }
         fs::remove_file(path).map_err(failed("remove", path))?;
         log(&format!("removed `{}`", data.display()));

@@ -505,6 +505,7 @@ impl<'a> Dataset<'a> {
     /// Removes what is there. The marker says so before, and until something is loaded: a run that
     /// is killed meanwhile leaves what the next one removes.
     fn empty(&self) -> Result<(), Error> {
+        (self.system.driver.check_destroy)(&self.params)?;
         // On a full disk it could not be written again.
         if self
             .read()?

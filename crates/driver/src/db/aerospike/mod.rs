@@ -52,6 +52,7 @@ pub const DRIVER: Driver = Driver {
         of_empty: look_of_empty,
     }),
     destroy,
+    check_destroy: |_| Ok(()),
     space: |_, _| 0,
     cache: |_, _| 0,
     page_cache: |_| false,

@@ -54,6 +54,7 @@ pub const DRIVER: Driver = Driver {
         },
     }),
     destroy,
+    check_destroy: |_| Ok(()),
     space: |_, _| 0,
     cache: |_, _| 0,
     page_cache: |_| true,

@@ -70,6 +70,7 @@ pub const DRIVER: Driver = Driver {
     open: |params| Ok(Box::new(Slots::open(params)?)),
     look: None,
     destroy,
+    check_destroy: |_| Ok(()),
     space,
     cache: |_, _| 0,
     page_cache: |settings| !settings.flag("direct"),

@@ -40,13 +40,6 @@ const NOTED: &[(OptionsSection, &str)] = &[
     (OptionsSection::Table, "format_version"),
 ];
 
-/// Names that RocksDB gives to files in a database's directory.
-const OWN_NAMES: &[&str] = &[
-    "CURRENT", "IDENTITY", "LOCK", "LOG", "LOG.old", "archive", "lost",
-];
-const OWN_PREFIXES: &[&str] = &["LOG.old.", "MANIFEST-", "OPTIONS-"];
-const OWN_ENDINGS: &[&str] = &[".blob", ".dbtmp", ".log", ".sst"];
-
 /// Version and options of the database in this directory.
 pub(super) fn options_of(place: &Path, table: &str) -> BTreeMap<String, String> {
     let text = newest_options(place).and_then(|path| fs::read_to_string(path).ok());
@@ -65,24 +58,6 @@ pub(super) fn noted(ini: &Ini, table: &str) -> BTreeMap<String, String> {
         }
     }
     facts
-}
-
-/// Whether a directory is a RocksDB, or the beginning of one, or empty.
-pub(super) fn is_database(place: &Path) -> io::Result<bool> {
-    if place.join("CURRENT").exists() {
-        return Ok(true);
-    }
-    for entry in fs::read_dir(place)? {
-        let name = entry?.file_name();
-        let name = name.to_string_lossy();
-        let own = OWN_NAMES.contains(&&*name)
-            || OWN_PREFIXES.iter().any(|prefix| name.starts_with(prefix))
-            || OWN_ENDINGS.iter().any(|ending| name.ends_with(ending));
-        if !own {
-            return Ok(false);
-        }
-    }
-    Ok(true)
 }
 
 /// Whether there are tables in a directory.

@@ -59,6 +59,7 @@ pub const DRIVER: Driver = Driver {
     open: |params| Ok(Box::new(RocksDb::open(params)?)),
     look: None,
     destroy: remove::destroy,
+    check_destroy: |params| remove::check(params).map(drop),
     space,
     cache: |_, settings| options::block_cache(settings),
     page_cache: options::page_cache,

@@ -1,69 +1,207 @@
-//! Removes a database, and of its log directory only what is its own.
+//! Removes a database, and nothing in its directory or its log directory that is not its own.
 
-use super::{NAME, facts, is_lock, locked, wal::LogDirectory};
+use super::{NAME, is_lock, locked, wal::LogDirectory};
 use crate::{Error, Params, error::BoxError};
 use rust_rocksdb::{DB, Options};
-use std::{collections::BTreeSet, fs, io, path::Path};
+use std::{
+    collections::BTreeSet,
+    fs, io,
+    path::{Path, PathBuf},
+};
 
-/// Removes the database, but only a directory that is one. A symbolic link stays, and what it
-/// points to is emptied.
+/// Names that RocksDB gives to files in a database's directory.
+const NAMES: &[&str] = &["CURRENT", "IDENTITY", "LOCK", "LOG", "LOG.old"];
+/// Such names that end in a number.
+const PREFIXES: &[&str] = &["COMPACTION_PROGRESS-", "LOG.old.", "MANIFEST-", "OPTIONS-"];
+/// Endings of such names that begin with a number.
+const ENDINGS: &[&str] = &[".blob", ".dbtmp", ".ldb", ".log", ".sst"];
+/// What RocksDB appends to the name of a file that it is about to remove.
+const TRASH: &str = ".trash";
+/// Directories of a database, with files of such names.
+const DIRECTORIES: &[&str] = &["archive", "lost"];
+/// What `mkfs` makes in a file system. It stays.
+const LOST_FOUND: &str = "lost+found";
+
+/// What is removed.
+pub(super) struct Removable {
+    /// Whether the directory of the database is there.
+    is_there: bool,
+    /// The logs in a directory apart from it, if that is the database's.
+    logs: Option<BTreeSet<String>>,
+}
+
+/// Removes the database, but only from a directory that has nothing else in it. A symbolic link stays,
+/// and what it points to is emptied.
 pub(super) fn destroy(params: &Params) -> Result<(), Error> {
     let place = params.path(NAME)?;
-    let failed = |source: BoxError| Error::Database {
+    let Removable { is_there, logs } = check(params)?;
+    let failed = |source: BoxError| failed(place, source);
+    if is_there {
+        // RocksDB's own, because it takes the lock. It is not told of a log that lies apart: it would
+        // remove every log there, whoever wrote it.
+        DB::destroy(&Options::default(), place).map_err(|e| {
+            if is_lock(&e) {
+                locked(place)
+            } else {
+                failed(e.into())
+            }
+        })?;
+    }
+    if let (Some(log), Some(logs)) = (LogDirectory::new(place, &params.settings), logs) {
+        log.remove(&logs).map_err(|e| failed(e.into()))?;
+    }
+    remove_directory(place, &inside(params, place)).map_err(|e| failed(e.into()))
+}
+
+/// What would be removed. Changes nothing.
+///
+/// # Errors
+/// If there is something else in the directory of the database or of its log.
+pub(super) fn check(params: &Params) -> Result<Removable, Error> {
+    let place = params.path(NAME)?;
+    let log = LogDirectory::new(place, &params.settings);
+    let logs = log.map_or(Ok(BTreeSet::new()), |log| log.removable());
+    let is_there = match foreign(place, Path::new(""), &inside(params, place)) {
+        Ok(None) => true,
+        Ok(Some(name)) => {
+            let why = format!(
+                "`{}` in it is not RocksDB's; move it elsewhere, or name another directory",
+                name.display()
+            );
+            return Err(failed(place, why.into()));
+        }
+        Err(e) if e.kind() == io::ErrorKind::NotFound => false,
+        Err(e) => return Err(failed(place, e.into())),
+    };
+    let logs = match logs {
+        Ok(logs) => Some(logs),
+        // Of a database that is gone, a log directory that is not its own does not matter.
+        Err(_) if !is_there => None,
+        Err(e) => return Err(failed(place, e.into())),
+    };
+    Ok(Removable { is_there, logs })
+}
+
+fn failed(place: &Path, source: BoxError) -> Error {
+    Error::Database {
         action: "remove",
         driver: NAME,
         place: place.display().to_string(),
         source,
-    };
-    let log = LogDirectory::new(place, &params.settings);
-    let logs = || {
-        log.as_ref()
-            .map_or(Ok(BTreeSet::new()), LogDirectory::removable)
-    };
-    match facts::is_database(place) {
-        Ok(true) => {}
-        Ok(false) => return Err(failed("it holds files that are not RocksDB's".into())),
-        Err(e) if e.kind() == io::ErrorKind::NotFound => {
-            // Of a database that is gone, what its marker claims is left.
-            if let Some(log) = &log
-                && let Ok(logs) = log.removable()
-            {
-                log.remove(&logs).map_err(|e| failed(e.into()))?;
-            }
-            return Ok(());
-        }
-        Err(e) => return Err(failed(e.into())),
     }
-    let logs = logs().map_err(|e| failed(e.into()))?;
-    // RocksDB's own, because it takes the lock. It is not told of a log that lies apart: it would
-    // remove every log there, whoever wrote it.
-    DB::destroy(&Options::default(), place).map_err(|e| {
-        if is_lock(&e) {
-            locked(place)
-        } else {
-            failed(e.into())
-        }
-    })?;
-    if let Some(log) = &log {
-        log.remove(&logs).map_err(|e| failed(e.into()))?;
-    }
-    remove_directory(place).map_err(|e| failed(e.into()))
 }
 
-/// Removes a directory with everything in it; the target of a symbolic link is left empty.
-fn remove_directory(place: &Path) -> io::Result<()> {
-    if place.is_symlink() {
-        for entry in fs::read_dir(place)? {
-            let entry = entry?;
-            match entry.file_type()?.is_dir() {
-                true => fs::remove_dir_all(entry.path())?,
-                false => fs::remove_file(entry.path())?,
+/// The directories in the database's own that have files of RocksDB: a log directory there is one.
+fn inside(params: &Params, place: &Path) -> Vec<PathBuf> {
+    let log = params.settings.text("wal_dir").map(Path::new);
+    let log = log.and_then(|log| log.strip_prefix(place).ok());
+    let above = log.into_iter().flat_map(Path::ancestors);
+    let above = above.filter(|path| !path.as_os_str().is_empty());
+    let own = DIRECTORIES.iter().map(PathBuf::from);
+    let all: Vec<_> = own.chain(above.map(Path::to_owned)).collect();
+    let archives = all.iter().map(|path| path.join("archive"));
+    archives.chain(all.iter().cloned()).collect()
+}
+
+/// The first entry below a database's directory that is not RocksDB's.
+fn foreign(place: &Path, below: &Path, inside: &[PathBuf]) -> io::Result<Option<PathBuf>> {
+    for entry in fs::read_dir(place.join(below))? {
+        let entry = entry?;
+        let (name, kind) = (entry.file_name(), entry.file_type()?);
+        let path = below.join(&name);
+        if kind.is_dir() && inside.contains(&path) {
+            if let Some(found) = foreign(place, &path, inside)? {
+                return Ok(Some(found));
             }
+            continue;
         }
+        let is_left = kind.is_dir() && path == Path::new(LOST_FOUND);
+        let is_own = kind.is_file() && name.to_str().is_some_and(is_name);
+        if !is_own && !is_left {
+            return Ok(Some(path));
+        }
+    }
+    Ok(None)
+}
+
+/// Whether RocksDB gives such names to files (`ParseFileName` in `file/filename.cc`).
+fn is_name(name: &str) -> bool {
+    let name = name.strip_suffix(TRASH).unwrap_or(name);
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
+    let is_ending = |ending: &&str| name.strip_suffix(ending).is_some_and(is_number);
+    let is_prefix = |prefix: &&str| {
+        let number = name.strip_prefix(prefix);
+        number.is_some_and(|text| is_number(text.strip_suffix(".dbtmp").unwrap_or(text)))
+    };
+    NAMES.contains(&name) || PREFIXES.iter().any(is_prefix) || ENDINGS.iter().any(|e| is_ending(&e))
+}
+
+/// Removes what `DestroyDB` left of the database, and the directory if nothing else is in it.
+fn remove_directory(place: &Path, inside: &[PathBuf]) -> io::Result<()> {
+    for below in inside {
+        let directory = place.join(below);
+        let is_directory = fs::symlink_metadata(&directory).is_ok_and(|found| found.is_dir());
+        if is_directory {
+            remove_own_files(&directory)?;
+            left_is_fine(fs::remove_dir(&directory))?;
+        }
+    }
+    // A symbolic link stays.
+    if place.is_symlink() {
         return Ok(());
     }
-    match fs::remove_dir_all(place) {
-        Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
-        _ => Ok(()),
+    left_is_fine(fs::remove_dir(place))
+}
+
+fn remove_own_files(directory: &Path) -> io::Result<()> {
+    for entry in fs::read_dir(directory)? {
+        let entry = entry?;
+        if entry.file_type()?.is_file() && entry.file_name().to_str().is_some_and(is_name) {
+            left_is_fine(fs::remove_file(entry.path()))?;
+        }
+    }
+    Ok(())
+}
+
+/// A directory stays if something else is in it or it is mounted on.
+fn left_is_fine(result: io::Result<()>) -> io::Result<()> {
+    use io::ErrorKind::{DirectoryNotEmpty, NotFound, ResourceBusy};
+    match result {
+        Err(e) if matches!(e.kind(), NotFound | DirectoryNotEmpty | ResourceBusy) => Ok(()),
+        other => other,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_names_that_rocksdb_gives_are_its_own() {
+        for own in [
+            "CURRENT",
+            "000004.log",
+            "17.sst",
+            "9.blob.trash",
+            "MANIFEST-000005",
+            "OPTIONS-000007.dbtmp",
+            "LOG.old.1795567083664084",
+        ] {
+            assert!(is_name(own), "{own}");
+        }
+        for other in [
+            "access.log",
+            ".log",
+            "LOGS",
+            "LOG.old.txt",
+            "a.sst",
+            "notes.trash",
+            "MANIFEST-",
+            "MANIFEST-v2",
+            "archive",
+            "+1.log",
+        ] {
+            assert!(!is_name(other), "{other}");
+        }
     }
 }

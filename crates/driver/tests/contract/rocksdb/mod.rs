@@ -273,6 +273,51 @@ fn other_peoples_files_are_not_destroyed() {
     assert!(thesis.exists());
 }
 
+#[test]
+fn files_beside_a_databases_own_are_not_destroyed_and_neither_is_the_database() {
+    for foreign in [
+        "thesis.txt",
+        "access.log",
+        "notes.trash",
+        "folder/000001.log",
+        "lost/thesis.txt",
+        "archive/old.txt",
+        "000099.sst/thesis.txt",
+    ] {
+        for has_database in [true, false] {
+            let bench = Bench::new("rocksdb");
+            if has_database {
+                drop(bench.open());
+            }
+            let file = bench.data_path().join(foreign);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(&file, "years of work").unwrap();
+            let refused = (bench.driver.destroy)(&bench.params).unwrap_err();
+            let why = std::error::Error::source(&refused).unwrap().to_string();
+            assert!(why.contains("is not RocksDB's"), "{foreign}: {why}");
+            assert!((bench.driver.check_destroy)(&bench.params).is_err());
+            assert_eq!(fs::read(&file).unwrap(), b"years of work", "{foreign}");
+            assert_eq!(bench.data_path().join("CURRENT").exists(), has_database);
+        }
+    }
+}
+
+#[test]
+fn all_files_of_a_database_are_destroyed_but_what_mkfs_made_stays() {
+    let bench = Bench::new("rocksdb");
+    drop(bench.open());
+    for directory in ["archive", "lost", "lost+found"] {
+        fs::create_dir(bench.data_path().join(directory)).unwrap();
+    }
+    for own in ["archive/000001.log", "lost/000002.sst", "000003.sst.trash"] {
+        fs::write(bench.data_path().join(own), "").unwrap();
+    }
+    (bench.driver.destroy)(&bench.params).unwrap();
+    let left = fs::read_dir(bench.data_path()).unwrap();
+    let left: Vec<_> = left.map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(left, ["lost+found"]);
+}
+
 /// What the environment names the database by that the other process is to hold.
 const HOLD: &str = "TAILMARK_HOLD";
 
