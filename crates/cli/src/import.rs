@@ -2,7 +2,11 @@
 
 use crate::args::ImportArgs;
 use anyhow::Context;
-use std::{fs, path::Path};
+use std::{
+    fs::{self, File},
+    io::{self, Read},
+    path::Path,
+};
 use tailmark_console::{Console, Exit};
 use tailmark_report::write_studies;
 use tailmark_results::{
@@ -11,12 +15,15 @@ use tailmark_results::{
     secret::own_words,
 };
 
+/// The most bytes of a file that is imported.
+const BYTES_MAX: u64 = 256 << 20;
+
 /// Reads the files and adds what is in them to the study; prints the path of its report.
 pub fn import(args: &ImportArgs, console: &Console) -> anyhow::Result<Exit> {
     let format = find(&args.format)?;
     let read = |path: &std::path::PathBuf| {
         let bytes =
-            fs::read(path).with_context(|| format!("failed to read `{}`", path.display()))?;
+            contents(path).with_context(|| format!("failed to read `{}`", path.display()))?;
         anyhow::Ok(Source {
             path: path.clone(),
             bytes,
@@ -44,6 +51,21 @@ pub fn import(args: &ImportArgs, console: &Console) -> anyhow::Result<Exit> {
     let page = reported.context("the study is complete, but has no report")?;
     console.say(&page.path().display().to_string())?;
     Ok(Exit::Done)
+}
+
+/// A file that has at most [`BYTES_MAX`].
+fn contents(path: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(path)?
+        .take(BYTES_MAX + 1)
+        .read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > BYTES_MAX {
+        let most = BYTES_MAX >> 20;
+        return Err(io::Error::other(format!(
+            "it has more than {most} MiB; split it into smaller files"
+        )));
+    }
+    Ok(bytes)
 }
 
 /// Nanoseconds in one of a unit.

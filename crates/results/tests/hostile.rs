@@ -146,6 +146,39 @@ fn values_that_no_study_has_are_refused_by_name() {
 }
 
 #[test]
+fn a_study_with_more_systems_facts_or_notices_than_a_report_can_show_is_refused() {
+    let many =
+        "WITH RECURSIVE c(i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM c WHERE i < 200000)";
+    for (sql, table) in [
+        (
+            "INSERT INTO system SELECT i, 's' || i, 'null', '', '', '{}', NULL FROM c",
+            "`system`",
+        ),
+        (
+            "INSERT INTO fact SELECT i, NULL, 'g' || i, 'n', 'v' FROM c",
+            "`fact`",
+        ),
+        ("INSERT INTO notice SELECT i, 'n' || i FROM c", "`notice`"),
+    ] {
+        let error = after(&format!("{many} {sql}")).unwrap_err();
+        assert!(error.contains(table) && error.contains("rows"), "{error}");
+    }
+}
+
+#[test]
+fn a_system_that_is_one_too_many_is_not_added() {
+    let dir = tempfile::tempdir().unwrap();
+    let study = study(dir.path());
+    let mut system = systems().remove(0);
+    let refused = (0..300).find(|at| {
+        system.name = format!("s{at}");
+        study.add_system(&system).is_err()
+    });
+    assert_eq!(refused, Some(256 - systems().len()));
+    read(dir.path()).unwrap();
+}
+
+#[test]
 fn a_study_without_its_digests_is_refused() {
     for sql in [
         "UPDATE phase SET totals_digest = NULL, details_digest = NULL",

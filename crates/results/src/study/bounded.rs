@@ -4,7 +4,7 @@
 
 use crate::{number::INSTANT_MAX_MS, printable};
 use rusqlite::{
-    Error, Result, Row,
+    Connection, Error, Result, Row,
     types::{Type, ValueRef},
 };
 
@@ -16,6 +16,12 @@ pub const TEXT_MAX: usize = 4 << 20;
 const COUNT_MAX: u64 = 1 << 56;
 /// The longest measurement, seconds: a thousand years.
 const SECONDS_MAX: f64 = 3.2e10;
+/// The most systems: a report compares each with all others.
+pub const SYSTEMS_MAX: u64 = 256;
+/// The most facts.
+pub const FACTS_MAX: u64 = 100_000;
+/// The most notices.
+pub const NOTICES_MAX: u64 = 10_000;
 /// How much of a value an error shows, characters.
 const SHOWN: usize = 40;
 
@@ -28,6 +34,8 @@ pub enum OutOfBounds {
         bytes: usize,
         most: usize,
     },
+    #[error("the table `{table}` has {rows} rows; the most here are {most}")]
+    Rows { table: String, rows: u64, most: u64 },
     #[error("`{column}` is {value}; it must be from 0 to {most}")]
     Number {
         column: String,
@@ -47,6 +55,21 @@ pub fn check(text: &str, most: usize) -> std::result::Result<(), OutOfBounds> {
         bytes: text.len(),
         most,
     })
+}
+
+/// Refuses a table with more rows, before they are read.
+pub fn check_rows(c: &Connection, table: &str, most: u64) -> Result<()> {
+    let sql = format!("SELECT count(*) FROM {table}");
+    let rows = c.query_row(&sql, [], |row| count(row, 0))?;
+    if rows <= most {
+        return Ok(());
+    }
+    let table = table.to_owned();
+    Err(Error::ToSqlConversionFailure(Box::new(OutOfBounds::Rows {
+        table,
+        rows,
+        most,
+    })))
 }
 
 /// Refuses a name to be written that could not be read again.

@@ -3,7 +3,10 @@
 use super::{
     Detail, RESPONSE, SERVICE,
     block_row::BlockQosRow,
-    bounded::{TEXT_MAX, amount, at_most, count, instant_ms, name, optional_name, seconds, text},
+    bounded::{
+        FACTS_MAX, NOTICES_MAX, SYSTEMS_MAX, TEXT_MAX, amount, at_most, check_rows, count,
+        instant_ms, name, optional_name, seconds, text,
+    },
     digest, numbers,
 };
 use crate::{
@@ -36,6 +39,7 @@ pub fn header(c: &Connection) -> Result<Header> {
 }
 
 pub fn systems(c: &Connection) -> Result<Vec<System>> {
+    check_rows(c, "system", SYSTEMS_MAX)?;
     let sql = "SELECT name, driver, place, semantics, settings, ceiling_for FROM system
                ORDER BY position";
     rows(c, sql, [], |row| {
@@ -51,6 +55,7 @@ pub fn systems(c: &Connection) -> Result<Vec<System>> {
 }
 
 pub fn facts(c: &Connection) -> Result<Vec<Fact>> {
+    check_rows(c, "fact", FACTS_MAX)?;
     let sql = "SELECT system, \"group\", name, value FROM fact ORDER BY position";
     rows(c, sql, [], |row| {
         Ok(Fact {
@@ -63,6 +68,7 @@ pub fn facts(c: &Connection) -> Result<Vec<Fact>> {
 }
 
 pub fn notices(c: &Connection) -> Result<Vec<String>> {
+    check_rows(c, "notice", NOTICES_MAX)?;
     rows(c, "SELECT text FROM notice ORDER BY position", [], |row| {
         text(row, 0)
     })

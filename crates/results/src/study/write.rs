@@ -1,7 +1,10 @@
 //! What is written: rows from the model. The caller holds the transaction.
 
 use super::{
-    RESPONSE, SERVICE, block_row::BlockQosRow, bounded::writable, digest, numbers, read,
+    RESPONSE, SERVICE,
+    block_row::BlockQosRow,
+    bounded::{SYSTEMS_MAX, check_rows, writable},
+    digest, numbers, read,
     read::Keyed,
 };
 use crate::{
@@ -55,7 +58,7 @@ pub fn systems(c: &Connection, systems: &[System]) -> Result<()> {
             ],
         )?;
     }
-    Ok(())
+    check_rows(c, "system", SYSTEMS_MAX)
 }
 
 pub fn facts(c: &Connection, facts: &[Fact]) -> Result<()> {
