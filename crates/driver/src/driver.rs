@@ -135,6 +135,9 @@ pub struct Driver {
     pub cache: fn(&DataSet, &Settings) -> u64,
     /// Whether reads go through the kernel's page cache, which then counts as cache.
     pub page_cache: fn(&Settings) -> bool,
+    /// The settings with which the data at a path is opened that another program made: with those that
+    /// the data itself names, unless they were given.
+    pub adopted: fn(&Path, &Settings) -> Settings,
     /// Whether [`Database::nodes_down`] tells which nodes of a cluster are down.
     pub tells_nodes: bool,
     /// Whether an update leaves a record with the fields that it writes, and no others.

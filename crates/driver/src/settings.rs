@@ -328,6 +328,7 @@ mod tests {
         space: |_, _| 0,
         cache: |_, _| 0,
         page_cache: |_| false,
+        adopted: |_, settings| settings.clone(),
         tells_nodes: false,
         reshapes: |_| false,
         semantics: |_| None,

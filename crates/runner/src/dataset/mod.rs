@@ -95,13 +95,16 @@ impl<'a> Dataset<'a> {
             _ => system.location.clone(),
         };
         let adopts = plan.sweep.adopt != Adopt::No;
+        let settings = match location.path() {
+            Some(place) if is_adopted(plan, &store) => {
+                (system.driver.adopted)(place, &system.settings)
+            }
+            _ => wal::own(system),
+        };
         let params = Params {
             location,
             data: system.data.clone(),
-            settings: match is_adopted(plan, &store) {
-                true => system.settings.clone(),
-                false => wal::own(system),
-            },
+            settings,
             semantics: system.semantics,
             access: access(plan),
         };

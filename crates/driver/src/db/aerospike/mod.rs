@@ -56,6 +56,7 @@ pub const DRIVER: Driver = Driver {
     space: |_, _| 0,
     cache: |_, _| 0,
     page_cache: |_| false,
+    adopted: |_, settings| settings.clone(),
     tells_nodes: false,
     reshapes: settings::replaces,
     semantics: settings::semantics,

@@ -58,6 +58,7 @@ pub const DRIVER: Driver = Driver {
     space: |_, _| 0,
     cache: |_, _| 0,
     page_cache: |_| true,
+    adopted: |_, settings| settings.clone(),
     tells_nodes: true,
     reshapes: |_| false,
     semantics: |_| None,

@@ -74,6 +74,7 @@ pub const DRIVER: Driver = Driver {
     space,
     cache: |_, _| 0,
     page_cache: |settings| !settings.flag("direct"),
+    adopted: |_, settings| settings.clone(),
     tells_nodes: false,
     reshapes: |_| false,
     semantics: |_| None,

@@ -63,6 +63,7 @@ pub const DRIVER: Driver = Driver {
     space,
     cache: |_, settings| options::block_cache(settings),
     page_cache: options::page_cache,
+    adopted: version::with_log,
     tells_nodes: false,
     reshapes: |_| false,
     semantics: |_| None,
@@ -125,7 +126,7 @@ impl RocksDb {
     /// Where there is none and `params` do not say to make one, or it is in use or broken.
     pub fn open(params: &Params) -> Result<Self, Error> {
         let place = params.path(NAME)?;
-        let settings = &version::with_log(place, &params.settings);
+        let settings = &params.settings;
         let failed = |source: crate::error::BoxError| Error::Open {
             driver: NAME,
             place: place.display().to_string(),

@@ -48,6 +48,7 @@ pub const DRIVER: Driver = Driver {
     space: |_, _| 0,
     cache: |_, _| 0,
     page_cache: |_| false,
+    adopted: |_, settings| settings.clone(),
     tells_nodes: false,
     reshapes: |_| false,
     semantics: |_| None,

@@ -269,7 +269,7 @@ fn scaled_down_it_still_opens() {
 }
 
 #[test]
-fn a_database_is_opened_with_the_log_that_its_newest_options_name() {
+fn adopted_data_is_opened_with_the_log_that_its_newest_options_name() {
     let wal = tempfile::tempdir().unwrap();
     let given = [("wal_dir", wal.path().to_str().unwrap())];
     let bench = Bench::with("rocksdb", &given);
@@ -280,6 +280,8 @@ fn a_database_is_opened_with_the_log_that_its_newest_options_name() {
     drop(database);
     let mut other = Bench::new("rocksdb").params;
     other.location = bench.params.location.clone();
+    let place = other.location.path().unwrap();
+    other.settings = (bench.driver.adopted)(place, &other.settings);
     for access in [Access::Read, Access::Write] {
         other.access = access;
         let database = (bench.driver.open)(&other).unwrap();
