@@ -180,13 +180,8 @@ impl Run<'_> {
         let study = study.map_err(|error| unwritten(error.into()))?;
         let (limit, memory_unlimited) = limit_memory(plan, observer);
         let of_systems = one_device.into_iter().chain(not_interleaved);
-        let left = LeftChanges::look().map(|left| left.notice());
-        let of_systems = of_systems
-            .chain(order::drift(plan, order))
-            .chain(surprises.notices())
-            .chain(left)
-            .collect();
-        let notices = notices(plan, of_systems, servers, ranks);
+        let of_systems = of_systems.chain(of_order_and_machine(plan, order, &surprises));
+        let notices = notices(plan, of_systems.collect(), servers, ranks);
         let facts = run_facts(plan, limit.as_ref(), ranks);
         tell_and_keep(&notices, &study, observer)
             .and_then(|()| prepared.keep(plan, &study, &left_out))
@@ -223,6 +218,18 @@ impl Run<'_> {
         };
         sweep.carry_out(&systems)
     }
+}
+
+/// What is to be said of the order of systems, and of a machine that is not as the plan expects or
+/// as it was before a run that was killed.
+fn of_order_and_machine(
+    plan: &Plan,
+    order: Order,
+    surprises: &Surprises,
+) -> impl Iterator<Item = String> {
+    let left = LeftChanges::look().map(|left| left.notice());
+    let drift = order::drift(plan, order).into_iter();
+    drift.chain(surprises.notices()).chain(left)
 }
 
 /// What is said of a plan, with what is said of its systems.

@@ -133,7 +133,7 @@ fn is_name(name: &str) -> bool {
         let number = name.strip_prefix(prefix);
         number.is_some_and(|text| is_number(text.strip_suffix(".dbtmp").unwrap_or(text)))
     };
-    NAMES.contains(&name) || PREFIXES.iter().any(is_prefix) || ENDINGS.iter().any(|e| is_ending(&e))
+    NAMES.contains(&name) || PREFIXES.iter().any(is_prefix) || ENDINGS.iter().any(is_ending)
 }
 
 /// Removes what `DestroyDB` left of the database, and the directory if nothing else is in it.
