@@ -28,7 +28,8 @@ impl Dataset<'_> {
         workload: &Workload,
         writes_all_fields: bool,
     ) -> Result<bool, Error> {
-        if self.store != Store::Server {
+        // Adopted data has no marker, and gets none.
+        if self.store != Store::Server || self.adopts {
             return Ok(false);
         }
         let Some(text) = database.marker()? else {
