@@ -34,6 +34,7 @@ fn repeated(mut data: Data) -> Data {
         data.points
             .extend(once.iter().cloned().map(|mut point: Point| {
                 point.key.repeat = repeat;
+                point.phase.started_ms = Some(u64::from(repeat));
                 point
             }));
     }

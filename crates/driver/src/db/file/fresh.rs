@@ -2,8 +2,6 @@
 //! what rounds a slot up to the block. Data that stands elsewhere already would be deduplicated or
 //! compressed by a drive that can, which would then look faster than it is.
 
-use std::hash::{BuildHasher, Hasher, RandomState};
-
 /// The bits that are changed of each byte. All of a random byte's would do; these keep the printable
 /// bytes of YCSB's values within their alphabet, so that they compress as before.
 const CHANGED: u32 = 0x1f1f_1f1f;
@@ -11,16 +9,20 @@ const CHANGED: u32 = 0x1f1f_1f1f;
 /// A value that is shorter than this is no model: what is fresh is random then.
 const LIKE_BYTES_MIN: usize = 64;
 
-/// A source of fresh data; each session has its own, and begins elsewhere.
+/// A source of fresh data. Each session has its own, which follows from the values that it writes: the
+/// same operations write the same bytes.
+#[derive(Default)]
 pub(super) struct Fresh {
     state: u64,
 }
 
 impl Fresh {
-    pub(super) fn new() -> Self {
-        Self {
-            state: RandomState::new().build_hasher().finish(),
-        }
+    /// Takes in what is written, which no other client writes.
+    fn mix(&mut self, values: &[u8]) {
+        let mut first = [0; 8];
+        let known = values.len().min(first.len());
+        first[..known].copy_from_slice(&values[..known]);
+        self.state ^= u64::from_le_bytes(first);
     }
 
     /// The splitmix64 generator (Steele, Lea, Flood 2014).
@@ -35,6 +37,7 @@ impl Fresh {
     /// Fills a gap with data that is as compressible as these values, and like nothing else that was
     /// ever written. Zeros, which make values compressible, stay zeros.
     pub(super) fn fill(&mut self, gap: &mut [u8], like: &[u8]) {
+        self.mix(like);
         if like.len() < LIKE_BYTES_MIN {
             for piece in gap.chunks_mut(8) {
                 let word = self.next().to_le_bytes();
@@ -68,7 +71,7 @@ mod tests {
         let printable = |i: u32| 0x20 + (i.wrapping_mul(2_654_435_761) >> 27) as u8;
         let mut like: Vec<u8> = (0..1021).map(printable).collect();
         like[256..384].fill(0);
-        let mut fresh = Fresh::new();
+        let mut fresh = Fresh::default();
         let mut gap = vec![0; 3 * 1021 + 500];
         fresh.fill(&mut gap, &like);
         for piece in gap.chunks(1021) {
@@ -87,13 +90,13 @@ mod tests {
     #[test]
     fn short_values_leave_random_data_beside_them() {
         let mut gap = [0; 4099];
-        Fresh::new().fill(&mut gap, b"abc");
+        Fresh::default().fill(&mut gap, b"abc");
         let mut blocks: Vec<_> = gap.chunks_exact(64).collect();
         blocks.sort_unstable();
         blocks.dedup();
         assert_eq!(blocks.len(), 64);
         let other = &mut [0; 64];
-        Fresh::new().fill(other, b"");
+        Fresh::default().fill(other, b"");
         assert!(
             !gap.chunks_exact(64).any(|block| block == other),
             "sessions differ"

@@ -186,7 +186,7 @@ mod tests {
             lengths: &[3],
             bytes: b"abc",
         };
-        layout.fill(&mut slot, 5, &values, &mut Fresh::new());
+        layout.fill(&mut slot, 5, &values, &mut Fresh::default());
         assert_eq!(layout.check(&slot, 5), SlotContent::Record);
         assert_eq!(layout.check(&slot, 6), SlotContent::Other(5));
         assert_eq!(&slot[8 + 1024..8 + 1027], b"abc");
@@ -201,7 +201,7 @@ mod tests {
             lengths: &[],
             bytes: b"",
         };
-        layout.fill(&mut slot, 113, &values, &mut Fresh::new());
+        layout.fill(&mut slot, 113, &values, &mut Fresh::default());
         assert_eq!(layout.check(&slot, 103), SlotContent::Nothing);
         assert_eq!(layout.check_slot(&slot, 103), SlotContent::Record);
         assert_eq!(layout.check(&slot, 104), SlotContent::Other(113));

@@ -125,7 +125,7 @@ impl Database for Slots {
     fn session(&self) -> Result<Box<dyn Session>, Error> {
         Ok(Box::new(SlotsSession {
             buffer: Buffer::new(self.store.layout.slot_bytes),
-            fresh: Fresh::new(),
+            fresh: Fresh::default(),
             store: Arc::clone(&self.store),
         }))
     }
