@@ -134,19 +134,11 @@ impl Facts {
         let systems = known.map(|((system, former), searches_done)| {
             let mut dataset = Dataset::new(plan, system);
             let server = server::gather(system, &mut dataset);
-            // A server may not be there yet; nor is what a run begins with making.
-            let is_there = match system.driver.place {
-                Place::Hosts => server.as_ref().is_some_and(|s| s.unreached.is_none()),
-                _ => !is_to_come(system),
-            };
-            let is_known = dataset.is_kept() && is_there;
+            let is_known = dataset.is_kept() && is_there(system, server.as_ref());
             // An example of a place says nothing of this machine.
             let is_place = is_known && !system.placeholder;
-            let refused = match is_place {
-                true => refuse_missing(system),
-                false => Ok(()),
-            };
-            let state = is_known.then(|| refused.and_then(|()| dataset.state()));
+            let refused = is_place.then(|| refuse_missing(system)).transpose();
+            let state = is_known.then(|| refused.and_then(|_| dataset.state()));
             let place = system.location.path().filter(|_| is_place);
             let space = place.and_then(|place| tailmark_host::space(place).ok());
             SystemFacts {
@@ -176,6 +168,15 @@ impl Facts {
             notices,
             highest_rungs,
         }
+    }
+}
+
+/// Whether what holds the data of a system is there now: a server may not run yet, and a run may begin
+/// with preparing a device.
+fn is_there(system: &SystemPlan, server: Option<&ServerFacts>) -> bool {
+    match system.driver.place {
+        Place::Hosts => server.is_some_and(|server| server.unreached.is_none()),
+        _ => !is_to_come(system),
     }
 }
 
