@@ -16,7 +16,8 @@ use std::{
     time::Duration,
 };
 use tailmark_driver::{
-    Access, Database, Driver, Location, Params, Place, Session, Settled, Stopped, db,
+    Access, Database, Driver, Location, Look, Params, Place, ServerLook, Session, Settled, Stopped,
+    db,
 };
 use tailmark_results::Finding;
 use tailmark_runner::Error;
@@ -135,6 +136,16 @@ fn a_load_of_a_server_that_begins_again_goes_on_and_tells_what_failed_before() {
     system.driver = Box::leak(Box::new(Driver {
         place: Place::Hosts,
         open: |_| Ok(Box::new(Server)),
+        look: Some(ServerLook {
+            at: |_| {
+                Ok(Look {
+                    marker: Server.marker()?,
+                    is_empty: Server.is_empty()?,
+                    ..Look::default()
+                })
+            },
+            of_empty: |_| Look::default(),
+        }),
         ..*scripted
     }));
     let mut plan = plan(vec![system], &["ycsb-c"], &[1]);
