@@ -110,9 +110,10 @@ fn a_run_that_ends_when_all_is_loaded_keeps_its_load() {
 /// Ends a run when its load is in the study, and its marker does not say so yet.
 fn end_before_the_marker(bench: &Bench) {
     // The study can be written, the marker cannot.
-    let in_the_way = bench.marker().with_extension("new");
+    let (marker, aside) = (bench.marker(), bench.out.path().join("marker"));
     let block = At("flushing what was loaded", || {
-        fs::create_dir(&in_the_way).unwrap();
+        fs::rename(&marker, &aside).unwrap();
+        fs::create_dir(&marker).unwrap();
     });
     let error = tailmark_runner::run(&bench.plan, bench.out.path(), &block, &Stop::new());
     let Err(Error::Midway(error)) = error else {
@@ -120,7 +121,8 @@ fn end_before_the_marker(bench: &Bench) {
     };
     assert!(matches!(*error, Error::Io { .. }), "{error:?}");
     assert_eq!(loads(bench.out.path())[0].records, RECORDS);
-    fs::remove_dir(&in_the_way).unwrap();
+    fs::remove_dir(&marker).unwrap();
+    fs::rename(&aside, &marker).unwrap();
 }
 
 #[test]

@@ -9,7 +9,9 @@ mod support;
 
 use std::{path::Path, sync::Mutex, time::Duration};
 use support::{plan, points, run, system, system_with};
-use tailmark_driver::{Database, Driver, Error, Location, Params, Place, Session, db};
+use tailmark_driver::{
+    Database, Driver, Error, Location, Look, Params, Place, ServerLook, Session, db,
+};
 use tailmark_plan::{AskedRate, DropCaches, Plan, Service, ServiceControl};
 use tailmark_results::{Arrivals, Point};
 use tailmark_testing::assert_says;
@@ -229,6 +231,16 @@ fn the_caches_of_a_server_on_another_machine_are_left_alone_and_that_is_said() {
     let driver: &'static Driver = Box::leak(Box::new(Driver {
         place: Place::Hosts,
         open,
+        look: Some(ServerLook {
+            at: |_| {
+                Ok(Look {
+                    marker: MARKER.lock().unwrap().clone(),
+                    is_empty: true,
+                    ..Look::default()
+                })
+            },
+            of_empty: |_| Look::default(),
+        }),
         ..*scripted
     }));
     let mut system = system("a", "sim-threads", Path::new("x"));
