@@ -3,7 +3,7 @@
 use std::{io::IsTerminal, os::fd::AsFd};
 use tailmark_report::Screen;
 
-/// The screen behind standard output or standard error. `NO_COLOR` is obeyed (<https://no-color.org>),
+/// The terminal of standard output or standard error. `NO_COLOR` is obeyed (<https://no-color.org>),
 /// and a terminal that is `dumb` or has no name gets no colours.
 pub fn of(stream: &(impl AsFd + IsTerminal)) -> Screen {
     if !stream.is_terminal() {

@@ -149,7 +149,7 @@ fn an_address_that_others_reach_takes_a_token() {
         .get(&format!("/live.json{}", run.page.query))
         .unwrap();
     assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
-    // Those without it that never end their requests lock nobody out.
+    // Those without it that never end their requests block no other client.
     let slow: Vec<TcpStream> = (0..300)
         .map(|_| {
             let mut stream = TcpStream::connect(&run.page.address).unwrap();

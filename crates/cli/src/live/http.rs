@@ -1,6 +1,6 @@
 //! As much of HTTP/1.1 as a page takes that is only read: GET, one request a connection.
 //!
-//! Slow or hostile clients keep nobody from reading. A request and its answer have deadlines as a whole,
+//! Slow or hostile clients do not block other readers. A request and its answer have deadlines as a whole,
 //! however they trickle. The number of connections is limited, in total and for each peer; one more
 //! closes the oldest, first those that have not sent their request yet.
 

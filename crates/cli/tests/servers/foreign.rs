@@ -49,7 +49,7 @@ impl Keyspace {
         TAILMARK.run(self.dir.path(), &words)
     }
 
-    /// Its tables by name, with their comments; none where there is no such keyspace.
+    /// Its tables by name, with their comments; empty if the keyspace is missing.
     fn tables(&self) -> Vec<Vec<String>> {
         let (schema, name) = ("system_schema.tables", &self.name);
         let columns = "table_name, comment";

@@ -15,7 +15,7 @@ use std::{
 
 /// `flush-max-ms` where a server does not say: its default.
 const FLUSH_MAX: Duration = Duration::from_millis(1_000);
-/// More than that nobody sets; a server that says so is not believed.
+/// The longest time that is believed of a server; no one configures more.
 const FLUSH_LONGEST: Duration = Duration::from_secs(60);
 /// How long the blocks that were queued may take to be written.
 const WRITTEN: Duration = Duration::from_secs(600);
@@ -61,8 +61,8 @@ pub(super) async fn wait(
     }
 }
 
-/// How long a block that is not full stays in memory; none where all that was acknowledged is on a
-/// device already, or nothing is on one.
+/// How long a block that is not full stays in memory. `None` if everything acknowledged is on a
+/// device already, or if nothing is kept on one.
 fn flush_max(answers: &[String]) -> Option<Duration> {
     let storage = |answer: &String| {
         let words: BTreeMap<String, String> = words(answer)
@@ -109,7 +109,7 @@ fn devices(answers: &[String]) -> Devices {
 fn are_written(queued: &Devices, now: &Devices) -> bool {
     queued.iter().all(|(device, before)| {
         let now = now.get(device).copied().unwrap_or_default();
-        // A server that was started anew counts from 0.
+        // A server that was restarted counts from 0.
         now.queued == 0 || now.written >= before.written.saturating_add(before.queued)
     })
 }
