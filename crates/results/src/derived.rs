@@ -161,7 +161,10 @@ pub const DERIVED: &[Derived] = &[
         title: "processors: database, %",
         unit: "%",
         about: "the same of an embedded database's background threads, or of a server on this machine",
-        of: |phase, _| Some(100.0 * phase.cpu_shares()?.database),
+        of: |phase, _| {
+            let share = phase.cpu_shares()?.database;
+            (share > 0.0).then_some(100.0 * share)
+        },
     },
     Derived {
         name: "cpu_others_percent",
