@@ -131,7 +131,7 @@ pub fn others(e: &Evidence<'_>) -> Option<String> {
     (shares.busy >= FULL && shares.others >= DISTURBED).then(|| {
         format!(
             "Other programs took {} of the time of the {} processors, which were {} busy; the clients took \
-             {}. So requests waited for processors.{unseen} Stop the other programs, and measure again. \
+             {}. So requests may have waited for a processor.{unseen} Stop the other programs, and measure again. \
              Threads of the kernel count too, such as those that encrypt or emulate a volume: they are a \
              cost of it.",
             number::share(shares.others),
