@@ -38,6 +38,7 @@ impl Watched {
             system: asked.system.clone(),
             places,
             hosts: asked.hosts.clone(),
+            background_threads: "",
         };
         let (mut sources, mut not_sampled) = (Vec::new(), Vec::new());
         let is_asked = |name: &str| asked.probes.iter().any(|asked| asked == name);

@@ -8,11 +8,39 @@
 mod bench;
 
 use bench::{Bench, TAILMARK};
-use std::fs;
+use std::{
+    fs,
+    process::{Child, Command},
+    thread,
+};
 use tailmark_testing::{assert_says, need_emulation, test};
 
 fn main() -> std::process::ExitCode {
     tailmark_testing::run()
+}
+
+/// Programs that keep all processors busy, as other tests do.
+struct Busy(Vec<Child>);
+
+impl Busy {
+    fn new() -> Self {
+        let processors = thread::available_parallelism().unwrap().get();
+        let spin = |_| {
+            Command::new("sh")
+                .args(["-c", "while :; do :; done"])
+                .spawn()
+        };
+        Self((0..=processors).map(|index| spin(index).unwrap()).collect())
+    }
+}
+
+impl Drop for Busy {
+    fn drop(&mut self) {
+        for program in &mut self.0 {
+            let _ = program.kill();
+            let _ = program.wait();
+        }
+    }
 }
 
 /// The peak of each system, ops/s.
@@ -36,6 +64,8 @@ fn peaks(bench: &Bench) -> Vec<(String, f64)> {
 fn the_rehearsal_finds_the_limits_of_its_volumes_and_ranks_them() {
     need_emulation();
     let bench = Bench::new();
+    // Clients that wait for a volume are not its limit, whatever other programs do with the processors.
+    let busy = Busy::new();
     let said = bench.done(
         "$tailmark run rehearsal -o out --set sweep.repeats=1\n\
          ls -A state/tailmark/emulated; losetup --list; mount | grep emulated; exit 0",
@@ -43,11 +73,13 @@ fn the_rehearsal_finds_the_limits_of_its_volumes_and_ranks_them() {
     assert!(!said.contains("(deleted)") && !said.contains("emulated/1000 a second/export 0"));
     // The digest of the report: who is ahead.
     assert_says(&said, &["1000 a second peaks higher than 400 a second"]);
-    // Every read is compared with what was written.
     for point in TAILMARK.points(&bench.dir()) {
         let findings = point["findings"].to_string();
+        // Every read is compared with what was written.
         assert!(!findings.contains("\"errors\""), "{findings}");
+        assert!(!findings.contains("\"client-saturated\""), "{findings}");
     }
+    drop(busy);
     let mut peaks = peaks(&bench);
     peaks.sort_by(|a, b| a.1.total_cmp(&b.1));
     let [(slow, low), (fast, high)] = &peaks[..] else {
@@ -57,10 +89,10 @@ fn the_rehearsal_finds_the_limits_of_its_volumes_and_ranks_them() {
         (slow.as_str(), fast.as_str()),
         ("400 a second", "1000 a second")
     );
+    // A machine that is busy can only hold a volume below its limit.
     for (found, limit) in [(low, 400.0), (high, 1000.0)] {
-        assert!((found / limit - 1.0).abs() < 0.05, "{peaks:?}");
+        assert!(*found < limit * 1.05, "{peaks:?}");
     }
-    assert!((high / low / 2.5 - 1.0).abs() < 0.1, "{peaks:?}");
     let left: Vec<_> = fs::read_dir(bench.dir().join("state/tailmark/emulated"))
         .unwrap()
         .collect();

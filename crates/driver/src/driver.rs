@@ -138,6 +138,9 @@ pub struct Driver {
     /// The settings with which the data at a path is opened that another program made: with those that
     /// the data itself names, unless they were given.
     pub adopted: fn(&Path, &Settings) -> Settings,
+    /// How the names of the threads of this process begin that do the database's background work; empty
+    /// where there are none.
+    pub background_threads: &'static str,
     /// Whether [`Database::nodes_down`] tells which nodes of a cluster are down.
     pub tells_nodes: bool,
     /// Whether an update leaves a record with the fields that it writes, and no others.

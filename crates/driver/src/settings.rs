@@ -329,6 +329,7 @@ mod tests {
         cache: |_, _| 0,
         page_cache: |_| false,
         adopted: |_, settings| settings.clone(),
+        background_threads: "",
         tells_nodes: false,
         reshapes: |_| false,
         semantics: |_| None,

@@ -166,7 +166,7 @@ fn direct_writes_and_reads_are_counted_by_the_disk_probe() {
     let target = Target {
         system: "loop".to_owned(),
         places: vec![disk.directory.clone()],
-        hosts: Vec::new(),
+        ..Target::default()
     };
     let row = PROBES.iter().find(|row| row.name == "disk").unwrap();
     let mut probe = (row.open)(&target).unwrap().unwrap();
@@ -272,7 +272,7 @@ fn the_disk_probe_has_readings_of_each_device_of_a_system() {
     let target = Target {
         system: "two".to_owned(),
         places: vec![one.directory.clone(), other.device.path().to_owned()],
-        hosts: Vec::new(),
+        ..Target::default()
     };
     let row = PROBES.iter().find(|row| row.name == "disk").unwrap();
     let readings = (row.open)(&target).unwrap().unwrap().sample().unwrap();

@@ -32,6 +32,7 @@ fn rank(rank: u32, host: &str, operations: u64) -> RankPart {
         clock_bound_ns: 30_000,
         clock_drift_ns: 0,
         cpu_busy: None,
+        cpu_client: None,
         quantiles: vec![(0.99, 1_500_000)],
     }
 }

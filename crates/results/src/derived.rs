@@ -7,6 +7,7 @@
 
 use crate::{
     Header, Kind, Phase, Series, SeriesKind,
+    cpu_shares::{CPU_S, is_busy},
     server::leave_out_no_host,
     steady::{DATABASE, PENDING_COMPACTION},
 };
@@ -149,6 +150,30 @@ pub const DERIVED: &[Derived] = &[
         of: |phase, _| Some(100.0 * phase.cpu_busy()?),
     },
     Derived {
+        name: "cpu_client_percent",
+        title: "processors: clients, %",
+        unit: "%",
+        about: "share of the time of all processors that the clients' threads had",
+        of: |phase, _| Some(100.0 * phase.cpu_shares()?.client),
+    },
+    Derived {
+        name: "cpu_database_percent",
+        title: "processors: database, %",
+        unit: "%",
+        about: "the same of an embedded database's background threads, or of a server on this machine",
+        of: |phase, _| {
+            let share = phase.cpu_shares()?.database;
+            (share > 0.0).then_some(100.0 * share)
+        },
+    },
+    Derived {
+        name: "cpu_others_percent",
+        title: "processors: others, %",
+        unit: "%",
+        about: "the same of other programs and of the kernel's threads",
+        of: |phase, _| Some(100.0 * phase.cpu_shares()?.others),
+    },
+    Derived {
         name: "cpu_steal_percent",
         title: "steal, %",
         unit: "%",
@@ -206,9 +231,6 @@ impl Phase {
 /// What databases call the bytes that they store: RocksDB, Cassandra, Aerospike.
 const STORED: [&str; 3] = ["sst_bytes", "disk_bytes", "used_bytes"];
 
-/// Counters of processor time.
-const CPU_S: [&str; 2] = ["user_s", "system_s"];
-
 /// The series of one probe during a phase.
 #[derive(Debug, Clone, Copy)]
 pub struct Sampled<'a> {
@@ -240,7 +262,11 @@ impl Phase {
 
     /// Seconds a second that these counters have of the time of all processors, and all of it: of the
     /// clients' machine, or of the host of a server.
-    fn cpu_times(&self, server: Option<&str>, is_meant: fn(&str) -> bool) -> Option<(f64, f64)> {
+    pub(crate) fn cpu_times(
+        &self,
+        server: Option<&str>,
+        is_meant: fn(&str) -> bool,
+    ) -> Option<(f64, f64)> {
         let is_time = |of: &&Series| of.kind == SeriesKind::Counter && of.name.ends_with("_s");
         let machine = self.of_machine("cpu", server);
         let (mut all, mut meant) = (0.0, None);
@@ -327,11 +353,6 @@ impl Phase {
         let shares = shares.filter(|shares| !shares.is_empty())?;
         Some(shares.iter().sum::<f64>() / shares.len() as f64)
     }
-}
-
-/// Whether a counter of processor time is of work.
-fn is_busy(name: &str) -> bool {
-    !matches!(name, "idle_s" | "iowait_s")
 }
 
 impl Sampled<'_> {

@@ -80,6 +80,7 @@ pub const FINDINGS: &[FindingCode] = &[
     CLOCK_SKEW,
     CLOCK_STEPPED,
     DATA_ADOPTED,
+    DATABASE_SATURATED,
     DEVICE_THROTTLED,
     ERRORS,
     FEW_OPERATIONS,
@@ -87,6 +88,7 @@ pub const FINDINGS: &[FindingCode] = &[
     LENGTH_UNKNOWN,
     LINK_DEGRADED,
     LOAD_RESUMED,
+    MACHINE_BUSY,
     MEMORY_NOT_LIMITED,
     MISSES,
     NO_ANSWER,
@@ -155,12 +157,12 @@ pub const CENSORED: FindingCode = FindingCode {
     changes_headline: true,
 };
 
-/// The processors were the limit, not the storage.
+/// The clients' own threads filled the processors.
 pub const CLIENT_SATURATED: FindingCode = FindingCode {
     name: "client-saturated",
-    about: "the processors were the limit, not the storage",
-    means: "The processors of the clients were the limit, so faster storage could not have shown \
-            it. Use fewer threads, more processors or smaller caches.",
+    about: "the clients' own threads filled the processors",
+    means: "The clients, with what an embedded database does in their threads, were the limit, so \
+            faster storage could not have shown it. Use fewer threads, more processors or smaller caches.",
     changes_headline: true,
 };
 
@@ -199,6 +201,15 @@ pub const DATA_ADOPTED: FindingCode = FindingCode {
     means: "What was loaded, and how, is known from a sample alone. Load the data set with \
             tailmark where that matters.",
     changes_headline: false,
+};
+
+/// The database's own work filled the processors of the clients' machine.
+pub const DATABASE_SATURATED: FindingCode = FindingCode {
+    name: "database-saturated",
+    about: "the database's own work filled the processors of the clients' machine",
+    means: "The number is about those processors, not about the storage; what the database needs of them is \
+            a cost of the system. Use more processors, or clients on another machine than the server's.",
+    changes_headline: true,
 };
 
 /// A drive says that it was too hot.
@@ -262,6 +273,15 @@ pub const LOAD_RESUMED: FindingCode = FindingCode {
     means: "The load's numbers are those of its last part alone. Load again where the load \
             itself is of interest.",
     changes_headline: false,
+};
+
+/// Other programs took the processors.
+pub const MACHINE_BUSY: FindingCode = FindingCode {
+    name: "machine-busy",
+    about: "other programs took the processors of the clients' machine",
+    means: "The point was disturbed: clients and database had less of the processors than the machine \
+            has. Stop the other programs, and measure the point again.",
+    changes_headline: true,
 };
 
 /// The memory limit of the plan was not applied.

@@ -37,6 +37,10 @@ pub struct RankPart {
     /// How busy the processors of its machine were, 0 to 1; none where its machine was not watched
     /// by it.
     pub cpu_busy: Option<f64>,
+    /// The share of them that the threads of its clients had, 0 to 1; none as above, and in studies of
+    /// before.
+    #[serde(default)]
+    pub cpu_client: Option<f64>,
     /// Quantiles of the response time of all its requests: the share of requests, and nanoseconds.
     pub quantiles: Vec<(f64, u64)>,
 }

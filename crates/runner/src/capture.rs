@@ -40,6 +40,8 @@ pub struct Watched {
     pub places: Vec<PathBuf>,
     /// The contact points of a server, each `host:port`.
     pub hosts: Vec<String>,
+    /// How the names of the threads of this process begin that do the database's background work.
+    pub background_threads: &'static str,
     /// Probes that are sampled beside those that always are; [`NO_PROBES`]: they alone.
     pub probes: Vec<String>,
     /// The hosts of a server, where the plan names some.
@@ -55,6 +57,7 @@ impl Watched {
         Self {
             places: location.path().into_iter().map(PathBuf::from).collect(),
             hosts: location.addresses(driver.port.unwrap_or_default()),
+            background_threads: driver.background_threads,
             ..Self::default()
         }
     }
@@ -176,6 +179,7 @@ impl<'a> Capture<'a> {
                 true => watched.hosts.clone(),
                 false => Vec::new(),
             },
+            background_threads: watched.background_threads,
         };
         let (mut sources, mut not_sampled) = (Vec::new(), Vec::new());
         for row in PROBES

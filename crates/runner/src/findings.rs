@@ -3,6 +3,7 @@
 
 mod machine;
 mod memory;
+mod processors;
 mod ranks;
 mod rate;
 mod servers;
@@ -126,7 +127,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         code: finding::CLIENT_SATURATED,
-        check: client_saturated,
+        check: processors::client,
     },
     Rule {
         code: finding::CLOCK_SKEW,
@@ -139,6 +140,10 @@ pub const RULES: &[Rule] = &[
     Rule {
         code: finding::DATA_ADOPTED,
         check: |e| e.adopted.map(str::to_owned),
+    },
+    Rule {
+        code: finding::DATABASE_SATURATED,
+        check: processors::database,
     },
     Rule {
         code: finding::DEVICE_THROTTLED,
@@ -155,6 +160,10 @@ pub const RULES: &[Rule] = &[
     Rule {
         code: finding::LINK_DEGRADED,
         check: links::degraded,
+    },
+    Rule {
+        code: finding::MACHINE_BUSY,
+        check: processors::others,
     },
     Rule {
         code: finding::MEMORY_NOT_LIMITED,
@@ -276,28 +285,6 @@ fn memory_not_limited(e: &Evidence<'_>) -> Option<String> {
         format!(
             "The plan limits memory to {}, but that was not applied: {why}.",
             ByteSize(limit)
-        )
-    })
-}
-
-fn client_saturated(e: &Evidence<'_>) -> Option<String> {
-    const BUSY: f64 = 0.90;
-    if let Some(part) = ranks::saturated(&e.phase.ranks) {
-        return Some(format!(
-            "The processors of {}, the machine of rank {}, were {:.0} % busy, so they, not the storage, \
-             were the limit. Use more machines or ranks on fewer threads.",
-            part.host,
-            part.rank,
-            part.cpu_busy.unwrap_or_default() * 100.0
-        ));
-    }
-    let busy = e.phase.cpu_busy()?;
-    (busy >= BUSY).then(|| {
-        format!(
-            "The {} processors were {:.0} % busy, so they, not the storage, were the limit. Use \
-             fewer threads, more processors, or a cache small enough that reads reach the device.",
-            e.cpus,
-            busy * 100.0
         )
     })
 }

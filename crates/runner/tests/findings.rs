@@ -298,7 +298,7 @@ fn a_memory_limit_that_cannot_be_applied_is_a_finding() {
 }
 
 #[test]
-fn busy_processors_are_a_finding() {
+fn processors_are_full_by_whose_work_they_do() {
     let mut plan = plan(
         vec![system("a", "null", Path::new("x"))],
         &["ycsb-c"],
@@ -306,8 +306,17 @@ fn busy_processors_are_a_finding() {
     );
     plan.sweep.operations = None;
     plan.sweep.duration = Some(Duration::from_secs(3));
-    let text = text(&point(&plan), "client-saturated").to_owned();
-    assert!(text.contains("% busy"), "{text}");
+    let point = point(&plan);
+    let shares = point.phase.cpu_shares().unwrap();
+    assert!(shares.client > 0.0, "{shares:?}");
+    assert_eq!(shares.database, 0.0);
+    // How much of the machine 64 clients that never wait get is up to what else runs there.
+    let is_full = shares.of_processes(shares.client) >= 0.90;
+    let is_disturbed = shares.busy >= 0.90 && shares.others >= 0.10;
+    let said = text(&point, "client-saturated");
+    assert_eq!(said.contains("took"), is_full, "{said} {shares:?}");
+    let said = text(&point, "machine-busy");
+    assert_eq!(said.contains("took"), is_disturbed, "{said} {shares:?}");
 }
 
 #[test]

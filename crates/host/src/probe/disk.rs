@@ -210,7 +210,7 @@ mod tests {
             let target = super::super::Target {
                 system: String::new(),
                 places: vec![place.into()],
-                hosts: Vec::new(),
+                ..Default::default()
             };
             assert!((PROBE.open)(&target).unwrap().is_none(), "{place}");
         }

@@ -26,6 +26,9 @@ pub struct Target {
     pub places: Vec<PathBuf>,
     /// The contact points of its server, each `host:port`; none where it is embedded.
     pub hosts: Vec<String>,
+    /// How the names of the threads of this process begin that do the background work of an embedded
+    /// database; empty where there are none.
+    pub background_threads: &'static str,
 }
 
 /// One value at the instant of a sample.
@@ -119,6 +122,7 @@ mod tests {
             system: "test".to_owned(),
             places: vec!["/".into()],
             hosts: Vec::new(),
+            background_threads: "rocksdb:",
         }
     }
 

@@ -1,7 +1,10 @@
 //! This process: the clients and, where it is embedded, the database.
 
+mod background;
+
 use super::{Probe, ProbeRow, Reading, readings, unread};
 use crate::Error;
+use background::Background;
 use nix::sys::{
     resource::{UsageWho, getrusage},
     time::TimeVal,
@@ -15,10 +18,18 @@ pub const PROBE: ProbeRow = ProbeRow {
     about: "this process: CPU time, memory, bytes read and written, page faults, context switches",
     period_s: 1,
     is_default: true,
-    open: |_| Ok(Some(Box::new(Process))),
+    open: |target| {
+        let background = match target.background_threads {
+            "" => None,
+            name => Some(Background::new(name)),
+        };
+        Ok(Some(Box::new(Process { background })))
+    },
 };
 
-struct Process;
+struct Process {
+    background: Option<Background>,
+}
 
 impl Probe for Process {
     fn sample(&mut self) -> Result<Vec<Reading>, Error> {
@@ -28,7 +39,7 @@ impl Probe for Process {
         let memory = own.statm().map_err(unread("/proc/self/statm"))?;
         let io = own.io().map_err(unread("/proc/self/io"))?;
         let seconds = |time: TimeVal| time.tv_sec() as f64 + time.tv_usec() as f64 / 1e6;
-        Ok(readings(
+        let mut read = readings(
             "process",
             &[
                 ("user_s", Counter, seconds(usage.user_time())),
@@ -52,6 +63,11 @@ impl Probe for Process {
                     usage.involuntary_context_switches() as f64,
                 ),
             ],
-        ))
+        );
+        if let Some(background) = &mut self.background {
+            let values = [("background_s", Counter, background.sample()?)];
+            read.extend(readings("process", &values));
+        }
+        Ok(read)
     }
 }

@@ -101,6 +101,9 @@ fn every_figure_is_what_it_says() {
         ("server_cpu_us_per_op", 2_000.0),
         ("database_stalled_percent", 5.0),
         ("cpu_busy_percent", 37.5),
+        ("cpu_client_percent", 3.75),
+        ("cpu_database_percent", 7.5),
+        ("cpu_others_percent", 13.75),
         ("cpu_steal_percent", 12.5),
         ("io_stalled_percent", 25.0),
     ] {

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::{
     Finding, FindingCode, Kind, Phase, Point, PointKey, Stated, Study, TimeBasis,
-    finding::{CLIENT_SATURATED, CLIENT_STOPPED, NO_ANSWER, NOTHING_FOUND},
+    finding::{CLIENT_SATURATED, CLIENT_STOPPED, DATABASE_SATURATED, NO_ANSWER, NOTHING_FOUND},
 };
 use std::{collections::BTreeSet, time::Duration};
 
@@ -213,6 +213,10 @@ fn late(phase: &Phase, are_answered: bool) -> Option<Cause> {
     let causes = lag.causes.as_ref();
     let (no_client, woken) = causes.map_or((0, 0), |of| (of.no_client.len(), of.woken_late.len()));
     let is_no_client = no_client >= woken;
+    // Clients that the database on their machine kept waiting for a processor wait for the system.
+    if !is_no_client && DATABASE_SATURATED.is_among(&phase.findings) {
+        return None;
+    }
     let why = match is_no_client {
         true => "no client was free to send it: more slo.threads may help",
         false => {
@@ -435,3 +439,6 @@ pub fn searches(study: &Study) -> Result<Option<(SloSettings, Vec<Slo>)>, crate:
     }
     Ok(Some((settings, searches)))
 }
+
+#[cfg(test)]
+mod tests;

@@ -101,6 +101,7 @@ mod tests {
                 clock_bound_ns: 8,
                 clock_drift_ns: 9,
                 cpu_busy: Some(0.5),
+                cpu_client: Some(0.25),
                 quantiles: vec![(0.5, 10)],
             }],
             ..Phase::default()

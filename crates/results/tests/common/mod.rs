@@ -164,6 +164,7 @@ pub fn ranks() -> Vec<RankPart> {
         clock_bound_ns: 20_000,
         clock_drift_ns: -150,
         cpu_busy: (rank == 0).then_some(0.25),
+        cpu_client: None, // as in the fixture of version 7
         quantiles: vec![(0.5, 1_000_000), (0.99, 4_000_000)],
     };
     vec![part(0, "db1"), part(1, "db2")]

@@ -129,6 +129,7 @@ impl Scene {
                 .iter()
                 .filter_map(|place| Some(tailmark_host::space(place).ok()?.at))
                 .collect(),
+            background_threads: "",
         };
         let mut watch = Watch::open(&target)?;
         let before = watch.look()?;

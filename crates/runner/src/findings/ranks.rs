@@ -16,9 +16,6 @@ const OPERATIONS_MIN: u64 = 1_000;
 /// Seconds of two ranks that are further apart are not the same, nanoseconds.
 const APART_NS: u64 = 1_000_000;
 
-/// How busy the processors of a machine are that hold its clients up.
-const BUSY: f64 = 0.90;
-
 /// The slowest rank, where it is slow, with what is known of it.
 pub fn uneven(e: &Evidence<'_>) -> Option<String> {
     uneven_of(&e.phase.ranks, e.key.target_rate.is_none())
@@ -90,17 +87,6 @@ fn skew_of(ranks: &[RankPart]) -> Option<String> {
     })
 }
 
-/// A rank on a machine whose processors were busy, where that is not the machine of rank 0.
-pub fn saturated(ranks: &[RankPart]) -> Option<&RankPart> {
-    let others = ranks.iter().skip(1);
-    let busy = |part: &&RankPart| part.cpu_busy.is_some_and(|busy| busy >= BUSY);
-    others.filter(busy).max_by(|a, b| {
-        a.cpu_busy
-            .partial_cmp(&b.cpu_busy)
-            .unwrap_or(std::cmp::Ordering::Equal)
-    })
-}
-
 fn sorted(ranks: &[RankPart], of: impl Fn(&RankPart) -> f64) -> Vec<f64> {
     let mut values: Vec<f64> = ranks.iter().map(of).collect();
     values.sort_by(f64::total_cmp);
@@ -125,6 +111,7 @@ mod tests {
             clock_bound_ns: 50_000,
             clock_drift_ns: -30_000,
             cpu_busy: Some(0.5),
+            cpu_client: Some(0.4),
             quantiles: vec![(0.5, 500_000), (0.99, 1_000_000)],
         };
         (0..ranks).map(part).collect()
@@ -185,16 +172,5 @@ mod tests {
                 "{text}"
             );
         }
-    }
-
-    #[test]
-    fn busy_processors_of_another_machine_are_found() {
-        assert_eq!(saturated(&even(3)), None);
-        let busy = changed(3, |part| part.cpu_busy = Some(0.95));
-        assert_eq!(saturated(&busy).map(|part| part.rank), Some(1));
-        // Those of rank 0 are in its own series.
-        let mut first = even(3);
-        first[0].cpu_busy = Some(1.0);
-        assert_eq!(saturated(&first), None);
     }
 }

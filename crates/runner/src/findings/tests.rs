@@ -5,7 +5,16 @@ use tailmark_results::{SERVER_CLOCK, Series, SeriesKind, subject_on_server};
 
 /// What is said of a point that was measured as it came.
 fn with_evidence<T>(phase: Phase, of: impl Fn(&Evidence<'_>) -> T) -> T {
-    let driver = tailmark_driver::db::find("null").expect("a row");
+    with_evidence_of("null", phase, of)
+}
+
+/// The same with another driver.
+pub(super) fn with_evidence_of<T>(
+    driver: &str,
+    phase: Phase,
+    of: impl Fn(&Evidence<'_>) -> T,
+) -> T {
+    let driver = tailmark_driver::db::find(driver).expect("a row");
     let params = Params {
         location: tailmark_driver::Location::None,
         data: DataSet {
@@ -88,14 +97,17 @@ fn a_server_whose_clock_drifts_by_a_thousandth_is_a_finding_of_its_phase() {
 }
 
 #[test]
-fn clients_and_servers_are_saturated_each_by_its_own_processors() {
+fn a_servers_host_is_saturated_by_its_own_processors() {
     let busy = |client: f64, server: f64| {
         let machine = |subject: &str, busy: f64| {
             [("user_s", busy), ("idle_s", 1.0 - busy)]
                 .map(|(name, share)| each_second("cpu", subject, name, |at| at * share))
         };
+        let process = each_second("process", "process", "user_s", |at| at * client);
         let there = subject_on_server("machine", "db1");
-        codes([machine("machine", client), machine(&there, server)].concat())
+        let mut all = [machine("machine", client), machine(&there, server)].concat();
+        all.push(process);
+        codes(all)
     };
     assert_eq!(busy(0.05, 0.97), ["server-saturated"]);
     assert_eq!(busy(0.97, 0.05), ["client-saturated"]);

@@ -378,6 +378,7 @@ impl Shared<'_> {
             clock_bound_ns: before.bound_ns.max(bound_ns),
             clock_drift_ns: drift_ns + ahead_ns,
             cpu_busy: phase.cpu_busy(),
+            cpu_client: phase.cpu_shares().map(|of| of.of_processes(of.client)),
             quantiles: RankPart::quantiles_of(&phase),
         }];
         if rank > 0 {

@@ -57,6 +57,7 @@ pub const DRIVER: Driver = Driver {
     cache: |_, _| 0,
     page_cache: |_| false,
     adopted: |_, settings| settings.clone(),
+    background_threads: "",
     tells_nodes: false,
     reshapes: settings::replaces,
     semantics: settings::semantics,

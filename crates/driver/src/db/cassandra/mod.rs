@@ -59,6 +59,7 @@ pub const DRIVER: Driver = Driver {
     cache: |_, _| 0,
     page_cache: |_| true,
     adopted: |_, settings| settings.clone(),
+    background_threads: "",
     tells_nodes: true,
     reshapes: |_| false,
     semantics: |_| None,

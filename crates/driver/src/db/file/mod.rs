@@ -75,6 +75,7 @@ pub const DRIVER: Driver = Driver {
     cache: |_, _| 0,
     page_cache: |settings| !settings.flag("direct"),
     adopted: |_, settings| settings.clone(),
+    background_threads: "",
     tells_nodes: false,
     reshapes: |_| false,
     semantics: |_| None,

@@ -64,6 +64,7 @@ pub const DRIVER: Driver = Driver {
     cache: |_, settings| options::block_cache(settings),
     page_cache: options::page_cache,
     adopted: version::with_log,
+    background_threads: "rocksdb:",
     tells_nodes: false,
     reshapes: |_| false,
     semantics: |_| None,

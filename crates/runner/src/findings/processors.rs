@@ -1,0 +1,146 @@
+//! What the processors of the clients' machine say against a number, by whose work they did: the clients',
+//! the database's, or other programs'.
+//!
+//! Only the clients' own share makes a peak a lower bound. What a database needs is a cost of the system,
+//! and other programs disturb a point without being its limit.
+
+use super::Evidence;
+use tailmark_driver::Place;
+use tailmark_results::{CpuShares, RankPart, number};
+
+/// From this share of their time on processors are full.
+const FULL: f64 = 0.90;
+
+/// Full processors of which others had this share would have had room without them.
+const DISTURBED: f64 = 0.10;
+
+/// Of a server's client and its server on one machine the one that has the greater part is the limit.
+const GREATER_PART: f64 = 0.5;
+
+/// What fills the processors.
+#[derive(Debug, PartialEq, Eq)]
+enum Filler {
+    Client,
+    Database,
+}
+
+/// Whether clients and database together fill the processors, and which of them does.
+///
+/// Clients' threads do an embedded database's foreground work too, which cannot be told from their own. They
+/// count as the limit where hardly anything is left to its background threads.
+fn filler(shares: &CpuShares, place: Place) -> Option<Filler> {
+    let run = shares.client + shares.database;
+    let is_client = match place {
+        Place::Hosts => shares.client > GREATER_PART * run,
+        _ => shares.client >= FULL * run,
+    };
+    let filler = if is_client {
+        Filler::Client
+    } else {
+        Filler::Database
+    };
+    (shares.of_processes(run) >= FULL).then_some(filler)
+}
+
+/// The clients' own threads filled the processors of their machine.
+pub fn client(e: &Evidence<'_>) -> Option<String> {
+    if let Some((part, share)) = fullest(&e.phase.ranks) {
+        return Some(format!(
+            "The clients on {}, the machine of rank {}, took {} of the time of its processors, so these, \
+             not the storage, were the limit. Use more machines or ranks on fewer threads.",
+            part.host,
+            part.rank,
+            number::share(share)
+        ));
+    }
+    let shares = e.phase.cpu_shares()?;
+    (filler(&shares, e.driver.place)? == Filler::Client).then(|| {
+        format!(
+            "The clients' own threads took {} of the time of the {} processors{}, so these, not the storage, \
+             were the limit. Use fewer threads, more processors, or a cache small enough that reads reach \
+             the device.",
+            number::share(shares.client),
+            e.cpus,
+            match e.driver.place {
+                Place::Directory => ", with what the database does in them",
+                _ => "",
+            }
+        )
+    })
+}
+
+/// Of the machines whose clients filled the processors the fullest, by the rank that watches it, and
+/// their share. The clients of ranks that share a machine are taken to need as much each.
+fn fullest(ranks: &[RankPart]) -> Option<(&RankPart, f64)> {
+    let of_machine = |part: &RankPart| {
+        let same = ranks.iter().filter(|other| other.host == part.host);
+        let threads: u32 = same.map(|other| other.threads).sum();
+        let all = part.cpu_client? * f64::from(threads) / f64::from(part.threads.max(1));
+        Some(all.min(1.0))
+    };
+    let full = ranks
+        .iter()
+        .filter_map(|part| Some((part, of_machine(part)?)));
+    full.filter(|(_, share)| *share >= FULL)
+        .max_by(|a, b| a.1.total_cmp(&b.1))
+}
+
+/// The shares of the machine of rank 0, where what others do can be told: the processes of other ranks on
+/// it are not sampled.
+fn alone(e: &Evidence<'_>) -> Option<CpuShares> {
+    let ranks = &e.phase.ranks;
+    let is_shared = |part: &RankPart| part.host == ranks[0].host;
+    if ranks.iter().skip(1).any(is_shared) {
+        return None;
+    }
+    e.phase.cpu_shares()
+}
+
+/// The database's background threads, or its server on this machine, filled the processors.
+pub fn database(e: &Evidence<'_>) -> Option<String> {
+    let shares = alone(e)?;
+    let (what, remedy) = match e.driver.place {
+        Place::Hosts => (
+            "the database's server",
+            " or run the clients on another machine",
+        ),
+        _ => (
+            "the database's background threads",
+            " or settings that leave less to flush and compact",
+        ),
+    };
+    (filler(&shares, e.driver.place)? == Filler::Database).then(|| {
+        format!(
+            "The processors, not the storage, were the limit: {what} took {} of their time and the clients \
+             {}. That is a cost of the system, so the number is no lower bound. Use more processors,{remedy}.",
+            number::share(shares.database),
+            number::share(shares.client)
+        )
+    })
+}
+
+/// Other programs took processors that the clients and the database could have had.
+pub fn others(e: &Evidence<'_>) -> Option<String> {
+    let shares = alone(e)?;
+    let is_unseen = e.driver.place == Place::Hosts && e.is_here && shares.database == 0.0;
+    let unseen = if is_unseen {
+        " A server of the database on this machine is among them: its process was not seen, which needs root."
+    } else {
+        ""
+    };
+    (shares.busy >= FULL && shares.others >= DISTURBED).then(|| {
+        format!(
+            "Other programs took {} of the time of the {} processors, which were {} busy; the clients took \
+             {}. So requests may have waited for a processor.{unseen} Stop the other programs, and measure again. \
+             Threads of the kernel count too, such as those that encrypt or emulate a volume: they are a \
+             cost of it.",
+            number::share(shares.others),
+            e.cpus,
+            number::share(shares.busy),
+            number::share(shares.client)
+        )
+    })
+}
+
+#[cfg(test)]
+mod tests;
