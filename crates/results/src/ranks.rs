@@ -18,7 +18,7 @@ pub struct RankPart {
     pub host: String,
     /// Its clients.
     pub threads: u32,
-    /// Operations completed, failures included.
+    /// Operations completed by the end of the measured part, failures included.
     pub operations: u64,
     /// Of those, the ones that failed.
     pub failed: u64,
@@ -104,6 +104,7 @@ impl Phase {
             all.operations += part.operations;
             all.failed += part.failed;
             all.drained += part.drained;
+            all.drained_failed += part.drained_failed;
             all.censored += part.censored;
             for (kind, result) in part.kinds {
                 match all.kinds.entry(kind) {
@@ -158,6 +159,7 @@ fn add_kind(into: &mut KindResult, from: KindResult) {
     into.not_found += from.not_found;
     into.errors += from.errors;
     into.bytes += from.bytes;
+    into.drained_bytes += from.drained_bytes;
     if into.response.is_some() || from.response.is_some() {
         // Where one of them has none, its response times were its service times.
         let own = into.service.clone();

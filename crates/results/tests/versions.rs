@@ -44,6 +44,10 @@ fn a_study_of_every_version_opens() {
         let phase = &points[0].phase;
         let expected = if since_4 { (3, 40) } else { (0, 0) };
         assert_eq!((phase.drained, phase.censored), expected);
+        // What failed after the end, and its bytes, are counted from version 7 on.
+        let read = &phase.kinds[&Kind::Read];
+        let since_7 = (phase.drained_failed, read.drained_bytes);
+        assert_eq!(since_7, if version > 6 { (1, 4096) } else { (0, 0) });
         let lag = phase.start_lag.as_ref().unwrap();
         assert_eq!((lag.all.len(), lag.causes.is_some()), (100, since_4));
         let censored = phase.kinds[&Kind::Read].censored.as_deref();
