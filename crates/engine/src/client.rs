@@ -57,6 +57,17 @@ pub enum UpdateDue {
     WithPair,
 }
 
+impl UpdateDue {
+    /// Of a pair that was due at `pair` and whose read took so long, nanoseconds.
+    #[inline]
+    const fn tick(self, pair: Tick, read_ns: u64) -> Tick {
+        match self {
+            Self::AfterRead => pair + read_ns,
+            Self::WithPair => pair,
+        }
+    }
+}
+
 impl<R: Record, C: Clock> Client<R, C> {
     /// Sends operations until the phase ends; how long it then took to close the session.
     pub async fn run(mut self) -> Duration {
@@ -102,10 +113,7 @@ impl<R: Record, C: Clock> Client<R, C> {
                     self.pulse.answered(&written, now);
                     let failure = found.as_ref().err().or(written.as_ref().err());
                     if is_measured {
-                        let update_due = match self.update_due {
-                            UpdateDue::AfterRead => due + (between - sent),
-                            UpdateDue::WithPair => due,
-                        };
+                        let update_due = self.update_due.tick(due, between - sent);
                         let recorder = &mut self.recorder;
                         recorder.record(Kind::Read, timing(due, sent, between), &found);
                         recorder.record(Kind::Update, timing(update_due, between, now), &written);
@@ -124,11 +132,8 @@ impl<R: Record, C: Clock> Client<R, C> {
         self.pulse.idle();
         self.recorder.hand_over();
         if let Some(completion) = self.completion {
-            let is_spent = self.pacer.is_spent();
-            completion.leave(Left {
-                done: now,
-                is_spent,
-            });
+            let (done, is_spent) = (now, self.pacer.is_spent());
+            completion.leave(Left { done, is_spent });
         }
         let ended = self.clock.now();
         drop(self.session);
