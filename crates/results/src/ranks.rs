@@ -18,10 +18,13 @@ pub struct RankPart {
     pub host: String,
     /// Its clients.
     pub threads: u32,
-    /// Operations completed by the end of the measured part, failures included.
+    /// Operations completed, failures included.
     pub operations: u64,
     /// Of those, the ones that failed.
     pub failed: u64,
+    /// Of those that succeeded, the ones done after the end of the measured part.
+    #[serde(default)]
+    pub drained: u64,
     /// How long its part took, seconds.
     pub duration_s: f64,
     /// By how much it began later than agreed, nanoseconds.
@@ -45,12 +48,17 @@ pub struct RankPart {
 const QUANTILES: [f64; 5] = [0.5, 0.99, 0.999, 0.9999, 1.0];
 
 impl RankPart {
-    /// Operations that succeeded, per second.
+    /// Operations that succeeded by the end, per second.
     #[must_use]
     pub fn ops_per_sec(&self) -> f64 {
-        match self.duration_s > 0.0 {
-            true => self.operations.saturating_sub(self.failed) as f64 / self.duration_s,
-            false => 0.0,
+        let in_time = self
+            .operations
+            .saturating_sub(self.failed)
+            .saturating_sub(self.drained);
+        if self.duration_s > 0.0 {
+            in_time as f64 / self.duration_s
+        } else {
+            0.0
         }
     }
 

@@ -160,6 +160,7 @@ pub fn ranks() -> Vec<RankPart> {
         threads: 2,
         operations: 2_560,
         failed: 1,
+        drained: 0,
         duration_s: 12.345_678_9,
         late_ns: 12_345,
         clock_ahead_ns: -987_654_321,
