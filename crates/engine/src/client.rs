@@ -30,6 +30,8 @@ pub struct Client<R, C> {
     pub recorder: R,
     /// Which inserts the key space hears of.
     pub acknowledge: Acknowledge,
+    /// From when the update of a read-modify-write is timed.
+    pub update_due: UpdateDue,
     /// Ends the background clients with the last of the point's.
     pub completion: Option<CompletionGuard>,
     /// Tells whether it is answered.
@@ -43,6 +45,27 @@ pub enum Acknowledge {
     Succeeded,
     /// All: a run, which goes on behind an insert that failed, as YCSB does.
     All,
+}
+
+/// When the update of a read-modify-write is due; its response time begins there.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum UpdateDue {
+    /// When the read would have been done, had the pair been sent when it was due. Response time is
+    /// the lag of the pair and the time of the update, without the time of the read.
+    AfterRead,
+    /// With the pair: what the drop-ins print, whose clients have a schedule each.
+    WithPair,
+}
+
+impl UpdateDue {
+    /// Of a pair that was due at `pair` and whose read took so long, nanoseconds.
+    #[inline]
+    const fn tick(self, pair: Tick, read_ns: u64) -> Tick {
+        match self {
+            Self::AfterRead => pair + read_ns,
+            Self::WithPair => pair,
+        }
+    }
 }
 
 impl<R: Record, C: Clock> Client<R, C> {
@@ -62,7 +85,7 @@ impl<R: Record, C: Clock> Client<R, C> {
                 Due::Now => (sent, true),
                 Due::At { due, was_free } => (due.min(sent), was_free),
             };
-            let timing = |sent: Tick, done: Tick| Timing {
+            let timing = |due: Tick, sent: Tick, done: Tick| Timing {
                 was_free,
                 due,
                 sent,
@@ -75,7 +98,7 @@ impl<R: Record, C: Clock> Client<R, C> {
                     self.pulse.answered(&reply, now);
                     if is_measured {
                         let kind = recorded_as(operation.kind());
-                        self.recorder.record(kind, timing(sent, now), &reply);
+                        self.recorder.record(kind, timing(due, sent, now), &reply);
                     }
                     let done = reply.is_ok() || self.acknowledge == Acknowledge::All;
                     let inserted = done && matches!(operation, Operation::Insert { .. });
@@ -90,16 +113,17 @@ impl<R: Record, C: Clock> Client<R, C> {
                     self.pulse.answered(&written, now);
                     let failure = found.as_ref().err().or(written.as_ref().err());
                     if is_measured {
+                        let update_due = self.update_due.tick(due, between - sent);
                         let recorder = &mut self.recorder;
-                        recorder.record(Kind::Read, timing(sent, between), &found);
-                        recorder.record(Kind::Update, timing(between, now), &written);
-                        recorder.record_pair(timing(sent, now), failure);
+                        recorder.record(Kind::Read, timing(due, sent, between), &found);
+                        recorder.record(Kind::Update, timing(update_due, between, now), &written);
+                        recorder.record_pair(timing(due, sent, now), failure);
                     }
                     (false, failure.is_none())
                 }
             };
             if is_measured {
-                self.recorder.finish(timing(sent, now), succeeded);
+                self.recorder.finish(timing(due, sent, now), succeeded);
             }
             if inserted {
                 self.stream.acknowledge();
@@ -108,11 +132,8 @@ impl<R: Record, C: Clock> Client<R, C> {
         self.pulse.idle();
         self.recorder.hand_over();
         if let Some(completion) = self.completion {
-            let is_spent = self.pacer.is_spent();
-            completion.leave(Left {
-                done: now,
-                is_spent,
-            });
+            let (done, is_spent) = (now, self.pacer.is_spent());
+            completion.leave(Left { done, is_spent });
         }
         let ended = self.clock.now();
         drop(self.session);

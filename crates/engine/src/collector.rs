@@ -1,7 +1,8 @@
 //! Merges what the recorders hand over: totals of the phase at full precision, and its intervals.
 //!
-//! An interval stays open for a few seconds, so that clients that were late can add to it; then it
-//! is packed. A long phase is coarsened as it goes: intervals are merged in pairs.
+//! A second stays open for a few more, so that clients that were late can add to it; then it is
+//! packed, and counted in the blocks of a million. A long phase is coarsened as it goes: intervals
+//! are merged in pairs.
 
 use super::{
     interval_stats::{IntervalStats, KindStats},
@@ -12,13 +13,13 @@ use crate::clock::Tick;
 use std::collections::{BTreeMap, VecDeque};
 use tailmark_results::{
     ErrorCount, Interval, IntervalKind, Kind, LagCauses, Latencies, Packed, Phase, StartLag,
-    new_latencies,
+    new_latencies, qos::Blocks,
 };
 
 /// The most intervals that are kept of a phase.
 pub const INTERVALS_MAX: usize = 1200;
 
-/// For how many intervals one stays open.
+/// For how many seconds one stays open.
 const OPEN: u32 = 4;
 
 /// What a phase measured, merged over all clients.
@@ -26,9 +27,12 @@ const OPEN: u32 = 4;
 pub struct Collector {
     /// How many seconds an interval of this phase covers: a power of two.
     seconds: u32,
-    /// Stats by interval, not yet packed.
+    /// Stats by second, not yet packed.
     open: VecDeque<(u32, IntervalStats)>,
     closed: BTreeMap<u32, Interval>,
+    /// Of the seconds that are packed: intervals may be longer.
+    blocks: Blocks,
+    /// The newest second.
     newest: u32,
     last_done: Tick,
     /// Totals so far, without what is in the open stats but for the operations.
@@ -53,12 +57,13 @@ impl Collector {
         self.totals.operations += stats.operations;
         self.totals.failed += stats.failed;
         self.totals.drained += stats.drained;
+        self.totals.drained_failed += stats.drained_failed;
         self.totals.censored += stats.censored;
         self.errors += stats.errors();
         self.last_done = self.last_done.max(snapshot.last_done);
         self.newest = self.newest.max(snapshot.interval);
         self.close_old();
-        self.merge(snapshot.interval / self.seconds, stats);
+        self.merge(snapshot.interval, stats);
         snapshot.stats.clear();
         snapshot.stats
     }
@@ -72,7 +77,7 @@ impl Collector {
     /// Whether operations were done, or given up, behind the planned end.
     #[must_use]
     pub const fn has_overrun(&self) -> bool {
-        self.totals.drained + self.totals.censored > 0
+        self.totals.drained + self.totals.drained_failed + self.totals.censored > 0
     }
 
     /// When the last operation was done, nanoseconds after `measure`.
@@ -108,43 +113,50 @@ impl Collector {
     /// The intervals so far that are not open any more.
     #[must_use]
     pub fn closed(&self) -> Vec<&Interval> {
-        self.closed.values().collect()
+        let is_whole = |slot: u32| self.is_old((slot + 1) * self.seconds - 1);
+        let whole = self.closed.iter().filter(|(slot, _)| is_whole(**slot));
+        whole.map(|(_, interval)| interval).collect()
     }
 
-    fn merge(&mut self, slot: u32, stats: &IntervalStats) {
-        if self.closed.contains_key(&slot) {
-            // A client was stalled for longer than intervals stay open.
-            self.pack(slot, stats);
-        } else if let Some((_, open)) = self.open.iter_mut().find(|(open, _)| *open == slot) {
+    /// Whether a second is not open any more.
+    const fn is_old(&self, second: u32) -> bool {
+        second + OPEN < self.newest
+    }
+
+    fn merge(&mut self, second: u32, stats: &IntervalStats) {
+        if self.is_old(second) {
+            // A client was stalled for longer than seconds stay open.
+            self.pack(second, stats);
+        } else if let Some((_, open)) = self.open.iter_mut().find(|(open, _)| *open == second) {
             open.add(stats);
         } else {
             let mut opened = IntervalStats::default();
             opened.add(stats);
-            let at = self.open.partition_point(|(open, _)| *open < slot);
-            self.open.insert(at, (slot, opened));
+            let at = self.open.partition_point(|(open, _)| *open < second);
+            self.open.insert(at, (second, opened));
         }
     }
 
     fn close_old(&mut self) {
-        while let Some((slot, _)) = self.open.front()
-            && (slot + 1) * self.seconds + OPEN <= self.newest
+        while let Some((second, _)) = self.open.front()
+            && self.is_old(*second)
         {
-            let (slot, stats) = self.open.pop_front().expect("there is a front");
-            self.pack(slot, &stats);
+            let (second, stats) = self.open.pop_front().expect("there is a front");
+            self.pack(second, &stats);
         }
         while (self.newest / self.seconds) as usize >= INTERVALS_MAX {
             self.coarsen();
         }
     }
 
-    /// Adds a stats to the totals and to a packed interval.
-    fn pack(&mut self, slot: u32, stats: &IntervalStats) {
+    /// Adds the stats of a second to the totals, to the blocks and to a packed interval.
+    fn pack(&mut self, second: u32, stats: &IntervalStats) {
         if let Some(lag) = &stats.lag {
             let total = self.lag.get_or_insert_default();
             lag.no_client.add_to(&mut total.no_client);
             lag.woken_late.add_to(&mut total.woken_late);
         }
-        let mut interval = empty(slot, self.seconds);
+        let mut interval = empty(second, 1);
         (interval.operations, interval.failed) = (stats.operations, stats.failed);
         for kind in Kind::ALL {
             let Some(recorded) = &stats.kinds[kind as usize] else {
@@ -160,10 +172,15 @@ impl Collector {
                 interval.kinds.insert(kind, self.total(kind, recorded));
             }
         }
-        self.closed
-            .entry(slot)
-            .and_modify(|before| before.merge(&interval))
-            .or_insert(interval);
+        self.blocks.add(&interval);
+        self.add_to_slot(&interval, second / self.seconds);
+    }
+
+    /// Adds to an interval that covers this one.
+    fn add_to_slot(&mut self, interval: &Interval, slot: u32) {
+        let nothing = || empty(slot, self.seconds);
+        let whole = self.closed.entry(slot).or_insert_with(nothing);
+        whole.merge(interval);
     }
 
     /// Adds one kind's stats to its totals; returns it as of its interval.
@@ -176,6 +193,7 @@ impl Collector {
         total.not_found += stats.not_found;
         total.errors += errors;
         total.bytes += stats.bytes;
+        total.drained_bytes += stats.drained_bytes;
         add(&mut total.service, &service);
         if let Some(response) = &response {
             add(total.response.get_or_insert_with(new_latencies), response);
@@ -213,14 +231,7 @@ impl Collector {
     fn coarsen(&mut self) {
         self.seconds *= 2;
         for (slot, interval) in std::mem::take(&mut self.closed) {
-            let pair = || empty(slot / 2, self.seconds);
-            self.closed
-                .entry(slot / 2)
-                .or_insert_with(pair)
-                .merge(&interval);
-        }
-        for (slot, stats) in std::mem::take(&mut self.open) {
-            self.merge(slot / 2, &stats);
+            self.add_to_slot(&interval, slot / 2);
         }
     }
 
@@ -233,8 +244,8 @@ impl Collector {
         while slots(self.seconds) > INTERVALS_MAX {
             self.coarsen();
         }
-        while let Some((slot, stats)) = self.open.pop_front() {
-            self.pack(slot, &stats);
+        while let Some((second, stats)) = self.open.pop_front() {
+            self.pack(second, &stats);
         }
         for slot in 0..slots(self.seconds) as u32 {
             let nothing = || empty(slot, self.seconds);
@@ -266,6 +277,7 @@ impl Collector {
         });
         Phase {
             start_lag,
+            block_qos: self.blocks.finish(),
             intervals,
             ..self.totals
         }
@@ -365,6 +377,39 @@ mod tests {
             end = interval.start_s + interval.length_s;
         }
         assert!((end - 5000.0).abs() < 0.01, "{end}");
+    }
+
+    #[test]
+    fn blocks_are_of_a_million_however_long_the_phase_is() {
+        let mut collector = Collector::new();
+        for second in 0..5_000 {
+            let slow = if (3_000..3_002).contains(&second) {
+                100_000_000
+            } else {
+                1_000_000
+            };
+            collector.take(reads(second, 500_000, slow));
+        }
+        let phase = collector.finish(5_000 * INTERVAL_NS);
+        assert_eq!(phase.intervals[0].length_s, 8.0, "4 million reads");
+        let p99 = phase
+            .block_qos
+            .iter()
+            .find(|of| of.quantile.name == "p99")
+            .unwrap();
+        assert_eq!((p99.blocks, p99.samples_min), (2_500, 1_000_000));
+        // Two seconds are one block: of an interval of 8 they would be a quarter.
+        let p50 = phase
+            .block_qos
+            .iter()
+            .find(|of| of.quantile.name == "p50")
+            .unwrap();
+        assert!(
+            p50.worst.ns.abs_diff(100_000_000) < 1_000_000,
+            "{}",
+            p50.worst.ns
+        );
+        assert_eq!(p50.worst.start_s, 3_000.0);
     }
 
     #[test]

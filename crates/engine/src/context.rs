@@ -2,11 +2,11 @@
 
 use crate::{
     Error, Observer, Spec, Stop, Tick,
-    client::{self, Acknowledge, Client},
+    client::{self, Acknowledge, Client, UpdateDue},
     clock::{Clock, nanos},
     interval_stats::Keep,
     pacer::{Budget, End, Pace, Pacer, Waiter},
-    recorder::{Record, Recorder},
+    recorder::{Edge, Record, Recorder},
     roles::{Role, Roles},
     silence::{Pulse, SharedPulse},
     start::{self, Late},
@@ -166,9 +166,12 @@ impl<'a, C: Clock> PhaseContext<'a, C> {
         is_background: bool,
         channels: RecorderChannels,
     ) -> Recorder {
-        let is_open_loop = !is_background && self.roles.arrivals().next().is_some();
-        let end = is_open_loop.then(|| self.end.clone());
-        Recorder::new(measure, self.keep(), end, channels.full, channels.empty)
+        let is_open_loop = self.roles.arrivals().next().is_some();
+        let edge = is_open_loop.then(|| Edge {
+            end: self.end.clone(),
+            is_background,
+        });
+        Recorder::new(measure, self.keep(), edge, channels.full, channels.empty)
     }
 
     /// What a client may send: of the common budget, of a share of its own, or without one.
@@ -214,6 +217,10 @@ impl<'a, C: Clock> PhaseContext<'a, C> {
             Some(_) => Acknowledge::All,
             None => Acknowledge::Succeeded,
         };
+        let update_due = match spec.arrivals {
+            Some(_) => UpdateDue::AfterRead,
+            None => UpdateDue::WithPair,
+        };
         let (clock, pacer) = (self.clock.clone(), Pacer::new(pace));
         Client {
             clock,
@@ -223,6 +230,7 @@ impl<'a, C: Clock> PhaseContext<'a, C> {
             session,
             recorder,
             acknowledge,
+            update_due,
             completion: self.roles.completion(role),
             pulse: Arc::clone(pulse),
         }

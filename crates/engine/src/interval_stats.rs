@@ -41,6 +41,8 @@ pub struct KindStats {
     pub not_found: u64,
     /// Bytes of keys and values.
     pub bytes: u64,
+    /// Of those, the ones of requests done after the end of the measured part.
+    pub drained_bytes: u64,
     /// Service time of those that did not fail, nanoseconds.
     pub service: LatencyCounts,
     /// Response time of those; empty in a closed loop.
@@ -91,6 +93,7 @@ impl KindStats {
         self.count += other.count;
         self.not_found += other.not_found;
         self.bytes += other.bytes;
+        self.drained_bytes += other.drained_bytes;
         self.service.add(&other.service);
         self.response.add(&other.response);
         if let Some(theirs) = &other.missed {
@@ -122,7 +125,8 @@ impl KindStats {
     }
 
     fn clear(&mut self) {
-        (self.count, self.not_found, self.bytes) = (0, 0, 0);
+        (self.count, self.not_found) = (0, 0);
+        (self.bytes, self.drained_bytes) = (0, 0);
         self.service.clear();
         self.response.clear();
         (self.missed, self.censored) = (None, None);
@@ -142,6 +146,8 @@ pub struct IntervalStats {
     pub kinds: [Option<Box<KindStats>>; Kind::ALL.len()],
     /// Of those that succeeded, the ones done behind the end of the measured part.
     pub drained: u64,
+    /// Of those that failed, likewise.
+    pub drained_failed: u64,
     /// Operations that were not done when they were waited for no longer; not among `operations`.
     pub censored: u64,
     /// How much later than due operations were sent; at a fixed rate only.
@@ -193,6 +199,7 @@ impl IntervalStats {
         self.operations += other.operations;
         self.failed += other.failed;
         self.drained += other.drained;
+        self.drained_failed += other.drained_failed;
         self.censored += other.censored;
         for (mine, theirs) in self.kinds.iter_mut().zip(&other.kinds) {
             if let Some(theirs) = theirs {
@@ -208,8 +215,8 @@ impl IntervalStats {
 
     /// Empties it, keeping its memory.
     pub fn clear(&mut self) {
-        (self.operations, self.failed) = (0, 0);
-        (self.drained, self.censored) = (0, 0);
+        (self.operations, self.failed, self.censored) = (0, 0, 0);
+        (self.drained, self.drained_failed) = (0, 0);
         self.kinds
             .iter_mut()
             .flatten()

@@ -166,6 +166,17 @@ fn measure(
     Ok(phase)
 }
 
+/// Leaves so many operations of a closed loop, done after its end, out of its rates. Which requests
+/// they were is not known: each kind has its share of them.
+fn leave_out(phase: &mut Phase, late: u64) {
+    let late = late.min(phase.succeeded());
+    let share = late as f64 / phase.operations.max(1) as f64;
+    for result in phase.kinds.values_mut() {
+        result.drained_bytes += (result.bytes as f64 * share).round() as u64;
+    }
+    phase.drained += late;
+}
+
 /// When the measured part starts, once all are ready; a little later where several processes start
 /// at one instant.
 fn agreed_start<C: Clock>(context: &PhaseContext<'_, C>) -> Option<Tick> {
@@ -207,7 +218,7 @@ fn result<C: Clock>(
     let mut phase = collector.finish(length.whole());
     phase.started_ms = Some(started_ms);
     phase.duration_s = length.divisor as f64 / 1e9;
-    phase.drained += length.late.min(phase.succeeded());
+    leave_out(&mut phase, length.late);
     phase.counters = spec.database.counters();
     let start = measure - nanos(spec.warmup);
     if !is_stopped && end < Tick::MAX {

@@ -55,6 +55,15 @@ pub trait Record {
     fn hand_over(&mut self);
 }
 
+/// The end of a point whose clients share their arrivals: what is done after it is counted apart.
+#[derive(Debug, Clone)]
+pub struct Edge {
+    /// When the measured part ends.
+    pub end: End,
+    /// Whether it is the background clients' recorder: nothing of theirs is due, or waited for.
+    pub is_background: bool,
+}
+
 /// Records one OS thread's operations.
 #[derive(Debug)]
 pub struct Recorder {
@@ -65,8 +74,7 @@ pub struct Recorder {
     measure: Tick,
     last_done: Tick,
     keep: Keep,
-    /// Of a point whose clients share their arrivals.
-    open_loop: Option<End>,
+    edge: Option<Edge>,
     full: Sender<Snapshot>,
     empty: Receiver<Box<IntervalStats>>,
 }
@@ -78,7 +86,7 @@ impl Recorder {
     pub fn new(
         measure: Tick,
         keep: Keep,
-        open_loop: Option<End>,
+        edge: Option<Edge>,
         full: Sender<Snapshot>,
         empty: Receiver<Box<IntervalStats>>,
     ) -> Self {
@@ -90,7 +98,7 @@ impl Recorder {
             measure,
             last_done,
             keep,
-            open_loop,
+            edge,
             full,
             empty,
         }
@@ -120,17 +128,32 @@ impl Recorder {
         failures.latencies.record(timing.done - timing.sent);
     }
 
-    /// Whether a request was done too late to be waited for.
+    /// Whether a request was done after the end of the measured part. That of a closed loop does
+    /// not matter: what was under way at the start makes up for it.
     #[inline]
+    fn is_drained(&self, timing: Timing) -> bool {
+        let ended = |edge: &Edge| timing.done >= edge.end.tick();
+        self.keep == Keep::Both && self.edge.as_ref().is_some_and(ended)
+    }
+
+    /// Whether it was done too late to be waited for.
+    #[cold]
     fn is_censored(&self, timing: Timing) -> bool {
-        let ended = |end: &End| timing.done >= end.drained();
-        self.open_loop.as_ref().is_some_and(ended)
+        let ended = |edge: &Edge| !edge.is_background && timing.done >= edge.end.drained();
+        self.edge.as_ref().is_some_and(ended)
     }
 
     /// Counts a request at the age at which it was waited for no longer. It belongs to no interval.
+    /// The update of a read-modify-write may not even have been due by then.
     #[cold]
     fn censor(&mut self, kind: Kind, timing: Timing) {
-        let now = self.open_loop.as_ref().map_or(timing.done, End::drained);
+        let now = self
+            .edge
+            .as_ref()
+            .map_or(timing.done, |of| of.end.drained());
+        if timing.due >= now {
+            return;
+        }
         let stats = self.stats.kinds[kind as usize].get_or_insert_default();
         let censored = stats.censored.get_or_insert_default();
         if timing.sent < now {
@@ -143,8 +166,8 @@ impl Recorder {
     /// neither, and none of this in its way.
     #[inline(never)]
     fn finish_at_rate(&mut self, timing: Timing, succeeded: bool) {
-        let (end, drained) = match &self.open_loop {
-            Some(end) => (end.tick(), end.drained()),
+        let (end, drained) = match &self.edge {
+            Some(edge) => (edge.end.tick(), edge.end.drained()),
             None => (Tick::MAX, Tick::MAX),
         };
         let is_censored = timing.done >= drained;
@@ -166,7 +189,12 @@ impl Recorder {
         }
         stats.operations += 1;
         stats.failed += u64::from(!succeeded);
-        stats.drained += u64::from(succeeded && timing.done >= end);
+        let drained = if succeeded {
+            &mut stats.drained
+        } else {
+            &mut stats.drained_failed
+        };
+        *drained += u64::from(timing.done >= end);
         self.last_done = timing.done;
     }
 
@@ -191,8 +219,8 @@ impl Recorder {
 impl Record for Recorder {
     #[inline]
     fn record(&mut self, kind: Kind, timing: Timing, reply: &Reply) {
-        let keep = self.keep;
-        if keep == Keep::Both && self.is_censored(timing) {
+        let (keep, is_drained) = (self.keep, self.is_drained(timing));
+        if is_drained && self.is_censored(timing) {
             return self.censor(kind, timing);
         }
         let stats = self.stats_at(timing.done).kinds[kind as usize].get_or_insert_default();
@@ -200,6 +228,9 @@ impl Record for Recorder {
             Ok(outcome) => {
                 stats.count += 1;
                 stats.bytes += outcome.bytes;
+                if is_drained {
+                    stats.drained_bytes += outcome.bytes;
+                }
                 Self::time(stats, keep, timing);
                 if outcome.records == 0 {
                     Self::miss(stats, keep, timing);
@@ -212,7 +243,7 @@ impl Record for Recorder {
     #[inline]
     fn record_pair(&mut self, timing: Timing, failure: Option<&Failure>) {
         let keep = self.keep;
-        if keep == Keep::Both && self.is_censored(timing) {
+        if self.is_drained(timing) && self.is_censored(timing) {
             return self.censor(Kind::ReadModifyWrite, timing);
         }
         let kinds = &mut self.stats_at(timing.done).kinds;

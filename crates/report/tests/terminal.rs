@@ -26,6 +26,7 @@ fn rank(rank: u32, host: &str, operations: u64) -> RankPart {
         threads: 1,
         operations,
         failed: 0,
+        drained: 0,
         duration_s: 10.0,
         late_ns: 20_000,
         clock_ahead_ns: 0,

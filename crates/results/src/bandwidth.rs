@@ -46,7 +46,7 @@ impl Phase {
                 read: read / MB,
                 written: written / MB,
             }),
-            database: self.database_bytes() as f64 / MB / self.duration_s.max(1e-9),
+            database: self.database_bytes_in_time() as f64 / MB / self.duration_s.max(1e-9),
         }
     }
 
@@ -67,11 +67,11 @@ impl Phase {
         names.into_iter().filter_map(device).collect()
     }
 
-    /// Bytes of keys and values. A read-modify-write is in the counts of its two halves.
-    fn database_bytes(&self) -> u64 {
+    /// Bytes of keys and values by the end of the measured part. A read-modify-write is in the counts of its two halves.
+    fn database_bytes_in_time(&self) -> u64 {
         let kinds = self.kinds.iter();
         let halves = kinds.filter(|(kind, _)| **kind != Kind::ReadModifyWrite);
-        halves.map(|(_, result)| result.bytes).sum()
+        halves.map(|(_, result)| result.bytes_in_time()).sum()
     }
 }
 

@@ -2,11 +2,12 @@
 //! device for each byte that clients asked for, processor time of an operation. The one place that
 //! computes it, so that reports and exports say the same.
 //!
-//! Everything is a mean over the measured part; of several devices what can be summed is summed,
+//! Everything is a mean over the measured part, and both sides of a ratio are of it: operations and
+//! bytes that were done after its end are left out. Of several devices what can be summed is summed,
 //! and of several hosts of servers nothing that was not sampled on each.
 
 use crate::{
-    Header, Kind, Phase, Series, SeriesKind,
+    Header, Kind, KindResult, Phase, Series, SeriesKind,
     cpu_shares::{CPU_S, is_busy},
     server::leave_out_no_host,
     steady::{DATABASE, PENDING_COMPACTION},
@@ -248,7 +249,7 @@ impl Phase {
     /// Bytes at the devices for each byte of these kinds.
     fn per_byte(&self, counter: &str, kinds: &[Kind]) -> Option<f64> {
         let of_kinds = kinds.iter().filter_map(|kind| self.kinds.get(kind));
-        let bytes: u64 = of_kinds.map(|result| result.bytes).sum();
+        let bytes: u64 = of_kinds.map(KindResult::bytes_in_time).sum();
         let at_device = self.sampled("disk").rate(counter)? * self.duration_s;
         (bytes > 0).then(|| at_device / bytes as f64)
     }
@@ -257,7 +258,8 @@ impl Phase {
     fn per_operation_us(&self, probe: &'static str, counters: [&str; 2]) -> Option<f64> {
         let [a, b] = counters.map(|name| self.sampled(probe).rate(name));
         let seconds = (a? + b?) * self.duration_s;
-        (self.operations > 0).then(|| seconds * 1e6 / self.operations as f64)
+        let operations = self.operations_in_time();
+        (operations > 0).then(|| seconds * 1e6 / operations as f64)
     }
 
     /// Seconds a second that these counters have of the time of all processors, and all of it: of the

@@ -63,10 +63,24 @@ impl Phase {
         rate(in_time, self.duration_s)
     }
 
-    /// Operations that failed per second, over the whole duration.
+    /// Operations that failed per second, likewise.
     #[must_use]
     pub fn errors_per_sec(&self) -> f64 {
-        rate(self.failed, self.duration_s)
+        rate(self.failed_in_time(), self.duration_s)
+    }
+
+    /// Operations done by the end of the measured part, failures included: what the devices and the
+    /// processors did until then was for these.
+    #[must_use]
+    pub const fn operations_in_time(&self) -> u64 {
+        let drained = self.drained.saturating_add(self.drained_failed);
+        self.operations.saturating_sub(drained)
+    }
+
+    /// Of those, the ones that failed.
+    #[must_use]
+    pub const fn failed_in_time(&self) -> u64 {
+        self.failed.saturating_sub(self.drained_failed)
     }
 
     /// Requests that failed, over all kinds that are sent (the pair of a read-modify-write is not).

@@ -226,6 +226,8 @@ pub struct KindResult {
     pub errors: u64,
     /// Bytes of keys and values read or written.
     pub bytes: u64,
+    /// Of those, the ones of requests done after the end of the measured part: they are in no rate.
+    pub drained_bytes: u64,
     /// Service time of those that did not fail. What is stated comes from
     /// [`KindResult::known_service`].
     pub service: Latencies,
@@ -250,6 +252,7 @@ impl Default for KindResult {
             not_found: 0,
             errors: 0,
             bytes: 0,
+            drained_bytes: 0,
             service: new_latencies(),
             response: None,
             failed: None,
@@ -261,6 +264,12 @@ impl Default for KindResult {
 }
 
 impl KindResult {
+    /// Bytes of requests done by the end of the measured part.
+    #[must_use]
+    pub const fn bytes_in_time(&self) -> u64 {
+        self.bytes.saturating_sub(self.drained_bytes)
+    }
+
     /// Response time of what was done: its own histogram at a fixed rate, otherwise service time.
     /// What is stated comes from [`KindResult::known_response`], which has what was not done too.
     #[must_use]
@@ -379,6 +388,8 @@ pub struct Phase {
     /// Of those that succeeded, the ones that were due in time and done behind the end of the
     /// measured part: they count in latencies, not in operations per second.
     pub drained: u64,
+    /// Of those that failed, likewise.
+    pub drained_failed: u64,
     /// Operations that were due and never done; not among `operations`.
     pub censored: u64,
     /// How much later than due operations were sent; at a fixed rate only.

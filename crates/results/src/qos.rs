@@ -2,18 +2,19 @@
 //! looked at, and the fastest of these is 99.99 %. Over a whole run it is a quantile like any other;
 //! here it is block by block, so that a bad quarter of an hour does not hide in the day.
 //!
-//! A block is the fewest consecutive intervals that hold at least a million samples. The worst, the
-//! median and the best block are worked out when a point is committed and kept with it, so that no
-//! interval has to be unpacked to state them. Intervals have two significant digits: values are
-//! within 1 %. Requests that failed are in the block of the interval in which they did, and rank
+//! A block is the fewest consecutive seconds that hold at least a million samples. The worst, the
+//! median and the best block are worked out while a point is measured, before its intervals are
+//! merged: those of a long run may hold many millions. Of what has no such blocks, as an import,
+//! they are worked out from its intervals when it is committed. Intervals have two significant
+//! digits: values are within 1 %. Requests that failed are in the block of the interval in which they did, and rank
 //! above every success of it; operations that were never done are in no block.
 
 use crate::{
     Interval, Kind, Latencies, Packed, Phase, QUANTILES, Quantile, Stated, TimeBasis,
     packed::new_interval_latencies, quantile,
 };
-
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 /// A block of a run holds at least so many samples.
 pub const BLOCK_SAMPLES: u64 = 1_000_000;
@@ -88,111 +89,160 @@ pub fn requests_beyond(per_second: f64, quality: f64) -> f64 {
 /// block. Where response time is service time it is given as such alone.
 #[must_use]
 pub fn block_qos(intervals: &[Interval]) -> Vec<BlockQos> {
-    let mut kinds: Vec<Kind> = intervals
-        .iter()
-        .flat_map(|interval| interval.kinds.keys().copied())
-        .collect();
-    kinds.sort_unstable();
-    kinds.dedup();
-    let all = kinds.into_iter().flat_map(|kind| {
-        let has_response = |interval: &Interval| {
-            let measured = interval.kinds.get(&kind);
-            measured.is_some_and(|measured| measured.response.is_some())
-        };
-        let times: &[TimeBasis] = match intervals.iter().any(has_response) {
-            true => &[TimeBasis::Service, TimeBasis::Response],
-            false => &[TimeBasis::Service],
-        };
-        times
-            .iter()
-            .flat_map(move |&time| of(intervals, kind, time))
-    });
-    all.collect()
+    let mut blocks = Blocks {
+        start_s: intervals.first().map_or(0.0, |first| first.start_s),
+        ..Blocks::default()
+    };
+    intervals.iter().for_each(|interval| blocks.add(interval));
+    blocks.finish()
 }
 
-/// The quantiles of one kind.
-fn of(intervals: &[Interval], kind: Kind, time: TimeBasis) -> Vec<BlockQos> {
-    let blocks = blocks(intervals, |interval| {
-        let measured = interval.kinds.get(&kind)?;
-        let latencies = match (time, &measured.response) {
-            (TimeBasis::Response, Some(response)) => response,
-            _ => &measured.service,
-        };
-        Some((latencies, measured.errors))
-    });
-    let Some(samples_min) = blocks.iter().map(|block| block.samples).min() else {
-        return Vec::new();
-    };
-    let over_blocks = |(index, &quantile): (usize, &Quantile)| {
-        let value = |block: &SampleBlock| BlockValue {
-            ns: block.values[index].0,
-            is_at_least: block.values[index].1,
-            start_s: block.start_s,
-        };
-        let mut values: Vec<BlockValue> = blocks.iter().map(value).collect();
-        values.sort_by_key(|value| value.rank());
-        BlockQos {
-            kind,
-            time,
-            quantile,
-            blocks: values.len() as u64,
-            samples_min,
-            worst: values[values.len() - 1],
-            median: values[values.len() / 2],
-            best: values[0],
-        }
-    };
-    QUANTILES.iter().enumerate().map(over_blocks).collect()
-}
-
-/// One block of a run.
-#[derive(Debug, Clone, PartialEq)]
-struct SampleBlock {
+/// The blocks of a phase as its intervals come. It takes as much memory for a day as for an hour:
+/// of blocks that are full it keeps how many had each value, and of those there are a few thousand.
+#[derive(Debug, Default)]
+pub struct Blocks {
+    kinds: BTreeMap<Kind, KindBlocks>,
+    /// When the first block begins, seconds since the start of the phase.
     start_s: f64,
-    samples: u64,
-    /// Of each of [`QUANTILES`], nanoseconds, and whether that is a lower bound.
-    values: [(u64, bool); QUANTILES.len()],
+    /// The end of the newest interval.
+    end_s: f64,
 }
 
-/// The blocks of a phase; `pick` names the histogram of an interval, and how many failed beside it.
-fn blocks<'a>(
-    intervals: &'a [Interval],
-    pick: impl Fn(&'a Interval) -> Option<(&'a Packed, u64)>,
-) -> Vec<SampleBlock> {
-    let mut blocks = Vec::new();
-    let mut open: Option<(f64, Latencies, u64)> = None;
-    for interval in intervals {
-        let (start_s, samples, failed) =
-            open.get_or_insert_with(|| (interval.start_s, new_interval_latencies(), 0));
-        if let Some((packed, errors)) = pick(interval) {
-            samples
-                .add(packed.unpack())
-                .expect("a histogram that grows takes any other");
-            *failed = errors.saturating_add(*failed);
-        }
-        if samples.len().saturating_add(*failed) >= BLOCK_SAMPLES {
-            blocks.push(SampleBlock::new(*start_s, samples, *failed));
-            open = None;
+#[derive(Debug)]
+struct KindBlocks {
+    service: TimeBlocks,
+    /// From the first interval on that has response times.
+    response: Option<TimeBlocks>,
+}
+
+impl Blocks {
+    /// Adds an interval. One that comes late is added to the block that is open.
+    pub fn add(&mut self, interval: &Interval) {
+        self.end_s = self.end_s.max(interval.start_s + interval.length_s);
+        for (&kind, measured) in &interval.kinds {
+            let own = self.kinds.entry(kind).or_insert_with(|| KindBlocks {
+                service: TimeBlocks::new(self.start_s),
+                response: None,
+            });
+            let response = measured.response.as_ref();
+            if response.is_some() && own.response.is_none() {
+                own.response = Some(own.service.clone()); // both were the same so far
+            }
+            let add = |blocks: &mut TimeBlocks, packed| {
+                blocks.add(packed, measured.errors, self.end_s);
+            };
+            if let Some(blocks) = &mut own.response {
+                add(blocks, response.unwrap_or(&measured.service));
+            }
+            add(&mut own.service, &measured.service);
         }
     }
-    blocks
+
+    /// The quantiles of all blocks that are full.
+    #[must_use]
+    pub fn finish(self) -> Vec<BlockQos> {
+        let of_kind = |(kind, own): (Kind, KindBlocks)| {
+            let service = own.service.finish(kind, TimeBasis::Service);
+            let response = own.response.map(|of| of.finish(kind, TimeBasis::Response));
+            service.into_iter().chain(response.unwrap_or_default())
+        };
+        self.kinds.into_iter().flat_map(of_kind).collect()
+    }
 }
 
-impl SampleBlock {
-    fn new(start_s: f64, done: &Latencies, failed: u64) -> Self {
-        let count = done.len().saturating_add(failed);
-        let value = |quantile: Quantile| {
-            let k = quantile::rank(count, quantile.value);
-            match k.checked_sub(failed).filter(|k| *k > 0) {
-                Some(k) => (quantile::kth_highest(done, k), false),
-                None => (quantile::max(done).unwrap_or(0), true),
-            }
-        };
+/// How many blocks had a value, and when the first of them began.
+#[derive(Debug, Clone, Copy)]
+struct Seen {
+    blocks: u64,
+    start_s: f64,
+}
+
+/// The blocks of one kind by one clock.
+#[derive(Debug, Clone)]
+struct TimeBlocks {
+    /// When the open block began, seconds since the start of the phase.
+    start_s: f64,
+    /// What was done in it.
+    done: Latencies,
+    /// How many failed in it.
+    failed: u64,
+    full: u64,
+    samples_min: u64,
+    /// Of each of [`QUANTILES`] the values of full blocks, in the order of [`BlockValue::rank`].
+    values: [BTreeMap<(bool, u64), Seen>; QUANTILES.len()],
+}
+
+impl TimeBlocks {
+    fn new(start_s: f64) -> Self {
         Self {
             start_s,
-            samples: count,
-            values: QUANTILES.map(value),
+            done: new_interval_latencies(),
+            failed: 0,
+            full: 0,
+            samples_min: u64::MAX,
+            values: Default::default(),
         }
+    }
+
+    /// Adds an interval that ends at `end_s`.
+    fn add(&mut self, packed: &Packed, failed: u64, end_s: f64) {
+        self.done
+            .add(packed.unpack())
+            .expect("a histogram that grows takes any other");
+        self.failed = self.failed.saturating_add(failed);
+        let samples = self.done.len().saturating_add(self.failed);
+        if samples < BLOCK_SAMPLES {
+            return;
+        }
+        for (quantile, values) in QUANTILES.iter().zip(&mut self.values) {
+            let k = quantile::rank(samples, quantile.value);
+            let value = match k.checked_sub(self.failed).filter(|k| *k > 0) {
+                Some(k) => (false, quantile::kth_highest(&self.done, k)),
+                None => (true, quantile::max(&self.done).unwrap_or(0)),
+            };
+            let start_s = self.start_s;
+            let seen = values.entry(value).or_insert(Seen { blocks: 0, start_s });
+            seen.blocks += 1;
+        }
+        self.full += 1;
+        self.samples_min = self.samples_min.min(samples);
+        self.start_s = end_s;
+        self.done.reset();
+        self.failed = 0;
+    }
+
+    fn finish(self, kind: Kind, time: TimeBasis) -> Vec<BlockQos> {
+        let (blocks, samples_min) = (self.full, self.samples_min);
+        let of_quantile = |(&quantile, values): (&Quantile, BTreeMap<(bool, u64), Seen>)| {
+            // The one that so many others are before.
+            let after = |mut before: u64| {
+                let mut values = values.iter();
+                let found = values.find(|(_, seen)| match before.checked_sub(seen.blocks) {
+                    Some(left) => {
+                        before = left;
+                        false
+                    }
+                    None => true,
+                });
+                found.map(|(&(is_at_least, ns), seen)| BlockValue {
+                    ns,
+                    is_at_least,
+                    start_s: seen.start_s,
+                })
+            };
+            Some(BlockQos {
+                kind,
+                time,
+                quantile,
+                blocks,
+                samples_min,
+                worst: after(blocks.checked_sub(1)?)?,
+                median: after(blocks / 2)?,
+                best: after(0)?,
+            })
+        };
+        let values = QUANTILES.iter().zip(self.values);
+        values.filter_map(of_quantile).collect()
     }
 }
 

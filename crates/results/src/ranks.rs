@@ -22,6 +22,9 @@ pub struct RankPart {
     pub operations: u64,
     /// Of those, the ones that failed.
     pub failed: u64,
+    /// Of those that succeeded, the ones done after the end of the measured part.
+    #[serde(default)]
+    pub drained: u64,
     /// How long its part took, seconds.
     pub duration_s: f64,
     /// By how much it began later than agreed, nanoseconds.
@@ -49,12 +52,17 @@ pub struct RankPart {
 const QUANTILES: [f64; 5] = [0.5, 0.99, 0.999, 0.9999, 1.0];
 
 impl RankPart {
-    /// Operations that succeeded, per second.
+    /// Operations that succeeded by the end, per second.
     #[must_use]
     pub fn ops_per_sec(&self) -> f64 {
-        match self.duration_s > 0.0 {
-            true => self.operations.saturating_sub(self.failed) as f64 / self.duration_s,
-            false => 0.0,
+        let in_time = self
+            .operations
+            .saturating_sub(self.failed)
+            .saturating_sub(self.drained);
+        if self.duration_s > 0.0 {
+            in_time as f64 / self.duration_s
+        } else {
+            0.0
         }
     }
 
@@ -108,6 +116,7 @@ impl Phase {
             all.operations += part.operations;
             all.failed += part.failed;
             all.drained += part.drained;
+            all.drained_failed += part.drained_failed;
             all.censored += part.censored;
             for (kind, result) in part.kinds {
                 match all.kinds.entry(kind) {
@@ -162,6 +171,7 @@ fn add_kind(into: &mut KindResult, from: KindResult) {
     into.not_found += from.not_found;
     into.errors += from.errors;
     into.bytes += from.bytes;
+    into.drained_bytes += from.drained_bytes;
     if into.response.is_some() || from.response.is_some() {
         // Where one of them has none, its response times were its service times.
         let own = into.service.clone();

@@ -17,6 +17,7 @@ pub struct Unlogged {
     operations: u64,
     failed: u64,
     drained: u64,
+    drained_failed: u64,
     kinds: BTreeMap<Kind, UnloggedKind>,
     errors: Vec<ErrorCount>,
     findings: Vec<Finding>,
@@ -29,6 +30,7 @@ struct UnloggedKind {
     not_found: u64,
     errors: u64,
     bytes: u64,
+    drained_bytes: u64,
 }
 
 impl Unlogged {
@@ -39,6 +41,7 @@ impl Unlogged {
                 not_found: result.not_found,
                 errors: result.errors,
                 bytes: result.bytes,
+                drained_bytes: result.drained_bytes,
             };
             (*kind, unlogged)
         });
@@ -47,6 +50,7 @@ impl Unlogged {
             operations: phase.operations,
             failed: phase.failed,
             drained: phase.drained,
+            drained_failed: phase.drained_failed,
             kinds: kinds.collect(),
             errors: phase.errors.clone(),
             findings: phase.findings.clone(),
@@ -86,12 +90,13 @@ impl Unlogged {
         }
         phase.duration_s = self.duration_s;
         (phase.operations, phase.failed) = (self.operations, self.failed);
-        phase.drained = self.drained;
+        (phase.drained, phase.drained_failed) = (self.drained, self.drained_failed);
         for (kind, unlogged) in self.kinds {
             let result = phase.kinds.entry(kind).or_default();
             // A log may have the lines of some kinds alone.
             result.not_found = unlogged.not_found.min(result.count);
             (result.errors, result.bytes) = (unlogged.errors, unlogged.bytes);
+            result.drained_bytes = unlogged.drained_bytes;
         }
         phase.errors = self.errors;
         let known: Vec<_> = phase.findings.iter().map(|f| f.code.clone()).collect();

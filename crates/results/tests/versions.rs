@@ -65,15 +65,14 @@ fn a_study_of_every_version_opens() {
             phase.warmup,
             (version > 5).then(|| Box::new(common::warmup()))
         );
-        // And what each of several processes did from version 7 on.
-        let ranks = if version > 6 {
-            common::ranks()
-        } else {
-            Vec::new()
-        };
+        // And what each of several processes did, and what else was drained, from version 7 on.
+        let since_7 = u64::from(version > 6);
+        let ranks = (version > 6).then(common::ranks).unwrap_or_default();
         assert_eq!(phase.ranks, ranks);
-        assert_eq!(phase.counters["rocksdb.stall.micros"], u64::MAX);
         let read = &phase.kinds[&Kind::Read];
+        let drained = (phase.drained_failed, read.drained_bytes);
+        assert_eq!(drained, (since_7, 4096 * since_7));
+        assert_eq!(phase.counters["rocksdb.stall.micros"], u64::MAX);
         assert_eq!((read.service.len(), read.response().len()), (5_000, 5_000));
         // Summaries are from version 2 on.
         let expected = |ns| (version > 1).then(|| summary(ns));

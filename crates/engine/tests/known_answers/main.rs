@@ -7,8 +7,10 @@
     reason = "a test, whose tables are looked at"
 )]
 
+mod blame;
 mod edges;
 mod failing;
+mod pairs;
 mod peaks;
 mod queues;
 mod verdicts;
@@ -26,6 +28,7 @@ const MS: u64 = 1_000_000;
 /// A point of reads at a rate.
 #[derive(Clone, Copy)]
 struct Asked {
+    workload: &'static str,
     model: &'static str,
     rate: f64,
     arrivals: Arrivals,
@@ -42,6 +45,7 @@ struct Asked {
 impl Default for Asked {
     fn default() -> Self {
         Self {
+            workload: "ycsb-c",
             model: "",
             rate: 1_000.0,
             arrivals: Arrivals::Even,
@@ -99,7 +103,7 @@ fn measure(asked: Asked) -> Phase {
 
 /// On a database that is open already.
 fn measure_on(database: &dyn Database, asked: Asked) -> Phase {
-    let workload = Arc::new(tailmark_workload::find("ycsb-c").unwrap());
+    let workload = Arc::new(tailmark_workload::find(asked.workload).unwrap());
     let (data, keys) = (data(), Arc::new(KeySpace::new(1_000, 1_000)));
     let key = key(asked.threads);
     let spec = Spec {

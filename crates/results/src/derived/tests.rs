@@ -1,7 +1,6 @@
 //! Figures of phases whose samples are known.
 
 use super::*;
-use crate::KindResult;
 use std::collections::BTreeMap;
 
 fn counter(probe: &str, subject: &str, name: &str, per_s: f64) -> Series {
@@ -110,6 +109,36 @@ fn every_figure_is_what_it_says() {
         let value = value(&phase, name).unwrap();
         assert!((value / expected - 1.0).abs() < 1e-9, "{name}: {value}");
     }
+}
+
+#[test]
+fn operations_drained_after_the_end_are_on_neither_side_of_a_ratio() {
+    let mut drained = phase();
+    // As much again was done after the end, half of it in vain.
+    (drained.operations, drained.failed) = (3_000, 750);
+    (drained.drained, drained.drained_failed) = (750, 750);
+    for result in drained.kinds.values_mut() {
+        result.drained_bytes = result.bytes;
+        result.bytes *= 2;
+    }
+    for series in drained.series.iter_mut() {
+        let end = series.values[2];
+        series.at_s.push(20.0);
+        series.values.push(2.0 * end);
+    }
+    for row in DERIVED.iter().filter(|row| row.name != READ_BYTES) {
+        assert_eq!(
+            value(&drained, row.name),
+            value(&phase(), row.name),
+            "{}",
+            row.name
+        );
+    }
+    assert_eq!(drained.bandwidth(), phase().bandwidth());
+    assert_eq!(
+        (drained.ops_per_sec(), drained.errors_per_sec()),
+        (150.0, 0.0)
+    );
 }
 
 #[test]

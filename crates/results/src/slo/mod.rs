@@ -1,6 +1,7 @@
 //! The highest rate that holds service level objectives, measured: what a plan asks for, what a
 //! probe of a rate says, and the search over rates. `docs/METHOD.md` has the rules.
 
+mod blame;
 pub mod counts;
 mod limit;
 mod probe;

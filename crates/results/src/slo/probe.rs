@@ -2,13 +2,14 @@
 
 use super::{
     Answer, Limit, Next, ShareOver, SloSettings, Status, Verdict,
+    blame::{self, Cause, Clients},
     counts::{self, Count},
     is_rising,
     search::{self, Tried, tries_left},
 };
 use crate::{
     Finding, FindingCode, Kind, Phase, Point, PointKey, Stated, Study, TimeBasis,
-    finding::{CLIENT_SATURATED, CLIENT_STOPPED, DATABASE_SATURATED, NO_ANSWER, NOTHING_FOUND},
+    finding::{CLIENT_SATURATED, CLIENT_STOPPED, NO_ANSWER, NOTHING_FOUND},
 };
 use std::{collections::BTreeSet, time::Duration};
 
@@ -55,7 +56,7 @@ impl Probe {
     #[must_use]
     pub fn of(point: &Point, settings: &SloSettings) -> Self {
         let Point { key, phase } = point;
-        let (limits, verdict, cause) = judge(phase, settings);
+        let (limits, verdict, cause) = judge(point, settings);
         Self {
             key: key.clone(),
             verdict,
@@ -142,16 +143,10 @@ impl ProbeResult {
     }
 }
 
-/// Why a probe says nothing of the system.
-struct Cause {
-    text: String,
-    /// No client was free to send what was due.
-    is_no_client: bool,
-}
-
 /// What a phase at a rate says of the limits, of all of them together, and why that is no answer
 /// where it is none.
-fn judge(phase: &Phase, settings: &SloSettings) -> (Vec<ProbeResult>, Verdict, Option<Cause>) {
+fn judge(point: &Point, settings: &SloSettings) -> (Vec<ProbeResult>, Verdict, Option<Cause>) {
+    let Point { key, phase } = point;
     let of = |limit: &Limit, basis| {
         let counts = counts::of_phase(phase, *limit, basis);
         let (blocks, block_s) = counts::independent_blocks(&counts, &settings.rule);
@@ -190,8 +185,9 @@ fn judge(phase: &Phase, settings: &SloSettings) -> (Vec<ProbeResult>, Verdict, O
     let broken: Vec<Limit> = broken.map(|of| of.limit).collect();
     if !broken.is_empty() {
         let is_answered = |limit: &Limit| of(limit, TimeBasis::Service).verdict == Verdict::Pass;
-        let saturated = found(CLIENT_SATURATED);
-        let cause = saturated.or_else(|| late(phase, broken.iter().all(is_answered)));
+        let are_answered = broken.iter().all(is_answered);
+        let late = || are_answered.then(|| blame::late(phase, Clients::from_key(key), &broken))?;
+        let cause = found(CLIENT_SATURATED).or_else(late);
         let verdict = match cause {
             Some(_) => Verdict::ClientLimit,
             None => Verdict::Fail,
@@ -205,28 +201,6 @@ fn judge(phase: &Phase, settings: &SloSettings) -> (Vec<ProbeResult>, Verdict, O
         verdict => verdict,
     };
     (limits, verdict, None)
-}
-
-/// Why requests that were answered in time were sent too late.
-fn late(phase: &Phase, are_answered: bool) -> Option<Cause> {
-    let lag = phase.start_lag.as_ref().filter(|_| are_answered)?;
-    let causes = lag.causes.as_ref();
-    let (no_client, woken) = causes.map_or((0, 0), |of| (of.no_client.len(), of.woken_late.len()));
-    let is_no_client = no_client >= woken;
-    // Clients that the database on their machine kept waiting for a processor wait for the system.
-    if !is_no_client && DATABASE_SATURATED.is_among(&phase.findings) {
-        return None;
-    }
-    let why = match is_no_client {
-        true => "no client was free to send it: more slo.threads may help",
-        false => {
-            "the client's machine woke up late: fewer other programs, or more processors, may help"
-        }
-    };
-    let text = format!(
-        "From when they were sent requests held the limits, but not from when they were due: {why}."
-    );
-    Some(Cause { text, is_no_client })
 }
 
 /// The search of one system and workload: its probes so far, and what is known.

@@ -41,8 +41,13 @@ const TOTALS_SINCE_6: &[&str] = &[
     "SELECT is_probe FROM point WHERE phase = ? AND is_probe IS NOT NULL",
 ];
 
-/// And since version 7: what each process did of it.
-const TOTALS_SINCE_7: &[&str] = &["SELECT ranks FROM phase WHERE id = ? AND ranks IS NOT NULL"];
+/// And since version 7: what each process did of it, and what else was done after its end.
+const TOTALS_SINCE_7: &[&str] = &[
+    "SELECT ranks FROM phase WHERE id = ? AND ranks IS NOT NULL",
+    "SELECT drained_failed FROM phase WHERE id = ? AND drained_failed IS NOT NULL",
+    "SELECT kind, drained_bytes FROM kind WHERE phase = ? AND drained_bytes IS NOT NULL
+     ORDER BY rowid",
+];
 
 /// Of each interval of the phase, one after the other: as they are read.
 const OF_INTERVALS: &str =

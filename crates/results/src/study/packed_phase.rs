@@ -95,6 +95,7 @@ mod tests {
                 threads: 4,
                 operations: 5,
                 failed: 0,
+                drained: 0,
                 duration_s: 1.0,
                 late_ns: 6,
                 clock_ahead_ns: -7,

@@ -239,14 +239,15 @@ fn phase_alone(c: &Connection, id: i64, detail: Detail) -> Result<Phase> {
     digest::verify(c, id, detail == Detail::Whole)?;
     let column = |name| or_null(c, "phase", name);
     let sql = format!(
-        "SELECT started_ms, duration_s, operations, start_lag, counters, {}, {}, {}, {}, {}, {}
+        "SELECT started_ms, duration_s, operations, start_lag, counters, {}, {}, {}, {}, {}, {}, {}
          FROM phase WHERE id = ?",
         column("failed")?,
         column("drained")?,
         column("censored")?,
         column("lag_no_client")?,
         column("lag_woken_late")?,
-        column("ranks")?
+        column("ranks")?,
+        column("drained_failed")?
     );
     let (mut phase, failed) = c.prepare_cached(&sql)?.query_row([id], |row| {
         let phase = Phase {
@@ -258,6 +259,7 @@ fn phase_alone(c: &Connection, id: i64, detail: Detail) -> Result<Phase> {
             drained: counted(row, 6)?.unwrap_or(0),
             censored: counted(row, 7)?.unwrap_or(0),
             ranks: ranks(row)?,
+            drained_failed: counted(row, 11)?.unwrap_or(0),
             ..Phase::default()
         };
         Ok((phase, counted(row, 5)?))
@@ -296,10 +298,11 @@ fn start_lag(row: &Row<'_>) -> Result<Option<StartLag>> {
 
 fn kinds(c: &Connection, phase: i64) -> Result<BTreeMap<Kind, KindResult>> {
     let sql = format!(
-        "SELECT kind, count, not_found, errors, bytes, service, response, failed, {}, {}
+        "SELECT kind, count, not_found, errors, bytes, service, response, failed, {}, {}, {}
          FROM kind WHERE phase = ?",
         or_null(c, "kind", "censored_service")?,
-        or_null(c, "kind", "censored_response")?
+        or_null(c, "kind", "censored_response")?,
+        or_null(c, "kind", "drained_bytes")?
     );
     let mut summaries = summaries(c, phase)?;
     let kinds = rows(c, &sql, [phase], |row| {
@@ -310,6 +313,7 @@ fn kinds(c: &Connection, phase: i64) -> Result<BTreeMap<Kind, KindResult>> {
             not_found: count(row, 2)?,
             errors: count(row, 3)?,
             bytes: count(row, 4)?,
+            drained_bytes: counted(row, 10)?.unwrap_or(0),
             service: decoded(row, 5, decode)?,
             response: latencies(row, 6)?,
             failed: latencies(row, 7)?,

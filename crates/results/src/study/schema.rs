@@ -61,8 +61,11 @@ const MIGRATIONS: [&str; Study::VERSION as usize - 1] = [
     CREATE UNIQUE INDEX point_once ON point
         (system, workload, distribution, threads, repeat, ifnull(target_rate, -1),
          ifnull(arrivals, ''), ifnull(is_probe, 0));",
-    // Null in what was there before: one process measured it.
-    "ALTER TABLE phase ADD COLUMN ranks TEXT CHECK (ranks IS NULL OR json_valid(ranks));",
+    // Null in what was there before: one process measured it, and nobody counted what failed, or
+    // how many bytes were read and written, after the end.
+    "ALTER TABLE phase ADD COLUMN ranks TEXT CHECK (ranks IS NULL OR json_valid(ranks));
+    ALTER TABLE phase ADD COLUMN drained_failed INTEGER;
+    ALTER TABLE kind ADD COLUMN drained_bytes INTEGER;",
 ];
 
 /// Large enough that the histogram of an interval leaves little of a page unused.

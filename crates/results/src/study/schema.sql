@@ -53,7 +53,8 @@ CREATE TABLE phase (
     warmup_of INTEGER REFERENCES phase ON DELETE CASCADE,
     steady_s REAL,
     not_steady TEXT,
-    ranks TEXT CHECK (ranks IS NULL OR json_valid(ranks))
+    ranks TEXT CHECK (ranks IS NULL OR json_valid(ranks)),
+    drained_failed INTEGER
 ) STRICT;
 
 CREATE TABLE load (
@@ -103,7 +104,8 @@ CREATE TABLE kind (
     failed BLOB,
     censored_service BLOB,
     censored_response BLOB,
-    block_qos TEXT CHECK (block_qos IS NULL OR json_valid(block_qos))
+    block_qos TEXT CHECK (block_qos IS NULL OR json_valid(block_qos)),
+    drained_bytes INTEGER
 ) STRICT;
 CREATE INDEX kind_phase ON kind (phase);
 

@@ -177,8 +177,9 @@ fn phase(c: &Connection, phase: &Phase) -> Result<i64> {
     };
     c.execute(
         "INSERT INTO phase (id, started_ms, duration_s, operations, failed, start_lag, counters,
-                            drained, censored, lag_no_client, lag_woken_late, ranks)
-         VALUES ((SELECT ifnull(max(id), 0) + 1 FROM phase), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                            drained, censored, lag_no_client, lag_woken_late, ranks,
+                            drained_failed)
+         VALUES ((SELECT ifnull(max(id), 0) + 1 FROM phase), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
         params![
             integer(phase.started_ms.unwrap_or(0)),
             phase.duration_s,
@@ -190,7 +191,8 @@ fn phase(c: &Connection, phase: &Phase) -> Result<i64> {
             integer(phase.censored),
             causes.map(|causes| encode(&causes.no_client)),
             causes.map(|causes| encode(&causes.woken_late)),
-            ranks
+            ranks,
+            integer(phase.drained_failed)
         ],
     )?;
     let id = c.last_insert_rowid();
@@ -210,7 +212,7 @@ fn totals(c: &Connection, id: i64, phase: &Phase) -> Result<()> {
     };
     for (kind, result) in &phase.kinds {
         let censored = result.censored.as_deref();
-        c.prepare_cached("INSERT INTO kind VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?
+        c.prepare_cached("INSERT INTO kind VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)")?
             .execute(params![
                 id,
                 kind.name(),
@@ -223,7 +225,8 @@ fn totals(c: &Connection, id: i64, phase: &Phase) -> Result<()> {
                 result.failed.as_ref().map(encode),
                 censored.map(|ages| encode(&ages.service)),
                 censored.map(|ages| encode(&ages.response)),
-                block_rows(&block_qos, *kind)?
+                block_rows(&block_qos, *kind)?,
+                integer(result.drained_bytes)
             ])?;
         for (time, summary) in [
             (SERVICE, &result.summary),

@@ -103,6 +103,7 @@ pub fn phase(seed: u64, rated: bool) -> Phase {
         not_found: 3,
         errors: 2,
         bytes: u64::from(samples) * 4096,
+        drained_bytes: if rated { 4096 } else { 0 },
         service: latencies(random, samples),
         response: rated.then(|| latencies(random, samples)),
         failed: (samples > 1000).then(|| latencies(random, 2)),
@@ -128,6 +129,7 @@ pub fn phase(seed: u64, rated: bool) -> Phase {
             block_qos(TimeBasis::Response),
         ],
         drained: if rated { 3 } else { 0 },
+        drained_failed: u64::from(rated),
         censored: if rated { 40 } else { 0 },
         start_lag: rated.then(|| start_lag(random)),
         intervals: (0..12)
@@ -158,6 +160,7 @@ pub fn ranks() -> Vec<RankPart> {
         threads: 2,
         operations: 2_560,
         failed: 1,
+        drained: 0,
         duration_s: 12.345_678_9,
         late_ns: 12_345,
         clock_ahead_ns: -987_654_321,

@@ -105,6 +105,7 @@ mod tests {
             threads: 2,
             operations: 10_000,
             failed: 0,
+            drained: 0,
             duration_s: 10.0,
             late_ns: 20_000,
             clock_ahead_ns: 77,

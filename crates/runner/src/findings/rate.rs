@@ -3,7 +3,7 @@
 
 use super::Evidence;
 use tailmark_results::{
-    Arrivals, Kind, KindResult, Latencies, Phase, StartLag, Stated, number, quantile::P99,
+    Arrivals, KindResult, Latencies, Phase, StartLag, Stated, number, quantile::P99,
 };
 
 /// Lag below this is none, nanoseconds.
@@ -18,13 +18,13 @@ pub(super) fn rate_not_met(e: &Evidence<'_>) -> Option<String> {
     let target = e.key.target_rate?;
     let due = target * e.phase.duration_s;
     // A drained operation was due in time and done behind the end.
-    let in_time = e.phase.operations.saturating_sub(e.phase.drained) as f64;
+    let in_time = e.phase.operations_in_time() as f64;
     // How many of a Poisson process are due is itself drawn.
     let drawn = match e.key.arrivals {
         Some(Arrivals::Poisson) => 3.0 * due.sqrt(),
         Some(Arrivals::Even) | None => 0.0,
     };
-    let known = (e.phase.drained + e.phase.censored) as f64;
+    let known = (e.phase.operations - e.phase.operations_in_time() + e.phase.censored) as f64;
     let missing = (due - in_time - drawn).max(known);
     let may_be_missing = (MISSING_MAX * due).max(in_flight(e.phase, e.key.threads));
     (missing > may_be_missing).then(|| {
@@ -41,14 +41,7 @@ pub(super) fn rate_not_met(e: &Evidence<'_>) -> Option<String> {
 /// How many operations may be in flight at the end: as many as were on the average (Little's law),
 /// but at least one and at most one for each client.
 fn in_flight(phase: &Phase, threads: u32) -> f64 {
-    // The halves of a read-modify-write are among reads and updates.
-    let kinds = phase.kinds.iter();
-    let requests = kinds.filter(|(kind, _)| **kind != Kind::ReadModifyWrite);
-    let busy_ns = |latencies: &Latencies| latencies.mean() * latencies.len() as f64;
-    let busy_ns: f64 = requests
-        .map(|(_, kind)| busy_ns(&kind.service) + kind.failed.as_ref().map_or(0.0, busy_ns))
-        .sum();
-    let mean = busy_ns / 1e9 / phase.duration_s.max(1e-9);
+    let mean = phase.busy_ns() / 1e9 / phase.duration_s.max(1e-9);
     mean.ceil().clamp(1.0, f64::from(threads.max(1)))
 }
 

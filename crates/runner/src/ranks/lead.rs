@@ -372,6 +372,7 @@ impl Shared<'_> {
             threads: threads.max(1),
             operations: phase.operations,
             failed: phase.failed,
+            drained: phase.drained,
             duration_s: phase.duration_s,
             late_ns,
             clock_ahead_ns: before.own_ns.cast_signed() - before.leader_ns.cast_signed(),

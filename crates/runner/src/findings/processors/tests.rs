@@ -182,6 +182,7 @@ fn ranks_are_saturated_by_the_clients_of_each_machine() {
         threads: 2,
         operations: 10_000,
         failed: 0,
+        drained: 0,
         duration_s: 10.0,
         late_ns: 0,
         clock_ahead_ns: 0,

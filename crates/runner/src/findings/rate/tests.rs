@@ -3,7 +3,7 @@
 use super::{super::findings, *};
 use crate::point::Measured;
 use tailmark_driver::{Access, DataSet, Location, Params, Schema, Semantics, Settings};
-use tailmark_results::{Censored, LagCauses, PointKey, new_latencies};
+use tailmark_results::{Censored, Kind, LagCauses, PointKey, new_latencies};
 use tailmark_testing::assert_says;
 
 /// Milliseconds in nanoseconds.

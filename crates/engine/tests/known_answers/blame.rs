@@ -1,0 +1,61 @@
+//! What a probe of a search says where requests were sent late: whether it was the system that all
+//! clients waited for, or the clients. In virtual time nobody is woken late.
+
+use super::*;
+use tailmark_results::{
+    Point,
+    slo::{Limit, Probe, Rule, SloSettings, Verdict, search::Bounds},
+};
+
+fn probed(model: &'static str, threads: u32, rate: f64) -> Probe {
+    let asked = Asked {
+        model,
+        rate,
+        arrivals: Arrivals::Poisson,
+        threads,
+        duration_s: 200,
+        ..Asked::default()
+    };
+    let key = PointKey {
+        target_rate: Some(rate),
+        arrivals: Some(asked.arrivals),
+        ..key(threads)
+    };
+    let settings = SloSettings {
+        latency: vec![Limit::parse("p99 read < 15ms").unwrap()],
+        bounds: Bounds {
+            min_rate: None,
+            max_rate: None,
+            resolution: 0.05,
+        },
+        arrivals: asked.arrivals,
+        threads,
+        rule: Rule::with_block(Duration::from_secs(10)),
+        warmup: Duration::ZERO,
+        time: Duration::from_secs(2_400),
+        quick: false,
+    };
+    let phase = measure(asked);
+    Probe::of(&Point { key, phase }, &settings)
+}
+
+#[test]
+fn the_client_is_not_blamed_for_stalls_of_the_system() {
+    // A second in 20 all clients wait for an answer: 5 % of the reads are due in it, and few of
+    // them can be sent.
+    for threads in [1, 8, 64] {
+        let probe = probed("constant 100us; compaction 20s 1s 10000", threads, 1_000.0);
+        let said = (probe.verdict, &probe.evidence);
+        assert_eq!(said, (Verdict::Fail, &None), "{threads}");
+    }
+}
+
+#[test]
+fn too_few_clients_are_the_limit_of_a_system_that_answers_as_fast_as_ever() {
+    // Two clients do 400 reads of 5 ms a second, whatever the system could do.
+    let probe = probed("constant 5ms", 2, 500.0);
+    assert_eq!(probe.verdict, Verdict::ClientLimit);
+    let evidence = probe.evidence.unwrap();
+    assert!(evidence.contains("no client was free"), "{evidence}");
+    assert_eq!(probed("constant 5ms", 64, 500.0).verdict, Verdict::Pass);
+}
