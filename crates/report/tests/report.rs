@@ -7,7 +7,7 @@ mod synthetic;
 use std::{collections::BTreeSet, fs, path::Path};
 use synthetic::{SMALL, Shape};
 use tailmark_report::{Block, Data, Error, FORMATS, SECTIONS, html};
-use tailmark_results::{ErrorCount, Finding, Kind, KindResult, Metric, Point, Summary};
+use tailmark_results::{ErrorCount, Kind, KindResult, Metric, Point, Summary, finding::NO_ANSWER};
 
 /// Compares with a golden file, or rewrites it where `UPDATE_GOLDEN` is set.
 fn assert_golden(name: &str, text: &str) {
@@ -232,10 +232,8 @@ fn a_point_whose_database_went_away_is_no_peak() {
         .unwrap();
     let threads = format!("with {} thread", best.key.threads);
     let mut went_away = best.clone();
-    went_away.phase.findings.push(Finding {
-        code: "no-answer".to_owned(),
-        text: "Nothing answered.".to_owned(),
-    });
+    let no_answer = NO_ANSWER.finding("Nothing answered.");
+    went_away.phase.findings.push(no_answer);
     assert!(said(&data).contains(&threads));
     data.points.retain(|p| p.key != went_away.key);
     data.points.push(went_away);

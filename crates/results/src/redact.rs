@@ -7,8 +7,8 @@
 //! names its servers): each such value has a label of its own, so that what differed still differs.
 
 use crate::{
-    Conditions, Fact, Header, Load, Login, Phase, Point, Series, System, conditions::plain,
-    subject_on_server,
+    Conditions, Fact, Header, Load, Login, Observed, Phase, Point, Series, System,
+    conditions::plain, subject_on_server,
 };
 use std::net::{IpAddr, SocketAddr};
 
@@ -196,7 +196,13 @@ impl Redaction {
             error.example = self.text(&error.example);
         }
         for finding in &mut phase.findings {
-            finding.text = self.text(&finding.text);
+            finding.wording = self.text(&finding.wording);
+            for seen in &mut finding.evidence {
+                seen.name = self.text(&seen.name);
+                if let Observed::Text(text) = &mut seen.value {
+                    *text = self.text(text);
+                }
+            }
         }
     }
 

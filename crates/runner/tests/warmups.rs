@@ -12,7 +12,7 @@ use std::{
 };
 use tailmark_engine::{Observer, PhaseKind, PhaseStart, Silent, Stop};
 use tailmark_plan::{Plan, RawPlan};
-use tailmark_results::{Point, Study, Warmup, finding::NOT_STEADY, steady::Movement};
+use tailmark_results::{Finding, Point, Study, Warmup, finding::NOT_STEADY, steady::Movement};
 use tailmark_runner::Summary;
 use tailmark_testing::assert_says;
 use tempfile::TempDir;
@@ -50,9 +50,9 @@ fn warmup(point: &Point) -> &Warmup {
     point.phase.warmup.as_deref().unwrap()
 }
 
-fn found(point: &Point) -> Option<&str> {
+fn found(point: &Point) -> Option<String> {
     let found = point.phase.findings.iter().find(|f| NOT_STEADY.is_of(f));
-    found.map(|finding| finding.text.as_str())
+    found.map(Finding::text)
 }
 
 /// Whether five windows of 30 s that end at an instant are steady, of a database whose requests take
