@@ -196,12 +196,8 @@ mod tests {
             found: vec![(5 * S, 2 * S), (20 * S, 3 * S), (40 * S, 2 * S)],
         };
         let text = |measure, end| stops.finding(measure, end).map(|found| found.text());
-        assert!(text(10 * S, 30 * S).unwrap().contains("for 3.0 s during"));
-        assert!(
-            text(4 * S, 18 * S)
-                .unwrap()
-                .contains("for 5.0 s in 2 stops")
-        );
+        assert!(text(10 * S, 30 * S).unwrap().contains("for 3 s during"));
+        assert!(text(4 * S, 18 * S).unwrap().contains("for 5 s in 2 stops"));
         assert_eq!(text(21 * S, 38 * S), None);
         assert_eq!(text(41 * S, Tick::MAX), None);
     }

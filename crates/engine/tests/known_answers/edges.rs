@@ -334,7 +334,7 @@ fn a_finding_says_by_how_much_the_edges_of_few_operations_may_be_off() {
         .unwrap();
     let text = found.text();
     assert!(
-        text.contains("did 4 operations on average in 16.0 s"),
+        text.contains("did 4 operations on average in 16 s"),
         "{text}"
     );
     assert!(text.contains("up to 25 %"), "{text}");
