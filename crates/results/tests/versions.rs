@@ -7,12 +7,21 @@ mod common;
 use common::{facts, header, load, point, summary, systems};
 use std::path::{Path, PathBuf};
 use tailmark_results::{
-    Arrivals, Header, Kind, Point, PointKey, Study, TimeBasis, finding::CLIENT_SATURATED,
+    Arrivals, Header, Kind, Point, PointKey, Study, TimeBasis, Warmup, finding::CLIENT_SATURATED,
 };
 
 fn fixture(version: u32) -> PathBuf {
     let name = format!("tests/fixtures/version-{version}.study");
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+/// The warm-up of the fixture of a version: the evidence of findings is data from version 8 on.
+fn warmup_of(version: u32) -> Warmup {
+    let mut warmup = common::warmup();
+    if version < 8 {
+        warmup.phase.findings[1] = CLIENT_SATURATED.finding("CPU at 99 %.");
+    }
+    warmup
 }
 
 #[test]
@@ -63,11 +72,7 @@ fn a_study_of_every_version_opens() {
         // Failures of operations are counted from version 3 on; before, requests say.
         assert_eq!(phase.failed, if version > 2 { 7 } else { 4 });
         // Warm-ups are kept from version 6 on.
-        let mut warmup = common::warmup();
-        // The evidence of findings is data from version 8 on.
-        if version < 8 {
-            warmup.phase.findings[1] = CLIENT_SATURATED.finding("CPU at 99 %.");
-        }
+        let warmup = warmup_of(version);
         assert_eq!(phase.findings, warmup.phase.findings);
         assert_eq!(phase.warmup, (version > 5).then(|| Box::new(warmup)));
         // And what each of several processes did from version 7 on.

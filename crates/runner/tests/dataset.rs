@@ -133,7 +133,7 @@ fn a_run_that_ends_between_a_load_and_its_marker_loads_the_rest_and_counts_it_on
     let load = bench.load_after();
     assert_eq!(load.records, RECORDS - 700);
     let text = resumed(&load).unwrap();
-    assert!(text.contains("the last 1300 of 2000 records"), "{text}");
+    assert!(text.contains("the last 1,300 of 2,000 records"), "{text}");
 }
 
 #[test]
