@@ -521,6 +521,26 @@ mod tests {
     }
 
     #[test]
+    fn the_evidence_of_a_finding_is_redacted_and_fills_its_gaps() {
+        let plan = [("system.a.host".to_owned(), "db-berlin".to_owned())];
+        let header = Header {
+            plan: plan.into(),
+            ..Header::without_plan("", String::new())
+        };
+        let redaction = Redaction::of(&[], &[]).with_plans([&header]);
+        let sentence = crate::Sentence::new("The processors of {Server} were busy.");
+        let busy = crate::finding::SERVER_SATURATED.finding(sentence.text("Server", "db-berlin"));
+        let mut phase = Phase {
+            findings: vec![busy],
+            ..Phase::default()
+        };
+        redaction.phase(&mut phase);
+        let text = phase.findings[0].text();
+        assert!(text.starts_with("The processors of [host "), "{text}");
+        assert!(!format!("{phase:?}").contains("berlin"));
+    }
+
+    #[test]
     fn a_host_that_is_called_by_a_word_of_subjects_stays_a_host() {
         let plan = ["server", "machine", "on", "db-berlin"].map(|host| {
             let key = format!("system.{host}.host");
