@@ -159,7 +159,7 @@ fn data_of_others_is_adopted_after_a_sample_and_stays_theirs() {
     let text = &found
         .find(|finding| finding.code == "data-adopted")
         .unwrap()
-        .text;
+        .text();
     assert!(text.contains("1000 of its 20000 records"), "{text}");
 }
 

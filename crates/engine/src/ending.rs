@@ -9,9 +9,8 @@ use crate::{
 };
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tailmark_results::{
-    Finding, Phase,
+    Finding, Phase, Sentence, Unit,
     finding::{FEW_OPERATIONS, STRAGGLER},
-    number,
 };
 use tailmark_workload::ClientGroup;
 
@@ -140,13 +139,17 @@ impl Ending {
         let ends_by_time = spec.duration.is_some() && !left.iter().all(|left| left.is_spent);
         let is_few = is_closed(spec) && ends_by_time && each > 0.0 && each < OPERATIONS_MIN;
         (is_few && !spec.is_warmup).then(|| {
-            FEW_OPERATIONS.finding(format!(
-                "A client did {each:.1} operations on average in {:.1} s, and the measured time \
-                 began and ended within one: where clients wait for each other, ops/s is too high \
-                 or too low by up to {:.0} %. Measure longer, or with fewer clients.",
-                length.divisor as f64 / 1e9,
-                100.0 / each.max(1.0)
-            ))
+            let sentence = Sentence::new(
+                "A client did {Operations of a client} operations on average in {Measured time}, and \
+                 the measured time began and ended within one: where clients wait for each other, \
+                 ops/s is too high or too low by up to {Off by up to}. Measure longer, or with fewer \
+                 clients.",
+            );
+            let sentence = sentence
+                .number("Operations of a client", each, Unit::Count)
+                .number("Measured time", length.divisor as f64 / 1e9, Unit::Seconds)
+                .number("Off by up to", 100.0 / each.max(1.0), Unit::Percent);
+            FEW_OPERATIONS.finding(sentence)
         })
     }
 
@@ -164,16 +167,19 @@ impl Ending {
         let share = sum / (whole as f64 * left.len() as f64);
         let longest = left.iter().map(idle).max()?;
         (share >= SHARE).then(|| {
-            STRAGGLER.finding(format!(
-                "The last client was done {:.1} s after the first had nothing left to send: \
-                 clients were idle for {:.1} % of the time, and ops/s is lower by as much ({} \
-                 instead of {}). More operations make it less; a duration instead of them has \
-                 no such end.",
-                longest as f64 / 1e9,
-                share * 100.0,
-                number::rate(phase.ops_per_sec()),
-                number::rate(phase.ops_per_sec() / (1.0 - share)),
-            ))
+            let sentence = Sentence::new(
+                "The last client was done {Last client later by} after the first had nothing left to \
+                 send: clients were idle for {Clients idle} of the time, and ops/s is lower by as much \
+                 ({Rate} instead of {Rate without}). More operations make it less; a duration instead \
+                 of them has no such end.",
+            );
+            let rate = phase.ops_per_sec();
+            let sentence = sentence
+                .number("Last client later by", longest as f64 / 1e9, Unit::Seconds)
+                .number("Clients idle", share * 100.0, Unit::Percent)
+                .number("Rate", rate, Unit::OpsPerSecond)
+                .number("Rate without", rate / (1.0 - share), Unit::OpsPerSecond);
+            STRAGGLER.finding(sentence)
         })
     }
 }

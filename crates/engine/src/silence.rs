@@ -17,7 +17,7 @@ use std::{
     time::Duration,
 };
 use tailmark_driver::Reply;
-use tailmark_results::{Finding, finding::NO_ANSWER};
+use tailmark_results::{Finding, Sentence, Unit, finding::NO_ANSWER};
 
 /// For how long no request succeeds before that is said, seconds.
 pub const NO_ANSWER_S: u64 = 10;
@@ -167,22 +167,20 @@ impl Silence {
     /// What is to be said of it.
     #[must_use]
     pub fn finding(&self) -> Option<Finding> {
-        let text = match self.found? {
-            Found::Failing(ns) => format!(
-                "No request succeeded for {} s, counted from the last one that did, while others \
-                 failed, so this point was ended early",
-                seconds(ns)
-            ),
-            Found::Hanging(ns) => format!(
-                "No request succeeded for {} s, counted from the last one that did, and those \
-                 under way had no answer when this point was to end",
-                seconds(ns)
+        let (ns, what) = match self.found? {
+            Found::Failing(ns) => (ns, "while others failed, so this point was ended early"),
+            Found::Hanging(ns) => (
+                ns,
+                "and those under way had no answer when this point was to end",
             ),
         };
-        Some(NO_ANSWER.finding(format!(
-            "{text}: its numbers are those of a database that was going away. Find out what became \
+        let sentence = Sentence::new(format!(
+            "No request succeeded for {{Time without success}}, counted from the last one that did, \
+             {what}: its numbers are those of a database that was going away. Find out what became \
              of it, and measure the point again."
-        )))
+        ));
+        let seconds = seconds(ns) as f64;
+        Some(NO_ANSWER.finding(sentence.number("Time without success", seconds, Unit::Seconds)))
     }
 
     /// [`NO_ANSWER_S`], or twice what the database has come back from.
@@ -222,7 +220,7 @@ mod tests {
     fn text(silence: &Silence) -> String {
         silence
             .finding()
-            .map_or_else(String::new, |found| found.text)
+            .map_or_else(String::new, |found| found.text())
     }
 
     #[test]

@@ -16,7 +16,7 @@ use std::{
     thread,
     time::Duration,
 };
-use tailmark_results::{Finding, finding::CLIENT_STOPPED};
+use tailmark_results::{Finding, Sentence, Unit, finding::CLIENT_STOPPED};
 
 /// How often the clocks are looked at.
 const LOOK: Duration = Duration::from_millis(100);
@@ -125,18 +125,15 @@ impl Stops {
             .filter(is_inside)
             .fold((0_u64, 0), |(count, all), (_, ns)| (count + 1, all + ns));
         (count > 0).then(|| {
-            let times = if count == 1 {
-                String::new()
-            } else {
-                format!(" in {count} stops")
-            };
-            CLIENT_STOPPED.finding(format!(
-                "tailmark itself did not run for {:.1} s{times} during the measurement: a signal or a \
-                 frozen control group stopped it, or its machine was paused or suspended. A point \
-                 with such a gap is no peak and in no comparison. Keep the process running, and \
-                 measure it again (--retry-failed).",
-                ns as f64 / 1e9
-            ))
+            let times = if count == 1 { "" } else { " in {Stops} stops" };
+            let sentence = Sentence::new(format!(
+                "tailmark itself did not run for {{Time stopped}}{times} during the measurement: a \
+                 signal or a frozen control group stopped it, or its machine was paused or suspended. \
+                 A point with such a gap is no peak and in no comparison. Keep the process running, \
+                 and measure it again (--retry-failed)."
+            ));
+            let sentence = sentence.number("Time stopped", ns as f64 / 1e9, Unit::Seconds);
+            CLIENT_STOPPED.finding(sentence.count("Stops", count))
         })
     }
 }
@@ -198,13 +195,9 @@ mod tests {
         let stops = Stops {
             found: vec![(5 * S, 2 * S), (20 * S, 3 * S), (40 * S, 2 * S)],
         };
-        let text = |measure, end| stops.finding(measure, end).map(|found| found.text);
-        assert!(text(10 * S, 30 * S).unwrap().contains("for 3.0 s during"));
-        assert!(
-            text(4 * S, 18 * S)
-                .unwrap()
-                .contains("for 5.0 s in 2 stops")
-        );
+        let text = |measure, end| stops.finding(measure, end).map(|found| found.text());
+        assert!(text(10 * S, 30 * S).unwrap().contains("for 3 s during"));
+        assert!(text(4 * S, 18 * S).unwrap().contains("for 5 s in 2 stops"));
         assert_eq!(text(21 * S, 38 * S), None);
         assert_eq!(text(41 * S, Tick::MAX), None);
     }

@@ -1,10 +1,7 @@
-//! What findings of one code say, and where: a wording once, and in a table what differs in it from
-//! place to place.
+//! What findings of one code say, and where: a wording once, and in a table the evidence of each place.
 //!
-//! Rules write whole sentences, so that a finding can stand alone. Fifty of them that differ in two
-//! numbers are a table: the words that all share are the wording, what stands between them columns.
-
-mod words;
+//! Rules write the words of a finding with gaps, and the values that fill them under names. Fifty
+//! findings that differ in two numbers are a table with a column for each name.
 
 use crate::{
     axis::Step,
@@ -12,8 +9,15 @@ use crate::{
     grid_name::workload_title,
 };
 use std::collections::{BTreeMap, BTreeSet};
-use tailmark_results::{Load, Point, PointKey, number};
-use words::{distinct, gaps, range, shared};
+use tailmark_results::{
+    Finding, Load, Observation, Point, PointKey, number,
+    observation::{Piece, pieces, values},
+};
+
+/// The most columns of evidence: no rule writes as many names.
+const COLUMNS_MAX: usize = 32;
+/// Stands in a gap that is filled with another value in each place.
+const DIFFERS: &str = "…";
 
 /// Where something was found.
 #[derive(Debug, Clone, Copy)]
@@ -74,128 +78,158 @@ impl<'a> Place<'a> {
     }
 }
 
-/// What was found, each wording once, in order of appearance.
+/// What was found, each wording once, in order of appearance. Findings without evidence, as older studies
+/// and other programs have them, have a wording each: more than one of them are a table of their texts.
 #[must_use]
-pub fn evidence(found: &[(&str, Place<'_>)]) -> Vec<Evidence> {
+pub fn evidence(found: &[(&Finding, Place<'_>)]) -> Vec<Evidence> {
+    let is_plain = |finding: &Finding| finding.evidence.is_empty();
+    let plain = found.iter().filter(|(finding, _)| is_plain(finding));
+    let plain: BTreeSet<&str> = plain.map(|(finding, _)| finding.wording.as_str()).collect();
+    let is_table = plain.len() > 1;
+    let mut numbers: BTreeMap<Option<&str>, usize> = BTreeMap::new();
     let mut wordings: Vec<Wording<'_>> = Vec::new();
-    for &(text, place) in found {
-        let words: Vec<&str> = text.split_whitespace().collect();
-        if !wordings.iter_mut().any(|w| w.take(&words, place)) {
+    for &(finding, place) in found {
+        let is_row = is_table && is_plain(finding);
+        let wording = (!is_row).then_some(finding.wording.as_str());
+        let number = *numbers.entry(wording).or_insert(wordings.len());
+        if number == wordings.len() {
             wordings.push(Wording {
-                words: words.len(),
-                shared: words.clone(),
-                found: vec![(words, place)],
+                words: wording,
+                found: Vec::new(),
             });
         }
+        wordings[number].found.push((finding, place));
     }
     wordings.iter().map(Wording::evidence).collect()
 }
 
-/// Texts that share most of their words.
+/// Findings of the same words.
 struct Wording<'a> {
-    /// Of the first one.
-    words: usize,
-    /// Which all have, in this order.
-    shared: Vec<&'a str>,
-    found: Vec<(Vec<&'a str>, Place<'a>)>,
+    /// With gaps; none: each finding has its own, and no evidence.
+    words: Option<&'a str>,
+    found: Vec<(&'a Finding, Place<'a>)>,
 }
 
 impl<'a> Wording<'a> {
-    /// Adds a text that shares half of its words with all that are there, or more.
-    fn take(&mut self, words: &[&'a str], place: Place<'a>) -> bool {
-        let shared = match self.found.iter().any(|(known, _)| known == words) {
-            true => self.shared.clone(),
-            false => shared(&self.shared, words),
-        };
-        let takes = 2 * shared.len() >= self.words.max(words.len());
-        if takes {
-            self.shared = shared;
-            self.found.push((words.to_vec(), place));
-        }
-        takes
-    }
-
     fn evidence(&self) -> Evidence {
-        let found = self.found.iter();
-        let found: Vec<(Vec<String>, Place<'a>)> = found
-            .map(|(words, place)| (gaps(&self.shared, words), *place))
-            .collect();
-        let is_filled = |gap: &usize| found.iter().any(|(gaps, _)| !gaps[*gap].is_empty());
-        let filled: Vec<usize> = (0..=self.shared.len()).filter(is_filled).collect();
         let mut repeats: BTreeMap<PointName<'_>, BTreeSet<u32>> = BTreeMap::new();
-        for key in found.iter().filter_map(|(_, place)| place.key()) {
+        for key in self.found.iter().filter_map(|(_, place)| place.key()) {
             repeats
                 .entry(point_name(key))
                 .or_default()
                 .insert(key.repeat);
         }
+        let names = self.names();
         let mut rows: Vec<Row<'a>> = Vec::new();
-        for (gaps, place) in &found {
+        for &(finding, place) in &self.found {
             let name = place.row(&repeats);
             let at = rows.iter().position(|row| row.name == name);
             let at = at.unwrap_or_else(|| {
-                rows.push(Row::new(name, filled.len()));
+                rows.push(Row::new(name, names.len().max(1)));
                 rows.len() - 1
             });
-            rows[at].add(*place, filled.iter().map(|&gap| gaps[gap].clone()));
+            rows[at].add(place, finding, &names);
         }
-        let headings = filled.iter().map(|&gap| self.heading(gap)).collect();
+        let headings = match self.words {
+            Some(_) => names.iter().map(|&name| name.to_owned()).collect(),
+            None => vec!["What was found".to_owned()],
+        };
         Evidence {
-            text: self.text(&filled, &found),
-            places: found.len(),
+            text: self.text(),
+            places: self.found.len(),
             table: table(&rows, headings),
         }
     }
 
-    /// The shared words, and between them from what to what the others go.
-    fn text(&self, filled: &[usize], found: &[(Vec<String>, Place<'_>)]) -> Text {
-        let mut text = Text::default();
-        let mut plain = String::new();
-        for i in 0..=self.shared.len() {
-            if filled.contains(&i) {
-                let values = distinct(found.iter().map(|(gaps, _)| gaps[i].as_str()));
-                let values = range(&values).unwrap_or_else(|| "…".to_owned());
-                text = text.and(std::mem::take(&mut plain)).and_strong(values);
-                plain.push(' ');
-            }
-            if let Some(word) = self.shared.get(i) {
-                plain.push_str(word);
-                plain.push(' ');
+    /// The names of the evidence, in order of appearance.
+    fn names(&self) -> Vec<&'a str> {
+        let mut names = Vec::new();
+        for seen in self.found.iter().flat_map(|(finding, _)| &finding.evidence) {
+            if names.len() < COLUMNS_MAX && !names.contains(&seen.name.as_str()) {
+                names.push(seen.name.as_str());
             }
         }
-        text.and(plain.trim_end())
+        names
     }
 
-    /// The words around a gap.
-    fn heading(&self, gap: usize) -> String {
-        let before = &self.shared[gap.saturating_sub(1)..gap];
-        let behind = &self.shared[gap..self.shared.len().min(gap + 2)];
-        let all = before.iter().chain([&"…"]).chain(behind);
-        all.copied().collect::<Vec<_>>().join(" ")
+    /// The words, and in the gaps from what to what the values go.
+    fn text(&self) -> Text {
+        let Some(words) = self.words else {
+            return Text::plain("Each place has its own words.");
+        };
+        let mut of_names: BTreeMap<&str, Vec<&Observation>> = BTreeMap::new();
+        for seen in self.found.iter().flat_map(|(finding, _)| &finding.evidence) {
+            of_names.entry(&seen.name).or_default().push(seen);
+        }
+        let one = self.found.first().map(|(first, _)| values(&first.evidence));
+        let spans = of_names.into_iter().map(|(name, seen)| {
+            let alike = one.as_ref().and_then(|one| one.get(name));
+            let is_one = |finding: &Finding| values(&finding.evidence).get(name) == alike;
+            let is_alike = self.found.iter().all(|(finding, _)| is_one(finding));
+            let span = alike.filter(|_| is_alike).cloned().or_else(|| span(&seen));
+            (name, span.unwrap_or_else(|| DIFFERS.to_owned()))
+        });
+        let spans = spans.collect();
+        let pieces = pieces(words, &spans).into_iter();
+        pieces.fold(Text::default(), |text, piece| match piece {
+            Piece::Words(words) => text.and(words),
+            Piece::Value(value) => text.and_strong(value),
+        })
     }
+}
+
+/// `80 – 340 s` of the lowest and the highest of numbers in one unit; none where some are words.
+fn span(seen: &[&Observation]) -> Option<String> {
+    let unit = &seen.first()?.unit;
+    let of_unit = |seen: &&Observation| seen.number().filter(|_| seen.unit == *unit);
+    let numbers: Option<Vec<f64>> = seen.iter().map(of_unit).collect();
+    let by_number = |a: &(f64, &&Observation), b: &(f64, &&Observation)| a.0.total_cmp(&b.0);
+    let all = numbers?.into_iter().zip(seen);
+    let low = all.clone().min_by(by_number)?.1.text();
+    let high = all.max_by(by_number)?.1.text();
+    if low == high {
+        return Some(low);
+    }
+    let value = |text: &'_ str| text.rsplit_once(' ').map_or(0, |(value, _)| value.len());
+    let (low_value, high_value) = (value(&low), value(&high));
+    let is_same_unit = low_value > 0 && low[low_value..] == high[high_value..];
+    let low = if is_same_unit {
+        &low[..low_value]
+    } else {
+        &low
+    };
+    Some(format!("{low} – {high}"))
 }
 
 /// The places of one row.
 struct Row<'a> {
     name: RowName,
     keys: Vec<&'a PointKey>,
-    /// Of each gap, what it is filled with.
-    values: Vec<Vec<String>>,
+    /// What was seen, column by column.
+    seen: Vec<Vec<&'a Observation>>,
+    /// The words of findings without evidence.
+    words: Vec<&'a str>,
 }
 
 impl<'a> Row<'a> {
-    fn new(name: RowName, gaps: usize) -> Self {
+    fn new(name: RowName, columns: usize) -> Self {
         Self {
             name,
             keys: Vec::new(),
-            values: vec![Vec::new(); gaps],
+            seen: vec![Vec::new(); columns],
+            words: Vec::new(),
         }
     }
 
-    fn add(&mut self, place: Place<'a>, values: impl Iterator<Item = String>) {
+    fn add(&mut self, place: Place<'a>, finding: &'a Finding, names: &[&str]) {
         self.keys.extend(place.key());
-        for (all, value) in self.values.iter_mut().zip(values) {
-            all.push(value);
+        for seen in &finding.evidence {
+            if let Some(column) = names.iter().position(|name| *name == seen.name) {
+                self.seen[column].push(seen);
+            }
+        }
+        if finding.evidence.is_empty() {
+            self.words.push(&finding.wording);
         }
     }
 
@@ -237,14 +271,27 @@ impl<'a> Row<'a> {
         }
     }
 
-    fn value(&self, gap: usize) -> String {
+    /// What stands in a column of evidence.
+    fn value(&self, column: usize) -> String {
         /// So many are listed where they make no range.
         const LISTED: usize = 3;
-        let values = distinct(self.values[gap].iter().map(String::as_str));
-        range(&values).unwrap_or_else(|| match values.len() {
+        let seen = &self.seen[column];
+        if let Some(span) = span(seen) {
+            return span;
+        }
+        let texts = seen.iter().map(|seen| seen.text());
+        let words = self.words.iter().map(|&words| words.to_owned());
+        let mut values: Vec<String> = Vec::new();
+        let mut known = BTreeSet::new();
+        for value in texts.chain(words) {
+            if known.insert(value.clone()) {
+                values.push(value);
+            }
+        }
+        match values.len() {
             ..=LISTED => values.join("; "),
             n => format!("{}; and {} more", values[..LISTED].join("; "), n - LISTED),
-        })
+        }
     }
 }
 
@@ -264,7 +311,7 @@ fn table(rows: &[Row<'_>], headings: Vec<String>) -> Table {
         let repeats = if is_repeated { repeats } else { String::new() };
         let (system, workload) = (row.name.system.clone(), row.name.workload.clone());
         let mut cells = vec![system, workload, row.threads(), row.rates(), repeats];
-        cells.extend((0..headings.len()).map(|gap| row.value(gap)));
+        cells.extend((0..headings.len()).map(|column| row.value(column)));
         let is_alike = |known: &&mut Vec<String>| {
             let mut pairs = known.iter().zip(&cells).enumerate();
             pairs.all(|(column, (a, b))| column == WORKLOAD || a == b)
@@ -301,80 +348,98 @@ fn table(rows: &[Row<'_>], headings: Vec<String>) -> Table {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tailmark_results::{
+        Sentence, Unit,
+        finding::{CLIENT_SATURATED, TOO_FEW_SAMPLES},
+    };
 
-    fn few(samples: &str, first: &str, time: &str) -> String {
-        format!(
-            "{samples} are too few to state {first} p99.999: it takes 10 samples beyond a \
-             quantile, for p99.999 1,000,000 operations or {time} at this rate."
-        )
+    fn few(samples: u64, requests: &str, needed_s: f64) -> Finding {
+        let wording = "{Samples} {Requests} are too few to state p99: it takes {Time needed}.";
+        let sentence = Sentence::new(wording).count("Samples", samples);
+        let sentence = sentence.text("Requests", requests);
+        TOO_FEW_SAMPLES.finding(sentence.number("Time needed", needed_s, Unit::Seconds))
     }
 
-    fn evidence_of(texts: &[String]) -> Vec<Evidence> {
-        let found: Vec<_> = texts
-            .iter()
-            .map(|t| (t.as_str(), Place::Pair("a", "b")))
-            .collect();
+    fn evidence_of(findings: &[Finding]) -> Vec<Evidence> {
+        let place = Place::Pair("a", "b");
+        let found: Vec<_> = findings.iter().map(|finding| (finding, place)).collect();
         evidence(&found)
     }
 
-    fn rows(table: &Table) -> Vec<Vec<&str>> {
-        let rows = table.rows.iter();
-        rows.map(|row| row.cells.iter().map(|cell| cell.text.as_str()).collect())
-            .collect()
+    fn table(evidence: &Evidence) -> Vec<Vec<&str>> {
+        let columns = evidence.table.columns.iter();
+        let titles = columns.map(|column| column.title.as_str()).collect();
+        let rows = evidence.table.rows.iter();
+        let rows = rows.map(|row| row.cells.iter().map(|cell| cell.text.as_str()).collect());
+        std::iter::once(titles).chain(rows).collect()
     }
 
     #[test]
-    fn texts_that_differ_in_numbers_are_one_wording_with_ranges() {
-        let texts = [
-            few("12,000 reads", "p99.9 to", "80 s"),
-            few("340 reads", "p99 to", "9 s"),
-        ];
-        let [one] = &evidence_of(&texts)[..] else {
+    fn the_columns_are_named_as_the_rule_named_its_evidence() {
+        let [one] = &evidence_of(&[few(12_000, "reads", 80.0), few(340, "reads", 9.0)])[..] else {
             panic!("one wording")
         };
         assert_eq!(
             one.text.to_plain(),
-            few("340 – 12,000 reads", "p99 – 99.9 to", "9 – 80 s")
-        );
-        let titles: Vec<&str> = one.table.columns.iter().map(|c| c.title.as_str()).collect();
-        assert_eq!(
-            titles,
-            ["System", "… reads are", "state … to p99.999:", "or … s at"]
+            "340 – 12,000 reads are too few to state p99: it takes 9 – 80 s."
         );
         assert_eq!(
-            rows(&one.table),
-            [["a against b", "340 – 12,000", "p99 – 99.9", "9 – 80"]]
+            table(one),
+            [
+                ["System", "Samples", "Requests", "Time needed"],
+                ["a against b", "340 – 12,000", "reads", "9 – 80 s"]
+            ]
         );
     }
 
     #[test]
     fn what_is_no_range_is_a_gap_in_the_wording_and_a_list_in_the_table() {
-        let texts = [
-            few("12 reads", "p99 to", "80 s"),
-            few("12 inserts", "p99 to", "1 h 3 min"),
-        ];
-        let [one] = &evidence_of(&texts)[..] else {
+        let [one] = &evidence_of(&[few(12, "reads", 80.0), few(12, "inserts", 3_780.0)])[..] else {
             panic!("one wording")
         };
         let text = one.text.to_plain();
         assert!(text.starts_with("12 … are too few"), "{text}");
         assert_eq!(
-            rows(&one.table),
-            [["a against b", "reads; inserts", "80 s; 1 h 3 min"]]
+            table(one)[1],
+            ["a against b", "12", "reads; inserts", "80 s – 1 h 3 min"]
         );
     }
 
     #[test]
-    fn other_words_are_another_wording_and_equal_texts_have_no_gap() {
-        let other = "The clock was set.".to_owned();
-        let texts = [
-            other.clone(),
-            few("12 reads", "p99 to", "80 s"),
-            other.clone(),
-        ];
-        let all = evidence_of(&texts);
-        assert_eq!(all.len(), 2);
-        assert_eq!((all[0].text.to_plain(), all[0].places), (other, 2));
-        assert_eq!(rows(&all[0].table), [["a against b"]]);
+    fn a_finding_of_two_servers_says_both_in_words_and_in_its_row() {
+        let sentence = Sentence::new("The processors of {Server} were {Processors busy} busy.");
+        let both = [("db1", 93.0), ("db2", 95.0)];
+        let sentence = both.into_iter().fold(sentence, |sentence, (server, busy)| {
+            let sentence = sentence.text("Server", server);
+            sentence.number("Processors busy", busy, Unit::Percent)
+        });
+        let [one] = &evidence_of(&[CLIENT_SATURATED.finding(sentence)])[..] else {
+            panic!("one wording")
+        };
+        assert_eq!(
+            one.text.to_plain(),
+            "The processors of db1 and db2 were 93 % and 95 % busy."
+        );
+        assert_eq!(table(one)[1], ["a against b", "db1; db2", "93 – 95 %"]);
+    }
+
+    #[test]
+    fn findings_without_evidence_are_a_wording_where_they_are_alike_and_a_table_where_not() {
+        let plain = |text: &str| CLIENT_SATURATED.finding(text);
+        let [alike] = &evidence_of(&[plain("Busy."), plain("Busy.")])[..] else {
+            panic!("one wording")
+        };
+        assert_eq!((alike.text.to_plain().as_str(), alike.places), ("Busy.", 2));
+        assert_eq!(table(alike), [["System"], ["a against b"]]);
+        let [other] = &evidence_of(&[plain("93 % busy."), plain("95 % busy.")])[..] else {
+            panic!("one table")
+        };
+        assert_eq!(
+            table(other),
+            [
+                ["System", "What was found"],
+                ["a against b", "93 % busy.; 95 % busy."]
+            ]
+        );
     }
 }

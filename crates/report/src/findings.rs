@@ -7,7 +7,7 @@ use crate::{
     grid_name::workload_title,
 };
 use tailmark_results::{
-    Finding, Point,
+    Finding, Point, Sentence,
     finding::{self, UNEQUAL_CONDITIONS},
     number,
 };
@@ -73,14 +73,12 @@ impl<'a> Index<'a> {
     fn entry(&self, index: usize, data: &Data) -> FindingEntry {
         let code = self.codes[index];
         let of_code = all(data).filter(|(finding, _)| finding.code == code);
-        let mut found: Vec<(&str, Place<'_>)> = of_code
-            .map(|(finding, place)| (finding.text.as_str(), place))
-            .collect();
+        let mut found: Vec<(&Finding, Place<'_>)> = of_code.collect();
         let pairs = data.unequal_pairs();
         let unequal: Vec<Finding> = pairs.iter().map(unequal_conditions).collect();
         if code == UNEQUAL_CONDITIONS.name {
             let pairs = pairs.iter().map(|pair| Place::Pair(pair.a, pair.b));
-            found.extend(unequal.iter().map(|f| f.text.as_str()).zip(pairs));
+            found.extend(unequal.iter().zip(pairs));
         }
         FindingEntry {
             badge: self.badge(index),
@@ -112,11 +110,11 @@ pub fn unequal_conditions(pair: &UnequalPair<'_>) -> Finding {
         0 => String::new(),
         n => format!(", and {n} more"),
     };
-    UNEQUAL_CONDITIONS.finding(format!(
-        "The conditions differ: {}{more}. That may be why the numbers do. Measure again with one \
+    let sentence = Sentence::new(
+        "The conditions differ: {Differences}. That may be why the numbers do. Measure again with one \
          thing changed at a time.",
-        named.join("; ")
-    ))
+    );
+    UNEQUAL_CONDITIONS.finding(sentence.text("Differences", named.join("; ") + &more))
 }
 
 /// `disk, YCSB A, 16 threads`, and ` at 10,000 ops/s` of a fixed rate.

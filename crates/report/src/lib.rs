@@ -22,6 +22,7 @@ mod headline;
 mod history;
 mod measure;
 mod merge;
+mod mix;
 mod parallel;
 mod reading;
 mod section;

@@ -353,30 +353,4 @@ impl<'a> WorkloadGrid<'a> {
     pub fn points(&self) -> impl Iterator<Item = &'a Point> {
         self.cells.values().flat_map(|c| c.points.iter().copied())
     }
-
-    /// The mix as it was measured: `95 % read, 5 % update`.
-    #[must_use]
-    pub fn mix(&self) -> String {
-        let mut counts: BTreeMap<Kind, u64> = BTreeMap::new();
-        for point in self.points() {
-            for (kind, result) in &point.phase.kinds {
-                *counts.entry(*kind).or_default() += result.count + result.errors;
-            }
-        }
-        // The two halves of a read-modify-write are in the counts of reads and updates as well.
-        let pairs = counts.get(&Kind::ReadModifyWrite).copied().unwrap_or(0);
-        for half in [Kind::Read, Kind::Update] {
-            if let Some(count) = counts.get_mut(&half) {
-                *count = count.saturating_sub(pairs);
-            }
-        }
-        let sum: u64 = counts.values().sum();
-        let parts: Vec<String> = counts
-            .iter()
-            .map(|(kind, count)| (kind, *count as f64 / sum.max(1) as f64))
-            .filter(|(_, share)| *share >= 0.005)
-            .map(|(kind, share)| format!("{:.0} % {}", share * 100.0, kind.name()))
-            .collect();
-        parts.join(", ")
-    }
 }

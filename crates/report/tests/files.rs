@@ -13,7 +13,7 @@ use std::{
 };
 use synthetic::SMALL;
 use tailmark_report::{Block, Data, FORMATS as FORMATS_OF_REPORTS, SECTIONS, Table, Written};
-use tailmark_results::{Fact, Finding, System};
+use tailmark_results::{Fact, Finding, Observation, Observed, System};
 use tailmark_testing::{HOSTILE_NAMES, is_raw};
 
 /// A directory of a test's own that stays for those who want to look.
@@ -245,7 +245,12 @@ fn hostile(names: &[&str]) -> Data {
             point.key.workload = workload.to_owned();
             point.phase.findings.push(Finding {
                 code: named(),
-                text: named(),
+                wording: format!("{} {{{}}}", named(), named()),
+                evidence: vec![Observation {
+                    name: named(),
+                    value: Observed::Text(named()),
+                    unit: named(),
+                }],
             });
             for error in &mut point.phase.errors {
                 (error.cause, error.example) = (named(), named());

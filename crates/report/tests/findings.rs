@@ -6,7 +6,7 @@ mod synthetic;
 
 use synthetic::{SMALL, Shape};
 use tailmark_report::{Block, Data, FindingEntry, SECTIONS, html};
-use tailmark_results::{Finding, finding};
+use tailmark_results::{Finding, Sentence, finding};
 
 fn section(data: &Data, name: &str) -> Vec<Block> {
     let section = SECTIONS.iter().find(|s| s.name == name).unwrap();
@@ -29,11 +29,10 @@ fn few_samples() -> Data {
         ..SMALL
     });
     for point in &mut data.points {
-        let text = format!(
-            "{} reads are too few to state p99.99 to p99.999: it takes 10 samples beyond a quantile.",
-            1_000 * point.key.threads + point.key.repeat
-        );
-        point.phase.findings = vec![finding::TOO_FEW_SAMPLES.finding(text)];
+        let samples = 1_000 * point.key.threads + point.key.repeat;
+        let sentence = Sentence::new("{Samples} reads are too few to state p99.99.");
+        let sentence = sentence.count("Samples", samples.into());
+        point.phase.findings = vec![finding::TOO_FEW_SAMPLES.finding(sentence)];
     }
     data.loads.clear();
     data
@@ -54,7 +53,7 @@ fn what_was_found_everywhere_is_one_sentence_and_a_row_for_each_system() {
         evidence
             .text
             .to_plain()
-            .starts_with("1001 – 64002 reads are too few")
+            .starts_with("1,001 – 64,002 reads are too few")
     );
     let rows: Vec<Vec<&str>> = evidence
         .table
@@ -63,13 +62,17 @@ fn what_was_found_everywhere_is_one_sentence_and_a_row_for_each_system() {
         .map(|row| row.cells.iter().map(|cell| cell.text.as_str()).collect())
         .collect();
     assert_eq!(rows.len(), 4, "{rows:?}");
+    let columns = evidence.table.columns.iter();
+    let titles: Vec<&str> = columns.map(|column| column.title.as_str()).collect();
+    let places = ["System", "Workload", "Threads", "Repeats"];
+    assert_eq!(titles, [&places[..], &["Samples"]].concat());
     let all = "YCSB A, YCSB B, YCSB C, YCSB D uniform, YCSB F";
     let first = [
         "Drive A 3.84TB",
         all,
         "1, 4, 16, 64",
         "1 – 2",
-        "1001 – 64002",
+        "1,001 – 64,002",
     ];
     assert_eq!(rows[0], first);
 }
@@ -112,7 +115,8 @@ fn a_code_of_another_version_is_shown_with_its_evidence() {
     let mut data = few_samples();
     data.points[0].phase.findings.push(Finding {
         code: "of-the-future".into(),
-        text: "Something was found.".into(),
+        wording: "Something was found.".into(),
+        evidence: Vec::new(),
     });
     let first = &entries(&data)[0];
     assert_eq!(first.badge.code, "of-the-future");

@@ -7,7 +7,7 @@ mod synthetic;
 use std::{collections::BTreeSet, fs, path::Path};
 use synthetic::{SMALL, Shape};
 use tailmark_report::{Block, Data, Error, FORMATS, SECTIONS, html};
-use tailmark_results::{ErrorCount, Finding, Kind, KindResult, Metric, Point, Summary};
+use tailmark_results::{ErrorCount, Kind, KindResult, Metric, Point, Summary, finding::NO_ANSWER};
 
 /// Compares with a golden file, or rewrites it where `UPDATE_GOLDEN` is set.
 fn assert_golden(name: &str, text: &str) {
@@ -232,18 +232,16 @@ fn a_point_whose_database_went_away_is_no_peak() {
         .unwrap();
     let threads = format!("with {} thread", best.key.threads);
     let mut went_away = best.clone();
-    went_away.phase.findings.push(Finding {
-        code: "no-answer".to_owned(),
-        text: "Nothing answered.".to_owned(),
-    });
+    let no_answer = NO_ANSWER.finding("Nothing answered.");
+    went_away.phase.findings.push(no_answer);
     assert!(said(&data).contains(&threads));
     data.points.retain(|p| p.key != went_away.key);
     data.points.push(went_away);
     assert!(!said(&data).contains(&threads));
 }
 
-/// The first cell of the column of a quantity in the table of the first workload.
-fn first_cell(data: &Data, quantity: &str) -> String {
+/// The first cell of the column of a quantity in the table of the first workload, where it has one.
+fn first_cell(data: &Data, quantity: &str) -> Option<String> {
     let workloads = SECTIONS.iter().find(|s| s.name == "workloads").unwrap();
     let blocks = (workloads.render)(data);
     let table = blocks.iter().find_map(|block| match block {
@@ -252,8 +250,8 @@ fn first_cell(data: &Data, quantity: &str) -> String {
     });
     let table = table.unwrap();
     let is_of = |column: &tailmark_report::Column| column.group == quantity;
-    let at = table.columns.iter().position(is_of).unwrap();
-    table.rows[0].cells[at].text.clone()
+    let at = table.columns.iter().position(is_of)?;
+    Some(table.rows[0].cells[at].text.clone())
 }
 
 /// A small study, its reads replaced.
@@ -270,10 +268,18 @@ fn quantiles_with_too_few_samples_are_not_numbers() {
     let mut few = KindResult::default();
     few.service.record_n(1_000_000, 500).unwrap();
     let mut data = with_reads(&few);
-    assert_eq!(first_cell(&data, "p99.99 read latency"), "–");
-    assert_eq!(first_cell(&data, "mean read latency"), "1.00 ms");
+    assert_eq!(first_cell(&data, "p99.99 read latency"), None);
+    let mean = first_cell(&data, "mean read latency");
+    assert_eq!(mean.unwrap(), "1.00 ms");
     data.settings.latency = Metric::latency("p99 read");
-    assert_eq!(first_cell(&data, "p99 read latency"), "–");
+    assert_eq!(first_cell(&data, "p99 read latency"), None);
+    // Where one point has it, it is a column, in which the others have none.
+    let mut data = data.clone();
+    let is_last = |point: &&mut Point| point.key.workload == "ycsb-a" && point.key.threads == 64;
+    let last = data.points.iter_mut().find(is_last).unwrap();
+    let read = last.phase.kinds.get_mut(&Kind::Read).unwrap();
+    read.service.record_n(1_000_000, 100_000).unwrap();
+    assert_eq!(first_cell(&data, "p99 read latency").unwrap(), "–");
 }
 
 #[test]
@@ -288,9 +294,9 @@ fn an_imported_summary_is_in_the_table_and_on_the_curve() {
     };
     let mut data = with_reads(&imported);
     data.settings.latency = Metric::latency("mean read");
-    assert_eq!(first_cell(&data, "mean read latency"), "234 us");
+    assert_eq!(first_cell(&data, "mean read latency").unwrap(), "234 us");
     data.settings.latency = Metric::latency("p99 read");
-    assert_eq!(first_cell(&data, "p99 read latency"), "5.67 ms");
+    assert_eq!(first_cell(&data, "p99 read latency").unwrap(), "5.67 ms");
     let workloads = SECTIONS.iter().find(|s| s.name == "workloads").unwrap();
     let blocks = (workloads.render)(&data);
     let figure = blocks.iter().find_map(|block| match block {

@@ -6,7 +6,8 @@ mod synthetic;
 
 use std::collections::BTreeSet;
 use synthetic::SMALL;
-use tailmark_report::html;
+use tailmark_report::{Block, Data, SECTIONS, Table, html};
+use tailmark_results::Kind;
 
 /// The names and addresses of what can be saved.
 fn links(body: &str) -> Vec<(&str, &str)> {
@@ -22,6 +23,73 @@ fn links(body: &str) -> Vec<(&str, &str)> {
             (&text[..name], &text[begin..end])
         })
         .collect()
+}
+
+fn workloads(data: &Data) -> Vec<Block> {
+    let section = SECTIONS.iter().find(|s| s.name == "workloads").unwrap();
+    (section.render)(data)
+}
+
+#[test]
+fn a_quantile_that_no_system_has_is_no_column() {
+    let data = synthetic::study(SMALL);
+    let groups = |data: &Data| -> BTreeSet<String> {
+        let blocks = workloads(data).into_iter();
+        let tables = blocks.filter_map(|block| match block {
+            Block::Table(table) => Some(table),
+            _ => None,
+        });
+        let columns = tables.flat_map(|table: Table| table.columns);
+        columns.map(|column| column.group).collect()
+    };
+    let has = |data: &Data| {
+        groups(data)
+            .iter()
+            .any(|group| group.starts_with("p99.99 "))
+    };
+    assert!(has(&data), "{:?}", groups(&data));
+    let mut few = data.clone();
+    for point in &mut few.points {
+        for kind in point.phase.kinds.values_mut() {
+            let half = kind.service.value_at_quantile(0.5);
+            kind.service.clear();
+            kind.service.record_n(half, 2_000).unwrap();
+            kind.count = 2_000;
+            kind.response = None;
+        }
+    }
+    assert!(!has(&few), "{:?}", groups(&few));
+}
+
+#[test]
+fn a_system_that_was_written_twice_as_much_has_a_mix_of_its_own() {
+    let mut data = synthetic::study(SMALL);
+    let mix = |data: &Data| -> String {
+        let blocks = workloads(data).into_iter();
+        let abouts = blocks.filter_map(|block| match block {
+            Block::Heading { title, about, .. } if title.starts_with("YCSB B") => Some(about),
+            _ => None,
+        });
+        abouts.take(1).collect()
+    };
+    let pooled = mix(&data);
+    assert!(pooled.starts_with("95 % read, 5 % update"), "{pooled}");
+    let is_other = |point: &&mut tailmark_results::Point| point.key.system == "Drive B 3.84TB";
+    for point in data.points.iter_mut().filter(is_other) {
+        let updates = point.phase.kinds.get_mut(&Kind::Update);
+        if let Some(updates) = updates {
+            updates.count *= 2;
+        }
+    }
+    let own = mix(&data);
+    assert!(
+        own.contains("Drive A 3.84TB: 95 % read, 5 % update; "),
+        "{own}"
+    );
+    assert!(
+        own.contains("Drive B 3.84TB: 90 % read, 10 % update"),
+        "{own}"
+    );
 }
 
 #[test]

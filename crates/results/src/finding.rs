@@ -4,16 +4,29 @@
 //! find them by their code. So the codes stand here, below all of them. docs/FINDINGS.md says of
 //! each when it applies and what to do about it.
 
-use crate::printable;
+use crate::{Observation, Sentence, observation, printable};
 use serde::{Deserialize, Serialize};
 
 /// Something that qualifies a number, shown beside it.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Finding {
     /// The name of a row of [`FINDINGS`]. What a study has of others is [`UNKNOWN`].
     pub code: String,
-    /// The evidence and the remedy, in one or two sentences.
-    pub text: String,
+    /// What was seen and the remedy, in one or two sentences: `{name}` is a gap for the values of that
+    /// name.
+    #[serde(rename = "text")]
+    pub wording: String,
+    /// What was seen.
+    #[serde(default)]
+    pub evidence: Vec<Observation>,
+}
+
+impl Finding {
+    /// What was seen and the remedy, in one or two sentences.
+    #[must_use]
+    pub fn text(&self) -> String {
+        observation::filled(&self.wording, &self.evidence)
+    }
 }
 
 /// What a finding is of: a row of [`FINDINGS`].
@@ -33,10 +46,12 @@ pub struct FindingCode {
 impl FindingCode {
     /// A finding with this code.
     #[must_use]
-    pub fn finding(&self, text: impl Into<String>) -> Finding {
+    pub fn finding(&self, sentence: impl Into<Sentence>) -> Finding {
+        let Sentence { wording, evidence } = sentence.into();
         Finding {
             code: self.name.to_owned(),
-            text: text.into(),
+            wording,
+            evidence,
         }
     }
 
@@ -62,10 +77,14 @@ pub fn find(name: &str) -> Option<&'static FindingCode> {
 /// A finding as a study has it. A code goes into names of files and into addresses, so only those of
 /// [`FINDINGS`] are taken; another one becomes a part of the text.
 #[must_use]
-pub fn known(code: String, text: String) -> Finding {
-    match find(&code) {
-        Some(_) => Finding { code, text },
-        None => UNKNOWN.finding(format!("{text} (`{}`)", printable(&code))),
+pub fn known(finding: Finding) -> Finding {
+    if find(&finding.code).is_some() {
+        return finding;
+    }
+    Finding {
+        code: UNKNOWN.name.to_owned(),
+        wording: format!("{} (`{}`)", finding.wording, printable(&finding.code)),
+        evidence: finding.evidence,
     }
 }
 

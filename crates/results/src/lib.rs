@@ -23,6 +23,7 @@ mod login;
 mod metric;
 pub mod model;
 pub mod number;
+pub mod observation;
 mod open_loop;
 pub mod owner;
 pub mod packed;
@@ -65,6 +66,7 @@ pub use known::{Failed, Known};
 pub use login::Login;
 pub use metric::{Metric, STATISTICS, Statistic, TimeBasis};
 pub use model::*;
+pub use observation::{Observation, Observed, Sentence, Unit};
 pub use open_loop::{Arrivals, Censored, LagCauses, ResolvedRate, StartLag};
 pub use packed::new_interval_latencies;
 pub use printable::{

@@ -7,8 +7,8 @@
 //! names its servers): each such value has a label of its own, so that what differed still differs.
 
 use crate::{
-    Conditions, Fact, Header, Load, Login, Phase, Point, Series, System, conditions::plain,
-    subject_on_server,
+    Conditions, Fact, Header, Load, Login, Observed, Phase, Point, Series, System,
+    conditions::plain, subject_on_server,
 };
 use std::net::{IpAddr, SocketAddr};
 
@@ -196,7 +196,13 @@ impl Redaction {
             error.example = self.text(&error.example);
         }
         for finding in &mut phase.findings {
-            finding.text = self.text(&finding.text);
+            finding.wording = self.text(&finding.wording);
+            for seen in &mut finding.evidence {
+                seen.name = self.text(&seen.name);
+                if let Observed::Text(text) = &mut seen.value {
+                    *text = self.text(text);
+                }
+            }
         }
     }
 
@@ -512,6 +518,26 @@ mod tests {
             assert!(!text.contains(name), "{text}");
         }
         assert!(text.starts_with("machine on server [host "), "{text}");
+    }
+
+    #[test]
+    fn the_evidence_of_a_finding_is_redacted_and_fills_its_gaps() {
+        let plan = [("system.a.host".to_owned(), "db-berlin".to_owned())];
+        let header = Header {
+            plan: plan.into(),
+            ..Header::without_plan("", String::new())
+        };
+        let redaction = Redaction::of(&[], &[]).with_plans([&header]);
+        let sentence = crate::Sentence::new("The processors of {Server} were busy.");
+        let busy = crate::finding::SERVER_SATURATED.finding(sentence.text("Server", "db-berlin"));
+        let mut phase = Phase {
+            findings: vec![busy],
+            ..Phase::default()
+        };
+        redaction.phase(&mut phase);
+        let text = phase.findings[0].text();
+        assert!(text.starts_with("The processors of [host "), "{text}");
+        assert!(!format!("{phase:?}").contains("berlin"));
     }
 
     #[test]

@@ -9,7 +9,7 @@ mod rounds;
 mod series;
 mod windows;
 
-pub use rounds::{ROUNDS_MAX, Rounds};
+pub use rounds::{ROUNDS_MAX, Round, Rounds};
 pub use series::{COMPACTIONS, DATABASE, FLUSHES, PENDING_COMPACTION};
 
 use crate::{

@@ -2,7 +2,7 @@
 //! invalid. Our export writes it as a comment before the lines of a phase, as JSON, and our import
 //! reads it again. Without it a point of which half failed would come back as a good one.
 
-use crate::{ErrorCount, Finding, Kind, Phase};
+use crate::{ErrorCount, Finding, Kind, Phase, finding, observation};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -102,7 +102,10 @@ impl Unlogged {
         let known: Vec<_> = phase.findings.iter().map(|f| f.code.clone()).collect();
         let others = self.findings.into_iter();
         let others = others.filter(|finding| !known.contains(&finding.code));
-        phase.findings.extend(others);
+        for other in others {
+            observation::check(&other.evidence).map_err(|damaged| damaged.to_string())?;
+            phase.findings.push(finding::known(other));
+        }
         Ok(())
     }
 }

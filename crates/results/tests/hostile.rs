@@ -191,6 +191,42 @@ fn a_study_without_its_digests_is_refused() {
 }
 
 #[test]
+fn evidence_of_a_finding_that_no_rule_writes_is_refused() {
+    let evidence = |name: &str, values: usize| {
+        let one = serde_json::json!({ "name": name, "value": 1, "unit": "%" });
+        serde_json::Value::from(vec![one; values]).to_string()
+    };
+    let owned = [
+        (evidence("a", 10_001), "too many values"),
+        (evidence(&"a".repeat(4097), 1), "more than 4096 bytes"),
+        (r#"[{"name":"a","value":[1],"unit":""}]"#.to_owned(), ""),
+        (r#"[{"name":"a","value":1e999,"unit":""}]"#.to_owned(), ""),
+    ];
+    for (evidence, said) in owned {
+        let dir = tempfile::tempdir().unwrap();
+        drop(study(dir.path()));
+        let connection = Connection::open(dir.path().join(Study::FILE)).unwrap();
+        connection
+            .execute(
+                "UPDATE finding SET evidence = ? WHERE rowid = 1",
+                [evidence],
+            )
+            .unwrap();
+        drop(connection);
+        let study = Study::open(dir.path()).unwrap();
+        study.reseal().unwrap();
+        let error = study.loads().and(study.points()).unwrap_err();
+        let mut all = error.to_string();
+        let mut source = error.source();
+        while let Some(of) = source {
+            let _ = write!(all, ": {of}");
+            source = of.source();
+        }
+        assert!(all.contains(said), "{all}");
+    }
+}
+
+#[test]
 fn a_code_of_a_finding_that_is_not_known_is_unknown() {
     let dir = tempfile::tempdir().unwrap();
     drop(study(dir.path()));
@@ -232,7 +268,9 @@ fn a_code_of_a_finding_that_is_not_known_is_unknown() {
         .collect();
     assert_eq!(unknown.len(), 1);
     assert!(
-        unknown[0].text.ends_with("(`a/../../../pw/\\u{1b}owned`)"),
+        unknown[0]
+            .text()
+            .ends_with("(`a/../../../pw/\\u{1b}owned`)"),
         "{unknown:?}"
     );
 }

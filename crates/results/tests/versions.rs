@@ -6,11 +6,22 @@ mod common;
 
 use common::{facts, header, load, point, summary, systems};
 use std::path::{Path, PathBuf};
-use tailmark_results::{Arrivals, Header, Kind, Point, PointKey, Study, TimeBasis};
+use tailmark_results::{
+    Arrivals, Header, Kind, Point, PointKey, Study, TimeBasis, Warmup, finding::CLIENT_SATURATED,
+};
 
 fn fixture(version: u32) -> PathBuf {
     let name = format!("tests/fixtures/version-{version}.study");
     Path::new(env!("CARGO_MANIFEST_DIR")).join(name)
+}
+
+/// The warm-up of the fixture of a version: the evidence of findings is data from version 8 on.
+fn warmup_of(version: u32) -> Warmup {
+    let mut warmup = common::warmup();
+    if version < 8 {
+        warmup.phase.findings[1] = CLIENT_SATURATED.finding("CPU at 99 %.");
+    }
+    warmup
 }
 
 #[test]

@@ -13,7 +13,7 @@ use std::path::{Path, PathBuf};
 use tailmark_driver::Place;
 use tailmark_host::{BlockDevice, Mount};
 use tailmark_plan::{ClientHost, Expect, Plan, SystemPlan, Unexpected};
-use tailmark_results::{Finding, finding::UNEXPECTED};
+use tailmark_results::{Finding, Sentence, finding::UNEXPECTED};
 
 /// How far a capacity may be from what is expected.
 const CAPACITY_PART: f64 = 0.01;
@@ -310,8 +310,8 @@ pub(crate) fn finding_of(unexpected: &[String]) -> Option<Finding> {
 }
 
 /// What is unexpected, in sentences that begin with a capital letter.
-pub(crate) fn said(unexpected: &[String]) -> String {
-    format!("Not as the plan expects: {}", unexpected.join(" "))
+pub(crate) fn said(unexpected: &[String]) -> Sentence {
+    Sentence::new("Not as the plan expects: {Unexpected}").text("Unexpected", unexpected.join(" "))
 }
 
 /// What is known of a place.

@@ -17,7 +17,7 @@ use bytesize::ByteSize;
 use std::time::Duration;
 use tailmark_driver::{DataSet, Database, Driver, Params, Place, Remark, RemarkCode, Settled};
 use tailmark_results::{
-    Finding, FindingCode, Kind, Phase, PointKey, finding, number, steady::SteadyRule,
+    Finding, FindingCode, Kind, Phase, PointKey, Sentence, Unit, finding, steady::SteadyRule,
 };
 use tailmark_workload::{Workload, db_bench::Op};
 
@@ -112,7 +112,7 @@ pub struct Rule {
     /// What the finding is of.
     pub code: FindingCode,
     /// The evidence and the remedy, where the rule applies.
-    pub check: fn(&Evidence<'_>) -> Option<String>,
+    pub check: fn(&Evidence<'_>) -> Option<Sentence>,
 }
 
 /// Every rule, sorted by code.
@@ -139,7 +139,7 @@ pub const RULES: &[Rule] = &[
     },
     Rule {
         code: finding::DATA_ADOPTED,
-        check: |e| e.adopted.map(str::to_owned),
+        check: |e| e.adopted.map(Sentence::from),
     },
     Rule {
         code: finding::DATABASE_SATURATED,
@@ -254,7 +254,7 @@ pub const RULES: &[Rule] = &[
 /// The findings of a point.
 #[must_use]
 pub fn findings(evidence: &Evidence<'_>) -> Vec<Finding> {
-    let apply = |rule: &Rule| (rule.check)(evidence).map(|text| rule.code.finding(text));
+    let apply = |rule: &Rule| (rule.check)(evidence).map(|sentence| rule.code.finding(sentence));
     RULES.iter().filter_map(apply).collect()
 }
 
@@ -270,82 +270,86 @@ fn code_of(remark: RemarkCode) -> &'static FindingCode {
     finding::find(remark.name()).expect("every code of a remark has a row, which a test looks up")
 }
 
-fn caches_not_dropped(e: &Evidence<'_>) -> Option<String> {
+fn caches_not_dropped(e: &Evidence<'_>) -> Option<Sentence> {
     e.caches_kept.map(|kept| {
         let (why, remedy) = kept.describe();
-        format!(
-            "Caches were not dropped before this point ({why}), so part of its reads may not have \
-             reached the device. {remedy}"
-        )
+        Sentence::new(format!(
+            "Caches were not dropped before this point ({{Reason}}), so part of its reads may not \
+             have reached the device. {remedy}"
+        ))
+        .text("Reason", why)
     })
 }
 
-fn memory_not_limited(e: &Evidence<'_>) -> Option<String> {
+fn memory_not_limited(e: &Evidence<'_>) -> Option<Sentence> {
     e.memory_unlimited.map(|(limit, why)| {
-        format!(
-            "The plan limits memory to {}, but that was not applied: {why}.",
-            ByteSize(limit)
+        Sentence::new(
+            "The plan limits memory to {Memory limit}, but that was not applied: {Reason}.",
         )
+        .text("Memory limit", ByteSize(limit).to_string())
+        .text("Reason", why)
     })
 }
 
-fn clock_stepped(e: &Evidence<'_>) -> Option<String> {
+fn clock_stepped(e: &Evidence<'_>) -> Option<Sentence> {
     let direction = match e.clock_step_ms {
         1000.. => "forwards",
         ..=-1000 => "backwards",
         _ => return None,
     };
-    Some(format!(
-        "The wall clock was set {direction} by {:.1} s, against the monotonic clock. Latencies \
-         are not \
-         affected; times of day are. Let the clock settle before measuring.",
-        e.clock_step_ms.unsigned_abs() as f64 / 1e3
-    ))
+    let sentence = Sentence::new(
+        "The wall clock was set {Direction} by {Clock set by}, against the monotonic clock. Latencies \
+         are not affected; times of day are. Let the clock settle before measuring.",
+    );
+    let by_s = e.clock_step_ms.unsigned_abs() as f64 / 1e3;
+    let sentence = sentence.text("Direction", direction);
+    Some(sentence.number("Clock set by", by_s, Unit::Seconds))
 }
 
-fn settings_left(settings: &[String]) -> Option<String> {
+fn settings_left(settings: &[String]) -> Option<Sentence> {
     (!settings.is_empty()).then(|| {
-        format!(
-            "This machine has settings that a killed run of tailmark set and did not put back: {}. \
-             Put them back with `{}`, and measure again.",
-            settings.join("; "),
+        Sentence::new(format!(
+            "This machine has settings that a killed run of tailmark set and did not put back: \
+             {{Settings}}. Put them back with `{}`, and measure again.",
             tailmark_host::prepare::RESTORE
-        )
+        ))
+        .text("Settings", settings.join("; "))
     })
 }
 
-fn errors(e: &Evidence<'_>) -> Option<String> {
+fn errors(e: &Evidence<'_>) -> Option<Sentence> {
     let (failed, sent) = (e.phase.errors(), e.phase.requests());
     let first = e.phase.errors.iter().max_by_key(|c| c.count)?;
-    Some(format!(
-        "{} of {} requests failed, most often: {} {} ({}). Their latencies are kept apart, \
-         and operations per second are those that succeeded. Find the cause before using these numbers.",
-        number::count(failed),
-        number::count(sent),
-        first.kind.name(),
-        first.cause,
-        first.example
-    ))
+    let cause = format!("{} {} ({})", first.kind.name(), first.cause, first.example);
+    let sentence = Sentence::new(
+        "{Requests failed} of {Requests} requests failed, most often: {Most often}. Their latencies are \
+         kept apart, and operations per second are those that succeeded. Find the cause before using \
+         these numbers.",
+    );
+    let sentence = sentence.count("Requests failed", failed);
+    let sentence = sentence.count("Requests", sent);
+    Some(sentence.text("Most often", cause))
 }
 
-fn misses(e: &Evidence<'_>) -> Option<String> {
+fn misses(e: &Evidence<'_>) -> Option<Sentence> {
     let read = e.phase.kinds.get(&Kind::Read)?;
     (read.not_found > 0 && nothing_found(e).is_none()).then(|| {
-        format!(
-            "{} of {} reads found nothing; a miss is often cheaper than a hit. Check that the data \
-             set was loaded with as many records as are asked for.",
-            number::count(read.not_found),
-            number::count(read.count)
+        Sentence::new(
+            "{Misses} of {Reads} reads found nothing; a miss is often cheaper than a hit. Check that \
+             the data set was loaded with as many records as are asked for.",
         )
+        .count("Misses", read.not_found)
+        .count("Reads", read.count)
     })
 }
 
-fn nothing_found(e: &Evidence<'_>) -> Option<String> {
+fn nothing_found(e: &Evidence<'_>) -> Option<Sentence> {
     (e.phase.found_nothing() && !misses_on_purpose(&e.key.workload)).then(|| {
-        "Every read found nothing, so nothing was read: this point is no peak and in no \
-         comparison. \
-         Check that the data set is where it was loaded, with as many records as are asked for."
-            .to_owned()
+        Sentence::new(
+            "Every read found nothing, so nothing was read: this point is no peak and in no \
+             comparison. Check that the data set is where it was loaded, with as many records as are \
+             asked for.",
+        )
     })
 }
 
@@ -359,14 +363,13 @@ fn misses_on_purpose(workload: &str) -> bool {
     tailmark_workload::find(workload).is_ok_and(reads_missing)
 }
 
-fn not_settled(e: &Evidence<'_>) -> Option<String> {
-    let wait = humantime::format_duration(e.settle);
+fn not_settled(e: &Evidence<'_>) -> Option<Sentence> {
     let left = |when, what| {
-        Some(format!(
-            "Background work (flushes, compactions) was still going on {wait} {when} the point; \
-             {what}. \
-             Raise sweep.settle."
-        ))
+        let sentence = Sentence::new(format!(
+            "Background work (flushes, compactions) was still going on {{Time waited}} {when} the \
+             point; {what}. Raise sweep.settle."
+        ));
+        Some(sentence.number("Time waited", e.settle.as_secs_f64(), Unit::Seconds))
     };
     match (e.settled_before, e.settled_after) {
         (Settled::No, _) => left(
@@ -378,19 +381,20 @@ fn not_settled(e: &Evidence<'_>) -> Option<String> {
     }
 }
 
-fn other_version(e: &Evidence<'_>) -> Option<String> {
+fn other_version(e: &Evidence<'_>) -> Option<Sentence> {
     let (planned, own) = e.version?;
     (!crate::expect::is_version(planned, own)).then(|| {
-        format!(
-            "The plan is of a study with version {planned} of {}, and this is version {own}. \
-             Compare the \
-             systems with one another, not with the numbers of the study.",
-            e.driver.name
+        Sentence::new(
+            "The plan is of a study with version {Planned version} of {Driver}, and this is version \
+             {Version}. Compare the systems with one another, not with the numbers of the study.",
         )
+        .text("Planned version", planned)
+        .text("Driver", e.driver.name)
+        .text("Version", own)
     })
 }
 
-fn too_few_samples(e: &Evidence<'_>) -> Option<String> {
+fn too_few_samples(e: &Evidence<'_>) -> Option<Sentence> {
     let (kind, result) = e
         .phase
         .kinds
@@ -404,23 +408,22 @@ fn too_few_samples(e: &Evidence<'_>) -> Option<String> {
     let (first, last) = (missing.first()?, missing.last()?);
     let needed = (10.0 / (1.0 - last.value)).round();
     let rate = result.count as f64 / e.phase.duration_s.max(1e-9);
-    Some(format!(
-        "{} {}s are too few to state {}: it takes 10 samples beyond a quantile, for {} {} \
-         {}s or {} at this rate.",
-        number::count(result.count),
-        kind.name(),
-        if first.name == last.name {
-            first.name.to_owned()
-        } else {
-            format!("{} to {}", first.name, last.name)
-        },
-        last.name,
-        number::count(needed as u64),
-        kind.name(),
-        number::rounded(Duration::from_secs(
-            (needed / rate.max(1e-9)).ceil().min(1e9) as u64
-        )),
-    ))
+    let not_stated = if first.name == last.name {
+        first.name.to_owned()
+    } else {
+        format!("{} to {}", first.name, last.name)
+    };
+    let needed_s = (needed / rate.max(1e-9)).ceil().min(1e9);
+    let sentence = Sentence::new(format!(
+        "{{Samples}} {{Requests}} are too few to state {{Not stated}}: it takes 10 samples beyond a \
+         quantile, for {} {{Samples needed}} {{Requests}} or {{Time needed}} at this rate.",
+        last.name
+    ));
+    let sentence = sentence.text("Requests", format!("{}s", kind.name()));
+    let sentence = sentence.count("Samples", result.count);
+    let sentence = sentence.text("Not stated", not_stated);
+    let sentence = sentence.count("Samples needed", needed as u64);
+    Some(sentence.number("Time needed", needed_s, Unit::Seconds))
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use crate::findings::Evidence;
 use std::{collections::BTreeSet, path::PathBuf};
 use tailmark_host::chain;
+use tailmark_results::Sentence;
 
 /// What to do about one.
 pub(crate) const REMEDY: &str = "Put the device into a slot of its generation and width, reseat it, \
@@ -27,7 +28,9 @@ pub(crate) fn degraded_of(places: &[PathBuf]) -> Vec<String> {
 }
 
 /// The rule of a point.
-pub(crate) fn degraded(evidence: &Evidence<'_>) -> Option<String> {
+pub(crate) fn degraded(evidence: &Evidence<'_>) -> Option<Sentence> {
     let links = evidence.links;
-    (!links.is_empty()).then(|| format!("{}. {REMEDY}.", links.join("; ")))
+    let sentence =
+        || Sentence::new(format!("{{Links}}. {REMEDY}.")).text("Links", links.join("; "));
+    (!links.is_empty()).then(sentence)
 }

@@ -20,7 +20,7 @@ use tailmark_driver::{Access, Params};
 use tailmark_engine::{Observer, PhaseStart, Stop};
 use tailmark_host::prepare::Uses;
 use tailmark_plan::{Adopt, Consent, Plan};
-use tailmark_results::{Kind, Load, Study};
+use tailmark_results::{Finding, Kind, Load, Study};
 use tailmark_runner::Error;
 use tailmark_testing::{LoopDevice, test};
 use tempfile::TempDir;
@@ -89,10 +89,10 @@ impl Bench {
     }
 }
 
-fn resumed(load: &Load) -> Option<&str> {
+fn resumed(load: &Load) -> Option<String> {
     let findings = &mut load.phase.findings.iter();
     let found = findings.find(|finding| finding.code == "load-resumed");
-    found.map(|finding| finding.text.as_str())
+    found.map(Finding::text)
 }
 
 fn main() -> std::process::ExitCode {
@@ -133,7 +133,7 @@ fn a_run_that_ends_between_a_load_and_its_marker_loads_the_rest_and_counts_it_on
     let load = bench.load_after();
     assert_eq!(load.records, RECORDS - 700);
     let text = resumed(&load).unwrap();
-    assert!(text.contains("the last 1300 of 2000 records"), "{text}");
+    assert!(text.contains("the last 1,300 of 2,000 records"), "{text}");
 }
 
 #[test]

@@ -13,7 +13,7 @@ use tailmark_driver::{
     Database, Driver, Error, Location, Look, Params, Place, ServerLook, Session, db,
 };
 use tailmark_plan::{AskedRate, DropCaches, Plan, Service, ServiceControl};
-use tailmark_results::{Arrivals, Point};
+use tailmark_results::{Arrivals, Finding, Point};
 use tailmark_testing::assert_says;
 
 /// The only point of a plan.
@@ -23,9 +23,9 @@ fn point(plan: &Plan) -> Point {
     points(out.path()).remove(0)
 }
 
-fn text<'a>(point: &'a Point, code: &str) -> &'a str {
+fn text(point: &Point, code: &str) -> String {
     let found = point.phase.findings.iter().find(|f| f.code == code);
-    found.map_or("", |f| f.text.as_str())
+    found.map_or_else(String::new, Finding::text)
 }
 
 fn scripted(settings: &[(&str, &str)]) -> Plan {
@@ -153,7 +153,7 @@ fn operations_that_are_never_done_are_a_finding() {
         &format!("{censored} of 10,000 operations were due and never done"),
         "quantiles of reads above p99.",
     ];
-    assert_says(said, &parts);
+    assert_says(&said, &parts);
     assert_eq!(of_rate(&hangs), ["censored"]);
 }
 

@@ -12,7 +12,7 @@ use std::{
 };
 use tailmark_engine::{Observer, PhaseKind, PhaseStart, Silent, Stop};
 use tailmark_plan::{Plan, RawPlan};
-use tailmark_results::{Point, Study, Warmup, finding::NOT_STEADY, steady::Movement};
+use tailmark_results::{Finding, Point, Study, Warmup, finding::NOT_STEADY, steady::Movement};
 use tailmark_runner::Summary;
 use tailmark_testing::assert_says;
 use tempfile::TempDir;
@@ -50,9 +50,9 @@ fn warmup(point: &Point) -> &Warmup {
     point.phase.warmup.as_deref().unwrap()
 }
 
-fn found(point: &Point) -> Option<&str> {
+fn found(point: &Point) -> Option<String> {
     let found = point.phase.findings.iter().find(|f| NOT_STEADY.is_of(f));
-    found.map(|finding| finding.text.as_str())
+    found.map(Finding::text)
 }
 
 /// Whether five windows of 30 s that end at an instant are steady, of a database whose requests take
@@ -115,14 +115,14 @@ fn what_never_is_steady_ends_at_the_most_and_is_found() {
     assert_eq!((kept.length_s(), kept.steady_s), (240.0, None));
     let text = found(point).unwrap();
     let parts = [
-        "The warm-up ended after 4m and was not steady: over the last five windows",
+        "The warm-up ended after 4 min and was not steady: over the last five windows",
         "ops/s has an excursion of",
         "a slope of -",
         "read p90 has",
         "sweep.warmup_most",
         "The measured part was not steady: over the last five windows of 32s",
     ];
-    assert_says(text, &parts);
+    assert_says(&text, &parts);
 }
 
 #[test]

@@ -236,7 +236,7 @@ fn unequal(compared: &Compared) -> Vec<Block> {
     let line = |(pair, unequal): &(usize, tailmark_results::Inequality)| {
         let text = of_pair(compared, &compared.pairs[*pair], &unequal.to_string());
         let finding = UNEQUAL_CONDITIONS.finding(text);
-        (format!("{}: {}", finding.code, finding.text), Vec::new())
+        (format!("{}: {}", finding.code, finding.text()), Vec::new())
     };
     let heading = "Unequal conditions: A and B differ in more than what is compared";
     vec![

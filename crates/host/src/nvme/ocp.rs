@@ -4,8 +4,12 @@
 //! With what the host wrote (`nvme-smart`) it gives the write amplification of the drive itself:
 //! bytes written to the media for each byte from the host.
 
-use super::{ALL_NAMESPACES, Field, Log, Value, open, read};
-use crate::probe::ProbeRow;
+use super::{ALL_NAMESPACES, Field, Log, OpenLog, Value, open, read};
+use crate::{
+    block::{BlockDevice, SYS},
+    probe::ProbeRow,
+};
+use std::path::Path;
 
 /// The row of this probe.
 pub const PROBE: ProbeRow = ProbeRow {
@@ -25,13 +29,30 @@ const LOG: Log = Log {
     decode,
 };
 
+/// Reads how many bytes a disk has written to its media; none where it is no drive with this log.
+pub(crate) fn media_written(disk: &str) -> Option<Box<dyn FnMut() -> Option<u64>>> {
+    let drive = BlockDevice::of_name(Path::new(SYS), disk)?;
+    if !drive.disk.starts_with("nvme") {
+        return None;
+    }
+    let mut log = OpenLog::new(&drive, &LOG).ok()?;
+    Some(Box::new(move || {
+        let values = log.values().ok()?;
+        let written = values.iter().find(|(name, ..)| name == MEDIA_WRITTEN)?;
+        Some(written.2 as u64)
+    }))
+}
+
+/// The name of what was written to the media.
+const MEDIA_WRITTEN: &str = "media_write_bytes";
+
 /// Where the log names itself, and how: vendors have logs of their own at C0h.
 const GUID_AT: usize = 496;
 const GUID: u128 = 0xAFD5_14C9_7C6F_4F9C_A4F2_BFEA_2810_AFC5;
 
 /// Those behind the link retrainings are of version 2.5 and later.
 pub(super) const FIELDS: &[Field] = &[
-    Field::counter("media_write_bytes", 0, 16),
+    Field::counter(MEDIA_WRITTEN, 0, 16),
     Field::counter("media_read_bytes", 16, 16),
     Field::counter("bad_user_blocks", 32, 6),
     Field::counter("bad_system_blocks", 40, 6),

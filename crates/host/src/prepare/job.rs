@@ -232,8 +232,9 @@ impl Job {
     /// Keeps what rounds have shown.
     pub(super) fn found_rounds(&mut self, place: &Path, rounds: &Rounds) {
         let place = place.display();
-        let values = rounds.values().iter();
-        let values: Vec<_> = values
+        let values: Vec<_> = rounds
+            .values()
+            .iter()
             .map(|value| number::count(value.round() as u64))
             .collect();
         let verdict = rounds.verdict();

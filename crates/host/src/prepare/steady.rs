@@ -10,6 +10,7 @@ use super::{
     data::{Data, next},
     precondition::{Aligned, LOOK_EVERY, part, past_cache, write_all},
 };
+use crate::nvme::admin::{self, Drive};
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -22,7 +23,7 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
-use tailmark_results::steady::{ROUNDS_MAX, Rounds};
+use tailmark_results::steady::{ROUNDS_MAX, Round, Rounds};
 
 /// The name of the file that fills a file system.
 const FILE: &str = "tailmark.precondition";
@@ -91,7 +92,10 @@ pub fn steady_device(claim: &Claim, mix: &Mix, watch: &dyn Watch) -> Result<Roun
     claim.confirm()?;
     let failed = |source: io::Error| claim.failed("write", source);
     let (file, part) = (claim.file(), part(claim.identity().bytes));
-    let rounds = past_cache(file, || run(file, &part, mix, watch)).map_err(failed)?;
+    let spare = spare_of(&mut &*file, claim.identity().bytes);
+    let media = MediaBytes::new(&claim.identity().name);
+    let rounds = past_cache(file, || run(file, &part, mix, (spare, media), watch));
+    let rounds = rounds.map_err(failed)?;
     file.sync_all().map_err(failed)?;
     rounds.ok_or_else(|| stopped(&claim.identity().name))
 }
@@ -114,7 +118,8 @@ pub fn steady_file(
         source,
     };
     let own = file_in(point);
-    let free = crate::space(point).map_err(failed)?.available;
+    let space = crate::space(point).map_err(failed)?;
+    let free = space.available;
     let bytes = free / 100 * u64::from(percent) / GRAIN * GRAIN;
     let part = 0..bytes;
     if bytes < mix.block_bytes {
@@ -128,10 +133,59 @@ pub fn steady_file(
         Ok(is_whole)
     });
     let rounds = match filled.map_err(failed)? {
-        true => run(&file.0, &part, mix, watch).map_err(failed)?,
+        true => {
+            let spare = (space.total / SPARE_PART, MediaBytes::none());
+            run(&file.0, &part, mix, spare, watch).map_err(failed)?
+        }
         false => None,
     };
     rounds.ok_or_else(|| stopped(&name))
+}
+
+/// The spare area of a drive whose own is not known is this part of its capacity.
+const SPARE_PART: u64 = 4;
+/// Less than this part of its capacity is not what a drive leaves unallocated, but rounding.
+const ROUNDING_PART: u64 = 100;
+
+/// Bytes that are written before a drive has used the room that no namespace has: what NVMe tells of the
+/// drive beyond its namespaces, and a quarter of the device where it tells of none. What a drive has
+/// beyond its capacity it does not tell.
+fn spare_of(drive: &mut impl Drive, device_bytes: u64) -> u64 {
+    let unknown = device_bytes / SPARE_PART;
+    let known = unallocated(drive).unwrap_or(0);
+    if known > device_bytes / ROUNDING_PART {
+        known
+    } else {
+        unknown
+    }
+}
+
+/// Bytes of an NVMe drive that are in no namespace.
+fn unallocated(drive: &mut impl Drive) -> io::Result<u64> {
+    let all = admin::controller(drive)?.bytes;
+    let mut used = 0_u128;
+    for number in admin::allocated(drive)? {
+        let namespace = admin::identify_namespace(drive, number)?;
+        used += u128::from(namespace.blocks) * u128::from(namespace.block_bytes);
+    }
+    Ok(u64::try_from(all.saturating_sub(used)).unwrap_or(u64::MAX))
+}
+
+/// The bytes that a drive has written to its media, where it keeps a log of them.
+struct MediaBytes(Option<Box<dyn FnMut() -> Option<u64>>>);
+
+impl MediaBytes {
+    const fn none() -> Self {
+        Self(None)
+    }
+
+    fn new(disk: &str) -> Self {
+        Self(crate::nvme::ocp::media_written(disk))
+    }
+
+    fn now(&mut self) -> Option<u64> {
+        self.0.as_mut().and_then(|read| read())
+    }
 }
 
 /// The file that fills a file system.
@@ -175,8 +229,14 @@ impl Drop for Removed {
 
 /// Rounds of a mix over a part of a file, until they are steady or as many as may be; none where it
 /// was stopped.
-fn run(file: &File, part: &Range<u64>, mix: &Mix, watch: &dyn Watch) -> io::Result<Option<Rounds>> {
-    let done = AtomicU64::new(0);
+fn run(
+    file: &File,
+    part: &Range<u64>,
+    mix: &Mix,
+    (spare, media): (u64, MediaBytes),
+    watch: &dyn Watch,
+) -> io::Result<Option<Rounds>> {
+    let done = Done::default();
     let stop = AtomicBool::new(false);
     let data = Data::default();
     let client = &|number: u64| {
@@ -190,13 +250,22 @@ fn run(file: &File, part: &Range<u64>, mix: &Mix, watch: &dyn Watch) -> io::Resu
         let clients: Vec<_> = (0..u64::from(mix.depth))
             .map(|number| scope.spawn(move || client(number)))
             .collect();
-        let rounds = measure(mix, &done, &stop, watch);
+        // Reads alone fill nothing.
+        let spare = if mix.read_percent < 100 { spare } else { 0 };
+        let rounds = measure(mix, (&done, &stop), (Rounds::new(spare), media), watch);
         stop.store(true, Relaxed);
         for client in clients {
             client.join().expect("a client does not panic")?;
         }
         Ok(rounds)
     })
+}
+
+/// Requests that are done.
+#[derive(Default)]
+struct Done {
+    all: AtomicU64,
+    writes: AtomicU64,
 }
 
 /// One client: sends requests until it is told to stop.
@@ -206,7 +275,7 @@ fn requests(
     mix: &Mix,
     data: &Data,
     number: u64,
-    (done, stop): (&AtomicU64, &AtomicBool),
+    (done, stop): (&Done, &AtomicBool),
 ) -> io::Result<()> {
     let blocks = (part.end - part.start) / mix.block_bytes;
     let mut buffer = Aligned::new(usize::try_from(mix.block_bytes).map_err(io::Error::other)?);
@@ -219,17 +288,24 @@ fn requests(
         } else {
             data.fill(buffer.bytes());
             file.write_all_at(buffer.bytes(), at)?;
+            done.writes.fetch_add(1, Relaxed);
         }
-        done.fetch_add(1, Relaxed);
+        done.all.fetch_add(1, Relaxed);
     }
     Ok(())
 }
 
 /// Counts what is done in each round; none where it was stopped, or a client has failed.
-fn measure(mix: &Mix, done: &AtomicU64, stop: &AtomicBool, watch: &dyn Watch) -> Option<Rounds> {
-    let mut rounds = Rounds::default();
+fn measure(
+    mix: &Mix,
+    (done, stop): (&Done, &AtomicBool),
+    (mut rounds, mut media): (Rounds, MediaBytes),
+    watch: &dyn Watch,
+) -> Option<Rounds> {
+    let counts = || (done.all.load(Relaxed), done.writes.load(Relaxed));
+    let mut media_before = media.now();
     while !rounds.is_over() {
-        let (began, before) = (Instant::now(), done.load(Relaxed));
+        let (began, before) = (Instant::now(), counts());
         while began.elapsed() < mix.round {
             if watch.is_stopped() || stop.load(Relaxed) {
                 return None;
@@ -241,8 +317,19 @@ fn measure(mix: &Mix, done: &AtomicU64, stop: &AtomicBool, watch: &dyn Watch) ->
                 + (began.elapsed().as_secs_f64() / mix.round.as_secs_f64()).min(1.0);
             watch.progress((part * 1000.0) as u64, ROUNDS_MAX as u64 * 1000);
         }
-        let count = done.load(Relaxed) - before;
-        rounds.push(count as f64 / began.elapsed().as_secs_f64());
+        let (length_s, now) = (began.elapsed().as_secs_f64(), counts());
+        let media_now = media.now();
+        let media_of_round = media_now.zip(media_before);
+        rounds.push(Round {
+            per_sec: (now.0 - before.0) as f64 / length_s,
+            length_s,
+            written: (now.1 - before.1) * mix.block_bytes,
+            media: media_of_round.and_then(|(now, before)| now.checked_sub(before)),
+        });
+        media_before = media_now;
+        if let Some(left) = rounds.spare_left() {
+            watch.waits(&left);
+        }
     }
     Some(rounds)
 }
@@ -250,6 +337,7 @@ fn measure(mix: &Mix, done: &AtomicU64, stop: &AtomicBool, watch: &dyn Watch) ->
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::nvme::admin::recorded::{Script, structure};
     use std::cell::Cell;
 
     const MIX: Mix = Mix {
@@ -273,12 +361,67 @@ mod tests {
         }
     }
 
+    /// A spare area of so many bytes, of a drive without logs.
+    fn no_drive(spare: u64) -> (u64, MediaBytes) {
+        (spare, MediaBytes::none())
+    }
+
+    #[test]
+    fn the_spare_area_is_what_no_namespace_has_and_a_quarter_where_that_is_unknown() {
+        const TB: u64 = 1_000_000_000_000;
+        let of = |capacity: u64| {
+            // One namespace of 800 GB in blocks of 4 KiB.
+            let blocks = (800_000_000_000_u64 / 4096).to_le_bytes();
+            let controller = structure(&[(280, &u128::from(capacity).to_le_bytes())]);
+            let namespaces = structure(&[(0, &1_u32.to_le_bytes())]);
+            let namespace = structure(&[(0, &blocks), (26, &[0]), (130, &[12])]);
+            let answers = vec![controller, namespaces, namespace];
+            spare_of(&mut Script::new(answers), 800_000_000_000)
+        };
+        assert_eq!(of(TB), 200 * TB / 1000);
+        assert_eq!(
+            of(800_001_000_000),
+            200 * TB / 1000,
+            "a quarter of the device"
+        );
+        assert_eq!(of(1_200_000_000_000), 400 * TB / 1000);
+        let refused = spare_of(&mut &tempfile::tempfile().unwrap(), 4 * TB);
+        assert_eq!(refused, TB);
+    }
+
+    #[test]
+    fn a_small_device_writes_its_quarter_and_a_large_one_is_told_as_not_steady() {
+        let file = tempfile::tempfile().unwrap();
+        file.set_len(1 << 20).unwrap();
+        let part = 0..1 << 20;
+        let looks = || Looks(Cell::new(u32::MAX));
+        let small = spare_of(&mut &file, 1 << 20);
+        assert_eq!(small, 1 << 18);
+        let rounds = run(&file, &part, &MIX, no_drive(small), &looks()).unwrap();
+        assert_eq!(rounds.unwrap().spare_left(), None);
+        let rounds = run(&file, &part, &MIX, no_drive(1 << 60), &looks()).unwrap();
+        let rounds = rounds.unwrap();
+        assert!(!rounds.is_steady() && rounds.values().len() == ROUNDS_MAX);
+        assert!(
+            rounds.verdict().contains("of 1153 PB spare written"),
+            "{}",
+            rounds.verdict()
+        );
+        // Reads alone write nothing, and are not asked to.
+        let reads = Mix {
+            read_percent: 100,
+            ..MIX
+        };
+        let rounds = run(&file, &part, &reads, no_drive(1 << 60), &looks()).unwrap();
+        assert_eq!(rounds.unwrap().spare_left(), None);
+    }
+
     #[test]
     fn every_request_is_within_the_part_and_each_write_has_data_of_its_own() {
         let file = tempfile::tempfile().unwrap();
         let part = 1 << 20..2 << 20;
         file.set_len(3 << 20).unwrap();
-        let rounds = run(&file, &part, &MIX, &Looks(Cell::new(u32::MAX))).unwrap();
+        let rounds = run(&file, &part, &MIX, no_drive(0), &Looks(Cell::new(u32::MAX))).unwrap();
         let rounds = rounds.unwrap();
         assert!(
             rounds.is_over() && rounds.values().iter().any(|value| *value > 0.0),
@@ -307,7 +450,14 @@ mod tests {
             round: Duration::from_secs(3600),
             ..MIX
         };
-        let stopped = run(&file, &(0..1 << 20), &mix, &Looks(Cell::new(3))).unwrap();
+        let stopped = run(
+            &file,
+            &(0..1 << 20),
+            &mix,
+            no_drive(0),
+            &Looks(Cell::new(3)),
+        )
+        .unwrap();
         assert_eq!(stopped, None);
         // Reads behind the end of the file.
         let part = 1 << 20..2 << 20;
@@ -315,7 +465,16 @@ mod tests {
             read_percent: 100,
             ..mix
         };
-        assert!(run(&file, &part, &reads, &Looks(Cell::new(u32::MAX))).is_err());
+        assert!(
+            run(
+                &file,
+                &part,
+                &reads,
+                no_drive(0),
+                &Looks(Cell::new(u32::MAX))
+            )
+            .is_err()
+        );
     }
 
     #[test]

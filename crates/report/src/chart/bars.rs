@@ -106,15 +106,21 @@ fn by_workload<'a>(
     option
 }
 
-fn option(mut option: Value, categories: Value, series: Vec<Value>) -> Value {
+fn option(base: Value, categories: Value, series: Vec<Value>) -> Value {
+    let mut option = of_rates(base);
     option["tooltip"] = json!({
         "trigger": "axis", "axisPointer": {"type": "shadow"}, "formatter": "@bars", "confine": true,
     });
     option["legend"]["itemWidth"] = 18.into();
     option["xAxis"] = categories;
-    option["yAxis"] = axis("value", "operations per second", 44, "@rate");
     option["series"] = series.into();
     option
+}
+
+/// Bars of rates without their categories.
+pub fn of_rates(mut base: Value) -> Value {
+    base["yAxis"] = axis("value", "operations per second", 44, "@rate");
+    base
 }
 
 fn ceiling_line(name: &str, data: &[Value]) -> Value {

@@ -9,13 +9,17 @@ pub mod timeline;
 use crate::style;
 use serde_json::{Value, json};
 
+/// Left of the labels of the y-axis, pixels. ECharts keeps room for labels and not for the name of an
+/// axis, which is at its own distance from the axis: this is enough for it beside the shortest labels.
+const LEFT: u32 = 48;
+
 /// The option that every chart starts from: type, animation, tooltip and legend.
 pub fn base() -> Value {
     json!({
         "animation": false,
         "textStyle": {"color": style::INK, "fontFamily": "inherit", "fontSize": 12},
         "legend": legend(),
-        "grid": {"left": 30, "right": 28, "top": 44, "bottom": 26, "containLabel": true},
+        "grid": {"left": LEFT, "right": 28, "top": 44, "bottom": 26, "containLabel": true},
     })
 }
 

@@ -77,6 +77,28 @@ fn no_label_is_cut_by_an_edge() {
 }
 
 #[test]
+fn the_title_of_the_y_axis_is_whole_beside_the_shortest_labels() {
+    let short = [
+        (chart::curve::curve_base(), "latency", [1.0, 9.0]),
+        (
+            chart::bars::of_rates(chart::base()),
+            "operations per second",
+            [1.0, 4.0],
+        ),
+    ];
+    for (mut option, title, values) in short {
+        let data = values.map(|value| json!([value, value]));
+        option["xAxis"] = json!({"type": "value"});
+        option["yAxis"]["min"] = 1.into();
+        option["series"] = json!([{"type": "line", "name": "a", "data": data}]);
+        let (texts, _) = drawn(&option);
+        let titled = texts.iter().find(|(text, _)| text == title);
+        let (_, at) = titled.unwrap();
+        assert!(at.left() >= 0.0 && at.top() >= 0.0, "{title}: {at:?}");
+    }
+}
+
+#[test]
 fn labels_of_neighbours_cover_neither_each_other_nor_a_mark() {
     // The second point is where the label of the first would be, the third where that of the second would.
     let points = [

@@ -132,6 +132,8 @@ pub fn tables<'a>(
             metrics.push(latency(Statistic::P9999));
         }
     }
+    // What no system has anywhere would be a column of dashes.
+    metrics.retain(|&metric| metric == Metric::OpsPerSec || grid.has(metric));
     match grid.systems.len() <= BESIDE {
         true => vec![grid.table(&metrics)],
         false => metrics
@@ -142,6 +144,13 @@ pub fn tables<'a>(
 }
 
 impl<'a> Grid<'_, 'a> {
+    /// Whether any system has a value of a metric at any step.
+    fn has(&self, metric: Metric) -> bool {
+        let systems = self.systems.iter();
+        let mut cells = systems.flat_map(|system| self.group.cells_of(&system.name));
+        cells.any(|cell| cell.value(metric).is_some())
+    }
+
     fn table(&self, metrics: &[Metric]) -> Table {
         let mut columns = vec![Column::number(self.group.axis.title())];
         for &metric in metrics {

@@ -10,7 +10,7 @@ use crate::{
         curve::{self, LatencyChoice},
     },
     findings::Index,
-    measure, statement,
+    measure, mix, statement,
     sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_results::{Kind, STATISTICS, TimeBasis};
@@ -41,7 +41,7 @@ fn workload<'a>(
     sweep: &SweepTable<'a>,
     index: &Index<'_>,
 ) -> Vec<Block> {
-    let mix = Some(group.mix()).filter(|mix| !mix.is_empty());
+    let mix = Some(mix::mix(group)).filter(|mix| !mix.is_empty());
     let about = [mix.as_deref(), group.use_case, Some(&group.conditions)];
     let about: Vec<&str> = about.into_iter().flatten().collect();
     let about = about.join("; ");

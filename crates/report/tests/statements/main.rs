@@ -9,7 +9,7 @@ mod support;
 
 use support::*;
 use tailmark_report::{Block, Cell, Data};
-use tailmark_results::{Fact, Finding, Metric};
+use tailmark_results::{Fact, Metric, finding::CLIENT_SATURATED};
 
 #[test]
 fn improvement_at_each_thread_count_its_average_and_where_it_lies() {
@@ -333,10 +333,8 @@ fn a_peak_where_the_clients_were_the_limit_is_a_lower_bound() {
     data = data.clone();
     let last = data.points.iter_mut().filter(|p| p.key.threads == 32);
     last.for_each(|point| {
-        point.phase.findings.push(Finding {
-            code: "client-saturated".into(),
-            text: "The processors were busy.".into(),
-        });
+        let busy = CLIENT_SATURATED.finding("The processors were busy.");
+        point.phase.findings.push(busy);
     });
     let peaks = &tables("peaks", &data)[0].rows[0].cells;
     assert_eq!(peaks[1].text, "≥ 400");

@@ -3,9 +3,10 @@
 
 use std::collections::BTreeMap;
 use tailmark_report::Data;
+use tailmark_results::finding;
 use tailmark_results::{
-    ErrorCount, Fact, Finding, Header, Interval, IntervalKind, Kind, KindResult, Latencies, Load,
-    Packed, Phase, Point, PointKey, Series, SeriesKind, System, new_latencies,
+    ErrorCount, Fact, Header, Interval, IntervalKind, Kind, KindResult, Latencies, Load, Packed,
+    Phase, Point, PointKey, Series, SeriesKind, System, new_latencies,
 };
 
 /// What the synthetic study is to be like.
@@ -278,10 +279,9 @@ fn series(rate: f64, mix: &[(Kind, f64)], seconds: u32, random: &mut Random) -> 
 
 fn qualify(key: &PointKey, phase: &mut Phase) {
     let mut add = |code: &str, text: &str| {
-        phase.findings.push(Finding {
-            code: code.into(),
-            text: text.into(),
-        });
+        phase
+            .findings
+            .push(finding::find(code).unwrap().finding(text));
     };
     if key.threads == 64 && key.system.starts_with("Drive A") && key.workload == "ycsb-c" {
         add(
@@ -317,12 +317,10 @@ fn qualify(key: &PointKey, phase: &mut Phase) {
 
 fn load(speed: &Speed, random: &mut Random) -> Load {
     let mut phase = phase(speed.alone * 9.0, 16, &[(Kind::Insert, 1.0)], 12, random);
-    phase.findings.push(Finding {
-        code: "fits-in-memory".into(),
-        text: "The data set (0.4 GB) fits in memory (16 GB): caches, not the device, may answer \
-               reads. Limit memory or load more records."
-            .into(),
-    });
+    phase.findings.push(finding::FITS_IN_MEMORY.finding(
+        "The data set (0.4 GB) fits in memory (16 GB): caches, not the device, may answer reads. \
+         Limit memory or load more records.",
+    ));
     Load {
         system: speed.name.into(),
         records: phase.operations,

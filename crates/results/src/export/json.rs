@@ -295,8 +295,8 @@ fn error(error: &ErrorCount) -> Value {
     })
 }
 
-fn finding(finding: &Finding) -> Value {
-    json!({ "code": finding.code, "text": finding.text })
+pub(super) fn finding(finding: &Finding) -> Value {
+    json!({ "code": finding.code, "text": finding.text(), "evidence": finding.evidence })
 }
 
 fn kind(result: &KindResult) -> Value {

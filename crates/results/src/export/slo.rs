@@ -2,7 +2,7 @@
 
 use crate::{
     Error, Study,
-    export::us,
+    export::{json::finding, us},
     slo::{Probe, ProbeResult, Slo, SloSettings, searches},
 };
 use serde_json::{Value, json};
@@ -45,7 +45,7 @@ fn probe(probe: &Probe) -> Value {
         "share_over": worst.map(|over| over.share),
         "interval": worst.map(|over| [over.low, over.high]),
         "evidence": probe.evidence,
-        "findings": probe.findings,
+        "findings": probe.findings.iter().map(finding).collect::<Vec<_>>(),
         "limits": probe.limits.iter().map(limit).collect::<Vec<_>>(),
     })
 }

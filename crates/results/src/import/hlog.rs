@@ -10,7 +10,7 @@ use super::{
     threads_in, words,
 };
 use crate::{
-    Error, Interval, IntervalKind, Kind, Latencies, Packed, Phase, finding::CENSORED,
+    Error, Interval, IntervalKind, Kind, Latencies, Packed, Phase, Sentence, finding::CENSORED,
     new_latencies, unlogged::Unlogged,
 };
 use base64::{Engine, prelude::BASE64_STANDARD};
@@ -87,12 +87,13 @@ impl Log {
             return Ok(());
         }
         if let Some((tag, count)) = never_done(line) {
-            let text = format!(
-                "The log says that {count} operations were due and never done. They are in none of \
-                 its lines, so what is stated of latencies is too low."
+            let never_done = Sentence::new(
+                "The log says that {Operations never done} operations were due and never done. They \
+                 are in none of its lines, so what is stated of latencies is too low.",
             );
+            let never_done = never_done.count("Operations never done", count);
             let point = self.found(Some(tag));
-            point.phase.findings.push(CENSORED.finding(text));
+            point.phase.findings.push(CENSORED.finding(never_done));
             return Ok(());
         }
         if let Some(unlogged) = Unlogged::parse(line) {

@@ -169,7 +169,7 @@ fn judge(point: &Point, settings: &SloSettings) -> (Vec<ProbeResult>, Verdict, O
     let found = |code: FindingCode| {
         let finding = phase.findings.iter().find(|finding| code.is_of(finding));
         finding.map(|finding| Cause {
-            text: finding.text.clone(),
+            text: finding.text(),
             is_no_client: false,
         })
     };

@@ -49,6 +49,10 @@ const TOTALS_SINCE_7: &[&str] = &[
      ORDER BY rowid",
 ];
 
+/// And since version 8: what the gaps of findings are filled with.
+const TOTALS_SINCE_8: &[&str] =
+    &["SELECT code, evidence FROM finding WHERE phase = ? AND evidence IS NOT NULL ORDER BY rowid"];
+
 /// Of each interval of the phase, one after the other: as they are read.
 const OF_INTERVALS: &str =
     "SELECT kind, count, errors, service, response FROM interval_kind WHERE interval = ?";
@@ -137,6 +141,9 @@ fn totals(c: &Connection, phase: i64) -> Result<Vec<u8>> {
     }
     if c.column_exists(None, "phase", "ranks")? {
         later.extend(TOTALS_SINCE_7);
+    }
+    if c.column_exists(None, "finding", "evidence")? {
+        later.extend(TOTALS_SINCE_8);
     }
     digest(c, TOTALS, &later, phase)
 }

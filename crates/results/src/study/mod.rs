@@ -70,7 +70,7 @@ impl Study {
     pub const LOAD_BEGAN: (&str, &str) = (write::DATA_SET, write::LOADED);
 
     /// The version of the file's tables that this program writes.
-    pub const VERSION: u32 = 7;
+    pub const VERSION: u32 = 8;
 
     /// Makes a study in a directory, which is made where there is none. It appears whole or not at
     /// all.

@@ -13,7 +13,7 @@ use crate::{
     Arrivals, BlockQos, Censored, ErrorCount, Fact, Finding, Header, Interval, IntervalKind, Kind,
     KindResult, LagCauses, Latencies, Load, Packed, Phase, Point, PointKey, RankPart, ResolvedRate,
     Series, SeriesKind, StartLag, Summary, System, Warmup, error::Damaged,
-    failure::failed_operations, finding, histogram::decode, interval::without_gaps,
+    failure::failed_operations, finding, histogram::decode, interval::without_gaps, observation,
 };
 use rusqlite::{Connection, Error, OptionalExtension, Params, Result, Row, params, types::Type};
 use serde::de::DeserializeOwned;
@@ -356,9 +356,19 @@ fn errors(c: &Connection, phase: i64) -> Result<Vec<ErrorCount>> {
 }
 
 fn findings(c: &Connection, phase: i64) -> Result<Vec<Finding>> {
-    let sql = "SELECT code, text FROM finding WHERE phase = ? ORDER BY rowid";
-    rows(c, sql, [phase], |row| {
-        Ok(finding::known(name(row, 0)?, text(row, 1)?))
+    let evidence = or_null(c, "finding", "evidence")?;
+    let sql = format!("SELECT code, text, {evidence} FROM finding WHERE phase = ? ORDER BY rowid");
+    rows(c, &sql, [phase], |row| {
+        let evidence = match row.get_ref(2)?.data_type() {
+            Type::Null => Vec::new(),
+            _ => json(row, 2)?,
+        };
+        observation::check(&evidence).map_err(|damaged_by| damaged(2, Type::Text, damaged_by))?;
+        Ok(finding::known(Finding {
+            code: name(row, 0)?,
+            wording: text(row, 1)?,
+            evidence,
+        }))
     })
 }
 

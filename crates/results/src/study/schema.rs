@@ -66,6 +66,10 @@ const MIGRATIONS: [&str; Study::VERSION as usize - 1] = [
     "ALTER TABLE phase ADD COLUMN ranks TEXT CHECK (ranks IS NULL OR json_valid(ranks));
     ALTER TABLE phase ADD COLUMN drained_failed INTEGER;
     ALTER TABLE kind ADD COLUMN drained_bytes INTEGER;",
+    // Null in what was there before: one process measured it.
+    "ALTER TABLE phase ADD COLUMN ranks TEXT CHECK (ranks IS NULL OR json_valid(ranks));",
+    // Null in what was there before: the text has no gaps.
+    "ALTER TABLE finding ADD COLUMN evidence TEXT CHECK (evidence IS NULL OR json_valid(evidence));",
 ];
 
 /// Large enough that the histogram of an interval leaves little of a page unused.

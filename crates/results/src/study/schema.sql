@@ -1,4 +1,4 @@
--- The tables of a study, version 7. docs/STUDY.md says what each column means.
+-- The tables of a study, version 8. docs/STUDY.md says what each column means.
 CREATE TABLE header (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     title TEXT NOT NULL,
@@ -131,7 +131,8 @@ CREATE INDEX error_phase ON error (phase);
 CREATE TABLE finding (
     phase INTEGER NOT NULL REFERENCES phase ON DELETE CASCADE,
     code TEXT NOT NULL,
-    text TEXT NOT NULL
+    text TEXT NOT NULL,
+    evidence TEXT CHECK (evidence IS NULL OR json_valid(evidence))
 ) STRICT;
 CREATE INDEX finding_phase ON finding (phase);
 

@@ -249,8 +249,14 @@ fn totals(c: &Connection, id: i64, phase: &Phase) -> Result<()> {
             ])?;
     }
     for finding in &phase.findings {
-        c.prepare_cached("INSERT INTO finding VALUES (?, ?, ?)")?
-            .execute(params![id, finding.code, finding.text])?;
+        let evidence = (!finding.evidence.is_empty()).then(|| json(&finding.evidence));
+        c.prepare_cached("INSERT INTO finding VALUES (?, ?, ?, ?)")?
+            .execute(params![
+                id,
+                finding.code,
+                finding.wording,
+                evidence.transpose()?
+            ])?;
     }
     Ok(())
 }

@@ -3,6 +3,7 @@
 #![allow(dead_code, reason = "every test file uses a part of it")]
 
 use std::collections::BTreeMap;
+use tailmark_results::finding::{CLIENT_SATURATED, TOO_FEW_SAMPLES};
 use tailmark_results::*;
 
 /// Random numbers by the splitmix64 generator (Steele, Lea, Flood 2014).
@@ -137,19 +138,17 @@ pub fn phase(seed: u64, rated: bool) -> Phase {
             .collect(),
         ranks: if rated { ranks() } else { Vec::new() },
         series: series(random),
-        findings: vec![
-            Finding {
-                code: "too-few-samples".into(),
-                text: "15 are too few.".into(),
-            },
-            Finding {
-                code: "client-saturated".into(),
-                text: "CPU at 99 %.".into(),
-            },
-        ],
+        findings: vec![TOO_FEW_SAMPLES.finding("15 are too few."), saturated()],
         counters: BTreeMap::from([("rocksdb.stall.micros".into(), u64::MAX)]),
         warmup: None,
     }
+}
+
+/// A finding with evidence.
+pub fn saturated() -> Finding {
+    let sentence = Sentence::new("CPU of {Machine} at {Processors busy}.");
+    let sentence = sentence.text("Machine", "db1");
+    CLIENT_SATURATED.finding(sentence.number("Processors busy", 99.0, Unit::Percent))
 }
 
 /// Of two processes.

@@ -1,8 +1,8 @@
 //! What holds a whole data set, so that reads do not reach the device.
 
 use super::Evidence;
-use bytesize::ByteSize;
 use tailmark_driver::{DataSet, Driver, Settings};
+use tailmark_results::{Sentence, Unit};
 
 /// What holds a whole data set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -38,17 +38,18 @@ pub(crate) fn cached(
 }
 
 /// The rule of a point.
-pub fn fits_in_memory(e: &Evidence<'_>) -> Option<String> {
+pub fn fits_in_memory(e: &Evidence<'_>) -> Option<Sentence> {
     let Cached { data, room, by } =
         cached(e.driver, e.data, &e.params.settings, e.memory, e.is_here)?;
-    let scaled = e.unscaled.map_or_else(String::new, |full| {
-        format!(" At full scale it is {}.", ByteSize(full.bytes()))
+    let fits = Sentence::new(format!(
+        "The data set ({{Data set}}) fits in {by} ({{Room}}), so most reads did not reach the device."
+    ));
+    let fits = fits.number("Data set", data as f64, Unit::Bytes);
+    let fits = fits.number("Room", room as f64, Unit::Bytes);
+    let scaled = e.unscaled.map_or_else(Sentence::default, |full| {
+        let scaled = Sentence::new("At full scale it is {At full scale}.");
+        scaled.number("At full scale", full.bytes() as f64, Unit::Bytes)
     });
-    Some(format!(
-        "The data set ({}) fits in {by} ({}), so most reads did not reach the \
-             device.{scaled} \
-             Use more records, a smaller cache, direct reads or host.memory_limit.",
-        ByteSize(data),
-        ByteSize(room)
-    ))
+    let remedy = "Use more records, a smaller cache, direct reads or host.memory_limit.";
+    Some(fits.and(scaled).and(remedy.into()))
 }

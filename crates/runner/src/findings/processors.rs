@@ -6,7 +6,7 @@
 
 use super::Evidence;
 use tailmark_driver::Place;
-use tailmark_results::{CpuShares, RankPart, number};
+use tailmark_results::{CpuShares, RankPart, Sentence, Unit};
 
 /// From this share of their time on processors are full.
 const FULL: f64 = 0.90;
@@ -43,29 +43,30 @@ fn filler(shares: &CpuShares, place: Place) -> Option<Filler> {
 }
 
 /// The clients' own threads filled the processors of their machine.
-pub fn client(e: &Evidence<'_>) -> Option<String> {
+pub fn client(e: &Evidence<'_>) -> Option<Sentence> {
     if let Some((part, share)) = fullest(&e.phase.ranks) {
-        return Some(format!(
-            "The clients on {}, the machine of rank {}, took {} of the time of its processors, so these, \
-             not the storage, were the limit. Use more machines or ranks on fewer threads.",
-            part.host,
-            part.rank,
-            number::share(share)
-        ));
+        let sentence = Sentence::new(
+            "The clients on {Machine}, the machine of rank {Rank}, took {Clients} of the time of its \
+             processors, so these, not the storage, were the limit. Use more machines or ranks on fewer \
+             threads.",
+        );
+        let sentence = sentence.text("Machine", &part.host);
+        let sentence = sentence.count("Rank", part.rank.into());
+        return Some(share_of(sentence, "Clients", share));
     }
     let shares = e.phase.cpu_shares()?;
     (filler(&shares, e.driver.place)? == Filler::Client).then(|| {
-        format!(
-            "The clients' own threads took {} of the time of the {} processors{}, so these, not the storage, \
-             were the limit. Use fewer threads, more processors, or a cache small enough that reads reach \
-             the device.",
-            number::share(shares.client),
-            e.cpus,
-            match e.driver.place {
-                Place::Directory => ", with what the database does in them",
-                _ => "",
-            }
-        )
+        let with = match e.driver.place {
+            Place::Directory => ", with what the database does in them",
+            _ => "",
+        };
+        let sentence = Sentence::new(format!(
+            "The clients' own threads took {{Clients}} of the time of the {{Processors}} processors{with}, so \
+             these, not the storage, were the limit. Use fewer threads, more processors, or a cache small \
+             enough that reads reach the device.",
+        ));
+        let sentence = sentence.count("Processors", e.cpus as u64);
+        share_of(sentence, "Clients", shares.client)
     })
 }
 
@@ -97,7 +98,7 @@ fn alone(e: &Evidence<'_>) -> Option<CpuShares> {
 }
 
 /// The database's background threads, or its server on this machine, filled the processors.
-pub fn database(e: &Evidence<'_>) -> Option<String> {
+pub fn database(e: &Evidence<'_>) -> Option<Sentence> {
     let shares = alone(e)?;
     let (what, remedy) = match e.driver.place {
         Place::Hosts => (
@@ -110,17 +111,18 @@ pub fn database(e: &Evidence<'_>) -> Option<String> {
         ),
     };
     (filler(&shares, e.driver.place)? == Filler::Database).then(|| {
-        format!(
-            "The processors, not the storage, were the limit: {what} took {} of their time and the clients \
-             {}. That is a cost of the system, so the number is no lower bound. Use more processors,{remedy}.",
-            number::share(shares.database),
-            number::share(shares.client)
-        )
+        let sentence = Sentence::new(format!(
+            "The processors, not the storage, were the limit: {what} took {{Database}} of their time and the \
+             clients {{Clients}}. That is a cost of the system, so the number is no lower bound. Use more \
+             processors,{remedy}.",
+        ));
+        let sentence = share_of(sentence, "Database", shares.database);
+        share_of(sentence, "Clients", shares.client)
     })
 }
 
 /// Other programs took processors that the clients and the database could have had.
-pub fn others(e: &Evidence<'_>) -> Option<String> {
+pub fn others(e: &Evidence<'_>) -> Option<Sentence> {
     let shares = alone(e)?;
     let is_unseen = e.driver.place == Place::Hosts && e.is_here && shares.database == 0.0;
     let unseen = if is_unseen {
@@ -129,17 +131,21 @@ pub fn others(e: &Evidence<'_>) -> Option<String> {
         ""
     };
     (shares.busy >= FULL && shares.others >= DISTURBED).then(|| {
-        format!(
-            "Other programs took {} of the time of the {} processors, which were {} busy; the clients took \
-             {}. So requests may have waited for a processor.{unseen} Stop the other programs, and measure again. \
-             Threads of the kernel count too, such as those that encrypt or emulate a volume: they are a \
-             cost of it.",
-            number::share(shares.others),
-            e.cpus,
-            number::share(shares.busy),
-            number::share(shares.client)
-        )
+        let sentence = Sentence::new(format!(
+            "Other programs took {{Other programs}} of the time of the {{Processors}} processors, which were \
+             {{Processors busy}} busy; the clients took {{Clients}}. So requests may have waited for a \
+             processor.{unseen} Stop the other programs, and measure again. Threads of the kernel count too, \
+             such as those that encrypt or emulate a volume: they are a cost of it.",
+        ));
+        let sentence = sentence.count("Processors", e.cpus as u64);
+        let sentence = share_of(sentence, "Other programs", shares.others);
+        let sentence = share_of(sentence, "Processors busy", shares.busy);
+        share_of(sentence, "Clients", shares.client)
     })
+}
+
+fn share_of(sentence: Sentence, name: &str, share: f64) -> Sentence {
+    sentence.number(name, share * 100.0, Unit::Percent)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //! others, and clocks that were apart.
 
 use super::Evidence;
-use tailmark_results::{RankPart, number};
+use tailmark_results::{RankPart, Sentence, Unit};
 
 /// A rank is slow whose clients did less than this part of what those of the median rank did.
 const SLOW: f64 = 0.8;
@@ -17,11 +17,11 @@ const OPERATIONS_MIN: u64 = 1_000;
 const APART_NS: u64 = 1_000_000;
 
 /// The slowest rank, where it is slow, with what is known of it.
-pub fn uneven(e: &Evidence<'_>) -> Option<String> {
+pub fn uneven(e: &Evidence<'_>) -> Option<Sentence> {
     uneven_of(&e.phase.ranks, e.key.target_rate.is_none())
 }
 
-fn uneven_of(ranks: &[RankPart], is_closed: bool) -> Option<String> {
+fn uneven_of(ranks: &[RankPart], is_closed: bool) -> Option<Sentence> {
     if ranks.len() < 2 || ranks.iter().any(|part| part.operations < OPERATIONS_MIN) {
         return None;
     }
@@ -42,48 +42,60 @@ fn uneven_of(ranks: &[RankPart], is_closed: bool) -> Option<String> {
         _ if usual_p99 > 0.0 && p99(latest) > LATE * usual_p99 => latest,
         _ => return None,
     };
-    let busy = part.cpu_busy.map_or_else(String::new, |busy| {
-        format!(", with its processors {:.0} % busy", busy * 100.0)
-    });
-    Some(format!(
-        "Rank {} on {} did {} ops/s a client at a p99 of {}, the median rank {} at {}{busy}. What all \
-         measured is of unequal clients: find out what slows this one down, its machine, its network or \
-         its device.",
-        part.rank,
-        part.host,
-        number::rate(per_client(part)),
-        number::latency(p99(part)),
-        number::rate(usual),
-        number::latency(usual_p99),
-    ))
+    let with_busy = part
+        .cpu_busy
+        .map_or("", |_| ", with its processors {Processors busy} busy");
+    let sentence = Sentence::new(format!(
+        "Rank {{Rank}} on {{Machine}} did {{Rate of a client}} a client at a p99 of {{p99}}, the median \
+         rank {{Median rate of a client}} at {{Median p99}}{with_busy}. What all measured is of unequal \
+         clients: find out what slows this one down, its machine, its network or its device."
+    ));
+    let sentence = of_rank(sentence, part)
+        .number("Rate of a client", per_client(part), Unit::OpsPerSecond)
+        .number("p99", p99(part), Unit::Nanoseconds)
+        .number("Median rate of a client", usual, Unit::OpsPerSecond)
+        .number("Median p99", usual_p99, Unit::Nanoseconds);
+    Some(match part.cpu_busy {
+        Some(busy) => sentence.number("Processors busy", busy * 100.0, Unit::Percent),
+        None => sentence,
+    })
+}
+
+/// Which rank something is said of.
+fn of_rank(sentence: Sentence, part: &RankPart) -> Sentence {
+    let sentence = sentence.count("Rank", part.rank.into());
+    sentence.text("Machine", &part.host)
 }
 
 /// The rank whose seconds were the furthest from those of rank 0.
-pub fn clock_skew(e: &Evidence<'_>) -> Option<String> {
+pub fn clock_skew(e: &Evidence<'_>) -> Option<Sentence> {
     skew_of(&e.phase.ranks)
 }
 
-fn skew_of(ranks: &[RankPart]) -> Option<String> {
+fn skew_of(ranks: &[RankPart]) -> Option<Sentence> {
     let part = ranks.iter().max_by_key(|part| part.skew_ns())?;
-    (part.skew_ns() > APART_NS).then(|| match part.rank {
-        0 => format!(
-            "Rank 0 on {} began {} later than agreed. Values of its first second are blurred by as \
-             much; latencies are not. Leave processors to the ranks.",
-            part.host,
-            number::latency(part.late_ns as f64),
-        ),
-        _ => format!(
-            "The seconds of rank {} on {} may be {} from those of rank 0: it began {} late, its clock was \
-             known to {} and came to differ by {}. Values of single seconds and of short stalls are \
-             blurred by as much; latencies are not. Leave processors to the ranks, and let clocks be \
-             kept by the same time service.",
-            part.rank,
-            part.host,
-            number::latency(part.skew_ns() as f64),
-            number::latency(part.late_ns as f64),
-            number::latency(part.clock_bound_ns as f64),
-            number::latency(part.clock_drift_ns.unsigned_abs() as f64),
-        ),
+    (part.skew_ns() > APART_NS).then(|| {
+        let late = |wording| {
+            let sentence = of_rank(Sentence::new(wording), part);
+            sentence.number("Began late by", part.late_ns as f64, Unit::Nanoseconds)
+        };
+        if part.rank == 0 {
+            return late(
+                "Rank {Rank} on {Machine} began {Began late by} later than agreed. Values of its first \
+                 second are blurred by as much; latencies are not. Leave processors to the ranks.",
+            );
+        }
+        let drift_ns = part.clock_drift_ns.unsigned_abs() as f64;
+        late(
+            "The seconds of rank {Rank} on {Machine} may be {Seconds apart} from those of rank 0: it \
+             began {Began late by} late, its clock was known to {Clock known to} and came to differ by \
+             {Clock differs by}. Values of single seconds and of short stalls are blurred by as much; \
+             latencies are not. Leave processors to the ranks, and let clocks be kept by the same time \
+             service.",
+        )
+        .number("Seconds apart", part.skew_ns() as f64, Unit::Nanoseconds)
+        .number("Clock known to", part.clock_bound_ns as f64, Unit::Nanoseconds)
+        .number("Clock differs by", drift_ns, Unit::Nanoseconds)
     })
 }
 
@@ -131,12 +143,12 @@ mod tests {
             assert_eq!(uneven_of(&even(1), closed), None);
         }
         let less = changed(4, |part| part.operations = 7_900);
-        let text = uneven_of(&less, true).unwrap();
+        let text = uneven_of(&less, true).unwrap().to_string();
         assert!(
             text.contains("Rank 1 on db1 did 395 ops/s a client") && text.contains("50 % busy"),
             "{text}"
         );
-        assert!(text.contains("the median rank 500"), "{text}");
+        assert!(text.contains("the median rank 500 ops/s"), "{text}");
         // At a rate all do as much as is due.
         assert_eq!(uneven_of(&less, false), None);
         assert_eq!(
@@ -151,7 +163,7 @@ mod tests {
         assert_eq!(uneven_of(&fewer, true), None);
         let late = changed(2, |part| part.quantiles[1].1 = 2_100_000);
         for closed in [true, false] {
-            let text = uneven_of(&late, closed).unwrap();
+            let text = uneven_of(&late, closed).unwrap().to_string();
             assert!(
                 text.contains("Rank 1 on db1") && text.contains("2.10 ms"),
                 "{text}"
@@ -167,7 +179,7 @@ mod tests {
             |part: &mut RankPart| part.clock_bound_ns = 1_500_000,
             |part: &mut RankPart| part.clock_drift_ns = -1_500_000,
         ] {
-            let text = skew_of(&changed(3, change)).unwrap();
+            let text = skew_of(&changed(3, change)).unwrap().to_string();
             assert!(
                 text.contains("rank 1 on db1") && text.contains("1.5"),
                 "{text}"

@@ -3,7 +3,8 @@
 
 use super::Evidence;
 use tailmark_results::{
-    Arrivals, KindResult, Latencies, Phase, StartLag, Stated, number, quantile::P99,
+    Arrivals, KindResult, Latencies, Phase, Sentence, StartLag, Stated, Unit, number,
+    quantile::P99,
 };
 
 /// Lag below this is none, nanoseconds.
@@ -14,7 +15,7 @@ const LAG_MAX_NS: u64 = 1_000_000;
 const MISSING_MAX: f64 = 0.01;
 
 /// More was due than was done in time, beside what may be in flight at the end.
-pub(super) fn rate_not_met(e: &Evidence<'_>) -> Option<String> {
+pub(super) fn rate_not_met(e: &Evidence<'_>) -> Option<Sentence> {
     let target = e.key.target_rate?;
     let due = target * e.phase.duration_s;
     // A drained operation was due in time and done behind the end.
@@ -28,13 +29,13 @@ pub(super) fn rate_not_met(e: &Evidence<'_>) -> Option<String> {
     let missing = (due - in_time - drawn).max(known);
     let may_be_missing = (MISSING_MAX * due).max(in_flight(e.phase, e.key.threads));
     (missing > may_be_missing).then(|| {
-        format!(
-            "{} operations per second were reached of {}, so response times grow \
-             with the length of the run. Use more clients (sweep.rate_threads, sweep.threads), or a \
-             rate that the system holds.",
-            number::rate(e.phase.ops_per_sec()),
-            number::rate(target),
+        Sentence::new(
+            "{Rate reached} were reached of {Rate offered}, so response times grow with the length of \
+             the run. Use more clients (sweep.rate_threads, sweep.threads), or a rate that the system \
+             holds.",
         )
+        .number("Rate reached", e.phase.ops_per_sec(), Unit::OpsPerSecond)
+        .number("Rate offered", target, Unit::OpsPerSecond)
     })
 }
 
@@ -46,55 +47,57 @@ fn in_flight(phase: &Phase, threads: u32) -> f64 {
 }
 
 /// Of a study in which lag has no causes, and of clients with a schedule of their own.
-pub(super) fn started_late(e: &Evidence<'_>) -> Option<String> {
+pub(super) fn started_late(e: &Evidence<'_>) -> Option<Sentence> {
     let lag = e.phase.start_lag.as_ref()?;
     if lag.causes.is_some() {
         return None;
     }
     let late = late(&lag.all, lag.all.len(), response_p99(e.phase)?)?;
-    Some(format!(
-        "1 % of the operations were sent {} or more after they were due. Response time \
-         includes that wait: use more threads, or leave the clients more processor time.",
-        number::latency(late as f64)
-    ))
+    let sentence = Sentence::new(
+        "1 % of the operations were sent {1 % sent later than} or more after they were due. Response \
+         time includes that wait: use more threads, or leave the clients more processor time.",
+    );
+    Some(sentence.number("1 % sent later than", late as f64, Unit::Nanoseconds))
 }
 
 /// Operations waited for a client: the system does not answer fast enough for so few.
-pub(super) fn no_free_client(e: &Evidence<'_>) -> Option<String> {
+pub(super) fn no_free_client(e: &Evidence<'_>) -> Option<Sentence> {
     let lag = e.phase.start_lag.as_ref()?;
     let waited = &lag.causes.as_ref()?.no_client;
     let (all, response) = (operations(lag), response_p99(e.phase)?);
     let late = late(waited, all, response)?;
-    Some(format!(
-        "For {} of the operations no client was free when they were due, and 1 % of all waited {} or \
-         more for one; p99 of the response time, which includes that wait, is {}. The system does \
-         not answer fast enough for {}: raise sweep.rate_threads (sweep.threads where the plan has \
-         one rate), or lower the rate.",
-        number::share(waited.len() as f64 / all as f64),
-        number::latency(late as f64),
-        number::stated_latency(response),
-        number::plural(u64::from(e.key.threads), "client"),
-    ))
+    let waited = waited.len() as f64 / all as f64;
+    let sentence = Sentence::new(
+        "For {Operations that waited} of the operations no client was free when they were due, and \
+         1 % of all waited {1 % waited} or more for one; p99 of the response time, which includes that \
+         wait, is {p99 response}. The system does not answer fast enough for {Clients}: raise \
+         sweep.rate_threads (sweep.threads where the plan has one rate), or lower the rate.",
+    );
+    let sentence = sentence.number("Operations that waited", waited * 100.0, Unit::Percent);
+    let sentence = sentence.number("1 % waited", late as f64, Unit::Nanoseconds);
+    let sentence = stated(sentence, "p99 response", response);
+    let clients = number::plural(u64::from(e.key.threads), "client");
+    Some(sentence.text("Clients", clients))
 }
 
 /// Clients waited for operations and were woken late: the client machine is busy.
-pub(super) fn woken_late(e: &Evidence<'_>) -> Option<String> {
+pub(super) fn woken_late(e: &Evidence<'_>) -> Option<Sentence> {
     let lag = e.phase.start_lag.as_ref()?;
     let woken = &lag.causes.as_ref()?.woken_late;
     let response = response_p99(e.phase)?;
     let late = late(woken, operations(lag), response)?;
-    Some(format!(
-        "1 % of the operations were sent {} or more after they were due although a client was free: it \
-         was woken so late. That is no time of the system, but response time includes it (its p99 \
-         is {}). The machine of the clients is busy: use fewer clients, more processors or an idle \
-         machine.",
-        number::latency(late as f64),
-        number::stated_latency(response),
-    ))
+    let sentence = Sentence::new(
+        "1 % of the operations were sent {1 % sent later than} or more after they were due although a \
+         client was free: it was woken so late. That is no time of the system, but response time \
+         includes it (its p99 is {p99 response}). The machine of the clients is busy: use fewer \
+         clients, more processors or an idle machine.",
+    );
+    let sentence = sentence.number("1 % sent later than", late as f64, Unit::Nanoseconds);
+    Some(stated(sentence, "p99 response", response))
 }
 
 /// Operations were never done: their latencies are known from below alone.
-pub(super) fn censored(e: &Evidence<'_>) -> Option<String> {
+pub(super) fn censored(e: &Evidence<'_>) -> Option<Sentence> {
     let count = e.phase.censored;
     if count == 0 {
         return None;
@@ -110,13 +113,23 @@ pub(super) fn censored(e: &Evidence<'_>) -> Option<String> {
         Some((kind, _)) => format!("all quantiles of {}s are lower bounds", kind.name()),
         None => "quantiles are lower bounds".to_owned(),
     };
-    Some(format!(
-        "{} of {} operations were due and never done, not even within 10 s of the end; {bounds}, \
-         printed as such. Find out where the system hung, use more clients (sweep.rate_threads) where \
-         operations were never sent, or a lower rate.",
-        number::count(count),
-        number::count(count + e.phase.operations),
-    ))
+    let sentence = Sentence::new(
+        "{Never done} of {Operations} operations were due and never done, not even within 10 s of the \
+         end; {Bounds}, printed as such. Find out where the system hung, use more clients \
+         (sweep.rate_threads) where operations were never sent, or a lower rate.",
+    );
+    let sentence = sentence.count("Never done", count);
+    let sentence = sentence.count("Operations", count + e.phase.operations);
+    Some(sentence.text("Bounds", bounds))
+}
+
+/// A latency under a name; in words where it is a bound.
+fn stated(sentence: Sentence, name: &str, latency: Stated) -> Sentence {
+    if latency.is_exact() {
+        sentence.number(name, latency.value, Unit::Nanoseconds)
+    } else {
+        sentence.text(name, number::stated_latency(latency))
+    }
 }
 
 /// The part of the operations of a kind, 0 to 1, whose response time is below the lowest age of

@@ -3,9 +3,9 @@
 use super::Evidence;
 use tailmark_cluster::DRIFT_PPM_MAX;
 use tailmark_results::{
-    Finding, Phase, SERVER_CLOCK, Series,
+    Finding, Phase, SERVER_CLOCK, Sentence, Series, Unit,
     finding::{SERVER_CHANGED, SERVER_UNWATCHED},
-    gap_s, number,
+    gap_s,
 };
 
 /// From this share on processors are the limit, as on the clients' machine.
@@ -14,54 +14,57 @@ const BUSY: f64 = 0.90;
 const STEAL: f64 = 0.01;
 
 /// The processors of a server were the limit.
-pub fn saturated(e: &Evidence<'_>) -> Option<String> {
-    let mut busy = e.phase.servers().into_iter().filter_map(|server| {
+pub fn saturated(e: &Evidence<'_>) -> Option<Sentence> {
+    let busy = e.phase.servers().into_iter().filter_map(|server| {
         let busy = e.phase.server_cpu_busy(server)?;
-        (busy >= BUSY).then(|| format!("{server} ({:.0} % busy)", busy * 100.0))
+        (busy >= BUSY).then_some((server, busy))
     });
-    let first = busy.next()?;
-    let all = std::iter::once(first).chain(busy).collect::<Vec<_>>();
-    let all: Vec<&str> = all.iter().map(String::as_str).collect();
-    Some(format!(
-        "The processors of the server were the limit, not its storage: {}. Use more processors there, \
-         or a cache small enough that reads reach the device.",
-        number::list(&all)
-    ))
+    let wording = "The processors of the server were the limit, not its storage: {Server} ({Processors \
+                   busy} busy). Use more processors there, or a cache small enough that reads reach \
+                   the device.";
+    of_servers(wording, busy, |sentence, busy| {
+        sentence.number("Processors busy", busy * 100.0, Unit::Percent)
+    })
+}
+
+/// A sentence with what was seen of each server; none where there is no server.
+fn of_servers<'s, T>(
+    wording: &str,
+    servers: impl Iterator<Item = (&'s str, T)>,
+    add: impl Fn(Sentence, T) -> Sentence,
+) -> Option<Sentence> {
+    let named = |sentence: Sentence, (server, seen)| add(sentence.text("Server", server), seen);
+    let sentence = servers.fold(Sentence::new(wording), named);
+    (!sentence.evidence.is_empty()).then_some(sentence)
 }
 
 /// Processors of servers that were given to other guests of their hosts.
-pub fn steal(phase: &Phase) -> Option<String> {
+pub fn steal(phase: &Phase) -> Option<Sentence> {
     let stolen = phase.servers().into_iter().filter_map(|server| {
         let share = phase.server_cpu_steal(server)?;
-        (share >= STEAL).then(|| format!("{} on server {server}", number::share(share)))
+        (share >= STEAL).then_some((server, share))
     });
-    let stolen: Vec<String> = stolen.collect();
-    let stolen: Vec<&str> = stolen.iter().map(String::as_str).collect();
-    (!stolen.is_empty()).then(|| {
-        format!(
-            "Of the processors' time other guests of the machine's host were given (steal): {}. \
-             Requests waited for a processor that was not there. Use a dedicated host or a larger \
-             instance.",
-            number::list(&stolen)
-        )
+    let wording = "Of the processors' time other guests of the machine's host were given (steal): \
+                   {Steal} on server {Server}. Requests waited for a processor that was not there. \
+                   Use a dedicated host or a larger instance.";
+    of_servers(wording, stolen, |sentence, share| {
+        sentence.number("Steal", share * 100.0, Unit::Percent)
     })
 }
 
 /// A time in which nothing was sampled on a server.
-pub fn unwatched(phase: &Phase) -> Option<String> {
+pub fn unwatched(phase: &Phase) -> Option<Sentence> {
     let gaps = phase.servers().into_iter().flat_map(|server| {
         let gaps = gaps(phase, server).into_iter();
-        gaps.map(move |(from, until)| format!("{server} from {from:.0} s to {until:.0} s"))
+        gaps.map(move |gap| (server, gap))
     });
-    let gaps: Vec<String> = gaps.collect();
-    let gaps: Vec<&str> = gaps.iter().map(String::as_str).collect();
-    (!gaps.is_empty()).then(|| {
-        format!(
-            "Nothing was sampled on the host of the server for a time, as where the connection to it \
-             is lost: {}. The latencies are the clients' own and are whole; what is said of the \
-             server's machine is not. Measure again where that is needed.",
-            number::list(&gaps)
-        )
+    let wording = "Nothing was sampled on the host of the server for a time, as where the connection to \
+                   it is lost: {Server} from {From} to {Until}. The latencies are the clients' own and \
+                   are whole; what is said of the server's machine is not. Measure again where that is \
+                   needed.";
+    of_servers(wording, gaps, |sentence, (from, until)| {
+        let sentence = sentence.number("From", from, Unit::Seconds);
+        sentence.number("Until", until, Unit::Seconds)
     })
 }
 
@@ -84,48 +87,38 @@ fn gaps(phase: &Phase, server: &str) -> Vec<(f64, f64)> {
 }
 
 /// What was prepared on a server was put back meanwhile.
-pub fn changed(put_back: &[String]) -> Option<String> {
-    let hosts: Vec<&str> = put_back.iter().map(String::as_str).collect();
-    (!hosts.is_empty()).then(|| {
-        format!(
-            "The connection to the host of the server was lost: {}. With it what [prepare] had set there \
-             was put back, and set again when it came back, so part of this was measured without. \
-             Measure it again.",
-            number::list(&hosts)
-        )
-    })
+pub fn changed(put_back: &[String]) -> Option<Sentence> {
+    let wording = "The connection to the host of the server was lost: {Server}. With it what [prepare] \
+                   had set there was put back, and set again when it came back, so part of this was \
+                   measured without. Measure it again.";
+    let hosts = put_back.iter().map(|host| (host.as_str(), ()));
+    of_servers(wording, hosts, |sentence, ()| sentence)
 }
 
 /// What is found of a load: that its server was not watched all the while, or not as it was prepared.
 pub fn of_load(phase: &Phase, put_back: &[String]) -> Vec<Finding> {
-    let changed = changed(put_back).map(|text| SERVER_CHANGED.finding(text));
-    let unwatched = unwatched(phase).map(|text| SERVER_UNWATCHED.finding(text));
+    let changed = changed(put_back).map(|sentence| SERVER_CHANGED.finding(sentence));
+    let unwatched = unwatched(phase).map(|sentence| SERVER_UNWATCHED.finding(sentence));
     changed.into_iter().chain(unwatched).collect()
 }
 
 /// The clock of a server moved further than clocks do.
-pub fn clock(e: &Evidence<'_>) -> Option<String> {
+pub fn clock(e: &Evidence<'_>) -> Option<Sentence> {
     let clocks = e.phase.series.iter().filter(|s| s.probe == SERVER_CLOCK);
     let named = |name: &'static str| clocks.clone().filter(move |s| s.name == name);
     let moved = named("offset_s").filter_map(|offsets| {
         let bounds = named("bound_s").find(|of| of.subject == offsets.subject)?;
         let (moved_s, over_s) = moved(offsets, bounds)?;
         let server = offsets.server()?;
-        Some(format!(
-            "{server} by {:.1} ms in {}",
-            moved_s * 1e3,
-            number::duration(over_s)
-        ))
+        Some((server, (moved_s, over_s)))
     });
-    let moved: Vec<String> = moved.collect();
-    let moved: Vec<&str> = moved.iter().map(String::as_str).collect();
-    (!moved.is_empty()).then(|| {
-        format!(
-            "The clock of the server's host moved against that of the clients: {}. Samples from there \
-             are put on the clients' clock by what was measured every minute; in between they may be \
-             off by a part of that. Look at what sets the clocks (NTP, PTP).",
-            number::list(&moved)
-        )
+    let wording = "The clock of the server's host moved against that of the clients: {Server} by {Moved \
+                   by} in {Moved in}. Samples from there are put on the clients' clock by what was \
+                   measured every minute; in between they may be off by a part of that. Look at what \
+                   sets the clocks (NTP, PTP).";
+    of_servers(wording, moved, |sentence, (moved_s, over_s)| {
+        let sentence = sentence.number("Moved by", moved_s * 1e9, Unit::Nanoseconds);
+        sentence.number("Moved in", over_s, Unit::Seconds)
     })
 }
 

@@ -1,33 +1,33 @@
 //! Whether a point was steady: its warm-up, where a rule ended that, and its measured part.
 
 use super::Evidence;
-use std::time::Duration;
-use tailmark_results::{Warmup, number};
+use tailmark_results::{Sentence, Unit, Warmup};
 
 /// What was not steady, by how much, and the remedy.
-pub fn not_steady(e: &Evidence<'_>) -> Option<String> {
+pub fn not_steady(e: &Evidence<'_>) -> Option<Sentence> {
     let rule = e.steady?;
     let measured = rule.whole(e.phase).and_then(|found| found.why_not());
     let measured = measured.map(|why| {
-        format!(
-            "The measured part was not steady: {why}, so its numbers depend on how long it was. \
-             Find out what changes meanwhile, warm up until it is steady (sweep.warmup = \
-             \"auto\"), or measure for longer."
+        Sentence::new(
+            "The measured part was not steady: {Measured part}, so its numbers depend on how long it \
+             was. Find out what changes meanwhile, warm up until it is steady (sweep.warmup = \
+             \"auto\"), or measure for longer.",
         )
+        .text("Measured part", why)
     });
     let warmup = e.phase.warmup.as_deref().and_then(of_warmup);
-    let both: Vec<String> = warmup.into_iter().chain(measured).collect();
-    (!both.is_empty()).then(|| both.join(" "))
+    warmup.into_iter().chain(measured).reduce(Sentence::and)
 }
 
-fn of_warmup(warmup: &Warmup) -> Option<String> {
+fn of_warmup(warmup: &Warmup) -> Option<Sentence> {
     let why = warmup
         .reason
         .as_deref()
         .filter(|_| warmup.steady_s.is_none())?;
-    let length = number::rounded(Duration::from_secs_f64(warmup.length_s()));
-    Some(format!(
-        "The warm-up ended after {length} and was not steady: {why}. Raise sweep.warmup_most, or \
-         find out what changes meanwhile."
-    ))
+    let sentence = Sentence::new(
+        "The warm-up ended after {Length of warm-up} and was not steady: {Warm-up}. Raise \
+         sweep.warmup_most, or find out what changes meanwhile.",
+    );
+    let sentence = sentence.number("Length of warm-up", warmup.length_s(), Unit::Seconds);
+    Some(sentence.text("Warm-up", why))
 }

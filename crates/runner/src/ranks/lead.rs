@@ -13,7 +13,7 @@ use crate::Error;
 use std::sync::Arc;
 use tailmark_engine::{self as engine, Observer, Part, Sampler, Spec, Stop};
 use tailmark_plan::SystemPlan;
-use tailmark_results::{Phase, RankPart, finding::NO_ANSWER};
+use tailmark_results::{Phase, RankPart, Sentence, finding::NO_ANSWER};
 
 /// What a rank does of a phase, from its beginning until what all measured is one.
 pub struct Together<'a> {
@@ -438,7 +438,10 @@ impl Job {
             series.subject = format!("{} on {whose}", series.subject);
         }
         for finding in &mut phase.findings {
-            finding.text = format!("Rank {rank} on {host}: {}", finding.text);
+            let whose = Sentence::new("Rank {Rank} on {Machine}: ");
+            let whose = whose.count("Rank", rank.into()).text("Machine", host);
+            finding.wording.insert_str(0, &whose.wording);
+            finding.evidence.splice(0..0, whose.evidence);
         }
     }
 }

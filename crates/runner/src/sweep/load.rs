@@ -13,7 +13,7 @@ use crate::{
 use tailmark_driver::{Place, Settled};
 use tailmark_plan::{Step, SystemPlan};
 use tailmark_results::{
-    Finding, Load, Study,
+    Finding, Load, Sentence, Study,
     finding::{LOAD_RESUMED, NOT_SETTLED},
 };
 
@@ -139,33 +139,34 @@ fn add(load: &mut Load, remarks: Vec<Finding>) {
 /// What the user must know of a load that is not the whole one, or in which requests failed.
 fn load_resumed(load: &Load, records: u64, failures: &[Error]) -> Option<Finding> {
     let failed = failures.first().map(|first| {
-        format!(
-            "Requests failed {} times in this run; first, {first}.",
-            failures.len()
-        )
+        let sentence = Sentence::new(
+            "Requests failed {Times failed} times in this run; first, {First failure}.",
+        );
+        let sentence = sentence.count("Times failed", failures.len() as u64);
+        sentence.text("First failure", first.to_string())
     });
     let resumed = (load.records < records).then(|| {
-        format!(
-            "The load was interrupted and went on from its marker: its numbers are of the last {} \
-             of \
-             {records} records alone.",
-            load.records
+        Sentence::new(
+            "The load was interrupted and went on from its marker: its numbers are of the last \
+             {Records loaded} of {Records} records alone.",
         )
+        .count("Records loaded", load.records)
+        .count("Records", records)
     });
     let again = (resumed.is_none() && failed.is_some()).then(|| {
-        "The load was interrupted and began again from the first record: its numbers are of the \
-         last \
-         attempt alone."
-            .to_owned()
+        Sentence::new(
+            "The load was interrupted and began again from the first record: its numbers are of the \
+             last attempt alone.",
+        )
     });
-    let text: Vec<_> = [resumed, again, failed].into_iter().flatten().collect();
-    (!text.is_empty()).then(|| LOAD_RESUMED.finding(text.join(" ")))
+    let all = [resumed, again, failed].into_iter().flatten();
+    all.reduce(Sentence::and)
+        .map(|sentence| LOAD_RESUMED.finding(sentence))
 }
 
 /// That background work has failed after what was measured, which ends the run.
 pub(super) fn never_settled(error: &Error) -> Finding {
-    NOT_SETTLED.finding(format!(
-        "Background work has failed after this, which ended the run: {}.",
-        in_one_line(error)
-    ))
+    let sentence =
+        Sentence::new("Background work has failed after this, which ended the run: {Error}.");
+    NOT_SETTLED.finding(sentence.text("Error", in_one_line(error)))
 }

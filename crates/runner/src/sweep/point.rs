@@ -27,9 +27,8 @@ use tailmark_driver::{Database, Place, Settled};
 use tailmark_engine::Spec;
 use tailmark_plan::{Step, SystemPlan};
 use tailmark_results::{
-    Fact, Finding, Phase, Point, PointKey, Warmup,
+    Fact, Finding, Phase, Point, PointKey, Sentence, Warmup,
     finding::{NO_ANSWER, RECORDS_RESHAPED},
-    number,
 };
 
 /// How often a point begins whose server is gone before a client is at work.
@@ -340,15 +339,15 @@ impl Sweeper<'_> {
 
 /// What to say of a point that was measured on records which updates before it have cut down.
 fn reshaped(phase: &Phase) -> Finding {
-    let read = phase.read_bytes().map_or_else(String::new, |bytes| {
-        format!(
-            ", and its reads found {} bytes each",
-            number::count(bytes.round() as u64)
-        )
-    });
-    RECORDS_RESHAPED.finding(format!(
+    let read = phase.read_bytes();
+    let found = read.map_or("", |_| ", and its reads found {Bytes of a read} bytes each");
+    let sentence = Sentence::new(format!(
         "Updates before this point have replaced whole records by the fields that they wrote \
-         (update = \"replace\"){read}. Load the data set again (reload = \"point\"), or let updates \
+         (update = \"replace\"){found}. Load the data set again (reload = \"point\"), or let updates \
          merge."
-    ))
+    ));
+    RECORDS_RESHAPED.finding(match read {
+        Some(bytes) => sentence.count("Bytes of a read", bytes.round() as u64),
+        None => sentence,
+    })
 }

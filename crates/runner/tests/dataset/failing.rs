@@ -70,7 +70,7 @@ fn run_to_failed_settling(number: u32) -> TempDir {
 
 fn failed_settling(findings: &[Finding]) -> bool {
     let mut findings = findings.iter();
-    findings.any(|f| f.code == "not-settled" && f.text.contains("no space"))
+    findings.any(|f| f.code == "not-settled" && f.text().contains("no space"))
 }
 
 #[test]

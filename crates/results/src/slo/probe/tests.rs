@@ -1,7 +1,7 @@
 use super::*;
 use crate::{
     Arrivals, Interval, IntervalKind, KindResult, LagCauses, Packed, StartLag,
-    finding::MACHINE_BUSY,
+    finding::{DATABASE_SATURATED, MACHINE_BUSY},
     new_latencies,
     slo::{Rule, search::Bounds},
 };
@@ -66,7 +66,16 @@ fn late(service_ms: u64) -> Phase {
 
 fn verdict(mut phase: Phase, found: &[FindingCode]) -> Verdict {
     phase.findings = found.iter().map(|code| code.finding("found")).collect();
-    judge(&phase, &settings()).1
+    let key = PointKey {
+        system: "a".to_owned(),
+        workload: "ycsb-c".to_owned(),
+        distribution: "uniform".to_owned(),
+        threads: 16,
+        repeat: 1,
+        target_rate: Some(100.0),
+        arrivals: Some(Arrivals::Poisson),
+    };
+    judge(&Point { key, phase }, &settings()).1
 }
 
 #[test]

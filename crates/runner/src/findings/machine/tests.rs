@@ -32,7 +32,7 @@ fn a_drive_that_was_too_hot_is_named_with_its_counters() {
         ("nvme-smart", "warning_temperature_s", Counter, 0.6),
         ("nvme-smart", "critical_temperature_s", Counter, 0.0),
     ]);
-    let text = device_throttled(&hot).unwrap();
+    let text = device_throttled(&hot).unwrap().to_string();
     assert!(
         text.contains("2 transitions to its first thermal state and 60 s above its warning"),
         "{text}"
@@ -41,6 +41,7 @@ fn a_drive_that_was_too_hot_is_named_with_its_counters() {
     assert!(
         device_throttled(&status(1.0))
             .unwrap()
+            .to_string()
             .contains("status other than 0")
     );
     assert_eq!(device_throttled(&status(0.0)), None);
@@ -58,7 +59,7 @@ fn a_volume_at_its_limit_says_which() {
             0.001,
         ),
     ]);
-    let text = volume_capped(&capped).unwrap();
+    let text = volume_capped(&capped).unwrap().to_string();
     assert!(
         text.contains("the IOPS of the volume for 50 % of the time."),
         "{text}"
@@ -79,6 +80,7 @@ fn stolen_time_is_a_share_of_that_of_all_processors() {
     assert!(
         steal(&of(0.1))
             .unwrap()
+            .to_string()
             .starts_with("2.5 % of the processors' time")
     );
     assert_eq!(steal(&of(0.03)), None);
@@ -96,7 +98,7 @@ fn what_others_did_on_the_device_is_what_the_database_did_not_ask_for() {
         ])
     };
     let busy = of([50e6, 20e6], "process", [40e6, 20e6]);
-    let text = other_load(&busy, Place::Directory).unwrap();
+    let text = other_load(&busy, Place::Directory).unwrap().to_string();
     assert!(
         text.contains(": 10.0 MB/s of 50.0 MB/s read from it. Stop"),
         "{text}"

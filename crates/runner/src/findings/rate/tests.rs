@@ -97,9 +97,9 @@ impl Found {
         Self(findings(&Evidence::new(driver, &params, &key, &measured)))
     }
 
-    fn text(&self, code: &str) -> &str {
+    fn text(&self, code: &str) -> String {
         let found = self.0.iter().find(|finding| finding.code == code);
-        found.map_or("", |finding| &finding.text)
+        found.map_or_else(String::new, |finding| finding.text())
     }
 
     fn has(&self, code: &str) -> bool {
@@ -119,7 +119,7 @@ fn operations_that_waited_for_a_client_are_a_finding_from_one_in_a_hundred_on() 
         "64 clients",
         "sweep.rate_threads",
     ];
-    assert_says(text, &parts);
+    assert_says(&text, &parts);
     assert!(!found.has("woken-late") && !found.has("started-late"));
     assert!(!Found::of(waited(99)).has("no-free-client"));
     assert!(!Found::of(waited(0)).has("no-free-client"));
@@ -156,7 +156,7 @@ fn clients_that_are_woken_late_are_a_finding_of_their_own() {
         "a client was free",
         "machine of the clients is busy",
     ];
-    assert_says(text, &parts);
+    assert_says(&text, &parts);
     assert!(!found.has("no-free-client") && !found.has("started-late"));
     assert!(!Found::of(woken(99)).has("woken-late"));
     let late = |ns| Found::of(with_causes(&[], &[(ns, 10_000)])).has("woken-late");
@@ -273,7 +273,7 @@ fn operations_that_were_never_done_bound_the_quantiles_above_those_that_were() {
         "20 of 10,000 operations were due and never done",
         "quantiles of reads above p99 are lower bounds",
     ];
-    assert_says(text, &parts);
+    assert_says(&text, &parts);
     let young = with(5 * MS);
     let text = young.text("censored");
     assert!(text.contains("all quantiles of reads"), "{text}");

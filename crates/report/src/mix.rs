@@ -1,0 +1,143 @@
+//! What the clients of a workload did: the share of each kind of operation, and of which system where
+//! systems differ in it.
+
+use crate::sweep::WorkloadGrid;
+use std::collections::{BTreeMap, BTreeSet};
+use tailmark_results::{Kind, Phase};
+
+/// Shares that are closer are the same, and a share below half of it is none.
+const APART: f64 = 0.01;
+/// Shares of few operations are further apart by chance: by as many standard deviations at most.
+const DEVIATIONS: f64 = 4.0;
+
+/// The mix as it was measured: `95 % read, 5 % update`. Where systems differ each has its own: `A: 95 %
+/// read, 5 % update; B: 90 % read, 10 % update`; where the points of one do, from what to what it goes.
+#[must_use]
+pub fn mix(group: &WorkloadGrid<'_>) -> String {
+    let mut systems: Vec<(&str, Mix)> = Vec::new();
+    for point in group.points() {
+        let name = point.key.system.as_str();
+        let at = systems.iter().position(|(of, _)| *of == name);
+        let at = at.unwrap_or_else(|| {
+            systems.push((name, Mix::default()));
+            systems.len() - 1
+        });
+        systems[at].1.add(&point.phase);
+    }
+    let all = systems.iter().flat_map(|(_, mix)| &mix.points);
+    let all = Mix {
+        points: all.cloned().collect(),
+    };
+    if systems.iter().all(|(_, mix)| mix.is_like(&all)) {
+        return all.text();
+    }
+    let texts = systems.iter();
+    let texts: Vec<String> = texts
+        .map(|(name, mix)| format!("{name}: {}", mix.text()))
+        .collect();
+    texts.join("; ")
+}
+
+/// Operations by kind, of each point.
+#[derive(Debug, Default)]
+struct Mix {
+    points: Vec<BTreeMap<Kind, u64>>,
+}
+
+impl Mix {
+    fn add(&mut self, phase: &Phase) {
+        let kinds = phase.kinds.iter();
+        let counts = kinds.map(|(kind, result)| (*kind, result.count + result.errors));
+        let mut counts: BTreeMap<Kind, u64> = counts.collect();
+        // The two halves of a read-modify-write are in the counts of reads and updates as well.
+        let pairs = counts.get(&Kind::ReadModifyWrite).copied().unwrap_or(0);
+        for half in [Kind::Read, Kind::Update] {
+            if let Some(count) = counts.get_mut(&half) {
+                *count = count.saturating_sub(pairs);
+            }
+        }
+        self.points.push(counts);
+    }
+
+    /// The share of a kind over all points.
+    fn share(&self, kind: Kind) -> f64 {
+        let of_kind: u64 = self.points.iter().filter_map(|of| of.get(&kind)).sum();
+        let sum: u64 = self.points.iter().flat_map(BTreeMap::values).sum();
+        of_kind as f64 / sum.max(1) as f64
+    }
+
+    /// How far a share of the point with the fewest operations may be off by chance.
+    fn apart(&self) -> f64 {
+        let counts = self.points.iter().map(|of| of.values().sum::<u64>());
+        let fewest = counts.min().unwrap_or(0).max(1) as f64;
+        APART.max(DEVIATIONS * 0.5 / fewest.sqrt())
+    }
+
+    /// Whether this part of all has the shares of all.
+    fn is_like(&self, all: &Self) -> bool {
+        let mut kinds = all.points.iter().flat_map(BTreeMap::keys);
+        kinds.all(|kind| (self.share(*kind) - all.share(*kind)).abs() <= self.apart() / 2.0)
+    }
+
+    fn text(&self) -> String {
+        let kinds: BTreeSet<Kind> = self
+            .points
+            .iter()
+            .flat_map(BTreeMap::keys)
+            .copied()
+            .collect();
+        let parts = kinds.into_iter().filter_map(|kind| {
+            let shares = self.points.iter().map(|of| {
+                let sum: u64 = of.values().sum();
+                of.get(&kind).copied().unwrap_or(0) as f64 / sum.max(1) as f64
+            });
+            let low = shares.clone().fold(f64::INFINITY, f64::min);
+            let high = shares.fold(0.0, f64::max);
+            let share = match self.share(kind) {
+                _ if high - low > self.apart() => {
+                    format!("{:.0} – {:.0} %", low * 100.0, high * 100.0)
+                }
+                share if share >= APART / 2.0 => format!("{:.0} %", share * 100.0),
+                _ => return None,
+            };
+            Some(format!("{share} {}", kind.name()))
+        });
+        parts.collect::<Vec<_>>().join(", ")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tailmark_results::KindResult;
+
+    fn measured(points: &[[u64; 2]]) -> Mix {
+        let mut mix = Mix::default();
+        for [reads, updates] in points {
+            let kinds = [(Kind::Read, *reads), (Kind::Update, *updates)];
+            let kinds = kinds.map(|(kind, count)| {
+                let result = KindResult {
+                    count,
+                    ..KindResult::default()
+                };
+                (kind, result)
+            });
+            mix.add(&Phase {
+                kinds: kinds.into(),
+                ..Phase::default()
+            });
+        }
+        mix
+    }
+
+    #[test]
+    fn a_mix_of_points_that_differ_says_from_what_to_what() {
+        let alike = measured(&[[950_000, 50_000], [95_100, 4_900]]);
+        assert_eq!(alike.text(), "95 % read, 5 % update");
+        let differ = measured(&[[950_000, 50_000], [900_000, 100_000]]);
+        assert_eq!(differ.text(), "90 – 95 % read, 5 – 10 % update");
+        // Of few operations that is chance.
+        let few = measured(&[[95, 5], [90, 10]]);
+        assert_eq!(few.text(), "92 % read, 8 % update");
+    }
+}
