@@ -9,6 +9,7 @@ pub(crate) mod clean;
 mod load;
 mod marker;
 mod reshaped;
+mod shared;
 mod wal;
 
 use crate::{
@@ -18,6 +19,7 @@ use crate::{
 pub(crate) use load::loader;
 pub(crate) use marker::is_device;
 use marker::{CONTENT, Marker, Store, failed};
+pub(crate) use shared::{RealPlace, refuse_shared};
 use std::{
     collections::BTreeMap,
     fs,
@@ -29,7 +31,6 @@ use tailmark_driver::{Access, Database, Location, Look, Made, Params, db::stamp}
 use tailmark_host::prepare::Unwatched;
 use tailmark_plan::{Adopt, Plan, SystemPlan, file_sums};
 use tailmark_results::instant::dated;
-pub(crate) use wal::refuse_shared;
 
 /// A system's data set.
 #[derive(Debug)]

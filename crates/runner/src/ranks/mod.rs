@@ -17,12 +17,13 @@ mod part;
 pub use follow::follow;
 pub(crate) use lead::Together;
 
-use crate::Error;
+use crate::{Error, dataset::RealPlace};
 use link::Link;
 pub(crate) use message::{Answer, Command};
 use message::{Failure, Message};
 use std::{
     borrow::Cow,
+    path::Path,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -31,10 +32,10 @@ use std::{
     time::{Duration, Instant},
 };
 use tailmark_cluster::Cluster;
-use tailmark_driver::Place;
+use tailmark_driver::{Location, Place};
 use tailmark_engine::Stop;
 use tailmark_plan::{AbortLimit, Plan, SystemPlan};
-use tailmark_results::Fact;
+use tailmark_results::{Fact, Study};
 use tailmark_workload::{KeySpace, Turns};
 
 /// How long the ranks of a job may take to begin.
@@ -84,11 +85,16 @@ impl Ranks {
     }
 
     /// The ranks of a job, of which this one is the first: waits until all are there, and gives them
-    /// the plan, as it is written for all.
+    /// the plan, as it is written for all, with the id of the study that is in `out` or is begun there.
     ///
     /// # Errors
     /// Where a rank is not there in time, is of another version, or does not understand the plan.
-    pub fn lead(cluster: Arc<dyn Cluster>, plan: &Plan, stop: &Stop) -> Result<Self, Error> {
+    pub fn lead(
+        cluster: Arc<dyn Cluster>,
+        plan: &Plan,
+        out: &Path,
+        stop: &Stop,
+    ) -> Result<Self, Error> {
         if cluster.size() <= 1 {
             return Ok(Self::alone());
         }
@@ -110,8 +116,10 @@ impl Ranks {
         };
         let mut ranks = Self { job: Some(job) };
         refuse_shared_places(plan, ranks.hosts())?;
+        let begun = Study::open_read_only(out).and_then(|study| study.header());
+        let id = begun.map_or_else(|_| plan.header.id.clone(), |begun| begun.id);
         let answers = ranks.each(|_| Command::Plan {
-            study: plan.header.id.clone(),
+            study: id.clone(),
             source: plan.header.source.clone(),
             keys: plan.header.plan.clone(),
             hosts: ranks.hosts().to_vec(),
@@ -202,7 +210,7 @@ impl Ranks {
         let fact = |(rank, host): (usize, &String)| Fact {
             system: None,
             group: format!("rank {rank}"),
-            name: "hostname".to_owned(),
+            name: Fact::HOSTNAME.to_owned(),
             value: host.clone(),
         };
         let hosts = self.hosts().iter().enumerate().map(fact);
@@ -416,7 +424,10 @@ fn refuse_shared_places(plan: &Plan, hosts: &[String]) -> Result<(), Error> {
         for (one, other) in
             ranks().flat_map(|one| (one + 1..hosts.len() as u32).map(move |o| (one, o)))
         {
-            if hosts[one as usize] == hosts[other as usize] && place(one) == place(other) {
+            let is_here = hosts[one as usize] == hosts[0];
+            if hosts[one as usize] == hosts[other as usize]
+                && are_one(&place(one), &place(other), is_here)
+            {
                 return Err(Error::SharedPlace {
                     system: system.name.clone(),
                     place: place(one),
@@ -427,6 +438,12 @@ fn refuse_shared_places(plan: &Plan, hosts: &[String]) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// Whether two places are one; on this machine also under two names.
+fn are_one(one: &Location, other: &Location, is_here: bool) -> bool {
+    let real = |place: &Location| place.path().map(RealPlace::new);
+    one == other || (is_here && real(one) == real(other))
 }
 
 #[cfg(test)]
