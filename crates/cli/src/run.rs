@@ -68,7 +68,7 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
     let progress = Progress::new(&plan, console);
     let mut observers = Observers(vec![&progress]);
     observers.0.extend(live.iter().map(LivePage::observer));
-    let done = Ranks::lead(cluster, &of_all, &out, &stop).map_err(anyhow::Error::from);
+    let done = Ranks::lead(cluster, &of_all, &stop).map_err(anyhow::Error::from);
     let done = done.and_then(|ranks| {
         let ran = tailmark_runner::run_on(&ranks, &plan, &out, &observers, &stop);
         Ok(ran?)

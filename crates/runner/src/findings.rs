@@ -62,8 +62,6 @@ pub struct Evidence<'a> {
     /// How far the wall clock was set forwards against the monotonic clock during the point, or
     /// backwards where negative, milliseconds.
     pub clock_step_ms: i64,
-    /// Settings of this machine that a killed run has left, each as `vm.swappiness is 1, was 60`.
-    pub settings_left: &'a [String],
     /// What is known of a data set that somebody else has loaded.
     pub adopted: Option<&'a str>,
     /// When what was measured is steady; none: that is not asked, as of a load.
@@ -99,7 +97,6 @@ impl<'a> Evidence<'a> {
             is_here: driver.place != Place::Hosts || params.location.is_here(),
             memory_unlimited: None,
             clock_step_ms: measured.clock_step_ms,
-            settings_left: &measured.settings_left,
             adopted: None,
             steady: Some(SteadyRule::default()),
         }
@@ -213,10 +210,6 @@ pub const RULES: &[Rule] = &[
         check: |e| servers::unwatched(e.phase),
     },
     Rule {
-        code: finding::SETTINGS_LEFT,
-        check: |e| settings_left(e.settings_left),
-    },
-    Rule {
         code: finding::STARTED_LATE,
         check: rate::started_late,
     },
@@ -316,14 +309,15 @@ fn clock_stepped(e: &Evidence<'_>) -> Option<String> {
     ))
 }
 
-fn settings_left(settings: &[String]) -> Option<String> {
+/// That settings of this machine, each as `vm.swappiness is 1, was 60`, are those of a killed run.
+pub(crate) fn settings_left(settings: &[String]) -> Option<Finding> {
     (!settings.is_empty()).then(|| {
-        format!(
+        finding::SETTINGS_LEFT.finding(format!(
             "This machine has settings that a killed run of tailmark set and did not put back: {}. \
              Put them back with `{}`, and measure again.",
             settings.join("; "),
             tailmark_host::prepare::RESTORE
-        )
+        ))
     })
 }
 

@@ -39,7 +39,7 @@ fn run_with(
             scope.spawn(|| follow(Arc::new(rank), &Stop::new()).unwrap());
         }
         let host = leader.host();
-        let ranks = Ranks::lead(leader, plan, out, stop)?;
+        let ranks = Ranks::lead(leader, plan, stop)?;
         run_on(&ranks, &plan.clone().at_rank(0, &host), out, observer, stop)
     })
 }
@@ -418,17 +418,6 @@ fn a_warm_up_by_rule_is_judged_by_what_all_ranks_measured() {
     );
 }
 
-/// Ends a run when its load begins.
-struct StopsAtLoad(Stop);
-
-impl Observer for StopsAtLoad {
-    fn phase_started(&self, phase: &PhaseStart<'_>) {
-        if phase.kind == PhaseKind::Load {
-            self.0.request();
-        }
-    }
-}
-
 #[test]
 fn what_each_rank_loaded_for_a_study_is_found_and_removed() {
     let dir = tempfile::tempdir().unwrap();
@@ -439,15 +428,7 @@ fn what_each_rank_loaded_for_a_study_is_found_and_removed() {
         data.display()
     );
     let sweep = "workloads = ['ycsb-c']\nthreads = [3]\noperations = 300\nwarmup = '0s'";
-    // The run that continues has an id of its own, and keeps that of the study.
-    let stop = Stop::new();
-    let clocks = vec![Clock::default(); 3];
-    let begun = plan(&database, sweep);
-    let stopped = run_with(&begun, &out, &clocks, &StopsAtLoad(stop.clone()), &stop);
-    assert!(stopped.is_ok_and(|summary| summary.interrupted));
-    let resumed = plan(&database, sweep);
-    assert_ne!(resumed.header.id, begun.header.id);
-    run(&resumed, &out, 3).unwrap();
+    run(&plan(&database, sweep), &out, 3).unwrap();
     let cleaning = || Cleaning::look(&out, None, Results::Keep).unwrap();
     let lines = cleaning().lines().join("\n");
     for rank in 0..3 {

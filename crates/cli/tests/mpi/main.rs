@@ -62,7 +62,7 @@ fn play(who: &str) {
     }
     let plan = plan(who);
     let own = plan.clone().at_rank(0, &cluster.host());
-    let ranks = Ranks::lead(cluster, &plan, Path::new("out"), &stop).unwrap();
+    let ranks = Ranks::lead(cluster, &plan, &stop).unwrap();
     let panics = who == "collector";
     run_on(&ranks, &own, Path::new("out"), &Begun { panics }, &stop).unwrap();
 }

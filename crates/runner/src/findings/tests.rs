@@ -33,7 +33,6 @@ fn with_evidence<T>(phase: Phase, of: impl Fn(&Evidence<'_>) -> T) -> T {
         phase,
         clock_step_ms: 0,
         not_sampled: Vec::new(),
-        settings_left: Vec::new(),
     };
     of(&Evidence::new(driver, &params, &key, &measured))
 }
@@ -66,7 +65,9 @@ fn each_second(probe: &str, subject: &str, name: &str, value: impl Fn(f64) -> f6
 fn settings_that_a_killed_run_left_are_named_with_what_puts_them_back() {
     let found = |settings: &[String]| super::settings_left(settings);
     assert_eq!(found(&[]), None);
-    let said = found(&["vm.swappiness is 1, was 60".to_owned()]).unwrap();
+    let said = found(&["vm.swappiness is 1, was 60".to_owned()])
+        .unwrap()
+        .text;
     assert!(said.contains("vm.swappiness is 1, was 60"), "{said}");
     assert!(said.contains("tailmark restore"), "{said}");
 }

@@ -23,7 +23,6 @@ pub(crate) use message::{Answer, Command};
 use message::{Failure, Message};
 use std::{
     borrow::Cow,
-    path::Path,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -35,7 +34,7 @@ use tailmark_cluster::Cluster;
 use tailmark_driver::{Location, Place};
 use tailmark_engine::Stop;
 use tailmark_plan::{AbortLimit, Plan, SystemPlan};
-use tailmark_results::{Fact, Study};
+use tailmark_results::Fact;
 use tailmark_workload::{KeySpace, Turns};
 
 /// How long the ranks of a job may take to begin.
@@ -85,16 +84,11 @@ impl Ranks {
     }
 
     /// The ranks of a job, of which this one is the first: waits until all are there, and gives them
-    /// the plan, as it is written for all, with the id of the study that is in `out` or is begun there.
+    /// the plan, as it is written for all.
     ///
     /// # Errors
     /// Where a rank is not there in time, is of another version, or does not understand the plan.
-    pub fn lead(
-        cluster: Arc<dyn Cluster>,
-        plan: &Plan,
-        out: &Path,
-        stop: &Stop,
-    ) -> Result<Self, Error> {
+    pub fn lead(cluster: Arc<dyn Cluster>, plan: &Plan, stop: &Stop) -> Result<Self, Error> {
         if cluster.size() <= 1 {
             return Ok(Self::alone());
         }
@@ -116,10 +110,8 @@ impl Ranks {
         };
         let mut ranks = Self { job: Some(job) };
         refuse_shared_places(plan, ranks.hosts())?;
-        let begun = Study::open_read_only(out).and_then(|study| study.header());
-        let id = begun.map_or_else(|_| plan.header.id.clone(), |begun| begun.id);
         let answers = ranks.each(|_| Command::Plan {
-            study: id.clone(),
+            study: plan.header.id.clone(),
             source: plan.header.source.clone(),
             keys: plan.header.plan.clone(),
             hosts: ranks.hosts().to_vec(),
