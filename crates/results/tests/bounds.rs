@@ -65,20 +65,20 @@ fn a_file_with_more_points_than_an_import_may_have_is_refused_at_the_line() {
             &lines(head, count, |at| format!("s,w{at},1,5")),
         )
     };
-    assert_eq!(table(5_000), Ok(5_000));
-    refused(table(5_001), &["a.csv", "line 5002", "5,000 points"]);
+    assert_eq!(table(2_000), Ok(2_000));
+    refused(table(2_001), &["a.csv", "line 2002", "2,000 points"]);
     let bench = |count| {
         let line = |_| "readseq : 1.0 micros/op 10 ops/sec 1.0 seconds 10 operations;".to_owned();
         import("db_bench", "a.log", &lines("", count, line))
     };
-    assert_eq!(bench(5_000), Ok(5_000));
-    refused(bench(5_001), &["a.log", "line 5001", "5,000 points"]);
+    assert_eq!(bench(2_000), Ok(2_000));
+    refused(bench(2_001), &["a.log", "line 2001", "2,000 points"]);
     let line = logged("TAG", 5);
     let log = |count: usize| {
         let line = |at| line.replace("TAG", &format!("s/w{at}/uniform/t1/r1/read/service"));
         import("hlog", "a.hlog", &lines("", count, line))
     };
-    refused(log(5_001), &["a.hlog", "line 5001", "5,000 points"]);
+    refused(log(2_001), &["a.hlog", "line 2001", "2,000 points"]);
 }
 
 #[test]
