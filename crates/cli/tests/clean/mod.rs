@@ -3,6 +3,7 @@
 mod protected;
 
 use super::{PROGRAM, bytes_below, run, run_with, succeeded};
+use rust_rocksdb::{DB, IteratorMode, Options};
 use std::{
     collections::BTreeMap,
     fs::{self, File},
@@ -255,4 +256,32 @@ fn clean_removes_the_log_that_an_options_file_puts_elsewhere() {
     succeeded(&clean(&path("study"), &["--yes"]));
     assert!(!path("place").exists() && !path("wal/rocksdb-wal").exists());
     assert_eq!(fs::read_to_string(path("wal/notes.txt")).unwrap(), "mine");
+}
+
+#[test]
+fn a_database_that_another_program_has_open_keeps_its_data_and_its_marker() {
+    let dir = TempDir::new().unwrap();
+    let (place, study) = (dir.path().join("place"), dir.path().join("study"));
+    succeeded(&run(&place, &study));
+    let families = ["default", "usertable"];
+    let open = DB::open_cf(&Options::default(), place.join("rocksdb"), families).unwrap();
+    let marker = || fs::read_to_string(place.join("rocksdb.dataset.json")).unwrap();
+    let before = marker();
+    let refused = clean(&study, &["--yes", "--results"]);
+    assert_eq!(refused.status.code(), Some(1), "{}", err(&refused));
+    assert_says(&err(&refused), &["rocksdb", "process"]);
+    assert_eq!(marker(), before);
+    assert!(Study::exists(&study), "what is left can be found again");
+    // Nor does a run remove it, which would load it again.
+    super::mark_nothing(&place);
+    let unmarked = marker();
+    let ran = run(&place, &dir.path().join("other"));
+    assert_eq!(ran.status.code(), Some(2), "{}", err(&ran));
+    assert_eq!(marker(), unmarked);
+    let usertable = open.cf_handle("usertable").unwrap();
+    let records = open.iterator_cf(usertable, IteratorMode::Start);
+    assert_eq!(records.count(), 20_000);
+    drop(open);
+    succeeded(&clean(&study, &["--yes"]));
+    assert!(!place.exists());
 }

@@ -510,10 +510,10 @@ impl<'a> Dataset<'a> {
     /// is killed meanwhile leaves what the next one removes.
     fn empty(&self) -> Result<(), Error> {
         (self.system.driver.check_destroy)(&self.params)?;
+        let before = self.read()?.0;
         // On a full disk it could not be written again.
-        if self
-            .read()?
-            .0
+        if before
+            .as_ref()
             .is_none_or(|marker| !marker.promises_nothing())
         {
             self.write(None, &self.begun()?, 0, false)?;
@@ -521,7 +521,14 @@ impl<'a> Dataset<'a> {
         if self.store == Store::Server && self.look_at_server()?.is_empty {
             return Ok(());
         }
-        Ok((self.system.driver.destroy)(&self.params)?)
+        let destroyed = (self.system.driver.destroy)(&self.params);
+        if let (Err(tailmark_driver::Error::Locked { .. }), Some(before), Store::File(path)) =
+            (&destroyed, before, &self.store)
+        {
+            // Another program has it open, and nothing of it was removed.
+            marker::write_file(path, &before.text())?;
+        }
+        Ok(destroyed?)
     }
 
     /// Opens the database.
