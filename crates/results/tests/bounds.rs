@@ -92,7 +92,7 @@ fn a_file_with_more_rows_or_values_than_an_import_may_have_is_refused() {
         )
     };
     assert_eq!(text(100), Ok(1));
-    refused(text(500_000), &["a.txt", "line 500001", "500,000 rows"]);
+    refused(text(300_000), &["a.txt", "line 300001", "300,000 rows"]);
     let options = lines("", 1_000_002, |at| format!("\"o{at}\":\"1\","));
     let json =
         format!("{{\"fio version\":\"fio-3.33\",\"global options\":{{{options}\"e\":\"\"}}}}");

@@ -9,7 +9,7 @@ use crate::Phase;
 /// The most points and loads of one import.
 pub const POINTS_MAX: usize = 2_000;
 /// The most rows that points are made of: lines of a histogram log, status lines, results.
-pub const ROWS_MAX: usize = 500_000;
+pub const ROWS_MAX: usize = 300_000;
 /// The most values of a JSON document.
 pub const VALUES_MAX: usize = 1_000_000;
 /// The most counts of all histograms, 8 bytes each.
