@@ -15,15 +15,17 @@ use tailmark_results::{
     secret::own_words,
 };
 
-/// The most bytes of a file that is imported.
+/// The most bytes of all files of an import.
 const BYTES_MAX: u64 = 256 << 20;
 
 /// Reads the files and adds what is in them to the study; prints the path of its report.
 pub fn import(args: &ImportArgs, console: &Console) -> anyhow::Result<Exit> {
     let format = find(&args.format)?;
+    let mut left = BYTES_MAX;
     let read = |path: &std::path::PathBuf| {
-        let bytes =
-            contents(path).with_context(|| format!("failed to read `{}`", path.display()))?;
+        let bytes = contents(path, left);
+        let bytes = bytes.with_context(|| format!("failed to read `{}`", path.display()))?;
+        left -= bytes.len() as u64;
         anyhow::Ok(Source {
             path: path.clone(),
             bytes,
@@ -53,16 +55,15 @@ pub fn import(args: &ImportArgs, console: &Console) -> anyhow::Result<Exit> {
     Ok(Exit::Done)
 }
 
-/// A file that has at most [`BYTES_MAX`].
-fn contents(path: &Path) -> io::Result<Vec<u8>> {
+/// A file that has at most so many bytes of [`BYTES_MAX`].
+fn contents(path: &Path, left: u64) -> io::Result<Vec<u8>> {
     let mut bytes = Vec::new();
-    File::open(path)?
-        .take(BYTES_MAX + 1)
-        .read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > BYTES_MAX {
+    File::open(path)?.take(left + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > left {
         let most = BYTES_MAX >> 20;
         return Err(io::Error::other(format!(
-            "it has more than {most} MiB; split it into smaller files"
+            "the files of this import have more than {most} MiB; split them, and import the parts \
+             one after the other into the same directory"
         )));
     }
     Ok(bytes)

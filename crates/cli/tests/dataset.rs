@@ -17,7 +17,7 @@ use std::{
     process::{Command, Output},
 };
 use tailmark_results::{Kind, Study};
-use tailmark_testing::{assert_says, err};
+use tailmark_testing::{assert_says, err, out};
 use tempfile::TempDir;
 
 const PROGRAM: &str = env!("CARGO_BIN_EXE_tailmark");
@@ -300,6 +300,36 @@ fn a_log_directory_is_of_one_system_and_there() {
     refused(&refusal, &["exists; create it, or mount its device"]);
     assert!(!at("no").exists());
     assert!(!at("place").join("rocksdb").exists());
+}
+
+#[test]
+fn two_systems_do_not_share_a_directory_under_two_names() {
+    let dir = TempDir::new().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    fs::create_dir_all(at("place/rocksdb")).unwrap();
+    fs::create_dir(at("wal")).unwrap();
+    symlink(at("place"), at("link")).unwrap();
+    symlink(at("wal"), at("wal-link")).unwrap();
+    let own = format!("system.other.database.wal_dir={}", at("wal-link").display());
+    let all = format!("database.wal_dir={}", at("wal").display());
+    let logs = ["--set", &all, "--set", &own];
+    for (other, more, what) in [
+        ("link", &[][..], "its data"),
+        ("./link/../place", &[], "its data"),
+        ("link/rocksdb/below", &[], "its data"),
+        ("elsewhere", &logs, "its log"),
+    ] {
+        let other = format!("other={}", at(other).display());
+        let more = [&["--system", &other, "--set", "same_device=true"], more].concat();
+        let why = format!("keeps {what} there too");
+        let refusal = run_with(&at("place"), &at("out"), &more);
+        refused(&refusal, &[&why, "`disk`", "`other`"]);
+        assert_eq!(refusal.status.code(), Some(2));
+        let dry = [more, vec!["--dry-run"]].concat();
+        let dry = run_with(&at("place"), &at("out"), &dry);
+        assert_says(&out(&dry), &["cannot be run", &why]);
+    }
+    assert_eq!(bytes_below(dir.path()), BTreeMap::new());
 }
 
 #[test]

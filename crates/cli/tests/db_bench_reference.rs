@@ -251,3 +251,32 @@ fn db_bench_reads_what_was_written_here_and_its_own_after_it_was_written_to_here
         assert_eq!(our, their);
     }
 }
+
+/// Here db_bench cannot read its own afterwards, so that needs consent.
+#[test]
+fn a_ycsb_load_into_a_database_of_db_bench_is_refused_and_db_bench_reads_it_still() {
+    let dir = tempfile::tempdir().unwrap();
+    let db = dir.path().join("db");
+    stdout(&theirs(&db, &["--benchmarks=fillrandom", "--num=1000"]));
+    let load = |more: &[&str]| {
+        let place = format!("rocksdb.dir={}", db.display());
+        let core = "workload=site.ycsb.workloads.CoreWorkload";
+        let words = ["ycsb", "load", "rocksdb", "-p", core, "-p", &place];
+        let words = words.iter().chain(&["-p", "recordcount=10"]);
+        let mut command = Command::new(TAILMARK);
+        command.args(words).args(more).output().unwrap()
+    };
+    let read = || {
+        let flags = ["--benchmarks=readrandom", "--use_existing_db", "--num=1000"];
+        theirs(&db, &flags)
+    };
+    let refused = load(&[]);
+    assert!(!refused.status.success());
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(said.contains("--upgrade"), "{said}");
+    stdout(&read());
+    stdout(&load(&["--upgrade"]));
+    let locked_out = read();
+    let said = String::from_utf8_lossy(&locked_out.stderr);
+    assert!(said.contains("Column families not opened"), "{said}");
+}

@@ -10,6 +10,7 @@ mod bench;
 
 use bench::{BYTES, Bench, PREPARE, RUN, TAILMARK};
 use std::{fs, path::Path};
+use tailmark_results::{Study, finding::SETTINGS_LEFT};
 use tailmark_testing::{assert_says, err, out, test};
 
 fn main() -> std::process::ExitCode {
@@ -365,10 +366,10 @@ fn another_user_cannot_hold_the_lock_and_sees_what_a_killed_run_has_left() {
         assert_says(&said, &["0 755\n0 600\n", "restored with 0"]);
         assert!(!said.contains("flock ended with 0"), "{said}");
     }
-    let null = "[database]\ndriver = 'null'\n[dataset]\nrecords = 10\n[sweep]\n\
+    let file = "[database]\ndriver = 'file'\n[dataset]\nrecords = 10\n[sweep]\n\
                 workloads = 'ycsb-c'\nthreads = 1\noperations = 100\nwarmup = '0s'\n\
-                [[system]]\nname = 'n'\n";
-    fs::write(bench.dir().join("null.toml"), null).unwrap();
+                [[system]]\nname = 'n'\npath = 'data'\n";
+    fs::write(bench.dir().join("file.toml"), file).unwrap();
     let said = bench.done(&format!(
         "{RUN} --set sweep.duration=1h --set sweep.operations=1000000000 & run=$!\n\
          until grep -q 77 /proc/sys/net/ipv4/ip_default_ttl; do\n\
@@ -378,7 +379,7 @@ fn another_user_cannot_hold_the_lock_and_sees_what_a_killed_run_has_left() {
          kill -9 $run; wait $run\n\
          {other} cat /var/lib/tailmark/left; stat -c %a /var/lib/tailmark/*\n\
          $tailmark check --format json > checked; grep -c 'ip_default_ttl is 77' checked\n\
-         (mkdir second && cd second && $tailmark run ../null.toml -o out); echo ended with $?\n\
+         (mkdir second && cd second && $tailmark run ../file.toml -o out); echo ended with $?\n\
          $tailmark restore; ls /var/lib/tailmark; exit 0"
     ));
     let run = said.split("run is ").nth(1).unwrap();
@@ -405,4 +406,7 @@ fn another_user_cannot_hold_the_lock_and_sees_what_a_killed_run_has_left() {
         !findings.is_empty() && findings.iter().all(|of| of.contains("settings-left")),
         "{findings:?}"
     );
+    let study = Study::open_read_only(&bench.dir().join("second/out")).unwrap();
+    let load = study.loads().unwrap().remove(0);
+    assert!(SETTINGS_LEFT.is_among(&load.phase.findings), "{load:?}");
 }

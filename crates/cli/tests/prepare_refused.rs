@@ -151,6 +151,29 @@ fn a_load_does_not_overwrite_what_another_program_has_on_a_device_without_consen
 }
 
 #[test]
+fn a_partition_is_refused_with_the_devices_that_are_possible_and_stays_as_it_is() {
+    let bench = Bench::new();
+    let before = fs::read(bench.device.path()).unwrap();
+    let partition = format!("{}p1", bench.device.path().display());
+    let script = format!(
+        "addpart $device 1 2048 16384 || exit 9\ntrap 'delpart $device 1' EXIT\n\
+         until test -b {partition}; do sleep 0.1; done\n\
+         $tailmark run --driver file --system x={partition} --records 200 --operations 100 \
+         --threads 1 --workload ycsb-c --warmup 0s -o out --erase $serial $unseen"
+    );
+    let words = [
+        "it is a partition of `",
+        "only whole disks are erased or overwritten",
+        "give its mount point as `path`",
+    ];
+    assert_refused(&bench, &script, &words);
+    let said = out(&bench.script(&script));
+    assert!(!said.contains("removable"), "{said}");
+    assert!(fs::read(bench.device.path()).unwrap() == before);
+    assert!(!bench.dir().join("out/study.sqlite").exists());
+}
+
+#[test]
 fn preparing_says_first_what_is_lost() {
     let bench = Bench::new();
     bench.plan(&bench.file_system(), "");

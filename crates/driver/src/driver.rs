@@ -72,6 +72,8 @@ pub enum Access {
     Write,
     /// As `Write`, whatever version wrote it.
     Upgrade,
+    /// As `Create`, whatever version wrote it and whatever it has.
+    Extend,
     /// It is read, and left as it is where it is embedded; a missing one is an error.
     Read,
     /// As `Read` where another version wrote it. Otherwise the database may do its background work

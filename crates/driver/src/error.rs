@@ -29,8 +29,7 @@ pub enum Error {
     /// The version that wrote the database could not read it afterwards.
     #[error(
         "the {driver} database at `{place}` was written by {writer}, which could not read it any \
-         more after this program's {embedded} has written to it; work on a copy, or allow it with \
-         --upgrade"
+         more after this program {change}; work on a copy, or allow it with --upgrade"
     )]
     Upgrade {
         /// The driver's name.
@@ -39,8 +38,8 @@ pub enum Error {
         place: String,
         /// The version that wrote it.
         writer: String,
-        /// The version in this program.
-        embedded: String,
+        /// What this program would have done: `added ...`.
+        change: String,
     },
     /// Something other than an open or a request failed.
     #[error("failed to {action} the {driver} database at `{place}`")]

@@ -17,6 +17,13 @@ pub use place::place_facts;
 use bytesize::ByteSize;
 use tailmark_results::Fact;
 
+/// The name of this machine.
+#[must_use]
+pub fn hostname() -> String {
+    let uname = rustix::system::uname();
+    uname.nodename().to_string_lossy().into_owned()
+}
+
 /// Facts of one group in the making.
 struct FactGroup<'a> {
     system: Option<&'a str>,

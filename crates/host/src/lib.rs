@@ -33,7 +33,7 @@ pub use chain::{chain, disks};
 pub use controller::places_of;
 pub use devices::{DeviceUse, device_named, devices};
 pub use error::{Error, LimitError};
-pub use facts::{device_facts, machine_facts, place_facts};
+pub use facts::{device_facts, hostname, machine_facts, place_facts};
 pub use limit::{LeftGroup, MemoryLimit, left_groups, remove_left_groups};
 pub use memory::{Memory, memory};
 pub use mount::{Mount, mount_of};

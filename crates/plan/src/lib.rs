@@ -155,14 +155,18 @@ impl Plan {
     }
 }
 
+/// A place as one of several processes has it; see [`Plan::at_rank`].
+#[must_use]
+pub fn named_at_rank(place: &str, rank: u32, host: &str) -> String {
+    let place = place.replace("{rank}", &rank.to_string());
+    place.replace("{host}", host)
+}
+
 impl SystemPlan {
     /// The system of one of several processes; see [`Plan::at_rank`].
     #[must_use]
     pub fn at_rank(&self, rank: u32, host: &str) -> Self {
-        let named = |text: &str| {
-            text.replace("{rank}", &rank.to_string())
-                .replace("{host}", host)
-        };
+        let named = |text: &str| named_at_rank(text, rank, host);
         let path = |path: &Path| PathBuf::from(named(&path.to_string_lossy()));
         Self {
             location: match &self.location {

@@ -145,6 +145,8 @@ pub struct Fact {
 }
 
 impl Fact {
+    /// The name of the fact that is a machine's name.
+    pub const HOSTNAME: &str = "hostname";
     /// The group of what workloads stand for: their names, and for each a few words.
     pub const USE_CASE: &str = "use case";
     /// The group of what was done to a device before it was measured, by step.

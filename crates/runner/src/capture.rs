@@ -48,6 +48,8 @@ pub struct Watched {
     pub servers: Vec<Arc<Server>>,
     /// The directories, block devices and NVMe controllers that are watched on those.
     pub server_places: Vec<PathBuf>,
+    /// Whether another process watches the machine.
+    pub without_machine: bool,
 }
 
 impl Watched {
@@ -96,6 +98,7 @@ impl Watched {
     /// tells; of one that all share, nothing.
     #[must_use]
     pub(crate) fn of_database_alone(mut self, is_own: bool) -> Self {
+        self.without_machine = true;
         self.probes = vec![NO_PROBES.to_owned()];
         if is_own {
             self.probes.push(DATABASE.to_owned());

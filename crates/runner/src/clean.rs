@@ -20,8 +20,8 @@ use std::{
     path::{Path, PathBuf},
 };
 use tailmark_driver::{LockedFile, db};
-use tailmark_plan::Plan;
-use tailmark_results::{Study, System};
+use tailmark_plan::{Plan, named_at_rank};
+use tailmark_results::{Fact, Study, System};
 
 /// The setting of servers that a study alone is not trusted with: a stranger's would send the content of
 /// any file to any host.
@@ -77,10 +77,13 @@ impl Cleaning {
             });
         }
         let (mut remains, mut not_touched) = (Vec::new(), Vec::new());
+        let hosts = hosts(&study)?;
         for system in study.systems()? {
-            match look_at(&system, plan, &id) {
-                Ok(found) => remains.extend(found),
-                Err(why) => not_touched.push((system.place, why)),
+            for (place, other_host) in places(&system.place, &hosts) {
+                match look_at(&system, &place, plan, &id) {
+                    Ok(found) => remains.extend(found),
+                    Err(why) => not_touched.push((place, format!("{why}{other_host}"))),
+                }
             }
         }
         Ok(Self {
@@ -154,8 +157,52 @@ impl Cleaning {
 
 const DIRECTORY_NOT_EMPTY: std::io::ErrorKind = std::io::ErrorKind::DirectoryNotEmpty;
 
-/// What a study left in the place of one of its systems.
-fn look_at(system: &System, plan: Option<&Plan>, study: &str) -> Result<Option<Remains>, String> {
+/// The hosts of the ranks of a study: of one process, this one.
+fn hosts(study: &Study) -> Result<Vec<String>, Error> {
+    let facts = study.facts()?;
+    let host = |rank: u32| {
+        let group = format!("rank {rank}");
+        let mut facts = facts.iter();
+        let fact = facts.find(|fact| fact.group == group && fact.name == Fact::HOSTNAME)?;
+        Some(fact.value.clone())
+    };
+    let hosts: Vec<_> = (0..).map_while(host).collect();
+    Ok(if hosts.is_empty() {
+        vec![tailmark_host::hostname()]
+    } else {
+        hosts
+    })
+}
+
+/// The places of a system, each once, by the hosts of its ranks; with what is to be said of one that is
+/// on another host.
+fn places(place: &str, hosts: &[String]) -> BTreeMap<String, String> {
+    let own = tailmark_host::hostname();
+    let mut places = BTreeMap::new();
+    for (rank, host) in (0_u32..).zip(hosts) {
+        let said = if *host == own {
+            String::new()
+        } else {
+            format!(
+                "; rank {rank} had its data on {host}: run `tailmark clean` there with a copy of the \
+                 study"
+            )
+        };
+        let known: &mut String = places.entry(named_at_rank(place, rank, host)).or_default();
+        if known.is_empty() {
+            *known = said;
+        }
+    }
+    places
+}
+
+/// What a study left in a place of one of its systems.
+fn look_at(
+    system: &System,
+    place: &str,
+    plan: Option<&Plan>,
+    study: &str,
+) -> Result<Option<Remains>, String> {
     let driver = db::find(&system.driver).map_err(|error| in_one_line(&error))?;
     let planned = plan.and_then(|plan| {
         let mut systems = plan.systems.iter();
@@ -177,7 +224,7 @@ fn look_at(system: &System, plan: Option<&Plan>, study: &str) -> Result<Option<R
     }
     let named = NamedPlace {
         driver,
-        place: &system.place,
+        place,
         settings,
     };
     named.remains(study)

@@ -63,8 +63,6 @@ pub struct Evidence<'a> {
     /// How far the wall clock was set forwards against the monotonic clock during the point, or
     /// backwards where negative, milliseconds.
     pub clock_step_ms: i64,
-    /// Settings of this machine that a killed run has left, each as `vm.swappiness is 1, was 60`.
-    pub settings_left: &'a [String],
     /// What is known of a data set that somebody else has loaded.
     pub adopted: Option<&'a str>,
     /// When what was measured is steady; none: that is not asked, as of a load.
@@ -100,7 +98,6 @@ impl<'a> Evidence<'a> {
             is_here: driver.place != Place::Hosts || params.location.is_here(),
             memory_unlimited: None,
             clock_step_ms: measured.clock_step_ms,
-            settings_left: &measured.settings_left,
             adopted: None,
             steady: Some(SteadyRule::default()),
         }
@@ -222,10 +219,6 @@ pub const RULES: &[Rule] = &[
         check: |e| servers::unwatched(e.phase),
     },
     Rule {
-        code: finding::SETTINGS_LEFT,
-        check: |e| settings_left(e.settings_left),
-    },
-    Rule {
         code: finding::STARTED_LATE,
         check: rate::started_late,
     },
@@ -306,14 +299,15 @@ fn clock_stepped(e: &Evidence<'_>) -> Option<Sentence> {
     Some(sentence.number("Clock set by", by_s, Unit::Seconds))
 }
 
-fn settings_left(settings: &[String]) -> Option<Sentence> {
+/// That settings of this machine, each as `vm.swappiness is 1, was 60`, are those of a killed run.
+pub(crate) fn settings_left(settings: &[String]) -> Option<Finding> {
     (!settings.is_empty()).then(|| {
-        Sentence::new(format!(
+        let sentence = Sentence::new(format!(
             "This machine has settings that a killed run of tailmark set and did not put back: \
              {{Settings}}. Put them back with `{}`, and measure again.",
             tailmark_host::prepare::RESTORE
-        ))
-        .text("Settings", settings.join("; "))
+        ));
+        finding::SETTINGS_LEFT.finding(sentence.text("Settings", settings.join("; ")))
     })
 }
 

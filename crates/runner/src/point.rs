@@ -6,7 +6,7 @@ pub use crate::findings::remarks;
 use crate::{
     Error,
     capture::{Capture, Watched},
-    findings::{Evidence, findings},
+    findings::{Evidence, findings, settings_left},
     ranks::Together,
 };
 use std::{
@@ -29,8 +29,6 @@ pub struct Measured {
     pub clock_step_ms: i64,
     /// What could not be sampled meanwhile, and why.
     pub not_sampled: Vec<String>,
-    /// Settings of this machine that a killed run has left.
-    pub settings_left: Vec<String>,
 }
 
 /// Measures a phase while the probes watch what it goes on.
@@ -62,13 +60,15 @@ pub(crate) fn measure_together(
     let mut phase = together.run(spec, &mut capture, observer, stop)?;
     let not_sampled = std::mem::take(&mut capture.not_sampled);
     phase.series = capture.into_series();
+    if let Some(left) = LeftChanges::look().filter(|_| !watched.without_machine) {
+        phase.findings.extend(settings_left(&left.settings));
+    }
     let (phase, not_sampled) = together.finish(phase, not_sampled)?;
     let clock_step_ms = clock_step_ms(started_ms, unix_ms(), started.elapsed());
     Ok(Measured {
         phase,
         clock_step_ms,
         not_sampled,
-        settings_left: LeftChanges::look().map_or_else(Vec::new, |left| left.settings),
     })
 }
 

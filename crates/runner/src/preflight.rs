@@ -192,13 +192,14 @@ fn look(
     Ok(made)
 }
 
-/// Checks the place of a system that this process alone has, and the room there.
+/// Checks the place of a system that this process alone has, and the room there; the directory that it
+/// made.
 pub(crate) fn refuse_missing_room(
     plan: &Plan,
     system: &SystemPlan,
     ranks: &Ranks,
-) -> Result<(), Error> {
-    look(plan, system, ranks, &mut Room::default()).map(drop)
+) -> Result<Option<PathBuf>, Error> {
+    look(plan, system, ranks, &mut Room::default())
 }
 
 /// Opens the database of a system. A server that is started by the sweep may not be there yet, and

@@ -469,20 +469,16 @@ fn another_order_is_another_plan() {
 }
 
 #[test]
-fn two_systems_that_keep_one_data_set_are_measured_one_after_the_other() {
+fn two_systems_that_would_keep_one_data_set_in_a_directory_are_refused() {
     let (dir, out) = (TempDir::new().unwrap(), TempDir::new().unwrap());
     let [place, name] = ["place", "name"].map(|name| dir.path().join(name));
     fs::create_dir(&place).unwrap();
     std::os::unix::fs::symlink(&place, &name).unwrap();
     let plan = interleaved(vec![file("a", &place), file("b", &name)], &[1], 2);
-    let (measured, said) = seen(&plan, out.path());
-    assert_eq!(measured, ONE_BY_ONE);
-    let notices = Study::open_read_only(out.path())
-        .unwrap()
-        .notices()
-        .unwrap();
-    for said in [said, notices] {
-        let is_said = |text: &String| text.contains("`a` and `b` keep one data set");
-        assert!(said.iter().any(is_said), "{said:?}");
-    }
+    let refused = run(&plan, out.path());
+    assert!(
+        matches!(refused, Err(Error::BadDirectory { .. })),
+        "{refused:?}"
+    );
+    assert_eq!(fs::read_dir(&place).unwrap().count(), 0);
 }

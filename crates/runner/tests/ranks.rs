@@ -14,7 +14,7 @@ use tailmark_cluster::{
 use tailmark_engine::{Observer, PhaseKind, PhaseStart, Silent, Stop};
 use tailmark_plan::{Plan, RawPlan};
 use tailmark_results::{Kind, Point, RankPart, Study};
-use tailmark_runner::{Error, Ranks, Summary, follow, run_on};
+use tailmark_runner::{Cleaning, Error, Ranks, Results, Summary, follow, run_on};
 
 fn plan(database: &str, sweep: &str) -> Plan {
     let text = format!(
@@ -416,4 +416,33 @@ fn a_warm_up_by_rule_is_judged_by_what_all_ranks_measured() {
         "{}",
         point.operations
     );
+}
+
+#[test]
+fn what_each_rank_loaded_for_a_study_is_found_and_removed() {
+    let dir = tempfile::tempdir().unwrap();
+    let (data, out) = (dir.path().join("data"), dir.path().join("out"));
+    std::fs::create_dir(&data).unwrap();
+    let database = format!(
+        "[database]\ndriver = 'file'\n[[system]]\nname = 'a'\npath = '{}/{{rank}}'",
+        data.display()
+    );
+    let sweep = "workloads = ['ycsb-c']\nthreads = [3]\noperations = 300\nwarmup = '0s'";
+    run(&plan(&database, sweep), &out, 3).unwrap();
+    let cleaning = || Cleaning::look(&out, None, Results::Keep).unwrap();
+    let lines = cleaning().lines().join("\n");
+    for rank in 0..3 {
+        let file = data.join(rank.to_string()).join("slots.dat");
+        assert!(lines.contains(&format!("`{}`", file.display())), "{lines}");
+    }
+    // Another host has what is not here.
+    std::fs::rename(data.join("1"), dir.path().join("elsewhere")).unwrap();
+    let cleaning = cleaning();
+    assert_eq!(cleaning.not_touched.len(), 1);
+    let (place, why) = &cleaning.not_touched[0];
+    assert_eq!(*place, data.join("1").display().to_string());
+    assert!(why.contains("rank 1 had its data on host-1"), "{why}");
+    assert_eq!(cleaning.remove(&|_| {}), Vec::<String>::new());
+    assert_eq!(std::fs::read_dir(&data).unwrap().count(), 0);
+    assert!(dir.path().join("elsewhere/slots.dat").exists());
 }

@@ -95,8 +95,9 @@ fn access(location: &Location, options: &Options, core: &Core) -> Access {
         .is_some_and(|place| place.join("CURRENT").exists());
     match core.action {
         Action::Run if !core.workload.writes() => Access::ReadCompatible,
-        _ if options.upgrade && is_there => Access::Upgrade,
+        Action::Run if options.upgrade && is_there => Access::Upgrade,
         Action::Run => Access::Write,
+        Action::Load if options.upgrade && is_there => Access::Extend,
         Action::Load => Access::Create,
     }
 }

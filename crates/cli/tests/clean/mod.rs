@@ -2,7 +2,8 @@
 
 mod protected;
 
-use super::{PROGRAM, bytes_below, run, succeeded};
+use super::{PROGRAM, bytes_below, run, run_with, succeeded};
+use rust_rocksdb::{DB, IteratorMode, Options};
 use std::{
     collections::BTreeMap,
     fs::{self, File},
@@ -226,4 +227,61 @@ fn a_run_says_what_it_leaves_and_the_command_that_removes_it() {
         .output()
         .unwrap();
     assert!(!err(&null).contains("left: "), "{}", err(&null));
+}
+
+#[test]
+fn clean_removes_the_log_that_an_options_file_puts_elsewhere() {
+    let dir = TempDir::new().unwrap();
+    let path = |name: &str| dir.path().join(name);
+    fs::create_dir(path("wal")).unwrap();
+    fs::write(path("wal/notes.txt"), "mine").unwrap();
+    let text = format!(
+        "[Version]\n  rocksdb_version=8.1.1\n  options_file_version=1.1\n[DBOptions]\n  wal_dir={}\n\
+         [CFOptions \"default\"]\n",
+        path("wal").display()
+    );
+    fs::write(path("options.ini"), text).unwrap();
+    let options = format!("database.options_file={}", path("options.ini").display());
+    let ran = run_with(&path("place"), &path("study"), &["--set", &options]);
+    succeeded(&ran);
+    assert!(path("wal/rocksdb-wal").is_dir());
+    // What another program's options file says now does not count.
+    fs::remove_file(path("options.ini")).unwrap();
+    let listed = out(&clean(&path("study"), &[]));
+    let log = format!(
+        "`{}`, the log of that database",
+        path("wal/rocksdb-wal").display()
+    );
+    assert_says(&listed, &[&log]);
+    succeeded(&clean(&path("study"), &["--yes"]));
+    assert!(!path("place").exists() && !path("wal/rocksdb-wal").exists());
+    assert_eq!(fs::read_to_string(path("wal/notes.txt")).unwrap(), "mine");
+}
+
+#[test]
+fn a_database_that_another_program_has_open_keeps_its_data_and_its_marker() {
+    let dir = TempDir::new().unwrap();
+    let (place, study) = (dir.path().join("place"), dir.path().join("study"));
+    succeeded(&run(&place, &study));
+    let families = ["default", "usertable"];
+    let open = DB::open_cf(&Options::default(), place.join("rocksdb"), families).unwrap();
+    let marker = || fs::read_to_string(place.join("rocksdb.dataset.json")).unwrap();
+    let before = marker();
+    let refused = clean(&study, &["--yes", "--results"]);
+    assert_eq!(refused.status.code(), Some(1), "{}", err(&refused));
+    assert_says(&err(&refused), &["rocksdb", "process"]);
+    assert_eq!(marker(), before);
+    assert!(Study::exists(&study), "what is left can be found again");
+    // Nor does a run remove it, which would load it again.
+    super::mark_nothing(&place);
+    let unmarked = marker();
+    let ran = run(&place, &dir.path().join("other"));
+    assert_eq!(ran.status.code(), Some(2), "{}", err(&ran));
+    assert_eq!(marker(), unmarked);
+    let usertable = open.cf_handle("usertable").unwrap();
+    let records = open.iterator_cf(usertable, IteratorMode::Start);
+    assert_eq!(records.count(), 20_000);
+    drop(open);
+    succeeded(&clean(&study, &["--yes"]));
+    assert!(!place.exists());
 }

@@ -165,3 +165,48 @@ fn runs_without_a_directory_that_begin_in_one_second_have_one_each() {
     assert_eq!(refused.status.code(), Some(2));
     assert_eq!(std::fs::read_dir(dir.path()).unwrap().count(), 4);
 }
+
+#[test]
+fn a_run_that_a_limit_ended_keeps_its_points_and_the_same_command_measures_the_rest() {
+    let dir = TempDir::new().unwrap();
+    // Each client more makes every request half a millisecond longer.
+    let measured = |limit: &str| {
+        let model = "database.model=constant 1ms; contention 0.5 0";
+        let fixed = [
+            "run",
+            "--driver=sim",
+            "--system=a=x",
+            "--records=1k",
+            "--workload=ycsb-c",
+        ];
+        let points = [
+            "--threads=1,8,16",
+            "--duration=5s",
+            "--warmup=0s",
+            "-o",
+            "out",
+        ];
+        let mut run = Command::new(PROGRAM);
+        run.args(fixed)
+            .args(points)
+            .args(["--set", model, "--abort", limit]);
+        let ran = run.current_dir(dir.path()).output().unwrap();
+        let study = Study::open_read_only(&dir.path().join("out")).unwrap();
+        let points = study.points().unwrap();
+        let points: Vec<_> = points
+            .into_iter()
+            .map(|point| (point.key.threads, point.phase.started_ms))
+            .collect();
+        (ran, points)
+    };
+    let (ended, first) = measured("p50 read > 3ms");
+    assert_eq!(ended.status.code(), Some(1), "{}", err(&ended));
+    assert_says(&err(&ended), &["p50 read > 3ms", "8 threads", "resumes"]);
+    assert_eq!(first.len(), 1);
+    assert_eq!(first[0].0, 1);
+    let (resumed, all) = measured("p50 read > 1s");
+    succeeded(&resumed);
+    assert_eq!(all[0], first[0], "it was not measured again");
+    let threads: Vec<_> = all.iter().map(|(threads, _)| *threads).collect();
+    assert_eq!(threads, [1, 8, 16]);
+}

@@ -5,6 +5,8 @@ use crate::support::{Running, SHORT, TAILMARK, output, tailmark};
 use nix::{
     fcntl::OFlag,
     pty::{grantpt, posix_openpt, ptsname_r, unlockpt},
+    sys::signal::{Signal, kill},
+    unistd::Pid,
 };
 use std::{
     ffi::OsStr,
@@ -17,6 +19,8 @@ use std::{
     },
     path::{Path, PathBuf},
     process::{Command, Stdio},
+    thread,
+    time::Duration,
 };
 use tailmark_testing::{Tmpfs, err, out, test};
 use tempfile::TempDir;
@@ -96,6 +100,35 @@ fn a_signal_before_anything_was_begun_ends_the_program_with_its_code() {
             1,
             "the options alone"
         );
+    }
+}
+
+/// Before `main` the kernel's own answer to a signal holds; later it is the program's.
+#[test]
+fn a_signal_at_the_very_start_ends_the_program_with_nothing_done() {
+    for (round, name) in ["INT", "TERM", "HUP"].iter().cycle().take(24).enumerate() {
+        let dir = TempDir::new().unwrap();
+        let sent = match *name {
+            "INT" => Signal::SIGINT,
+            "TERM" => Signal::SIGTERM,
+            _ => Signal::SIGHUP,
+        };
+        let words = ["run", "--system=a=place", "--driver=file", "--duration=1h"];
+        let mut child = tailmark(dir.path(), &words)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        // From before the program is there to some way into it.
+        thread::sleep(Duration::from_micros(round as u64 * 200));
+        kill(Pid::from_raw(child.id().cast_signed()), sent).unwrap();
+        let ended = child.wait().unwrap();
+        let is_ended = ended.signal() == Some(sent as i32) || ended.code() == Some(130);
+        assert!(is_ended, "{name}: {ended:?}");
+        if ended.signal().is_some() {
+            let made = fs::read_dir(dir.path()).unwrap().count();
+            assert_eq!(made, 0, "{name} in round {round}");
+        }
     }
 }
 

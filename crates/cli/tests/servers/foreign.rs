@@ -49,6 +49,21 @@ impl Keyspace {
         TAILMARK.run(self.dir.path(), &words)
     }
 
+    /// YCSB's own load.
+    fn load(&self) -> Output {
+        let workload = "workload=site.ycsb.workloads.CoreWorkload";
+        let (host, port) = self.hosts.rsplit_once(':').unwrap();
+        let hosts = format!("hosts={host}");
+        let (port, keyspace) = (
+            format!("port={port}"),
+            format!("cassandra.keyspace={}", self.name),
+        );
+        let properties = [workload, "recordcount=100", &hosts, &port, &keyspace];
+        let words = ["ycsb", "load", "cassandra-cql"].into_iter();
+        let words = words.chain(properties.into_iter().flat_map(|property| ["-p", property]));
+        TAILMARK.run(self.dir.path(), &words.collect::<Vec<_>>())
+    }
+
     /// Its tables by name, with their comments; empty if the keyspace is missing.
     fn tables(&self) -> Vec<Vec<String>> {
         let (schema, name) = ("system_schema.tables", &self.name);
@@ -203,4 +218,28 @@ fn adopted_records_are_read_and_nothing_is_written_next_to_them() {
     refused(&empty, &["nothing can be adopted in"]);
     assert_eq!(keyspace.tables(), only);
     assert_eq!(keyspace.cql("SELECT y_id FROM $.usertable").len(), 0);
+}
+
+#[test]
+fn a_ycsb_load_makes_nothing_next_to_a_table_of_another_program() {
+    let keyspace = Keyspace::of_user("loaded");
+    let refused = keyspace.load();
+    assert_eq!(refused.status.code(), Some(1), "{}", err(&refused));
+    assert_says(
+        &err(&refused),
+        &["was not created by tailmark", "create the table"],
+    );
+    keyspace.assert_only_accounts();
+    // A table that is there is loaded as it is, as YCSB does.
+    let fields: String = (0..10)
+        .map(|number| format!(", field{number} varchar"))
+        .collect();
+    keyspace.cql(&format!(
+        "CREATE TABLE $.usertable (y_id varchar PRIMARY KEY{fields})"
+    ));
+    succeeded(&keyspace.load());
+    assert_eq!(keyspace.tables(), [["accounts", ""], ["usertable", ""]]);
+    assert_eq!(keyspace.cql("SELECT y_id FROM $.usertable").len(), 100);
+    let rows = keyspace.cql("SELECT id, owner FROM $.accounts");
+    assert_eq!(rows, [["1", "Ada"]]);
 }

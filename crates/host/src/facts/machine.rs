@@ -194,7 +194,7 @@ pub fn machine_facts() -> Vec<Fact> {
 fn machine<'a>() -> FactGroup<'a> {
     let mut group = FactGroup::new(None, "machine");
     let uname = rustix::system::uname();
-    group.add("hostname", uname.nodename().to_string_lossy().into_owned());
+    group.add(Fact::HOSTNAME, super::hostname());
     group.add(
         "architecture",
         uname.machine().to_string_lossy().into_owned(),

@@ -251,17 +251,23 @@ fn not_confirmed(scene: &Scene<'_>) -> Vec<String> {
     wrong
 }
 
+/// What can be named instead.
+const WHOLE_DISKS: &str = "only whole disks are erased or overwritten; name one, or make a file system \
+                           on this and give its mount point as `path`";
+
 fn other_kind(scene: &Scene<'_>) -> Vec<String> {
     let device = &scene.target.device;
     let mut wrong = Vec::new();
     if device.name != device.disk {
-        wrong.push(format!("it is a partition of `{}`", device.disk));
+        let disk = &device.disk;
+        wrong.push(format!("it is a partition of `{disk}`: {WHOLE_DISKS}"));
     } else if let Some(Below::Device((major, minor))) = scene.uses.loops.get(&device.name) {
         wrong.push(format!(
             "it is a loop device over another block device ({major}:{minor}): name that"
         ));
     } else if !device.members.is_empty() || device.composition.is_some() {
-        wrong.push(format!("it is made of others ({})", device.kind()));
+        let kind = device.kind();
+        wrong.push(format!("it is made of others ({kind}): {WHOLE_DISKS}"));
     } else {
         match device.transport {
             Some(transport) if TRANSPORTS.contains(&transport) => {}
@@ -284,7 +290,14 @@ fn read_only(scene: &Scene<'_>) -> Vec<String> {
         if sysfs::flag(&directory.join("ro")) != Some(false) {
             wrong.push(format!("`{}` is read-only", of.name));
         }
-        if sysfs::flag(&directory.join("removable")) != Some(false) {
+        // The kernel says it of a disk alone.
+        let is_part = directory.join("partition").exists();
+        let disk = if is_part {
+            directory.join("..")
+        } else {
+            directory
+        };
+        if sysfs::flag(&disk.join("removable")) != Some(false) {
             wrong.push(format!("`{}` is removable", of.name));
         }
     }

@@ -8,7 +8,9 @@
 use super::{
     Given, Import, Imported, Source,
     columns::{Column, Head, Statistic},
-    failed, is_measured,
+    failed, failed_at,
+    held::Held,
+    is_measured,
 };
 use crate::{
     Error, Fact, Kind, Phase, PointKey, Summary,
@@ -31,7 +33,7 @@ const PEAK: &str = "peak";
 const DIGITS_EXACT: usize = 15;
 
 fn read(sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
-    let mut all = Vec::new();
+    let (mut all, mut held) = (Vec::new(), Held::default());
     for source in sources {
         let text = String::from_utf8_lossy(&source.bytes);
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
@@ -54,6 +56,8 @@ fn read(sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
                 head: &head,
                 record: &record,
             };
+            let added = held.add_point();
+            added.map_err(|reason| failed_at(source, row.line(), &reason))?;
             all.push(row.read(given)?);
         }
         if all.len() == before {

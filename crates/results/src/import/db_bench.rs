@@ -3,7 +3,7 @@
 //! Neither holds a histogram of more than two digits, so latencies are kept as the summary that was
 //! printed. The number of clients is not printed: time an operation times operations a second is.
 
-use super::{Given, Import, Imported, Source, nothing_found, number, words};
+use super::{Given, Import, Imported, Source, failed_at, held::Held, nothing_found, number, words};
 use crate::{
     Error, Kind, KindResult, Phase, Summary,
     finding::{LENGTH_UNKNOWN, SUMMARY_ONLY},
@@ -50,7 +50,7 @@ const LATENCIES: &[(&str, Option<f64>)] = &[
 const MIB: f64 = 1_048_576.0;
 
 fn read(sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
-    let mut all = Vec::new();
+    let (mut all, mut held) = (Vec::new(), Held::default());
     for source in sources {
         let text = String::from_utf8_lossy(&source.bytes);
         let stem = words(&source.path)
@@ -58,6 +58,11 @@ fn read(sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
             .next()
             .unwrap_or_else(|| "db_bench".to_owned());
         let system = given.system.clone().unwrap_or(stem);
+        let results = text.lines().zip(1..).filter(|(line, _)| is_result(line));
+        for (_, number) in results {
+            let added = held.add_point();
+            added.map_err(|reason| failed_at(source, number, &reason))?;
+        }
         let mut found = match text.lines().any(|line| line.starts_with("ops_sec\t")) {
             true => table(&text, &system, given),
             false => output(&text, &system, given),
@@ -77,6 +82,11 @@ fn read(sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
         all.extend(found);
     }
     Ok(all)
+}
+
+/// Whether a line may become a point: the result of a benchmark, or a row of a table.
+fn is_result(line: &str) -> bool {
+    line.contains("micros/op") || line.contains('\t')
 }
 
 /// Which way a seekrandom goes, which its result line does not say.

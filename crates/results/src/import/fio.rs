@@ -6,6 +6,7 @@
 use super::{
     Given, Import, Imported, Source, failed,
     fio_job::{Clones, Job, Options},
+    held::{Held, check_json},
     words,
 };
 use crate::Error;
@@ -53,10 +54,10 @@ struct Output {
 }
 
 fn read(sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
-    let mut all = Vec::new();
+    let (mut all, mut held) = (Vec::new(), Held::default());
     for source in sources {
         let output = Output::of(source)?;
-        all.extend(output.points(source, given)?);
+        all.extend(output.points(source, given, &mut held)?);
     }
     Ok(all)
 }
@@ -76,7 +77,7 @@ impl Output {
             )
         };
         let output = last_document(&text[begin.ok_or_else(no_json)?..])
-            .map_err(|error| failed(source, format!("it is not fio's JSON: {error}")))?;
+            .map_err(|reason| failed(source, reason))?;
         let version = output.version.strip_prefix("fio-");
         let major =
             version.and_then(|version| version.split(['.', '-']).next()?.parse::<u32>().ok());
@@ -91,7 +92,12 @@ impl Output {
         }
     }
 
-    fn points(mut self, source: &Source, given: &Given) -> Result<Vec<Imported>, Error> {
+    fn points(
+        mut self,
+        source: &Source,
+        given: &Given,
+        held: &mut Held,
+    ) -> Result<Vec<Imported>, Error> {
         self.jobs.retain(Job::did_anything);
         for job in &mut self.jobs {
             for (name, value) in &self.global {
@@ -131,13 +137,15 @@ impl Output {
                 .collect();
             facts.push((group, "latency".to_owned(), clones.latency().to_owned()));
             facts.push(("fio".to_owned(), "version".to_owned(), self.version.clone()));
+            let phase = clones.phase().map_err(refused)?;
+            held.add_phase(&phase).map_err(refused)?;
             all.push(Imported {
                 system: system.clone(),
                 workload: Some(workload),
                 distribution: clones.distribution(),
                 threads: given.threads.unwrap_or_else(|| clones.threads()),
                 target_rate: clones.target_rate().map_err(refused)?,
-                phase: clones.phase().map_err(refused)?,
+                phase,
                 place: place.cloned().unwrap_or_default(),
                 settings: settings.clone(),
                 file: source.path.clone(),
@@ -151,13 +159,16 @@ impl Output {
 
 /// The last of several documents: with `--status-interval` fio writes what it has so far, again and
 /// again, and the result at the end. Text after a document that begins none is left out.
-fn last_document(mut text: &str) -> serde_json::Result<Output> {
+fn last_document(mut text: &str) -> Result<Output, String> {
+    let no_json = |why: &dyn std::fmt::Display| format!("it is not fio's JSON: {why}");
     loop {
+        // Within a document fio indents what begins a line.
+        check_json(text.find("\n{").map_or(text, |end| &text[..end]))?;
         let mut documents = serde_json::Deserializer::from_str(text).into_iter();
         let Some(output) = documents.next() else {
-            return Err(serde::de::Error::custom("it is empty"));
+            return Err(no_json(&"it is empty"));
         };
-        let output = output?;
+        let output = output.map_err(|error: serde_json::Error| no_json(&error))?;
         let rest = &text[documents.byte_offset()..];
         let next = match rest.trim_start().starts_with('{') {
             true => rest.find('{'),

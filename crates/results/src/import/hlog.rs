@@ -6,6 +6,7 @@
 
 use super::{
     Given, Import, Imported, Source, failed, hdr,
+    held::Held,
     log_tag::{LogTag, PointTag, Time},
     threads_in, words,
 };
@@ -34,7 +35,7 @@ const RELATIVE_BEFORE: Duration = Duration::from_secs(365 * 86_400);
 const NEVER_DONE: &str = " were due and never done";
 
 fn read(sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
-    let mut all = Vec::new();
+    let (mut all, mut held) = (Vec::new(), Held::default());
     for source in sources {
         let unit_ns = given.unit_ns.ok_or_else(|| {
             failed(
@@ -46,7 +47,8 @@ fn read(sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
         let text = String::from_utf8_lossy(&source.bytes);
         for (line, number) in text.lines().zip(1..) {
             let at = |reason: String| failed(source, format!("line {number}: {reason}"));
-            log.add(&format!("{line}\n"), source, unit_ns).map_err(at)?;
+            let added = log.add(&format!("{line}\n"), source, unit_ns, &mut held);
+            added.map_err(at)?;
         }
         let points = log.finish(source, given)?;
         if points.is_empty() {
@@ -81,7 +83,13 @@ struct Found {
 
 impl Log {
     /// Adds a line, which ends with a line feed.
-    fn add(&mut self, line: &str, source: &Source, unit_ns: u64) -> Result<(), String> {
+    fn add(
+        &mut self,
+        line: &str,
+        source: &Source,
+        unit_ns: u64,
+        held: &mut Held,
+    ) -> Result<(), String> {
         let not_a_line = || "it is none of a histogram log".to_owned();
         if line.trim().is_empty() {
             return Ok(());
@@ -92,14 +100,14 @@ impl Log {
                  are in none of its lines, so what is stated of latencies is too low.",
             );
             let never_done = never_done.count("Operations never done", count);
-            let point = self.found(Some(tag));
+            let point = self.found(Some(tag), held)?;
             point.phase.findings.push(CENSORED.finding(never_done));
             return Ok(());
         }
         if let Some(unlogged) = Unlogged::parse(line) {
             let (tag, unlogged) = unlogged?;
             let tag = PointTag::parse(tag).ok_or_else(|| format!("`{tag}` names no point"))?;
-            self.found(Some(tag)).unlogged = Some(unlogged);
+            self.found(Some(tag), held)?.unlogged = Some(unlogged);
             return Ok(());
         }
         let Some(entry) = IntervalLogIterator::new(line.as_bytes()).next() else {
@@ -112,10 +120,12 @@ impl Log {
                 let tag = interval.tag().map(|tag| tag.as_str());
                 match LogTag::of(tag, &source.path)? {
                     LogTag::Ours(tag, kind, time) => {
-                        self.found(Some(tag)).add(&interval, kind, time, unit_ns)?;
+                        let point = self.found(Some(tag), held)?;
+                        point.add(&interval, (kind, time), unit_ns, held)?;
                     }
                     LogTag::Foreign(kind, time) => {
-                        self.found(None).add(&interval, kind, time, unit_ns)?;
+                        let point = self.found(None, held)?;
+                        point.add(&interval, (kind, time), unit_ns, held)?;
                     }
                     LogTag::Wait => {}
                 }
@@ -125,16 +135,17 @@ impl Log {
     }
 
     /// The load or point with a tag; a new one where there is none.
-    fn found(&mut self, tag: Option<PointTag>) -> &mut Found {
+    fn found(&mut self, tag: Option<PointTag>, held: &mut Held) -> Result<&mut Found, String> {
         let at = self.found.iter().rposition(|found| found.tag == tag);
-        let at = at.unwrap_or_else(|| {
+        if at.is_none() {
+            held.add_point()?;
             self.found.push(Found {
                 tag,
                 ..Found::default()
             });
-            self.found.len() - 1
-        });
-        &mut self.found[at]
+        }
+        let at = at.unwrap_or(self.found.len() - 1);
+        Ok(&mut self.found[at])
     }
 
     fn finish(self, source: &Source, given: &Given) -> Result<Vec<Imported>, Error> {
@@ -159,10 +170,11 @@ impl Found {
     fn add(
         &mut self,
         line: &IntervalLogHistogram<'_>,
-        kind: Kind,
-        time: Time,
+        (kind, time): (Kind, Time),
         unit_ns: u64,
+        held: &mut Held,
     ) -> Result<(), String> {
+        held.add_row()?;
         let damaged = || "its histogram is damaged".to_owned();
         let bytes = BASE64_STANDARD.decode(line.encoded_histogram());
         let values = hdr::decode(&bytes.map_err(|_| damaged())?).ok_or_else(damaged)?;
@@ -182,9 +194,11 @@ impl Found {
             Time::Service => &mut result.service,
             Time::Response => result.response.get_or_insert_with(new_latencies),
         };
+        let before = total.distinct_values();
         total
             .add(&latencies)
             .expect("a histogram that grows takes any other");
+        held.add_counts(total.distinct_values() - before)?;
         let measured = interval.kinds.entry(kind).or_insert_with(|| IntervalKind {
             count: 0,
             errors: 0,

@@ -2,7 +2,7 @@
 //! and `Intended-READ.hdr` with the times from when requests were due. Their values are
 //! microseconds.
 
-use super::{Source, failed, hdr};
+use super::{Source, failed, hdr, held::Held};
 use crate::{Error, Interval, IntervalKind, Kind, Latencies, Packed, Phase, new_latencies};
 use base64::{Engine, prelude::BASE64_STANDARD};
 use hdrhistogram::serialization::interval_log::{IntervalLogIterator, LogEntry, LogIteratorError};
@@ -12,7 +12,12 @@ use std::collections::BTreeMap;
 ///
 /// # Errors
 /// Where the log is damaged.
-pub fn read(source: &Source, groups: &[(&str, Kind)], phase: &mut Phase) -> Result<(), Error> {
+pub fn read(
+    source: &Source,
+    groups: &[(&str, Kind)],
+    phase: &mut Phase,
+    held: &mut Held,
+) -> Result<(), Error> {
     let stem = source
         .path
         .file_stem()
@@ -43,6 +48,7 @@ pub fn read(source: &Source, groups: &[(&str, Kind)], phase: &mut Phase) -> Resu
             }
             LogEntry::BaseTime(_) => continue,
         };
+        held.add_row().map_err(|reason| failed(source, reason))?;
         let damaged = || failed(source, "a histogram is damaged");
         let bytes = BASE64_STANDARD
             .decode(line.encoded_histogram())

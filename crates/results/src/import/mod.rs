@@ -11,12 +11,14 @@ mod db_bench;
 mod fio;
 mod fio_job;
 mod hdr;
+mod held;
 mod hlog;
 mod log;
 mod log_tag;
 mod ycsb;
 
 use crate::{Arrivals, Error, Fact, Finding, Phase, finding::NOTHING_FOUND};
+use held::Held;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -146,10 +148,14 @@ impl Import {
         if !self.leaves_out {
             return Ok((self.import(sources, given)?, Vec::new()));
         }
-        let (mut all, mut left_out) = (Vec::new(), Vec::new());
+        let (mut all, mut left_out, mut held) = (Vec::new(), Vec::new(), Held::default());
         for source in sources {
             match self.import(std::slice::from_ref(source), given) {
-                Ok(found) => all.extend(found),
+                Ok(found) => {
+                    let added = found.iter().try_for_each(|_| held.add_point());
+                    added.map_err(|reason| failed(source, reason))?;
+                    all.extend(found);
+                }
                 Err(error) => left_out.push(error),
             }
         }
@@ -184,6 +190,11 @@ fn failed(source: &Source, reason: impl Into<String>) -> Error {
         path: source.path.clone(),
         reason: reason.into(),
     }
+}
+
+/// The error of a line of a file.
+fn failed_at(source: &Source, line: u64, reason: &str) -> Error {
+    failed(source, format!("line {line}: {reason}"))
 }
 
 /// What to say of results in which nothing was found.

@@ -2,8 +2,11 @@
 //! logs (`READ.hdr`, in microseconds), which belong to the text that is given with them.
 
 use super::{
-    Given, Import, Imported, Source, command::Command, failed, is_measured, log, nothing_found,
-    number, threads_in, words,
+    Given, Import, Imported, Source,
+    command::Command,
+    failed, failed_at,
+    held::{Held, check_json},
+    is_measured, log, nothing_found, number, threads_in, words,
 };
 use crate::{
     Error, ErrorCount, Interval, Kind, KindResult, Phase, Summary,
@@ -42,12 +45,14 @@ fn read(sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
             "histogram logs are imported with exactly one file of output text",
         ));
     }
-    let mut all = Vec::new();
+    let (mut all, mut held) = (Vec::new(), Held::default());
     for source in texts {
-        let mut imported = read_text(source, given)?;
+        let mut imported = read_text(source, given, &mut held)?;
         for log in &logs {
-            log::read(log, &GROUPS, &mut imported.phase)?;
+            log::read(log, &GROUPS, &mut imported.phase, &mut held)?;
         }
+        let added = held.add_phase(&imported.phase);
+        added.map_err(|reason| failed(source, reason))?;
         count_operations(&mut imported.phase);
         conclude(&mut imported.phase);
         all.push(imported);
@@ -56,9 +61,17 @@ fn read(sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
 }
 
 /// Reads an output text or a JSON export.
-fn read_text(source: &Source, given: &Given) -> Result<Imported, Error> {
+fn read_text(source: &Source, given: &Given, held: &mut Held) -> Result<Imported, Error> {
     let text = String::from_utf8_lossy(&source.bytes);
     let is_json = text.trim_start().starts_with(['{', '[']) && text.contains("\"metric\"");
+    if is_json {
+        check_json(&text).map_err(|reason| failed(source, reason))?;
+    }
+    let rows = text.lines().zip(1..).filter(|(line, _)| is_row(line));
+    for (_, number) in rows {
+        let added = held.add_row();
+        added.map_err(|reason| failed_at(source, number, &reason))?;
+    }
     let lines = match is_json {
         true => json_lines(&text).ok_or_else(|| failed(source, "it is not YCSB's JSON"))?,
         false => text.lines().filter_map(text_line).collect(),
@@ -107,6 +120,11 @@ fn read_text(source: &Source, given: &Given) -> Result<Imported, Error> {
         file: source.path.clone(),
         ..Imported::default()
     })
+}
+
+/// Whether a line may become something: a result, or the status of an interval.
+fn is_row(line: &str) -> bool {
+    line.trim_start().starts_with('[') || line.contains(" sec: ")
 }
 
 /// `[GROUP], name, value`

@@ -15,6 +15,7 @@ mod one_by_one;
 mod packed_phase;
 mod read;
 mod reading;
+mod remarks;
 mod schema;
 mod warmups;
 mod write;
@@ -220,7 +221,7 @@ impl Study {
     /// Where the file cannot be written; so of every method that writes. Then nothing of the call
     /// is in it.
     pub fn set_facts(&self, facts: &[Fact]) -> Result<(), Error> {
-        self.write(|c| write::facts(c, facts))
+        self.write(|c| remarks::facts(c, facts))
     }
 
     /// Adds a line that the study says of itself; one that it says already is not said twice.
@@ -228,7 +229,7 @@ impl Study {
     /// # Errors
     /// As [`Study::set_facts`].
     pub fn add_notice(&self, text: &str) -> Result<(), Error> {
-        self.write(|c| write::notice(c, text))
+        self.write(|c| remarks::notice(c, text))
     }
 
     /// Takes back a notice, where it is there.
@@ -236,7 +237,7 @@ impl Study {
     /// # Errors
     /// As [`Study::set_facts`].
     pub fn remove_notice(&self, text: &str) -> Result<(), Error> {
-        self.write(|c| write::no_notice(c, text))
+        self.write(|c| remarks::no_notice(c, text))
     }
 
     /// Sets the keys of the plan: those may change that no point depends on.
@@ -280,7 +281,7 @@ impl Study {
         self.write(|c| {
             write::remove_load(c, &load.system, begun)?;
             write::load(c, load)?;
-            write::facts(c, &[fact])
+            remarks::facts(c, &[fact])
         })
     }
 

@@ -8,8 +8,8 @@ use super::{
     read::Keyed,
 };
 use crate::{
-    Arrivals, BlockQos, Fact, Header, Interval, Kind, Load, Phase, Point, ResolvedRate, Series,
-    Summary, System, Warmup, histogram::encode, qos,
+    Arrivals, BlockQos, Header, Interval, Kind, Load, Phase, Point, ResolvedRate, Series, Summary,
+    System, Warmup, histogram::encode, qos,
 };
 use rusqlite::{Connection, Result, named_params, params};
 use serde::Serialize;
@@ -59,32 +59,6 @@ pub fn systems(c: &Connection, systems: &[System]) -> Result<()> {
         )?;
     }
     check_rows(c, "system", SYSTEMS_MAX)
-}
-
-pub fn facts(c: &Connection, facts: &[Fact]) -> Result<()> {
-    let mut insert = c.prepare_cached(
-        "INSERT INTO fact (system, \"group\", name, value) VALUES (?, ?, ?, ?)
-         ON CONFLICT (ifnull(system, ''), \"group\", name) DO UPDATE SET value = excluded.value",
-    )?;
-    for fact in facts {
-        insert.execute(params![fact.system, fact.group, fact.name, fact.value])?;
-    }
-    Ok(())
-}
-
-pub fn notice(c: &Connection, text: &str) -> Result<()> {
-    c.execute(
-        "INSERT INTO notice (text) SELECT :text
-         WHERE NOT EXISTS (SELECT 1 FROM notice WHERE text = :text)",
-        named_params! { ":text": text },
-    )?;
-    Ok(())
-}
-
-/// Takes back a notice.
-pub fn no_notice(c: &Connection, text: &str) -> Result<()> {
-    c.execute("DELETE FROM notice WHERE text = ?", [text])
-        .map(drop)
 }
 
 /// Adds what a percentage came to, unless it is there already: the first stays.

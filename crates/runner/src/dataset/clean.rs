@@ -117,13 +117,21 @@ impl NamedPlace<'_> {
         };
         let settings = self.driver.settings.iter();
         let named = settings.filter(|setting| setting.kind == SettingKind::Directory);
+        let is_own = |directory: &PathBuf| {
+            let marker = read_file_itself(&directory.join(LOG_MARKER));
+            let marker = marker.and_then(|text| serde_json::from_str(&text).ok());
+            marker.is_some_and(|marker: LogMarker| marker.database == data)
+        };
+        // As the study names it; where an options file or another rank did, as the database says.
+        let params = self.params(Location::None, BTreeMap::new()).ok();
+        let said = params.map(|params| (self.driver.adopted)(&data, &params.settings));
         let of_database = |setting: &Setting| {
-            let directory = Path::new(self.settings.get(setting.name)?);
-            let directory = directory.join(format!("{}-wal", self.driver.entry));
-            let marker = read_file_itself(&directory.join(LOG_MARKER))?;
-            let marker: LogMarker = serde_json::from_str(&marker).ok()?;
-            let value = directory.to_str()?.to_owned();
-            (marker.database == data).then(|| (setting.name.to_owned(), value))
+            let given = self.settings.get(setting.name).map(Path::new);
+            let given = given.map(|of| of.join(format!("{}-wal", self.driver.entry)));
+            let said = said.as_ref().and_then(|said| said.text(setting.name));
+            let mut candidates = given.into_iter().chain(said.map(PathBuf::from));
+            let directory = candidates.find(is_own)?;
+            Some((setting.name.to_owned(), directory.to_str()?.to_owned()))
         };
         named.filter_map(of_database).collect()
     }

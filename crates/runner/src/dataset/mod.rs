@@ -9,6 +9,7 @@ pub(crate) mod clean;
 mod load;
 mod marker;
 mod reshaped;
+mod shared;
 mod wal;
 
 use crate::{
@@ -18,6 +19,7 @@ use crate::{
 pub(crate) use load::loader;
 pub(crate) use marker::is_device;
 use marker::{CONTENT, Marker, Store, failed};
+pub(crate) use shared::{RealPlace, refuse_shared};
 use std::{
     collections::BTreeMap,
     fs,
@@ -29,7 +31,6 @@ use tailmark_driver::{Access, Database, Location, Look, Made, Params, db::stamp}
 use tailmark_host::prepare::Unwatched;
 use tailmark_plan::{Adopt, Plan, SystemPlan, file_sums};
 use tailmark_results::instant::dated;
-pub(crate) use wal::refuse_shared;
 
 /// A system's data set.
 #[derive(Debug)]
@@ -509,10 +510,10 @@ impl<'a> Dataset<'a> {
     /// is killed meanwhile leaves what the next one removes.
     fn empty(&self) -> Result<(), Error> {
         (self.system.driver.check_destroy)(&self.params)?;
+        let before = self.read()?.0;
         // On a full disk it could not be written again.
-        if self
-            .read()?
-            .0
+        if before
+            .as_ref()
             .is_none_or(|marker| !marker.promises_nothing())
         {
             self.write(None, &self.begun()?, 0, false)?;
@@ -520,7 +521,14 @@ impl<'a> Dataset<'a> {
         if self.store == Store::Server && self.look_at_server()?.is_empty {
             return Ok(());
         }
-        Ok((self.system.driver.destroy)(&self.params)?)
+        let destroyed = (self.system.driver.destroy)(&self.params);
+        if let (Err(tailmark_driver::Error::Locked { .. }), Some(before), Store::File(path)) =
+            (&destroyed, before, &self.store)
+        {
+            // Another program has it open, and nothing of it was removed.
+            marker::write_file(path, &before.text())?;
+        }
+        Ok(destroyed?)
     }
 
     /// Opens the database.

@@ -12,10 +12,10 @@ use std::{
     path::{Path, PathBuf},
 };
 use tailmark_driver::{SettingKind, Settings};
-use tailmark_plan::{Plan, SystemPlan};
+use tailmark_plan::SystemPlan;
 
 /// Names and values of the settings that name such directories.
-fn directories(system: &SystemPlan) -> impl Iterator<Item = (&'static str, PathBuf)> {
+pub(super) fn directories(system: &SystemPlan) -> impl Iterator<Item = (&'static str, PathBuf)> {
     let settings = system.driver.settings.iter();
     let named = settings.filter(|setting| setting.kind == SettingKind::Directory);
     named.filter_map(|setting| {
@@ -26,9 +26,12 @@ fn directories(system: &SystemPlan) -> impl Iterator<Item = (&'static str, PathB
 
 /// The settings with which a data set that tailmark loads is opened.
 pub(super) fn own(system: &SystemPlan) -> Settings {
-    moved(system, |_, directory| {
-        directory.join(format!("{}-wal", system.driver.entry))
-    })
+    moved(system, |_, directory| own_log(system, directory))
+}
+
+/// The directory in this one in which the data set keeps its log.
+pub(super) fn own_log(system: &SystemPlan, directory: &Path) -> PathBuf {
+    directory.join(format!("{}-wal", system.driver.entry))
 }
 
 /// The settings with which a trial in `place` is opened.
@@ -40,44 +43,6 @@ fn moved(system: &SystemPlan, to: impl Fn(&str, &Path) -> PathBuf) -> Settings {
     directories(system).fold(system.settings.clone(), |settings, (name, directory)| {
         settings.with(name, &to(name, &directory).to_string_lossy())
     })
-}
-
-/// Refuses two systems that would keep their logs in one directory, or one its log where the other
-/// keeps its data.
-///
-/// # Errors
-/// Names both systems and the directory.
-pub(crate) fn refuse_shared(plan: &Plan) -> Result<(), Error> {
-    for system in &plan.systems {
-        for (name, directory) in directories(system) {
-            let directory = real(&directory);
-            let others = plan
-                .systems
-                .iter()
-                .filter(|other| other.name != system.name);
-            let mut shared = others.filter_map(|other| {
-                let mut logs = directories(other).map(|(_, log)| real(&log));
-                let data = other.location.path().map(real);
-                let entry = data.as_ref().map(|data| data.join(other.driver.entry));
-                let is_in_data = entry.is_some_and(|entry| directory.starts_with(entry));
-                if data.is_some_and(|data| data == directory) || is_in_data {
-                    Some((other, "its data"))
-                } else if logs.any(|log| log == directory) {
-                    Some((other, "its log"))
-                } else {
-                    None
-                }
-            });
-            if let Some((other, what)) = shared.next() {
-                let why = format!(
-                    "system `{}` keeps {what} there too; give each system its own directory",
-                    other.name
-                );
-                return Err(refuse(system, name, &directory, why));
-            }
-        }
-    }
-    Ok(())
 }
 
 impl Dataset<'_> {
@@ -124,9 +89,7 @@ impl Dataset<'_> {
 
     /// Whether the data set has its own directory in this one already.
     fn owns(&self, directory: &Path) -> bool {
-        directory
-            .join(format!("{}-wal", self.system.driver.entry))
-            .exists()
+        own_log(self.system, directory).exists()
     }
 }
 
@@ -156,22 +119,22 @@ fn logs(directory: &Path) -> Vec<String> {
     logs
 }
 
-/// The path without symbolic links, as far as it exists.
-fn real(path: &Path) -> PathBuf {
-    tailmark_host::prepare::real_path(path)
-}
-
-fn refuse(system: &SystemPlan, name: &'static str, directory: &Path, why: String) -> Error {
-    let by = match (
-        system.settings.given(name),
-        system.settings.text("options_file"),
-    ) {
-        (false, Some(file)) => format!(" of options_file `{file}`"),
-        _ => String::new(),
+pub(super) fn refuse(
+    system: &SystemPlan,
+    name: &'static str,
+    directory: &Path,
+    why: String,
+) -> Error {
+    let is_setting = system.driver.settings.iter().any(|of| of.name == name);
+    let file = system.settings.text("options_file");
+    let setting = match file.filter(|_| !system.settings.given(name)) {
+        _ if !is_setting => name.to_owned(),
+        Some(file) => format!("database.{name} of options_file `{file}`"),
+        None => format!("database.{name}"),
     };
     Error::BadDirectory {
         system: system.name.clone(),
-        setting: format!("database.{name}{by}"),
+        setting,
         directory: directory.to_owned(),
         why,
     }

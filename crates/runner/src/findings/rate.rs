@@ -3,8 +3,7 @@
 
 use super::Evidence;
 use tailmark_results::{
-    Arrivals, KindResult, Latencies, Phase, Sentence, StartLag, Stated, Unit, number,
-    quantile::P99,
+    Arrivals, KindResult, Latencies, Phase, Sentence, StartLag, Stated, Unit, number, quantile::P99,
 };
 
 /// Lag below this is none, nanoseconds.

@@ -42,7 +42,6 @@ pub(super) fn with_evidence_of<T>(
         phase,
         clock_step_ms: 0,
         not_sampled: Vec::new(),
-        settings_left: Vec::new(),
     };
     of(&Evidence::new(driver, &params, &key, &measured))
 }
@@ -77,7 +76,7 @@ fn settings_that_a_killed_run_left_are_named_with_what_puts_them_back() {
     assert_eq!(found(&[]), None);
     let said = found(&["vm.swappiness is 1, was 60".to_owned()])
         .unwrap()
-        .to_string();
+        .text();
     assert!(said.contains("vm.swappiness is 1, was 60"), "{said}");
     assert!(said.contains("tailmark restore"), "{said}");
 }

@@ -11,9 +11,13 @@ use crate::{
     Error, capture::Watched, dataset::Dataset, error::in_one_line, expect::Surprises,
     places::places, point, preflight::refuse_missing_room, seeds::PointSeeds,
 };
-use std::sync::{Arc, atomic::AtomicU64};
+use std::{
+    cell::RefCell,
+    path::PathBuf,
+    sync::{Arc, atomic::AtomicU64},
+};
 use tailmark_cluster::Cluster;
-use tailmark_driver::{Database, Settled};
+use tailmark_driver::{Database, Made, Settled};
 use tailmark_engine::{Silent, Spec, Stop};
 use tailmark_host::MemoryLimit;
 use tailmark_plan::{Plan, RawPlan, SystemPlan};
@@ -85,6 +89,7 @@ pub fn follow(cluster: Arc<dyn Cluster>, stop: &Stop) -> Result<(), Error> {
         stop,
         rank,
         hosts: &hosts,
+        made: RefCell::default(),
     };
     follower.carry_out();
     Ok(())
@@ -112,6 +117,8 @@ struct Follower<'a> {
     stop: &'a Stop,
     rank: u32,
     hosts: &'a [String],
+    /// Directories that were made for systems.
+    made: RefCell<Vec<PathBuf>>,
 }
 
 /// An open database, and of which system it is.
@@ -159,15 +166,27 @@ impl<'a> Follower<'a> {
         found.ok_or_else(|| Error::Unready(format!("its plan has no system `{name}`")))
     }
 
+    /// The data set of a system; its marker will say what was made for it.
+    fn dataset(&self, system: &'a SystemPlan) -> Dataset<'a> {
+        let dataset = Dataset::new(self.plan, system);
+        let made = self.made.borrow();
+        let own = made
+            .iter()
+            .filter(|made| system.location.path() == Some(made));
+        own.for_each(|own| dataset.add_made(Made::Directory(own.clone())));
+        dataset
+    }
+
     /// What needs no open database.
     fn act(&self, command: &Command) -> Result<Answer, Error> {
-        let dataset = |name: &str| Ok::<_, Error>(Dataset::new(self.plan, self.system(name)?));
+        let dataset = |name: &str| Ok::<_, Error>(self.dataset(self.system(name)?));
         match command {
             Command::TryOpen { system } => {
                 let system = self.system(system)?;
                 let surprises = Surprises::of(std::iter::once(system));
                 surprises.refuse(self.plan)?;
-                refuse_missing_room(self.plan, system, self.ranks)?;
+                let made = refuse_missing_room(self.plan, system, self.ranks)?;
+                self.made.borrow_mut().extend(made);
                 Dataset::new(self.plan, system).try_open()?;
                 let said = surprises.notices().join("; ");
                 Ok(match said.is_empty() {
@@ -212,7 +231,7 @@ impl<'a> Follower<'a> {
 
     fn load(&self, system: &str, seed: u64) -> Result<Answer, Error> {
         let system = self.system(system)?;
-        let dataset = Dataset::new(self.plan, system);
+        let dataset = self.dataset(system);
         let seeds = PointSeeds::from_number(seed);
         let watched = self.watched(system);
         let on = (self.plan, self.ranks);

@@ -17,7 +17,7 @@ mod part;
 pub use follow::follow;
 pub(crate) use lead::Together;
 
-use crate::Error;
+use crate::{Error, dataset::RealPlace};
 use link::Link;
 pub(crate) use message::{Answer, Command};
 use message::{Failure, Message};
@@ -31,7 +31,7 @@ use std::{
     time::{Duration, Instant},
 };
 use tailmark_cluster::Cluster;
-use tailmark_driver::Place;
+use tailmark_driver::{Location, Place};
 use tailmark_engine::Stop;
 use tailmark_plan::{AbortLimit, Plan, SystemPlan};
 use tailmark_results::Fact;
@@ -202,7 +202,7 @@ impl Ranks {
         let fact = |(rank, host): (usize, &String)| Fact {
             system: None,
             group: format!("rank {rank}"),
-            name: "hostname".to_owned(),
+            name: Fact::HOSTNAME.to_owned(),
             value: host.clone(),
         };
         let hosts = self.hosts().iter().enumerate().map(fact);
@@ -416,7 +416,10 @@ fn refuse_shared_places(plan: &Plan, hosts: &[String]) -> Result<(), Error> {
         for (one, other) in
             ranks().flat_map(|one| (one + 1..hosts.len() as u32).map(move |o| (one, o)))
         {
-            if hosts[one as usize] == hosts[other as usize] && place(one) == place(other) {
+            let is_here = hosts[one as usize] == hosts[0];
+            if hosts[one as usize] == hosts[other as usize]
+                && are_one(&place(one), &place(other), is_here)
+            {
                 return Err(Error::SharedPlace {
                     system: system.name.clone(),
                     place: place(one),
@@ -427,6 +430,12 @@ fn refuse_shared_places(plan: &Plan, hosts: &[String]) -> Result<(), Error> {
         }
     }
     Ok(())
+}
+
+/// Whether two places are one; on this machine also under two names.
+fn are_one(one: &Location, other: &Location, is_here: bool) -> bool {
+    let real = |place: &Location| place.path().map(RealPlace::new);
+    one == other || (is_here && real(one) == real(other))
 }
 
 #[cfg(test)]

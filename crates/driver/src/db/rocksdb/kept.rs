@@ -4,10 +4,12 @@
 //! a database that another program made goes on as it began, and that program can read it still.
 
 use super::{
-    facts,
+    NAME, facts,
     ini::{Ini, OptionsSection},
+    wal::LogDirectory,
 };
-use crate::Settings;
+use crate::{Access, Error, Settings, error::BoxError};
+use rust_rocksdb::{DB, Options};
 use std::{fs, path::Path};
 
 /// The settings that decide who can read a table file; RocksDB's options have the same names.
@@ -21,7 +23,43 @@ pub(super) struct Existing<'a> {
     pub(super) families: Vec<String>,
 }
 
-impl Existing<'_> {
+impl<'a> Existing<'a> {
+    /// Looks at the database in a directory that has one. All its column families must be opened with
+    /// it. One without that of the table is refused before RocksDB recovers it and rewrites its files;
+    /// if it was never written to, it may be of a load that was killed, and gets it.
+    pub(super) fn look(place: &'a Path, table: &str, asked: Access) -> Result<Self, Error> {
+        let failed = |source: BoxError| Error::Open {
+            driver: NAME,
+            place: place.display().to_string(),
+            source,
+        };
+        let families = DB::list_cf(&Options::default(), place).map_err(|e| failed(e.into()))?;
+        let is_new = || !facts::has_tables(place) && !LogDirectory::has_records(place);
+        match asked {
+            _ if families.iter().any(|family| family == table) => {}
+            Access::Extend => {}
+            Access::Create if is_new() => {}
+            // A program has to open all column families, and so to know of them.
+            Access::Create => {
+                return Err(Error::Upgrade {
+                    driver: NAME,
+                    place: place.display().to_string(),
+                    writer: "another program".to_owned(),
+                    change: format!("has added the column family `{table}`"),
+                });
+            }
+            _ => {
+                let why = format!(
+                    "it has no column family `{table}`, but `{}`: another program made it; name the \
+                     directory of a database that has it",
+                    families.join("`, `")
+                );
+                return Err(failed(why.into()));
+            }
+        }
+        Ok(Self { place, families })
+    }
+
     /// Sets what its families keep, as RocksDB wrote it down when it opened the database last; of
     /// `table`, what was not given.
     pub(super) fn keep(&self, settings: &Settings, ini: &mut Ini, table: &str) {

@@ -24,6 +24,7 @@ use crate::{
     Access, Clients, DataSet, Database, Driver, Error, OperationKind, Params, Place, Remark,
     RemarkCode, Schema, Semantics, Session, Settings, Settled, Statistic, Stopped,
 };
+use kept::Existing;
 pub use version::NewestOptions;
 use wal::LogDirectory;
 
@@ -134,7 +135,7 @@ impl RocksDb {
             source,
         };
         let exists = place.join("CURRENT").exists();
-        let creates = params.access == Access::Create;
+        let creates = matches!(params.access, Access::Create | Access::Extend);
         if !exists && !creates {
             return Err(failed("there is no RocksDB database".into()));
         }
@@ -148,8 +149,8 @@ impl RocksDb {
         } else {
             &params.data.schema.table
         };
-        let existing = exists.then(|| existing(place)).transpose();
-        let existing = existing.map_err(|e| failed(e.into()))?;
+        let look = || Existing::look(place, table, params.access);
+        let existing = exists.then(look).transpose()?;
         let loaded = options::load(settings, table, existing.as_ref());
         let mut loaded = loaded.map_err(|e| refused(settings, e))?;
         loaded.database.create_if_missing(creates);
@@ -400,7 +401,7 @@ fn access(place: &Path, params: &Params) -> Result<Access, Error> {
         driver: NAME,
         place: place.display().to_string(),
         writer,
-        embedded: format!("RocksDB {}", version::EMBEDDED),
+        change: format!("has written to it with RocksDB {}", version::EMBEDDED),
     })
 }
 
@@ -444,12 +445,6 @@ fn refused(settings: &Settings, why: String) -> Error {
             source: why.into(),
         },
     }
-}
-
-/// The database in a directory that has one. All its column families must be opened with it.
-fn existing(place: &Path) -> Result<kept::Existing<'_>, rust_rocksdb::Error> {
-    let families = DB::list_cf(&Options::default(), place)?;
-    Ok(kept::Existing { place, families })
 }
 
 /// Whether another process, or another handle of this one, has the database.

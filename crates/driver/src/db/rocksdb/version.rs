@@ -122,7 +122,7 @@ pub(super) fn access(place: &Path, asked: Access, settings: &Settings) -> Result
         .unwrap_or_default();
     let version = newest.version.as_deref();
     match asked {
-        Access::Upgrade => Ok(Access::Write),
+        Access::Upgrade | Access::Extend => Ok(Access::Write),
         // Without tables and without options it was never open.
         Access::Write | Access::Create if version.is_none() && !facts::has_tables(place) => {
             Ok(asked)

@@ -72,6 +72,13 @@ impl LogDirectory {
         })
     }
 
+    /// Whether the log that a database was written with holds records, as far as that can be told.
+    pub(super) fn has_records(place: &Path) -> bool {
+        let newest = NewestOptions::read(place).ok().flatten();
+        let written = newest.and_then(|newest| newest.wal_dir);
+        holds_records(written.as_deref().unwrap_or(place)).unwrap_or(true)
+    }
+
     /// Refuses to open a database without the log that it was written with.
     pub(super) fn refuse_other(place: &Path, log: Option<&Self>) -> Result<(), String> {
         let newest = NewestOptions::read(place).map_err(|e| e.to_string())?;
@@ -79,9 +86,7 @@ impl LogDirectory {
         let database = real(place);
         let written = newest.wal_dir.map_or(database, |wal| real(&wal));
         let opened = log.map_or_else(|| real(place), |log| log.directory.clone());
-        let holds_records =
-            |name: &String| fs::metadata(written.join(name)).is_ok_and(|found| found.len() > 0);
-        if written == opened || !logs(&written)?.iter().any(holds_records) {
+        if written == opened || !holds_records(&written)? {
             return Ok(());
         }
         Err(format!(
@@ -312,6 +317,12 @@ fn logs(directory: &Path) -> Result<BTreeSet<String>, String> {
         }
     }
     Ok(found)
+}
+
+/// Whether any log in a directory is more than empty.
+fn holds_records(directory: &Path) -> Result<bool, String> {
+    let is_long = |name: &String| fs::metadata(directory.join(name)).is_ok_and(|is| is.len() > 0);
+    Ok(logs(directory)?.iter().any(is_long))
 }
 
 /// The number of a log file.

@@ -92,7 +92,6 @@ impl Found {
             phase,
             clock_step_ms: 0,
             not_sampled: Vec::new(),
-            settings_left: Vec::new(),
         };
         Self(findings(&Evidence::new(driver, &params, &key, &measured)))
     }

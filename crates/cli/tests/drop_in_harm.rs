@@ -1,0 +1,127 @@
+//! What the drop-ins leave as it is: databases of other programs, files beside them.
+
+#![allow(
+    clippy::unwrap_used,
+    reason = "a test that cannot be set up has failed, and says so"
+)]
+#![cfg(feature = "rocksdb")]
+
+use rust_rocksdb::{DB, Options};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::Path,
+    process::{Command, Output},
+};
+use tailmark_testing::{assert_says, err, out};
+use tempfile::TempDir;
+
+/// Calls a drop-in on the database `db` in a directory.
+fn tailmark(dir: &Path, line: &str) -> Output {
+    let mut tailmark = Command::new(env!("CARGO_BIN_EXE_tailmark"));
+    let words = line.split_whitespace();
+    tailmark.args(words).current_dir(dir).output().unwrap()
+}
+
+fn ycsb(dir: &Path, action: &str, more: &str) -> Output {
+    let core =
+        "-p workload=site.ycsb.workloads.CoreWorkload -p recordcount=500 -p operationcount=500";
+    let place = "-p rocksdb.dir=db";
+    tailmark(dir, &format!("ycsb {action} rocksdb {core} {place} {more}"))
+}
+
+/// Every file of the database but RocksDB's own log of what it does, and what is in it.
+fn files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
+    let entries = fs::read_dir(dir.join("db")).unwrap();
+    let entries = entries.map(|entry| entry.unwrap().path());
+    let name = |path: &Path| path.file_name().unwrap().to_string_lossy().into_owned();
+    let files = entries.map(|path| (name(&path), fs::read(path).unwrap()));
+    files.filter(|(name, _)| !name.starts_with("LOG")).collect()
+}
+
+fn code(output: &Output) -> Option<i32> {
+    output.status.code()
+}
+
+#[test]
+fn ycsb_looks_at_a_database_that_ycsb_did_not_make_before_it_changes_a_file() {
+    let dir = TempDir::new().unwrap();
+    let dir = dir.path();
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    // The record is in the log: to recover it RocksDB writes a table, and begins a new log.
+    let database = DB::open(&options, dir.join("db")).unwrap();
+    database.put("theirs", "kept").unwrap();
+    drop(database);
+    let before = files(dir);
+    for mix in ["readproportion=1", "updateproportion=1"] {
+        for upgrade in ["", "--upgrade"] {
+            let run = ycsb(dir, "run", &format!("-p {mix} {upgrade}"));
+            assert_eq!(code(&run), Some(1), "{}", err(&run));
+            let parts = ["no column family `usertable`, but `default`", "name the"];
+            assert_says(&err(&run), &parts);
+        }
+    }
+    let load = ycsb(dir, "load", "");
+    assert_eq!(code(&load), Some(1), "{}", err(&load));
+    assert_says(&err(&load), &["added the column family", "--upgrade"]);
+    assert!(files(dir) == before, "a file changed");
+    // Its own program, which knows of no column family, can open it.
+    let database = DB::open(&options, dir.join("db")).unwrap();
+    assert_eq!(database.get("theirs").unwrap().unwrap(), b"kept");
+    drop(database);
+    for action in ["load", "run"] {
+        let done = ycsb(dir, action, "--upgrade");
+        assert_eq!(code(&done), Some(0), "{}", err(&done));
+    }
+}
+
+#[test]
+fn ycsb_loads_a_database_of_which_a_killed_load_made_nothing_but_its_default_family() {
+    let dir = TempDir::new().unwrap();
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    drop(DB::open(&options, dir.path().join("db")).unwrap());
+    let load = ycsb(dir.path(), "load", "");
+    assert_eq!(code(&load), Some(0), "{}", err(&load));
+}
+
+#[test]
+fn db_bench_uses_a_database_with_foreign_files_and_removes_none() {
+    let dir = TempDir::new().unwrap();
+    let dir = dir.path();
+    assert_eq!(code(&ycsb(dir, "load", "")), Some(0));
+    fs::write(dir.join("db/notes.txt"), "mine").unwrap();
+    let before = files(dir);
+    let foreign =
+        || ["CF_NAMES", "notes.txt"].map(|name| fs::read(dir.join("db").join(name)).unwrap());
+    let theirs = foreign();
+    // Without the flag it would remove the database first.
+    let fresh = "db-bench --db=db --num=500 --benchmarks=fillrandom,readrandom";
+    let refused = tailmark(dir, fresh);
+    assert_eq!(code(&refused), Some(1), "{}", err(&refused));
+    assert_says(&err(&refused), &["is not RocksDB's; move it elsewhere"]);
+    assert!(files(dir) == before, "a file changed");
+    let used = tailmark(
+        dir,
+        "db-bench --db=db --num=500 --use_existing_db=1 --benchmarks=overwrite,compact,readrandom",
+    );
+    assert_eq!(code(&used), Some(0), "{}", err(&used));
+    assert_eq!(foreign(), theirs);
+    // YCSB's records are in a column family of their own.
+    let run = ycsb(dir, "run", "-p readproportion=1 -p updateproportion=0");
+    assert_eq!(code(&run), Some(0), "{}", err(&run));
+    assert_says(&out(&run), &["[READ], Return=OK, 500"]);
+}
+
+#[test]
+fn db_bench_takes_no_address_for_a_directory() {
+    let dir = TempDir::new().unwrap();
+    for address in ["127.0.0.1:9042", "db1:9042"] {
+        let line = format!("db-bench --db={address} --benchmarks=fillrandom --num=10");
+        let refused = tailmark(dir.path(), &line);
+        assert_eq!(code(&refused), Some(1), "{}", err(&refused));
+        assert_says(&err(&refused), &["--db", address, "directory"]);
+    }
+    assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
+}
