@@ -5,7 +5,6 @@ mod effective;
 mod expect;
 mod hosts;
 mod ladder;
-mod older_studies;
 mod orders;
 mod places;
 mod prepare;
