@@ -2,11 +2,10 @@
 //! the same directory is compared with. Every key that shapes a point is in it, and the content of
 //! every file that does, by its SHA-256; the title and what is assumed may change, and are not.
 
-use super::{KEYS, Order, Plan, PlanKey, RawPlan, SystemPlan, db_bench_text, service::shown};
+use super::{KEYS, Plan, PlanKey, SystemPlan, db_bench_text, service::shown};
 use sha2::{Digest, Sha256};
 use std::{collections::BTreeMap, fs};
 use tailmark_driver::SettingKind;
-use tailmark_results::Header;
 use tailmark_workload::{
     Distribution, GroupClients, GroupOperations, LengthChoice, Mix, MixedOperations, Workload,
 };
@@ -26,50 +25,6 @@ pub(super) fn keys(plan: &Plan) -> BTreeMap<String, String> {
     let systems = plan.systems.iter();
     systems.for_each(|system| put_system(system, &mut put));
     keys
-}
-
-/// The order in which the points of several systems are measured, where that is not system by system.
-pub(super) const ORDER: &str = "sweep.order";
-
-/// What a study was made with. Keys that its version did not keep are those of its plan as it is
-/// read now; so are semantics that settings decide, of which older versions said what was not so.
-/// The order is not among them: without the key, systems were measured one after the other.
-#[must_use]
-pub fn keys_of_study(header: &Header) -> BTreeMap<String, String> {
-    let mut keys = header.plan.clone();
-    let read = RawPlan::parse("study", &header.source).and_then(|raw| raw.check());
-    let Ok(read) = read else {
-        return keys;
-    };
-    for system in &read.systems {
-        if (system.driver.semantics)(&system.settings).is_some() {
-            keys.remove(&format!("system.{}.semantics", system.name));
-        }
-    }
-    for (key, value) in read.header.plan {
-        if key != ORDER {
-            keys.entry(key).or_insert(value);
-        }
-    }
-    keys
-}
-
-/// Whether a study was begun before plans had an order: its systems are measured one after the
-/// other, where its plan as it is read now has them take turns.
-#[must_use]
-pub fn is_begun_without_order(header: &Header) -> bool {
-    let read = RawPlan::parse("study", &header.source).and_then(|raw| raw.check());
-    !header.plan.contains_key(ORDER) && read.is_ok_and(|read| read.header.plan.contains_key(ORDER))
-}
-
-impl Plan {
-    /// The plan with its systems measured one after the other.
-    #[must_use]
-    pub fn system_by_system(mut self) -> Self {
-        self.sweep.order = Order::Systems;
-        self.header.plan.remove(ORDER);
-        self
-    }
 }
 
 fn put_workload(workload: &Workload, put: &mut impl FnMut(&str, String)) {

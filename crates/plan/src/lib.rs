@@ -42,7 +42,7 @@ pub use abort::{AbortLimit, Broken};
 pub use accept::Accept;
 pub use agent::Agent;
 pub use caches::DropCaches;
-pub use effective::{file_sums, is_begun_without_order, keys_of_study};
+pub use effective::file_sums;
 pub use emulate::Emulate;
 pub use error::Error;
 pub use expect::{ClientHost, Expect, Unexpected};

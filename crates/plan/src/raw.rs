@@ -10,7 +10,7 @@ use super::{
 };
 use std::{collections::BTreeMap, fs, path::Path};
 use tailmark_driver::did_you_mean;
-use tailmark_results::{RENAMED_KEYS, present_key, secret::masked};
+use tailmark_results::secret::masked;
 use toml::{Table, Value};
 
 /// The keys that say where a system is.
@@ -63,7 +63,7 @@ impl RawPlan {
     /// # Errors
     /// Where it is not TOML; names line and column.
     pub fn parse(name: &str, text: &str) -> Result<Self, Error> {
-        let mut table = text.parse::<Table>().map_err(|error| {
+        let table = text.parse::<Table>().map_err(|error| {
             let before = &text[..error.span().map_or(0, |span| span.start.min(text.len()))];
             let line = before.matches('\n').count() + 1;
             let column = before.chars().rev().take_while(|c| *c != '\n').count() + 1;
@@ -72,7 +72,6 @@ impl RawPlan {
                 message: error.message().replace('\n', ", "),
             }
         })?;
-        rename_keys(&mut table);
         let (name, source) = (Some(name.to_owned()), Some(text.to_owned()));
         Ok(Self {
             name,
@@ -88,7 +87,6 @@ impl RawPlan {
     /// # Errors
     /// Where the path leads through something that is no table.
     pub fn set(&mut self, flag: &str, key: &str, value: Value) -> Result<(), Error> {
-        let key = present_key(key);
         let words = split(key).ok_or_else(|| Error::UnknownKey {
             key: key.to_owned(),
             hint: String::new(),
@@ -371,27 +369,6 @@ fn commands_of(plan: &mut Table) -> impl Iterator<Item = &mut String> {
             }
             _ => None,
         })
-}
-
-/// Gives keys of earlier versions their present names.
-fn rename_keys(plan: &mut Table) {
-    for (old, present) in RENAMED_KEYS {
-        let words = old.split_once('.').zip(present.split_once('.'));
-        let ((table, old), (_, present)) = words.expect("renamed keys are those of tables");
-        if let Some(Value::Table(table)) = plan.get_mut(table)
-            && !table.contains_key(present)
-            && let Some(value) = table.remove(old)
-        {
-            table.insert(present.to_owned(), value);
-        }
-    }
-    if let Some(Value::Array(names)) = plan.get_mut("assumed") {
-        for name in names {
-            if let Value::String(name) = name {
-                *name = present_key(name).to_owned();
-            }
-        }
-    }
 }
 
 /// The words of a dotted key, which may be quoted: `system."Micron 7450".path`.

@@ -3,6 +3,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
+#[path = "../../results/tests/common/mod.rs"]
+mod common;
+
+use common::small_study;
 use rusqlite::{Connection, types::Value};
 use std::{fs, path::Path};
 use tailmark_report::{Data, html::body};
@@ -12,18 +16,16 @@ use tempfile::TempDir;
 
 #[test]
 fn a_study_with_damaged_pages_is_reported_or_refused() {
-    let fixture = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let fixture = fixture.join("../results/tests/fixtures/version-2.study");
     let shm = Path::new("/dev/shm");
     let dir = if shm.is_dir() {
         TempDir::new_in(shm)
     } else {
         TempDir::new()
     };
-    let path = dir.as_ref().unwrap().path().join(Study::FILE);
+    let path = small_study(dir.as_ref().unwrap().path());
     let trial = Trial {
         name: "report of a study by pages",
-        samples: &[fs::read(fixture).unwrap()],
+        samples: &[fs::read(&path).unwrap()],
         words: &[],
         inputs: 60,
     };
@@ -53,10 +55,8 @@ fn limits(kind: &str) -> Vec<Value> {
 
 #[test]
 fn values_at_their_limits_are_reported_or_refused() {
-    let fixture = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let fixture = fixture
-        .join("../results/tests/fixtures")
-        .join(format!("version-{}.study", Study::VERSION));
+    let whole = TempDir::new().unwrap();
+    let fixture = small_study(whole.path());
     let dir = TempDir::new().unwrap();
     let path = dir.path().join(Study::FILE);
     let connection = Connection::open(&fixture).unwrap();

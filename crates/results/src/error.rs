@@ -23,14 +23,17 @@ pub enum Error {
         /// Which file.
         path: PathBuf,
     },
-    /// The file is of a later version than this program knows.
-    #[error("the study `{path}` is of version {version}, but this program reads up to {known}")]
-    Newer {
+    /// The file is of another version than this program knows.
+    #[error(
+        "the study `{path}` is of version {version}, and this program reads version {known}: use \
+         the tailmark that wrote it"
+    )]
+    OtherVersion {
         /// Which file.
         path: PathBuf,
         /// Its version.
         version: u32,
-        /// The latest known.
+        /// The one that is known.
         known: u32,
     },
     /// The file has something else in it than a study has, or lacks a part.

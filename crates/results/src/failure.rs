@@ -171,8 +171,7 @@ fn sent<T>(kinds: &BTreeMap<Kind, T>) -> impl Iterator<Item = &T> {
     sent.map(|(_, kind)| kind)
 }
 
-/// How many of so many operations failed, as near as requests say where nobody counted: in imports
-/// and in studies before version 3.
+/// How many of so many operations failed, as near as requests tell: imports do not count them.
 ///
 /// Each failed request is an operation that failed, but where both halves of a read-modify-write
 /// failed these are two requests. How often that was is known within bounds only; the minimum is

@@ -193,7 +193,7 @@ pub struct PointKey {
     /// Operations per second over all clients; none: a closed loop.
     pub target_rate: Option<f64>,
     /// How operations arrive at that rate; none in a closed loop, and where each client has a
-    /// schedule of its own (drop-ins, studies of before version 4).
+    /// schedule of its own (drop-ins).
     pub arrivals: Option<Arrivals>,
 }
 

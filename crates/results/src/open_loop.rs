@@ -33,8 +33,7 @@ impl Arrivals {
 pub struct StartLag {
     /// Of every operation.
     pub all: Latencies,
-    /// By cause; none in a study of before version 4, and where each client has a schedule of its
-    /// own.
+    /// By cause; none where each client has a schedule of its own.
     pub causes: Option<LagCauses>,
 }
 

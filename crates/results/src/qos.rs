@@ -255,8 +255,7 @@ pub struct Qos<'a> {
     pub run: Option<Stated>,
     /// Whether enough samples are behind that to draw it as certain.
     pub is_solid: bool,
-    /// Block by block; none where the run has no block, or was measured before version 5 of
-    /// studies.
+    /// Block by block; none where the run has no block.
     pub blocks: Option<&'a BlockQos>,
 }
 

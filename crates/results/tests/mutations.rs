@@ -3,9 +3,11 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by a panic")]
 
+mod common;
 mod inputs;
 
 use base64::{Engine, prelude::BASE64_STANDARD};
+use common::small_study;
 use inputs::{
     COLUMNS, DB_BENCH, FIGURES, FIO_CLONES, FIO_PLUS, FIO_SECTIONS, FIO_WORDS, FIRST, JSON,
     PUBLISHED, SECOND, TABLE, TAGS, WORDS, YCSB, first_encoding, histogram, line, line_and_zeros,
@@ -241,13 +243,8 @@ impl Studies {
             TempDir::new()
         };
         let dir = dir.unwrap();
-        // Small ones, of every version: a million of them are read.
-        let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
-        let entries = fs::read_dir(fixtures).unwrap();
-        let mut found: Vec<_> = entries.map(|entry| entry.unwrap().path()).collect();
-        found.retain(|path| path.extension().is_some_and(|e| e == "study"));
-        found.sort();
-        let samples: Vec<_> = found.iter().map(|path| fs::read(path).unwrap()).collect();
+        // A small one: a million of it are read.
+        let samples = vec![fs::read(small_study(dir.path())).unwrap()];
         Self { dir, samples }
     }
 

@@ -284,7 +284,7 @@ fn what_is_not_a_study_is_refused() {
 }
 
 #[test]
-fn a_later_version_is_refused_by_number() {
+fn another_version_is_refused_by_number() {
     let dir = tempfile::tempdir().unwrap();
     let path = Study::create(dir.path(), &header(), &systems())
         .unwrap()
@@ -297,7 +297,7 @@ fn a_later_version_is_refused_by_number() {
     let error = Study::open(dir.path()).unwrap_err().to_string();
     assert!(
         error.ends_with(&format!(
-            "is of version {}, but this program reads up to {}",
+            "is of version {}, and this program reads version {}: use the tailmark that wrote it",
             Study::VERSION + 1,
             Study::VERSION
         )),

@@ -20,16 +20,16 @@ use crate::{
     preflight::{refuse_as_written, refuse_missing},
     prepare::is_to_come,
     retry,
-    sweep::{begun::as_begun, ladder::Ladders, search},
+    sweep::{ladder::Ladders, search},
 };
 use bytesize::ByteSize;
 use cost::totals;
-use std::{borrow::Cow, collections::BTreeMap, path::Path, time::Duration};
+use std::{collections::BTreeMap, path::Path, time::Duration};
 use tailmark_driver::Place;
 use tailmark_host::Space;
 use tailmark_plan::{Adopt, AskedRate, Order, Plan, Reload, Sweep, SystemPlan, Warmup};
 use tailmark_results::{
-    Header, PointKey, ResolvedRate, Study, number,
+    PointKey, ResolvedRate, Study, number,
     steady::{WINDOW_MIN_S, WINDOWS},
 };
 use tailmark_workload::Workload;
@@ -102,11 +102,10 @@ impl Facts {
         let study = Study::exists(out)
             .then(|| Study::open_read_only(out).ok())
             .flatten();
-        let begun = study.as_ref().and_then(|study| study.header().ok());
+        let systems: Vec<_> = plan.systems.iter().collect();
         let known = study.and_then(|study| {
             let retried = retry::retried(plan, &study).ok()?;
             let resolved = study.resolved_rates().ok()?;
-            let systems: Vec<_> = plan.systems.iter().collect();
             let ladders = Ladders::of(plan, &systems, Some(&study), &retried).ok()?;
             let highest = ladders.highest();
             let finished = |system| search::finished(plan, &study, system).ok();
@@ -124,7 +123,8 @@ impl Facts {
             let of_system = |key: &&PointKey| key.system == system.name;
             keys.iter().filter(of_system).count()
         };
-        let (order, mut notices) = order_of(plan, begun.as_ref());
+        let (order, notice) = order::in_effect(plan, &systems);
+        let mut notices: Vec<String> = notice.into_iter().collect();
         let refusal = refuse_as_written(plan).and_then(|()| refuse_one_device(plan).map(drop));
         let formers = former::gather(plan, out);
         let finished = finished.into_iter().chain(std::iter::repeat(0));
@@ -186,18 +186,6 @@ impl SystemFacts {
             ..Self::default()
         }
     }
-}
-
-/// The order of a run that goes on with a study, or begins one, and what it would say of the plan.
-fn order_of(plan: &Plan, begun: Option<&Header>) -> (Order, Vec<String>) {
-    let (plan, notices) = match begun {
-        Some(begun) => as_begun(plan, begun),
-        None => (Cow::Borrowed(plan), Vec::new()),
-    };
-    let systems: Vec<_> = plan.systems.iter().collect();
-    let (order, notice) = order::in_effect(&plan, &systems);
-    let notices = notices.into_iter().map(ToOwned::to_owned).chain(notice);
-    (order, notices.collect())
 }
 
 /// The rates of a system among those of a study.

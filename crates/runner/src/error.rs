@@ -498,8 +498,7 @@ pub enum Error {
     },
     /// A study has no id, by which its data could be told from other data.
     #[error(
-        "`{}` has no id, because an earlier version made it: tailmark cannot tell which data is its own, and \
-         removes nothing",
+        "`{}` has no id: tailmark cannot tell which data is its own, and removes nothing",
         study.display()
     )]
     NoStudyId {

@@ -1,7 +1,6 @@
 //! Carries out a plan: each point of each system in its turn, committed one by one.
 
 mod asked;
-pub(crate) mod begun;
 pub(crate) mod ladder;
 mod load;
 mod lock;
@@ -9,6 +8,7 @@ mod passes;
 mod pending;
 mod point;
 pub(crate) mod rates;
+mod resume;
 pub(crate) mod search;
 mod server;
 mod summary;
@@ -30,7 +30,6 @@ use crate::{
     servers::Servers,
     service::Services,
 };
-use begun::known;
 use ladder::{Ladders, tell_points};
 use lock::lock;
 pub(crate) use lock::lock_existing;
@@ -72,7 +71,7 @@ pub fn run_on(
     let log = |text: &str| prepare::tell(observer, text);
     let (_lock, early) = lock(plan, out)?;
     // A study of another plan is refused before anything is lost.
-    let (plan, known) = known(plan, out, observer)?;
+    let (plan, known) = resume::known(plan, out)?;
     let plan = &*plan;
     let measured = measured(plan, known.as_ref())?;
     let is_pending = |system: &SystemPlan| !measured.contains(&system.name.as_str());

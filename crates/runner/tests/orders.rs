@@ -21,7 +21,7 @@ use support::{plan, points, run, system, system_with};
 use tailmark_driver::{Access, Location, Params};
 use tailmark_engine::{Observer, PhaseKind, PhaseStart, Stop};
 use tailmark_plan::{AskedRate, Order, Plan, RawPlan, Service, ServiceControl, SystemPlan};
-use tailmark_results::{Header, Point, PointKey, Study};
+use tailmark_results::{Point, PointKey, Study};
 use tailmark_runner::Error;
 use tempfile::TempDir;
 
@@ -398,27 +398,6 @@ fn checked(sweep: &str) -> Plan {
 }
 
 const ONE_BY_ONE: [&str; 4] = ["a1 1", "a2 1", "b1 1", "b2 1"];
-
-#[test]
-fn a_study_of_before_there_was_an_order_goes_on_system_by_system() {
-    for again in ["repeats = 2", "repeats = 2\norder = 'systems'"] {
-        let out = TempDir::new().unwrap();
-        let begun = checked("repeats = 2");
-        let mut keys = begun.header.plan.clone();
-        keys.remove("sweep.order").unwrap();
-        let header = Header {
-            plan: keys,
-            ..begun.header
-        };
-        drop(Study::create(out.path(), &header, &[]).unwrap());
-        let (measured, said) = seen(&checked(again), out.path());
-        assert_eq!(measured, ONE_BY_ONE, "{again}");
-        let has = |part: &str| said.iter().any(|text| text.contains(part));
-        let is_said = has("its systems are measured one after the other");
-        assert_eq!(is_said, again == "repeats = 2", "{said:?}");
-        assert!(has("would look like a difference"), "{said:?}");
-    }
-}
 
 #[test]
 fn that_drift_would_look_like_a_difference_is_said_where_systems_do_not_take_turns() {

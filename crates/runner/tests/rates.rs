@@ -11,9 +11,7 @@ use std::{path::Path, sync::Mutex};
 use support::{RECORDS, plan, points, run, system, system_with};
 use tailmark_engine::{Observer, PhaseStart, Stop};
 use tailmark_plan::{AskedRate, Plan, RawPlan, Reload, SystemPlan};
-use tailmark_results::{
-    Arrivals, Header, Load, Point, PointKey, ResolvedRate, Study, finding::ERRORS,
-};
+use tailmark_results::{Arrivals, Load, Point, PointKey, ResolvedRate, Study, finding::ERRORS};
 use tailmark_runner::{Error, Summary};
 
 /// A rate that any machine holds for the few operations of these plans, and one that none does: no
@@ -380,54 +378,4 @@ fn other_rates_are_another_plan() {
         assert!(error.to_string().contains(key), "{error}");
     }
     assert_eq!(run(&checked(rates), out.path()).unwrap().points_kept, 3);
-}
-
-/// A study with a header as earlier versions wrote it.
-fn begun_before(plan: &Plan, out: &Path) -> Study {
-    let mut keys = plan.header.plan.clone();
-    keys.remove("sweep.arrivals");
-    let header = Header {
-        plan: keys,
-        ..plan.header.clone()
-    };
-    Study::create(out, &header, &[]).unwrap()
-}
-
-#[test]
-fn a_study_that_was_begun_before_there_were_rates_goes_on_as_it_began() {
-    let out = tempfile::tempdir().unwrap();
-    let mut plan = checked("rate = 50_000\nrepeats = 2");
-    let study = begun_before(&plan, out.path());
-    let step = plan.points().next().unwrap();
-    let key = PointKey {
-        arrivals: None,
-        ..step.key(&plan, &plan.systems[0], step.fixed_rate())
-    };
-    let phase = tailmark_results::Phase::default();
-    study.add_point(&Point { key, phase }).unwrap();
-    drop(study);
-    let said = Said::default();
-    let summary = tailmark_runner::run(&plan, out.path(), &said, &Stop::new()).unwrap();
-    assert_eq!((summary.points_measured, summary.points_kept), (1, 1));
-    let arrivals = points(out.path()).into_iter().map(|p| p.key.arrivals);
-    assert_eq!(arrivals.collect::<Vec<_>>(), [None, None]);
-    let said = said.0.into_inner().unwrap();
-    assert!(
-        said.iter().any(|text| text.contains("schedule of its own")),
-        "{said:?}"
-    );
-    // One that is begun now has a sequence that all clients share.
-    let new = tempfile::tempdir().unwrap();
-    plan.sweep.repeats = 1;
-    run(&plan, new.path()).unwrap();
-    assert_eq!(points(new.path())[0].key.arrivals, Some(Arrivals::Even));
-}
-
-#[test]
-fn a_study_in_a_closed_loop_that_was_begun_before_goes_on() {
-    let out = tempfile::tempdir().unwrap();
-    let plan = checked("");
-    drop(begun_before(&plan, out.path()));
-    let summary = run(&plan, out.path()).unwrap();
-    assert_eq!((summary.points_measured, summary.points_kept), (1, 0));
 }

@@ -25,6 +25,22 @@ use tailmark_workload::KeySpace;
 
 const MS: u64 = 1_000_000;
 
+/// How many studies are drawn of each case: those of docs/METHOD.md with `./dev method`, and an
+/// eighth of them in the tests. The seeds are fixed: a test passes always or never.
+fn studies() -> usize {
+    if is_whole() { 4_000 } else { 500 }
+}
+
+/// Whether `./dev method` asks for everything that docs/METHOD.md has.
+fn is_whole() -> bool {
+    std::env::var_os("METHOD").is_some()
+}
+
+/// Two standard errors of a share, in percent, of that many studies.
+fn monte_carlo(share: f64, studies: usize) -> f64 {
+    2.0 * (share * (100.0 - share) / studies as f64).sqrt()
+}
+
 /// A point of reads at a rate.
 #[derive(Clone, Copy)]
 struct Asked {

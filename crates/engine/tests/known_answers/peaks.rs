@@ -2,20 +2,14 @@
 //! true ratio, how often a verdict is false, and how often a difference is found. The draws are in
 //! closed form; the tests are those of comparisons.
 
-use super::table;
+use super::{monte_carlo, studies, table};
 use std::thread;
 use tailmark_results::statistics::{
     CountRun, EQUIVALENCE, SIGNIFICANCE, geometric_mean, in_turns, leave_one_out, paired_p,
     peak_ratio, welch,
 };
 
-/// Simulated studies of each case.
-const STUDIES: usize = 4_000;
-
 const REPEATS: [usize; 3] = [4, 5, 10];
-
-/// Two standard errors of a share of 5 % of that many studies.
-const MONTE_CARLO: f64 = 0.7;
 
 /// Numbers of the standard normal distribution.
 struct Normal(u64);
@@ -83,7 +77,8 @@ impl Peaks {
 
     /// Shares of studies, percent: whose interval holds the true ratio, and whose verdict is one of
     /// a difference.
-    fn shares(&self, studies: usize) -> [f64; 2] {
+    fn shares(&self) -> [f64; 2] {
+        let studies = studies();
         let mut normal =
             Normal((self.counts * 1_000 + self.repeats) as u64 ^ self.at_peak.to_bits());
         let (mut held, mut found) = (0, 0);
@@ -112,9 +107,9 @@ fn value(counts: &[Vec<CountRun>]) -> f64 {
 }
 
 /// The shares of each case by the repeats, each row on a thread of its own.
-fn rows(cases: Vec<(String, Peaks)>, studies: usize) -> Vec<(String, [[f64; 2]; 3])> {
+fn rows(cases: Vec<(String, Peaks)>) -> Vec<(String, [[f64; 2]; 3])> {
     let of = |(name, case): (String, Peaks)| {
-        let shares = move || REPEATS.map(|repeats| Peaks { repeats, ..case }.shares(studies));
+        let shares = move || REPEATS.map(|repeats| Peaks { repeats, ..case }.shares());
         (name, thread::spawn(shares))
     };
     let threads: Vec<_> = cases.into_iter().map(of).collect();
@@ -172,13 +167,14 @@ fn intervals_of_peaks_hold_the_true_ratio_and_hardly_any_verdict_is_false() {
         "8 counts, steep, noise x 3, 10 % of drift".to_owned(),
         drift,
     ));
-    let rows = rows(cases, STUDIES);
+    let rows = rows(cases);
     print("peaks: interval holds the true ratio", &rows, 0);
     print("equal peaks: false verdict", &rows, 1);
     for (name, shares) in &rows {
         for [held, wrong] in shares {
-            assert!(*held >= 94.0, "{name}: {held} %");
-            assert!(*wrong <= 5.0 + MONTE_CARLO, "{name}: {wrong} %");
+            let margin = monte_carlo(5.0, studies());
+            assert!(*held >= 95.0 - margin, "{name}: {held} %");
+            assert!(*wrong <= 5.0 + margin, "{name}: {wrong} %");
         }
     }
 }
@@ -202,7 +198,7 @@ fn a_difference_of_peaks_is_found_with_five_repeats() {
             },
         )
     });
-    let rows = rows(cases.into(), STUDIES);
+    let rows = rows(cases.into());
     print("peaks 10 % apart: found", &rows, 1);
     for row in [0, 2] {
         let [four, five, ten] = rows[row].1.map(|of| of[1]);
@@ -226,9 +222,9 @@ fn the_value_of_a_peak_is_not_too_high() {
                 ..CASE
             };
             let mut normal = Normal(repeats as u64);
-            let values = (0..STUDIES).map(|_| value(&case.draw(&mut normal)[0]));
+            let values = (0..studies()).map(|_| value(&case.draw(&mut normal)[0]));
             let sum: f64 = values.map(|value| (value / 1e5).ln()).sum();
-            sum / STUDIES as f64 / case.noise
+            sum / studies() as f64 / case.noise
         };
         let biases = REPEATS.map(bias);
         let texts = biases.map(|bias| format!("{bias:+.2}"));
@@ -258,7 +254,7 @@ impl Turns {
             Normal(self.repeats as u64 ^ self.drift.to_bits() ^ self.noise[0].to_bits());
         let mut counts = [0; 4];
         let last = (2 * self.repeats - 1) as f64;
-        for _ in 0..STUDIES {
+        for _ in 0..studies() {
             let mut side = |system: usize| -> Vec<(f64, f64)> {
                 let run = |repeat: usize| {
                     let turn = if repeat.is_multiple_of(2) {
@@ -290,7 +286,7 @@ impl Turns {
                 *count += usize::from(p < SIGNIFICANCE && is_beyond);
             }
         }
-        counts.map(|count| count as f64 / STUDIES as f64 * 100.0)
+        counts.map(|count| count as f64 / studies() as f64 * 100.0)
     }
 }
 

@@ -2,7 +2,7 @@
 //! a verdict is false, and how often a difference is found. Each run is a point of the simulated
 //! database, with its client, pacer and recorder; the verdicts are those that reports state.
 
-use super::{data, key, open, table};
+use super::{data, key, monte_carlo, open, studies as drawn, table};
 use std::{ops::Range, sync::Arc, thread};
 use tailmark_driver::{Clients, Database};
 use tailmark_engine::{Silent, Spec, Stop};
@@ -12,9 +12,6 @@ use tailmark_results::{
     statistics::{EQUIVALENCE, POWER, smallest_difference, welch},
 };
 use tailmark_workload::{KeySpace, Workload};
-
-/// Simulated studies of each case.
-const STUDIES: usize = 4_000;
 
 /// Runs of a system in one study, of which some are looked at.
 const RUNS: usize = 10;
@@ -175,7 +172,7 @@ fn equal_systems(runs: &[Vec<f64>; 2], repeats: usize) -> Vec<(Vec<f64>, Vec<f64
 const TRUE_RATIO: f64 = 1.1;
 
 fn answers(case: usize, noise: Noise) -> Answers {
-    let runs = runs_of_both(case, noise, [200_000, 220_000], STUDIES);
+    let runs = runs_of_both(case, noise, [200_000, 220_000], drawn());
     let is_found = |verdict: &Verdict| *verdict == Verdict::Better;
     let of = |repeats: usize| {
         let covered = share(studies(&runs, repeats).map(|(a, b)| {
@@ -220,10 +217,11 @@ fn intervals_and_verdicts_are_wrong_and_right_as_often_as_they_say() {
         of.found_of_50
     });
     print("any false verdict of 50 points", &all, |of| of.false_of_50);
+    let margin = monte_carlo(5.0, drawn());
     for of in &all {
         for covered in of.covered {
             assert!(
-                (93.0..=98.0).contains(&covered),
+                (93.7 - margin..=97.3 + margin).contains(&covered),
                 "{:?}: {covered}",
                 of.noise
             );
@@ -232,7 +230,7 @@ fn intervals_and_verdicts_are_wrong_and_right_as_often_as_they_say() {
     for of in &all {
         for wrong in of.false_of_50 {
             assert!(
-                wrong < 5.0,
+                wrong < 5.0 + margin,
                 "{:?}: {wrong} % of studies have a false verdict",
                 of.noise
             );
@@ -246,14 +244,17 @@ fn intervals_and_verdicts_are_wrong_and_right_as_often_as_they_say() {
 fn at_the_edge_of_the_band_systems_are_hardly_ever_equivalent() {
     table("noise, true ratio 1.03 | 4 repeats | 5 repeats | 10 repeats");
     for (case, noise) in [(1, false), (1, true), (3, false)].into_iter().enumerate() {
-        let runs = runs_of_both(100 + case, noise, [200_000, 206_000], STUDIES / 2);
+        let runs = runs_of_both(100 + case, noise, [200_000, 206_000], drawn() / 2);
         let claimed = REPEATS.map(|repeats| {
             let is_claimed = |one| verdicts(&[one])[0] == Verdict::Equivalent;
             share(studies(&runs, repeats).map(is_claimed))
         });
         row(noise, &claimed);
         for claimed in claimed {
-            assert!(claimed <= 5.0, "{noise:?}: {claimed} %");
+            assert!(
+                claimed <= 5.0 + monte_carlo(5.0, drawn() / 2),
+                "{noise:?}: {claimed} %"
+            );
         }
     }
 }
@@ -265,14 +266,14 @@ fn the_smallest_difference_that_is_promised_is_found_as_often() {
         let noise = f64::from(percent) / 100.0;
         let difference = smallest_difference(noise, repeats, 1, EQUIVALENCE).unwrap();
         let slower = (200_000.0 * (1.0 + difference)).round() as u32;
-        let runs = runs_of_both(200 + case, (percent, false), [200_000, slower], STUDIES / 2);
+        let runs = runs_of_both(200 + case, (percent, false), [200_000, slower], drawn() / 2);
         let found = share(studies(&runs, repeats).map(|one| verdicts(&[one])[0].is_difference()));
         println!(
             "| {percent} % | {repeats} | {:.1} % | {found:.1} % |",
             difference * 100.0
         );
         assert!(
-            (found / 100.0 - POWER).abs() < 0.04,
+            (found - POWER * 100.0).abs() < monte_carlo(20.0, drawn() / 2) + 2.0,
             "{percent} %: {found} %"
         );
     }

@@ -2,7 +2,6 @@
 
 use super::{message, plan, shipped};
 use crate::{PLANS, RawPlan};
-use tailmark_driver::db;
 use tailmark_testing::assert_says;
 
 const PLAN: &str = "\
@@ -146,9 +145,6 @@ fn a_driver_that_the_user_gives_takes_the_marks_of_the_plans_own_along() {
 
 #[test]
 fn a_name_of_which_nothing_is_left_goes_too() {
-    if db::find("rocksdb").is_err() {
-        return;
-    }
     let text = "assumed = ['database.block_cache', 'database.compression', 'database.sync']\n\
                 [[system]]\nname = 'a'\npath = '/x'\n";
     let mut raw = RawPlan::parse("test", text).unwrap();
@@ -223,9 +219,6 @@ fn every_name_that_a_shipped_plan_assumes_marks_what_is_in_effect() {
 
 #[test]
 fn every_setting_of_rocksdb_is_marked_in_the_studies_of_rocksdb() {
-    if db::find("rocksdb").is_err() {
-        return;
-    }
     for name in [
         "micron-7400-rocksdb",
         "micron-7450-rocksdb",

@@ -70,16 +70,14 @@ fn an_expectation_of_what_a_driver_has_not_is_refused() {
 
 #[test]
 fn a_server_may_have_several_places_and_an_embedded_database_one() {
-    if tailmark_driver::db::find("cassandra").is_ok() {
-        let keys = "hosts = 'x:1'\npath = '/a'\ndevice = ['/dev/nvme0', '/dev/sd,b']";
-        let plan = plan(&system("cassandra", keys));
-        let watched = ["/a", "/dev/nvme0", "/dev/sd,b"].map(PathBuf::from);
-        assert_eq!(plan.systems[0].watch, watched);
-        assert_eq!(
-            plan.header.plan["system.a.watch"],
-            "/a, /dev/nvme0, /dev/sd,b"
-        );
-    }
+    let keys = "hosts = 'x:1'\npath = '/a'\ndevice = ['/dev/nvme0', '/dev/sd,b']";
+    let several = plan(&system("cassandra", keys));
+    let watched = ["/a", "/dev/nvme0", "/dev/sd,b"].map(PathBuf::from);
+    assert_eq!(several.systems[0].watch, watched);
+    assert_eq!(
+        several.header.plan["system.a.watch"],
+        "/a, /dev/nvme0, /dev/sd,b"
+    );
     for keys in ["path = ['/a', '/b']", "device = ['/dev/sda', '/dev/sdb']"] {
         let said = message(&check(&system("file", keys)).unwrap_err());
         assert!(said.contains("keeps its data in one place"), "{said}");

@@ -5,7 +5,6 @@ mod effective;
 mod expect;
 mod hosts;
 mod ladder;
-mod older_studies;
 mod orders;
 mod places;
 mod prepare;
@@ -37,13 +36,8 @@ fn message(error: &Error) -> String {
     format!("{error}{}", cause.unwrap_or_default())
 }
 
-/// The shipped plan, with `null` where this build has no RocksDB.
 fn shipped(name: &str) -> RawPlan {
-    let mut raw = RawPlan::find(name).unwrap();
-    if driver_of(&raw) == "rocksdb" && tailmark_driver::db::find("rocksdb").is_err() {
-        raw.set_driver("null");
-    }
-    raw
+    RawPlan::find(name).unwrap()
 }
 
 fn driver_of(raw: &RawPlan) -> &str {
@@ -335,9 +329,6 @@ fn a_warm_up_by_rule_is_scaled_and_can_always_be_steady() {
 
 #[test]
 fn two_systems_cannot_share_a_database() {
-    if tailmark_driver::db::find("file").is_err() {
-        return;
-    }
     let two = |second: &str| {
         let text = format!(
             "[database]\ndriver = 'file'\n[[system]]\nname = 'a'\npath = '/x'\n\
@@ -355,31 +346,19 @@ fn two_systems_cannot_share_a_database() {
 
 #[test]
 fn a_workload_that_a_driver_cannot_do_is_refused_with_both_names() {
-    let Ok(file) = tailmark_driver::db::find("file") else {
-        return;
-    };
-    if file
-        .supports
-        .contains(&tailmark_driver::OperationKind::Scan)
-    {
-        return;
-    }
     let error = check(
-        "[database]\ndriver = 'file'\n[sweep]\nworkloads = ['ycsb-e']\n\
-         [[system]]\nname = 'a'\npath = '/x'",
+        "[database]\ndriver = 'aerospike'\n[sweep]\nworkloads = ['ycsb-e']\n\
+         [[system]]\nname = 'a'\nhosts = 'x'",
     );
     let error = message(&error.unwrap_err());
     assert!(
-        error.contains("ycsb-e") && error.contains("scan") && error.contains("file"),
+        error.contains("ycsb-e") && error.contains("scan") && error.contains("aerospike"),
         "{error}"
     );
 }
 
 #[test]
 fn the_place_is_what_the_driver_takes() {
-    if tailmark_driver::db::find("file").is_err() {
-        return;
-    }
     let place = |line: &str| {
         check(&format!(
             "[database]\ndriver = 'file'\n[[system]]\nname = 'a'\n{line}"
@@ -402,9 +381,6 @@ fn the_place_is_what_the_driver_takes() {
 
 #[test]
 fn faithful_is_not_said_of_updates_that_merge() {
-    if tailmark_driver::db::find("aerospike").is_err() {
-        return;
-    }
     let check = |database: &str| {
         check(&format!(
             "[database]\ndriver = 'aerospike'\n{database}\n[[system]]\nname = 'a'\nhosts = 'x:1'"
@@ -429,9 +405,6 @@ fn faithful_is_not_said_of_updates_that_merge() {
 
 #[test]
 fn a_version_is_of_an_embedded_database() {
-    if tailmark_driver::db::find("file").is_err() {
-        return;
-    }
     let error =
         check("[database]\ndriver = 'file'\nversion = '1'\n[[system]]\nname = 'a'\npath = '/x'");
     let error = message(&error.unwrap_err());
@@ -447,14 +420,12 @@ fn a_named_system_moves_with_its_ceiling_and_replaces_the_others() {
         .map(|s| s["name"].as_str().unwrap().to_owned())
         .collect();
     assert_eq!(names, ["disk", "disk ceiling"]);
-    if tailmark_driver::db::find("file").is_ok() {
-        let plan = raw.check().unwrap();
-        assert!(
-            plan.systems
-                .iter()
-                .all(|s| s.location.path() == Some(Path::new("/mnt/nvme0")))
-        );
-    }
+    let plan = raw.check().unwrap();
+    assert!(
+        plan.systems
+            .iter()
+            .all(|s| s.location.path() == Some(Path::new("/mnt/nvme0")))
+    );
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! In which order the points of several systems are measured, and when a plan says so.
 
-use super::{SYSTEM, plan};
-use crate::{Order, Plan, is_begun_without_order, keys_of_study};
+use super::plan;
+use crate::{Order, Plan};
 
 /// A plan of these systems.
 fn with(systems: &str, sweep: &str) -> Plan {
@@ -124,7 +124,7 @@ fn what_is_repeated_is_interleaved_unless_the_plan_says_otherwise() {
 }
 
 #[test]
-fn a_plan_states_its_order_where_it_is_not_that_of_older_studies() {
+fn a_plan_states_its_order_if_systems_take_turns() {
     for (systems, sweep, stated) in [
         ("ab", "", None),
         ("ab", "repeats = 2", Some("interleaved")),
@@ -136,27 +136,4 @@ fn a_plan_states_its_order_where_it_is_not_that_of_older_studies() {
         let order = plan.get("sweep.order").map(String::as_str);
         assert_eq!(order, stated, "{systems}: {sweep}");
     }
-}
-
-#[test]
-fn a_study_without_an_order_was_begun_before_there_was_one_or_says_systems() {
-    let begun = |sweep: &str| {
-        let mut header = with("ab", sweep).header;
-        header.plan.remove("sweep.order");
-        header
-    };
-    for (sweep, is_before) in [
-        ("repeats = 2", true),
-        ("repeats = 2\norder = 'systems'", false),
-        ("repeats = 1", false),
-    ] {
-        let header = begun(sweep);
-        assert_eq!(is_begun_without_order(&header), is_before, "{sweep}");
-        assert_eq!(keys_of_study(&header).get("sweep.order"), None, "{sweep}");
-        let again = with("ab", sweep).system_by_system().header.plan;
-        assert_eq!(keys_of_study(&header), again, "{sweep}");
-    }
-    assert!(!is_begun_without_order(&with("ab", "repeats = 2").header));
-    let one = plan(&format!("{SYSTEM}[sweep]\nrepeats = 2")).header;
-    assert!(!is_begun_without_order(&one), "one system has no order");
 }

@@ -16,10 +16,6 @@ fn refused(driver: Option<&str>, place: &str) -> String {
 
 #[test]
 fn an_address_for_an_embedded_database_names_the_driver_of_its_port() {
-    let is_built = |meant: &str| {
-        let names = meant.split('`').skip(1).step_by(2);
-        names.into_iter().all(|name| db::find(name).is_ok())
-    };
     for (driver, place, meant) in [
         (None, "127.0.0.1:9042", "did you mean driver `cassandra`?"),
         (Some("file"), "db1:3000", "did you mean driver `aerospike`?"),
@@ -30,7 +26,7 @@ fn an_address_for_an_embedded_database_names_the_driver_of_its_port() {
         let error = refused(driver, place);
         let value = format!("system.c.path is `{place}`");
         assert!(error.contains(&value), "{error}");
-        assert!(!is_built(meant) || error.contains(meant), "{error}");
+        assert!(error.contains(meant), "{error}");
         assert!(error.contains(&format!("`./{place}`")), "{error}");
     }
 }

@@ -1,7 +1,7 @@
 //! Rates as an axis: what is measured at them, in which order, and under which names.
 
 use super::{SYSTEM, plan};
-use crate::{AskedRate, Plan, RawPlan, Sweep, keys_of_study};
+use crate::{AskedRate, Plan, RawPlan, Sweep};
 use tailmark_results::Arrivals;
 
 fn with(sweep: &str) -> Plan {
@@ -142,21 +142,6 @@ fn flags_say_what_keys_say() {
     let same =
         with("rates = ['10k', '60%']\nrate_threads = 8\nrates_of = 'a'\narrivals = 'poisson'");
     assert_eq!(from_flags, same.header.plan);
-}
-
-#[test]
-fn a_study_of_before_there_were_rates_is_no_other_plan() {
-    for sweep in ["threads = 2", "threads = 2\nrate = 100"] {
-        let is = with(sweep).header;
-        let mut old = is.clone();
-        old.plan.remove("sweep.arrivals");
-        for key in ["sweep.rates", "sweep.rate_threads", "sweep.rates_of"] {
-            assert!(!old.plan.contains_key(key), "{key}");
-        }
-        assert_eq!(keys_of_study(&old), is.plan, "{sweep}");
-        let poisson = with("threads = 2\nrate = 100\narrivals = 'poisson'");
-        assert_ne!(keys_of_study(&old), poisson.header.plan);
-    }
 }
 
 #[test]

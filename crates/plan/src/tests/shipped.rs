@@ -135,9 +135,6 @@ fn the_studies_have_the_memory_versions_and_competitors_that_were_published() {
             &["Micron 7450", "Samsung PM9A3", "Solidigm D5-P5430"],
         ),
     ] {
-        if tailmark_driver::db::find("rocksdb").is_err() {
-            return;
-        }
         let plan = shipped(name).check().unwrap();
         assert_eq!(plan.host.memory_limit, Some(memory << 30), "{name}");
         let names: Vec<_> = plan.systems.iter().map(|system| &system.name[..]).collect();
@@ -155,9 +152,7 @@ fn the_studies_have_the_memory_versions_and_competitors_that_were_published() {
 
 #[test]
 fn what_the_study_of_db_bench_does_not_say_is_marked() {
-    let Ok(rocksdb) = tailmark_driver::db::find("rocksdb") else {
-        return;
-    };
+    let rocksdb = tailmark_driver::db::find("rocksdb").unwrap();
     let plan = shipped("micron-7450-dbbench").check().unwrap();
     for key in [
         "sweep.workloads",
@@ -191,24 +186,19 @@ fn the_studies_of_servers_name_their_competitors_and_what_their_updates_do() {
     let aerospike = names("micron-9400-aerospike");
     let competitors = ["Competitor P", "Competitor M", "Competitor C"];
     assert_eq!(aerospike[1..], competitors);
-    if tailmark_driver::db::find("aerospike").is_ok() {
-        let plan = shipped("micron-9400-aerospike").check().unwrap();
-        let system = &plan.systems[0];
-        assert_eq!(system.settings.text("update"), Some("replace"));
-        assert_eq!(system.semantics, Semantics::Faithful);
-        for key in ["database.update", "semantics"] {
-            let key = format!("system.Micron 9400.{key}");
-            assert!(plan.header.assumed.contains(&key), "{key}");
-        }
+    let plan = shipped("micron-9400-aerospike").check().unwrap();
+    let system = &plan.systems[0];
+    assert_eq!(system.settings.text("update"), Some("replace"));
+    assert_eq!(system.semantics, Semantics::Faithful);
+    for key in ["database.update", "semantics"] {
+        let key = format!("system.Micron 9400.{key}");
+        assert!(plan.header.assumed.contains(&key), "{key}");
     }
 }
 
 #[test]
 fn the_quickstart_has_runs_enough_for_verdicts_and_is_short() {
     let raw = shipped("quickstart");
-    if tailmark_driver::db::find(driver_of(&raw)).is_err() {
-        return;
-    }
     let plan = raw.check().unwrap();
     assert!(plan.sweep.repeats >= 4);
     assert_eq!(plan.sweep.order, Order::Interleaved);

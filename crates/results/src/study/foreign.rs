@@ -3,7 +3,7 @@
 //! SQLite is told to trust nothing in it, the file may have the tables of a study and nothing else,
 //! and reading it may take only as many steps as a file of its size can need.
 
-use super::{Study, schema, study_error};
+use super::{schema, study_error};
 use crate::{Error, printable};
 use rusqlite::{Connection, config::DbConfig, limits::Limit};
 use std::{
@@ -81,9 +81,8 @@ pub fn distrust(connection: &mut Connection) -> rusqlite::Result<Budget> {
 /// What a table or an index is: for a table its columns with their types, for an index its SQL.
 type Parts = BTreeMap<(String, String), Vec<String>>;
 
-/// Refuses a file with anything else than the tables and indexes of a study. One of an older version
-/// has fewer.
-pub fn check_tables(connection: &Connection, version: u32, path: &Path) -> Result<(), Error> {
+/// Refuses a file with anything else than the tables and indexes of a study.
+pub fn check_tables(connection: &Connection, path: &Path) -> Result<(), Error> {
     let failed = || study_error("read the tables of", path);
     let own = schema::in_memory().map_err(failed())?;
     let known = parts(&own).map_err(failed())?;
@@ -97,18 +96,13 @@ pub fn check_tables(connection: &Connection, version: u32, path: &Path) -> Resul
         let Some(expected) = known.get(&(kind.clone(), name.clone())) else {
             return Err(foreign(named()));
         };
-        // An index has changed with the versions. It can compute nothing that takes long.
-        let is_compared = kind == "table" || version == Study::VERSION;
-        let other = parts.iter().find(|part| !expected.contains(part));
-        if let Some(part) = other.filter(|_| is_compared) {
+        if let Some(part) = parts.iter().find(|part| !expected.contains(part)) {
             return Err(foreign(format!("`{}` of {}", printable(part), named())));
         }
     }
     match known.keys().find(|key| !found.contains_key(*key)) {
-        Some((kind, name)) if version == Study::VERSION => {
-            Err(foreign(format!("no {kind} `{name}`")))
-        }
-        _ => Ok(()),
+        Some((kind, name)) => Err(foreign(format!("no {kind} `{name}`"))),
+        None => Ok(()),
     }
 }
 

@@ -71,7 +71,7 @@ impl Study {
     pub const LOAD_BEGAN: (&str, &str) = (write::DATA_SET, write::LOADED);
 
     /// The version of the file's tables that this program writes.
-    pub const VERSION: u32 = 8;
+    pub const VERSION: u32 = 1;
 
     /// Makes a study in a directory, which is made where there is none. It appears whole or not at
     /// all.
@@ -105,11 +105,11 @@ impl Study {
         Self::open(&path)
     }
 
-    /// Opens a study, given its directory or its file; one of an older version is brought to
-    /// [`Study::VERSION`], or only read where the file cannot be written. Writing fails later then.
+    /// Opens a study, given its directory or its file. If the file cannot be written, it is opened
+    /// for reading, and writing fails later.
     ///
     /// # Errors
-    /// Where there is none, or it is none of this program's, or of a later version.
+    /// If it is missing, not a study, or of another version than [`Study::VERSION`].
     pub fn open(dir_or_file: &Path) -> Result<Self, Error> {
         let path = Self::file_of(dir_or_file);
         if !path.is_file() {
@@ -125,8 +125,8 @@ impl Study {
             let budget = foreign::distrust(&mut connection)?;
             Ok((connection, budget))
         };
-        let (mut connection, budget) = open().map_err(study_error("open", &path))?;
-        schema::check(&mut connection, &path)?;
+        let (connection, budget) = open().map_err(study_error("open", &path))?;
+        schema::check(&connection, &path)?;
         schema::set_up(&connection).map_err(study_error("open", &path))?;
         Ok(Self {
             path,

@@ -1,7 +1,7 @@
 //! A phase as bytes, from one process to another: a study in memory with nothing else in it, so that
 //! there is one encoding, with its digests.
 
-use super::{Detail, Study, foreign, read, schema, study_error, write};
+use super::{Detail, foreign, read, schema, study_error, write};
 use crate::{Error, Load, Phase};
 use rusqlite::{Connection, MAIN_DB};
 use std::path::Path;
@@ -43,7 +43,7 @@ impl Phase {
         };
         let failed = || study_error("read", Path::new(PLACE));
         let connection = unpack().map_err(failed())?;
-        foreign::check_tables(&connection, Study::VERSION, Path::new(PLACE))?;
+        foreign::check_tables(&connection, Path::new(PLACE))?;
         let loads = read::loads(&connection, Detail::Whole).map_err(failed())?;
         let load = loads.into_iter().next();
         let load = load.ok_or(rusqlite::Error::QueryReturnedNoRows);

@@ -12,29 +12,25 @@ use super::{
 use crate::{
     Arrivals, BlockQos, Censored, ErrorCount, Fact, Finding, Header, Interval, IntervalKind, Kind,
     KindResult, LagCauses, Latencies, Load, Packed, Phase, Point, PointKey, RankPart, ResolvedRate,
-    Series, SeriesKind, StartLag, Summary, System, Warmup, error::Damaged,
-    failure::failed_operations, finding, histogram::decode, interval::without_gaps, observation,
+    Series, SeriesKind, StartLag, Summary, System, Warmup, error::Damaged, finding,
+    histogram::decode, interval::without_gaps, observation,
 };
 use rusqlite::{Connection, Error, OptionalExtension, Params, Result, Row, params, types::Type};
 use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 
 pub fn header(c: &Connection) -> Result<Header> {
-    let sql = format!(
-        "SELECT title, tailmark, created_ms, source, plan, assumed, {} FROM header",
-        or_null(c, "header", "study")?
-    );
-    c.query_row(&sql, [], |row| {
+    let sql = "SELECT title, tailmark, created_ms, source, plan, assumed, study FROM header";
+    c.query_row(sql, [], |row| {
         Ok(Header {
-            id: row.get::<_, Option<String>>(6)?.unwrap_or_default(),
+            id: row.get(6)?,
             title: name(row, 0)?,
             tailmark: name(row, 1)?,
             created_ms: instant_ms(row, 2)?,
             source: text(row, 3)?,
             plan: json(row, 4)?,
             assumed: json(row, 5)?,
-        }
-        .with_present_keys())
+        })
     })
 }
 
@@ -141,15 +137,11 @@ impl Keyed {
     }
 }
 
-/// Every key of a kind with the id of its phase; a file of before version 6 has no probes.
+/// Every key of a kind with the id of its phase.
 pub fn keys(c: &Connection, of: Keyed) -> Result<Vec<(i64, PointKey)>> {
-    let sql = format!(
-        "SELECT phase, system, workload, distribution, threads, repeat, target_rate, {}
-         FROM point WHERE {} IS ? ORDER BY phase",
-        or_null(c, "point", "arrivals")?,
-        or_null(c, "point", "is_probe")?
-    );
-    rows(c, &sql, [of.is_probe()], |row| {
+    let sql = "SELECT phase, system, workload, distribution, threads, repeat, target_rate, arrivals
+               FROM point WHERE is_probe IS ? ORDER BY phase";
+    rows(c, sql, [of.is_probe()], |row| {
         let key = PointKey {
             system: name(row, 1)?,
             workload: name(row, 2)?,
@@ -166,14 +158,10 @@ pub fn keys(c: &Connection, of: Keyed) -> Result<Vec<(i64, PointKey)>> {
 /// The id of the phase of a key, if that is there. Not by the index: the digest is of the row
 /// itself, and a bit that turned in the index would name the phase of another point.
 pub fn phase_of(c: &Connection, of: Keyed, key: &PointKey) -> Result<Option<i64>> {
-    let sql = format!(
-        "SELECT phase FROM point NOT INDEXED WHERE system = ? AND workload = ?
-         AND distribution = ? AND threads = ? AND repeat = ? AND target_rate IS ? AND {} IS ?
-         AND {} IS ?",
-        or_null(c, "point", "arrivals")?,
-        or_null(c, "point", "is_probe")?
-    );
-    c.prepare_cached(&sql)?
+    let sql = "SELECT phase FROM point NOT INDEXED WHERE system = ? AND workload = ?
+               AND distribution = ? AND threads = ? AND repeat = ? AND target_rate IS ?
+               AND arrivals IS ? AND is_probe IS ?";
+    c.prepare_cached(sql)?
         .query_row(
             params![
                 key.system,
@@ -190,12 +178,8 @@ pub fn phase_of(c: &Connection, of: Keyed, key: &PointKey) -> Result<Option<i64>
         .optional()
 }
 
-/// What percentages came to, in the order in which they were worked out; a file of before version 4
-/// has none.
+/// What percentages came to, in the order in which they were worked out.
 pub fn resolved_rates(c: &Connection) -> Result<Vec<ResolvedRate>> {
-    if !c.table_exists(None, "resolved_rate")? {
-        return Ok(Vec::new());
-    }
     let sql = "SELECT system, workload, distribution, asked, of_system, peak_ops_per_sec, rate
                FROM resolved_rate ORDER BY position";
     rows(c, sql, [], |row| {
@@ -211,11 +195,8 @@ pub fn resolved_rates(c: &Connection) -> Result<Vec<ResolvedRate>> {
     })
 }
 
-/// The warm-up of a point, given the id of its phase; a file of before version 6 has none.
+/// The warm-up of a point, given the id of its phase.
 fn warmup(c: &Connection, point: i64, detail: Detail) -> Result<Option<Box<Warmup>>> {
-    if !c.column_exists(None, "phase", "warmup_of")? {
-        return Ok(None);
-    }
     let sql = "SELECT id, steady_s, not_steady FROM phase WHERE warmup_of = ?";
     let kept = rows(c, sql, [point], |row| {
         Ok(Box::new(Warmup {
@@ -237,35 +218,25 @@ fn phase(c: &Connection, id: i64, detail: Detail) -> Result<Phase> {
 /// Without its warm-up.
 fn phase_alone(c: &Connection, id: i64, detail: Detail) -> Result<Phase> {
     digest::verify(c, id, detail == Detail::Whole)?;
-    let column = |name| or_null(c, "phase", name);
-    let sql = format!(
-        "SELECT started_ms, duration_s, operations, start_lag, counters, {}, {}, {}, {}, {}, {}, {}
-         FROM phase WHERE id = ?",
-        column("failed")?,
-        column("drained")?,
-        column("censored")?,
-        column("lag_no_client")?,
-        column("lag_woken_late")?,
-        column("ranks")?,
-        column("drained_failed")?
-    );
-    let (mut phase, failed) = c.prepare_cached(&sql)?.query_row([id], |row| {
-        let phase = Phase {
+    let sql = "SELECT started_ms, duration_s, operations, start_lag, counters, failed, drained,
+                      censored, lag_no_client, lag_woken_late, ranks, drained_failed
+               FROM phase WHERE id = ?";
+    let mut phase = c.prepare_cached(sql)?.query_row([id], |row| {
+        Ok(Phase {
             started_ms: Some(instant_ms(row, 0)?).filter(|&ms| ms > 0),
             duration_s: seconds(row, 1)?,
             operations: count(row, 2)?,
             start_lag: start_lag(row)?,
             counters: json(row, 4)?,
-            drained: counted(row, 6)?.unwrap_or(0),
-            censored: counted(row, 7)?.unwrap_or(0),
+            failed: count(row, 5)?,
+            drained: count(row, 6)?,
+            censored: count(row, 7)?,
             ranks: ranks(row)?,
-            drained_failed: counted(row, 11)?.unwrap_or(0),
+            drained_failed: count(row, 11)?,
             ..Phase::default()
-        };
-        Ok((phase, counted(row, 5)?))
+        })
     })?;
     phase.kinds = kinds(c, id)?;
-    phase.failed = failed.unwrap_or_else(|| failed_operations(phase.operations, &phase.kinds));
     phase.errors = errors(c, id)?;
     phase.findings = findings(c, id)?;
     phase.block_qos = block_qos(c, id)?;
@@ -276,7 +247,7 @@ fn phase_alone(c: &Connection, id: i64, detail: Detail) -> Result<Phase> {
     Ok(phase)
 }
 
-/// From the row of a phase; a file of before version 7 has none.
+/// From the row of a phase; none of a single process.
 fn ranks(row: &Row<'_>) -> Result<Vec<RankPart>> {
     let has_any = row.get::<_, Option<String>>(10)?.is_some();
     has_any
@@ -297,15 +268,11 @@ fn start_lag(row: &Row<'_>) -> Result<Option<StartLag>> {
 }
 
 fn kinds(c: &Connection, phase: i64) -> Result<BTreeMap<Kind, KindResult>> {
-    let sql = format!(
-        "SELECT kind, count, not_found, errors, bytes, service, response, failed, {}, {}, {}
-         FROM kind WHERE phase = ?",
-        or_null(c, "kind", "censored_service")?,
-        or_null(c, "kind", "censored_response")?,
-        or_null(c, "kind", "drained_bytes")?
-    );
+    let sql = "SELECT kind, count, not_found, errors, bytes, service, response, failed,
+                      censored_service, censored_response, drained_bytes
+               FROM kind WHERE phase = ?";
     let mut summaries = summaries(c, phase)?;
-    let kinds = rows(c, &sql, [phase], |row| {
+    let kinds = rows(c, sql, [phase], |row| {
         let kind = word(row, 0)?;
         let ages = latencies(row, 8)?.zip(latencies(row, 9)?);
         let result = KindResult {
@@ -313,7 +280,7 @@ fn kinds(c: &Connection, phase: i64) -> Result<BTreeMap<Kind, KindResult>> {
             not_found: count(row, 2)?,
             errors: count(row, 3)?,
             bytes: count(row, 4)?,
-            drained_bytes: counted(row, 10)?.unwrap_or(0),
+            drained_bytes: count(row, 10)?,
             service: decoded(row, 5, decode)?,
             response: latencies(row, 6)?,
             failed: latencies(row, 7)?,
@@ -326,12 +293,9 @@ fn kinds(c: &Connection, phase: i64) -> Result<BTreeMap<Kind, KindResult>> {
     Ok(kinds.into_iter().collect())
 }
 
-/// Summaries by kind and by what they are of; a file of version 1 has none.
+/// Summaries by kind and by what they are of.
 fn summaries(c: &Connection, phase: i64) -> Result<BTreeMap<(Kind, String), Summary>> {
     let mut summaries: BTreeMap<_, Summary> = BTreeMap::new();
-    if !c.table_exists(None, "summary")? {
-        return Ok(summaries);
-    }
     let sql = "SELECT kind, time, name, ns FROM summary WHERE phase = ?";
     let numbers = rows(c, sql, [phase], |row| {
         let of = (word(row, 0)?, name(row, 1)?);
@@ -356,9 +320,8 @@ fn errors(c: &Connection, phase: i64) -> Result<Vec<ErrorCount>> {
 }
 
 fn findings(c: &Connection, phase: i64) -> Result<Vec<Finding>> {
-    let evidence = or_null(c, "finding", "evidence")?;
-    let sql = format!("SELECT code, text, {evidence} FROM finding WHERE phase = ? ORDER BY rowid");
-    rows(c, &sql, [phase], |row| {
+    let sql = "SELECT code, text, evidence FROM finding WHERE phase = ? ORDER BY rowid";
+    rows(c, sql, [phase], |row| {
         let evidence = match row.get_ref(2)?.data_type() {
             Type::Null => Vec::new(),
             _ => json(row, 2)?,
@@ -372,13 +335,10 @@ fn findings(c: &Connection, phase: i64) -> Result<Vec<Finding>> {
     })
 }
 
-/// Quantiles over blocks; a file of before version 5 has none.
+/// Quantiles over blocks.
 fn block_qos(c: &Connection, phase: i64) -> Result<Vec<BlockQos>> {
-    let sql = format!(
-        "SELECT kind, {} FROM kind WHERE phase = ? ORDER BY rowid",
-        or_null(c, "kind", "block_qos")?
-    );
-    let of_kinds = rows(c, &sql, [phase], |row| {
+    let sql = "SELECT kind, block_qos FROM kind WHERE phase = ? ORDER BY rowid";
+    let of_kinds = rows(c, sql, [phase], |row| {
         let kind: Kind = word(row, 0)?;
         let kept: Vec<BlockQosRow> = match row.get_ref(1)?.data_type() {
             Type::Null => Vec::new(),
@@ -392,22 +352,18 @@ fn block_qos(c: &Connection, phase: i64) -> Result<Vec<BlockQos>> {
 }
 
 fn intervals(c: &Connection, phase: i64) -> Result<Vec<Interval>> {
-    let sql = format!(
-        "SELECT id, start_s, length_s, operations, {} FROM interval WHERE phase = ? ORDER BY id",
-        or_null(c, "interval", "failed")?
-    );
-    let intervals = rows(c, &sql, [phase], |row| {
-        let (operations, kinds) = (count(row, 3)?, interval_kinds(c, row.get(0)?)?);
-        let failed = counted(row, 4)?.unwrap_or_else(|| failed_operations(operations, &kinds));
+    let sql = "SELECT id, start_s, length_s, operations, failed FROM interval
+               WHERE phase = ? ORDER BY id";
+    let intervals = rows(c, sql, [phase], |row| {
         Ok(Interval {
             start_s: seconds(row, 1)?,
             length_s: seconds(row, 2)?,
-            operations,
-            failed,
-            kinds,
+            operations: count(row, 3)?,
+            failed: count(row, 4)?,
+            kinds: interval_kinds(c, row.get(0)?)?,
         })
     })?;
-    // Older programs, and what is imported, leave out what nothing was done in.
+    // An import leaves out the seconds in which nothing was done.
     Ok(without_gaps(intervals))
 }
 
@@ -453,19 +409,6 @@ pub fn rows<T>(
     row: impl FnMut(&Row<'_>) -> Result<T>,
 ) -> Result<Vec<T>> {
     c.prepare_cached(sql)?.query_map(params, row)?.collect()
-}
-
-/// A count that is null where nobody counted.
-fn counted(row: &Row<'_>, column: usize) -> Result<Option<u64>> {
-    unless_null(row, column, count)
-}
-
-/// A column, or null where the file is of a version that lacks it and cannot be written.
-fn or_null(c: &Connection, table: &str, column: &'static str) -> Result<&'static str> {
-    Ok(match c.column_exists(None, table, column)? {
-        true => column,
-        false => "NULL",
-    })
 }
 
 fn latencies(row: &Row<'_>, column: usize) -> Result<Option<Latencies>> {

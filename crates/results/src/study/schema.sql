@@ -1,4 +1,4 @@
--- The tables of a study, version 8. docs/STUDY.md says what each column means.
+-- The tables of a study, version 1. docs/STUDY.md says what each column means.
 CREATE TABLE header (
     id INTEGER PRIMARY KEY CHECK (id = 1),
     title TEXT NOT NULL,
@@ -7,7 +7,7 @@ CREATE TABLE header (
     source TEXT NOT NULL,
     plan TEXT NOT NULL CHECK (json_valid(plan)),
     assumed TEXT NOT NULL CHECK (json_valid(assumed)),
-    study TEXT
+    study TEXT NOT NULL
 ) STRICT;
 
 CREATE TABLE system (
@@ -43,18 +43,18 @@ CREATE TABLE phase (
     operations INTEGER NOT NULL,
     start_lag BLOB,
     counters TEXT NOT NULL CHECK (json_valid(counters)),
-    failed INTEGER,
+    failed INTEGER NOT NULL,
     totals_digest BLOB,
     details_digest BLOB,
-    drained INTEGER,
-    censored INTEGER,
+    drained INTEGER NOT NULL,
+    censored INTEGER NOT NULL,
     lag_no_client BLOB,
     lag_woken_late BLOB,
     warmup_of INTEGER REFERENCES phase ON DELETE CASCADE,
     steady_s REAL,
     not_steady TEXT,
     ranks TEXT CHECK (ranks IS NULL OR json_valid(ranks)),
-    drained_failed INTEGER
+    drained_failed INTEGER NOT NULL
 ) STRICT;
 
 CREATE TABLE load (
@@ -105,7 +105,7 @@ CREATE TABLE kind (
     censored_service BLOB,
     censored_response BLOB,
     block_qos TEXT CHECK (block_qos IS NULL OR json_valid(block_qos)),
-    drained_bytes INTEGER
+    drained_bytes INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX kind_phase ON kind (phase);
 
@@ -142,7 +142,7 @@ CREATE TABLE interval (
     start_s REAL NOT NULL,
     length_s REAL NOT NULL,
     operations INTEGER NOT NULL,
-    failed INTEGER
+    failed INTEGER NOT NULL
 ) STRICT;
 CREATE INDEX interval_phase ON interval (phase);
 

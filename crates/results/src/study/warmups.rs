@@ -16,11 +16,7 @@ impl Study {
     }
 }
 
-/// How long warm-ups were; a file of before version 6 has none.
 fn warmups(c: &Connection) -> Result<Vec<KeptWarmup>> {
-    if !c.column_exists(None, "phase", "warmup_of")? {
-        return Ok(Vec::new());
-    }
     let sql = "SELECT duration_s, EXISTS (SELECT 1 FROM finding
                    WHERE finding.phase = phase.id AND code = ?)
                FROM phase WHERE warmup_of = ?";

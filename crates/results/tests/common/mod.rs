@@ -310,3 +310,21 @@ pub fn facts() -> Vec<Fact> {
         fact(None, "memory", "total", "16 GiB"),
     ]
 }
+
+/// A study in `dir` with a row in every table, in small pages, so that its file is small.
+pub fn small_study(dir: &std::path::Path) -> std::path::PathBuf {
+    let study = Study::create(dir, &header(), &systems()).unwrap();
+    study.set_facts(&facts()).unwrap();
+    study.add_notice("caches are not dropped").unwrap();
+    study.add_load(&load()).unwrap();
+    study.add_point(&point(4, true)).unwrap();
+    study.add_resolved_rate(&resolved_rate()).unwrap();
+    study.add_probe(&point(8, true)).unwrap();
+    let path = study.path().to_owned();
+    drop(study);
+    let connection = rusqlite::Connection::open(&path).unwrap();
+    connection
+        .execute_batch("PRAGMA page_size = 512; VACUUM;")
+        .unwrap();
+    path
+}

@@ -60,9 +60,6 @@ mod tests {
 
     #[test]
     fn updates_that_replace_records_by_some_of_their_fields_cut_them_down() {
-        if tailmark_driver::db::find("aerospike").is_err() {
-            return;
-        }
         let cut_down = |settings: &str, fields: u32, workload: &str, writes_all: bool| {
             let text = format!(
                 "[database]\ndriver = 'aerospike'\n{settings}\n[dataset]\nfields = {fields}\n\

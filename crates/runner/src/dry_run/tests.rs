@@ -59,9 +59,6 @@ fn a_dry_run_names_every_step_with_time_and_space() {
 
 #[test]
 fn a_dry_run_tells_what_each_place_must_hold() {
-    if tailmark_driver::db::find("file").is_err() {
-        return;
-    }
     let plan = plan(
         "[database]\ndriver = 'file'\n[dataset]\nrecords = '1M'\n[sweep]\noperations = '1M'\n\
          [[system]]\nname = 'a'\npath = '/x'",
@@ -88,9 +85,6 @@ fn a_dry_run_tells_what_each_place_must_hold() {
 
 #[test]
 fn a_dry_run_of_a_server_names_its_service_and_does_not_ask_it() {
-    if tailmark_driver::db::find("cassandra").is_err() {
-        return;
-    }
     let plan = plan(
         "[database]\ndriver = 'cassandra'\n[sweep]\nready_timeout = '3m'\n[[system]]\n\
          name = 'a'\nhosts = '127.0.0.1:1'\nservice = { systemd = 'cassandra-a' }",
@@ -149,9 +143,6 @@ fn lines(text: &str, systems: Vec<SystemFacts>) -> String {
 
 #[test]
 fn two_systems_on_one_file_system_need_room_together() {
-    if tailmark_driver::db::find("file").is_err() {
-        return;
-    }
     let room = 10 << 30;
     let text = lines(
         FILES,
@@ -189,9 +180,6 @@ fn two_systems_on_one_file_system_need_room_together() {
 
 #[test]
 fn what_is_loaded_again_needs_its_room_again_and_takes_its_time() {
-    if tailmark_driver::db::find("file").is_err() {
-        return;
-    }
     let loaded = |reload: &str| {
         let known = SystemFacts {
             loaded: true,
@@ -221,9 +209,6 @@ fn what_is_loaded_again_needs_its_room_again_and_takes_its_time() {
 
 #[test]
 fn the_time_counts_what_is_waited_for() {
-    if tailmark_driver::db::find("file").is_err() {
-        return;
-    }
     let text = format!(
         "[sweep]\nthreads = [1, 4]\nduration = '50s'\nwarmup = '10s'\nsettle = '10m'\n{FILES}"
     );
@@ -241,9 +226,6 @@ fn the_time_counts_what_is_waited_for() {
 
 #[test]
 fn a_warm_up_by_rule_is_counted_at_its_longest() {
-    if tailmark_driver::db::find("file").is_err() {
-        return;
-    }
     let text = format!(
         "[sweep]\nthreads = [1, 4]\nduration = '1m'\nwarmup = 'auto'\nwarmup_most = '9m'\n{FILES}"
     );
@@ -257,9 +239,6 @@ fn a_warm_up_by_rule_is_counted_at_its_longest() {
 
 #[test]
 fn a_place_that_does_not_exist_is_judged_by_where_it_would_be() {
-    if tailmark_driver::db::find("file").is_err() {
-        return;
-    }
     let dir = tempfile::tempdir().unwrap();
     let there = dir.path().canonicalize().unwrap();
     let text = FILES.replace("/x", &there.join("new").display().to_string());
@@ -311,9 +290,6 @@ fn a_limit_beyond_the_memory_of_the_machine_is_remarked_on() {
 
 #[test]
 fn a_dry_run_promises_nothing_of_the_caches_of_a_server_on_another_machine() {
-    if tailmark_driver::db::find("cassandra").is_err() {
-        return;
-    }
     let said = |hosts: &str, more: &str| {
         let plan = plan(&format!(
             "[host]\ndrop_caches = 'always'\n[database]\ndriver = 'cassandra'\n[[system]]\n\

@@ -51,7 +51,9 @@ fn phase(of: Recorded) -> Phase {
 /// The codes and texts of what is found of it.
 fn found(driver: &str, phase: Phase) -> Vec<(String, String)> {
     let found = with_evidence_of(driver, phase, findings).into_iter();
-    found.map(|finding| (finding.code, finding.text)).collect()
+    found
+        .map(|finding| (finding.code, finding.text()))
+        .collect()
 }
 
 fn codes(driver: &str, recorded: Recorded) -> Vec<String> {
@@ -164,7 +166,7 @@ fn a_server_on_the_clients_machine_is_the_limit_where_it_has_the_greater_part() 
             ..*e
         })
     });
-    let text = text.unwrap();
+    let text = text.unwrap().to_string();
     assert!(text.contains("its process was not seen"), "{text}");
 }
 

@@ -1,0 +1,62 @@
+//! The study of an earlier run in the same directory: a run of the same plan resumes it, and one of
+//! another plan is refused.
+
+use crate::{Error, dataset};
+use std::{borrow::Cow, collections::BTreeMap, path::Path};
+use tailmark_plan::{Plan, shapes_points, shapes_probes};
+use tailmark_results::{Header, Study};
+
+/// The study of an earlier run of this plan, and the plan with that study's id.
+pub(super) fn known<'a>(
+    plan: &'a Plan,
+    out: &Path,
+) -> Result<(Cow<'a, Plan>, Option<Study>), Error> {
+    if !Study::exists(out) {
+        return Ok((Cow::Borrowed(plan), None));
+    }
+    let study = Study::open_read_only(out)?;
+    let begun = study.header()?;
+    refuse_changed_plan(plan, &begun, study.has_probes()?, out)?;
+    let mut plan = plan.clone();
+    plan.header.id.clone_from(&begun.id);
+    let study = Study::open(out)?;
+    let keys = with_report_of(&plan, &begun);
+    if keys != begun.plan {
+        study.set_plan(&keys)?;
+    }
+    Ok((Cow::Owned(plan), Some(study)))
+}
+
+/// The keys of a study, with those of a plan that shape no point.
+fn with_report_of(plan: &Plan, begun: &Header) -> BTreeMap<String, String> {
+    let shaping = begun.plan.iter().filter(|(key, _)| shapes_points(key));
+    let own = plan
+        .header
+        .plan
+        .iter()
+        .filter(|(key, _)| !shapes_points(key));
+    let keys = shaping.chain(own);
+    keys.map(|(key, value)| (key.clone(), value.clone()))
+        .collect()
+}
+
+/// Refuses a plan that measures something else than what is in the study: points, or probes.
+fn refuse_changed_plan(
+    plan: &Plan,
+    begun: &Header,
+    has_probes: bool,
+    out: &Path,
+) -> Result<(), Error> {
+    let counts = |key: &str| shapes_points(key) || (has_probes && shapes_probes(key));
+    let [mut is, mut was] = [&plan.header, begun].map(|header| header.plan.clone());
+    is.retain(|key, _| counts(key));
+    was.retain(|key, _| counts(key));
+    let differences = dataset::differences(&is, &was);
+    if differences.is_empty() {
+        return Ok(());
+    }
+    Err(Error::ChangedPlan {
+        dir: out.to_owned(),
+        differences,
+    })
+}
