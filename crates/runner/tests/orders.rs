@@ -397,8 +397,6 @@ fn checked(sweep: &str) -> Plan {
     raw.check().unwrap()
 }
 
-const ONE_BY_ONE: [&str; 4] = ["a1 1", "a2 1", "b1 1", "b2 1"];
-
 #[test]
 fn that_drift_would_look_like_a_difference_is_said_where_systems_do_not_take_turns() {
     for (sweep, is_exposed) in [

@@ -52,7 +52,7 @@ fn phase(of: Recorded) -> Phase {
 fn found(driver: &str, phase: Phase) -> Vec<(String, String)> {
     let found = with_evidence_of(driver, phase, findings).into_iter();
     found
-        .map(|finding| (finding.code, finding.text()))
+        .map(|finding| (finding.code.clone(), finding.text()))
         .collect()
 }
 
