@@ -90,9 +90,10 @@ impl<'a> Preparing<'a> {
 fn look(request: &JobRequest, watch: &dyn Watch) -> Result<Looked, Error> {
     let job = Job::find(own(request))?;
     let asked = job.asked(|changes| changes == Changes::Data)?;
-    let refusals = match job.targets.is_empty() || asked.is_empty() {
-        true => Vec::new(),
-        false => job.refusals(watch)?,
+    let refusals = if job.targets.is_empty() || asked.is_empty() {
+        Vec::new()
+    } else {
+        job.refusals(watch)?
     };
     let done = |(step, commands): &(&tailmark_host::prepare::PrepareStep, Vec<String>)| Done {
         step: step.name.to_owned(),

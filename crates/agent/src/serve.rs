@@ -149,9 +149,10 @@ fn work(
     let mut watched = Watched::default();
     let mut next = Instant::now();
     loop {
-        let request = match watched.is_any() {
-            true => asked.recv_timeout(next.saturating_duration_since(Instant::now())),
-            false => asked.recv().map_err(|_| RecvTimeoutError::Disconnected),
+        let request = if watched.is_any() {
+            asked.recv_timeout(next.saturating_duration_since(Instant::now()))
+        } else {
+            asked.recv().map_err(|_| RecvTimeoutError::Disconnected)
         };
         match request {
             Ok(Some(Request { id, ask })) => {

@@ -89,16 +89,15 @@ impl Group {
         let number = fs::read_to_string(format!("/sys/class/block/{device}/dev")).unwrap();
         let number = number.trim();
         let v1 = Path::new("/sys/fs/cgroup/blkio");
-        let (root, file, text) = match v1.join("blkio.throttle.read_iops_device").exists() {
-            true => (
+        let (root, file, text) = if v1.join("blkio.throttle.read_iops_device").exists() {
+            (
                 v1,
                 "blkio.throttle.read_iops_device",
                 format!("{number} {reads_per_s}"),
-            ),
-            false => {
-                let text = format!("{number} riops={reads_per_s}");
-                (Path::new("/sys/fs/cgroup"), "io.max", text)
-            }
+            )
+        } else {
+            let text = format!("{number} riops={reads_per_s}");
+            (Path::new("/sys/fs/cgroup"), "io.max", text)
         };
         let group = root.join(format!("tailmark-throttled-{}", std::process::id()));
         fs::create_dir(&group).unwrap();

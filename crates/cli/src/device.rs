@@ -80,9 +80,10 @@ fn show(args: &ShowDeviceArgs, console: &Console) -> anyhow::Result<Exit> {
 
 /// The devices that were asked for: of a controller all its namespaces.
 fn shown(name: &str) -> Result<Vec<BlockDevice>, Refused> {
-    let path = match name.contains('/') {
-        true => Path::new(name).to_owned(),
-        false => Path::new("/dev").join(name),
+    let path = if name.contains('/') {
+        Path::new(name).to_owned()
+    } else {
+        Path::new("/dev").join(name)
     };
     let places = places_of(&path);
     let devices: Vec<_> = match &places[..] {
@@ -92,11 +93,12 @@ fn shown(name: &str) -> Result<Vec<BlockDevice>, Refused> {
             .filter_map(|at| device_named(&at.display().to_string()))
             .collect(),
     };
-    match devices.is_empty() {
-        true => Err(Refused(format!(
+    if devices.is_empty() {
+        Err(Refused(format!(
             "`{name}` is on no block device of this machine; `tailmark device list` names them"
-        ))),
-        false => Ok(devices),
+        )))
+    } else {
+        Ok(devices)
     }
 }
 

@@ -8,9 +8,10 @@ use tailmark_results::{NewFile, Study, export::FORMATS};
 /// Writes the study in the format asked for.
 pub fn export(args: &ExportArgs, console: &Console) -> anyhow::Result<Exit> {
     let study = Study::open_read_only(&args.study)?;
-    let study = match args.redact || study.header()?.is_redacted() {
-        true => study.redacted()?,
-        false => study,
+    let study = if args.redact || study.header()?.is_redacted() {
+        study.redacted()?
+    } else {
+        study
     };
     let format = FORMATS.iter().find(|format| format.name == args.format);
     let format = format.context("the argument parser knows the table of formats")?;

@@ -79,9 +79,10 @@ fn unit_ns(name: &str) -> Option<u64> {
 /// for it go again.
 fn add_all(out: &Path, all: Vec<Imported>, format: &str) -> Result<(), Error> {
     let (had_study, had_directory) = (Study::exists(out), out.exists());
-    let study = match had_study {
-        true => Study::open(out),
-        false => Study::create(out, &header(format), &[]),
+    let study = if had_study {
+        Study::open(out)
+    } else {
+        Study::create(out, &header(format), &[])
     };
     let added = study.and_then(|study| {
         study.together(|| {

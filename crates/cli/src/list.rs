@@ -71,9 +71,10 @@ fn rows(kind: ListKind) -> Vec<Line> {
 /// Each probe, and whether it has to be asked for.
 fn probes() -> Vec<Line> {
     let of_machine = tailmark_host::probe::PROBES.iter().map(|row| {
-        let about = match row.is_default {
-            true => row.about.to_owned(),
-            false => format!("{} (asked for with --probe)", row.about),
+        let about = if row.is_default {
+            row.about.to_owned()
+        } else {
+            format!("{} (asked for with --probe)", row.about)
         };
         (row.name.to_owned(), about)
     });

@@ -192,9 +192,10 @@ impl Drop for ClaimedDirectory {
 fn left_behind(plan: &Plan, out: &Path) -> Option<String> {
     let left = tailmark_runner::left_behind(plan);
     let (last, others) = left.split_last()?;
-    let left = match others.is_empty() {
-        true => last.clone(),
-        false => format!("{} and {last}", others.join(", ")),
+    let left = if others.is_empty() {
+        last.clone()
+    } else {
+        format!("{} and {last}", others.join(", "))
     };
     let out = quoted(out.as_os_str());
     Some(format!(
@@ -242,9 +243,10 @@ fn conclude(
         ));
     }
     if summary.failed.is_empty() {
-        return match left.is_empty() {
-            true => Exit::Done,
-            false => Exit::Errors,
+        return if left.is_empty() {
+            Exit::Done
+        } else {
+            Exit::Errors
         };
     }
     console.warn(&failed(plan, summary));
@@ -300,9 +302,10 @@ fn quoted(word: &OsStr) -> String {
         return format!("$'{}'", bytes.collect::<String>());
     };
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:%+@".contains(c);
-    match !word.is_empty() && word.chars().all(is_plain) {
-        true => word.to_owned(),
-        false => format!("'{}'", word.replace('\'', r"'\''")),
+    if !word.is_empty() && word.chars().all(is_plain) {
+        word.to_owned()
+    } else {
+        format!("'{}'", word.replace('\'', r"'\''"))
     }
 }
 

@@ -276,11 +276,14 @@ fn a_search_that_was_killed_goes_on_as_it_would_have_gone_on() {
         let probes = searches(dir)[0]["probes"].as_array().unwrap().clone();
         probes.iter().map(|probe| probe["rate"].clone()).collect()
     };
-    let known = |dir: &Path| match dir.join("out/study.sqlite").exists() {
-        true => searches(dir)
-            .first()
-            .map_or(0, |of| of["probes"].as_array().unwrap().len()),
-        false => 0,
+    let known = |dir: &Path| {
+        if dir.join("out/study.sqlite").exists() {
+            searches(dir)
+                .first()
+                .map_or(0, |of| of["probes"].as_array().unwrap().len())
+        } else {
+            0
+        }
     };
     for kill in 1..4 {
         let mut child = TAILMARK.command(parts.path(), &args(&more));

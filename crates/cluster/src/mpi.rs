@@ -216,9 +216,10 @@ fn end_with_a_panic(ending: Ending) {
 /// Sleeps until there is something to send, or for so long. A wait for the channel would let others
 /// run some times before it sleeps, and clients would be interrupted as often.
 fn sleep(pause: Duration) {
-    match pause.is_zero() {
-        true => thread::yield_now(),
-        false => thread::park_timeout(pause),
+    if pause.is_zero() {
+        thread::yield_now()
+    } else {
+        thread::park_timeout(pause)
     }
 }
 

@@ -175,9 +175,10 @@ impl<'a> BenchmarkRun<'a> {
             self.console
                 .warn("every read found nothing; was the data set filled?");
         }
-        Ok(match self.failed || self.found == Some(false) {
-            true => Exit::Errors,
-            false => Exit::Done,
+        Ok(if self.failed || self.found == Some(false) {
+            Exit::Errors
+        } else {
+            Exit::Done
         })
     }
 
@@ -375,9 +376,10 @@ impl<'a> BenchmarkRun<'a> {
             phase_clients(workload, measurement.threads) - u64::from(measurement.threads);
         self.clients += u64::from(measurement.threads) + background;
         let result = BenchmarkResult::new(phase, measure, workload, measurement.threads);
-        let message = match measure.needs.is_small() {
-            true => format!("({} ops)", data.records),
-            false => text::message(phase, workload, &tally, measurement.count),
+        let message = if measure.needs.is_small() {
+            format!("({} ops)", data.records)
+        } else {
+            text::message(phase, workload, &tally, measurement.count)
         };
         self.console
             .say(&result.line(measurement.entry.name, &message))?;

@@ -40,9 +40,10 @@ pub fn header(flags: &Flags) -> anyhow::Result<String> {
     let n = |name| flags.number::<f64>(name);
     let (keys, records, ratio) = (n("key_size")?, n("num")?, n("compression_ratio")?);
     let fixed = flags.text("value_size_distribution_type") == "fixed";
-    let value = match fixed {
-        true => n("value_size")?,
-        false => ((n("value_size_min")? + n("value_size_max")?) / 2.0).floor(),
+    let value = if fixed {
+        n("value_size")?
+    } else {
+        ((n("value_size_min")? + n("value_size_max")?) / 2.0).floor()
     };
     let compressed = (value * ratio + 0.5).floor();
     let mut text = format!("Keys:       {keys} bytes each (+ 0 bytes user-defined timestamp)\n");

@@ -27,9 +27,10 @@ impl Driver {
                 let named = HostPort::parse(text.split(',').next().unwrap_or_default()).port();
                 let is_server = |driver: &Driver| driver.place == Place::Hosts;
                 let by_port = meant(|driver| is_server(driver) && driver.port == named);
-                let meant = match by_port.is_empty() {
-                    true => meant(is_server),
-                    false => by_port,
+                let meant = if by_port.is_empty() {
+                    meant(is_server)
+                } else {
+                    by_port
                 };
                 Some(format!(
                     "a path: driver `{name}` is embedded, and this is the address of a \
@@ -45,9 +46,10 @@ impl Driver {
 fn meant(is_meant: impl Fn(&Driver) -> bool) -> String {
     let named = DRIVERS.iter().filter(|driver| is_meant(driver));
     let named: Vec<_> = named.map(|driver| format!("`{}`", driver.name)).collect();
-    match named.is_empty() {
-        true => String::new(),
-        false => format!("; did you mean driver {}?", named.join(" or ")),
+    if named.is_empty() {
+        String::new()
+    } else {
+        format!("; did you mean driver {}?", named.join(" or "))
     }
 }
 

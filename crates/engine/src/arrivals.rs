@@ -64,13 +64,14 @@ impl Spacing {
     fn new(rate: f64) -> Self {
         const SECOND: u64 = 1_000_000_000;
         let whole = rate as u64;
-        match whole as f64 == rate && whole <= SECOND {
-            true => Self::Whole {
+        if whole as f64 == rate && whole <= SECOND {
+            Self::Whole {
                 rate: whole,
                 step_ns: SECOND / whole,
                 rest: SECOND % whole,
-            },
-            false => Self::Fraction { rate },
+            }
+        } else {
+            Self::Fraction { rate }
         }
     }
 

@@ -65,9 +65,10 @@ impl<'a, C: Clock> Collection<'a, C> {
             silence: Silence::default(),
             reported: (0, 0),
             // The end of the warm-up, or else that of the first interval.
-            next: match is_warmed_up {
-                true => measure + recorder::INTERVAL_NS + nanos(REPORT_DELAY),
-                false => measure,
+            next: if is_warmed_up {
+                measure + recorder::INTERVAL_NS + nanos(REPORT_DELAY)
+            } else {
+                measure
             },
         };
         collection.start(is_warmed_up);

@@ -110,15 +110,16 @@ impl<'a, C: Clock> PhaseContext<'a, C> {
         };
         let draws = |client: (u32, Role)| {
             let measured = stream(client, spec.seed)?;
-            let draws = match spec.warmup.is_zero() {
-                true => Draws {
+            let draws = if spec.warmup.is_zero() {
+                Draws {
                     first: measured,
                     measured: None,
-                },
-                false => Draws {
+                }
+            } else {
+                Draws {
                     first: stream(client, spec.warmup_seed)?,
                     measured: Some(Box::new(measured)),
-                },
+                }
             };
             Ok((client.0, draws))
         };
@@ -153,9 +154,10 @@ impl<'a, C: Clock> PhaseContext<'a, C> {
     }
 
     pub fn keep(&self) -> Keep {
-        match self.roles.have_rate() {
-            true => Keep::Both,
-            false => Keep::Service,
+        if self.roles.have_rate() {
+            Keep::Both
+        } else {
+            Keep::Service
         }
     }
 

@@ -115,9 +115,10 @@ impl Ending {
         let whole = done.max(planned);
         let [in_time, all] = [(operations - late, planned), (operations, whole)]
             .map(|(count, ns)| count as f64 / ns.max(1) as f64);
-        let (divisor, late) = match all >= in_time {
-            true => (whole, 0),
-            false => (planned, late),
+        let (divisor, late) = if all >= in_time {
+            (whole, 0)
+        } else {
+            (planned, late)
         };
         Length {
             done,

@@ -171,15 +171,17 @@ impl Recorder {
             None => (Tick::MAX, Tick::MAX),
         };
         let is_censored = timing.done >= drained;
-        let stats = match is_censored {
-            true => &mut self.stats,
-            false => self.stats_at(timing.done),
+        let stats = if is_censored {
+            &mut self.stats
+        } else {
+            self.stats_at(timing.done)
         };
         if timing.sent < drained {
             let lag = stats.lag.get_or_insert_default();
-            let cause = match timing.was_free {
-                true => &mut lag.woken_late,
-                false => &mut lag.no_client,
+            let cause = if timing.was_free {
+                &mut lag.woken_late
+            } else {
+                &mut lag.no_client
             };
             cause.record(timing.sent - timing.due);
         }

@@ -91,9 +91,10 @@ impl Roles {
     pub fn of_part(mut self, spec: &Spec<'_>) -> Self {
         if spec.part.is_some() {
             let mut of_point = 0;
-            self.roles.retain(|(_, role)| match role.is_background {
-                true => spec.is_own(0),
-                false => {
+            self.roles.retain(|(_, role)| {
+                if role.is_background {
+                    spec.is_own(0)
+                } else {
                     of_point += 1;
                     spec.is_own(of_point - 1)
                 }

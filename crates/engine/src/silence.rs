@@ -152,9 +152,10 @@ impl Silence {
         }
         let recent_ns = nanos(Duration::from_secs(RECENT_S));
         let is_failing = look.failed > since && look.now.saturating_sub(look.failed) <= recent_ns;
-        self.found = match is_failing {
-            true => Some(Found::Failing(silent_ns)),
-            false => (look.now >= end).then_some(Found::Hanging(silent_ns)),
+        self.found = if is_failing {
+            Some(Found::Failing(silent_ns))
+        } else {
+            (look.now >= end).then_some(Found::Hanging(silent_ns))
         };
     }
 

@@ -36,12 +36,11 @@ impl<C: Clock> PhaseContext<'_, C> {
                     let is_background = self.roles.of(index).is_background;
                     let recorder = self.recorder(measure, is_background, channels);
                     let waiter = Waiter::Thread { spin: self.spin };
-                    let closing = match is_background {
-                        false => block_on(self.client(seed, measure, waiter, recorder).run()),
-                        true => {
-                            let recorder = Background(recorder);
-                            block_on(self.client(seed, measure, waiter, recorder).run())
-                        }
+                    let closing = if is_background {
+                        let recorder = Background(recorder);
+                        block_on(self.client(seed, measure, waiter, recorder).run())
+                    } else {
+                        block_on(self.client(seed, measure, waiter, recorder).run())
                     };
                     self.observer.session_closed(closing);
                 }

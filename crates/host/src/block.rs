@@ -81,9 +81,10 @@ impl BlockDevice {
         let bytes = |directory: &Path| {
             sysfs::number::<u64>(&directory.join("size")).unwrap_or(0) * SECTOR_BYTES
         };
-        let disk = match directory.join("partition").exists() {
-            true => directory.parent()?,
-            false => directory,
+        let disk = if directory.join("partition").exists() {
+            directory.parent()?
+        } else {
+            directory
         };
         let text = |attribute: &str| sysfs::text(&disk.join(attribute));
         let number = |attribute: &str| sysfs::number(&disk.join(attribute));

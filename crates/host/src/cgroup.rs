@@ -92,9 +92,10 @@ impl Hierarchy {
     fn at(version: Version, mount: &Mount, group: &str) -> Option<Self> {
         // In a container the group is named from the machine's top, and the mount starts below it.
         let below = Path::new(group).strip_prefix(&mount.root).ok()?;
-        let own = match below.as_os_str().is_empty() {
-            true => mount.point.clone(),
-            false => mount.point.join(below),
+        let own = if below.as_os_str().is_empty() {
+            mount.point.clone()
+        } else {
+            mount.point.join(below)
         };
         Some(Self {
             version,

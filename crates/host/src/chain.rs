@@ -48,9 +48,12 @@ pub fn below(sys: &Path, top: BlockDevice) -> Vec<BlockDevice> {
 /// device is expected of these.
 #[must_use]
 pub fn disks(place: &Path) -> Vec<BlockDevice> {
-    top(place).map_or_else(Vec::new, |top| match top.members.is_empty() {
-        true => vec![top],
-        false => top.member_disks(),
+    top(place).map_or_else(Vec::new, |top| {
+        if top.members.is_empty() {
+            vec![top]
+        } else {
+            top.member_disks()
+        }
     })
 }
 

@@ -36,12 +36,13 @@ pub fn places_of(place: &Path) -> Vec<PathBuf> {
         Some(name) if is_controller(name) => namespaces(Path::new(crate::block::SYS), name),
         _ => Vec::new(),
     };
-    match namespaces.is_empty() {
-        true => vec![place.to_owned()],
-        false => namespaces
+    if namespaces.is_empty() {
+        vec![place.to_owned()]
+    } else {
+        namespaces
             .iter()
             .map(|name| Path::new("/dev").join(name))
-            .collect(),
+            .collect()
     }
 }
 

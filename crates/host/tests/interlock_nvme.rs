@@ -121,17 +121,19 @@ fn magic(device: &str) -> &'static str {
     let block = &mut buffer[skip..skip + 4096];
     file.read_exact_at(block, 0).unwrap();
     // The magic number of ext4, in its superblock.
-    match block[1024 + 56..1024 + 58] == [0x53, 0xef] {
-        true => "held",
-        false => "gone",
+    if block[1024 + 56..1024 + 58] == [0x53, 0xef] {
+        "held"
+    } else {
+        "gone"
     }
 }
 
 fn run(program: &str, words: &[&str]) -> Result<(), String> {
     let output = Command::new(program).args(words).output().unwrap();
-    match output.status.success() {
-        true => Ok(()),
-        false => Err(String::from_utf8_lossy(&output.stderr).into_owned()),
+    if output.status.success() {
+        Ok(())
+    } else {
+        Err(String::from_utf8_lossy(&output.stderr).into_owned())
     }
 }
 
@@ -209,9 +211,10 @@ fn mounted_namespace() {
     let mut read = vec![1; 1 << 20];
     let file = File::open("/dev/nvme0n2").unwrap();
     file.read_exact_at(&mut read, 8 << 20).unwrap();
-    let uniform = match read.iter().all(|byte| *byte == read[0]) {
-        true => "one byte over and over",
-        false => "something",
+    let uniform = if read.iter().all(|byte| *byte == read[0]) {
+        "one byte over and over"
+    } else {
+        "something"
     };
     guest::say(&format!(
         "the neighbour was formatted: {uniform}, {}",

@@ -189,9 +189,10 @@ impl std::fmt::Display for Accept {
             Self::FlagOr(word) => write!(f, "true, false or {word}"),
             Self::Count(min, max) => {
                 let (min, most) = (number::count(min), number::count(max));
-                let such_as = match max > 1_000_000 {
-                    true => "100000 or `100k`",
-                    false => "`1`",
+                let such_as = if max > 1_000_000 {
+                    "100000 or `100k`"
+                } else {
+                    "`1`"
                 };
                 write!(f, "a whole number from {min} to {most}, such as {such_as}")
             }

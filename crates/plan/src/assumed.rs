@@ -225,9 +225,10 @@ impl Names<'_> {
 
 /// The effective key of a setting or key of a system's database.
 fn of_system(system: &str, name: &str) -> String {
-    match keys::of("database").any(|key| key.name == name) {
-        true => format!("system.{system}.{name}"),
-        false => format!("system.{system}.database.{name}"),
+    if keys::of("database").any(|key| key.name == name) {
+        format!("system.{system}.{name}")
+    } else {
+        format!("system.{system}.database.{name}")
     }
 }
 

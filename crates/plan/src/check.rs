@@ -203,9 +203,10 @@ fn clients(threads: &[u32], rates: &Rates) -> u32 {
 fn thread_points(keys: &TableReader<'_>, rates: &Rates) -> Result<Threads, Error> {
     let is_given = keys.given().contains_key("threads");
     let needs_peak = rates.rates.iter().any(|rate| rate.is_of_peak());
-    match rates.rates.is_empty() || needs_peak || is_given {
-        true => Threads::read(keys),
-        false => Ok(Threads::default()),
+    if rates.rates.is_empty() || needs_peak || is_given {
+        Threads::read(keys)
+    } else {
+        Ok(Threads::default())
     }
 }
 

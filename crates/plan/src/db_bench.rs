@@ -74,13 +74,14 @@ pub(super) fn with_layout(
 /// # Errors
 /// Names the setting and what it must be.
 pub(super) fn refuse_other_layout(systems: &[SystemPlan], sweep: &Sweep) -> Result<(), Error> {
-    let required = match sweep
+    let required = if sweep
         .workloads
         .iter()
         .any(|workload| workload.is_db_bench())
     {
-        true => "raw",
-        false => "ycsb",
+        "raw"
+    } else {
+        "ycsb"
     };
     let other = systems
         .iter()

@@ -74,9 +74,10 @@ impl Unexpected {
     /// What a plan says.
     pub(super) fn read(top: &TableReader<'_>) -> Result<Self, Error> {
         let name: String = top.get("unexpected")?;
-        Ok(match name == Self::Finding.name() {
-            true => Self::Finding,
-            false => Self::Error,
+        Ok(if name == Self::Finding.name() {
+            Self::Finding
+        } else {
+            Self::Error
         })
     }
 }
@@ -107,9 +108,12 @@ impl Expect {
             model: table.optional("model")?,
             capacity: table.optional("capacity")?,
             transport: table.optional("transport")?,
-            client_host: client_host.map(|name| match name == ClientHost::Same.name() {
-                true => ClientHost::Same,
-                false => ClientHost::Other,
+            client_host: client_host.map(|name| {
+                if name == ClientHost::Same.name() {
+                    ClientHost::Same
+                } else {
+                    ClientHost::Other
+                }
             }),
             version: table.optional("version")?,
         })

@@ -183,9 +183,10 @@ impl SystemPlan {
     /// The directories, devices and controllers that the probes look at, where some are known.
     #[must_use]
     pub fn watched(&self) -> Vec<&Path> {
-        match self.watch.is_empty() {
-            true => self.location.path().into_iter().collect(),
-            false => self.watch.iter().map(PathBuf::as_path).collect(),
+        if self.watch.is_empty() {
+            self.location.path().into_iter().collect()
+        } else {
+            self.watch.iter().map(PathBuf::as_path).collect()
         }
     }
 

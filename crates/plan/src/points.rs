@@ -133,9 +133,12 @@ impl Plan {
             Order::Interleaved => {
                 Box::new(self.numbered_points().flat_map(move |(index, step)| {
                     let is_forwards = (index + step.repeat as usize) % 2 == 1;
-                    (0..systems).map(move |turn| match is_forwards {
-                        true => (turn, step),
-                        false => (systems - 1 - turn, step),
+                    (0..systems).map(move |turn| {
+                        if is_forwards {
+                            (turn, step)
+                        } else {
+                            (systems - 1 - turn, step)
+                        }
                     })
                 }))
             }

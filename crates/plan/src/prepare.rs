@@ -175,9 +175,12 @@ impl Prepare {
     ) -> Result<Self, Error> {
         let (common, own) = (top.table("prepare", &[])?, system.table("prepare", &[])?);
         refuse_keys(&own, OF_MACHINE, "it is of the machine, and in [prepare]")?;
-        let either = |key: &str| match own.given().contains_key(key) {
-            true => &own,
-            false => &common,
+        let either = |key: &str| {
+            if own.given().contains_key(key) {
+                &own
+            } else {
+                &common
+            }
         };
         let words = |key: &str| -> Result<Vec<String>, Error> {
             Ok(either(key).optional(key)?.unwrap_or_default())

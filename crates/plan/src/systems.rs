@@ -159,9 +159,10 @@ impl<'a> Systems<'a> {
         let own = self.database(reader, driver)?;
         let common = self.database(self.top, base)?;
         // The settings of `[database]` are those of its driver, and mean nothing to another.
-        let mut settings = match std::ptr::eq(*driver, base) {
-            true => given(&common)?,
-            false => BTreeMap::new(),
+        let mut settings = if std::ptr::eq(*driver, base) {
+            given(&common)?
+        } else {
+            BTreeMap::new()
         };
         settings.extend(given(&own)?);
         let settings = self.settings(&own, driver, settings)?;

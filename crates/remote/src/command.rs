@@ -115,17 +115,18 @@ impl Command {
         }
         let started = started?;
         let group = started.out.trim().to_owned();
-        match started.is_ok() && group.parse::<u32>().is_ok() {
-            true => Ok(Self {
+        if started.is_ok() && group.parse::<u32>().is_ok() {
+            Ok(Self {
                 server: Arc::clone(server),
                 kept,
                 group,
                 since,
-            }),
-            false => Err(Error::Refused {
+            })
+        } else {
+            Err(Error::Refused {
                 login: server.login().to_owned(),
                 why: started.why(),
-            }),
+            })
         }
     }
 

@@ -40,12 +40,13 @@ fn fact(line: &str) -> Option<Fact> {
 pub fn drop_caches(ssh: &Ssh, timeout: Duration) -> Result<(), Error> {
     let script = "sync && echo 3 >/proc/sys/vm/drop_caches";
     let done = ssh.script(script, &[], timeout)?;
-    match done.is_ok() {
-        true => Ok(()),
-        false => Err(Error::Refused {
+    if done.is_ok() {
+        Ok(())
+    } else {
+        Err(Error::Refused {
             login: ssh.login().to_owned(),
             why: done.why(),
-        }),
+        })
     }
 }
 

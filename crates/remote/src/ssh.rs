@@ -340,9 +340,10 @@ fn open_lock(path: &Path) -> io::Result<File> {
     let flags = i32::try_from(flags.bits()).map_err(io::Error::other)?;
     let lock = File::options().read(true).custom_flags(flags).open(path)?;
     let found = lock.metadata()?;
-    match found.is_file() && found.uid() == geteuid().as_raw() {
-        true => Ok(lock),
-        false => Err(io::ErrorKind::InvalidInput.into()),
+    if found.is_file() && found.uid() == geteuid().as_raw() {
+        Ok(lock)
+    } else {
+        Err(io::ErrorKind::InvalidInput.into())
     }
 }
 

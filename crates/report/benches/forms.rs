@@ -151,21 +151,20 @@ fn noted(page: &str, has_charts: bool, port: u16) -> String {
     let begin = page.rfind("id=\"figures\"").unwrap();
     let begin = page[..begin].rfind("<script").unwrap();
     let end = page.rfind("</body>").unwrap();
-    match has_charts {
-        true => format!(
+    if has_charts {
+        format!(
             "{}<script>new MutationObserver(() => {{ if (document.documentElement.dataset.charts) {{ {note} }} }})\
              .observe(document.documentElement, {{ attributes: true, attributeFilter: ['data-charts'] }});\
              </script>{}",
             &page[..begin],
             &page[begin..]
-        ),
-        false => {
-            let filler = "x".repeat(end - begin - 40);
-            format!(
-                "{}<script type=\"text/plain\">{filler}</script><script>{note}</script></body>",
-                &page[..begin]
-            )
-        }
+        )
+    } else {
+        let filler = "x".repeat(end - begin - 40);
+        format!(
+            "{}<script type=\"text/plain\">{filler}</script><script>{note}</script></body>",
+            &page[..begin]
+        )
     }
 }
 

@@ -180,9 +180,10 @@ impl Outcome {
             Verdict::NoDifferenceShown => Self::NoDifferenceShown,
             Verdict::NotTestable if comparison.ratio.is_exact() => Self::UnlikePeaks,
             Verdict::TooFewRuns | Verdict::NotTestable => {
-                match is_within(comparison.ratio.value, band) {
-                    true => Self::Tied,
-                    false => Self::Differ,
+                if is_within(comparison.ratio.value, band) {
+                    Self::Tied
+                } else {
+                    Self::Differ
                 }
             }
         }

@@ -84,9 +84,10 @@ impl Comparisons {
 
     /// How the peaks of both compare in a closed loop.
     pub fn at_peak(&self, group: &WorkloadGrid<'_>, pair: (&str, &str)) -> Option<Comparison> {
-        match group.has_peaks() {
-            true => self.find(group, None, Metric::OpsPerSec, pair),
-            false => None,
+        if group.has_peaks() {
+            self.find(group, None, Metric::OpsPerSec, pair)
+        } else {
+            None
         }
     }
 

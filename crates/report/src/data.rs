@@ -113,9 +113,10 @@ impl Data {
         if merged.points.is_empty() && merged.loads.is_empty() {
             return Err(Error::Empty);
         }
-        match merged.headers.iter().any(Header::is_redacted) {
-            true => Ok(merged.redacted()),
-            false => Ok(merged),
+        if merged.headers.iter().any(Header::is_redacted) {
+            Ok(merged.redacted())
+        } else {
+            Ok(merged)
         }
     }
 
@@ -207,9 +208,10 @@ impl Data {
     pub fn systems_and_ceilings(&self) -> (Vec<&System>, Vec<&System>) {
         let is_ceiling = |s: &&System| s.ceiling_for.is_some();
         let (ceilings, systems): (Vec<_>, Vec<_>) = self.systems.iter().partition(is_ceiling);
-        match systems.is_empty() {
-            true => (ceilings, systems),
-            false => (systems, ceilings),
+        if systems.is_empty() {
+            (ceilings, systems)
+        } else {
+            (systems, ceilings)
         }
     }
 

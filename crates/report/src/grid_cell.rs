@@ -63,9 +63,10 @@ impl SpreadPeak {
     /// A lower bound where the clients were the limit.
     #[must_use]
     pub fn stated(self) -> Stated {
-        let of = match self.is_at_least {
-            true => Stated::at_least,
-            false => Stated::exact,
+        let of = if self.is_at_least {
+            Stated::at_least
+        } else {
+            Stated::exact
         };
         of(self.ops.middle)
     }

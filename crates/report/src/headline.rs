@@ -29,9 +29,10 @@ pub fn headline(sweep: &SweepTable<'_>, index: &Index<'_>) -> Option<Text> {
         let none = "No system leads at its peak in any workload.";
         return (sweep.systems.len() > 1 && has_peaks).then(|| Text::plain(none));
     };
-    Some(match sweep.comparisons.has_verdicts() {
-        true => said,
-        false => Text::plain("Too few runs for a verdict. As it was measured: ").and_all(said),
+    Some(if sweep.comparisons.has_verdicts() {
+        said
+    } else {
+        Text::plain("Too few runs for a verdict. As it was measured: ").and_all(said)
     })
 }
 
@@ -137,9 +138,10 @@ impl<'s, 'a> Topic<'s, 'a> {
         };
         let all: Vec<_> = sweep.all_groups().filter_map(at).collect();
         let (_, metric, step) = *all.first()?;
-        let name = match all.iter().all(|(_, other, _)| *other == metric) {
-            true => format!("{metric} latency"),
-            false => "latency".to_owned(),
+        let name = if all.iter().all(|(_, other, _)| *other == metric) {
+            format!("{metric} latency")
+        } else {
+            "latency".to_owned()
         };
         let place = match all.iter().all(|(_, _, other)| *other == step) {
             true => format!(" at {}", step.place()),
@@ -244,9 +246,10 @@ impl<'s, 'a> Topic<'s, 'a> {
             if same.is_empty() {
                 continue;
             }
-            let which = match same.len() == self.workloads.len() {
-                true => "any workload".to_owned(),
-                false => self.which(&same),
+            let which = if same.len() == self.workloads.len() {
+                "any workload".to_owned()
+            } else {
+                self.which(&same)
             };
             let nobody = format!("{}{which}{end}.", self.words.nobody);
             text = sentence(text, Text::plain(nobody));
@@ -272,9 +275,10 @@ impl<'s, 'a> Topic<'s, 'a> {
                 if led.is_empty() {
                     continue;
                 }
-                said = match said.0.is_empty() {
-                    true => compare::between(system, verb, baseline).and(&words.place),
-                    false => said.and(format!("; {}", words.also_worse)),
+                said = if said.0.is_empty() {
+                    compare::between(system, verb, baseline).and(&words.place)
+                } else {
+                    said.and(format!("; {}", words.also_worse))
                 };
                 let which = format!(" in {}, ", self.which(led));
                 said = said.and(which).and_strong(by(led));
@@ -341,9 +345,12 @@ impl<'s, 'a> Topic<'s, 'a> {
 
     /// In which workloads of the topic the baseline has nothing that others could be compared with.
     fn without_baseline(&self, sweep: &SweepTable<'a>, baseline: &str) -> Text {
-        let is_topic = |group: &&WorkloadGrid<'_>| match self.words.is_of_peaks {
-            true => group.has_peaks(),
-            false => sweep.latency(group).is_some(),
+        let is_topic = |group: &&WorkloadGrid<'_>| {
+            if self.words.is_of_peaks {
+                group.has_peaks()
+            } else {
+                sweep.latency(group).is_some()
+            }
         };
         let all = sweep.all_groups().filter(is_topic);
         let is_said = |group: &&WorkloadGrid<'_>| {
@@ -353,12 +360,13 @@ impl<'s, 'a> Topic<'s, 'a> {
         let missing = all.filter(|group| !is_said(group));
         let missing: Vec<String> = missing.map(WorkloadGrid::title_with_conditions).collect();
         let missing: Vec<&str> = missing.iter().map(String::as_str).collect();
-        match missing.is_empty() {
-            true => Text::default(),
-            false => Text::plain(format!(
+        if missing.is_empty() {
+            Text::default()
+        } else {
+            Text::plain(format!(
                 "Nothing is compared with {baseline} in {}.",
                 compare::titles(&missing)
-            )),
+            ))
         }
     }
 
@@ -406,9 +414,10 @@ fn by(of: &[&WorkloadTopic<'_, '_>]) -> String {
         let titles: Vec<&str> = same.map(|(.., title)| title.as_str()).collect();
         format!("{text} ({})", compare::titles(&titles))
     };
-    match low.1 == high.1 {
-        true => format!("by {}", high.1),
-        false => format!("by {} to {}", end(low), end(high)),
+    if low.1 == high.1 {
+        format!("by {}", high.1)
+    } else {
+        format!("by {} to {}", end(low), end(high))
     }
 }
 
@@ -438,9 +447,12 @@ impl<'s, 'a> WorkloadTopic<'s, 'a> {
             .collect();
         let whys = [Lead::Unlike, Lead::Untested, Lead::Open];
         let why = whys.into_iter().find(|why| all.contains(why));
-        why.unwrap_or_else(|| match all.windows(2).all(|two| two[0] == two[1]) {
-            true => all.first().copied().unwrap_or(Lead::Same),
-            false => Lead::Same,
+        why.unwrap_or_else(|| {
+            if all.windows(2).all(|two| two[0] == two[1]) {
+                all.first().copied().unwrap_or(Lead::Same)
+            } else {
+                Lead::Same
+            }
         })
     }
 
@@ -457,8 +469,9 @@ impl<'s, 'a> WorkloadTopic<'s, 'a> {
 
 /// One sentence behind another, of which either may be empty.
 fn sentence(text: Text, next: Text) -> Text {
-    match text.0.is_empty() || next.0.is_empty() {
-        true => text.and_all(next),
-        false => text.and(" ").and_all(next),
+    if text.0.is_empty() || next.0.is_empty() {
+        text.and_all(next)
+    } else {
+        text.and(" ").and_all(next)
     }
 }

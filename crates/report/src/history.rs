@@ -319,13 +319,15 @@ fn study_blocks(
 fn studies(entries: &[Entry], folder: &Path) -> Table {
     let row = |entry: &Entry| {
         let name = entry.dir.strip_prefix(folder).unwrap_or(&entry.dir);
-        let name = match name.as_os_str().is_empty() {
-            true => Path::new("."),
-            false => name,
+        let name = if name.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            name
         };
-        let link = match entry.has_page {
-            true => link(&name.join("report.html")),
-            false => String::new(),
+        let link = if entry.has_page {
+            link(&name.join("report.html"))
+        } else {
+            String::new()
         };
         TableRow {
             cells: vec![

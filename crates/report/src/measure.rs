@@ -80,9 +80,12 @@ impl Measured {
             return Some(Self { solid, ..exact });
         };
         // What is below the lowest of the bounds stays in its place, whatever they come to.
-        let stated = |value| match value < open {
-            true => Stated::exact(value),
-            false => Stated::at_least(value),
+        let stated = |value| {
+            if value < open {
+                Stated::exact(value)
+            } else {
+                Stated::at_least(value)
+            }
         };
         let low = numbers.iter().copied().fold(f64::INFINITY, f64::min);
         let high = numbers.iter().copied().fold(0.0, f64::max);

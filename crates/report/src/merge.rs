@@ -154,9 +154,10 @@ impl Data {
     /// little is known to take it for the same.
     fn title_of(&self, system: &System) -> String {
         let begun = self.headers.first().map_or(0, |header| header.created_ms);
-        match system.driver.ends_with("(imported)") {
-            true => format!("{}, {}", self.title(), number::instant(begun)),
-            false => self.title().to_owned(),
+        if system.driver.ends_with("(imported)") {
+            format!("{}, {}", self.title(), number::instant(begun))
+        } else {
+            self.title().to_owned()
         }
     }
 

@@ -137,9 +137,10 @@ impl<'a> SweepTable<'a> {
             let p99 = cell.latency(main, TimeBasis::Response, Statistic::P99);
             p99.is_some()
         };
-        let statistic = match cells.all(has_p99) {
-            true => Statistic::P99,
-            false => Statistic::MEAN,
+        let statistic = if cells.all(has_p99) {
+            Statistic::P99
+        } else {
+            Statistic::MEAN
         };
         Some((main, statistic))
     }

@@ -169,9 +169,10 @@ fn what_markdown_refers_to_is_there() {
     let mut width = None;
     for line in text.lines() {
         let cells = line.replace("\\|", "").matches('|').count();
-        match line.starts_with('|') {
-            true => assert_eq!(*width.get_or_insert(cells), cells, "{line}"),
-            false => width = None,
+        if line.starts_with('|') {
+            assert_eq!(*width.get_or_insert(cells), cells, "{line}")
+        } else {
+            width = None
         }
     }
 }
@@ -276,9 +277,12 @@ fn hostile(names: &[&str]) -> Data {
 /// Every file below a directory.
 fn below(directory: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(directory).unwrap().map(|entry| entry.unwrap());
-    let files = entries.flat_map(|entry| match entry.file_type().unwrap().is_dir() {
-        true => below(&entry.path()),
-        false => vec![entry.path()],
+    let files = entries.flat_map(|entry| {
+        if entry.file_type().unwrap().is_dir() {
+            below(&entry.path())
+        } else {
+            vec![entry.path()]
+        }
     });
     files.collect()
 }

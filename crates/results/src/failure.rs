@@ -139,9 +139,10 @@ impl Interval {
 }
 
 fn rate(count: u64, seconds: f64) -> f64 {
-    match seconds > 0.0 {
-        true => count as f64 / seconds,
-        false => 0.0,
+    if seconds > 0.0 {
+        count as f64 / seconds
+    } else {
+        0.0
     }
 }
 
@@ -182,9 +183,10 @@ pub fn failed_operations<T: Counted>(operations: u64, kinds: &BTreeMap<Kind, T>)
     let all = sent(kinds).map(Counted::counted);
     let (succeeded, failed) = all.fold((0, 0), |sum, k| (sum.0 + k.0, sum.1 + k.1));
     // Requests beyond operations are second halves.
-    let pairs = match kinds.contains_key(&Kind::ReadModifyWrite) {
-        true => (succeeded + failed).saturating_sub(operations),
-        false => 0,
+    let pairs = if kinds.contains_key(&Kind::ReadModifyWrite) {
+        (succeeded + failed).saturating_sub(operations)
+    } else {
+        0
     };
     let pairs_failed = pairs.saturating_sub(of(Kind::ReadModifyWrite).0);
     // A half that is not among the requests that succeeded has failed.

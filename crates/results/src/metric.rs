@@ -157,9 +157,10 @@ impl Metric {
     /// The order of two values, the better first.
     #[must_use]
     pub fn best_first(self, a: f64, b: f64) -> Ordering {
-        match self.more_is_better() {
-            true => b.total_cmp(&a),
-            false => a.total_cmp(&b),
+        if self.more_is_better() {
+            b.total_cmp(&a)
+        } else {
+            a.total_cmp(&b)
         }
     }
 
@@ -167,30 +168,32 @@ impl Metric {
     /// fall of a latency.
     #[must_use]
     pub fn gain(self, ratio: Stated) -> Stated {
-        match self.more_is_better() {
-            true => Stated {
+        if self.more_is_better() {
+            Stated {
                 value: ratio.value - 1.0,
                 ..ratio
-            },
-            false => Stated {
+            }
+        } else {
+            Stated {
                 value: 1.0 - ratio.value,
                 bound: ratio.bound.reversed(),
-            },
+            }
         }
     }
 
     /// The ratio whose gain this is: of an average improvement, that of all.
     #[must_use]
     pub fn ratio_of_gain(self, gain: Stated) -> Stated {
-        match self.more_is_better() {
-            true => Stated {
+        if self.more_is_better() {
+            Stated {
                 value: 1.0 + gain.value,
                 ..gain
-            },
-            false => Stated {
+            }
+        } else {
+            Stated {
                 value: 1.0 - gain.value,
                 bound: gain.bound.reversed(),
-            },
+            }
         }
     }
 
@@ -215,9 +218,10 @@ impl Metric {
     /// otherwise both as ratios: `+8 % to +12 %`, `1.9X to 2.2X`, `1.1X to 2.6X lower`.
     #[must_use]
     pub fn improvements(self, (low, high): (f64, f64)) -> String {
-        let (worse, better) = match self.more_is_better() {
-            true => (low, high),
-            false => (high, low),
+        let (worse, better) = if self.more_is_better() {
+            (low, high)
+        } else {
+            (high, low)
         };
         let percents = [worse, better].map(|end| self.improvement(Stated::exact(end)));
         if percents.iter().all(|text| text.ends_with('%')) {
@@ -227,9 +231,12 @@ impl Metric {
         if self.more_is_better() {
             return format!("{} to {}", number::ratio(worse), number::ratio(better));
         }
-        let side = |end: f64| match end <= 1.0 {
-            true => (number::ratio(1.0 / end), "lower"),
-            false => (number::ratio(end), "higher"),
+        let side = |end: f64| {
+            if end <= 1.0 {
+                (number::ratio(1.0 / end), "lower")
+            } else {
+                (number::ratio(end), "higher")
+            }
         };
         match (side(worse), side(better)) {
             ((from, one), (to, other)) if one == other => format!("{from} to {to} {one}"),

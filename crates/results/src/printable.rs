@@ -100,9 +100,10 @@ const NO_WIDTH: char = '\u{200b}';
 /// A name as a script takes it: one that every object has is followed by a space of no width.
 #[must_use]
 pub fn script_name(name: &str) -> Cow<'_, str> {
-    match OF_EVERY_OBJECT.contains(&name) {
-        true => Cow::Owned(format!("{name}{NO_WIDTH}")),
-        false => Cow::Borrowed(name),
+    if OF_EVERY_OBJECT.contains(&name) {
+        Cow::Owned(format!("{name}{NO_WIDTH}"))
+    } else {
+        Cow::Borrowed(name)
     }
 }
 

@@ -92,11 +92,12 @@ impl RankPart {
         for (_, kind) in requests {
             add(&mut all, kind.response());
         }
-        match all.is_empty() {
-            true => Vec::new(),
-            false => QUANTILES
+        if all.is_empty() {
+            Vec::new()
+        } else {
+            QUANTILES
                 .map(|share| (share, all.value_at_quantile(share)))
-                .to_vec(),
+                .to_vec()
         }
     }
 }

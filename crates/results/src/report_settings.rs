@@ -57,10 +57,7 @@ impl ReportSettings {
     #[must_use]
     pub fn or(self, other: Self) -> Self {
         fn first<T>(one: Vec<T>, other: Vec<T>) -> Vec<T> {
-            match one.is_empty() {
-                true => other,
-                false => one,
-            }
+            if one.is_empty() { other } else { one }
         }
         Self {
             latency: self.latency.or(other.latency),

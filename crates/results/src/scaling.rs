@@ -229,9 +229,12 @@ impl Points {
         let linear = first - square * (x0 + x1);
         let constant = y0 - x0 * (linear + square * x0);
         let rough = [(linear - square) / constant, square / constant];
-        let limited = |index: usize| match constant > 0.0 && rough[index].is_finite() {
-            true => rough[index].clamp(0.0, 1.0),
-            false => 0.0,
+        let limited = |index: usize| {
+            if constant > 0.0 && rough[index].is_finite() {
+                rough[index].clamp(0.0, 1.0)
+            } else {
+                0.0
+            }
         };
         [0, 1].map(|index| search[index].unwrap_or_else(|| limited(index)))
     }

@@ -234,9 +234,10 @@ impl SteadyRule {
             let value = |of: &Statistic| of.quantile.map_or(0.0, |quantile| quantile.value);
             value(of) > value(&Statistic::P999)
         };
-        let statistic = match is_higher(&statistic) {
-            true => Statistic::P999,
-            false => statistic,
+        let statistic = if is_higher(&statistic) {
+            Statistic::P999
+        } else {
+            statistic
         };
         Some(ChosenLatency { kind, statistic })
     }

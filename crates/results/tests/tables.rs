@@ -107,9 +107,10 @@ fn take_latencies(row: &mut Row, kind: &Value) {
             };
             assert!(agree(&cell, value), "{time} {name}: {cell}, {value}");
             let bound = row.remove(&format!("{time}_{name}_is_at_least"));
-            let is_bound = match cell.is_empty() {
-                true => String::new(),
-                false => at_least.contains(&name.as_str().into()).to_string(),
+            let is_bound = if cell.is_empty() {
+                String::new()
+            } else {
+                at_least.contains(&name.as_str().into()).to_string()
             };
             assert_eq!(bound, Some(is_bound), "{time} {name}");
         }
@@ -266,9 +267,10 @@ fn the_table_of_qos_has_the_numbers_of_the_document() {
                     let mut row = rows.next().unwrap();
                     take_place(&mut row, &place);
                     assert_eq!([&*row["kind"], &*row["time"]], [kind, time]);
-                    let is_bound = match row["run_us"].is_empty() {
-                        true => String::new(),
-                        false => quality["run_is_at_least"].to_string(),
+                    let is_bound = if row["run_us"].is_empty() {
+                        String::new()
+                    } else {
+                        quality["run_is_at_least"].to_string()
                     };
                     assert_eq!(row["run_is_at_least"], is_bound);
                     assert_agree(&row, "run_us", &quality["run_us"]);

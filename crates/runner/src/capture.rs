@@ -178,9 +178,10 @@ impl<'a> Capture<'a> {
         let target = Target {
             system: system.to_owned(),
             places: watched.places.clone(),
-            hosts: match watched.servers.is_empty() {
-                true => watched.hosts.clone(),
-                false => Vec::new(),
+            hosts: if watched.servers.is_empty() {
+                watched.hosts.clone()
+            } else {
+                Vec::new()
             },
             background_threads: watched.background_threads,
         };
@@ -332,9 +333,10 @@ impl Recorded {
     /// something was left out.
     fn add(&mut self, at_s: f64, index: usize, reading: Reading) {
         let is_its = |s: &Series| s.name == reading.name && s.subject == reading.subject;
-        let at = match self.series.get(index).is_some_and(is_its) {
-            true => Some(index),
-            false => self.series.iter().position(is_its),
+        let at = if self.series.get(index).is_some_and(is_its) {
+            Some(index)
+        } else {
+            self.series.iter().position(is_its)
         };
         let at = at.unwrap_or_else(|| {
             self.series.push(Series {

@@ -48,9 +48,10 @@ pub(crate) fn refuse_one_device_of(plan: &Plan, in_advance: &InAdvance) -> Resul
             on.map(|(_, devices)| devices)
         });
         let to_come: BTreeSet<String> = to_come.flatten().cloned().collect();
-        match to_come.is_empty() {
-            true => devices(system, &physical_devices),
-            false => to_come,
+        if to_come.is_empty() {
+            devices(system, &physical_devices)
+        } else {
+            to_come
         }
     };
     refuse_pairs(plan, &of_system).map(drop)
@@ -152,9 +153,10 @@ mod tests {
 
     /// A machine of one disk, and of memory below what is called so.
     fn one_disk(place: &Path) -> BTreeSet<String> {
-        let disks: &[_] = match place.iter().any(|name| name == "memory") {
-            true => &[],
-            false => &["sda"],
+        let disks: &[_] = if place.iter().any(|name| name == "memory") {
+            &[]
+        } else {
+            &["sda"]
         };
         disks.iter().map(ToString::to_string).collect()
     }

@@ -203,9 +203,10 @@ fn would_be(system: &SystemPlan, space: &Space) -> Option<String> {
         let model = device.model.map(|model| format!(" ({model})"));
         format!(", device {}{}", device.disk, model.unwrap_or_default())
     });
-    let options = match space.options.is_empty() {
-        true => String::new(),
-        false => format!(", mounted with {}", space.options.join(",")),
+    let options = if space.options.is_empty() {
+        String::new()
+    } else {
+        format!(", mounted with {}", space.options.join(","))
     };
     Some(format!(
         "make its place, which does not exist yet: it would be in {}, on {}{options}{}",
@@ -422,9 +423,10 @@ fn load(system: &SystemPlan, known: &SystemFacts, sweep: &Sweep) -> Option<Strin
         Some(server) => server.unreached.is_some(),
         None => system.driver.place == Place::Hosts,
     };
-    let unless = match is_unknown {
-        true => ", unless the server has them",
-        false => "",
+    let unless = if is_unknown {
+        ", unless the server has them"
+    } else {
+        ""
     };
     let at = match (sweep.load_rate, system.driver.place) {
         (Some(rate), _) => format!(" at {}", number::ops(rate)),

@@ -188,17 +188,21 @@ impl Surprises {
             let found: Vec<String> = match row.check {
                 Check::OfDatabase => Vec::new(),
                 Check::OfPlace(_) if seen.is_empty() => {
-                    let why = match system.host.is_empty() {
-                        true => NO_PLACE,
-                        false => PLACE_THERE,
+                    let why = if system.host.is_empty() {
+                        NO_PLACE
+                    } else {
+                        PLACE_THERE
                     };
                     self.unknown.push(unknown(system, &expected, why));
                     Vec::new()
                 }
                 Check::OfPlace(check) => {
-                    let found = seen.iter().filter_map(|at| match is_gone(at) {
-                        true => Some(format!("`{}` is not there", at.place.display())),
-                        false => check(&system.expect, at),
+                    let found = seen.iter().filter_map(|at| {
+                        if is_gone(at) {
+                            Some(format!("`{}` is not there", at.place.display()))
+                        } else {
+                            check(&system.expect, at)
+                        }
                     });
                     found.collect()
                 }
@@ -295,9 +299,10 @@ pub(crate) fn other_version(expect: &Expect, own: Option<&str>) -> Option<String
 /// left out: `5.0` and `Cassandra 5.0` are both of `Cassandra 5.0.9`.
 pub(crate) fn is_version(expected: &str, own: &str) -> bool {
     let number = |text: &str| text.rsplit(' ').next().unwrap_or_default().to_owned();
-    let own = match expected.contains(' ') {
-        true => own.to_owned(),
-        false => number(own),
+    let own = if expected.contains(' ') {
+        own.to_owned()
+    } else {
+        number(own)
     };
     let mut parts = own.split('.');
     let mut words = expected.trim_end_matches('.').split('.');
@@ -319,9 +324,10 @@ fn see(place: &Path) -> SeenPlace {
     let is_device = tailmark_host::is_device(place);
     SeenPlace {
         place: place.to_owned(),
-        mount: match is_device {
-            true => None,
-            false => tailmark_host::mount_of(place),
+        mount: if is_device {
+            None
+        } else {
+            tailmark_host::mount_of(place)
         },
         disks: tailmark_host::disks(place),
     }
@@ -448,9 +454,10 @@ fn other_host(expect: &Expect, system: &SystemPlan, is_this_machine: Option<bool
     if let Some(is_here) = is_this_machine {
         let machine = if is_here { "this" } else { "another" };
         let hosts = system.host.join("` and `");
-        return match is_here == wants_here {
-            true => Seen::AsExpected,
-            false => Seen::Other(format!("`{hosts}` is {machine} machine")),
+        return if is_here == wants_here {
+            Seen::AsExpected
+        } else {
+            Seen::Other(format!("`{hosts}` is {machine} machine"))
         };
     }
     let mut here = Vec::new();

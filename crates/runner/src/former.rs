@@ -144,9 +144,10 @@ pub fn gather(plan: &Plan, out: &Path) -> Vec<Former> {
         let Ok(points) = study.point_totals() else {
             continue;
         };
-        let resolved = match dir == out {
-            true => study.resolved_rates().unwrap_or_default(),
-            false => Vec::new(),
+        let resolved = if dir == out {
+            study.resolved_rates().unwrap_or_default()
+        } else {
+            Vec::new()
         };
         for (system, former) in plan.systems.iter().zip(&mut formers) {
             let own = resolved.iter().filter(|rate| rate.system == system.name);
@@ -165,9 +166,10 @@ pub fn gather(plan: &Plan, out: &Path) -> Vec<Former> {
 /// The study of a run directory, and those beside it, the newest first.
 fn studies(out: &Path) -> Vec<(PathBuf, Study)> {
     let parent = out.parent().unwrap_or(Path::new(""));
-    let here = match parent.as_os_str().is_empty() {
-        true => Path::new("."),
-        false => parent,
+    let here = if parent.as_os_str().is_empty() {
+        Path::new(".")
+    } else {
+        parent
     };
     let entries = fs::read_dir(here).into_iter().flatten().flatten();
     let mut dirs: Vec<_> = entries

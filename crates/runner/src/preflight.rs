@@ -64,13 +64,16 @@ pub(crate) fn preflight<'a>(
     };
     let systems = plan.systems.iter().collect();
     let systems = passing(systems, looks, &mut left_out, observer)?;
-    let opens = |system: &SystemPlan| match is_pending(system) {
-        true => try_open(plan, system).and_then(|()| {
-            let answers = ranks.each_of_own(system, |system| Command::TryOpen { system })?;
-            Answer::said(&answers).for_each(|said| observer.notice(said));
+    let opens = |system: &SystemPlan| {
+        if is_pending(system) {
+            try_open(plan, system).and_then(|()| {
+                let answers = ranks.each_of_own(system, |system| Command::TryOpen { system })?;
+                Answer::said(&answers).for_each(|said| observer.notice(said));
+                Ok(())
+            })
+        } else {
             Ok(())
-        }),
-        false => Ok(()),
+        }
     };
     let systems = passing(systems, opens, &mut left_out, observer)?;
     if systems.is_empty() {
@@ -128,11 +131,12 @@ fn refuse_placeholders(plan: &Plan) -> Result<(), Error> {
     let flags: Vec<_> = placeholders
         .map(|system| format!("--system \"{}=WHERE\"", system.name))
         .collect();
-    match flags.is_empty() {
-        true => Ok(()),
-        false => Err(Error::Placeholders {
+    if flags.is_empty() {
+        Ok(())
+    } else {
+        Err(Error::Placeholders {
             flags: flags.join(" "),
-        }),
+        })
     }
 }
 
@@ -236,12 +240,13 @@ pub(crate) fn refuse_missing(system: &SystemPlan) -> Result<(), Error> {
     if found.is_some() {
         return Ok(());
     }
-    match parent(place).is_dir() {
-        true => Ok(()),
-        false => Err(Error::MissingPlace {
+    if parent(place).is_dir() {
+        Ok(())
+    } else {
+        Err(Error::MissingPlace {
             system: system.name.clone(),
             place: place.to_owned(),
-        }),
+        })
     }
 }
 
@@ -308,13 +313,14 @@ impl Room {
         let free = left.free.saturating_add(removed);
         let missing = needed.saturating_sub(present);
         if missing > free {
-            let together = match left.others.is_empty() {
-                true => String::new(),
-                false => format!(
+            let together = if left.others.is_empty() {
+                String::new()
+            } else {
+                format!(
                     " beside the {} for {} there",
                     ByteSize(left.claimed),
                     left.others.join(", ")
-                ),
+                )
             };
             return Err(Error::NoRoom {
                 system: system.name.clone(),

@@ -16,11 +16,12 @@ pub fn failed_points(plan: &Plan, study: &Study) -> Result<Vec<(PointKey, Fault)
 
 /// Points of the study that are measured again.
 pub fn retried(plan: &Plan, study: &Study) -> Result<Vec<PointKey>, Error> {
-    Ok(match plan.retry_failed {
-        true => failed_points(plan, study)?
+    Ok(if plan.retry_failed {
+        failed_points(plan, study)?
             .into_iter()
             .map(|(key, _)| key)
-            .collect(),
-        false => Vec::new(),
+            .collect()
+    } else {
+        Vec::new()
     })
 }

@@ -151,9 +151,10 @@ fn notice(plan: &Plan, wanted: &Wanted, point: &KnownPoint<'_>) -> String {
         step,
         system,
     } = point;
-    let what = match *requests < wanted.given as f64 {
-        true => "will not be given",
-        false => "will not be certain",
+    let what = if *requests < wanted.given as f64 {
+        "will not be given"
+    } else {
+        "will not be certain"
     };
     let at = match step.rate {
         Some(rate) => rate.described(plan.sweep.peak_of(system)),

@@ -170,9 +170,12 @@ impl Run<'_> {
         }
         let alone = order::taking_turns(order, &systems);
         let is_new = known.is_none();
-        let unwritten = |error: Error| match is_new {
-            true => Error::Unwritable(Box::new(error)),
-            false => error,
+        let unwritten = |error: Error| {
+            if is_new {
+                Error::Unwritable(Box::new(error))
+            } else {
+                error
+            }
         };
         let create = || Study::create(out, &plan.header, &describe(plan));
         let study = known.map_or_else(create, Ok);

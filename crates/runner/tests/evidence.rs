@@ -36,9 +36,10 @@ struct Said(Mutex<(Vec<String>, Vec<String>, bool)>);
 impl Observer for Said {
     fn notice(&self, text: &str) {
         let mut said = self.0.lock().unwrap();
-        match said.2 {
-            false => said.0.push(text.to_owned()),
-            true => said.1.push(text.to_owned()),
+        if said.2 {
+            said.1.push(text.to_owned())
+        } else {
+            said.0.push(text.to_owned())
         }
     }
     fn phase_started(&self, _: &PhaseStart<'_>) {

@@ -18,14 +18,15 @@ use tempfile::TempDir;
 pub fn system<T: AsRef<OsStr>>(program: &str, args: &[T]) -> Result<String, String> {
     let output = Command::new(program).args(args).output();
     let output = output.map_err(|error| format!("{program}: {error}"))?;
-    match output.status.success() {
-        true => Ok(String::from_utf8_lossy(&output.stdout).into_owned()),
-        false => Err(format!(
+    if output.status.success() {
+        Ok(String::from_utf8_lossy(&output.stdout).into_owned())
+    } else {
+        Err(format!(
             "{program}: {}",
             String::from_utf8_lossy(&output.stderr)
                 .trim()
                 .replace('\n', " ")
-        )),
+        ))
     }
 }
 

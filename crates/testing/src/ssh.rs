@@ -184,9 +184,10 @@ impl SshHosts {
         let path = directory.display();
         let session = Path::new("/usr/lib/openssh/sshd-session");
         let unpacked = cache().join("usr/lib/openssh/sshd-session");
-        let session = match !session.exists() && unpacked.exists() {
-            true => format!("SshdSessionPath {}\n", unpacked.display()),
-            false => String::new(),
+        let session = if !session.exists() && unpacked.exists() {
+            format!("SshdSessionPath {}\n", unpacked.display())
+        } else {
+            String::new()
         };
         let config = format!(
             "HostKey {path}/host_key\nAuthorizedKeysFile {path}/authorized\nPidFile none\nUsePAM no\n\

@@ -102,17 +102,16 @@ fn refuse(wrong: &anyhow::Error, console: &Console) -> anyhow::Result<Exit> {
 /// The lines with which YCSB's client begins.
 fn echo(binding: &Binding, words: &[String], action: Action, console: &Console) {
     let words = binding::without_passwords(words);
-    let given = match words.first().is_some_and(|word| !word.starts_with('-')) {
-        true => {
-            let rest = words.get(2..).unwrap_or_default().join(" ");
-            let action = if action == Action::Load {
-                "-load"
-            } else {
-                "-t"
-            };
-            format!("-db {} {rest} {action}", binding.class())
-        }
-        false => words.join(" "),
+    let given = if words.first().is_some_and(|word| !word.starts_with('-')) {
+        let rest = words.get(2..).unwrap_or_default().join(" ");
+        let action = if action == Action::Load {
+            "-load"
+        } else {
+            "-t"
+        };
+        format!("-db {} {rest} {action}", binding.class())
+    } else {
+        words.join(" ")
     };
     console.warn(&format!("Command line: {given}"));
     console.warn("YCSB Client 0.17.0\n\nLoading workload...");

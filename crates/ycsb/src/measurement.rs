@@ -236,9 +236,10 @@ fn summary(name: &str, tally: &Tally, lines: &mut Vec<Line>) {
 }
 
 fn mean_us(tally: &Tally) -> f64 {
-    match tally.latencies.is_empty() {
-        true => f64::NAN,
-        false => tally.latencies.mean() / 1000.0,
+    if tally.latencies.is_empty() {
+        f64::NAN
+    } else {
+        tally.latencies.mean() / 1000.0
     }
 }
 

@@ -151,9 +151,10 @@ impl Options {
 
     /// What stands before status lines.
     pub fn label_or(&self, properties: &Properties) -> String {
-        match self.label.is_empty() {
-            true => properties.text_or("label", "").to_owned(),
-            false => self.label.clone(),
+        if self.label.is_empty() {
+            properties.text_or("label", "").to_owned()
+        } else {
+            self.label.clone()
         }
     }
 

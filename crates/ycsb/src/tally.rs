@@ -85,9 +85,10 @@ pub struct Failed {
 
 impl Failed {
     fn name(&self, group: &str, status: &str) -> String {
-        match self.each || self.tracked.iter().any(|tracked| tracked == status) {
-            true => format!("{group}-{status}"),
-            false => format!("{group}-FAILED"),
+        if self.each || self.tracked.iter().any(|tracked| tracked == status) {
+            format!("{group}-{status}")
+        } else {
+            format!("{group}-FAILED")
         }
     }
 }
@@ -123,9 +124,10 @@ fn add_kind(
             _ => group.to_owned(),
         };
         // In a closed loop both are the same.
-        match stats.response.is_empty() {
-            true => found(tallies, &name, &stats.service, missed.map(|m| &m.service)),
-            false => found(tallies, &name, &stats.response, missed.map(|m| &m.response)),
+        if stats.response.is_empty() {
+            found(tallies, &name, &stats.service, missed.map(|m| &m.service))
+        } else {
+            found(tallies, &name, &stats.response, missed.map(|m| &m.response))
         }
     }
     if group == "READ-MODIFY-WRITE" {

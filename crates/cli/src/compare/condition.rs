@@ -122,11 +122,11 @@ impl Condition {
         // A fall of 20 % is as large as a rise of 25 %.
         let apart = |one: f64, other: f64| (one / other).max(other / one) - 1.0;
         let ends = [self.low(), self.high()].into_iter().flatten();
-        match self.is_met_by(ratio) {
-            true => apart(ratio, 1.0),
-            false => ends
-                .map(|end| apart(ratio, end))
-                .fold(f64::INFINITY, f64::min),
+        if self.is_met_by(ratio) {
+            apart(ratio, 1.0)
+        } else {
+            ends.map(|end| apart(ratio, end))
+                .fold(f64::INFINITY, f64::min)
         }
     }
 }

@@ -138,9 +138,10 @@ pub fn judge<'a>(
 ) -> Gate<'a> {
     let mut judged = Vec::new();
     for pair in &compared.pairs {
-        match condition.is_of_peaks {
-            true => judged.extend(at_peaks(condition, pair, compared, points)),
-            false => judged.extend(at_points(condition, pair, compared, points)),
+        if condition.is_of_peaks {
+            judged.extend(at_peaks(condition, pair, compared, points))
+        } else {
+            judged.extend(at_points(condition, pair, compared, points))
         }
     }
     judged.retain(|at| {
@@ -300,9 +301,10 @@ fn needed(
     let (mut low, mut high) = (RUNS_MIN, REPEATS_MAX);
     while low < high {
         let middle = low.midpoint(high);
-        match finds(middle) {
-            true => high = middle,
-            false => low = middle + 1,
+        if finds(middle) {
+            high = middle
+        } else {
+            low = middle + 1
         }
     }
     (low > made).then_some(Repeats::About(low))

@@ -138,9 +138,10 @@ fn table(compared: &Compared, points: &Points<'_>, metric: Metric, is_peak: bool
         cells
     };
     let rows = comparisons.iter().map(row).collect();
-    let heading = match is_peak {
-        true => format!("Peaks of {metric}"),
-        false => metric.to_string(),
+    let heading = if is_peak {
+        format!("Peaks of {metric}")
+    } else {
+        metric.to_string()
     };
     vec![
         Block::Heading(heading),
@@ -169,9 +170,10 @@ fn cells(of: &Comparison, points: &Points<'_>) -> Vec<String> {
         interval,
         format!("{}, {}", of.runs_a, of.runs_b),
         of.p_adjusted.map_or_else(|| "-".to_owned(), p),
-        match of.verdict.is_difference() {
-            true => format!("A is {}", of.verdict.name()),
-            false => of.verdict.name().to_owned(),
+        if of.verdict.is_difference() {
+            format!("A is {}", of.verdict.name())
+        } else {
+            of.verdict.name().to_owned()
         },
     ]
 }
@@ -186,18 +188,20 @@ fn value(metric: Metric, stated: Stated) -> String {
 /// A ratio as reports say it, but that small percentages have a decimal.
 fn improvement(metric: Metric, ratio: Stated) -> String {
     let said = metric.improvement(ratio);
-    match said.ends_with('%') && ratio.is_exact() {
-        true => change(metric.gain(ratio).value),
-        false => said,
+    if said.ends_with('%') && ratio.is_exact() {
+        change(metric.gain(ratio).value)
+    } else {
+        said
     }
 }
 
 /// As an improvement from the lower one up.
 fn interval(metric: Metric, (low, high): (f64, f64)) -> String {
     let of = |ratio| improvement(metric, Stated::exact(ratio));
-    match metric.more_is_better() {
-        true => format!("{} to {}", of(low), of(high)),
-        false => format!("{} to {}", of(high), of(low)),
+    if metric.more_is_better() {
+        format!("{} to {}", of(low), of(high))
+    } else {
+        format!("{} to {}", of(high), of(low))
     }
 }
 
@@ -344,9 +348,10 @@ fn about(compared: &Compared) -> String {
     };
     let is_verdict =
         |c: &Comparison| !matches!(c.verdict, Verdict::TooFewRuns | Verdict::NotTestable);
-    let subject = match compared.comparisons.iter().any(is_verdict) {
-        true => "Verdicts are",
-        false => "There is no verdict; these numbers are",
+    let subject = if compared.comparisons.iter().any(is_verdict) {
+        "Verdicts are"
+    } else {
+        "There is no verdict; these numbers are"
     };
     format!("{subject} about these devices under this load {days}, not about others of their kind.")
 }

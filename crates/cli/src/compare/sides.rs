@@ -195,17 +195,19 @@ impl Source {
     /// Says which systems there are.
     fn said(&self) -> String {
         let names: Vec<_> = self.systems.iter().map(|s| s.name.as_str()).collect();
-        let names = match names.is_empty() {
-            true => "no systems".to_owned(),
-            false => printable(&names.join(", ")).into_owned(),
+        let names = if names.is_empty() {
+            "no systems".to_owned()
+        } else {
+            printable(&names.join(", ")).into_owned()
         };
         format!("`{}` has: {names}", self.path.display())
     }
 
     fn find(&self, flag: &str, name: &str) -> Result<String, Refused> {
-        match self.systems.iter().any(|system| system.name == name) {
-            true => Ok(name.to_owned()),
-            false => Err(Refused(format!("{flag} is `{name}`, but {}", self.said()))),
+        if self.systems.iter().any(|system| system.name == name) {
+            Ok(name.to_owned())
+        } else {
+            Err(Refused(format!("{flag} is `{name}`, but {}", self.said())))
         }
     }
 }
@@ -280,12 +282,13 @@ fn of_two_studies(
     let pairs: Vec<_> = common
         .map(|name| ((*name).to_owned(), (*name).to_owned()))
         .collect();
-    match pairs.is_empty() {
-        true => Err(Refused(format!(
+    if pairs.is_empty() {
+        Err(Refused(format!(
             "no system is in both studies; {}; {}; --system and --baseline name two that differ",
             a.said(),
             b.said()
-        ))),
-        false => Ok(pairs),
+        )))
+    } else {
+        Ok(pairs)
     }
 }

@@ -41,9 +41,10 @@ impl LivePage {
     /// Where nothing can be served there.
     pub fn serve(address: SocketAddr, out: &Path, console: &Console) -> anyhow::Result<Self> {
         let state = Arc::new(State::default());
-        let token = match address.ip().is_loopback() {
-            true => None,
-            false => Some(token()?),
+        let token = if address.ip().is_loopback() {
+            None
+        } else {
+            Some(token()?)
         };
         let pages = Pages {
             state: Arc::clone(&state),

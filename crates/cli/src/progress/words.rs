@@ -22,10 +22,7 @@ pub fn searched(slo: &Slo, settings: &SloSettings) -> Vec<String> {
             )]
         }
         Next::Done(answer) => {
-            let quick = match settings.quick {
-                true => ", quick search",
-                false => "",
-            };
+            let quick = if settings.quick { ", quick search" } else { "" };
             let (target, rates, remark) = (settings.target(), answer.rates(), answer.remark());
             vec![
                 format!("{name}: {last}"),

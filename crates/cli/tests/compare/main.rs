@@ -45,9 +45,10 @@ fn measured(dir: &Path, out: &str, systems: &[System<'_>], repeats: u32, more: &
         "--warmup",
         "0s",
     ];
-    let which = match more.contains(&"--threads") {
-        true => &["--workload", "ycsb-c"][..],
-        false => &["--workload", "ycsb-c", "--threads", "2,4"],
+    let which = if more.contains(&"--threads") {
+        &["--workload", "ycsb-c"][..]
+    } else {
+        &["--workload", "ycsb-c", "--threads", "2,4"]
     };
     let run = TAILMARK.run(dir, &[&args[..], &sweep, which, more].concat());
     assert_eq!(run.status.code(), Some(0), "{}", err(&run));

@@ -11,11 +11,12 @@ pub type Kept<T = ()> = Result<T, Broken>;
 
 /// Holds `kept` against what was expected.
 pub fn expect(kept: bool, expected: &str, seen: impl FnOnce() -> String) -> Kept {
-    match kept {
-        true => Ok(()),
-        false => Err(Broken {
+    if kept {
+        Ok(())
+    } else {
+        Err(Broken {
             expected: expected.to_owned(),
             seen: seen(),
-        }),
+        })
     }
 }

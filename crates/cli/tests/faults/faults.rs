@@ -127,9 +127,10 @@ fn kill(round: &mut Round, draw: &mut Draw) -> Kept {
 /// It ended as the fault asks, or was done before.
 fn ends_in_time(round: &Round, ended: &Ended, in_time: bool, as_asked: bool) -> Kept {
     let was_done = round.is_done(ended);
-    let expected = match in_time {
-        true => "it ends as it was asked to, unless it was done before",
-        false => "it was done before the fault came",
+    let expected = if in_time {
+        "it ends as it was asked to, unless it was done before"
+    } else {
+        "it was done before the fault came"
     };
     expect(was_done || (in_time && as_asked), expected, || ended.seen())
 }

@@ -91,9 +91,10 @@ pub fn marker(round: &mut Round, draw: &mut Draw) -> Kept {
     let ended = round.tailmark(RUN)?;
     ground::write(&path, &text);
     round.note("the marker is as it was");
-    match is_done {
-        true => is_left_alone(round, &ended),
-        false => is_refused(&ended, word),
+    if is_done {
+        is_left_alone(round, &ended)
+    } else {
+        is_refused(&ended, word)
     }
 }
 
@@ -147,9 +148,10 @@ pub fn swapped_data(round: &mut Round, _: &mut Draw) -> Kept {
     let ended = round.tailmark(RUN)?;
     let is_done = round.sweep.systems().all(|s| round.gone.contains(s));
     remove_data(round);
-    match is_done {
-        true => is_left_alone(round, &ended),
-        false => is_refused(&ended, "records is"),
+    if is_done {
+        is_left_alone(round, &ended)
+    } else {
+        is_refused(&ended, "records is")
     }
 }
 
@@ -301,8 +303,9 @@ fn marker_of(driver: &Driver, params: &Params) -> Option<String> {
     let path = params.location.path().unwrap();
     let file = path.with_file_name(format!("{}.dataset.json", driver.entry));
     let is_device = fs::metadata(path).is_ok_and(|m| m.file_type().is_block_device());
-    match is_device {
-        true => (driver.open)(params).ok()?.marker().ok()?,
-        false => fs::read_to_string(file).ok(),
+    if is_device {
+        (driver.open)(params).ok()?.marker().ok()?
+    } else {
+        fs::read_to_string(file).ok()
     }
 }

@@ -66,9 +66,10 @@ impl HostPort {
     }
 
     fn beside(&self, port: impl fmt::Display) -> String {
-        match self.host.contains(':') {
-            true => format!("[{}]:{port}", self.host),
-            false => format!("{}:{port}", self.host),
+        if self.host.contains(':') {
+            format!("[{}]:{port}", self.host)
+        } else {
+            format!("{}:{port}", self.host)
         }
     }
 
@@ -87,9 +88,10 @@ impl HostPort {
 
     /// The host, in which the loopback has but one name.
     fn host_address(&self) -> Cow<'_, str> {
-        match self.host.contains("localhost") {
-            true => self.host.replace("localhost", "127.0.0.1").into(),
-            false => (&*self.host).into(),
+        if self.host.contains("localhost") {
+            self.host.replace("localhost", "127.0.0.1").into()
+        } else {
+            (&*self.host).into()
         }
     }
 }

@@ -263,9 +263,10 @@ impl Turns {
                         1 - system
                     };
                     let at = (2 * repeat + turn) as f64;
-                    let part = match self.is_curved {
-                        true => 1.0 - (-4.0 * at / last).exp(),
-                        false => at / last,
+                    let part = if self.is_curved {
+                        1.0 - (-4.0 * at / last).exp()
+                    } else {
+                        at / last
                     };
                     let level = if system == 0 { self.ratio } else { 0.0 };
                     let log = level - self.drift * part + self.noise[system] * normal.next();

@@ -154,9 +154,10 @@ fn mdc(rho: f64, servers: u32) -> (f64, f64) {
     let (mut low, mut high) = (0.0, 400.0);
     for _ in 0..60 {
         let middle = f64::midpoint(low, high);
-        match waits_at_most(middle) < 0.99 {
-            true => low = middle,
-            false => high = middle,
+        if waits_at_most(middle) < 0.99 {
+            low = middle
+        } else {
+            high = middle
         }
     }
     (1.0 + mean_wait, 1.0 + low)

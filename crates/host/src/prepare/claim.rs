@@ -174,12 +174,13 @@ impl Claim {
 
     /// Refuses an action that reaches further than was looked at.
     pub(super) fn refuse_shorter(&self, reach: Reach) -> Result<(), Error> {
-        match reach == Reach::Subsystem && self.reach == Reach::Device {
-            true => Err(self.failed(
+        if reach == Reach::Subsystem && self.reach == Reach::Device {
+            Err(self.failed(
                 "hold",
                 io::Error::other("the action reaches every namespace, and one is held"),
-            )),
-            false => Ok(()),
+            ))
+        } else {
+            Ok(())
         }
     }
 
@@ -225,12 +226,13 @@ impl Claim {
             .iter()
             .filter(|number| !seen.contains(number))
             .collect();
-        match hidden.is_empty() {
-            true => Ok(()),
-            false => Err(io::Error::other(format!(
+        if hidden.is_empty() {
+            Ok(())
+        } else {
+            Err(io::Error::other(format!(
                 "namespaces {hidden:?} of the drive are not attached here, and what they hold is \
                  not known"
-            ))),
+            )))
         }
     }
 
@@ -320,14 +322,16 @@ fn look(
     consent: &Consent,
 ) -> Result<(Vec<Evidence>, Vec<Signature>), Error> {
     let is_own = consent.has_made(&target.identity);
-    let uses = match is_own {
-        true => Uses::look_at_devices(),
-        false => Uses::look(),
+    let uses = if is_own {
+        Uses::look_at_devices()
+    } else {
+        Uses::look()
     };
     // This run knows what is on a volume that it made, which may be too slow to be read.
-    let found = match is_own {
-        true => Ok(Vec::new()),
-        false => on_all(&uses, files),
+    let found = if is_own {
+        Ok(Vec::new())
+    } else {
+        on_all(&uses, files)
     };
     let identities: Vec<Identity> = files
         .iter()

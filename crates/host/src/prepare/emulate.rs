@@ -205,12 +205,13 @@ pub fn emulate(volume: &Volume, directory: &Path, watch: &dyn Watch) -> Result<(
     }
     make(volume, directory, watch).map_err(|source| {
         let _ = remove_emulated(directory, &Unwatched);
-        match watch.is_stopped() {
-            true => Error::Stopped {
+        if watch.is_stopped() {
+            Error::Stopped {
                 device: directory.display().to_string(),
                 doing: "emulated",
-            },
-            false => failed(source),
+            }
+        } else {
+            failed(source)
         }
     })
 }
@@ -284,9 +285,10 @@ fn one_at_a_time(directory: &Path, export: &Path) -> io::Result<()> {
         &Unwatched,
     )?;
     fs::remove_dir(&control)?;
-    match is_set {
-        true => Ok(()),
-        false => Err(io::Error::other("FUSE does not send one request at a time")),
+    if is_set {
+        Ok(())
+    } else {
+        Err(io::Error::other("FUSE does not send one request at a time"))
     }
 }
 

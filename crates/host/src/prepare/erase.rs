@@ -88,9 +88,10 @@ impl Erase {
             return Err(unable("the drive has no format"));
         }
         let of = admin::identify_namespace(&mut file, namespace).map_err(failed)?;
-        let (reach, what) = match says.formats_all || says.erases_all {
-            true => (Reach::Subsystem, "every namespace of the drive (FNA)"),
-            false => (Reach::Device, "this namespace"),
+        let (reach, what) = if says.formats_all || says.erases_all {
+            (Reach::Subsystem, "every namespace of the drive (FNA)")
+        } else {
+            (Reach::Device, "this namespace")
         };
         let said = format!(
             "Format NVM of /dev/{name}, namespace {namespace}, format {} ({} bytes a block), \
@@ -139,9 +140,10 @@ impl Erase {
 
 /// A drive that manages namespaces may have some that are not attached.
 fn refuse_hidden(claim: &Claim, says: &admin::Controller) -> io::Result<()> {
-    match says.can_manage {
-        true => claim.refuse_hidden(&admin::allocated(&mut claim.file())?),
-        false => Ok(()),
+    if says.can_manage {
+        claim.refuse_hidden(&admin::allocated(&mut claim.file())?)
+    } else {
+        Ok(())
     }
 }
 

@@ -72,12 +72,15 @@ impl FileSystem {
         let zeroed = erase::zero_ends(claim.file(), claim.identity().bytes);
         zeroed.map_err(|source| failed(&name, source))?;
         let (identity, file) = claim.share()?;
-        run(&self.command(&name, options), watch).map_err(|source| match watch.is_stopped() {
-            true => Error::Stopped {
-                device: name.clone(),
-                doing: "given a file system",
-            },
-            false => failed(&name, source),
+        run(&self.command(&name, options), watch).map_err(|source| {
+            if watch.is_stopped() {
+                Error::Stopped {
+                    device: name.clone(),
+                    doing: "given a file system",
+                }
+            } else {
+                failed(&name, source)
+            }
         })?;
         claim::confirm(&identity, &file)?;
         let found = signatures(&file, &identity)?;

@@ -97,16 +97,15 @@ impl<'a> Journal<'a> {
         if journal.changes.is_empty() {
             return Ok(journal);
         }
-        match boot == boot_id() {
-            true => journal.restore()?,
-            false => {
-                log("no settings to restore: the machine was started again since");
-                // Files of a volume outlive that.
-                let is_file = |change: &Change| matches!(change, Change::Emulated { .. });
-                journal.changes.retain(is_file);
-                journal.restore()?;
-                journal.write()?;
-            }
+        if boot == boot_id() {
+            journal.restore()?
+        } else {
+            log("no settings to restore: the machine was started again since");
+            // Files of a volume outlive that.
+            let is_file = |change: &Change| matches!(change, Change::Emulated { .. });
+            journal.changes.retain(is_file);
+            journal.restore()?;
+            journal.write()?;
         }
         Ok(journal)
     }
@@ -142,9 +141,10 @@ impl<'a> Journal<'a> {
             *now = Some(is.clone());
         }
         self.write()?;
-        match is == *value {
-            true => (self.log)(&format!("{key} is {value}")),
-            false => (self.log)(&format!("{key} is {is}, as the kernel made of {value}")),
+        if is == *value {
+            (self.log)(&format!("{key} is {value}"))
+        } else {
+            (self.log)(&format!("{key} is {is}, as the kernel made of {value}"))
         }
         Ok(())
     }

@@ -265,9 +265,10 @@ pub(super) fn holder(lock: &Path) -> Option<String> {
         .filter(|c| !c.is_control())
         .take(200)
         .collect();
-    Some(match command.is_empty() {
-        true => format!("process {process}"),
-        false => format!("process {process} ({command})"),
+    Some(if command.is_empty() {
+        format!("process {process}")
+    } else {
+        format!("process {process} ({command})")
     })
 }
 

@@ -15,9 +15,10 @@ pub fn real_path(path: &Path) -> PathBuf {
     for above in path.ancestors() {
         if let Ok(real) = above.canonicalize() {
             let rest = path.strip_prefix(above).unwrap_or(Path::new(""));
-            return match rest.as_os_str().is_empty() {
-                true => real,
-                false => real.join(rest),
+            return if rest.as_os_str().is_empty() {
+                real
+            } else {
+                real.join(rest)
             };
         }
     }
@@ -41,9 +42,10 @@ impl Job {
         wrong.extend(below.map(|kept| format!("`{}` is in it", kept.display())));
         if self.own_mount().is_none() {
             wrong.extend(occupied(&real_point));
-            let found = match makes {
-                true => Some(row.name.to_owned()),
-                false => file_system_on(target)?,
+            let found = if makes {
+                Some(row.name.to_owned())
+            } else {
+                file_system_on(target)?
             };
             if found.as_deref() != Some(row.name) {
                 let found = found.unwrap_or_else(|| "no file system that is known".to_owned());
@@ -54,13 +56,14 @@ impl Job {
                 ));
             }
         }
-        match wrong.is_empty() {
-            true => Ok(()),
-            false => Err(Error::Place {
+        if wrong.is_empty() {
+            Ok(())
+        } else {
+            Err(Error::Place {
                 point: point.to_owned(),
                 device: target.identity.describe(),
                 why: wrong.join("; "),
-            }),
+            })
         }
     }
 }

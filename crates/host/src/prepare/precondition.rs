@@ -57,12 +57,13 @@ pub fn precondition(claim: &Claim, passes: u32, watch: &dyn Watch) -> Result<(),
     let part = part(claim.identity().bytes);
     let written = past_cache(file, || write_all(file, &part, passes, watch)).map_err(failed)?;
     file.sync_all().map_err(failed)?;
-    match written {
-        true => Ok(()),
-        false => Err(Error::Stopped {
+    if written {
+        Ok(())
+    } else {
+        Err(Error::Stopped {
             device: claim.identity().name.clone(),
             doing: "written",
-        }),
+        })
     }
 }
 

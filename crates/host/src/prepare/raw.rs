@@ -70,14 +70,18 @@ impl RawDevice {
         let new = found
             .iter()
             .filter(|of| seen.insert((&of.device, &of.about)));
-        let say = |of: &Signature| match of.device == self.target.identity.name {
-            true => of.about.clone(),
-            false => format!("on {} {}", of.device, of.about),
+        let say = |of: &Signature| {
+            if of.device == self.target.identity.name {
+                of.about.clone()
+            } else {
+                format!("on {} {}", of.device, of.about)
+            }
         };
         let said: Vec<_> = new.map(say).collect();
-        Ok(match said.is_empty() {
-            true => "nothing that is known, and no stamp of tailmark".to_owned(),
-            false => said.join("; "),
+        Ok(if said.is_empty() {
+            "nothing that is known, and no stamp of tailmark".to_owned()
+        } else {
+            said.join("; ")
         })
     }
 
@@ -98,12 +102,13 @@ impl RawDevice {
     /// Names everything that does.
     pub fn refuse(&self, watch: &dyn Watch) -> Result<(), Error> {
         let evidence = self.refusals(watch)?;
-        match evidence.is_empty() {
-            true => Ok(()),
-            false => Err(Error::Refused {
+        if evidence.is_empty() {
+            Ok(())
+        } else {
+            Err(Error::Refused {
                 device: self.target.identity.describe(),
                 evidence,
-            }),
+            })
         }
     }
 
@@ -143,11 +148,12 @@ impl RawDevice {
         claim::confirm(&self.target.identity, &file)?;
         let is_ours = self.consent.has_made(&self.target.identity)
             || carries_stamp_or_mark(&file, &self.target.identity);
-        let stamped = match is_ours {
-            true => stamp(&file),
-            false => Err(io::Error::other(
+        let stamped = if is_ours {
+            stamp(&file)
+        } else {
+            Err(io::Error::other(
                 "another program has written it since it was looked at",
-            )),
+            ))
         };
         stamped.map_err(|source| Error::Step {
             action: "stamp",

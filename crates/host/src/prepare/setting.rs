@@ -107,9 +107,10 @@ impl Kernel {
             let path = directory.join(policy).join("scaling_governor");
             settings.push(self.existing(&format!("governor of {policy}"), path, value)?);
         }
-        match settings.is_empty() {
-            true => Err(refused("governor", value, "this machine shows no governor")),
-            false => Ok(settings),
+        if settings.is_empty() {
+            Err(refused("governor", value, "this machine shows no governor"))
+        } else {
+            Ok(settings)
         }
     }
 

@@ -132,12 +132,11 @@ pub fn steady_file(
         file.0.sync_all()?;
         Ok(is_whole)
     });
-    let rounds = match filled.map_err(failed)? {
-        true => {
-            let spare = (space.total / SPARE_PART, MediaBytes::none());
-            run(&file.0, &part, mix, spare, watch).map_err(failed)?
-        }
-        false => None,
+    let rounds = if filled.map_err(failed)? {
+        let spare = (space.total / SPARE_PART, MediaBytes::none());
+        run(&file.0, &part, mix, spare, watch).map_err(failed)?
+    } else {
+        None
     };
     rounds.ok_or_else(|| stopped(&name))
 }

@@ -339,9 +339,10 @@ fn number(encoded: u64) -> Number {
 /// The device that a path is, or is on.
 fn number_of(path: &Path) -> Option<Number> {
     let metadata = fs::metadata(path).ok()?;
-    Some(match metadata.file_type().is_block_device() {
-        true => number(metadata.rdev()),
-        false => number(metadata.dev()),
+    Some(if metadata.file_type().is_block_device() {
+        number(metadata.rdev())
+    } else {
+        number(metadata.dev())
     })
 }
 

@@ -341,12 +341,11 @@ fn run(program: &'static str, args: &[&str]) -> Result<(), Error> {
         source,
     };
     let output = output.map_err(|source| failed("cannot be started".to_owned(), Some(source)))?;
-    match output.status.success() {
-        true => Ok(()),
-        false => {
-            let said = String::from_utf8_lossy(&output.stderr);
-            Err(failed(format!("failed: {}", said.trim()), None))
-        }
+    if output.status.success() {
+        Ok(())
+    } else {
+        let said = String::from_utf8_lossy(&output.stderr);
+        Err(failed(format!("failed: {}", said.trim()), None))
     }
 }
 

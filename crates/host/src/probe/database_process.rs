@@ -74,9 +74,12 @@ fn listeners(addresses: &[SocketAddr]) -> Vec<(String, Process)> {
     }
     let subjects = |(name, processes): (String, Vec<Process>)| {
         let is_alone = processes.len() == 1;
-        processes.into_iter().map(move |process| match is_alone {
-            true => (name.clone(), process),
-            false => (format!("{name} {}", process.pid), process),
+        processes.into_iter().map(move |process| {
+            if is_alone {
+                (name.clone(), process)
+            } else {
+                (format!("{name} {}", process.pid), process)
+            }
         })
     };
     by_name.into_iter().flat_map(subjects).collect()

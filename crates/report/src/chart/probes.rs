@@ -35,9 +35,10 @@ pub fn marks(limit: Limit, searches: &[(usize, &Slo)]) -> Option<Value> {
             Some(value)
         });
         let marks: Vec<Value> = marks.collect();
-        let line = match series.is_empty() {
-            true => limit_line(limit, limit_us),
-            false => Value::Null,
+        let line = if series.is_empty() {
+            limit_line(limit, limit_us)
+        } else {
+            Value::Null
         };
         series.push(json!({
             "type": "scatter", "name": slo.system, "symbol": look.symbol, "symbolSize": 11,

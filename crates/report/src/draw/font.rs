@@ -82,9 +82,10 @@ pub fn css_width(text: &str, font: &str) -> f64 {
         .split_whitespace()
         .find_map(|word| word.strip_suffix("px"));
     let size = size.and_then(|size| size.parse().ok()).unwrap_or(12.0);
-    let weight = match font.contains("bold") {
-        true => Weight::Bold,
-        false => Weight::Regular,
+    let weight = if font.contains("bold") {
+        Weight::Bold
+    } else {
+        Weight::Regular
     };
     weight.width(text, size).into()
 }

@@ -121,12 +121,11 @@ fn finding(entry: &FindingEntry) -> String {
     for evidence in &entry.evidence {
         parts.push(format!("- {}", begun(&spans(&evidence.text))));
         let table = table(&evidence.table);
-        parts.push(match entry.changes_headline {
-            true => table,
-            false => {
-                let places = number::plural(evidence.places as u64, "place");
-                folded(&format!("at {places}"), &table)
-            }
+        parts.push(if entry.changes_headline {
+            table
+        } else {
+            let places = number::plural(evidence.places as u64, "place");
+            folded(&format!("at {places}"), &table)
         });
     }
     parts.retain(|part| !part.is_empty());
@@ -187,9 +186,10 @@ fn table(table: &Table) -> String {
 
 fn cell(cell: &Cell, is_total: bool) -> String {
     let text = cell_text(&cell.text);
-    let text = match cell.strong || is_total {
-        true => strong(&text),
-        false => text,
+    let text = if cell.strong || is_total {
+        strong(&text)
+    } else {
+        text
     };
     let badges: String = cell.badges.iter().map(badge).collect();
     match cell_text(&cell.detail).as_str() {

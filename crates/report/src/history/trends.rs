@@ -69,9 +69,10 @@ fn changes_of(values: &[Option<f64>]) -> Vec<(usize, f64)> {
 /// `+12 %`, `−7.3 %`.
 fn percent(ratio: f64) -> String {
     let percent = (ratio - 1.0) * 100.0;
-    let text = match percent.abs() < 9.95 {
-        true => format!("{percent:+.1} %"),
-        false => format!("{percent:+.0} %"),
+    let text = if percent.abs() < 9.95 {
+        format!("{percent:+.1} %")
+    } else {
+        format!("{percent:+.0} %")
     };
     text.replace('-', "\u{2212}")
 }

@@ -54,15 +54,16 @@ fn render(data: &Data) -> Vec<Block> {
     if !devices.are_known() && sweep.groups.iter().all(|group| !has_bytes(group)) {
         return Vec::new();
     }
-    let (title, about) = match devices.are_known() {
-        true => (
+    let (title, about) = if devices.are_known() {
+        (
             "Device bandwidth at the highest thread count",
             "device reads and writes",
-        ),
-        false => (
+        )
+    } else {
+        (
             "Database bandwidth at the highest thread count",
             "keys and values",
-        ),
+        )
     };
     let chart = Chart {
         title: title.into(),
@@ -72,9 +73,10 @@ fn render(data: &Data) -> Vec<Block> {
         wide: true,
         base: bars::bandwidth(&sweep, |group, system| {
             let cell = last(group, system)?;
-            match devices.are_known() {
-                true => spread(cell, device(DeviceBandwidth::total)),
-                false => spread(cell, of_database),
+            if devices.are_known() {
+                spread(cell, device(DeviceBandwidth::total))
+            } else {
+                spread(cell, of_database)
             }
         }),
         variants: vec![serde_json::json!({})],
@@ -90,9 +92,10 @@ fn render(data: &Data) -> Vec<Block> {
 fn table(sweep: &SweepTable<'_>, devices: Devices) -> Table {
     let mut columns = vec![Column::text("Workload"), Column::number("Threads")];
     for system in &sweep.systems {
-        let names: &[&str] = match devices.are_known() {
-            true => &["read", "written", "database"],
-            false => &["database"],
+        let names: &[&str] = if devices.are_known() {
+            &["read", "written", "database"]
+        } else {
+            &["database"]
         };
         columns.extend(
             names
@@ -101,16 +104,13 @@ fn table(sweep: &SweepTable<'_>, devices: Devices) -> Table {
         );
     }
     let mut note = "Means over the measured part, in MB/s of a million bytes. ".to_owned();
-    note.push_str(match devices.are_known() {
-        true => {
-            "A device counts whatever is done to it, and several of one system are summed; the \
+    note.push_str(if devices.are_known() {
+        "A device counts whatever is done to it, and several of one system are summed; the \
              database's are keys and values as clients \
              give and get them, those of background clients included."
-        }
-        false => {
-            "The database's are keys and values as clients give and get them, those of background \
+    } else {
+        "The database's are keys and values as clients give and get them, those of background \
              clients included. No device was known."
-        }
     });
     if devices == Devices::Some {
         note.push_str(" – means that no device was known.");

@@ -46,9 +46,10 @@ pub const RATIO: &str = "ratio";
 
 /// `0.013`, `below 0.0001`.
 fn probability(p: f64) -> String {
-    match p < 1e-4 {
-        true => "below 0.0001".to_owned(),
-        false => format!("{p:.4}"),
+    if p < 1e-4 {
+        "below 0.0001".to_owned()
+    } else {
+        format!("{p:.4}")
     }
 }
 
@@ -134,12 +135,13 @@ pub fn tables<'a>(
     }
     // What no system has anywhere would be a column of dashes.
     metrics.retain(|&metric| metric == Metric::OpsPerSec || grid.has(metric));
-    match grid.systems.len() <= BESIDE {
-        true => vec![grid.table(&metrics)],
-        false => metrics
+    if grid.systems.len() <= BESIDE {
+        vec![grid.table(&metrics)]
+    } else {
+        metrics
             .iter()
             .map(|metric| grid.table(&[*metric]))
-            .collect(),
+            .collect()
     }
 }
 
@@ -193,9 +195,10 @@ impl<'a> Grid<'_, 'a> {
             Axis::Rates => (String::new(), "rates: less latency"),
         };
         if let Some((first, second)) = self.pairs.first() {
-            let of = match self.is_one_against_all() {
-                true => format!("of {first}"),
-                false => format!("over {second}"),
+            let of = if self.is_one_against_all() {
+                format!("of {first}")
+            } else {
+                format!("over {second}")
             };
             note.push_str(&format!("Improvements are those {of} at equal {equal}. "));
         }
@@ -265,9 +268,10 @@ impl<'a> Grid<'_, 'a> {
         Cell {
             strong: is_rate && self.peaks[at].is_some_and(|p| p.threads == step.threads),
             muted: written.muted || cell.fault.is_some(),
-            badges: match is_rate {
-                true => self.index.badges(findings),
-                false => Vec::new(),
+            badges: if is_rate {
+                self.index.badges(findings)
+            } else {
+                Vec::new()
             },
             detail: match cell.fault.filter(|_| is_rate) {
                 Some(fault) => fault.to_string(),

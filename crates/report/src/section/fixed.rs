@@ -157,9 +157,10 @@ impl Fixed {
         let is_valid = |(_, cell): &(_, &GridCell<'_>)| cell.fault.is_none();
         let mut known = cells.map(|of| is_valid(&of));
         let first = known.next()?;
-        Some(match first || known.any(|valid| valid) {
-            true => "a point has too few samples",
-            false => "a point is not valid",
+        Some(if first || known.any(|valid| valid) {
+            "a point has too few samples"
+        } else {
+            "a point is not valid"
         })
     }
 

@@ -85,9 +85,10 @@ fn definitions(data: &Data) -> Text {
     } else {
         ""
     };
-    let verdicts = match sweep.comparisons.is_empty() {
-        true => String::new(),
-        false => format!(
+    let verdicts = if sweep.comparisons.is_empty() {
+        String::new()
+    } else {
+        format!(
             "The unit of a comparison is a run. With {} runs or more on either side the logarithms \
              of their values are compared by Welch's t: better or worse is said where p, adjusted \
              after Holm over all points (or all peaks) of a metric, is below 0.05 and the ratio is \
@@ -95,7 +96,7 @@ fn definitions(data: &Data) -> Text {
              is shown.",
             statistics::RUNS_MIN,
             compare::within(sweep.comparisons),
-        ),
+        )
     };
     let text = Text::plain(text).and(valid).and(merged);
     text.and(compared).and(verdicts)

@@ -162,14 +162,11 @@ fn note(group: &WorkloadGrid<'_>, has_blocks: bool) -> String {
              geometric mean of the medians, the best of all blocks. "
         )),
     }
-    note.push_str(match has_blocks {
-        true => {
-            "Blocks are within 1 %; below the worst stands when it began, from the start of the \
+    note.push_str(if has_blocks {
+        "Blocks are within 1 %; below the worst stands when it began, from the start of the \
              measured part. What was never done is in no block."
-        }
-        false => {
-            "No run has requests enough for a block, or its study was made before there were any."
-        }
+    } else {
+        "No run has requests enough for a block, or its study was made before there were any."
     });
     note
 }
@@ -188,9 +185,12 @@ fn places<'g, 'a>(
     };
     let peak = group.peak(&system.name).filter(|_| group.has_peaks());
     let at_peak = |cell: &&GridCell<'_>| peak.is_some_and(|peak| peak.threads == cell.step.threads);
-    let name = |cell: &GridCell<'_>| match at_peak(&cell) {
-        true => format!("{} (peak)", cell.step.place()),
-        false => cell.step.place(),
+    let name = |cell: &GridCell<'_>| {
+        if at_peak(&cell) {
+            format!("{} (peak)", cell.step.place())
+        } else {
+            cell.step.place()
+        }
     };
     let peak = group.cells_of(&system.name).find(at_peak);
     let peak = peak.filter(|cell| cell.step != last.step);

@@ -65,9 +65,10 @@ fn two_digits(value: f64) -> String {
         .parse()
         .expect("a number that was just written");
     // Below it nothing can be told from nothing.
-    match rounded < 1e-9 {
-        true => "0".to_owned(),
-        false => rounded.to_string(),
+    if rounded < 1e-9 {
+        "0".to_owned()
+    } else {
+        rounded.to_string()
     }
 }
 

@@ -40,12 +40,13 @@ fn about(data: &Data) -> Text {
                 interval of that share lies on one side of what is allowed; each end of an answer was \
                 measured twice. Response time: from the instant at which a request was due.";
     let text = Text::plain(text);
-    match data.searches.iter().any(|search| search.settings.quick) {
-        true => text.and(" ").and_strong(
+    if data.searches.iter().any(|search| search.settings.quick) {
+        text.and(" ").and_strong(
             "Quick searches: short blocks and a coarse resolution, so a compaction or two can \
              decide them.",
-        ),
-        false => text,
+        )
+    } else {
+        text
     }
 }
 
@@ -108,9 +109,12 @@ fn answer_row(search: &Search) -> TableRow {
         (None, true) => found.with_detail(settings.quick_remark()),
         (None, false) => found,
     };
-    let quick = |cell: Cell| match settings.quick && cell.value.is_some() {
-        true => cell.with_detail(settings.quick_remark()),
-        false => cell,
+    let quick = |cell: Cell| {
+        if settings.quick && cell.value.is_some() {
+            cell.with_detail(settings.quick_remark())
+        } else {
+            cell
+        }
     };
     let probes = slo.probes.len();
     TableRow {
@@ -178,9 +182,10 @@ fn probes_of(group: &[&Search]) -> Table {
     });
     let arrivals = group[0].settings.arrivals;
     Table {
-        caption: match group.iter().any(|search| search.settings.quick) {
-            true => format!("Probes of {title}, quick search"),
-            false => format!("Probes of {title}"),
+        caption: if group.iter().any(|search| search.settings.quick) {
+            format!("Probes of {title}, quick search")
+        } else {
+            format!("Probes of {title}")
         },
         columns,
         rows: rows.collect(),

@@ -68,9 +68,10 @@ fn about_verdicts(sweep: &SweepTable<'_>, is_said: bool) -> Text {
         return Text::default();
     }
     if !sweep.comparisons.has_verdicts() {
-        let begin = match is_said {
-            true => "",
-            false => "Too few runs for a verdict. ",
+        let begin = if is_said {
+            ""
+        } else {
+            "Too few runs for a verdict. "
         };
         return Text::plain(format!(
             "{begin}A verdict takes {} runs of each point on either side. ",
@@ -127,27 +128,29 @@ fn conditions(data: &Data, index: &Index<'_>) -> Option<Text> {
 }
 
 fn card<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>, index: &Index<'_>) -> Card {
-    let spot = match group.has_peaks() {
-        true => Some(Spot::Peak),
-        false => sweep.latency_metric(group).and_then(|metric| {
+    let spot = if group.has_peaks() {
+        Some(Spot::Peak)
+    } else {
+        sweep.latency_metric(group).and_then(|metric| {
             let step = compare::last_common(group, sweep, metric);
             step.map(Spot::Step)
-        }),
+        })
     };
     let systems = sweep.systems.iter();
     let points = spot.into_iter().flat_map(|spot| {
         let of = move |system: &&'a System| compare::points(group, spot, &system.name);
         systems.clone().flat_map(of)
     });
-    let (value, about) = match group.has_peaks() {
-        true => peaks(group, sweep),
-        false => match latency(group, sweep) {
+    let (value, about) = if group.has_peaks() {
+        peaks(group, sweep)
+    } else {
+        match latency(group, sweep) {
             Some((pair, place, comparison)) => of_pair(pair, &place, &comparison, sweep),
             None => (
                 "–".to_owned(),
                 "no latency that two systems have".to_owned(),
             ),
-        },
+        }
     };
     Card {
         title: group.title_with_conditions(),

@@ -63,9 +63,10 @@ fn row(point: &Point, metric: &str, at: usize, second: &WorstSecond) -> TableRow
     let is_told = |of: &&Unusual| text(of.value, of.what) != text(of.usual, of.what);
     let unusual = second.unusual.iter().filter(is_told);
     let unusual: Vec<String> = unusual.map(said).collect();
-    let unusual = match unusual.is_empty() {
-        true => Cell::none(),
-        false => Cell::new(unusual.join("; ")),
+    let unusual = if unusual.is_empty() {
+        Cell::none()
+    } else {
+        Cell::new(unusual.join("; "))
     };
     let latency = Cell::new(number::stated_latency(second.latency));
     TableRow {

@@ -152,18 +152,15 @@ pub fn at_the_peaks<'a>(
         let [figure_a, figure_b] = [of_a, of_b].map(|of| number::stated_latency(of.middle));
         let figures = format!("({figure_a} against {figure_b})");
         let (a, b) = pair;
-        said.push(match compare::is_within(value, sweep.comparisons.band) {
-            true => {
-                let none = format!("no clear difference between {a} and {b} {figures}.");
-                (begin, Said::Sentence(Text::plain(none)))
-            }
-            false => {
-                let lower = Text::strong(compare::lower(metric, ratio));
-                (
-                    begin,
-                    Said::Is(a, lower.and(format!(" than {b} {figures}"))),
-                )
-            }
+        said.push(if compare::is_within(value, sweep.comparisons.band) {
+            let none = format!("no clear difference between {a} and {b} {figures}.");
+            (begin, Said::Sentence(Text::plain(none)))
+        } else {
+            let lower = Text::strong(compare::lower(metric, ratio));
+            (
+                begin,
+                Said::Is(a, lower.and(format!(" than {b} {figures}"))),
+            )
         });
     }
     let mut all = Vec::new();

@@ -44,9 +44,10 @@ pub fn statements<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<T
 fn without_baseline(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Text> {
     let baseline = sweep.baseline()?;
     let is_valid = group.cells_of(baseline).any(|cell| cell.fault.is_none());
-    let why = match group.has(baseline) {
-        true => "has no valid point here",
-        false => "was not measured here",
+    let why = if group.has(baseline) {
+        "has no valid point here"
+    } else {
+        "was not measured here"
     };
     let text = format!(" {why}: without the baseline nothing is compared.");
     (!is_valid).then(|| Text::strong(baseline).and(text))

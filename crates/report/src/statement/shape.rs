@@ -65,9 +65,10 @@ fn saturation(curve: &[CurvePoint], name: &str) -> Option<String> {
         return None;
     }
     let gain = later(knee) / at.ops - 1.0;
-    let gain = match gain < 0.005 {
-        true => "gain nothing".to_owned(),
-        false => format!("gain {}", number::share(gain)),
+    let gain = if gain < 0.005 {
+        "gain nothing".to_owned()
+    } else {
+        format!("gain {}", number::share(gain))
     };
     Some(format!(
         " is saturated from {} on: up to {} ops/s {gain}, while {name} rises {} ({} to {}).",

@@ -70,9 +70,12 @@ pub fn over_all<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>, metric: Me
 /// The average improvement (of operations per second alone: of latencies the studies give none),
 /// and the lowest and highest with the places where they lie.
 fn range(group: &WorkloadGrid<'_>, metric: Metric, along: &Along<'_>) -> Option<Text> {
-    let said = |of: &Comparison| match metric.more_is_better() {
-        true => metric.improvement(of.ratio),
-        false => compare::lower(metric, of.ratio),
+    let said = |of: &Comparison| {
+        if metric.more_is_better() {
+            metric.improvement(of.ratio)
+        } else {
+            compare::lower(metric, of.ratio)
+        }
     };
     let gain = |(_, of): &&(Step, Comparison)| compare::gain(of).value;
     let by_gain = |a: &&(Step, Comparison), b: &&(Step, Comparison)| gain(a).total_cmp(&gain(b));
@@ -89,9 +92,10 @@ fn range(group: &WorkloadGrid<'_>, metric: Metric, along: &Along<'_>) -> Option<
         Axis::Threads => "thread counts",
         Axis::Rates => "offered rates",
     };
-    let ends = match low == high {
-        true => format!("{low} at each"),
-        false => format!("from {low} at {low_at} to {high} at {high_at}"),
+    let ends = if low == high {
+        format!("{low} at each")
+    } else {
+        format!("from {low} at {low_at} to {high} at {high_at}")
     };
     if !metric.more_is_better() {
         let text = Text::plain(format!("{} over {over}: ", latency_title(metric)));
@@ -159,9 +163,10 @@ fn at_every(group: &WorkloadGrid<'_>, along: &Along<'_>) -> String {
         Axis::Threads => "thread count",
         Axis::Rates => "offered rate",
     };
-    let of_both = match along.at.len() == group.steps.len() {
-        true => "",
-        false => " of both",
+    let of_both = if along.at.len() == group.steps.len() {
+        ""
+    } else {
+        " of both"
     };
     let labels = along.at.iter().map(|(step, _)| step.label());
     let labels: Vec<String> = labels.collect();

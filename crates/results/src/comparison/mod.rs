@@ -450,9 +450,10 @@ fn verdict(comparison: &Comparison, p_adjusted: f64, band: f64) -> Verdict {
     let is_on_its_side = |(from, to): (f64, f64)| if ratio > 1.0 { from > 1.0 } else { to < 1.0 };
     let is_shown = comparison.interval.is_none_or(is_on_its_side);
     if p_adjusted < SIGNIFICANCE && is_shown && !(low..=high).contains(&ratio) {
-        match (ratio > 1.0) == comparison.metric.more_is_better() {
-            true => Verdict::Better,
-            false => Verdict::Worse,
+        if (ratio > 1.0) == comparison.metric.more_is_better() {
+            Verdict::Better
+        } else {
+            Verdict::Worse
         }
     } else if comparison.interval.is_some_and(is_within) {
         Verdict::Equivalent

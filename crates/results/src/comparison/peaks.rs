@@ -134,9 +134,10 @@ struct Peak<'c, 'r> {
 
 impl<'r> Peak<'_, 'r> {
     const fn bound(&self) -> Bound {
-        match self.is_at_least {
-            true => Bound::AtLeast,
-            false => Bound::Exact,
+        if self.is_at_least {
+            Bound::AtLeast
+        } else {
+            Bound::Exact
         }
     }
 

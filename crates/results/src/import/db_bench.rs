@@ -63,9 +63,10 @@ fn read(sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
             let added = held.add_point();
             added.map_err(|reason| failed_at(source, number, &reason))?;
         }
-        let mut found = match text.lines().any(|line| line.starts_with("ops_sec\t")) {
-            true => table(&text, &system, given),
-            false => output(&text, &system, given),
+        let mut found = if text.lines().any(|line| line.starts_with("ops_sec\t")) {
+            table(&text, &system, given)
+        } else {
+            output(&text, &system, given)
         };
         let direction = RangeDirection::of_source(&source.path, &text);
         let named = found.iter_mut().filter_map(|point| point.workload.as_mut());

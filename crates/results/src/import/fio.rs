@@ -66,9 +66,10 @@ impl Output {
     fn of(source: &Source) -> Result<Self, Error> {
         let text = String::from_utf8_lossy(&source.bytes);
         // Remarks come before it in one file.
-        let begin = match text.starts_with('{') {
-            true => Some(0),
-            false => text.find("\n{").map(|at| at + 1),
+        let begin = if text.starts_with('{') {
+            Some(0)
+        } else {
+            text.find("\n{").map(|at| at + 1)
         };
         let no_json = || {
             failed(
@@ -170,9 +171,10 @@ fn last_document(mut text: &str) -> Result<Output, String> {
         };
         let output = output.map_err(|error: serde_json::Error| no_json(&error))?;
         let rest = &text[documents.byte_offset()..];
-        let next = match rest.trim_start().starts_with('{') {
-            true => rest.find('{'),
-            false => rest.find("\n{").map(|at| at + 1),
+        let next = if rest.trim_start().starts_with('{') {
+            rest.find('{')
+        } else {
+            rest.find("\n{").map(|at| at + 1)
         };
         match next {
             Some(at) => text = &rest[at..],

@@ -105,9 +105,10 @@ impl Job {
 
     fn depth(&self) -> u64 {
         let engine = self.options.get("ioengine").map_or(ENGINE, String::as_str);
-        match SYNCHRONOUS.contains(&engine) {
-            true => 1,
-            false => self.number("iodepth").unwrap_or(1).max(1),
+        if SYNCHRONOUS.contains(&engine) {
+            1
+        } else {
+            self.number("iodepth").unwrap_or(1).max(1)
         }
     }
 
@@ -124,9 +125,10 @@ impl Direction {
             let has_bins = !times.bins.is_empty();
             (has_bins, !times.percentile.is_empty(), times.samples > 0)
         };
-        match has(&self.lat_ns) > has(&self.clat_ns) {
-            true => &self.lat_ns,
-            false => &self.clat_ns,
+        if has(&self.lat_ns) > has(&self.clat_ns) {
+            &self.lat_ns
+        } else {
+            &self.clat_ns
         }
     }
 }
@@ -180,9 +182,10 @@ impl Clones {
     pub fn latency(&self) -> &'static str {
         let mut directions = self.0.iter().flat_map(Job::directions);
         let is_whole = directions.any(|(_, d)| std::ptr::eq(d.times(), &d.lat_ns));
-        match is_whole {
-            true => "from the making of a request to its completion (lat)",
-            false => "from submission to completion (clat)",
+        if is_whole {
+            "from the making of a request to its completion (lat)"
+        } else {
+            "from submission to completion (clat)"
         }
     }
 

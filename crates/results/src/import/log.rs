@@ -69,9 +69,10 @@ pub fn read(
             );
         }
     }
-    match is_intended {
-        true => result.response = Some(total),
-        false => result.service = total,
+    if is_intended {
+        result.response = Some(total)
+    } else {
+        result.service = total
     }
     Ok(())
 }

@@ -159,9 +159,10 @@ impl Import {
                 Err(error) => left_out.push(error),
             }
         }
-        match all.is_empty() && !left_out.is_empty() {
-            true => Err(left_out.remove(0)),
-            false => Ok((all, left_out)),
+        if all.is_empty() && !left_out.is_empty() {
+            Err(left_out.remove(0))
+        } else {
+            Ok((all, left_out))
         }
     }
 }

@@ -72,9 +72,10 @@ fn read_text(source: &Source, given: &Given, held: &mut Held) -> Result<Imported
         let added = held.add_row();
         added.map_err(|reason| failed_at(source, number, &reason))?;
     }
-    let lines = match is_json {
-        true => json_lines(&text).ok_or_else(|| failed(source, "it is not YCSB's JSON"))?,
-        false => text.lines().filter_map(text_line).collect(),
+    let lines = if is_json {
+        json_lines(&text).ok_or_else(|| failed(source, "it is not YCSB's JSON"))?
+    } else {
+        text.lines().filter_map(text_line).collect()
     };
     let value = |group: &str, name: &str| {
         lines

@@ -118,9 +118,10 @@ fn service_ns(phase: &Phase) -> f64 {
     let halves = kinds.filter(|(kind, _)| **kind != Kind::ReadModifyWrite);
     let each = halves.map(|(_, result)| (result.service.mean(), result.service.len() as f64));
     let (sum, count) = each.fold((0.0, 0.0), |(sum, n), (mean, of)| (sum + mean * of, n + of));
-    match count > 0.0 {
-        true => sum / count,
-        false => f64::INFINITY,
+    if count > 0.0 {
+        sum / count
+    } else {
+        f64::INFINITY
     }
 }
 

@@ -238,9 +238,10 @@ impl Bracket {
         let last = undecided().fold(0.0, f64::max);
         let (below, above) = (first / low.rate, high.rate / last);
         let step = |gap: f64| gap.sqrt().sqrt().max(half);
-        let rate = match below >= above {
-            true => first / step(below),
-            false => last * step(above),
+        let rate = if below >= above {
+            first / step(below)
+        } else {
+            last * step(above)
         };
         (below.max(above) > with_slack(resolution)).then(|| rounded(rate))
     }
@@ -266,9 +267,10 @@ impl Bracket {
         let rise: f64 = near.iter().map(|at| (at.0 - x) * (at.1 - y)).sum();
         let run: f64 = near.iter().map(|at| (at.0 - x).powi(2)).sum();
         let line = x - y / (rise / run);
-        match near.len() >= 2 && rise > 0.0 && (x_low..=x_high).contains(&line) {
-            true => line.exp(),
-            false => between.exp(),
+        if near.len() >= 2 && rise > 0.0 && (x_low..=x_high).contains(&line) {
+            line.exp()
+        } else {
+            between.exp()
         }
     }
 
@@ -282,9 +284,10 @@ impl Bracket {
         let missing = missing(self.low, Rate::holds) + missing(self.high, Rate::breaks);
         // A new rate that becomes an end takes the place of one, or is the first.
         let is_new = !self.rates.iter().any(|known| known.rate == rate);
-        match is_new {
-            true => missing.max(1) as usize,
-            false => missing as usize,
+        if is_new {
+            missing.max(1) as usize
+        } else {
+            missing as usize
         }
     }
 
@@ -397,15 +400,18 @@ fn next_rate(
         {
             Some(within(bounds, rounded(highest * step_up)))
         }
-        (None, high) => match lowest <= floor {
-            false => Some(rounded(lowest / step_down).max(floor)),
-            true => high.and_then(|high| {
-                let mut rates = bracket.rates.iter();
-                let below = rates.rfind(|of| of.rate < high.rate);
-                let between = below.and_then(|below| towards(high.rate, below.rate, bounds));
-                between.or_else(|| unconfirmed(high, high.breaks()))
-            }),
-        },
+        (None, high) => {
+            if lowest <= floor {
+                high.and_then(|high| {
+                    let mut rates = bracket.rates.iter();
+                    let below = rates.rfind(|of| of.rate < high.rate);
+                    let between = below.and_then(|below| towards(high.rate, below.rate, bounds));
+                    between.or_else(|| unconfirmed(high, high.breaks()))
+                })
+            } else {
+                Some(rounded(lowest / step_down).max(floor))
+            }
+        }
         (Some(low), Some(high)) => {
             let (below, above) = (low.missing(low.holds()), high.missing(high.breaks()));
             let to_confirm = || match (below, above) {
@@ -414,11 +420,12 @@ fn next_rate(
                 _ => Some(low.rate),
             };
             let is_near = high.rate / low.rate <= with_slack(bounds.resolution);
-            match is_near || left <= (below + above) as usize {
-                true => to_confirm(),
-                false => bracket
+            if is_near || left <= (below + above) as usize {
+                to_confirm()
+            } else {
+                bracket
                     .between(low, high, bounds.resolution)
-                    .or_else(to_confirm),
+                    .or_else(to_confirm)
             }
         }
     }
@@ -447,9 +454,10 @@ fn within(bounds: &Bounds, rate: f64) -> f64 {
 #[must_use]
 pub fn tries_left(limit: Duration, spent: Duration, each: Duration) -> usize {
     let left = limit.saturating_sub(spent);
-    match each.is_zero() {
-        true => 0,
-        false => (left.as_secs_f64() / each.as_secs_f64() + 1e-9) as usize,
+    if each.is_zero() {
+        0
+    } else {
+        (left.as_secs_f64() / each.as_secs_f64() + 1e-9) as usize
     }
 }
 

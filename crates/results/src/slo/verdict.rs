@@ -158,9 +158,10 @@ fn poisson_interval(count: u64) -> (f64, f64) {
         let half = 1.959_964 * count.sqrt();
         return (count - half, count + half);
     }
-    let low = match count > 0.0 {
-        true => quantile(count, TAIL),
-        false => 0.0,
+    let low = if count > 0.0 {
+        quantile(count, TAIL)
+    } else {
+        0.0
     };
     (low, quantile(count + 1.0, 1.0 - TAIL))
 }

@@ -39,10 +39,7 @@ impl SloSettings {
     /// Stands beside every number of a quick search.
     #[must_use]
     pub fn quick_remark(&self) -> &'static str {
-        match self.quick {
-            true => "quick search",
-            false => "",
-        }
+        if self.quick { "quick search" } else { "" }
     }
 }
 
@@ -74,9 +71,10 @@ pub fn percent(share: f64) -> String {
     }
     let digits = (2 - percent.abs().log10().floor() as i32).clamp(0, 9);
     let text = format!("{percent:.*}", digits.unsigned_abs() as usize);
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_owned(),
-        false => text,
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_owned()
+    } else {
+        text
     }
 }
 

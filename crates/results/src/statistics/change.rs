@@ -75,9 +75,10 @@ fn difference(before: &[f64], behind: &[f64]) -> Option<(f64, f64)> {
     let variance = (squares(&a) + squares(&b)) / freedom;
     let error = (variance * (1.0 / a.count + 1.0 / b.count)).sqrt();
     let log_ratio = b.mean - a.mean;
-    let p = match error > 0.0 {
-        true => t_two_sided(log_ratio / error, freedom),
-        false => f64::from(log_ratio == 0.0),
+    let p = if error > 0.0 {
+        t_two_sided(log_ratio / error, freedom)
+    } else {
+        f64::from(log_ratio == 0.0)
     };
     Some((log_ratio, p))
 }

@@ -271,9 +271,10 @@ impl Peaks {
         let (mut low, mut high) = (-700.0_f64, 0.0_f64);
         for _ in 0..60 {
             let middle = (low + high) / 2.0;
-            match is_excluded(middle.exp()) {
-                true => high = middle,
-                false => low = middle,
+            if is_excluded(middle.exp()) {
+                high = middle
+            } else {
+                low = middle
             }
         }
         high.exp()
@@ -291,9 +292,12 @@ fn chances(counts: &[Logs]) -> Vec<f64> {
     let Some(highest) = counts.iter().max_by(order) else {
         return Vec::new();
     };
-    let chance = |of: &Logs| match of.mean < highest.mean {
-        true => Gap::of(*highest, *of).p_above(),
-        false => 1.0,
+    let chance = |of: &Logs| {
+        if of.mean < highest.mean {
+            Gap::of(*highest, *of).p_above()
+        } else {
+            1.0
+        }
     };
     counts.iter().map(chance).collect()
 }
@@ -301,9 +305,10 @@ fn chances(counts: &[Logs]) -> Vec<f64> {
 impl Gap {
     /// How probable a difference as high is, or a higher one, where there is none.
     fn p_above(&self) -> f64 {
-        match self.error > 0.0 {
-            true => t_above(self.mean / self.error, self.freedom),
-            false => f64::from(self.mean <= 0.0),
+        if self.error > 0.0 {
+            t_above(self.mean / self.error, self.freedom)
+        } else {
+            f64::from(self.mean <= 0.0)
         }
     }
 
@@ -317,9 +322,10 @@ impl Gap {
 
     /// From the difference to the end of its one-sided interval of this level.
     fn half_width(&self, level: f64) -> f64 {
-        match self.error > 0.0 {
-            true => t_quantile(level, self.freedom) * self.error,
-            false => 0.0,
+        if self.error > 0.0 {
+            t_quantile(level, self.freedom) * self.error
+        } else {
+            0.0
         }
     }
 }

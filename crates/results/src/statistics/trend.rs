@@ -65,9 +65,10 @@ pub fn in_turns(a: &[(f64, f64)], b: &[(f64, f64)]) -> Option<Difference> {
     let gap = Gap {
         mean: a.mean - b.mean - slope * (a.at - b.at),
         error: (means + of_slope).sqrt(),
-        freedom: match means > 0.0 {
-            true => means.powi(2) / (of_a.powi(2) / freedom(&a) + of_b.powi(2) / freedom(&b)),
-            false => a.count + b.count - 3.0,
+        freedom: if means > 0.0 {
+            means.powi(2) / (of_a.powi(2) / freedom(&a) + of_b.powi(2) / freedom(&b))
+        } else {
+            a.count + b.count - 3.0
         },
     };
     gap.difference()

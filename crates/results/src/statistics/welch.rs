@@ -55,12 +55,10 @@ impl Gap {
         Self {
             mean: a.mean - b.mean,
             error: of_both.sqrt(),
-            freedom: match of_both > 0.0 {
-                true => {
-                    of_both.powi(2)
-                        / (of_a.powi(2) / (a.count - 1.0) + of_b.powi(2) / (b.count - 1.0))
-                }
-                false => a.count + b.count - 2.0,
+            freedom: if of_both > 0.0 {
+                of_both.powi(2) / (of_a.powi(2) / (a.count - 1.0) + of_b.powi(2) / (b.count - 1.0))
+            } else {
+                a.count + b.count - 2.0
             },
         }
     }

@@ -132,9 +132,10 @@ fn whole(row: &Row<'_>, column: usize, most: u64) -> Result<u64> {
 /// A length of time in seconds.
 pub fn seconds(row: &Row<'_>, column: usize) -> Result<f64> {
     let value: f64 = row.get(column)?;
-    match (0.0..=SECONDS_MAX).contains(&value) {
-        true => Ok(value),
-        false => Err(number(row, column, Type::Real, &value, &SECONDS_MAX)),
+    if (0.0..=SECONDS_MAX).contains(&value) {
+        Ok(value)
+    } else {
+        Err(number(row, column, Type::Real, &value, &SECONDS_MAX))
     }
 }
 
@@ -142,9 +143,10 @@ pub fn seconds(row: &Row<'_>, column: usize) -> Result<f64> {
 pub fn amount(row: &Row<'_>, column: usize) -> Result<f64> {
     let value: f64 = row.get(column)?;
     let most = COUNT_MAX as f64;
-    match (0.0..=most).contains(&value) {
-        true => Ok(value),
-        false => Err(number(row, column, Type::Real, &value, &most)),
+    if (0.0..=most).contains(&value) {
+        Ok(value)
+    } else {
+        Err(number(row, column, Type::Real, &value, &most))
     }
 }
 

@@ -141,9 +141,10 @@ impl Study {
     /// # Errors
     /// As [`Study::open`] and [`Study::create`].
     pub fn open_or_create(dir: &Path, header: &Header, systems: &[System]) -> Result<Self, Error> {
-        match Self::exists(dir) {
-            true => Self::open(dir),
-            false => Self::create(dir, header, systems),
+        if Self::exists(dir) {
+            Self::open(dir)
+        } else {
+            Self::create(dir, header, systems)
         }
     }
 
@@ -203,9 +204,10 @@ impl Study {
             Some(known) => differences(known, system, counts),
             None => Vec::new(),
         };
-        let name = match differs.is_empty() {
-            true => system.name.clone(),
-            false => format!("{} ({})", system.name, differs.join(", ")),
+        let name = if differs.is_empty() {
+            system.name.clone()
+        } else {
+            format!("{} ({})", system.name, differs.join(", "))
         };
         let named = System {
             name: name.clone(),
@@ -314,9 +316,10 @@ impl Study {
     }
 
     fn file_of(dir_or_file: &Path) -> PathBuf {
-        match dir_or_file.is_dir() {
-            true => dir_or_file.join(Self::FILE),
-            false => dir_or_file.to_owned(),
+        if dir_or_file.is_dir() {
+            dir_or_file.join(Self::FILE)
+        } else {
+            dir_or_file.to_owned()
         }
     }
 

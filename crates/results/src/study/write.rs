@@ -145,9 +145,10 @@ fn warmup(c: &Connection, point: i64, warmup: &Warmup) -> Result<()> {
 fn phase(c: &Connection, phase: &Phase) -> Result<i64> {
     let lag = phase.start_lag.as_ref();
     let causes = lag.and_then(|lag| lag.causes.as_ref());
-    let ranks = match phase.ranks.is_empty() {
-        true => None,
-        false => Some(json(&phase.ranks)?),
+    let ranks = if phase.ranks.is_empty() {
+        None
+    } else {
+        Some(json(&phase.ranks)?)
     };
     c.execute(
         "INSERT INTO phase (id, started_ms, duration_s, operations, failed, start_lag, counters,
@@ -180,9 +181,10 @@ fn phase(c: &Connection, phase: &Phase) -> Result<i64> {
 
 fn totals(c: &Connection, id: i64, phase: &Phase) -> Result<()> {
     // Worked out here where nobody did.
-    let block_qos = match phase.block_qos.is_empty() {
-        true => Cow::Owned(qos::block_qos(&phase.intervals)),
-        false => Cow::Borrowed(&phase.block_qos),
+    let block_qos = if phase.block_qos.is_empty() {
+        Cow::Owned(qos::block_qos(&phase.intervals))
+    } else {
+        Cow::Borrowed(&phase.block_qos)
     };
     for (kind, result) in &phase.kinds {
         let censored = result.censored.as_deref();

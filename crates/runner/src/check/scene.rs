@@ -189,14 +189,16 @@ impl SystemScene {
         Self {
             name: system.name.clone(),
             places: places(system).into_iter().map(PlaceScene::of).collect(),
-            server_is_here: match here.is_empty() {
-                true => None,
-                false => Some(here.contains(&Some(true))),
+            server_is_here: if here.is_empty() {
+                None
+            } else {
+                Some(here.contains(&Some(true)))
             },
             expects_host: system.expect.client_host,
-            needed: match is_embedded {
-                true => needed.saturating_sub(present()),
-                false => 0,
+            needed: if is_embedded {
+                needed.saturating_sub(present())
+            } else {
+                0
             },
             cached: cached(
                 system.driver,
@@ -213,9 +215,10 @@ impl SystemScene {
 impl PlaceScene {
     fn of(place: PathBuf) -> Self {
         Self {
-            mount: match tailmark_host::is_device(&place) {
-                true => None,
-                false => tailmark_host::mount_of(&place),
+            mount: if tailmark_host::is_device(&place) {
+                None
+            } else {
+                tailmark_host::mount_of(&place)
             },
             space: tailmark_host::space(&place).ok(),
             chain: tailmark_host::chain(&place),

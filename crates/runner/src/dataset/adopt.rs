@@ -115,12 +115,11 @@ fn difference(
     };
     let fetched = answer(session.read_verified(key, &mut visit));
     let is_fetched = !matches!(&fetched, Err(failure) if failure.cause == Cause::Unsupported);
-    let read = match is_fetched {
-        true => fetched,
-        false => {
-            let fields = Fields::All;
-            answer(session.execute(Operation::Read { key, fields }))
-        }
+    let read = if is_fetched {
+        fetched
+    } else {
+        let fields = Fields::All;
+        answer(session.execute(Operation::Read { key, fields }))
     };
     let outcome = match read {
         Ok(outcome) if outcome.records == 0 => return Some("it is not there".to_owned()),

@@ -52,9 +52,10 @@ impl Dataset<'_> {
         let database = self.make()?;
         self.write(Some(database.as_ref()), &begun, from, false)?;
         // A server that all ranks load; of their own each opens its own, as this does.
-        let _open = match is_own(self.system) {
-            true => None,
-            false => Some(ranks.open(self.system)?),
+        let _open = if is_own(self.system) {
+            None
+        } else {
+            Some(ranks.open(self.system)?)
         };
         let workload = Arc::new(loader(plan));
         let threads = plan
@@ -116,9 +117,10 @@ impl Dataset<'_> {
         Load {
             system: self.system.name.clone(),
             // Of data sets that several ranks have of their own, all.
-            records: match phase.ranks.len() > 1 && is_own(self.system) {
-                true => phase.succeeded(),
-                false => records,
+            records: if phase.ranks.len() > 1 && is_own(self.system) {
+                phase.succeeded()
+            } else {
+                records
             },
             threads,
             phase,

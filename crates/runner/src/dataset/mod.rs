@@ -176,14 +176,15 @@ impl<'a> Dataset<'a> {
         let differences = marker.differences(&self.data);
         if !differences.is_empty() {
             // Its stamp is ours: that it holds another data set needs no further consent.
-            return match self.store == Store::Device && !self.adopts {
-                true => Ok((None, State::Empty)),
-                false => Err(Error::OtherData {
+            return if self.store == Store::Device && !self.adopts {
+                Ok((None, State::Empty))
+            } else {
+                Err(Error::OtherData {
                     system: self.system.name.clone(),
                     place: self.params.location.clone(),
                     marker: name,
                     differences,
-                }),
+                })
             };
         }
         let state = match marker {
@@ -220,9 +221,12 @@ impl<'a> Dataset<'a> {
 
     fn look(&self) -> Result<Found, Error> {
         let place = self.path();
-        let foreign = |is_foreign| match is_foreign {
-            true => Unmarked::Foreign,
-            false => Unmarked::Nothing,
+        let foreign = |is_foreign| {
+            if is_foreign {
+                Unmarked::Foreign
+            } else {
+                Unmarked::Nothing
+            }
         };
         let (text, unmarked) = match &self.store {
             Store::Nowhere => (None, Unmarked::Nothing),
@@ -298,9 +302,10 @@ impl<'a> Dataset<'a> {
 
     /// Whatever a plan asks for, what is adopted is not changed by tailmark itself.
     fn refuse_to_change_adopted(&self) -> Result<(), Error> {
-        match self.adopts {
-            true => Err(self.nothing_to_adopt("this run would have to load the data set")),
-            false => Ok(()),
+        if self.adopts {
+            Err(self.nothing_to_adopt("this run would have to load the data set"))
+        } else {
+            Ok(())
         }
     }
 

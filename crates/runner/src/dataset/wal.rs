@@ -64,9 +64,10 @@ impl Dataset<'_> {
                     parent.display()
                 ));
             }
-            let made = match directory.exists() {
-                true => Ok(()),
-                false => fs::create_dir(&directory),
+            let made = if directory.exists() {
+                Ok(())
+            } else {
+                fs::create_dir(&directory)
             };
             let used = made.and_then(|()| tempfile::tempfile_in(&directory));
             if let Err(error) = used {

@@ -127,12 +127,13 @@ fn time(plan: &Plan, facts: &Facts, work: &[Work<'_>], changes: &Changes) -> Vec
     }
     let waited = waits(plan, work, changes, &mut lines);
     if points > 0 || !expected.is_zero() {
-        let most = match waited.is_zero() {
-            true => String::new(),
-            false => format!(
+        let most = if waited.is_zero() {
+            String::new()
+        } else {
+            format!(
                 ", {} at most",
                 number::rounded(expected.saturating_add(waited))
-            ),
+            )
         };
         lines.push(format!(
             "      together {up_to}about {}{most}",
@@ -170,10 +171,7 @@ fn searches(plan: &Plan, work: &[Work<'_>]) -> Option<(String, Duration)> {
     let left: usize = work.iter().map(left).sum();
     let times = u32::try_from(left).unwrap_or(u32::MAX);
     let time = settings.time.saturating_mul(times);
-    let quick = match settings.quick {
-        true => "quick ",
-        false => "",
-    };
+    let quick = if settings.quick { "quick " } else { "" };
     let line = format!(
         "      and {} for the highest rate at which {} holds: {} at most each, {} in all",
         match left {
@@ -330,9 +328,10 @@ fn space(plan: &Plan, work: &[Work<'_>]) -> Vec<String> {
             .workloads
             .iter()
             .any(|workload| workload.starts_empty());
-        let whole = match *loads > 0 || fills {
-            true => (system.driver.space)(&system.data, &system.settings),
-            false => 0,
+        let whole = if *loads > 0 || fills {
+            (system.driver.space)(&system.data, &system.settings)
+        } else {
+            0
         };
         let needed = whole.saturating_sub(known.present);
         let own = || format!("the place of {}", system.name);

@@ -31,9 +31,10 @@ impl Facts {
 
 /// `up to ` where there may be fewer.
 pub(super) fn up_to(plan: &Plan, facts: &Facts) -> &'static str {
-    match facts.may_be_fewer(plan) {
-        true => "up to ",
-        false => "",
+    if facts.may_be_fewer(plan) {
+        "up to "
+    } else {
+        ""
     }
 }
 

@@ -117,8 +117,9 @@ pub(super) fn written(
     let kinds = workload.kinds().into_iter();
     let writes: Vec<_> = kinds.filter(|k| k.writes()).map(|k| k.name()).collect();
     let is_told = system.driver.place == Place::Hosts || plan.sweep.adopt == Adopt::Overwrite;
-    match writes.is_empty() || !is_told {
-        true => String::new(),
-        false => format!("; it changes records: {}", writes.join(", ")),
+    if writes.is_empty() || !is_told {
+        String::new()
+    } else {
+        format!("; it changes records: {}", writes.join(", "))
     }
 }

@@ -29,9 +29,10 @@ pub(super) fn between_points(plan: &Plan, system: &SystemPlan, facts: &Facts) ->
 /// ` on db1, then on db2`; nothing where it is on this machine.
 fn on<'a>(hosts: impl Iterator<Item = &'a String>) -> String {
     let hosts: Vec<&str> = hosts.map(String::as_str).collect();
-    match hosts.is_empty() {
-        true => String::new(),
-        false => format!(" on {}", hosts.join(", then on ")),
+    if hosts.is_empty() {
+        String::new()
+    } else {
+        format!(" on {}", hosts.join(", then on "))
     }
 }
 

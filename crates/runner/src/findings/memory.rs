@@ -26,12 +26,13 @@ pub(crate) fn cached(
 ) -> Option<Cached> {
     let cache = (driver.cache)(data, settings);
     let paged = (driver.page_cache)(settings) && is_here;
-    let (room, by) = match paged {
-        true => (
+    let (room, by) = if paged {
+        (
             cache.max(memory),
             "memory, and reads go through the page cache",
-        ),
-        false => (cache, "the cache of the database"),
+        )
+    } else {
+        (cache, "the cache of the database")
     };
     let data = data.bytes();
     (data > 0 && data <= room).then_some(Cached { data, room, by })

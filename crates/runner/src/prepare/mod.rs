@@ -97,9 +97,10 @@ fn not_set(plan: &Plan) -> Option<&'static str> {
 
 /// Bytes that the control group of a system's server is limited to, where that is set.
 pub(crate) fn server_limit(plan: &Plan, system: &SystemPlan) -> Option<u64> {
-    let is_set = match system.host.is_empty() {
-        true => not_set(plan).is_none(),
-        false => plan.scale == 1.0,
+    let is_set = if system.host.is_empty() {
+        not_set(plan).is_none()
+    } else {
+        plan.scale == 1.0
     };
     let (limit, _) = plan.settings.memory.as_ref().filter(|_| is_set)?;
     Some(*limit)

@@ -44,9 +44,10 @@ pub(super) fn consent_of(plan: &Plan, system: &SystemPlan, out: &Path) -> host::
         .collect();
     serials.extend(made.iter().map(|file| file.display().to_string()));
     let own = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("/"));
-    let kept = match system.host.is_empty() {
-        true => vec![out.to_owned(), JOURNAL_DIRECTORY.into(), own],
-        false => Vec::new(),
+    let kept = if system.host.is_empty() {
+        vec![out.to_owned(), JOURNAL_DIRECTORY.into(), own]
+    } else {
+        Vec::new()
     };
     host::Consent {
         serials,

@@ -34,9 +34,10 @@ pub(super) struct There<'a> {
 impl<'a> There<'a> {
     /// Looks at each host of a plan.
     pub fn look(plan: &'a Plan, servers: &Servers, out: &Path) -> Result<Self, Error> {
-        let machine = match plan.scale == 1.0 {
-            true => settings_of(plan),
-            false => MachineRequest::default(),
+        let machine = if plan.scale == 1.0 {
+            settings_of(plan)
+        } else {
+            MachineRequest::default()
         };
         let (mut jobs, mut devices) = (Vec::new(), Elsewhere::default());
         for system in plan.systems.iter().filter(|system| !system.host.is_empty()) {
@@ -134,11 +135,14 @@ impl Prepared<'_> {
             let far = Far::new(observer, stop);
             let log = |text: &str| tell(observer, text);
             let prepared = server.prepare(&request, &whose, destroys, &far, &log);
-            let done = prepared.map_err(|source| match stop.requested() {
-                true => Error::Stopped {
-                    doing: format!("{whose} was prepared: {}", in_one_line(&source)),
-                },
-                false => failed(system, source),
+            let done = prepared.map_err(|source| {
+                if stop.requested() {
+                    Error::Stopped {
+                        doing: format!("{whose} was prepared: {}", in_one_line(&source)),
+                    }
+                } else {
+                    failed(system, source)
+                }
             })?;
             let number = system.host.iter().position(|of| of == server.login());
             let group = Fact::group_of_server(GROUP, number.map_or(1, |at| at + 1));

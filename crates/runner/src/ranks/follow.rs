@@ -60,12 +60,15 @@ pub fn follow(cluster: Arc<dyn Cluster>, stop: &Stop) -> Result<(), Error> {
     let plan = RawPlan::parse("the plan of rank 0", &source)
         .and_then(|raw| raw.check())
         .map_err(|error| Error::WrongPlan(in_one_line(&error)))
-        .and_then(|plan| match plan.header.plan == keys {
-            true => Ok(plan),
-            false => Err(Error::WrongPlan(format!(
-                "its plan says something else: {}",
-                crate::dataset::differences(&plan.header.plan, &keys)
-            ))),
+        .and_then(|plan| {
+            if plan.header.plan == keys {
+                Ok(plan)
+            } else {
+                Err(Error::WrongPlan(format!(
+                    "its plan says something else: {}",
+                    crate::dataset::differences(&plan.header.plan, &keys)
+                )))
+            }
         });
     let plan = match plan {
         Ok(mut plan) => {
@@ -128,9 +131,10 @@ impl<'a> Follower<'a> {
     fn carry_out(&self) {
         let limit = self.plan.host.memory_limit.map(MemoryLimit::enter);
         // Those of a rank before it on its machine are the same.
-        let facts = match self.is_first_of_host() {
-            true => crate::facts::kept(self.plan, tailmark_host::machine_facts()),
-            false => Vec::new(),
+        let facts = if self.is_first_of_host() {
+            crate::facts::kept(self.plan, tailmark_host::machine_facts())
+        } else {
+            Vec::new()
         };
         let unlimited = match &limit {
             Some(Err(why)) => Some(why.to_string()),
@@ -189,9 +193,10 @@ impl<'a> Follower<'a> {
                 self.made.borrow_mut().extend(made);
                 Dataset::new(self.plan, system).try_open()?;
                 let said = surprises.notices().join("; ");
-                Ok(match said.is_empty() {
-                    true => Answer::Done,
-                    false => Answer::But(said),
+                Ok(if said.is_empty() {
+                    Answer::Done
+                } else {
+                    Answer::But(said)
                 })
             }
             Command::Look { system } => {
@@ -262,9 +267,10 @@ impl<'a> Follower<'a> {
     /// What this rank watches: its machine, if no rank before it does.
     fn watched(&self, system: &SystemPlan) -> Watched {
         let all = Watched::of_ranks(self.plan, system, self.ranks);
-        match self.is_first_of_host() {
-            true => all,
-            false => all.of_database_alone(super::is_own(system)),
+        if self.is_first_of_host() {
+            all
+        } else {
+            all.of_database_alone(super::is_own(system))
         }
     }
 

@@ -59,9 +59,10 @@ impl Ranks {
         let Some(job) = &self.job else {
             return Ok(Together { shared: None });
         };
-        let shared = match job.link.is_leader() {
-            true => self.give_parts(job, spec, system, stop),
-            false => take_part(job, spec)?,
+        let shared = if job.link.is_leader() {
+            self.give_parts(job, spec, system, stop)
+        } else {
+            take_part(job, spec)?
         };
         Ok(Together {
             shared: Some(shared),
@@ -194,9 +195,10 @@ impl<'a> Together<'a> {
                 first,
                 threads,
                 // Of a data set of its own each loads what is missing there.
-                operations: match order.is_own && order.point.is_none() {
-                    true => spec.operations,
-                    false => order.own_operations,
+                operations: if order.is_own && order.point.is_none() {
+                    spec.operations
+                } else {
+                    order.own_operations
                 },
                 has_own_keys: order.is_own,
                 peers: &peers,
@@ -208,9 +210,10 @@ impl<'a> Together<'a> {
             inner: observer,
             link,
             number: order.phase,
-            times: match order.is_own && order.point.is_none() {
-                true => order.ranks,
-                false => 1,
+            times: if order.is_own && order.point.is_none() {
+                order.ranks
+            } else {
+                1
             },
         };
         // A stop of rank 0 ends this rank's part alone.
@@ -246,12 +249,11 @@ impl<'a> Together<'a> {
         let Some(shared) = self.shared else {
             return Ok((phase, not_sampled));
         };
-        match shared.job.link.is_leader() {
-            true => shared.gather(phase, not_sampled),
-            false => {
-                shared.hand_over(phase.to_bytes().map_err(Error::from), not_sampled, &phase);
-                Ok((phase, Vec::new()))
-            }
+        if shared.job.link.is_leader() {
+            shared.gather(phase, not_sampled)
+        } else {
+            shared.hand_over(phase.to_bytes().map_err(Error::from), not_sampled, &phase);
+            Ok((phase, Vec::new()))
         }
     }
 }
@@ -279,12 +281,11 @@ impl Shared<'_> {
     /// This rank cannot begin.
     fn give_up(&self, why: &Error) {
         let (link, phase) = (&self.job.link, self.order.phase);
-        match link.is_leader() {
-            true => link.send_each(self.order.ranks, &Message::Start { phase, at: None }),
-            false => {
-                let why = Failure::of(why);
-                link.send(0, &Message::Failed { phase, why });
-            }
+        if link.is_leader() {
+            link.send_each(self.order.ranks, &Message::Start { phase, at: None })
+        } else {
+            let why = Failure::of(why);
+            link.send(0, &Message::Failed { phase, why });
         }
     }
 
@@ -430,9 +431,10 @@ impl Job {
     /// Says in the series and findings of a rank whose they are.
     fn name_host(&self, rank: u32, phase: &mut Phase) {
         let host = &self.names[rank as usize];
-        let whose = match *host == self.names[0] {
-            true => format!("rank {rank}"),
-            false => host.clone(),
+        let whose = if *host == self.names[0] {
+            format!("rank {rank}")
+        } else {
+            host.clone()
         };
         for series in &mut phase.series {
             series.subject = format!("{} on {whose}", series.subject);

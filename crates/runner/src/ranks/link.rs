@@ -346,12 +346,11 @@ impl Link {
             return;
         };
         phase.has_told_stop = true;
-        match self.is_leader() {
-            true => {
-                let number = phase.number;
-                self.send_each(phase.ranks, &Message::Stop { phase: number });
-            }
-            false => self.send(0, &Message::Stop { phase: 0 }),
+        if self.is_leader() {
+            let number = phase.number;
+            self.send_each(phase.ranks, &Message::Stop { phase: number });
+        } else {
+            self.send(0, &Message::Stop { phase: 0 })
         }
     }
 
@@ -364,13 +363,12 @@ impl Link {
                 let own = phase.keys.own_acknowledged();
                 let own_live = phase.live.get(&self.cluster.rank());
                 let live = own_live.map_or_else(LiveCounts::default, |(live, _)| *live);
-                match self.is_leader() {
-                    true => {
-                        let others = (1..phase.ranks)
-                            .map(|rank| phase.inserted.get(&rank).copied().unwrap_or(0));
-                        (phase.number, others.fold(own, u64::min), live)
-                    }
-                    false => (phase.number, own, live),
+                if self.is_leader() {
+                    let others = (1..phase.ranks)
+                        .map(|rank| phase.inserted.get(&rank).copied().unwrap_or(0));
+                    (phase.number, others.fold(own, u64::min), live)
+                } else {
+                    (phase.number, own, live)
                 }
             }
         };

@@ -322,9 +322,10 @@ impl Order {
                     own as f64 / (rate * threads(part) / all)
                 };
                 let in_time = |part: &RankPart| part.duration_s <= due_s(part) * 1.001;
-                match phase.operations == operations && phase.ranks.iter().all(in_time) {
-                    true => operations as f64 / rate,
-                    false => phase.duration_s,
+                if phase.operations == operations && phase.ranks.iter().all(in_time) {
+                    operations as f64 / rate
+                } else {
+                    phase.duration_s
                 }
             }
             _ => phase.duration_s,
@@ -333,12 +334,13 @@ impl Order {
 
     /// Which key space a rank that follows begins with.
     pub fn keys(&self) -> KeySpace {
-        let turns = match self.is_own {
-            true => Turns::ALONE,
-            false => Turns {
+        let turns = if self.is_own {
+            Turns::ALONE
+        } else {
+            Turns {
                 own: self.rank.into(),
                 of: self.ranks.into(),
-            },
+            }
         };
         KeySpace::taking_turns(self.records, turns)
     }

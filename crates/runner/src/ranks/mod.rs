@@ -104,9 +104,10 @@ impl Ranks {
             phases: AtomicU64::new(1),
         };
         job.hosts = job.gather()?;
-        job.names = match plan.report.redact {
-            true => numbered(&job.hosts),
-            false => job.hosts.clone(),
+        job.names = if plan.report.redact {
+            numbered(&job.hosts)
+        } else {
+            job.hosts.clone()
         };
         let mut ranks = Self { job: Some(job) };
         refuse_shared_places(plan, ranks.hosts())?;
@@ -163,21 +164,23 @@ impl Ranks {
     /// The keys of a phase of so many clients that begins behind so many records.
     #[must_use]
     pub fn keys(&self, system: &SystemPlan, records: u64, threads: u32) -> KeySpace {
-        let turns = match is_own(system) {
-            true => Turns::ALONE,
-            false => Turns {
+        let turns = if is_own(system) {
+            Turns::ALONE
+        } else {
+            Turns {
                 own: self.rank().into(),
                 of: self.taking_part(threads).into(),
-            },
+            }
         };
         KeySpace::taking_turns(records, turns)
     }
 
     /// How many data sets there are of a system.
     pub(crate) fn sets_of(&self, system: &SystemPlan) -> u64 {
-        match is_own(system) {
-            true => self.size().into(),
-            false => 1,
+        if is_own(system) {
+            self.size().into()
+        } else {
+            1
         }
     }
 
@@ -230,9 +233,10 @@ impl Ranks {
         system: &SystemPlan,
         command: impl Fn(String) -> Command,
     ) -> Result<Vec<Answer>, Error> {
-        match is_own(system) {
-            true => self.each(|_| command(system.name.clone())),
-            false => Ok(Vec::new()),
+        if is_own(system) {
+            self.each(|_| command(system.name.clone()))
+        } else {
+            Ok(Vec::new())
         }
     }
 

@@ -54,9 +54,10 @@ impl PhasePeers<'_> {
         self.link.send(0, &Message::Ready { phase: self.number });
         self.link.wait(|state| {
             let phase = state.phase.as_mut()?;
-            match phase.stop.requested() {
-                true => Some(None),
-                false => phase.start,
+            if phase.stop.requested() {
+                Some(None)
+            } else {
+                phase.start
             }
         })
     }
@@ -78,9 +79,10 @@ impl Peers for PhasePeers<'_> {
     }
 
     fn start(&self) -> Option<u64> {
-        match self.link.is_leader() {
-            true => self.give_start(),
-            false => self.await_start(),
+        if self.link.is_leader() {
+            self.give_start()
+        } else {
+            self.await_start()
         }
     }
 

@@ -97,10 +97,7 @@ impl<'a> Services<'a> {
         }
         self.running = self.of(system);
         self.system = Some(system.name.clone());
-        match is_first {
-            true => self.stop(),
-            false => Ok(()),
-        }
+        if is_first { self.stop() } else { Ok(()) }
     }
 
     /// Whether the one that was switched to is stopped, and is to be started before it can be asked.
@@ -156,15 +153,16 @@ impl<'a> Services<'a> {
             return Vec::new();
         };
         let hosts = self.servers.of(system);
-        let machines: Vec<(Machine, String)> = match system.host.is_empty() {
-            true => vec![(Machine::Here, system.name.clone())],
-            false => hosts
+        let machines: Vec<(Machine, String)> = if system.host.is_empty() {
+            vec![(Machine::Here, system.name.clone())]
+        } else {
+            hosts
                 .into_iter()
                 .map(|server| {
                     let log = format!("{}.{}", system.name, server.name());
                     (Machine::There(server), log)
                 })
-                .collect(),
+                .collect()
         };
         let running = |(machine, log): (Machine, String)| Running {
             system: system.name.clone(),

@@ -28,9 +28,10 @@ impl<'a> Sweeper<'a> {
             }
             states.iter_mut().for_each(SystemState::look_again);
         }
-        match self.stop.requested() {
-            true => Ok(()),
-            false => self.midway(|sweep| sweep.search_all(&mut states)).map(drop),
+        if self.stop.requested() {
+            Ok(())
+        } else {
+            self.midway(|sweep| sweep.search_all(&mut states)).map(drop)
         }
     }
 
@@ -62,9 +63,12 @@ impl<'a> Sweeper<'a> {
         &mut self,
         act: impl FnOnce(&mut Self) -> Result<T, Error>,
     ) -> Result<T, Error> {
-        act(self).map_err(|error| match self.has_measured {
-            true => Error::Midway(Box::new(error)),
-            false => error,
+        act(self).map_err(|error| {
+            if self.has_measured {
+                Error::Midway(Box::new(error))
+            } else {
+                error
+            }
         })
     }
 

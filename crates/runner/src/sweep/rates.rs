@@ -135,9 +135,10 @@ fn three_digits(rate: f64) -> f64 {
 fn left_out(plan: &Plan, step: &Step<'_>, system: &SystemPlan) -> String {
     let (name, workload) = (&system.name, &step.workload.name);
     let of = plan.sweep.peak_of(system);
-    let own = match of == name {
-        true => "it".to_owned(),
-        false => format!("system `{of}`"),
+    let own = if of == name {
+        "it".to_owned()
+    } else {
+        format!("system `{of}`")
     };
     format!(
         "system `{name}`: the points of workload `{workload}` at percentages of a peak were left \

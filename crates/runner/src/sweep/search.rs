@@ -137,9 +137,10 @@ struct NextProbe {
 
 /// How many searches of a system are to be carried out, whatever the study has.
 pub(crate) fn searches(plan: &Plan, system: &SystemPlan) -> usize {
-    match is_compared(system) {
-        true => searched(plan).len(),
-        false => 0,
+    if is_compared(system) {
+        searched(plan).len()
+    } else {
+        0
     }
 }
 

@@ -178,9 +178,10 @@ impl<'a> Sweeper<'a> {
     fn prepare(&mut self, state: &mut SystemState<'a>, step: &Step<'a>) -> Result<bool, Error> {
         let starts_empty = step.workload.starts_empty();
         let was_filled = state.before.is_some_and(|b| b.workload.starts_empty());
-        let loads_again = match state.is_loaded {
-            true => state.is_reloaded(&self.plan.sweep, step),
-            false => was_filled,
+        let loads_again = if state.is_loaded {
+            state.is_reloaded(&self.plan.sweep, step)
+        } else {
+            was_filled
         };
         let is_changed = starts_empty || loads_again || !state.is_loaded;
         let is_first = state.before.replace(*step).is_none();

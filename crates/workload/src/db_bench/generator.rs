@@ -326,9 +326,10 @@ impl Generator {
     fn first_of_stride(&mut self) -> u64 {
         let (batch, stride) = (u64::from(self.layout.batch), self.layout.stride);
         let number = self.draw_random();
-        match number + (batch - 1) * stride >= self.records {
-            true => self.records.saturating_sub(batch * stride),
-            false => number,
+        if number + (batch - 1) * stride >= self.records {
+            self.records.saturating_sub(batch * stride)
+        } else {
+            number
         }
     }
 

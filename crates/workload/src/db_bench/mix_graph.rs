@@ -125,9 +125,10 @@ impl Pareto {
     /// db_bench's `ParetoCdfInversion`.
     fn invert(&self, u: f64) -> i64 {
         let Self { theta, k, sigma } = *self;
-        let value = match k == 0.0 {
-            true => theta - sigma * u.ln(),
-            false => theta + sigma * (u.powf(-k) - 1.0) / k,
+        let value = if k == 0.0 {
+            theta - sigma * u.ln()
+        } else {
+            theta + sigma * (u.powf(-k) - 1.0) / k
         };
         // Of a share of 0 the value is infinite, which db_bench's conversion turns into the
         // minimum.

@@ -143,14 +143,17 @@ impl Distribution {
 
     pub(crate) fn validate(&self, workload: &str) -> Result<(), Error> {
         const SHARE: &str = "from 0 to 1";
-        let check = |fits: bool, what, got, accepted| match fits {
-            true => Ok(()),
-            false => Err(Error::BadNumber {
-                workload: workload.to_owned(),
-                what,
-                got,
-                accepted,
-            }),
+        let check = |fits: bool, what, got, accepted| {
+            if fits {
+                Ok(())
+            } else {
+                Err(Error::BadNumber {
+                    workload: workload.to_owned(),
+                    what,
+                    got,
+                    accepted,
+                })
+            }
         };
         let is_share = |share: f64| (0.0..=1.0).contains(&share);
         match *self {

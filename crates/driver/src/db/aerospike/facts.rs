@@ -39,9 +39,10 @@ pub(super) async fn ask(
         let answer = node.info(policy, &[question]).await?;
         answers.extend(answer.into_iter().map(|(_, text)| text));
     }
-    match answers.is_empty() {
-        true => Err("no node of the cluster answers".into()),
-        false => Ok(answers),
+    if answers.is_empty() {
+        Err("no node of the cluster answers".into())
+    } else {
+        Ok(answers)
     }
 }
 
@@ -63,12 +64,11 @@ pub(super) async fn require(
         .iter()
         .flat_map(|answer| answer.split(';'))
         .collect();
-    match known.contains(namespace) {
-        true => Ok(()),
-        false => {
-            let known = known.into_iter().collect::<Vec<_>>().join("`, `");
-            Err(format!("the server has no namespace `{namespace}`, but `{known}`").into())
-        }
+    if known.contains(namespace) {
+        Ok(())
+    } else {
+        let known = known.into_iter().collect::<Vec<_>>().join("`, `");
+        Err(format!("the server has no namespace `{namespace}`, but `{known}`").into())
     }
 }
 

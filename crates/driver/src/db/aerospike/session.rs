@@ -57,14 +57,16 @@ impl Requests {
             namespace: settings.text("namespace").unwrap_or_default().to_owned(),
             set: set.to_owned(),
             fields: fields.to_vec(),
-            insert: write(match creates(settings) {
-                true => RecordExistsAction::CreateOnly,
-                false => RecordExistsAction::Replace,
+            insert: write(if creates(settings) {
+                RecordExistsAction::CreateOnly
+            } else {
+                RecordExistsAction::Replace
             }),
             delete: write(RecordExistsAction::Replace),
-            update: write(match replaces(settings) {
-                true => RecordExistsAction::ReplaceOnly,
-                false => RecordExistsAction::UpdateOnly,
+            update: write(if replaces(settings) {
+                RecordExistsAction::ReplaceOnly
+            } else {
+                RecordExistsAction::UpdateOnly
             }),
             read: ReadPolicy { base_policy },
         }

@@ -33,9 +33,10 @@ pub(super) fn creates(settings: &Settings) -> bool {
 /// An update that replaces the record is YCSB's; one that keeps the other fields does what an
 /// update promises.
 pub(super) fn semantics(settings: &Settings) -> Option<Semantics> {
-    Some(match replaces(settings) {
-        true => Semantics::Faithful,
-        false => Semantics::Correct,
+    Some(if replaces(settings) {
+        Semantics::Faithful
+    } else {
+        Semantics::Correct
     })
 }
 

@@ -76,9 +76,10 @@ fn said(error: &NewSessionError) -> String {
     let why = text
         .rsplit_once(" failed with: ")
         .map_or(&*text, |(_, why)| why);
-    match why.contains("Authentication is required") {
-        true => "the server wants a `user` and a `password_file`".to_owned(),
-        false => why.to_owned(),
+    if why.contains("Authentication is required") {
+        "the server wants a `user` and a `password_file`".to_owned()
+    } else {
+        why.to_owned()
     }
 }
 
@@ -96,9 +97,10 @@ pub(super) fn measured(settings: &Settings) -> ExecutionProfile {
     let mut profile = balanced(settings)
         .request_timeout(Some(Duration::from_millis(timeout)))
         .consistency(consistency(settings, "read_consistency"))
-        .retry_policy(match settings.flag("retries") {
-            true => Arc::new(DefaultRetryPolicy::new()),
-            false => Arc::new(FallthroughRetryPolicy::new()),
+        .retry_policy(if settings.flag("retries") {
+            Arc::new(DefaultRetryPolicy::new())
+        } else {
+            Arc::new(FallthroughRetryPolicy::new())
         });
     let speculative = settings.integer("speculative_ms").unwrap_or(0);
     if speculative > 0 {

@@ -169,9 +169,10 @@ async fn busy(session: &Session) -> Result<bool, BoxError> {
         }
         is_told = true;
     }
-    match is_told {
-        true => Ok(false),
-        false => Err("no node of the cluster is connected".into()),
+    if is_told {
+        Ok(false)
+    } else {
+        Err("no node of the cluster is connected".into())
     }
 }
 

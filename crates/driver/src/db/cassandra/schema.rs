@@ -116,9 +116,10 @@ impl Tables {
                  {{'class': 'NetworkTopologyStrategy', 'replication_factor': {copies}}}"
             )
         });
-        let made = match existing.keyspace {
-            true => MADE,
-            false => MADE_WITH_KEYSPACE,
+        let made = if existing.keyspace {
+            MADE
+        } else {
+            MADE_WITH_KEYSPACE
         };
         let create_markers = existing.markers.is_none().then(|| {
             format!(

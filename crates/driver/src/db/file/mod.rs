@@ -132,18 +132,18 @@ impl Database for Slots {
     }
 
     fn marker(&self) -> Result<Option<String>, Error> {
-        match self.is_device {
-            true => stamp::read_from(&self.store.file).map_err(self.failed("read the stamp of")),
-            false => Ok(None),
+        if self.is_device {
+            stamp::read_from(&self.store.file).map_err(self.failed("read the stamp of"))
+        } else {
+            Ok(None)
         }
     }
 
     fn set_marker(&self, text: &str) -> Result<(), Error> {
-        match self.is_device {
-            true => {
-                stamp::write_to(&self.store.file, text).map_err(self.failed("write the stamp of"))
-            }
-            false => Ok(()),
+        if self.is_device {
+            stamp::write_to(&self.store.file, text).map_err(self.failed("write the stamp of"))
+        } else {
+            Ok(())
         }
     }
 

@@ -139,9 +139,10 @@ impl RocksDb {
         if !exists && !creates {
             return Err(failed("there is no RocksDB database".into()));
         }
-        let access = match exists {
-            true => access(place, params)?,
-            false => params.access,
+        let access = if exists {
+            access(place, params)?
+        } else {
+            params.access
         };
         let raw = options::is_raw(settings);
         let table = if raw {
@@ -274,9 +275,10 @@ impl RocksDb {
 
 impl Database for RocksDb {
     fn session(&self) -> Result<Box<dyn Session>, Error> {
-        Ok(match self.raw {
-            true => Box::new(raw::RawSession::new(&self.store)),
-            false => Box::new(session::RocksDbSession::new(&self.store)),
+        Ok(if self.raw {
+            Box::new(raw::RawSession::new(&self.store))
+        } else {
+            Box::new(session::RocksDbSession::new(&self.store))
         })
     }
 

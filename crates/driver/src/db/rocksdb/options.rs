@@ -365,9 +365,10 @@ pub(super) fn page_cache(settings: &Settings) -> bool {
 /// thousands of them.
 fn base(settings: &Settings) -> String {
     let buffer = write_buffer(settings);
-    let (trigger, buffers, merged, level) = match is_raw(settings) {
-        true => (4, 2, 1, 2 * buffer),
-        false => (2, 6, 2, 4 * buffer),
+    let (trigger, buffers, merged, level) = if is_raw(settings) {
+        (4, 2, 1, 2 * buffer)
+    } else {
+        (2, 6, 2, 4 * buffer)
     };
     let jobs = 2 * std::thread::available_parallelism().map_or(1, usize::from);
     format!(

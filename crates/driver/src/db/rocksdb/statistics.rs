@@ -77,18 +77,15 @@ impl RocksDb {
                 told.push(Statistic::gauge(name, number as f64));
             }
         }
-        match self.statistics {
-            true => {
-                told.retain(|one| TICKERS.iter().all(|(name, ..)| *name != one.name));
-                told.extend(TICKERS.map(|(name, tickers, unit)| {
-                    let counts = tickers.iter().map(|t| self.options.get_ticker_count(*t));
-                    Statistic::counter(name, counts.sum::<u64>() as f64 * unit)
-                }));
-            }
-            false => {
-                let all = self.store.db.property_value(OF_DATABASE).ok().flatten();
-                told.extend(of_database(&all.unwrap_or_default()));
-            }
+        if self.statistics {
+            told.retain(|one| TICKERS.iter().all(|(name, ..)| *name != one.name));
+            told.extend(TICKERS.map(|(name, tickers, unit)| {
+                let counts = tickers.iter().map(|t| self.options.get_ticker_count(*t));
+                Statistic::counter(name, counts.sum::<u64>() as f64 * unit)
+            }));
+        } else {
+            let all = self.store.db.property_value(OF_DATABASE).ok().flatten();
+            told.extend(of_database(&all.unwrap_or_default()));
         }
         Some(told)
     }

@@ -305,10 +305,7 @@ impl SimSession {
     fn serve(&self, now: u64) -> (u64, Option<Failure>) {
         let script = &self.script;
         let stalls = every(script.stall_every, self.requests);
-        let takes = match stalls {
-            true => script.stall,
-            false => script.latency,
-        };
+        let takes = if stalls { script.stall } else { script.latency };
         let takes = (takes.as_nanos() as u64).max(self.time.request_min_ns());
         let mut phase = locked(&self.phase);
         if phase.stage == Stage::Load {

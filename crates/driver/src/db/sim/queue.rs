@@ -183,9 +183,12 @@ impl Queue {
             .stalls
             .iter()
             .filter(|stall| stall.start >= begins);
-        stalls.fold(begins + takes, |done, stall| match stall.start < done {
-            true => done + (stall.end - stall.start),
-            false => done,
+        stalls.fold(begins + takes, |done, stall| {
+            if stall.start < done {
+                done + (stall.end - stall.start)
+            } else {
+                done
+            }
         })
     }
 }

@@ -75,9 +75,10 @@ pub(crate) fn done(result: u32) -> Recorded {
 pub(crate) fn structure(fields: &[(usize, &[u8])]) -> Recorded {
     let mut bytes = vec![0; 512 + 256];
     bytes.truncate(
-        match fields.iter().all(|(at, field)| at + field.len() <= 512) {
-            true => 512,
-            false => 768,
+        if fields.iter().all(|(at, field)| at + field.len() <= 512) {
+            512
+        } else {
+            768
         },
     );
     for (at, field) in fields {

@@ -48,9 +48,12 @@ impl Bucket {
             let latencies = Packed::unpack_sum(all);
             (kind, BucketKind { latencies, errors })
         });
-        let rate = |count: u64| match length > 0.0 {
-            true => count as f64 / length,
-            false => 0.0,
+        let rate = |count: u64| {
+            if length > 0.0 {
+                count as f64 / length
+            } else {
+                0.0
+            }
         };
         Self {
             at_s: f64::midpoint(start, end),
@@ -126,9 +129,10 @@ pub fn thinned(start_s: f64, samples: &[(f64, f64)]) -> LineData {
 pub fn spans(series: &Series) -> Vec<(f64, f64)> {
     let gaps = Gaps::of(&series.at_s);
     let middle = |span: Span| {
-        let value = match gaps.is_gap(span.from_s, span.until_s) {
-            true => f64::NAN,
-            false => span.value,
+        let value = if gaps.is_gap(span.from_s, span.until_s) {
+            f64::NAN
+        } else {
+            span.value
         };
         (f64::midpoint(span.from_s, span.until_s), value)
     };

@@ -32,9 +32,10 @@ pub fn spans(series: &[Series]) -> Vec<(f64, f64)> {
 /// The areas of these spans; the first says what they are, where that is to be said.
 pub fn areas(spans: &[(f64, f64)], is_named: bool) -> Vec<Value> {
     let area = |(index, (from, until)): (usize, &(f64, f64))| {
-        let name = match index == 0 && is_named {
-            true => "writers held back",
-            false => "",
+        let name = if index == 0 && is_named {
+            "writers held back"
+        } else {
+            ""
         };
         let style = json!({"color": style::FAULT, "opacity": 0.12});
         json!([{"name": name, "xAxis": from, "itemStyle": style}, {"xAxis": until}])

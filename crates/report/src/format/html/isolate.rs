@@ -34,9 +34,10 @@ pub fn isolated<'n>(html: String, names: impl Iterator<Item = &'n str>) -> Strin
     let mut rest = html.as_str();
     let mut within = "";
     while let Some((text, from_tag)) = rest.split_once('<') {
-        match TEXT_ONLY.contains(&within) {
-            true => out.push_str(text),
-            false => set_apart(text, &names, &mut out),
+        if TEXT_ONLY.contains(&within) {
+            out.push_str(text)
+        } else {
+            set_apart(text, &names, &mut out)
         }
         let (tag, behind) = from_tag.split_once('>').unwrap_or((from_tag, ""));
         within = tag.split([' ', '/']).next().unwrap_or_default();

@@ -81,9 +81,10 @@ pub fn refuse_foreign(path: &Path) -> Result<(), Error> {
     file.take(HEAD_BYTES)
         .read_to_end(&mut head)
         .map_err(failed)?;
-    match String::from_utf8_lossy(&head).contains(GENERATOR) {
-        true => Ok(()),
-        false => Err(foreign()),
+    if String::from_utf8_lossy(&head).contains(GENERATOR) {
+        Ok(())
+    } else {
+        Err(foreign())
     }
 }
 

@@ -53,9 +53,10 @@ fn width(table: &Table, index: usize) -> usize {
     let column = &table.columns[index];
     let word = |text: &str| text.split(' ').map(|word| word.chars().count()).max();
     let cell = |cell: &Cell| {
-        let text = match column.numeric {
-            true => cell.text.chars().count(),
-            false => word(&cell.text).unwrap_or(0),
+        let text = if column.numeric {
+            cell.text.chars().count()
+        } else {
+            word(&cell.text).unwrap_or(0)
         };
         let text = text + BADGE * cell.badges.len();
         // Details are set smaller.

@@ -184,9 +184,10 @@ pub fn set<'r>(
         };
         for run in &line.runs {
             let slot = tag.as_mut().map(|(nodes, id)| {
-                let of = match run.link.is_empty() {
-                    true => *id,
-                    false => nodes.within(*id, Tag::Link),
+                let of = if run.link.is_empty() {
+                    *id
+                } else {
+                    nodes.within(*id, Tag::Link)
                 };
                 let slot = nodes.slot(of);
                 // The second is that of the link itself.

@@ -79,14 +79,18 @@ fn column_widths(table: &Table, index: usize) -> (f32, f32) {
 fn edges(widths: &[(f32, f32)]) -> Vec<f32> {
     let least: f32 = widths.iter().map(|(_, word)| word).sum();
     let all: f32 = widths.iter().map(|(all, _)| all).sum();
-    let share = match all > least {
-        true => ((WIDTH - least) / (all - least)).min(1.0),
-        false => 1.0,
+    let share = if all > least {
+        ((WIDTH - least) / (all - least)).min(1.0)
+    } else {
+        1.0
     };
     let shrink = (WIDTH / least).min(1.0);
-    let width = |(all, word): &(f32, f32)| match share > 0.0 {
-        true => word + (all - word) * share,
-        false => word * shrink,
+    let width = |(all, word): &(f32, f32)| {
+        if share > 0.0 {
+            word + (all - word) * share
+        } else {
+            word * shrink
+        }
     };
     let mut edges = vec![0.0];
     for of_column in widths {
@@ -127,9 +131,10 @@ impl Grid<'_> {
 
     /// Where lines of a column stand.
     fn align(&self, index: usize) -> Align {
-        match self.columns[index].numeric {
-            true => Align::Right(super::flow::SIDE + self.edges[index + 1] - PADDING),
-            false => Align::Left(super::flow::SIDE + self.edges[index] + PADDING),
+        if self.columns[index].numeric {
+            Align::Right(super::flow::SIDE + self.edges[index + 1] - PADDING)
+        } else {
+            Align::Left(super::flow::SIDE + self.edges[index] + PADDING)
         }
     }
 

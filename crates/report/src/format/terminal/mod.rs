@@ -49,9 +49,10 @@ impl Screen {
     }
 
     fn paint(self, style: Style, text: &str) -> String {
-        match self.is_colored {
-            true => format!("{style}{text}{style:#}"),
-            false => text.to_owned(),
+        if self.is_colored {
+            format!("{style}{text}{style:#}")
+        } else {
+            text.to_owned()
         }
     }
 

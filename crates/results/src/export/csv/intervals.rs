@@ -43,9 +43,10 @@ fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
 fn kinds(phase: &Phase) -> Vec<Option<Kind>> {
     let all = phase.intervals.iter().flat_map(|i| i.kinds.keys().copied());
     let kinds: BTreeSet<Kind> = all.collect();
-    match kinds.is_empty() {
-        true => vec![None],
-        false => kinds.into_iter().map(Some).collect(),
+    if kinds.is_empty() {
+        vec![None]
+    } else {
+        kinds.into_iter().map(Some).collect()
     }
 }
 

@@ -67,9 +67,10 @@ impl List<'_> {
 
 /// What stands before the next one.
 fn separator(is_empty: &mut bool) -> &'static str {
-    match std::mem::replace(is_empty, false) {
-        true => "",
-        false => ",",
+    if std::mem::replace(is_empty, false) {
+        ""
+    } else {
+        ","
     }
 }
 

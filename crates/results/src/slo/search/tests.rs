@@ -29,9 +29,10 @@ fn search(
 /// Tries of a rate agree together where each of them does.
 fn together(tried: &[Tried], rate: f64, verdict: Verdict) -> Verdict {
     let mut same = tried.iter().filter(|tried| tried.rate == rate);
-    match same.all(|tried| tried.verdict == verdict) {
-        true => verdict,
-        false => Verdict::Undecided,
+    if same.all(|tried| tried.verdict == verdict) {
+        verdict
+    } else {
+        Verdict::Undecided
     }
 }
 
@@ -61,9 +62,12 @@ fn search_by_parts(
 }
 
 fn cliff(at: f64) -> impl FnMut(f64) -> Verdict {
-    move |rate| match rate <= at {
-        true => Verdict::Pass,
-        false => Verdict::Fail,
+    move |rate| {
+        if rate <= at {
+            Verdict::Pass
+        } else {
+            Verdict::Fail
+        }
     }
 }
 
@@ -113,9 +117,12 @@ fn what_holds_everywhere_or_nowhere_is_said_so() {
 
 #[test]
 fn beyond_the_client_no_upper_end_is_claimed() {
-    let says = |rate| match rate <= 3_000.0 {
-        true => Verdict::Pass,
-        false => Verdict::ClientLimit,
+    let says = |rate| {
+        if rate <= 3_000.0 {
+            Verdict::Pass
+        } else {
+            Verdict::ClientLimit
+        }
     };
     let (answer, _) = search(&BOUNDS, Some(2_000.0), 60, says);
     assert_eq!((answer.status, answer.high), (Status::ClientLimit, None));

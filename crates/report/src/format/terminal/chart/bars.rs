@@ -37,24 +37,25 @@ impl<'o> Bars<'o> {
         let items = || self.series.iter().flat_map(|series| &series.data);
         let values = items().filter_map(|item| item.value().as_f64());
         let highest = values.fold(0.0, f64::max);
-        let value_width = match items().any(|item| item.is_apart()) {
-            true => VALUE + NOT_VALID.len(),
-            false => VALUE,
+        let value_width = if items().any(|item| item.is_apart()) {
+            VALUE + NOT_VALID.len()
+        } else {
+            VALUE
         };
         let widest = |names: &mut dyn Iterator<Item = &String>| {
             names.map(|name| width(name)).max().unwrap_or(0).min(NAME)
         };
         let of_category = widest(&mut self.categories.iter());
         let has_letters = self.series.iter().any(|series| width(&series.name) > NAME);
-        let names: Vec<String> = match has_letters {
-            true => (0..self.series.len())
+        let names: Vec<String> = if has_letters {
+            (0..self.series.len())
                 .map(|i| letter(i).to_string())
-                .collect(),
-            false => self
-                .series
+                .collect()
+        } else {
+            self.series
                 .iter()
                 .map(|series| series.name.clone())
-                .collect(),
+                .collect()
         };
         let of_series = widest(&mut names.iter());
         let room = screen
