@@ -270,19 +270,19 @@ pub fn lower(metric: Metric, ratio: Stated) -> String {
     let Some(percent) = text.strip_suffix(" %") else {
         return text;
     };
-    match metric.gain(ratio).value >= 0.0 {
-        _ if text.starts_with('±') => "equal".to_owned(),
-        true => format!("{} % lower", percent.replace(['+', '±'], "")),
-        false => {
-            // What is 8 % more of the other, whose improvement is stated.
-            let more = Stated {
-                value: ratio.value - 1.0,
-                ..ratio
-            };
-            let text = number::stated_change(more);
-            format!("{} higher", text.replace(['+', '±'], ""))
-        }
+    if text.starts_with('±') {
+        return "equal".to_owned();
     }
+    if metric.gain(ratio).value >= 0.0 {
+        return format!("{} % lower", percent.replace(['+', '±'], ""));
+    }
+    // What is 8 % more of the other, whose improvement is stated.
+    let more = Stated {
+        value: ratio.value - 1.0,
+        ..ratio
+    };
+    let text = number::stated_change(more);
+    format!("{} higher", text.replace(['+', '±'], ""))
 }
 
 /// `A, B and C` of titles; what all begin with is said once: `YCSB A, B and C`.

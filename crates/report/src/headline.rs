@@ -143,20 +143,19 @@ impl<'s, 'a> Topic<'s, 'a> {
         } else {
             "latency".to_owned()
         };
-        let place = match all.iter().all(|(_, _, other)| *other == step) {
-            true => format!(" at {}", step.place()),
-            false if all.iter().all(|(.., step)| step.rate.is_none()) => {
-                let is_last = |(group, _, step): &(&WorkloadGrid<'_>, _, Step)| {
-                    group.steps.last() == Some(step)
-                };
-                let of_all = if all.iter().all(is_last) {
-                    ""
-                } else {
-                    " of all"
-                };
-                format!(" at the highest thread count{of_all}")
-            }
-            false => " at the highest load of all".to_owned(),
+        let place = if all.iter().all(|(_, _, other)| *other == step) {
+            format!(" at {}", step.place())
+        } else if all.iter().all(|(.., step)| step.rate.is_none()) {
+            let is_last =
+                |(group, _, step): &(&WorkloadGrid<'_>, _, Step)| group.steps.last() == Some(step);
+            let of_all = if all.iter().all(is_last) {
+                ""
+            } else {
+                " of all"
+            };
+            format!(" at the highest thread count{of_all}")
+        } else {
+            " at the highest load of all".to_owned()
         };
         let words = Words {
             leads: format!(" has the lowest {name}{place} in "),

@@ -106,11 +106,11 @@ pub(crate) fn drop_caches(
         }
         return Ok(refused);
     }
-    let files = match tailmark_host::can_drop_caches() {
-        true => Vec::new(),
-        // A server's files are its own, and it may not run.
-        false if system.driver.place == Place::Hosts => Vec::new(),
-        false => dataset.open()?.files(),
+    // A server's files are its own, and it may not run.
+    let files = if tailmark_host::can_drop_caches() || system.driver.place == Place::Hosts {
+        Vec::new()
+    } else {
+        dataset.open()?.files()
     };
     Ok(match tailmark_host::drop_caches(&files) {
         CacheDrop::Dropped | CacheDrop::Advised(_) => None,

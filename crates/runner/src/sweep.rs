@@ -169,13 +169,9 @@ impl Run<'_> {
             systems.sort_by_key(|system| !plan.is_first(system));
         }
         let alone = order::taking_turns(order, &systems);
-        let is_new = known.is_none();
-        let unwritten = |error: Error| {
-            if is_new {
-                Error::Unwritable(Box::new(error))
-            } else {
-                error
-            }
+        let unwritten = match &known {
+            None => |error: Error| Error::Unwritable(Box::new(error)),
+            Some(_) => |error: Error| error,
         };
         let create = || Study::create(out, &plan.header, &describe(plan));
         let study = known.map_or_else(create, Ok);

@@ -38,10 +38,11 @@ pub fn names(table: &Table) -> usize {
     let others = table.columns.iter().skip(1);
     let is_name = |column: &&Column| !column.numeric && column.group.is_empty();
     let words = others.take_while(is_name).count();
-    match 1 + words == table.columns.len() {
-        // All are words: the first alone.
-        true => 1,
-        false => 1 + words,
+    // Where all are words: the first alone.
+    if 1 + words == table.columns.len() {
+        1
+    } else {
+        1 + words
     }
 }
 

@@ -66,10 +66,14 @@ fn row(load: &Load, index: &Index<'_>) -> TableRow {
     ];
     let latency = |statistic: Statistic| {
         let ns = inserts.and_then(|kind| statistic.of(TimeBasis::Response.of(kind)));
-        ns.map_or_else(Cell::none, |ns| match ns.is_exact() {
-            true => Cell::new(number::stated_latency(ns)).with_value(ns.value / 1e3),
+        ns.map_or_else(Cell::none, |ns| {
+            let cell = Cell::new(number::stated_latency(ns));
             // A bound is no number.
-            false => Cell::new(number::stated_latency(ns)),
+            if ns.is_exact() {
+                cell.with_value(ns.value / 1e3)
+            } else {
+                cell
+            }
         })
     };
     cells.extend(STATISTICS.map(latency));

@@ -385,15 +385,13 @@ fn next_rate(
         return unconfirmed(end, times);
     }
     match (bracket.low, bracket.high) {
-        (Some(low), None) => match bounds.max_rate.is_some_and(|max| highest >= max) {
-            false => Some(within(bounds, rounded(highest * step_up))),
-            // What is above is undecided: between them, and then what is known is confirmed.
-            true => {
-                let above = bracket.rates.iter().find(|of| of.rate > low.rate);
-                let between = above.and_then(|above| towards(low.rate, above.rate, bounds));
-                between.or_else(|| unconfirmed(low, low.holds()))
-            }
-        },
+        // What is above is undecided: between them, and then what is known is confirmed.
+        (Some(low), None) if bounds.max_rate.is_some_and(|max| highest >= max) => {
+            let above = bracket.rates.iter().find(|of| of.rate > low.rate);
+            let between = above.and_then(|above| towards(low.rate, above.rate, bounds));
+            between.or_else(|| unconfirmed(low, low.holds()))
+        }
+        (Some(_), None) => Some(within(bounds, rounded(highest * step_up))),
         // Nothing was over the limit, and there was too little to say so: faster, there is more.
         (None, None)
             if bracket.is_too_little() && bounds.max_rate.is_none_or(|max| highest < max) =>

@@ -135,10 +135,10 @@ fn job_lines(job: &Job, has_begun: bool) -> Vec<String> {
     if let Err(error) = job.refuse_place(destroys) {
         against.push(format!("(place): {}", in_one_line(&error)));
     }
-    match against.is_empty() {
-        true if destroys => lines.push("nothing speaks against it".to_owned()),
-        _ => lines.extend(against.iter().map(|of| format!("against it {of}"))),
+    if against.is_empty() && destroys {
+        lines.push("nothing speaks against it".to_owned());
     }
+    lines.extend(against.iter().map(|of| format!("against it {of}")));
     lines
 }
 

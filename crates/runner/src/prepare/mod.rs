@@ -396,24 +396,23 @@ fn begun(out: &Path) -> Result<Vec<String>, Error> {
 /// A system whose devices can be prepared apart from a run.
 fn named<'a>(plan: &'a Plan, name: &str) -> Result<&'a SystemPlan, Error> {
     let found = plan.systems.iter().find(|system| system.name == name);
-    let found = found.ok_or_else(|| Error::NothingToPrepare {
+    let refused = |why: &str| Error::NothingToPrepare {
         system: name.to_owned(),
-        why: "the plan has no system of that name".to_owned(),
-    })?;
-    match found.prepare.devices.is_empty() || found.emulate.is_some() {
-        true => Err(Error::NothingToPrepare {
-            system: name.to_owned(),
-            why: "its `prepare` names no device (`device`) that outlives a run".to_owned(),
-        }),
-        false if !found.host.is_empty() => Err(Error::NothingToPrepare {
-            system: name.to_owned(),
-            why: format!(
-                "its devices are on {}: a run prepares them",
-                found.host.join(" and ")
-            ),
-        }),
-        false => Ok(found),
+        why: why.to_owned(),
+    };
+    let found = found.ok_or_else(|| refused("the plan has no system of that name"))?;
+    if found.prepare.devices.is_empty() || found.emulate.is_some() {
+        return Err(refused(
+            "its `prepare` names no device (`device`) that outlives a run",
+        ));
     }
+    if !found.host.is_empty() {
+        let hosts = found.host.join(" and ");
+        return Err(refused(&format!(
+            "its devices are on {hosts}: a run prepares them"
+        )));
+    }
+    Ok(found)
 }
 
 /// Makes the devices of a plan that are emulated; what the study says of them.

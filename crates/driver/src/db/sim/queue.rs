@@ -33,15 +33,13 @@ impl Queue {
         let (of_run, wandering) = (normal(), normal());
         let of_run = model.run_noise.map_or(1.0, |noise| {
             let sigma = noise.sigma;
-            match noise.is_skewed {
-                false => lognormal(of_run * sigma, sigma),
-                // The sum of two exponential deviates: a gamma distribution of variance 2.
-                true => {
-                    let mut deviate = || -> f64 { Exp1.sample(&mut random) };
-                    let part = sigma / std::f64::consts::SQRT_2;
-                    ((deviate() + deviate()) * part).exp() * (1.0 - part).powi(2)
-                }
+            if !noise.is_skewed {
+                return lognormal(of_run * sigma, sigma);
             }
+            // The sum of two exponential deviates: a gamma distribution of variance 2.
+            let mut deviate = || -> f64 { Exp1.sample(&mut random) };
+            let part = sigma / std::f64::consts::SQRT_2;
+            ((deviate() + deviate()) * part).exp() * (1.0 - part).powi(2)
         });
         let free = model.servers.map_or(0, |servers| servers);
         Self {

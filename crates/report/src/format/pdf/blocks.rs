@@ -183,11 +183,8 @@ impl<'r> Writer<'r> {
                 height: height + if is_last { below } else { 0.0 },
                 pieces,
                 anchors: anchors.map(|anchor| (*anchor).to_owned()).collect(),
-                stays_with_next: match is_last {
-                    true => stays_with_next,
-                    // The first two lines stay together, and so do the last two.
-                    false => stays_with_next || i == 0 || i + 1 == pairs,
-                },
+                // The first two lines stay together, and so do the last two.
+                stays_with_next: stays_with_next || (!is_last && (i == 0 || i + 1 == pairs)),
             });
         }
     }
