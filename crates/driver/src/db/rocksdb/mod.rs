@@ -24,6 +24,7 @@ use crate::{
     Access, Clients, DataSet, Database, Driver, Error, OperationKind, Params, Place, Remark,
     RemarkCode, Schema, Semantics, Session, Settings, Settled, Statistic, Stopped,
 };
+use ini::Ini;
 use kept::Existing;
 pub use version::NewestOptions;
 use wal::LogDirectory;
@@ -383,8 +384,10 @@ fn handle(db: &DB, table: &str) -> &'static ColumnFamily {
     unsafe { &*std::ptr::from_ref(handle) }
 }
 
-/// Tries the options without a database. The log directory of an options file becomes a setting.
+/// Tries the options without a database. The log directory of an options file becomes a setting; other
+/// directories that it names are refused.
 fn check(settings: &mut Settings) -> Result<(), Error> {
+    refuse_directories(settings)?;
     options::load(settings, "usertable", None)
         .map(drop)
         .map_err(|e| refused(settings, e))?;
@@ -395,6 +398,31 @@ fn check(settings: &mut Settings) -> Result<(), Error> {
         );
     }
     Ok(())
+}
+
+/// Options that name a directory in which RocksDB removes each file that is called like one of a
+/// database and is not of this one: those of another database there.
+const DIRECTORIES: &[&str] = &["cf_paths", "db_log_dir", "db_paths"];
+
+fn refuse_directories(settings: &Settings) -> Result<(), Error> {
+    let Some(path) = settings.text("options_file") else {
+        return Ok(());
+    };
+    let Ok(text) = fs::read_to_string(path) else {
+        return Ok(()); // RocksDB's parser says so.
+    };
+    match Ini::parse(&text).named(DIRECTORIES) {
+        None => Ok(()),
+        Some((key, value)) => Err(Error::BadSetting {
+            name: "options_file".to_owned(),
+            value: path.to_owned(),
+            accepted: format!(
+                "an options file without {key}, which is `{value}` there: RocksDB would remove files \
+                 of other databases in it; use a copy of the file without that line, and the database \
+                 keeps everything in its own directory"
+            ),
+        }),
+    }
 }
 
 /// How a database that is there is opened.

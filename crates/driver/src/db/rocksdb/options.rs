@@ -302,9 +302,10 @@ pub(super) fn load(
     let cache = cache(settings);
     let (mut database, families) =
         Options::load_latest(directory.path(), env, false, cache).map_err(|e| e.to_string())?;
-    if let Some(wal) = settings.text("wal_dir") {
-        database.set_wal_dir(wal);
-    }
+    // RocksDB purges each of its directories. However a file names one, these are the settings' own,
+    // and empty is the directory of the database.
+    database.set_wal_dir(settings.text("wal_dir").unwrap_or(""));
+    database.set_db_log_dir("");
     if settings.flag("statistics") {
         database.enable_statistics();
     }
