@@ -175,7 +175,7 @@ fn study_directories(folder: &Path, depth: usize) -> Vec<PathBuf> {
 }
 
 fn entry(dir: &Path) -> Result<Entry, Error> {
-    let study = Study::open_read_only(dir).map_err(Error::Study)?;
+    let study = Study::look_at(dir).map_err(Error::Study)?;
     let data = Data::read(&[study])?;
     let sweep = SweepTable::new(&data);
     let peak = |group: &crate::sweep::WorkloadGrid<'_>, name: &str| {
