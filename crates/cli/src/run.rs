@@ -178,7 +178,7 @@ impl ClaimedDirectory {
             n => PathBuf::from(format!("{}-{n}", wanted.display())),
         };
         let is_taken = |path: &PathBuf| {
-            let made = fs::create_dir(path);
+            let made = tailmark_results::owner::create_dir(path);
             made.is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists)
         };
         // One that cannot be made at all is the run's to refuse.

@@ -9,7 +9,7 @@
 use std::{
     collections::BTreeMap,
     fs,
-    os::unix::fs::FileTypeExt,
+    os::unix::fs::{FileTypeExt, PermissionsExt},
     path::{Path, PathBuf},
     process::{Command, Output},
 };
@@ -168,5 +168,71 @@ fn a_report_is_not_written_over_a_file_of_others() {
         let said = ends(dir, &format!("report out -o site --format {format}"), 2);
         assert_says(&said, &[folder, "not of tailmark"]);
         assert_eq!(fs::read_to_string(&foreign).unwrap(), "mine");
+    }
+}
+
+/// The program in a shell that has changed something first.
+fn shell(dir: &Path, line: &str) -> Output {
+    let line = line.replace("tailmark", env!("CARGO_BIN_EXE_tailmark"));
+    let mut shell = Command::new("bash");
+    shell.args(["-c", &line]).current_dir(dir).output().unwrap()
+}
+
+#[test]
+fn a_file_beyond_the_limit_of_its_size_is_an_error_with_a_message() {
+    let folder = TempDir::new().unwrap();
+    let done = shell(folder.path(), &format!("ulimit -f 100; tailmark {RUN} out"));
+    assert!(matches!(done.status.code(), Some(1 | 2)), "{done:?}");
+    assert_says(
+        &err(&done),
+        &["failed to make the study `out/study.sqlite`"],
+    );
+}
+
+#[test]
+fn directories_are_written_by_their_owner_alone_whatever_the_umask() {
+    let folder = TempDir::new().unwrap();
+    let dir = folder.path();
+    let run = RUN.replace("null", "file").replace("a=x", "a=data");
+    let done = shell(dir, &format!("umask 000; tailmark {run} new/out"));
+    assert_eq!(done.status.code(), Some(0), "{}", err(&done));
+    for made in ["data", "new", "new/out"] {
+        let mode = fs::metadata(dir.join(made)).unwrap().permissions().mode();
+        assert_eq!(mode & 0o777, 0o755, "{made}");
+    }
+}
+
+#[test]
+fn drafts_of_a_killed_run_are_removed_and_no_other_file() {
+    let folder = TempDir::new().unwrap();
+    let dir = folder.path();
+    let run = RUN.replace("null", "file").replace("a=x", "a=data");
+    ends(dir, &format!("{run} out"), 0);
+    let others = [
+        ".tailmark-abcdef.txt",
+        ".tailmark-a.new",
+        ".tailmark-ab.def.new",
+        "a.new",
+    ];
+    for line in [format!("{run} out"), "clean out --yes".to_owned()] {
+        for place in ["out", "data"].map(|name| dir.join(name)) {
+            fs::write(place.join(".tailmark-aB3dEf.new"), "half").unwrap();
+            fs::write(place.join(".tailmark-aB3dEf.new-journal"), "half").unwrap();
+            for name in others {
+                fs::write(place.join(name), "mine").unwrap();
+            }
+        }
+        ends(dir, &line, 0);
+        for place in ["out", "data"].map(|name| dir.join(name)) {
+            assert!(!place.join(".tailmark-aB3dEf.new").exists(), "{line}");
+            assert!(
+                !place.join(".tailmark-aB3dEf.new-journal").exists(),
+                "{line}"
+            );
+            assert!(
+                others.iter().all(|name| place.join(name).exists()),
+                "{line}"
+            );
+        }
     }
 }

@@ -21,7 +21,7 @@ use std::{
 };
 use tailmark_driver::{LockedFile, db};
 use tailmark_plan::{Plan, named_at_rank};
-use tailmark_results::{Fact, Study, System};
+use tailmark_results::{Fact, Study, System, left_drafts};
 
 /// The setting of servers that a study alone is not trusted with: a stranger's would send the content of
 /// any file to any host.
@@ -92,7 +92,7 @@ impl Cleaning {
             groups: tailmark_host::left_groups(),
             has_changes: prepare::has_changes(),
             results: match results {
-                Results::Keep => Vec::new(),
+                Results::Keep => left_drafts(out),
                 Results::Remove => results_of(out),
             },
             _lock: lock,
@@ -251,7 +251,7 @@ pub fn left_behind(plan: &Plan) -> Vec<String> {
 /// the directory itself is the last.
 fn results_of(out: &Path) -> Vec<PathBuf> {
     let is_file = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
-    let mut all: Vec<PathBuf> = Vec::new();
+    let mut all: Vec<PathBuf> = left_drafts(out);
     for (folder, extension) in FOLDERS {
         let folder = out.join(folder);
         let list = folder.join(format!(".tailmark-{extension}"));

@@ -22,6 +22,7 @@ use tailmark_driver::{Location, Place};
 use tailmark_engine::Observer;
 use tailmark_host::{Space, prepare::Unwatched};
 use tailmark_plan::{Adopt, Plan, SystemPlan};
+use tailmark_results::owner::create_dir;
 
 /// What can be measured of a plan.
 #[derive(Debug)]
@@ -263,7 +264,7 @@ fn make_place(system: &SystemPlan) -> Result<Option<PathBuf>, Error> {
     let Some(place) = missing else {
         return Ok(None);
     };
-    let made = fs::create_dir(place).and_then(|()| fs::File::open(parent(place))?.sync_all());
+    let made = create_dir(place).and_then(|()| fs::File::open(parent(place))?.sync_all());
     let made = made.map(|()| Some(place.to_owned()));
     made.map_err(|source| Error::Io {
         action: "create",

@@ -13,6 +13,7 @@ use std::{
 };
 use tailmark_driver::{SettingKind, Settings};
 use tailmark_plan::SystemPlan;
+use tailmark_results::owner::create_dir;
 
 /// Names and values of the settings that name such directories.
 pub(super) fn directories(system: &SystemPlan) -> impl Iterator<Item = (&'static str, PathBuf)> {
@@ -67,7 +68,7 @@ impl Dataset<'_> {
             let made = if directory.exists() {
                 Ok(())
             } else {
-                fs::create_dir(&directory)
+                create_dir(&directory)
             };
             let used = made.and_then(|()| tempfile::tempfile_in(&directory));
             if let Err(error) = used {

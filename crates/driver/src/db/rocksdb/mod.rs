@@ -36,6 +36,7 @@ use rust_rocksdb::{
 use std::{
     collections::BTreeMap,
     fs,
+    os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
     time::Duration,
@@ -456,7 +457,8 @@ fn make(place: &Path) -> Result<(), crate::error::BoxError> {
     if place.is_symlink() && !place.exists() {
         return Err("it is a symbolic link to something that does not exist".into());
     }
-    Ok(fs::create_dir_all(place)?)
+    let mut directory = fs::DirBuilder::new();
+    Ok(directory.recursive(true).mode(0o755).create(place)?)
 }
 
 /// Only an options file can be refused: every other setting is checked by its row. Without one,

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{Setting, SettingKind, Settings};
 use rust_rocksdb::{Cache, ColumnFamilyDescriptor, Env, Options};
-use std::fs;
+use std::{fs, os::unix::fs::PermissionsExt};
 
 /// A setting, and the options it becomes.
 struct Row {
@@ -295,7 +295,10 @@ pub(super) fn load(
     }
 
     // The C API reads the options of a database's directory only, so the text becomes one.
-    let directory = tempfile::tempdir().map_err(|e| e.to_string())?;
+    let directory = tempfile::Builder::new()
+        .permissions(fs::Permissions::from_mode(0o700))
+        .tempdir()
+        .map_err(|e| e.to_string())?;
     fs::write(directory.path().join("OPTIONS-000001"), ini.to_string())
         .map_err(|e| e.to_string())?;
     let env = Env::new().map_err(|e| e.to_string())?;
