@@ -236,3 +236,25 @@ fn drafts_of_a_killed_run_are_removed_and_no_other_file() {
         }
     }
 }
+
+#[test]
+fn a_run_that_is_refused_leaves_no_new_directory() {
+    let folder = TempDir::new().unwrap();
+    let dir = folder.path();
+    let line = "run --driver file --system a=data --records 1T --threads 1 --duration 100ms -o out";
+    assert_says(&ends(dir, line, 2), &["`a`", "free"]);
+    assert!(!dir.join("data").exists());
+}
+
+#[test]
+fn clean_leaves_the_logs_of_services_that_the_study_does_not_know() {
+    let folder = TempDir::new().unwrap();
+    let dir = folder.path();
+    ends(dir, &format!("{RUN} out"), 0);
+    for name in ["a", "a.db2", "b"] {
+        fs::write(dir.join(format!("out/{name}.service.log")), name).unwrap();
+    }
+    ends(dir, "clean out --yes --results", 0);
+    let left: Vec<_> = files(dir).into_keys().collect();
+    assert_eq!(left, [dir.join("out/b.service.log")]);
+}
