@@ -8,7 +8,7 @@ use std::{
     path::Path,
 };
 use tailmark_console::{Console, Exit};
-use tailmark_report::write_studies;
+use tailmark_report::{refuse_foreign, write_studies};
 use tailmark_results::{
     Error, Header, Load, PointKey, Study, System,
     import::{Given, Imported, Source, UNITS, find},
@@ -47,6 +47,7 @@ pub fn import(args: &ImportArgs, console: &Console) -> anyhow::Result<Exit> {
     for error in &left_out {
         console.warn(&format!("left out: {error}"));
     }
+    refuse_foreign(&["html"], &args.out)?;
     let failed = || format!("failed to add to the study in `{}`", args.out.display());
     add_all(&args.out, all, format.name).with_context(failed)?;
     let reported = write_studies(std::slice::from_ref(&args.out), &["html"], &args.out);

@@ -49,6 +49,8 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
         // Every rank marks its data with the id of the study.
         plan.header.id = begun.id;
     }
+    // The report comes last, and is not to be lost after hours.
+    tailmark_report::refuse_foreign(&formats(args), &out).inspect_err(|_| dismiss(&*cluster))?;
     let of_all = plan.clone();
     let mut plan = plan.at_rank(0, &cluster.host());
     plan.retry_failed = args.retry_failed;
@@ -127,12 +129,15 @@ fn written(args: &RunArgs, out: &Path, exit: Exit) -> anyhow::Result<Option<Writ
     if exit == Exit::Usage || !Study::exists(out) {
         return Ok(None);
     }
-    let formats: Vec<&str> = args.formats.iter().map(String::as_str).collect();
-    match write_studies(&[out.to_owned()], &formats, out) {
+    match write_studies(&[out.to_owned()], &formats(args), out) {
         Ok(page) => Ok(Some(page)),
         Err(tailmark_report::Error::Empty) => Ok(None),
         Err(error) => Err(error.into()),
     }
+}
+
+fn formats(args: &RunArgs) -> Vec<&str> {
+    args.formats.iter().map(String::as_str).collect()
 }
 
 /// What the plan file and the flags say together.
@@ -173,7 +178,7 @@ impl ClaimedDirectory {
             n => PathBuf::from(format!("{}-{n}", wanted.display())),
         };
         let is_taken = |path: &PathBuf| {
-            let made = fs::create_dir(path);
+            let made = tailmark_results::owner::create_dir(path);
             made.is_err_and(|error| error.kind() == io::ErrorKind::AlreadyExists)
         };
         // One that cannot be made at all is the run's to refuse.

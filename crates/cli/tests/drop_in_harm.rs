@@ -125,3 +125,49 @@ fn db_bench_takes_no_address_for_a_directory() {
     }
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
 }
+
+#[test]
+fn a_directory_that_an_options_file_names_keeps_the_database_of_others() {
+    let folder = TempDir::new().unwrap();
+    let dir = folder.path();
+    let prod = dir.join("db");
+    let fill = "db-bench --benchmarks=fillseq,flush --num=3000 --db=db";
+    assert_eq!(code(&tailmark(dir, fill)), Some(0));
+    let before = files(dir);
+    assert!(before.keys().any(|name| name.ends_with(".sst")));
+    let run = "run --system a=new --records 1000 --threads 1 --duration 1s --warmup 0s --workload \
+               ycsb-c --set host.drop_caches=false --set database.options_file=o.ini -o out";
+    let core = "-p workload=site.ycsb.workloads.CoreWorkload -p recordcount=500";
+    for (section, key) in [
+        ("[DBOptions]", "db_log_dir"),
+        ("[ DBOptions ]", "db_log_dir"),
+        ("[DBOptions]", "db_paths"),
+        ("[CFOptions \"default\"]", "cf_paths"),
+    ] {
+        let text = "[Version]\nrocksdb_version=8.1.1\noptions_file_version=1.1\n[DBOptions]\n\
+                    [CFOptions \"default\"]\n[TableOptions/BlockBasedTable \"default\"]\n";
+        let plain = section.replace("[ ", "[").replace(" ]", "]");
+        let line = format!("{section}\n  {key} = {}\n", prod.display());
+        let text = text.replace(&format!("{plain}\n"), &line);
+        fs::write(dir.join("o.ini"), text).unwrap();
+        for (call, expected) in [
+            (run.to_owned(), 2),
+            (format!("{run} --dry-run"), 2),
+            (
+                format!("ycsb load rocksdb {core} -p rocksdb.dir=new -p rocksdb.optionsfile=o.ini"),
+                2,
+            ),
+            (
+                "db-bench --db=new --num=100 --benchmarks=fillseq --options_file=o.ini".to_owned(),
+                1,
+            ),
+        ] {
+            let refused = tailmark(dir, &call);
+            assert_eq!(code(&refused), Some(expected), "{call}: {}", err(&refused));
+            let parts = ["o.ini", key, prod.to_str().unwrap(), "a copy of the file"];
+            assert_says(&err(&refused), &parts);
+            assert!(!dir.join("new/CURRENT").exists(), "{call}");
+            assert!(files(dir) == before, "{call}: a file changed");
+        }
+    }
+}

@@ -31,8 +31,11 @@ pub fn take_signals() -> anyhow::Result<()> {
     if !is_ignored(Signal::SIGHUP) {
         signals.add(Signal::SIGHUP);
     }
+    // A write beyond `ulimit -f` is to be an error with its cause, and not the end of the program.
+    let mut blocked = signals;
+    blocked.add(Signal::SIGXFSZ);
     // Every thread inherits it, and the one below takes them instead.
-    signals.thread_block().context(failed)?;
+    blocked.thread_block().context(failed)?;
     let wait = move || {
         while let Ok(signal) = signals.wait() {
             let Some((stop, console, left)) = LISTENER.get() else {

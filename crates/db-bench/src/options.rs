@@ -74,14 +74,17 @@ const COMPRESSIONS: &[(&str, &str)] = &[
 /// # Errors
 /// Names a flag whose value RocksDB has no word for.
 pub fn settings(flags: &Flags, directory: &Path) -> anyhow::Result<BTreeMap<String, String>> {
-    let path = directory.join("OPTIONS");
     let given = flags.text("options_file");
-    let text = match given {
-        "" => text(flags)?,
-        file => fs::read_to_string(file)
-            .with_context(|| format!("failed to read --options_file `{file}`"))?,
+    let path = if given.is_empty() {
+        let path = directory.join("OPTIONS");
+        fs::write(&path, text(flags)?)
+            .with_context(|| format!("failed to write `{}`", path.display()))?;
+        path
+    } else {
+        let failed = || format!("failed to read --options_file `{given}`");
+        fs::read_to_string(given).with_context(failed)?;
+        given.into()
     };
-    fs::write(&path, text).with_context(|| format!("failed to write `{}`", path.display()))?;
     let cache_kind = match flags.text("cache_type") {
         "lru_cache" => "lru",
         "hyper_clock_cache" | "auto_hyper_clock_cache" => "hyper_clock",

@@ -71,7 +71,9 @@ impl<'a> BenchmarkRun<'a> {
     /// Names what is wrong with them.
     pub fn new(flags: &'a Flags, own: Own, stop: Stop, console: Console) -> anyhow::Result<Self> {
         let driver = tailmark_driver::db::find("rocksdb")?;
-        let directory = tempfile::tempdir()?;
+        let directory = tempfile::Builder::new()
+            .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o700))
+            .tempdir()?;
         let threads = flags.number("threads")?;
         ensure!(
             (1..=1024).contains(&threads),

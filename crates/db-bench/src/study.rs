@@ -37,6 +37,7 @@ pub fn open(out: &Path, flags: &Flags, params: &Params) -> anyhow::Result<CallSt
         settings: given.collect(),
         ceiling_for: None,
     };
+    tailmark_report::refuse_foreign(&["html"], out)?;
     let header = Header::without_plan("db_bench", own_words().join(" "));
     let of_data = |flag: &str| OF_DATA.contains(&flag);
     CallStudy::open(out, &header, &system, of_data)

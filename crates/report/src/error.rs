@@ -53,7 +53,7 @@ pub enum Error {
     },
     /// A page would be written over something else.
     #[error(
-        "`{path}` is no page of tailmark and is not written over: move it away, or name another folder"
+        "`{path}` is not of tailmark and is not written over: move it elsewhere, or name another directory (-o)"
     )]
     ForeignPage {
         /// What is there.

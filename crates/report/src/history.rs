@@ -7,7 +7,7 @@ mod trends;
 use crate::{
     Block, Cell, Chart, Column, Data, Error, Figure, Section, Table, TableRow, Text,
     block::anchor,
-    format::{html, names::address},
+    format::{html, names::address, own::OwnFile},
     section,
     sweep::SweepTable,
 };
@@ -50,7 +50,12 @@ static TRENDS: Section = SECTIONS[1];
 static STUDIES: Section = SECTIONS[2];
 
 /// The page that a folder gets.
-pub const PAGE: &str = "index.html";
+pub const PAGE: &str = FILE.name;
+
+const FILE: OwnFile = OwnFile {
+    name: "index.html",
+    mark: html::GENERATOR,
+};
 
 /// How deep below a folder studies are looked for, directories.
 const DEPTH: usize = 3;
@@ -93,7 +98,7 @@ pub struct History {
 /// Where there are none, the page cannot be written, or there is one that is not of this program.
 pub fn write_history(folder: &Path) -> Result<History, Error> {
     let path = folder.join(PAGE);
-    html::refuse_foreign(&path)?;
+    FILE.refuse_foreign(folder)?;
     let mut left_out = Vec::new();
     let mut entries = Vec::new();
     for dir in study_directories(folder, DEPTH) {
@@ -175,7 +180,7 @@ fn study_directories(folder: &Path, depth: usize) -> Vec<PathBuf> {
 }
 
 fn entry(dir: &Path) -> Result<Entry, Error> {
-    let study = Study::open_read_only(dir).map_err(Error::Study)?;
+    let study = Study::look_at(dir).map_err(Error::Study)?;
     let data = Data::read(&[study])?;
     let sweep = SweepTable::new(&data);
     let peak = |group: &crate::sweep::WorkloadGrid<'_>, name: &str| {

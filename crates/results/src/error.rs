@@ -36,6 +36,25 @@ pub enum Error {
         /// The one that is known.
         known: u32,
     },
+    /// SQLite would open what is beside a study, and it is no file.
+    #[error(
+        "`{path}` is not a regular file, and SQLite would open it with the study; move it elsewhere"
+    )]
+    NotAFile {
+        /// What is there.
+        path: PathBuf,
+    },
+    /// To read a study that a program is writing is to change it.
+    #[error(
+        "the study `{path}` is being written, or its run was killed (`{beside}` is there); run \
+         `tailmark report` on it first"
+    )]
+    HalfWritten {
+        /// Which file.
+        path: PathBuf,
+        /// What says so.
+        beside: PathBuf,
+    },
     /// The file has something else in it than a study has, or lacks a part.
     #[error(
         "`{path}` is not a study that tailmark wrote: it has {what}; ask its author for the \

@@ -5,10 +5,11 @@
 //! A draft is a new file with a random name. It never opens, follows or replaces a file of another
 //! program, and two programs that write the same file do not share it.
 
+use rustix::fs::{FlockOperation, OFlags, flock};
 use std::{
     fs::{File, Permissions},
     io::{self, BufWriter, Write},
-    os::unix::fs::PermissionsExt,
+    os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
 };
 use tempfile::NamedTempFile;
@@ -109,7 +110,47 @@ pub(crate) fn draft(directory: &Path, mode: u32) -> io::Result<NamedTempFile> {
     // Not the path of a temporary file in it: where it will be.
     let draft = draft.tempfile_in(directory)?;
     crate::owner::give(draft.as_file())?;
+    // Whoever removes drafts that killed programs left sees that this one is being written.
+    let _ = flock(draft.as_file(), FlockOperation::NonBlockingLockExclusive);
     Ok(draft)
+}
+
+/// The drafts in a directory that killed programs left, with SQLite's journals of them: files of this
+/// user that are called so and that no program is writing.
+#[must_use]
+pub fn left_drafts(directory: &Path) -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let named = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_draft));
+    let paths = named.map(|entry| entry.path());
+    let mut left: Vec<_> = paths
+        .filter(|path| is_left(path).unwrap_or(false))
+        .collect();
+    left.sort();
+    left
+}
+
+fn is_draft(name: &str) -> bool {
+    let (prefix, suffix) = DRAFT;
+    let name = name.strip_suffix("-journal").unwrap_or(name);
+    let random = name
+        .strip_prefix(prefix)
+        .and_then(|name| name.strip_suffix(suffix));
+    random.is_some_and(|random| {
+        random.len() == 6 && random.bytes().all(|byte| byte.is_ascii_alphanumeric())
+    })
+}
+
+fn is_left(path: &Path) -> io::Result<bool> {
+    let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
+    let mut options = File::options();
+    let file = options
+        .read(true)
+        .custom_flags(flags.bits() as i32)
+        .open(path)?;
+    let found = file.metadata()?;
+    let given = crate::owner::caller().map(|(user, _)| user);
+    let is_own = [Some(rustix::process::geteuid().as_raw()), given].contains(&Some(found.uid()));
+    Ok(found.is_file() && is_own && flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok())
 }
 
 /// Brings a draft to the disk, with its name.
@@ -161,6 +202,16 @@ mod tests {
         drop(new);
         assert_eq!(fs::read(&path).unwrap(), b"old");
         assert_eq!(names(dir.path()), ["a.csv"]);
+    }
+
+    #[test]
+    fn a_draft_is_left_once_no_program_writes_it() {
+        let dir = tempfile::tempdir().unwrap();
+        let written = draft(dir.path(), MODE).unwrap();
+        assert!(left_drafts(dir.path()).is_empty());
+        let (file, path) = written.keep().unwrap();
+        drop(file);
+        assert_eq!(left_drafts(dir.path()), [path]);
     }
 
     #[test]

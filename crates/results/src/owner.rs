@@ -12,7 +12,7 @@ use std::{
 };
 
 /// The user and the group that `sudo` was called by; `None` without it.
-fn caller() -> Option<(u32, u32)> {
+pub(crate) fn caller() -> Option<(u32, u32)> {
     let number = |name: &str| env::var(name).ok()?.parse().ok();
     rustix::process::geteuid()
         .is_root()
@@ -79,12 +79,20 @@ pub fn create_dir_all(path: &Path) -> io::Result<()> {
     if let Some(above) = path.parent() {
         create_dir_all(above)?;
     }
-    match DirBuilder::new().mode(0o777).create(path) {
+    match create_dir(path) {
         Ok(()) => give(&open_directory(path)?),
         // Another program may have made it at the same time.
         Err(_) if path.is_dir() => Ok(()),
         Err(error) => Err(error),
     }
+}
+
+/// Makes a directory that only its owner can write, whatever the umask.
+///
+/// # Errors
+/// As [`std::fs::create_dir`].
+pub fn create_dir(path: &Path) -> io::Result<()> {
+    DirBuilder::new().mode(0o755).create(path)
 }
 
 /// Opens a directory that is no link.

@@ -21,7 +21,7 @@ use std::{
 };
 use tailmark_driver::{LockedFile, db};
 use tailmark_plan::{Plan, named_at_rank};
-use tailmark_results::{Fact, Study, System};
+use tailmark_results::{Fact, Study, System, left_drafts};
 
 /// The setting of servers that a study alone is not trusted with: a stranger's would send the content of
 /// any file to any host.
@@ -92,8 +92,8 @@ impl Cleaning {
             groups: tailmark_host::left_groups(),
             has_changes: prepare::has_changes(),
             results: match results {
-                Results::Keep => Vec::new(),
-                Results::Remove => results_of(out),
+                Results::Keep => left_drafts(out),
+                Results::Remove => results_of(out, &study.systems()?),
             },
             _lock: lock,
         })
@@ -249,9 +249,9 @@ pub fn left_behind(plan: &Plan) -> Vec<String> {
 
 /// The files and folders of a run directory that a run writes, in the order in which they can be removed;
 /// the directory itself is the last.
-fn results_of(out: &Path) -> Vec<PathBuf> {
+fn results_of(out: &Path, systems: &[System]) -> Vec<PathBuf> {
     let is_file = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
-    let mut all: Vec<PathBuf> = Vec::new();
+    let mut all: Vec<PathBuf> = left_drafts(out);
     for (folder, extension) in FOLDERS {
         let folder = out.join(folder);
         let list = folder.join(format!(".tailmark-{extension}"));
@@ -269,7 +269,8 @@ fn results_of(out: &Path) -> Vec<PathBuf> {
     let entries = fs::read_dir(out).into_iter().flatten().flatten();
     let logs = entries.map(|entry| entry.path()).filter(|path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
-        name.ends_with(LOG)
+        let of = name.strip_suffix(LOG);
+        of.is_some_and(|of| systems.iter().any(|system| is_log_of(of, system)))
     });
     all.extend(logs.filter(is_file));
     all.extend(
@@ -280,4 +281,10 @@ fn results_of(out: &Path) -> Vec<PathBuf> {
     );
     all.push(out.to_owned());
     all
+}
+
+/// Whether a log is called like one of a system: by its name, and by its server's where it runs elsewhere.
+fn is_log_of(name: &str, system: &System) -> bool {
+    let rest = name.strip_prefix(system.name.as_str());
+    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
 }

@@ -163,7 +163,7 @@ pub fn gather(plan: &Plan, out: &Path) -> Vec<Former> {
     formers
 }
 
-/// The study of a run directory, and those beside it, the newest first.
+/// The study of a run directory, and those beside it, the newest first. Those are only looked at.
 fn studies(out: &Path) -> Vec<(PathBuf, Study)> {
     let parent = out.parent().unwrap_or(Path::new(""));
     let here = if parent.as_os_str().is_empty() {
@@ -179,8 +179,13 @@ fn studies(out: &Path) -> Vec<(PathBuf, Study)> {
         dirs.push(out.to_owned());
     }
     let mut studies = Vec::new();
-    for dir in dirs.into_iter().filter(|dir| Study::exists(dir)) {
-        if let Ok(study) = Study::open_read_only(&dir)
+    for dir in dirs {
+        let study = if dir == out {
+            Study::open_read_only(&dir)
+        } else {
+            Study::look_at(&dir.join(Study::FILE))
+        };
+        if let Ok(study) = study
             && let Ok(header) = study.header()
         {
             studies.push((header.created_ms, dir, study));

@@ -22,6 +22,7 @@ use tailmark_driver::{Location, Place};
 use tailmark_engine::Observer;
 use tailmark_host::{Space, prepare::Unwatched};
 use tailmark_plan::{Adopt, Plan, SystemPlan};
+use tailmark_results::owner::create_dir;
 
 /// What can be measured of a plan.
 #[derive(Debug)]
@@ -54,11 +55,11 @@ pub(crate) fn preflight<'a>(
     let surprises = Surprises::of_connected(pending, &are_here);
     surprises.refuse(plan)?;
     let mut room = Room::default();
-    let (mut left_out, mut made) = (Vec::new(), Vec::new());
+    let (mut left_out, mut made) = (Vec::new(), MadeDirectories::default());
     let looks = |system: &SystemPlan| {
         if is_pending(system) {
             servers.refuse(system)?;
-            made.extend(look(plan, system, ranks, &mut room)?);
+            look(plan, system, ranks, &mut room, &mut made.0)?;
         }
         Ok(())
     };
@@ -85,7 +86,7 @@ pub(crate) fn preflight<'a>(
         systems,
         left_out,
         surprises,
-        made,
+        made: std::mem::take(&mut made.0),
     })
 }
 
@@ -157,25 +158,37 @@ fn ceiling_is_of_use(
     })
 }
 
-/// Checks the place of a system, what is there, and the room; the directory that it made.
+/// Directories that were made for systems. Those that are still empty go again unless the run begins.
+#[derive(Default)]
+struct MadeDirectories(Vec<PathBuf>);
+
+impl Drop for MadeDirectories {
+    fn drop(&mut self) {
+        for made in self.0.iter().rev() {
+            let _ = fs::remove_dir(made);
+        }
+    }
+}
+
+/// Checks the place of a system, what is there, and the room; adds the directories that it made.
 fn look(
     plan: &Plan,
     system: &SystemPlan,
     ranks: &Ranks,
     room: &mut Room,
-) -> Result<Option<PathBuf>, Error> {
+    made: &mut Vec<PathBuf>,
+) -> Result<(), Error> {
     let dataset = Dataset::new(plan, system);
-    let mut made = None;
     if matches!(
         system.driver.place,
         Place::Directory | Place::DirectoryOrDevice
     ) {
         if plan.sweep.adopt == Adopt::No {
-            made = make_place(system)?;
+            made.extend(make_place(system)?);
         } else {
             refuse_missing(system)?;
         }
-        dataset.check_directories()?;
+        dataset.check_directories(made)?;
         dataset.adopt(plan)?;
         match dataset.state()? {
             State::Loaded | State::Adopted => {}
@@ -193,17 +206,19 @@ fn look(
             }
         }
     }
-    Ok(made)
+    Ok(())
 }
 
-/// Checks the place of a system that this process alone has, and the room there; the directory that it
-/// made.
+/// Checks the place of a system that this process alone has, and the room there; the directories that
+/// it made.
 pub(crate) fn refuse_missing_room(
     plan: &Plan,
     system: &SystemPlan,
     ranks: &Ranks,
-) -> Result<Option<PathBuf>, Error> {
-    look(plan, system, ranks, &mut Room::default())
+) -> Result<Vec<PathBuf>, Error> {
+    let mut made = MadeDirectories::default();
+    look(plan, system, ranks, &mut Room::default(), &mut made.0)?;
+    Ok(std::mem::take(&mut made.0))
 }
 
 /// Opens the database of a system. A server that is started by the sweep may not be there yet, and
@@ -263,7 +278,7 @@ fn make_place(system: &SystemPlan) -> Result<Option<PathBuf>, Error> {
     let Some(place) = missing else {
         return Ok(None);
     };
-    let made = fs::create_dir(place).and_then(|()| fs::File::open(parent(place))?.sync_all());
+    let made = create_dir(place).and_then(|()| fs::File::open(parent(place))?.sync_all());
     let made = made.map(|()| Some(place.to_owned()));
     made.map_err(|source| Error::Io {
         action: "create",

@@ -7,7 +7,7 @@ use std::{
     path::{Path, PathBuf},
 };
 use tailmark_driver::{Driver, Location, Params};
-use tailmark_report::write_studies;
+use tailmark_report::{refuse_foreign, write_studies};
 use tailmark_results::{
     Header, Phase, PointKey, System,
     secret::{masked, own_words},
@@ -41,6 +41,7 @@ pub struct CallRecord<'a> {
 /// # Errors
 /// Where the study refuses.
 pub fn add(out: &Path, call: CallRecord<'_>) -> anyhow::Result<PathBuf> {
+    refuse_foreign(&["html"], out)?;
     let words = masked(&without_passwords(&own_words()).join(" "));
     let header = Header::without_plan("YCSB", words);
     let system = describe(&call);

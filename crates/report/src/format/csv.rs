@@ -10,6 +10,7 @@ use tailmark_results::csv_cell;
 pub const FORMAT: ReportFormat = ReportFormat {
     name: "csv",
     about: "every table with its numbers unrounded: tables/*.csv",
+    file: None,
     write,
     text: None,
 };

@@ -12,7 +12,7 @@ use std::{
 /// Writes files, each known by its name without the extension, and removes those of an earlier report.
 ///
 /// # Errors
-/// Where the bytes of a file cannot be made or written, or a former file cannot be removed.
+/// If a file of others is where one belongs, the bytes of one cannot be made or written, or a former file cannot be removed.
 pub fn write<T>(
     folder: &Path,
     extension: &str,
@@ -22,6 +22,13 @@ pub fn write<T>(
     let named = |(name, _): &(String, T)| format!("{name}.{extension}");
     let now: BTreeSet<String> = files.iter().map(named).collect();
     let former = former(folder, extension)?;
+    if let Some(foreign) = now
+        .difference(&former)
+        .map(|name| folder.join(name))
+        .find(|p| p.exists())
+    {
+        return Err(Error::ForeignPage { path: foreign });
+    }
     // Whatever ends it before it is done, the list has all that may be there.
     write_list(folder, extension, former.union(&now))?;
     for file in files {
@@ -117,7 +124,7 @@ mod tests {
         fs::write(folder.join("notes.txt"), "of others").unwrap();
         fs::write(
             list(&folder, "svg"),
-            "../own.svg\nnotes.txt\n..\ngone.svg\n",
+            "../own.svg\nnotes.txt\n..\ngone.svg\npeaks.svg\n",
         )
         .unwrap();
         written(&folder, "svg", &["peaks"]);

@@ -4,6 +4,7 @@
 use super::{
     Report, ReportFormat, cards, facts,
     names::{address, finding_anchor},
+    own::OwnFile,
     pictures, title, write_file,
 };
 use crate::{
@@ -17,8 +18,14 @@ use tailmark_results::{number, printable_lines};
 pub const FORMAT: ReportFormat = ReportFormat {
     name: "md",
     about: "Markdown for forges: report.md, and its charts in charts/*.svg",
+    file: Some(FILE),
     write,
     text: None,
+};
+
+const FILE: OwnFile = OwnFile {
+    name: "report.md",
+    mark: "Made by tailmark ",
 };
 
 fn write(report: &Report<'_>, out_dir: &Path) -> Result<PathBuf, Error> {
@@ -37,9 +44,9 @@ fn write(report: &Report<'_>, out_dir: &Path) -> Result<PathBuf, Error> {
         parts.push(format!("<a id=\"{name}\"></a>\n\n## {title}"));
         parts.extend(blocks.iter().map(|of_block| block(of_block, drawings)));
     }
-    parts.push(format!("Made by tailmark {}.", env!("CARGO_PKG_VERSION")));
+    parts.push(format!("{}{}.", FILE.mark, env!("CARGO_PKG_VERSION")));
     parts.retain(|part| !part.is_empty());
-    let path = out_dir.join("report.md");
+    let path = out_dir.join(FILE.name);
     write_file(&path, |out| writeln!(out, "{}", parts.join("\n\n")))?;
     Ok(path)
 }

@@ -5,6 +5,7 @@ mod folder;
 pub mod html;
 mod markdown;
 pub mod names;
+pub mod own;
 mod parts;
 mod pdf;
 mod pictures;
@@ -15,6 +16,7 @@ use crate::{
     draw::{self, Drawing},
     findings, section,
 };
+use own::OwnFile;
 use std::{
     cell::OnceCell,
     io::{self, Write},
@@ -30,6 +32,8 @@ pub struct ReportFormat {
     pub name: &'static str,
     /// One line for `list`.
     pub about: &'static str,
+    /// The file that it writes, unless that is a folder of files.
+    pub file: Option<OwnFile>,
     /// Writes its files into a directory, and says where they are: a file, or the directory of several.
     pub write: fn(&Report<'_>, &Path) -> Result<PathBuf, Error>,
     /// Writes the whole for this screen, where it is read as it is.
@@ -179,6 +183,7 @@ pub fn write_data(data: &Data, formats: &[&str], out_dir: &Path) -> Result<Writt
     let entries = findings::Index::new(data).entries(data);
     let codes = entries.into_iter();
     let find = |name: &&str| ReportFormat::find(name);
+    refuse_foreign(formats, out_dir)?;
     let formats = formats.iter().map(find).collect::<Result<Vec<_>, _>>()?;
     let write = |format: &ReportFormat| (format.write)(&report, out_dir);
     Ok(Written {
@@ -188,6 +193,17 @@ pub fn write_data(data: &Data, formats: &[&str], out_dir: &Path) -> Result<Writt
         findings: codes
             .map(|entry| (entry.badge.code.clone(), entry.places()))
             .collect(),
+    })
+}
+
+/// Refuses a directory in which a report in these formats would be written over something else.
+///
+/// # Errors
+/// If that is so, a format is unknown, or what is there cannot be read.
+pub fn refuse_foreign(formats: &[&str], out_dir: &Path) -> Result<(), Error> {
+    formats.iter().try_for_each(|name| {
+        let file = ReportFormat::find(name)?.file;
+        file.map_or(Ok(()), |file| file.refuse_foreign(out_dir))
     })
 }
 

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 pub const SVG: ReportFormat = ReportFormat {
     name: "svg",
     about: "every chart as it is at first, sharp at any size: charts/*.svg",
+    file: None,
     write: write_svg,
     text: None,
 };
@@ -16,6 +17,7 @@ pub const SVG: ReportFormat = ReportFormat {
 pub const PNG: ReportFormat = ReportFormat {
     name: "png",
     about: "every chart as it is at first, 1,976 pixels wide or 1,336: charts/*.png",
+    file: None,
     write: write_png,
     text: None,
 };

@@ -39,6 +39,6 @@ pub fn apart(all: Vec<Entry>) -> (Vec<Entry>, Vec<Copied>) {
 }
 
 fn measured(dir: &Path) -> Option<(Vec<Point>, Vec<Load>)> {
-    let study = Study::open_read_only(dir).ok()?;
+    let study = Study::look_at(dir).ok()?;
     Some((study.points().ok()?, study.loads().ok()?))
 }

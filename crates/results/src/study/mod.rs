@@ -10,6 +10,7 @@ mod block_row;
 mod bounded;
 mod digest;
 mod foreign;
+mod header;
 mod numbers;
 mod one_by_one;
 mod packed_phase;
@@ -116,17 +117,35 @@ impl Study {
             let dir = dir_or_file.to_owned();
             return Err(Error::Missing { dir });
         }
+        header::check(&path)?;
         // SQLite falls back to reading by itself where the file cannot be written. Without the
         // permission to write, what a killed run left could not be rolled back.
-        let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
+        Self::connect(path, OpenFlags::SQLITE_OPEN_READ_WRITE, BUSY)
+    }
+
+    /// Opens a study that was found and not named. Neither it nor a file beside it is changed, and
+    /// nothing is waited for.
+    ///
+    /// # Errors
+    /// As [`Study::open`], and if a program is writing it or was killed while it did.
+    pub fn look_at(dir_or_file: &Path) -> Result<Self, Error> {
+        let path = Self::file_of(dir_or_file);
+        header::check(&path)?;
+        header::check_at_rest(&path)?;
+        let study = Self::connect(path, OpenFlags::SQLITE_OPEN_READ_ONLY, Duration::ZERO)?;
+        study.query_only()
+    }
+
+    fn connect(path: PathBuf, access: OpenFlags, wait: Duration) -> Result<Self, Error> {
+        let flags = access | OpenFlags::SQLITE_OPEN_NO_MUTEX;
         let open = || {
             let mut connection = Connection::open_with_flags(&path, flags)?;
-            connection.busy_timeout(BUSY)?;
+            connection.busy_timeout(wait)?;
             let budget = foreign::distrust(&mut connection)?;
             Ok((connection, budget))
         };
         let (connection, budget) = open().map_err(study_error("open", &path))?;
-        schema::check(&connection, &path)?;
+        foreign::check_tables(&connection, &path)?;
         schema::set_up(&connection).map_err(study_error("open", &path))?;
         Ok(Self {
             path,
@@ -153,12 +172,13 @@ impl Study {
     /// # Errors
     /// As [`Study::open`].
     pub fn open_read_only(dir_or_file: &Path) -> Result<Self, Error> {
-        let study = Self::open(dir_or_file)?;
-        study
-            .connection
-            .pragma_update(None, "query_only", true)
-            .map_err(study_error("open", &study.path))?;
-        Ok(study)
+        Self::open(dir_or_file)?.query_only()
+    }
+
+    fn query_only(self) -> Result<Self, Error> {
+        let set = self.connection.pragma_update(None, "query_only", true);
+        set.map_err(study_error("open", &self.path))?;
+        Ok(self)
     }
 
     /// Whether there is a study in a directory.

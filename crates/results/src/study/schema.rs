@@ -1,12 +1,11 @@
 //! The tables of the file, and its version: how one is made and recognised.
 
-use super::{Study, foreign, study_error};
-use crate::{Error, Header, System};
+use super::Study;
+use crate::{Header, System};
 use rusqlite::Connection;
-use std::path::Path;
 
 /// In the header of every study (`PRAGMA application_id`): the letters `tmrk`.
-const APPLICATION: u32 = u32::from_be_bytes(*b"tmrk");
+pub const APPLICATION: u32 = u32::from_be_bytes(*b"tmrk");
 
 /// The tables of this version.
 const TABLES: &str = include_str!("schema.sql");
@@ -50,27 +49,4 @@ pub fn set_up(connection: &Connection) -> rusqlite::Result<()> {
 /// back; with `EXTRA` it is.
 fn be_durable(connection: &Connection) -> rusqlite::Result<()> {
     connection.pragma_update(None, "synchronous", "EXTRA")
-}
-
-/// Refuses what is not a study of this version.
-pub fn check(connection: &Connection, path: &Path) -> Result<(), Error> {
-    let number = |name: &str| connection.pragma_query_value(None, name, |row| row.get::<_, u32>(0));
-    let application = match number("application_id") {
-        Err(error) if error.sqlite_error_code() == Some(rusqlite::ErrorCode::NotADatabase) => 0,
-        other => other.map_err(study_error("open", path))?,
-    };
-    if application != APPLICATION {
-        return Err(Error::NotAStudy {
-            path: path.to_owned(),
-        });
-    }
-    let version = number("user_version").map_err(study_error("open", path))?;
-    if version != Study::VERSION {
-        return Err(Error::OtherVersion {
-            path: path.to_owned(),
-            version,
-            known: Study::VERSION,
-        });
-    }
-    foreign::check_tables(connection, path)
 }

@@ -19,6 +19,7 @@ use tailmark_driver::{
     Access, DataSet, Database, Driver, Location, Made, Params, Place, Schema, Semantics, Setting,
     SettingKind, Settings, db::stamp,
 };
+use tailmark_results::left_drafts;
 
 /// What a study says of one of its systems.
 #[derive(Debug)]
@@ -206,6 +207,11 @@ fn lines(
         lines.push(format!("`{}`", trial.display()));
     }
     lines.push(format!("`{}`", path.display()));
+    lines.extend(
+        left_drafts(place)
+            .iter()
+            .map(|draft| format!("`{}`", draft.display())),
+    );
     let made = directories(marker, place);
     lines.extend(made.map(|made| format!("`{}`, if it is empty then", made.display())));
     lines
@@ -285,6 +291,10 @@ impl Remains {
         fs::remove_file(path).map_err(failed("remove", path))?;
         log(&format!("removed `{}`", data.display()));
         log(&format!("removed `{}`", path.display()));
+        for draft in path.parent().map(left_drafts).unwrap_or_default() {
+            fs::remove_file(&draft).map_err(failed("remove", &draft))?;
+            log(&format!("removed `{}`", draft.display()));
+        }
         for made in directories(&self.marker, path.parent().unwrap_or(Path::new(""))) {
             match fs::remove_dir(made) {
                 Ok(()) => log(&format!("removed `{}`", made.display())),

@@ -13,6 +13,7 @@ use std::{
 };
 use tailmark_driver::{SettingKind, Settings};
 use tailmark_plan::SystemPlan;
+use tailmark_results::owner::create_dir;
 
 /// Names and values of the settings that name such directories.
 pub(super) fn directories(system: &SystemPlan) -> impl Iterator<Item = (&'static str, PathBuf)> {
@@ -46,11 +47,12 @@ fn moved(system: &SystemPlan, to: impl Fn(&str, &Path) -> PathBuf) -> Settings {
 }
 
 impl Dataset<'_> {
-    /// Checks the directories apart from the data set, and makes those of which the parent exists.
+    /// Checks the directories apart from the data set, and makes those of which the parent exists; adds
+    /// those to `made`.
     ///
     /// # Errors
     /// If one cannot be used, or holds log files of another database before the data set is begun.
-    pub(crate) fn check_directories(&self) -> Result<(), Error> {
+    pub(crate) fn check_directories(&self, made: &mut Vec<PathBuf>) -> Result<(), Error> {
         let is_empty = self.state()? == State::Empty;
         for (name, directory) in directories(self.system) {
             let refuse = |why| Err(refuse(self.system, name, &directory, why));
@@ -64,12 +66,13 @@ impl Dataset<'_> {
                     parent.display()
                 ));
             }
-            let made = if directory.exists() {
+            let ready = if directory.exists() {
                 Ok(())
             } else {
-                fs::create_dir(&directory)
+                made.push(directory.clone());
+                create_dir(&directory)
             };
-            let used = made.and_then(|()| tempfile::tempfile_in(&directory));
+            let used = ready.and_then(|()| tempfile::tempfile_in(&directory));
             if let Err(error) = used {
                 return refuse(format!("it cannot be used: {error}"));
             }

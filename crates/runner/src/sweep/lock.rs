@@ -3,9 +3,11 @@
 use crate::{Error, devices::refuse_one_device, prepare};
 use std::{fs, path::Path};
 use tailmark_driver::LockedFile;
-use tailmark_plan::Plan;
+use tailmark_plan::{Adopt, Plan};
+use tailmark_results::left_drafts;
 
-/// Makes the run directory, and holds it until it is dropped; with what is said of systems on one
+/// Makes the run directory, and holds it until it is dropped; removes the drafts that a killed run left
+/// in it and in places of data; with what is said of systems on one
 /// device, where their places are there already.
 ///
 /// # Errors
@@ -15,7 +17,17 @@ pub(super) fn lock(plan: &Plan, out: &Path) -> Result<(LockedFile, Option<Vec<St
     prepare::refuse_places(plan, Some(out))?;
     let is_there = !prepare::is_needed(plan);
     let one_device = is_there.then(|| refuse_one_device(plan)).transpose()?;
-    Ok((lock_directory(out)?, one_device))
+    let lock = lock_directory(out)?;
+    let data = plan
+        .systems
+        .iter()
+        .filter(|_| plan.sweep.adopt == Adopt::No);
+    let data = data.filter_map(|system| system.location.path());
+    for draft in data.chain([out]).flat_map(left_drafts) {
+        // One that stays does no harm.
+        let _ = fs::remove_file(draft);
+    }
+    Ok((lock, one_device))
 }
 
 fn lock_directory(out: &Path) -> Result<LockedFile, Error> {

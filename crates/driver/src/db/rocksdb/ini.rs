@@ -94,6 +94,14 @@ impl Ini {
         line.split_once('=').map(|(_, value)| value.trim())
     }
 
+    /// The first line of any section that gives one of these options a value: its key and value.
+    pub(super) fn named(&self, keys: &[&str]) -> Option<(&str, &str)> {
+        let lines = self.sections.iter().flat_map(|(_, lines)| lines);
+        let pairs = lines.filter_map(|line| line.split_once('='));
+        let mut pairs = pairs.map(|(key, value)| (key.trim(), value.trim()));
+        pairs.find(|(key, value)| keys.contains(key) && !value.is_empty())
+    }
+
     /// The version of RocksDB that wrote the file, where it tells.
     pub(super) fn version(&self) -> Option<&str> {
         let lines = &self.sections[self.find("[Version]")?].1;

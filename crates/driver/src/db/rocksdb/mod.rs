@@ -24,6 +24,7 @@ use crate::{
     Access, Clients, DataSet, Database, Driver, Error, OperationKind, Params, Place, Remark,
     RemarkCode, Schema, Semantics, Session, Settings, Settled, Statistic, Stopped,
 };
+use ini::Ini;
 use kept::Existing;
 pub use version::NewestOptions;
 use wal::LogDirectory;
@@ -35,6 +36,7 @@ use rust_rocksdb::{
 use std::{
     collections::BTreeMap,
     fs,
+    os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
     sync::{Arc, Mutex},
     time::Duration,
@@ -383,8 +385,10 @@ fn handle(db: &DB, table: &str) -> &'static ColumnFamily {
     unsafe { &*std::ptr::from_ref(handle) }
 }
 
-/// Tries the options without a database. The log directory of an options file becomes a setting.
+/// Tries the options without a database. The log directory of an options file becomes a setting; other
+/// directories that it names are refused.
 fn check(settings: &mut Settings) -> Result<(), Error> {
+    refuse_directories(settings)?;
     options::load(settings, "usertable", None)
         .map(drop)
         .map_err(|e| refused(settings, e))?;
@@ -395,6 +399,31 @@ fn check(settings: &mut Settings) -> Result<(), Error> {
         );
     }
     Ok(())
+}
+
+/// Options that name a directory in which RocksDB removes each file that is called like one of a
+/// database and is not of this one: those of another database there.
+const DIRECTORIES: &[&str] = &["cf_paths", "db_log_dir", "db_paths"];
+
+fn refuse_directories(settings: &Settings) -> Result<(), Error> {
+    let Some(path) = settings.text("options_file") else {
+        return Ok(());
+    };
+    let Ok(text) = fs::read_to_string(path) else {
+        return Ok(()); // RocksDB's parser says so.
+    };
+    match Ini::parse(&text).named(DIRECTORIES) {
+        None => Ok(()),
+        Some((key, value)) => Err(Error::BadSetting {
+            name: "options_file".to_owned(),
+            value: path.to_owned(),
+            accepted: format!(
+                "an options file without {key}, which is `{value}` there: RocksDB would remove files \
+                 of other databases in it; use a copy of the file without that line, and the database \
+                 keeps everything in its own directory"
+            ),
+        }),
+    }
 }
 
 /// How a database that is there is opened.
@@ -428,7 +457,8 @@ fn make(place: &Path) -> Result<(), crate::error::BoxError> {
     if place.is_symlink() && !place.exists() {
         return Err("it is a symbolic link to something that does not exist".into());
     }
-    Ok(fs::create_dir_all(place)?)
+    let mut directory = fs::DirBuilder::new();
+    Ok(directory.recursive(true).mode(0o755).create(place)?)
 }
 
 /// Only an options file can be refused: every other setting is checked by its row. Without one,

@@ -13,7 +13,7 @@ use super::{
 };
 use crate::{Setting, SettingKind, Settings};
 use rust_rocksdb::{Cache, ColumnFamilyDescriptor, Env, Options};
-use std::fs;
+use std::{fs, os::unix::fs::PermissionsExt};
 
 /// A setting, and the options it becomes.
 struct Row {
@@ -295,16 +295,20 @@ pub(super) fn load(
     }
 
     // The C API reads the options of a database's directory only, so the text becomes one.
-    let directory = tempfile::tempdir().map_err(|e| e.to_string())?;
+    let directory = tempfile::Builder::new()
+        .permissions(fs::Permissions::from_mode(0o700))
+        .tempdir()
+        .map_err(|e| e.to_string())?;
     fs::write(directory.path().join("OPTIONS-000001"), ini.to_string())
         .map_err(|e| e.to_string())?;
     let env = Env::new().map_err(|e| e.to_string())?;
     let cache = cache(settings);
     let (mut database, families) =
         Options::load_latest(directory.path(), env, false, cache).map_err(|e| e.to_string())?;
-    if let Some(wal) = settings.text("wal_dir") {
-        database.set_wal_dir(wal);
-    }
+    // RocksDB purges each of its directories. However a file names one, these are the settings' own,
+    // and empty is the directory of the database.
+    database.set_wal_dir(settings.text("wal_dir").unwrap_or(""));
+    database.set_db_log_dir("");
     if settings.flag("statistics") {
         database.enable_statistics();
     }

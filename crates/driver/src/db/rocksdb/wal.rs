@@ -12,6 +12,7 @@ use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeSet,
     fs, io,
+    os::unix::fs::DirBuilderExt,
     path::{Path, PathBuf},
 };
 
@@ -173,7 +174,9 @@ impl LogDirectory {
             Err(_) if self.directory.is_symlink() => Err(format!(
                 "wal_dir `{shown}` is a symbolic link to something that does not exist"
             )),
-            Err(_) if above.is_dir() => fs::create_dir(&self.directory)
+            Err(_) if above.is_dir() => fs::DirBuilder::new()
+                .mode(0o755)
+                .create(&self.directory)
                 .map(|()| true)
                 .map_err(|e| format!("failed to create wal_dir `{shown}`: {e}")),
             Err(_) => Err(format!(

@@ -4,7 +4,7 @@ mod blocks;
 mod isolate;
 mod table;
 
-use super::{Report, ReportFormat, facts, names::Names, render, title, write_file};
+use super::{Report, ReportFormat, facts, names::Names, own::OwnFile, render, title, write_file};
 use crate::{Block, Chart, Data, Error, Section, style};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use flate2::{Compression, write::ZlibEncoder};
@@ -13,8 +13,7 @@ use serde::Serialize;
 use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
-    fs,
-    io::{self, Read, Write},
+    io::{self, Write},
     path::{Path, PathBuf},
 };
 use tailmark_results::{script_json, script_name};
@@ -23,6 +22,7 @@ use tailmark_results::{script_json, script_name};
 pub const FORMAT: ReportFormat = ReportFormat {
     name: "html",
     about: "one page with interactive charts that opens offline: report.html",
+    file: Some(FILE),
     write,
     text: None,
 };
@@ -52,47 +52,19 @@ const NOTICE: &str = "Charts are drawn by Apache ECharts 5.5.1, copyright The Ap
                       those of what it contains stand at the head of the script in this file.";
 
 /// What pages of this program say of themselves, among the first things in them.
-const GENERATOR: &str = "<meta name=\"generator\" content=\"tailmark\">";
+pub const GENERATOR: &str = "<meta name=\"generator\" content=\"tailmark\">";
 
-/// How much of a file is looked at for that, bytes.
-const HEAD_BYTES: u64 = 4096;
-
-/// Refuses a place where there is something else than a page of this program.
-///
-/// # Errors
-/// Where that is so, or what is there cannot be read.
-pub fn refuse_foreign(path: &Path) -> Result<(), Error> {
-    let foreign = || Error::ForeignPage {
-        path: path.to_owned(),
-    };
-    let failed = |source| Error::Write {
-        path: path.to_owned(),
-        source,
-    };
-    match fs::metadata(path) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(()),
-        Err(error) => return Err(failed(error)),
-        // A pipe might be read for ever.
-        Ok(found) if !found.is_file() => return Err(foreign()),
-        Ok(_) => {}
-    }
-    let mut head = Vec::new();
-    let file = fs::File::open(path).map_err(failed)?;
-    file.take(HEAD_BYTES)
-        .read_to_end(&mut head)
-        .map_err(failed)?;
-    if String::from_utf8_lossy(&head).contains(GENERATOR) {
-        Ok(())
-    } else {
-        Err(foreign())
-    }
-}
+/// The page of a report.
+const FILE: OwnFile = OwnFile {
+    name: "report.html",
+    mark: GENERATOR,
+};
 
 /// Sections with their blocks.
 pub type Rendered = [(&'static Section, Vec<Block>)];
 
 fn write(report: &Report<'_>, out_dir: &Path) -> Result<PathBuf, Error> {
-    let path = out_dir.join("report.html");
+    let path = out_dir.join(FILE.name);
     Page::of(report.data, &report.sections).write(&path)?;
     Ok(path)
 }

@@ -9,7 +9,7 @@ mod picture;
 mod table;
 mod tree;
 
-use super::{Report, ReportFormat, facts, title, write_file};
+use super::{Report, ReportFormat, facts, own::OwnFile, title, write_file};
 use crate::{Block, Error, Section, draw::printable};
 use blocks::Writer;
 use std::path::{Path, PathBuf};
@@ -18,15 +18,21 @@ use std::path::{Path, PathBuf};
 pub const FORMAT: ReportFormat = ReportFormat {
     name: "pdf",
     about: "a document to send, on A4, with each chart as it is at first: report.pdf",
+    file: Some(FILE),
     write,
     text: None,
+};
+
+const FILE: OwnFile = OwnFile {
+    name: "report.pdf",
+    mark: "(tailmark ",
 };
 
 /// The sections of the first page.
 const FIRST: [&str; 2] = ["summary", "peaks"];
 
 fn write(report: &Report<'_>, out_dir: &Path) -> Result<PathBuf, Error> {
-    let path = out_dir.join("report.pdf");
+    let path = out_dir.join(FILE.name);
     let bytes = document(report)?;
     write_file(&path, |out| out.write_all(&bytes))?;
     Ok(path)

@@ -5,7 +5,7 @@ mod chart;
 mod table;
 mod text;
 
-use super::{Report, ReportFormat, cards, facts, title, write_file};
+use super::{Report, ReportFormat, cards, facts, own::OwnFile, title, write_file};
 use crate::{Block, Error, Figure, FindingEntry, Text};
 use anstyle::{AnsiColor, Color, RgbColor, Style};
 use std::{
@@ -22,8 +22,15 @@ use text::{clean, wrap};
 pub const FORMAT: ReportFormat = ReportFormat {
     name: "terminal",
     about: "text with tables and small charts: report.txt, or without -o standard output",
+    file: Some(FILE),
     write,
     text: Some(write_text),
+};
+
+/// A text has no room for a mark: a sentence that every one begins with is it.
+const FILE: OwnFile = OwnFile {
+    name: "report.txt",
+    mark: "*Bold* is written between stars, (grey) in parentheses, and the",
 };
 
 /// What text is written for.
@@ -90,7 +97,7 @@ const WITHOUT_COLOURS: &str = "*Bold* is written between stars, (grey) in parent
                                letters of findings in [brackets].";
 
 fn write(report: &Report<'_>, out_dir: &Path) -> Result<PathBuf, Error> {
-    let path = out_dir.join("report.txt");
+    let path = out_dir.join(FILE.name);
     write_file(&path, |out| write_text(report, Screen::default(), out))?;
     Ok(path)
 }
