@@ -29,7 +29,7 @@ impl Answer {
             Status::NotAtAnyRate => "did not hold at the lowest rate that was tried",
             Status::ClientLimit => "at higher rates the client was the limit, not the system",
             Status::NotSteady => "what was measured did not come to rest",
-            Status::Undecided => "one end was not confirmed, or neither",
+            Status::Undecided => "one end could not be confirmed, or neither",
             Status::Unfinished => "the search is not finished: its ends are those so far",
         }
     }
