@@ -293,7 +293,7 @@ impl<'a> Service<'a> {
         let measured = values.and_then(|values| Measured::of(&values, is_solid));
         measured.map_or_else(Cell::none, |ns| Cell {
             muted: !ns.solid,
-            detail: ns.range(number::latency),
+            detail: ns.range(number::stated_latency),
             ..Cell::new(number::stated_latency(ns.middle)).with_stated(us(ns.middle))
         })
     }
