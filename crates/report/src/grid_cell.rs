@@ -74,7 +74,7 @@ impl SpreadPeak {
     /// `42,012`, and `≥ 42,012` where the clients were the limit.
     #[must_use]
     pub fn text(self) -> String {
-        self.stated().text(number::rate)
+        number::stated_rate(self.stated())
     }
 }
 

@@ -49,7 +49,7 @@ impl Spread {
 
     /// `low – high` on one line, where there is more than one value.
     #[must_use]
-    pub fn range(self, write: fn(f64) -> String) -> String {
+    pub fn range(self, write: fn(Stated) -> String) -> String {
         Measured::from(self).range(write)
     }
 }
@@ -103,11 +103,11 @@ impl Measured {
 
     /// `low – high` on one line, where there is more than one value.
     #[must_use]
-    pub fn range(self, write: fn(f64) -> String) -> String {
+    pub fn range(self, write: fn(Stated) -> String) -> String {
         if self.repeats < 2 {
             return String::new();
         }
-        let text = format!("{} – {}", self.low.text(write), self.high.text(write));
+        let text = format!("{} – {}", write(self.low), write(self.high));
         text.replace(' ', "\u{a0}")
     }
 }
@@ -153,6 +153,7 @@ pub fn error_bars(repeats: usize) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tailmark_results::number;
 
     #[test]
     fn a_spread_is_the_geometric_mean_between_the_extremes_and_from_four_runs_its_interval() {
@@ -180,7 +181,10 @@ mod tests {
             (bounded.low, bounded.middle, bounded.high),
             (exact(1.0), least(2.0), least(4.0))
         );
-        assert_eq!(bounded.range(|v| v.to_string()), "1\u{a0}–\u{a0}≥\u{a0}4");
+        assert_eq!(
+            bounded.range(number::stated_rate),
+            "1.0\u{a0}–\u{a0}≥\u{a0}4.0"
+        );
         // Four runs of which one is a bound have no interval.
         let four = of(&[exact(2.0), exact(3.0), exact(4.0), least(5.0)]);
         assert_eq!((four.low, four.high), (exact(2.0), least(5.0)));

@@ -3,7 +3,8 @@
 //! The curve is that of a closed loop by client count, of which only the rising branch counts: from
 //! the fewest clients on, as long as operations per second do not fall. Between two points the
 //! logarithm of the latency is taken as linear in operations per second; of several crossings the
-//! first counts, an exact hit being one; beyond the ends nothing is read.
+//! first counts; a point that has the value exactly is one unless the curve only falls to it or from
+//! it. Beyond the ends nothing is read.
 
 /// One point of a curve: operations per second and the latency there in nanoseconds.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -48,14 +49,20 @@ pub fn ops_within(curve: &[CurvePoint], ns: f64) -> Option<f64> {
     within.map(|point| point.ops).reduce(f64::max)
 }
 
-/// The two points between which a branch first gets to a value from below, or has it exactly: then
-/// that point is the first of the two.
+/// The two points between which a branch first gets to a value from below, or has it exactly where it
+/// rises: then that point is the first of the two.
 fn crossing(
     branch: &[CurvePoint],
     of: fn(&CurvePoint) -> f64,
     value: f64,
 ) -> Option<(CurvePoint, CurvePoint)> {
-    let hits = branch.iter().position(|point| of(point) == value);
+    let is_hit = |at: &usize| {
+        let (before, after) = (at.checked_sub(1), branch.get(at + 1));
+        let comes_from_below = before.is_some_and(|before| of(&branch[before]) < value);
+        let goes_above = after.is_some_and(|after| of(after) > value);
+        of(&branch[*at]) == value && (comes_from_below || goes_above || branch.len() == 1)
+    };
+    let hits = (0..branch.len()).find(is_hit);
     let crosses = |two: &[CurvePoint]| of(&two[0]) < value && value < of(&two[1]);
     let between = branch.windows(2).position(crosses);
     match (hits, between) {
@@ -142,6 +149,19 @@ mod tests {
         assert!(close(first, 15.0), "{first:?}");
         let noisy = super::tests::curve(&[(10.0, 1e6), (20.0, 2e6), (19.9, 3e6), (20.0, 4e6)]);
         assert!(close(latency_at(&noisy, 20.0), 2e6));
+    }
+
+    #[test]
+    fn an_exact_hit_from_which_the_latency_falls_is_no_crossing() {
+        let curve = curve(&[(1_000.0, 3e6), (1_900.0, 1.1e6), (3_500.0, 4.4e6)]);
+        let at = [2.99e6, 3e6, 3.01e6].map(|ns| ops_at(&curve, ns).unwrap().round());
+        assert_eq!(at, [3_054.0, 3_058.0, 3_062.0]);
+        // Of one that only falls to it at least that is within it.
+        let falling = &curve[..2];
+        assert_eq!(
+            (ops_at(falling, 1.1e6), ops_within(falling, 1.1e6)),
+            (None, Some(1_900.0))
+        );
     }
 
     #[test]

@@ -13,8 +13,32 @@ pub fn rate(value: f64) -> String {
     if value < 99.95 {
         format!("{value:.1}")
     } else {
-        count(value.round() as u64)
+        whole(value)
     }
+}
+
+/// A rate of which only a bound may be known: `≥ 42,012`.
+#[must_use]
+pub fn stated_rate(of: Stated) -> String {
+    outward_rate(of).text(rate)
+}
+
+/// The same without a sign, for sentences and columns that say themselves which side it bounds.
+#[must_use]
+pub fn bound_rate(of: Stated) -> String {
+    rate(outward_rate(of).value)
+}
+
+/// The highest rate that holds and the lowest that does not: `12,300 to 12,900`.
+#[must_use]
+pub fn rates(low: f64, high: f64) -> String {
+    let (low, high) = (Stated::at_least(low), Stated::at_most(high));
+    format!("{} to {}", bound_rate(low), bound_rate(high))
+}
+
+fn outward_rate(of: Stated) -> Stated {
+    let step = if of.value < 99.95 { 0.1 } else { 1.0 };
+    outward(of, step)
 }
 
 /// Operations per second with their unit: `42,012 ops/s`.
@@ -37,6 +61,16 @@ pub fn count(value: u64) -> String {
     text
 }
 
+/// A whole number of any size: `1e21` where a double has not each of its digits.
+fn whole(value: f64) -> String {
+    const DIGITS_UP_TO: f64 = 9e15;
+    if value.abs() < DIGITS_UP_TO {
+        count(value.round() as u64)
+    } else {
+        format!("{value:.1e}").replace(".0e", "e")
+    }
+}
+
 /// A latency in nanoseconds with three digits and the unit that suits it: `843 ns`, `1.23 ms`.
 /// Nanoseconds are whole: no clock knows less.
 #[must_use]
@@ -56,7 +90,7 @@ pub fn latency(ns: f64) -> String {
 pub fn stated_latency(ns: Stated) -> String {
     let value = ns.value;
     let step = 10_f64.powf(value.max(1.0).log10().floor() - 2.0);
-    outward(ns, step).text(latency)
+    outward(ns, step.max(1.0)).text(latency)
 }
 
 /// A share of one as a signed whole percentage, of which only a bound may be known: `≤ −8 %`.
@@ -116,7 +150,7 @@ pub fn change(value: f64) -> String {
         p if p < 0.0 => "\u{2212}",
         _ => "±",
     };
-    format!("{sign}{} %", count(percent.abs() as u64))
+    format!("{sign}{} %", whole(percent.abs()))
 }
 
 /// A share of one as a percentage: `38 %`, below ten with one decimal, `0.0041 %`.
@@ -151,7 +185,7 @@ pub fn ratio(value: f64) -> String {
     if value < 9.95 {
         format!("{value:.1}X")
     } else {
-        format!("{}X", count(value.round() as u64))
+        format!("{}X", whole(value))
     }
 }
 
@@ -225,7 +259,15 @@ mod tests {
         let latency = |ns| stated_latency(Stated::at_least(ns));
         assert_eq!(latency(14.378e9), "≥ 14.3 s");
         assert_eq!(latency(84e6), "≥ 84.0 ms");
+        assert_eq!(latency(10.0999e9), "≥ 10.0 s");
+        assert_eq!(latency(45.9), "≥ 45 ns");
         assert_eq!(stated_latency(Stated::exact(14.378e9)), "14.4 s");
+        assert_eq!(stated_latency(Stated::at_most(10.01e9)), "≤ 10.1 s");
+        assert_eq!(stated_rate(Stated::at_least(774.5)), "≥ 774");
+        assert_eq!(stated_rate(Stated::at_least(7.79)), "≥ 7.7");
+        assert_eq!(stated_rate(Stated::exact(774.5)), "775");
+        assert_eq!(rates(774.5, 780.2), "774 to 781");
+        assert_eq!(rates(12_300.0, 12_900.0), "12,300 to 12,900");
         let change = |value, bound| stated_change(Stated { value, bound });
         assert_eq!(change(0.9999, Bound::AtLeast), "≥ +99 %");
         assert_eq!(change(-0.0787, Bound::AtMost), "≤ \u{2212}7 %");
@@ -285,6 +327,12 @@ mod tests {
         assert_eq!(change(13.3), "+1,330 %");
         assert_eq!(ratio(1.83), "1.8X");
         assert_eq!(ratio(14.3), "14X");
+        assert_eq!(
+            (ratio(1e21), rate(2.54e20)),
+            ("1e21X".into(), "2.5e20".into())
+        );
+        assert_eq!(change(1e21), "+1e23 %");
+        assert_eq!(rate(1e15), "1,000,000,000,000,000");
     }
 
     #[test]

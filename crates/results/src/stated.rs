@@ -74,6 +74,15 @@ impl Stated {
         }
     }
 
+    /// A number that the true one is not above.
+    #[must_use]
+    pub const fn at_most(value: f64) -> Self {
+        Self {
+            value,
+            bound: Bound::AtMost,
+        }
+    }
+
     /// The mean of several; none of nothing, and where they are bounded on different sides.
     #[must_use]
     pub fn mean(of: &[Self]) -> Option<Self> {
@@ -92,9 +101,10 @@ impl Stated {
         self.bound == Bound::Exact
     }
 
-    /// As text: the sign of its bound, and the number as `write` has it.
+    /// As text: the sign of its bound, and the number as `write` has it. [`crate::number`] alone calls
+    /// it, with a number that is rounded to the side on which its bound is true.
     #[must_use]
-    pub fn text(self, write: fn(f64) -> String) -> String {
+    pub(crate) fn text(self, write: fn(f64) -> String) -> String {
         format!("{}{}", self.bound.sign(), write(self.value))
     }
 }

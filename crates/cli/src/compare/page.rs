@@ -180,7 +180,7 @@ fn cells(of: &Comparison, points: &Points<'_>) -> Vec<String> {
 
 fn value(metric: Metric, stated: Stated) -> String {
     match metric {
-        Metric::OpsPerSec => stated.text(number::rate),
+        Metric::OpsPerSec => number::stated_rate(stated),
         Metric::Latency { .. } => number::stated_latency(stated),
     }
 }

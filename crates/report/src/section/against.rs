@@ -73,7 +73,7 @@ fn rows(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>, pair: (&str, &str)) ->
             let peak = group.peak(name);
             peak.map_or_else(Cell::none, |peak| {
                 Cell::new(format!("{} ops/s", peak.text()))
-                    .with_detail(peak.ops.range(number::rate))
+                    .with_detail(peak.ops.range(number::stated_rate))
                     .with_stated(peak.stated())
             })
         };
@@ -91,7 +91,7 @@ fn rows(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>, pair: (&str, &str)) ->
         let value = |name: &str| {
             let cell = group.cell(name, step).and_then(|cell| cell.value(metric));
             cell.map_or_else(Cell::none, |value| {
-                Cell::new(value.middle.text(number::latency)).with_stated(value.middle)
+                Cell::new(number::stated_latency(value.middle)).with_stated(value.middle)
             })
         };
         let of = format!("{metric}, {}", step.place());

@@ -71,18 +71,14 @@ pub const fn unit(metric: Metric) -> &'static str {
 
 /// What a metric came to over the runs, with its raw value.
 pub fn measured(metric: Metric, of: Measured) -> Cell {
-    let (write, per): (fn(f64) -> String, f64) = match metric {
-        Metric::OpsPerSec => (number::rate, 1.0),
-        Metric::Latency { .. } => (number::latency, 1e3),
-    };
-    let text = match metric {
-        Metric::OpsPerSec => of.middle.text(write),
-        Metric::Latency { .. } => number::stated_latency(of.middle),
+    let (write, per): (fn(Stated) -> String, f64) = match metric {
+        Metric::OpsPerSec => (number::stated_rate, 1.0),
+        Metric::Latency { .. } => (number::stated_latency, 1e3),
     };
     Cell {
         muted: !of.solid,
         detail: of.range(write),
-        ..Cell::new(text)
+        ..Cell::new(write(of.middle))
     }
     .with_stated(Stated {
         value: of.middle.value / per,

@@ -18,7 +18,7 @@ use tailmark_results::{
     Kind, Metric, Stated, Statistic, number,
     slo::{Answer, Limit, Status},
 };
-use value::{Reading, at_rate, curve, measured, ratio};
+use value::{Reading, at_rate, curve, is_above, measured, ratio};
 
 pub const SECTION: Section = Section {
     name: "fixed",
@@ -236,15 +236,13 @@ impl Fixed {
     fn written(self, reading: &Reading<'_, '_>) -> String {
         match (self, reading, reading.stated()) {
             (_, Reading::Searched { answer, .. }, _) => match (answer.low, answer.high) {
-                (Some(low), Some(high)) => {
-                    format!("{} to {}", number::rate(low), number::rate(high))
-                }
-                (Some(low), None) => Stated::at_least(low).text(number::rate),
+                (Some(low), Some(high)) => number::rates(low, high),
+                (Some(low), None) => number::stated_rate(Stated::at_least(low)),
                 (None, _) => answer.rates(),
             },
             (_, _, None) => "none: above it at every load".to_owned(),
             (Self::Rate(_), _, Some(stated)) => number::stated_latency(stated),
-            (Self::Latency(_), _, Some(stated)) => stated.text(number::rate),
+            (Self::Latency(_), _, Some(stated)) => number::stated_rate(stated),
         }
     }
 
@@ -328,7 +326,7 @@ impl Fixed {
             ));
         }
         let one = |within: &str, other: &str, most: f64| {
-            let (most, place) = (number::rate(most), self.place());
+            let (most, place) = (number::bound_rate(Stated::at_least(most)), self.place());
             format!(
                 "{within} does at least {most} ops/s within {place}; {other} exceeds {place} at \
                  every measured load"
@@ -405,10 +403,8 @@ impl Fixed {
                 let ns = limit.as_nanos() as f64;
                 let crossed = reading::ops_at(&curve, ns).map(Reading::Interpolated);
                 let within = || reading::ops_within(&curve, ns).map(Reading::Within);
-                let is_above = !curve.is_empty() && curve.iter().all(|point| point.ns > ns);
-                return crossed
-                    .or_else(within)
-                    .or_else(|| is_above.then_some(Reading::Exceeds));
+                let exceeds = || is_above(group, system, latency, ns).then_some(Reading::Exceeds);
+                return crossed.or_else(within).or_else(exceeds);
             }
         };
         measured(sweep, group, system, latency, rate).or_else(|| {

@@ -98,7 +98,7 @@ fn peak_cells<'a>(group: &WorkloadGrid<'a>, system: &'a System, strong: bool) ->
         None => [Cell::none(), Cell::none()],
         Some(peak) => {
             let ops = Cell::new(peak.text())
-                .with_detail(peak.ops.range(number::rate))
+                .with_detail(peak.ops.range(number::stated_rate))
                 .with_stated(peak.stated());
             let threads = match peak.threads {
                 PointKey::PEAK => Cell::none().with_detail("not known"),

@@ -11,7 +11,7 @@ use crate::{
     sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_results::{
-    BlockQos, Kind, Phase, Qos, Quantile, Stated, System, TimeBasis, number,
+    BlockQos, Kind, KindResult, Phase, Qos, Quantile, Stated, System, TimeBasis, number,
     qos::{BLOCK_SAMPLES, qualities, requests_beyond},
     statistics::geometric_mean,
 };
@@ -47,8 +47,8 @@ fn definition() -> Text {
     Text::plain(format!(
         "A block is the fewest consecutive seconds with {} requests of a kind. Of each block the \
          quantile is taken as of a whole run: p99.99 is the fastest of the 100 slowest of a million. \
-         Requests a second at or above the value are those that the quality leaves of what the \
-         system does.",
+         Requests a second at or above the value are those that the quality leaves of all requests \
+         of the kind, failed ones included.",
         number::count(BLOCK_SAMPLES)
     ))
 }
@@ -205,8 +205,8 @@ struct Service<'a> {
 
 struct RunService<'a> {
     repeat: u32,
-    /// Of this kind.
-    requests_per_s: f64,
+    /// Of this kind; none where that is not known.
+    requests_per_s: Option<f64>,
     /// One for each of [`qualities`].
     qualities: Vec<Qos<'a>>,
 }
@@ -218,7 +218,7 @@ impl<'a> Service<'a> {
             let phase = &point.phase;
             Some(RunService {
                 repeat: point.key.repeat,
-                requests_per_s: requests_per_s(phase, kind)?,
+                requests_per_s: requests_per_s(phase, kind),
                 qualities: phase.qos(kind, TimeBasis::Response),
             })
         };
@@ -293,7 +293,7 @@ impl<'a> Service<'a> {
         let measured = values.and_then(|values| Measured::of(&values, is_solid));
         measured.map_or_else(Cell::none, |ns| Cell {
             muted: !ns.solid,
-            detail: ns.range(number::latency),
+            detail: ns.range(number::stated_latency),
             ..Cell::new(number::stated_latency(ns.middle)).with_stated(us(ns.middle))
         })
     }
@@ -345,19 +345,34 @@ impl<'a> Service<'a> {
     /// Requests a second at or above the value, of the mean of the runs, where it is known.
     fn requests_beyond(&self, index: usize, quality: Quantile) -> Option<f64> {
         let is_known = self.qualities(index).all(|(_, qos)| qos.run.is_some());
-        let rates: Vec<f64> = self.runs.iter().map(|run| run.requests_per_s).collect();
+        let rates = self.runs.iter().map(|run| run.requests_per_s);
+        let rates: Vec<f64> = rates.collect::<Option<_>>()?;
         let per_second = geometric_mean(&rates).filter(|_| is_known)?;
         Some(requests_beyond(per_second, quality.value))
     }
 }
 
-/// Requests of a kind per second, without the part of them that was done behind the end: of what is
-/// in ops/s.
+/// Requests of a kind per second, with those that failed: the samples that a quality leaves a part of.
+/// It is the kind's share of ops/s, in which nothing is that was done after the end. None where another
+/// program gave the latencies of a kind without its count.
 fn requests_per_s(phase: &Phase, kind: Kind) -> Option<f64> {
-    let count = phase.kinds.get(&kind)?.count as f64;
-    let succeeded = phase.operations.saturating_sub(phase.failed).max(1) as f64;
-    let in_time = (succeeded - phase.drained as f64).max(0.0) / succeeded;
-    Some(count * in_time / phase.duration_s.max(1e-9))
+    let is_counted = |result: &KindResult| result.count > 0 || result.summary.is_none();
+    let own = phase.kinds.get(&kind)?;
+    if !phase.kinds.values().all(is_counted) {
+        return None;
+    }
+    // A pair of read and update is one operation, and both halves are counted by kind as well.
+    let is_pair = |kind: Kind| kind == Kind::ReadModifyWrite;
+    let count = |pairs: bool| -> u64 {
+        let kinds = phase.kinds.iter();
+        let of = kinds.filter(|(kind, _)| is_pair(**kind) == pairs);
+        of.map(|(_, result)| result.count).sum()
+    };
+    let (pairs, halves) = (count(true), count(false));
+    let operations = halves.checked_sub(pairs).filter(|n| *n > 0);
+    let operations = operations.unwrap_or(pairs);
+    let requests = own.count.saturating_add(own.errors);
+    (operations > 0).then(|| phase.ops_per_sec() * requests as f64 / operations as f64)
 }
 
 /// Nanoseconds as the unit of tables.
@@ -386,6 +401,7 @@ fn few(per_second: f64) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tailmark_results::Summary;
 
     #[test]
     fn few_requests_a_second_keep_two_digits() {
@@ -398,5 +414,62 @@ mod tests {
         ] {
             assert_eq!(few(value), text);
         }
+    }
+
+    #[test]
+    fn requests_of_a_kind_are_its_share_of_operations_and_what_failed() {
+        let counted = |count, errors| KindResult {
+            count,
+            errors,
+            ..KindResult::default()
+        };
+        let phase = |kinds: &[(Kind, KindResult)]| Phase {
+            duration_s: 10.0,
+            operations: 101_415,
+            kinds: kinds.iter().cloned().collect(),
+            ..Phase::default()
+        };
+        let of = |phase: &Phase, kind| requests_per_s(phase, kind).map(f64::round);
+        // An import has 10,141.5 ops/s and counts that are of any time.
+        let reads = phase(&[(Kind::Read, counted(10_000_000, 0))]);
+        assert_eq!(requests_per_s(&reads, Kind::Read), Some(10_141.5));
+        let mixed = [
+            (Kind::Read, counted(95_000_000, 0)),
+            (Kind::Update, counted(5_000_000, 0)),
+        ];
+        let mixed = phase(&mixed);
+        assert_eq!(of(&mixed, Kind::Update), Some(507.0));
+        // Of 8,000 requests a second a fifth fails: a hundredth of all is 80.
+        let failing = Phase {
+            operations: 80_000,
+            failed: 16_000,
+            ..phase(&[(Kind::Read, counted(64_000, 16_000))])
+        };
+        assert_eq!(of(&failing, Kind::Read), Some(8_000.0));
+        // 50,000 reads, of which 30,000 are one half of a pair, as all updates are.
+        let pairs = Phase {
+            operations: 50_000,
+            ..phase(&[
+                (Kind::Read, counted(50_000, 0)),
+                (Kind::Update, counted(30_000, 0)),
+                (Kind::ReadModifyWrite, counted(30_000, 0)),
+            ])
+        };
+        let kinds = [Kind::Read, Kind::Update, Kind::ReadModifyWrite];
+        assert_eq!(
+            kinds.map(|kind| of(&pairs, kind)),
+            [Some(5_000.0), Some(3_000.0), Some(3_000.0)]
+        );
+        let mut summary = Summary::default();
+        summary.set_percentile(99.0, 9_000.0);
+        let uncounted = KindResult {
+            summary: Some(summary),
+            ..KindResult::default()
+        };
+        let unknown = [
+            (Kind::Read, counted(10_000_000, 0)),
+            (Kind::Update, uncounted),
+        ];
+        assert_eq!(requests_per_s(&phase(&unknown), Kind::Read), None);
     }
 }

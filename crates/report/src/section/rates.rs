@@ -115,7 +115,7 @@ fn row(
         let findings = cell.points.iter().flat_map(|point| &point.phase.findings);
         let fault = cell.fault.map(|fault| fault.to_string());
         Cell {
-            detail: fault.unwrap_or_else(|| ops.range(number::rate)),
+            detail: fault.unwrap_or_else(|| ops.range(number::stated_rate)),
             muted: cell.fault.is_some(),
             badges: index.badges(findings),
             ..Cell::new(number::rate(ops.middle)).with_value(ops.middle)
@@ -146,7 +146,7 @@ fn written(ns: Measured, faulty: bool) -> Cell {
     Cell {
         muted: faulty || !ns.solid,
         ..Cell::new(number::stated_latency(ns.middle))
-            .with_detail(ns.range(number::latency))
+            .with_detail(ns.range(number::stated_latency))
             .with_stated(Stated {
                 value: ns.middle.value / 1e3,
                 ..ns.middle

@@ -7,7 +7,7 @@ use crate::{
     grid_name::workload_title,
 };
 use tailmark_results::{
-    Arrivals, number,
+    Arrivals, Stated, number,
     slo::{Limit, Probe, ProbeResult, Slo, Status, Verdict, words::percent},
 };
 
@@ -97,8 +97,8 @@ fn answers(data: &Data) -> Table {
 
 fn answer_row(search: &Search) -> TableRow {
     let (slo, settings, answer) = (&search.slo, &search.settings, search.answer());
-    let rate = |rate: Option<f64>| match rate {
-        Some(rate) => Cell::new(number::rate(rate)).with_value(rate),
+    let rate = |rate: Option<f64>, bound: fn(f64) -> Stated| match rate {
+        Some(rate) => Cell::new(number::bound_rate(bound(rate))).with_value(rate),
         None => Cell::none(),
     };
     let evidence = slo.probes.iter().rev().find_map(|of| of.evidence.as_ref());
@@ -122,8 +122,8 @@ fn answer_row(search: &Search) -> TableRow {
             Cell::new(titled(slo)),
             Cell::new(slo.system.clone()),
             Cell::new(settings.target()),
-            quick(rate(answer.low)),
-            quick(rate(answer.high)),
+            quick(rate(answer.low, Stated::at_least)),
+            quick(rate(answer.high, Stated::at_most)),
             found,
             Cell::new(probes.to_string()).with_value(probes as f64),
         ],
@@ -207,12 +207,10 @@ fn probe_row(system: &str, probe: &Probe, result: &ProbeResult) -> TableRow {
     };
     let over = result.over;
     let measured = match result.value {
-        Some(value) => {
-            Cell::new(number::stated_latency(value)).with_stated(tailmark_results::Stated {
-                value: value.value / 1e3,
-                ..value
-            })
-        }
+        Some(value) => Cell::new(number::stated_latency(value)).with_stated(Stated {
+            value: value.value / 1e3,
+            ..value
+        }),
         None => Cell::none(),
     };
     let verdict = match probe.verdict {

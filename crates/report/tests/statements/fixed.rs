@@ -157,6 +157,31 @@ fn a_curve_below_the_limit_is_a_bound_and_one_above_it_is_said_to_exceed_it() {
 }
 
 #[test]
+fn a_curve_whose_lowest_load_is_not_known_is_not_said_to_be_above_at_every_load() {
+    let above = Curve(
+        "above",
+        [
+            (5_000.0, 12.0),
+            (6_000.0, 15.0),
+            (7_000.0, 20.0),
+            (8_000.0, 40.0),
+        ],
+    );
+    let at = |data: &Data| {
+        let tables = tables("fixed", data);
+        tables
+            .first()
+            .map(|table| table.rows[0].cells[3].text.clone())
+    };
+    let mut data = within_10_ms(&[above, A]);
+    assert_eq!(at(&data).unwrap(), "none: above it at every load");
+    let read = data.points[0].phase.kinds.get_mut(&Kind::Read).unwrap();
+    read.service.reset();
+    read.response = None;
+    assert_ne!(at(&data).unwrap(), "none: above it at every load");
+}
+
+#[test]
 fn nothing_is_read_across_a_point_that_one_system_lacks() {
     let mut data = one(&OF_2022);
     data.settings.at_latency = vec![Duration::from_millis(15)];

@@ -4,7 +4,8 @@
 use super::Verdict;
 use std::{cmp::Ordering, time::Duration};
 
-/// How often a rate must say the same before it is a bound.
+/// How many tries of a rate must say the same before it is a bound, and how many undecided ones
+/// make it none.
 const CONFIRMED: u32 = 2;
 /// The most that a rate is multiplied by, or divided, from one try to the next.
 const FACTOR_MAX: f64 = 4.0;
@@ -132,22 +133,31 @@ struct Rate {
 }
 
 impl Rate {
-    /// How many tries say that the limits hold: one of them alone, several taken together, and none
-    /// the contrary.
+    /// How many tries say that the limits hold; 0 if all of them together do not, or one says the
+    /// contrary.
     fn holds(&self) -> u32 {
-        match self.failed + self.limited + self.unsteady {
-            0 if self.together == Verdict::Pass => self.tries(),
-            _ => 0,
+        let is_contradicted = self.failed + self.limited + self.unsteady > 0;
+        if is_contradicted || self.is_given_up() || self.together != Verdict::Pass {
+            0
+        } else {
+            self.passed
         }
     }
 
     /// How many say likewise that they do not, whoever is to blame.
     fn breaks(&self) -> u32 {
         let is_broken = matches!(self.together, Verdict::Fail | Verdict::ClientLimit);
-        match self.passed + self.unsteady {
-            0 if is_broken => self.tries(),
-            _ => 0,
+        let is_contradicted = self.passed + self.unsteady > 0;
+        if is_contradicted || self.is_given_up() || !is_broken {
+            0
+        } else {
+            self.failed + self.limited
         }
+    }
+
+    /// Whether too many tries were undecided to try it again: it lies too near the answer.
+    fn is_given_up(&self) -> bool {
+        self.others >= CONFIRMED
     }
 
     /// How many more times it must say the same before it is a bound.
@@ -299,8 +309,10 @@ impl Bracket {
 
     /// What is known when nothing is tried any more.
     fn answer(&self, bounds: &Bounds, floor: f64) -> Answer {
-        let low = self.low.filter(|low| low.holds() >= CONFIRMED);
-        let high = self.high.filter(|high| high.breaks() >= CONFIRMED);
+        let is_below = |of: &&Rate| self.high.is_none_or(|high| of.rate < high.rate);
+        let mut below = self.rates.iter().filter(is_below);
+        let low = below.rfind(|of| of.holds() >= CONFIRMED);
+        let high = self.rates.iter().find(|of| of.breaks() >= CONFIRMED);
         let rates = (low.map(|low| low.rate), high.map(|high| high.rate));
         let is_limited = high.is_some_and(|high| high.limited > 0 && high.failed == 0);
         let status = match rates {

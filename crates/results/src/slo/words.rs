@@ -1,17 +1,21 @@
 //! Searches in words, the same in reports, on the terminal and for other programs.
 
 use super::{Answer, Probe, ProbeResult, Slo, SloSettings, Status, Verdict};
-use crate::number;
+use crate::{Stated, number};
 
 impl Answer {
     /// The highest rate at which the limits hold: `12,300 to 12,900 ops/s`.
     #[must_use]
     pub fn rates(&self) -> String {
         match (self.status, self.low, self.high) {
-            (_, Some(low), Some(high)) => format!("{} to {}", number::rate(low), number::ops(high)),
-            (_, Some(low), None) => format!("≥ {}", number::ops(low)),
+            (_, Some(low), Some(high)) => format!("{} ops/s", number::rates(low, high)),
+            (_, Some(low), None) => {
+                format!("{} ops/s", number::stated_rate(Stated::at_least(low)))
+            }
             (Status::NotAtAnyRate, None, _) => "not at any rate".to_owned(),
-            (_, None, Some(high)) => format!("< {}", number::ops(high)),
+            (_, None, Some(high)) => {
+                format!("< {} ops/s", number::bound_rate(Stated::at_most(high)))
+            }
             (_, None, None) => "not known".to_owned(),
         }
     }
@@ -29,7 +33,7 @@ impl Answer {
             Status::NotAtAnyRate => "did not hold at the lowest rate that was tried",
             Status::ClientLimit => "at higher rates the client was the limit, not the system",
             Status::NotSteady => "what was measured did not come to rest",
-            Status::Undecided => "one end was not confirmed, or neither",
+            Status::Undecided => "one end could not be confirmed, or neither",
             Status::Unfinished => "the search is not finished: its ends are those so far",
         }
     }
@@ -144,6 +148,10 @@ mod tests {
             "12,300 to 12,900 ops/s"
         );
         assert_eq!(answer(Status::MaxRate, Some(500.0), None), "≥ 500 ops/s");
+        assert_eq!(
+            answer(Status::Wide, Some(774.5), Some(899.2)),
+            "774 to 900 ops/s"
+        );
         assert_eq!(
             answer(Status::NotAtAnyRate, None, Some(9.0)),
             "not at any rate"

@@ -132,11 +132,12 @@ fn stated(sentence: Sentence, name: &str, latency: Stated) -> Sentence {
 }
 
 /// The part of the operations of a kind, 0 to 1, whose response time is below the lowest age of
-/// those that were never done, and so is known in full; none where all were done.
+/// those that were never done, and so is known in full; none where all were done. What failed ranks
+/// above.
 fn part_known(result: &KindResult) -> Option<f64> {
     let ages = &result.censored.as_ref()?.response;
     let done = result.response();
-    let all = done.len() + ages.len();
+    let all = result.known_response().samples();
     let below = match ages.min() {
         0 => 0,
         age => done.count_between(0, age - 1),

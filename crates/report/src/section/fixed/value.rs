@@ -172,3 +172,20 @@ pub fn curve<'a>(
     let points = points.skip_while(Option::is_none);
     points.map_while(|point| point).collect()
 }
+
+/// Whether every point of a system by client count is known to be above a latency, from the fewest
+/// clients of the workload on.
+pub fn is_above<'a>(
+    group: &WorkloadGrid<'a>,
+    system: &'a str,
+    (kind, statistic): (Kind, Statistic),
+    ns: f64,
+) -> bool {
+    let is = |cell: &GridCell<'_>| {
+        let known = cell.latency(kind, TimeBasis::Service, statistic);
+        cell.fault.is_none() && known.is_some_and(|of| of.middle.value > ns)
+    };
+    let first = group.steps.first();
+    first.is_some_and(|&first| group.cell(system, first).is_some())
+        && group.cells_of(system).all(is)
+}

@@ -338,3 +338,88 @@ fn one_try_that_blames_the_client_does_not_take_back_that_it_broke() {
     let answer = bracket.answer(&BOUNDS, 1.0);
     assert_eq!((answer.low, answer.high), (Some(950.0), Some(1_000.0)));
 }
+
+/// Tries of rates that say this, one after the other, the last with what all of its rate say together.
+fn tried(of: &[(f64, Verdict, Verdict)]) -> Vec<Tried> {
+    let of = of.iter();
+    of.map(|&(rate, verdict, together)| Tried {
+        rate,
+        verdict,
+        part: 1.0,
+        together,
+    })
+    .collect()
+}
+
+#[test]
+fn an_undecided_try_does_not_confirm_an_end_whatever_both_say_together() {
+    use Verdict::{Fail, Pass, Undecided};
+    let known = [
+        (700.0, Pass, Pass),
+        (700.0, Pass, Pass),
+        (747.0, Fail, Fail),
+        (747.0, Undecided, Fail),
+    ];
+    let Next::Done(answer) = next(&BOUNDS, None, &tried(&known), 0) else {
+        panic!("there is no time left")
+    };
+    assert_eq!((answer.low, answer.high), (Some(700.0), None));
+    assert_eq!(answer.status, Status::Undecided);
+    // With time for it the rate is tried once more, and two that say the same are an end.
+    let Next::Try { rate, .. } = next(&BOUNDS, None, &tried(&known), 1) else {
+        panic!("one more is wanted")
+    };
+    assert_eq!(rate, 747.0);
+    let again = [&known[..], &[(747.0, Fail, Fail)]].concat();
+    let answer = Bracket::of(&tried(&again)).answer(&BOUNDS, 1.0);
+    assert_eq!((answer.low, answer.high), (Some(700.0), Some(747.0)));
+    assert_eq!(answer.status, Status::Wide);
+    // The lower end likewise; of a rate that stays undecided the one below it is taken.
+    let known = [
+        (650.0, Pass, Pass),
+        (650.0, Pass, Pass),
+        (700.0, Pass, Pass),
+        (700.0, Undecided, Pass),
+        (747.0, Fail, Fail),
+        (747.0, Fail, Fail),
+    ];
+    let answer = Bracket::of(&tried(&known)).answer(&BOUNDS, 1.0);
+    assert_eq!((answer.low, answer.high), (Some(650.0), Some(747.0)));
+}
+
+#[test]
+fn each_end_was_said_twice_where_many_tries_are_undecided() {
+    let mut random = Random(5);
+    let mut ends = 0;
+    for _ in 0..500 {
+        let mut tried: Vec<Tried> = Vec::new();
+        let answer = loop {
+            let rate = match next(&BOUNDS, Some(800.0), &tried, 20 - tried.len()) {
+                Next::Done(answer) => break answer,
+                Next::Try { rate, .. } => rate,
+            };
+            // What all say together is known, each alone in two of three.
+            let together = cliff(1_000.0)(rate);
+            let is_known = random.uniform() < 0.67;
+            let verdict = if is_known {
+                together
+            } else {
+                Verdict::Undecided
+            };
+            tried.push(Tried {
+                rate,
+                verdict,
+                part: 1.0,
+                together,
+            });
+        };
+        for (end, verdict) in [(answer.low, Verdict::Pass), (answer.high, Verdict::Fail)] {
+            let Some(end) = end else { continue };
+            let said = tried.iter().filter(|of| of.rate == end);
+            let same = said.filter(|of| of.verdict == verdict).count();
+            assert!(same >= 2, "{end}: {tried:?}");
+            ends += 1;
+        }
+    }
+    assert!(ends > 700, "{ends} of 1,000 ends are known");
+}

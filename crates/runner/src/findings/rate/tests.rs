@@ -280,6 +280,33 @@ fn operations_that_were_never_done_bound_the_quantiles_above_those_that_were() {
 }
 
 #[test]
+fn what_failed_ranks_above_the_quantiles_that_are_known_beside_operations_never_done() {
+    // Of 60,000 operations 281 failed and 500 were never done: 59,219 are 98.698 %.
+    let done = [(MS, 59_219)];
+    let ages = Censored {
+        service: new_latencies(),
+        response: latencies(&[(10_100 * MS, 500)]),
+    };
+    let read = KindResult {
+        errors: 281,
+        censored: Some(Box::new(ages)),
+        ..reads(&done, &done)
+    };
+    let phase = Phase {
+        censored: 500,
+        operations: 59_500,
+        failed: 281,
+        kinds: [(Kind::Read, read)].into(),
+        ..phase()
+    };
+    let parts = [
+        "500 of 60,000 operations were due and never done",
+        "quantiles of reads above p98.698 are lower bounds",
+    ];
+    assert_says(&Found::of(phase).text("censored"), &parts);
+}
+
+#[test]
 fn a_quantile_is_named_no_higher_than_what_is_known() {
     for (part, name) in [
         (0.99, "p99"),
