@@ -221,6 +221,29 @@ fn adopted_records_are_read_and_nothing_is_written_next_to_them() {
 }
 
 #[test]
+fn a_table_that_the_user_created_in_the_place_of_ours_is_the_users() {
+    let keyspace = Keyspace::missing("replaced");
+    succeeded(&keyspace.run(&["-o", "out"]));
+    let fields = "y_id varchar PRIMARY KEY, field0 varchar, field1 varchar, field2 varchar, \
+                  field3 varchar";
+    keyspace.cql("DROP TABLE $.usertable");
+    keyspace.cql(&format!("CREATE TABLE $.usertable ({fields})"));
+    let created = ["was not created by tailmark", "--into-existing"];
+    let empty = keyspace.run(&["-o", "empty"]);
+    refused(&empty, &created);
+    keyspace.cql("INSERT INTO $.usertable (y_id, field0) VALUES ('user1', 'theirs')");
+
+    let foreign = ["was not loaded by tailmark", "--adopt"];
+    for change in ["--workload=ycsb-a", "--set=sweep.reload=point"] {
+        refused(&keyspace.run(&[change, "-o", "other"]), &foreign);
+    }
+    let cleaned = TAILMARK.run(keyspace.dir.path(), &["clean", "out", "--yes"]);
+    assert_says(&out(&cleaned), &["not touched", "no marker of this study"]);
+    let rows = keyspace.cql("SELECT y_id, field0 FROM $.usertable");
+    assert_eq!(rows, [["user1", "theirs"]]);
+}
+
+#[test]
 fn a_ycsb_load_makes_nothing_next_to_a_table_of_another_program() {
     let keyspace = Keyspace::of_user("loaded");
     let refused = keyspace.load();

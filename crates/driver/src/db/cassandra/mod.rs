@@ -69,8 +69,8 @@ pub const DRIVER: Driver = Driver {
 struct Cassandra {
     params: Params,
     tables: Arc<Tables>,
-    /// What tailmark created of what was there when it was opened.
-    made: Vec<Made>,
+    /// What was there when it was opened.
+    existing: Existing,
     /// Asks what is not measured.
     connection: Arc<Connection>,
     /// Asks it while clients do.
@@ -108,9 +108,9 @@ impl Cassandra {
             }
             tables.check(&connection, &params.settings).await?;
             let views = statistics::views(&connection).await;
-            Ok((connection, views, tables.made(&existing)))
+            Ok((connection, views, existing))
         });
-        let (connection, views, made) = opened.map_err(refuse)?;
+        let (connection, views, existing) = opened.map_err(refuse)?;
         Ok(Self {
             down: facts::down(&connection),
             connection: Arc::new(connection),
@@ -118,7 +118,7 @@ impl Cassandra {
             views: Arc::new(views),
             params: params.clone(),
             tables: Arc::new(tables),
-            made,
+            existing,
             attempts: Arc::default(),
             pool,
         })
@@ -164,23 +164,28 @@ impl Database for Cassandra {
     }
 
     fn marker(&self) -> Result<Option<String>, Error> {
-        let marker = self.pool.wait(self.tables.marker(&self.connection));
+        let marker = async {
+            // The table may have been replaced since it was opened.
+            let existing = self.tables.existing(&self.connection).await?;
+            self.tables.marker(&self.connection, &existing).await
+        };
+        let marker: Result<_, BoxError> = self.pool.wait(marker);
         marker.map_err(|source| self.failed("read the marker of", source))
     }
 
     fn set_marker(&self, text: &str) -> Result<(), Error> {
-        let written = self
-            .pool
-            .wait(self.tables.set_marker(&self.connection, text));
+        let (tables, existing) = (&self.tables, &self.existing);
+        let written = tables.set_marker(&self.connection, existing, text);
+        let written = self.pool.wait(written);
         written.map_err(|source| self.failed("write the marker of", source))
     }
 
     fn made(&self) -> Vec<Made> {
-        self.made.clone()
+        self.tables.made(&self.existing)
     }
 
     fn removal(&self, made: &[Made]) -> Result<Vec<String>, Error> {
-        let statements = removal::statements(&self.connection, &self.tables, made);
+        let statements = removal::statements(&self.connection, &self.tables, &self.existing, made);
         let statements = self.pool.wait(statements);
         statements.map_err(|source| self.failed("look into", source))
     }
@@ -281,9 +286,7 @@ fn look(params: &Params) -> Result<Look, Error> {
     let (connection, existing) = opened.map_err(refuse)?;
     let looked: Result<Look, BoxError> = pool.wait(async {
         let mut look = tables.look(settings, &existing);
-        if existing.markers.is_some() {
-            look.marker = tables.marker(&connection).await?;
-        }
+        look.marker = tables.marker(&connection, &existing).await?;
         if existing.table.is_some() {
             look.is_empty = tables.are_empty(&connection).await?;
         }

@@ -1,7 +1,7 @@
 //! The keyspace and its tables: YCSB's, and one that holds the marker.
 
 use crate::{DataSet, Look, Made, Settings, error::BoxError};
-use scylla::{client::session::Session, statement::Statement};
+use scylla::{client::session::Session, statement::Statement, value::CqlValue};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The table of markers, in the same keyspace as the data.
@@ -13,14 +13,31 @@ const MADE: &str = "made by tailmark";
 const MADE_WITH_KEYSPACE: &str = "made by tailmark, which made the keyspace too";
 
 /// What exists of a keyspace and its tables.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default)]
 pub(super) struct Existing {
     /// Whether the keyspace exists.
     pub keyspace: bool,
     /// The table of markers, if it exists.
-    pub markers: Option<Origin>,
+    pub markers: Option<Table>,
     /// The table of records, if it exists.
-    pub table: Option<Origin>,
+    pub table: Option<Table>,
+}
+
+/// A table of the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Table {
+    /// What the server names it by: a table that is dropped and created again has another one.
+    pub id: String,
+    /// Who created it.
+    pub origin: Origin,
+}
+
+impl Existing {
+    /// Whether tailmark created the keyspace.
+    fn has_own_keyspace(&self) -> bool {
+        let markers = self.markers.as_ref();
+        markers.is_some_and(|table| table.origin == Origin::MadeWithKeyspace)
+    }
 }
 
 /// Who created a table, as its comment says.
@@ -64,28 +81,34 @@ impl Tables {
             )
             .await?
             .into_rows_result()?;
-        let tables = session
+        let mut tables = self.tables(session).await?;
+        Ok(Existing {
+            keyspace: keyspaces.rows_num() > 0,
+            markers: tables.remove(MARKERS),
+            table: tables.remove(&self.table),
+        })
+    }
+
+    /// The tables of the keyspace by name.
+    async fn tables(&self, session: &Session) -> Result<BTreeMap<String, Table>, BoxError> {
+        let rows = session
             .query_unpaged(
-                "SELECT table_name, comment FROM system_schema.tables WHERE keyspace_name = ?",
+                "SELECT table_name, id, comment FROM system_schema.tables WHERE keyspace_name = ?",
                 (&self.keyspace,),
             )
             .await?
             .into_rows_result()?;
-        let tables: BTreeMap<String, Option<String>> = tables
-            .rows::<(String, Option<String>)>()?
-            .collect::<Result<_, _>>()?;
-        let origin = |table: &str| {
-            tables.get(table).map(|comment| match comment.as_deref() {
+        let table = |row: Result<(String, CqlValue, Option<String>), _>| {
+            let (name, id, comment) = row?;
+            let origin = match comment.as_deref() {
                 Some(MADE) => Origin::Made,
                 Some(MADE_WITH_KEYSPACE) => Origin::MadeWithKeyspace,
                 _ => Origin::Foreign,
-            })
+            };
+            let id = id.to_string();
+            Ok((name, Table { id, origin }))
         };
-        Ok(Existing {
-            keyspace: keyspaces.rows_num() > 0,
-            markers: origin(MARKERS),
-            table: origin(&self.table),
-        })
+        rows.rows()?.map(table).collect()
     }
 
     /// The statements that create what is missing, in their order. What exists stays as it is: a
@@ -166,10 +189,13 @@ impl Tables {
             table: data,
             ..
         } = existing;
-        let is_made = |origin: &Option<Origin>| origin.is_some_and(|o| o != Origin::Foreign);
+        let is_made = |table: &Option<Table>| {
+            let table = table.as_ref();
+            table.is_some_and(|table| table.origin != Origin::Foreign)
+        };
         let made = [
             (
-                *markers == Some(Origin::MadeWithKeyspace),
+                existing.has_own_keyspace(),
                 Made::Keyspace(keyspace.clone()),
             ),
             (
@@ -187,13 +213,19 @@ impl Tables {
         let Self {
             keyspace, table, ..
         } = self;
-        let is_ours = existing.markers == Some(Origin::MadeWithKeyspace);
+        let foreign = if existing.keyspace && !existing.has_own_keyspace() {
+            Some(format!("keyspace {keyspace}"))
+        } else {
+            let table = existing.table.as_ref();
+            let foreign = table.filter(|table| table.origin == Origin::Foreign);
+            foreign.map(|_| format!("table {keyspace}.{}", self.table))
+        };
         Look {
             name: format!("table {keyspace}.{table}"),
             marker: None,
             exists: existing.table.is_some(),
             is_empty: true,
-            foreign: (existing.keyspace && !is_ours).then(|| format!("keyspace {keyspace}")),
+            foreign,
             creates: self.statements(settings, existing),
             marks: self.insert_marker(),
             removes: self.truncation(),
@@ -263,25 +295,67 @@ impl Tables {
         )
     }
 
-    /// The marker of the table.
-    pub async fn marker(&self, session: &Session) -> Result<Option<String>, BoxError> {
+    /// What the marker of the table is kept under: the name of the table, its id and that of the table
+    /// of markers. A table that is created again in the place of one of them has no marker.
+    pub fn marker_key(&self, existing: &Existing) -> Option<String> {
+        let (table, markers) = (existing.table.as_ref()?, existing.markers.as_ref()?);
+        Some(format!("{} {} {}", self.table, table.id, markers.id))
+    }
+
+    /// The marker of the table that exists.
+    pub async fn marker(
+        &self,
+        session: &Session,
+        existing: &Existing,
+    ) -> Result<Option<String>, BoxError> {
+        let Some(key) = self.marker_key(existing) else {
+            return Ok(None);
+        };
         let select = format!(
             "SELECT marker FROM {}.{MARKERS} WHERE name = ?",
             self.keyspace
         );
-        let found = session.query_unpaged(select, (&self.table,)).await?;
+        let found = session.query_unpaged(select, (key,)).await?;
         let found = found.into_rows_result()?;
         Ok(found
             .maybe_first_row::<(String,)>()?
             .map(|(marker,)| marker))
     }
 
-    /// Writes the marker of the table.
-    pub async fn set_marker(&self, session: &Session, marker: &str) -> Result<(), BoxError> {
+    /// Writes the marker of the table that exists.
+    pub async fn set_marker(
+        &self,
+        session: &Session,
+        existing: &Existing,
+        marker: &str,
+    ) -> Result<(), BoxError> {
+        let key = self.marker_key(existing).ok_or("a table is missing")?;
         let mut insert = Statement::new(self.insert_marker());
         insert.set_is_idempotent(true);
-        session.query_unpaged(insert, (&self.table, marker)).await?;
+        session.query_unpaged(insert, (key, marker)).await?;
         Ok(())
+    }
+
+    /// Whether there are markers of other tables that exist.
+    pub async fn has_other_markers(
+        &self,
+        session: &Session,
+        existing: &Existing,
+    ) -> Result<bool, BoxError> {
+        let own = self.marker_key(existing);
+        let tables = self.tables(session).await?;
+        let select = format!("SELECT name FROM {}.{MARKERS}", self.keyspace);
+        let rows = session.query_unpaged(select, ()).await?;
+        let rows = rows.into_rows_result()?;
+        let keys: Vec<(String,)> = rows.rows()?.collect::<Result<_, _>>()?;
+        Ok(keys.into_iter().any(|(key,)| {
+            let mut parts = key.split(' ');
+            let table = tables.get(parts.next().unwrap_or_default());
+            let is_gone = parts
+                .next()
+                .is_some_and(|id| table.is_none_or(|t| t.id != id));
+            Some(&key) != own.as_ref() && !is_gone
+        }))
     }
 }
 
