@@ -16,15 +16,19 @@ const VALUE: &str = r#"(?P<secret>(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^\s"'\\;&|<>()]|
 /// What stands before a secret. [`VALUE`] follows.
 const BEFORE: &[&str] = &[
     // PASSWORD=x, db.password=x, password: x, WITH PASSWORD = 'x', "password": "x"
-    r#"(?i)(?P<name>[\w.-]*(?:passw(?:or)?d|passphrase|pwd|secret|token|credential|(?:api|access|private)[_-]?key)[\w.-]*)["']?\s*(?:=|:)\s*"#,
+    r#"(?i)(?P<name>[\w.-]*(?:passw(?:or)?d|passphrase|pwd|secret|token|credential|(?:access|account|api|auth|encryption|master|private|signing)[_-]?key)[\w.-]*)["']?\s*(?:=|:)\s*"#,
     // --password x
-    r"(?i)(?P<name>(?:^|[\s'\x22])--?[\w.-]*(?:passw(?:or)?d|passphrase|pwd|secret|token|credential|(?:api|access|private)[_-]?key)[\w.-]*)\s+",
+    r"(?i)(?P<name>(?:^|[\s'\x22])--?[\w.-]*(?:passw(?:or)?d|passphrase|pwd|secret|token|credential|(?:access|account|api|auth|encryption|master|private|signing)[_-]?key)[\w.-]*)\s+",
+    // DB_PASS=x, --pw=x, "auth": "x"; not --passes=3, --author=x, http://auth:80
+    r#"(?i)\b(?:[\w.-]*[_.-])?(?:pass|pw|auth)(?:["']?\s*=\s*|["']?\s*:\s+|["']\s*:\s*)"#,
+    // --pass x, -pw x, --redis-auth x
+    r"(?i)(?P<option>(?:^|[\s'\x22])--?(?:[\w.-]*[_.-])?(?:pass|pw|auth))\s+",
+    // openssl -passin pass:x
+    r"\s-pass(?:in|out)\s+pass:",
     // CQL and SQL
     r"(?i)\bidentified\s+by\s+",
     // Authorization: Bearer x
     r"(?i)\b(?:bearer|basic)\s+",
-    // nodetool -pw x
-    r"(?:^|\s)-pw\s+",
     // cqlsh -p x; -p of others is a port, a path or a property
     r"(?P<p>(?:^|\s)-p)\s+",
     // Those that take it without a space
@@ -74,6 +78,7 @@ fn without(found: &Captures<'_>) -> String {
         || found
             .name("p")
             .is_some_and(|_| is_port_path_or_property(secret.as_str()))
+        || (found.name("option").is_some() && secret.as_str().starts_with('-'))
         || is_read_elsewhere(secret.as_str());
     if is_shown {
         return begin.to_owned();
@@ -119,6 +124,31 @@ mod tests {
         for (command, shown) in [
             ("cassandra -f", "cassandra -f"),
             ("db --password=hunter2 -f", "db --password=*** -f"),
+            ("db --pass hunter2 -f", "db --pass *** -f"),
+            ("db --pass=hunter2 -f", "db --pass=*** -f"),
+            ("db --db-pass 'hunter 2' -f", "db --db-pass *** -f"),
+            ("db --pw=hunter2 -f", "db --pw=*** -f"),
+            ("db --pwd hunter2 -f", "db --pwd *** -f"),
+            ("db --passwd hunter2 -f", "db --passwd *** -f"),
+            ("db --auth hunter2 -f", "db --auth *** -f"),
+            ("db --redis_auth=hunter2 -f", "db --redis_auth=*** -f"),
+            ("db --token hunter2 -f", "db --token *** -f"),
+            ("db --client-secret=hunter2 -f", "db --client-secret=*** -f"),
+            ("db --auth-key hunter2 -f", "db --auth-key *** -f"),
+            ("db --account_key=hunter2 -f", "db --account_key=*** -f"),
+            ("DB_PASS=hunter2 db", "DB_PASS=*** db"),
+            ("PASS=hunter2 db", "PASS=*** db"),
+            (
+                "REDISCLI_AUTH=hunter2 redis-cli",
+                "REDISCLI_AUTH=*** redis-cli",
+            ),
+            ("DB_PW='hunter 2' db", "DB_PW=*** db"),
+            ("ENCRYPTION_KEY=hunter2 db", "ENCRYPTION_KEY=*** db"),
+            ("db -Ddb.pass=hunter2", "db -Ddb.pass=***"),
+            (
+                "openssl rsa -passin pass:hunter2 -in x",
+                "openssl rsa -passin pass:*** -in x",
+            ),
             ("db --password hunter2 -f", "db --password *** -f"),
             ("db --db-passwd 'hunter 2' -f", "db --db-passwd *** -f"),
             (
@@ -200,6 +230,12 @@ mod tests {
             "db --secret-name=vault/db --access-key-id=x",
             "echo basic",
             "find / -path x",
+            "db --path /var/lib/db --passes 3 --passes=3 --author me --author=me",
+            "db --key-size 16 --key-size=16 --keyspace ycsb --sort-key=a",
+            "db --passive --bypass 1 --compass=north --auth-type=md5 --pw-file x",
+            "db --auth --port 3 && PATH=/usr/bin BYPASS=1 db",
+            "curl http://auth:8080/x",
+            "DB_PASS=$PASS db --pass \"$(cat pw)\"",
         ] {
             assert_eq!(masked(command), command);
         }
