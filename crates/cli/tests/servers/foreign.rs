@@ -69,7 +69,10 @@ impl Keyspace {
         let (schema, name) = ("system_schema.tables", &self.name);
         let columns = "table_name, comment";
         let select = format!("SELECT {columns} FROM {schema} WHERE keyspace_name = '{name}'");
-        cql(&self.hosts, &select)
+        let mut tables = cql(&self.hosts, &select);
+        let comments = tables.iter_mut().flat_map(|table| table.last_mut());
+        comments.for_each(|comment| *comment = without_study(comment));
+        tables
     }
 
     fn assert_only_accounts(&self) {
@@ -83,6 +86,16 @@ impl Drop for Keyspace {
     fn drop(&mut self) {
         self.cql("DROP KEYSPACE IF EXISTS $");
     }
+}
+
+/// A comment without the id of the study that it names.
+fn without_study(comment: &str) -> String {
+    let Some((before, after)) = comment.split_once(" for study ") else {
+        return comment.to_owned();
+    };
+    let id = after.bytes().take_while(u8::is_ascii_hexdigit).count();
+    assert_eq!(id, 32, "{comment}");
+    format!("{before}{}", &after[id..])
 }
 
 #[track_caller]

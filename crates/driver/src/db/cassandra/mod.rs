@@ -49,7 +49,7 @@ pub const DRIVER: Driver = Driver {
     look: Some(ServerLook {
         at: look,
         of_empty: |params| {
-            let tables = Tables::new(&params.settings, &params.data);
+            let tables = Tables::new(params);
             tables.look(&params.settings, &Existing::default())
         },
     }),
@@ -91,7 +91,7 @@ impl Cassandra {
             place: params.location.to_string(),
             source,
         };
-        let tables = Tables::new(&params.settings, &params.data);
+        let tables = Tables::new(params);
         let pool = RuntimePool::new().map_err(|error| refuse(error.into()))?;
         let opened = pool.wait(async {
             let connection = connect(params, &tables).await?;
@@ -100,13 +100,15 @@ impl Cassandra {
                 let settings = &params.settings;
                 tables.make(&connection, settings, &existing).await?;
                 existing = tables.existing(&connection).await?;
-            } else if existing.table.is_none() {
+            } else if existing.table.is_none() && existing.made_for() != Some(&tables.study) {
                 let Tables {
                     keyspace, table, ..
                 } = &tables;
                 return Err(format!("there is no table `{keyspace}.{table}`").into());
             }
-            tables.check(&connection, &params.settings).await?;
+            if existing.table.is_some() {
+                tables.check(&connection, &params.settings).await?;
+            }
             let views = statistics::views(&connection).await;
             Ok((connection, views, existing))
         });
@@ -270,10 +272,7 @@ fn look(params: &Params) -> Result<Look, Error> {
         place: params.location.to_string(),
         source,
     };
-    let (tables, settings) = (
-        Tables::new(&params.settings, &params.data),
-        &params.settings,
-    );
+    let (tables, settings) = (Tables::new(params), &params.settings);
     let pool = RuntimePool::<Prepared>::new().map_err(|error| refuse(error.into()))?;
     let opened = pool.wait(async {
         let connection = connect(params, &tables).await?;
@@ -290,6 +289,13 @@ fn look(params: &Params) -> Result<Look, Error> {
         if existing.table.is_some() {
             look.is_empty = tables.are_empty(&connection).await?;
         }
+        if look.marker.is_none() && look.is_empty {
+            look.made_for = existing.made_for().map(ToOwned::to_owned);
+        }
+        look.is_bare = look.foreign.is_some()
+            && existing.markers.is_none()
+            && existing.table.is_none()
+            && !removal::has_other_objects(&connection, &tables).await?;
         // What has a marker was loaded with the consent of its user.
         look.foreign = look.foreign.filter(|_| look.marker.is_none());
         Ok(look)
@@ -300,7 +306,7 @@ fn look(params: &Params) -> Result<Look, Error> {
 /// Removes the records; the table, which somebody may have made with options of their own, stays.
 fn destroy(params: &Params) -> Result<(), Error> {
     let removed = || {
-        let tables = Tables::new(&params.settings, &params.data);
+        let tables = Tables::new(params);
         let pool = RuntimePool::<Prepared>::new()?;
         pool.wait(async {
             let connection = connect(params, &tables).await?;

@@ -26,34 +26,41 @@ pub(super) async fn statements(
         keyspace, table, ..
     } = tables;
     let existing = tables.existing(session).await?;
-    let key = tables.marker_key(&existing);
-    let Some(key) = key.filter(|key| tables.marker_key(opened).as_ref() == Some(key)) else {
-        return Err(format!("table {keyspace}.{table} is not the one with the marker").into());
-    };
+    if existing != *opened {
+        return Err(format!("the tables of {keyspace} were changed meanwhile").into());
+    }
+    let has_marker = tables.marker(session, &existing).await?.is_some();
+    if !has_marker && existing.made_for() != Some(&tables.study) {
+        return Err(format!("table {keyspace}.{table} has no marker").into());
+    }
     let has_marker_of_others = tables.has_other_markers(session, &existing).await?;
     let is_made = |name: &str| made.contains(&Made::Table(format!("{keyspace}.{name}")));
     let is_all_made = made.contains(&Made::Keyspace(keyspace.clone()))
-        && is_made(table)
+        && (existing.table.is_none() || is_made(table))
         && is_made(MARKERS)
         && !has_marker_of_others;
     if is_all_made && !has_other_objects(session, tables).await? {
         return Ok(vec![format!("DROP KEYSPACE {keyspace}")]);
     }
-    let verb = if is_made(table) {
-        "DROP TABLE"
+    let data = if is_made(table) {
+        Some(format!("DROP TABLE {keyspace}.{table}"))
     } else {
-        "TRUNCATE"
+        has_marker.then(|| format!("TRUNCATE {keyspace}.{table}"))
     };
     let marker = if is_made(MARKERS) && !has_marker_of_others {
-        format!("DROP TABLE {keyspace}.{MARKERS}")
+        Some(format!("DROP TABLE {keyspace}.{MARKERS}"))
     } else {
-        format!("DELETE FROM {keyspace}.{MARKERS} WHERE name = '{key}'")
+        let key = tables.marker_key(&existing).filter(|_| has_marker);
+        key.map(|key| format!("DELETE FROM {keyspace}.{MARKERS} WHERE name = '{key}'"))
     };
-    Ok(vec![format!("{verb} {keyspace}.{table}"), marker])
+    Ok(data.into_iter().chain(marker).collect())
 }
 
 /// Whether a keyspace holds tables, views, types or functions beside those of a data set.
-async fn has_other_objects(session: &Session, tables: &Tables) -> Result<bool, BoxError> {
+pub(super) async fn has_other_objects(
+    session: &Session,
+    tables: &Tables,
+) -> Result<bool, BoxError> {
     let own = BTreeSet::from([tables.table.as_str(), MARKERS]);
     for (kind, column) in KINDS {
         let select = format!("SELECT {column} FROM system_schema.{kind} WHERE keyspace_name = ?");

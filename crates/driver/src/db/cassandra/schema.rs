@@ -1,19 +1,21 @@
 //! The keyspace and its tables: YCSB's, and one that holds the marker.
 
-use crate::{DataSet, Look, Made, Settings, error::BoxError};
+use crate::{Look, Made, Params, Settings, error::BoxError};
 use scylla::{client::session::Session, statement::Statement, value::CqlValue};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The table of markers, in the same keyspace as the data.
 pub(super) const MARKERS: &str = "tailmark";
 
-/// The comment of a table that tailmark created.
+/// How the comment of a table begins that tailmark created.
 const MADE: &str = "made by tailmark";
-/// The comment of the table of markers in a keyspace that tailmark created.
-const MADE_WITH_KEYSPACE: &str = "made by tailmark, which made the keyspace too";
+/// What follows if a study had it created: then the id of the study.
+const FOR_STUDY: &str = " for study ";
+/// How the comment of the table of markers ends in a keyspace that tailmark created.
+const WITH_KEYSPACE: &str = ", which made the keyspace too";
 
 /// What exists of a keyspace and its tables.
-#[derive(Debug, Clone, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Existing {
     /// Whether the keyspace exists.
     pub keyspace: bool,
@@ -28,27 +30,72 @@ pub(super) struct Existing {
 pub(super) struct Table {
     /// What the server names it by: a table that is dropped and created again has another one.
     pub id: String,
-    /// Who created it.
-    pub origin: Origin,
+    /// What its comment says, if tailmark created it.
+    pub made: Option<MadeFor>,
+}
+
+/// What the comment of a table says that tailmark created. It is written with the table, so a load
+/// that is killed before its first marker leaves no table that could be anybody's.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct MadeFor {
+    /// The id of the study; empty if there is none.
+    pub study: String,
+    /// Whether the keyspace was created with it.
+    pub with_keyspace: bool,
+}
+
+impl MadeFor {
+    fn parse(comment: &str) -> Option<Self> {
+        let rest = comment.strip_prefix(MADE)?;
+        let (study, with_keyspace) = match rest.strip_suffix(WITH_KEYSPACE) {
+            Some(study) => (study, true),
+            None => (rest, false),
+        };
+        let study = match study {
+            "" => "",
+            named => named.strip_prefix(FOR_STUDY).filter(|id| is_id(id))?,
+        };
+        Some(Self {
+            study: study.to_owned(),
+            with_keyspace,
+        })
+    }
+
+    fn comment(&self) -> String {
+        let study = &self.study;
+        let for_study = if study.is_empty() { "" } else { FOR_STUDY };
+        let with_keyspace = if self.with_keyspace {
+            WITH_KEYSPACE
+        } else {
+            ""
+        };
+        format!("{MADE}{for_study}{study}{with_keyspace}")
+    }
+}
+
+/// Whether a text is the id of a study. It comes from a file, and goes into a statement.
+fn is_id(text: &str) -> bool {
+    text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
 }
 
 impl Existing {
     /// Whether tailmark created the keyspace.
     fn has_own_keyspace(&self) -> bool {
         let markers = self.markers.as_ref();
-        markers.is_some_and(|table| table.origin == Origin::MadeWithKeyspace)
+        let made = markers.and_then(|table| table.made.as_ref());
+        made.is_some_and(|made| made.with_keyspace)
     }
-}
 
-/// Who created a table, as its comment says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Origin {
-    /// Another program, or an administrator.
-    Foreign,
-    /// tailmark.
-    Made,
-    /// tailmark, with the keyspace.
-    MadeWithKeyspace,
+    /// The study that had all tables created that exist.
+    pub fn made_for(&self) -> Option<&str> {
+        let study = |table: &'_ Table| Some(table.made.as_ref()?.study.clone());
+        let made = self.markers.as_ref()?.made.as_ref()?;
+        let is_all = self
+            .table
+            .as_ref()
+            .is_none_or(|table| study(table).as_ref() == Some(&made.study));
+        (is_all && !made.study.is_empty()).then_some(&made.study)
+    }
 }
 
 /// Where the data is.
@@ -60,15 +107,28 @@ pub(super) struct Tables {
     pub table: String,
     /// The names of its fields.
     pub fields: Vec<String>,
+    /// The id of the study that they are for; empty if there is none.
+    pub study: String,
 }
 
 impl Tables {
     /// As the settings and the data set say.
-    pub fn new(settings: &Settings, data: &DataSet) -> Self {
+    pub fn new(params: &Params) -> Self {
+        let Params {
+            settings,
+            data,
+            study,
+            ..
+        } = params;
         Self {
             keyspace: settings.text("keyspace").unwrap_or("ycsb").to_owned(),
             table: data.schema.table.clone(),
             fields: data.schema.fields.clone(),
+            study: if is_id(study) {
+                study.clone()
+            } else {
+                String::new()
+            },
         }
     }
 
@@ -100,13 +160,9 @@ impl Tables {
             .into_rows_result()?;
         let table = |row: Result<(String, CqlValue, Option<String>), _>| {
             let (name, id, comment) = row?;
-            let origin = match comment.as_deref() {
-                Some(MADE) => Origin::Made,
-                Some(MADE_WITH_KEYSPACE) => Origin::MadeWithKeyspace,
-                _ => Origin::Foreign,
-            };
+            let made = comment.as_deref().and_then(MadeFor::parse);
             let id = id.to_string();
-            Ok((name, Table { id, origin }))
+            Ok((name, Table { id, made }))
         };
         rows.rows()?.map(table).collect()
     }
@@ -120,6 +176,7 @@ impl Tables {
             keyspace,
             table,
             fields,
+            ..
         } = self;
         let copies = settings.text("replication").unwrap_or("1");
         let kind = settings.text("field_type").unwrap_or("varchar");
@@ -139,21 +196,25 @@ impl Tables {
                  {{'class': 'NetworkTopologyStrategy', 'replication_factor': {copies}}}"
             )
         });
-        let made = if existing.keyspace {
-            MADE
-        } else {
-            MADE_WITH_KEYSPACE
+        let made = MadeFor {
+            study: self.study.clone(),
+            with_keyspace: false,
         };
+        let with_keyspace = MadeFor {
+            with_keyspace: !existing.keyspace,
+            ..made.clone()
+        };
+        let (made, with_keyspace) = (made.comment(), with_keyspace.comment());
         let create_markers = existing.markers.is_none().then(|| {
             format!(
                 "CREATE TABLE IF NOT EXISTS {keyspace}.{MARKERS} \
-                 (name varchar PRIMARY KEY, marker varchar) WITH comment = '{made}'"
+                 (name varchar PRIMARY KEY, marker varchar) WITH comment = '{with_keyspace}'"
             )
         });
         let create_table = existing.table.is_none().then(|| {
             format!(
                 "CREATE TABLE IF NOT EXISTS {keyspace}.{table} \
-                 (y_id varchar PRIMARY KEY{columns}) WITH comment = '{MADE}'{compression}"
+                 (y_id varchar PRIMARY KEY{columns}) WITH comment = '{made}'{compression}"
             )
         });
         let statements = [create_keyspace, create_markers, create_table];
@@ -191,7 +252,7 @@ impl Tables {
         } = existing;
         let is_made = |table: &Option<Table>| {
             let table = table.as_ref();
-            table.is_some_and(|table| table.origin != Origin::Foreign)
+            table.is_some_and(|table| table.made.is_some())
         };
         let made = [
             (
@@ -217,7 +278,7 @@ impl Tables {
             Some(format!("keyspace {keyspace}"))
         } else {
             let table = existing.table.as_ref();
-            let foreign = table.filter(|table| table.origin == Origin::Foreign);
+            let foreign = table.filter(|table| table.made.is_none());
             foreign.map(|_| format!("table {keyspace}.{}", self.table))
         };
         Look {
@@ -226,6 +287,8 @@ impl Tables {
             exists: existing.table.is_some(),
             is_empty: true,
             foreign,
+            is_bare: false,
+            made_for: None,
             creates: self.statements(settings, existing),
             marks: self.insert_marker(),
             removes: self.truncation(),
@@ -366,5 +429,31 @@ fn compressor(name: &str) -> &'static str {
         "snappy" => "SnappyCompressor",
         "zstd" => "ZstdCompressor",
         _ => "LZ4Compressor",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comment_says_for_which_study_a_table_was_made() {
+        let id = "0123456789abcdef0123456789abcdef";
+        for (study, with_keyspace) in [("", false), ("", true), (id, false), (id, true)] {
+            let study = study.to_owned();
+            let made = MadeFor {
+                study,
+                with_keyspace,
+            };
+            assert_eq!(MadeFor::parse(&made.comment()), Some(made));
+        }
+        for foreign in [
+            "",
+            "mine",
+            "made by tailmark for me",
+            "made by tailmark for study x",
+        ] {
+            assert_eq!(MadeFor::parse(foreign), None, "{foreign}");
+        }
     }
 }
