@@ -257,6 +257,42 @@ fn a_table_that_the_user_created_in_the_place_of_ours_is_the_users() {
 }
 
 #[test]
+fn what_the_server_refuses_for_good_ends_a_run_at_once_with_its_message() {
+    let mut keyspace = Keyspace::missing("refused");
+    let own = std::mem::replace(&mut keyspace.name, "system_auth".to_owned());
+    let protected = keyspace.run(&["--into-existing", "-o", "out"]);
+    let code = protected.status.code();
+    keyspace.name = "select".to_owned();
+    let reserved = keyspace.run(&["-o", "out"]);
+    keyspace.name = own;
+    assert!(code == Some(1) || code == Some(2), "{}", err(&protected));
+    assert_says(&err(&protected), &["refuses", "system_auth"]);
+    assert!(
+        !err(&protected).contains("did not answer"),
+        "{}",
+        err(&protected)
+    );
+    refused(
+        &reserved,
+        &["database.keyspace is `select`", "reserved word"],
+    );
+}
+
+#[test]
+fn tables_of_another_form_are_refused() {
+    let keyspace = Keyspace::of_user("formed");
+    keyspace.cql("CREATE TABLE $.tailmark (id int PRIMARY KEY, other int)");
+    let run = || keyspace.run(&["--into-existing", "-o", "out"]);
+    refused(&run(), &["tailmark` is not the one of tailmark's markers"]);
+    keyspace.cql("DROP TABLE $.tailmark");
+    let fields = "field0 varchar, field1 varchar, field2 varchar, field3 varchar";
+    keyspace.cql(&format!(
+        "CREATE TABLE $.usertable (y_id varchar, c int, {fields}, PRIMARY KEY (y_id, c))"
+    ));
+    refused(&run(), &["has another primary key than `y_id`"]);
+}
+
+#[test]
 fn a_ycsb_load_makes_nothing_next_to_a_table_of_another_program() {
     let keyspace = Keyspace::of_user("loaded");
     let refused = keyspace.load();

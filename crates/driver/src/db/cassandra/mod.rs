@@ -86,11 +86,7 @@ struct Cassandra {
 
 impl Cassandra {
     fn open(params: &Params) -> Result<Self, Error> {
-        let refuse = |source: BoxError| Error::Open {
-            driver: DRIVER.name,
-            place: params.location.to_string(),
-            source,
-        };
+        let refuse = |source| not_opened(params, source);
         let tables = Tables::new(params);
         let pool = RuntimePool::new().map_err(|error| refuse(error.into()))?;
         let opened = pool.wait(async {
@@ -106,9 +102,9 @@ impl Cassandra {
                 } = &tables;
                 return Err(format!("there is no table `{keyspace}.{table}`").into());
             }
-            if existing.table.is_some() {
-                tables.check(&connection, &params.settings).await?;
-            }
+            tables
+                .check(&connection, &params.settings, &existing)
+                .await?;
             let views = statistics::views(&connection).await;
             Ok((connection, views, existing))
         });
@@ -256,6 +252,23 @@ async fn connect(params: &Params, tables: &Tables) -> Result<Connection, BoxErro
     connect::connect(location, settings, &tables.keyspace, profile).await
 }
 
+fn not_opened(params: &Params, source: BoxError) -> Error {
+    let (driver, place) = (DRIVER.name, params.location.to_string());
+    if failure::is_final(&*source) {
+        Error::Refused {
+            driver,
+            place,
+            source,
+        }
+    } else {
+        Error::Open {
+            driver,
+            place,
+            source,
+        }
+    }
+}
+
 fn failed(params: &Params, action: &'static str, source: BoxError) -> Error {
     Error::Database {
         action,
@@ -267,19 +280,13 @@ fn failed(params: &Params, action: &'static str, source: BoxError) -> Error {
 
 /// Reads what is there.
 fn look(params: &Params) -> Result<Look, Error> {
-    let refuse = |source: BoxError| Error::Open {
-        driver: DRIVER.name,
-        place: params.location.to_string(),
-        source,
-    };
+    let refuse = |source| not_opened(params, source);
     let (tables, settings) = (Tables::new(params), &params.settings);
     let pool = RuntimePool::<Prepared>::new().map_err(|error| refuse(error.into()))?;
     let opened = pool.wait(async {
         let connection = connect(params, &tables).await?;
         let existing = tables.existing(&connection).await?;
-        if existing.table.is_some() {
-            tables.check(&connection, settings).await?;
-        }
+        tables.check(&connection, settings, &existing).await?;
         Ok((connection, existing))
     });
     let (connection, existing) = opened.map_err(refuse)?;

@@ -98,6 +98,14 @@ impl Existing {
     }
 }
 
+/// Name, type and kind of a column.
+type Column = (String, String, String);
+
+fn columns_of<const N: usize>(columns: [(&str, &str, &str); N]) -> BTreeSet<Column> {
+    let own = |(name, of, kind): (&str, &str, &str)| (name.into(), of.into(), kind.into());
+    columns.into_iter().map(own).collect()
+}
+
 /// Where the data is.
 #[derive(Debug, Clone)]
 pub(super) struct Tables {
@@ -295,43 +303,75 @@ impl Tables {
         }
     }
 
-    /// That the table has every field, in the type that the settings name.
-    pub async fn check(&self, session: &Session, settings: &Settings) -> Result<(), BoxError> {
+    /// That the tables that exist are as ours: every field in the type that the settings name, and no
+    /// other key.
+    pub async fn check(
+        &self,
+        session: &Session,
+        settings: &Settings,
+        existing: &Existing,
+    ) -> Result<(), BoxError> {
         let Self {
             keyspace, table, ..
         } = self;
-        let columns = self.columns(session, table).await?;
-        let kind = match settings.text("field_type") {
-            Some("blob") => "blob",
-            _ => "text",
-        };
-        for name in &self.fields {
-            if !columns.contains(&(name.clone(), kind.to_owned())) {
+        if existing.markers.is_some() {
+            let columns = self.columns(session, MARKERS).await?;
+            let ours = [
+                ("name", "text", "partition_key"),
+                ("marker", "text", "regular"),
+            ];
+            if columns != columns_of(ours) {
                 return Err(format!(
-                    "table `{keyspace}.{table}` has no column `{name}` of type {kind}; give another \
-                     `keyspace`, or the `fields` and the `field_type` that the table has"
+                    "table `{keyspace}.{MARKERS}` is not the one of tailmark's markers: it has other \
+                     columns; give another `keyspace`"
                 )
                 .into());
             }
         }
-        Ok(())
+        if existing.table.is_none() {
+            return Ok(());
+        }
+        let columns = self.columns(session, table).await?;
+        let keys = columns
+            .iter()
+            .filter(|(_, _, kind)| kind != "regular" && kind != "static");
+        let keys: BTreeSet<_> = keys.cloned().collect();
+        if keys != columns_of([("y_id", "text", "partition_key")]) {
+            return Err(format!(
+                "table `{keyspace}.{table}` has another primary key than `y_id`, a text; give another \
+                 `keyspace`"
+            )
+            .into());
+        }
+        let field_type = match settings.text("field_type") {
+            Some("blob") => "blob",
+            _ => "text",
+        };
+        let is_there = |field: &String| {
+            let mut columns = columns.iter();
+            columns.any(|(name, of, _)| name == field && of == field_type)
+        };
+        match self.fields.iter().find(|field| !is_there(field)) {
+            Some(name) => Err(format!(
+                "table `{keyspace}.{table}` has no column `{name}` of type {field_type}; give another \
+                 `keyspace`, or the `fields` and the `field_type` that the table has"
+            )
+            .into()),
+            None => Ok(()),
+        }
     }
 
-    /// The columns of a table with their types; none where there is no such table.
-    async fn columns(
-        &self,
-        session: &Session,
-        table: &str,
-    ) -> Result<BTreeSet<(String, String)>, BoxError> {
+    /// The columns of a table.
+    async fn columns(&self, session: &Session, table: &str) -> Result<BTreeSet<Column>, BoxError> {
         let rows = session
             .query_unpaged(
-                "SELECT column_name, type FROM system_schema.columns \
+                "SELECT column_name, type, kind FROM system_schema.columns \
                  WHERE keyspace_name = ? AND table_name = ?",
                 (&self.keyspace, table),
             )
             .await?
             .into_rows_result()?;
-        Ok(rows.rows::<(String, String)>()?.collect::<Result<_, _>>()?)
+        Ok(rows.rows::<Column>()?.collect::<Result<_, _>>()?)
     }
 
     /// Whether the table holds no record.
