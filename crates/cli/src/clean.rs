@@ -52,7 +52,7 @@ pub fn clean(args: &CleanArgs, console: &Console) -> anyhow::Result<Exit> {
     }
     if !may_be_left.is_empty() {
         console.say(&format!(
-            "what this study made may be left in what was not touched: {may_be_left}"
+            "what this study made may be left at {may_be_left}"
         ))?;
     }
     Ok(if !failed.is_empty() {

@@ -160,7 +160,7 @@ fn a_study_of_a_stranger_has_clean_remove_nothing() {
             "no marker of this study there",
             "is a symbolic link",
             "it is no absolute path",
-            "may be left in what was not touched: ",
+            "may be left at ",
         ],
     );
     assert_eq!(cleaned.status.code(), Some(3));
