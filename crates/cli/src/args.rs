@@ -76,7 +76,7 @@ Examples:
       the study and its report too
 
 Data is removed only if a marker beside it names this study. What else the study names is printed
-as `not touched`.";
+as `not touched`. Exit code 3: something of the study may be left there.";
 
 const RUN_EXAMPLES: &str = "\
 Examples:

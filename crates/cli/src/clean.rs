@@ -35,25 +35,32 @@ pub fn clean(args: &CleanArgs, console: &Console) -> anyhow::Result<Exit> {
     for (place, why) in &cleaning.not_touched {
         console.say(&format!("not touched: {place} ({why})"))?;
     }
-    if cleaning.is_empty() {
+    let may_be_left = cleaning.may_be_left.join(", ");
+    let mut failed = Vec::new();
+    if cleaning.is_empty() && may_be_left.is_empty() {
         console.say("nothing that this study made is left")?;
-        return Ok(Exit::Done);
-    }
-    if !args.yes {
+    } else if args.yes {
+        failed = cleaning.remove(&|line| console.warn(line));
+    } else if !cleaning.is_empty() {
         for line in cleaning.lines() {
             console.say(&format!("would remove {line}"))?;
         }
         console.say("nothing is removed yet: add --yes to remove all of this")?;
-        return Ok(Exit::Done);
     }
-    let failed = cleaning.remove(&|line| console.warn(line));
     for why in &failed {
         console.warn(&format!("not removed: {why}"));
     }
-    Ok(if failed.is_empty() {
-        Exit::Done
-    } else {
+    if !may_be_left.is_empty() {
+        console.say(&format!(
+            "what this study made may be left at {may_be_left}"
+        ))?;
+    }
+    Ok(if !failed.is_empty() {
         Exit::Failed
+    } else if !may_be_left.is_empty() {
+        Exit::Errors
+    } else {
+        Exit::Done
     })
 }
 

@@ -45,9 +45,9 @@ pub fn run(args: &RunArgs, console: &Console) -> anyhow::Result<Exit> {
     let claimed = (args.out.is_none() && raw.name.is_none() && !args.dry_run)
         .then(|| ClaimedDirectory::new(&out));
     let out = claimed.as_ref().map_or(out, |claimed| claimed.0.clone());
-    if let Ok(begun) = Study::open_read_only(&out).and_then(|study| study.header()) {
-        // Every rank marks its data with the id of the study.
-        plan.header.id = begun.id;
+    if let Ok(begun) = Study::open_read_only(&out) {
+        // A study that cannot be read is refused later.
+        let _ = tailmark_runner::take_up(&mut plan, &begun);
     }
     // The report comes last, and is not to be lost after hours.
     tailmark_report::refuse_foreign(&formats(args), &out).inspect_err(|_| dismiss(&*cluster))?;

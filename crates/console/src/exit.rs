@@ -11,7 +11,8 @@ pub enum Exit {
     Failed = 1,
     /// The arguments, the plan or a place in it are wrong; nothing was measured.
     Usage = 2,
-    /// Everything was measured, but there are points that failed; or a check found problems.
+    /// Everything was measured, but there are points that failed; or a check found problems; or a
+    /// study may have left something that could not be removed.
     Errors = 3,
     /// A gate of a comparison failed: what it asks for is shown.
     Shown = 4,

@@ -99,6 +99,7 @@ impl<'a> BenchmarkRun<'a> {
             data,
             semantics: Semantics::Faithful,
             access: Access::Create,
+            study: String::new(),
         };
         let study = own
             .out

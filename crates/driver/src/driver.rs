@@ -60,6 +60,9 @@ pub struct Params {
     pub semantics: Semantics,
     /// What may be done to the database.
     pub access: Access,
+    /// The id of the study that it is for, which what is created on a server names; empty if there is
+    /// none.
+    pub study: String,
 }
 
 /// What may be done to a database by opening it, and then.

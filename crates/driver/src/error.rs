@@ -16,6 +16,16 @@ pub enum Error {
         /// Why.
         source: BoxError,
     },
+    /// The server answered, and refuses what every attempt would ask of it again.
+    #[error("the {driver} server at `{place}` refuses")]
+    Refused {
+        /// The driver's name.
+        driver: &'static str,
+        /// Where.
+        place: String,
+        /// What it says.
+        source: BoxError,
+    },
     /// Another process holds the database.
     #[error("the {driver} database at `{place}` is in use by another process{holder}")]
     Locked {

@@ -28,6 +28,10 @@ pub struct Look {
     /// What exists, has no marker and was not created by tailmark, although tables would be created
     /// in it: `keyspace ycsb`.
     pub foreign: Option<String>,
+    /// Whether what [`Self::foreign`] names holds nothing at all.
+    pub is_bare: bool,
+    /// The id of the study whose load created what exists, and has not marked it yet.
+    pub made_for: Option<String>,
     /// What opening with [`crate::Access::Create`] sends to the server: the very statements, or what
     /// they do in words.
     pub creates: Vec<String>,

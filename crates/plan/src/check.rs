@@ -13,6 +13,7 @@ use super::{
     workloads::Workloads,
 };
 use std::{
+    collections::BTreeSet,
     sync::Arc,
     time::{Duration, SystemTime},
 };
@@ -78,6 +79,7 @@ impl RawPlan {
             time_scale,
             unscaled,
             retry_failed: false,
+            begun_on: BTreeSet::new(),
             settings: MachineSettings::read(&top)?,
             consent: Consent::default(),
         };

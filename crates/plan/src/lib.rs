@@ -62,7 +62,10 @@ pub use threads::Ladder;
 pub use warmup::Warmup;
 
 use bytesize::ByteSize;
-use std::path::{Path, PathBuf};
+use std::{
+    collections::BTreeSet,
+    path::{Path, PathBuf},
+};
 use tailmark_driver::{DataSet, Driver, Location, Place, Semantics, SettingKind, Settings};
 use tailmark_results::{Header, SloSettings};
 
@@ -95,6 +98,8 @@ pub struct Plan {
     pub unscaled: Option<DataSet>,
     /// Whether points of the study that are not valid are measured again.
     pub retry_failed: bool,
+    /// The systems on whose servers the study that is resumed began to create something.
+    pub begun_on: BTreeSet<String>,
     /// Settings of the machine while the plan is carried out.
     pub settings: MachineSettings,
     /// What whoever runs it agrees to: nothing, as a plan is read.

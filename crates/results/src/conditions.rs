@@ -63,6 +63,7 @@ const NOT_CONDITIONS_OF_DB_BENCH: &[&str] = &[
 
 /// Facts that change from run to run, or with the order in which devices were found.
 const PASSING_FACTS: &[(&str, &str)] = &[
+    ("data set", "begun on"),
     ("data set", "load began"),
     ("data set", "loaded for repeat"),
     ("device", "device of the backing file"),

@@ -16,15 +16,19 @@ const VALUE: &str = r#"(?P<secret>(?:"(?:[^"\\]|\\.)*"|'[^']*'|[^\s"'\\;&|<>()]|
 /// What stands before a secret. [`VALUE`] follows.
 const BEFORE: &[&str] = &[
     // PASSWORD=x, db.password=x, password: x, WITH PASSWORD = 'x', "password": "x"
-    r#"(?i)(?P<name>[\w.-]*(?:passw(?:or)?d|passphrase|pwd|secret|token|credential|(?:api|access|private)[_-]?key)[\w.-]*)["']?\s*(?:=|:)\s*"#,
+    r#"(?i)(?P<name>[\w.-]*(?:passw(?:or)?d|passphrase|pwd|secret|token|credential|(?:access|account|api|auth|encryption|master|private|signing)[_-]?key)[\w.-]*)["']?\s*(?:=|:)\s*"#,
     // --password x
-    r"(?i)(?P<name>(?:^|[\s'\x22])--?[\w.-]*(?:passw(?:or)?d|passphrase|pwd|secret|token|credential|(?:api|access|private)[_-]?key)[\w.-]*)\s+",
+    r"(?i)(?P<name>(?:^|[\s'\x22])--?[\w.-]*(?:passw(?:or)?d|passphrase|pwd|secret|token|credential|(?:access|account|api|auth|encryption|master|private|signing)[_-]?key)[\w.-]*)\s+",
+    // DB_PASS=x, --pw=x, "auth": "x"; not --passes=3, --author=x, http://auth:80
+    r#"(?i)\b(?:[\w.-]*[_.-])?(?:pass|pw|auth)(?:["']?\s*=\s*|["']?\s*:\s+|["']\s*:\s*)"#,
+    // --pass x, -pw x, --redis-auth x
+    r"(?i)(?P<option>(?:^|[\s'\x22])--?(?:[\w.-]*[_.-])?(?:pass|pw|auth))\s+",
+    // openssl -passin pass:x
+    r"\s-pass(?:in|out)\s+pass:",
     // CQL and SQL
     r"(?i)\bidentified\s+by\s+",
     // Authorization: Bearer x
     r"(?i)\b(?:bearer|basic)\s+",
-    // nodetool -pw x
-    r"(?:^|\s)-pw\s+",
     // cqlsh -p x; -p of others is a port, a path or a property
     r"(?P<p>(?:^|\s)-p)\s+",
     // Those that take it without a space
@@ -74,6 +78,7 @@ fn without(found: &Captures<'_>) -> String {
         || found
             .name("p")
             .is_some_and(|_| is_port_path_or_property(secret.as_str()))
+        || (found.name("option").is_some() && secret.as_str().starts_with('-'))
         || is_read_elsewhere(secret.as_str());
     if is_shown {
         return begin.to_owned();
@@ -114,74 +119,102 @@ fn is_read_elsewhere(value: &str) -> bool {
 mod tests {
     use super::*;
 
+    /// Commands, and what is shown of them.
+    const WITH_SECRETS: &[(&str, &str)] = &[
+        ("cassandra -f", "cassandra -f"),
+        ("db --password=hunter2 -f", "db --password=*** -f"),
+        ("db --pass hunter2 -f", "db --pass *** -f"),
+        ("db --pass=hunter2 -f", "db --pass=*** -f"),
+        ("db --db-pass 'hunter 2' -f", "db --db-pass *** -f"),
+        ("db --pw=hunter2 -f", "db --pw=*** -f"),
+        ("db --pwd hunter2 -f", "db --pwd *** -f"),
+        ("db --passwd hunter2 -f", "db --passwd *** -f"),
+        ("db --auth hunter2 -f", "db --auth *** -f"),
+        ("db --redis_auth=hunter2 -f", "db --redis_auth=*** -f"),
+        ("db --token hunter2 -f", "db --token *** -f"),
+        ("db --client-secret=hunter2 -f", "db --client-secret=*** -f"),
+        ("db --auth-key hunter2 -f", "db --auth-key *** -f"),
+        ("db --account_key=hunter2 -f", "db --account_key=*** -f"),
+        ("DB_PASS=hunter2 db", "DB_PASS=*** db"),
+        ("PASS=hunter2 db", "PASS=*** db"),
+        (
+            "REDISCLI_AUTH=hunter2 redis-cli",
+            "REDISCLI_AUTH=*** redis-cli",
+        ),
+        ("DB_PW='hunter 2' db", "DB_PW=*** db"),
+        ("ENCRYPTION_KEY=hunter2 db", "ENCRYPTION_KEY=*** db"),
+        ("db -Ddb.pass=hunter2", "db -Ddb.pass=***"),
+        (
+            "openssl rsa -passin pass:hunter2 -in x",
+            "openssl rsa -passin pass:*** -in x",
+        ),
+        ("db --password hunter2 -f", "db --password *** -f"),
+        ("db --db-passwd 'hunter 2' -f", "db --db-passwd *** -f"),
+        (
+            r#"db --auth-token="hunter2 \" x" -f"#,
+            "db --auth-token=*** -f",
+        ),
+        ("PASSWORD=hunter2 db", "PASSWORD=*** db"),
+        ("export MYSQL_PWD=hunter2; db", "export MYSQL_PWD=***; db"),
+        (
+            "AWS_SECRET_ACCESS_KEY=hunter2 db",
+            "AWS_SECRET_ACCESS_KEY=*** db",
+        ),
+        (
+            "db -Dcom.sun.password=hunter2&",
+            "db -Dcom.sun.password=***&",
+        ),
+        (
+            "(db --password=hunter2) | tee x",
+            "(db --password=***) | tee x",
+        ),
+        ("db --password=hun'ter'2 x", "db --password=*** x"),
+        (
+            "sh -c 'db --password=hunter2 x'",
+            "sh -c 'db --password=*** x'",
+        ),
+        (
+            "curl http://me:hunter2@db:80/x",
+            "curl http://me:***@db:80/x",
+        ),
+        ("curl -u me:hunter2 http://db", "curl -u me:*** http://db"),
+        (
+            "curl -H 'Authorization: Bearer hunter2'",
+            "curl -H 'Authorization: Bearer ***'",
+        ),
+        (
+            "mysqladmin -u root -phunter2 shutdown",
+            "mysqladmin -u root -p*** shutdown",
+        ),
+        ("mysql -p'hunter2'", "mysql -p***"),
+        ("sshpass -p hunter2 ssh db1", "sshpass -p *** ssh db1"),
+        ("redis-cli -a hunter2 ping", "redis-cli -a *** ping"),
+        (
+            "nodetool -u me -pw hunter2 drain",
+            "nodetool -u me -pw *** drain",
+        ),
+        ("cqlsh -u me -p hunter2 -e x", "cqlsh -u me -p *** -e x"),
+        (
+            "asinfo -U me -Phunter2 -v status",
+            "asinfo -U me -P*** -v status",
+        ),
+        (
+            "cqlsh -e \"ALTER ROLE me WITH PASSWORD = 'hunter2'\"",
+            "cqlsh -e \"ALTER ROLE me WITH PASSWORD = ***\"",
+        ),
+        (
+            "ycsb -p cassandra.password=hunter2 x",
+            "ycsb -p cassandra.password=*** x",
+        ),
+        (
+            r#"echo '{"password": "hunter2"}' | db"#,
+            r#"echo '{"password": ***' | db"#,
+        ),
+    ];
+
     #[test]
     fn no_secret_of_a_command_is_shown() {
-        for (command, shown) in [
-            ("cassandra -f", "cassandra -f"),
-            ("db --password=hunter2 -f", "db --password=*** -f"),
-            ("db --password hunter2 -f", "db --password *** -f"),
-            ("db --db-passwd 'hunter 2' -f", "db --db-passwd *** -f"),
-            (
-                r#"db --auth-token="hunter2 \" x" -f"#,
-                "db --auth-token=*** -f",
-            ),
-            ("PASSWORD=hunter2 db", "PASSWORD=*** db"),
-            ("export MYSQL_PWD=hunter2; db", "export MYSQL_PWD=***; db"),
-            (
-                "AWS_SECRET_ACCESS_KEY=hunter2 db",
-                "AWS_SECRET_ACCESS_KEY=*** db",
-            ),
-            (
-                "db -Dcom.sun.password=hunter2&",
-                "db -Dcom.sun.password=***&",
-            ),
-            (
-                "(db --password=hunter2) | tee x",
-                "(db --password=***) | tee x",
-            ),
-            ("db --password=hun'ter'2 x", "db --password=*** x"),
-            (
-                "sh -c 'db --password=hunter2 x'",
-                "sh -c 'db --password=*** x'",
-            ),
-            (
-                "curl http://me:hunter2@db:80/x",
-                "curl http://me:***@db:80/x",
-            ),
-            ("curl -u me:hunter2 http://db", "curl -u me:*** http://db"),
-            (
-                "curl -H 'Authorization: Bearer hunter2'",
-                "curl -H 'Authorization: Bearer ***'",
-            ),
-            (
-                "mysqladmin -u root -phunter2 shutdown",
-                "mysqladmin -u root -p*** shutdown",
-            ),
-            ("mysql -p'hunter2'", "mysql -p***"),
-            ("sshpass -p hunter2 ssh db1", "sshpass -p *** ssh db1"),
-            ("redis-cli -a hunter2 ping", "redis-cli -a *** ping"),
-            (
-                "nodetool -u me -pw hunter2 drain",
-                "nodetool -u me -pw *** drain",
-            ),
-            ("cqlsh -u me -p hunter2 -e x", "cqlsh -u me -p *** -e x"),
-            (
-                "asinfo -U me -Phunter2 -v status",
-                "asinfo -U me -P*** -v status",
-            ),
-            (
-                "cqlsh -e \"ALTER ROLE me WITH PASSWORD = 'hunter2'\"",
-                "cqlsh -e \"ALTER ROLE me WITH PASSWORD = ***\"",
-            ),
-            (
-                "ycsb -p cassandra.password=hunter2 x",
-                "ycsb -p cassandra.password=*** x",
-            ),
-            (
-                r#"echo '{"password": "hunter2"}' | db"#,
-                r#"echo '{"password": ***' | db"#,
-            ),
-        ] {
+        for (command, shown) in WITH_SECRETS.iter().copied() {
             assert_eq!(masked(command), shown);
             assert_eq!(masked(shown), shown, "what is masked stays as it is");
         }
@@ -200,6 +233,12 @@ mod tests {
             "db --secret-name=vault/db --access-key-id=x",
             "echo basic",
             "find / -path x",
+            "db --path /var/lib/db --passes 3 --passes=3 --author me --author=me",
+            "db --key-size 16 --key-size=16 --keyspace ycsb --sort-key=a",
+            "db --passive --bypass 1 --compass=north --auth-type=md5 --pw-file x",
+            "db --auth --port 3 && PATH=/usr/bin BYPASS=1 db",
+            "curl http://auth:8080/x",
+            "DB_PASS=$PASS db --pass \"$(cat pw)\"",
         ] {
             assert_eq!(masked(command), command);
         }

@@ -7,7 +7,7 @@ use crate::{
     Error,
     dataset::{
         Dataset,
-        clean::{NamedPlace, Remains},
+        clean::{NamedPlace, Remains, Untouched},
     },
     error::in_one_line,
     prepare,
@@ -58,6 +58,8 @@ pub struct Cleaning {
     results: Vec<PathBuf>,
     /// What the study names and is left alone: the place, and why.
     pub not_touched: Vec<(String, String)>,
+    /// The places of these that may hold what the study made.
+    pub may_be_left: Vec<String>,
     _lock: LockedFile,
 }
 
@@ -76,19 +78,26 @@ impl Cleaning {
                 study: study.path().to_owned(),
             });
         }
-        let (mut remains, mut not_touched) = (Vec::new(), Vec::new());
+        let (mut remains, mut not_touched, mut may_be_left) = (Vec::new(), Vec::new(), Vec::new());
         let hosts = hosts(&study)?;
         for system in study.systems()? {
             for (place, other_host) in places(&system.place, &hosts) {
                 match look_at(&system, &place, plan, &id) {
                     Ok(found) => remains.extend(found),
-                    Err(why) => not_touched.push((place, format!("{why}{other_host}"))),
+                    Err(Untouched::Gone(why)) if other_host.is_empty() => {
+                        not_touched.push((place, why));
+                    }
+                    Err(Untouched::Gone(why) | Untouched::Left(why)) => {
+                        may_be_left.push(place.clone());
+                        not_touched.push((place, format!("{why}{other_host}")));
+                    }
                 }
             }
         }
         Ok(Self {
             remains,
             not_touched,
+            may_be_left,
             groups: tailmark_host::left_groups(),
             has_changes: prepare::has_changes(),
             results: match results {
@@ -202,7 +211,7 @@ fn look_at(
     place: &str,
     plan: Option<&Plan>,
     study: &str,
-) -> Result<Option<Remains>, String> {
+) -> Result<Option<Remains>, Untouched> {
     let driver = db::find(&system.driver).map_err(|error| in_one_line(&error))?;
     let planned = plan.and_then(|plan| {
         let mut systems = plan.systems.iter();
@@ -220,7 +229,7 @@ fn look_at(
     let has_password = settings.get(PASSWORD).is_some_and(|file| !file.is_empty());
     if planned.is_none() && has_password {
         let why = "its password is in a file; give the plan instead of the study";
-        return Err(why.to_owned());
+        return Err(why.into());
     }
     let named = NamedPlace {
         driver,

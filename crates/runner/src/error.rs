@@ -238,7 +238,7 @@ pub enum Error {
     /// There is no data, but something that tailmark did not create, in which it would create tables.
     #[error(
         "system `{system}`: {place} at `{location}` was not created by tailmark and is left alone; give \
-         another `keyspace`, or have tables created in this one with --into-existing \
+         another `keyspace`, or have the data set loaded into this one with --into-existing \
          (dataset.into_existing = true)"
     )]
     ForeignKeyspace {

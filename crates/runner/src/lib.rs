@@ -41,4 +41,4 @@ pub use former::{Former, Noise, Speed};
 pub use prepare::{dry_run as dry_run_prepare, prepare_alone, restore};
 pub use ranks::{Ranks, dismiss, follow};
 pub use seeds::PointSeeds;
-pub use sweep::{Summary, run, run_on};
+pub use sweep::{Summary, run, run_on, take_up};

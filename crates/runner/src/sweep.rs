@@ -34,6 +34,7 @@ use ladder::{Ladders, tell_points};
 use lock::lock;
 pub(crate) use lock::lock_existing;
 use pending::{all_pending, measured};
+pub use resume::take_up;
 use std::path::{Path, PathBuf};
 pub use summary::Summary;
 use tailmark_engine::{Observer, Stop};

@@ -371,6 +371,7 @@ fn a_load_of_a_device_goes_on_from_its_stamp() {
         settings: system.settings.clone(),
         semantics: system.semantics,
         access: Access::Write,
+        study: String::new(),
     });
     let database = database.unwrap();
     let text = database.marker().unwrap().unwrap();

@@ -128,6 +128,7 @@ fn the_other_databases_are_closed_while_one_is_measured() {
                 settings: system.settings.clone(),
                 semantics: system.semantics,
                 access: Access::Write,
+                study: String::new(),
             };
             (name.clone(), params)
         });

@@ -3,7 +3,12 @@
 use super::properties::Properties;
 use anyhow::{Context, bail};
 use rustix::fs::{MemfdFlags, memfd_create};
-use std::{collections::BTreeMap, fs::File, io::Write, os::fd::AsRawFd};
+use std::{
+    collections::BTreeMap,
+    fs::{File, Permissions},
+    io::Write,
+    os::{fd::AsRawFd, unix::fs::PermissionsExt},
+};
 use tailmark_driver::{Driver, HostPort, Location, Place, db, did_you_mean};
 
 /// One binding: a row of [`BINDINGS`].
@@ -260,6 +265,7 @@ pub struct Password(File);
 impl Password {
     fn new(password: &str) -> std::io::Result<Self> {
         let mut file = File::from(memfd_create("tailmark-password", MemfdFlags::CLOEXEC)?);
+        file.set_permissions(Permissions::from_mode(0o600))?;
         writeln!(file, "{password}")?;
         Ok(Self(file))
     }

@@ -163,6 +163,7 @@ impl Call {
             semantics: (driver.semantics)(&settings).unwrap_or(semantics),
             settings,
             data: core.data.clone(),
+            study: String::new(),
         };
         let threads = threads(properties, core.operations, console)?;
         let target = properties.number::<u64>("target", 0, COUNT)?;

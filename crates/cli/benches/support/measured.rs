@@ -50,6 +50,7 @@ pub fn params(
         data,
         semantics: Semantics::Faithful,
         access: Access::Create,
+        study: String::new(),
     }
 }
 

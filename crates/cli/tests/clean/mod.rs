@@ -43,6 +43,7 @@ fn clean_lists_what_a_study_made_and_removes_it_with_yes() {
     assert!(study.join("report.html").exists() && Study::exists(&study));
     let again = clean(&study, &["--yes"]);
     assert_says(&out(&again), &["nothing that this study made is left"]);
+    assert_eq!(again.status.code(), Some(0));
 }
 
 #[test]
@@ -159,8 +160,13 @@ fn a_study_of_a_stranger_has_clean_remove_nothing() {
             "no marker of this study there",
             "is a symbolic link",
             "it is no absolute path",
-            "nothing that this study made is left",
+            "may be left at ",
         ],
+    );
+    assert_eq!(cleaned.status.code(), Some(3));
+    assert!(
+        !said.contains("nothing that this study made is left"),
+        "{said}"
     );
 }
 

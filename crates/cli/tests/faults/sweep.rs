@@ -285,6 +285,7 @@ pub fn opened(plan: &Path) -> Vec<(&'static tailmark_driver::Driver, Params)> {
             settings: system.settings,
             semantics: system.semantics,
             access: Access::Write,
+            study: String::new(),
         };
         (system.driver, params)
     });

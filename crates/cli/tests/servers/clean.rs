@@ -1,8 +1,12 @@
 //! `tailmark clean` on a server: what a study made there goes, and what others put there stays.
 
 use crate::TAILMARK;
-use std::path::Path;
-use tailmark_results::{Header, Study};
+use std::{
+    path::Path,
+    process::{Command, Stdio},
+    time::Duration,
+};
+use tailmark_results::{Header, Study, System};
 use tailmark_testing::{assert_says, cql, err, out, server, test};
 use tempfile::TempDir;
 
@@ -29,33 +33,50 @@ impl Keyspace {
 
     /// Loads it and measures a short point.
     fn run(&self, dir: &Path) {
+        let ran = self.command(dir, "out", &[]).output().unwrap();
+        assert!(ran.status.success(), "{}", err(&ran));
+    }
+
+    fn command(&self, dir: &Path, out: &str, more: &[&str]) -> Command {
         let (system, keyspace) = (
             format!("c={}", self.hosts),
             format!("database.keyspace={}", self.name),
         );
-        let ran = TAILMARK.run(
-            dir,
-            &[
-                "run",
-                "--driver",
-                "cassandra",
-                "--system",
-                &system,
-                "--set",
-                &keyspace,
-                "--records",
-                "1k",
-                "--operations",
-                "100",
-                "--threads",
-                "2",
-                "--warmup",
-                "0s",
-                "-o",
-                "out",
-            ],
-        );
-        assert!(ran.status.success(), "{}", err(&ran));
+        let words = ["run", "--driver", "cassandra", "--system", &system, "--set"];
+        let small = ["--records", "1k", "--operations", "100", "--threads", "2"];
+        let rest = ["--warmup", "0s", "-o", out];
+        let words = [&words[..], &[keyspace.as_str()], &small, &rest, more].concat();
+        TAILMARK.command(dir, &words)
+    }
+
+    /// Begins to load it and is killed; then it is as if that was right before the marker.
+    fn run_killed(&self, dir: &Path) {
+        let mut run = self.command(dir, "out", &["--load-rate", "100"]);
+        let mut run = run
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let has_marker = || !self.cql("SELECT name FROM $.tailmark").is_empty();
+        while self.tables().len() < 2 || !has_marker() {
+            assert!(run.try_wait().unwrap().is_none(), "it ended");
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        run.kill().unwrap();
+        run.wait().unwrap();
+        for table in ["tailmark", "usertable"] {
+            self.cql(&format!("TRUNCATE $.{table}"));
+        }
+    }
+
+    /// Where `$` is the name of the keyspace.
+    fn cql(&self, statement: &str) -> Vec<Vec<String>> {
+        cql(&self.hosts, &statement.replace('$', self.name))
+    }
+
+    fn exists(&self) -> bool {
+        let select = "SELECT keyspace_name FROM system_schema.keyspaces WHERE keyspace_name = '$'";
+        !self.cql(select).is_empty()
     }
 
     /// The tables that it has.
@@ -123,4 +144,79 @@ fn a_study_of_a_stranger_has_clean_send_no_statement() {
     );
     let records = cql(&keyspace.hosts, "SELECT y_id FROM clean_theirs.usertable");
     assert_eq!(records.len(), 1000);
+}
+
+#[test]
+fn clean_knows_what_a_load_created_that_was_killed_before_its_marker() {
+    for (name, dropped) in [
+        ("clean_unmarked", None),
+        ("clean_half", Some("DROP TABLE $.usertable")),
+    ] {
+        let (keyspace, dir) = (Keyspace::new(name), TempDir::new().unwrap());
+        keyspace.run_killed(dir.path());
+        if let Some(dropped) = dropped {
+            keyspace.cql(dropped);
+        }
+        let listed = TAILMARK.run(dir.path(), &["clean", "out"]);
+        assert_says(
+            &out(&listed),
+            &[format!("would remove at {}: DROP", keyspace.hosts)],
+        );
+        let removed = TAILMARK.run(dir.path(), &["clean", "out", "--yes"]);
+        assert_eq!(removed.status.code(), Some(0), "{}", err(&removed));
+        assert!(!keyspace.exists(), "{name}");
+        let again = TAILMARK.run(dir.path(), &["clean", "out", "--yes"]);
+        assert_says(&out(&again), &["nothing that this study made is left"]);
+        assert_eq!(again.status.code(), Some(0));
+    }
+}
+
+#[test]
+fn an_empty_keyspace_of_a_killed_run_is_used_by_that_run_and_never_dropped() {
+    let (keyspace, dir) = (Keyspace::new("clean_bare"), TempDir::new().unwrap());
+    keyspace.run_killed(dir.path());
+    // As if it was killed between the keyspace and its first table.
+    for table in ["usertable", "tailmark"] {
+        keyspace.cql(&format!("DROP TABLE $.{table}"));
+    }
+    let cleaned = TAILMARK.run(dir.path(), &["clean", "out", "--yes"]);
+    let expected = ["not touched", "keyspace clean_bare is empty", "may be left"];
+    assert_says(&out(&cleaned), &expected);
+    assert_eq!(cleaned.status.code(), Some(3));
+    assert!(keyspace.exists());
+
+    let rate = ["--load-rate", "100"];
+    let other = keyspace
+        .command(dir.path(), "other", &rate)
+        .output()
+        .unwrap();
+    assert_eq!(other.status.code(), Some(2), "{}", err(&other));
+    let resumed = keyspace.command(dir.path(), "out", &rate).output().unwrap();
+    assert_eq!(resumed.status.code(), Some(0), "{}", err(&resumed));
+    let removed = TAILMARK.run(dir.path(), &["clean", "out", "--yes"]);
+    assert_eq!(removed.status.code(), Some(0), "{}", err(&removed));
+    assert!(keyspace.exists() && keyspace.tables().is_empty());
+}
+
+#[test]
+fn clean_claims_nothing_of_a_server_that_it_cannot_ask() {
+    let (keyspace, dir) = (Keyspace::new("clean_down"), TempDir::new().unwrap());
+    keyspace.run(dir.path());
+    // The same study, of a server that is down.
+    let known = Study::open_read_only(&dir.path().join("out")).unwrap();
+    let down = |mut system: System| {
+        system.place = "127.0.0.1:9".to_owned();
+        system
+    };
+    let systems: Vec<_> = known.systems().unwrap().into_iter().map(down).collect();
+    let path = dir.path().join("down");
+    Study::create(&path, &known.header().unwrap(), &systems).unwrap();
+    for words in [&["clean", "down"][..], &["clean", "down", "--yes"]] {
+        let cleaned = TAILMARK.run(dir.path(), words);
+        let said = out(&cleaned);
+        assert_says(&said, &["not touched: 127.0.0.1:9 "]);
+        let last = said.lines().last().unwrap();
+        assert_says(last, &["may be left", "127.0.0.1:9"]);
+        assert_eq!(cleaned.status.code(), Some(3));
+    }
 }

@@ -69,7 +69,10 @@ impl Keyspace {
         let (schema, name) = ("system_schema.tables", &self.name);
         let columns = "table_name, comment";
         let select = format!("SELECT {columns} FROM {schema} WHERE keyspace_name = '{name}'");
-        cql(&self.hosts, &select)
+        let mut tables = cql(&self.hosts, &select);
+        let comments = tables.iter_mut().flat_map(|table| table.last_mut());
+        comments.for_each(|comment| *comment = without_study(comment));
+        tables
     }
 
     fn assert_only_accounts(&self) {
@@ -83,6 +86,16 @@ impl Drop for Keyspace {
     fn drop(&mut self) {
         self.cql("DROP KEYSPACE IF EXISTS $");
     }
+}
+
+/// A comment without the id of the study that it names.
+fn without_study(comment: &str) -> String {
+    let Some((before, after)) = comment.split_once(" for study ") else {
+        return comment.to_owned();
+    };
+    let id = after.bytes().take_while(u8::is_ascii_hexdigit).count();
+    assert_eq!(id, 32, "{comment}");
+    format!("{before}{}", &after[id..])
 }
 
 #[track_caller]
@@ -218,6 +231,65 @@ fn adopted_records_are_read_and_nothing_is_written_next_to_them() {
     refused(&empty, &["nothing can be adopted in"]);
     assert_eq!(keyspace.tables(), only);
     assert_eq!(keyspace.cql("SELECT y_id FROM $.usertable").len(), 0);
+}
+
+#[test]
+fn a_table_that_the_user_created_in_the_place_of_ours_is_the_users() {
+    let keyspace = Keyspace::missing("replaced");
+    succeeded(&keyspace.run(&["-o", "out"]));
+    let fields = "y_id varchar PRIMARY KEY, field0 varchar, field1 varchar, field2 varchar, \
+                  field3 varchar";
+    keyspace.cql("DROP TABLE $.usertable");
+    keyspace.cql(&format!("CREATE TABLE $.usertable ({fields})"));
+    let created = ["was not created by tailmark", "--into-existing"];
+    let empty = keyspace.run(&["-o", "empty"]);
+    refused(&empty, &created);
+    keyspace.cql("INSERT INTO $.usertable (y_id, field0) VALUES ('user1', 'theirs')");
+
+    let foreign = ["was not loaded by tailmark", "--adopt"];
+    for change in ["--workload=ycsb-a", "--set=sweep.reload=point"] {
+        refused(&keyspace.run(&[change, "-o", "other"]), &foreign);
+    }
+    let cleaned = TAILMARK.run(keyspace.dir.path(), &["clean", "out", "--yes"]);
+    assert_says(&out(&cleaned), &["not touched", "no marker of this study"]);
+    let rows = keyspace.cql("SELECT y_id, field0 FROM $.usertable");
+    assert_eq!(rows, [["user1", "theirs"]]);
+}
+
+#[test]
+fn what_the_server_refuses_for_good_ends_a_run_at_once_with_its_message() {
+    let mut keyspace = Keyspace::missing("refused");
+    let own = std::mem::replace(&mut keyspace.name, "system_auth".to_owned());
+    let protected = keyspace.run(&["--into-existing", "-o", "out"]);
+    let code = protected.status.code();
+    keyspace.name = "select".to_owned();
+    let reserved = keyspace.run(&["-o", "out"]);
+    keyspace.name = own;
+    assert!(code == Some(1) || code == Some(2), "{}", err(&protected));
+    assert_says(&err(&protected), &["refuses", "system_auth"]);
+    assert!(
+        !err(&protected).contains("did not answer"),
+        "{}",
+        err(&protected)
+    );
+    refused(
+        &reserved,
+        &["database.keyspace is `select`", "reserved word"],
+    );
+}
+
+#[test]
+fn tables_of_another_form_are_refused() {
+    let keyspace = Keyspace::of_user("formed");
+    keyspace.cql("CREATE TABLE $.tailmark (id int PRIMARY KEY, other int)");
+    let run = || keyspace.run(&["--into-existing", "-o", "out"]);
+    refused(&run(), &["tailmark` is not the one of tailmark's markers"]);
+    keyspace.cql("DROP TABLE $.tailmark");
+    let fields = "field0 varchar, field1 varchar, field2 varchar, field3 varchar";
+    keyspace.cql(&format!(
+        "CREATE TABLE $.usertable (y_id varchar, c int, {fields}, PRIMARY KEY (y_id, c))"
+    ));
+    refused(&run(), &["has another primary key than `y_id`"]);
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use crate::{TAILMARK, own::Server};
 use serde_json::Value;
+use std::os::unix::fs::PermissionsExt;
 use tailmark_testing::{err, server, test};
 use tempfile::TempDir;
 
@@ -87,6 +88,10 @@ fn a_server_that_encrypts_and_asks_for_a_password_is_run_on_with_both_and_refuse
     let dir = TempDir::new().unwrap();
     std::fs::write(dir.path().join("right"), "cassandra\n").unwrap();
     std::fs::write(dir.path().join("wrong"), "sesame\n").unwrap();
+    for name in ["right", "wrong"] {
+        let owner = std::fs::Permissions::from_mode(0o600);
+        std::fs::set_permissions(dir.path().join(name), owner).unwrap();
+    }
     let certificate = server.dir.path().join("ca.pem");
     let run = |user: &str, password: &str, tls: &str| {
         let plan = format!(

@@ -2,7 +2,8 @@
 //! shows who it is.
 
 use crate::{Error, Location, Settings, error::BoxError};
-use std::time::Duration;
+use rustix::process::geteuid;
+use std::{fs::File, io::Read, os::unix::fs::MetadataExt, time::Duration};
 
 /// Awaits what is asked of a cluster to connect to it. `connect_timeout_ms` is that of one
 /// connection, and the client crates have none for some of what follows it: a server that takes
@@ -26,17 +27,104 @@ pub(crate) async fn in_time<T>(
     })
 }
 
+/// Bytes of the largest password file.
+const PASSWORD_BYTES_MAX: u64 = 4096;
+
 /// Checks that files which are named can be read, and that a user has a password.
 pub(crate) fn check(settings: &Settings) -> Result<(), Error> {
-    for file in ["password_file", "tls_ca"] {
-        if let Some(path) = settings.text(file)
-            && std::fs::File::open(path).is_err()
-        {
-            return Err(settings.refuse(file, "a file that can be read"));
-        }
+    if let Some(path) = settings.text("tls_ca")
+        && File::open(path).is_err()
+    {
+        return Err(settings.refuse("tls_ca", "a file that can be read"));
+    }
+    if let Some(path) = settings.text("password_file")
+        && let Err(accepted) = password(path)
+    {
+        return Err(settings.refuse("password_file", &accepted));
     }
     if settings.text("user").is_some() != settings.text("password_file").is_some() {
         return Err(settings.refuse("user", "given together with `password_file`"));
     }
     Ok(())
+}
+
+/// User and password, if the settings name them.
+pub(crate) fn credentials(settings: &Settings) -> Result<Option<(&str, String)>, BoxError> {
+    let (Some(user), Some(file)) = (settings.text("user"), settings.text("password_file")) else {
+        return Ok(None);
+    };
+    let refused =
+        |accepted| format!("database.password_file is `{file}`, but it must be {accepted}");
+    Ok(Some((user, password(file).map_err(refused)?)))
+}
+
+/// The password in a file; what is accepted if it is no file of a password. A plan can come from a
+/// stranger, and the first server that asks gets what it names: so only a file that its owner keeps
+/// from others, as keys of ssh are, and that holds nothing else.
+fn password(path: &str) -> Result<String, String> {
+    let unreadable = |error: std::io::Error| format!("a file that can be read ({error})");
+    // That of a FIFO would wait for its writer.
+    if !std::fs::metadata(path).map_err(unreadable)?.is_file() {
+        return Err("a regular file".to_owned());
+    }
+    let file = File::open(path).map_err(unreadable)?;
+    let found = file.metadata().map_err(unreadable)?;
+    if !found.is_file() {
+        return Err("a regular file".to_owned());
+    }
+    if found.uid() != geteuid().as_raw() {
+        return Err("a file of the user who runs tailmark".to_owned());
+    }
+    if found.mode() & 0o077 != 0 {
+        return Err(format!(
+            "a file that others cannot read: chmod 600 '{path}'"
+        ));
+    }
+    let one_line =
+        || "a file that holds the password as its only line, of 4 KiB at most".to_owned();
+    let mut text = String::new();
+    let read = file.take(PASSWORD_BYTES_MAX + 1).read_to_string(&mut text);
+    read.map_err(|_| one_line())?;
+    let line = text.strip_suffix('\n').unwrap_or(&text);
+    if text.len() as u64 > PASSWORD_BYTES_MAX || line.is_empty() || line.contains('\n') {
+        return Err(one_line());
+    }
+    Ok(line.strip_suffix('\r').unwrap_or(line).to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::{fs, os::unix::fs::PermissionsExt};
+
+    #[test]
+    fn a_password_is_read_only_from_a_file_that_holds_nothing_else_and_is_kept_from_others() {
+        let folder = tempfile::TempDir::new().unwrap();
+        let path = folder.path().join("password");
+        let read = |text: &str, mode: u32| {
+            fs::write(&path, text).unwrap();
+            fs::set_permissions(&path, fs::Permissions::from_mode(mode)).unwrap();
+            password(path.to_str().unwrap())
+        };
+        for text in ["sesame", "sesame\n", "sesame\r\n"] {
+            assert_eq!(read(text, 0o600).unwrap(), "sesame");
+        }
+        let long = "x".repeat(4097);
+        for (text, mode, expected) in [
+            ("sesame\n", 0o640, "chmod 600"),
+            ("sesame\n", 0o604, "chmod 600"),
+            ("root:*:20228\ndaemon:*:20228\n", 0o600, "only line"),
+            ("", 0o600, "only line"),
+            ("\n", 0o600, "only line"),
+            (&long, 0o600, "4 KiB"),
+        ] {
+            let refused = read(text, mode).unwrap_err();
+            assert!(refused.contains(expected), "{refused}");
+        }
+        let refused = password(folder.path().to_str().unwrap()).unwrap_err();
+        assert!(refused.contains("regular file"), "{refused}");
+        assert!(password("/dev/null").unwrap_err().contains("regular file"));
+        let shadow = password("/etc/shadow").unwrap_err();
+        assert!(!shadow.contains("root:"), "{shadow}");
+    }
 }

@@ -2,7 +2,9 @@
 //! name contact points; a test whose server is not named is ignored.
 
 use crate::support::*;
-use std::{collections::BTreeSet, fs, net::TcpListener, time::Duration};
+use std::{
+    collections::BTreeSet, fs, net::TcpListener, os::unix::fs::PermissionsExt, time::Duration,
+};
 use tailmark_driver::{
     Access, Cause, Completion, Database, Error, Fields, Key, Location, Operation, OperationKind,
     Outcome, Place, Reply, Session, Settled, db,
@@ -239,6 +241,12 @@ fn settings_that_the_table_cannot_check_are_refused() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("password");
     fs::write(&file, "secret\n").unwrap();
+    let open = fs::Permissions::from_mode(0o644);
+    fs::set_permissions(&file, open).unwrap();
+    let readable = folder.path().join("readable");
+    fs::copy(&file, &readable).unwrap();
+    fs::set_permissions(&file, fs::Permissions::from_mode(0o600)).unwrap();
+    let readable = readable.to_str().unwrap();
     let file = file.to_str().unwrap();
     for driver in db::DRIVERS.iter().filter(|d| d.place == Place::Hosts) {
         // What is refused of certificates that nothing else of TLS is given with.
@@ -249,6 +257,10 @@ fn settings_that_the_table_cannot_check_are_refused() {
         for (settings, named) in [
             (
                 vec![("password_file", "/nowhere/secret"), ("user", "me")],
+                "password_file",
+            ),
+            (
+                vec![("password_file", readable), ("user", "me")],
                 "password_file",
             ),
             (vec![("user", "me")], "user"),

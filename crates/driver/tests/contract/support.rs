@@ -61,6 +61,7 @@ impl Bench {
             data,
             semantics: Semantics::Faithful,
             access: Access::Create,
+            study: String::new(),
         };
         Self {
             driver,

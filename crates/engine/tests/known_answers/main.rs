@@ -97,6 +97,7 @@ fn open(model: &str) -> Box<dyn Database> {
         settings: Settings::check(driver, &given, &data(), 1.0).unwrap(),
         semantics: Semantics::default(),
         access: Access::Create,
+        study: String::new(),
     };
     (driver.open)(&params).unwrap()
 }

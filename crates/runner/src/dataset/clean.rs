@@ -54,8 +54,25 @@ pub(crate) struct Remains {
     pub lines: Vec<String>,
 }
 
-/// Why a place is left alone: it is not there, or has no marker of the study.
-pub(crate) type Untouched = String;
+/// Why a place is left alone.
+pub(crate) enum Untouched {
+    /// Nothing is there.
+    Gone(String),
+    /// It may hold what the study made: it could not be looked into, or has no marker of the study.
+    Left(String),
+}
+
+impl From<String> for Untouched {
+    fn from(why: String) -> Self {
+        Self::Left(why)
+    }
+}
+
+impl From<&str> for Untouched {
+    fn from(why: &str) -> Self {
+        Self::Left(why.to_owned())
+    }
+}
 
 impl NamedPlace<'_> {
     /// What a study left there; none if its driver keeps nothing.
@@ -71,10 +88,10 @@ impl NamedPlace<'_> {
         let place = Path::new(self.place);
         let is_plain = |part| matches!(part, Component::RootDir | Component::Normal(_));
         if !place.is_absolute() || !place.components().all(is_plain) {
-            return Err("it is no absolute path".to_owned());
+            return Err("it is no absolute path".into());
         }
         if !place.exists() {
-            return Err("it is not there".to_owned());
+            return Err(Untouched::Gone("it is not there".to_owned()));
         }
         let store = Store::at(self.driver, place);
         let (text, location) = match &store {
@@ -87,13 +104,14 @@ impl NamedPlace<'_> {
                 Location::Device(place.to_owned()),
             ),
         };
+        if text.is_none() && location.path().is_some_and(|data| !data.exists()) {
+            return Err(Untouched::Gone("there is no data set".to_owned()));
+        }
         let marker = own(text.as_deref(), study)?;
         let data = location.path().unwrap_or(place);
         if fs::symlink_metadata(data).is_ok_and(|found| found.is_symlink()) {
             let name = data.display();
-            return Err(format!(
-                "`{name}` is a symbolic link, which tailmark did not make"
-            ));
+            return Err(format!("`{name}` is a symbolic link, which tailmark did not make").into());
         }
         let logs = self.logs(data);
         let mut lines = lines(&store, self.driver, data, &marker, place);
@@ -139,11 +157,32 @@ impl NamedPlace<'_> {
 
     fn on_server(&self, study: &str) -> Result<Remains, Untouched> {
         let location = Location::of_hosts(self.place);
-        let params = self.params(location, self.settings.clone())?;
+        let params = Params {
+            study: study.to_owned(),
+            ..self.params(location, self.settings.clone())?
+        };
         let look = self.driver.look.ok_or("its driver looks at no server")?;
         let found = (look.at)(&params).map_err(|error| in_one_line(&error))?;
-        let marker = own(found.marker.as_deref(), study)?;
+        if found.is_bare {
+            let place = found.foreign.unwrap_or_default();
+            return Err(
+                format!("the {place} is empty, and nothing in it says who created it").into(),
+            );
+        }
+        let is_unmarked = found.marker.is_none() && found.made_for.as_deref() == Some(study);
+        if found.marker.is_none() && !found.exists && !is_unmarked {
+            return Err(Untouched::Gone(format!("there is no {}", found.name)));
+        }
+        let mut marker = if is_unmarked {
+            // A load was killed before it wrote one.
+            Marker::new(&BTreeMap::new(), "", 0, false)
+        } else {
+            own(found.marker.as_deref(), study)?
+        };
         let opened = (self.driver.open)(&params).map_err(|error| in_one_line(&error))?;
+        if is_unmarked {
+            marker.made = opened.made();
+        }
         let statements = opened.removal(&marker.made);
         let statements = statements.map_err(|error| in_one_line(&error))?;
         let place = self.place;
@@ -178,6 +217,7 @@ impl NamedPlace<'_> {
             data,
             semantics: Semantics::default(),
             access: Access::Read,
+            study: String::new(),
         })
     }
 }
@@ -186,7 +226,7 @@ impl NamedPlace<'_> {
 fn own(text: Option<&str>, study: &str) -> Result<Marker, Untouched> {
     let marker = text.and_then(|text| Marker::parse(text, "marker").ok());
     let own = marker.filter(|marker| marker.study == study);
-    own.ok_or_else(|| "no marker of this study there".to_owned())
+    own.ok_or_else(|| "no marker of this study there".into())
 }
 
 fn lines(

@@ -49,6 +49,8 @@ pub struct Dataset<'a> {
     adopts: bool,
     /// Whether tables are created in a keyspace that tailmark did not create.
     into_existing: bool,
+    /// Whether this study began to create something on the server: what is bare there is its own.
+    has_begun: bool,
 }
 
 /// How much of a data set is there.
@@ -108,6 +110,7 @@ impl<'a> Dataset<'a> {
             settings,
             semantics: system.semantics,
             access: access(plan),
+            study: plan.header.id.clone(),
         };
         Self {
             plan,
@@ -119,6 +122,7 @@ impl<'a> Dataset<'a> {
             made: Mutex::default(),
             adopts,
             into_existing: plan.sweep.into_existing,
+            has_begun: plan.begun_on.contains(&system.name),
         }
     }
 
@@ -240,8 +244,10 @@ impl<'a> Dataset<'a> {
             }
             Store::Server => {
                 let look = self.look_at_server()?;
+                let is_begun =
+                    (look.is_bare && self.has_begun) || look.made_for.as_ref() == Some(&self.study);
                 let unmarked = match look.foreign {
-                    Some(place) if look.is_empty => Unmarked::NothingInside(place),
+                    Some(place) if look.is_empty && !is_begun => Unmarked::NothingInside(place),
                     _ => foreign(!look.is_empty),
                 };
                 (look.marker, unmarked)
@@ -259,6 +265,12 @@ impl<'a> Dataset<'a> {
     pub(crate) fn look_at_server(&self) -> Result<Look, Error> {
         let look = self.system.driver.look;
         Ok(look.map_or_else(|| Ok(Look::default()), |look| (look.at)(&self.params))?)
+    }
+
+    /// Whether a load would create everything on its server.
+    pub fn begins_on_server(&self) -> bool {
+        let look = self.look_at_server();
+        self.store == Store::Server && look.is_ok_and(|l| !l.exists && l.foreign.is_none())
     }
 
     /// Refuses to adopt less than a complete data set, and data next to a marker that promises nothing:

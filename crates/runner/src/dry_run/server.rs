@@ -50,6 +50,13 @@ pub(super) fn lines(plan: &Plan, system: &SystemPlan, known: &SystemFacts) -> Ve
         return Vec::new();
     };
     let mut lines = Vec::new();
+    if let Some(file) = system.settings.text("password_file")
+        && system.service.is_none()
+    {
+        lines.push(format!(
+            "this dry run sends the server the password in `{file}` if it asks for one"
+        ));
+    }
     if let Some(why) = unreached {
         lines.push(format!("server not reached: {why}"));
     }

@@ -28,6 +28,7 @@ pub(super) fn with_evidence_of<T>(
         settings: tailmark_driver::Settings::default(),
         semantics: tailmark_driver::Semantics::Faithful,
         access: tailmark_driver::Access::Write,
+        study: String::new(),
     };
     let key = PointKey {
         system: "a".into(),

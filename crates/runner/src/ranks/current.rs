@@ -138,6 +138,7 @@ mod tests {
             settings: tailmark_driver::Settings::default(),
             semantics: tailmark_driver::Semantics::Faithful,
             access: tailmark_driver::Access::Write,
+            study: String::new(),
         };
         let database = (driver.open)(&params).unwrap();
         let workload = Arc::new(tailmark_workload::find("ycsb-d").unwrap());

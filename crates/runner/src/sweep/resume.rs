@@ -6,6 +6,10 @@ use std::{borrow::Cow, collections::BTreeMap, path::Path};
 use tailmark_plan::{Plan, shapes_points, shapes_probes};
 use tailmark_results::{Header, Study};
 
+/// Group and name of the fact that says that something was about to be created on the server of a
+/// system.
+pub(super) const BEGUN_ON: (&str, &str) = ("data set", "begun on");
+
 /// The study of an earlier run of this plan, and the plan with that study's id.
 pub(super) fn known<'a>(
     plan: &'a Plan,
@@ -18,13 +22,26 @@ pub(super) fn known<'a>(
     let begun = study.header()?;
     refuse_changed_plan(plan, &begun, study.has_probes()?, out)?;
     let mut plan = plan.clone();
-    plan.header.id.clone_from(&begun.id);
+    take_up(&mut plan, &study)?;
     let study = Study::open(out)?;
     let keys = with_report_of(&plan, &begun);
     if keys != begun.plan {
         study.set_plan(&keys)?;
     }
     Ok((Cow::Owned(plan), Some(study)))
+}
+
+/// Has a plan go on with a study: every rank marks its data with the study's id, and what it began to
+/// create is its own.
+///
+/// # Errors
+/// Where the study cannot be read.
+pub fn take_up(plan: &mut Plan, study: &Study) -> Result<(), Error> {
+    plan.header.id = study.header()?.id;
+    let facts = study.facts()?.into_iter();
+    let begun = facts.filter(|fact| (fact.group.as_str(), fact.name.as_str()) == BEGUN_ON);
+    plan.begun_on = begun.filter_map(|fact| fact.system).collect();
+    Ok(())
 }
 
 /// The keys of a study, with those of a plan that shape no point.

@@ -5,11 +5,19 @@ use crate::{
     Error,
     caches::{CachesKept, drop_caches},
     dataset::Dataset,
+    error::in_one_line,
     ranks::Command,
     service::wait_ready,
 };
+use std::{
+    cell::Cell,
+    time::{Duration, Instant},
+};
 use tailmark_driver::Place;
 use tailmark_plan::SystemPlan;
+
+/// How long a server is waited for before it is said why.
+const SILENT_MAX: Duration = Duration::from_secs(1);
 
 impl Sweeper<'_> {
     /// Stops the service of a system and drops its caches, or says why they are kept; none where that
@@ -88,6 +96,21 @@ impl Sweeper<'_> {
         }
         self.observer.step("waiting until the server answers");
         let timeout = self.plan.sweep.ready_timeout;
+        let (begun, is_said, observer) = (Instant::now(), Cell::new(false), self.observer);
+        let is_ready = || {
+            let ready = is_ready();
+            if let Err(why) = &ready
+                && begun.elapsed() >= SILENT_MAX
+                && !is_said.replace(true)
+            {
+                observer.notice(&format!(
+                    "waiting for the server of system `{}`: {}",
+                    system.name,
+                    in_one_line(why)
+                ));
+            }
+            ready
+        };
         let running = self.services.running();
         let ready = wait_ready(system, running, timeout, self.stop, is_ready);
         Ok(ready?.is_some())

@@ -1,7 +1,7 @@
 //! One system's turn in a sweep: its service and its data set are as its next point needs them,
 //! whatever the systems before it have left.
 
-use super::Sweeper;
+use super::{Sweeper, resume::BEGUN_ON};
 use crate::{
     Error,
     caches::CachesKept,
@@ -195,6 +195,7 @@ impl<'a> Sweeper<'a> {
         if !is_first && !self.wait_ready(&state.dataset, state.system)? {
             return Ok(false);
         }
+        self.note_begin(state)?;
         if starts_empty {
             state.dataset.start_empty()?;
             let system = state.system;
@@ -216,6 +217,23 @@ impl<'a> Sweeper<'a> {
         }
         state.is_loaded = state.dataset.is_loaded()? & self.look_elsewhere(state.system)?;
         Ok(true)
+    }
+
+    /// Notes in the study that something is about to be created on a server. Between a keyspace and
+    /// the first table in it nothing there says whose it is: a run that was killed then goes on.
+    fn note_begin(&self, state: &SystemState<'a>) -> Result<(), Error> {
+        let SystemState {
+            system, dataset, ..
+        } = state;
+        if !dataset.begins_on_server() {
+            return Ok(());
+        }
+        Ok(self.study.set_facts(&[Fact {
+            system: Some(system.name.clone()),
+            group: BEGUN_ON.0.to_owned(),
+            name: BEGUN_ON.1.to_owned(),
+            value: system.location.to_string(),
+        }])?)
     }
 
     /// Keeps for which repeat a data set was loaded, where that decides when it is loaded again.

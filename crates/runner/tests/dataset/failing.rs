@@ -110,6 +110,7 @@ impl Database for Server {
             settings: system.settings,
             semantics: system.semantics,
             access: Access::Write,
+            study: String::new(),
         });
         opened?.session()
     }

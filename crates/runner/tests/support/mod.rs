@@ -121,6 +121,7 @@ pub fn plan(systems: Vec<SystemPlan>, workloads: &[&str], threads: &[u32]) -> Pl
         time_scale: 1.0,
         unscaled: None,
         retry_failed: false,
+        begun_on: Default::default(),
         settings: Default::default(),
         consent: Default::default(),
     }

@@ -15,7 +15,7 @@ use rustls::{
     crypto::ring,
     pki_types::{CertificateDer, pem::PemObject},
 };
-use std::{fs, sync::Arc};
+use std::sync::Arc;
 
 /// Connections of one runtime to a node: as many as clients can be.
 const CONNECTIONS: usize = 1024;
@@ -40,10 +40,8 @@ pub(super) async fn connect(location: &Location, settings: &Settings) -> Result<
         max_error_rate: 0,
         ..ClientPolicy::default()
     };
-    if let (Some(user), Some(file)) = (settings.text("user"), settings.text("password_file")) {
-        let password = fs::read_to_string(file)?;
-        let password = password.lines().next().unwrap_or_default();
-        policy.auth_mode = AuthMode::Internal(user.to_owned(), password.to_owned());
+    if let Some((user, password)) = login::credentials(settings)? {
+        policy.auth_mode = AuthMode::Internal(user.to_owned(), password);
     }
     if let Some(file) = settings.text("tls_ca") {
         policy.tls_policy = Some(TlsPolicy {

@@ -294,6 +294,8 @@ fn look_of_empty(params: &Params) -> Look {
         exists: false,
         is_empty: true,
         foreign: None,
+        is_bare: false,
+        made_for: None,
         creates: vec![format!(
             "write the record `ready` to set {namespace}.{MARKERS}"
         )],

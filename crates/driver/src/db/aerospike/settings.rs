@@ -9,7 +9,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     Setting::new("connect_timeout_ms", "how long a connection may take to be made", SettingKind::MILLISECONDS, "5000"),
     Setting::new("insert", "whether an insert of a key that is there replaces the record, or fails as in YCSB's binding", SettingKind::Choice(&["create", "replace"]), "replace"),
     Setting::new("namespace", "of the server; it must be there", SettingKind::Text, "ycsb"),
-    Setting::new("password_file", "a file whose first line is the password", SettingKind::Text, ""),
+    Setting::new("password_file", "a file of mode 600 whose only line is the password", SettingKind::Text, ""),
     Setting::new("request_timeout_ms", "how long a request may take before it counts as failed", SettingKind::MILLISECONDS, "10000"),
     Setting::new("retries", "how often the client library repeats a failed request; attempts that failed are counted", SettingKind::Integer { min: 0, max: 100 }, "0"),
     Setting::new("send_key", "whether the key itself is stored beside its digest", SettingKind::Flag, "false"),

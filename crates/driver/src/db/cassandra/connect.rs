@@ -20,7 +20,7 @@ use scylla::{
         speculative_execution::SimpleSpeculativeExecutionPolicy,
     },
 };
-use std::{fs, num::NonZeroUsize, sync::Arc, time::Duration};
+use std::{num::NonZeroUsize, sync::Arc, time::Duration};
 
 /// How long a request may take that is not measured: a TRUNCATE is one.
 const UNMEASURED: Duration = Duration::from_secs(60);
@@ -52,9 +52,8 @@ pub(super) async fn connect(
         })
         .keyspaces_to_fetch([keyspace])
         .default_execution_profile_handle(profile.into_handle());
-    if let (Some(user), Some(file)) = (settings.text("user"), settings.text("password_file")) {
-        let password = fs::read_to_string(file)?;
-        builder = builder.user(user, password.lines().next().unwrap_or_default());
+    if let Some((user, password)) = login::credentials(settings)? {
+        builder = builder.user(user, password);
     }
     if settings.flag("tls") {
         builder = builder.tls_context(Some(tls(settings)?));

@@ -39,6 +39,20 @@ fn refusal(refused: &DbError) -> Cause {
     }
 }
 
+/// Whether an error is an answer of the server that no second attempt changes. An invalid statement is
+/// none: a node that does not know a new table yet says that too.
+pub(super) fn is_final(error: &(dyn std::error::Error + 'static)) -> bool {
+    matches!(
+        error.downcast_ref(),
+        Some(ExecutionError::LastAttemptError(
+            RequestAttemptError::DbError(
+                DbError::SyntaxError | DbError::Unauthorized | DbError::ConfigError,
+                _,
+            )
+        ))
+    )
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -49,7 +49,7 @@ pub const DRIVER: Driver = Driver {
     look: Some(ServerLook {
         at: look,
         of_empty: |params| {
-            let tables = Tables::new(&params.settings, &params.data);
+            let tables = Tables::new(params);
             tables.look(&params.settings, &Existing::default())
         },
     }),
@@ -69,8 +69,8 @@ pub const DRIVER: Driver = Driver {
 struct Cassandra {
     params: Params,
     tables: Arc<Tables>,
-    /// What tailmark created of what was there when it was opened.
-    made: Vec<Made>,
+    /// What was there when it was opened.
+    existing: Existing,
     /// Asks what is not measured.
     connection: Arc<Connection>,
     /// Asks it while clients do.
@@ -86,12 +86,8 @@ struct Cassandra {
 
 impl Cassandra {
     fn open(params: &Params) -> Result<Self, Error> {
-        let refuse = |source: BoxError| Error::Open {
-            driver: DRIVER.name,
-            place: params.location.to_string(),
-            source,
-        };
-        let tables = Tables::new(&params.settings, &params.data);
+        let refuse = |source| not_opened(params, source);
+        let tables = Tables::new(params);
         let pool = RuntimePool::new().map_err(|error| refuse(error.into()))?;
         let opened = pool.wait(async {
             let connection = connect(params, &tables).await?;
@@ -100,17 +96,19 @@ impl Cassandra {
                 let settings = &params.settings;
                 tables.make(&connection, settings, &existing).await?;
                 existing = tables.existing(&connection).await?;
-            } else if existing.table.is_none() {
+            } else if existing.table.is_none() && existing.made_for() != Some(&tables.study) {
                 let Tables {
                     keyspace, table, ..
                 } = &tables;
                 return Err(format!("there is no table `{keyspace}.{table}`").into());
             }
-            tables.check(&connection, &params.settings).await?;
+            tables
+                .check(&connection, &params.settings, &existing)
+                .await?;
             let views = statistics::views(&connection).await;
-            Ok((connection, views, tables.made(&existing)))
+            Ok((connection, views, existing))
         });
-        let (connection, views, made) = opened.map_err(refuse)?;
+        let (connection, views, existing) = opened.map_err(refuse)?;
         Ok(Self {
             down: facts::down(&connection),
             connection: Arc::new(connection),
@@ -118,7 +116,7 @@ impl Cassandra {
             views: Arc::new(views),
             params: params.clone(),
             tables: Arc::new(tables),
-            made,
+            existing,
             attempts: Arc::default(),
             pool,
         })
@@ -164,23 +162,28 @@ impl Database for Cassandra {
     }
 
     fn marker(&self) -> Result<Option<String>, Error> {
-        let marker = self.pool.wait(self.tables.marker(&self.connection));
+        let marker = async {
+            // The table may have been replaced since it was opened.
+            let existing = self.tables.existing(&self.connection).await?;
+            self.tables.marker(&self.connection, &existing).await
+        };
+        let marker: Result<_, BoxError> = self.pool.wait(marker);
         marker.map_err(|source| self.failed("read the marker of", source))
     }
 
     fn set_marker(&self, text: &str) -> Result<(), Error> {
-        let written = self
-            .pool
-            .wait(self.tables.set_marker(&self.connection, text));
+        let (tables, existing) = (&self.tables, &self.existing);
+        let written = tables.set_marker(&self.connection, existing, text);
+        let written = self.pool.wait(written);
         written.map_err(|source| self.failed("write the marker of", source))
     }
 
     fn made(&self) -> Vec<Made> {
-        self.made.clone()
+        self.tables.made(&self.existing)
     }
 
     fn removal(&self, made: &[Made]) -> Result<Vec<String>, Error> {
-        let statements = removal::statements(&self.connection, &self.tables, made);
+        let statements = removal::statements(&self.connection, &self.tables, &self.existing, made);
         let statements = self.pool.wait(statements);
         statements.map_err(|source| self.failed("look into", source))
     }
@@ -249,6 +252,23 @@ async fn connect(params: &Params, tables: &Tables) -> Result<Connection, BoxErro
     connect::connect(location, settings, &tables.keyspace, profile).await
 }
 
+fn not_opened(params: &Params, source: BoxError) -> Error {
+    let (driver, place) = (DRIVER.name, params.location.to_string());
+    if failure::is_final(&*source) {
+        Error::Refused {
+            driver,
+            place,
+            source,
+        }
+    } else {
+        Error::Open {
+            driver,
+            place,
+            source,
+        }
+    }
+}
+
 fn failed(params: &Params, action: &'static str, source: BoxError) -> Error {
     Error::Database {
         action,
@@ -260,33 +280,29 @@ fn failed(params: &Params, action: &'static str, source: BoxError) -> Error {
 
 /// Reads what is there.
 fn look(params: &Params) -> Result<Look, Error> {
-    let refuse = |source: BoxError| Error::Open {
-        driver: DRIVER.name,
-        place: params.location.to_string(),
-        source,
-    };
-    let (tables, settings) = (
-        Tables::new(&params.settings, &params.data),
-        &params.settings,
-    );
+    let refuse = |source| not_opened(params, source);
+    let (tables, settings) = (Tables::new(params), &params.settings);
     let pool = RuntimePool::<Prepared>::new().map_err(|error| refuse(error.into()))?;
     let opened = pool.wait(async {
         let connection = connect(params, &tables).await?;
         let existing = tables.existing(&connection).await?;
-        if existing.table.is_some() {
-            tables.check(&connection, settings).await?;
-        }
+        tables.check(&connection, settings, &existing).await?;
         Ok((connection, existing))
     });
     let (connection, existing) = opened.map_err(refuse)?;
     let looked: Result<Look, BoxError> = pool.wait(async {
         let mut look = tables.look(settings, &existing);
-        if existing.markers.is_some() {
-            look.marker = tables.marker(&connection).await?;
-        }
+        look.marker = tables.marker(&connection, &existing).await?;
         if existing.table.is_some() {
             look.is_empty = tables.are_empty(&connection).await?;
         }
+        if look.marker.is_none() && look.is_empty {
+            look.made_for = existing.made_for().map(ToOwned::to_owned);
+        }
+        look.is_bare = look.foreign.is_some()
+            && existing.markers.is_none()
+            && existing.table.is_none()
+            && !removal::has_other_objects(&connection, &tables).await?;
         // What has a marker was loaded with the consent of its user.
         look.foreign = look.foreign.filter(|_| look.marker.is_none());
         Ok(look)
@@ -297,7 +313,7 @@ fn look(params: &Params) -> Result<Look, Error> {
 /// Removes the records; the table, which somebody may have made with options of their own, stays.
 fn destroy(params: &Params) -> Result<(), Error> {
     let removed = || {
-        let tables = Tables::new(&params.settings, &params.data);
+        let tables = Tables::new(params);
         let pool = RuntimePool::<Prepared>::new()?;
         pool.wait(async {
             let connection = connect(params, &tables).await?;

@@ -1,6 +1,6 @@
 //! What removes a data set from a cluster, and nothing that another program put there.
 
-use super::{schema::MARKERS, schema::Tables};
+use super::schema::{Existing, MARKERS, Tables};
 use crate::{Made, error::BoxError};
 use scylla::client::session::Session;
 use std::collections::BTreeSet;
@@ -15,58 +15,61 @@ const KINDS: [(&str, &str); 5] = [
 ];
 
 /// The statements that remove the records and their marker, and of what was made around them the
-/// largest that holds nothing else.
+/// largest that holds nothing else. `opened` is what there was when it was opened.
 pub(super) async fn statements(
     session: &Session,
     tables: &Tables,
+    opened: &Existing,
     made: &[Made],
 ) -> Result<Vec<String>, BoxError> {
     let Tables {
         keyspace, table, ..
     } = tables;
-    let others = others(session, tables).await?;
-    let has_marker_of_others = others.markers;
+    let existing = tables.existing(session).await?;
+    if existing != *opened {
+        return Err(format!("the tables of {keyspace} were changed meanwhile").into());
+    }
+    let has_marker = tables.marker(session, &existing).await?.is_some();
+    if !has_marker && existing.made_for() != Some(&tables.study) {
+        return Err(format!("table {keyspace}.{table} has no marker").into());
+    }
+    let has_marker_of_others = tables.has_other_markers(session, &existing).await?;
     let is_made = |name: &str| made.contains(&Made::Table(format!("{keyspace}.{name}")));
-    if made.contains(&Made::Keyspace(keyspace.clone())) && !others.objects && !others.markers {
+    let is_all_made = made.contains(&Made::Keyspace(keyspace.clone()))
+        && (existing.table.is_none() || is_made(table))
+        && is_made(MARKERS)
+        && !has_marker_of_others;
+    if is_all_made && !has_other_objects(session, tables).await? {
         return Ok(vec![format!("DROP KEYSPACE {keyspace}")]);
     }
-    let verb = if is_made(table) {
-        "DROP TABLE"
+    let data = if is_made(table) {
+        Some(format!("DROP TABLE {keyspace}.{table}"))
     } else {
-        "TRUNCATE"
+        has_marker.then(|| format!("TRUNCATE {keyspace}.{table}"))
     };
     let marker = if is_made(MARKERS) && !has_marker_of_others {
-        format!("DROP TABLE {keyspace}.{MARKERS}")
+        Some(format!("DROP TABLE {keyspace}.{MARKERS}"))
     } else {
-        format!("DELETE FROM {keyspace}.{MARKERS} WHERE name = '{table}'")
+        let key = tables.marker_key(&existing).filter(|_| has_marker);
+        key.map(|key| format!("DELETE FROM {keyspace}.{MARKERS} WHERE name = '{key}'"))
     };
-    Ok(vec![format!("{verb} {keyspace}.{table}"), marker])
+    Ok(data.into_iter().chain(marker).collect())
 }
 
-/// What a keyspace holds beside a data set.
-struct Others {
-    /// Tables, views, types, functions.
-    objects: bool,
-    /// Markers of other data sets.
-    markers: bool,
-}
-
-async fn others(session: &Session, tables: &Tables) -> Result<Others, BoxError> {
+/// Whether a keyspace holds tables, views, types or functions beside those of a data set.
+pub(super) async fn has_other_objects(
+    session: &Session,
+    tables: &Tables,
+) -> Result<bool, BoxError> {
     let own = BTreeSet::from([tables.table.as_str(), MARKERS]);
-    let mut objects = false;
     for (kind, column) in KINDS {
         let select = format!("SELECT {column} FROM system_schema.{kind} WHERE keyspace_name = ?");
         let names = names(session, select, &tables.keyspace).await?;
-        objects |= names.iter().any(|name| !own.contains(name.as_str()));
+        if names.iter().any(|name| !own.contains(name.as_str())) {
+            return Ok(true);
+        }
     }
-    let select = format!("SELECT name FROM {}.{MARKERS}", tables.keyspace);
-    let rows = session
-        .query_unpaged(select, ())
-        .await?
-        .into_rows_result()?;
-    let marked: Vec<(String,)> = rows.rows()?.collect::<Result<_, _>>()?;
-    let markers = marked.iter().any(|(name,)| *name != tables.table);
-    Ok(Others { objects, markers })
+    Ok(false)
 }
 
 async fn names(session: &Session, select: String, keyspace: &str) -> Result<Vec<String>, BoxError> {

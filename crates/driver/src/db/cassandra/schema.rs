@@ -1,37 +1,109 @@
 //! The keyspace and its tables: YCSB's, and one that holds the marker.
 
-use crate::{DataSet, Look, Made, Settings, error::BoxError};
-use scylla::{client::session::Session, statement::Statement};
+use crate::{Look, Made, Params, Settings, error::BoxError};
+use scylla::{client::session::Session, statement::Statement, value::CqlValue};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The table of markers, in the same keyspace as the data.
 pub(super) const MARKERS: &str = "tailmark";
 
-/// The comment of a table that tailmark created.
+/// How the comment of a table begins that tailmark created.
 const MADE: &str = "made by tailmark";
-/// The comment of the table of markers in a keyspace that tailmark created.
-const MADE_WITH_KEYSPACE: &str = "made by tailmark, which made the keyspace too";
+/// What follows if a study had it created: then the id of the study.
+const FOR_STUDY: &str = " for study ";
+/// How the comment of the table of markers ends in a keyspace that tailmark created.
+const WITH_KEYSPACE: &str = ", which made the keyspace too";
 
 /// What exists of a keyspace and its tables.
-#[derive(Debug, Clone, Copy, Default)]
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(super) struct Existing {
     /// Whether the keyspace exists.
     pub keyspace: bool,
     /// The table of markers, if it exists.
-    pub markers: Option<Origin>,
+    pub markers: Option<Table>,
     /// The table of records, if it exists.
-    pub table: Option<Origin>,
+    pub table: Option<Table>,
 }
 
-/// Who created a table, as its comment says.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Origin {
-    /// Another program, or an administrator.
-    Foreign,
-    /// tailmark.
-    Made,
-    /// tailmark, with the keyspace.
-    MadeWithKeyspace,
+/// A table of the server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(super) struct Table {
+    /// What the server names it by: a table that is dropped and created again has another one.
+    pub id: String,
+    /// What its comment says, if tailmark created it.
+    pub made: Option<MadeFor>,
+}
+
+/// What the comment of a table says that tailmark created. It is written with the table, so a load
+/// that is killed before its first marker leaves no table that could be anybody's.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(super) struct MadeFor {
+    /// The id of the study; empty if there is none.
+    pub study: String,
+    /// Whether the keyspace was created with it.
+    pub with_keyspace: bool,
+}
+
+impl MadeFor {
+    fn parse(comment: &str) -> Option<Self> {
+        let rest = comment.strip_prefix(MADE)?;
+        let (study, with_keyspace) = match rest.strip_suffix(WITH_KEYSPACE) {
+            Some(study) => (study, true),
+            None => (rest, false),
+        };
+        let study = match study {
+            "" => "",
+            named => named.strip_prefix(FOR_STUDY).filter(|id| is_id(id))?,
+        };
+        Some(Self {
+            study: study.to_owned(),
+            with_keyspace,
+        })
+    }
+
+    fn comment(&self) -> String {
+        let study = &self.study;
+        let for_study = if study.is_empty() { "" } else { FOR_STUDY };
+        let with_keyspace = if self.with_keyspace {
+            WITH_KEYSPACE
+        } else {
+            ""
+        };
+        format!("{MADE}{for_study}{study}{with_keyspace}")
+    }
+}
+
+/// Whether a text is the id of a study. It comes from a file, and goes into a statement.
+fn is_id(text: &str) -> bool {
+    text.len() == 32 && text.bytes().all(|byte| byte.is_ascii_hexdigit())
+}
+
+impl Existing {
+    /// Whether tailmark created the keyspace.
+    fn has_own_keyspace(&self) -> bool {
+        let markers = self.markers.as_ref();
+        let made = markers.and_then(|table| table.made.as_ref());
+        made.is_some_and(|made| made.with_keyspace)
+    }
+
+    /// The study that had all tables created that exist.
+    pub fn made_for(&self) -> Option<&str> {
+        let study = |table: &'_ Table| Some(table.made.as_ref()?.study.clone());
+        let made = self.markers.as_ref()?.made.as_ref()?;
+        let is_all = self
+            .table
+            .as_ref()
+            .is_none_or(|table| study(table).as_ref() == Some(&made.study));
+        (is_all && !made.study.is_empty()).then_some(&made.study)
+    }
+}
+
+/// Name, type and kind of a column.
+type Column = (String, String, String);
+
+fn columns_of<const N: usize>(columns: [(&str, &str, &str); N]) -> BTreeSet<Column> {
+    let own = |(name, of, kind): (&str, &str, &str)| (name.into(), of.into(), kind.into());
+    columns.into_iter().map(own).collect()
 }
 
 /// Where the data is.
@@ -43,15 +115,28 @@ pub(super) struct Tables {
     pub table: String,
     /// The names of its fields.
     pub fields: Vec<String>,
+    /// The id of the study that they are for; empty if there is none.
+    pub study: String,
 }
 
 impl Tables {
     /// As the settings and the data set say.
-    pub fn new(settings: &Settings, data: &DataSet) -> Self {
+    pub fn new(params: &Params) -> Self {
+        let Params {
+            settings,
+            data,
+            study,
+            ..
+        } = params;
         Self {
             keyspace: settings.text("keyspace").unwrap_or("ycsb").to_owned(),
             table: data.schema.table.clone(),
             fields: data.schema.fields.clone(),
+            study: if is_id(study) {
+                study.clone()
+            } else {
+                String::new()
+            },
         }
     }
 
@@ -64,28 +149,30 @@ impl Tables {
             )
             .await?
             .into_rows_result()?;
-        let tables = session
+        let mut tables = self.tables(session).await?;
+        Ok(Existing {
+            keyspace: keyspaces.rows_num() > 0,
+            markers: tables.remove(MARKERS),
+            table: tables.remove(&self.table),
+        })
+    }
+
+    /// The tables of the keyspace by name.
+    async fn tables(&self, session: &Session) -> Result<BTreeMap<String, Table>, BoxError> {
+        let rows = session
             .query_unpaged(
-                "SELECT table_name, comment FROM system_schema.tables WHERE keyspace_name = ?",
+                "SELECT table_name, id, comment FROM system_schema.tables WHERE keyspace_name = ?",
                 (&self.keyspace,),
             )
             .await?
             .into_rows_result()?;
-        let tables: BTreeMap<String, Option<String>> = tables
-            .rows::<(String, Option<String>)>()?
-            .collect::<Result<_, _>>()?;
-        let origin = |table: &str| {
-            tables.get(table).map(|comment| match comment.as_deref() {
-                Some(MADE) => Origin::Made,
-                Some(MADE_WITH_KEYSPACE) => Origin::MadeWithKeyspace,
-                _ => Origin::Foreign,
-            })
+        let table = |row: Result<(String, CqlValue, Option<String>), _>| {
+            let (name, id, comment) = row?;
+            let made = comment.as_deref().and_then(MadeFor::parse);
+            let id = id.to_string();
+            Ok((name, Table { id, made }))
         };
-        Ok(Existing {
-            keyspace: keyspaces.rows_num() > 0,
-            markers: origin(MARKERS),
-            table: origin(&self.table),
-        })
+        rows.rows()?.map(table).collect()
     }
 
     /// The statements that create what is missing, in their order. What exists stays as it is: a
@@ -97,6 +184,7 @@ impl Tables {
             keyspace,
             table,
             fields,
+            ..
         } = self;
         let copies = settings.text("replication").unwrap_or("1");
         let kind = settings.text("field_type").unwrap_or("varchar");
@@ -116,21 +204,25 @@ impl Tables {
                  {{'class': 'NetworkTopologyStrategy', 'replication_factor': {copies}}}"
             )
         });
-        let made = if existing.keyspace {
-            MADE
-        } else {
-            MADE_WITH_KEYSPACE
+        let made = MadeFor {
+            study: self.study.clone(),
+            with_keyspace: false,
         };
+        let with_keyspace = MadeFor {
+            with_keyspace: !existing.keyspace,
+            ..made.clone()
+        };
+        let (made, with_keyspace) = (made.comment(), with_keyspace.comment());
         let create_markers = existing.markers.is_none().then(|| {
             format!(
                 "CREATE TABLE IF NOT EXISTS {keyspace}.{MARKERS} \
-                 (name varchar PRIMARY KEY, marker varchar) WITH comment = '{made}'"
+                 (name varchar PRIMARY KEY, marker varchar) WITH comment = '{with_keyspace}'"
             )
         });
         let create_table = existing.table.is_none().then(|| {
             format!(
                 "CREATE TABLE IF NOT EXISTS {keyspace}.{table} \
-                 (y_id varchar PRIMARY KEY{columns}) WITH comment = '{MADE}'{compression}"
+                 (y_id varchar PRIMARY KEY{columns}) WITH comment = '{made}'{compression}"
             )
         });
         let statements = [create_keyspace, create_markers, create_table];
@@ -166,10 +258,13 @@ impl Tables {
             table: data,
             ..
         } = existing;
-        let is_made = |origin: &Option<Origin>| origin.is_some_and(|o| o != Origin::Foreign);
+        let is_made = |table: &Option<Table>| {
+            let table = table.as_ref();
+            table.is_some_and(|table| table.made.is_some())
+        };
         let made = [
             (
-                *markers == Some(Origin::MadeWithKeyspace),
+                existing.has_own_keyspace(),
                 Made::Keyspace(keyspace.clone()),
             ),
             (
@@ -187,56 +282,96 @@ impl Tables {
         let Self {
             keyspace, table, ..
         } = self;
-        let is_ours = existing.markers == Some(Origin::MadeWithKeyspace);
+        let foreign = if existing.keyspace && !existing.has_own_keyspace() {
+            Some(format!("keyspace {keyspace}"))
+        } else {
+            let table = existing.table.as_ref();
+            let foreign = table.filter(|table| table.made.is_none());
+            foreign.map(|_| format!("table {keyspace}.{}", self.table))
+        };
         Look {
             name: format!("table {keyspace}.{table}"),
             marker: None,
             exists: existing.table.is_some(),
             is_empty: true,
-            foreign: (existing.keyspace && !is_ours).then(|| format!("keyspace {keyspace}")),
+            foreign,
+            is_bare: false,
+            made_for: None,
             creates: self.statements(settings, existing),
             marks: self.insert_marker(),
             removes: self.truncation(),
         }
     }
 
-    /// That the table has every field, in the type that the settings name.
-    pub async fn check(&self, session: &Session, settings: &Settings) -> Result<(), BoxError> {
+    /// That the tables that exist are as ours: every field in the type that the settings name, and no
+    /// other key.
+    pub async fn check(
+        &self,
+        session: &Session,
+        settings: &Settings,
+        existing: &Existing,
+    ) -> Result<(), BoxError> {
         let Self {
             keyspace, table, ..
         } = self;
-        let columns = self.columns(session, table).await?;
-        let kind = match settings.text("field_type") {
-            Some("blob") => "blob",
-            _ => "text",
-        };
-        for name in &self.fields {
-            if !columns.contains(&(name.clone(), kind.to_owned())) {
+        if existing.markers.is_some() {
+            let columns = self.columns(session, MARKERS).await?;
+            let ours = [
+                ("name", "text", "partition_key"),
+                ("marker", "text", "regular"),
+            ];
+            if columns != columns_of(ours) {
                 return Err(format!(
-                    "table `{keyspace}.{table}` has no column `{name}` of type {kind}; give another \
-                     `keyspace`, or the `fields` and the `field_type` that the table has"
+                    "table `{keyspace}.{MARKERS}` is not the one of tailmark's markers: it has other \
+                     columns; give another `keyspace`"
                 )
                 .into());
             }
         }
-        Ok(())
+        if existing.table.is_none() {
+            return Ok(());
+        }
+        let columns = self.columns(session, table).await?;
+        let keys = columns
+            .iter()
+            .filter(|(_, _, kind)| kind != "regular" && kind != "static");
+        let keys: BTreeSet<_> = keys.cloned().collect();
+        if keys != columns_of([("y_id", "text", "partition_key")]) {
+            return Err(format!(
+                "table `{keyspace}.{table}` has another primary key than `y_id`, a text; give another \
+                 `keyspace`"
+            )
+            .into());
+        }
+        let field_type = match settings.text("field_type") {
+            Some("blob") => "blob",
+            _ => "text",
+        };
+        let is_there = |field: &String| {
+            let mut columns = columns.iter();
+            columns.any(|(name, of, _)| name == field && of == field_type)
+        };
+        match self.fields.iter().find(|field| !is_there(field)) {
+            Some(name) => Err(format!(
+                "table `{keyspace}.{table}` has no column `{name}` of type {field_type}; give another \
+                 `keyspace`, or the `fields` and the `field_type` that the table has"
+            )
+            .into()),
+            None => Ok(()),
+        }
     }
 
-    /// The columns of a table with their types; none where there is no such table.
-    async fn columns(
-        &self,
-        session: &Session,
-        table: &str,
-    ) -> Result<BTreeSet<(String, String)>, BoxError> {
+    /// The columns of a table.
+    async fn columns(&self, session: &Session, table: &str) -> Result<BTreeSet<Column>, BoxError> {
         let rows = session
             .query_unpaged(
-                "SELECT column_name, type FROM system_schema.columns \
+                "SELECT column_name, type, kind FROM system_schema.columns \
                  WHERE keyspace_name = ? AND table_name = ?",
                 (&self.keyspace, table),
             )
             .await?
             .into_rows_result()?;
-        Ok(rows.rows::<(String, String)>()?.collect::<Result<_, _>>()?)
+        Ok(rows.rows::<Column>()?.collect::<Result<_, _>>()?)
     }
 
     /// Whether the table holds no record.
@@ -263,25 +398,67 @@ impl Tables {
         )
     }
 
-    /// The marker of the table.
-    pub async fn marker(&self, session: &Session) -> Result<Option<String>, BoxError> {
+    /// What the marker of the table is kept under: the name of the table, its id and that of the table
+    /// of markers. A table that is created again in the place of one of them has no marker.
+    pub fn marker_key(&self, existing: &Existing) -> Option<String> {
+        let (table, markers) = (existing.table.as_ref()?, existing.markers.as_ref()?);
+        Some(format!("{} {} {}", self.table, table.id, markers.id))
+    }
+
+    /// The marker of the table that exists.
+    pub async fn marker(
+        &self,
+        session: &Session,
+        existing: &Existing,
+    ) -> Result<Option<String>, BoxError> {
+        let Some(key) = self.marker_key(existing) else {
+            return Ok(None);
+        };
         let select = format!(
             "SELECT marker FROM {}.{MARKERS} WHERE name = ?",
             self.keyspace
         );
-        let found = session.query_unpaged(select, (&self.table,)).await?;
+        let found = session.query_unpaged(select, (key,)).await?;
         let found = found.into_rows_result()?;
         Ok(found
             .maybe_first_row::<(String,)>()?
             .map(|(marker,)| marker))
     }
 
-    /// Writes the marker of the table.
-    pub async fn set_marker(&self, session: &Session, marker: &str) -> Result<(), BoxError> {
+    /// Writes the marker of the table that exists.
+    pub async fn set_marker(
+        &self,
+        session: &Session,
+        existing: &Existing,
+        marker: &str,
+    ) -> Result<(), BoxError> {
+        let key = self.marker_key(existing).ok_or("a table is missing")?;
         let mut insert = Statement::new(self.insert_marker());
         insert.set_is_idempotent(true);
-        session.query_unpaged(insert, (&self.table, marker)).await?;
+        session.query_unpaged(insert, (key, marker)).await?;
         Ok(())
+    }
+
+    /// Whether there are markers of other tables that exist.
+    pub async fn has_other_markers(
+        &self,
+        session: &Session,
+        existing: &Existing,
+    ) -> Result<bool, BoxError> {
+        let own = self.marker_key(existing);
+        let tables = self.tables(session).await?;
+        let select = format!("SELECT name FROM {}.{MARKERS}", self.keyspace);
+        let rows = session.query_unpaged(select, ()).await?;
+        let rows = rows.into_rows_result()?;
+        let keys: Vec<(String,)> = rows.rows()?.collect::<Result<_, _>>()?;
+        Ok(keys.into_iter().any(|(key,)| {
+            let mut parts = key.split(' ');
+            let table = tables.get(parts.next().unwrap_or_default());
+            let is_gone = parts
+                .next()
+                .is_some_and(|id| table.is_none_or(|t| t.id != id));
+            Some(&key) != own.as_ref() && !is_gone
+        }))
     }
 }
 
@@ -292,5 +469,31 @@ fn compressor(name: &str) -> &'static str {
         "snappy" => "SnappyCompressor",
         "zstd" => "ZstdCompressor",
         _ => "LZ4Compressor",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_comment_says_for_which_study_a_table_was_made() {
+        let id = "0123456789abcdef0123456789abcdef";
+        for (study, with_keyspace) in [("", false), ("", true), (id, false), (id, true)] {
+            let study = study.to_owned();
+            let made = MadeFor {
+                study,
+                with_keyspace,
+            };
+            assert_eq!(MadeFor::parse(&made.comment()), Some(made));
+        }
+        for foreign in [
+            "",
+            "mine",
+            "made by tailmark for me",
+            "made by tailmark for study x",
+        ] {
+            assert_eq!(MadeFor::parse(foreign), None, "{foreign}");
+        }
     }
 }

@@ -55,6 +55,7 @@ impl Prepared {
             keyspace,
             table,
             fields,
+            ..
         } = tables;
         let table = format!("{keyspace}.{table}");
         let counts = settings.flag("retries") || settings.integer("speculative_ms") != Some(0_u64);

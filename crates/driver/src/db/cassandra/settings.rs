@@ -23,7 +23,7 @@ pub(super) const SETTINGS: &[Setting] = &[
     Setting::new("datacenter", "whose nodes alone are asked; none given: those of all", SettingKind::Text, ""),
     Setting::new("field_type", "varchar: as YCSB, 7 bits of each byte; blob: all 8", SettingKind::Choice(&["blob", "varchar"]), "varchar"),
     Setting::new("keyspace", "made by the load where it is missing", SettingKind::Text, "ycsb"),
-    Setting::new("password_file", "a file whose first line is the password", SettingKind::Text, ""),
+    Setting::new("password_file", "a file of mode 600 whose only line is the password", SettingKind::Text, ""),
     Setting::new("read_consistency", "of reads and scans", CONSISTENCY, "quorum"),
     Setting::new("replication", "copies of each record in each datacenter, for a keyspace that is made", SettingKind::Integer { min: 1, max: 99 }, "1"),
     Setting::new("request_timeout_ms", "how long a request may take before it counts as failed", SettingKind::MILLISECONDS, "12000"),
@@ -36,6 +36,13 @@ pub(super) const SETTINGS: &[Setting] = &[
     Setting::new("write_consistency", "of inserts, updates and deletes", CONSISTENCY, "quorum"),
 ];
 
+/// What no name in CQL can be without quotes.
+const RESERVED: &str = "add allow alter and apply asc authorize batch begin by columnfamily create \
+    default delete desc describe drop entries execute from full grant if in index infinity insert into \
+    is keyspace limit materialized mbean mbeans modify nan norecursive not null of on or order primary \
+    rename replace revoke schema select set table to token truncate unlogged unset update use using \
+    view where with";
+
 /// Checks what the table cannot.
 pub(super) fn check(settings: &mut Settings) -> Result<(), Error> {
     let is_name = |name: &str| {
@@ -44,8 +51,10 @@ pub(super) fn check(settings: &mut Settings) -> Result<(), Error> {
                 .bytes()
                 .all(|b| b.is_ascii_lowercase() || b.is_ascii_digit() || b == b'_')
     };
-    if !settings.text("keyspace").is_some_and(is_name) {
-        let accepted = "1 to 48 lower-case letters, digits or `_`";
+    let is_taken = |name: &str| RESERVED.split_ascii_whitespace().any(|word| word == name);
+    let keyspace = settings.text("keyspace");
+    if !keyspace.is_some_and(|name| is_name(name) && !is_taken(name)) {
+        let accepted = "1 to 48 lower-case letters, digits or `_`, and no reserved word of CQL";
         return Err(settings.refuse("keyspace", accepted));
     }
     login::check(settings)?;

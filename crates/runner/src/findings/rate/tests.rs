@@ -78,6 +78,7 @@ impl Found {
             settings: Settings::default(),
             semantics: Semantics::Faithful,
             access: Access::Write,
+            study: String::new(),
         };
         let key = PointKey {
             system: "a".into(),
