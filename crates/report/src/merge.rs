@@ -4,7 +4,8 @@
 use crate::{Data, SystemConditions};
 use std::collections::{BTreeMap, BTreeSet, btree_map::Entry};
 use tailmark_results::{
-    Conditions, Fact, Load, Phase, Point, PointKey, System,
+    Conditions, Fact, Point, PointKey, System,
+    comparison::RunsRead,
     conditions::{ConditionName, Part, plan_conditions, short},
     number,
 };
@@ -25,6 +26,7 @@ impl Data {
         for study in &mut studies {
             study.conditions = study.conditions_of_systems();
         }
+        let mut read = RunsRead::default();
         let mut notices = Vec::new();
         // Ceilings last: two of them differ where the systems do that they are of.
         for of_ceilings in [false, true] {
@@ -39,18 +41,18 @@ impl Data {
         notices.extend(tell_plans(&mut studies));
         let mut merged = Self::default();
         for study in studies {
-            merged.append(study);
+            merged.append(study, &mut read);
         }
         merged.notices.append(&mut notices);
         merged
     }
 
-    fn append(&mut self, mut other: Self) {
+    fn append(&mut self, mut other: Self, read: &mut RunsRead) {
         if !self.headers.is_empty() {
             self.separate_machine_facts(&mut other);
-            let notice = other.drop_runs_of(self);
-            self.notices.extend(notice);
         }
+        let notice = other.drop_copies(read);
+        self.notices.extend(notice);
         other.repeat_after(&self.points);
         let known: BTreeSet<String> = self.systems.iter().map(|s| s.name.clone()).collect();
         other.systems.retain(|s| !known.contains(&s.name));
@@ -78,27 +80,18 @@ impl Data {
         }
     }
 
-    /// Drops the runs and loads that another study has too, such as one that this is a copy of: a run
-    /// counts once.
-    fn drop_runs_of(&mut self, earlier: &Self) -> Option<String> {
+    /// Drops the runs and loads that were read before: a run counts once.
+    fn drop_copies(&mut self, read: &mut RunsRead) -> Option<String> {
         let (runs, loads) = (self.points.len(), self.loads.len());
-        let is_known = |point: &Point| {
-            let mut same = earlier.points.iter();
-            same.any(|known| known.key == point.key && is_one_run(&known.phase, &point.phase))
-        };
-        self.points.retain(|point| !is_known(point));
-        let is_known = |load: &Load| {
-            let mut same = earlier.loads.iter();
-            same.any(|known| known.system == load.system && is_one_run(&known.phase, &load.phase))
-        };
-        self.loads.retain(|load| !is_known(load));
+        self.points.retain(|point| read.is_new(point));
+        self.loads.retain(|load| read.is_new_load(load));
         let dropped = runs + loads - self.points.len() - self.loads.len();
         (dropped > 0).then(|| {
             format!(
-                "{} in several of these studies, one of which is a copy of another: they count once.",
+                "{} of others, to the last number: copies count once.",
                 match dropped {
-                    1 => "One run or load is".to_owned(),
-                    n => format!("{} runs and loads are", number::count(n as u64)),
+                    1 => "One run or load is a copy".to_owned(),
+                    n => format!("{} runs and loads are copies", number::count(n as u64)),
                 }
             )
         })
@@ -220,16 +213,6 @@ impl Data {
         }
         self.facts = kept;
     }
-}
-
-/// Whether two phases of one name are the same: begun at the same millisecond, and of the same
-/// numbers. Of what was imported without its time that is not known.
-fn is_one_run(a: &Phase, b: &Phase) -> bool {
-    a.started_ms.is_some()
-        && a.started_ms == b.started_ms
-        && (a.operations, a.failed) == (b.operations, b.failed)
-        && a.duration_s.to_bits() == b.duration_s.to_bits()
-        && a.kinds == b.kinds
 }
 
 /// Studies whose systems of a name are the same.

@@ -84,7 +84,7 @@ fn keys(data: &Data) -> Vec<(&str, u32, u32)> {
 
 #[test]
 fn what_is_alike_is_one_system_with_more_repeats() {
-    let other = study(
+    let mut other = study(
         "same",
         &[
             ("sweep.seed", "7"),
@@ -92,6 +92,10 @@ fn what_is_alike_is_one_system_with_more_repeats() {
             ("sweep.threads", "4, 8"),
         ],
     );
+    other
+        .points
+        .iter_mut()
+        .for_each(|p| p.phase.operations = 11);
     let merged = Data::merged(vec![study("same", &[]), other]);
     assert_eq!(names(&merged), ["disk", "file"]);
     assert_eq!(
@@ -264,7 +268,12 @@ fn titles_tell_apart_what_was_measured_twice() {
 #[test]
 fn three_studies_of_two_data_sets_are_two_systems() {
     let large = || study("same", &[("dataset.records", "100000")]);
-    let merged = Data::merged(vec![large(), study("same", &[]), large()]);
+    let mut again = large();
+    again
+        .points
+        .iter_mut()
+        .for_each(|p| p.phase.operations = 11);
+    let merged = Data::merged(vec![large(), study("same", &[]), again]);
     assert_eq!(merged.systems.len(), 4);
     assert!(keys(&merged).contains(&("disk (records 100,000)", 4, 2)));
 }
@@ -308,6 +317,22 @@ fn machine_facts_that_differ_become_facts_of_the_systems() {
         .map(|f| f.group.as_str())
         .collect();
     assert_eq!(shared, ["cpu"]);
+}
+
+#[test]
+fn copies_count_once_in_one_study_and_in_several_also_without_their_time() {
+    let mut data = study("a", &[]);
+    data.points.push(point("disk", 4, 2));
+    assert_eq!(Data::merged(vec![data.clone()]).points.len(), 2);
+    let mut twice = data.clone();
+    twice.points[2].phase.operations = 11;
+    let merged = Data::merged(vec![twice.clone(), data, twice.clone()]);
+    assert_eq!(merged.points, twice.points);
+    let is_said = merged
+        .notices
+        .iter()
+        .any(|n| n.contains("copies count once"));
+    assert!(is_said, "{:?}", merged.notices);
 }
 
 #[test]

@@ -7,7 +7,8 @@ use std::{
 };
 use tailmark_results::{
     Conditions, Fact, Header, Inequality, ReportSettings, Run, Study, System,
-    comparison::all_pairs, printable,
+    comparison::{RunsRead, all_pairs},
+    printable,
 };
 
 /// A study that is compared, or whose systems are.
@@ -133,10 +134,14 @@ impl Sides {
             if self.sources.len() == 1 {
                 labels.extend(source.names().into_iter().map(|name| (name, name)));
             }
+            let mut read = RunsRead::default();
             source.study.each_point_total(|point| {
                 let Some(&label) = labels.get(point.key.system.as_str()) else {
                     return;
                 };
+                if !read.is_new(&point) {
+                    return;
+                }
                 if let Some(ms) = point.phase.started_ms {
                     let (first, last) = times.entry(label.to_owned()).or_insert((ms, ms));
                     (*first, *last) = (ms.min(*first), ms.max(*last));

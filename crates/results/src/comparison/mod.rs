@@ -8,9 +8,11 @@ mod copies;
 mod peaks;
 mod turns;
 
+pub use copies::RunsRead;
+
 use crate::{
     Arrivals, Bound, Metric, Point, PointKey, Stated,
-    finding::CLIENT_SATURATED,
+    finding::{CLIENT_SATURATED, RATE_NOT_MET},
     statistics::{self, EQUIVALENCE, Estimate, RUNS_MIN, SIGNIFICANCE},
 };
 use std::collections::BTreeMap;
@@ -29,9 +31,8 @@ pub struct Run {
     pub turn: Option<u64>,
     /// What is known of it.
     pub values: BTreeMap<Metric, Stated>,
-    /// Of everything that was measured: a run with the digest of another is a copy of it. None: not
-    /// known, and no copy.
-    pub digest: Option<u64>,
+    /// Whether its rate was reached, where it has one: otherwise a latency says how long it was.
+    pub is_rate_met: bool,
     /// Bytes that a read found on average; see [`crate::Phase::read_bytes`].
     pub read_bytes: Option<f64>,
 }
@@ -47,7 +48,7 @@ impl Run {
             is_client_limit: CLIENT_SATURATED.is_among(&point.phase.findings),
             turn: None,
             values: Metric::of_phase(&point.phase).filter_map(known).collect(),
-            digest: Some(copies::digest(&point.phase)),
+            is_rate_met: !RATE_NOT_MET.is_among(&point.phase.findings),
             read_bytes: point.phase.read_bytes(),
         }
     }
@@ -99,8 +100,9 @@ pub enum Verdict {
     /// Fewer than four runs of one of them, copies of a run not counted. Or no run of either differs
     /// from the others, so that nothing is known of their noise.
     TooFewRuns,
-    /// A value is a bound: operations were due and never done. Or a peak is above another whose
-    /// system has no valid point at some of the thread counts. Nothing can be tested.
+    /// A value is a bound: requests failed, operations were due and never done, or the clients were
+    /// the limit. Or a peak is above another whose system has no valid point at some of the thread
+    /// counts. Nothing can be tested.
     NotTestable,
 }
 
@@ -259,7 +261,7 @@ impl Comparison {
 /// system.
 type CellName = (String, String, u32, Option<u64>, Option<&'static str>);
 
-/// The runs of each system at each point, copies left out; none of a point of which a run is not
+/// The runs of each system at each point; none of a point of which a run is not
 /// valid.
 type Cells<'a> = BTreeMap<&'a str, BTreeMap<CellName, Vec<&'a Run>>>;
 
@@ -285,7 +287,9 @@ pub fn comparisons(runs: &[Run], pairs: &[(String, String)], band: f64) -> Vec<C
             if runs_a[0].key.is_peak() {
                 continue;
             }
-            let metrics = runs_a[0].values.keys();
+            let is_rate_met = runs_a.iter().chain(runs_b).all(|run| run.is_rate_met);
+            let is_comparable = |metric: &&Metric| is_rate_met || **metric == Metric::OpsPerSec;
+            let metrics = runs_a[0].values.keys().filter(is_comparable);
             found.extend(metrics.filter_map(|&metric| {
                 let place = at(name, runs_a[0]);
                 compare((a, runs_a), (b, runs_b), metric, place, &positions)
@@ -320,11 +324,7 @@ fn cells(runs: &[Run]) -> Cells<'_> {
             key.arrivals.map(Arrivals::name),
         );
         let of_system = cells.entry(key.system.as_str()).or_default();
-        let of_point: &mut Vec<&Run> = of_system.entry(name).or_default();
-        let is_copy = |other: &&Run| run.digest.is_some() && run.digest == other.digest;
-        if !of_point.iter().any(is_copy) {
-            of_point.push(run);
-        }
+        of_system.entry(name).or_default().push(run);
     }
     for of_system in cells.values_mut() {
         of_system.retain(|_, runs| runs.iter().all(|run| run.is_valid));
@@ -468,8 +468,12 @@ impl crate::Study {
     /// # Errors
     /// Where the file cannot be read or is damaged.
     pub fn runs(&self, header: &crate::Header) -> Result<Vec<Run>, crate::Error> {
-        let mut runs = Vec::new();
-        self.each_point_total(|point| runs.push(Run::of_study(&point, header)))?;
+        let (mut runs, mut read) = (Vec::new(), RunsRead::default());
+        self.each_point_total(|point| {
+            if read.is_new(&point) {
+                runs.push(Run::of_study(&point, header));
+            }
+        })?;
         Ok(runs)
     }
 }
@@ -519,7 +523,7 @@ mod tests {
             is_client_limit: false,
             turn: None,
             values: BTreeMap::from([(Metric::OpsPerSec, Stated::exact(ops * factor))]),
-            digest: None,
+            is_rate_met: true,
             read_bytes: None,
         };
         (1..).zip([0.99, 1.0, 1.01, 1.0]).map(run).collect()

@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The peaks of both in each workload that they have in common, in closed loops. Where one leads that
 /// has a valid point at a thread count at which the other has none, the other might have had a higher
-/// one there: nothing is tested then. Peaks within the band are tested only where both have the same
-/// thread counts.
+/// one there: nothing is tested then. Two are equivalent only where both have the same thread counts,
+/// since the one that leads might be higher still where it has none.
 pub(super) fn at_peaks<'r>(
     (a, of_a): Side<'_, &BTreeMap<CellName, Vec<&'r Run>>>,
     (b, of_b): Side<'_, &BTreeMap<CellName, Vec<&'r Run>>>,
@@ -25,11 +25,16 @@ pub(super) fn at_peaks<'r>(
         let ratio = found.ratio.value;
         // Where only a peak is known, nobody can say at which thread counts it is one.
         let is_one_known_alone = |counts: &BTreeSet<u32>| counts.contains(&PointKey::PEAK);
-        let is_alike = match () {
-            () if is_one_known_alone(&counts_a) || is_one_known_alone(&counts_b) => true,
-            () if ratio > 1.0 + band => counts_a.is_subset(&counts_b),
-            () if ratio < 1.0 / (1.0 + band) => counts_b.is_subset(&counts_a),
-            () => counts_a == counts_b,
+        let ends = found.interval.unwrap_or((ratio, ratio));
+        let is_equivalent = ends.0 > 1.0 / (1.0 + band) && ends.1 < 1.0 + band;
+        let is_alike = if is_one_known_alone(&counts_a) || is_one_known_alone(&counts_b) {
+            true
+        } else if is_equivalent {
+            counts_a == counts_b
+        } else if ratio > 1.0 {
+            counts_a.is_subset(&counts_b)
+        } else {
+            counts_b.is_subset(&counts_a)
         };
         let bound = peak_a.bound().and(peak_b.bound().reversed())?;
         found.bound_by(bound);
@@ -215,6 +220,17 @@ mod tests {
         // Within the band a point that is missing may decide.
         let alike = peak(&[runs("a", 1, 4_000.0, true), b[0].clone(), b[1].clone()]);
         assert_eq!(alike.verdict, Verdict::NotTestable);
+        // Where noise hides a difference, the lower one has all thread counts of the other.
+        let apart = |low: f64, high: f64| {
+            let mut lower = runs("a", 4, low, true);
+            let noisy = lower.iter_mut().zip([0.96, 1.0, 1.04, 1.0]);
+            noisy.for_each(|(run, by)| {
+                run.values = [(Metric::OpsPerSec, crate::Stated::exact(low * by))].into();
+            });
+            peak(&[lower, runs("a", 1, 1_000.0, true), runs("b", 4, high, true)])
+        };
+        assert_eq!(apart(3_900.0, 3_950.0).verdict, Verdict::NoDifferenceShown);
+        assert_eq!(apart(4_000.0, 3_950.0).verdict, Verdict::NotTestable);
         let [a1, mut a4] = a;
         a4.iter_mut().for_each(|run| run.is_valid = true);
         assert_eq!(

@@ -97,7 +97,7 @@ mod tests {
             is_client_limit: false,
             turn: None,
             values: BTreeMap::from([(Metric::OpsPerSec, Stated::exact(*ops))]),
-            digest: None,
+            is_rate_met: true,
             read_bytes: None,
         };
         (1..).zip(ops).map(run).collect()

@@ -13,6 +13,7 @@ use crate::{
     Arrivals, BlockQos, BlockValue, Conditions, DERIVED, DeviceBandwidth, Error, ErrorCount, Fact,
     Finding, Header, Interval, IntervalKind, KindResult, Known, Latencies, Load, Packed, Phase,
     Point, Qos, Run, Study, System, TimeBasis, Warmup,
+    comparison::RunsRead,
     finding::UNEQUAL_CONDITIONS,
     scaling::{Curves, SystemScaling},
 };
@@ -50,11 +51,13 @@ fn write(study: &Study, out: &mut dyn Write) -> Result<(), Error> {
     loads.end()?;
     document.member("resolved_rates", &json!(study.resolved_rates()?))?;
     let (mut runs, mut first_runs) = (Vec::new(), BTreeMap::new());
-    let mut curves = Curves::default();
+    let (mut curves, mut read) = (Curves::default(), RunsRead::default());
     let mut points = document.list("points")?;
     study.each_point(|of| {
-        runs.push(Run::of_study(&of, &header));
-        curves.add(&of, allowed);
+        if read.is_new(&of) {
+            runs.push(Run::of_study(&of, &header));
+            curves.add(&of, allowed);
+        }
         if let Some(ms) = of.phase.started_ms {
             let first = first_runs.entry(of.key.system.clone()).or_insert(ms);
             *first = ms.min(*first);
