@@ -204,7 +204,7 @@ pub struct Sampled {
 impl Sampled {
     /// What a reading is of.
     #[must_use]
-    pub fn of(reading: &Reading) -> Self {
+    pub fn from_reading(reading: &Reading) -> Self {
         Self {
             subject: reading.subject.clone(),
             name: reading.name.clone(),

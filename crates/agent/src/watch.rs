@@ -95,7 +95,7 @@ impl Source {
             && !readings.is_empty()
             && pairs.clone().all(|(of, reading)| of.is_of(reading));
         let of = (!is_same).then(|| {
-            self.of = readings.iter().map(Sampled::of).collect();
+            self.of = readings.iter().map(Sampled::from_reading).collect();
             self.of.clone()
         });
         Ok(Sample {

@@ -40,7 +40,7 @@ impl Exchange {
 
     /// The exchange that ends with this answer, which carried that.
     #[must_use]
-    pub fn of(carried: [u8; 16], answer: &Message) -> Self {
+    pub fn new(carried: [u8; 16], answer: &Message) -> Self {
         let carried = u128::from_le_bytes(carried);
         Self {
             request_sent_ns: carried as u64,
@@ -352,7 +352,7 @@ mod tests {
             answer_sent_ns: 3,
             answer_received_ns: 4,
         };
-        assert_eq!(Exchange::of(carried, &message(3, 4)), exchange);
+        assert_eq!(Exchange::new(carried, &message(3, 4)), exchange);
     }
 
     #[test]
@@ -442,7 +442,7 @@ mod tests {
                 leader.send(1, vec![1]);
                 let answer = leader.receive(wait).expect("it answers");
                 let carried = answer.body[..].try_into().expect("it carries 16 bytes");
-                Exchange::of(carried, &answer)
+                Exchange::new(carried, &answer)
             };
             for _ in 0..2 {
                 let burst: Vec<_> = (0..50).map(|_| exchange()).collect();

@@ -349,7 +349,7 @@ mod tests {
             let mut dealt = Vec::new();
             for process in 0..clients.len() {
                 let part = clients[process] as f64 / 16.0;
-                let own = whole().dealt(Deal::of(process, &clients), part);
+                let own = whole().dealt(Deal::new(process, &clients), part);
                 dealt.extend(upto(&own));
                 assert_eq!(own.end(), whole_end(&whole(), operations), "{rate}");
             }
@@ -368,7 +368,7 @@ mod tests {
     #[test]
     fn of_what_was_dealt_to_a_process_its_part_is_left() {
         let whole = ArrivalSequence::new(Arrivals::Even, 1e7, 0, Some(5_000_000), 1);
-        let own = whole.dealt(Deal::of(1, &[3, 1]), 0.25);
+        let own = whole.dealt(Deal::new(1, &[3, 1]), 0.25);
         assert!(own.take_left(S, S).len().abs_diff(1_250_000) <= 1);
     }
 

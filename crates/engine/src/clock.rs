@@ -37,7 +37,7 @@ struct Factor {
 
 impl Factor {
     /// That of so many nanoseconds to so many counts.
-    fn of(ns: u64, counts: u64) -> Self {
+    fn new(ns: u64, counts: u64) -> Self {
         let counts = u128::from(counts.max(1));
         let mut shift = 0;
         while u128::from(ns) >= counts << shift {
@@ -67,7 +67,7 @@ impl MonotonicClock {
         Self {
             counted: counter.raw(),
             origin: 0,
-            factor: Factor::of(counter.delta_as_nanos(0, MANY), MANY),
+            factor: Factor::new(counter.delta_as_nanos(0, MANY), MANY),
             counter,
         }
     }
@@ -80,7 +80,7 @@ impl MonotonicClock {
             counter: quanta::Clock::new(),
             counted: to.counted,
             origin: to.ns,
-            factor: Factor::of(to.ns.saturating_sub(from.ns), counts),
+            factor: Factor::new(to.ns.saturating_sub(from.ns), counts),
         }
     }
 
@@ -129,7 +129,7 @@ impl Reading {
     /// Reads both at once: of several attempts the quickest, whose error is half of the time that it
     /// took (some tens of nanoseconds).
     #[must_use]
-    pub fn of(now_ns: impl Fn() -> u64) -> Self {
+    pub fn new(now_ns: impl Fn() -> u64) -> Self {
         let counter = quanta::Clock::new();
         quickest(|| {
             let before = counter.raw();
@@ -201,7 +201,7 @@ mod tests {
     fn counts_of_any_length_are_nanoseconds() {
         // Of 5 GHz, 1 GHz (the kernel's clock), 24 MHz and 1 MHz.
         for (ns, counts) in [(1, 5), (1, 1), (125, 3), (1_000, 1)] {
-            let factor = Factor::of(ns, counts);
+            let factor = Factor::new(ns, counts);
             // A year in counts is right to some nanoseconds.
             let year = 31_536_000_000_000_000 / ns * counts;
             let expected = u128::from(year) * u128::from(ns) / u128::from(counts);
@@ -216,9 +216,9 @@ mod tests {
         // The other clock says hours, and goes twice as fast.
         let machine = MonotonicClock::start();
         let other = || 7_200_000_000_000 + 2 * machine.now();
-        let from = Reading::of(other);
+        let from = Reading::new(other);
         std::thread::sleep(Duration::from_millis(50));
-        let clock = MonotonicClock::through(from, Reading::of(other));
+        let clock = MonotonicClock::through(from, Reading::new(other));
         std::thread::sleep(Duration::from_millis(50));
         // Of 50 ms 2 us are 40 parts in a million, far more than readings are wrong by.
         let (before, now, after) = (other(), clock.now(), other());

@@ -14,7 +14,7 @@ pub struct Deal {
 impl Deal {
     /// Those of one of several processes with so many clients each.
     #[must_use]
-    pub fn of(process: usize, clients: &[u64]) -> Self {
+    pub fn new(process: usize, clients: &[u64]) -> Self {
         // Its k-th of n is due as if n were spread over the round by themselves: at (k + 1/2) / n. The
         // numerators and denominators are doubled.
         let due = |process: usize| {
@@ -71,7 +71,7 @@ mod tests {
 
     fn each(clients: &[u64]) -> impl Iterator<Item = Deal> {
         let with = (0..clients.len()).filter(|process| clients[*process] > 0);
-        with.map(|process| Deal::of(process, clients))
+        with.map(|process| Deal::new(process, clients))
     }
 
     #[test]

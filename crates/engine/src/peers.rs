@@ -70,7 +70,7 @@ pub fn agreed_clock(peers: &dyn Peers) -> MonotonicClock {
     let to = loop {
         let compared = peers.own_ns().saturating_sub(from.ns);
         std::thread::sleep(COMPARE.saturating_sub(Duration::from_nanos(compared)));
-        let to = Reading::of(|| peers.own_ns());
+        let to = Reading::new(|| peers.own_ns());
         let is_plausible = MonotonicClock::through(from, to).is_plausible();
         if is_plausible || attempts.next().is_none() {
             break to;
@@ -103,7 +103,7 @@ mod tests {
     impl Machine {
         fn new(faster: f64) -> Self {
             let began = Instant::now();
-            Self(began, Reading::of(|| nanos(began.elapsed())), faster)
+            Self(began, Reading::new(|| nanos(began.elapsed())), faster)
         }
     }
 
@@ -134,7 +134,7 @@ mod tests {
     #[test]
     fn a_machine_that_slept_since_the_beginning_is_compared_again() {
         let began = Instant::now() - Duration::from_secs(10);
-        let reading = Reading::of(|| nanos(began.elapsed()));
+        let reading = Reading::new(|| nanos(began.elapsed()));
         // Of nine seconds in which the counter went on its clock knows nothing.
         let slept = reading.with(reading.ns - 9_000_000_000);
         is_as_fast(&Machine(began, slept, 0.0));

@@ -230,7 +230,7 @@ fn arrivals(spec: &Spec<'_>, group: usize, roles: &[(u32, Role)]) -> Option<Arri
             };
             let each: Vec<u64> = (0..part.processes).map(of).collect();
             let own = each[part.process as usize];
-            let deal = Deal::of(part.process as usize, &each);
+            let deal = Deal::new(part.process as usize, &each);
             sequence.dealt(deal, own as f64 / clients as f64)
         }
     })

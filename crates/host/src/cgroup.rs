@@ -51,11 +51,11 @@ pub struct Hierarchy {
 impl Hierarchy {
     /// That of this process; none where no mounted hierarchy accounts memory.
     pub fn of_memory() -> Option<Self> {
-        Self::of("memory")
+        Self::from_controller("memory")
     }
 
     /// That of a controller, by its name in version 1: version 2 has `io` for `blkio`.
-    pub fn of(controller: &str) -> Option<Self> {
+    pub fn from_controller(controller: &str) -> Option<Self> {
         let groups = fs::read_to_string("/proc/self/cgroup").ok()?;
         Self::find(&groups, &mount::mounts(), controller)
     }

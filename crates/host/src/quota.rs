@@ -18,7 +18,7 @@ pub struct CpuQuota {
 /// The part of the processors that this process may use, and how often that held it up.
 #[must_use]
 pub fn cpu_quota() -> Option<CpuQuota> {
-    Some(CpuQuota::read(&Hierarchy::of("cpu")?))
+    Some(CpuQuota::read(&Hierarchy::from_controller("cpu")?))
 }
 
 impl CpuQuota {
@@ -71,7 +71,7 @@ fn throttled(hierarchy: &Hierarchy) -> Duration {
 /// of.
 #[must_use]
 pub fn io_limits() -> Vec<String> {
-    Hierarchy::of("blkio").map_or_else(Vec::new, |hierarchy| limits_of(&hierarchy))
+    Hierarchy::from_controller("blkio").map_or_else(Vec::new, |hierarchy| limits_of(&hierarchy))
 }
 
 fn limits_of(hierarchy: &Hierarchy) -> Vec<String> {

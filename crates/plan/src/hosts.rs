@@ -20,12 +20,12 @@ pub(super) fn hosts(reader: &TableReader<'_>, driver: &Driver) -> Result<Vec<Str
     for (index, host) in hosts.iter().enumerate() {
         // Before all else, so that no other rule repeats it.
         // `ssh` takes %3A of its URLs for a colon, and what follows a semicolon for more than a name.
-        if Login::of(host).user.contains([':', ';', '%']) {
+        if Login::from_text(host).user.contains([':', ';', '%']) {
             let accepted =
                 "a host without a password: `ssh` takes the keys of its own configuration";
             return Err(refuse(host, accepted));
         }
-        let (is_other, name) = (['/', '?', '\\', ';'], Login::of(host).host);
+        let (is_other, name) = (['/', '?', '\\', ';'], Login::from_text(host).host);
         let is_word = !host.is_empty() && !host.contains(char::is_whitespace);
         if !is_word || host.starts_with('-') || name.contains(is_other) {
             let accepted = "a host as `ssh` takes it, such as \"db1\" or \"root@db1\"";
@@ -49,7 +49,7 @@ pub(super) fn hosts(reader: &TableReader<'_>, driver: &Driver) -> Result<Vec<Str
 /// Whether a login has colons where `ssh` takes them alone: in an address, and before a port. Behind
 /// another may be the first part of a password, where that has a comma and the hosts are one text.
 fn has_no_other_colon(login: &str) -> bool {
-    let Login { host, port, .. } = Login::of(login);
+    let Login { host, port, .. } = Login::from_text(login);
     let address = host.trim_start_matches('[').trim_end_matches(']');
     let address = address
         .split_once('%')

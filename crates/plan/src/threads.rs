@@ -95,7 +95,9 @@ impl Threads {
         let counts: Vec<u32> = match &*value {
             Value::Array(items) => items.iter().map(one).collect::<Result<_, _>>()?,
             Value::String(text) if text.contains("..") => {
-                return Ladder::parse(text).map(Self::of).ok_or_else(refuse);
+                return Ladder::parse(text)
+                    .map(Self::from_ladder)
+                    .ok_or_else(refuse);
             }
             Value::String(text) => text
                 .split(',')
@@ -119,7 +121,7 @@ impl Threads {
         })
     }
 
-    fn of(ladder: Ladder) -> Self {
+    fn from_ladder(ladder: Ladder) -> Self {
         Self {
             counts: ladder.rungs(),
             ladder: Some(ladder),
@@ -154,6 +156,6 @@ impl Threads {
         }
         let to = to.unwrap_or(THREADS_MAX as u32);
         let ladder = Ladder { from, to, factor };
-        Ok((from <= to).then(|| Self::of(ladder)))
+        Ok((from <= to).then(|| Self::from_ladder(ladder)))
     }
 }

@@ -173,7 +173,7 @@ pub enum Outcome {
 impl Outcome {
     /// Of a comparison whose band of practical equivalence is this fraction.
     #[must_use]
-    pub fn of(comparison: &Comparison, band: f64) -> Self {
+    pub fn new(comparison: &Comparison, band: f64) -> Self {
         match comparison.verdict {
             Verdict::Better | Verdict::Worse => Self::Differ,
             Verdict::Equivalent => Self::Equivalent,
@@ -215,7 +215,7 @@ pub fn alike(outcome: Outcome, (a, b): (&str, &str), comparisons: &Comparisons) 
 /// Which of two is ahead, where one is: whether that is the first.
 #[must_use]
 pub fn is_ahead(comparison: &Comparison, band: f64) -> Option<bool> {
-    let differs = Outcome::of(comparison, band) == Outcome::Differ;
+    let differs = Outcome::new(comparison, band) == Outcome::Differ;
     let differs = differs && is_certain(comparison.ratio);
     differs.then(|| gain(comparison).value > 0.0)
 }

@@ -56,7 +56,7 @@ impl Comparisons {
         let take_turns = data.headers.iter().all(Header::takes_turns);
         let run = |point: &Point| Run {
             turn: point.phase.started_ms.filter(|_| take_turns),
-            ..Run::of(point, allow_errors)
+            ..Run::from_point(point, allow_errors)
         };
         let runs: Vec<Run> = data.points.iter().map(run).collect();
         let (systems, _) = data.systems_and_ceilings();

@@ -124,7 +124,7 @@ impl Data {
     /// comes first.
     #[must_use]
     pub fn redacted(mut self) -> Self {
-        let redaction = Redaction::of(&self.facts, &self.systems).with_plans(&self.headers);
+        let redaction = Redaction::new(&self.facts, &self.systems).with_plans(&self.headers);
         self.facts = redaction.facts(self.facts);
         self.headers = self
             .headers
@@ -191,7 +191,7 @@ impl Data {
     /// What the report is about: what was asked for, and otherwise what the first study says.
     #[must_use]
     pub fn report_settings(&self) -> ReportSettings {
-        let of_studies = self.headers.iter().map(ReportSettings::of);
+        let of_studies = self.headers.iter().map(ReportSettings::from_header);
         of_studies.fold(self.settings.clone(), ReportSettings::or)
     }
 

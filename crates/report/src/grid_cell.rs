@@ -45,7 +45,7 @@ impl SpreadPeak {
             run.map(|(_, ops)| *ops)
         };
         let values: Vec<f64> = chosen.iter().filter_map(value).collect();
-        let mut ops = Spread::of(&values).or_else(|| highest.ops())?;
+        let mut ops = Spread::from_values(&values).or_else(|| highest.ops())?;
         if counts.len() > 1 && runs.iter().all(|runs| runs.len() >= RUNS_MIN) {
             let values = |runs: &Vec<(u32, f64)>| runs.iter().map(|(_, ops)| *ops).collect();
             let counts: Vec<Vec<f64>> = runs.iter().map(values).collect();
@@ -108,7 +108,7 @@ impl GridCell<'_> {
     #[must_use]
     pub fn ops(&self) -> Option<Spread> {
         let ops = self.points.iter().map(|p| p.phase.ops_per_sec());
-        Spread::of(&ops.collect::<Vec<_>>())
+        Spread::from_values(&ops.collect::<Vec<_>>())
     }
 
     /// A latency over the repeats; none where any of them has too few samples for it.
@@ -121,6 +121,6 @@ impl GridCell<'_> {
             values.push(measure.of(latencies)?);
             solid &= measure.is_solid(latencies);
         }
-        Measured::of(&values, solid)
+        Measured::new(&values, solid)
     }
 }

@@ -21,7 +21,7 @@ type RatesName<'a> = (&'a str, &'a str, &'static str);
 
 impl<'a> Rates<'a> {
     /// Those of the points of `data`.
-    pub fn of(data: &'a Data) -> Self {
+    pub fn from_data(data: &'a Data) -> Self {
         let mut clients: BTreeMap<_, BTreeSet<u32>> = BTreeMap::new();
         for point in &data.points {
             if let Some(name) = Self::name(point) {
@@ -68,7 +68,7 @@ pub struct GridName {
 
 impl GridName {
     /// Of the grid that a point is in.
-    pub fn of(point: &Point, rates: &Rates<'_>) -> Self {
+    pub fn new(point: &Point, rates: &Rates<'_>) -> Self {
         let (key, axis) = (&point.key, rates.axis(point));
         let clients = rates.clients(point).map(number::threads);
         let rate = match axis {

@@ -90,13 +90,13 @@ enum Lead {
 }
 
 impl Lead {
-    fn of(comparison: &Comparison, sweep: &SweepTable<'_>) -> Self {
+    fn from_comparison(comparison: &Comparison, sweep: &SweepTable<'_>) -> Self {
         let band = sweep.comparisons.band;
         // What is a bound is certain without a test, or not at all.
         let is_tested = compare::has_verdict(comparison)
             || !sweep.comparisons.has_verdicts()
             || !comparison.ratio.is_exact();
-        match Outcome::of(comparison, band) {
+        match Outcome::new(comparison, band) {
             Outcome::UnlikePeaks => Self::Unlike,
             _ if !compare::is_certain(comparison.ratio) => Self::Open,
             Outcome::Equivalent => Self::Equivalent,
@@ -115,7 +115,7 @@ impl<'s, 'a> Topic<'s, 'a> {
     fn peaks(sweep: &'s SweepTable<'a>) -> Option<Self> {
         let groups = sweep.groups.iter().filter(|group| group.has_peaks());
         let metric = Metric::OpsPerSec;
-        let of = |group| WorkloadTopic::of(group, sweep, Spot::Peak, metric);
+        let of = |group| WorkloadTopic::new(group, sweep, Spot::Peak, metric);
         let words = Words {
             leads: " has the highest peak in ".to_owned(),
             nobody: "No system leads at its peak in ".to_owned(),
@@ -167,7 +167,7 @@ impl<'s, 'a> Topic<'s, 'a> {
             place,
             is_of_peaks: false,
         };
-        let of = |(group, metric, step)| WorkloadTopic::of(group, sweep, Spot::Step(step), metric);
+        let of = |(group, metric, step)| WorkloadTopic::new(group, sweep, Spot::Step(step), metric);
         Self::new(words, sweep, all.into_iter().filter_map(of).collect())
     }
 
@@ -324,7 +324,7 @@ impl<'s, 'a> Topic<'s, 'a> {
             let mut of_pairs: Vec<((&str, &str), Vec<&WorkloadTopic<'_, '_>>)> = Vec::new();
             for workload in workloads.iter().filter(|of| of.lead(sweep) == lead) {
                 let pairs = workload.pairs.iter();
-                let open = pairs.filter(|(.., of)| Lead::of(of, sweep) == lead);
+                let open = pairs.filter(|(.., of)| Lead::from_comparison(of, sweep) == lead);
                 for (a, b, _) in open {
                     match of_pairs.iter_mut().find(|(pair, _)| *pair == (*a, *b)) {
                         Some((_, known)) => known.push(workload),
@@ -422,7 +422,7 @@ fn by(of: &[&WorkloadTopic<'_, '_>]) -> String {
 
 impl<'s, 'a> WorkloadTopic<'s, 'a> {
     /// None where no two systems are compared.
-    fn of(
+    fn new(
         group: &'s WorkloadGrid<'a>,
         sweep: &SweepTable<'a>,
         spot: Spot,
@@ -442,7 +442,7 @@ impl<'s, 'a> WorkloadTopic<'s, 'a> {
         let all: Vec<Lead> = self
             .pairs
             .iter()
-            .map(|(.., of)| Lead::of(of, sweep))
+            .map(|(.., of)| Lead::from_comparison(of, sweep))
             .collect();
         let whys = [Lead::Unlike, Lead::Untested, Lead::Open];
         let why = whys.into_iter().find(|why| all.contains(why));

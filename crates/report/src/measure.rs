@@ -22,7 +22,7 @@ pub struct Spread {
 impl Spread {
     /// None of nothing.
     #[must_use]
-    pub fn of(values: &[f64]) -> Option<Self> {
+    pub fn from_values(values: &[f64]) -> Option<Self> {
         let low = values.iter().copied().reduce(f64::min)?;
         let high = values.iter().copied().reduce(f64::max)?;
         let repeats = values.len();
@@ -72,9 +72,9 @@ pub struct Measured {
 impl Measured {
     /// Of values that are exact or lower bounds; none of nothing.
     #[must_use]
-    pub fn of(values: &[Stated], solid: bool) -> Option<Self> {
+    pub fn new(values: &[Stated], solid: bool) -> Option<Self> {
         let numbers: Vec<f64> = values.iter().map(|stated| stated.value).collect();
-        let spread = Spread::of(&numbers)?;
+        let spread = Spread::from_values(&numbers)?;
         let Some(open) = lowest_bound(values) else {
             let exact = Self::from(spread);
             return Some(Self { solid, ..exact });
@@ -157,25 +157,25 @@ mod tests {
 
     #[test]
     fn a_spread_is_the_geometric_mean_between_the_extremes_and_from_four_runs_its_interval() {
-        let spread = Spread::of(&[8.0, 1.0, 1.0]).unwrap();
+        let spread = Spread::from_values(&[8.0, 1.0, 1.0]).unwrap();
         assert!((spread.middle - 2.0).abs() < 1e-12);
         assert_eq!((spread.low, spread.high), (1.0, 8.0));
         let runs = [90.0, 110.0, 95.0, 105.0];
-        let spread = Spread::of(&runs).unwrap();
+        let spread = Spread::from_values(&runs).unwrap();
         let mean = statistics::mean_of_runs(&runs).unwrap();
         assert_eq!((spread.low, spread.high), (mean.low, mean.high));
         assert!(
             spread.low < 90.0,
             "the interval is not the range: {spread:?}"
         );
-        assert!(Spread::of(&[]).is_none());
-        assert_eq!(Spread::of(&[0.0, 4.0]).unwrap().middle, 0.0);
+        assert!(Spread::from_values(&[]).is_none());
+        assert_eq!(Spread::from_values(&[0.0, 4.0]).unwrap().middle, 0.0);
     }
 
     #[test]
     fn a_spread_is_exact_below_the_lowest_of_its_bounds() {
         let (exact, least) = (Stated::exact, Stated::at_least);
-        let of = |values: &[Stated]| Measured::of(values, true).unwrap();
+        let of = |values: &[Stated]| Measured::new(values, true).unwrap();
         let bounded = of(&[exact(1.0), least(4.0)]);
         assert_eq!(
             (bounded.low, bounded.middle, bounded.high),

@@ -174,7 +174,7 @@ impl Data {
         let runs = self.points.iter().filter(|p| p.key.system == system.name);
         let first_run = runs.filter_map(|point| point.phase.started_ms).min();
         let header = self.headers.first();
-        let mut conditions = Conditions::of(header, system, &self.facts, first_run);
+        let mut conditions = Conditions::new(header, system, &self.facts, first_run);
         conditions.set(Part::Title, "title", self.title_of(system));
         let points = self.points.iter().filter(|p| p.key.system == system.name);
         for point in points {

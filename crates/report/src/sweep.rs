@@ -72,10 +72,10 @@ impl<'a> SweepTable<'a> {
     pub fn new(data: &'a Data) -> Self {
         let (systems, ceilings) = data.systems_and_ceilings();
         let allow_errors = data.allow_errors();
-        let rates = Rates::of(data);
+        let rates = Rates::from_data(data);
         let mut groups: Vec<WorkloadGrid<'a>> = Vec::new();
         for point in &data.points {
-            let name = GridName::of(point, &rates);
+            let name = GridName::new(point, &rates);
             let index = groups
                 .iter()
                 .position(|g| g.identity == name.identity)

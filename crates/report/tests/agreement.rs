@@ -23,7 +23,7 @@ struct Stating {
 
 impl Stating {
     /// Of the second system no device is known.
-    fn of(repeats: u32) -> Self {
+    fn from_repeats(repeats: u32) -> Self {
         let mut made = synthetic::study(Shape {
             threads: &THREADS,
             repeats,
@@ -106,7 +106,7 @@ fn latency_us(us: f64) -> String {
 
 /// Every number of the report that has its like in the document.
 fn assert_agreement(repeats: u32) {
-    let mut of = Stating::of(repeats);
+    let mut of = Stating::from_repeats(repeats);
     for quantity in ["mean", "p99"] {
         let latency = Metric::latency(&format!("{quantity} read"));
         of.data.settings.latency = latency;

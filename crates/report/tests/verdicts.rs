@@ -111,7 +111,11 @@ fn improvement(data: &Data, row: usize) -> Cell {
 }
 
 fn compared(data: &Data, pair: (&str, &str)) -> Vec<Comparison> {
-    let runs: Vec<Run> = data.points.iter().map(|p| Run::of(p, 0.001)).collect();
+    let runs: Vec<Run> = data
+        .points
+        .iter()
+        .map(|p| Run::from_point(p, 0.001))
+        .collect();
     comparisons(&runs, &[(pair.0.into(), pair.1.into())], 0.03)
 }
 

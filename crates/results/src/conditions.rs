@@ -189,7 +189,7 @@ impl Conditions {
     /// Everything that shapes a system's numbers: `facts` are those of the study, `first_run_ms` when
     /// the first of its runs began.
     #[must_use]
-    pub fn of(
+    pub fn new(
         header: Option<&Header>,
         system: &System,
         facts: &[Fact],

@@ -60,7 +60,7 @@ impl Failed<'_> {
 impl<'a> Known<'a> {
     /// Latencies of what was all done.
     #[must_use]
-    pub const fn of(done: &'a Latencies) -> Self {
+    pub const fn new(done: &'a Latencies) -> Self {
         let failed = Failed {
             count: 0,
             ages: None,

@@ -14,7 +14,7 @@ pub struct Login<'a> {
 impl<'a> Login<'a> {
     /// The parts of what `ssh` takes.
     #[must_use]
-    pub fn of(text: &'a str) -> Self {
+    pub fn from_text(text: &'a str) -> Self {
         let url = text.strip_prefix("ssh://");
         let rest = url.unwrap_or(text).trim_end_matches('/');
         let (user, host) = rest.rsplit_once('@').unwrap_or(("", rest));
@@ -49,7 +49,11 @@ mod tests {
                 "2222",
             ),
         ] {
-            assert_eq!(Login::of(login), Login { user, host, port }, "{login}");
+            assert_eq!(
+                Login::from_text(login),
+                Login { user, host, port },
+                "{login}"
+            );
         }
     }
 }

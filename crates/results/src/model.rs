@@ -348,7 +348,7 @@ impl IntervalKind {
     /// that failed.
     #[must_use]
     pub fn known<'a>(&self, unpacked: &'a Latencies) -> Known<'a> {
-        Known::of(unpacked).with_failed(Failed {
+        Known::new(unpacked).with_failed(Failed {
             count: self.errors,
             ages: None,
         })

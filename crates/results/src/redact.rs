@@ -71,7 +71,7 @@ pub struct Redaction {
 impl Redaction {
     /// Of a study: what its facts and the places of its systems say.
     #[must_use]
-    pub fn of(facts: &[Fact], systems: &[System]) -> Self {
+    pub fn new(facts: &[Fact], systems: &[System]) -> Self {
         let mut values: Vec<(String, &str)> = Vec::new();
         for fact in facts.iter().filter(|fact| fact.is_private()) {
             let kind = match fact.name.as_str() {
@@ -117,7 +117,7 @@ impl Redaction {
             }
             let logins = header.plan.iter().filter(|(key, _)| is_host(key));
             for login in logins.flat_map(|(_, logins)| logins.split(", ")) {
-                let name = Login::of(login).host;
+                let name = Login::from_text(login).host;
                 let is_known = self.values.iter().any(|(known, _)| known == name);
                 if !is_known && !name.is_empty() && name != "localhost" {
                     let label = format!("[host {}]", self.values.len() + 1);
@@ -391,7 +391,7 @@ mod tests {
             fact("device 2", "serial number", "S4XNA0"),
             fact("kernel", "command line", "root=/dev/sda1 quiet"),
         ];
-        Redaction::of(
+        Redaction::new(
             &facts,
             &[system("node-7.example:9042, 10.0.0.1"), system("/mnt/a")],
         )
@@ -477,7 +477,7 @@ mod tests {
             fact("machine", "hostname", "storage-77"),
             fact("device", "serial number", "S4XNA0"),
         ];
-        let of = Redaction::of(&facts, &[system("[fd00:aa::1]:9042,[fd00:aa::2]")]);
+        let of = Redaction::new(&facts, &[system("[fd00:aa::1]:9042,[fd00:aa::2]")]);
         for (text, redacted) in [
             (
                 "/dev/disk/by-id/nvme-Model_S4XNA0-part1",
@@ -511,7 +511,7 @@ mod tests {
             plan: plan.into(),
             ..Header::without_plan("", String::new())
         };
-        let redaction = Redaction::of(&[], &[]).with_plans([&header]);
+        let redaction = Redaction::new(&[], &[]).with_plans([&header]);
         let text = redaction
             .text("machine on server db-berlin; 10.1.1.1; on server d1; on server [fe80::7]");
         for name in ["berlin", "10.1.1.1", "d1", "fe80", "::7"] {
@@ -527,7 +527,7 @@ mod tests {
             plan: plan.into(),
             ..Header::without_plan("", String::new())
         };
-        let redaction = Redaction::of(&[], &[]).with_plans([&header]);
+        let redaction = Redaction::new(&[], &[]).with_plans([&header]);
         let sentence = crate::Sentence::new("The processors of {Server} were busy.");
         let busy = crate::finding::SERVER_SATURATED.finding(sentence.text("Server", "db-berlin"));
         let mut phase = Phase {
@@ -550,7 +550,7 @@ mod tests {
             plan: plan.into(),
             ..Header::without_plan("", String::new())
         };
-        let redaction = Redaction::of(&[], &[]).with_plans([&header]);
+        let redaction = Redaction::new(&[], &[]).with_plans([&header]);
         let mut labels = std::collections::BTreeSet::new();
         for host in ["server", "machine", "on", "db-berlin"] {
             let series = Series {
@@ -589,7 +589,7 @@ mod tests {
             ..Header::without_plan("", source.to_owned())
         };
         let text = format!("service = {{ start = '{command}', stop = 'down' }}");
-        let redaction = Redaction::of(&[], &[]).with_plans([&header(&text)]);
+        let redaction = Redaction::new(&[], &[]).with_plans([&header(&text)]);
         let redacted = redaction.header(header(&text));
         assert_eq!(
             redacted.source,

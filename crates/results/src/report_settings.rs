@@ -37,7 +37,7 @@ pub struct ReportSettings {
 impl ReportSettings {
     /// What the plan of a study says; what is not there or cannot be read is not said.
     #[must_use]
-    pub fn of(header: &Header) -> Self {
+    pub fn from_header(header: &Header) -> Self {
         let given = |key: &str| header.plan.get(key).map(String::as_str);
         Self {
             latency: given(LATENCY_KEY).and_then(Metric::latency),
@@ -122,8 +122,8 @@ mod tests {
         let plan = plan.map(|(key, value)| (key.to_owned(), value.unwrap()));
         let mut header = Header::without_plan("study", String::new());
         header.plan = plan.into();
-        assert_eq!(ReportSettings::of(&header), said);
-        let nothing = ReportSettings::of(&Header::without_plan("study", String::new()));
+        assert_eq!(ReportSettings::from_header(&header), said);
+        let nothing = ReportSettings::from_header(&Header::without_plan("study", String::new()));
         assert_eq!(nothing, ReportSettings::default());
         assert_eq!(nothing.at_rate_text(), None);
     }

@@ -66,7 +66,7 @@ impl Scaling {
         if counts.len() < THREAD_COUNTS_MIN || !points.iter().all(is_positive) {
             return None;
         }
-        let points = Points::of(points);
+        let points = Points::new(points);
         let fits = SEARCHES.iter().filter_map(|search| points.fit(*search));
         let best = fits.min_by(|a, b| points.error(*a).total_cmp(&points.error(*b)))?;
         let fitted = Self {
@@ -155,7 +155,7 @@ struct Points {
 }
 
 impl Points {
-    fn of(points: &[(u32, f64)]) -> Self {
+    fn new(points: &[(u32, f64)]) -> Self {
         let scale = points.iter().map(|(_, ops)| *ops).fold(0.0, f64::max);
         let point = |&(threads, ops): &(u32, f64)| (f64::from(threads), ops / scale);
         Self {

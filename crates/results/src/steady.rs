@@ -43,7 +43,7 @@ pub struct Movement {
 impl Movement {
     /// Of values at equal distances; none where their mean is not above 0.
     #[must_use]
-    pub fn of(values: &[f64]) -> Option<Self> {
+    pub fn from_values(values: &[f64]) -> Option<Self> {
         Self::against(values, mean(values))
     }
 
@@ -93,7 +93,7 @@ impl Judged {
     fn new(what: impl Into<String>, values: &[f64]) -> Self {
         Self {
             what: what.into(),
-            movement: Movement::of(values),
+            movement: Movement::from_values(values),
         }
     }
 
@@ -182,7 +182,7 @@ impl SteadyRule {
         let too_short = TooShort {
             window_s: WINDOW_MIN_S,
         };
-        let slots = Slots::of(watched.intervals).ok_or(too_short)?;
+        let slots = Slots::new(watched.intervals).ok_or(too_short)?;
         let latency = self.chosen(&slots);
         let least = least_window_s(&slots, watched.series);
         let slots = slots.from(from_s);
@@ -206,7 +206,7 @@ impl SteadyRule {
         let end_s = phase.duration_s;
         let in_time = |interval: &&Interval| interval.start_s < end_s - 1e-6;
         let intervals: Vec<&Interval> = phase.intervals.iter().filter(in_time).collect();
-        let slots = Slots::of(&intervals)?;
+        let slots = Slots::new(&intervals)?;
         let length = slots.len() / WINDOWS;
         if length < slots.count_of(least_window_s(&slots, &phase.series)) {
             return None;

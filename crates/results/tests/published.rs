@@ -108,7 +108,7 @@ fn runs(table: &str) -> Vec<Run> {
             key,
             phase: imported.phase,
         };
-        Run::of(&point, 0.0)
+        Run::from_point(&point, 0.0)
     };
     imported(table).into_iter().map(run).collect()
 }

@@ -106,7 +106,7 @@ impl Facts {
         let known = study.and_then(|study| {
             let retried = retry::retried(plan, &study).ok()?;
             let resolved = study.resolved_rates().ok()?;
-            let ladders = Ladders::of(plan, &systems, Some(&study), &retried).ok()?;
+            let ladders = Ladders::new(plan, &systems, Some(&study), &retried).ok()?;
             let highest = ladders.highest();
             let finished = |system| search::finished(plan, &study, system).ok();
             let finished: Option<Vec<usize>> = plan.systems.iter().map(finished).collect();
@@ -129,7 +129,7 @@ impl Facts {
         let formers = former::gather(plan, out);
         let finished = finished.into_iter().chain(std::iter::repeat(0));
         let known = plan.systems.iter().zip(formers).zip(finished);
-        let surprises = Surprises::of(plan.systems.iter());
+        let surprises = Surprises::from_systems(plan.systems.iter());
         notices.extend(surprises.unknown.iter().cloned());
         let systems = known.map(|((system, former), searches_done)| SystemFacts {
             points_kept: of(&all, system) - of(&retried, system),

@@ -141,7 +141,7 @@ pub struct Surprises {
 
 impl Surprises {
     /// Looks at these systems. One whose place is missing is left to those who say so.
-    pub fn of<'a>(systems: impl Iterator<Item = &'a SystemPlan>) -> Self {
+    pub fn from_systems<'a>(systems: impl Iterator<Item = &'a SystemPlan>) -> Self {
         Self::of_connected(systems, &|_| None)
     }
 

@@ -106,7 +106,7 @@ impl Former {
 
     /// Takes from a study what is not known from one that counts more.
     fn add(&mut self, plan: &Plan, dir: &Path, points: &[&Point]) {
-        let runs = Runs::of(plan, points);
+        let runs = Runs::new(plan, points);
         let noise = |values: &BTreeMap<RunsName, Vec<f64>>| {
             let repeated = values.values().filter(|values| values.len() > 1);
             let (deviation, freedom) = statistics::noise(repeated.map(Vec::as_slice))?;
@@ -235,7 +235,7 @@ struct Runs {
 }
 
 impl Runs {
-    fn of(plan: &Plan, points: &[&Point]) -> Self {
+    fn new(plan: &Plan, points: &[&Point]) -> Self {
         let (mut ops, mut latencies) = (BTreeMap::<_, Vec<_>>::new(), BTreeMap::<_, Vec<_>>::new());
         let is_valid = |point: &&&Point| point.phase.fault(plan.sweep.allow_errors).is_none();
         for Point { key, phase } in points.iter().filter(is_valid) {

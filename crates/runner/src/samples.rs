@@ -23,7 +23,7 @@ pub struct Wanted {
 
 impl Wanted {
     /// That of a plan; none where it names no quantile.
-    pub fn of(plan: &Plan) -> Option<Self> {
+    pub fn from_plan(plan: &Plan) -> Option<Self> {
         let metric = plan.report.settings.latency?;
         let Metric::Latency { kind, statistic } = metric else {
             return None;
@@ -105,7 +105,7 @@ fn operations(
 /// What a run says before it measures anything, where it is known that points of a workload are too
 /// short for the quantile: of each workload the shortest.
 pub fn too_short(plan: &Plan, formers: &[Former]) -> Vec<String> {
-    let Some(wanted) = Wanted::of(plan) else {
+    let Some(wanted) = Wanted::from_plan(plan) else {
         return Vec::new();
     };
     let shortest = plan.sweep.workloads.iter().filter_map(|workload| {

@@ -187,7 +187,7 @@ impl Run<'_> {
             .and_then(|()| Ok(study.set_facts(&facts)?))
             .map_err(unwritten)?;
         let retried = retry::retried(plan, &study)?;
-        let ladders = Ladders::of(plan, &systems, Some(&study), &retried)?;
+        let ladders = Ladders::new(plan, &systems, Some(&study), &retried)?;
         let points = ladders.points();
         let points_kept = points - all_pending(plan, &study, &retried, &ladders, &systems)?;
         if points_kept < points {
@@ -298,7 +298,7 @@ struct Sweeper<'a> {
 
 /// Says of which points it is known that they are too short for what the report is about.
 fn say_too_short(plan: &Plan, out: &Path, observer: &dyn Observer) {
-    if Wanted::of(plan).is_some() {
+    if Wanted::from_plan(plan).is_some() {
         let notices = too_short(plan, &former::gather(plan, out));
         notices.iter().for_each(|notice| observer.notice(notice));
     }

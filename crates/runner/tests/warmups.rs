@@ -69,7 +69,7 @@ fn is_steady_by_theory(end_s: f64) -> bool {
     let latencies: Vec<f64> = starts.iter().map(|start| times(*start)).collect();
     [rates, latencies]
         .iter()
-        .all(|values| Movement::of(values).unwrap().is_steady())
+        .all(|values| Movement::from_values(values).unwrap().is_steady())
 }
 
 #[test]

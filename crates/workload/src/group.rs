@@ -105,11 +105,11 @@ impl ClientGroup {
     /// All clients, with operations drawn by weights.
     #[must_use]
     pub const fn mixed(operations: MixedOperations) -> Self {
-        Self::of(GroupOperations::Mix(operations))
+        Self::from_operations(GroupOperations::Mix(operations))
     }
 
     /// All clients, as fast as they can.
-    pub(crate) const fn of(operations: GroupOperations) -> Self {
+    pub(crate) const fn from_operations(operations: GroupOperations) -> Self {
         Self {
             clients: GroupClients::Rest,
             operations,

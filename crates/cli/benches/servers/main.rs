@@ -103,15 +103,15 @@ enum Of {
 impl Meter {
     /// Of this process, from now on.
     fn start() -> Self {
-        Self::of(Of::Own)
+        Self::new(Of::Own)
     }
 
     /// Of the processes that are started and have ended, from now on.
     fn of_children() -> Self {
-        Self::of(Of::Children)
+        Self::new(Of::Children)
     }
 
-    fn of(of: Of) -> Self {
+    fn new(of: Of) -> Self {
         let began = processor_s(of);
         Self { began, of }
     }

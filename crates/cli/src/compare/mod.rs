@@ -53,8 +53,8 @@ struct Compared {
 
 /// Compares, and judges the conditions.
 pub fn compare(args: &CompareArgs, console: &Console) -> anyhow::Result<Exit> {
-    let compared = Compared::of(args)?;
-    let points = Points::of(&compared.runs);
+    let compared = Compared::from_args(args)?;
+    let points = Points::from_runs(&compared.runs);
     let judge = |condition| gate::judge(condition, &compared, &points);
     let gates: Vec<Gate<'_>> = args.fail_if.iter().map(judge).collect();
     let said = match args.format {
@@ -72,7 +72,7 @@ pub fn compare(args: &CompareArgs, console: &Console) -> anyhow::Result<Exit> {
 }
 
 impl Compared {
-    fn of(args: &CompareArgs) -> anyhow::Result<Self> {
+    fn from_args(args: &CompareArgs) -> anyhow::Result<Self> {
         let sides = Sides::open(args)?;
         let mut measured = sides.read()?;
         let unequal_of = |(index, pair)| {

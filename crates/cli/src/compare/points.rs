@@ -23,7 +23,7 @@ pub struct PointName {
 
 impl PointName {
     /// That of a run.
-    pub fn of(run: &Run) -> Self {
+    pub fn from_run(run: &Run) -> Self {
         let key = &run.key;
         Self {
             workload: key.workload.clone(),
@@ -120,11 +120,11 @@ pub struct Points<'a>(BTreeMap<&'a str, BTreeMap<PointName, PointRuns<'a>>>);
 
 impl<'a> Points<'a> {
     /// The points of these runs.
-    pub fn of(runs: &'a [Run]) -> Self {
+    pub fn from_runs(runs: &'a [Run]) -> Self {
         let mut points: BTreeMap<_, BTreeMap<_, PointRuns<'_>>> = BTreeMap::new();
         for run in runs {
             let of_system = points.entry(run.key.system.as_str()).or_default();
-            let point = of_system.entry(PointName::of(run)).or_default();
+            let point = of_system.entry(PointName::from_run(run)).or_default();
             point.0.push(run);
         }
         Self(points)

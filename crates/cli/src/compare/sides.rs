@@ -161,7 +161,7 @@ impl Sides {
             let system = source.systems.iter().find(|s| s.name == of.system)?;
             let first_run = measured.times.get(&of.label).map(|(first, _)| *first);
             let header = Some(&source.header);
-            let mut conditions = Conditions::of(header, system, &source.facts, first_run);
+            let mut conditions = Conditions::new(header, system, &source.facts, first_run);
             let runs = measured.runs.iter();
             for run in runs.filter(|run| run.key.system == of.label) {
                 conditions.add_read_bytes(&run.key.workload, run.read_bytes);
@@ -225,7 +225,7 @@ fn of_one_study(source: &Source, args: &CompareArgs) -> Result<Vec<(String, Stri
     let b = b.map(|name| source.find("--baseline", name)).transpose()?;
     let names = source.names();
     // What the plan says, where it is another system that is compared with it.
-    let planned = ReportSettings::of(&source.header).baseline;
+    let planned = ReportSettings::from_header(&source.header).baseline;
     let planned = planned.filter(|name| names.contains(&name.as_str()) && a.as_ref() != Some(name));
     let b = b.or(planned);
     let other = |than: &str| match names

@@ -6,7 +6,7 @@
 pub struct Draw(u64);
 
 impl Draw {
-    pub fn of(seed: u64, round: u64, purpose: u64) -> Self {
+    pub fn new(seed: u64, round: u64, purpose: u64) -> Self {
         let mut draw = Self(seed);
         for part in [round, purpose] {
             draw.0 = draw.next() ^ part;

@@ -92,7 +92,7 @@ fn main() -> ExitCode {
     let (began, mut done) = (Instant::now(), Done::default());
     let mut number = asked.first;
     while began.elapsed() < asked.time || done.rounds == 0 {
-        let choice = Choice::of(asked.seed, number);
+        let choice = Choice::from_seed(asked.seed, number);
         match choice.lacks(here) {
             Some(what) => *done.left_out.entry(what).or_default() += 1,
             None if run(asked.seed, number, &choice, here).is_err() => return ExitCode::FAILURE,

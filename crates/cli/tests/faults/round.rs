@@ -65,8 +65,8 @@ pub struct Choice {
 
 impl Choice {
     /// Chosen by seed and number alone, whatever there is here.
-    pub fn of(seed: u64, number: u64) -> Self {
-        let mut draw = Draw::of(seed, number, OF_FAULTS);
+    pub fn from_seed(seed: u64, number: u64) -> Self {
+        let mut draw = Draw::new(seed, number, OF_FAULTS);
         let target = &sweep::TARGETS[draw.below(sweep::TARGETS.len() as u64) as usize];
         let suited: Vec<_> = FAULTS.iter().filter(|fault| fault.suits(target)).collect();
         let count = draw.between(1, 3);
@@ -90,7 +90,7 @@ impl Round {
     pub fn new(seed: u64, number: u64, dir: &Path, target: &'static Target, here: Here) -> Self {
         let ground = Ground::new(dir, here.disks, target.needs == Needs::Device);
         fs::create_dir(ground.disk().join("data")).unwrap();
-        let mut draw = Draw::of(seed, number, OF_PLAN);
+        let mut draw = Draw::new(seed, number, OF_PLAN);
         let sweep = Sweep::draw(&mut draw, target, &ground, dir);
         ground::write(&dir.join("plan.toml"), &sweep.plan());
         ground::write(&dir.join("other.toml"), &sweep.other_plan());
@@ -120,7 +120,7 @@ impl Round {
     /// go on to its end.
     pub fn run(&mut self, faults: &[&Fault]) -> Kept {
         for (index, fault) in faults.iter().enumerate() {
-            let mut draw = Draw::of(self.seed, self.number, OF_FAULT + index as u64);
+            let mut draw = Draw::new(self.seed, self.number, OF_FAULT + index as u64);
             self.note(&format!("fault `{}`", fault.name));
             (fault.act)(self, &mut draw)?;
             self.nothing_is_lost()?;

@@ -119,7 +119,7 @@ fn clock(cluster: &dyn Cluster, times: u32) {
             let exchange = |_| {
                 cluster.send(rank, Vec::new());
                 let answer = cluster.receive(WAIT).expect("it answers");
-                Exchange::of(answer.body[..].try_into().expect("16 bytes"), &answer)
+                Exchange::new(answer.body[..].try_into().expect("16 bytes"), &answer)
             };
             let burst: Vec<_> = (0..50).map(exchange).collect();
             let best = Measurement::best(&burst).expect("there were some");

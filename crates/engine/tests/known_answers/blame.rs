@@ -36,7 +36,7 @@ fn probed(model: &'static str, threads: u32, rate: f64) -> Probe {
         quick: false,
     };
     let phase = measure(asked);
-    Probe::of(&Point { key, phase }, &settings)
+    Probe::from_point(&Point { key, phase }, &settings)
 }
 
 #[test]

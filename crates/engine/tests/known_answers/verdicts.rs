@@ -69,7 +69,7 @@ impl System {
             key: key.clone(),
             phase,
         };
-        Run::of(&point, 0.0).values[&Metric::OpsPerSec].value
+        Run::from_point(&point, 0.0).values[&Metric::OpsPerSec].value
     }
 }
 

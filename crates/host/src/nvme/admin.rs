@@ -129,7 +129,7 @@ impl Sanitize {
 
     /// The quickest that a drive has; none where it has none.
     #[must_use]
-    pub fn of(controller: &Controller) -> Option<Self> {
+    pub fn from_controller(controller: &Controller) -> Option<Self> {
         let rows = [Self::Crypto, Self::Block, Self::Overwrite];
         // Block erase leaves a drive as new; a changed key leaves its blocks as they were.
         let order = [1, 0, 2];
@@ -331,14 +331,14 @@ mod tests {
         assert!(says.can_format && says.can_manage && says.has_reservations);
         assert!(!says.formats_all && !says.erases_all);
         assert_eq!(says.bytes, 7_681_501_126_656);
-        assert_eq!(Sanitize::of(&says), Some(Sanitize::Block));
+        assert_eq!(Sanitize::from_controller(&says), Some(Sanitize::Block));
         // Format Applies to All Namespaces, and the same of a secure erase alone.
         bytes[524] = 0b01;
         assert!(Controller::parse(&bytes).formats_all);
         bytes[524] = 0b10;
         assert!(Controller::parse(&bytes).erases_all);
         bytes[328] = 0;
-        assert_eq!(Sanitize::of(&Controller::parse(&bytes)), None);
+        assert_eq!(Sanitize::from_controller(&Controller::parse(&bytes)), None);
     }
 
     #[test]

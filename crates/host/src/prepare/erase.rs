@@ -76,7 +76,8 @@ impl Erase {
         };
         let says = admin::identify_controller(&file).map_err(failed)?;
         if self == Self::Sanitize {
-            let how = Sanitize::of(&says).ok_or_else(|| unable("the drive has no sanitize"))?;
+            let how = Sanitize::from_controller(&says)
+                .ok_or_else(|| unable("the drive has no sanitize"))?;
             let said = format!(
                 "Sanitize ({how:?}) of the whole subsystem of /dev/{name}, then log 81h until it \
                  is done, {}",
@@ -187,7 +188,8 @@ fn sanitized(
     says: &admin::Controller,
     watch: &dyn Watch,
 ) -> io::Result<()> {
-    let how = Sanitize::of(says).ok_or_else(|| io::Error::other("the drive has no sanitize"))?;
+    let how = Sanitize::from_controller(says)
+        .ok_or_else(|| io::Error::other("the drive has no sanitize"))?;
     admin::sanitize(drive, how)?;
     loop {
         match admin::sanitize_state(drive)? {

@@ -92,7 +92,7 @@ impl Server {
     /// A connection has come back: what was prepared is again, and what was watched too. One without the
     /// agent that there was before has not: it could do neither.
     fn back(&self, link: Link) -> Result<(), Error> {
-        let about = About::of(&link);
+        let about = About::from_link(&link);
         if self.without_agent().is_none() {
             self.agent_of(&link)?;
         }

@@ -89,7 +89,7 @@ struct About {
 }
 
 impl About {
-    fn of(link: &Link) -> Self {
+    fn from_link(link: &Link) -> Self {
         let agent = link.agent.as_ref();
         Self {
             boot_id: link.boot_id(),
@@ -123,7 +123,7 @@ impl Server {
             name: name.to_owned(),
             options,
             state: Mutex::new(State {
-                about: About::of(&link),
+                about: About::from_link(&link),
                 link: Ok(Arc::new(link)),
                 losses: 0,
                 watch: None,
@@ -412,7 +412,7 @@ pub fn names_of(logins: &[&str]) -> Vec<String> {
     let forms: [&dyn Fn(&Login<'_>) -> String; 3] = [&|of| of.host.to_owned(), &with_port, &|of| {
         format!("{}@{}", of.user, with_port(of))
     }];
-    let logins: Vec<_> = logins.iter().map(|login| Login::of(login)).collect();
+    let logins: Vec<_> = logins.iter().map(|login| Login::from_text(login)).collect();
     let name = |of: &Login<'_>| {
         let is_own = |form: &&&dyn Fn(&Login<'_>) -> String| {
             let same = logins.iter().filter(|other| form(other) == form(of));

@@ -106,7 +106,7 @@ pub struct Panels(Vec<&'static PanelRow>);
 
 impl Panels {
     /// For phases that are drawn in one chart.
-    pub fn of<'a>(phases: impl Iterator<Item = &'a Phase>) -> Self {
+    pub fn from_phases<'a>(phases: impl Iterator<Item = &'a Phase>) -> Self {
         let (mut has_jobs, mut has_servers) = (false, false);
         for series in phases.flat_map(|phase| &phase.series) {
             has_jobs |= is_job(series);
@@ -181,7 +181,7 @@ pub fn timeline(phase: &Phase, color: &str, panels: &Panels) -> Value {
     if phase.intervals.is_empty() {
         return Value::Null;
     }
-    let whole = WithWarmup::of(phase);
+    let whole = WithWarmup::from_phase(phase);
     let mut lines = TimelineLines {
         color,
         panels,
@@ -316,7 +316,7 @@ impl TimelineLines<'_> {
         }
         let length = chunk_length(all().count());
         for chunk in parts.iter().flat_map(|part| part.chunks(length)) {
-            let bucket = Bucket::of(chunk);
+            let bucket = Bucket::from_intervals(chunk);
             rates.push((bucket.at_s, Some(bucket.ops_per_sec)));
             failures.push((bucket.at_s, Some(bucket.errors_per_sec)));
             // Where nothing was done there is no latency: a hole, which no line bridges.

@@ -31,7 +31,7 @@ enum Devices {
 }
 
 impl Devices {
-    fn of<'c, 'a: 'c>(cells: impl Iterator<Item = &'c GridCell<'a>>) -> Self {
+    fn from_cells<'c, 'a: 'c>(cells: impl Iterator<Item = &'c GridCell<'a>>) -> Self {
         let is_known = |cell: &GridCell<'_>| spread(cell, device(DeviceBandwidth::total)).is_some();
         let known: Vec<bool> = cells.map(is_known).collect();
         match known.iter().filter(|is_known| **is_known).count() {
@@ -50,7 +50,7 @@ fn render(data: &Data) -> Vec<Block> {
     let sweep = SweepTable::new(data);
     let groups = sweep.groups.iter();
     let cells = groups.flat_map(|group| sweep.systems.iter().filter_map(|s| last(group, s)));
-    let devices = Devices::of(cells);
+    let devices = Devices::from_cells(cells);
     if !devices.are_known() && sweep.groups.iter().all(|group| !has_bytes(group)) {
         return Vec::new();
     }
@@ -181,7 +181,7 @@ fn last<'a, 'g>(group: &'g WorkloadGrid<'a>, system: &'a System) -> Option<&'g G
 /// A figure of every repeat.
 fn spread(cell: &GridCell<'_>, of: impl Fn(&Phase) -> Option<f64>) -> Option<Spread> {
     let values: Option<Vec<_>> = cell.points.iter().map(|p| of(&p.phase)).collect();
-    Spread::of(&values?)
+    Spread::from_values(&values?)
 }
 
 fn has_bytes(group: &WorkloadGrid<'_>) -> bool {

@@ -435,7 +435,7 @@ fn same(
     };
     let band = sweep.comparisons.band;
     let outcome = match tested {
-        Some(comparison) => Outcome::of(&comparison, band),
+        Some(comparison) => Outcome::new(&comparison, band),
         None if compare::is_within(ratio.value, band) => Outcome::Tied,
         None => Outcome::Differ,
     };

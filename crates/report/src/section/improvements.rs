@@ -108,7 +108,7 @@ pub fn cells(
 
 /// Which of two is the best.
 fn who(of: &Comparison, comparisons: &Comparisons) -> String {
-    match Outcome::of(of, comparisons.band) {
+    match Outcome::new(of, comparisons.band) {
         Outcome::Differ => of.a.clone(),
         Outcome::Tied => "tie".to_owned(),
         Outcome::Equivalent => format!("equivalent ({})", compare::within(comparisons)),
@@ -120,7 +120,7 @@ fn who(of: &Comparison, comparisons: &Comparisons) -> String {
 /// By how much one is better.
 fn advantage(of: &Comparison, comparisons: &Comparisons) -> Cell {
     let cell = compared_table::improvement(of, comparisons);
-    let outcome = Outcome::of(of, comparisons.band);
+    let outcome = Outcome::new(of, comparisons.band);
     Cell {
         muted: matches!(outcome, Outcome::NoDifferenceShown | Outcome::UnlikePeaks),
         ..cell

@@ -106,8 +106,8 @@ fn row(
         .iter()
         .map(|of| of.phase.ops_per_sec())
         .collect();
-    let ops =
-        Spread::of(&ops).map(|ops| Cell::new(number::rate(ops.middle)).with_value(ops.middle));
+    let ops = Spread::from_values(&ops)
+        .map(|ops| Cell::new(number::rate(ops.middle)).with_value(ops.middle));
     let mut cells = vec![
         Cell::new(cell.step.place()),
         Cell::new(&system.name),

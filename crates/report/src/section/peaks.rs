@@ -73,7 +73,7 @@ fn row<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> TableRow {
     // One run, or two that differ: the highest is in bold unless nothing shows that it is.
     let of_two = improvements::best_two(&ranked, at_peak);
     let stands_out = of_two.as_ref().is_none_or(|of| {
-        let outcome = Outcome::of(of, sweep.comparisons.band);
+        let outcome = Outcome::new(of, sweep.comparisons.band);
         outcome == Outcome::Differ || !compare::has_verdict(of)
     });
     let several = sweep.systems.len() > 1;

@@ -60,7 +60,7 @@ fn table(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Table> {
     for kind in group.kinds() {
         for system in &sweep.systems {
             for (place, cell) in places(group, system) {
-                let Some(service) = Service::of(cell, kind) else {
+                let Some(service) = Service::new(cell, kind) else {
                     continue;
                 };
                 has_blocks |= service.blocks() > 0;
@@ -107,7 +107,7 @@ fn at_scale(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Table> {
         let Some((place, cell)) = place.filter(|(_, cell)| cell.fault.is_none()) else {
             continue;
         };
-        let Some(service) = Service::of(cell, kind) else {
+        let Some(service) = Service::new(cell, kind) else {
             continue;
         };
         let known = qualities().enumerate();
@@ -213,7 +213,7 @@ struct RunService<'a> {
 
 impl<'a> Service<'a> {
     /// None of a kind that one of the runs does not have, and where no quantile is known.
-    fn of(cell: &GridCell<'a>, kind: Kind) -> Option<Self> {
+    fn new(cell: &GridCell<'a>, kind: Kind) -> Option<Self> {
         let run = |point: &&'a tailmark_results::Point| {
             let phase = &point.phase;
             Some(RunService {
@@ -290,7 +290,7 @@ impl<'a> Service<'a> {
     fn whole(&self, index: usize) -> Cell {
         let values: Option<Vec<Stated>> = self.qualities(index).map(|(_, qos)| qos.run).collect();
         let is_solid = self.qualities(index).all(|(_, qos)| qos.is_solid);
-        let measured = values.and_then(|values| Measured::of(&values, is_solid));
+        let measured = values.and_then(|values| Measured::new(&values, is_solid));
         measured.map_or_else(Cell::none, |ns| Cell {
             muted: !ns.solid,
             detail: ns.range(number::stated_latency),

@@ -158,10 +158,10 @@ fn written(ns: Measured, faulty: bool) -> Cell {
 fn lag(cell: &GridCell<'_>, of: Cause) -> Option<Cell> {
     let lags = cell.points.iter().map(|point| {
         let causes = point.phase.start_lag.as_ref()?.causes.as_ref()?;
-        Known::of(of(causes)).quantile(P99)
+        Known::new(of(causes)).quantile(P99)
     });
     let lags: Vec<Stated> = lags.collect::<Option<_>>()?;
-    Measured::of(&lags, true).map(|lag| written(lag, false))
+    Measured::new(&lags, true).map(|lag| written(lag, false))
 }
 
 /// `60% of disk's peak of 2,400`, where the rate was asked for as a percentage.

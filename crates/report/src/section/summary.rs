@@ -221,7 +221,7 @@ fn of_pair(
     sweep: &SweepTable<'_>,
 ) -> (String, String) {
     let within = compare::within(sweep.comparisons);
-    let (value, about) = match Outcome::of(comparison, sweep.comparisons.band) {
+    let (value, about) = match Outcome::new(comparison, sweep.comparisons.band) {
         Outcome::Differ => (
             comparison.metric.improvement(comparison.ratio),
             format!("{a} over {b}, {of}"),

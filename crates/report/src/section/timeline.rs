@@ -22,7 +22,7 @@ pub const SECTION: Section = Section {
 fn render(data: &Data) -> Vec<Block> {
     let sweep = SweepTable::new(data);
     let points = data.points.iter().map(|point| &point.phase);
-    let panels = Panels::of(points.chain(data.loads.iter().map(|load| &load.phase)));
+    let panels = Panels::from_phases(points.chain(data.loads.iter().map(|load| &load.phase)));
     let points = data.points.iter().map(|point| Drawn {
         group: workload_title(&point.key.workload),
         label: point_title(point),

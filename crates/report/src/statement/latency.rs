@@ -93,7 +93,7 @@ fn which_is_lower<'a>(
     }
     let interval = compare::interval(comparison);
     let interval = interval.map_or_else(String::new, |of| format!(", {of}"));
-    let outcome = Outcome::of(comparison, sweep.comparisons.band);
+    let outcome = Outcome::new(comparison, sweep.comparisons.band);
     match compare::alike(outcome, (a, b), sweep.comparisons) {
         Some(words) => {
             let sentence = format!("{words} {figures}{interval}.");

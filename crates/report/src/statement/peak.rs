@@ -81,7 +81,7 @@ fn against(
     };
     let ratio = comparison.ratio.value;
     let said = comparison.metric.improvement(comparison.ratio);
-    let text = match Outcome::of(comparison, comparisons.band) {
+    let text = match Outcome::new(comparison, comparisons.band) {
         Outcome::Differ => more(text, &said, ratio < 1.0),
         Outcome::Tied => text.and("is tied with "),
         Outcome::Equivalent => {

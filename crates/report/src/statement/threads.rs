@@ -18,7 +18,7 @@ struct Along<'a> {
 }
 
 impl<'a> Along<'a> {
-    fn of(
+    fn new(
         group: &WorkloadGrid<'a>,
         sweep: &SweepTable<'a>,
         metric: Metric,
@@ -52,7 +52,7 @@ pub fn over_all<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>, metric: Me
     let pairs = compare::main_pairs(group, sweep);
     let pairs = pairs.into_iter();
     let all: Vec<Along<'a>> = pairs
-        .map(|pair| Along::of(group, sweep, metric, pair))
+        .map(|pair| Along::new(group, sweep, metric, pair))
         .filter(|along| along.at.len() > 1)
         .collect();
     let mut lines: Vec<Text> = all
@@ -239,7 +239,7 @@ pub fn overlapping<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> Vec<
     let line = |pair: (&'a str, &'a str)| {
         let is_same = |step: Step, metric| {
             let of = compare::at(group, sweep, Spot::Step(step), metric, pair)?;
-            let outcome = Outcome::of(&of, sweep.comparisons.band);
+            let outcome = Outcome::new(&of, sweep.comparisons.band);
             Some(matches!(outcome, Outcome::Tied | Outcome::Equivalent))
         };
         let overlap = |step: &&Step| {

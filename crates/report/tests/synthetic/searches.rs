@@ -66,7 +66,7 @@ fn slo(system: &str, tries: &[(f64, f64)], settings: &SloSettings) -> Slo {
             arrivals: Some(settings.arrivals),
         };
         let phase = phase(rate, share);
-        probes.push(Probe::of(&Point { key, phase }, settings));
+        probes.push(Probe::from_point(&Point { key, phase }, settings));
     }
     Slo::new((system, "ycsb-c", "zipfian"), settings, &[], &probes, 0.001)
 }

@@ -40,7 +40,7 @@ pub struct Run {
 impl Run {
     /// The numbers of a point, of whose operations this part may fail.
     #[must_use]
-    pub fn of(point: &Point, allow_errors: f64) -> Self {
+    pub fn from_point(point: &Point, allow_errors: f64) -> Self {
         let known = |metric: Metric| Some((metric, metric.value(&point.phase)?));
         Self {
             key: point.key.clone(),
@@ -59,7 +59,7 @@ impl Run {
         let turn = point.phase.started_ms.filter(|_| header.takes_turns());
         Self {
             turn,
-            ..Self::of(point, header.allow_errors())
+            ..Self::from_point(point, header.allow_errors())
         }
     }
 }
@@ -273,7 +273,7 @@ type Cells<'a> = BTreeMap<&'a str, BTreeMap<CellName, Vec<&'a Run>>>;
 #[must_use]
 pub fn comparisons(runs: &[Run], pairs: &[(String, String)], band: f64) -> Vec<Comparison> {
     let cells = cells(runs);
-    let positions = Positions::of(runs);
+    let positions = Positions::from_runs(runs);
     let mut found = Vec::new();
     for (a, b) in pairs {
         let (Some(of_a), Some(of_b)) = (cells.get(a.as_str()), cells.get(b.as_str())) else {

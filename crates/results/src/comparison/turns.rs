@@ -7,7 +7,7 @@ use super::Run;
 pub(super) struct Positions(Vec<u64>);
 
 impl Positions {
-    pub(super) fn of(runs: &[Run]) -> Self {
+    pub(super) fn from_runs(runs: &[Run]) -> Self {
         let mut instants: Vec<u64> = runs.iter().filter_map(|run| run.turn).collect();
         instants.sort_unstable();
         Self(instants)

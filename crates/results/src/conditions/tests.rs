@@ -46,7 +46,7 @@ fn reads_that_find_records_of_another_size_are_unequal_conditions() {
     let of = |name: &str, driver: &str, reads: &[(&str, Option<f64>)]| {
         let mut system = system(name, "1GiB");
         driver.clone_into(&mut system.driver);
-        let mut conditions = Conditions::of(None, &system, &[], None);
+        let mut conditions = Conditions::new(None, &system, &[], None);
         for (workload, bytes) in reads {
             conditions.add_read_bytes(workload, *bytes);
         }
@@ -79,7 +79,7 @@ fn two_devices_that_were_prepared_alike_are_under_equal_conditions() {
             fact(Some(name), "preparation", "filesystem", made),
             fact(Some(name), "preparation", "mount", mounted),
         ];
-        Conditions::of(None, &system(name, "1GiB"), &facts, None)
+        Conditions::new(None, &system(name, "1GiB"), &facts, None)
     };
     let a = prepared(
         "a",
@@ -113,7 +113,7 @@ fn two_systems_of_a_study_may_differ_in_their_device_alone() {
     let a = facts("a", "S1", "rw,noatime", "100.0 GiB", TEN);
     let b = facts("b", "S2", "rw,noatime", "95.0 GiB", TEN);
     let of =
-        |name, cache, facts: &[Fact]| Conditions::of(None, &system(name, cache), facts, first_run);
+        |name, cache, facts: &[Fact]| Conditions::new(None, &system(name, cache), facts, first_run);
     let equal = said(&of("a", "1GiB", &a), &of("b", "1GiB", &b), false);
     assert_eq!(equal, Vec::<String>::new());
     let b = facts("b", "S2", "rw", "50.0 GiB", TEN);
@@ -132,7 +132,7 @@ fn of_one_system_in_two_studies_the_device_and_the_kernel_count() {
     let mut a = facts("a", "S1", "rw", "100.0 GiB", TEN);
     a[0].value = "6.1".to_owned();
     let b = facts("a", "S2", "rw", "100.0 GiB", TEN);
-    let of = |facts: &[Fact]| Conditions::of(None, &system("a", "1GiB"), facts, None);
+    let of = |facts: &[Fact]| Conditions::new(None, &system("a", "1GiB"), facts, None);
     assert_eq!(
         said(&of(&a), &of(&b), true),
         [
@@ -171,7 +171,7 @@ fn a_data_set_of_three_days_is_not_one_of_an_hour() {
     let first_run = u64::try_from(since.as_millis()).ok();
     let of = |began| {
         let facts = facts("a", "S1", "rw", "100.0 GiB", began);
-        Conditions::of(None, &system("a", "1GiB"), &facts, first_run)
+        Conditions::new(None, &system("a", "1GiB"), &facts, first_run)
     };
     let (hour, two, days) = (
         of(TEN),

@@ -89,7 +89,7 @@ fn unequal(
     let conditions = |name: &str| {
         let system = systems.iter().find(|system| system.name == name)?;
         let first_run = Some(*first_runs.get(name)?);
-        let mut conditions = Conditions::of(Some(header), system, facts, first_run);
+        let mut conditions = Conditions::new(Some(header), system, facts, first_run);
         for run in runs.iter().filter(|run| run.key.system == name) {
             conditions.add_read_bytes(&run.key.workload, run.read_bytes);
         }
@@ -188,7 +188,7 @@ fn phase(phase: &Phase, header: &Header) -> Value {
         "errors": phase.errors(),
         "errors_by_cause": phase.errors.iter().map(error).collect::<Vec<_>>(),
         "findings": phase.findings.iter().map(finding).collect::<Vec<_>>(),
-        "start_lag_us": lag.map(|lag| latency(Known::of(&lag.all))),
+        "start_lag_us": lag.map(|lag| latency(Known::new(&lag.all))),
         "start_lag_no_client_us": causes.map(|causes| counted(&causes.no_client)),
         "start_lag_woken_late_us": causes.map(|causes| counted(&causes.woken_late)),
         "kinds": phase.kinds.iter().map(|(k, r)| (k.name(), kind(r))).collect::<BTreeMap<_, _>>(),
@@ -311,7 +311,7 @@ fn kind(result: &KindResult) -> Value {
         "censored": result.known_response().censored(),
         "service_us": latency(result.known_service()),
         "response_us": latency(result.known_response()),
-        "failed_us": result.failed.as_ref().map(Known::of).map(latency),
+        "failed_us": result.failed.as_ref().map(Known::new).map(latency),
         "only_summary": matches!(result.known_service(), Known::Summary { .. }),
     })
 }
@@ -319,7 +319,7 @@ fn kind(result: &KindResult) -> Value {
 /// A latency and how many samples it is of.
 fn counted(latencies: &Latencies) -> Value {
     let count = json!({ "count": latencies.len() });
-    joined(count, latency(Known::of(latencies)))
+    joined(count, latency(Known::new(latencies)))
 }
 
 /// Microseconds; what has too few samples, or is not known, is null. `at_least` names the numbers

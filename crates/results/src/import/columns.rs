@@ -61,7 +61,7 @@ pub enum Statistic {
 }
 
 impl Column {
-    fn of(name: &str) -> Option<Self> {
+    fn from_name(name: &str) -> Option<Self> {
         let name = name.to_ascii_lowercase().replace(' ', "_");
         let known = COLUMNS.iter().find(|(known, _)| *known == name);
         known
@@ -108,10 +108,10 @@ impl Head {
     ///
     /// # Errors
     /// Names a column that is not known or is there twice, and one that is missing.
-    pub fn of(source: &Source, record: &StringRecord, given: &Given) -> Result<Self, Error> {
+    pub fn new(source: &Source, record: &StringRecord, given: &Given) -> Result<Self, Error> {
         let mut columns: Vec<(String, Column)> = Vec::new();
         for name in record {
-            let column = Column::of(name).ok_or_else(|| {
+            let column = Column::from_name(name).ok_or_else(|| {
                 failed(
                     source,
                     format!("there is no column `{name}`; {}", accepted()),

@@ -20,7 +20,7 @@ pub struct Command {
 
 impl Command {
     /// Of the first line that is one.
-    pub fn of(text: &str) -> Self {
+    pub fn from_text(text: &str) -> Self {
         let mut command = Self::default();
         let line = text
             .lines()

@@ -47,7 +47,7 @@ fn read(sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
         let damaged = |error: csv::Error| failed(source, error.to_string());
         let first = records.next().transpose().map_err(damaged)?;
         let first = first.ok_or_else(|| failed(source, "it is empty"))?;
-        let head = Head::of(source, &first, given)?;
+        let head = Head::new(source, &first, given)?;
         let before = all.len();
         for record in records {
             let record = record.map_err(damaged)?;

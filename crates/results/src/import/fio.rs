@@ -56,14 +56,14 @@ struct Output {
 fn read(sources: &[Source], given: &Given) -> Result<Vec<Imported>, Error> {
     let (mut all, mut held) = (Vec::new(), Held::default());
     for source in sources {
-        let output = Output::of(source)?;
+        let output = Output::from_source(source)?;
         all.extend(output.points(source, given, &mut held)?);
     }
     Ok(all)
 }
 
 impl Output {
-    fn of(source: &Source) -> Result<Self, Error> {
+    fn from_source(source: &Source) -> Result<Self, Error> {
         let text = String::from_utf8_lossy(&source.bytes);
         // Remarks come before it in one file.
         let begin = if text.starts_with('{') {

@@ -118,7 +118,7 @@ impl Log {
             LogEntry::BaseTime(at) => self.base = Some(at),
             LogEntry::Interval(interval) => {
                 let tag = interval.tag().map(|tag| tag.as_str());
-                match LogTag::of(tag, &source.path)? {
+                match LogTag::new(tag, &source.path)? {
                     LogTag::Ours(tag, kind, time) => {
                         let point = self.found(Some(tag), held)?;
                         point.add(&interval, (kind, time), unit_ns, held)?;

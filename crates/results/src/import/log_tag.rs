@@ -59,7 +59,7 @@ impl LogTag {
     ///
     /// # Errors
     /// Names a tag that says no kind, and those that do.
-    pub fn of(tag: Option<&str>, path: &Path) -> Result<Self, String> {
+    pub fn new(tag: Option<&str>, path: &Path) -> Result<Self, String> {
         let stem = path.file_stem().unwrap_or_default().to_string_lossy();
         let found = match tag {
             Some(tag) => Self::ours(tag).or_else(|| Self::foreign(tag)),
@@ -198,8 +198,8 @@ mod tests {
             number: 2,
         };
         let expected = LogTag::Ours(point, Kind::ReadModifyWrite, Time::Response);
-        assert_eq!(LogTag::of(Some(tag), path), Ok(expected));
-        let load = LogTag::of(Some("a/load/3/insert/service"), path);
+        assert_eq!(LogTag::new(Some(tag), path), Ok(expected));
+        let load = LogTag::new(Some("a/load/3/insert/service"), path);
         let Ok(LogTag::Ours(point, Kind::Insert, Time::Service)) = load else {
             panic!("{load:?}");
         };
@@ -208,7 +208,7 @@ mod tests {
 
     #[test]
     fn other_programs_tags_name_kind_and_time() {
-        let of = |tag: &str| LogTag::of(Some(tag), Path::new("x.hlog"));
+        let of = |tag: &str| LogTag::new(Some(tag), Path::new("x.hlog"));
         use {LogTag::Foreign, Time::*};
         assert_eq!(of("READ"), Ok(Foreign(Kind::Read, Service)));
         assert_eq!(of("Intended-update"), Ok(Foreign(Kind::Update, Response)));
@@ -221,7 +221,7 @@ mod tests {
 
     #[test]
     fn a_line_without_a_tag_is_of_the_kind_that_its_file_is_named_by() {
-        let of = |path: &str| LogTag::of(None, Path::new(path)).ok();
+        let of = |path: &str| LogTag::new(None, Path::new(path)).ok();
         use {LogTag::Foreign, Time::*};
         assert_eq!(of("out/READ.hdr"), Some(Foreign(Kind::Read, Service)));
         let intended = Some(Foreign(Kind::Update, Response));
@@ -240,7 +240,7 @@ mod tests {
             "-wt",
             "",
         ] {
-            let error = LogTag::of(Some(tag), Path::new("x.hlog")).unwrap_err();
+            let error = LogTag::new(Some(tag), Path::new("x.hlog")).unwrap_err();
             assert!(error.contains(tag) && error.contains("UPDATE"), "{error}");
         }
     }

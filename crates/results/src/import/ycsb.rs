@@ -99,7 +99,7 @@ fn read_text(source: &Source, given: &Given, held: &mut Held) -> Result<Imported
     add_verified(&mut phase, &lines);
     // Its throughput counts them.
     phase.failed = failed_operations(phase.operations, &phase.kinds);
-    let command = Command::of(&text);
+    let command = Command::from_text(&text);
     let threads = given
         .threads
         .or(command.threads)

@@ -109,7 +109,7 @@ fn what_was_never_done_counts_at_its_age_and_makes_the_tail_a_lower_bound() {
     assert_eq!(ms(known.max()), (84.0, true));
     // (9,802 x 1 + 198 x 44.3) / 10,000
     assert_eq!(ms(known.mean()), (1.9, true));
-    assert_eq!(ms(Known::of(&done).max()), (1.0, false));
+    assert_eq!(ms(Known::new(&done).max()), (1.0, false));
 }
 
 #[test]
@@ -144,7 +144,7 @@ fn an_age_below_all_that_was_done_is_a_lower_bound_of_the_minimum() {
 #[test]
 fn enough_samples_are_those_that_were_never_done_too() {
     let (done, ages) = (samples([(MS, 999)]), samples([(9 * MS, 1)]));
-    assert_eq!(Known::of(&done).quantile(QUANTILES[3]), None);
+    assert_eq!(Known::new(&done).quantile(QUANTILES[3]), None);
     let known = Known::with_censored(&done, Some(&ages));
     assert_eq!(ms(known.quantile(QUANTILES[3])), (1.0, false));
     let (done, ages, none) = (
@@ -152,7 +152,7 @@ fn enough_samples_are_those_that_were_never_done_too() {
         samples([(9 * MS, 1_000)]),
         new_latencies(),
     );
-    assert!(!Known::of(&done).is_solid(QUANTILES[3]));
+    assert!(!Known::new(&done).is_solid(QUANTILES[3]));
     assert!(Known::with_censored(&done, Some(&ages)).is_solid(QUANTILES[3]));
     let without = Known::with_censored(&done, Some(&none));
     assert!(ms(without.max()) == (1.0, false));
@@ -184,7 +184,7 @@ fn a_request_that_failed_ranks_above_every_success() {
     // 99,910 reads in 1 ms and 90 that fail at once, in a tenth of that.
     let (done, fast) = (samples([(MS, 99_910)]), samples([(MS / 10, 90)]));
     let failed = |ages| Failed { count: 90, ages };
-    let known = Known::of(&done).with_failed(failed(Some(&fast)));
+    let known = Known::new(&done).with_failed(failed(Some(&fast)));
     assert_eq!((known.samples(), known.failed()), (100_000, 90));
     let [p99, p999, p9999] = [3, 4, 5].map(|i| known.quantile(QUANTILES[i]).map(|_| i));
     assert_eq!([p99, p999, p9999], [Some(3), Some(4), Some(5)]);
@@ -196,7 +196,7 @@ fn a_request_that_failed_ranks_above_every_success() {
     );
     // Its age is the number of the bound if it is more than every success took.
     let slow = samples((0..90).map(|i| ((100 + i) * MS, 1)));
-    let known = Known::of(&done).with_failed(failed(Some(&slow)));
+    let known = Known::new(&done).with_failed(failed(Some(&slow)));
     assert_eq!(
         of(known, 5),
         (180.0, true),
@@ -208,7 +208,7 @@ fn a_request_that_failed_ranks_above_every_success() {
     );
     // (99,910 x 1 + 90 x 144.5) / 100,000
     assert_eq!(ms(known.mean()), (1.1, true));
-    let unknown = Known::of(&done).with_failed(failed(None));
+    let unknown = Known::new(&done).with_failed(failed(None));
     assert_eq!(of(unknown, 5), (1.0, true));
 }
 
@@ -218,7 +218,7 @@ fn quantiles_of_a_partly_failing_system_are_those_of_the_sorted_samples() {
     for failures in [0_usize, 1, 19, 20, 199, 200, 2_000, 19_990] {
         let succeeded = 20_000 - failures;
         let done = samples((1..=succeeded as u64).map(|us| (us * 1_000, 1)));
-        let known = Known::of(&done).with_failed(Failed {
+        let known = Known::new(&done).with_failed(Failed {
             count: failures as u64,
             ages: None,
         });
@@ -293,7 +293,7 @@ fn no_quantile_is_below_one_that_is_lower_whatever_failed_or_was_never_done() {
 #[test]
 fn nothing_is_known_of_the_tail_if_everything_failed_without_an_age() {
     let none = new_latencies();
-    let known = Known::of(&none).with_failed(Failed {
+    let known = Known::new(&none).with_failed(Failed {
         count: 5_000,
         ages: None,
     });

@@ -101,7 +101,7 @@ fn no_other_shape_within_the_limits_leaves_less() {
         let Some(found) = Scaling::fit(&measured) else {
             continue;
         };
-        let points = Points::of(&measured);
+        let points = Points::new(&measured);
         let own = points.error([found.sigma, found.kappa]);
         for sigma in (0..=50).map(|i| f64::from(i) / 250.0) {
             for kappa in (0..=50).map(|i| f64::from(i) / 50_000.0) {

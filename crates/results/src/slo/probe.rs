@@ -54,7 +54,7 @@ pub struct ProbeResult {
 impl Probe {
     /// What the phase of a probe says.
     #[must_use]
-    pub fn of(point: &Point, settings: &SloSettings) -> Self {
+    pub fn from_point(point: &Point, settings: &SloSettings) -> Self {
         let Point { key, phase } = point;
         let (limits, verdict, cause) = judge(point, settings);
         Self {
@@ -151,7 +151,7 @@ fn judge(point: &Point, settings: &SloSettings) -> (Vec<ProbeResult>, Verdict, O
     let of = |limit: &Limit, basis| {
         let counts = counts::of_phase(phase, *limit, basis);
         let (blocks, block_s) = counts::independent_blocks(&counts, &settings.rule);
-        let over = ShareOver::of(&blocks, block_s);
+        let over = ShareOver::new(&blocks, block_s);
         let verdict = over.map_or(Verdict::Undecided, |over| {
             over.verdict(*limit, &settings.rule)
         });
@@ -307,7 +307,7 @@ impl Slo {
             let earlier = earlier.iter();
             let blocks = earlier.flat_map(|of| &of.blocks).chain(&of.blocks);
             let blocks: Vec<Count> = blocks.copied().collect();
-            let over = ShareOver::of(&blocks, of.over.map_or(0.0, |over| over.block_s));
+            let over = ShareOver::new(&blocks, of.over.map_or(0.0, |over| over.block_s));
             over.map_or(Verdict::Undecided, |over| {
                 over.verdict(of.limit, &settings.rule)
             })
@@ -383,12 +383,12 @@ fn holds(phase: &Phase, settings: &SloSettings) -> bool {
 /// As [`Study::header`].
 pub fn searches(study: &Study) -> Result<Option<(SloSettings, Vec<Slo>)>, crate::Error> {
     let header = study.header()?;
-    let Some(settings) = SloSettings::of(&header) else {
+    let Some(settings) = SloSettings::from_header(&header) else {
         return Ok(None);
     };
     let mut probes = Vec::new();
     study.each_probe(|point| {
-        probes.push(Probe::of(&point, &settings));
+        probes.push(Probe::from_point(&point, &settings));
         Ok(())
     })?;
     let points = study.point_totals()?;

@@ -182,7 +182,7 @@ struct Bracket {
 }
 
 impl Bracket {
-    fn of(tried: &[Tried]) -> Self {
+    fn from_tried(tried: &[Tried]) -> Self {
         let mut rates: Vec<Rate> = Vec::new();
         for &Tried {
             rate,
@@ -342,7 +342,7 @@ fn with_slack(resolution: f64) -> f64 {
 /// second, and `left` how many more tries there is time for.
 #[must_use]
 pub fn next(bounds: &Bounds, hint: Option<f64>, tried: &[Tried], left: usize) -> Next {
-    let bracket = Bracket::of(tried);
+    let bracket = Bracket::from_tried(tried);
     let lowest_known = bounds.min_rate;
     let Some(first) = tried.first().map(|tried| tried.rate) else {
         let start = hint.or(lowest_known).unwrap_or(FIRST);

@@ -94,7 +94,7 @@ const BETWEEN: &str = ", ";
 impl SloSettings {
     /// What the plan of a study asks for; none where it asks for nothing, or that cannot be read.
     #[must_use]
-    pub fn of(header: &Header) -> Option<Self> {
+    pub fn from_header(header: &Header) -> Option<Self> {
         let given = |key: &str| header.plan.get(key).map(String::as_str);
         let number = |key: &str| given(key)?.parse::<f64>().ok();
         let time = |key: &str| humantime::parse_duration(given(key)?).ok();

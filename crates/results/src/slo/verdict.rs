@@ -75,7 +75,7 @@ impl ShareOver {
     /// late together for what they are; the interval of a Poisson count knows that of few requests
     /// none late is not none ever.
     #[must_use]
-    pub fn of(blocks: &[Count], block_s: f64) -> Option<Self> {
+    pub fn new(blocks: &[Count], block_s: f64) -> Option<Self> {
         let sum = |of: fn(&Count) -> u64| blocks.iter().map(of).sum::<u64>();
         let (requests, over) = (sum(|block| block.requests), sum(|block| block.over));
         if requests == 0 || blocks.len() < 2 {

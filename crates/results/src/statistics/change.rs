@@ -68,7 +68,7 @@ fn cut(values: &[f64], offset: usize, band: f64, cuts: &mut Vec<usize>) {
 /// The logarithm of the ratio of two levels, and how probable one as large is where there is none; none where
 /// a value is not positive.
 fn difference(before: &[f64], behind: &[f64]) -> Option<(f64, f64)> {
-    let (a, b) = (Logs::of(before)?, Logs::of(behind)?);
+    let (a, b) = (Logs::from_values(before)?, Logs::from_values(behind)?);
     let freedom = a.count + b.count - 2.0;
     // The squares of the errors of the means are the variances over the counts.
     let squares = |of: &Logs| of.squared_error() * of.count * (of.count - 1.0);

@@ -53,7 +53,7 @@ pub struct Estimate {
 /// The geometric mean of runs; none of nothing, and where one of them is not positive.
 #[must_use]
 pub fn geometric_mean(values: &[f64]) -> Option<f64> {
-    let logs = Logs::of(values)?;
+    let logs = Logs::from_values(values)?;
     Some(match values {
         // Logarithms would change its last digit.
         [one] => *one,
@@ -65,7 +65,7 @@ pub fn geometric_mean(values: &[f64]) -> Option<f64> {
 /// [`RUNS_MIN`] runs.
 #[must_use]
 pub fn mean_of_runs(values: &[f64]) -> Option<Estimate> {
-    let logs = Logs::of(values).filter(|logs| logs.count >= RUNS_MIN as f64)?;
+    let logs = Logs::from_values(values).filter(|logs| logs.count >= RUNS_MIN as f64)?;
     let half = t_quantile(1.0 - SIGNIFICANCE / 2.0, logs.count - 1.0) * logs.squared_error().sqrt();
     Some(Estimate {
         value: logs.mean.exp(),
@@ -80,7 +80,7 @@ pub fn mean_of_runs(values: &[f64]) -> Option<Estimate> {
 #[must_use]
 pub fn noise<'a>(points: impl IntoIterator<Item = &'a [f64]>) -> Option<(f64, usize)> {
     let (mut squares, mut freedom) = (0.0, 0.0);
-    for logs in points.into_iter().filter_map(Logs::of) {
+    for logs in points.into_iter().filter_map(Logs::from_values) {
         squares += logs.variance * (logs.count - 1.0);
         freedom += logs.count - 1.0;
     }
@@ -97,7 +97,7 @@ struct Logs {
 
 impl Logs {
     /// None of nothing, and where one of the values has no logarithm.
-    fn of(values: &[f64]) -> Option<Self> {
+    fn from_values(values: &[f64]) -> Option<Self> {
         if values.is_empty() || !values.iter().all(|value| has_logarithm(*value)) {
             return None;
         }

@@ -62,7 +62,7 @@ pub fn peak_ratio(a: &[Vec<CountRun>], b: &[Vec<CountRun>]) -> Option<PeakRatio>
 /// under two runs of a count, and where a value is not positive.
 #[must_use]
 pub fn peak_interval(counts: &[Vec<f64>]) -> Option<(f64, f64)> {
-    let logs: Option<Vec<Logs>> = counts.iter().map(|runs| Logs::of(runs)).collect();
+    let logs: Option<Vec<Logs>> = counts.iter().map(|runs| Logs::from_values(runs)).collect();
     let logs = logs.filter(|logs| logs.iter().all(|of| of.count >= 2.0))?;
     // A system that is known exactly, and stands at 1.
     let exact = [Logs {
@@ -83,7 +83,7 @@ pub fn leave_one_out(counts: &[Vec<(u32, f64)>]) -> Vec<(usize, u32)> {
     let mean_without = |runs: &[(u32, f64)], left_out: Option<u32>| {
         let kept = runs.iter().filter(|(repeat, _)| Some(*repeat) != left_out);
         let values: Vec<f64> = kept.map(|(_, value)| *value).collect();
-        Logs::of(&values).map(|logs| logs.mean)
+        Logs::from_values(&values).map(|logs| logs.mean)
     };
     let is_positive = |runs: &[(u32, f64)]| mean_without(runs, None).is_some();
     let best = |left_out: Option<u32>| {
@@ -129,7 +129,7 @@ fn logs_of(a: &[Vec<CountRun>], b: &[Vec<CountRun>]) -> Option<(Vec<Logs>, Vec<L
     {
         return None;
     }
-    let trend = Trend::of(&all);
+    let trend = Trend::new(&all);
     let logs = |runs: &Vec<CountRun>| trend.removed_from(runs);
     Some((a.iter().map(logs).collect(), b.iter().map(logs).collect()))
 }
@@ -143,7 +143,7 @@ struct Trend {
 }
 
 impl Trend {
-    fn of(counts: &[&Vec<CountRun>]) -> Self {
+    fn new(counts: &[&Vec<CountRun>]) -> Self {
         let none = Self {
             slope: 0.0,
             center: 0.0,
@@ -199,7 +199,7 @@ struct Peaks {
 
 impl Peaks {
     fn new(a: &[Logs], b: &[Logs]) -> Self {
-        let row = |of_a: &Logs| b.iter().map(|of_b| Gap::of(*of_a, *of_b)).collect();
+        let row = |of_a: &Logs| b.iter().map(|of_b| Gap::new(*of_a, *of_b)).collect();
         let several = [a, b].iter().filter(|counts| counts.len() > 1).count();
         Self {
             gaps: a.iter().map(row).collect(),
@@ -294,7 +294,7 @@ fn chances(counts: &[Logs]) -> Vec<f64> {
     };
     let chance = |of: &Logs| {
         if of.mean < highest.mean {
-            Gap::of(*highest, *of).p_above()
+            Gap::new(*highest, *of).p_above()
         } else {
             1.0
         }

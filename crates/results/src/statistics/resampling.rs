@@ -16,7 +16,7 @@ const DRAWS: usize = 2_000;
 /// is not positive.
 #[must_use]
 pub fn resampled_ratio(a: &[f64], b: &[f64]) -> Option<Estimate> {
-    let value = (super::Logs::of(a)?.mean - super::Logs::of(b)?.mean).exp();
+    let value = (super::Logs::from_values(a)?.mean - super::Logs::from_values(b)?.mean).exp();
     let [a, b] = [a, b].map(|runs| runs.iter().map(|run| run.ln()).collect::<Vec<_>>());
     let mut random = Xoshiro256PlusPlus::seed_from_u64(1);
     let mut draws: Vec<f64> = (0..DRAWS)

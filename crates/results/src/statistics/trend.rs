@@ -18,7 +18,7 @@ struct Side {
 }
 
 impl Side {
-    fn of(runs: &[(f64, f64)]) -> Option<Self> {
+    fn from_runs(runs: &[(f64, f64)]) -> Option<Self> {
         if runs.len() < 2 || !runs.iter().all(|(_, value)| has_logarithm(*value)) {
             return None;
         }
@@ -48,7 +48,7 @@ impl Side {
 /// two runs on a side, where a value is not positive, and where all have one position.
 #[must_use]
 pub fn in_turns(a: &[(f64, f64)], b: &[(f64, f64)]) -> Option<Difference> {
-    let (a, b) = (Side::of(a)?, Side::of(b)?);
+    let (a, b) = (Side::from_runs(a)?, Side::from_runs(b)?);
     let square = a.square() + b.square();
     if square <= 0.0 {
         return None;

@@ -49,7 +49,7 @@ pub(super) struct Gap {
 
 impl Gap {
     /// Of two systems whose noise need not be the same.
-    pub fn of(a: Logs, b: Logs) -> Self {
+    pub fn new(a: Logs, b: Logs) -> Self {
         let (of_a, of_b) = (a.squared_error(), b.squared_error());
         let of_both = of_a + of_b;
         Self {
@@ -93,8 +93,8 @@ impl Gap {
 /// positive, and without any noise.
 #[must_use]
 pub fn welch(a: &[f64], b: &[f64]) -> Option<Difference> {
-    let (a, b) = (Logs::of(a)?, Logs::of(b)?);
-    (a.count >= 2.0 && b.count >= 2.0).then(|| Gap::of(a, b).difference())?
+    let (a, b) = (Logs::from_values(a)?, Logs::from_values(b)?);
+    (a.count >= 2.0 && b.count >= 2.0).then(|| Gap::new(a, b).difference())?
 }
 
 #[cfg(test)]

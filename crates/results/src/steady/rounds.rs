@@ -75,7 +75,7 @@ impl Rounds {
     #[must_use]
     pub fn movement(&self) -> Option<Movement> {
         let last = self.rounds.last_chunk::<WINDOWS>()?;
-        Movement::of(&last.map(|round| round.per_sec))
+        Movement::from_values(&last.map(|round| round.per_sec))
     }
 
     /// Whether the last five rounds are of a drive whose spare area is in use.
@@ -96,7 +96,7 @@ impl Rounds {
         let known: Option<Vec<f64>> = last.iter().map(Round::amplification).collect();
         let known = known.and_then(|known| <[f64; WINDOWS]>::try_from(known).ok());
         known.is_some_and(|known| {
-            let is_even = Movement::of(&known).is_some_and(Movement::is_steady);
+            let is_even = Movement::from_values(&known).is_some_and(Movement::is_steady);
             is_even && known.iter().all(|times| *times >= COLLECTS)
         })
     }

@@ -35,7 +35,7 @@ fn passes(factor: f64, noise: f64) -> (f64, f64) {
         let values: Vec<f64> = (0..COUNT)
             .map(|i| level(i) * (1.0 + noise * normal.next()))
             .collect();
-        let is_steady = |five: &[f64]| Movement::of(five).is_some_and(Movement::is_steady);
+        let is_steady = |five: &[f64]| Movement::from_values(five).is_some_and(Movement::is_steady);
         first += usize::from(is_steady(&values[..WINDOWS]));
         any += usize::from(values.windows(WINDOWS).any(is_steady));
     }
@@ -58,7 +58,7 @@ fn a_warm_up_slower_than_the_windows_see_passes() {
             .map(|i| ops((f64::from(i) + 0.5) * length_s))
             .collect()
     };
-    let movement = |length_s: f64| Movement::of(&windows(length_s)).unwrap();
+    let movement = |length_s: f64| Movement::from_values(&windows(length_s)).unwrap();
     assert!(movement(30.0).is_steady(), "{:?}", movement(30.0));
     assert!(
         (0.03..0.07).contains(&movement(30.0).slope),
@@ -92,7 +92,10 @@ fn a_series_that_falls_by_a_fifth_never_passes() {
     // A line down instead of a curve, for as long as there is something left of it.
     for start in 0..15 {
         let five: Vec<f64> = (0..5).map(|i| 1.0 - 0.05 * f64::from(start + i)).collect();
-        assert!(!Movement::of(&five).unwrap().is_steady(), "{start}");
+        assert!(
+            !Movement::from_values(&five).unwrap().is_steady(),
+            "{start}"
+        );
     }
 }
 
@@ -114,14 +117,14 @@ fn what_noise_makes_of_a_fall_is_as_it_is_documented() {
 
 #[test]
 fn excursion_and_slope_are_parts_of_the_mean() {
-    let of = |values: &[f64]| Movement::of(values).unwrap();
+    let of = |values: &[f64]| Movement::from_values(values).unwrap();
     let line = of(&[8.0, 9.0, 10.0, 11.0, 12.0]);
     assert!((line.excursion - 0.4).abs() < 1e-12 && (line.slope - 0.4).abs() < 1e-12);
     assert!((of(&[12.0, 11.0, 10.0, 9.0, 8.0]).slope + 0.4).abs() < 1e-12);
     let peak = of(&[10.0, 10.0, 12.5, 10.0, 10.0]);
     assert!(peak.slope.abs() < 1e-12 && !peak.is_steady());
     assert!(of(&[9.8, 10.1, 10.0, 10.2, 9.9]).is_steady());
-    assert_eq!(Movement::of(&[0.0; 5]), None);
+    assert_eq!(Movement::from_values(&[0.0; 5]), None);
 }
 
 /// A second with so many operations of a kind, each of so many microseconds.

@@ -16,7 +16,7 @@ pub struct Slots<'a> {
 
 impl<'a> Slots<'a> {
     /// Of intervals in order of time; none where there are none.
-    pub fn of(intervals: &[&'a Interval]) -> Option<Self> {
+    pub fn new(intervals: &[&'a Interval]) -> Option<Self> {
         let (first, last) = (intervals.first()?, intervals.last()?);
         let length_s = first.length_s;
         let place = |interval: &Interval| (interval.start_s / length_s).round();

@@ -11,7 +11,7 @@ impl Study {
     /// As [`Study::header`].
     pub fn redacted(mut self) -> Result<Self, Error> {
         if self.redaction.is_none() {
-            let redaction = Redaction::of(&self.facts()?, &self.systems()?);
+            let redaction = Redaction::new(&self.facts()?, &self.systems()?);
             self.redaction = Some(redaction.with_plans([&self.header()?]));
         }
         Ok(self)

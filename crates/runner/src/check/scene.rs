@@ -153,14 +153,14 @@ impl Scene {
             huge_pages: tailmark_host::huge_pages(),
             disks: activity(&before.disks, &after.disks, watched_for),
             links: degraded_of(&all),
-            surprises: Surprises::of(systems.iter().copied()),
+            surprises: Surprises::from_systems(systems.iter().copied()),
             memory_limit: plan
                 .filter(|plan| plan.host.memory_limit.is_some())
                 .map(|plan| plan.host.too_little()),
             systems: plan.map_or_else(Vec::new, |plan| {
                 let systems = systems.into_iter();
                 systems
-                    .map(|system| SystemScene::of(plan, system, memory))
+                    .map(|system| SystemScene::new(plan, system, memory))
                     .collect()
             }),
         })
@@ -175,7 +175,7 @@ fn memory(plan: Option<&Plan>) -> u64 {
 }
 
 impl SystemScene {
-    fn of(plan: &Plan, system: &SystemPlan, memory: u64) -> Self {
+    fn new(plan: &Plan, system: &SystemPlan, memory: u64) -> Self {
         let hosts = system.location.hosts();
         let here: Vec<Option<bool>> = hosts
             .map(|h| tailmark_host::is_this_machine(h.host()))
@@ -188,7 +188,10 @@ impl SystemScene {
         let needed = (system.driver.space)(&system.data, &system.settings);
         Self {
             name: system.name.clone(),
-            places: places(system).into_iter().map(PlaceScene::of).collect(),
+            places: places(system)
+                .into_iter()
+                .map(PlaceScene::from_place)
+                .collect(),
             server_is_here: if here.is_empty() {
                 None
             } else {
@@ -213,7 +216,7 @@ impl SystemScene {
 }
 
 impl PlaceScene {
-    fn of(place: PathBuf) -> Self {
+    fn from_place(place: PathBuf) -> Self {
         Self {
             mount: if tailmark_host::is_device(&place) {
                 None

@@ -118,7 +118,7 @@ pub(super) enum Store {
 
 impl Store {
     /// Of a system.
-    pub fn of(system: &SystemPlan) -> Self {
+    pub fn from_system(system: &SystemPlan) -> Self {
         let place = system.location.path().unwrap_or(Path::new(""));
         Self::at(system.driver, place)
     }

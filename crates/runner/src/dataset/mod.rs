@@ -89,7 +89,7 @@ impl<'a> Dataset<'a> {
     /// The data set of a system.
     #[must_use]
     pub fn new(plan: &'a Plan, system: &'a SystemPlan) -> Self {
-        let store = Store::of(system);
+        let store = Store::from_system(system);
         let location = match (&store, &system.location) {
             (Store::File(_), Location::Directory(path) | Location::Device(path)) => {
                 Location::Directory(path.join(system.driver.entry))

@@ -86,7 +86,7 @@ fn loads(plan: &Plan, facts: &Facts, system: &SystemPlan, known: &SystemFacts, k
 /// The expected time and space of a run, lines for a person.
 pub fn totals(plan: &Plan, facts: &Facts) -> Vec<String> {
     let work = work(plan, facts);
-    let changes = Changes::of(plan, facts, facts.order(plan));
+    let changes = Changes::new(plan, facts, facts.order(plan));
     let mut lines = time(plan, facts, &work, &changes);
     lines.extend(space(plan, &work));
     lines

@@ -23,7 +23,7 @@ pub fn lines(plan: &Plan, facts: &Facts) -> Vec<String> {
     let formers = facts.systems.iter().map(|known| known.former.clone());
     let formers: Vec<Former> = formers.collect();
     let mut lines = differences(plan, &formers);
-    lines.extend(Wanted::of(plan).into_iter().flat_map(|wanted| {
+    lines.extend(Wanted::from_plan(plan).into_iter().flat_map(|wanted| {
         let mut lines = lengths(plan, &formers, &wanted);
         let too_short = too_short(plan, &formers);
         lines.extend(

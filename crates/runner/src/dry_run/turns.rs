@@ -17,7 +17,7 @@ pub struct Changes {
 
 impl Changes {
     /// Of a run in this order.
-    pub fn of(plan: &Plan, facts: &Facts, order: Order) -> Self {
+    pub fn new(plan: &Plan, facts: &Facts, order: Order) -> Self {
         let systems = systems(plan, order);
         let kept = |index: &usize| {
             facts
@@ -68,8 +68,8 @@ pub fn lines(plan: &Plan, facts: &Facts) -> Vec<String> {
     }
     let back: Vec<_> = there.iter().rev().copied().collect();
     let (changes, otherwise) = (
-        Changes::of(plan, facts, order),
-        Changes::of(plan, facts, Order::Systems),
+        Changes::new(plan, facts, order),
+        Changes::new(plan, facts, Order::Systems),
     );
     let times = |count| number::plural(count, "time");
     let stops = match changes.stops {
@@ -153,7 +153,7 @@ mod tests {
             ([4, 0], 0, 0),
             ([4, 4], 0, 0),
         ] {
-            let of = |order| Changes::of(&plan, &kept(points), order).all;
+            let of = |order| Changes::new(&plan, &kept(points), order).all;
             let changes = [Order::Interleaved, Order::Systems].map(of);
             assert_eq!(changes, [interleaved, one_by_one], "{points:?}");
         }

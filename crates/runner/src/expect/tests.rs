@@ -12,7 +12,7 @@ fn wrong(driver: &str, place: &str, expect: &str) -> Surprises {
     let text = format!(
         "[database]\ndriver = '{driver}'\n[[system]]\nname = 'a'\n{place}\nexpect = {{ {expect} }}"
     );
-    Surprises::of(plan(&text).systems.iter())
+    Surprises::from_systems(plan(&text).systems.iter())
 }
 
 #[test]

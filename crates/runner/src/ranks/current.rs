@@ -148,7 +148,7 @@ mod tests {
             threads: 4,
             ..Spec::new(database.as_ref(), &workload, &params.data, &keys)
         };
-        let order = |goes_on| Order::of(&spec(goes_on), 1, (1, 2), false, (0, 0, 0.0));
+        let order = |goes_on| Order::new(&spec(goes_on), 1, (1, 2), false, (0, 0, 0.0));
         let before = keys_of(&order(false), None);
         assert_eq!([before.next_insert(), before.next_insert()], [101, 103]);
         let after = keys_of(&order(true), Some(Arc::clone(&before)));

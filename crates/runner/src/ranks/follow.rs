@@ -108,7 +108,7 @@ fn next(link: &Link) -> Command {
 }
 
 fn answer(link: &Link, came: Result<Answer, Error>) {
-    let came = came.map_err(|error| Failure::of(&error));
+    let came = came.map_err(|error| Failure::from_error(&error));
     link.send(0, &Message::Answer(came));
 }
 
@@ -187,7 +187,7 @@ impl<'a> Follower<'a> {
         match command {
             Command::TryOpen { system } => {
                 let system = self.system(system)?;
-                let surprises = Surprises::of(std::iter::once(system));
+                let surprises = Surprises::from_systems(std::iter::once(system));
                 surprises.refuse(self.plan)?;
                 let made = refuse_missing_room(self.plan, system, self.ranks)?;
                 self.made.borrow_mut().extend(made);
@@ -279,7 +279,7 @@ impl<'a> Follower<'a> {
         let phase = order.phase;
         let measured = self.measured(open, order);
         if let Err(error) = measured {
-            let why = Failure::of(&error);
+            let why = Failure::from_error(&error);
             self.link.send(0, &Message::Failed { phase, why });
         }
     }

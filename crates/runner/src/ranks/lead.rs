@@ -88,7 +88,7 @@ impl Ranks {
         let clocks = job.clocks(ranks);
         let order = |rank: u32| {
             let clock = clocks[rank as usize];
-            Order::of(
+            Order::new(
                 spec,
                 number,
                 (rank, ranks),
@@ -284,7 +284,7 @@ impl Shared<'_> {
         if link.is_leader() {
             link.send_each(self.order.ranks, &Message::Start { phase, at: None })
         } else {
-            let why = Failure::of(why);
+            let why = Failure::from_error(why);
             link.send(0, &Message::Failed { phase, why });
         }
     }
@@ -297,7 +297,7 @@ impl Shared<'_> {
         });
         let (late, ahead_ns, inserted) = told.unwrap_or_default();
         let part = DonePart {
-            measured: measured.map_err(|error| Failure::of(&error)),
+            measured: measured.map_err(|error| Failure::from_error(&error)),
             inserted,
             ahead_ns,
             late_ns: u64::try_from(late.as_nanos()).unwrap_or(u64::MAX),

@@ -96,7 +96,7 @@ impl Link {
         };
         let others = (0..cluster.size()).map(|_| other()).collect();
         let link = Arc::new(Self {
-            reading: Reading::of(|| cluster.now_ns()),
+            reading: Reading::new(|| cluster.now_ns()),
             cluster,
             stop: stop.clone(),
             state: Mutex::new(State {
@@ -213,7 +213,7 @@ impl Link {
                 self.send(from, &Message::Pong(Exchange::answer(message)));
             }
             Message::Pong(instants) => {
-                other.burst.push(Exchange::of(instants, message));
+                other.burst.push(Exchange::new(instants, message));
                 other.pings_left = other.pings_left.saturating_sub(1);
                 if other.pings_left > 0 {
                     self.send(from, &Message::Ping);

@@ -62,7 +62,7 @@ pub struct Failure {
 
 impl Failure {
     /// What another rank is told of an error.
-    pub fn of(error: &Error) -> Self {
+    pub fn from_error(error: &Error) -> Self {
         Self {
             why: in_one_line(error),
             is_usage: error.is_usage(),
@@ -101,7 +101,7 @@ struct KindSeconds {
 
 impl Seconds {
     /// As it is told.
-    pub fn of(interval: &Interval) -> Self {
+    pub fn from_interval(interval: &Interval) -> Self {
         let bytes = |packed: &Packed| packed.as_bytes().to_vec();
         let kind = |(kind, of): (&Kind, &IntervalKind)| {
             let seconds = KindSeconds {
@@ -260,7 +260,7 @@ pub struct Order {
 }
 
 impl Order {
-    pub fn of(
+    pub fn new(
         spec: &Spec<'_>,
         phase: u64,
         (rank, ranks): (u32, u32),
@@ -392,7 +392,7 @@ mod tests {
         };
         let message = Message::Intervals {
             phase: 7,
-            closed: vec![Seconds::of(&interval)],
+            closed: vec![Seconds::from_interval(&interval)],
         };
         let Some(Message::Intervals { mut closed, .. }) = Message::from_bytes(&message.to_bytes())
         else {

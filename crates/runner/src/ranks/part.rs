@@ -141,7 +141,9 @@ impl Enough for Streamer<'_> {
             .lock()
             .unwrap_or_else(std::sync::PoisonError::into_inner);
         let new = so_far.iter().filter(|i| i.start_s > *told_s - 1e-6);
-        let closed: Vec<Seconds> = new.map(|interval| Seconds::of(interval)).collect();
+        let closed: Vec<Seconds> = new
+            .map(|interval| Seconds::from_interval(interval))
+            .collect();
         if let Some(last) = so_far.last()
             && !closed.is_empty()
         {

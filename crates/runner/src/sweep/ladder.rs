@@ -41,7 +41,7 @@ pub struct Ladders<'a> {
 impl<'a> Ladders<'a> {
     /// As a study has them, of whose points some are measured again; without one, at their
     /// beginning.
-    pub fn of(
+    pub fn new(
         plan: &'a Plan,
         systems: &[&'a SystemPlan],
         study: Option<&Study>,

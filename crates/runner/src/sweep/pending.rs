@@ -28,7 +28,7 @@ fn pending(
     ladders: &Ladders<'_>,
     system: &SystemPlan,
 ) -> Result<usize, Error> {
-    let rates = KnownRates::of(study)?;
+    let rates = KnownRates::from_study(study)?;
     let mut pending = 0;
     for step in plan.points().filter(|step| ladders.is_reached(step)) {
         let is_pending = match rates.key(plan, &step, system) {
@@ -49,7 +49,7 @@ pub fn measured<'a>(plan: &'a Plan, study: Option<&Study>) -> Result<Vec<&'a str
     };
     let retried = retry::retried(plan, study)?;
     let systems: Vec<_> = plan.systems.iter().collect();
-    let ladders = Ladders::of(plan, &systems, Some(study), &retried)?;
+    let ladders = Ladders::new(plan, &systems, Some(study), &retried)?;
     let mut measured = Vec::new();
     for system in systems.iter().filter(|_| ladders.have_ended()) {
         let points = pending(plan, study, &retried, &ladders, system)?;

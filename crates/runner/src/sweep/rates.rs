@@ -19,7 +19,7 @@ pub struct KnownRates(Vec<ResolvedRate>);
 
 impl KnownRates {
     /// As the study has them.
-    pub fn of(study: &Study) -> Result<Self, Error> {
+    pub fn from_study(study: &Study) -> Result<Self, Error> {
         Ok(Self(study.resolved_rates()?))
     }
 
@@ -72,7 +72,7 @@ fn resolve(
     };
     let of_system = plan.sweep.peak_of(system);
     let text = asked.to_string();
-    let known = KnownRates::of(study)?;
+    let known = KnownRates::from_study(study)?;
     let (peak, rate) = match known.of_same_peak(step, of_system, &text) {
         Some(same) => (same.peak_ops_per_sec, same.rate),
         None => match peak(plan, &study.point_totals()?, step, of_system) {
@@ -157,7 +157,7 @@ impl Sweeper<'_> {
         system: &SystemPlan,
     ) -> Result<Option<PointKey>, Error> {
         let plan = self.plan;
-        let rate = match KnownRates::of(&self.study)?.of_step(step, system) {
+        let rate = match KnownRates::from_study(&self.study)?.of_step(step, system) {
             StepRate::Known(rate) => rate,
             StepRate::Unresolved(asked) => match resolve(plan, &self.study, step, system, asked)? {
                 Some(resolved) => {

@@ -194,7 +194,7 @@ fn search_of(
     let mut probes = Vec::new();
     study.each_probe(|probe| {
         if probe.key.system == system.name && probe.key.workload == workload.name {
-            probes.push(Probe::of(&probe, settings));
+            probes.push(Probe::from_point(&probe, settings));
         }
         Ok(())
     })?;
@@ -239,7 +239,7 @@ impl Enough for Judge<'_> {
         let verdict = |limit: &Limit| {
             let counts = counts::of_intervals(so_far.iter().copied(), *limit, TimeBasis::Response);
             let (blocks, block_s) = counts::independent_blocks(&counts, rule);
-            Some(ShareOver::of(&blocks, block_s)?.verdict(*limit, rule))
+            Some(ShareOver::new(&blocks, block_s)?.verdict(*limit, rule))
         };
         let all: Vec<Verdict> = self.settings.latency.iter().filter_map(verdict).collect();
         Verdict::of_all(&all) != Verdict::Undecided

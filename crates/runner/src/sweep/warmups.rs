@@ -20,11 +20,11 @@ pub(super) struct KnownWarmups {
 impl KnownWarmups {
     /// As the study has them. One that was cut off, because its database went away, says nothing of
     /// how long a warm-up has to be.
-    pub fn of(study: &Study) -> Result<Self, Error> {
+    pub fn from_study(study: &Study) -> Result<Self, Error> {
         let kept = study.warmups()?.into_iter();
         Ok(Self {
             kept: kept.filter(|warmup| !warmup.is_cut).collect(),
-            rates: KnownRates::of(study)?,
+            rates: KnownRates::from_study(study)?,
         })
     }
 
@@ -84,7 +84,7 @@ fn short_points(plan: &Plan, study: &Study, system: &SystemPlan) -> Result<usize
     if !plan.sweep.warmup.is_auto() {
         return Ok(0);
     }
-    let known = KnownWarmups::of(study)?;
+    let known = KnownWarmups::from_study(study)?;
     let short = plan
         .points()
         .filter(|step| known.is_short(plan, step, system));
@@ -122,7 +122,7 @@ impl<'a> Sweeper<'a> {
 
     /// Whether a point that is in the study is measured again now, for an equal warm-up.
     pub(super) fn is_evened(&self, step: &Step<'_>, system: &SystemPlan) -> Result<bool, Error> {
-        Ok(self.evens && KnownWarmups::of(&self.study)?.is_short(self.plan, step, system))
+        Ok(self.evens && KnownWarmups::from_study(&self.study)?.is_short(self.plan, step, system))
     }
 
     /// How long the warm-up of a point is to be; none where that is not left to a rule. The first
@@ -137,7 +137,7 @@ impl<'a> Sweeper<'a> {
         let Some((least, most)) = self.plan.sweep.warmup.limits() else {
             return Ok(None);
         };
-        let known = KnownWarmups::of(&self.study)?;
+        let known = KnownWarmups::from_study(&self.study)?;
         let longest = known.longest(self.plan, step, system);
         let is_again = self.evens && known.length_s(key).is_some();
         let at_least = longest.unwrap_or_default();

@@ -221,7 +221,7 @@ pub const fn writer() -> ClientGroup {
 }
 
 const fn with_operations(op: Op, starts_empty: bool) -> ClientGroup {
-    ClientGroup::of(GroupOperations::DbBench(DbBenchWorkload {
+    ClientGroup::from_operations(GroupOperations::DbBench(DbBenchWorkload {
         op,
         layout: RecordLayout::DEFAULT,
         starts_empty,

@@ -16,7 +16,7 @@ pub struct WithWarmup<'a> {
 }
 
 impl<'a> WithWarmup<'a> {
-    pub fn of(phase: &'a Phase) -> Self {
+    pub fn from_phase(phase: &'a Phase) -> Self {
         let point = Cow::Borrowed(&phase.intervals[..]);
         let Some(warmup) = &phase.warmup else {
             return Self {

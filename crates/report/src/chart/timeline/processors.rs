@@ -29,7 +29,7 @@ struct Time<'s> {
 
 impl<'s> Time<'s> {
     /// That of the clients' machine, or of the host of a server.
-    fn of(series: &'s [Series], server: Option<&str>) -> Self {
+    fn new(series: &'s [Series], server: Option<&str>) -> Self {
         let own = series
             .iter()
             .filter(|of| is_of_machine(of) && of.server() == server);
@@ -71,7 +71,7 @@ impl<'s> Time<'s> {
 impl TimelineLines<'_> {
     /// Shares of all processors' time: of the machine what is not idle, and of it this process.
     pub(super) fn processors(&mut self, series: &[Series]) {
-        let machine = Time::of(series, None);
+        let machine = Time::new(series, None);
         let process = series
             .iter()
             .filter(|s| s.probe == "process" && (s.name == "user_s" || s.name == "system_s"));
@@ -90,7 +90,7 @@ impl TimelineLines<'_> {
         let of_servers = series.iter().filter(|of| is_of_server(of));
         let servers: BTreeSet<&str> = of_servers.filter_map(Series::server).collect();
         for (i, server) in servers.into_iter().enumerate() {
-            let (time, panel) = (Time::of(series, Some(server)), Panel::ServerProcessor);
+            let (time, panel) = (Time::new(series, Some(server)), Panel::ServerProcessor);
             let color = style::look(i).color;
             self.of_processors(panel, server, color, &[], &time.busy());
             let name = format!("{server} waiting for I/O");

@@ -24,7 +24,7 @@ pub struct BucketKind {
 impl BucketKind {
     /// What is known of its latencies.
     pub fn known(&self) -> Known<'_> {
-        Known::of(&self.latencies).with_failed(Failed {
+        Known::new(&self.latencies).with_failed(Failed {
             count: self.errors,
             ages: None,
         })
@@ -32,7 +32,7 @@ impl BucketKind {
 }
 
 impl Bucket {
-    pub fn of(intervals: &[Interval]) -> Self {
+    pub fn from_intervals(intervals: &[Interval]) -> Self {
         let start = intervals.first().map_or(0.0, |i| i.start_s);
         let end = intervals.last().map_or(start, |i| i.start_s + i.length_s);
         let succeeded: u64 = intervals.iter().map(Interval::succeeded).sum();
@@ -77,7 +77,7 @@ struct Gaps {
 }
 
 impl Gaps {
-    fn of(at_s: &[f64]) -> Self {
+    fn from_instants(at_s: &[f64]) -> Self {
         let (before, within) = at_s.split_at(at_s.partition_point(|at| *at < 0.0));
         // Of two samples it cannot be told how far apart they usually are.
         let of = |part: &[f64]| gap_s(if part.len() > 2 { part } else { at_s });
@@ -105,7 +105,7 @@ pub fn thinned(start_s: f64, samples: &[(f64, f64)]) -> LineData {
         .filter(|(t, v)| *t >= start_s && !v.is_nan())
         .collect();
     let at_s: Vec<f64> = inside.iter().map(|(t, _)| *t).collect();
-    let gaps = Gaps::of(&at_s);
+    let gaps = Gaps::from_instants(&at_s);
     let mut line = LineData::new();
     let mut before_s = None;
     for part in inside.chunk_by(|a, b| !gaps.is_gap(a.0, b.0)) {
@@ -127,7 +127,7 @@ pub fn thinned(start_s: f64, samples: &[(f64, f64)]) -> LineData {
 /// Changes per second at the middle of each span, as intervals have it; of a gauge, its samples. A change
 /// over a gap is not a number: it is known in the mean alone.
 pub fn spans(series: &Series) -> Vec<(f64, f64)> {
-    let gaps = Gaps::of(&series.at_s);
+    let gaps = Gaps::from_instants(&series.at_s);
     let middle = |span: Span| {
         let value = if gaps.is_gap(span.from_s, span.until_s) {
             f64::NAN

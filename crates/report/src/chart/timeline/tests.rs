@@ -50,7 +50,7 @@ fn drawn(intervals: &[Interval]) -> Vec<TimelineLine> {
     let mut lines = TimelineLines {
         start_s: 0.0,
         color: "#000",
-        panels: &Panels::of(std::iter::empty()),
+        panels: &Panels::from_phases(std::iter::empty()),
         lines: Vec::new(),
     };
     lines.intervals([&[], intervals]);
@@ -146,7 +146,7 @@ fn every_host_has_its_devices_drawn() {
     let mut lines = TimelineLines {
         start_s: 0.0,
         color: "#000",
-        panels: &Panels::of(std::iter::empty()),
+        panels: &Panels::from_phases(std::iter::empty()),
         lines: Vec::new(),
     };
     lines.devices(&[series, crowded].concat());
@@ -170,7 +170,11 @@ fn a_warm_up_by_rule_lies_shaded_before_0() {
         series: device(&[-1.0, 9.0, 20.0], &[420.0, 520.0, 630.0]),
         ..Phase::default()
     };
-    let alone = timeline(&point, "#000000", &Panels::of(std::iter::once(&point)));
+    let alone = timeline(
+        &point,
+        "#000000",
+        &Panels::from_phases(std::iter::once(&point)),
+    );
     assert_eq!(alone["xAxis"][0], json!({"max": 20}));
     assert!(alone["series"][0].get("markArea").is_none());
     point.warmup = Some(Box::new(tailmark_results::Warmup {
@@ -178,7 +182,11 @@ fn a_warm_up_by_rule_lies_shaded_before_0() {
         steady_s: None,
         reason: Some("it fell".into()),
     }));
-    let both = timeline(&point, "#000000", &Panels::of(std::iter::once(&point)));
+    let both = timeline(
+        &point,
+        "#000000",
+        &Panels::from_phases(std::iter::once(&point)),
+    );
     assert_eq!(both["xAxis"][0], json!({"min": -41, "max": 20}));
     let area = &both["series"][0]["markArea"]["data"][0];
     assert_eq!(
@@ -207,13 +215,13 @@ fn background_work_of_a_database_has_a_plot_where_it_is_told() {
         intervals: (0..3).map(|at| second(at, 10)).collect(),
         ..Phase::default()
     };
-    let without = Panels::of(std::iter::once(&point));
+    let without = Panels::from_phases(std::iter::once(&point));
     point.series = vec![Series {
         probe: DATABASE.into(),
         name: COMPACTIONS.into(),
         ..counter(&[0.0, 1.0, 2.0, 3.0], &[4.0, 4.0, 6.0, 6.0])
     }];
-    let with = Panels::of(std::iter::once(&point));
+    let with = Panels::from_phases(std::iter::once(&point));
     assert_eq!((without.0.len(), with.0.len()), (5, 6));
     assert!(with.height() > without.height());
     let drawn = timeline(&point, "#000000", &with);
@@ -253,7 +261,11 @@ fn seconds_in_which_writers_were_held_back_are_shaded_over_rate_and_latency() {
             [0.0, 0.0, 0.0, 0.0, 0.0, 1.0, 0.0],
         ),
     ];
-    let drawn = timeline(&point, "#000000", &Panels::of(std::iter::once(&point)));
+    let drawn = timeline(
+        &point,
+        "#000000",
+        &Panels::from_phases(std::iter::once(&point)),
+    );
     let areas = drawn["series"][0]["markArea"]["data"].as_array().unwrap();
     let spans: Vec<_> = areas
         .iter()
@@ -299,10 +311,10 @@ fn processors_of_servers_are_drawn_apart_from_those_of_the_clients() {
         series: series.to_vec(),
         ..Phase::default()
     };
-    let panels = Panels::of(std::iter::once(&phase));
+    let panels = Panels::from_phases(std::iter::once(&phase));
     assert!(panels.place(Panel::ServerProcessor).is_some());
     assert!(
-        Panels::of(std::iter::empty())
+        Panels::from_phases(std::iter::empty())
             .place(Panel::ServerProcessor)
             .is_none()
     );

@@ -65,7 +65,7 @@ pub type Rendered = [(&'static Section, Vec<Block>)];
 
 fn write(report: &Report<'_>, out_dir: &Path) -> Result<PathBuf, Error> {
     let path = out_dir.join(FILE.name);
-    Page::of(report.data, &report.sections).write(&path)?;
+    Page::new(report.data, &report.sections).write(&path)?;
     Ok(path)
 }
 
@@ -93,7 +93,7 @@ pub struct Page<'p> {
 pub fn live(data: Option<&Data>) -> Vec<u8> {
     let sections = data.map(render).unwrap_or_default();
     let page = match data {
-        Some(data) => Page::of(data, &sections),
+        Some(data) => Page::new(data, &sections),
         None => Page {
             kicker: "Storage qualification report",
             title: "Nothing is measured yet".to_owned(),
@@ -114,7 +114,7 @@ pub fn live(data: Option<&Data>) -> Vec<u8> {
 }
 
 impl<'p> Page<'p> {
-    fn of(data: &Data, sections: &'p Rendered) -> Self {
+    fn new(data: &Data, sections: &'p Rendered) -> Self {
         let (systems, _) = data.systems_and_ceilings();
         Self {
             kicker: "Storage qualification report",
@@ -173,7 +173,7 @@ fn write_page(page: &Page<'_>, out: &mut dyn Write) -> io::Result<()> {
 /// The visible part of the page, without charts, styles and scripts.
 #[must_use]
 pub fn body(data: &Data) -> String {
-    visible(&Page::of(data, &render(data)))
+    visible(&Page::new(data, &render(data)))
 }
 
 fn names(data: &Data) -> BTreeSet<String> {

@@ -21,8 +21,8 @@ pub fn draw(chart: &Chart, variant: usize, screen: Screen) -> Option<Vec<String>
     let series = Series::all(&option);
     let kinds = ["xAxis", "yAxis"].map(|axis| option[axis]["type"].as_str().unwrap_or_default());
     match kinds {
-        ["category", "value"] => Bars::of(&option, &series).map(|bars| bars.lines(screen)),
-        ["value", "log"] => Curve::of(&option, &series).map(|curve| curve.lines(screen)),
+        ["category", "value"] => Bars::new(&option, &series).map(|bars| bars.lines(screen)),
+        ["value", "log"] => Curve::from_option(&option, &series).map(|curve| curve.lines(screen)),
         _ => None,
     }
 }

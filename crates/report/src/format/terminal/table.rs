@@ -31,7 +31,7 @@ pub fn table(table: &Table, screen: Screen) -> Vec<String> {
     if !table.caption.is_empty() {
         lines.push(screen.bold(&clean(&table.caption)));
     }
-    let layout = Layout::of(table, screen);
+    let layout = Layout::from_table(table, screen);
     for (i, part) in layout.parts.iter().enumerate() {
         if i > 0 {
             lines.push(String::new());
@@ -61,7 +61,7 @@ struct Layout {
 impl Layout {
     /// One table where its words can be broken so that it fits. Otherwise several, whose names of
     /// rows leave half of the screen to the rest, where that is possible.
-    fn of(table: &Table, screen: Screen) -> Self {
+    fn from_table(table: &Table, screen: Screen) -> Self {
         /// Words are broken at these widths, where that helps.
         const WORDS: [usize; 6] = [44, 32, 24, 16, 12, 8];
         let whole = Self::with_words(table, screen.columns, screen);

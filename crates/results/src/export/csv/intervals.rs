@@ -54,7 +54,7 @@ fn kind_cells(interval: &Interval, kind: Option<Kind>) -> Vec<String> {
     let measured = kind.and_then(|kind| interval.kinds.get(&kind));
     let count = |of: fn(&IntervalKind) -> u64| measured.map_or(0, of).to_string();
     let latencies = |of: &Latencies| {
-        let known = measured.map_or_else(|| Known::of(of), |measured| measured.known(of));
+        let known = measured.map_or_else(|| Known::new(of), |measured| measured.known(of));
         latency(known).collect::<Vec<_>>()
     };
     let unpacked = |packed: &Packed| latencies(&packed.unpack());

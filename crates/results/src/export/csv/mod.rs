@@ -181,7 +181,7 @@ fn phase_rows(first: &[String], phase: &Phase, header: &Header) -> Vec<Vec<Strin
 /// The headings of service and response time.
 fn latency_headings() -> impl Iterator<Item = String> {
     let none = new_latencies();
-    let names: Vec<&str> = numbers(Known::of(&none)).map(|(name, _)| name).collect();
+    let names: Vec<&str> = numbers(Known::new(&none)).map(|(name, _)| name).collect();
     ["service", "response"].into_iter().flat_map(move |time| {
         let both = move |n| [format!("{time}_{n}_us"), format!("{time}_{n}_is_at_least")];
         names.clone().into_iter().flat_map(both)

@@ -317,7 +317,7 @@ fn where_there_are_too_few_requests_to_say_faster_is_tried() {
 
 #[test]
 fn one_try_that_blames_the_client_does_not_take_back_that_it_broke() {
-    let bracket = Bracket::of(
+    let bracket = Bracket::from_tried(
         &[
             (950.0, Verdict::Pass),
             (950.0, Verdict::Pass),
@@ -371,7 +371,7 @@ fn an_undecided_try_does_not_confirm_an_end_whatever_both_say_together() {
     };
     assert_eq!(rate, 747.0);
     let again = [&known[..], &[(747.0, Fail, Fail)]].concat();
-    let answer = Bracket::of(&tried(&again)).answer(&BOUNDS, 1.0);
+    let answer = Bracket::from_tried(&tried(&again)).answer(&BOUNDS, 1.0);
     assert_eq!((answer.low, answer.high), (Some(700.0), Some(747.0)));
     assert_eq!(answer.status, Status::Wide);
     // The lower end likewise; of a rate that stays undecided the one below it is taken.
@@ -383,7 +383,7 @@ fn an_undecided_try_does_not_confirm_an_end_whatever_both_say_together() {
         (747.0, Fail, Fail),
         (747.0, Fail, Fail),
     ];
-    let answer = Bracket::of(&tried(&known)).answer(&BOUNDS, 1.0);
+    let answer = Bracket::from_tried(&tried(&known)).answer(&BOUNDS, 1.0);
     assert_eq!((answer.low, answer.high), (Some(650.0), Some(747.0)));
 }
 

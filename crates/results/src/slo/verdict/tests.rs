@@ -22,7 +22,7 @@ fn counts(seconds: usize, requests: u64, over: impl Fn(usize) -> u64) -> Vec<Cou
 
 fn share(counts: &[Count]) -> Option<ShareOver> {
     let (blocks, block_s) = independent_blocks(counts, &rule());
-    ShareOver::of(&blocks, block_s)
+    ShareOver::new(&blocks, block_s)
 }
 
 fn verdict(counts: &[Count]) -> Verdict {

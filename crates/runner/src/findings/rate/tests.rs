@@ -59,7 +59,7 @@ fn with_causes(no_client: &[(u64, u64)], woken_late: &[(u64, u64)]) -> Phase {
 struct Found(Vec<tailmark_results::Finding>);
 
 impl Found {
-    fn of(phase: Phase) -> Self {
+    fn from_phase(phase: Phase) -> Self {
         Self::with_arrivals(phase, Arrivals::Even, 64)
     }
 
@@ -110,7 +110,7 @@ impl Found {
 #[test]
 fn operations_that_waited_for_a_client_are_a_finding_from_one_in_a_hundred_on() {
     let waited = |count| with_causes(&[(3 * MS, count)], &[(1_000, 10_000 - count)]);
-    let found = Found::of(waited(100));
+    let found = Found::from_phase(waited(100));
     let text = found.text("no-free-client");
     let parts = [
         "For 1.0 % of the operations no client was free",
@@ -121,27 +121,27 @@ fn operations_that_waited_for_a_client_are_a_finding_from_one_in_a_hundred_on() 
     ];
     assert_says(&text, &parts);
     assert!(!found.has("woken-late") && !found.has("started-late"));
-    assert!(!Found::of(waited(99)).has("no-free-client"));
-    assert!(!Found::of(waited(0)).has("no-free-client"));
+    assert!(!Found::from_phase(waited(99)).has("no-free-client"));
+    assert!(!Found::from_phase(waited(0)).has("no-free-client"));
 }
 
 #[test]
 fn a_wait_for_a_client_counts_from_a_millisecond_or_a_tenth_of_the_response_on() {
-    let waited = |ns| Found::of(with_causes(&[(ns, 10_000)], &[])).has("no-free-client");
+    let waited = |ns| Found::from_phase(with_causes(&[(ns, 10_000)], &[])).has("no-free-client");
     // A tenth of 10 ms is a millisecond.
     assert!(waited(1_100_000) && !waited(900_000));
     let quick = |ns| {
         let mut phase = with_causes(&[(ns, 10_000)], &[]);
         let quick = [(2 * MS, 10_000)];
         phase.kinds.insert(Kind::Read, reads(&quick, &quick));
-        Found::of(phase).has("no-free-client")
+        Found::from_phase(phase).has("no-free-client")
     };
     assert!(quick(220_000) && !quick(180_000));
     let very_quick = |ns| {
         let mut phase = with_causes(&[(ns, 10_000)], &[]);
         let quick = [(50_000, 10_000)];
         phase.kinds.insert(Kind::Read, reads(&quick, &quick));
-        Found::of(phase).has("no-free-client")
+        Found::from_phase(phase).has("no-free-client")
     };
     assert!(very_quick(110_000) && !very_quick(90_000));
 }
@@ -149,7 +149,7 @@ fn a_wait_for_a_client_counts_from_a_millisecond_or_a_tenth_of_the_response_on()
 #[test]
 fn clients_that_are_woken_late_are_a_finding_of_their_own() {
     let woken = |late| with_causes(&[], &[(2 * MS, late), (1_000, 10_000 - late)]);
-    let found = Found::of(woken(100));
+    let found = Found::from_phase(woken(100));
     let text = found.text("woken-late");
     let parts = [
         "1 % of the operations were sent 2.00 ms or more",
@@ -158,14 +158,14 @@ fn clients_that_are_woken_late_are_a_finding_of_their_own() {
     ];
     assert_says(&text, &parts);
     assert!(!found.has("no-free-client") && !found.has("started-late"));
-    assert!(!Found::of(woken(99)).has("woken-late"));
-    let late = |ns| Found::of(with_causes(&[], &[(ns, 10_000)])).has("woken-late");
+    assert!(!Found::from_phase(woken(99)).has("woken-late"));
+    let late = |ns| Found::from_phase(with_causes(&[], &[(ns, 10_000)])).has("woken-late");
     assert!(late(1_100_000) && !late(900_000));
 }
 
 #[test]
 fn lag_may_have_both_causes() {
-    let both = Found::of(with_causes(&[(5 * MS, 5_000)], &[(2 * MS, 5_000)]));
+    let both = Found::from_phase(with_causes(&[(5 * MS, 5_000)], &[(2 * MS, 5_000)]));
     assert!(both.has("no-free-client") && both.has("woken-late"));
 }
 
@@ -178,10 +178,10 @@ fn lag_without_causes_keeps_its_code() {
         }),
         ..phase()
     };
-    let found = Found::of(late(2 * MS));
+    let found = Found::from_phase(late(2 * MS));
     assert!(found.text("started-late").contains("2.00 ms or more"));
     assert!(!found.has("no-free-client") && !found.has("woken-late"));
-    assert!(!Found::of(late(900_000)).has("started-late"));
+    assert!(!Found::from_phase(late(900_000)).has("started-late"));
 }
 
 #[test]
@@ -192,7 +192,7 @@ fn a_rate_is_met_by_what_was_done_in_time() {
             drained,
             ..phase()
         };
-        !Found::of(phase).has("rate-not-met")
+        !Found::from_phase(phase).has("rate-not-met")
     };
     // 1 % of 10,000 may be missing.
     assert!(met(9_900, 0) && !met(9_899, 0));
@@ -208,7 +208,7 @@ fn what_was_never_done_is_missing_too() {
             censored,
             ..phase()
         };
-        !Found::of(phase).has("rate-not-met")
+        !Found::from_phase(phase).has("rate-not-met")
     };
     assert!(met(100) && !met(101));
 }
@@ -265,7 +265,7 @@ fn operations_that_were_never_done_bound_the_quantiles_above_those_that_were() {
         let mut read = reads(&done, &done);
         read.censored = Some(Box::new(ages(ns)));
         phase.kinds.insert(Kind::Read, read);
-        Found::of(phase)
+        Found::from_phase(phase)
     };
     let found = with(12_000 * MS);
     let text = found.text("censored");
@@ -277,7 +277,7 @@ fn operations_that_were_never_done_bound_the_quantiles_above_those_that_were() {
     let young = with(5 * MS);
     let text = young.text("censored");
     assert!(text.contains("all quantiles of reads"), "{text}");
-    assert!(!Found::of(phase()).has("censored"));
+    assert!(!Found::from_phase(phase()).has("censored"));
 }
 
 #[test]
@@ -304,7 +304,7 @@ fn what_failed_ranks_above_the_quantiles_that_are_known_beside_operations_never_
         "500 of 60,000 operations were due and never done",
         "quantiles of reads above p98.698 are lower bounds",
     ];
-    assert_says(&Found::of(phase).text("censored"), &parts);
+    assert_says(&Found::from_phase(phase).text("censored"), &parts);
 }
 
 #[test]

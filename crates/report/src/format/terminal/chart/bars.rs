@@ -16,7 +16,7 @@ pub struct Bars<'o> {
 
 impl<'o> Bars<'o> {
     /// None where there are no bars.
-    pub fn of(option: &Value, series: &'o [Series<'o>]) -> Option<Self> {
+    pub fn new(option: &Value, series: &'o [Series<'o>]) -> Option<Self> {
         let categories = option["xAxis"]["data"].as_array()?;
         let categories = categories.iter().filter_map(Value::as_str).map(clean);
         let series: Vec<&Series<'_>> = series.iter().filter(|s| s.kind == "bar").collect();

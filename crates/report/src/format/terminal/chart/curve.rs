@@ -23,7 +23,7 @@ pub struct Curve<'o> {
 
 impl<'o> Curve<'o> {
     /// None where nothing was measured.
-    pub fn of(option: &Value, series: &'o [Series<'o>]) -> Option<Self> {
+    pub fn from_option(option: &Value, series: &'o [Series<'o>]) -> Option<Self> {
         let mark = |item: &Item<'_>| {
             let value = item.value();
             let threads = value[2].as_u64().map(|threads| threads.to_string());
