@@ -433,7 +433,9 @@ fn conditions_that_differ_are_a_finding_beside_the_headline_and_in_a_table() {
     assert_eq!(row, ["kernel release", "6.1", "6.18"]);
     let body = html::body(&merged);
     assert!(body.contains("id=\"finding-unequal-conditions\""));
-    assert!(body.contains("The conditions differ: kernel release 6.1 against 6.18."));
+    assert!(
+        body.contains("The conditions differ: <strong>kernel release 6.1 against 6.18</strong>.")
+    );
 }
 
 #[test]
