@@ -9,7 +9,9 @@ use crate::{
     grid_cell::SpreadPeak,
     sweep::{SweepTable, WorkloadGrid},
 };
-use tailmark_results::{Bound, Comparison, Metric, Point, Stated, System, Verdict, number};
+use tailmark_results::{
+    Bound, Comparison, Metric, Point, Stated, System, Verdict, finding::RATE_NOT_MET, number,
+};
 
 /// Where systems are compared in a workload.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -62,7 +64,10 @@ pub fn ranked<'a>(
         Spot::Step(step) => step,
     };
     let value = |system: &&'a System| {
-        let value = group.valid_cell(&system.name, step)?.value(metric)?;
+        let cell = group.valid_cell(&system.name, step)?;
+        // How slow a point was that did not reach its rate says how long it was.
+        let is_met = metric == Metric::OpsPerSec || !cell.has_finding(&RATE_NOT_MET);
+        let value = cell.value(metric).filter(|_| is_met)?;
         Some((system.name.as_str(), value.middle))
     };
     let mut known: Vec<_> = sweep.systems.iter().filter_map(value).collect();
@@ -168,6 +173,8 @@ pub enum Outcome {
     NoDifferenceShown,
     /// The lower peak is of a system without a valid point at some thread counts of the other.
     UnlikePeaks,
+    /// A value is a bound, which leaves it open whether they differ.
+    Open,
 }
 
 impl Outcome {
@@ -179,14 +186,116 @@ impl Outcome {
             Verdict::Equivalent => Self::Equivalent,
             Verdict::NoDifferenceShown => Self::NoDifferenceShown,
             Verdict::NotTestable if comparison.ratio.is_exact() => Self::UnlikePeaks,
-            Verdict::TooFewRuns | Verdict::NotTestable => {
-                if is_within(comparison.ratio.value, band) {
-                    Self::Tied
-                } else {
-                    Self::Differ
-                }
-            }
+            Verdict::TooFewRuns | Verdict::NotTestable => Self::as_measured(comparison.ratio, band),
         }
+    }
+}
+
+impl Outcome {
+    /// Of a ratio that nothing tests.
+    #[must_use]
+    pub fn as_measured(ratio: Stated, band: f64) -> Self {
+        let is_within = is_within(ratio.value, band);
+        if !ratio.is_exact() && (is_within || !is_certain(ratio)) {
+            Self::Open
+        } else if is_within {
+            Self::Tied
+        } else {
+            Self::Differ
+        }
+    }
+}
+
+/// How the first of a pair stands to the second.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Lead {
+    /// It is better.
+    Better,
+    /// It is worse.
+    Worse,
+    /// Nothing shows that they differ.
+    Same,
+    /// They are the same in practice.
+    Equivalent,
+    /// Too few runs for a verdict, where others have them.
+    Untested,
+    /// A value is a bound, or both are, which leaves it open.
+    Open,
+    /// Another one has no valid point at some of its thread counts.
+    Unlike,
+}
+
+impl Lead {
+    /// Of how they compare: not at all where bounds of both leave no ratio.
+    #[must_use]
+    pub fn new(comparison: Option<&Comparison>, comparisons: &Comparisons) -> Self {
+        let Some(comparison) = comparison else {
+            return Self::Open;
+        };
+        let band = comparisons.band;
+        // What is a bound is certain without a test, or not at all.
+        let is_tested =
+            has_verdict(comparison) || !comparisons.has_verdicts() || !comparison.ratio.is_exact();
+        match Outcome::new(comparison, band) {
+            Outcome::UnlikePeaks => Self::Unlike,
+            Outcome::Open => Self::Open,
+            _ if !is_certain(comparison.ratio) => Self::Open,
+            Outcome::Equivalent => Self::Equivalent,
+            _ if !is_tested => Self::Untested,
+            _ => match is_ahead(comparison, band) {
+                Some(true) => Self::Better,
+                Some(false) => Self::Worse,
+                None => Self::Same,
+            },
+        }
+    }
+
+    /// Of one system against several: better only where it is better than each of them.
+    #[must_use]
+    pub fn over_all(each: &[Self]) -> Self {
+        let whys = [Self::Unlike, Self::Untested, Self::Open];
+        let why = whys.into_iter().find(|why| each.contains(why));
+        why.unwrap_or_else(|| match each {
+            [first, ..] if each.iter().all(|lead| lead == first) => *first,
+            _ => Self::Same,
+        })
+    }
+}
+
+/// Of the pairs that are compared at a place the one that a card shows: without a baseline the first
+/// that keeps the best from leading, where there is one.
+#[must_use]
+pub fn deciding_pair<'a>(
+    group: &WorkloadGrid<'a>,
+    sweep: &SweepTable<'a>,
+    spot: Spot,
+    metric: Metric,
+) -> Option<(&'a str, &'a str)> {
+    let pairs = pairs(group, sweep, spot, metric);
+    let leads = |pair: &&(&'a str, &'a str)| {
+        let of = at(group, sweep, spot, metric, **pair);
+        Lead::new(of.as_ref(), sweep.comparisons) == Lead::Better
+    };
+    let keeps = pairs.iter().find(|pair| !leads(pair));
+    let keeps = keeps.filter(|_| sweep.baseline().is_none());
+    keeps.or(pairs.first()).copied()
+}
+
+/// Which of two has no valid point at a thread count of the other, and the other: the one with the
+/// lower peak first.
+#[must_use]
+pub fn unlike<'a>(
+    group: &WorkloadGrid<'a>,
+    (a, b): (&'a str, &'a str),
+    ratio: f64,
+) -> (&'a str, &'a str) {
+    let (lower, higher) = if ratio > 1.0 { (b, a) } else { (a, b) };
+    let is_valid = |system, step: &Step| group.valid_cell(system, *step).is_some();
+    let lacks = |step: &Step| is_valid(higher, step) && !is_valid(lower, step);
+    if group.steps.iter().any(lacks) {
+        (lower, higher)
+    } else {
+        (higher, lower)
     }
 }
 
@@ -209,6 +318,9 @@ pub fn alike(outcome: Outcome, (a, b): (&str, &str), comparisons: &Comparisons) 
         Outcome::NoDifferenceShown | Outcome::UnlikePeaks => {
             Some(format!("no difference shown between {a} and {b}"))
         }
+        Outcome::Open => Some(format!(
+            "whether {a} and {b} differ is open, because a value is a bound"
+        )),
     }
 }
 

@@ -4,7 +4,7 @@
 use crate::{
     axis::Step,
     block::Text,
-    compare::{self, Outcome, Spot},
+    compare::{self, Lead, Spot},
     findings::Index,
     sweep::{SweepTable, WorkloadGrid},
 };
@@ -69,45 +69,7 @@ struct WorkloadTopic<'s, 'a> {
     group: &'s WorkloadGrid<'a>,
     spot: Spot,
     /// Each with how its first compares with its second.
-    pairs: Vec<(&'a str, &'a str, Comparison)>,
-}
-
-/// How the first of a pair stands to the second.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Lead {
-    Better,
-    Worse,
-    /// Nothing shows that they differ.
-    Same,
-    /// They are the same in practice.
-    Equivalent,
-    /// Too few runs for a verdict, where others have them.
-    Untested,
-    /// Operations that were never done leave it open.
-    Open,
-    /// Another one has no valid point at some of its thread counts.
-    Unlike,
-}
-
-impl Lead {
-    fn from_comparison(comparison: &Comparison, sweep: &SweepTable<'_>) -> Self {
-        let band = sweep.comparisons.band;
-        // What is a bound is certain without a test, or not at all.
-        let is_tested = compare::has_verdict(comparison)
-            || !sweep.comparisons.has_verdicts()
-            || !comparison.ratio.is_exact();
-        match Outcome::new(comparison, band) {
-            Outcome::UnlikePeaks => Self::Unlike,
-            _ if !compare::is_certain(comparison.ratio) => Self::Open,
-            Outcome::Equivalent => Self::Equivalent,
-            _ if !is_tested => Self::Untested,
-            _ => match compare::is_ahead(comparison, band) {
-                Some(true) => Self::Better,
-                Some(false) => Self::Worse,
-                None => Self::Same,
-            },
-        }
-    }
+    pairs: Vec<(&'a str, &'a str, Option<Comparison>)>,
 }
 
 impl<'s, 'a> Topic<'s, 'a> {
@@ -324,7 +286,8 @@ impl<'s, 'a> Topic<'s, 'a> {
             let mut of_pairs: Vec<((&str, &str), Vec<&WorkloadTopic<'_, '_>>)> = Vec::new();
             for workload in workloads.iter().filter(|of| of.lead(sweep) == lead) {
                 let pairs = workload.pairs.iter();
-                let open = pairs.filter(|(.., of)| Lead::from_comparison(of, sweep) == lead);
+                let open =
+                    pairs.filter(|(.., of)| Lead::new(of.as_ref(), sweep.comparisons) == lead);
                 for (a, b, _) in open {
                     match of_pairs.iter_mut().find(|(pair, _)| *pair == (*a, *b)) {
                         Some((_, known)) => known.push(workload),
@@ -390,18 +353,16 @@ impl<'s, 'a> Topic<'s, 'a> {
 fn by(of: &[&WorkloadTopic<'_, '_>]) -> String {
     let said: Vec<(f64, String, String)> = of
         .iter()
-        .map(|of| {
+        .filter_map(|of| {
             let (.., comparison) = &of.pairs[0];
+            let comparison = comparison.as_ref()?;
             let gain = compare::gain(comparison).value;
             let text = comparison.metric.improvement(comparison.ratio);
             // Which way is said before.
             let text = text.trim_start_matches(['+', '\u{2212}', '±']);
             let text = text.trim_end_matches(" lower").trim_end_matches(" higher");
-            (
-                gain.abs(),
-                text.to_owned(),
-                of.group.title_with_conditions(),
-            )
+            let title = of.group.title_with_conditions();
+            Some((gain.abs(), text.to_owned(), title))
         })
         .collect();
     let by_gain = |a: &&(f64, String, String), b: &&(f64, String, String)| a.0.total_cmp(&b.0);
@@ -429,11 +390,11 @@ impl<'s, 'a> WorkloadTopic<'s, 'a> {
         metric: Metric,
     ) -> Option<Self> {
         let of = |(a, b): (&'a str, &'a str)| {
-            let comparison = compare::at(group, sweep, spot, metric, (a, b))?;
-            Some((a, b, comparison))
+            let comparison = compare::at(group, sweep, spot, metric, (a, b));
+            (a, b, comparison)
         };
         let pairs = compare::pairs(group, sweep, spot, metric);
-        let pairs: Vec<_> = pairs.into_iter().filter_map(of).collect();
+        let pairs: Vec<_> = pairs.into_iter().map(of).collect();
         (!pairs.is_empty()).then_some(Self { group, spot, pairs })
     }
 
@@ -442,17 +403,9 @@ impl<'s, 'a> WorkloadTopic<'s, 'a> {
         let all: Vec<Lead> = self
             .pairs
             .iter()
-            .map(|(.., of)| Lead::from_comparison(of, sweep))
+            .map(|(.., of)| Lead::new(of.as_ref(), sweep.comparisons))
             .collect();
-        let whys = [Lead::Unlike, Lead::Untested, Lead::Open];
-        let why = whys.into_iter().find(|why| all.contains(why));
-        why.unwrap_or_else(|| {
-            if all.windows(2).all(|two| two[0] == two[1]) {
-                all.first().copied().unwrap_or(Lead::Same)
-            } else {
-                Lead::Same
-            }
-        })
+        Lead::over_all(&all)
     }
 
     /// The pair of one system alone.

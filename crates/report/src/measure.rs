@@ -136,7 +136,7 @@ pub fn ends(repeats: usize) -> &'static str {
     match repeats {
         0 | 1 => "",
         2..RUNS_MIN => "the lowest and the highest run",
-        _ => "the 95 % interval of the mean (under 4 runs: lowest and highest)",
+        _ => "the 95 % interval of the mean (under 4 runs, and of bounds: lowest and highest)",
     }
 }
 

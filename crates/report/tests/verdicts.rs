@@ -7,7 +7,11 @@ use std::collections::BTreeMap;
 use tailmark_report::{Block, Cell, Data, Figure, SECTIONS, Table, Text, html};
 use tailmark_results::{
     Arrivals, Censored, Comparison, Fact, Header, Kind, KindResult, Metric, Phase, Point, PointKey,
-    Run, System, comparison::Place, comparisons, number, statistics,
+    Run, System,
+    comparison::Place,
+    comparisons,
+    finding::{CLIENT_SATURATED, RATE_NOT_MET},
+    number, statistics,
 };
 
 const MS: u64 = 1_000_000;
@@ -172,8 +176,8 @@ fn the_headline_counts_verdicts_and_says_what_they_are_about() {
         "{summary}"
     );
     let about = "verdicts about these devices under this load on these days: with a chance of error \
-                 of 5 %, adjusted (Holm) for 1 comparison of peaks and 2 comparisons of points of \
-                 each metric, and by more than 3 %.";
+                 of 5 %, adjusted (Holm) for 1 comparison of peaks, 2 comparisons of ops/s at \
+                 points and 2 comparisons of p99 read at points, and by more than 3 %.";
     assert!(summary.contains(about), "{summary}");
     assert!(!summary.contains("Too few runs"), "{summary}");
 }
@@ -265,6 +269,106 @@ fn where_some_points_have_runs_enough_the_others_say_so() {
         .retain(|p| p.key.threads == 16 || p.key.repeat < 4);
     assert_eq!(improvement(&data, 0).detail, "too few runs");
     assert!(improvement(&data, 1).detail.ends_with(", better"));
+}
+
+#[test]
+fn who_is_not_shown_to_be_above_every_other_leads_nowhere() {
+    const HIGHEST: Runs = Runs("A", &[1_100.0, 1_101.0, 1_102.0, 1_099.0, 1_098.0]);
+    const LOWER: Runs = Runs("B", &[1_050.0, 1_051.0, 1_052.0, 1_049.0, 1_048.0]);
+    const NOISY: Runs = Runs("C", &[1_300.0, 800.0, 1_200.0, 900.0, 1_080.0]);
+    let data = study(&[HIGHEST, LOWER, NOISY]);
+    let summary = said("summary", &data);
+    assert!(
+        summary.starts_with("No system leads at its peak"),
+        "{summary}"
+    );
+    let card = "no difference shown: A over C, ops/s at peak";
+    assert!(summary.contains(card), "{summary}");
+    let table = &tables("peaks", &data)[0];
+    let cells = &table.rows[0].cells;
+    let highest = table.columns.iter().position(|c| c.title == "Highest");
+    assert_eq!(cells[highest.unwrap()].text, "A or C");
+    assert!(cells.iter().all(|cell| !cell.strong), "{cells:?}");
+}
+
+#[test]
+fn none_leads_at_its_peak_where_the_bound_of_another_leaves_it_open() {
+    const A: Runs = Runs("a", &[1_001.0, 1_002.0, 1_003.0, 1_004.0, 1_005.0]);
+    const B: Runs = Runs("b", &[1_000.0, 1_001.0, 1_002.0, 1_003.0, 1_004.0]);
+    const C: Runs = Runs("c", &[900.0, 901.0, 902.0, 903.0, 904.0]);
+    let mut data = study(&[A, B, C]);
+    let points = data.points.iter_mut().filter(|p| p.key.system != "c");
+    for point in points {
+        let saturated = CLIENT_SATURATED.finding("The clients were busy.".to_owned());
+        point.phase.findings.push(saturated);
+    }
+    let summary = said("summary", &data);
+    assert!(!summary.contains("has the highest peak"), "{summary}");
+    let open = "a and b are not compared at peak in YCSB C: a value is a bound";
+    assert!(summary.starts_with(open), "{summary}");
+    let card = "not compared: a and b: both peaks are lower bounds";
+    assert!(summary.contains(card), "{summary}");
+    let cells = &tables("peaks", &data)[0].rows[0].cells;
+    assert!(cells.iter().all(|cell| !cell.strong), "{cells:?}");
+}
+
+#[test]
+fn a_rate_that_one_did_not_reach_is_in_no_ratio_and_in_no_headline() {
+    let mut data = study(&[FAST, SLOW]);
+    for point in &mut data.points {
+        point.key.target_rate = Some(1_000.0 * f64::from(point.key.threads));
+        point.key.arrivals = Some(Arrivals::Even);
+        if (point.key.system.as_str(), point.key.threads) == ("slow", 16) {
+            let missed = RATE_NOT_MET.finding("Half of the rate was reached.".to_owned());
+            point.phase.findings.push(missed);
+        }
+    }
+    let rates = ("sweep.rates".into(), "4000, 16000".into());
+    data.headers[0].plan.extend([rates]);
+    let summary = said("summary", &data);
+    assert!(summary.contains("at 4,000 ops/s"), "{summary}");
+    assert!(!summary.contains("at 16,000 ops/s"), "{summary}");
+    let improvement = |table: Table| {
+        let at = table
+            .columns
+            .iter()
+            .position(|c| c.title == "improvement")?;
+        Some(table.rows[0].cells[at].text.clone())
+    };
+    let tables = tables("workloads", &data).into_iter();
+    let improvements: Vec<String> = tables.filter_map(improvement).collect();
+    // At the rate that one missed no two are compared, so that there is no such column.
+    assert_eq!(improvements.len(), 1, "{improvements:?}");
+    assert!(improvements[0].contains('%'), "{improvements:?}");
+}
+
+#[test]
+fn a_bound_within_the_band_leaves_it_open_whether_two_differ() {
+    let mut data = study(&[SLOW, Runs("other", SLOW.1)]);
+    for point in &mut data.points {
+        point.key.target_rate = Some(1_000.0 * f64::from(point.key.threads));
+        point.key.arrivals = Some(Arrivals::Even);
+        if point.key.system == "slow" {
+            let read = point.phase.kinds.get_mut(&Kind::Read).unwrap();
+            let mut failed = read.service.clone();
+            failed.reset();
+            failed.record_n(5 * MS, 1).unwrap();
+            read.failed = Some(failed);
+            read.errors = 1;
+            point.phase.failed = 1;
+        }
+    }
+    let rates = ("sweep.rates".into(), "4000, 16000".into());
+    data.headers[0].plan.extend([rates]);
+    data.settings.latency = Metric::latency("mean read");
+    let summary = said("summary", &data);
+    assert!(!summary.contains("No difference"), "{summary}");
+    assert!(summary.contains("which leaves it open"), "{summary}");
+    let workloads = said("workloads", &data);
+    let open = "is open, because a value is a bound";
+    assert!(workloads.contains(open), "{workloads}");
+    let note = &tables("workloads", &data)[0].note;
+    assert!(note.contains("at most: requests failed."), "{note}");
 }
 
 #[test]

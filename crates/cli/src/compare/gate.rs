@@ -53,8 +53,10 @@ pub enum Reason {
     Noise,
     /// Under four runs of one of the two.
     TooFewRuns,
-    /// A value is a bound only.
+    /// A value is a bound only, or both are.
     Bound,
+    /// A run did not reach its rate, so that no latency of it is compared.
+    RateNotMet,
     /// The lower peak is of a system that has no valid point at some thread counts of the other.
     UnlikePeaks,
     /// A run of the point failed, so that it is in no comparison.
@@ -189,6 +191,9 @@ fn at_points<'a>(
             {
                 (Reason::Bound, None)
             }
+            None if !both.0.met_their_rate() || !both.1.met_their_rate() => {
+                (Reason::RateNotMet, None)
+            }
             None => (Reason::Unknown, None),
             Some(comparison) => said(condition, comparison, compared, points),
         };
@@ -227,7 +232,23 @@ fn at_peaks<'a>(
                 && (c.workload.as_str(), c.distribution.as_str()) == (workload, distribution)
         };
         let comparison = compared.comparisons.iter().find(is_here);
+        let has_peak = |system: &str| {
+            let mut names = points.names(system).into_iter();
+            let is_of = |name: &&PointName| {
+                name.rate().is_none()
+                    && (name.workload.as_str(), name.distribution.as_str())
+                        == (workload, distribution)
+            };
+            names.any(|name| {
+                let runs = points.get(system, name).filter(|_| is_of(&name));
+                runs.is_some_and(|runs| {
+                    runs.are_valid() && runs.center(Metric::OpsPerSec).is_some()
+                })
+            })
+        };
         let (reason, repeats) = match comparison {
+            // Only bounds of both leave no ratio.
+            None if has_peak(a) && has_peak(b) => (Reason::Bound, None),
             None => (Reason::Failed, None),
             Some(comparison) => said(condition, comparison, compared, points),
         };

@@ -94,6 +94,7 @@ fn judged(judged: &Judged<'_>) -> Value {
             Reason::Noise => "noise",
             Reason::TooFewRuns => "too few runs",
             Reason::Bound | Reason::UnlikePeaks => "not testable",
+            Reason::RateNotMet => "rate not met",
             Reason::Failed => "failed",
             Reason::Unknown => "not known",
         },

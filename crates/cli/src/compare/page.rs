@@ -307,8 +307,18 @@ fn why(gate: &Gate<'_>, judged: &Judged<'_>) -> String {
                 None => format!("{found}, but {room} not ruled out: close to what is asked"),
             }
         }
-        (Reason::Bound, _) => {
-            format!("{found}: only a bound, for operations were due and never done")
+        (Reason::Bound, of) => {
+            let (both, why) = match judged.point {
+                Some(_) => ("both are", "requests failed, or were due and never done"),
+                None => ("both peaks are", "the clients were the limit"),
+            };
+            match of {
+                Some(_) => format!("{found}: only a bound, for {why}"),
+                None => format!("{both} lower bounds, for {why}"),
+            }
+        }
+        (Reason::RateNotMet, _) => {
+            "the rate was not reached, so that latencies are not compared".to_owned()
         }
         (Reason::UnlikePeaks, _) => format!(
             "{found} as measured: the lower peak is of a system that has no valid point at some \

@@ -107,6 +107,11 @@ impl PointRuns<'_> {
         values.len() == self.0.len() && values.iter().any(|value| !value.is_exact())
     }
 
+    /// Whether all of them reached their rate, where they have one.
+    pub fn met_their_rate(&self) -> bool {
+        self.0.iter().all(|run| run.is_rate_met)
+    }
+
     /// Whether requests of a kind were asked for.
     pub fn have(&self, kind: Kind) -> bool {
         let is_of =

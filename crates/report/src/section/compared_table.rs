@@ -7,12 +7,12 @@ use crate::{
     compare,
     compared::Comparisons,
     findings::Index,
-    grid_cell::SpreadPeak,
+    grid_cell::{GridCell, SpreadPeak},
     measure::{self, Measured},
     sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_results::{
-    Comparison, Metric, Stated, Statistic, System, Verdict, comparison, number,
+    Comparison, Metric, Phase, Stated, Statistic, System, Verdict, comparison, number,
 };
 
 /// Systems that are beside each other in one table with all metrics; of more, each metric has its own.
@@ -173,7 +173,7 @@ impl<'a> Grid<'_, 'a> {
             },
             columns,
             rows,
-            note: self.note(),
+            note: self.note(metrics),
         }
     }
 
@@ -182,7 +182,7 @@ impl<'a> Grid<'_, 'a> {
         self.pairs.windows(2).all(|two| two[0].0 == two[1].0)
     }
 
-    fn note(&self) -> String {
+    fn note(&self, metrics: &[Metric]) -> String {
         let (mut note, equal) = match self.group.axis {
             Axis::Threads => (
                 "Peaks in bold. ".to_owned(),
@@ -210,12 +210,34 @@ impl<'a> Grid<'_, 'a> {
                  that succeeded.",
             );
         }
-        if self.group.points().any(|p| p.phase.censored > 0) {
-            note.push_str(
-                " ≥ and ≤ mean at least and at most: operations were due and never done.",
-            );
+        let bounds = self.causes_of_bounds(metrics);
+        if !bounds.is_empty() {
+            let causes = number::list(&bounds);
+            note.push_str(&format!(" ≥ and ≤ mean at least and at most: {causes}."));
         }
         note
+    }
+
+    /// Why values of these metrics are bounds; nothing where none is one.
+    fn causes_of_bounds(&self, metrics: &[Metric]) -> Vec<&'static str> {
+        let systems = self.systems.iter();
+        let cells = systems.flat_map(|system| self.group.cells_of(&system.name));
+        let is_bound = |cell: &&GridCell<'_>| {
+            let values = metrics.iter().filter_map(|metric| cell.value(*metric));
+            values.into_iter().any(|value| !value.middle.is_exact())
+        };
+        let phases = cells.filter(is_bound).flat_map(|cell| &cell.points);
+        let phases: Vec<_> = phases.map(|point| &point.phase).collect();
+        let is_any = |of: fn(&Phase) -> u64| phases.iter().any(|phase| of(phase) > 0);
+        let causes = [
+            (is_any(|phase| phase.failed), "requests failed"),
+            (
+                is_any(|phase| phase.censored),
+                "operations were due and never done",
+            ),
+        ];
+        let present = causes.into_iter().filter(|(is_there, _)| *is_there);
+        present.map(|(_, cause)| cause).collect()
     }
 
     /// What stands beside values of several runs, and what verdicts mean.

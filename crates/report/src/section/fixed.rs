@@ -436,10 +436,11 @@ fn same(
     let band = sweep.comparisons.band;
     let outcome = match tested {
         Some(comparison) => Outcome::new(&comparison, band),
-        None if compare::is_within(ratio.value, band) => Outcome::Tied,
-        None => Outcome::Differ,
+        None => Outcome::as_measured(ratio, band),
     };
-    let uncertain = format!("which of {a} and {b} is lower is not certain");
-    compare::alike(outcome, (a, b), sweep.comparisons)
-        .or_else(|| (!compare::is_certain(ratio)).then_some(uncertain))
+    if compare::is_certain(ratio) {
+        compare::alike(outcome, (a, b), sweep.comparisons)
+    } else {
+        Some(format!("which of {a} and {b} is lower is not certain"))
+    }
 }

@@ -4,11 +4,11 @@
 use super::compared_table::{self, RATIO};
 use crate::{
     Cell, Column,
-    compare::{self, Outcome},
+    compare::{self, Lead, Outcome},
     compared::Comparisons,
     sweep::SweepTable,
 };
-use tailmark_results::Comparison;
+use tailmark_results::{Comparison, Verdict};
 
 /// One of the columns.
 #[derive(Clone, Copy)]
@@ -69,15 +69,17 @@ pub fn note(sweep: &SweepTable<'_>, best: &str) -> String {
     }
 }
 
-/// How the best two compare, the better first; none where not even two are known.
-pub fn best_two(
+/// How the best of all stands to each of the others; none where there are none.
+pub fn leads(
+    sweep: &SweepTable<'_>,
     ranked: &[&str],
     at: impl Fn((&str, &str)) -> Option<Comparison>,
-) -> Option<Comparison> {
-    match ranked {
-        [first, second, ..] => at((first, second)),
-        _ => None,
-    }
+) -> Vec<Lead> {
+    let Some((first, others)) = ranked.split_first() else {
+        return Vec::new();
+    };
+    let of = |other: &&str| Lead::new(at((first, other)).as_ref(), sweep.comparisons);
+    others.iter().map(of).collect()
 }
 
 /// The cells of a row whose systems are `ranked`, the best first.
@@ -90,11 +92,13 @@ pub fn cells(
         return Vec::new();
     }
     let first = ranked.first().copied();
-    let of_two = best_two(ranked, &at);
-    let words = of_two.as_ref().map(|of| who(of, sweep.comparisons));
+    let words = who(sweep, ranked, &at);
     let cell = |improvement: Improvement<'_>| {
         let of = match improvement {
-            Improvement::OverTheOther => of_two.clone(),
+            Improvement::OverTheOther => match ranked {
+                [first, second, ..] => at((first, second)),
+                _ => None,
+            },
             Improvement::Over(system) if Some(system) == first => return Cell::default(),
             Improvement::Over(system) => first.and_then(|first| at((first, system))),
             Improvement::OverBaseline(system, baseline) => at((system, baseline)),
@@ -106,15 +110,35 @@ pub fn cells(
     std::iter::once(words).chain(improvements).collect()
 }
 
-/// Which of two is the best.
-fn who(of: &Comparison, comparisons: &Comparisons) -> String {
-    match Outcome::new(of, comparisons.band) {
-        Outcome::Differ => of.a.clone(),
-        Outcome::Tied => "tie".to_owned(),
-        Outcome::Equivalent => format!("equivalent ({})", compare::within(comparisons)),
-        Outcome::NoDifferenceShown => of.verdict.name().to_owned(),
-        Outcome::UnlikePeaks => "not comparable".to_owned(),
-    }
+/// Which is the best, or those that cannot be told apart from the best; none of a single one.
+fn who(
+    sweep: &SweepTable<'_>,
+    ranked: &[&str],
+    at: impl Fn((&str, &str)) -> Option<Comparison>,
+) -> Option<String> {
+    let (first, others) = ranked.split_first().filter(|(_, rest)| !rest.is_empty())?;
+    let leads = leads(sweep, ranked, &at);
+    Some(match Lead::over_all(&leads) {
+        Lead::Better => (*first).to_owned(),
+        Lead::Equivalent => format!("equivalent ({})", compare::within(sweep.comparisons)),
+        Lead::Unlike => "not comparable".to_owned(),
+        Lead::Untested => "too few runs".to_owned(),
+        Lead::Open => "not certain".to_owned(),
+        Lead::Same | Lead::Worse => {
+            let alike = others.iter().zip(&leads);
+            let alike = alike.filter(|(_, lead)| **lead != Lead::Better);
+            let alike: Vec<&str> = alike.map(|(other, _)| *other).collect();
+            let verdicts = alike.iter().filter_map(|other| at((first, other)));
+            let is_tested = verdicts.into_iter().any(|of| compare::has_verdict(&of));
+            if alike.len() < others.len() {
+                format!("{first} or {}", alike.join(" or "))
+            } else if is_tested {
+                Verdict::NoDifferenceShown.name().to_owned()
+            } else {
+                "tie".to_owned()
+            }
+        }
+    })
 }
 
 /// By how much one is better.
@@ -122,7 +146,10 @@ fn advantage(of: &Comparison, comparisons: &Comparisons) -> Cell {
     let cell = compared_table::improvement(of, comparisons);
     let outcome = Outcome::new(of, comparisons.band);
     Cell {
-        muted: matches!(outcome, Outcome::NoDifferenceShown | Outcome::UnlikePeaks),
+        muted: matches!(
+            outcome,
+            Outcome::NoDifferenceShown | Outcome::UnlikePeaks | Outcome::Open
+        ),
         ..cell
     }
 }

@@ -65,7 +65,7 @@ fn definitions(data: &Data) -> Text {
         service q over n samples is the k-th highest of them, k = n(1 − q) rounded down and at \
         least 1; with fewer than 10 samples beyond it, it is not given. A read-modify-write counts \
         as one operation in ops/s and is recorded as a read, an update and the pair; it failed where \
-        either half did. Ops/s are operations that succeeded; failed requests are not in latencies. ";
+        either half did. Ops/s are operations that succeeded; in latencies a failed request ranks above every success. ";
     let valid = format!(
         "A point of whose operations more than {} failed (sweep.allow_errors), whose database went \
          away, or which found nothing is marked, and is no peak and in no comparison. ",

@@ -4,7 +4,7 @@ use super::{Section, improvements, workload::hint};
 use crate::{
     Block, Cell, Chart, Column, Data, Figure, Table, TableRow,
     chart::bars,
-    compare::{self, Outcome, Spot},
+    compare::{self, Lead, Spot},
     sweep::{SweepTable, WorkloadGrid},
 };
 use tailmark_results::{Metric, PointKey, System, number};
@@ -70,12 +70,9 @@ fn table(sweep: &SweepTable<'_>) -> Table {
 fn row<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> TableRow {
     let ranked = compare::ranked(group, sweep, Spot::Peak, Metric::OpsPerSec);
     let at_peak = |pair: (&str, &str)| sweep.comparisons.at_peak(group, pair);
-    // One run, or two that differ: the highest is in bold unless nothing shows that it is.
-    let of_two = improvements::best_two(&ranked, at_peak);
-    let stands_out = of_two.as_ref().is_none_or(|of| {
-        let outcome = Outcome::new(of, sweep.comparisons.band);
-        outcome == Outcome::Differ || !compare::has_verdict(of)
-    });
+    // The highest is in bold where it leads, as in the headline.
+    let leads = improvements::leads(sweep, &ranked, at_peak);
+    let stands_out = leads.is_empty() || Lead::over_all(&leads) == Lead::Better;
     let several = sweep.systems.len() > 1;
     let mut cells = vec![Cell::new(group.title_with_conditions())];
     for system in &sweep.systems {

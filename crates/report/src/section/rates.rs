@@ -98,7 +98,7 @@ fn table<'a>(
         caption: system.name.clone(),
         columns,
         rows,
-        note: "≥ means at least: operations were due and never done. Drained operations were done \
+        note: "≥ means at least: requests failed, or operations were due and never done. Drained operations were done \
                behind the end of the measured part and are not in ops/s. Of several runs, the most of one. – means fewer than 10 \
                samples beyond the value; grey, fewer than 100."
             .into(),

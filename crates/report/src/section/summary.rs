@@ -10,6 +10,7 @@ use crate::{
     headline, measure,
     sweep::{SweepTable, WorkloadGrid},
 };
+use std::collections::BTreeSet;
 use tailmark_results::{
     Comparison, Metric, Point, System, finding::LENGTH_UNKNOWN, number, statistics,
 };
@@ -78,22 +79,39 @@ fn about_verdicts(sweep: &SweepTable<'_>, is_said: bool) -> Text {
             statistics::RUNS_MIN,
         ));
     }
-    let count = |are_peaks| {
-        let all = sweep.comparisons.of_peaks(are_peaks);
-        all.filter(|of| of.metric == Metric::OpsPerSec).count()
-    };
-    let families: Vec<String> = [(count(true), "peaks"), (count(false), "points")]
-        .into_iter()
-        .filter(|(count, _)| *count > 0)
-        .map(|(count, of)| format!("{} of {of}", number::plural(count as u64, "comparison")))
-        .collect();
+    let families = families(sweep);
     let families: Vec<&str> = families.iter().map(String::as_str).collect();
     Text::plain(format!(
         "Better and worse are verdicts about these devices under this load on these days: with a \
-         chance of error of 5 %, adjusted (Holm) for {} of each metric, and by more than {}. ",
+         chance of error of 5 %, adjusted (Holm) for {}, and by more than {}. ",
         number::list(&families),
         compare::within(sweep.comparisons).trim_start_matches("within "),
     ))
+}
+
+/// How many comparisons each family has of which this report states verdicts: peaks, and of points
+/// operations per second and the latencies that it is about.
+fn families(sweep: &SweepTable<'_>) -> Vec<String> {
+    let of = |are_peaks, metric: Metric| {
+        let all = sweep.comparisons.of_peaks(are_peaks);
+        let count = all.filter(|of| of.metric == metric).count();
+        let of = match metric {
+            Metric::OpsPerSec if are_peaks => "peaks".to_owned(),
+            Metric::OpsPerSec => "ops/s at points".to_owned(),
+            Metric::Latency { .. } => format!("{metric} at points"),
+        };
+        (count > 0).then(|| format!("{} of {of}", number::plural(count as u64, "comparison")))
+    };
+    let latencies: BTreeSet<Metric> = sweep
+        .all_groups()
+        .filter_map(|group| sweep.latency_metric(group))
+        .collect();
+    let ops = (!sweep.groups.is_empty()).then_some(Metric::OpsPerSec);
+    let peaks = of(true, Metric::OpsPerSec).into_iter();
+    let at_points = ops.into_iter().chain(latencies);
+    peaks
+        .chain(at_points.filter_map(|metric| of(false, metric)))
+        .collect()
 }
 
 /// What the systems differ in besides what is compared.
@@ -145,7 +163,7 @@ fn card<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>, index: &Index<'_>)
         peaks(group, sweep)
     } else {
         match latency(group, sweep) {
-            Some((pair, place, comparison)) => of_pair(pair, &place, &comparison, sweep),
+            Some((pair, place, comparison)) => of_pair(group, pair, &place, &comparison, sweep),
             None => (
                 "–".to_owned(),
                 "no latency that two systems have".to_owned(),
@@ -165,8 +183,8 @@ fn card<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>, index: &Index<'_>)
 /// How the peaks compare, and behind it the latency that the report is about.
 fn peaks<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> (String, String) {
     let standings = compare::standings(group, &sweep.systems);
-    let pairs = compare::pairs(group, sweep, Spot::Peak, Metric::OpsPerSec);
-    match (standings.as_slice(), pairs.first()) {
+    let pair = compare::deciding_pair(group, sweep, Spot::Peak, Metric::OpsPerSec);
+    match (standings.as_slice(), pair) {
         ([], _) if sweep.systems.iter().any(|s| group.has(&s.name)) => (
             "–".to_owned(),
             "no valid point: operations failed".to_owned(),
@@ -181,12 +199,16 @@ fn peaks<'a>(group: &WorkloadGrid<'a>, sweep: &SweepTable<'a>) -> (String, Strin
             (only.peak.text(), format!("ops/s at peak{whose}, {threads}"))
         }
         (_, None) => ("–".to_owned(), "the baseline has no valid point".to_owned()),
-        (_, Some(&pair)) => match sweep.comparisons.at_peak(group, pair) {
-            None => ("–".to_owned(), "the peaks are not compared".to_owned()),
+        (_, Some(pair)) => match sweep.comparisons.at_peak(group, pair) {
+            None => {
+                let (a, b) = pair;
+                let why = format!("{a} and {b}: both peaks are lower bounds");
+                ("not compared".to_owned(), why)
+            }
             Some(comparison) => {
-                let (value, about) = of_pair(pair, "ops/s at peak", &comparison, sweep);
-                let latency = latency(group, sweep).map(|((a, _), place, of)| {
-                    let (value, _) = of_pair((a, ""), "", &of, sweep);
+                let (value, about) = of_pair(group, pair, "ops/s at peak", &comparison, sweep);
+                let latency = latency(group, sweep).map(|((a, b), place, of)| {
+                    let (value, _) = of_pair(group, (a, b), "", &of, sweep);
                     format!("; {place}: {a} {value}")
                 });
                 (value, about + &latency.unwrap_or_default())
@@ -204,7 +226,7 @@ fn latency<'a>(
     let metric = sweep.latency_metric(group)?;
     let step = compare::last_common(group, sweep, metric)?;
     let spot = Spot::Step(step);
-    let pair = *compare::pairs(group, sweep, spot, metric).first()?;
+    let pair = compare::deciding_pair(group, sweep, spot, metric)?;
     let comparison = compare::at(group, sweep, spot, metric, pair)?;
     Some((
         pair,
@@ -214,8 +236,9 @@ fn latency<'a>(
 }
 
 /// Value and words of two systems.
-fn of_pair(
-    (a, b): (&str, &str),
+fn of_pair<'a>(
+    group: &WorkloadGrid<'a>,
+    (a, b): (&'a str, &'a str),
     of: &str,
     comparison: &Comparison,
     sweep: &SweepTable<'_>,
@@ -235,9 +258,16 @@ fn of_pair(
             "no difference shown".to_owned(),
             format!("{a} over {b}, {of}"),
         ),
-        Outcome::UnlikePeaks => (
-            "not comparable".to_owned(),
-            format!("{b} has no valid point at a thread count of {a}"),
+        Outcome::UnlikePeaks => {
+            let (lacking, of) = compare::unlike(group, (a, b), comparison.ratio.value);
+            (
+                "not comparable".to_owned(),
+                format!("{lacking} has no valid point at a thread count of {of}"),
+            )
+        }
+        Outcome::Open => (
+            "open".to_owned(),
+            format!("{a} over {b}, {of}: a value is a bound"),
         ),
     };
     let interval = compare::interval(comparison);

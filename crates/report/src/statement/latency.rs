@@ -146,21 +146,21 @@ pub fn at_the_peaks<'a>(
         let bound = of_a.middle.bound.and(of_b.middle.bound.reversed());
         let value = of_a.middle.value / of_b.middle.value;
         let ratio = bound.map(|bound| Stated { value, bound });
-        let Some(ratio) = ratio.filter(|ratio| compare::is_certain(*ratio)) else {
-            continue;
-        };
+        let Some(ratio) = ratio else { continue };
         let [figure_a, figure_b] = [of_a, of_b].map(|of| number::stated_latency(of.middle));
         let figures = format!("({figure_a} against {figure_b})");
         let (a, b) = pair;
-        said.push(if compare::is_within(value, sweep.comparisons.band) {
-            let none = format!("no clear difference between {a} and {b} {figures}.");
-            (begin, Said::Sentence(Text::plain(none)))
-        } else {
-            let lower = Text::strong(compare::lower(metric, ratio));
-            (
-                begin,
-                Said::Is(a, lower.and(format!(" than {b} {figures}"))),
-            )
+        let outcome = Outcome::as_measured(ratio, sweep.comparisons.band);
+        said.push(match compare::alike(outcome, pair, sweep.comparisons) {
+            Some(words) => {
+                let sentence = format!("{words} {figures}.");
+                (begin, Said::Sentence(Text::plain(sentence)))
+            }
+            None => {
+                let lower = Text::strong(compare::lower(metric, ratio));
+                let lower = lower.and(format!(" than {b} {figures}"));
+                (begin, Said::Is(a, lower))
+            }
         });
     }
     let mut all = Vec::new();

@@ -89,6 +89,9 @@ fn against(
             text.and(format!("is equivalent ({within}) to "))
         }
         Outcome::NoDifferenceShown => text.and("shows no difference to "),
+        Outcome::Open => text.and(format!(
+            "may or may not differ (a value is a bound; as measured {said}) from "
+        )),
         Outcome::UnlikePeaks => text.and(format!(
             "is not comparable (a thread count is missing or not valid; as measured {said}) with "
         )),
