@@ -349,7 +349,22 @@ fn a_link_in_the_place_of_the_data_is_refused() {
             fs::remove_dir(&target).unwrap();
         }
     }
-    // What lies where a trial would be made is not removed for it.
+    // What lies where a trial would be made is not removed for it, and what a killed run left is.
+    let trial = place.join("rocksdb.tailmark-trial");
+    fs::create_dir(&trial).unwrap();
+    let kept = foreign(&trial, &trial);
+    let said = run(&place, &dir.path().join("out"));
+    refused(&said, &["rocksdb.tailmark-trial", "left alone"]);
+    assert_eq!(bytes_below(&trial), kept);
+    let moved = place.join("moved");
+    fs::rename(&trial, &moved).unwrap();
+    fs::create_dir(&trial).unwrap();
+    fs::rename(&moved, trial.join("data")).unwrap();
+    fs::write(trial.join("made-by-tailmark"), "").unwrap();
+    succeeded(&run(&place, &dir.path().join("claimed")));
+    assert!(!trial.exists());
+    fs::remove_dir_all(&place).unwrap();
+    fs::create_dir(&place).unwrap();
     fs::create_dir(&target).unwrap();
     foreign(&target, &target);
     symlink(&target, place.join("rocksdb.tailmark-trial")).unwrap();

@@ -4,8 +4,9 @@
 //! says what tailmark may remove there. Without one that names the study, nothing is touched.
 
 use super::{
-    Dataset, failed, holds_something,
+    Dataset, failed,
     marker::{Marker, Store, read_file_itself},
+    trial,
 };
 use crate::{Error, error::in_one_line};
 use bytesize::ByteSize;
@@ -242,8 +243,7 @@ fn lines(
     };
     let bytes = ByteSize(super::bytes_below(data));
     let mut lines = vec![format!("`{}` ({bytes}, {})", data.display(), driver.name)];
-    let trial = trial(data);
-    if holds_something(&trial) {
+    if let Some(trial) = trial::left_directory(data) {
         lines.push(format!("`{}`", trial.display()));
     }
     lines.push(format!("`{}`", path.display()));
@@ -265,11 +265,6 @@ fn directories<'a>(marker: &'a Marker, place: &'a Path) -> impl Iterator<Item = 
         _ => None,
     });
     made.filter(move |path| place.starts_with(path))
-}
-
-/// Where a database is made to see whether it opens.
-fn trial(data: &Path) -> PathBuf {
-    data.with_extension("tailmark-trial")
 }
 
 impl Dataset<'_> {
@@ -305,15 +300,11 @@ impl Remains {
             return Ok(());
         };
         let data = self.params.location.path().unwrap_or(Path::new(""));
-        let trial = Params {
-            location: Location::Directory(trial(data)),
-            ..self.params.clone()
-        };
-        let has_trial = trial.location.path().is_some_and(Path::is_dir);
+        let trial = trial::left(&self.params);
         // All of it is checked first: what cannot be removed stays as it is, with its marker.
         (self.driver.check_destroy)(&self.params)?;
-        if has_trial {
-            (self.driver.check_destroy)(&trial)?;
+        if let Some(trial) = &trial {
+            trial.check_removal(self.driver)?;
         }
         // What a killed removal leaves promises nothing.
         let mut begun = self.marker.clone();
@@ -325,8 +316,8 @@ impl Remains {
             super::marker::write_file(path, &self.marker.text())?;
         }
         destroyed?;
-        if has_trial {
-            (self.driver.destroy)(&trial)?;
+        if let Some(trial) = &trial {
+            trial.remove(self.driver)?;
         }
         fs::remove_file(path).map_err(failed("remove", path))?;
         log(&format!("removed `{}`", data.display()));

@@ -10,6 +10,7 @@ mod load;
 mod marker;
 mod reshaped;
 mod shared;
+mod trial;
 mod wal;
 
 use crate::{
@@ -444,27 +445,6 @@ impl<'a> Dataset<'a> {
             (State::Empty, _) => self.make().map(drop),
             _ => self.open().map(drop),
         }
-    }
-
-    /// Makes a database beside the place of this one, and removes it. Where a load has left
-    /// something in that place, it could open it.
-    fn make_trial(&self) -> Result<(), Error> {
-        if holds_something(self.path()) {
-            return Ok(());
-        }
-        let place = self.path().with_extension("tailmark-trial");
-        wal::refuse_link(self.system, &place)?;
-        let trial = Params {
-            settings: wal::inside(self.system, &place),
-            location: Location::Directory(place),
-            access: Access::Create,
-            ..self.params.clone()
-        };
-        // One may be left of a run that was killed.
-        (self.system.driver.destroy)(&trial)?;
-        let made = (self.system.driver.open)(&trial).map(drop);
-        let removed = (self.system.driver.destroy)(&trial);
-        Ok(made.and(removed)?)
     }
 
     /// Makes the tables of a server before it is loaded, so that it is known to take writes.
