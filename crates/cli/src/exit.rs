@@ -87,6 +87,15 @@ mod tests {
     #[test]
     fn what_is_wrong_before_anything_was_measured_is_told_from_what_is_wrong_later() {
         assert_eq!(of(&later_marker().into()), Exit::Usage);
+        let unreadable = |kind: std::io::ErrorKind| runner::Error::Io {
+            action: "read",
+            path: "/mnt/a/rocksdb.dataset.json".into(),
+            source: kind.into(),
+        };
+        let denied = unreadable(std::io::ErrorKind::PermissionDenied);
+        assert_eq!(of(&denied.into()), Exit::Usage);
+        let broken = unreadable(std::io::ErrorKind::InvalidData);
+        assert_eq!(of(&broken.into()), Exit::Failed);
         let later = runner::Error::Midway(Box::new(later_marker()));
         assert_eq!(of(&later.into()), Exit::Failed);
     }

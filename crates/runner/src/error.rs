@@ -516,10 +516,12 @@ pub enum Error {
 impl Error {
     /// Whether it is what was asked for that is wrong, found before anything was measured.
     #[must_use]
-    pub const fn is_usage(&self) -> bool {
+    pub fn is_usage(&self) -> bool {
         use tailmark_host::prepare::Error as Prepare;
         match self {
             Self::Rank { is_usage, .. } => *is_usage,
+            // A place that this user may not use.
+            Self::Io { source, .. } => source.kind() == std::io::ErrorKind::PermissionDenied,
             Self::Driver(error) => !matches!(error, tailmark_driver::Error::Database { .. }),
             Self::Prepare(error) => !matches!(
                 error,
