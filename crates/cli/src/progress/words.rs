@@ -96,7 +96,7 @@ mod tests {
         };
         assert_eq!(
             measured(&phase),
-            "802 ops/s, read p99 ≥ 84.0 ms, 198 operations never done, no errors"
+            "802 ops/s, read p99 ≥ 83.9 ms, 198 operations never done, no errors"
         );
     }
 }
