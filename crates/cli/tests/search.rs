@@ -59,7 +59,17 @@ const LIMIT: &str = "p99 read < 15ms";
 #[test]
 fn a_quick_search_finds_the_rate_and_every_number_says_that_it_was_quick() {
     let dir = TempDir::new().unwrap();
-    let (code, said) = run(dir.path(), &["--set", MODEL, "--slo", LIMIT, "--quick"]);
+    // Time enough to confirm both ends.
+    let more = [
+        "--set",
+        MODEL,
+        "--set",
+        "slo.time=20m",
+        "--slo",
+        LIMIT,
+        "--quick",
+    ];
+    let (code, said) = run(dir.path(), &more);
     assert_eq!(code, Some(0), "{said}");
     let search = &searches(dir.path())[0];
     let (low, high) = (
@@ -160,6 +170,8 @@ fn all_limits_must_hold_and_workloads_without_such_requests_are_not_searched() {
         MODEL,
         "--set",
         "sweep.workloads=ycsb-a,ycsb-c",
+        "--set",
+        "slo.time=20m",
         "--slo",
         limits,
         "--quick",
