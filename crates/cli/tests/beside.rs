@@ -251,10 +251,18 @@ fn clean_leaves_the_logs_of_services_that_the_study_does_not_know() {
     let folder = TempDir::new().unwrap();
     let dir = folder.path();
     ends(dir, &format!("{RUN} out"), 0);
-    for name in ["a", "a.db2", "b"] {
+    // As if its system had a service, and another one had not.
+    let study = rusqlite::Connection::open(dir.join("out/study.sqlite")).unwrap();
+    let sql = "UPDATE header SET plan = json_set(plan, '$.\"system.a.service.start\"', 'start')";
+    assert_eq!(study.execute(sql, []).unwrap(), 1);
+    let sql = "INSERT INTO system SELECT position + 1, 'b', driver, place, semantics, settings, NULL FROM system";
+    assert_eq!(study.execute(sql, []).unwrap(), 1);
+    drop(study);
+    for name in ["a", "a.db2", "b", "c"] {
         fs::write(dir.join(format!("out/{name}.service.log")), name).unwrap();
     }
     ends(dir, "clean out --yes --results", 0);
     let left: Vec<_> = files(dir).into_keys().collect();
-    assert_eq!(left, [dir.join("out/b.service.log")]);
+    let kept = ["out/b.service.log", "out/c.service.log"];
+    assert_eq!(left, kept.map(|name| dir.join(name)));
 }

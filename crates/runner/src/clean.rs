@@ -72,7 +72,8 @@ impl Cleaning {
     pub fn look(out: &Path, plan: Option<&Plan>, results: Results) -> Result<Self, Error> {
         let study = Study::open_read_only(out)?;
         let lock = lock_existing(out)?;
-        let id = study.header()?.id;
+        let header = study.header()?;
+        let id = header.id;
         if id.len() != 32 || !id.bytes().all(|byte| byte.is_ascii_hexdigit()) {
             return Err(Error::NoStudyId {
                 study: study.path().to_owned(),
@@ -102,7 +103,14 @@ impl Cleaning {
             has_changes: prepare::has_changes(),
             results: match results {
                 Results::Keep => left_drafts(out),
-                Results::Remove => results_of(out, &study.systems()?),
+                Results::Remove => {
+                    let mut served = study.systems()?;
+                    served.retain(|system| {
+                        let start = format!("system.{}.service.start", system.name);
+                        header.plan.contains_key(&start)
+                    });
+                    results_of(out, &served)
+                }
             },
             _lock: lock,
         })
@@ -257,8 +265,8 @@ pub fn left_behind(plan: &Plan) -> Vec<String> {
 }
 
 /// The files and folders of a run directory that a run writes, in the order in which they can be removed;
-/// the directory itself is the last.
-fn results_of(out: &Path, systems: &[System]) -> Vec<PathBuf> {
+/// the directory itself is the last. Only `served` systems have services, and so logs of them.
+fn results_of(out: &Path, served: &[System]) -> Vec<PathBuf> {
     let is_file = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
     let mut all: Vec<PathBuf> = left_drafts(out);
     for (folder, extension) in FOLDERS {
@@ -279,7 +287,7 @@ fn results_of(out: &Path, systems: &[System]) -> Vec<PathBuf> {
     let logs = entries.map(|entry| entry.path()).filter(|path| {
         let name = path.file_name().unwrap_or_default().to_string_lossy();
         let of = name.strip_suffix(LOG);
-        of.is_some_and(|of| systems.iter().any(|system| is_log_of(of, system)))
+        of.is_some_and(|of| served.iter().any(|system| is_log_of(of, system)))
     });
     all.extend(logs.filter(is_file));
     all.extend(

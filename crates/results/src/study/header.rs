@@ -21,6 +21,9 @@ const MAGIC: &[u8] = b"SQLite format 3\0";
 /// Where it has the two numbers that `PRAGMA user_version` and `PRAGMA application_id` set.
 const VERSION_AT: usize = 60;
 const APPLICATION_AT: usize = 68;
+/// Where it says how it is read: 1 with a rollback journal, as studies are, and 2 with a write-ahead
+/// log, which SQLite makes a file for even to read.
+const READ_AT: usize = 19;
 
 /// What SQLite appends to the name of a database for its other files.
 const COMPANIONS: [&str; 3] = ["-journal", "-wal", "-shm"];
@@ -32,6 +35,7 @@ pub fn check(path: &Path) -> Result<(), Error> {
     if header.len() < BYTES
         || !header.starts_with(MAGIC)
         || number(APPLICATION_AT) != schema::APPLICATION
+        || header[READ_AT] != 1
     {
         return Err(Error::NotAStudy {
             path: path.to_owned(),
