@@ -28,12 +28,11 @@ const MS: u64 = 1_000_000;
 /// How many studies are drawn of each case: those of docs/METHOD.md with `./dev method`, and an
 /// eighth of them in the tests. The seeds are fixed: a test passes always or never.
 fn studies() -> usize {
-    if is_whole() { 4_000 } else { 500 }
-}
-
-/// Whether `./dev method` asks for everything that docs/METHOD.md has.
-fn is_whole() -> bool {
-    std::env::var_os("METHOD").is_some()
+    if std::env::var_os("METHOD").is_some() {
+        4_000
+    } else {
+        500
+    }
 }
 
 /// Two standard errors of a share, in percent, of that many studies.
