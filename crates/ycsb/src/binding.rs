@@ -4,7 +4,7 @@ use super::properties::Properties;
 use anyhow::{Context, bail};
 use rustix::fs::{MemfdFlags, memfd_create};
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs::{File, Permissions},
     io::Write,
     os::{fd::AsRawFd, unix::fs::PermissionsExt},
@@ -212,6 +212,7 @@ impl Binding {
             .filter(|_| !is_correct)
             .map(|&(name, value)| (name.to_owned(), value.to_owned()))
             .collect();
+        let mut given = BTreeSet::new();
         let knows = |setting: &str| driver.settings.iter().any(|known| known.name == setting);
         for &(property, setting) in self.settings.iter().filter(|(_, setting)| knows(setting)) {
             if let Some(value) = properties.text(property) {
@@ -223,9 +224,11 @@ impl Binding {
                     value.to_owned()
                 };
                 settings.insert(setting.to_owned(), value);
+                given.insert(setting);
             }
         }
-        for setting in driver.settings {
+        // The binding's own property says more than one of the driver's name.
+        for setting in driver.settings.iter().filter(|of| !given.contains(of.name)) {
             let property = format!("{}.{}", driver.name, setting.name);
             if let Some(value) = properties.text(&property) {
                 settings.insert(setting.name.to_owned(), value.to_owned());

@@ -156,7 +156,8 @@ fn json_names_what_is_a_lower_bound() {
     // p99 is the 50th highest, and 40 are above all that was done.
     let named: Vec<_> = response["at_least"].as_array().unwrap().iter().collect();
     assert_eq!(named, ["mean", "max"]);
-    assert!(response["max"].as_f64().unwrap() >= 5e6);
+    // 5 s, to the lower end of what the histogram tells apart.
+    assert!(response["max"].as_f64().unwrap() >= 4.99e6);
     // Two reads of the other point failed.
     let closed_read = &closed["kinds"]["read"]["response_us"];
     assert_eq!(closed_read["at_least"], serde_json::json!(["mean", "max"]));
