@@ -82,14 +82,20 @@ fn password(path: &str) -> Result<String, String> {
     }
     let one_line =
         || "a file that holds the password as its only line, of 4 KiB at most".to_owned();
+    // What the kernel makes as it is read, such as the environment in /proc, has no length.
+    if found.len() == 0 {
+        return Err(one_line());
+    }
     let mut text = String::new();
     let read = file.take(PASSWORD_BYTES_MAX + 1).read_to_string(&mut text);
     read.map_err(|_| one_line())?;
     let line = text.strip_suffix('\n').unwrap_or(&text);
-    if text.len() as u64 > PASSWORD_BYTES_MAX || line.is_empty() || line.contains('\n') {
+    let line = line.strip_suffix('\r').unwrap_or(line);
+    let is_line = !line.is_empty() && !line.chars().any(char::is_control);
+    if text.len() as u64 > PASSWORD_BYTES_MAX || !is_line {
         return Err(one_line());
     }
-    Ok(line.strip_suffix('\r').unwrap_or(line).to_owned())
+    Ok(line.to_owned())
 }
 
 #[cfg(test)]
@@ -116,6 +122,7 @@ mod tests {
             ("root:*:20228\ndaemon:*:20228\n", 0o600, "only line"),
             ("", 0o600, "only line"),
             ("\n", 0o600, "only line"),
+            ("HOME=/root\0TOKEN=hunter2\0", 0o600, "only line"),
             (&long, 0o600, "4 KiB"),
         ] {
             let refused = read(text, mode).unwrap_err();
@@ -124,6 +131,13 @@ mod tests {
         let refused = password(folder.path().to_str().unwrap()).unwrap_err();
         assert!(refused.contains("regular file"), "{refused}");
         assert!(password("/dev/null").unwrap_err().contains("regular file"));
+        for made in [
+            "/proc/self/environ",
+            "/proc/self/cmdline",
+            "/proc/self/comm",
+        ] {
+            assert!(password(made).is_err(), "{made}");
+        }
         let shadow = password("/etc/shadow").unwrap_err();
         assert!(!shadow.contains("root:"), "{shadow}");
     }
