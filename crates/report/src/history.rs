@@ -7,7 +7,7 @@ mod trends;
 use crate::{
     Block, Cell, Chart, Column, Data, Error, Figure, Section, Table, TableRow, Text,
     block::anchor,
-    format::{html, names::address, own::OwnFile},
+    format::{html, names::address},
     section,
     sweep::SweepTable,
 };
@@ -19,7 +19,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 use tailmark_results::{
-    Header, Study, number, printable,
+    Header, OwnFiles, Study, number, own_files, printable,
     statistics::{self, SIDE_MIN},
 };
 use trends::{Change, Trend, trends};
@@ -50,12 +50,7 @@ static TRENDS: Section = SECTIONS[1];
 static STUDIES: Section = SECTIONS[2];
 
 /// The page that a folder gets.
-pub const PAGE: &str = FILE.name;
-
-const FILE: OwnFile = OwnFile {
-    name: "index.html",
-    mark: html::GENERATOR,
-};
+pub const PAGE: &str = "index.html";
 
 /// How deep below a folder studies are looked for, directories.
 const DEPTH: usize = 3;
@@ -97,8 +92,7 @@ pub struct History {
 /// # Errors
 /// Where there are none, the page cannot be written, or there is one that is not of this program.
 pub fn write_history(folder: &Path) -> Result<History, Error> {
-    let path = folder.join(PAGE);
-    FILE.refuse_foreign(folder)?;
+    OwnFiles::read(folder, "")?.refuse_foreign([PAGE])?;
     let mut left_out = Vec::new();
     let mut entries = Vec::new();
     for dir in study_directories(folder, DEPTH) {
@@ -144,9 +138,9 @@ pub fn write_history(folder: &Path) -> Result<History, Error> {
         sections: &sections,
         is_live: false,
     };
-    page.write(&path)?;
+    own_files::write(folder, "", &[(PAGE.to_owned(), page.bytes())].into(), &[])?;
     Ok(History {
-        path,
+        path: folder.join(PAGE),
         studies: entries.len(),
         left_out,
         copies,

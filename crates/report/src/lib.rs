@@ -38,7 +38,7 @@ pub use compared::Compared;
 pub use data::{Data, Earlier, Search, SystemConditions, UnequalPair};
 pub use error::Error;
 pub use format::{
-    FORMATS, Report, ReportFormat, WriteText, Written, html, own::OwnFile, read_studies,
+    FORMATS, Folder, Report, ReportFile, ReportFormat, WriteText, Written, html, read_studies,
     refuse_foreign, terminal::Screen, write, write_data, write_studies,
 };
 pub use history::{History, PAGE as HISTORY_PAGE, write_history};

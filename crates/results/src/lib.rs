@@ -25,6 +25,7 @@ pub mod model;
 pub mod number;
 pub mod observation;
 mod open_loop;
+pub mod own_files;
 pub mod owner;
 pub mod packed;
 mod printable;
@@ -57,7 +58,7 @@ pub use derived::{DERIVED, Derived, READ_BYTES, Sampled};
 pub use error::{Damaged, Error};
 pub use export::{FORMATS, Format};
 pub use failure::{ALLOW_ERRORS, ALLOW_ERRORS_KEY, Fault};
-pub use file::{NewFile, left_drafts, replace_file};
+pub use file::{NewFile, create_whole, left_drafts, open_own, replace_file};
 pub use finding::{FINDINGS, Finding, FindingCode};
 pub use histogram::new_latencies;
 pub use interval::coarsen;
@@ -67,6 +68,7 @@ pub use metric::{Metric, STATISTICS, Statistic, TimeBasis};
 pub use model::*;
 pub use observation::{Observation, Observed, Sentence, Unit};
 pub use open_loop::{Arrivals, Censored, LagCauses, ResolvedRate, StartLag};
+pub use own_files::OwnFiles;
 pub use packed::new_interval_latencies;
 pub use printable::{
     csv_cell, file_name, is_hidden, json_text, printable, printable_lines, script_json, script_name,

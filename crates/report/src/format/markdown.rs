@@ -2,34 +2,30 @@
 //! it.
 
 use super::{
-    Report, ReportFormat, cards, facts,
+    Report, ReportFile, ReportFormat, cards, facts,
     names::{address, finding_anchor},
-    own::OwnFile,
-    pictures, title, write_file,
+    pictures, title,
 };
 use crate::{
     Badge, Block, Cell, Column, Error, Figure, FindingEntry, Span, Table, TableRow, Text,
     draw::Drawing,
 };
-use std::path::{Path, PathBuf};
 use tailmark_results::{number, printable_lines};
 
 /// The row of the table of formats.
 pub const FORMAT: ReportFormat = ReportFormat {
     name: "md",
     about: "Markdown for forges: report.md, and its charts in charts/*.svg",
-    file: Some(FILE),
-    write,
+    page: Some(PAGE),
+    folder: Some(pictures::SVG_FOLDER),
+    files,
     text: None,
 };
 
-const FILE: OwnFile = OwnFile {
-    name: "report.md",
-    mark: "Made by tailmark ",
-};
+const PAGE: &str = "report.md";
 
-fn write(report: &Report<'_>, out_dir: &Path) -> Result<PathBuf, Error> {
-    pictures::write_svg(report, out_dir)?;
+fn files(report: &Report<'_>) -> Result<Vec<ReportFile>, Error> {
+    let mut files = pictures::svg_files(report)?;
     let drawings = report.drawings()?;
     let facts: Vec<String> = facts(report.data)
         .iter()
@@ -44,11 +40,11 @@ fn write(report: &Report<'_>, out_dir: &Path) -> Result<PathBuf, Error> {
         parts.push(format!("<a id=\"{name}\"></a>\n\n## {title}"));
         parts.extend(blocks.iter().map(|of_block| block(of_block, drawings)));
     }
-    parts.push(format!("{}{}.", FILE.mark, env!("CARGO_PKG_VERSION")));
+    parts.push(format!("Made by tailmark {}.", env!("CARGO_PKG_VERSION")));
     parts.retain(|part| !part.is_empty());
-    let path = out_dir.join(FILE.name);
-    write_file(&path, |out| writeln!(out, "{}", parts.join("\n\n")))?;
-    Ok(path)
+    let text = format!("{}\n", parts.join("\n\n"));
+    files.push(ReportFile::page(PAGE, text.into_bytes()));
+    Ok(files)
 }
 
 fn block(block: &Block, drawings: &[Drawing]) -> String {

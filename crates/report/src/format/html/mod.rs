@@ -4,7 +4,7 @@ mod blocks;
 mod isolate;
 mod table;
 
-use super::{Report, ReportFormat, facts, names::Names, own::OwnFile, render, title, write_file};
+use super::{Report, ReportFile, ReportFormat, facts, names::Names, render, title};
 use crate::{Block, Chart, Data, Error, Section, style};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use flate2::{Compression, write::ZlibEncoder};
@@ -14,7 +14,6 @@ use serde_json::Value;
 use std::{
     collections::{BTreeMap, BTreeSet},
     io::{self, Write},
-    path::{Path, PathBuf},
 };
 use tailmark_results::{script_json, script_name};
 
@@ -22,8 +21,9 @@ use tailmark_results::{script_json, script_name};
 pub const FORMAT: ReportFormat = ReportFormat {
     name: "html",
     about: "one page with interactive charts that opens offline: report.html",
-    file: Some(FILE),
-    write,
+    page: Some(PAGE),
+    folder: None,
+    files,
     text: None,
 };
 
@@ -52,21 +52,17 @@ const NOTICE: &str = "Charts are drawn by Apache ECharts 5.5.1, copyright The Ap
                       those of what it contains stand at the head of the script in this file.";
 
 /// What pages of this program say of themselves, among the first things in them.
-pub const GENERATOR: &str = "<meta name=\"generator\" content=\"tailmark\">";
+const GENERATOR: &str = "<meta name=\"generator\" content=\"tailmark\">";
 
 /// The page of a report.
-const FILE: OwnFile = OwnFile {
-    name: "report.html",
-    mark: GENERATOR,
-};
+const PAGE: &str = "report.html";
 
 /// Sections with their blocks.
 pub type Rendered = [(&'static Section, Vec<Block>)];
 
-fn write(report: &Report<'_>, out_dir: &Path) -> Result<PathBuf, Error> {
-    let path = out_dir.join(FILE.name);
-    Page::new(report.data, &report.sections).write(&path)?;
-    Ok(path)
+fn files(report: &Report<'_>) -> Result<Vec<ReportFile>, Error> {
+    let page = Page::new(report.data, &report.sections);
+    Ok(vec![ReportFile::page(PAGE, page.bytes())])
 }
 
 /// A page with charts.
@@ -108,9 +104,7 @@ pub fn live(data: Option<&Data>) -> Vec<u8> {
         is_live: true,
         ..page
     };
-    let mut bytes = Vec::new();
-    write_page(&page, &mut bytes).expect("memory takes all that is written");
-    bytes
+    page.bytes()
 }
 
 impl<'p> Page<'p> {
@@ -127,12 +121,11 @@ impl<'p> Page<'p> {
         }
     }
 
-    /// Writes the file.
-    ///
-    /// # Errors
-    /// Where that fails.
-    pub fn write(&self, path: &Path) -> Result<(), Error> {
-        write_file(path, |out| write_page(self, out))
+    /// What is in the file.
+    pub fn bytes(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        write_page(self, &mut bytes).expect("memory takes all that is written");
+        bytes
     }
 }
 
