@@ -101,6 +101,24 @@ pub fn replace_file(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     rename(draft, path)
 }
 
+/// Makes a directory, unless it is there, with this file in it. The file is written beside the directory
+/// before: a crash leaves hardly ever a directory without it.
+///
+/// # Errors
+/// If either cannot be made.
+pub fn create_dir_with(directory: &Path, file: &str, bytes: &[u8]) -> io::Result<()> {
+    let mut draft = draft(directory_of(directory), 0o666)?;
+    draft.write_all(bytes)?;
+    draft.as_file().sync_all()?;
+    if !directory.is_dir() {
+        crate::owner::create_dir(directory)?;
+    }
+    draft
+        .persist(directory.join(file))
+        .map_err(|failed| failed.error)?;
+    Ok(())
+}
+
 /// Makes an empty draft in a directory (`O_EXCL`). It is removed when it is dropped.
 pub(crate) fn draft(directory: &Path, mode: u32) -> io::Result<NamedTempFile> {
     let (prefix, suffix) = DRAFT;

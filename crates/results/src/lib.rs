@@ -57,7 +57,7 @@ pub use derived::{DERIVED, Derived, READ_BYTES, Sampled};
 pub use error::{Damaged, Error};
 pub use export::{FORMATS, Format};
 pub use failure::{ALLOW_ERRORS, ALLOW_ERRORS_KEY, Fault};
-pub use file::{NewFile, left_drafts, replace_file};
+pub use file::{NewFile, create_dir_with, left_drafts, replace_file};
 pub use finding::{FINDINGS, Finding, FindingCode};
 pub use histogram::new_latencies;
 pub use interval::coarsen;
