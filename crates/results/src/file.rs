@@ -153,6 +153,24 @@ pub(crate) fn is_missing(error: &io::Error) -> bool {
     matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
 }
 
+/// Makes a directory, unless it is there, with this file in it. The file is written beside the directory
+/// before: a crash leaves hardly ever a directory without it.
+///
+/// # Errors
+/// If either cannot be made.
+pub fn create_dir_with(directory: &Path, file: &str, bytes: &[u8]) -> io::Result<()> {
+    let mut draft = draft(directory_of(directory), 0o666)?;
+    draft.write_all(bytes)?;
+    draft.as_file().sync_all()?;
+    if !directory.is_dir() {
+        crate::owner::create_dir(directory)?;
+    }
+    draft
+        .persist(directory.join(file))
+        .map_err(|failed| failed.error)?;
+    Ok(())
+}
+
 /// Makes an empty draft in a directory (`O_EXCL`). It is removed when it is dropped.
 pub(crate) fn draft(directory: &Path, mode: u32) -> io::Result<NamedTempFile> {
     let (prefix, suffix) = DRAFT;

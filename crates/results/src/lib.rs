@@ -58,7 +58,7 @@ pub use derived::{DERIVED, Derived, READ_BYTES, Sampled};
 pub use error::{Damaged, Error};
 pub use export::{FORMATS, Format};
 pub use failure::{ALLOW_ERRORS, ALLOW_ERRORS_KEY, Fault};
-pub use file::{NewFile, create_whole, left_drafts, open_own, replace_file};
+pub use file::{NewFile, create_dir_with, create_whole, left_drafts, open_own, replace_file};
 pub use finding::{FINDINGS, Finding, FindingCode};
 pub use histogram::new_latencies;
 pub use interval::coarsen;
