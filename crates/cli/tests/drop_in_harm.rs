@@ -115,6 +115,39 @@ fn db_bench_uses_a_database_with_foreign_files_and_removes_none() {
 }
 
 #[test]
+fn db_bench_removes_the_database_of_another_program_only_if_the_call_asks_for_it() {
+    let dir = TempDir::new().unwrap();
+    let dir = dir.path();
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    let database = DB::open(&options, dir.join("db")).unwrap();
+    database.put("theirs", "kept").unwrap();
+    drop(database);
+    let before = files(dir);
+    let fill = "db-bench --db=db --num=500 --benchmarks=fillrandom";
+    let refused = tailmark(dir, fill);
+    assert_eq!(code(&refused), Some(1), "{}", err(&refused));
+    assert_says(
+        &err(&refused),
+        &["another program made", "--use_existing_db=0"],
+    );
+    assert!(files(dir) == before, "a file changed");
+    // What this call makes, the next ones may replace.
+    for line in [
+        format!("{fill} --use_existing_db=0"),
+        fill.to_owned(),
+        fill.to_owned(),
+    ] {
+        let done = tailmark(dir, &line);
+        assert_eq!(code(&done), Some(0), "{line}: {}", err(&done));
+    }
+    // Used by another program, it is that program's.
+    drop(DB::open(&options, dir.join("db")).unwrap());
+    let refused = tailmark(dir, fill);
+    assert_eq!(code(&refused), Some(1), "{}", err(&refused));
+}
+
+#[test]
 fn db_bench_takes_no_address_for_a_directory() {
     let dir = TempDir::new().unwrap();
     for address in ["127.0.0.1:9042", "db1:9042"] {
@@ -257,7 +290,7 @@ fn a_database_that_is_in_use_is_refused_and_no_file_of_it_changes() {
         ycsb(dir, "load", ""),
         ycsb(dir, "run", "-p readproportion=1 -p updateproportion=0"),
         ycsb(dir, "run", ""),
-        tailmark(dir, &format!("{bench}=fillseq")),
+        tailmark(dir, &format!("{bench}=fillseq --use_existing_db=0")),
         tailmark(dir, &format!("{bench}=readrandom --use_existing_db=1")),
         tailmark(dir, &format!("{bench}=overwrite --use_existing_db=1")),
     ] {

@@ -20,7 +20,8 @@ use std::{
 };
 use tailmark_console::{Console, Exit};
 use tailmark_driver::{
-    Access, DataSet, Database, Driver, Params, Schema, Semantics, Settings, db::RocksDb,
+    Access, DataSet, Database, Driver, Params, Schema, Semantics, Settings,
+    db::{NewestOptions, RocksDb},
 };
 use tailmark_engine::{Spec, Stop};
 use tailmark_report::write_studies;
@@ -145,6 +146,7 @@ impl<'a> BenchmarkRun<'a> {
         if exists {
             self.params.access = self.access(&entries)?;
         } else {
+            self.refuse_foreign()?;
             (self.driver.destroy)(&self.params)?;
         }
         self.open()?;
@@ -228,6 +230,32 @@ impl<'a> BenchmarkRun<'a> {
 
     fn database(&self) -> anyhow::Result<&RocksDb> {
         self.database.as_ref().context("the database is not open")
+    }
+
+    /// Refuses to remove a database that another program made, unless the call asks for it. db_bench
+    /// removes it by default, whatever it holds.
+    fn refuse_foreign(&self) -> anyhow::Result<()> {
+        let place = self
+            .params
+            .location
+            .path()
+            .context("--db is no directory")?;
+        let is_asked = self
+            .flags
+            .given()
+            .any(|(name, _)| name == "use_existing_db");
+        if is_asked || !place.join("CURRENT").exists() {
+            return Ok(());
+        }
+        let newest = NewestOptions::read(place)?;
+        ensure!(
+            newest.is_some_and(|newest| newest.is_tailmarks),
+            "`{}` holds a database that another program made, and this call would remove it: name \
+             another --db, or use the database as it is (--use_existing_db=1); --use_existing_db=0 \
+             removes it, as db_bench does by default",
+            place.display()
+        );
+        Ok(())
     }
 
     /// Makes a fresh database, with synchronous writes where that is needed.

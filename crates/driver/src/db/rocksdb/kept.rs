@@ -6,6 +6,7 @@
 use super::{
     NAME, facts,
     ini::{Ini, OptionsSection},
+    version::MAKER,
     wal::LogDirectory,
 };
 use crate::{Access, Error, Settings, error::BoxError};
@@ -70,6 +71,10 @@ impl<'a> Existing<'a> {
         let newest = facts::newest_options(self.place);
         let text = newest.and_then(|path| fs::read_to_string(path).ok());
         let theirs = Ini::parse(&text.unwrap_or_default());
+        if let Some(maker) = theirs.value(OptionsSection::Database, "", MAKER.0) {
+            let line = format!("{}={maker}", MAKER.0);
+            ini.set(OptionsSection::Database, "", &line);
+        }
         let is_new = !self.families.iter().any(|family| family == table);
         let families = self.families.iter().map(String::as_str);
         for family in families.chain(is_new.then_some(table)) {

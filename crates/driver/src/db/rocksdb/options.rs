@@ -10,6 +10,7 @@
 use super::{
     ini::{Ini, OptionsSection},
     kept::{Existing, FORMAT},
+    version::MAKER,
 };
 use crate::{Setting, SettingKind, Settings};
 use rust_rocksdb::{Cache, ColumnFamilyDescriptor, Env, Options};
@@ -290,8 +291,12 @@ pub(super) fn load(
     let mut ini = Ini::parse(&base);
     ini.add_family(table);
     lay_over(settings, &mut ini, table);
-    if let Some(existing) = existing {
-        existing.keep(settings, &mut ini, table);
+    match existing {
+        Some(existing) => existing.keep(settings, &mut ini, table),
+        None => {
+            let line = format!("{}={}", MAKER.0, MAKER.1);
+            ini.set(OptionsSection::Database, "", &line);
+        }
     }
 
     // The C API reads the options of a database's directory only, so the text becomes one.

@@ -24,7 +24,13 @@ pub struct NewestOptions {
     pub version: Option<String>,
     /// The directory of the write-ahead log, if it is not the database's own.
     pub wal_dir: Option<PathBuf>,
+    /// Whether tailmark made the database, and no other program has written to it since.
+    pub is_tailmarks: bool,
 }
+
+/// Who made a database: tailmark writes it in place of the host's name, which RocksDB keeps among
+/// the options and in each table.
+pub(super) const MAKER: (&str, &str) = ("db_host_id", "tailmark");
 
 impl NewestOptions {
     /// Reads it in the directory of a database. `None` if there is no such file: a database that
@@ -40,6 +46,7 @@ impl NewestOptions {
         Ok(Some(Self {
             version: ini.version().map(str::to_owned),
             wal_dir: wal_dir(&ini).filter(|wal| !is_own(wal, place)),
+            is_tailmarks: ini.value(OptionsSection::Database, "", MAKER.0) == Some(MAKER.1),
         }))
     }
 }
