@@ -10,7 +10,7 @@ use crate::{
 };
 use std::collections::{BTreeMap, BTreeSet};
 use tailmark_results::{
-    Finding, Load, Observation, Point, PointKey, number,
+    Finding, Load, Observation, Point, PointKey, PointName, number,
     observation::{Piece, pieces, values},
 };
 
@@ -40,12 +40,11 @@ struct RowName {
     repeats: BTreeSet<u32>,
 }
 
-/// A point without its repeat: system, workload, client count and rate.
-type PointName<'a> = (&'a str, &'a str, u32, Option<u64>);
+/// The repeats of each point of a system.
+type Repeats<'a> = BTreeMap<(&'a str, PointName), BTreeSet<u32>>;
 
-fn point_name(key: &PointKey) -> PointName<'_> {
-    let rate = key.target_rate.map(f64::to_bits);
-    (&key.system, &key.workload, key.threads, rate)
+fn point_name(key: &PointKey) -> (&str, PointName) {
+    (&key.system, PointName::from(key))
 }
 
 impl<'a> Place<'a> {
@@ -56,7 +55,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    fn row(self, repeats: &BTreeMap<PointName<'_>, BTreeSet<u32>>) -> RowName {
+    fn row(self, repeats: &Repeats<'_>) -> RowName {
         let (system, workload) = match self {
             Self::Load(load) => (load.system.clone(), "load".to_owned()),
             Self::Point(point) => {
@@ -112,7 +111,7 @@ struct Wording<'a> {
 
 impl<'a> Wording<'a> {
     fn evidence(&self) -> Evidence {
-        let mut repeats: BTreeMap<PointName<'_>, BTreeSet<u32>> = BTreeMap::new();
+        let mut repeats = Repeats::new();
         for key in self.found.iter().filter_map(|(_, place)| place.key()) {
             repeats
                 .entry(point_name(key))

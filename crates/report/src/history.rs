@@ -5,9 +5,9 @@ mod copies;
 mod trends;
 
 use crate::{
-    Block, Cell, Chart, Column, Data, Error, Figure, Section, Table, TableRow, Text,
+    Block, Cell, Chart, Column, Data, Error, Figure, Report, Section, Table, TableRow, Text,
     block::anchor,
-    format::{html, names::address, own::OwnFile},
+    format::{Head, html, names::address, own::OwnFile},
     section,
     sweep::SweepTable,
 };
@@ -24,30 +24,9 @@ use tailmark_results::{
 };
 use trends::{Change, Trend, trends};
 
-/// The sections of the page. Their blocks are made here, since they are of many studies.
-const SECTIONS: [Section; 3] = [
-    Section {
-        name: "changes",
-        title: "Changes",
-        about: "where the level of a peak changed",
-        render: |_| Vec::new(),
-    },
-    Section {
-        name: "trends",
-        title: "Trends",
-        about: "the peaks of each workload, study by study",
-        render: |_| Vec::new(),
-    },
-    Section {
-        name: "studies",
-        title: "Studies",
-        about: "each study with its headline",
-        render: |_| Vec::new(),
-    },
-];
-static CHANGES: Section = SECTIONS[0];
-static TRENDS: Section = SECTIONS[1];
-static STUDIES: Section = SECTIONS[2];
+static CHANGES: Section = Section::of_page("changes", "Changes");
+static TRENDS: Section = Section::of_page("trends", "Trends");
+static STUDIES: Section = Section::of_page("studies", "Studies");
 
 /// The page that a folder gets.
 pub const PAGE: &str = FILE.name;
@@ -126,7 +105,7 @@ pub fn write_history(folder: &Path) -> Result<History, Error> {
         .iter()
         .flat_map(|trend| trend.changes(&entries))
         .collect();
-    let sections = [
+    let sections = vec![
         (&CHANGES, change_blocks(&changes, entries.len())),
         (&TRENDS, trend_blocks(&trends, &entries)),
         (&STUDIES, study_blocks(&entries, &copies, &left_out, folder)),
@@ -135,16 +114,15 @@ pub fn write_history(folder: &Path) -> Result<History, Error> {
     let name = name
         .file_name()
         .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let page = html::Page {
+    let head = Head {
         kicker: "Studies of storage",
         title: name,
         facts: facts(&entries),
         systems: systems(&entries),
         names: names(&entries),
-        sections: &sections,
-        is_live: false,
+        began_ms: entries.last().map(|entry| entry.header.created_ms),
     };
-    page.write(&path)?;
+    html::write_page(&Report::with_sections(head, sections), &path)?;
     Ok(History {
         path,
         studies: entries.len(),
@@ -180,7 +158,7 @@ fn study_directories(folder: &Path, depth: usize) -> Vec<PathBuf> {
 }
 
 fn entry(dir: &Path) -> Result<Entry, Error> {
-    let study = Study::look_at(dir).map_err(Error::Study)?;
+    let study = Study::look_at(dir)?;
     let data = Data::read(&[study])?;
     let sweep = SweepTable::new(&data);
     let peak = |group: &crate::sweep::WorkloadGrid<'_>, name: &str| {

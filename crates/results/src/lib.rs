@@ -27,6 +27,7 @@ pub mod observation;
 mod open_loop;
 pub mod owner;
 pub mod packed;
+mod point_name;
 mod printable;
 pub mod qos;
 pub mod quantile;
@@ -68,6 +69,7 @@ pub use model::*;
 pub use observation::{Observation, Observed, Sentence, Unit};
 pub use open_loop::{Arrivals, Censored, LagCauses, ResolvedRate, StartLag};
 pub use packed::new_interval_latencies;
+pub use point_name::PointName;
 pub use printable::{
     csv_cell, file_name, is_hidden, json_text, printable, printable_lines, script_json, script_name,
 };

@@ -15,7 +15,7 @@ pub const FORMAT: ReportFormat = ReportFormat {
     text: None,
 };
 
-fn write(report: &Report<'_>, out_dir: &Path) -> Result<PathBuf, Error> {
+fn write(report: &Report, out_dir: &Path) -> Result<PathBuf, Error> {
     let folder = out_dir.join("tables");
     let files = tables(&report.sections);
     folder::write(&folder, "csv", &files, |table| Ok(csv(table).into_bytes()))?;

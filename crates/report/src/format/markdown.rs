@@ -2,10 +2,10 @@
 //! it.
 
 use super::{
-    Report, ReportFormat, cards, facts,
+    Report, ReportFormat, cards,
     names::{address, finding_anchor},
     own::OwnFile,
-    pictures, title, write_file,
+    pictures, write_file,
 };
 use crate::{
     Badge, Block, Cell, Column, Error, Figure, FindingEntry, Span, Table, TableRow, Text,
@@ -28,16 +28,20 @@ const FILE: OwnFile = OwnFile {
     mark: "Made by tailmark ",
 };
 
-fn write(report: &Report<'_>, out_dir: &Path) -> Result<PathBuf, Error> {
+fn write(report: &Report, out_dir: &Path) -> Result<PathBuf, Error> {
     pictures::write_svg(report, out_dir)?;
-    let drawings = report.drawings()?;
-    let facts: Vec<String> = facts(report.data)
-        .iter()
-        .map(|fact| escaped(fact))
-        .collect();
+    let text = text(report, report.drawings()?);
+    let path = out_dir.join(FILE.name);
+    write_file(&path, |out| writeln!(out, "{text}"))?;
+    Ok(path)
+}
+
+/// The text with its charts, which are beside it.
+pub fn text(report: &Report, drawings: &[Drawing]) -> String {
+    let facts = report.head.facts.iter().map(|fact| escaped(fact));
     let mut parts = vec![
-        format!("# {}", line(&title(report.data))),
-        facts.join(" · "),
+        format!("# {}", line(&report.head.title)),
+        facts.collect::<Vec<_>>().join(" · "),
     ];
     for (section, blocks) in &report.sections {
         let (name, title) = (section.name, section.title);
@@ -46,9 +50,7 @@ fn write(report: &Report<'_>, out_dir: &Path) -> Result<PathBuf, Error> {
     }
     parts.push(format!("{}{}.", FILE.mark, env!("CARGO_PKG_VERSION")));
     parts.retain(|part| !part.is_empty());
-    let path = out_dir.join(FILE.name);
-    write_file(&path, |out| writeln!(out, "{}", parts.join("\n\n")))?;
-    Ok(path)
+    parts.join("\n\n")
 }
 
 fn block(block: &Block, drawings: &[Drawing]) -> String {

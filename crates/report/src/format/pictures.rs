@@ -23,18 +23,18 @@ pub const PNG: ReportFormat = ReportFormat {
 };
 
 /// Writes the pictures as SVG, which other formats refer to.
-pub fn write_svg(report: &Report<'_>, out_dir: &Path) -> Result<PathBuf, Error> {
+pub fn write_svg(report: &Report, out_dir: &Path) -> Result<PathBuf, Error> {
     write(report, out_dir, "svg", |drawing| {
         Ok(drawing.svg()?.into_bytes())
     })
 }
 
-fn write_png(report: &Report<'_>, out_dir: &Path) -> Result<PathBuf, Error> {
+fn write_png(report: &Report, out_dir: &Path) -> Result<PathBuf, Error> {
     write(report, out_dir, "png", Drawing::png)
 }
 
 fn write(
-    report: &Report<'_>,
+    report: &Report,
     out_dir: &Path,
     extension: &str,
     bytes: impl Fn(&Drawing) -> Result<Vec<u8>, Error>,

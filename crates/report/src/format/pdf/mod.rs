@@ -9,7 +9,7 @@ mod picture;
 mod table;
 mod tree;
 
-use super::{Report, ReportFormat, facts, own::OwnFile, title, write_file};
+use super::{Report, ReportFormat, own::OwnFile, write_file};
 use crate::{Block, Error, Section, draw::printable};
 use blocks::Writer;
 use std::path::{Path, PathBuf};
@@ -31,15 +31,15 @@ const FILE: OwnFile = OwnFile {
 /// The sections of the first page.
 const FIRST: [&str; 2] = ["summary", "peaks"];
 
-fn write(report: &Report<'_>, out_dir: &Path) -> Result<PathBuf, Error> {
+fn write(report: &Report, out_dir: &Path) -> Result<PathBuf, Error> {
     let path = out_dir.join(FILE.name);
     let bytes = document(report)?;
     write_file(&path, |out| out.write_all(&bytes))?;
     Ok(path)
 }
 
-fn document(report: &Report<'_>) -> Result<Vec<u8>, Error> {
-    let title: String = title(report.data).chars().map(printable).collect();
+fn document(report: &Report) -> Result<Vec<u8>, Error> {
+    let title: String = report.head.title.chars().map(printable).collect();
     let is_first = |section: &&Section| FIRST.contains(&section.name);
     let all = || {
         report
@@ -50,7 +50,7 @@ fn document(report: &Report<'_>) -> Result<Vec<u8>, Error> {
     let first: Vec<(&Section, &[Block])> = all().filter(|(of, _)| is_first(of)).collect();
     let further: Vec<(&Section, &[Block])> = all().filter(|(of, _)| !is_first(of)).collect();
     let mut writer = Writer::new(report.paper()?);
-    writer.masthead(&title, &facts(report.data));
+    writer.masthead(&title, &report.head.facts);
     first
         .iter()
         .for_each(|(section, blocks)| writer.section(section, blocks));
@@ -58,5 +58,5 @@ fn document(report: &Report<'_>) -> Result<Vec<u8>, Error> {
     further
         .iter()
         .for_each(|(section, blocks)| writer.section(section, blocks));
-    emit::emit(writer.finish(), &title, report.data).map_err(Error::Pdf)
+    emit::emit(writer.finish(), &title, report.head.began_ms).map_err(Error::Pdf)
 }
