@@ -32,7 +32,7 @@ pub fn page(of: &Verdicts) -> Report {
         kicker: "Verdicts on storage",
         title: "A against B".to_owned(),
         facts: vec![
-            "+ means that A is better".to_owned(),
+            "+ means that A is better; below it is the 95 % interval".to_owned(),
             format!("equivalent: within {} either way", number::percent(of.band)),
         ],
         names: names.cloned().collect(),
@@ -105,7 +105,7 @@ fn table(of: &Verdicts, metric: Metric, are_peaks: bool) -> Option<Table> {
         Column::text(place),
         Column::number("A").unit(unit),
         Column::number("B").unit(unit),
-        Column::number("A against B (95 % interval)").unit(RATIO),
+        Column::number("A against B").unit(RATIO),
         Column::number("runs"),
         Column::number("p adjusted"),
         Column::text("verdict"),
