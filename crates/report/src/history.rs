@@ -259,6 +259,7 @@ fn trend_blocks(trends: &[Trend], entries: &[Entry]) -> Vec<Block> {
             wide: true,
             base: trend.option(entries),
             variants: vec![json!({})],
+            plot: None,
         };
         let place = anchor(&["trend", &trend.workload]);
         [

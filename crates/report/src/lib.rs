@@ -33,7 +33,7 @@ mod verdicts;
 
 pub use block::{
     Badge, Bar, Block, Card, Cell, Chart, Column, Control, ControlChoice, Evidence, Figure,
-    FindingEntry, Span, Table, TableRow, Text,
+    FindingEntry, Plot, PlotAxes, PlotMark, PlotSeries, Span, Table, TableRow, Text,
 };
 pub use compared::Compared;
 pub use data::{Data, Earlier, Search, SystemConditions, UnequalPair};

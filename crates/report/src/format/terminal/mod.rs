@@ -193,7 +193,7 @@ fn item(mark: &str, text: &Text, screen: Screen) -> Vec<String> {
 fn charts(figure: &Figure, screen: Screen) -> Vec<String> {
     let drawn = figure.charts.iter().filter_map(|chart| {
         let mut lines = heading(&chart.title, &chart.hint, screen);
-        lines.extend(chart::draw(chart, figure.initial(chart), screen)?);
+        lines.extend(chart::draw(chart.plot.as_ref()?, screen)?);
         lines.push(String::new());
         Some(lines)
     });
