@@ -2,7 +2,7 @@
 
 use crate::{args::CompareArgs, screen};
 use clap::ValueEnum;
-use std::io::{self, Write};
+use std::io;
 use tailmark_console::{Console, Exit};
 use tailmark_report::{GateOutcome, Verdicts, VerdictsRequest};
 use tailmark_results::json_text;

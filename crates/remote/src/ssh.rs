@@ -79,7 +79,7 @@ impl Output {
 
     /// What it says of why it did not.
     pub fn why(&self) -> String {
-        let said = in_one_line(&self.err);
+        let said = summary(&self.err);
         match (said.is_empty(), self.code) {
             (false, _) => said,
             (true, Some(code)) => format!("exit code {code}"),
@@ -149,7 +149,7 @@ impl Ssh {
             .is_none()
             .then(|| format!("no connection within {MADE:?}"));
         let said = said.into_iter().chain(late).collect::<Vec<_>>();
-        Err(failed(in_one_line(&said.join("\n"))))
+        Err(failed(summary(&said.join("\n"))))
     }
 
     /// Whom it reaches.
@@ -221,7 +221,7 @@ impl Ssh {
                 login: self.login.clone(),
                 why: format!("{TOO_MANY}: its sshd allows too few sessions (MaxSessions)"),
             }),
-            Some(Some(255)) => Err(lost(match in_one_line(&err) {
+            Some(Some(255)) => Err(lost(match summary(&err) {
                 said if said.is_empty() => "`ssh` has ended".to_owned(),
                 said => said,
             })),
@@ -415,7 +415,7 @@ fn quoted<'a>(words: impl Iterator<Item = &'a str>) -> String {
 }
 
 /// What a program said, in one line: a part of it, where it is long.
-pub fn in_one_line(said: &str) -> String {
+pub fn summary(said: &str) -> String {
     let lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
     lines::shortened(&lines.collect::<Vec<_>>().join("; "))
 }

@@ -290,7 +290,7 @@ pub struct FindingEntry {
     /// Whether it could change the headline. Others are folded where the format can.
     pub changes_headline: bool,
     /// What was found, each wording once.
-    pub evidence: Vec<Evidence>,
+    pub evidence: Vec<FindingEvidence>,
 }
 
 impl FindingEntry {
@@ -303,7 +303,7 @@ impl FindingEntry {
 
 /// What was found in the same words, and where.
 #[derive(Debug, Clone)]
-pub struct Evidence {
+pub struct FindingEvidence {
     /// The words; what differs from place to place is emphasised.
     pub text: Text,
     /// In how many places.

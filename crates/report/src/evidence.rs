@@ -5,7 +5,7 @@
 
 use crate::{
     axis::Step,
-    block::{Cell, Column, Evidence, Table, TableRow, Text},
+    block::{Cell, Column, FindingEvidence, Table, TableRow, Text},
     grid_name::workload_title,
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,7 +21,7 @@ const DIFFERS: &str = "…";
 
 /// Where something was found.
 #[derive(Debug, Clone, Copy)]
-pub enum Place<'a> {
+pub enum FoundAt<'a> {
     /// In the load of a system.
     Load(&'a Load),
     /// In a point.
@@ -47,7 +47,7 @@ fn point_name(key: &PointKey) -> (&str, PointName) {
     (&key.system, PointName::from(key))
 }
 
-impl<'a> Place<'a> {
+impl<'a> FoundAt<'a> {
     fn key(self) -> Option<&'a PointKey> {
         match self {
             Self::Point(point) => Some(&point.key),
@@ -80,7 +80,7 @@ impl<'a> Place<'a> {
 /// What was found, each wording once, in order of appearance. Findings without evidence, as older studies
 /// and other programs have them, have a wording each: more than one of them are a table of their texts.
 #[must_use]
-pub fn evidence(found: &[(&Finding, Place<'_>)]) -> Vec<Evidence> {
+pub fn evidence(found: &[(&Finding, FoundAt<'_>)]) -> Vec<FindingEvidence> {
     let is_plain = |finding: &Finding| finding.evidence.is_empty();
     let plain = found.iter().filter(|(finding, _)| is_plain(finding));
     let plain: BTreeSet<&str> = plain.map(|(finding, _)| finding.wording.as_str()).collect();
@@ -106,11 +106,11 @@ pub fn evidence(found: &[(&Finding, Place<'_>)]) -> Vec<Evidence> {
 struct Wording<'a> {
     /// With gaps; none: each finding has its own, and no evidence.
     words: Option<&'a str>,
-    found: Vec<(&'a Finding, Place<'a>)>,
+    found: Vec<(&'a Finding, FoundAt<'a>)>,
 }
 
 impl<'a> Wording<'a> {
-    fn evidence(&self) -> Evidence {
+    fn evidence(&self) -> FindingEvidence {
         let mut repeats = Repeats::new();
         for key in self.found.iter().filter_map(|(_, place)| place.key()) {
             repeats
@@ -133,7 +133,7 @@ impl<'a> Wording<'a> {
             Some(_) => names.iter().map(|&name| name.to_owned()).collect(),
             None => vec!["What was found".to_owned()],
         };
-        Evidence {
+        FindingEvidence {
             text: self.text(),
             places: self.found.len(),
             table: table(&rows, headings),
@@ -220,7 +220,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    fn add(&mut self, place: Place<'a>, finding: &'a Finding, names: &[&str]) {
+    fn add(&mut self, place: FoundAt<'a>, finding: &'a Finding, names: &[&str]) {
         self.keys.extend(place.key());
         for seen in &finding.evidence {
             if let Some(column) = names.iter().position(|name| *name == seen.name) {
@@ -359,13 +359,13 @@ mod tests {
         TOO_FEW_SAMPLES.finding(sentence.number("Time needed", needed_s, Unit::Seconds))
     }
 
-    fn evidence_of(findings: &[Finding]) -> Vec<Evidence> {
-        let place = Place::Pair("a", "b");
+    fn evidence_of(findings: &[Finding]) -> Vec<FindingEvidence> {
+        let place = FoundAt::Pair("a", "b");
         let found: Vec<_> = findings.iter().map(|finding| (finding, place)).collect();
         evidence(&found)
     }
 
-    fn table(evidence: &Evidence) -> Vec<Vec<&str>> {
+    fn table(evidence: &FindingEvidence) -> Vec<Vec<&str>> {
         let columns = evidence.table.columns.iter();
         let titles = columns.map(|column| column.title.as_str()).collect();
         let rows = evidence.table.rows.iter();

@@ -19,7 +19,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 use tailmark_results::{
-    Header, Study, number, printable,
+    Header, Study, in_one_line, number, printable,
     statistics::{self, SIDE_MIN},
 };
 use trends::{Change, Trend, trends};
@@ -84,7 +84,7 @@ pub fn write_history(folder: &Path) -> Result<History, Error> {
         match entry(&dir) {
             Ok(entry) => entries.push(entry),
             Err(why) => {
-                let line = format!("{}: {}", dir.display(), causes(&why));
+                let line = format!("{}: {}", dir.display(), in_one_line(&why));
                 left_out.push(printable(&line).into_owned());
             }
         }
@@ -130,14 +130,6 @@ pub fn write_history(folder: &Path) -> Result<History, Error> {
         copies,
         changes: changes.into_iter().map(|change| change.words).collect(),
     })
-}
-
-/// An error with its causes.
-fn causes(error: &dyn std::error::Error) -> String {
-    match error.source() {
-        Some(cause) => format!("{error}: {}", causes(cause)),
-        None => error.to_string(),
-    }
 }
 
 /// The directories with a study, in a folder and below.

@@ -32,8 +32,8 @@ mod sweep;
 mod verdicts;
 
 pub use block::{
-    Badge, Bar, Block, Card, Cell, Chart, Column, Control, ControlChoice, Evidence, Figure,
-    FindingEntry, Plot, PlotAxes, PlotMark, PlotSeries, Span, Table, TableRow, Text,
+    Badge, Bar, Block, Card, Cell, Chart, Column, Control, ControlChoice, Figure, FindingEntry,
+    FindingEvidence, Plot, PlotAxes, PlotMark, PlotSeries, Span, Table, TableRow, Text,
 };
 pub use compared::Compared;
 pub use data::{Data, Earlier, Search, SystemConditions, UnequalPair};

@@ -55,7 +55,7 @@ pub use comparison::{Comparison, Run, Verdict, comparisons};
 pub use conditions::{Conditions, Inequality};
 pub use cpu_shares::CpuShares;
 pub use derived::{DERIVED, Derived, READ_BYTES, Sampled};
-pub use error::{Damaged, Error};
+pub use error::{Damaged, Error, in_one_line};
 pub use export::{FORMATS, Format};
 pub use failure::{ALLOW_ERRORS, ALLOW_ERRORS_KEY, Fault};
 pub use file::{NewFile, left_drafts, replace_file};
