@@ -21,6 +21,7 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
+use tailmark_host::prepare::shell_line;
 use tempfile::TempDir;
 
 /// How long a connection may take to be made.
@@ -174,7 +175,7 @@ impl Ssh {
     /// comes after a line that is [`BEGINS`].
     pub fn command(&self, words: &[&str]) -> Command {
         let before = self.before.iter().map(String::as_str);
-        let line = quoted(before.chain(words.iter().copied()));
+        let line = shell_line(before.chain(words.iter().copied()));
         let line = format!("echo '{BEGINS}'; {line}");
         let mut command = self.client();
         command
@@ -406,12 +407,6 @@ fn own_output(printed: &str) -> Option<String> {
     let mut lines = printed.split_inclusive('\n');
     lines.position(|line| line.trim_end() == BEGINS)?;
     Some(lines.collect())
-}
-
-/// Words as one line of a shell, each as it is.
-fn quoted<'a>(words: impl Iterator<Item = &'a str>) -> String {
-    let word = |word: &str| format!("'{}'", word.replace('\'', r"'\''"));
-    words.map(word).collect::<Vec<_>>().join(" ")
 }
 
 /// What a program said, in one line: a part of it, where it is long.

@@ -35,6 +35,7 @@ mod uses;
 mod watch;
 
 pub use claim::Claim;
+pub use command::shell_line;
 pub use emulate::{Volume, emulate, emulated_file, plan_emulate, remove_emulated};
 pub use erase::Erase;
 pub use error::Error;
