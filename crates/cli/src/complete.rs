@@ -2,9 +2,10 @@
 
 use crate::args::{Args, CompletionsArgs, ManArgs};
 use anyhow::Context;
-use clap::CommandFactory;
-use std::fs;
+use clap::{Command, CommandFactory};
+use std::{collections::BTreeMap, io};
 use tailmark_console::{Console, Exit};
+use tailmark_results::own_files;
 
 /// `tailmark completions SHELL`
 pub fn completions(args: &CompletionsArgs, console: &Console) -> anyhow::Result<Exit> {
@@ -23,7 +24,20 @@ pub fn man(args: &ManArgs, console: &Console) -> anyhow::Result<Exit> {
         return Ok(Exit::Done);
     };
     let failed = || format!("failed to write manual pages into `{}`", dir.display());
-    fs::create_dir_all(dir).with_context(failed)?;
-    clap_mangen::generate_to(Args::command(), dir).with_context(failed)?;
+    let mut command = Args::command().disable_help_subcommand(true);
+    command.build();
+    let mut pages = BTreeMap::new();
+    add_pages(&command, &mut pages)?;
+    own_files::write(dir, "", &pages, &[]).with_context(failed)?;
     Ok(Exit::Done)
+}
+
+/// Adds the page of a command and those of its subcommands.
+fn add_pages(command: &Command, pages: &mut BTreeMap<String, Vec<u8>>) -> io::Result<()> {
+    let page = clap_mangen::Man::new(command.clone());
+    let mut text = Vec::new();
+    page.render(&mut text)?;
+    pages.insert(page.get_filename(), text);
+    let mut shown = command.get_subcommands().filter(|of| !of.is_hide_set());
+    shown.try_for_each(|of| add_pages(of, pages))
 }

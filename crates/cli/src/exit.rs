@@ -52,10 +52,13 @@ pub fn of(error: &anyhow::Error) -> Exit {
                         | report::Error::NothingInCommon { .. }
                         | report::Error::NoPointInCommon { .. }
                         | report::Error::NoStudies { .. }
-                        | report::Error::ForeignPage { .. }
+                        | report::Error::Files(results::Error::ForeignFile { .. })
                 )
             )
-            || matches!(cause.downcast_ref(), Some(results::Error::Missing { .. }))
+            || matches!(
+                cause.downcast_ref(),
+                Some(results::Error::Missing { .. } | results::Error::ForeignFile { .. })
+            )
             || cause.downcast_ref().is_some_and(runner::Error::is_usage)
     });
     if is_usage { Exit::Usage } else { Exit::Failed }
@@ -76,10 +79,13 @@ mod tests {
     #[test]
     fn what_a_report_cannot_be_made_of_is_wrong_usage() {
         let known = "a".to_owned();
-        let path = "index.html".into();
+        let foreign = results::Error::ForeignFile {
+            path: "index.html".into(),
+            why: "is not of tailmark",
+        };
         for error in [
             report::Error::NoPointInCommon { known },
-            report::Error::ForeignPage { path },
+            report::Error::Files(foreign),
         ] {
             assert_eq!(of(&error.into()), Exit::Usage);
         }

@@ -80,22 +80,22 @@ fn unit_ns(name: &str) -> Option<u64> {
 /// for it go again.
 fn add_all(out: &Path, all: Vec<Imported>, format: &str) -> Result<(), Error> {
     let (had_study, had_directory) = (Study::exists(out), out.exists());
-    let study = if had_study {
-        Study::open(out)
-    } else {
-        Study::create(out, &header(format), &[])
-    };
-    let added = study.and_then(|study| {
-        study.together(|| {
-            all.into_iter()
-                .try_for_each(|imported| add(&study, imported, format))
-        })
-    });
-    if added.is_err() && !had_study {
-        let _ = fs::remove_file(out.join(Study::FILE));
+    let remove_directory = || {
         if !had_directory {
             let _ = fs::remove_dir(out);
         }
+    };
+    let study = if had_study {
+        Study::open(out)?
+    } else {
+        Study::create(out, &header(format), &[]).inspect_err(|_| remove_directory())?
+    };
+    let mut all = all.into_iter();
+    let added = study.together(|| all.try_for_each(|imported| add(&study, imported, format)));
+    if added.is_err() && !had_study {
+        drop(study);
+        let _ = fs::remove_file(out.join(Study::FILE));
+        remove_directory();
     }
     added
 }

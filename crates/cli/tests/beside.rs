@@ -9,9 +9,11 @@
 use std::{
     collections::BTreeMap,
     fs,
-    os::unix::fs::{FileTypeExt, PermissionsExt},
+    os::unix::fs::{FileTypeExt, PermissionsExt, symlink},
     path::{Path, PathBuf},
-    process::{Command, Output},
+    process::{Command, Output, Stdio},
+    thread::sleep,
+    time::Duration,
 };
 use tailmark_testing::{assert_says, err};
 use tempfile::TempDir;
@@ -61,7 +63,8 @@ fn databases_beside_a_run_are_looked_at_without_a_change() {
         let path = dir.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(&path, vec![b'a'; 8192]).unwrap();
-        fs::write(format!("{}{ending}", path.display()), "half-written").unwrap();
+        // As far as a killed run came.
+        fs::write(format!("{}{ending}", path.display()), [0; 512]).unwrap();
     }
     fs::copy(
         dir.join("ours/study.sqlite"),
@@ -77,7 +80,9 @@ fn databases_beside_a_run_are_looked_at_without_a_change() {
         &said,
         &["killed", "is being written", "theirs", "is not a study"],
     );
-    fs::remove_file(dir.join("index.html")).unwrap();
+    for made in ["index.html", ".tailmark-files"] {
+        fs::remove_file(dir.join(made)).unwrap();
+    }
     assert!(files(dir) == before, "the history changed a file");
     // Nor is it changed if it is named.
     for name in ["app.db", "theirs"] {
@@ -247,22 +252,238 @@ fn a_run_that_is_refused_leaves_no_new_directory() {
 }
 
 #[test]
-fn clean_leaves_the_logs_of_services_that_the_study_does_not_know() {
+fn clean_removes_the_logs_of_services_that_name_the_study_and_no_others() {
     let folder = TempDir::new().unwrap();
     let dir = folder.path();
     ends(dir, &format!("{RUN} out"), 0);
-    // As if its system had a service, and another one had not.
     let study = rusqlite::Connection::open(dir.join("out/study.sqlite")).unwrap();
-    let sql = "UPDATE header SET plan = json_set(plan, '$.\"system.a.service.start\"', 'start')";
-    assert_eq!(study.execute(sql, []).unwrap(), 1);
-    let sql = "INSERT INTO system SELECT position + 1, 'b', driver, place, semantics, settings, NULL FROM system";
-    assert_eq!(study.execute(sql, []).unwrap(), 1);
+    let sql = "SELECT study FROM header";
+    let id: String = study.query_row(sql, [], |row| row.get(0)).unwrap();
     drop(study);
-    for name in ["a", "a.db2", "b", "c"] {
-        fs::write(dir.join(format!("out/{name}.service.log")), name).unwrap();
+    let own = format!("tailmark: what a service printed, study {id}\nready\n");
+    let others = own.replace(&id, &"0".repeat(32));
+    let logs = [("a", &own), ("a.db2", &own), ("b", &others)];
+    for (name, text) in logs {
+        fs::write(dir.join(format!("out/{name}.service.log")), text).unwrap();
     }
+    fs::write(dir.join("mine"), &own).unwrap();
+    fs::hard_link(dir.join("mine"), dir.join("out/c.service.log")).unwrap();
+    symlink(dir.join("mine"), dir.join("out/d.service.log")).unwrap();
     ends(dir, "clean out --yes --results", 0);
     let left: Vec<_> = files(dir).into_keys().collect();
-    let kept = ["out/b.service.log", "out/c.service.log"];
+    let kept = [
+        "mine",
+        "out/b.service.log",
+        "out/c.service.log",
+        "out/d.service.log",
+    ];
     assert_eq!(left, kept.map(|name| dir.join(name)));
+}
+
+const ALL: &str = "html,md,pdf,terminal,csv,svg,png";
+
+/// A file of each kind in the run directory of a report in all formats.
+const KINDS: [(&str, &str); 7] = [
+    ("html", "report.html"),
+    ("md", "report.md"),
+    ("pdf", "report.pdf"),
+    ("terminal", "report.txt"),
+    ("csv", "tables/load.csv"),
+    ("svg", "charts/peaks.svg"),
+    ("png", "charts/peaks.png"),
+];
+
+#[test]
+fn what_was_changed_since_the_report_is_neither_replaced_nor_removed() {
+    let folder = TempDir::new().unwrap();
+    let dir = folder.path();
+    let run = RUN.replace("null", "file").replace("a=x", "a=data");
+    ends(dir, &format!("{run} out --format {ALL}"), 0);
+    for (format, kind) in KINDS {
+        let path = dir.join("out").join(kind);
+        let own = fs::read(&path).expect(kind);
+        fs::write(&path, [&own[..], b"and my notes"].concat()).unwrap();
+        let before = files(dir);
+        for line in [
+            format!("report out -o out --format {format}"),
+            format!("{run} out --format {format}"),
+        ] {
+            let said = ends(dir, &line, 2);
+            assert_says(
+                &said,
+                &[kind, "was changed since", "move it elsewhere", "-o"],
+            );
+            assert!(files(dir) == before, "{line} changed something: {kind}");
+        }
+        fs::write(&path, own).unwrap();
+        ends(dir, &format!("report out -o out --format {format}"), 0);
+    }
+    for (_, kind) in KINDS {
+        fs::write(dir.join("out").join(kind), "mine").unwrap();
+    }
+    let listed = tailmark(dir, "clean out --results");
+    let cleaned = tailmark(dir, "clean out --results --yes");
+    for done in [&listed, &cleaned] {
+        assert_eq!(done.status.code(), Some(0), "{}", err(done));
+        let lines =
+            KINDS.map(|(_, kind)| format!("not touched: out/{kind} (tailmark did not write it"));
+        assert_says(&String::from_utf8_lossy(&done.stdout), &lines);
+    }
+    let mut kept: Vec<_> = KINDS.map(|(_, kind)| dir.join("out").join(kind)).into();
+    kept.sort();
+    assert_eq!(files(dir).into_keys().collect::<Vec<_>>(), kept);
+}
+
+#[test]
+fn a_list_that_came_with_a_study_has_nothing_of_the_user_replaced_or_removed() {
+    let folder = TempDir::new().unwrap();
+    let dir = folder.path();
+    ends(dir, &format!("{RUN} out --format csv"), 0);
+    fs::write(dir.join("mine.csv"), "mine").unwrap();
+    fs::write(dir.join("out/tables/mine.csv"), "mine").unwrap();
+    fs::write(dir.join("out/report.html"), "mine").unwrap();
+    let guessed = "0".repeat(64);
+    let known = "0".repeat(64);
+    for (place, name) in [("out", "report.html"), ("out/tables", "mine.csv")] {
+        let list = dir.join(place).join(".tailmark-files");
+        let text = fs::read_to_string(&list).unwrap_or_default();
+        fs::write(&list, format!("{text}{guessed}  {name}\n")).unwrap();
+        fs::write(dir.join(place).join(".tailmark-csv"), format!("{name}\n")).unwrap();
+    }
+    ends(dir, "report out -o out --format html", 2);
+    ends(dir, "report out -o out --format csv", 0);
+    let list = dir.join("out/tables/.tailmark-files");
+    let text = fs::read_to_string(&list).unwrap();
+    fs::write(&list, format!("{text}{known}  ../../mine.csv\n")).unwrap();
+    let said = ends(dir, "report out -o out --format csv", 2);
+    assert_says(&said, &["out/tables/.tailmark-files", "not a list"]);
+    ends(dir, "clean out --results --yes", 0);
+    for name in ["mine.csv", "out/tables/mine.csv", "out/report.html"] {
+        assert_eq!(
+            fs::read_to_string(dir.join(name)).unwrap(),
+            "mine",
+            "{name}"
+        );
+    }
+}
+
+#[test]
+fn a_folder_that_is_a_link_is_neither_written_into_nor_emptied() {
+    let folder = TempDir::new().unwrap();
+    let dir = folder.path();
+    let formats = "--format svg,png,csv,md";
+    ends(dir, &format!("{RUN} theirs {formats}"), 0);
+    ends(dir, &format!("{RUN} ours"), 0);
+    for name in ["charts", "tables"] {
+        symlink(dir.join("theirs").join(name), dir.join("ours").join(name)).unwrap();
+    }
+    let before = files(&dir.join("theirs"));
+    for line in [
+        "report ours -o ours --format svg".to_owned(),
+        "report ours -o ours --format csv".to_owned(),
+        "report ours -o ours --format md".to_owned(),
+        format!("{RUN} ours {formats}"),
+    ] {
+        let said = ends(dir, &line, 2);
+        assert_says(
+            &said,
+            &["`ours/", "is not a directory", "move it elsewhere"],
+        );
+    }
+    let cleaned = tailmark(dir, "clean ours --results --yes");
+    assert_eq!(cleaned.status.code(), Some(0), "{}", err(&cleaned));
+    let lines = ["charts", "tables"].map(|name| format!("not touched: ours/{name} ("));
+    assert_says(&String::from_utf8_lossy(&cleaned.stdout), &lines);
+    assert!(files(&dir.join("theirs")) == before);
+    let left = fs::read_dir(dir.join("ours")).unwrap();
+    assert_eq!(left.count(), 2);
+}
+
+#[test]
+fn reports_that_are_killed_leave_nothing_that_the_next_one_refuses() {
+    let folder = TempDir::new().unwrap();
+    let dir = folder.path();
+    ends(dir, &format!("{RUN} out --format {ALL}"), 0);
+    let report = format!("report out -o out --format {ALL}");
+    for ms in (0..20).map(|n| 40 * n) {
+        let mut child = Command::new(env!("CARGO_BIN_EXE_tailmark"));
+        let child = child.args(report.split_whitespace()).current_dir(dir);
+        let mut child = child
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        sleep(Duration::from_millis(ms));
+        let _ = child.kill();
+        child.wait().unwrap();
+    }
+    ends(dir, &report, 0);
+    ends(dir, "clean out --results --yes", 0);
+    assert!(files(dir).is_empty(), "{:?}", files(dir).keys());
+}
+
+#[test]
+fn what_is_in_the_place_of_a_study_is_neither_opened_nor_removed() {
+    let folder = TempDir::new().unwrap();
+    let dir = folder.path();
+    fs::write(
+        dir.join("ycsb.txt"),
+        "[OVERALL], RunTime(ms), 1000\n[OVERALL], Throughput(ops/sec), 10\n",
+    )
+    .unwrap();
+    fs::create_dir(dir.join("out")).unwrap();
+    let study = dir.join("out/study.sqlite");
+    let makes: [&dyn Fn(); 3] = [
+        &|| symlink(dir.join("gone"), &study).unwrap(),
+        &|| {
+            assert!(
+                Command::new("mkfifo")
+                    .arg(&study)
+                    .status()
+                    .unwrap()
+                    .success()
+            )
+        },
+        &|| fs::create_dir(&study).unwrap(),
+    ];
+    for make in makes {
+        make();
+        let kind = || fs::symlink_metadata(&study).unwrap().file_type();
+        let before = kind();
+        for line in [
+            "import ycsb ycsb.txt -o out".to_owned(),
+            format!("{RUN} out"),
+        ] {
+            let done = tailmark(dir, &line);
+            assert!(
+                matches!(done.status.code(), Some(1 | 2)),
+                "{line}: {}",
+                err(&done)
+            );
+            assert!(kind() == before && !dir.join("gone").exists(), "{line}");
+        }
+        if study.is_dir() {
+            fs::remove_dir(&study).unwrap();
+        } else {
+            fs::remove_file(&study).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_link_to_a_run_directory_stays_when_the_run_is_cleaned() {
+    let folder = TempDir::new().unwrap();
+    let dir = folder.path();
+    for line in ["clean link --results --yes", "clean link/ --results --yes"] {
+        fs::create_dir_all(dir.join("real")).unwrap();
+        let _ = fs::remove_file(dir.join("link"));
+        symlink("real", dir.join("link")).unwrap();
+        ends(dir, &format!("{RUN} link"), 0);
+        ends(dir, line, 0);
+        assert!(fs::symlink_metadata(dir.join("link")).unwrap().is_symlink());
+        assert!(files(&dir.join("real")).is_empty());
+    }
+    ends(dir, &format!("{RUN} real"), 0);
+    ends(&dir.join("real"), "clean . --results --yes", 0);
+    assert!(files(&dir.join("real")).is_empty());
 }

@@ -71,10 +71,19 @@ fn assert_loaded_whole(out: &Path) {
 fn mark_nothing(place: &Path) -> PathBuf {
     let marker = place.join("rocksdb.dataset.json");
     let text = fs::read_to_string(&marker).unwrap();
-    let text = text.replace("\"loaded\": 20000", "\"loaded\": 0");
-    let text = text.replace("\"complete\": true", "\"complete\": false");
-    fs::write(&marker, text).unwrap();
+    fs::write(&marker, promising_nothing(&text)).unwrap();
     place.join("rocksdb")
+}
+
+fn promising_nothing(marker: &str) -> String {
+    let text = marker.replace("\"loaded\": 20000", "\"loaded\": 0");
+    text.replace("\"complete\": true", "\"complete\": false")
+}
+
+/// The marker as it is before its load has made a database.
+fn begun_by(marker: &str) -> String {
+    let lines = marker.lines().filter(|line| !line.contains("\"identity\""));
+    promising_nothing(&lines.collect::<Vec<_>>().join("\n"))
 }
 
 fn files(directory: &Path) -> impl Iterator<Item = (String, u64)> {
@@ -349,7 +358,7 @@ fn a_link_in_the_place_of_the_data_is_refused() {
             fs::remove_dir(&target).unwrap();
         }
     }
-    // What lies where a trial would be made is not removed for it, and what a killed run left is.
+    // What lies where a trial would be made is not removed for it.
     let trial = place.join("rocksdb.tailmark-trial");
     fs::create_dir(&trial).unwrap();
     let kept = foreign(&trial, &trial);
@@ -361,8 +370,10 @@ fn a_link_in_the_place_of_the_data_is_refused() {
     fs::create_dir(&trial).unwrap();
     fs::rename(&moved, trial.join("data")).unwrap();
     fs::write(trial.join("made-by-tailmark"), "").unwrap();
-    succeeded(&run(&place, &dir.path().join("claimed")));
-    assert!(!trial.exists());
+    let kept = bytes_below(&trial);
+    let said = run(&place, &dir.path().join("out"));
+    refused(&said, &["rocksdb.tailmark-trial", "left alone"]);
+    assert_eq!(bytes_below(&trial), kept);
     fs::remove_dir_all(&place).unwrap();
     fs::create_dir(&place).unwrap();
     fs::create_dir(&target).unwrap();

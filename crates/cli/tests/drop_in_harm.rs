@@ -171,3 +171,99 @@ fn a_directory_that_an_options_file_names_keeps_the_database_of_others() {
         }
     }
 }
+
+/// Every file of the directory `db` and below it, and what is in it; but for RocksDB's lock, which is
+/// empty, and which a process that has it gives up if it reads it.
+fn all_files(dir: &Path) -> BTreeMap<String, Vec<u8>> {
+    let mut all = BTreeMap::new();
+    for below in ["db", "db/archive"] {
+        let entries = fs::read_dir(dir.join(below)).into_iter().flatten();
+        let files = entries
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.is_file() && !path.ends_with("LOCK"));
+        all.extend(files.map(|path| (path.display().to_string(), fs::read(&path).unwrap())));
+    }
+    all
+}
+
+#[test]
+fn a_directory_with_files_of_a_database_but_no_current_is_left_as_it_is() {
+    for names in [
+        &["000012.sst", "LOG", "IDENTITY"][..],
+        &["000009.log"],
+        &["archive/000009.log"],
+    ] {
+        let dir = TempDir::new().unwrap();
+        let dir = dir.path();
+        fs::create_dir_all(dir.join("db/archive")).unwrap();
+        for name in names {
+            fs::write(dir.join("db").join(name), "acknowledged").unwrap();
+        }
+        let before = all_files(dir);
+        let bench = "db-bench --db=db --num=10 --benchmarks";
+        for output in [
+            ycsb(dir, "load", ""),
+            ycsb(dir, "load", "--upgrade"),
+            ycsb(dir, "run", ""),
+            tailmark(dir, &format!("{bench}=fillseq")),
+            tailmark(dir, &format!("{bench}=readrandom")),
+            tailmark(dir, &format!("{bench}=overwrite --use_existing_db=1")),
+        ] {
+            assert_eq!(code(&output), Some(1), "{}", err(&output));
+            assert!(all_files(dir) == before, "{names:?}: {}", err(&output));
+        }
+        let load = ycsb(dir, "load", "");
+        assert_says(
+            &err(&load),
+            &[names[0], "no `CURRENT`", "another directory"],
+        );
+    }
+}
+
+#[test]
+fn db_bench_leaves_the_log_directory_of_another_database() {
+    let dir = TempDir::new().unwrap();
+    let dir = dir.path();
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    options.set_wal_dir(dir.join("db"));
+    let theirs = DB::open(&options, dir.join("theirs")).unwrap();
+    theirs.put("acknowledged", "yes").unwrap();
+    drop(theirs);
+    let before = all_files(dir);
+    for more in ["--db=db", "--db=new --wal_dir=db", "--db=db --wal_dir=db"] {
+        let bench = tailmark(
+            dir,
+            &format!("db-bench --num=10 --benchmarks=fillseq {more}"),
+        );
+        assert_eq!(code(&bench), Some(1), "{more}: {}", err(&bench));
+        assert!(all_files(dir) == before, "{more}: {}", err(&bench));
+    }
+    let theirs = DB::open(&options, dir.join("theirs")).unwrap();
+    assert_eq!(theirs.get("acknowledged").unwrap().unwrap(), b"yes");
+}
+
+#[test]
+fn a_database_that_is_in_use_is_refused_and_no_file_of_it_changes() {
+    let dir = TempDir::new().unwrap();
+    let dir = dir.path();
+    assert_eq!(code(&ycsb(dir, "load", "")), Some(0));
+    fs::remove_file(dir.join("db/CF_NAMES")).unwrap();
+    let families = ["default", "usertable"];
+    let open = DB::open_cf(&Options::default(), dir.join("db"), families).unwrap();
+    let before = all_files(dir);
+    let bench = "db-bench --db=db --num=10 --benchmarks";
+    for output in [
+        ycsb(dir, "load", ""),
+        ycsb(dir, "run", "-p readproportion=1 -p updateproportion=0"),
+        ycsb(dir, "run", ""),
+        tailmark(dir, &format!("{bench}=fillseq")),
+        tailmark(dir, &format!("{bench}=readrandom --use_existing_db=1")),
+        tailmark(dir, &format!("{bench}=overwrite --use_existing_db=1")),
+    ] {
+        assert_eq!(code(&output), Some(1), "{}", err(&output));
+        assert_says(&err(&output), &["in use by another process"]);
+        assert!(all_files(dir) == before, "{}", err(&output));
+    }
+    drop(open);
+}

@@ -9,7 +9,7 @@
 
 use std::{
     env, fs,
-    os::unix::fs::PermissionsExt,
+    os::unix::fs::{PermissionsExt, symlink},
     path::Path,
     process::{Command, Output},
     time::{Duration, Instant},
@@ -158,4 +158,50 @@ fn a_password_in_a_command_is_neither_printed_nor_kept() {
         .current_dir(dir.path());
     let again = again.output().unwrap();
     assert_eq!(again.status.code(), Some(1), "{}", err(&again));
+}
+
+#[test]
+fn a_file_of_others_under_the_name_of_a_log_is_refused_before_anything_runs() {
+    let dir = TempDir::new().unwrap();
+    let (out, mine) = (dir.path().join("out"), dir.path().join("mine"));
+    fs::create_dir(&out).unwrap();
+    fs::write(&mine, "mine").unwrap();
+    let log = out.join("server.service.log");
+    let makes: [&dyn Fn(); 4] = [
+        &|| fs::write(&log, "mine").unwrap(),
+        &|| symlink(&mine, &log).unwrap(),
+        &|| fs::hard_link(&mine, &log).unwrap(),
+        &|| assert!(Command::new("mkfifo").arg(&log).status().unwrap().success()),
+    ];
+    for make in makes {
+        make();
+        let refused = sweep(
+            dir.path(),
+            "start = 'touch began', stop = 'touch began'",
+            "1s",
+        );
+        assert_eq!(refused.status.code(), Some(2), "{}", err(&refused));
+        for part in [
+            "out/server.service.log",
+            "not a log of a service of this study",
+            "-o",
+        ] {
+            assert!(err(&refused).contains(part), "{}", err(&refused));
+        }
+        fs::remove_file(&log).unwrap();
+        assert_eq!(fs::read_to_string(&mine).unwrap(), "mine");
+        assert_eq!(fs::read_dir(&out).unwrap().count(), 0);
+    }
+    assert!(!dir.path().join("began").exists());
+    // Its own is appended to by the next run.
+    for _ in 0..2 {
+        sweep(
+            dir.path(),
+            "start = 'echo began; false', stop = 'true'",
+            "1s",
+        );
+    }
+    let text = fs::read_to_string(&log).unwrap();
+    assert!(text.starts_with("tailmark: what a service printed, study "));
+    assert_eq!(text.matches("began\n").count(), 2, "{text}");
 }

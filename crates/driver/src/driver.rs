@@ -1,7 +1,7 @@
 //! A driver: a row of the table of databases.
 
 use crate::{DataSet, Database, Error, Location, OperationKind, ServerLook, Setting, Settings};
-use std::path::Path;
+use std::{io, path::Path};
 
 /// What a driver is told to open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -98,6 +98,15 @@ impl Params {
     }
 }
 
+/// What tells a data set from every other that could lie in its place.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Identity {
+    /// A name that no other data set has but copies of this one; none where what is there has no name.
+    pub id: Option<String>,
+    /// Whether no record was ever written to it.
+    pub is_new: bool,
+}
+
 /// A database that can be tested: a row of [`crate::db::DRIVERS`].
 pub struct Driver {
     /// The name in plans, for example `rocksdb`.
@@ -128,6 +137,9 @@ pub struct Driver {
     pub open: fn(&Params) -> Result<Box<dyn Database>, Error>,
     /// Looks at what a server holds; of servers only.
     pub look: Option<ServerLook>,
+    /// Tells what is at [`Params::location`] from every other data set; none where there is nothing. Of
+    /// drivers with an [`Self::entry`]; a device has its stamp, a server its marker.
+    pub identity: fn(&Path) -> io::Result<Option<Identity>>,
     /// Removes the data at `params.location`, so that the next open makes it again.
     pub destroy: fn(&Params) -> Result<(), Error>,
     /// Checks that nothing at `params.location` but the data would be in the way of

@@ -22,7 +22,7 @@ mod virtual_clock;
 mod wake_queue;
 
 pub use data::{DataSet, Schema};
-pub use driver::{Access, Clients, Driver, Params, Place, Semantics};
+pub use driver::{Access, Clients, Driver, Identity, Params, Place, Semantics};
 pub use error::Error;
 pub use hint::did_you_mean;
 pub use location::Location;

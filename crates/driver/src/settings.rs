@@ -323,6 +323,7 @@ mod tests {
             _ => Ok(()),
         },
         open: |_| crate::db::find("").map(|_| unreachable!("no driver has this name")),
+        identity: |_| Ok(None),
         destroy: |_| Ok(()),
         check_destroy: |_| Ok(()),
         space: |_, _| 0,

@@ -108,7 +108,7 @@ impl Data {
     /// Where a study cannot be read, or none holds anything.
     pub fn read(studies: &[Study]) -> Result<Self, Error> {
         let all = studies.iter().map(Self::read_one);
-        let all = all.collect::<Result<Vec<_>, _>>()?;
+        let all = all.collect::<Result<Vec<_>, _>>().map_err(Error::Study)?;
         let merged = Self::merged(all);
         if merged.points.is_empty() && merged.loads.is_empty() {
             return Err(Error::Empty);

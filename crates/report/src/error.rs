@@ -47,20 +47,12 @@ pub enum Error {
     Refused(String),
     /// A study could not be read.
     #[error("failed to read a study")]
-    Study(#[from] ResultsError),
+    Study(#[source] ResultsError),
     /// A folder has no study in it.
     #[error("there is no study in `{folder}` that can be read")]
     NoStudies {
         /// Which one.
         folder: PathBuf,
-    },
-    /// A page would be written over something else.
-    #[error(
-        "`{path}` is not of tailmark and is not written over: move it elsewhere, or name another directory (-o)"
-    )]
-    ForeignPage {
-        /// What is there.
-        path: PathBuf,
     },
     /// There is nothing to report.
     #[error("no study holds a finished point or load")]
@@ -71,12 +63,7 @@ pub enum Error {
     /// A document could not be written.
     #[error("failed to make the PDF: {0}")]
     Pdf(String),
-    /// A file or directory could not be written.
-    #[error("failed to write `{path}`")]
-    Write {
-        /// Which one.
-        path: PathBuf,
-        /// Why.
-        source: std::io::Error,
-    },
+    /// A file would be written over something else, or could not be written.
+    #[error(transparent)]
+    Files(#[from] ResultsError),
 }

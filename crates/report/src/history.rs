@@ -7,7 +7,7 @@ mod trends;
 use crate::{
     Block, Cell, Chart, Column, Data, Error, Figure, Report, Section, Table, TableRow, Text,
     block::anchor,
-    format::{Head, html, names::address, own::OwnFile},
+    format::{Head, names::address},
     section,
     sweep::SweepTable,
 };
@@ -19,7 +19,7 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 use tailmark_results::{
-    Header, Study, in_one_line, number, printable,
+    Header, OwnFiles, Study, in_one_line, number, own_files, printable,
     statistics::{self, SIDE_MIN},
 };
 use trends::{Change, Trend, trends};
@@ -29,12 +29,7 @@ static TRENDS: Section = Section::of_page("trends", "Trends");
 static STUDIES: Section = Section::of_page("studies", "Studies");
 
 /// The page that a folder gets.
-pub const PAGE: &str = FILE.name;
-
-const FILE: OwnFile = OwnFile {
-    name: "index.html",
-    mark: html::GENERATOR,
-};
+pub const PAGE: &str = "index.html";
 
 /// How deep below a folder studies are looked for, directories.
 const DEPTH: usize = 3;
@@ -76,8 +71,7 @@ pub struct History {
 /// # Errors
 /// Where there are none, the page cannot be written, or there is one that is not of this program.
 pub fn write_history(folder: &Path) -> Result<History, Error> {
-    let path = folder.join(PAGE);
-    FILE.refuse_foreign(folder)?;
+    OwnFiles::read(folder, "")?.refuse_foreign([PAGE])?;
     let mut left_out = Vec::new();
     let mut entries = Vec::new();
     for dir in study_directories(folder, DEPTH) {
@@ -122,9 +116,10 @@ pub fn write_history(folder: &Path) -> Result<History, Error> {
         names: names(&entries),
         began_ms: entries.last().map(|entry| entry.header.created_ms),
     };
-    html::write_page(&Report::with_sections(head, sections), &path)?;
+    let page = Report::with_sections(head, sections).html();
+    own_files::write(folder, "", &[(PAGE.to_owned(), page)].into(), &[])?;
     Ok(History {
-        path,
+        path: folder.join(PAGE),
         studies: entries.len(),
         left_out,
         copies,
@@ -150,7 +145,7 @@ fn study_directories(folder: &Path, depth: usize) -> Vec<PathBuf> {
 }
 
 fn entry(dir: &Path) -> Result<Entry, Error> {
-    let study = Study::look_at(dir)?;
+    let study = Study::look_at(dir).map_err(Error::Study)?;
     let data = Data::read(&[study])?;
     let sweep = SweepTable::new(&data);
     let peak = |group: &crate::sweep::WorkloadGrid<'_>, name: &str| {

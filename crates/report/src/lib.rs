@@ -39,9 +39,8 @@ pub use compared::Compared;
 pub use data::{Data, Earlier, Search, SystemConditions, UnequalPair};
 pub use error::Error;
 pub use format::{
-    FORMATS, Report, ReportFormat, WriteText, Written, html,
-    own::OwnFile,
-    read_studies, refuse_foreign,
+    FORMATS, Folder, Report, ReportFile, ReportFormat, WriteText, Written, html, read_studies,
+    refuse_foreign,
     terminal::{Screen, table as text_table},
     write, write_data, write_studies,
 };

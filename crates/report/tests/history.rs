@@ -7,7 +7,7 @@ mod synthetic;
 use std::{fs, path::Path};
 use synthetic::{SMALL, Shape};
 use tailmark_report::{Block, Data, Error, SECTIONS, write_history};
-use tailmark_results::Study;
+use tailmark_results::{Error as Refused, Study};
 
 const SLOWER: &str = "Drive A 3.84TB";
 
@@ -234,7 +234,7 @@ fn a_page_of_others_is_not_written_over() {
     fs::write(&path, "<!DOCTYPE html><title>My site</title>").unwrap();
     let refused = write_history(folder.path());
     assert!(
-        matches!(refused, Err(Error::ForeignPage { .. })),
+        matches!(refused, Err(Error::Files(Refused::ForeignFile { .. }))),
         "{refused:?}"
     );
     assert!(fs::read_to_string(&path).unwrap().contains("My site"));

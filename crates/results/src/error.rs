@@ -44,6 +44,15 @@ pub enum Error {
         /// What is there.
         path: PathBuf,
     },
+    /// SQLite would act on what is beside a study, and no run of tailmark left it.
+    #[error(
+        "`{path}` is not a journal of this study, and SQLite would open it with the study; move it \
+         elsewhere"
+    )]
+    NotAJournal {
+        /// What is there.
+        path: PathBuf,
+    },
     /// To read a study that a program is writing is to change it.
     #[error(
         "the study `{path}` is being written, or its run was killed (`{beside}` is there); run \
@@ -71,6 +80,16 @@ pub enum Error {
     Endless {
         /// Which file.
         path: PathBuf,
+    },
+    /// A file would be written over something that tailmark did not write.
+    #[error(
+        "`{path}` {why}, and is not written over: move it elsewhere, or name another directory (-o)"
+    )]
+    ForeignFile {
+        /// What is there.
+        path: PathBuf,
+        /// What is wrong with it.
+        why: &'static str,
     },
     /// The file system refused.
     #[error("failed to {action} `{path}`")]

@@ -7,8 +7,8 @@
 
 use rustix::fs::{FlockOperation, OFlags, flock};
 use std::{
-    fs::{File, Permissions},
-    io::{self, BufWriter, Write},
+    fs::{self, File, OpenOptions, Permissions},
+    io::{self, BufWriter, ErrorKind, Write},
     os::unix::fs::{MetadataExt, OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
 };
@@ -17,7 +17,7 @@ use tempfile::NamedTempFile;
 /// How the name of a draft begins and ends: `.tailmark-x1Y2z3.new`.
 const DRAFT: (&str, &str) = (".tailmark-", ".new");
 /// The permissions of a new file, of which the umask takes its part.
-const MODE: u32 = 0o666;
+pub(crate) const MODE: u32 = 0o666;
 
 /// A file that is being written. Dropped before [`Self::finish`], it leaves nothing.
 #[derive(Debug)]
@@ -39,7 +39,7 @@ impl NewFile {
     /// # Errors
     /// If nothing can be written there.
     pub fn create(path: &Path) -> io::Result<Self> {
-        let found = std::fs::metadata(path).ok();
+        let found = fs::metadata(path).ok();
         if found.as_ref().is_some_and(|found| !found.is_file()) {
             let file = File::options().write(true).open(path)?;
             return Ok(Self {
@@ -53,7 +53,7 @@ impl NewFile {
         };
         let draft = draft(directory_of(&path), MODE)?;
         if let Some(found) = found {
-            draft.as_file().set_permissions(found.permissions())?;
+            draft.as_file().set_permissions(plain_mode(&found))?;
         }
         Ok(Self {
             out: Out::Draft(BufWriter::new(draft)),
@@ -68,7 +68,7 @@ impl NewFile {
     pub fn finish(self) -> io::Result<()> {
         match self.out {
             Out::Direct(mut out) => out.flush(),
-            Out::Draft(out) => rename(out.into_inner()?, &self.path),
+            Out::Draft(out) => rename(out.into_inner()?, &self.path).map(drop),
         }
     }
 }
@@ -98,7 +98,77 @@ impl Write for NewFile {
 pub fn replace_file(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
     let mut draft = draft(directory_of(path), mode)?;
     draft.write_all(bytes)?;
-    rename(draft, path)
+    rename(draft, path).map(drop)
+}
+
+/// Makes a file with this content, which is there whole or not at all.
+///
+/// # Errors
+/// If something is there already, even a link, or it cannot be made.
+pub fn create_whole(path: &Path, bytes: &[u8], mode: u32) -> io::Result<()> {
+    let mut draft = draft(directory_of(path), mode)?;
+    draft.write_all(bytes)?;
+    rename_new(draft, path).map(drop)
+}
+
+/// Opens a file that this program made, if it is there: one that is no link and has no other name. It
+/// waits for no pipe.
+///
+/// # Errors
+/// If something else is there (`AlreadyExists`), or it cannot be opened.
+pub fn open_own(path: &Path, options: &mut OpenOptions) -> io::Result<Option<File>> {
+    let flags = OFlags::NONBLOCK | OFlags::NOFOLLOW;
+    let foreign = || {
+        Err(io::Error::new(
+            ErrorKind::AlreadyExists,
+            "it is another file",
+        ))
+    };
+    match fs::symlink_metadata(path) {
+        Ok(found) if is_plain(&found) => {}
+        Ok(_) => return foreign(),
+        Err(error) if is_missing(&error) => return Ok(None),
+        Err(error) => return Err(error),
+    }
+    match options.custom_flags(flags.bits() as i32).open(path) {
+        Ok(file) if is_plain(&file.metadata()?) => Ok(Some(file)),
+        Ok(_) => foreign(),
+        Err(error) if is_missing(&error) => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+/// Whether it is a file and has no other name.
+fn is_plain(found: &fs::Metadata) -> bool {
+    // Some file systems have no links, and count none.
+    found.is_file() && found.nlink() <= 1
+}
+
+/// The permissions of a file without what lets a program act as another user.
+pub(crate) fn plain_mode(found: &fs::Metadata) -> Permissions {
+    Permissions::from_mode(found.mode() & 0o777)
+}
+
+pub(crate) fn is_missing(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory)
+}
+
+/// Makes a directory, unless it is there, with this file in it. The file is written beside the directory
+/// before: a crash leaves hardly ever a directory without it.
+///
+/// # Errors
+/// If either cannot be made.
+pub fn create_dir_with(directory: &Path, file: &str, bytes: &[u8]) -> io::Result<()> {
+    let mut draft = draft(directory_of(directory), 0o666)?;
+    draft.write_all(bytes)?;
+    draft.as_file().sync_all()?;
+    if !directory.is_dir() {
+        crate::owner::create_dir(directory)?;
+    }
+    draft
+        .persist(directory.join(file))
+        .map_err(|failed| failed.error)?;
+    Ok(())
 }
 
 /// Makes an empty draft in a directory (`O_EXCL`). It is removed when it is dropped.
@@ -119,7 +189,7 @@ pub(crate) fn draft(directory: &Path, mode: u32) -> io::Result<NamedTempFile> {
 /// user that are called so and that no program is writing.
 #[must_use]
 pub fn left_drafts(directory: &Path) -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(directory).into_iter().flatten().flatten();
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
     let named = entries.filter(|entry| entry.file_name().to_str().is_some_and(is_draft));
     let paths = named.map(|entry| entry.path());
     let mut left: Vec<_> = paths
@@ -153,13 +223,28 @@ fn is_left(path: &Path) -> io::Result<bool> {
     Ok(found.is_file() && is_own && flock(&file, FlockOperation::NonBlockingLockExclusive).is_ok())
 }
 
-/// Brings a draft to the disk, with its name.
-pub(crate) fn rename(draft: NamedTempFile, path: &Path) -> io::Result<()> {
+/// Brings a draft to the disk, with its name. The file stays locked as long as it is open.
+pub(crate) fn rename(draft: NamedTempFile, path: &Path) -> io::Result<File> {
     draft.as_file().sync_all()?;
-    draft.persist(path).map_err(|failed| failed.error)?;
+    let file = draft.persist(path).map_err(|failed| failed.error)?;
+    sync_directory_of(path)?;
+    Ok(file)
+}
+
+/// The same where nothing may be under that name yet.
+pub(crate) fn rename_new(draft: NamedTempFile, path: &Path) -> io::Result<File> {
+    draft.as_file().sync_all()?;
+    let file = draft
+        .persist_noclobber(path)
+        .map_err(|failed| failed.error)?;
+    sync_directory_of(path)?;
+    Ok(file)
+}
+
+fn sync_directory_of(path: &Path) -> io::Result<()> {
     match File::open(directory_of(path))?.sync_all() {
         // Some file systems cannot sync a directory.
-        Err(error) if error.kind() != io::ErrorKind::InvalidInput => Err(error),
+        Err(error) if error.kind() != ErrorKind::InvalidInput => Err(error),
         _ => Ok(()),
     }
 }
@@ -175,11 +260,7 @@ fn directory_of(path: &Path) -> &Path {
 mod tests {
     use super::*;
     use rustix::fs::{FileType, Mode, mknodat};
-    use std::{
-        fs,
-        os::unix::fs::{PermissionsExt, symlink},
-        thread,
-    };
+    use std::{os::unix::fs::symlink, thread};
 
     fn names(dir: &Path) -> Vec<String> {
         let names = fs::read_dir(dir).unwrap().flatten();

@@ -7,7 +7,7 @@ use std::{
     env,
     fs::{DirBuilder, File},
     io::{self, ErrorKind},
-    os::unix::fs::{DirBuilderExt, OpenOptionsExt, fchown},
+    os::unix::fs::{DirBuilderExt, fchown},
     path::Path,
 };
 
@@ -37,34 +37,6 @@ pub fn give(file: &File) -> io::Result<()> {
             Ok(())
         }
         given => given,
-    }
-}
-
-/// Makes a file that must not be there yet, with these permissions, of which the umask takes its part.
-///
-/// # Errors
-/// If it is there, even as a link, or cannot be made.
-pub fn create_new(path: &Path, mode: u32) -> io::Result<File> {
-    let mut options = File::options();
-    let file = options.write(true).create_new(true).mode(mode).open(path)?;
-    give(&file)?;
-    Ok(file)
-}
-
-/// Opens the end of a file, which is made if it is not there.
-///
-/// # Errors
-/// If it cannot be opened or made.
-pub fn append(path: &Path, mode: u32) -> io::Result<File> {
-    match create_new(path, mode) {
-        Err(error) if error.kind() == ErrorKind::AlreadyExists => {
-            File::options().append(true).open(path)
-        }
-        Err(error) => Err(error),
-        Ok(file) => {
-            drop(file);
-            File::options().append(true).open(path)
-        }
     }
 }
 
@@ -105,36 +77,7 @@ fn open_directory(path: &Path) -> io::Result<File> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::{
-        fs,
-        io::Write,
-        os::unix::fs::{PermissionsExt, symlink},
-    };
-
-    #[test]
-    fn what_is_there_is_not_opened_as_new_and_a_link_is_not_followed() {
-        let dir = tempfile::tempdir().unwrap();
-        let (file, link) = (dir.path().join("file"), dir.path().join("link"));
-        symlink(&file, &link).unwrap();
-        assert!(create_new(&link, 0o640).is_err() && !file.exists());
-        create_new(&file, 0o640).unwrap();
-        let mode = fs::metadata(&file).unwrap().permissions().mode();
-        assert_eq!(mode & 0o137, 0);
-        assert!(create_new(&file, 0o640).is_err());
-    }
-
-    #[test]
-    fn a_log_is_made_once_and_grows_at_its_end() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("log");
-        for line in ["one\n", "two\n"] {
-            append(&path, 0o640)
-                .unwrap()
-                .write_all(line.as_bytes())
-                .unwrap();
-        }
-        assert_eq!(fs::read_to_string(&path).unwrap(), "one\ntwo\n");
-    }
+    use std::fs;
 
     #[test]
     fn directories_are_made_with_those_above() {

@@ -137,14 +137,7 @@ const RESERVED_NUMBERED: [&str; 2] = ["com", "lpt"];
 /// file system takes. Different names may give the same one.
 #[must_use]
 pub fn file_name(name: &str) -> String {
-    let is_allowed = |c: char| !is_hidden(c) && !"/\\:*?\"<>|".contains(c);
-    let mut out: String = name
-        .chars()
-        .map(|c| if is_allowed(c) { c } else { '-' })
-        .collect();
-    let dots = out.len() - out.trim_start_matches(['.', ' ']).len();
-    out.replace_range(..dots, &"-".repeat(dots.min(1)));
-    out.truncate(out.trim_end_matches(['.', ' ']).len());
+    let mut out = one_part(name);
     if out.len() > FILE_NAME_MAX {
         let mut hash = String::new();
         for byte in &Sha256::digest(name)[..4] {
@@ -160,6 +153,25 @@ pub fn file_name(name: &str) -> String {
     if out.is_empty() || is_reserved {
         out.insert(0, '-');
     }
+    out
+}
+
+/// Whether a name, with its extension, is one part of a path as [`file_name`] makes them: no directory,
+/// no hidden file and nothing that a terminal would obey.
+pub(crate) fn is_file_name(name: &str) -> bool {
+    !name.is_empty() && name.len() <= 255 && one_part(name) == name
+}
+
+/// A name without what separates directories, is not shown, or begins a hidden file.
+fn one_part(name: &str) -> String {
+    let is_allowed = |c: char| !is_hidden(c) && !"/\\:*?\"<>|".contains(c);
+    let mut out: String = name
+        .chars()
+        .map(|c| if is_allowed(c) { c } else { '-' })
+        .collect();
+    let dots = out.len() - out.trim_start_matches(['.', ' ']).len();
+    out.replace_range(..dots, &"-".repeat(dots.min(1)));
+    out.truncate(out.trim_end_matches(['.', ' ']).len());
     out
 }
 

@@ -329,3 +329,93 @@ fn other_sqlite_programs_check_and_restore_a_study() {
 fn main() -> std::process::ExitCode {
     tailmark_testing::run()
 }
+
+/// A rollback journal that changes nothing in a study of 4 KiB pages, and what follows its header.
+fn journal(pages: u32, page: u32, end: &[u8]) -> Vec<u8> {
+    let mut bytes = MAGIC.to_vec();
+    for number in [0, 1234, pages, 512, page] {
+        bytes.extend(u32::to_be_bytes(number));
+    }
+    bytes.resize(512, 0);
+    bytes.extend(end);
+    bytes
+}
+
+const MAGIC: [u8; 8] = [0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
+
+/// What SQLite ends a journal with to name the super-journal that it belongs to.
+fn super_journal(path: &Path) -> Vec<u8> {
+    let name = path.as_os_str().as_encoded_bytes();
+    let sum: u32 = name.iter().map(|byte| u32::from(*byte)).sum();
+    let lock_page = (0x4000_0000_u32 / 4096 + 1).to_be_bytes();
+    let length = (name.len() as u32).to_be_bytes();
+    [&lock_page, name, &length, &sum.to_be_bytes(), &MAGIC].concat()
+}
+
+#[test]
+fn what_is_beside_a_study_is_neither_rolled_back_nor_removes_a_file_of_the_user() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(study(dir.path()));
+    let (file, notes) = (dir.path().join(Study::FILE), dir.path().join("notes.txt"));
+    std::fs::write(&notes, "mine").unwrap();
+    let before = std::fs::read(&file).unwrap();
+    let pages = before.len() as u32 / 4096;
+    for (ending, foreign) in [
+        // SQLite takes the notes for a super-journal that is done with, and removes them.
+        ("-journal", journal(pages, 4096, &super_journal(&notes))),
+        ("-journal", journal(pages, 8192, &[])),
+        ("-journal", journal(pages + 1, 4096, &[])),
+        ("-journal", b"the journal of my travels".to_vec()),
+        ("-journal", vec![b'a'; 8192]),
+        ("-wal", before.clone()),
+        ("-shm", vec![0; 32768]),
+        ("-wal", Vec::new()),
+    ] {
+        let beside = dir.path().join(format!("{}{ending}", Study::FILE));
+        std::fs::write(&beside, &foreign).unwrap();
+        for opened in [Study::open(dir.path()), Study::open_read_only(&file)] {
+            let refused = opened.err().unwrap();
+            assert!(
+                matches!(refused, StudyError::NotAJournal { .. }),
+                "{refused}"
+            );
+            assert!(refused.to_string().contains("move it elsewhere"));
+        }
+        assert!(std::fs::read(&beside).unwrap() == foreign, "{ending}");
+        assert!(std::fs::read(&file).unwrap() == before, "{ending}");
+        assert_eq!(std::fs::read(&notes).unwrap(), b"mine");
+        std::fs::remove_file(beside).unwrap();
+    }
+}
+
+#[test]
+fn what_a_killed_run_left_half_written_is_rolled_back() {
+    let dir = tempfile::tempdir().unwrap();
+    drop(study(dir.path()));
+    let file = dir.path().join(Study::FILE);
+    let before = std::fs::read(&file).unwrap();
+    // As a kill leaves it: in the middle of a transaction that no longer fits into memory, or with a
+    // journal of which nothing is on the disk yet.
+    let killed = Connection::open(&file).unwrap();
+    let sql = "PRAGMA cache_size = 1; BEGIN;
+               WITH RECURSIVE n(i) AS (SELECT 1000 UNION ALL SELECT i + 1 FROM n LIMIT 200)
+               INSERT INTO notice SELECT i, hex(randomblob(2000)) FROM n";
+    killed.execute_batch(sql).unwrap();
+    let journal = dir.path().join(format!("{}-journal", Study::FILE));
+    let copy = tempfile::tempdir().unwrap();
+    let copied = copy.path().join(Study::FILE);
+    std::fs::copy(&file, &copied).unwrap();
+    let beside = copy.path().join(format!("{}-journal", Study::FILE));
+    std::fs::copy(&journal, &beside).unwrap();
+    drop(killed);
+    assert!(
+        std::fs::read(&copied).unwrap() != before,
+        "nothing was half-written"
+    );
+    read(copy.path()).unwrap();
+    assert!(std::fs::read(&copied).unwrap() == before && !beside.exists());
+    for unsynced in [Vec::new(), vec![0; 512]] {
+        std::fs::write(&beside, unsynced).unwrap();
+        read(copy.path()).unwrap();
+    }
+}

@@ -11,35 +11,31 @@ use crate::{
     },
     error::in_one_line,
     prepare,
+    service::ServiceLog,
     sweep::lock_existing,
 };
 use bytesize::ByteSize;
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
-    path::{Path, PathBuf},
+    path::{Component, Path, PathBuf},
 };
 use tailmark_driver::{LockedFile, db};
 use tailmark_plan::{Plan, named_at_rank};
-use tailmark_results::{Fact, Study, System, left_drafts};
+use tailmark_results::{
+    Error as ResultsError, Fact, OwnFiles, Study, System, left_drafts, own_files::Held,
+};
 
 /// The setting of servers that a study alone is not trusted with: a stranger's would send the content of
 /// any file to any host.
 const PASSWORD: &str = "password_file";
 
-/// The files of a run directory, beside those of folders and the logs of services.
-const RESULTS: [&str; 6] = [
-    "report.html",
-    "report.md",
-    "report.pdf",
-    "report.txt",
-    Study::FILE,
-    "study.sqlite-journal",
-];
-/// The folders of a report, and what the files are that each lists.
-const FOLDERS: [(&str, &str); 3] = [("tables", "csv"), ("charts", "svg"), ("charts", "png")];
-/// How the name of a service's log ends.
-const LOG: &str = ".service.log";
+/// The pages of a report.
+const PAGES: [&str; 4] = ["report.html", "report.md", "report.pdf", "report.txt"];
+/// The folders of a report, with the endings of their files.
+const FOLDERS: [(&str, &[&str]); 2] = [("tables", &["csv"]), ("charts", &["svg", "png"])];
+/// The files of a study.
+const STUDY: [&str; 2] = [Study::FILE, "study.sqlite-journal"];
 
 /// Whether the study and its report go too.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -95,23 +91,22 @@ impl Cleaning {
                 }
             }
         }
+        let results = match results {
+            Results::Keep => left_drafts(out),
+            Results::Remove => {
+                let found = FoundResults::new(out, &id);
+                let left = found.left.into_iter();
+                not_touched.extend(left.map(|(path, why)| (path.display().to_string(), why)));
+                found.own
+            }
+        };
         Ok(Self {
             remains,
             not_touched,
             may_be_left,
             groups: tailmark_host::left_groups(),
             has_changes: prepare::has_changes(),
-            results: match results {
-                Results::Keep => left_drafts(out),
-                Results::Remove => {
-                    let mut served = study.systems()?;
-                    served.retain(|system| {
-                        let start = format!("system.{}.service.start", system.name);
-                        header.plan.contains_key(&start)
-                    });
-                    results_of(out, &served)
-                }
-            },
+            results,
             _lock: lock,
         })
     }
@@ -264,44 +259,75 @@ pub fn left_behind(plan: &Plan) -> Vec<String> {
         .collect()
 }
 
-/// The files and folders of a run directory that a run writes, in the order in which they can be removed;
-/// the directory itself is the last. Only `served` systems have services, and so logs of them.
-fn results_of(out: &Path, served: &[System]) -> Vec<PathBuf> {
-    let is_file = |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
-    let mut all: Vec<PathBuf> = left_drafts(out);
-    for (folder, extension) in FOLDERS {
-        let folder = out.join(folder);
-        let list = folder.join(format!(".tailmark-{extension}"));
-        let text = fs::read_to_string(&list).unwrap_or_default();
-        let suffix = format!(".{extension}");
-        let is_own = |name: &&str| !name.contains('/') && name.ends_with(&suffix);
-        let files = text.lines().filter(is_own).map(|name| folder.join(name));
-        all.extend(files.chain([list]).filter(is_file));
-        if folder.is_dir() && !all.contains(&folder) {
-            all.push(folder);
-        }
-    }
-    // A folder is the last of what is in it.
-    all.sort_by_key(|path| path.is_dir());
-    let entries = fs::read_dir(out).into_iter().flatten().flatten();
-    let logs = entries.map(|entry| entry.path()).filter(|path| {
-        let name = path.file_name().unwrap_or_default().to_string_lossy();
-        let of = name.strip_suffix(LOG);
-        of.is_some_and(|of| served.iter().any(|system| is_log_of(of, system)))
-    });
-    all.extend(logs.filter(is_file));
-    all.extend(
-        RESULTS
-            .map(|name| out.join(name))
-            .into_iter()
-            .filter(is_file),
-    );
-    all.push(out.to_owned());
-    all
+/// What is in a run directory under names that tailmark uses there.
+#[derive(Default)]
+struct FoundResults {
+    /// What tailmark wrote, in the order in which it can be removed: a directory after what is in it.
+    own: Vec<PathBuf>,
+    /// What is left, and why.
+    left: Vec<(PathBuf, String)>,
 }
 
-/// Whether a log is called like one of a system: by its name, and by its server's where it runs elsewhere.
-fn is_log_of(name: &str, system: &System) -> bool {
-    let rest = name.strip_prefix(system.name.as_str());
-    rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('.'))
+impl FoundResults {
+    /// The run directory is the last.
+    fn new(out: &Path, study: &str) -> Self {
+        let mut found = Self::default();
+        for (folder, endings) in FOLDERS {
+            let has_ending = |name: &str| {
+                let ending = name.rsplit_once('.').map(|(_, ending)| ending);
+                ending.is_some_and(|ending| endings.contains(&ending))
+            };
+            let before = found.own.len();
+            found.add(out, folder, &[], has_ending);
+            if found.own.len() > before {
+                found.own.push(out.join(folder));
+            }
+        }
+        found.own.extend(ServiceLog::all(out, study));
+        found.add(out, "", &PAGES, |name| PAGES.contains(&name));
+        let is_file =
+            |path: &PathBuf| fs::symlink_metadata(path).is_ok_and(|found| found.is_file());
+        let study = STUDY.map(|name| out.join(name)).into_iter();
+        found.own.extend(study.filter(is_file));
+        // A link to the run directory is the user's, also with a slash at its end; `.` cannot be removed.
+        let out = out.components().as_path();
+        let is_named = matches!(out.components().next_back(), Some(Component::Normal(_)));
+        let is_directory = fs::symlink_metadata(out).is_ok_and(|found| found.is_dir());
+        found
+            .own
+            .extend((is_named && is_directory).then(|| out.to_owned()));
+        found
+    }
+
+    /// Adds the files of a folder that are as tailmark wrote them, and the list if it names nothing else;
+    /// as left those that it names, or that have one of these names, and are not.
+    fn add(&mut self, out: &Path, folder: &str, names: &[&str], is_result: impl Fn(&str) -> bool) {
+        let place = out.join(folder);
+        let own = match OwnFiles::read(out, folder) {
+            Ok(own) => own,
+            Err(ResultsError::ForeignFile { path, why }) => {
+                return self.left.push((path, why.to_owned()));
+            }
+            Err(error) => return self.left.push((place, in_one_line(&error))),
+        };
+        self.own.extend(left_drafts(&place));
+        let all: BTreeSet<&str> = own.names().chain(names.iter().copied()).collect();
+        let mut is_needed = false;
+        for name in all {
+            let path = place.join(name);
+            match own.look(name) {
+                Ok(Held::Own(_)) if is_result(name) => self.own.push(path),
+                Ok(Held::Own(_)) => is_needed = true,
+                Ok(Held::Nothing) => {}
+                Ok(Held::Foreign) => self.left.push((path, CHANGED.to_owned())),
+                Err(error) => self.left.push((path, in_one_line(&error))),
+            }
+        }
+        let list = place.join(OwnFiles::LIST);
+        if !is_needed && fs::symlink_metadata(&list).is_ok() {
+            self.own.push(list);
+        }
+    }
 }
+
+const CHANGED: &str = "tailmark did not write it, or it was changed since";

@@ -562,6 +562,7 @@ impl Error {
             | Self::ServerRefuses { .. }
             | Self::OneMount { .. }
             | Self::ResultsOnMount { .. }
+            | Self::Results(tailmark_results::Error::ForeignFile { .. })
             | Self::UnknownProbe { .. } => true,
             _ => false,
         }

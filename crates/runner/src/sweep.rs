@@ -28,7 +28,7 @@ use crate::{
     retry,
     samples::{Wanted, too_short},
     servers::Servers,
-    service::Services,
+    service::{Services, refuse_foreign_logs},
 };
 use ladder::{Ladders, tell_points};
 use lock::lock;
@@ -77,6 +77,7 @@ pub fn run_on(
     let measured = measured(plan, known.as_ref())?;
     let is_pending = |system: &SystemPlan| !measured.contains(&system.name.as_str());
     let servers = Servers::connect(plan, is_pending, (observer, stop))?;
+    refuse_foreign_logs(plan, out, &servers)?;
     prepare::refuse_overwrites(plan, is_pending, out, (observer, stop))?;
     let prepared = prepare::prepare(plan, (&servers, ranks), out, &log, (observer, stop));
     let (ran, prepared) = match prepared {

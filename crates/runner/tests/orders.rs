@@ -154,6 +154,7 @@ impl Observer for Contents<'_> {
     fn point_finished(&self, point: &Point) {
         let system = &point.key.system;
         let content = fs::read(self.dir.join(system).join("slots.dat")).unwrap();
+        let content = content[1 << 20..].to_vec(); // behind the stamp
         let mut after = self.after.lock().unwrap();
         after.entry(system.clone()).or_default().push(content);
     }

@@ -26,7 +26,7 @@ fn file(name: &str, place: &Path) -> SystemPlan {
 
 /// What stands in each slot: the record's number and its value.
 fn slots(path: &Path) -> Vec<Vec<u8>> {
-    let bytes = fs::read(path).unwrap();
+    let bytes = fs::read(path).unwrap().split_off(1 << 20); // behind the stamp
     let slots = (RECORDS + RECORDS.div_ceil(10)) as usize;
     let of_slot = |slot: &[u8]| slot[..8 + 100].to_vec();
     bytes.chunks(bytes.len() / slots).map(of_slot).collect()

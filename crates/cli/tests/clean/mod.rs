@@ -1,6 +1,7 @@
 //! `tailmark clean` removes what a study made, and nothing that a study only names.
 
 mod protected;
+mod replaced;
 
 use super::{PROGRAM, bytes_below, run, run_with, succeeded};
 use rust_rocksdb::{DB, IteratorMode, Options};

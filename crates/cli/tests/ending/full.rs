@@ -94,14 +94,15 @@ fn what_cannot_be_written_whole_leaves_what_was_there() {
     let run = output(home.path(), SHORT);
     assert_eq!(run.status.code(), Some(0), "{}", err(&run));
     let page = small.path().join("page");
-    fs::create_dir(&page).unwrap();
     let files = [page.join("report.html"), small.path().join("study.json")];
     // A report replaces only a report.
-    fs::copy(home.path().join("out/report.html"), &files[0]).unwrap();
+    let report = page.display().to_string();
+    let first = output(home.path(), &["report", "out", "-o", &report]);
+    assert_eq!(first.status.code(), Some(0), "{}", err(&first));
     fs::write(&files[1], "old").unwrap();
     let before = files.each_ref().map(|file| fs::read(file).unwrap());
     small.fill(0);
-    let [report, json] = [&page, &files[1]].map(|path| path.display().to_string());
+    let json = files[1].display().to_string();
     for args in [
         vec!["report", "out", "-o", &report],
         vec!["export", "out", "--format=json", "-o", &json],
@@ -116,7 +117,11 @@ fn what_cannot_be_written_whole_leaves_what_was_there() {
     }
     let after = files.each_ref().map(|file| fs::read(file).unwrap());
     assert!(after == before, "something was written over");
-    assert_eq!(fs::read_dir(&page).unwrap().count(), 1);
+    assert_eq!(
+        fs::read_dir(&page).unwrap().count(),
+        2,
+        "the page and the list"
+    );
 }
 
 #[test]

@@ -52,7 +52,7 @@ pub fn of_directory(round: &Round) -> Kept {
         .systems()
         .map(|system| format!("{system}.dataset.json"));
     let mut allowed: BTreeSet<_> = markers.collect();
-    allowed.extend(["study.sqlite", "report.html"].map(str::to_owned));
+    allowed.extend(["study.sqlite", "report.html", ".tailmark-files"].map(str::to_owned));
     let is_clean = found.is_subset(&allowed) && found.contains("report.html");
     expect(
         is_clean,

@@ -19,6 +19,7 @@ pub const DRIVER: Driver = Driver {
     check: |_| Ok(()),
     open: |_| Ok(Box::new(Null)),
     look: None,
+    identity: |_| Ok(None),
     destroy: |_| Ok(()),
     check_destroy: |_| Ok(()),
     space: |_, _| 0,

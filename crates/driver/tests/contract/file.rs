@@ -13,6 +13,9 @@ use tailmark_driver::{
 use tailmark_testing::{LoopDevice, Mounted, test};
 use tempfile::TempDir;
 
+/// Bytes of the stamp, before the slots.
+const STAMP: u64 = 1 << 20;
+
 fn slot_bytes(bench: &Bench) -> u64 {
     bench.open().facts()["slot_bytes"].parse().unwrap()
 }
@@ -25,7 +28,8 @@ fn slots_are_rounded_up_and_a_tenth_is_in_reserve() {
     let (slot, block): (u64, u64) = (slot.parse().unwrap(), block.parse().unwrap());
     assert_eq!(slot, (23 + 3 * 200_u64).next_multiple_of(block));
     assert_eq!(facts["slots"], "110");
-    assert_eq!(fs::metadata(bench.data_path()).unwrap().len(), 110 * slot);
+    let bytes = fs::metadata(bench.data_path()).unwrap().len();
+    assert_eq!(bytes, STAMP + 110 * slot);
 }
 
 #[test]
@@ -45,7 +49,7 @@ fn inserts_wrap_and_leave_the_loaded_records_alone() {
 
 /// Of blocks of 64 bytes, how many stand elsewhere in the file too.
 fn repeated(path: &Path) -> (usize, usize) {
-    let bytes = fs::read(path).unwrap();
+    let bytes = fs::read(path).unwrap().split_off(STAMP as usize);
     let mut times = HashMap::<&[u8], usize>::new();
     let blocks = bytes
         .chunks_exact(64)
@@ -111,7 +115,8 @@ fn a_slot_with_another_record_is_corruption() {
         .write(true)
         .open(bench.data_path())
         .unwrap();
-    file.write_all_at(&77_u64.to_le_bytes(), 5 * slot).unwrap();
+    file.write_all_at(&77_u64.to_le_bytes(), STAMP + 5 * slot)
+        .unwrap();
     file.sync_all().unwrap();
     drop(file);
     let mut session = bench.open().session().unwrap();
@@ -237,6 +242,58 @@ fn a_device_without_a_stamp_is_read_and_never_written() {
     assert!(insert(&mut *database.session().unwrap(), 1).is_err());
     drop(database);
     assert_eq!(fs::read(device.path()).unwrap(), before);
+}
+
+#[test]
+fn a_file_without_a_stamp_is_read_and_never_written_or_removed() {
+    let mut bench = Bench::new("file");
+    let bytes = {
+        drop(bench.open());
+        fs::metadata(bench.data_path()).unwrap().len()
+    };
+    // Of the same size, in the same place, in the same file or in another.
+    let theirs = vec![b'x'; bytes as usize];
+    for is_same in [true, false] {
+        if !is_same {
+            fs::remove_file(bench.data_path()).unwrap();
+        }
+        fs::write(bench.data_path(), &theirs).unwrap();
+        let identity = (bench.driver.identity)(bench.data_path()).unwrap().unwrap();
+        assert!(identity.id.is_none() && !identity.is_new);
+        for access in [Access::Create, Access::Write, Access::Upgrade] {
+            bench.params.access = access;
+            let error = bench.try_open().err().expect("it is no file of ours");
+            let source = std::error::Error::source(&error).unwrap().to_string();
+            assert!(source.contains("does not carry the stamp"), "{source}");
+            assert!((bench.driver.destroy)(&bench.params).is_err());
+        }
+        bench.params.access = Access::Read;
+        drop(bench.open());
+        assert!(fs::read(bench.data_path()).unwrap() == theirs);
+    }
+}
+
+#[test]
+fn a_file_has_a_name_of_its_own_and_what_a_killed_creation_left_is_new() {
+    let bench = Bench::new("file");
+    let identity = || (bench.driver.identity)(bench.data_path()).unwrap();
+    assert_eq!(identity(), None);
+    let database = bench.open();
+    let first = identity().unwrap();
+    assert!(first.id.is_some() && first.is_new);
+    insert(&mut *database.session().unwrap(), 0).unwrap();
+    assert!(!identity().unwrap().is_new);
+    drop(database);
+    drop(bench.open());
+    assert_eq!(identity().unwrap().id, first.id);
+    (bench.driver.destroy)(&bench.params).unwrap();
+    for bytes in [0, 3 * 65_536, STAMP as usize] {
+        fs::write(bench.data_path(), vec![0; bytes]).unwrap();
+        assert!(identity().unwrap().is_new, "{bytes}");
+        (bench.driver.destroy)(&bench.params).unwrap();
+    }
+    drop(bench.open());
+    assert_ne!(identity().unwrap().id, first.id);
 }
 
 #[test]

@@ -1,25 +1,29 @@
 //! Tables as comma-separated values: a file each, which the page offers beside each one too.
 
-use super::{Report, ReportFormat, folder, names::tables};
+use super::{Folder, Report, ReportFile, ReportFormat, names::tables};
 use crate::{Cell, Column, Error, Table};
 use ::csv::Writer;
-use std::path::{Path, PathBuf};
 use tailmark_results::csv_cell;
 
 /// The row of the table of formats.
 pub const FORMAT: ReportFormat = ReportFormat {
     name: "csv",
     about: "every table with its numbers unrounded: tables/*.csv",
-    file: None,
-    write,
+    page: None,
+    folder: Some(FOLDER),
+    files,
     text: None,
 };
 
-fn write(report: &Report, out_dir: &Path) -> Result<PathBuf, Error> {
-    let folder = out_dir.join("tables");
-    let files = tables(&report.sections);
-    folder::write(&folder, "csv", &files, |table| Ok(csv(table).into_bytes()))?;
-    Ok(folder)
+const FOLDER: Folder = Folder {
+    name: "tables",
+    ending: "csv",
+};
+
+fn files(report: &Report) -> Result<Vec<ReportFile>, Error> {
+    let tables = tables(&report.sections).into_iter();
+    let files = tables.map(|(name, table)| FOLDER.file(&name, csv(table).into_bytes()));
+    Ok(files.collect())
 }
 
 /// The titles with their groups and units, then the rows: numbers as they were measured, without

@@ -2,38 +2,33 @@
 //! it.
 
 use super::{
-    Report, ReportFormat, cards,
+    Report, ReportFile, ReportFormat, cards,
     names::{address, finding_anchor},
-    own::OwnFile,
-    pictures, write_file,
+    pictures,
 };
 use crate::{
     Badge, Block, Cell, Column, Error, Figure, FindingEntry, Span, Table, TableRow, Text,
     draw::Drawing,
 };
-use std::path::{Path, PathBuf};
 use tailmark_results::{number, printable_lines};
 
 /// The row of the table of formats.
 pub const FORMAT: ReportFormat = ReportFormat {
     name: "md",
     about: "Markdown for forges: report.md, and its charts in charts/*.svg",
-    file: Some(FILE),
-    write,
+    page: Some(PAGE),
+    folder: Some(pictures::SVG_FOLDER),
+    files,
     text: None,
 };
 
-const FILE: OwnFile = OwnFile {
-    name: "report.md",
-    mark: "Made by tailmark ",
-};
+const PAGE: &str = "report.md";
 
-fn write(report: &Report, out_dir: &Path) -> Result<PathBuf, Error> {
-    pictures::write_svg(report, out_dir)?;
-    let text = text(report, report.drawings()?);
-    let path = out_dir.join(FILE.name);
-    write_file(&path, |out| writeln!(out, "{text}"))?;
-    Ok(path)
+fn files(report: &Report) -> Result<Vec<ReportFile>, Error> {
+    let mut files = pictures::svg_files(report)?;
+    let text = format!("{}\n", text(report, report.drawings()?));
+    files.push(ReportFile::page(PAGE, text.into_bytes()));
+    Ok(files)
 }
 
 /// The text with its charts, which are beside it.
@@ -48,7 +43,7 @@ pub fn text(report: &Report, drawings: &[Drawing]) -> String {
         parts.push(format!("<a id=\"{name}\"></a>\n\n## {title}"));
         parts.extend(blocks.iter().map(|of_block| block(of_block, drawings)));
     }
-    parts.push(format!("{}{}.", FILE.mark, env!("CARGO_PKG_VERSION")));
+    parts.push(format!("Made by tailmark {}.", env!("CARGO_PKG_VERSION")));
     parts.retain(|part| !part.is_empty());
     parts.join("\n\n")
 }

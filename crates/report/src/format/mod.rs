@@ -1,11 +1,9 @@
 //! The formats that a report is written in.
 
 mod csv;
-mod folder;
 pub mod html;
 mod markdown;
 pub mod names;
-pub mod own;
 mod parts;
 mod pdf;
 mod pictures;
@@ -16,14 +14,13 @@ use crate::{
     draw::{self, Drawing},
     findings, section,
 };
-use own::OwnFile;
 use std::{
     cell::OnceCell,
-    collections::BTreeSet,
+    collections::{BTreeMap, BTreeSet},
     io::{self, Write},
     path::{Path, PathBuf},
 };
-use tailmark_results::{NewFile, Study, number};
+use tailmark_results::{OwnFiles, Study, number, own_files};
 use terminal::Screen;
 
 /// One format.
@@ -33,12 +30,55 @@ pub struct ReportFormat {
     pub name: &'static str,
     /// One line for `list`.
     pub about: &'static str,
-    /// The file that it writes, unless that is a folder of files.
-    pub file: Option<OwnFile>,
-    /// Writes its files into a directory, and says where they are: a file, or the directory of several.
-    pub write: fn(&Report, &Path) -> Result<PathBuf, Error>,
+    /// The file that is read first, unless all are in a folder.
+    pub page: Option<&'static str>,
+    /// The folder of its other files.
+    pub folder: Option<Folder>,
+    /// Makes its files.
+    pub files: fn(&Report) -> Result<Vec<ReportFile>, Error>,
     /// Writes the whole for this screen, where it is read as it is.
     pub text: Option<WriteText>,
+}
+
+/// A folder of files of one kind, such as the charts.
+#[derive(Debug, Clone, Copy)]
+pub struct Folder {
+    /// Its name.
+    pub name: &'static str,
+    /// The extension of the files. Those of an earlier report that a new one does not have are removed:
+    /// they would be taken for a part of it.
+    pub ending: &'static str,
+}
+
+impl Folder {
+    fn file(self, name: &str, bytes: Vec<u8>) -> ReportFile {
+        ReportFile {
+            folder: self.name,
+            name: format!("{name}.{}", self.ending),
+            bytes,
+        }
+    }
+}
+
+/// A file of a report.
+#[derive(Debug)]
+pub struct ReportFile {
+    /// The folder that it is in; empty for the directory of the report.
+    pub folder: &'static str,
+    /// Its name.
+    pub name: String,
+    /// What is in it.
+    pub bytes: Vec<u8>,
+}
+
+impl ReportFile {
+    fn page(name: &str, bytes: Vec<u8>) -> Self {
+        Self {
+            folder: "",
+            name: name.to_owned(),
+            bytes,
+        }
+    }
 }
 
 /// Writes a report as text.
@@ -219,7 +259,7 @@ impl Written {
 /// # Errors
 /// Where one of them holds no study, or there is nothing to report.
 pub fn read_studies(studies: &[PathBuf]) -> Result<Data, Error> {
-    let open = |dir: &PathBuf| Study::open_read_only(dir);
+    let open = |dir: &PathBuf| Study::open_read_only(dir).map_err(Error::Study);
     let studies = studies.iter().map(open).collect::<Result<Vec<_>, _>>()?;
     Data::read(&studies)
 }
@@ -245,12 +285,8 @@ pub fn write_data(data: &Data, formats: &[&str], out_dir: &Path) -> Result<Writt
     let report = Report::new(data);
     let entries = findings::Index::new(data).entries(data);
     let codes = entries.into_iter();
-    let find = |name: &&str| ReportFormat::find(name);
-    refuse_foreign(formats, out_dir)?;
-    let formats = formats.iter().map(find).collect::<Result<Vec<_>, _>>()?;
-    let write = |format: &ReportFormat| (format.write)(&report, out_dir);
     Ok(Written {
-        paths: formats.into_iter().map(write).collect::<Result<_, _>>()?,
+        paths: write_files(&report, formats, out_dir)?,
         headline: section::headline(data),
         peaks: section::peaks(data),
         findings: codes
@@ -259,15 +295,24 @@ pub fn write_data(data: &Data, formats: &[&str], out_dir: &Path) -> Result<Writt
     })
 }
 
-/// Refuses a directory in which a report in these formats would be written over something else.
+/// Refuses a directory in which a report in these formats would be written over something else than an
+/// earlier report. Which charts and tables it has is not known before it is made: of those, it looks at
+/// the earlier report's.
 ///
 /// # Errors
 /// If that is so, a format is unknown, or what is there cannot be read.
 pub fn refuse_foreign(formats: &[&str], out_dir: &Path) -> Result<(), Error> {
-    formats.iter().try_for_each(|name| {
-        let file = ReportFormat::find(name)?.file;
-        file.map_or(Ok(()), |file| file.refuse_foreign(out_dir))
-    })
+    for name in formats {
+        let format = ReportFormat::find(name)?;
+        if let Some(page) = format.page {
+            OwnFiles::read(out_dir, "")?.refuse_foreign([page])?;
+        }
+        if let Some(folder) = format.folder {
+            let own = OwnFiles::read(out_dir, folder.name)?;
+            own.refuse_foreign(own.names())?;
+        }
+    }
+    Ok(())
 }
 
 /// Writes a report in one format and says where it is.
@@ -275,25 +320,34 @@ pub fn refuse_foreign(formats: &[&str], out_dir: &Path) -> Result<(), Error> {
 /// # Errors
 /// Where the format is unknown or a file cannot be written.
 pub fn write(format: &str, data: &Data, out_dir: &Path) -> Result<PathBuf, Error> {
-    let format = ReportFormat::find(format)?;
-    (format.write)(&Report::new(data), out_dir)
+    let paths = write_files(&Report::new(data), &[format], out_dir)?;
+    Ok(paths.into_iter().next().expect("a format has a place"))
 }
 
-/// Writes a file and the directories that it is in.
-fn write_file(
-    path: &Path,
-    write: impl FnOnce(&mut dyn Write) -> io::Result<()>,
-) -> Result<(), Error> {
-    let failed = |source| Error::Write {
-        path: path.to_owned(),
-        source,
-    };
-    let directory = path.parent().unwrap_or(Path::new("."));
-    tailmark_results::owner::create_dir_all(directory).map_err(failed)?;
-    // A report that cannot be written leaves the one before.
-    let mut out = NewFile::create(path).map_err(failed)?;
-    write(&mut out).map_err(failed)?;
-    out.finish().map_err(failed)
+/// Writes the files of all formats, and says where each format is. Nothing is written before all files
+/// are made and every place is found to be free or tailmark's.
+fn write_files(report: &Report, formats: &[&str], out_dir: &Path) -> Result<Vec<PathBuf>, Error> {
+    let formats = formats.iter().map(|name| ReportFormat::find(name));
+    let formats = formats.collect::<Result<Vec<_>, _>>()?;
+    let mut folders: BTreeMap<&str, BTreeMap<String, Vec<u8>>> = BTreeMap::new();
+    for format in &formats {
+        for file in (format.files)(report)? {
+            let files = folders.entry(file.folder).or_default();
+            files.insert(file.name, file.bytes);
+        }
+    }
+    for (folder, files) in &folders {
+        OwnFiles::read(out_dir, folder)?.refuse_foreign(files.keys().map(String::as_str))?;
+    }
+    let all = || formats.iter().filter_map(|format| format.folder);
+    // A page comes after what it refers to.
+    for (folder, files) in folders.iter().rev() {
+        let endings = all().filter(|of| of.name == *folder).map(|of| of.ending);
+        own_files::write(out_dir, folder, files, &endings.collect::<Vec<_>>())?;
+    }
+    let place = |format: &&ReportFormat| format.page.or(format.folder.map(|of| of.name));
+    let places = formats.iter().filter_map(place);
+    Ok(places.map(|place| out_dir.join(place)).collect())
 }
 
 /// The sections that have something to say.

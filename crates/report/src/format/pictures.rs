@@ -1,15 +1,15 @@
 //! Charts as files of their own: pictures for slides, documents and messages.
 
-use super::{Report, ReportFormat, folder};
+use super::{Folder, Report, ReportFile, ReportFormat};
 use crate::{Error, draw::Drawing};
-use std::path::{Path, PathBuf};
 
 /// The row of lines and letters as shapes.
 pub const SVG: ReportFormat = ReportFormat {
     name: "svg",
     about: "every chart as it is at first, sharp at any size: charts/*.svg",
-    file: None,
-    write: write_svg,
+    page: None,
+    folder: Some(SVG_FOLDER),
+    files: svg_files,
     text: None,
 };
 
@@ -17,31 +17,29 @@ pub const SVG: ReportFormat = ReportFormat {
 pub const PNG: ReportFormat = ReportFormat {
     name: "png",
     about: "every chart as it is at first, 1,976 pixels wide or 1,336: charts/*.png",
-    file: None,
-    write: write_png,
+    page: None,
+    folder: Some(PNG_FOLDER),
+    files: png_files,
     text: None,
 };
 
-/// Writes the pictures as SVG, which other formats refer to.
-pub fn write_svg(report: &Report, out_dir: &Path) -> Result<PathBuf, Error> {
-    write(report, out_dir, "svg", |drawing| {
-        Ok(drawing.svg()?.into_bytes())
-    })
+/// Where pictures as SVG are.
+pub const SVG_FOLDER: Folder = Folder {
+    name: "charts",
+    ending: "svg",
+};
+const PNG_FOLDER: Folder = Folder {
+    name: "charts",
+    ending: "png",
+};
+
+/// The pictures as SVG, which other formats refer to.
+pub fn svg_files(report: &Report) -> Result<Vec<ReportFile>, Error> {
+    let svg = |of: &Drawing| Ok(SVG_FOLDER.file(&of.name, of.svg()?.into_bytes()));
+    report.drawings()?.iter().map(svg).collect()
 }
 
-fn write_png(report: &Report, out_dir: &Path) -> Result<PathBuf, Error> {
-    write(report, out_dir, "png", Drawing::png)
-}
-
-fn write(
-    report: &Report,
-    out_dir: &Path,
-    extension: &str,
-    bytes: impl Fn(&Drawing) -> Result<Vec<u8>, Error>,
-) -> Result<PathBuf, Error> {
-    let folder = out_dir.join("charts");
-    let drawings = report.drawings()?.iter();
-    let files: Vec<(String, &Drawing)> = drawings.map(|of| (of.name.clone(), of)).collect();
-    folder::write(&folder, extension, &files, |drawing| bytes(drawing))?;
-    Ok(folder)
+fn png_files(report: &Report) -> Result<Vec<ReportFile>, Error> {
+    let png = |of: &Drawing| Ok(PNG_FOLDER.file(&of.name, of.png()?));
+    report.drawings()?.iter().map(png).collect()
 }

@@ -135,12 +135,12 @@ impl Sides {
             if self.sources.len() == 1 {
                 labels.extend(source.names().into_iter().map(|name| (name, name)));
             }
-            let mut read = RunsRead::default();
-            source.study.each_point_total(|point| {
+            let mut known = RunsRead::default();
+            let read = source.study.each_point_total(|point| {
                 let Some(&label) = labels.get(point.key.system.as_str()) else {
                     return;
                 };
-                if !read.is_new(&point) {
+                if !known.is_new(&point) {
                     return;
                 }
                 if let Some(ms) = point.phase.started_ms {
@@ -150,7 +150,8 @@ impl Sides {
                 let mut run = Run::of_study(&point, &source.header);
                 label.clone_into(&mut run.key.system);
                 runs.push(run);
-            })?;
+            });
+            read.map_err(Error::Study)?;
         }
         Ok(Measured { runs, times })
     }
@@ -176,12 +177,12 @@ impl Sides {
 
 impl Source {
     fn open(path: &Path) -> Result<Self, Error> {
-        let study = Study::open_read_only(path)?;
+        let study = Study::open_read_only(path).map_err(Error::Study)?;
         Ok(Self {
             path: path.to_owned(),
-            header: study.header()?,
-            systems: study.systems()?,
-            facts: study.facts()?,
+            header: study.header().map_err(Error::Study)?,
+            systems: study.systems().map_err(Error::Study)?,
+            facts: study.facts().map_err(Error::Study)?,
             study,
         })
     }

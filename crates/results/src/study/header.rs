@@ -2,15 +2,17 @@
 //!
 //! SQLite changes what it opens: it rolls back what a killed program left half-written, removes its
 //! journal, and moves a write-ahead log into the file. It also opens the files beside a database,
-//! whatever they are, and waits for a pipe. So it sees a file only if the first bytes say that
-//! tailmark wrote it, and if what is beside it are files.
+//! whatever they are, and waits for a pipe. A journal can name another file of any place (the
+//! super-journal of a transaction over several databases), which SQLite then removes. So SQLite sees a
+//! file only if the first bytes say that tailmark wrote it, and if nothing is beside it but a journal as
+//! a killed run leaves one.
 
 use super::{Study, file_error, schema};
 use crate::Error;
 use rustix::fs::OFlags;
 use std::{
     fs::{self, File},
-    io::{self, Read},
+    io::{self, Read, Seek},
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
@@ -25,8 +27,20 @@ const APPLICATION_AT: usize = 68;
 /// log, which SQLite makes a file for even to read.
 const READ_AT: usize = 19;
 
+/// Where it has the bytes of a page, in two bytes.
+const PAGE_AT: usize = 16;
+
 /// What SQLite appends to the name of a database for its other files.
-const COMPANIONS: [&str; 3] = ["-journal", "-wal", "-shm"];
+const COMPANIONS: [&str; 3] = [JOURNAL, "-wal", "-shm"];
+const JOURNAL: &str = "-journal";
+/// How a journal begins, and ends if it names a super-journal.
+const JOURNAL_MAGIC: &[u8] = &[0xd9, 0xd5, 0x05, 0xf9, 0x20, 0xa1, 0x63, 0xd7];
+/// Until a journal is synced, this and the count after it are zero.
+const UNSYNCED: &[u8] = &[0; 12];
+/// Where it has the pages that the database had, and the bytes of a page.
+const JOURNAL_PAGES_AT: usize = 16;
+const JOURNAL_PAGE_AT: usize = 24;
+const JOURNAL_HEADER: usize = 28;
 
 /// Refuses a file that is not a study of this version, and one that SQLite could not open as such.
 pub fn check(path: &Path) -> Result<(), Error> {
@@ -52,8 +66,53 @@ pub fn check(path: &Path) -> Result<(), Error> {
         if !kind.is_file() {
             return Err(Error::NotAFile { path: beside });
         }
+        let is_own = beside
+            .as_os_str()
+            .as_encoded_bytes()
+            .ends_with(JOURNAL.as_bytes())
+            && is_journal_of(&beside, path, &header).map_err(file_error("read", &beside))?;
+        if !is_own {
+            return Err(Error::NotAJournal { path: beside });
+        }
     }
     Ok(())
+}
+
+/// Whether a file is a journal as a program that writes the study has, or leaves if it is killed.
+fn is_journal_of(journal: &Path, study: &Path, header: &[u8]) -> io::Result<bool> {
+    let (head, end) = match read(journal).and_then(|head| Ok((head, end(journal)?))) {
+        // The program that wrote it is done.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(true),
+        ends => ends?,
+    };
+    if head.iter().all(|byte| *byte == 0) {
+        return Ok(true);
+    }
+    if head.len() < JOURNAL_HEADER
+        || !(head.starts_with(JOURNAL_MAGIC) || head.starts_with(UNSYNCED))
+        || end == JOURNAL_MAGIC
+    {
+        return Ok(false);
+    }
+    let number = |at: usize| u32::from_be_bytes(head[at..at + 4].try_into().expect("four bytes"));
+    let page = match u16::from_be_bytes([header[PAGE_AT], header[PAGE_AT + 1]]) {
+        1 => 1 << 16,
+        page => u32::from(page),
+    };
+    let pages = fs::metadata(study)?.len() / u64::from(page.max(1));
+    Ok(number(JOURNAL_PAGE_AT) == page && u64::from(number(JOURNAL_PAGES_AT)) <= pages)
+}
+
+/// The last bytes of a journal.
+fn end(path: &Path) -> io::Result<Vec<u8>> {
+    let mut file = File::open(path)?;
+    let length = file.metadata()?.len();
+    let mut last = Vec::new();
+    let from = length.saturating_sub(JOURNAL_MAGIC.len() as u64);
+    file.seek(io::SeekFrom::Start(from))?;
+    file.take(JOURNAL_MAGIC.len() as u64)
+        .read_to_end(&mut last)?;
+    Ok(last)
 }
 
 /// Refuses a study that a program is writing, or that was left half-written: to read it is to change

@@ -96,7 +96,12 @@ impl Study {
             let _ = fs::remove_file(journal_of(draft.path()));
             return Err(study_error("make", &path)(error));
         }
-        file::rename(draft, &path).map_err(file_error("write", &path))?;
+        match file::rename_new(draft, &path) {
+            Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
+                return Err(Error::Exists { path });
+            }
+            renamed => drop(renamed.map_err(file_error("write", &path))?),
+        }
         // The directory may be as new as the study.
         if let Some(above) = std::path::absolute(dir).iter().find_map(|dir| dir.parent()) {
             fs::File::open(above)

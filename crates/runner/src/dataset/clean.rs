@@ -4,7 +4,7 @@
 //! says what tailmark may remove there. Without one that names the study, nothing is touched.
 
 use super::{
-    Dataset, failed,
+    Dataset, failed, identity,
     marker::{Marker, Store, read_file_itself},
     trial,
 };
@@ -115,6 +115,12 @@ impl NamedPlace<'_> {
             return Err(format!("`{name}` is a symbolic link, which tailmark did not make").into());
         }
         let logs = self.logs(data);
+        if matches!(store, Store::File(_)) {
+            let why = identity::difference(self.driver, data, &marker);
+            if let Some(why) = why.map_err(|error| in_one_line(&error))? {
+                return Err(format!("left: another program made it ({why})").into());
+            }
+        }
         let mut lines = lines(&store, self.driver, data, &marker, place);
         let name = |log: &String| format!("`{log}`, the log of that database");
         lines.extend(logs.values().map(name));
@@ -243,7 +249,7 @@ fn lines(
     };
     let bytes = ByteSize(super::bytes_below(data));
     let mut lines = vec![format!("`{}` ({bytes}, {})", data.display(), driver.name)];
-    if let Some(trial) = trial::left_directory(data) {
+    if let Some(trial) = trial::left_directory(driver, data, &marker.study) {
         lines.push(format!("`{}`", trial.display()));
     }
     lines.push(format!("`{}`", path.display()));
@@ -273,7 +279,8 @@ impl Dataset<'_> {
         let Store::File(path) = &self.store else {
             return false;
         };
-        own(read_file_itself(path).as_deref(), &self.study).is_ok()
+        let marker = own(read_file_itself(path).as_deref(), &self.study);
+        marker.is_ok_and(|marker| matches!(self.difference(&marker), Ok(None)))
     }
 }
 
@@ -300,7 +307,7 @@ impl Remains {
             return Ok(());
         };
         let data = self.params.location.path().unwrap_or(Path::new(""));
-        let trial = trial::left(&self.params);
+        let trial = trial::left(self.driver, &self.params, &self.marker.study);
         // All of it is checked first: what cannot be removed stays as it is, with its marker.
         (self.driver.check_destroy)(&self.params)?;
         if let Some(trial) = &trial {

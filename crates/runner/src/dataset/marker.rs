@@ -30,6 +30,10 @@ pub(super) struct Marker {
     /// The id of the study that loaded it; empty in markers of old.
     #[serde(default)]
     pub study: String,
+    /// Which database it is that tailmark made: of a file or directory beside the marker. None before it
+    /// is made.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub identity: Option<String>,
     /// What tailmark made around the data: `clean` removes it too, where nothing else is in it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub made: Vec<Made>,
@@ -59,6 +63,7 @@ impl Marker {
         Self {
             version: VERSION,
             study: String::new(),
+            identity: None,
             made: Vec::new(),
             data: data.clone(),
             begun: begun.to_owned(),
@@ -163,7 +168,15 @@ pub(super) fn read_file_itself(path: &Path) -> Option<String> {
 
 /// The text of a file; none where there is no such file.
 pub(super) fn read_file(path: &Path) -> Result<Option<String>, Error> {
-    match fs::read_to_string(path) {
+    // To open a pipe would wait for another program.
+    let text = fs::metadata(path).and_then(|found| {
+        if found.is_file() {
+            fs::read_to_string(path)
+        } else {
+            Err(io::Error::other("it is not a file"))
+        }
+    });
+    match text {
         Ok(text) => Ok(Some(text)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(source) => Err(failed("read", path)(source)),

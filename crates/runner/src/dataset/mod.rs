@@ -6,6 +6,7 @@
 
 mod adopt;
 pub(crate) mod clean;
+mod identity;
 mod load;
 mod marker;
 mod reshaped;
@@ -100,7 +101,7 @@ impl<'a> Dataset<'a> {
         };
         let adopts = plan.sweep.adopt != Adopt::No;
         let settings = match location.path() {
-            Some(place) if is_adopted(plan, &store) => {
+            Some(place) if adopts && identity::is_foreign(system, &store, place) => {
                 (system.driver.adopted)(place, &system.settings)
             }
             _ => wal::own(system),
@@ -163,7 +164,7 @@ impl<'a> Dataset<'a> {
         let Some(text) = found.text else {
             let state = match found.unmarked {
                 Unmarked::Foreign if self.adopts => State::Adopted,
-                Unmarked::Foreign => return Err(self.foreign()),
+                Unmarked::Foreign => return Err(self.foreign(None)),
                 _ if self.adopts => return Err(self.nothing_to_adopt("there is no data")),
                 Unmarked::NothingInside(place) if !self.into_existing => {
                     return Err(Error::ForeignKeyspace {
@@ -178,6 +179,13 @@ impl<'a> Dataset<'a> {
         };
         let name = self.store.name(&self.params.location);
         let marker = Marker::parse(&text, &name)?;
+        if let Some(why) = self.difference(&marker)? {
+            return if self.adopts {
+                Ok((None, State::Adopted))
+            } else {
+                Err(self.foreign(Some(why)))
+            };
+        }
         let differences = marker.differences(&self.data);
         if !differences.is_empty() {
             // Its stamp is ours: that it holds another data set needs no further consent.
@@ -332,34 +340,6 @@ impl<'a> Dataset<'a> {
         })
     }
 
-    fn foreign(&self) -> Error {
-        let place = &self.params.location;
-        let (found, why, other) = match &self.store {
-            Store::Server => (
-                format!(
-                    "what table `{}` holds at `{place}`",
-                    self.system.data.schema.table
-                ),
-                "the server has no marker of it".to_owned(),
-                "`keyspace`, `set` or `hosts`",
-            ),
-            store => {
-                let name = store.name(&self.params.location);
-                (
-                    format!("`{place}`"),
-                    format!("there is no {name}"),
-                    "`path`",
-                )
-            }
-        };
-        Error::ForeignData {
-            system: self.system.name.clone(),
-            found,
-            why,
-            other,
-        }
-    }
-
     /// Bytes that are stored already: of an unfinished load, or of what is removed before it.
     #[must_use]
     pub fn present(&self) -> u64 {
@@ -390,7 +370,10 @@ impl<'a> Dataset<'a> {
         };
         let mut marker = Marker::new(&self.data, begun, loaded, complete);
         marker.study.clone_from(&self.study);
-        marker.made = self.made_with(before.as_deref());
+        // One that cannot be read is replaced.
+        let before = before.and_then(|text| Marker::parse(&text, "marker").ok());
+        marker.identity = before.as_ref().and_then(|marker| marker.identity.clone());
+        marker.made = self.made_with(before);
         match (&self.store, database) {
             (Store::File(path), _) => marker::write_file(path, &marker.text()),
             (_, Some(database)) => Ok(database.set_marker(&marker.text())?),
@@ -419,9 +402,7 @@ impl<'a> Dataset<'a> {
     }
 
     /// What a marker has that is there already, and what this run made.
-    fn made_with(&self, before: Option<&str>) -> Vec<Made> {
-        // One that cannot be read is replaced.
-        let before = before.and_then(|text| Marker::parse(text, "marker").ok());
+    fn made_with(&self, before: Option<Marker>) -> Vec<Made> {
         let mut all = before.map_or_else(Vec::new, |marker| marker.made);
         let own = self.made.lock().unwrap_or_else(PoisonError::into_inner);
         let new = own.iter().filter(|made| !all.contains(made)).cloned();
@@ -483,7 +464,11 @@ impl<'a> Dataset<'a> {
             access: Access::Create,
             ..self.params.clone()
         };
+        let is_new = self.forget_database()?;
         let database = (self.system.driver.open)(&params)?;
+        if is_new {
+            self.name_database()?;
+        }
         database
             .made()
             .into_iter()
@@ -498,7 +483,7 @@ impl<'a> Dataset<'a> {
     pub fn remove(&self) -> Result<(), Error> {
         match self.state()? {
             _ if !self.is_kept() => Ok(()),
-            State::Adopted => Err(self.foreign()),
+            State::Adopted => Err(self.foreign(None)),
             _ => self.refuse_to_change_adopted().and_then(|()| self.empty()),
         }
     }
@@ -538,6 +523,7 @@ impl<'a> Dataset<'a> {
         if self.store == Store::Device && self.adopts && self.look()?.text.is_none() {
             return self.open_to_read();
         }
+        self.refuse_replaced()?;
         Ok((self.system.driver.open)(&self.params)?)
     }
 }
@@ -560,11 +546,6 @@ fn access(plan: &Plan) -> Access {
     }
 }
 
-/// Whether the data set is taken as it is: only that has no marker.
-fn is_adopted(plan: &Plan, store: &Store) -> bool {
-    plan.sweep.adopt != Adopt::No && matches!(store, Store::File(path) if !path.exists())
-}
-
 /// Bytes on disk of a file, or of all files below a directory. A link counts as itself.
 fn bytes_below(path: &Path) -> u64 {
     let Ok(found) = fs::symlink_metadata(path) else {
@@ -582,13 +563,13 @@ fn now() -> String {
     humantime::format_rfc3339_millis(dated(SystemTime::now())).to_string()
 }
 
-/// Whether there is a file, or a directory that is not empty.
+/// Whether there is anything but an empty directory.
 fn holds_something(path: &Path) -> bool {
     match fs::metadata(path) {
         Ok(found) if found.is_dir() => {
             fs::read_dir(path).is_ok_and(|mut entries| entries.next().is_some())
         }
-        Ok(found) => found.is_file(),
+        Ok(_) => true,
         Err(_) => false,
     }
 }

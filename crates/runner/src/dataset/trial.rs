@@ -1,17 +1,22 @@
 //! The trial: a database that is made next to the data and removed again, so that what is wrong with
 //! a place or with settings shows before anything is measured.
 //!
-//! Its directory has a mark before it has a database. So what a killed run left there is told from what
-//! another program keeps under that name, which is never removed.
+//! Its directory has a mark before it has a database, which never gets a record. So what a killed run left
+//! there is told from what another program keeps under that name, which is never removed.
 
-use super::{Dataset, Error, holds_something, marker::failed, wal};
+use super::{
+    Dataset, Error, holds_something,
+    marker::{failed, read_file_itself},
+    wal,
+};
+use serde::{Deserialize, Serialize};
 use std::{
     fs,
     path::{Path, PathBuf},
 };
 use tailmark_driver::{Access, Driver, Location, Params};
 use tailmark_plan::SystemPlan;
-use tailmark_results::owner::create_dir;
+use tailmark_results::create_dir_with;
 
 /// A file in the directory of a trial.
 const MARK: &str = "made-by-tailmark";
@@ -19,63 +24,99 @@ const MARK: &str = "made-by-tailmark";
 /// The place of the database in it.
 const DATA: &str = "data";
 
+/// What the mark says.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Mark {
+    /// The id of the study that the trial is for.
+    trial_of_study: String,
+    /// Whether tailmark made the directory.
+    made: bool,
+}
+
 /// The directory of the trial of the data at `data`.
 fn directory(data: &Path) -> PathBuf {
     data.with_extension("tailmark-trial")
 }
 
-/// The directory of the trial that a killed run left next to this data, if there is one.
-pub(super) fn left_directory(data: &Path) -> Option<PathBuf> {
+/// The directory of the trial that a killed run of this study left next to this data, if there is one.
+pub(super) fn left_directory(driver: &Driver, data: &Path, study: &str) -> Option<PathBuf> {
     let directory = directory(data);
-    let is_own = is_real(&directory) && directory.join(MARK).is_file();
-    is_own.then_some(directory)
+    let mark = mark_of(driver, &directory)?;
+    (mark.trial_of_study == study && mark.made).then_some(directory)
 }
 
-/// The trial that a killed run left next to this data, if there is one.
-pub(super) fn left(params: &Params) -> Option<Trial> {
-    let directory = left_directory(params.location.path()?)?;
-    Some(Trial::new(directory, params))
+/// The trial that a killed run of this study left next to this data, if there is one.
+pub(super) fn left(driver: &Driver, params: &Params, study: &str) -> Option<Trial> {
+    let directory = left_directory(driver, params.location.path()?, study)?;
+    Some(Trial::new(directory, true, params))
 }
 
 fn is_real(directory: &Path) -> bool {
     fs::symlink_metadata(directory).is_ok_and(|found| found.is_dir())
 }
 
+/// The mark of a directory that holds nothing but a trial: a database to which no record was written.
+fn mark_of(driver: &Driver, directory: &Path) -> Option<Mark> {
+    if !is_real(directory) {
+        return None;
+    }
+    let mut entries = fs::read_dir(directory).ok()?.flatten();
+    let is_only = entries.all(|entry| entry.file_name() == MARK || entry.file_name() == DATA);
+    let data = (driver.identity)(&directory.join(DATA)).ok()?;
+    let is_new = data.is_none_or(|data| data.is_new);
+    let mark = read_file_itself(&directory.join(MARK)).filter(|_| is_only && is_new)?;
+    serde_json::from_str(&mark).ok()
+}
+
 /// A directory with the mark, and the database in it.
 pub(super) struct Trial {
     directory: PathBuf,
+    /// Whether tailmark made the directory.
+    made: bool,
     params: Params,
 }
 
 impl Trial {
-    fn new(directory: PathBuf, params: &Params) -> Self {
+    fn new(directory: PathBuf, made: bool, params: &Params) -> Self {
         let params = Params {
             location: Location::Directory(directory.join(DATA)),
             access: Access::Create,
             ..params.clone()
         };
-        Self { directory, params }
+        Self {
+            directory,
+            made,
+            params,
+        }
     }
 
-    /// Makes the directory, or takes what a killed run left of one.
+    /// Makes the directory, or takes an empty one, or what a killed run left of a trial.
     ///
     /// # Errors
     /// If another program keeps something there, or nothing can be made.
     fn claim(directory: PathBuf, params: &Params, system: &SystemPlan) -> Result<Self, Error> {
         wal::refuse_link(system, &directory)?;
-        let mark = directory.join(MARK);
-        if !is_real(&directory) {
-            create_dir(&directory).map_err(failed("make", &directory))?;
-        } else if holds_something(&directory) && !mark.is_file() {
+        let left = mark_of(system.driver, &directory);
+        let made = left.as_ref().is_none_or(|left| left.made) && !is_empty(&directory);
+        if is_real(&directory) && left.is_none() && !is_empty(&directory) {
             return Err(Error::ForeignData {
                 system: system.name.clone(),
                 found: format!("`{}`", directory.display()),
-                why: format!("it has no file `{MARK}`"),
+                why: format!("it is no trial of which `{MARK}` says that tailmark made it"),
                 other: "path",
             });
         }
-        fs::write(&mark, "").map_err(failed("write", &mark))?;
-        Ok(Self::new(directory, params))
+        let trial = Self::new(directory, made, params);
+        trial.check_removal(system.driver)?;
+        let text = serde_json::to_string(&Mark {
+            trial_of_study: params.study.clone(),
+            made,
+        });
+        let text = text.expect("a mark is plain data");
+        let directory = &trial.directory;
+        create_dir_with(directory, MARK, text.as_bytes()).map_err(failed("make", directory))?;
+        Ok(trial)
     }
 
     /// Whether it can be removed.
@@ -86,7 +127,7 @@ impl Trial {
         Ok((driver.check_destroy)(&self.params)?)
     }
 
-    /// Removes the database, the mark and the directory; what else is in it stays, and so does that.
+    /// Removes the database, the mark and the directory; one that was there before stays.
     ///
     /// # Errors
     /// If something cannot be removed.
@@ -94,8 +135,15 @@ impl Trial {
         (driver.destroy)(&self.params)?;
         let mark = self.directory.join(MARK);
         fs::remove_file(&mark).map_err(failed("remove", &mark))?;
-        fs::remove_dir(&self.directory).map_err(failed("remove", &self.directory))
+        if self.made {
+            fs::remove_dir(&self.directory).map_err(failed("remove", &self.directory))?;
+        }
+        Ok(())
     }
+}
+
+fn is_empty(directory: &Path) -> bool {
+    is_real(directory) && !holds_something(directory)
 }
 
 impl Dataset<'_> {

@@ -14,21 +14,24 @@
 //! is stopped and started again: whether a command was run is not known then.
 
 mod left;
+mod log;
 mod process;
 
 pub(crate) use left::left_running;
+pub(crate) use log::ServiceLog;
 
 use crate::{Error, error::in_one_line, servers::Servers};
-use process::{Machine, Process, read};
+use process::{Machine, Process};
 use std::{
     collections::BTreeSet,
     io,
-    path::{Path, PathBuf},
+    path::Path,
+    sync::Arc,
     time::{Duration, Instant},
 };
 use tailmark_engine::{Observer, Stop};
 use tailmark_plan::{Plan, Service, ServiceControl, SystemPlan};
-use tailmark_remote::Signal;
+use tailmark_remote::{Server, Signal};
 
 /// How often what is not ready yet is asked again.
 const POLL: Duration = Duration::from_millis(500);
@@ -152,31 +155,48 @@ impl<'a> Services<'a> {
         let Some(service) = &system.service else {
             return Vec::new();
         };
-        let hosts = self.servers.of(system);
-        let machines: Vec<(Machine, String)> = if system.host.is_empty() {
-            vec![(Machine::Here, system.name.clone())]
-        } else {
-            hosts
-                .into_iter()
-                .map(|server| {
-                    let log = format!("{}.{}", system.name, server.name());
-                    (Machine::There(server), log)
-                })
-                .collect()
-        };
-        let running = |(machine, log): (Machine, String)| Running {
+        let running = |(machine, log): (Machine, ServiceLog)| Running {
             system: system.name.clone(),
             service: service.clone(),
             machine,
-            log: self.out.join(format!("{log}.service.log")),
+            log,
             command_timeout: self.plan.sweep.ready_timeout,
             printed_from: 0,
             started: None,
             is_starting: false,
             is_up: false,
         };
+        let machines = machines(self.plan, self.out, self.servers, system);
         machines.into_iter().map(running).collect()
     }
+}
+
+/// The machines that a service runs on, each with the log of its commands.
+fn machines(
+    plan: &Plan,
+    out: &Path,
+    servers: &Servers,
+    system: &SystemPlan,
+) -> Vec<(Machine, ServiceLog)> {
+    let log = |name: &str| ServiceLog::new(out, name, &plan.header.id);
+    if system.host.is_empty() {
+        return vec![(Machine::Here, log(&system.name))];
+    }
+    let there = |server: Arc<Server>| {
+        let log = log(&format!("{}.{}", system.name, server.name()));
+        (Machine::There(server), log)
+    };
+    servers.of(system).into_iter().map(there).collect()
+}
+
+/// Refuses a run directory in which the log of a service would be written into another file.
+///
+/// # Errors
+/// If that is so.
+pub(crate) fn refuse_foreign_logs(plan: &Plan, out: &Path, servers: &Servers) -> Result<(), Error> {
+    let served = plan.systems.iter().filter(|of| of.service.is_some());
+    let mut logs = served.flat_map(|system| machines(plan, out, servers, system));
+    logs.try_for_each(|(_, log)| log.refuse_foreign())
 }
 
 fn stop_all(running: &mut [Running]) -> Result<(), Error> {
@@ -197,7 +217,7 @@ pub(crate) struct Running {
     /// Where its commands are run.
     machine: Machine,
     /// What the commands print.
-    log: PathBuf,
+    log: ServiceLog,
     /// Where in `log` the output of the last command begins.
     printed_from: u64,
     /// How long a command may take.
@@ -327,7 +347,7 @@ impl Running {
     }
 
     fn command(&mut self, what: &'static str, words: Vec<String>) -> Result<Process, Error> {
-        self.printed_from = self.log.metadata().map_or(0, |log| log.len());
+        self.printed_from = self.log.len();
         let started = self.machine.start(&words, &self.log);
         started.map_err(|source| self.failed(what, Some(source)))
     }
@@ -365,11 +385,11 @@ impl Running {
                 ];
                 self.machine.output(&journal)
             }
-            (None, ServiceControl::Commands { .. }) => read(&self.log, 0),
+            (None, ServiceControl::Commands { .. }) => self.log.read(0),
         };
         let printed = match (&self.service.log, &self.service.control) {
             (None, ServiceControl::Commands { .. }) => String::new(),
-            _ => read(&self.log, self.printed_from),
+            _ => self.log.read(self.printed_from),
         };
         let (kept, printed) = (printable(&kept), printable(&printed));
         let tail = [last(&kept), last(&printed)].concat();

@@ -1,9 +1,9 @@
 //! Commands of a service, on this machine or on the host of the server.
 
+use super::log::{ServiceLog, read};
 use rustix::process::{Pid, Signal as RustixSignal, kill_process_group, test_kill_process_group};
 use std::{
-    fs::File,
-    io::{self, Read, Seek, SeekFrom, Write},
+    io::{self, Write},
     os::unix::process::CommandExt,
     path::Path,
     process::{Child, Command, Stdio},
@@ -11,17 +11,11 @@ use std::{
     time::{Duration, Instant},
 };
 use tailmark_remote::{Command as Remote, Server, Signal};
-use tailmark_results::owner;
 
 /// How often a command that runs is looked at.
 const LOOK: Duration = Duration::from_millis(20);
 /// How long a look at a command of another machine waits there.
 const LOOK_THERE: Duration = Duration::from_secs(1);
-
-/// The permissions of a log: a server may print more than every user of the machine is to know.
-const LOG_MODE: u32 = 0o640;
-/// What is read of a log, bytes: its end.
-const READ_MAX: u64 = 64 << 10;
 
 /// Where commands are run.
 #[derive(Debug, Clone)]
@@ -58,10 +52,10 @@ impl Machine {
 
     /// Starts a command whose output goes to the end of `log`; on another machine, once it is asked
     /// for.
-    pub fn start(&self, words: &[String], log: &Path) -> io::Result<Process> {
+    pub fn start(&self, words: &[String], log: &ServiceLog) -> io::Result<Process> {
         match self {
             Self::Here => {
-                let out = owner::append(log, LOG_MODE)?;
+                let out = log.append()?;
                 let err = out.try_clone()?;
                 let mut command = Command::new(&words[0]);
                 command
@@ -111,20 +105,6 @@ impl Machine {
             Self::There(server) => server.text_of(path),
         }
     }
-}
-
-/// The end of a file of this machine, at most [`READ_MAX`] bytes, and none before an offset; empty where
-/// it cannot be read.
-pub(super) fn read(path: &Path, from: u64) -> String {
-    let end = || -> io::Result<Vec<u8>> {
-        let mut file = File::open(path)?;
-        let length = file.metadata()?.len();
-        file.seek(SeekFrom::Start(from.max(length.saturating_sub(READ_MAX))))?;
-        let mut bytes = Vec::new();
-        file.take(READ_MAX).read_to_end(&mut bytes)?;
-        Ok(bytes)
-    };
-    String::from_utf8_lossy(&end().unwrap_or_default()).into_owned()
 }
 
 impl Process {
@@ -195,11 +175,11 @@ impl Process {
     }
 
     /// Has what it printed so far in `log`, where that is on another machine.
-    pub fn keep_log(&mut self, log: &Path) {
+    pub fn keep_log(&mut self, log: &ServiceLog) {
         if let Self::There(command, kept) = self {
             let (more, size) = command.printed(*kept);
-            let file = owner::append(log, LOG_MODE);
-            if file
+            if log
+                .append()
                 .and_then(|mut file| file.write_all(more.as_bytes()))
                 .is_ok()
             {
@@ -212,26 +192,4 @@ impl Process {
 /// A command and all that it started.
 fn group(child: &Child) -> Option<Pid> {
     i32::try_from(child.id()).ok().and_then(Pid::from_raw)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn of_a_log_of_three_gigabytes_the_end_is_read() {
-        let dir = tempfile::tempdir().unwrap();
-        let path = dir.path().join("a.service.log");
-        // Without blocks on the disk.
-        let mut log = File::create(&path).unwrap();
-        log.set_len(3 << 30).unwrap();
-        log.seek(SeekFrom::End(0)).unwrap();
-        log.write_all(b"first\nlast\n").unwrap();
-        let text = read(&path, 0);
-        assert_eq!(text.len() as u64, READ_MAX);
-        assert!(text.ends_with("\0first\nlast\n"));
-        assert_eq!(read(&path, (3 << 30) + 6), "last\n");
-        assert_eq!(read(&path, 4 << 30), "");
-        assert_eq!(read(&dir.path().join("none"), 0), "");
-    }
 }

@@ -51,6 +51,7 @@ pub const DRIVER: Driver = Driver {
         at: look,
         of_empty: look_of_empty,
     }),
+    identity: |_| Ok(None),
     destroy,
     check_destroy: |_| Ok(()),
     space: |_, _| 0,

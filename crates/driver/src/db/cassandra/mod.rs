@@ -53,6 +53,7 @@ pub const DRIVER: Driver = Driver {
             tables.look(&params.settings, &Existing::default())
         },
     }),
+    identity: |_| Ok(None),
     destroy,
     check_destroy: |_| Ok(()),
     space: |_, _| 0,

@@ -6,7 +6,7 @@
 //! longest value. Behind the slots of the loaded records lies a reserve of a tenth, into which
 //! inserts wrap.
 
-use super::fresh::Fresh;
+use super::{fresh::Fresh, stamp::RESERVED_BYTES};
 use crate::{DataSet, Fields, Values};
 
 /// Bytes of the number at the beginning of a slot; less than a key.
@@ -14,8 +14,6 @@ const NUMBER_BYTES: usize = 8;
 
 /// The geometry of a file or device.
 pub(super) struct Layout {
-    /// Where the first slot is, bytes: 0 in a file, behind the stamp on a device.
-    start: u64,
     /// The unit of reads and writes that the device takes, bytes.
     pub(super) block_bytes: u64,
     /// A multiple of it.
@@ -39,9 +37,8 @@ pub(super) enum SlotContent {
 }
 
 impl Layout {
-    pub(super) fn new(data: &DataSet, block_bytes: u64, start: u64) -> Self {
+    pub(super) fn new(data: &DataSet, block_bytes: u64) -> Self {
         Self {
-            start,
             block_bytes,
             slot_bytes: data.record_bytes().next_multiple_of(block_bytes) as usize,
             records: data.records,
@@ -56,10 +53,10 @@ impl Layout {
         self.records + self.reserve
     }
 
-    /// Of all slots, and what lies before them.
+    /// Of all slots, and the stamp before them.
     pub(super) fn bytes(&self) -> u64 {
         let slots = self.slots().saturating_mul(self.slot_bytes as u64);
-        slots.saturating_add(self.start)
+        slots.saturating_add(RESERVED_BYTES)
     }
 
     /// The slot of the record of this number.
@@ -71,7 +68,7 @@ impl Layout {
     }
 
     pub(super) fn offset(&self, slot: u64) -> u64 {
-        self.start + slot * self.slot_bytes as u64
+        RESERVED_BYTES + slot * self.slot_bytes as u64
     }
 
     /// Where the reserve begins, bytes.
@@ -150,7 +147,7 @@ mod tests {
             records,
             field_length: 1024,
         };
-        Layout::new(&data, block_bytes, 0)
+        Layout::new(&data, block_bytes)
     }
 
     #[test]
@@ -172,7 +169,7 @@ mod tests {
         let layout = layout(10_000_000_000, 4096);
         assert_eq!(
             layout.offset(layout.slot(9_999_999_999)),
-            9_999_999_999 * 8192
+            RESERVED_BYTES + 9_999_999_999 * 8192
         );
     }
 

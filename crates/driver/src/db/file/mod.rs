@@ -8,8 +8,8 @@
 //! slot without reading it before; the fields that it does not name get fresh data too ([`fresh`]).
 //! Deletes are not supported: a slot is never empty again.
 //!
-//! On a device the slots begin behind a stamp ([`stamp`]), which is where its marker is kept. A device
-//! without a stamp is not opened for writing, whoever asks.
+//! The slots begin after a stamp ([`stamp`]): it has the marker of a device, and the name of a file. What
+//! has no stamp is neither written nor removed, whoever asks.
 
 mod buffer;
 mod fresh;
@@ -69,6 +69,7 @@ pub const DRIVER: Driver = Driver {
     check: |_| Ok(()),
     open: |params| Ok(Box::new(Slots::open(params)?)),
     look: None,
+    identity: open::identity,
     destroy,
     check_destroy: |_| Ok(()),
     space,
@@ -291,13 +292,16 @@ fn destroy(params: &Params) -> Result<(), Error> {
         return Err(failed("it is not a file".into()));
     }
     let file = File::open(place).map_err(|e| failed(e.into()))?;
+    if !open::is_own(&file).map_err(|e| failed(e.into()))? {
+        return Err(failed(stamp::MISSING.into()));
+    }
     let _lock = open::lock(file, place)?;
     fs::remove_file(place).map_err(|e| failed(e.into()))
 }
 
 /// Bytes of all slots, for a device with blocks of 4 KiB.
 fn space(data: &DataSet, _: &Settings) -> u64 {
-    Layout::new(data, open::BLOCK_BYTES_MAX, 0).bytes()
+    Layout::new(data, open::BLOCK_BYTES_MAX).bytes()
 }
 
 #[cold]

@@ -1,14 +1,14 @@
 //! How a file or device is opened: its block, O_DIRECT or not, its size, and that it is ours alone.
 
 use super::{NAME, buffer::Buffer, layout::Layout, stamp};
-use crate::{Access, Error, LockedFile, Params, db::holder::holder};
+use crate::{Access, Error, Identity, LockedFile, Params, db::holder::holder};
 use rustix::{
     fs::{AtFlags, FallocateFlags, OFlags, StatxFlags, major, minor},
     io::Errno,
 };
 use std::{
     fs::{self, File, OpenOptions},
-    io::{self, Seek, SeekFrom},
+    io::{self, Read, Seek, SeekFrom},
     os::unix::fs::{FileExt, FileTypeExt, MetadataExt, OpenOptionsExt},
     path::Path,
 };
@@ -77,10 +77,11 @@ impl Refusal {
 
 fn prepare(params: &Params, place: &Path, direct: bool) -> Result<Opened, Refusal> {
     let device = fs::metadata(place).is_ok_and(|m| m.file_type().is_block_device());
+    if params.access == Access::Create && !place.exists() {
+        create(params, place)?;
+    }
     let file = open_exclusive(params, place, device, direct)?;
-    let block = block_bytes(&file, device)?;
-    let start = if device { stamp::RESERVED_BYTES } else { 0 };
-    let layout = Layout::new(&params.data, block, start);
+    let layout = Layout::new(&params.data, block_bytes(&file, device)?);
     let bytes = (&*file).seek(SeekFrom::End(0))?;
     if device && bytes < layout.bytes() {
         return Err(Refusal::because(format!(
@@ -88,15 +89,13 @@ fn prepare(params: &Params, place: &Path, direct: bool) -> Result<Opened, Refusa
             layout.bytes()
         )));
     }
-    if !device && bytes == 0 && params.access == Access::Create {
-        allocate(&file, layout.bytes())?;
-    } else if !device && bytes != layout.bytes() {
+    if !device && bytes != layout.bytes() {
         return Err(Refusal::because(format!(
             "the file has {bytes} bytes, but this data set has {}: it holds another one",
             layout.bytes()
         )));
     }
-    if device && params.access != Access::Read && !stamp::is_stamped(&file)? {
+    if params.access != Access::Read && !stamp::is_stamped(&file)? {
         return Err(Refusal::because(stamp::MISSING.to_owned()));
     }
     // Some file systems take the flag and refuse the first request instead.
@@ -124,8 +123,6 @@ fn open_exclusive(
     let opened = OpenOptions::new()
         .read(true)
         .write(params.access != Access::Read)
-        .create(params.access == Access::Create && !device)
-        .truncate(false)
         .custom_flags(flags.bits().cast_signed())
         .open(place);
     let file = match opened {
@@ -142,17 +139,68 @@ fn exclusive(file: File) -> Result<LockedFile, Refusal> {
     LockedFile::new(file)?.ok_or(Refusal::Locked)
 }
 
-/// Reserves the space, so that a full file system is found out before the load.
+/// Makes a file with a stamp that names it, and reserves its space, so that a full file system is found
+/// out before the load. What cannot be made whole is removed again.
+fn create(params: &Params, place: &Path) -> io::Result<()> {
+    let name = fs::read_to_string("/proc/sys/kernel/random/uuid")?;
+    let mut options = OpenOptions::new();
+    let new = options.read(true).write(true).create_new(true);
+    let file = new.open(place)?;
+    let made = stamp::stamp(&file, name.trim()).and_then(|()| {
+        let layout = Layout::new(&params.data, block_bytes(&file, false)?);
+        allocate(&file, layout.bytes())
+    });
+    if made.is_err() {
+        fs::remove_file(place)?;
+    }
+    made
+}
+
 fn allocate(file: &File, bytes: u64) -> io::Result<()> {
     match rustix::fs::fallocate(file, FallocateFlags::empty(), 0, bytes) {
         Err(Errno::OPNOTSUPP) => file.set_len(bytes),
-        Err(e) => {
-            // What was allocated so far must not pass for a file of another data set.
-            file.set_len(0)?;
-            Err(e.into())
-        }
-        Ok(()) => Ok(()),
+        reserved => Ok(reserved?),
     }
+}
+
+/// What tells the file at `place` from others.
+pub(super) fn identity(place: &Path) -> io::Result<Option<Identity>> {
+    let found = match fs::metadata(place) {
+        Err(e) if e.kind() == io::ErrorKind::NotFound => return Ok(None),
+        found => found?,
+    };
+    if !found.is_file() {
+        return Ok(Some(Identity {
+            id: None,
+            is_new: false,
+        }));
+    }
+    let file = File::open(place)?;
+    Ok(Some(Identity {
+        id: stamp::read_from(&file)?,
+        is_new: is_new(&file)?,
+    }))
+}
+
+/// Whether a file may be removed: it has a stamp, or is what a creation that was killed left.
+pub(super) fn is_own(file: &File) -> io::Result<bool> {
+    Ok(stamp::is_stamped(file)? || is_new(file)?)
+}
+
+/// Whether no record was ever written: the first slot is, before any other, and a file whose creation was
+/// killed is shorter than its stamp.
+fn is_new(file: &File) -> io::Result<bool> {
+    let from = match stamp::is_stamped(file)? {
+        true => stamp::RESERVED_BYTES,
+        false if file.metadata()?.len() <= stamp::RESERVED_BYTES => 0,
+        false => return Ok(false),
+    };
+    let mut bytes = Vec::new();
+    let first = stamp::RESERVED_BYTES + BLOCK_BYTES_MAX - from;
+    let mut file = file;
+    file.seek(SeekFrom::Start(from))?;
+    file.take(first).read_to_end(&mut bytes)?;
+    Ok(bytes.iter().all(|byte| *byte == 0))
 }
 
 /// Writes zeros into the reserve of a device, which a scan may read before anything was inserted.

@@ -1,4 +1,5 @@
-//! The stamp of a device: a text at its beginning, before the data, that says what was loaded.
+//! The stamp of a device or file: a text at its beginning, before the data. On a device it says what was
+//! loaded, in a file which file this is.
 //!
 //! ```text
 //! 0        64 KiB   128 KiB  192 KiB         1 MiB
@@ -13,7 +14,7 @@
 use super::buffer::Buffer;
 use std::{fs::File, io, os::unix::fs::FileExt, path::Path};
 
-/// Bytes at the beginning of a device that hold no data.
+/// Bytes at the beginning that hold no data.
 pub(super) const RESERVED_BYTES: u64 = 1 << 20;
 
 /// Bytes of the guard, and of each entry.
@@ -29,10 +30,10 @@ const GUARD: &[u8; 64] = b"data set of tailmark: the device belongs to its drive
 const MAGIC: &[u8; 8] = b"tmkstamp";
 /// The version of the stamp that is written; a later one is refused.
 const VERSION: u32 = 1;
-/// Why a device without a stamp is not written.
-pub(super) const MISSING: &str = "the device does not carry the stamp of tailmark, so what is on it \
-     may be another program's, and nothing is written to it; `tailmark run` stamps a device that it \
-     may overwrite (--erase SERIAL)";
+/// Why what has no stamp is neither written nor removed.
+pub(super) const MISSING: &str = "it does not carry the stamp of tailmark, so it may be another \
+     program's, and it stays as it is; name another place, or let `tailmark run` stamp a device that \
+     it may overwrite (--erase SERIAL)";
 /// Before the text: magic, version, length, number, checksum.
 const HEAD: usize = 8 + 4 + 4 + 8 + 8;
 

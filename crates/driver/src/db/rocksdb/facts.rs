@@ -60,13 +60,15 @@ pub(super) fn noted(ini: &Ini, table: &str) -> BTreeMap<String, String> {
     facts
 }
 
-/// Whether there are tables in a directory.
+/// Whether there are tables or blobs in a directory.
 pub(super) fn has_tables(place: &Path) -> bool {
     let mut entries = fs::read_dir(place).into_iter().flatten().flatten();
     entries.any(|entry| {
         let name = entry.file_name();
         let name = name.to_string_lossy();
-        name.ends_with(".sst") || name.ends_with(".ldb")
+        [".sst", ".ldb", ".blob"]
+            .iter()
+            .any(|end| name.ends_with(end))
     })
 }
 

@@ -15,6 +15,11 @@ use std::{fs, path::Path};
 /// The settings that decide who can read a table file; RocksDB's options have the same names.
 pub(super) const FORMAT: &[&str] = &["checksum", "format_version"];
 
+/// Whether no record was ever written to a database.
+pub(super) fn is_new(place: &Path) -> bool {
+    !facts::has_tables(place) && !LogDirectory::has_records(place)
+}
+
 /// A database that is there.
 pub(super) struct Existing<'a> {
     /// Its directory.
@@ -34,11 +39,10 @@ impl<'a> Existing<'a> {
             source,
         };
         let families = DB::list_cf(&Options::default(), place).map_err(|e| failed(e.into()))?;
-        let is_new = || !facts::has_tables(place) && !LogDirectory::has_records(place);
         match asked {
             _ if families.iter().any(|family| family == table) => {}
             Access::Extend => {}
-            Access::Create if is_new() => {}
+            Access::Create if is_new(place) => {}
             // A program has to open all column families, and so to know of them.
             Access::Create => {
                 return Err(Error::Upgrade {

@@ -5,9 +5,11 @@
 //! session adds options and a buffer of its own, so that an operation costs what the bare call costs.
 
 mod facts;
+mod identity;
 mod ini;
 mod kept;
 mod levels;
+mod lock;
 mod options;
 mod processor;
 mod raw;
@@ -61,6 +63,7 @@ pub const DRIVER: Driver = Driver {
     check,
     open: |params| Ok(Box::new(RocksDb::open(params)?)),
     look: None,
+    identity: identity::identity,
     destroy: remove::destroy,
     check_destroy: |params| remove::check(params).map(drop),
     space,
@@ -146,6 +149,7 @@ impl RocksDb {
         } else {
             params.access
         };
+        refuse_unsafe(place, access)?;
         let raw = options::is_raw(settings);
         let table = if raw {
             RAW_TABLE
@@ -169,7 +173,7 @@ impl RocksDb {
         };
         let db = db.map_err(|e| {
             if is_lock(&e) {
-                locked(place)
+                lock::locked(place)
             } else {
                 failed(e.into())
             }
@@ -436,6 +440,19 @@ fn access(place: &Path, params: &Params) -> Result<Access, Error> {
     })
 }
 
+/// Refuses what RocksDB would change before it finds that it cannot open it, or would take for empty.
+fn refuse_unsafe(place: &Path, access: Access) -> Result<(), Error> {
+    identity::refuse_damaged(place).map_err(|why| Error::Open {
+        driver: NAME,
+        place: place.display().to_string(),
+        source: why.into(),
+    })?;
+    match access {
+        Access::Read => Ok(()),
+        _ => lock::refuse_held(place),
+    }
+}
+
 /// Takes the log directory for a database that keeps its log apart and is to be written.
 fn claim(
     params: &Params,
@@ -483,14 +500,6 @@ fn refused(settings: &Settings, why: String) -> Error {
 fn is_lock(error: &rust_rocksdb::Error) -> bool {
     let says = error.as_ref();
     says.contains("While lock file") || says.contains("lock hold by current process")
-}
-
-fn locked(place: &Path) -> Error {
-    Error::Locked {
-        driver: NAME,
-        place: place.display().to_string(),
-        holder: holder(&place.join("LOCK")),
-    }
 }
 
 /// Bytes needed at most: the encoded records times 1.3, plus the smaller of 16 write buffers and

@@ -1,6 +1,11 @@
 //! Removes a database, and nothing in its directory or its log directory that is not its own.
 
-use super::{NAME, is_lock, locked, wal::LogDirectory};
+use super::{
+    NAME,
+    identity::{self, REMOVING},
+    is_lock, lock,
+    wal::LogDirectory,
+};
 use crate::{Error, Params, error::BoxError};
 use rust_rocksdb::{DB, Options};
 use std::{
@@ -37,15 +42,20 @@ pub(super) fn destroy(params: &Params) -> Result<(), Error> {
     let Removable { is_there, logs } = check(params)?;
     let failed = |source: BoxError| failed(place, source);
     if is_there {
+        lock::refuse_held(place)?;
+        let note = identity::note_removal(place).map_err(|e| failed(e.into()))?;
         // RocksDB's own, because it takes the lock. It is not told of a log that lies apart: it would
         // remove every log there, whoever wrote it.
         DB::destroy(&Options::default(), place).map_err(|e| {
             if is_lock(&e) {
-                locked(place)
+                // Opened since: nothing of it was removed.
+                let _ = fs::remove_file(&note);
+                lock::locked(place)
             } else {
                 failed(e.into())
             }
         })?;
+        left_is_fine(fs::remove_file(&note)).map_err(|e| failed(e.into()))?;
     }
     if let (Some(log), Some(logs)) = (LogDirectory::new(place, &params.settings), logs) {
         log.remove(&logs).map_err(|e| failed(e.into()))?;
@@ -56,13 +66,17 @@ pub(super) fn destroy(params: &Params) -> Result<(), Error> {
 /// What would be removed. Changes nothing.
 ///
 /// # Errors
-/// If there is something else in the directory of the database or of its log.
+/// If there is something else in the directory of the database or of its log, or if that database has
+/// lost a part that says what it is.
 pub(super) fn check(params: &Params) -> Result<Removable, Error> {
     let place = params.path(NAME)?;
     let log = LogDirectory::new(place, &params.settings);
     let logs = log.map_or(Ok(BTreeSet::new()), |log| log.removable());
     let is_there = match foreign(place, Path::new(""), &inside(params, place)) {
-        Ok(None) => true,
+        Ok(None) => {
+            identity::refuse_damaged(place).map_err(|why| failed(place, why.into()))?;
+            true
+        }
         Ok(Some(name)) => {
             let why = format!(
                 "`{}` in it is not RocksDB's; move it elsewhere, or name another directory",
@@ -116,7 +130,8 @@ fn foreign(place: &Path, below: &Path, inside: &[PathBuf]) -> io::Result<Option<
             continue;
         }
         let is_left = kind.is_dir() && path == Path::new(LOST_FOUND);
-        let is_own = kind.is_file() && name.to_str().is_some_and(is_name);
+        let is_note = path == Path::new(REMOVING);
+        let is_own = kind.is_file() && (is_note || name.to_str().is_some_and(is_name));
         if !is_own && !is_left {
             return Ok(Some(path));
         }
@@ -125,7 +140,7 @@ fn foreign(place: &Path, below: &Path, inside: &[PathBuf]) -> io::Result<Option<
 }
 
 /// Whether RocksDB gives such names to files (`ParseFileName` in `file/filename.cc`).
-fn is_name(name: &str) -> bool {
+pub(super) fn is_name(name: &str) -> bool {
     let name = name.strip_suffix(TRASH).unwrap_or(name);
     let is_number = |text: &str| !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit());
     let is_ending = |ending: &&str| name.strip_suffix(ending).is_some_and(is_number);

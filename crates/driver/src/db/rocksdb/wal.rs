@@ -301,7 +301,7 @@ impl Drop for Claim {
 }
 
 /// The names of the log files in a directory and in its archive; none if it does not exist.
-fn logs(directory: &Path) -> Result<BTreeSet<String>, String> {
+pub(super) fn logs(directory: &Path) -> Result<BTreeSet<String>, String> {
     let mut found = BTreeSet::new();
     for (below, prefix) in [("", ""), (ARCHIVE, "archive/")] {
         let directory = directory.join(below);

@@ -43,6 +43,7 @@ pub const DRIVER: Driver = Driver {
         )?))
     },
     look: None,
+    identity: |_| Ok(None),
     destroy: |_| Ok(()),
     check_destroy: |_| Ok(()),
     space: |_, _| 0,

@@ -2,6 +2,7 @@
 
 mod harm;
 mod settings;
+mod whose;
 
 use crate::support::*;
 use rust_rocksdb::{DB, Options};

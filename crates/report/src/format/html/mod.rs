@@ -4,26 +4,23 @@ mod blocks;
 mod isolate;
 mod table;
 
-use super::{Head, Rendered, Report, ReportFormat, names::Names, own::OwnFile, write_file};
+use super::{Head, Rendered, Report, ReportFile, ReportFormat, names::Names};
 use crate::{Block, Chart, Data, Error, Section, style};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use flate2::{Compression, write::ZlibEncoder};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde::Serialize;
 use serde_json::Value;
-use std::{
-    collections::BTreeMap,
-    io::Write,
-    path::{Path, PathBuf},
-};
+use std::{collections::BTreeMap, io::Write};
 use tailmark_results::{script_json, script_name};
 
 /// The row of the table of formats.
 pub const FORMAT: ReportFormat = ReportFormat {
     name: "html",
     about: "one page with interactive charts that opens offline: report.html",
-    file: Some(FILE),
-    write,
+    page: Some(PAGE),
+    folder: None,
+    files,
     text: None,
 };
 
@@ -52,26 +49,13 @@ const NOTICE: &str = "Charts are drawn by Apache ECharts 5.5.1, copyright The Ap
                       those of what it contains stand at the head of the script in this file.";
 
 /// What pages of this program say of themselves, among the first things in them.
-pub const GENERATOR: &str = "<meta name=\"generator\" content=\"tailmark\">";
+const GENERATOR: &str = "<meta name=\"generator\" content=\"tailmark\">";
 
 /// The page of a report.
-const FILE: OwnFile = OwnFile {
-    name: "report.html",
-    mark: GENERATOR,
-};
+const PAGE: &str = "report.html";
 
-fn write(report: &Report, out_dir: &Path) -> Result<PathBuf, Error> {
-    let path = out_dir.join(FILE.name);
-    write_page(report, &path)?;
-    Ok(path)
-}
-
-/// Writes a page as a file.
-///
-/// # Errors
-/// Where that fails.
-pub fn write_page(report: &Report, path: &Path) -> Result<(), Error> {
-    write_file(path, |out| out.write_all(&page(report, Served::No)))
+fn files(report: &Report) -> Result<Vec<ReportFile>, Error> {
+    Ok(vec![ReportFile::page(PAGE, page(report, Served::No))])
 }
 
 /// Whether a page is served while the run goes on.

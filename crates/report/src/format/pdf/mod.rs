@@ -9,33 +9,27 @@ mod picture;
 mod table;
 mod tree;
 
-use super::{Report, ReportFormat, own::OwnFile, write_file};
+use super::{Report, ReportFile, ReportFormat};
 use crate::{Block, Error, Section, draw::printable};
 use blocks::Writer;
-use std::path::{Path, PathBuf};
 
 /// The row of the table of formats.
 pub const FORMAT: ReportFormat = ReportFormat {
     name: "pdf",
     about: "a document to send, on A4, with each chart as it is at first: report.pdf",
-    file: Some(FILE),
-    write,
+    page: Some(PAGE),
+    folder: None,
+    files,
     text: None,
 };
 
-const FILE: OwnFile = OwnFile {
-    name: "report.pdf",
-    mark: "(tailmark ",
-};
+const PAGE: &str = "report.pdf";
 
 /// The sections of the first page.
 const FIRST: [&str; 2] = ["summary", "peaks"];
 
-fn write(report: &Report, out_dir: &Path) -> Result<PathBuf, Error> {
-    let path = out_dir.join(FILE.name);
-    let bytes = document(report)?;
-    write_file(&path, |out| out.write_all(&bytes))?;
-    Ok(path)
+fn files(report: &Report) -> Result<Vec<ReportFile>, Error> {
+    Ok(vec![ReportFile::page(PAGE, document(report)?)])
 }
 
 fn document(report: &Report) -> Result<Vec<u8>, Error> {

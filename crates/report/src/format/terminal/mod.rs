@@ -5,13 +5,12 @@ mod chart;
 mod table;
 mod text;
 
-use super::{Head, Rendered, Report, ReportFormat, cards, own::OwnFile, write_file};
+use super::{Head, Rendered, Report, ReportFile, ReportFormat, cards};
 use crate::{Block, Error, Figure, FindingEntry, Text};
 use anstyle::{AnsiColor, Color, RgbColor, Style};
 use std::{
     io::{self, Write},
     ops::RangeInclusive,
-    path::{Path, PathBuf},
 };
 use tailmark_results::number;
 
@@ -22,16 +21,13 @@ use text::{clean, wrap};
 pub const FORMAT: ReportFormat = ReportFormat {
     name: "terminal",
     about: "text with tables and small charts: report.txt, or without -o standard output",
-    file: Some(FILE),
-    write,
+    page: Some(PAGE),
+    folder: None,
+    files,
     text: Some(write_text),
 };
 
-/// A text has no room for a mark: a sentence that every one begins with is it.
-const FILE: OwnFile = OwnFile {
-    name: "report.txt",
-    mark: "*Bold* is written between stars, (grey) in parentheses, and the",
-};
+const PAGE: &str = "report.txt";
 
 /// What text is written for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -96,10 +92,10 @@ impl Default for Screen {
 const WITHOUT_COLOURS: &str = "*Bold* is written between stars, (grey) in parentheses, and the \
                                letters of findings in [brackets].";
 
-fn write(report: &Report, out_dir: &Path) -> Result<PathBuf, Error> {
-    let path = out_dir.join(FILE.name);
-    write_file(&path, |out| write_text(report, Screen::default(), out))?;
-    Ok(path)
+fn files(report: &Report) -> Result<Vec<ReportFile>, Error> {
+    let mut bytes = Vec::new();
+    write_text(report, Screen::default(), &mut bytes).expect("memory takes all that is written");
+    Ok(vec![ReportFile::page(PAGE, bytes)])
 }
 
 fn write_text(report: &Report, screen: Screen, out: &mut dyn Write) -> io::Result<()> {

@@ -1,0 +1,277 @@
+//! A database that another program made in the place of a data set, beside its marker.
+
+use super::super::{PROGRAM, begun_by, refused, run, run_with, succeeded};
+use super::clean;
+use rust_rocksdb::{DB, Options};
+use std::{
+    collections::BTreeMap,
+    fs,
+    path::{Path, PathBuf},
+    process::{Command, Output},
+};
+use tailmark_results::Study;
+use tailmark_testing::{assert_says, err, out};
+use tempfile::TempDir;
+
+/// Every file below a directory, and what is in it; but for RocksDB's lock, which is empty, and which a
+/// process that has it gives up if it reads it.
+fn contents(place: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let entries = fs::read_dir(place).unwrap();
+    let mut all = BTreeMap::new();
+    for path in entries.map(|entry| entry.unwrap().path()) {
+        if path.is_dir() {
+            all.extend(contents(&path));
+        } else if !path.ends_with("LOCK") {
+            all.insert(path.clone(), fs::read(&path).unwrap());
+        }
+    }
+    all
+}
+
+/// Another program makes a database, with one record in its log.
+fn make_theirs(database: &Path) {
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    let theirs = DB::open(&options, database).unwrap();
+    theirs.put("acknowledged", "yes").unwrap();
+}
+
+fn assert_left(cleaned: &Output) {
+    let parts = ["not touched", "left: another program made it", "identity"];
+    assert_says(&out(cleaned), &parts);
+    assert_eq!(cleaned.status.code(), Some(3), "{}", err(cleaned));
+}
+
+fn assert_foreign(ran: &Output) {
+    let parts = [
+        "was not loaded by tailmark",
+        "identity",
+        "is left alone",
+        "another `path`",
+    ];
+    refused(ran, &parts);
+    assert_eq!(ran.status.code(), Some(2));
+    let said = err(ran);
+    assert!(
+        !["delete", "remove", "drop"]
+            .iter()
+            .any(|word| said.contains(word)),
+        "{said}"
+    );
+}
+
+#[test]
+fn a_database_that_another_program_made_in_the_place_of_ours_is_left_alone() {
+    let dir = TempDir::new().unwrap();
+    let (place, study) = (dir.path().join("place"), dir.path().join("study"));
+    succeeded(&run(&place, &study));
+    let database = place.join("rocksdb");
+    // Its directory is a new one, or the same.
+    for is_new in [true, false] {
+        if is_new {
+            fs::remove_dir_all(&database).unwrap();
+        } else {
+            DB::destroy(&Options::default(), &database).unwrap();
+        }
+        make_theirs(&database);
+        let before = contents(&place);
+        assert_left(&clean(&study, &["--yes"]));
+        let other = |more: &[&str]| run_with(&place, &dir.path().join("other"), more);
+        assert_foreign(&other(&[]));
+        assert_foreign(&other(&["--set", "sweep.reload=point"]));
+        for workload in ["fillrandom", "overwrite"] {
+            let workload = format!("sweep.workloads=[\"{workload}\"]");
+            let raw = ["--set", "database.layout=raw", "--set", &workload];
+            assert_foreign(&other(&raw));
+        }
+        refused(&other(&["--adopt"]), &["no column family `usertable`"]);
+        assert!(contents(&place) == before, "a file changed");
+    }
+    let theirs = DB::open(&Options::default(), &database).unwrap();
+    assert_eq!(theirs.get("acknowledged").unwrap().unwrap(), b"yes");
+}
+
+#[test]
+fn a_database_that_replaced_ours_is_adopted_as_any_other() {
+    let dir = TempDir::new().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    succeeded(&run(&at("place"), &at("study")));
+    succeeded(&run(&at("theirs"), &at("their-study")));
+    fs::remove_dir_all(at("place/rocksdb")).unwrap();
+    fs::rename(at("theirs/rocksdb"), at("place/rocksdb")).unwrap();
+    let before = contents(&at("place"));
+    succeeded(&run_with(&at("place"), &at("adopted"), &["--adopt"]));
+    let study = Study::open_read_only(&at("adopted")).unwrap();
+    let phase = &study.points().unwrap()[0].phase;
+    let is_adopted = phase.findings.iter().any(|f| f.code == "data-adopted");
+    assert!(is_adopted);
+    let after = contents(&at("place"));
+    assert!(after == before, "a file changed");
+}
+
+#[test]
+fn a_data_set_that_its_owner_copied_elsewhere_is_not_loaded_again() {
+    let dir = TempDir::new().unwrap();
+    let at = |name: &str| dir.path().join(name);
+    for driver in ["rocksdb", "file"] {
+        let (from, to) = (at(&format!("{driver}-from")), at(&format!("{driver}-to")));
+        let driver = ["--driver", driver];
+        succeeded(&run_with(&from, &from.with_extension("study"), &driver));
+        let copied = Command::new("cp").arg("-a").arg(&from).arg(&to).status();
+        assert!(copied.unwrap().success());
+        let study = to.with_extension("study");
+        succeeded(&run_with(&to, &study, &driver));
+        let study = Study::open_read_only(&study).unwrap();
+        assert_eq!(study.loads().unwrap(), [], "{driver:?}");
+    }
+}
+
+#[test]
+fn what_a_load_left_that_was_killed_before_its_marker_named_it_is_taken_only_without_a_record() {
+    let dir = TempDir::new().unwrap();
+    let (place, study) = (dir.path().join("place"), dir.path().join("study"));
+    succeeded(&run(&place, &study));
+    let database = place.join("rocksdb");
+    let marker = place.join("rocksdb.dataset.json");
+    let other = dir.path().join("other");
+    let named = begun_by(&fs::read_to_string(&marker).unwrap());
+    fs::write(&marker, &named).unwrap();
+    fs::remove_dir_all(&database).unwrap();
+    make_theirs(&database);
+    let before = contents(&place);
+    assert_foreign(&run(&place, &other));
+    assert_left(&clean(&study, &["--yes"]));
+    assert!(contents(&place) == before, "a file changed");
+    // A marker that promises records is of a database that it names.
+    fs::write(&marker, named.replace("\"loaded\": 0", "\"loaded\": 9")).unwrap();
+    assert_foreign(&run(&place, &other));
+    fs::write(&marker, &named).unwrap();
+    fs::remove_dir_all(&database).unwrap();
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    drop(DB::open(&options, &database).unwrap());
+    succeeded(&run(&place, &other));
+    succeeded(&clean(&other, &["--yes"]));
+    assert!(!place.exists());
+}
+
+#[test]
+fn a_file_that_another_program_made_in_the_place_of_ours_is_left_alone() {
+    let dir = TempDir::new().unwrap();
+    let (place, study) = (dir.path().join("place"), dir.path().join("study"));
+    let file = ["--driver", "file"];
+    succeeded(&run_with(&place, &study, &file));
+    let slots = place.join("slots.dat");
+    let theirs = vec![b'x'; fs::metadata(&slots).unwrap().len() as usize];
+    for is_new in [false, true] {
+        if is_new {
+            fs::remove_file(&slots).unwrap();
+        }
+        fs::write(&slots, &theirs).unwrap();
+        assert_left(&clean(&study, &["--yes"]));
+        for more in ["sweep.reload=point", "sweep.workloads=[\"ycsb-a\"]"] {
+            let more = [&file[..], &["--set", more]].concat();
+            assert_foreign(&run_with(&place, &dir.path().join("other"), &more));
+        }
+        assert!(fs::read(&slots).unwrap() == theirs, "it was written");
+    }
+}
+
+#[test]
+fn a_pipe_in_the_place_of_the_data_or_its_marker_is_refused_at_once() {
+    let dir = TempDir::new().unwrap();
+    let place = dir.path().join("place");
+    for (name, part) in [
+        ("rocksdb.dataset.json", "it is not a file"),
+        ("rocksdb", "is left alone"),
+        ("slots.dat", "is left alone"),
+    ] {
+        fs::create_dir(&place).unwrap();
+        let pipe = place.join(name);
+        let made = Command::new("mkfifo").arg(&pipe).status().unwrap();
+        assert!(made.success());
+        let driver = if name == "slots.dat" {
+            "file"
+        } else {
+            "rocksdb"
+        };
+        let ran = run_with(&place, &dir.path().join("out"), &["--driver", driver]);
+        refused(&ran, &[part, name]);
+        let left = fs::read_dir(&place)
+            .unwrap()
+            .map(|entry| entry.unwrap().path());
+        assert_eq!(left.collect::<Vec<_>>(), std::slice::from_ref(&pipe));
+        fs::remove_file(&pipe).unwrap();
+        fs::remove_dir(&place).unwrap();
+    }
+}
+
+#[test]
+fn a_directory_in_the_place_of_a_trial_is_used_only_if_it_holds_nothing_of_others() {
+    let dir = TempDir::new().unwrap();
+    let (place, study) = (dir.path().join("place"), dir.path().join("study"));
+    let trial = place.join("rocksdb.tailmark-trial");
+    let mark = |of: &str| format!("{{\"trial_of_study\":\"{of}\",\"made\":true}}");
+    let id = "0123456789abcdef0123456789abcdef";
+    for (text, with) in [
+        ("", "notes.txt"),
+        ("mine", ""),
+        (&mark(id), "notes.txt"),
+        (&mark(id), "data/000007.log"),
+        (&mark(id), "data/notes.txt"),
+    ] {
+        fs::create_dir_all(trial.join("data")).unwrap();
+        fs::write(trial.join("made-by-tailmark"), text).unwrap();
+        if !with.is_empty() {
+            fs::write(trial.join(with), "mine").unwrap();
+        }
+        let before = contents(&place);
+        let ran = run(&place, &study);
+        assert!(!ran.status.success(), "{text} {with}: {}", err(&ran));
+        assert!(contents(&place) == before, "{text} {with}: a file changed");
+        fs::remove_dir_all(&place).unwrap();
+    }
+    // What a killed trial left is removed, whichever study it was for; an empty directory stays.
+    fs::create_dir_all(&trial).unwrap();
+    succeeded(&run(&place, &study));
+    assert!(trial.is_dir());
+    succeeded(&clean(&study, &["--yes"]));
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    drop(DB::open(&options, trial.join("data")).unwrap());
+    fs::write(trial.join("made-by-tailmark"), mark(id)).unwrap();
+    succeeded(&run(&place, &dir.path().join("other")));
+    assert!(!trial.exists());
+}
+
+#[test]
+fn a_second_program_that_runs_or_cleans_the_same_place_changes_nothing() {
+    let dir = TempDir::new().unwrap();
+    let (place, study) = (dir.path().join("place"), dir.path().join("study"));
+    succeeded(&run(&place, &study));
+    let families = ["default", "usertable"];
+    let database = place.join("rocksdb");
+    let open = DB::open_cf(&Options::default(), &database, families).unwrap();
+    let before = contents(&place);
+    let other = dir.path().join("other");
+    for more in [&[][..], &["--set", "sweep.reload=point"]] {
+        let ran = run_with(&place, &other, more);
+        refused(&ran, &["in use by another process (pid "]);
+    }
+    assert_eq!(clean(&study, &["--yes"]).status.code(), Some(1));
+    let line = format!(
+        "db-bench --db={} --num=10 --benchmarks=fillseq",
+        database.display()
+    );
+    for more in ["", " --use_existing_db=1"] {
+        let line = format!("{line}{more}");
+        let bench = Command::new(PROGRAM)
+            .args(line.split(' '))
+            .output()
+            .unwrap();
+        refused(&bench, &["in use by another process"]);
+    }
+    assert!(contents(&place) == before, "a file changed");
+    drop(open);
+    succeeded(&run(&place, &other));
+}

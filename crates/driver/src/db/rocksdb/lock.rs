@@ -1,0 +1,59 @@
+//! Whether a database is in use, without a change to its directory.
+//!
+//! RocksDB replaces its `LOG` before it tries its lock. So the lock is looked at first: what is refused
+//! stays as it is.
+
+use super::{NAME, holder};
+use crate::Error;
+use rustix::process::{Flock, FlockOffsetType, FlockType, fcntl_getlk};
+use std::{
+    fs::{self, File, Metadata},
+    os::unix::fs::MetadataExt,
+    path::Path,
+};
+
+/// Refuses a database that is open for writing, in another process or in this one.
+pub(super) fn refuse_held(place: &Path) -> Result<(), Error> {
+    let lock = place.join("LOCK");
+    match fs::metadata(&lock) {
+        Ok(found) if found.is_file() && is_held(&lock, &found) => Err(locked(place)),
+        _ => Ok(()),
+    }
+}
+
+pub(super) fn locked(place: &Path) -> Error {
+    Error::Locked {
+        driver: NAME,
+        place: place.display().to_string(),
+        holder: holder(&place.join("LOCK")),
+    }
+}
+
+/// Whether RocksDB would not get this lock. One that this process has is not opened: to close it
+/// again would give it up.
+fn is_held(lock: &Path, found: &Metadata) -> bool {
+    if is_open_here(found) {
+        return true;
+    }
+    // What cannot be opened RocksDB cannot either.
+    File::open(lock).is_ok_and(|file| {
+        let whole = Flock {
+            start: 0,
+            length: 0,
+            pid: None,
+            typ: FlockType::WriteLock,
+            offset_type: FlockOffsetType::Set,
+        };
+        matches!(fcntl_getlk(&file, &whole), Ok(Some(_)))
+    })
+}
+
+/// Whether this process has a file open.
+fn is_open_here(found: &Metadata) -> bool {
+    let descriptors = fs::read_dir("/proc/self/fd")
+        .into_iter()
+        .flatten()
+        .flatten();
+    let mut open = descriptors.filter_map(|entry| fs::metadata(entry.path()).ok());
+    open.any(|open| (open.dev(), open.ino()) == (found.dev(), found.ino()))
+}

@@ -1,0 +1,147 @@
+//! Which database a directory holds, and what is left as it is: one that is in use, or not whole.
+
+use crate::support::*;
+use rust_rocksdb::{DB, Options};
+use std::{
+    collections::BTreeMap,
+    error::Error as _,
+    fs,
+    path::{Path, PathBuf},
+};
+use tailmark_driver::{Access, Error, Identity};
+use tailmark_testing::test;
+
+/// Every file below a directory, and what is in it; but for RocksDB's lock, which is empty, and which a
+/// process that has it gives up if it reads it.
+fn contents(place: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
+    let entries = fs::read_dir(place).unwrap();
+    let mut all = BTreeMap::new();
+    for path in entries.map(|entry| entry.unwrap().path()) {
+        if path.is_dir() {
+            all.extend(contents(&path));
+        } else if !path.ends_with("LOCK") {
+            all.insert(path.clone(), fs::read(&path).unwrap());
+        }
+    }
+    all
+}
+
+fn identity(bench: &Bench) -> Option<Identity> {
+    (bench.driver.identity)(bench.data_path()).unwrap()
+}
+
+fn id(bench: &Bench) -> String {
+    identity(bench).and_then(|found| found.id).unwrap()
+}
+
+/// What opening and removing it say.
+fn refusals(bench: &mut Bench) -> Vec<Error> {
+    let mut all = vec![(bench.driver.destroy)(&bench.params).expect_err("it was removed")];
+    for access in [Access::Create, Access::Extend, Access::Upgrade] {
+        bench.params.access = access;
+        all.push(bench.try_open().err().expect("it was opened"));
+    }
+    all
+}
+
+#[test]
+fn files_of_a_database_that_has_lost_its_current_are_neither_opened_nor_removed() {
+    for names in [
+        &["000012.sst"][..],
+        &["000009.log", "000011.log"],
+        &["archive/000003.log"],
+        &["MANIFEST-000005", "IDENTITY", "LOG"],
+        &["OPTIONS-000007"],
+        &["000003.blob", "notes.txt"],
+    ] {
+        let mut bench = Bench::new("rocksdb");
+        for name in names {
+            let file = bench.data_path().join(name);
+            fs::create_dir_all(file.parent().unwrap()).unwrap();
+            fs::write(file, "years of work").unwrap();
+        }
+        let before = contents(bench.data_path());
+        let refused = refusals(&mut bench);
+        assert!(contents(bench.data_path()) == before, "{names:?}");
+        let made = &refused[1];
+        let why = made.source().unwrap().to_string();
+        for part in [names[0], "no `CURRENT`", "name another directory"] {
+            assert!(why.contains(part), "{part} in {why}");
+        }
+    }
+}
+
+#[test]
+fn what_a_killed_creation_left_is_no_damaged_database() {
+    let bench = Bench::new("rocksdb");
+    fs::create_dir(bench.data_path()).unwrap();
+    for name in ["LOCK", "LOG", "IDENTITY", "000001.dbtmp", "MANIFEST-000001"] {
+        fs::write(bench.data_path().join(name), "cut sh").unwrap();
+    }
+    assert!(identity(&bench).unwrap().is_new);
+    let database = bench.open();
+    insert(&mut *database.session().unwrap(), 1).unwrap();
+    drop(database);
+    assert!(!identity(&bench).unwrap().is_new, "a record is in its log");
+    (bench.driver.destroy)(&bench.params).unwrap();
+    assert_eq!(identity(&bench), None);
+}
+
+#[test]
+fn a_database_that_is_in_use_is_refused_and_no_file_of_it_changes() {
+    let mut bench = Bench::new("rocksdb");
+    let mut options = Options::default();
+    options.create_if_missing(true);
+    let theirs = DB::open(&options, bench.data_path()).unwrap();
+    theirs.put("acknowledged", "yes").unwrap();
+    let before = contents(bench.data_path());
+    for refused in refusals(&mut bench) {
+        assert!(matches!(refused, Error::Locked { .. }), "{refused}");
+    }
+    assert!(contents(bench.data_path()) == before, "a file changed");
+    // It still has its lock.
+    DB::open(&options, bench.data_path()).unwrap_err();
+    theirs.put("more", "yes").unwrap();
+}
+
+#[test]
+fn a_database_is_told_from_another_one_in_its_place_and_not_from_its_copy() {
+    let bench = Bench::new("rocksdb");
+    assert_eq!(identity(&bench), None);
+    drop(bench.open());
+    let first = id(&bench);
+    drop(bench.open());
+    assert_eq!(id(&bench), first);
+    let moved = bench.path("moved");
+    fs::rename(bench.data_path(), &moved).unwrap();
+    drop(bench.open());
+    assert_ne!(id(&bench), first);
+    fs::remove_dir_all(bench.data_path()).unwrap();
+    fs::create_dir(bench.data_path()).unwrap();
+    for (file, bytes) in contents(&moved) {
+        fs::write(bench.data_path().join(file.file_name().unwrap()), bytes).unwrap();
+    }
+    assert_eq!(id(&bench), first);
+}
+
+#[test]
+fn a_removal_that_was_killed_is_known_by_its_note_and_is_finished() {
+    let bench = Bench::new("rocksdb");
+    let database = bench.open();
+    insert(&mut *database.session().unwrap(), 1).unwrap();
+    database.flush().unwrap();
+    drop(database);
+    let first = id(&bench);
+    let file = |name: &str| bench.data_path().join(name);
+    fs::write(file("tailmark.removing"), &first).unwrap();
+    fs::remove_file(file("CURRENT")).unwrap();
+    fs::remove_file(file("IDENTITY")).unwrap();
+    assert_eq!(id(&bench), first);
+    (bench.driver.destroy)(&bench.params).unwrap();
+    assert!(!bench.data_path().exists());
+    // Nor is it in the way if another program has made a database there since.
+    let theirs = bench.open();
+    fs::write(file("tailmark.removing"), &first).unwrap();
+    drop(theirs);
+    assert_ne!(id(&bench), first);
+}

@@ -1,0 +1,139 @@
+//! Whether what lies in the place of a data set is the very one that its marker is about.
+//!
+//! The marker names the database. It names none from before the database is made until it is: what a
+//! load that was killed meanwhile left holds no record. So no database that another program put there
+//! is taken for the data set, and none that holds anything.
+
+use super::{Dataset, Store, failed, marker};
+use crate::Error;
+use marker::Marker;
+use std::{io, path::Path};
+use tailmark_driver::{Driver, Identity};
+use tailmark_plan::SystemPlan;
+
+/// Why what is at `data` is not what the marker beside it is about; none where it is, or where there
+/// is nothing.
+pub(super) fn difference(
+    driver: &Driver,
+    data: &Path,
+    marker: &Marker,
+) -> Result<Option<String>, Error> {
+    let Some(found) = (driver.identity)(data).map_err(failed("read", data))? else {
+        return Ok(None);
+    };
+    let is = || match &found.id {
+        Some(id) => format!("its identity is `{id}`"),
+        None => "it has no identity".to_owned(),
+    };
+    Ok(match &marker.identity {
+        Some(own) if found.id.as_ref() == Some(own) => None,
+        None if found.is_new && marker.promises_nothing() => None,
+        Some(own) => Some(format!("{}, and tailmark made `{own}`", is())),
+        None => Some(format!("{}, and the marker beside it names none", is())),
+    })
+}
+
+/// Whether the data has no marker that is about it.
+pub(super) fn is_foreign(system: &SystemPlan, store: &Store, data: &Path) -> bool {
+    let Store::File(path) = store else {
+        return false;
+    };
+    let marker = marker::read_file(path).ok().flatten();
+    let Some(marker) = marker.and_then(|text| Marker::parse(&text, "marker").ok()) else {
+        return !path.exists();
+    };
+    difference(system.driver, data, &marker).is_ok_and(|why| why.is_some())
+}
+
+impl Dataset<'_> {
+    /// Why what is there is not what a marker beside it is about.
+    pub(super) fn difference(&self, marker: &Marker) -> Result<Option<String>, Error> {
+        match self.store {
+            Store::File(_) => difference(self.system.driver, self.path(), marker),
+            _ => Ok(None),
+        }
+    }
+
+    /// Refuses what another program put in the place since it was looked at.
+    pub(super) fn refuse_replaced(&self) -> Result<(), Error> {
+        let Store::File(path) = &self.store else {
+            return Ok(());
+        };
+        let marker = marker::read_file(path).ok().flatten();
+        let marker = marker.and_then(|text| Marker::parse(&text, "marker").ok());
+        let why = marker.map(|marker| self.difference(&marker)).transpose()?;
+        match why.flatten().filter(|_| !self.adopts) {
+            Some(why) => Err(self.foreign(Some(why))),
+            None => Ok(()),
+        }
+    }
+
+    /// Data of another program; `why` it is known as that, if it has a marker beside it.
+    pub(super) fn foreign(&self, why: Option<String>) -> Error {
+        let place = &self.params.location;
+        let (found, unmarked, other) = match &self.store {
+            Store::Server => (
+                format!(
+                    "what table `{}` holds at `{place}`",
+                    self.system.data.schema.table
+                ),
+                "the server has no marker of it".to_owned(),
+                "`keyspace`, `set` or `hosts`",
+            ),
+            store => {
+                let name = store.name(&self.params.location);
+                (
+                    format!("`{place}`"),
+                    format!("there is no {name}"),
+                    "`path`",
+                )
+            }
+        };
+        Error::ForeignData {
+            system: self.system.name.clone(),
+            found,
+            why: why.unwrap_or(unmarked),
+            other,
+        }
+    }
+
+    /// Has the marker name no database, if there is none; tells whether that is so.
+    pub(super) fn forget_database(&self) -> Result<bool, Error> {
+        let is_gone = matches!(self.store, Store::File(_)) && self.found()?.is_none();
+        if is_gone {
+            self.set_identity(None)?;
+        }
+        Ok(is_gone)
+    }
+
+    /// Has the marker name the database that was just made.
+    pub(super) fn name_database(&self) -> Result<(), Error> {
+        let id = self.found()?.and_then(|found| found.id);
+        if id.is_none() {
+            let why = "it has no identity by which it could be told from another one";
+            return Err(failed("use", self.path())(io::Error::other(why)));
+        }
+        self.set_identity(id)
+    }
+
+    fn found(&self) -> Result<Option<Identity>, Error> {
+        let data = self.path();
+        (self.system.driver.identity)(data).map_err(failed("read", data))
+    }
+
+    fn set_identity(&self, identity: Option<String>) -> Result<(), Error> {
+        let Store::File(path) = &self.store else {
+            return Ok(());
+        };
+        let name = self.store.name(&self.params.location);
+        let Some(text) = marker::read_file(path)? else {
+            return Ok(());
+        };
+        let mut marker = Marker::parse(&text, &name)?;
+        if marker.identity == identity {
+            return Ok(());
+        }
+        marker.identity = identity;
+        marker::write_file(path, &marker.text())
+    }
+}
