@@ -11,6 +11,7 @@ use std::{
 use tailmark_host::prepare::{
     Changes, Done, Error, JOURNAL_DIRECTORY, Job, JobRequest, Journal, Target, Watch,
 };
+use tailmark_results::in_one_line;
 
 /// How often progress is sent at most.
 const PROGRESS: Duration = Duration::from_millis(100);
@@ -113,7 +114,7 @@ fn look(request: &JobRequest, watch: &dyn Watch) -> Result<Looked, Error> {
         misplaced: job
             .refuse_place(job.is_agreed())
             .err()
-            .map(|of| of.in_one_line()),
+            .map(|of| in_one_line(&of)),
     })
 }
 
@@ -125,7 +126,7 @@ fn own(request: &JobRequest) -> JobRequest {
 }
 
 fn answer(result: Result<Answer, Error>) -> Answer {
-    result.unwrap_or_else(|error| Answer::Refused(error.in_one_line()))
+    result.unwrap_or_else(|error| Answer::Refused(in_one_line(&error)))
 }
 
 /// How far a step is, for the other end.

@@ -1,10 +1,9 @@
 //! The probes that are sampled, and what of a sample is new.
 
 use crate::protocol::{Line, Sample, Sampled, Watch};
-use std::fmt::Write as _;
 use tailmark_host::{
     places_of,
-    probe::{PROBES, Probe, Target},
+    probe::{OpenProbe, Target, open_probes},
 };
 
 /// Probes of one system, sampled in turn.
@@ -18,9 +17,7 @@ pub struct Watched {
 
 /// One probe.
 struct Source {
-    name: &'static str,
-    period_s: u64,
-    probe: Box<dyn Probe>,
+    probe: OpenProbe,
     /// What the values of its last sample were of.
     of: Vec<Sampled>,
 }
@@ -40,20 +37,14 @@ impl Watched {
             hosts: asked.hosts.clone(),
             background_threads: "",
         };
-        let (mut sources, mut not_sampled) = (Vec::new(), Vec::new());
-        let is_asked = |name: &str| asked.probes.iter().any(|asked| asked == name);
-        for row in PROBES.iter().filter(|row| is_asked(row.name)) {
-            match (row.open)(&target) {
-                Ok(Some(probe)) => sources.push(Source {
-                    name: row.name,
-                    period_s: row.period_s,
-                    probe,
-                    of: Vec::new(),
-                }),
-                Ok(None) => {}
-                Err(error) => not_sampled.push(not_sampled_for(row.name, &error)),
-            }
-        }
+        let (probes, not_sampled) = open_probes(&target, |row| {
+            asked.probes.iter().any(|asked| asked == row.name)
+        });
+        let source = |probe| Source {
+            probe,
+            of: Vec::new(),
+        };
+        let sources = probes.into_iter().map(source).collect();
         let watched = Self {
             sources,
             said: not_sampled.clone(),
@@ -70,7 +61,7 @@ impl Watched {
     /// Samples what is due, once a second: everything where that is asked for.
     pub fn sample(&mut self, now_ns: &dyn Fn() -> u64, all: bool, tell: &dyn Fn(&Line)) {
         let ticks = self.ticks;
-        let due = |source: &&mut Source| all || ticks.is_multiple_of(source.period_s);
+        let due = |source: &&mut Source| all || ticks.is_multiple_of(source.probe.row.period_s);
         for source in self.sources.iter_mut().filter(due) {
             match source.sample(now_ns) {
                 Ok(sample) => tell(&Line::Sample(sample)),
@@ -88,8 +79,7 @@ impl Watched {
 impl Source {
     fn sample(&mut self, now_ns: &dyn Fn() -> u64) -> Result<Sample, String> {
         let at_ns = now_ns();
-        let readings = self.probe.sample();
-        let readings = readings.map_err(|error| not_sampled_for(self.name, &error))?;
+        let readings = self.probe.sample()?;
         let pairs = self.of.iter().zip(&readings);
         let is_same = self.of.len() == readings.len()
             && !readings.is_empty()
@@ -99,21 +89,10 @@ impl Source {
             self.of.clone()
         });
         Ok(Sample {
-            probe: self.name.to_owned(),
+            probe: self.probe.row.name.to_owned(),
             at_ns,
             of,
             values: readings.iter().map(|reading| reading.value).collect(),
         })
     }
-}
-
-/// That a probe cannot be sampled: one line, with its causes.
-fn not_sampled_for(name: &str, error: &dyn std::error::Error) -> String {
-    let mut text = format!("probe `{name}`: {error}");
-    let mut cause = error.source();
-    while let Some(source) = cause {
-        let _ = write!(text, ": {source}");
-        cause = source.source();
-    }
-    text.replace('\n', " ")
 }

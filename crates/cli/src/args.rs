@@ -5,13 +5,11 @@ mod device;
 
 pub use device::{DeviceArgs, DeviceCommand, ListDevicesArgs, PrepareDeviceArgs, ShowDeviceArgs};
 
-use crate::{
-    compare::{CompareFormat, Condition, band, latency, metric},
-    key_flags::KeyFlags,
-};
+use crate::{compare::CompareFormat, key_flags::KeyFlags};
 use clap::{Parser, Subcommand, ValueEnum, builder::PossibleValuesParser};
 use std::{net::SocketAddr, path::PathBuf};
 use tailmark_plan::Consent;
+use tailmark_report::{Condition, band, latency, metric};
 use tailmark_results::Metric;
 
 const EXAMPLES: &str = "\

@@ -3,11 +3,13 @@
 use crate::{
     args::{DeviceArgs, DeviceCommand, ListDevicesArgs, ShowDeviceArgs, TextFormat},
     exit::Refused,
+    screen,
 };
 use serde_json::{Value, json};
-use std::path::Path;
+use std::{io, path::Path};
 use tailmark_console::{Console, Exit};
 use tailmark_host::{BlockDevice, DeviceUse, device_facts, device_named, devices, places_of};
+use tailmark_report::{Cell, Column, Table, TableRow, text_table};
 use tailmark_results::{Fact, json_text, number, printable};
 
 /// The version of the documents' schema.
@@ -39,13 +41,18 @@ fn list(args: &ListDevicesArgs, console: &Console) -> anyhow::Result<Exit> {
     let devices = devices();
     match args.format {
         TextFormat::Text => {
-            let heading = COLUMNS.map(str::to_owned);
-            let rows: Vec<_> = std::iter::once(heading)
-                .chain(devices.iter().map(row))
-                .collect();
-            for line in aligned(&rows) {
-                console.say(&printable(&line))?;
-            }
+            let table = Table {
+                columns: COLUMNS
+                    .map(|title| Column {
+                        numeric: title == "size",
+                        ..Column::text(title)
+                    })
+                    .into(),
+                rows: devices.iter().map(row).collect(),
+                ..Table::default()
+            };
+            let screen = screen::wide(&io::stdout());
+            console.say(&text_table(&table, screen).join("\n"))?;
         }
         TextFormat::Json => {
             let devices: Vec<_> = devices.iter().map(document).collect();
@@ -102,7 +109,7 @@ fn shown(name: &str) -> Result<Vec<BlockDevice>, Refused> {
     }
 }
 
-fn row(of: &DeviceUse) -> [String; 9] {
+fn row(of: &DeviceUse) -> TableRow {
     let device = &of.device;
     let is_part = device.name != device.disk;
     // What a partition has of its disk stands there.
@@ -111,8 +118,10 @@ fn row(of: &DeviceUse) -> [String; 9] {
         .mount_points
         .iter()
         .map(|point| point.display().to_string());
-    [
-        format!("{}{}", if is_part { "  " } else { "" }, device.name),
+    // Spaces that do not break stay at the beginning of a cell.
+    let indent = if is_part { "\u{a0}\u{a0}" } else { "" };
+    let cells = [
+        format!("{indent}{}", device.name),
         number::bytes(device.size_bytes as f64),
         device.kind().to_owned(),
         own(device.transport),
@@ -121,32 +130,11 @@ fn row(of: &DeviceUse) -> [String; 9] {
         of.file_system.clone().unwrap_or_default(),
         points.collect::<Vec<_>>().join(", "),
         of.used_by.join(", "),
-    ]
-}
-
-/// Rows in columns that are as wide as their widest cell; the size at its right.
-fn aligned(rows: &[[String; 9]]) -> Vec<String> {
-    /// The column of sizes.
-    const SIZE: usize = 1;
-    let width = |column: usize| {
-        rows.iter()
-            .map(|row| row[column].chars().count())
-            .max()
-            .unwrap_or(0)
-    };
-    let widths: [usize; 9] = std::array::from_fn(width);
-    let line = |row: &[String; 9]| {
-        let cells =
-            row.iter()
-                .zip(widths)
-                .enumerate()
-                .map(|(column, (cell, width))| match column {
-                    SIZE => format!("{cell:>width$}"),
-                    _ => format!("{cell:width$}"),
-                });
-        cells.collect::<Vec<_>>().join("  ").trim_end().to_owned()
-    };
-    rows.iter().map(line).collect()
+    ];
+    TableRow {
+        cells: cells.map(Cell::from).into(),
+        total: false,
+    }
 }
 
 /// Facts under the headings of their groups.
@@ -197,18 +185,6 @@ fn facts_document(device: &BlockDevice) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn columns_are_as_wide_as_their_widest_cell() {
-        let row = |cells: [&str; 2]| {
-            let mut row: [String; 9] = Default::default();
-            row[0] = cells[0].to_owned();
-            row[1] = cells[1].to_owned();
-            row
-        };
-        let lines = aligned(&[row(["name", "size"]), row(["  nvme0n1p1", "1.0 TB"])]);
-        assert_eq!(lines, ["name           size", "  nvme0n1p1  1.0 TB"]);
-    }
 
     #[test]
     fn what_is_no_device_is_refused_with_where_they_are_listed() {

@@ -46,7 +46,8 @@ pub fn of(error: &anyhow::Error) -> Exit {
             || matches!(
                 cause.downcast_ref(),
                 Some(
-                    report::Error::UnknownSystem { .. }
+                    report::Error::Refused(_)
+                        | report::Error::UnknownSystem { .. }
                         | report::Error::UnknownLatency { .. }
                         | report::Error::NothingInCommon { .. }
                         | report::Error::NoPointInCommon { .. }

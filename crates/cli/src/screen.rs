@@ -15,3 +15,12 @@ pub fn of(stream: &(impl AsFd + IsTerminal)) -> Screen {
     let columns = size.map_or(Screen::COLUMNS_UNKNOWN, |(width, _)| width.0.into());
     Screen::new(columns, wants_colors && !is_dumb)
 }
+
+/// The same for tables that programs read line by line: without a terminal as wide as text can be.
+pub fn wide(stream: &(impl AsFd + IsTerminal)) -> Screen {
+    if stream.is_terminal() {
+        of(stream)
+    } else {
+        Screen::new(*Screen::COLUMNS.end(), false)
+    }
+}

@@ -6,7 +6,7 @@ use crate::{
     channel::Channel,
     lines::{self, LINE_BYTES_MAX},
     server::SHORT,
-    ssh::{BEGINS, Ssh, in_one_line},
+    ssh::{BEGINS, Ssh, summary},
     wait::received,
 };
 use sha2::{Digest, Sha256};
@@ -223,7 +223,7 @@ impl Shell {
             );
             return Err(Error::Refused {
                 login: ssh.login().to_owned(),
-                why: format!("no directory can be made: {}", in_one_line(&said)),
+                why: format!("no directory can be made: {}", summary(&said)),
             });
         }
         // Nobody reads on, and nobody is to wait for that.

@@ -21,6 +21,7 @@ use std::{
     thread,
     time::{Duration, Instant},
 };
+use tailmark_host::prepare::shell_line;
 use tempfile::TempDir;
 
 /// How long a connection may take to be made.
@@ -79,7 +80,7 @@ impl Output {
 
     /// What it says of why it did not.
     pub fn why(&self) -> String {
-        let said = in_one_line(&self.err);
+        let said = summary(&self.err);
         match (said.is_empty(), self.code) {
             (false, _) => said,
             (true, Some(code)) => format!("exit code {code}"),
@@ -149,7 +150,7 @@ impl Ssh {
             .is_none()
             .then(|| format!("no connection within {MADE:?}"));
         let said = said.into_iter().chain(late).collect::<Vec<_>>();
-        Err(failed(in_one_line(&said.join("\n"))))
+        Err(failed(summary(&said.join("\n"))))
     }
 
     /// Whom it reaches.
@@ -174,7 +175,7 @@ impl Ssh {
     /// comes after a line that is [`BEGINS`].
     pub fn command(&self, words: &[&str]) -> Command {
         let before = self.before.iter().map(String::as_str);
-        let line = quoted(before.chain(words.iter().copied()));
+        let line = shell_line(before.chain(words.iter().copied()));
         let line = format!("echo '{BEGINS}'; {line}");
         let mut command = self.client();
         command
@@ -221,7 +222,7 @@ impl Ssh {
                 login: self.login.clone(),
                 why: format!("{TOO_MANY}: its sshd allows too few sessions (MaxSessions)"),
             }),
-            Some(Some(255)) => Err(lost(match in_one_line(&err) {
+            Some(Some(255)) => Err(lost(match summary(&err) {
                 said if said.is_empty() => "`ssh` has ended".to_owned(),
                 said => said,
             })),
@@ -408,14 +409,8 @@ fn own_output(printed: &str) -> Option<String> {
     Some(lines.collect())
 }
 
-/// Words as one line of a shell, each as it is.
-fn quoted<'a>(words: impl Iterator<Item = &'a str>) -> String {
-    let word = |word: &str| format!("'{}'", word.replace('\'', r"'\''"));
-    words.map(word).collect::<Vec<_>>().join(" ")
-}
-
 /// What a program said, in one line: a part of it, where it is long.
-pub fn in_one_line(said: &str) -> String {
+pub fn summary(said: &str) -> String {
     let lines = said.lines().map(str::trim).filter(|line| !line.is_empty());
     lines::shortened(&lines.collect::<Vec<_>>().join("; "))
 }

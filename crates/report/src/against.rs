@@ -2,7 +2,7 @@
 
 use crate::{Data, Earlier, Error};
 use std::collections::BTreeSet;
-use tailmark_results::{Arrivals, Header, Point, PointKey, System, number, printable};
+use tailmark_results::{Header, Point, PointName, System, number, printable};
 
 /// What a system was, as a system of its own.
 const BEFORE: &str = " (before)";
@@ -27,10 +27,9 @@ impl Data {
         let pairs: Vec<Self> = pairs.collect();
         if pairs.iter().all(Self::has_nothing_in_common) {
             let known = pairs.iter().flat_map(|pair| pair.points_of(1));
-            let known: BTreeSet<String> = known.map(words).collect();
-            return Err(Error::NoPointInCommon {
-                known: few(&known.into_iter().collect::<Vec<_>>()),
-            });
+            let known: BTreeSet<PointName> = known.map(|point| (&point.key).into()).collect();
+            let known: Vec<String> = known.iter().map(ToString::to_string).collect();
+            return Err(Error::NoPointInCommon { known: few(&known) });
         }
         let of = |header: &Header| {
             format!(
@@ -91,41 +90,10 @@ impl Data {
 
     /// Whether a pair has neither a comparison nor a point of both, valid or not.
     fn has_nothing_in_common(&self) -> bool {
-        let [now, before] = [0, 1].map(|i| self.points_of(i).map(place).collect::<BTreeSet<_>>());
+        let names = |i| self.points_of(i).map(|point| PointName::from(&point.key));
+        let [now, before] = [0, 1].map(|i| names(i).collect::<BTreeSet<_>>());
         self.comparisons().is_empty() && now.is_disjoint(&before)
     }
-}
-
-/// What names a point beside system and repeat.
-fn place(point: &Point) -> (&str, &str, u32, Option<u64>, Option<&str>) {
-    let PointKey {
-        workload,
-        distribution,
-        threads,
-        target_rate,
-        arrivals,
-        ..
-    } = &point.key;
-    let rate = target_rate.map(f64::to_bits);
-    (
-        workload,
-        distribution,
-        *threads,
-        rate,
-        arrivals.map(Arrivals::name),
-    )
-}
-
-/// The same in words: `YCSB A (zipfian) with 8 threads at 1,000 ops/s`.
-fn words(point: &Point) -> String {
-    let key = &point.key;
-    let threads = key
-        .clients()
-        .map(|n| number::plural(u64::from(n), "thread"));
-    let threads = threads.map_or_else(String::new, |threads| format!(" with {threads}"));
-    let rate = key.target_rate.map(number::rate);
-    let rate = rate.map_or_else(String::new, |rate| format!(" at {rate} ops/s"));
-    format!("{} ({}){threads}{rate}", key.workload, key.distribution)
 }
 
 /// The first of these, and how many more there are.

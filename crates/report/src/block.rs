@@ -290,7 +290,7 @@ pub struct FindingEntry {
     /// Whether it could change the headline. Others are folded where the format can.
     pub changes_headline: bool,
     /// What was found, each wording once.
-    pub evidence: Vec<Evidence>,
+    pub evidence: Vec<FindingEvidence>,
 }
 
 impl FindingEntry {
@@ -303,7 +303,7 @@ impl FindingEntry {
 
 /// What was found in the same words, and where.
 #[derive(Debug, Clone)]
-pub struct Evidence {
+pub struct FindingEvidence {
     /// The words; what differs from place to place is emphasised.
     pub text: Text,
     /// In how many places.
@@ -376,6 +376,59 @@ pub struct Chart {
     /// Merged into `base`, one for each combination of choices, the last control fastest. One
     /// alone serves all combinations; null: there is nothing to show. A string is the JSON of one.
     pub variants: Vec<Value>,
+    /// What it shows at first, for formats that draw it in letters; none: it is left to others.
+    pub plot: Option<Plot>,
+}
+
+/// What a chart shows, as numbers.
+#[derive(Debug, Clone)]
+pub struct Plot {
+    /// Over what.
+    pub axes: PlotAxes,
+    /// Bars or lines, those of the systems first.
+    pub series: Vec<PlotSeries>,
+}
+
+/// The axes of a plot.
+#[derive(Debug, Clone)]
+pub enum PlotAxes {
+    /// Bars over these categories.
+    Categories(Vec<String>),
+    /// Lines from 0 on, over a logarithmic axis of microseconds.
+    Latency {
+        /// Of the axes, x first.
+        titles: [String; 2],
+        /// The lower end of y.
+        low: f64,
+        /// The upper end.
+        high: f64,
+        /// Where y has ticks.
+        ticks: Vec<f64>,
+    },
+}
+
+/// The marks of a system.
+#[derive(Debug, Clone)]
+pub struct PlotSeries {
+    /// The system.
+    pub name: String,
+    /// Its colour, `#rrggbb`.
+    pub color: &'static str,
+    /// Of bars one for each category; none where nothing was measured.
+    pub marks: Vec<Option<PlotMark>>,
+}
+
+/// One value.
+#[derive(Debug, Clone, Default)]
+pub struct PlotMark {
+    /// Where on the axis of x; of bars without meaning.
+    pub x: f64,
+    /// How high.
+    pub y: f64,
+    /// Beside it; empty: nothing.
+    pub label: String,
+    /// Whether it is set apart, as not valid.
+    pub is_invalid: bool,
 }
 
 impl Figure {

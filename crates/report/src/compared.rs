@@ -4,7 +4,7 @@
 use crate::{Data, axis::Step, sweep::WorkloadGrid};
 use std::{collections::BTreeMap, sync::OnceLock};
 use tailmark_results::{
-    Arrivals, Comparison, Header, Metric, Point, Run,
+    Comparison, Header, Metric, Point, PointKey, PointName, Run,
     comparison::{Place, all_pairs},
     comparisons, statistics,
 };
@@ -27,17 +27,8 @@ impl Compared {
     }
 }
 
-/// What a comparison is of.
-#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-struct Name {
-    a: String,
-    b: String,
-    workload: String,
-    distribution: String,
-    /// Clients, the bits of the rate and arrivals of a point; none: the peaks.
-    point: Option<(u32, Option<u64>, Option<&'static str>)>,
-    metric: Metric,
-}
+/// What a comparison is of: two systems, a point, and a metric. Peaks are at no thread count.
+type Name = (String, String, PointName, Metric);
 
 /// Comparisons, and where each of them is.
 #[derive(Debug)]
@@ -76,36 +67,24 @@ impl Comparisons {
         metric: Metric,
         (a, b): (&str, &str),
     ) -> Option<Comparison> {
-        let rate = step.rate.or(group.rate).map(f64::to_bits);
-        let arrivals = group.arrivals.map(Arrivals::name);
-        let point = Some((step.threads, rate, arrivals));
-        self.find(group, point, metric, (a, b))
+        let (workload, distribution) = (&group.workload, &group.distribution);
+        let rate = step.rate.or(group.rate);
+        let point = PointName::new(workload, distribution, step.threads, rate, group.arrivals);
+        self.find(&point, metric, (a, b))
     }
 
     /// How the peaks of both compare in a closed loop.
     pub fn at_peak(&self, group: &WorkloadGrid<'_>, pair: (&str, &str)) -> Option<Comparison> {
         if group.has_peaks() {
-            self.find(group, None, Metric::OpsPerSec, pair)
+            let point = peaks(&group.workload, &group.distribution);
+            self.find(&point, Metric::OpsPerSec, pair)
         } else {
             None
         }
     }
 
-    fn find(
-        &self,
-        group: &WorkloadGrid<'_>,
-        point: Option<(u32, Option<u64>, Option<&'static str>)>,
-        metric: Metric,
-        (a, b): (&str, &str),
-    ) -> Option<Comparison> {
-        let name = |a: &str, b: &str| Name {
-            a: a.to_owned(),
-            b: b.to_owned(),
-            workload: group.workload.clone(),
-            distribution: group.distribution.clone(),
-            point,
-            metric,
-        };
+    fn find(&self, point: &PointName, metric: Metric, (a, b): (&str, &str)) -> Option<Comparison> {
+        let name = |a: &str, b: &str| (a.to_owned(), b.to_owned(), point.clone(), metric);
         if let Some(&index) = self.by_name.get(&name(a, b)) {
             return Some(self.all[index].clone());
         }
@@ -132,23 +111,12 @@ impl Comparisons {
 }
 
 fn name_of(of: &Comparison) -> Name {
-    let point = match of.place {
-        Place::Peak { .. } => None,
-        Place::Point {
-            threads,
-            target_rate,
-            arrivals,
-        } => {
-            let rate = target_rate.map(f64::to_bits);
-            Some((threads, rate, arrivals.map(Arrivals::name)))
-        }
-    };
-    Name {
-        a: of.a.clone(),
-        b: of.b.clone(),
-        workload: of.workload.clone(),
-        distribution: of.distribution.clone(),
-        point,
-        metric: of.metric,
-    }
+    let point = of.point();
+    let point = point.unwrap_or_else(|| peaks(&of.workload, &of.distribution));
+    (of.a.clone(), of.b.clone(), point, of.metric)
+}
+
+/// The name of the peaks of a workload.
+fn peaks(workload: &str, distribution: &str) -> PointName {
+    PointName::new(workload, distribution, PointKey::PEAK, None, None)
 }

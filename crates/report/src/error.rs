@@ -42,6 +42,9 @@ pub enum Error {
         /// What there is.
         known: String,
     },
+    /// What is to be compared is not there, or cannot be told: it says what there is.
+    #[error("{0}")]
+    Refused(String),
     /// A study could not be read.
     #[error("failed to read a study")]
     Study(#[source] ResultsError),

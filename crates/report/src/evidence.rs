@@ -5,12 +5,12 @@
 
 use crate::{
     axis::Step,
-    block::{Cell, Column, Evidence, Table, TableRow, Text},
+    block::{Cell, Column, FindingEvidence, Table, TableRow, Text},
     grid_name::workload_title,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use tailmark_results::{
-    Finding, Load, Observation, Point, PointKey, number,
+    Finding, Load, Observation, Point, PointKey, PointName, number,
     observation::{Piece, pieces, values},
 };
 
@@ -21,7 +21,7 @@ const DIFFERS: &str = "…";
 
 /// Where something was found.
 #[derive(Debug, Clone, Copy)]
-pub enum Place<'a> {
+pub enum FoundAt<'a> {
     /// In the load of a system.
     Load(&'a Load),
     /// In a point.
@@ -40,15 +40,14 @@ struct RowName {
     repeats: BTreeSet<u32>,
 }
 
-/// A point without its repeat: system, workload, client count and rate.
-type PointName<'a> = (&'a str, &'a str, u32, Option<u64>);
+/// The repeats of each point of a system.
+type Repeats<'a> = BTreeMap<(&'a str, PointName), BTreeSet<u32>>;
 
-fn point_name(key: &PointKey) -> PointName<'_> {
-    let rate = key.target_rate.map(f64::to_bits);
-    (&key.system, &key.workload, key.threads, rate)
+fn point_name(key: &PointKey) -> (&str, PointName) {
+    (&key.system, PointName::from(key))
 }
 
-impl<'a> Place<'a> {
+impl<'a> FoundAt<'a> {
     fn key(self) -> Option<&'a PointKey> {
         match self {
             Self::Point(point) => Some(&point.key),
@@ -56,7 +55,7 @@ impl<'a> Place<'a> {
         }
     }
 
-    fn row(self, repeats: &BTreeMap<PointName<'_>, BTreeSet<u32>>) -> RowName {
+    fn row(self, repeats: &Repeats<'_>) -> RowName {
         let (system, workload) = match self {
             Self::Load(load) => (load.system.clone(), "load".to_owned()),
             Self::Point(point) => {
@@ -81,7 +80,7 @@ impl<'a> Place<'a> {
 /// What was found, each wording once, in order of appearance. Findings without evidence, as older studies
 /// and other programs have them, have a wording each: more than one of them are a table of their texts.
 #[must_use]
-pub fn evidence(found: &[(&Finding, Place<'_>)]) -> Vec<Evidence> {
+pub fn evidence(found: &[(&Finding, FoundAt<'_>)]) -> Vec<FindingEvidence> {
     let is_plain = |finding: &Finding| finding.evidence.is_empty();
     let plain = found.iter().filter(|(finding, _)| is_plain(finding));
     let plain: BTreeSet<&str> = plain.map(|(finding, _)| finding.wording.as_str()).collect();
@@ -107,12 +106,12 @@ pub fn evidence(found: &[(&Finding, Place<'_>)]) -> Vec<Evidence> {
 struct Wording<'a> {
     /// With gaps; none: each finding has its own, and no evidence.
     words: Option<&'a str>,
-    found: Vec<(&'a Finding, Place<'a>)>,
+    found: Vec<(&'a Finding, FoundAt<'a>)>,
 }
 
 impl<'a> Wording<'a> {
-    fn evidence(&self) -> Evidence {
-        let mut repeats: BTreeMap<PointName<'_>, BTreeSet<u32>> = BTreeMap::new();
+    fn evidence(&self) -> FindingEvidence {
+        let mut repeats = Repeats::new();
         for key in self.found.iter().filter_map(|(_, place)| place.key()) {
             repeats
                 .entry(point_name(key))
@@ -134,7 +133,7 @@ impl<'a> Wording<'a> {
             Some(_) => names.iter().map(|&name| name.to_owned()).collect(),
             None => vec!["What was found".to_owned()],
         };
-        Evidence {
+        FindingEvidence {
             text: self.text(),
             places: self.found.len(),
             table: table(&rows, headings),
@@ -221,7 +220,7 @@ impl<'a> Row<'a> {
         }
     }
 
-    fn add(&mut self, place: Place<'a>, finding: &'a Finding, names: &[&str]) {
+    fn add(&mut self, place: FoundAt<'a>, finding: &'a Finding, names: &[&str]) {
         self.keys.extend(place.key());
         for seen in &finding.evidence {
             if let Some(column) = names.iter().position(|name| *name == seen.name) {
@@ -360,13 +359,13 @@ mod tests {
         TOO_FEW_SAMPLES.finding(sentence.number("Time needed", needed_s, Unit::Seconds))
     }
 
-    fn evidence_of(findings: &[Finding]) -> Vec<Evidence> {
-        let place = Place::Pair("a", "b");
+    fn evidence_of(findings: &[Finding]) -> Vec<FindingEvidence> {
+        let place = FoundAt::Pair("a", "b");
         let found: Vec<_> = findings.iter().map(|finding| (finding, place)).collect();
         evidence(&found)
     }
 
-    fn table(evidence: &Evidence) -> Vec<Vec<&str>> {
+    fn table(evidence: &FindingEvidence) -> Vec<Vec<&str>> {
         let columns = evidence.table.columns.iter();
         let titles = columns.map(|column| column.title.as_str()).collect();
         let rows = evidence.table.rows.iter();

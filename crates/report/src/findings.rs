@@ -3,7 +3,7 @@
 use crate::{
     Data, UnequalPair,
     block::{Badge, FindingEntry},
-    evidence::{Place, evidence},
+    evidence::{FoundAt, evidence},
     grid_name::workload_title,
 };
 use tailmark_results::{
@@ -73,11 +73,11 @@ impl<'a> Index<'a> {
     fn entry(&self, index: usize, data: &Data) -> FindingEntry {
         let code = self.codes[index];
         let of_code = all(data).filter(|(finding, _)| finding.code == code);
-        let mut found: Vec<(&Finding, Place<'_>)> = of_code.collect();
+        let mut found: Vec<(&Finding, FoundAt<'_>)> = of_code.collect();
         let pairs = data.unequal_pairs();
         let unequal: Vec<Finding> = pairs.iter().map(unequal_conditions).collect();
         if code == UNEQUAL_CONDITIONS.name {
-            let pairs = pairs.iter().map(|pair| Place::Pair(pair.a, pair.b));
+            let pairs = pairs.iter().map(|pair| FoundAt::Pair(pair.a, pair.b));
             found.extend(unequal.iter().zip(pairs));
         }
         FindingEntry {
@@ -136,14 +136,14 @@ pub fn point_title(point: &Point) -> String {
     text
 }
 
-fn all(data: &Data) -> impl Iterator<Item = (&Finding, Place<'_>)> {
+fn all(data: &Data) -> impl Iterator<Item = (&Finding, FoundAt<'_>)> {
     let loads = data.loads.iter().flat_map(|load| {
         let findings = load.phase.findings.iter();
-        findings.map(move |finding| (finding, Place::Load(load)))
+        findings.map(move |finding| (finding, FoundAt::Load(load)))
     });
     let points = data.points.iter().flat_map(|point| {
         let findings = point.phase.findings.iter();
-        findings.map(move |finding| (finding, Place::Point(point)))
+        findings.map(move |finding| (finding, FoundAt::Point(point)))
     });
     loads.chain(points)
 }

@@ -5,9 +5,9 @@ mod copies;
 mod trends;
 
 use crate::{
-    Block, Cell, Chart, Column, Data, Error, Figure, Section, Table, TableRow, Text,
+    Block, Cell, Chart, Column, Data, Error, Figure, Report, Section, Table, TableRow, Text,
     block::anchor,
-    format::{html, names::address},
+    format::{Head, names::address},
     section,
     sweep::SweepTable,
 };
@@ -19,35 +19,14 @@ use std::{
     path::{Component, Path, PathBuf},
 };
 use tailmark_results::{
-    Header, OwnFiles, Study, number, own_files, printable,
+    Header, OwnFiles, Study, in_one_line, number, own_files, printable,
     statistics::{self, SIDE_MIN},
 };
 use trends::{Change, Trend, trends};
 
-/// The sections of the page. Their blocks are made here, since they are of many studies.
-const SECTIONS: [Section; 3] = [
-    Section {
-        name: "changes",
-        title: "Changes",
-        about: "where the level of a peak changed",
-        render: |_| Vec::new(),
-    },
-    Section {
-        name: "trends",
-        title: "Trends",
-        about: "the peaks of each workload, study by study",
-        render: |_| Vec::new(),
-    },
-    Section {
-        name: "studies",
-        title: "Studies",
-        about: "each study with its headline",
-        render: |_| Vec::new(),
-    },
-];
-static CHANGES: Section = SECTIONS[0];
-static TRENDS: Section = SECTIONS[1];
-static STUDIES: Section = SECTIONS[2];
+static CHANGES: Section = Section::of_page("changes", "Changes");
+static TRENDS: Section = Section::of_page("trends", "Trends");
+static STUDIES: Section = Section::of_page("studies", "Studies");
 
 /// The page that a folder gets.
 pub const PAGE: &str = "index.html";
@@ -99,7 +78,7 @@ pub fn write_history(folder: &Path) -> Result<History, Error> {
         match entry(&dir) {
             Ok(entry) => entries.push(entry),
             Err(why) => {
-                let line = format!("{}: {}", dir.display(), causes(&why));
+                let line = format!("{}: {}", dir.display(), in_one_line(&why));
                 left_out.push(printable(&line).into_owned());
             }
         }
@@ -120,7 +99,7 @@ pub fn write_history(folder: &Path) -> Result<History, Error> {
         .iter()
         .flat_map(|trend| trend.changes(&entries))
         .collect();
-    let sections = [
+    let sections = vec![
         (&CHANGES, change_blocks(&changes, entries.len())),
         (&TRENDS, trend_blocks(&trends, &entries)),
         (&STUDIES, study_blocks(&entries, &copies, &left_out, folder)),
@@ -129,16 +108,16 @@ pub fn write_history(folder: &Path) -> Result<History, Error> {
     let name = name
         .file_name()
         .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
-    let page = html::Page {
+    let head = Head {
         kicker: "Studies of storage",
         title: name,
         facts: facts(&entries),
         systems: systems(&entries),
         names: names(&entries),
-        sections: &sections,
-        is_live: false,
+        began_ms: entries.last().map(|entry| entry.header.created_ms),
     };
-    own_files::write(folder, "", &[(PAGE.to_owned(), page.bytes())].into(), &[])?;
+    let page = Report::with_sections(head, sections).html();
+    own_files::write(folder, "", &[(PAGE.to_owned(), page)].into(), &[])?;
     Ok(History {
         path: folder.join(PAGE),
         studies: entries.len(),
@@ -146,14 +125,6 @@ pub fn write_history(folder: &Path) -> Result<History, Error> {
         copies,
         changes: changes.into_iter().map(|change| change.words).collect(),
     })
-}
-
-/// An error with its causes.
-fn causes(error: &dyn std::error::Error) -> String {
-    match error.source() {
-        Some(cause) => format!("{error}: {}", causes(cause)),
-        None => error.to_string(),
-    }
 }
 
 /// The directories with a study, in a folder and below.
@@ -275,6 +246,7 @@ fn trend_blocks(trends: &[Trend], entries: &[Entry]) -> Vec<Block> {
             wide: true,
             base: trend.option(entries),
             variants: vec![json!({})],
+            plot: None,
         };
         let place = anchor(&["trend", &trend.workload]);
         [

@@ -29,17 +29,21 @@ mod section;
 mod statement;
 mod style;
 mod sweep;
+mod verdicts;
 
 pub use block::{
-    Badge, Bar, Block, Card, Cell, Chart, Column, Control, ControlChoice, Evidence, Figure,
-    FindingEntry, Span, Table, TableRow, Text,
+    Badge, Bar, Block, Card, Cell, Chart, Column, Control, ControlChoice, Figure, FindingEntry,
+    FindingEvidence, Plot, PlotAxes, PlotMark, PlotSeries, Span, Table, TableRow, Text,
 };
 pub use compared::Compared;
 pub use data::{Data, Earlier, Search, SystemConditions, UnequalPair};
 pub use error::Error;
 pub use format::{
     FORMATS, Folder, Report, ReportFile, ReportFormat, WriteText, Written, html, read_studies,
-    refuse_foreign, terminal::Screen, write, write_data, write_studies,
+    refuse_foreign,
+    terminal::{Screen, table as text_table},
+    write, write_data, write_studies,
 };
 pub use history::{History, PAGE as HISTORY_PAGE, write_history};
 pub use section::{SECTIONS, Section};
+pub use verdicts::{Condition, GateOutcome, Verdicts, VerdictsRequest, band, latency, metric};

@@ -49,7 +49,7 @@ impl Spread {
 
     /// `low – high` on one line, where there is more than one value.
     #[must_use]
-    pub fn range(self, write: fn(Stated) -> String) -> String {
+    pub fn range(self, write: impl Fn(Stated) -> String) -> String {
         Measured::from(self).range(write)
     }
 }
@@ -103,7 +103,7 @@ impl Measured {
 
     /// `low – high` on one line, where there is more than one value.
     #[must_use]
-    pub fn range(self, write: fn(Stated) -> String) -> String {
+    pub fn range(self, write: impl Fn(Stated) -> String) -> String {
         if self.repeats < 2 {
             return String::new();
         }

@@ -136,7 +136,7 @@ fn too_few_runs_are_no_answer_and_neither_is_nothing_in_common() {
         point.key.workload = "another".to_owned();
     }
     match study(5, 1.0).against(&failed).unwrap_err() {
-        Error::NoPointInCommon { known } => assert!(known.starts_with("another ("), "{known}"),
+        Error::NoPointInCommon { known } => assert!(known.starts_with("another "), "{known}"),
         other => panic!("{other}"),
     }
 }

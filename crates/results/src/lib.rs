@@ -28,6 +28,7 @@ mod open_loop;
 pub mod own_files;
 pub mod owner;
 pub mod packed;
+mod point_name;
 mod printable;
 pub mod qos;
 pub mod quantile;
@@ -55,7 +56,7 @@ pub use comparison::{Comparison, Run, Verdict, comparisons};
 pub use conditions::{Conditions, Inequality};
 pub use cpu_shares::CpuShares;
 pub use derived::{DERIVED, Derived, READ_BYTES, Sampled};
-pub use error::{Damaged, Error};
+pub use error::{Damaged, Error, in_one_line};
 pub use export::{FORMATS, Format};
 pub use failure::{ALLOW_ERRORS, ALLOW_ERRORS_KEY, Fault};
 pub use file::{NewFile, create_dir_with, create_whole, left_drafts, open_own, replace_file};
@@ -70,6 +71,7 @@ pub use observation::{Observation, Observed, Sentence, Unit};
 pub use open_loop::{Arrivals, Censored, LagCauses, ResolvedRate, StartLag};
 pub use own_files::OwnFiles;
 pub use packed::new_interval_latencies;
+pub use point_name::PointName;
 pub use printable::{
     csv_cell, file_name, is_hidden, json_text, printable, printable_lines, script_json, script_name,
 };

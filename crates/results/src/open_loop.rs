@@ -5,7 +5,7 @@ use crate::{Kind, Latencies, Phase, new_latencies};
 use serde::{Deserialize, Serialize};
 
 /// How the operations of a point at a fixed rate follow each other.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Arrivals {
     /// Evenly spaced.

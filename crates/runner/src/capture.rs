@@ -5,7 +5,7 @@
 
 mod turns;
 
-use crate::error::{Error, in_one_line};
+use crate::error::Error;
 use crate::{
     capture_servers::{FromServer, clock_unknown},
     places::places,
@@ -14,7 +14,7 @@ use crate::{
 use std::{path::PathBuf, sync::Arc};
 use tailmark_driver::{Database, Driver, Location, Statistic, StatisticKind};
 use tailmark_engine::Sampler;
-use tailmark_host::probe::{PROBES, Probe, Reading, Target};
+use tailmark_host::probe::{OpenProbe, PROBES, Reading, Target, open_probes};
 use tailmark_plan::{Plan, SystemPlan};
 use tailmark_remote::Server;
 use tailmark_results::{Series, SeriesKind, steady::DATABASE};
@@ -166,7 +166,7 @@ pub(crate) struct Recorded {
 /// What is sampled.
 enum Sampled<'a> {
     /// The machine.
-    Probe(Box<dyn Probe>),
+    Probe(OpenProbe),
     /// The database, and the name of its system.
     Database(&'a dyn Database, String),
 }
@@ -185,22 +185,12 @@ impl<'a> Capture<'a> {
             },
             background_threads: watched.background_threads,
         };
-        let (mut sources, mut not_sampled) = (Vec::new(), Vec::new());
-        for row in PROBES
-            .iter()
-            .filter(|row| watched.has(row.name, row.is_default))
-        {
-            match (row.open)(&target) {
-                Ok(Some(probe)) => {
-                    let probe = Sampled::Probe(probe);
-                    sources.push(Source::new(row.name, row.period_s, probe));
-                }
-                Ok(None) => {}
-                Err(error) => {
-                    not_sampled.push(format!("probe `{}`: {}", row.name, in_one_line(&error)));
-                }
-            }
-        }
+        let (probes, mut not_sampled) =
+            open_probes(&target, |row| watched.has(row.name, row.is_default));
+        let source = |probe: OpenProbe| {
+            Source::new(probe.row.name, probe.row.period_s, Sampled::Probe(probe))
+        };
+        let mut sources: Vec<_> = probes.into_iter().map(source).collect();
         // Last, because a server may take its time.
         if watched.has(DATABASE, true) {
             let database = Sampled::Database(database, system.to_owned());
@@ -295,9 +285,7 @@ impl<'a> Source<'a> {
             }
             Sampled::Probe(probe) => match probe.sample() {
                 Ok(readings) => readings,
-                Err(error) => {
-                    let name = self.recorded.name;
-                    let why = format!("probe `{name}`: {}", in_one_line(&error));
+                Err(why) => {
                     if !not_sampled.contains(&why) {
                         not_sampled.push(why);
                     }

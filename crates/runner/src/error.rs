@@ -3,6 +3,8 @@
 use std::{io, path::PathBuf};
 use tailmark_driver::Location;
 
+pub(crate) use tailmark_results::in_one_line;
+
 /// An error of the crate. Failures of single requests are counted, not this.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -565,13 +567,4 @@ impl Error {
             _ => false,
         }
     }
-}
-
-/// An error and its causes, in one line.
-pub(crate) fn in_one_line(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    causes
-        .map(ToString::to_string)
-        .collect::<Vec<_>>()
-        .join(": ")
 }

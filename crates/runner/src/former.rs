@@ -9,9 +9,7 @@ use std::{
     path::{Path, PathBuf},
 };
 use tailmark_plan::{Plan, Step, SystemPlan};
-use tailmark_results::{
-    Arrivals, Metric, Point, PointKey, ResolvedRate, Study, System, statistics,
-};
+use tailmark_results::{Metric, Point, PointName, ResolvedRate, Study, System, statistics};
 
 /// How far the runs of a point are apart, as a former study has it.
 #[derive(Debug, Clone, PartialEq)]
@@ -107,7 +105,7 @@ impl Former {
     /// Takes from a study what is not known from one that counts more.
     fn add(&mut self, plan: &Plan, dir: &Path, points: &[&Point]) {
         let runs = Runs::new(plan, points);
-        let noise = |values: &BTreeMap<RunsName, Vec<f64>>| {
+        let noise = |values: &BTreeMap<PointName, Vec<f64>>| {
             let repeated = values.values().filter(|values| values.len() > 1);
             let (deviation, freedom) = statistics::noise(repeated.map(Vec::as_slice))?;
             Some(Noise {
@@ -212,26 +210,12 @@ fn is_same(system: &SystemPlan, other: &System) -> bool {
             .all(|(name, value)| other.settings.get(name).is_some_and(|of| of == value))
 }
 
-/// Workload, distribution, clients, the bits of the rate, and arrivals: what a point is but for its
-/// system and its repeat.
-type RunsName = (String, String, u32, Option<u64>, Option<&'static str>);
-
-fn name(key: &PointKey) -> RunsName {
-    (
-        key.workload.clone(),
-        key.distribution.clone(),
-        key.threads,
-        key.target_rate.map(f64::to_bits),
-        key.arrivals.map(Arrivals::name),
-    )
-}
-
 /// The values of the valid runs of each point of a system.
 struct Runs {
     /// Operations per second in closed loops.
-    ops: BTreeMap<RunsName, Vec<f64>>,
+    ops: BTreeMap<PointName, Vec<f64>>,
     /// Nanoseconds of the latency that the plan names, where that is known and no bound.
-    latencies: BTreeMap<RunsName, Vec<f64>>,
+    latencies: BTreeMap<PointName, Vec<f64>>,
 }
 
 impl Runs {
@@ -240,23 +224,26 @@ impl Runs {
         let is_valid = |point: &&&Point| point.phase.fault(plan.sweep.allow_errors).is_none();
         for Point { key, phase } in points.iter().filter(is_valid) {
             if key.target_rate.is_none() && phase.ops_per_sec() > 0.0 {
-                let of_point = ops.entry(name(key)).or_default();
+                let of_point = ops.entry(PointName::from(key)).or_default();
                 of_point.push(phase.ops_per_sec());
             }
             let latency = plan.report.settings.latency;
             let latency = latency.and_then(|metric: Metric| metric.value(phase));
             if let Some(latency) = latency.filter(|latency| latency.is_exact()) {
-                latencies.entry(name(key)).or_default().push(latency.value);
+                latencies
+                    .entry(PointName::from(key))
+                    .or_default()
+                    .push(latency.value);
             }
         }
         Self { ops, latencies }
     }
 
     fn speeds(self) -> impl Iterator<Item = Speed> {
-        let speed = |((workload, distribution, threads, ..), runs): (RunsName, Vec<f64>)| Speed {
-            workload,
-            distribution,
-            threads,
+        let speed = |(name, runs): (PointName, Vec<f64>)| Speed {
+            workload: name.workload,
+            distribution: name.distribution,
+            threads: name.threads,
             ops_per_sec: runs.iter().sum::<f64>() / runs.len() as f64,
         };
         self.ops.into_iter().map(speed)

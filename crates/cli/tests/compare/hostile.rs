@@ -1,7 +1,7 @@
 //! Names and files from elsewhere, as they come out of the program: nothing that is printed or written
 //! is obeyed by a terminal or a spreadsheet, and a bad study does not end an index.
 
-use crate::{FAST, SLOW, TAILMARK, measured};
+use crate::{FAST, SLOW, TAILMARK, compared, measured};
 use serde_json::Value;
 use std::{collections::BTreeSet, fs, path::Path};
 use tailmark_results::{Point, Study, System};
@@ -77,6 +77,10 @@ fn no_comparison_obeys_a_name() {
             !markdown.contains("<script>") && !markdown.contains("<img"),
             "{markdown}"
         );
+        // Signs that turn the direction are set apart there, and not written out.
+        let page = compared(dir.path(), &[&to, "--format", "html"]);
+        assert_eq!(page.status.code(), Some(0), "{}", err(&page));
+        assert!(!out(&page).contains("<script>alert"), "{names:?}");
         reads_as(
             &harmless(dir.path(), 0, &["compare", &to, "--format", "json"]),
             names,

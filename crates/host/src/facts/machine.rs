@@ -205,7 +205,7 @@ fn machine<'a>() -> FactGroup<'a> {
     group.add("operating system", os_name(&release));
     group.add(
         "virtualisation",
-        virtualisation(&Evidence::of_this_machine()),
+        virtualisation(&VirtualMachineSigns::of_this_machine()),
     );
     group.add("container", container());
     group
@@ -232,7 +232,7 @@ fn container() -> Option<&'static str> {
 }
 
 /// What shows a virtual machine.
-struct Evidence {
+struct VirtualMachineSigns {
     /// The CPU says that a hypervisor is there.
     flag: bool,
     /// `/sys/hypervisor/type`, of Xen.
@@ -241,7 +241,7 @@ struct Evidence {
     product: String,
 }
 
-impl Evidence {
+impl VirtualMachineSigns {
     fn of_this_machine() -> Self {
         let dmi = |name: &str| sysfs::text(&Path::new(dmi::DMI).join(name));
         let flags = CpuInfo::current()
@@ -258,7 +258,7 @@ impl Evidence {
 }
 
 /// A guess: the product's name, else the bare word of the CPU.
-fn virtualisation(evidence: &Evidence) -> String {
+fn virtualisation(evidence: &VirtualMachineSigns) -> String {
     /// Words in vendor or product, and what they mean.
     const PRODUCTS: &[(&str, &str)] = &[
         ("Amazon EC2", "Amazon EC2 (Nitro)"),
@@ -501,7 +501,7 @@ mod tests {
 
     #[test]
     fn a_virtual_machine_is_told_from_a_server_of_the_same_maker() {
-        let evidence = |flag, product: &str| Evidence {
+        let evidence = |flag, product: &str| VirtualMachineSigns {
             flag,
             hypervisor: None,
             product: product.to_owned(),

@@ -6,8 +6,8 @@
 //! name may have become another device between the look and the opening.
 
 use super::{
-    Consent, Error, Evidence, Identity, Reach, Signature, Target, Watch,
-    guard::{self, Scene},
+    Consent, Error, Identity, Objection, Reach, Signature, Target, Watch,
+    guard::{self, GuardScene},
     signature::signatures,
     tag,
     uses::Uses,
@@ -83,7 +83,7 @@ impl Claim {
             match open(&path, Access::Alone) {
                 Ok(file) => held.push((identity.clone(), file)),
                 Err(source) if is_busy(&source) => {
-                    evidence.push(Evidence {
+                    evidence.push(Objection {
                         guard: EXCLUSIVE,
                         text: format!("`{}` is in use ({source})", path.display()),
                     });
@@ -125,7 +125,7 @@ impl Claim {
         target: &Target,
         reach: Reach,
         consent: &Consent,
-    ) -> Result<Vec<Evidence>, Error> {
+    ) -> Result<Vec<Objection>, Error> {
         Self::refusals_watched(target, reach, consent, &Unwatched)
     }
 
@@ -138,7 +138,7 @@ impl Claim {
         reach: Reach,
         consent: &Consent,
         watch: &dyn Watch,
-    ) -> Result<Vec<Evidence>, Error> {
+    ) -> Result<Vec<Objection>, Error> {
         look_again(
             target,
             watch,
@@ -151,7 +151,7 @@ impl Claim {
         target: &Target,
         reach: Reach,
         consent: &Consent,
-    ) -> Result<Vec<Evidence>, Error> {
+    ) -> Result<Vec<Objection>, Error> {
         let identities = reached(target, reach)?;
         let mut files = Vec::new();
         for identity in &identities {
@@ -267,7 +267,7 @@ fn look_again<T>(
     target: &Target,
     watch: &dyn Watch,
     attempt: impl Fn() -> Result<T, Error>,
-    evidence: impl Fn(&Result<T, Error>) -> &[Evidence],
+    evidence: impl Fn(&Result<T, Error>) -> &[Objection],
 ) -> Result<T, Error> {
     let device = &target.identity.name;
     for look in 1..LOOKS {
@@ -320,7 +320,7 @@ fn look(
     target: &Target,
     files: &[(&Identity, &File)],
     consent: &Consent,
-) -> Result<(Vec<Evidence>, Vec<Signature>), Error> {
+) -> Result<(Vec<Objection>, Vec<Signature>), Error> {
     let is_own = consent.has_made(&target.identity);
     let uses = if is_own {
         Uses::look_at_devices()
@@ -338,7 +338,7 @@ fn look(
         .map(|(identity, _)| (*identity).clone())
         .collect();
     let reserved = reserved(files).map_err(|error| error.to_string());
-    let scene = Scene {
+    let scene = GuardScene {
         target,
         reached: &identities,
         consent,

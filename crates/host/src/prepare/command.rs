@@ -68,20 +68,20 @@ fn read_all(from: Option<impl Read>) -> Vec<u8> {
     all
 }
 
+/// Words as one line of a shell, each as it is.
+pub fn shell_line<'w>(words: impl IntoIterator<Item = &'w str>) -> String {
+    let quoter = shlex::Quoter::new().allow_nul(true);
+    quoter.join(words).expect("all but NUL can be quoted")
+}
+
 /// A command as a shell takes it.
 pub(super) fn line(words: &[String]) -> String {
-    let words: Vec<_> = words.iter().map(|word| quoted(word)).collect();
-    words.join(" ")
+    shell_line(words.iter().map(String::as_str))
 }
 
 /// A word as a shell takes it.
 pub(super) fn quoted(text: &str) -> String {
-    let is_plain = |c: char| c.is_ascii_alphanumeric() || "-_./:=,@%+".contains(c);
-    if !text.is_empty() && text.chars().all(is_plain) {
-        text.to_owned()
-    } else {
-        format!("'{}'", text.replace('\'', r"'\''"))
-    }
+    shell_line([text])
 }
 
 /// Where programs of the system are, `/usr/sbin` included, which not every user has.

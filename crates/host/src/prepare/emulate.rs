@@ -446,7 +446,7 @@ mod tests {
             "rdelay=2ms wdelay=2ms",
             "'socket=/x y/limited' export=image",
             "nbdfuse --pidfile '/x y/showing' '/x y/export' --unix '/x y/delayed' &",
-            "losetup --find --show --direct-io=on '/x y/export'",
+            "losetup --find --show '--direct-io=on' '/x y/export'",
         ];
         assert_says(&said, &parts);
         assert!(!said.contains("type=fuse"), "{said}");

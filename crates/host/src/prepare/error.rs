@@ -1,6 +1,6 @@
 //! Why a device is not touched, or a step failed.
 
-use super::Evidence;
+use super::Objection;
 use std::{io, path::PathBuf};
 
 /// Why a device or a setting is left as it is, or what went wrong with it.
@@ -28,7 +28,7 @@ pub enum Error {
         /// What it is.
         device: String,
         /// Everything that was found, by guard.
-        evidence: Vec<Evidence>,
+        evidence: Vec<Objection>,
     },
     /// It is not the device any more that was looked at.
     #[error("`{device}` is left as it is: it was {was}, and is now {is}")]
@@ -123,18 +123,7 @@ pub enum Error {
     },
 }
 
-impl Error {
-    /// With its causes, each behind a colon.
-    #[must_use]
-    pub fn in_one_line(&self) -> String {
-        let first: &dyn std::error::Error = self;
-        let causes = std::iter::successors(Some(first), |error| error.source());
-        let causes: Vec<_> = causes.map(ToString::to_string).collect();
-        causes.join(": ")
-    }
-}
-
-fn evidence_text(evidence: &[Evidence]) -> String {
+fn evidence_text(evidence: &[Objection]) -> String {
     let each = evidence
         .iter()
         .map(|of| format!("{} ({})", of.text, of.guard));

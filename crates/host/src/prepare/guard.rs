@@ -68,7 +68,7 @@ pub enum Reach {
 
 /// A reason not to touch a device.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Evidence {
+pub struct Objection {
     /// The row that found it.
     pub guard: &'static str,
     /// What it found.
@@ -76,7 +76,7 @@ pub struct Evidence {
 }
 
 /// What is looked at.
-pub struct Scene<'a> {
+pub struct GuardScene<'a> {
     /// The device.
     pub target: &'a Target,
     /// Every device that the action reaches; the target is one.
@@ -111,7 +111,7 @@ pub struct Guard {
     /// What it asks about.
     pub asks: Asks,
     /// Why not.
-    pub check: fn(&Scene<'_>) -> Vec<String>,
+    pub check: fn(&GuardScene<'_>) -> Vec<String>,
 }
 
 /// Every guard, in the order of the documentation.
@@ -208,7 +208,7 @@ pub const GUARDS: &[Guard] = &[
     },
 ];
 
-fn unseen(scene: &Scene<'_>) -> Vec<String> {
+fn unseen(scene: &GuardScene<'_>) -> Vec<String> {
     let unseen = scene.uses.unseen.iter();
     let missed = unseen.filter(|of| !scene.consent.unseen.contains(&of.name));
     let say = |of: &super::uses::Unseen| {
@@ -223,18 +223,18 @@ fn unseen(scene: &Scene<'_>) -> Vec<String> {
 
 /// Everything that speaks against touching the device.
 #[must_use]
-pub fn refusals(scene: &Scene<'_>) -> Vec<Evidence> {
+pub fn refusals(scene: &GuardScene<'_>) -> Vec<Objection> {
     let of = |guard: &Guard| {
         let found = (guard.check)(scene).into_iter();
         let name = guard.name;
-        found.map(move |text| Evidence { guard: name, text })
+        found.map(move |text| Objection { guard: name, text })
     };
     let asked = GUARDS.iter();
     let asked = asked.filter(|guard| !(scene.is_own && guard.asks == Asks::Use));
     asked.flat_map(of).collect()
 }
 
-fn not_confirmed(scene: &Scene<'_>) -> Vec<String> {
+fn not_confirmed(scene: &GuardScene<'_>) -> Vec<String> {
     let mut wrong = Vec::new();
     let serials: BTreeSet<_> = scene.reached.iter().map(|of| of.serial.clone()).collect();
     for serial in serials {
@@ -255,7 +255,7 @@ fn not_confirmed(scene: &Scene<'_>) -> Vec<String> {
 const WHOLE_DISKS: &str = "only whole disks are erased or overwritten; name one, or make a file system \
                            on this and give its mount point as `path`";
 
-fn other_kind(scene: &Scene<'_>) -> Vec<String> {
+fn other_kind(scene: &GuardScene<'_>) -> Vec<String> {
     let device = &scene.target.device;
     let mut wrong = Vec::new();
     if device.name != device.disk {
@@ -282,7 +282,7 @@ fn other_kind(scene: &Scene<'_>) -> Vec<String> {
     wrong
 }
 
-fn read_only(scene: &Scene<'_>) -> Vec<String> {
+fn read_only(scene: &GuardScene<'_>) -> Vec<String> {
     let mut wrong = Vec::new();
     for of in scene.reached {
         let directory = scene.uses.sys.join("class/block").join(&of.name);
@@ -304,7 +304,7 @@ fn read_only(scene: &Scene<'_>) -> Vec<String> {
     wrong
 }
 
-fn unlike_the_plan(scene: &Scene<'_>) -> Vec<String> {
+fn unlike_the_plan(scene: &GuardScene<'_>) -> Vec<String> {
     let Identity { model, bytes, .. } = &scene.target.identity;
     let mut wrong = Vec::new();
     if let Some(expected) = &scene.consent.model {
@@ -328,7 +328,7 @@ fn unlike_the_plan(scene: &Scene<'_>) -> Vec<String> {
     wrong
 }
 
-fn kept(scene: &Scene<'_>) -> Vec<String> {
+fn kept(scene: &GuardScene<'_>) -> Vec<String> {
     let mut wrong = Vec::new();
     for place in &scene.consent.kept {
         let below = chain(place);
@@ -342,12 +342,12 @@ fn kept(scene: &Scene<'_>) -> Vec<String> {
 }
 
 /// Every device on those that are reached.
-fn above<'a>(scene: &'a Scene<'_>) -> Vec<&'a BlockDevice> {
+fn above<'a>(scene: &'a GuardScene<'_>) -> Vec<&'a BlockDevice> {
     let of = |identity: &Identity| scene.uses.on_disk(&identity.name);
     scene.reached.iter().flat_map(of).collect()
 }
 
-fn used(scene: &Scene<'_>, uses: &[(String, (u32, u32))], how: &str) -> Vec<String> {
+fn used(scene: &GuardScene<'_>, uses: &[(String, (u32, u32))], how: &str) -> Vec<String> {
     let above = above(scene);
     let found = uses.iter().filter_map(|(what, number)| {
         let device = above.iter().find(|d| (d.major, d.minor) == *number)?;
@@ -356,7 +356,7 @@ fn used(scene: &Scene<'_>, uses: &[(String, (u32, u32))], how: &str) -> Vec<Stri
     found.collect()
 }
 
-fn mounted(scene: &Scene<'_>) -> Vec<String> {
+fn mounted(scene: &GuardScene<'_>) -> Vec<String> {
     let above = above(scene);
     let btrfs = scene.uses.btrfs_with(&above);
     let mut wrong = Vec::new();
@@ -399,7 +399,7 @@ fn is_device(source: &Path, device: &BlockDevice) -> bool {
         })
 }
 
-fn held(scene: &Scene<'_>) -> Vec<String> {
+fn held(scene: &GuardScene<'_>) -> Vec<String> {
     let mut wrong = Vec::new();
     for device in above(scene) {
         let holders = scene.uses.sys.join("class/block").join(&device.name);
@@ -415,7 +415,7 @@ fn held(scene: &Scene<'_>) -> Vec<String> {
     wrong
 }
 
-fn stacked(scene: &Scene<'_>) -> Vec<String> {
+fn stacked(scene: &GuardScene<'_>) -> Vec<String> {
     let is_reached = |device: &&&BlockDevice| scene.reached.iter().any(|of| of.name == device.disk);
     let above = above(scene);
     let others = above.iter().filter(|device| !is_reached(device));
@@ -427,7 +427,7 @@ fn stacked(scene: &Scene<'_>) -> Vec<String> {
     others.map(say).collect()
 }
 
-fn open(scene: &Scene<'_>) -> Vec<String> {
+fn open(scene: &GuardScene<'_>) -> Vec<String> {
     let above = above(scene);
     let found = scene
         .uses
@@ -445,7 +445,7 @@ fn open(scene: &Scene<'_>) -> Vec<String> {
     found
 }
 
-fn reserved(scene: &Scene<'_>) -> Vec<String> {
+fn reserved(scene: &GuardScene<'_>) -> Vec<String> {
     match &scene.reserved {
         Ok(None) => Vec::new(),
         Ok(Some(who)) => vec![who.clone()],
@@ -453,7 +453,7 @@ fn reserved(scene: &Scene<'_>) -> Vec<String> {
     }
 }
 
-fn foreign(scene: &Scene<'_>) -> Vec<String> {
+fn foreign(scene: &GuardScene<'_>) -> Vec<String> {
     let signatures = match &scene.signatures {
         Ok(signatures) => signatures,
         Err(why) => return vec![format!("what is on it cannot be told: {why}")],

@@ -5,12 +5,12 @@
 //! machine that it is of, which finds them there.
 
 use super::{
-    Changes, Claim, Consent, Erase, Error, Evidence, FileSystem, Journal, Kernel, Log, Mix, Over,
+    Changes, Claim, Consent, Erase, Error, FileSystem, Journal, Kernel, Log, Mix, Objection, Over,
     PrepareStep, Reach, STEPS, Setting, Target, Watch, is_mounted_on, real_path,
 };
 use serde::{Deserialize, Serialize};
 use std::path::{Path, PathBuf};
-use tailmark_results::{number, steady::Rounds};
+use tailmark_results::{in_one_line, number, steady::Rounds};
 
 /// What is asked for of the devices of a system.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -281,7 +281,7 @@ impl Job {
     ///
     /// # Errors
     /// Where a device cannot be looked at.
-    pub fn refusals(&self, watch: &dyn Watch) -> Result<Vec<Evidence>, Error> {
+    pub fn refusals(&self, watch: &dyn Watch) -> Result<Vec<Objection>, Error> {
         let own = self.own_mount();
         let consent = Consent {
             own_mount: own.map(|(_, point)| real_path(point)),
@@ -343,7 +343,7 @@ impl Job {
             log(&format!("{whose}: {name} begins: {command}"));
             watch.begins(&format!("{whose}: {name}"));
             if let Err(error) = (step.carry_out)(self, journal, watch) {
-                let why = error.in_one_line();
+                let why = in_one_line(&error);
                 log(&format!("{whose}: {name} failed: {why}"));
                 return Err(error);
             }

@@ -35,11 +35,12 @@ mod uses;
 mod watch;
 
 pub use claim::Claim;
+pub use command::shell_line;
 pub use emulate::{Volume, emulate, emulated_file, plan_emulate, remove_emulated};
 pub use erase::Erase;
 pub use error::Error;
 pub use file_system::{FILE_SYSTEMS, FileSystem, file_system_on, is_mounted_on, mount, unmount};
-pub use guard::{Asks, Consent, Evidence, GUARDS, Guard, Reach};
+pub use guard::{Asks, Consent, GUARDS, Guard, Objection, Reach};
 pub use identity::{Identity, Target};
 pub use job::{DeviceRequest, Done, Found, Job, JobRequest, MachineRequest};
 pub use journal::{JOURNAL_DIRECTORY, Journal, Log};

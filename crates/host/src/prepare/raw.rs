@@ -4,13 +4,14 @@
 //! else. Every other one is taken as erasing it would: with every guard and the same consent.
 
 use super::{
-    Claim, Consent, Error, Evidence, Identity, Reach, Signature, Target, Uses, Watch,
+    Claim, Consent, Error, Identity, Objection, Reach, Signature, Target, Uses, Watch,
     claim::{self, on_all},
     erase,
     signature::signatures,
     tag,
 };
 use std::{collections::BTreeSet, fs::File, io, os::unix::fs::FileExt, path::Path};
+use tailmark_results::in_one_line;
 
 /// A device that a driver writes itself.
 #[derive(Debug)]
@@ -58,7 +59,7 @@ impl RawDevice {
         let name = self.target.path().display().to_string();
         match self.holds() {
             Ok(holds) => format!("{name}: {holds}"),
-            Err(error) => format!("{name}: {}", error.in_one_line()),
+            Err(error) => format!("{name}: {}", in_one_line(&error)),
         }
     }
 
@@ -89,7 +90,7 @@ impl RawDevice {
     ///
     /// # Errors
     /// Where it cannot be looked at, or is stopped.
-    pub fn refusals(&self, watch: &dyn Watch) -> Result<Vec<Evidence>, Error> {
+    pub fn refusals(&self, watch: &dyn Watch) -> Result<Vec<Objection>, Error> {
         if self.is_ours {
             return Ok(Vec::new());
         }

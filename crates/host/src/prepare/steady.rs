@@ -487,7 +487,10 @@ mod tests {
             ..MIX
         };
         let error = steady_file(dir.path(), 1, &large, &Looks(Cell::new(0))).unwrap_err();
-        assert!(error.in_one_line().contains("1 % of"), "{error}");
+        assert!(
+            tailmark_results::in_one_line(&error).contains("1 % of"),
+            "{error}"
+        );
         let removed = Removed::new(&own).unwrap();
         assert_eq!(removed.0.metadata().unwrap().len(), 0);
         drop(removed);

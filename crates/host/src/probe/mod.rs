@@ -15,7 +15,7 @@ mod vmstat;
 use crate::{Error, nvme};
 use procfs::ProcError;
 use std::path::{Path, PathBuf};
-use tailmark_results::SeriesKind;
+use tailmark_results::{SeriesKind, in_one_line};
 
 /// What is run, and where: some probes look at the device behind it.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
@@ -88,6 +88,49 @@ pub const PROBES: &[ProbeRow] = &[
     process::PROBE,
     vmstat::PROBE,
 ];
+
+/// A probe that is sampled.
+pub struct OpenProbe {
+    /// Its row.
+    pub row: &'static ProbeRow,
+    probe: Box<dyn Probe>,
+}
+
+impl OpenProbe {
+    /// Reads all its counters and gauges.
+    ///
+    /// # Errors
+    /// Says in one line why they cannot be read.
+    pub fn sample(&mut self) -> Result<Vec<Reading>, String> {
+        self.probe
+            .sample()
+            .map_err(|error| self.row.failure(&error))
+    }
+}
+
+impl ProbeRow {
+    /// That it cannot be sampled, in one line.
+    fn failure(&self, error: &Error) -> String {
+        let why = in_one_line(error).replace('\n', " ");
+        format!("probe `{}`: {why}", self.name)
+    }
+}
+
+/// Opens every probe that is asked for and applies to the target; and says what cannot be sampled.
+pub fn open_probes(
+    target: &Target,
+    is_asked_for: impl Fn(&ProbeRow) -> bool,
+) -> (Vec<OpenProbe>, Vec<String>) {
+    let (mut probes, mut not_sampled) = (Vec::new(), Vec::new());
+    for row in PROBES.iter().filter(|row| is_asked_for(row)) {
+        match (row.open)(target) {
+            Ok(Some(probe)) => probes.push(OpenProbe { row, probe }),
+            Ok(None) => {}
+            Err(error) => not_sampled.push(row.failure(&error)),
+        }
+    }
+    (probes, not_sampled)
+}
 
 /// Readings of one subject from a table of names, kinds and values.
 pub(crate) fn readings(subject: &str, values: &[(&str, SeriesKind, f64)]) -> Vec<Reading> {

@@ -5,7 +5,7 @@ use std::{
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
 };
-use tailmark_host::prepare::{Claim, Consent, Error, Evidence, Reach, Target, Uses};
+use tailmark_host::prepare::{Claim, Consent, Error, Objection, Reach, Target, Uses};
 use tailmark_testing::LoopDevice;
 use tempfile::TempDir;
 
@@ -45,11 +45,11 @@ impl Disk {
         }
     }
 
-    pub fn refusals(&self, consent: &Consent) -> Vec<Evidence> {
+    pub fn refusals(&self, consent: &Consent) -> Vec<Objection> {
         Claim::refusals(&self.target(), Reach::Device, consent).unwrap()
     }
 
-    pub fn evidence(&self) -> Vec<Evidence> {
+    pub fn evidence(&self) -> Vec<Objection> {
         self.refusals(&self.consent())
     }
 
@@ -81,7 +81,7 @@ pub fn unseen() -> Consent {
 }
 
 /// What a guard has found.
-pub fn text(evidence: &[Evidence], guard: &str) -> String {
+pub fn text(evidence: &[Objection], guard: &str) -> String {
     let of = evidence.iter().filter(|of| of.guard == guard);
     of.map(|of| of.text.clone()).collect::<Vec<_>>().join("; ")
 }

@@ -1,7 +1,7 @@
 //! A connection is looked at every two seconds, and made again where it is lost.
 
 use super::{About, LONG, SHORT, Server, State};
-use crate::{Error, channel::Channel, command::END_ALL, link::Link, ssh::in_one_line};
+use crate::{Error, channel::Channel, command::END_ALL, link::Link, ssh::summary};
 use std::{
     sync::{Arc, PoisonError},
     thread::{self, JoinHandle},
@@ -75,7 +75,7 @@ impl Server {
             let called = Link::connect(&self.login, &self.options, &is_over);
             if let Err(error) = called.and_then(|link| self.back(link)) {
                 // Whoever waits is told the last reason.
-                self.state().link = Err(in_one_line(&error.to_string()));
+                self.state().link = Err(summary(&error.to_string()));
             }
             return;
         };

@@ -9,10 +9,7 @@ fn a_shell_takes_words_as_they_are() {
     let words = [
         "printf", "%s|", "a b", "it's", "$HOME", "\\", "`x`", "", "*",
     ];
-    let shell = Command::new("sh")
-        .arg("-c")
-        .arg(quoted(words.into_iter()))
-        .output();
+    let shell = Command::new("sh").arg("-c").arg(shell_line(words)).output();
     let printed = String::from_utf8(shell.unwrap().stdout).unwrap();
     assert_eq!(printed, r"a b|it's|$HOME|\|`x`||*|");
 }

@@ -2,6 +2,7 @@
 
 use super::{axis, base, categories, line, narrow_base};
 use crate::{
+    Plot, PlotAxes, PlotMark, PlotSeries,
     chart::curve::ceilings_in_sight,
     chart::quantised::quantised,
     measure::Spread,
@@ -12,7 +13,7 @@ use serde_json::{Value, json};
 use tailmark_results::System;
 
 /// Ops/s of each system against client counts; ceilings as dashed lines.
-pub fn ops_by_threads(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Value {
+pub fn ops_by_threads(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> (Value, Plot) {
     let labels: Vec<String> = group.steps.iter().map(|step| step.label()).collect();
     let at = |system: &System, step| group.cell(&system.name, step)?.ops();
     let mut bars = Bars::new(sweep, |system| {
@@ -33,16 +34,27 @@ pub fn ops_by_threads(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Value
     }
     let mut option = option(narrow_base(), categories("threads", &labels), bars.series);
     option["legend"]["selected"] = selected.into();
-    option
+    (option, plot(labels, bars.plotted))
+}
+
+fn plot(categories: Vec<String>, series: Vec<PlotSeries>) -> Plot {
+    Plot {
+        axes: PlotAxes::Categories(categories),
+        series,
+    }
 }
 
 /// Draws what is not valid faint, in a broken frame.
 fn mark_faults(bars: &mut Bars, group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) {
     // The bars of the systems come first.
-    for (series, system) in bars.series.iter_mut().zip(&sweep.systems) {
+    let series = bars.series.iter_mut().zip(&mut bars.plotted);
+    for ((series, plotted), system) in series.zip(&sweep.systems) {
         for (i, &step) in group.steps.iter().enumerate() {
             let cell = group.cell(&system.name, step);
             if cell.is_some_and(|cell| cell.fault.is_some()) {
+                if let Some(mark) = &mut plotted.marks[i] {
+                    mark.is_invalid = true;
+                }
                 let value = series["data"][i].take();
                 series["data"][i] = json!({
                     "value": value,
@@ -57,7 +69,7 @@ fn mark_faults(bars: &mut Bars, group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>
 }
 
 /// The peaks of all workloads.
-pub fn peaks(sweep: &SweepTable<'_>) -> Value {
+pub fn peaks(sweep: &SweepTable<'_>) -> (Value, Plot) {
     by_workload(sweep, |group, system| {
         group.peak(&system.name).map(|p| p.ops)
     })
@@ -67,10 +79,10 @@ pub fn peaks(sweep: &SweepTable<'_>) -> Value {
 pub fn bandwidth<'a>(
     sweep: &SweepTable<'a>,
     value: impl Fn(&WorkloadGrid<'a>, &'a System) -> Option<Spread>,
-) -> Value {
-    let mut option = by_workload(sweep, value);
+) -> (Value, Plot) {
+    let (mut option, plot) = by_workload(sweep, value);
     option["yAxis"]["name"] = "MB/s".into();
-    option
+    (option, plot)
 }
 
 /// More bars than these are too narrow for what they say.
@@ -80,7 +92,7 @@ const BARS_WIDE: usize = 15;
 fn by_workload<'a>(
     sweep: &SweepTable<'a>,
     value: impl Fn(&WorkloadGrid<'a>, &'a System) -> Option<Spread>,
-) -> Value {
+) -> (Value, Plot) {
     let labels: Vec<String> = sweep
         .groups
         .iter()
@@ -103,7 +115,7 @@ fn by_workload<'a>(
             series["labelLayout"] = "@bar".into();
         }
     }
-    option
+    (option, plot(labels, bars.plotted))
 }
 
 fn option(base: Value, categories: Value, series: Vec<Value>) -> Value {
@@ -142,12 +154,13 @@ fn rounded(value: Option<Spread>) -> Value {
 
 struct Bars {
     series: Vec<Value>,
+    plotted: Vec<PlotSeries>,
 }
 
 impl Bars {
     fn new<'a>(sweep: &SweepTable<'a>, values: impl Fn(&'a System) -> Vec<Option<Spread>>) -> Self {
         let mut series = Vec::new();
-        let mut spreads = Vec::new();
+        let (mut spreads, mut plotted) = (Vec::new(), Vec::new());
         for (i, system) in sweep.systems.iter().enumerate() {
             let values = values(system);
             let data: Vec<Value> = values.iter().copied().map(rounded).collect();
@@ -156,10 +169,19 @@ impl Bars {
                 "type": "bar", "name": system.name, "itemStyle": {"color": look.color},
                 "barMaxWidth": 46, "barGap": "12%", "barCategoryGap": "28%", "data": data,
             }));
+            let mark = |value: Spread| PlotMark {
+                y: value.middle,
+                ..PlotMark::default()
+            };
+            plotted.push(PlotSeries {
+                name: system.name.clone(),
+                color: look.color,
+                marks: values.iter().map(|value| value.map(mark)).collect(),
+            });
             spreads.extend(spread(&values, i, sweep.systems.len(), &system.name));
         }
         series.extend(spreads);
-        Self { series }
+        Self { series, plotted }
     }
 }
 

@@ -1,8 +1,9 @@
 //! The curve of the studies: ops/s against a latency, one point a client count, one line a system.
 //! Past the peak it turns back, so points stay in the order of client counts, never of x.
 
-use super::{axis, base, line, log_axis, narrow_base};
+use super::{axis, base, line, log_axis, log_range, narrow_base};
 use crate::{
+    Plot, PlotAxes, PlotMark, PlotSeries,
     axis::Step,
     chart::quantised::quantised,
     measure::{Measured, Spread},
@@ -34,20 +35,9 @@ impl LatencyChoice {
 pub fn curve_base() -> Value {
     let mut option = base();
     option["tooltip"] = json!({"trigger": "item", "formatter": "@curve", "confine": true});
-    option["xAxis"] = axis("value", "operations per second", 28, "@rate");
+    option["xAxis"] = axis("value", Along::Rate.title(), 28, "@rate");
     option["yAxis"] = axis("log", "latency", 62, "@latency");
     option
-}
-
-/// The lines of one reading; null where nothing was measured.
-pub fn curve(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>, reading: LatencyChoice) -> Value {
-    let lines = CurveLines {
-        group,
-        sweep,
-        reading,
-        along: Along::Rate,
-    };
-    lines.variant()
 }
 
 /// The part of the chart of latency against client counts that all readings share.
@@ -55,54 +45,51 @@ pub fn latency_base(group: &WorkloadGrid<'_>) -> Value {
     let labels: Vec<String> = group.steps.iter().map(|step| step.label()).collect();
     let mut option = narrow_base();
     option["tooltip"] = json!({"trigger": "item", "formatter": "@curve", "confine": true});
-    option["xAxis"] = super::categories("threads", &labels);
+    option["xAxis"] = super::categories(Along::Threads.title(), &labels);
     option["yAxis"] = axis("log", "latency", 62, "@latency");
     option
-}
-
-/// Latency against client counts.
-pub fn latency(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>, reading: LatencyChoice) -> Value {
-    let lines = CurveLines {
-        group,
-        sweep,
-        reading,
-        along: Along::Threads,
-    };
-    lines.variant()
 }
 
 /// The part of the chart of latency against offered rates that all readings share.
 pub fn offered_base() -> Value {
     let mut option = curve_base();
     option["tooltip"]["formatter"] = "@offered".into();
-    option["xAxis"] = axis("value", "offered operations per second", 28, "@rate");
+    option["xAxis"] = axis("value", Along::Offered.title(), 28, "@rate");
     option
-}
-
-/// Latency against the rates that were offered.
-pub fn offered(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>, reading: LatencyChoice) -> Value {
-    let lines = CurveLines {
-        group,
-        sweep,
-        reading,
-        along: Along::Offered,
-    };
-    lines.variant()
 }
 
 /// What x is.
 #[derive(Clone, Copy, PartialEq)]
-enum Along {
+pub enum Along {
+    /// Operations per second.
     Rate,
+    /// Client counts.
     Threads,
+    /// Offered operations per second.
     Offered,
 }
 
-struct CurveLines<'s, 'a> {
-    group: &'s WorkloadGrid<'a>,
-    sweep: &'s SweepTable<'a>,
-    reading: LatencyChoice,
-    along: Along,
+impl Along {
+    const fn title(self) -> &'static str {
+        match self {
+            Self::Rate => "operations per second",
+            Self::Threads => "threads",
+            Self::Offered => "offered operations per second",
+        }
+    }
+}
+
+/// The lines of one reading.
+#[derive(Clone, Copy)]
+pub struct CurveLines<'s, 'a> {
+    /// Of which workload.
+    pub group: &'s WorkloadGrid<'a>,
+    /// Of which systems.
+    pub sweep: &'s SweepTable<'a>,
+    /// Which latency.
+    pub reading: LatencyChoice,
+    /// Against what.
+    pub along: Along,
 }
 
 /// One mark.
@@ -113,47 +100,118 @@ struct Mark {
     fault: Option<Fault>,
 }
 
+impl Mark {
+    /// Whether middle, low and high are bounds.
+    fn bounds(&self) -> [bool; 3] {
+        [self.ns.middle, self.ns.low, self.ns.high].map(|ns| !ns.is_exact())
+    }
+}
+
+/// Beside a mark that is not valid.
+fn fault_label(mark: &Mark, fault: Fault) -> String {
+    format!("{}: {fault}", mark.step.label())
+}
+
 /// A ceiling so many times above the systems is hidden at first: it would press them into a corner.
 const CEILING_IN_SIGHT: f64 = 2.0;
 
+/// A system, and a mark for each step.
+type Line<'a> = (&'a System, Vec<Option<Mark>>);
+
 impl<'a> CurveLines<'_, 'a> {
-    fn variant(&self) -> Value {
-        let systems = self.sweep.systems.iter().enumerate();
-        let mut series: Vec<Value> = Vec::new();
-        let mut values: Vec<f64> = Vec::new();
-        for (i, system) in systems {
-            let marks = self.marks(system);
-            values.extend(
-                marks
-                    .iter()
-                    .flatten()
-                    .flat_map(|m| [m.ns.low.value / 1e3, m.ns.high.value / 1e3]),
-            );
-            // The line first: the legend takes its mark from the first series of a name.
-            series.push(self.system(i, system, &marks));
-            series.extend(self.spreads(system, &marks));
-        }
+    /// As a variant of the chart; null where nothing was measured.
+    pub fn variant(&self) -> Value {
+        let (systems, ceilings) = (self.lines(&self.sweep.systems), self.ceilings());
+        let values = self.values_in_sight(&systems, &ceilings);
         if values.is_empty() {
             return Value::Null;
         }
-        let in_sight = self.ceilings_in_sight();
+        let mut series: Vec<Value> = Vec::new();
+        for (i, (system, marks)) in systems.iter().enumerate() {
+            // The line first: the legend takes its mark from the first series of a name.
+            series.push(self.system(i, system, marks));
+            series.extend(self.spreads(system, marks));
+        }
         let mut selected = serde_json::Map::new();
-        for system in &self.sweep.ceilings {
-            let marks = self.marks(system);
-            let shown = marks.iter().flatten().map(|m| m.ns.middle.value / 1e3);
-            if shown.clone().next().is_none() {
-                continue;
-            }
-            if in_sight {
-                values.extend(shown);
-            } else {
+        for (system, marks) in &ceilings {
+            if !self.ceilings_in_sight() {
                 selected.insert(system.name.clone(), false.into());
             }
-            series.push(self.ceiling(system, &marks));
+            series.push(self.ceiling(system, marks));
         }
         let mut y = log_axis(values.into_iter());
-        y["name"] = format!("{} (log scale)", self.reading.title()).into();
+        y["name"] = self.y_title().into();
         json!({"yAxis": y, "legend": {"selected": selected}, "series": series})
+    }
+
+    /// What the variant shows at first; none where nothing was measured.
+    pub fn plot(&self) -> Option<Plot> {
+        let (mut lines, mut ceilings) = (self.lines(&self.sweep.systems), self.ceilings());
+        let values = self.values_in_sight(&lines, &ceilings);
+        let (low, high, ticks) = log_range(values.into_iter())?;
+        if self.ceilings_in_sight() {
+            lines.append(&mut ceilings);
+        }
+        let mark = |mark: Mark| PlotMark {
+            x: match self.along {
+                Along::Offered => mark.step.rate.unwrap_or(0.0),
+                Along::Rate | Along::Threads => mark.ops.middle,
+            },
+            y: mark.ns.middle.value / 1e3,
+            label: match mark.fault {
+                Some(fault) => fault_label(&mark, fault),
+                None if mark.bounds() != [false; 3] => self.bounded_label(&mark),
+                None => mark.step.threads.to_string(),
+            },
+            is_invalid: mark.fault.is_some(),
+        };
+        let series = lines.into_iter().map(|(system, marks)| PlotSeries {
+            name: system.name.clone(),
+            color: self.sweep.color(&system.name),
+            marks: marks.into_iter().map(|of| of.map(mark)).collect(),
+        });
+        Some(Plot {
+            axes: PlotAxes::Latency {
+                titles: [self.along.title().to_owned(), self.y_title()],
+                low,
+                high,
+                ticks,
+            },
+            series: series.collect(),
+        })
+    }
+
+    fn y_title(&self) -> String {
+        format!("{} (log scale)", self.reading.title())
+    }
+
+    fn lines(&self, systems: &[&'a System]) -> Vec<Line<'a>> {
+        let line = |system: &&'a System| (*system, self.marks(system));
+        systems.iter().map(line).collect()
+    }
+
+    /// The ceilings that were measured here.
+    fn ceilings(&self) -> Vec<Line<'a>> {
+        let mut lines = self.lines(&self.sweep.ceilings);
+        lines.retain(|(_, marks)| marks.iter().any(Option::is_some));
+        lines
+    }
+
+    /// The latencies that are shown at first, microseconds; nothing where no system was measured.
+    fn values_in_sight(&self, systems: &[Line<'_>], ceilings: &[Line<'_>]) -> Vec<f64> {
+        fn marks<'l>(lines: &'l [Line<'_>]) -> impl Iterator<Item = &'l Measured> {
+            lines
+                .iter()
+                .flat_map(|(_, marks)| marks)
+                .flatten()
+                .map(|mark| &mark.ns)
+        }
+        let ends = marks(systems).flat_map(|ns| [ns.low.value / 1e3, ns.high.value / 1e3]);
+        let mut values: Vec<f64> = ends.collect();
+        if !values.is_empty() && self.ceilings_in_sight() {
+            values.extend(marks(ceilings).map(|ns| ns.middle.value / 1e3));
+        }
+        values
     }
 
     /// One for each step of the group (a hole in the line where a value lacks samples).
@@ -194,7 +252,7 @@ impl<'a> CurveLines<'_, 'a> {
             value.extend([mark.ops.low, mark.ops.high].map(quantised));
             value.extend([ns.low, ns.high].map(us));
         }
-        let bounds = [ns.middle, ns.low, ns.high].map(|ns| !ns.is_exact());
+        let bounds = mark.bounds();
         if bounds == [false; 3] && ns.solid && mark.fault.is_none() {
             return value.into();
         }
@@ -210,7 +268,7 @@ impl<'a> CurveLines<'_, 'a> {
             item["itemStyle"] =
                 json!({"color": "#fff", "borderColor": style::FAULT, "borderWidth": 2});
             item["label"] = json!({
-                "show": true, "formatter": format!("{}: {fault}", mark.step.label()),
+                "show": true, "formatter": fault_label(mark, fault),
                 "color": style::FAULT,
             });
         } else if !ns.solid {

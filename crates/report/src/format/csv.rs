@@ -20,7 +20,7 @@ const FOLDER: Folder = Folder {
     ending: "csv",
 };
 
-fn files(report: &Report<'_>) -> Result<Vec<ReportFile>, Error> {
+fn files(report: &Report) -> Result<Vec<ReportFile>, Error> {
     let tables = tables(&report.sections).into_iter();
     let files = tables.map(|(name, table)| FOLDER.file(&name, csv(table).into_bytes()));
     Ok(files.collect())

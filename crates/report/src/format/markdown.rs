@@ -2,9 +2,9 @@
 //! it.
 
 use super::{
-    Report, ReportFile, ReportFormat, cards, facts,
+    Report, ReportFile, ReportFormat, cards,
     names::{address, finding_anchor},
-    pictures, title,
+    pictures,
 };
 use crate::{
     Badge, Block, Cell, Column, Error, Figure, FindingEntry, Span, Table, TableRow, Text,
@@ -24,16 +24,19 @@ pub const FORMAT: ReportFormat = ReportFormat {
 
 const PAGE: &str = "report.md";
 
-fn files(report: &Report<'_>) -> Result<Vec<ReportFile>, Error> {
+fn files(report: &Report) -> Result<Vec<ReportFile>, Error> {
     let mut files = pictures::svg_files(report)?;
-    let drawings = report.drawings()?;
-    let facts: Vec<String> = facts(report.data)
-        .iter()
-        .map(|fact| escaped(fact))
-        .collect();
+    let text = format!("{}\n", text(report, report.drawings()?));
+    files.push(ReportFile::page(PAGE, text.into_bytes()));
+    Ok(files)
+}
+
+/// The text with its charts, which are beside it.
+pub fn text(report: &Report, drawings: &[Drawing]) -> String {
+    let facts = report.head.facts.iter().map(|fact| escaped(fact));
     let mut parts = vec![
-        format!("# {}", line(&title(report.data))),
-        facts.join(" · "),
+        format!("# {}", line(&report.head.title)),
+        facts.collect::<Vec<_>>().join(" · "),
     ];
     for (section, blocks) in &report.sections {
         let (name, title) = (section.name, section.title);
@@ -42,9 +45,7 @@ fn files(report: &Report<'_>) -> Result<Vec<ReportFile>, Error> {
     }
     parts.push(format!("Made by tailmark {}.", env!("CARGO_PKG_VERSION")));
     parts.retain(|part| !part.is_empty());
-    let text = format!("{}\n", parts.join("\n\n"));
-    files.push(ReportFile::page(PAGE, text.into_bytes()));
-    Ok(files)
+    parts.join("\n\n")
 }
 
 fn block(block: &Block, drawings: &[Drawing]) -> String {

@@ -16,7 +16,7 @@ use crate::{
 };
 use std::{
     cell::OnceCell,
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     io::{self, Write},
     path::{Path, PathBuf},
 };
@@ -35,7 +35,7 @@ pub struct ReportFormat {
     /// The folder of its other files.
     pub folder: Option<Folder>,
     /// Makes its files.
-    pub files: fn(&Report<'_>) -> Result<Vec<ReportFile>, Error>,
+    pub files: fn(&Report) -> Result<Vec<ReportFile>, Error>,
     /// Writes the whole for this screen, where it is read as it is.
     pub text: Option<WriteText>,
 }
@@ -82,7 +82,7 @@ impl ReportFile {
 }
 
 /// Writes a report as text.
-pub type WriteText = fn(&Report<'_>, Screen, &mut dyn Write) -> io::Result<()>;
+pub type WriteText = fn(&Report, Screen, &mut dyn Write) -> io::Result<()>;
 
 impl ReportFormat {
     /// The format of a name.
@@ -110,25 +110,87 @@ pub const FORMATS: &[ReportFormat] = &[
     terminal::FORMAT,
 ];
 
-/// A report on its way into files. What several formats need is made once.
-#[derive(Debug)]
-pub struct Report<'d> {
-    data: &'d Data,
-    sections: Vec<(&'static Section, Vec<Block>)>,
+/// Sections with their blocks.
+pub type Rendered = Vec<(&'static Section, Vec<Block>)>;
+
+/// A report, or another page of blocks, on its way into files. What several formats need is made once.
+#[derive(Debug, Default)]
+pub struct Report {
+    head: Head,
+    sections: Rendered,
     drawings: OnceCell<Vec<Drawing>>,
     paper: OnceCell<Vec<Drawing>>,
 }
 
-impl<'d> Report<'d> {
+/// What stands above the sections, and what is known of all of them.
+#[derive(Debug, Default)]
+pub struct Head {
+    /// Above the title: what kind of page it is.
+    pub kicker: &'static str,
+    /// The title.
+    pub title: String,
+    /// Below the title.
+    pub facts: Vec<String>,
+    /// The systems that can be shown and hidden, in the order of their looks.
+    pub systems: Vec<String>,
+    /// Every name of its studies, of workloads too.
+    pub names: BTreeSet<String>,
+    /// When the last of its studies began, milliseconds since 1970 UTC.
+    pub began_ms: Option<u64>,
+}
+
+impl Head {
+    /// Of the report of a study.
+    const KICKER: &str = "Storage qualification report";
+
+    fn from_data(data: &Data) -> Self {
+        let (compared, _) = data.systems_and_ceilings();
+        let systems = data.systems.iter().map(|system| &system.name);
+        let workloads = data.points.iter().map(|point| &point.key.workload);
+        let titles = data.headers.iter().map(|header| &header.title);
+        Self {
+            kicker: Self::KICKER,
+            title: title(data),
+            facts: facts(data),
+            systems: compared.iter().map(|system| system.name.clone()).collect(),
+            names: systems.chain(workloads).chain(titles).cloned().collect(),
+            began_ms: data.headers.iter().map(|header| header.created_ms).max(),
+        }
+    }
+}
+
+impl Report {
     /// The report of what was measured.
     #[must_use]
-    pub fn new(data: &'d Data) -> Self {
+    pub fn new(data: &Data) -> Self {
+        Self::with_sections(Head::from_data(data), render(data))
+    }
+
+    /// A page of these sections.
+    pub(crate) fn with_sections(head: Head, sections: Rendered) -> Self {
         Self {
-            data,
-            sections: render(data),
-            drawings: OnceCell::new(),
-            paper: OnceCell::new(),
+            head,
+            sections,
+            ..Self::default()
         }
+    }
+
+    /// Its lines for a screen.
+    #[must_use]
+    pub fn lines(&self, screen: Screen) -> Vec<String> {
+        terminal::lines(self, screen)
+    }
+
+    /// Its Markdown, without charts.
+    #[must_use]
+    pub fn markdown(&self) -> String {
+        markdown::text(self, &[])
+    }
+
+    /// Its page for browsers.
+    #[must_use]
+    pub fn html(&self) -> Vec<u8> {
+        html::page(self, html::Served::No)
     }
 
     /// The pictures of its charts for files of their own.
@@ -264,11 +326,7 @@ pub fn write(format: &str, data: &Data, out_dir: &Path) -> Result<PathBuf, Error
 
 /// Writes the files of all formats, and says where each format is. Nothing is written before all files
 /// are made and every place is found to be free or tailmark's.
-fn write_files(
-    report: &Report<'_>,
-    formats: &[&str],
-    out_dir: &Path,
-) -> Result<Vec<PathBuf>, Error> {
+fn write_files(report: &Report, formats: &[&str], out_dir: &Path) -> Result<Vec<PathBuf>, Error> {
     let formats = formats.iter().map(|name| ReportFormat::find(name));
     let formats = formats.collect::<Result<Vec<_>, _>>()?;
     let mut folders: BTreeMap<&str, BTreeMap<String, Vec<u8>>> = BTreeMap::new();
@@ -293,7 +351,7 @@ fn write_files(
 }
 
 /// The sections that have something to say.
-fn render(data: &Data) -> Vec<(&'static Section, Vec<Block>)> {
+fn render(data: &Data) -> Rendered {
     SECTIONS
         .iter()
         .map(|section| (section, (section.render)(data)))

@@ -34,12 +34,12 @@ const PNG_FOLDER: Folder = Folder {
 };
 
 /// The pictures as SVG, which other formats refer to.
-pub fn svg_files(report: &Report<'_>) -> Result<Vec<ReportFile>, Error> {
+pub fn svg_files(report: &Report) -> Result<Vec<ReportFile>, Error> {
     let svg = |of: &Drawing| Ok(SVG_FOLDER.file(&of.name, of.svg()?.into_bytes()));
     report.drawings()?.iter().map(svg).collect()
 }
 
-fn png_files(report: &Report<'_>) -> Result<Vec<ReportFile>, Error> {
+fn png_files(report: &Report) -> Result<Vec<ReportFile>, Error> {
     let png = |of: &Drawing| Ok(PNG_FOLDER.file(&of.name, of.png()?));
     report.drawings()?.iter().map(png).collect()
 }

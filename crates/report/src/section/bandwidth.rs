@@ -65,21 +65,23 @@ fn render(data: &Data) -> Vec<Block> {
             "keys and values",
         )
     };
+    let (base, plot) = bars::bandwidth(&sweep, |group, system| {
+        let cell = last(group, system)?;
+        if devices.are_known() {
+            spread(cell, device(DeviceBandwidth::total))
+        } else {
+            spread(cell, of_database)
+        }
+    });
     let chart = Chart {
         title: title.into(),
         hint: format!("MB/s of {about}"),
         about: format!("Bars of the mean MB/s of {about}, by workload and system."),
         height: 320,
         wide: true,
-        base: bars::bandwidth(&sweep, |group, system| {
-            let cell = last(group, system)?;
-            if devices.are_known() {
-                spread(cell, device(DeviceBandwidth::total))
-            } else {
-                spread(cell, of_database)
-            }
-        }),
+        base,
         variants: vec![serde_json::json!({})],
+        plot: Some(plot),
     };
     let figure = Figure {
         anchor: "bandwidth-chart".into(),

@@ -45,7 +45,7 @@ pub fn improvement(comparison: &Comparison, comparisons: &Comparisons) -> Cell {
 pub const RATIO: &str = "ratio";
 
 /// `0.013`, `below 0.0001`.
-fn probability(p: f64) -> String {
+pub fn probability(p: f64) -> String {
     if p < 1e-4 {
         "below 0.0001".to_owned()
     } else {
@@ -54,7 +54,7 @@ fn probability(p: f64) -> String {
 }
 
 /// In words, over the columns of a metric.
-pub fn title(metric: Metric) -> String {
+pub fn metric_title(metric: Metric) -> String {
     match metric {
         Metric::OpsPerSec => "operations per second".to_owned(),
         Metric::Latency { .. } => format!("{metric} latency"),
@@ -62,28 +62,32 @@ pub fn title(metric: Metric) -> String {
 }
 
 /// The unit of raw values.
-pub const fn unit(metric: Metric) -> &'static str {
+pub const fn metric_unit(metric: Metric) -> &'static str {
     match metric {
         Metric::OpsPerSec => "ops/s",
         Metric::Latency { .. } => "us",
     }
 }
 
-/// What a metric came to over the runs, with its raw value.
-pub fn measured(metric: Metric, of: Measured) -> Cell {
-    let (write, per): (fn(Stated) -> String, f64) = match metric {
-        Metric::OpsPerSec => (number::stated_rate, 1.0),
-        Metric::Latency { .. } => (number::stated_latency, 1e3),
+/// A value of a metric, with its raw value.
+pub fn metric_cell(metric: Metric, value: Stated) -> Cell {
+    let (text, per) = match metric {
+        Metric::OpsPerSec => (number::stated_rate(value), 1.0),
+        Metric::Latency { .. } => (number::stated_latency(value), 1e3),
     };
+    Cell::new(text).with_stated(Stated {
+        value: value.value / per,
+        ..value
+    })
+}
+
+/// What a metric came to over the runs.
+pub fn measured(metric: Metric, of: Measured) -> Cell {
+    let range = of.range(|value| metric_cell(metric, value).text);
     Cell {
         muted: !of.solid,
-        detail: of.range(write),
-        ..Cell::new(write(of.middle))
+        ..metric_cell(metric, of.middle).with_detail(range)
     }
-    .with_stated(Stated {
-        value: of.middle.value / per,
-        ..of.middle
-    })
 }
 
 struct Grid<'s, 'a> {
@@ -153,7 +157,11 @@ impl<'a> Grid<'_, 'a> {
         let mut columns = vec![Column::number(self.group.axis.title())];
         for &metric in metrics {
             let of = |title: &str| Column::number(title).of(title_of(metrics, metric));
-            columns.extend(self.systems.iter().map(|s| of(&s.name).unit(unit(metric))));
+            columns.extend(
+                self.systems
+                    .iter()
+                    .map(|s| of(&s.name).unit(metric_unit(metric))),
+            );
             for (a, b) in &self.pairs {
                 let title = match (self.systems.len(), self.is_one_against_all()) {
                     (2, _) => "improvement".to_owned(),
@@ -168,7 +176,7 @@ impl<'a> Grid<'_, 'a> {
         rows.extend(self.average(metrics));
         Table {
             caption: match metrics {
-                [only] => title(*only),
+                [only] => metric_title(*only),
                 _ => String::new(),
             },
             columns,
@@ -366,6 +374,6 @@ impl<'a> Grid<'_, 'a> {
 fn title_of(metrics: &[Metric], metric: Metric) -> String {
     match metrics.len() {
         1 => String::new(),
-        _ => title(metric),
+        _ => metric_title(metric),
     }
 }

@@ -26,6 +26,7 @@ mod worst;
 
 use crate::{Block, Data, Table};
 
+pub use compared_table::{RATIO, metric_cell, metric_title, metric_unit, probability};
 pub use summary::headline;
 
 /// One part of a report.
@@ -39,6 +40,18 @@ pub struct Section {
     pub about: &'static str,
     /// Its blocks; none, where the data has nothing for it.
     pub render: fn(&Data) -> Vec<Block>,
+}
+
+impl Section {
+    /// Of another page than a report, which makes its blocks itself.
+    pub(crate) const fn of_page(name: &'static str, title: &'static str) -> Self {
+        Self {
+            name,
+            title,
+            about: "",
+            render: |_| Vec::new(),
+        }
+    }
 }
 
 /// Every section, in reading order.

@@ -21,14 +21,16 @@ fn render(data: &Data) -> Vec<Block> {
     if sweep.groups.is_empty() {
         return Vec::new();
     }
+    let (base, plot) = bars::peaks(&sweep);
     let chart = Chart {
         title: "Peak operations per second by workload".into(),
         hint: hint("higher is better", &sweep),
         about: "Bars of the highest ops/s over all thread counts, by workload and system.".into(),
         height: 320,
         wide: true,
-        base: bars::peaks(&sweep),
+        base,
         variants: vec![serde_json::json!({})],
+        plot: Some(plot),
     };
     let figure = Figure {
         anchor: "peaks-chart".into(),

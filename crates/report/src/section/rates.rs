@@ -4,13 +4,12 @@
 use super::workload::hint;
 use crate::{
     Block, Cell, Chart, Column, Table, TableRow, Text,
-    chart::curve::{self, LatencyChoice},
+    chart::curve::{self, Along, CurveLines, LatencyChoice},
     findings::Index,
     grid_cell::GridCell,
     measure::Measured,
     sweep::{SweepTable, WorkloadGrid},
 };
-use serde_json::Value;
 use tailmark_results::{
     Kind, Known, LagCauses, Latencies, Phase, QUANTILES, STATISTICS, Stated, System, TimeBasis,
     number, quantile::P99,
@@ -21,8 +20,15 @@ pub fn chart(
     group: &WorkloadGrid<'_>,
     sweep: &SweepTable<'_>,
     readings: &[LatencyChoice],
+    first: LatencyChoice,
 ) -> Chart {
-    let draw = |&reading| curve::offered(group, sweep, reading);
+    let lines = |reading| CurveLines {
+        group,
+        sweep,
+        reading,
+        along: Along::Offered,
+    };
+    let variants = readings.iter().map(|&reading| lines(reading).variant());
     Chart {
         title: "Latency against offered rate".into(),
         hint: hint("lower is better; ≥ marks what may have been more", sweep),
@@ -33,7 +39,8 @@ pub fn chart(
         height: 400,
         wide: true,
         base: curve::offered_base(),
-        variants: readings.iter().map(draw).collect::<Vec<Value>>(),
+        variants: variants.collect(),
+        plot: lines(first).plot(),
     }
 }
 

@@ -152,6 +152,7 @@ fn charts(data: &Data, group: &[&Search]) -> Vec<Chart> {
             wide: true,
             base: probes::base(*limit),
             variants: vec![probes::marks(*limit, &lines)?],
+            plot: None,
         })
     };
     limits.iter().filter_map(chart).collect()

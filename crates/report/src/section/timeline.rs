@@ -57,6 +57,7 @@ fn render(data: &Data) -> Vec<Block> {
         wide: true,
         base: timeline::timeline_base(&panels),
         variants,
+        plot: None,
     };
     let control = Control {
         key: "point",

@@ -7,7 +7,7 @@ use crate::{
     block::anchor,
     chart::{
         bars,
-        curve::{self, LatencyChoice},
+        curve::{self, Along, CurveLines, LatencyChoice},
     },
     findings::Index,
     measure, mix, statement,
@@ -108,9 +108,14 @@ fn figure(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Option<Figure> {
             })
         })
         .collect();
+    let first = LatencyChoice {
+        kind: kinds[initial.0],
+        clock: clocks[0],
+        measure: STATISTICS[initial.1],
+    };
     let charts = match group.axis {
-        Axis::Threads => thread_charts(group, sweep, &readings),
-        Axis::Rates => vec![rates::chart(group, sweep, &readings)],
+        Axis::Threads => thread_charts(group, sweep, &readings, first),
+        Axis::Rates => vec![rates::chart(group, sweep, &readings, first)],
     };
     let anchor = anchor(&[&group.anchor, "charts"]);
     Some(Figure {
@@ -124,14 +129,19 @@ fn thread_charts(
     group: &WorkloadGrid<'_>,
     sweep: &SweepTable<'_>,
     readings: &[LatencyChoice],
+    first: LatencyChoice,
 ) -> Vec<Chart> {
-    let variants =
-        |draw: fn(&WorkloadGrid<'_>, &SweepTable<'_>, LatencyChoice) -> serde_json::Value| {
-            readings
-                .iter()
-                .map(|&reading| draw(group, sweep, reading))
-                .collect::<Vec<_>>()
-        };
+    let lines = |along, reading| CurveLines {
+        group,
+        sweep,
+        reading,
+        along,
+    };
+    let variants = |along| -> Vec<_> {
+        let all = readings.iter();
+        all.map(|&reading| lines(along, reading).variant())
+            .collect()
+    };
     let mut charts = vec![Chart {
         title: "Latency against operations per second".into(),
         hint: hint(
@@ -145,7 +155,8 @@ fn thread_charts(
         height: 400,
         wide: true,
         base: curve::curve_base(),
-        variants: variants(curve::curve),
+        variants: variants(Along::Rate),
+        plot: lines(Along::Rate, first).plot(),
     }];
     if group.steps.len() > 1 {
         charts.push(ops_chart(group, sweep));
@@ -159,13 +170,15 @@ fn thread_charts(
             height: 300,
             wide: false,
             base: curve::latency_base(group),
-            variants: variants(curve::latency),
+            variants: variants(Along::Threads),
+            plot: None,
         });
     }
     charts
 }
 
 fn ops_chart(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Chart {
+    let (base, plot) = bars::ops_by_threads(group, sweep);
     Chart {
         title: "Operations per second by threads".into(),
         hint: hint("higher is better", sweep),
@@ -175,8 +188,9 @@ fn ops_chart(group: &WorkloadGrid<'_>, sweep: &SweepTable<'_>) -> Chart {
         ),
         height: 300,
         wide: false,
-        base: bars::ops_by_threads(group, sweep),
+        base,
         variants: vec![serde_json::json!({})],
+        plot: Some(plot),
     }
 }
 

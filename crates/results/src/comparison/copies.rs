@@ -1,7 +1,7 @@
 //! Runs that are copies of others: the same file imported again, or the same point twice in a merged
 //! study. Two runs never measure the same to the last nanosecond, so equal content is one run.
 
-use crate::{Arrivals, Latencies, Load, Phase, Point, Summary};
+use crate::{Latencies, Load, Phase, Point, PointName, Summary};
 use std::{
     collections::HashSet,
     hash::{DefaultHasher, Hash, Hasher},
@@ -16,10 +16,7 @@ impl RunsRead {
     /// Whether no run of this point that was read before has the same content.
     pub fn is_new(&mut self, point: &Point) -> bool {
         let mut hasher = DefaultHasher::new();
-        let key = &point.key;
-        (&key.system, &key.workload, &key.distribution).hash(&mut hasher);
-        let rate = key.target_rate.map(f64::to_bits);
-        (key.threads, rate, key.arrivals.map(Arrivals::name)).hash(&mut hasher);
+        (&point.key.system, PointName::from(&point.key)).hash(&mut hasher);
         add_phase(&point.phase, &mut hasher);
         self.0.insert(hasher.finish())
     }

@@ -11,7 +11,7 @@ mod turns;
 pub use copies::RunsRead;
 
 use crate::{
-    Arrivals, Bound, Metric, Point, PointKey, Stated,
+    Arrivals, Bound, Metric, Point, PointKey, PointName, Stated,
     finding::{CLIENT_SATURATED, RATE_NOT_MET},
     statistics::{self, EQUIVALENCE, Estimate, RUNS_MIN, SIGNIFICANCE},
 };
@@ -210,6 +210,27 @@ pub struct Comparison {
 }
 
 impl Comparison {
+    /// The point that it is at; none at peaks.
+    #[must_use]
+    pub fn point(&self) -> Option<PointName> {
+        let Place::Point {
+            threads,
+            target_rate,
+            arrivals,
+        } = self.place
+        else {
+            return None;
+        };
+        let (workload, distribution) = (&self.workload, &self.distribution);
+        Some(PointName::new(
+            workload,
+            distribution,
+            threads,
+            target_rate,
+            arrivals,
+        ))
+    }
+
     /// What other tests say; none where there is no verdict.
     #[must_use]
     pub fn diagnostics(&self) -> Option<Diagnostics> {
@@ -257,13 +278,9 @@ impl Comparison {
     }
 }
 
-/// Workload, distribution, clients, the bits of the rate, and arrivals: what a point is but for its
-/// system.
-type CellName = (String, String, u32, Option<u64>, Option<&'static str>);
-
 /// The runs of each system at each point; none of a point of which a run is not
 /// valid.
-type Cells<'a> = BTreeMap<&'a str, BTreeMap<CellName, Vec<&'a Run>>>;
+type Cells<'a> = BTreeMap<&'a str, BTreeMap<PointName, Vec<&'a Run>>>;
 
 /// Compares each pair of systems, the first with the second, in everything that is known of both.
 ///
@@ -291,7 +308,11 @@ pub fn comparisons(runs: &[Run], pairs: &[(String, String)], band: f64) -> Vec<C
             let is_comparable = |metric: &&Metric| is_rate_met || **metric == Metric::OpsPerSec;
             let metrics = runs_a[0].values.keys().filter(is_comparable);
             found.extend(metrics.filter_map(|&metric| {
-                let place = at(name, runs_a[0]);
+                let place = Place::Point {
+                    threads: name.threads,
+                    target_rate: name.target_rate(),
+                    arrivals: name.arrivals,
+                };
                 compare((a, runs_a), (b, runs_b), metric, place, &positions)
             }));
         }
@@ -315,16 +336,9 @@ pub fn all_pairs(systems: &[&str]) -> Vec<(String, String)> {
 fn cells(runs: &[Run]) -> Cells<'_> {
     let mut cells = Cells::new();
     for run in runs {
-        let key = &run.key;
-        let name = (
-            key.workload.clone(),
-            key.distribution.clone(),
-            key.threads,
-            key.target_rate.map(f64::to_bits),
-            key.arrivals.map(Arrivals::name),
-        );
-        let of_system = cells.entry(key.system.as_str()).or_default();
-        of_system.entry(name).or_default().push(run);
+        let of_system = cells.entry(run.key.system.as_str()).or_default();
+        let of_point: &mut Vec<_> = of_system.entry(PointName::from(&run.key)).or_default();
+        of_point.push(run);
     }
     for of_system in cells.values_mut() {
         of_system.retain(|_, runs| runs.iter().all(|run| run.is_valid));
@@ -332,14 +346,6 @@ fn cells(runs: &[Run]) -> Cells<'_> {
         each.for_each(|runs| runs.sort_by_key(|run| run.key.repeat));
     }
     cells
-}
-
-fn at(name: &CellName, run: &Run) -> Place {
-    Place::Point {
-        threads: name.2,
-        target_rate: run.key.target_rate,
-        arrivals: run.key.arrivals,
-    }
 }
 
 /// A system with its runs.

@@ -1,8 +1,8 @@
 //! How the peaks of two systems compare, whatever the thread counts where they are.
 
-use super::{CellName, Comparison, Place, Positions, Side, Test, Verdict, center, compare, values};
+use super::{Comparison, Place, Positions, Side, Test, Verdict, center, compare, values};
 use crate::{
-    Bound, Metric, PointKey, Run,
+    Bound, Metric, PointKey, PointName, Run,
     statistics::{self, CountRun, RUNS_MIN},
 };
 use std::collections::{BTreeMap, BTreeSet};
@@ -12,8 +12,8 @@ use std::collections::{BTreeMap, BTreeSet};
 /// one there: nothing is tested then. Two are equivalent only where both have the same thread counts,
 /// since the one that leads might be higher still where it has none.
 pub(super) fn at_peaks<'r>(
-    (a, of_a): Side<'_, &BTreeMap<CellName, Vec<&'r Run>>>,
-    (b, of_b): Side<'_, &BTreeMap<CellName, Vec<&'r Run>>>,
+    (a, of_a): Side<'_, &BTreeMap<PointName, Vec<&'r Run>>>,
+    (b, of_b): Side<'_, &BTreeMap<PointName, Vec<&'r Run>>>,
     band: f64,
     positions: &Positions,
 ) -> Vec<Comparison> {
@@ -117,13 +117,12 @@ fn of_two<'r>(
 
 /// The thread counts at which a workload has a point in a closed loop whose runs are all valid.
 fn thread_counts(
-    cells: &BTreeMap<CellName, Vec<&Run>>,
+    cells: &BTreeMap<PointName, Vec<&Run>>,
     (workload, distribution): &(&str, &str),
 ) -> BTreeSet<u32> {
-    let own = cells.keys().filter(|name| {
-        name.3.is_none() && (name.0.as_str(), name.1.as_str()) == (*workload, *distribution)
-    });
-    own.map(|name| name.2).collect()
+    let names = cells.keys();
+    let own = names.filter(|name| name.is_closed_loop_of(workload, distribution));
+    own.map(|name| name.threads).collect()
 }
 
 /// The thread counts of a system in a closed loop of one workload.
@@ -164,24 +163,25 @@ impl<'r> Peak<'_, 'r> {
 
 /// Of each workload and distribution the thread counts of closed loops whose value is known.
 fn peaks<'c, 'r>(
-    cells: &'c BTreeMap<CellName, Vec<&'r Run>>,
+    cells: &'c BTreeMap<PointName, Vec<&'r Run>>,
 ) -> BTreeMap<(&'c str, &'c str), Peak<'c, 'r>> {
     let mut peaks: BTreeMap<_, Peak<'_, '_>> = BTreeMap::new();
-    for (name, runs) in cells.iter().filter(|(name, _)| name.3.is_none()) {
+    let closed = |name: &PointName| name.target_rate().is_none();
+    for (name, runs) in cells.iter().filter(|(name, _)| closed(name)) {
         let Some(ops) = values(runs, Metric::OpsPerSec).and_then(|ops| center(&ops)) else {
             continue;
         };
         let is_at_least = runs.iter().any(|run| run.is_client_limit);
-        let of_workload = peaks.entry((name.0.as_str(), name.1.as_str()));
+        let of_workload = peaks.entry((name.workload.as_str(), name.distribution.as_str()));
         let peak = of_workload.or_insert_with(|| Peak {
-            threads: name.2,
+            threads: name.threads,
             highest: ops.value,
             is_at_least,
             counts: Vec::new(),
         });
         peak.counts.push(runs);
         if ops.value > peak.highest {
-            (peak.threads, peak.highest) = (name.2, ops.value);
+            (peak.threads, peak.highest) = (name.threads, ops.value);
             peak.is_at_least = is_at_least;
         }
     }

@@ -9,7 +9,7 @@ use super::{
     log::Far,
     request::{consent_of, job},
 };
-use crate::{Error, dataset::is_device};
+use crate::{Error, dataset::is_device, error::in_one_line};
 use std::path::Path;
 use tailmark_driver::Place;
 use tailmark_engine::{Observer, Stop};
@@ -195,7 +195,7 @@ pub(super) fn refusal_lines(plan: &Plan, out: &Path, watch: &dyn Watch) -> Vec<S
                 all.iter()
                     .map(|of| format!("  against it ({}): {}", of.guard, of.text)),
             ),
-            Err(error) => lines.push(format!("  against it: {}", error.in_one_line())),
+            Err(error) => lines.push(format!("  against it: {}", in_one_line(&error))),
         }
     }
     lines

@@ -65,7 +65,7 @@ impl Machine {
     }
 
     fn refused_with(&self, reached: &[Identity]) -> Vec<&'static str> {
-        let scene = Scene {
+        let scene = GuardScene {
             target: &self.target,
             reached,
             consent: &self.consent,

@@ -4,17 +4,14 @@ mod blocks;
 mod isolate;
 mod table;
 
-use super::{Report, ReportFile, ReportFormat, facts, names::Names, render, title};
+use super::{Head, Rendered, Report, ReportFile, ReportFormat, names::Names};
 use crate::{Block, Chart, Data, Error, Section, style};
 use base64::prelude::{BASE64_STANDARD, Engine as _};
 use flate2::{Compression, write::ZlibEncoder};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use serde::Serialize;
 use serde_json::Value;
-use std::{
-    collections::{BTreeMap, BTreeSet},
-    io::{self, Write},
-};
+use std::{collections::BTreeMap, io::Write};
 use tailmark_results::{script_json, script_name};
 
 /// The row of the table of formats.
@@ -57,82 +54,40 @@ const GENERATOR: &str = "<meta name=\"generator\" content=\"tailmark\">";
 /// The page of a report.
 const PAGE: &str = "report.html";
 
-/// Sections with their blocks.
-pub type Rendered = [(&'static Section, Vec<Block>)];
-
-fn files(report: &Report<'_>) -> Result<Vec<ReportFile>, Error> {
-    let page = Page::new(report.data, &report.sections);
-    Ok(vec![ReportFile::page(PAGE, page.bytes())])
+fn files(report: &Report) -> Result<Vec<ReportFile>, Error> {
+    Ok(vec![ReportFile::page(PAGE, page(report, Served::No))])
 }
 
-/// A page with charts.
-pub struct Page<'p> {
-    /// Above the title: what kind of page it is.
-    pub kicker: &'static str,
-    /// The title.
-    pub title: String,
-    /// Below the title.
-    pub facts: Vec<String>,
-    /// The systems that can be shown and hidden, in the order of their looks.
-    pub systems: Vec<String>,
-    /// Every name of its studies, of workloads too.
-    pub names: BTreeSet<String>,
-    /// What it is made of.
-    pub sections: &'p Rendered,
-    /// Whether it is served while the run goes on.
-    pub is_live: bool,
+/// Whether a page is served while the run goes on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Served {
+    /// As it grows.
+    Live,
+    /// No: it is a file.
+    No,
 }
 
 /// The page of a run that goes on, with what is measured of it so far; it asks `live.json`, beside it, for the
 /// seconds of the point in progress.
 #[must_use]
 pub fn live(data: Option<&Data>) -> Vec<u8> {
-    let sections = data.map(render).unwrap_or_default();
-    let page = match data {
-        Some(data) => Page::new(data, &sections),
-        None => Page {
-            kicker: "Storage qualification report",
+    let report = data.map(Report::new).unwrap_or_else(|| {
+        let head = Head {
+            kicker: Head::KICKER,
             title: "Nothing is measured yet".to_owned(),
-            facts: Vec::new(),
-            systems: Vec::new(),
-            names: BTreeSet::new(),
-            sections: &sections,
-            is_live: true,
-        },
-    };
-    let page = Page {
-        is_live: true,
-        ..page
-    };
-    page.bytes()
+            ..Head::default()
+        };
+        Report::with_sections(head, Vec::new())
+    });
+    page(&report, Served::Live)
 }
 
-impl<'p> Page<'p> {
-    fn new(data: &Data, sections: &'p Rendered) -> Self {
-        let (systems, _) = data.systems_and_ceilings();
-        Self {
-            kicker: "Storage qualification report",
-            title: title(data),
-            facts: facts(data),
-            systems: systems.iter().map(|system| system.name.clone()).collect(),
-            names: names(data),
-            sections,
-            is_live: false,
-        }
-    }
-
-    /// What is in the file.
-    pub fn bytes(&self) -> Vec<u8> {
-        let mut bytes = Vec::new();
-        write_page(self, &mut bytes).expect("memory takes all that is written");
-        bytes
-    }
-}
-
-fn write_page(page: &Page<'_>, out: &mut dyn Write) -> io::Result<()> {
-    let sections = page.sections;
-    let policy = if page.is_live { LIVE_POLICY } else { POLICY };
-    let script = if page.is_live { LIVE } else { "" };
+/// The bytes of a page.
+pub fn page(report: &Report, served: Served) -> Vec<u8> {
+    let (policy, script) = match served {
+        Served::Live => (LIVE_POLICY, LIVE),
+        Served::No => (POLICY, ""),
+    };
     let page = html! {
         (DOCTYPE)
         html lang="en" {
@@ -141,13 +96,13 @@ fn write_page(page: &Page<'_>, out: &mut dyn Write) -> io::Result<()> {
                 meta http-equiv="Content-Security-Policy" content=(policy);
                 meta name="viewport" content="width=device-width, initial-scale=1";
                 (PreEscaped(GENERATOR))
-                title { (page.title) }
+                title { (report.head.title) }
                 style { (PreEscaped(STYLE)) }
                 script { (PreEscaped(WATCH)) }
             }
             body {
-                (PreEscaped(visible(page)))
-                (figures(sections))
+                (PreEscaped(visible(report, served)))
+                (figures(&report.sections))
                 script { (PreEscaped(CHARTS)) }
                 script { (PreEscaped(FUNCTIONS)) }
                 script { (PreEscaped(VIEW)) }
@@ -160,37 +115,30 @@ fn write_page(page: &Page<'_>, out: &mut dyn Write) -> io::Result<()> {
     // Signs that turn the direction stay in their names, each set apart.
     let is_obeyed = |c: char| c.is_control() && !matches!(c, '\n' | '\t' | '\r');
     let page = page.into_string().replace(is_obeyed, "\u{fffd}");
-    out.write_all(page.as_bytes())
+    page.into_bytes()
 }
 
 /// The visible part of the page, without charts, styles and scripts.
 #[must_use]
 pub fn body(data: &Data) -> String {
-    visible(&Page::new(data, &render(data)))
+    visible(&Report::new(data), Served::No)
 }
 
-fn names(data: &Data) -> BTreeSet<String> {
-    let systems = data.systems.iter().map(|system| &system.name);
-    let workloads = data.points.iter().map(|point| &point.key.workload);
-    let titles = data.headers.iter().map(|header| &header.title);
-    systems.chain(workloads).chain(titles).cloned().collect()
-}
-
-fn visible(page: &Page<'_>) -> String {
+fn visible(report: &Report, served: Served) -> String {
     let mut names = Names::default();
-    let sections = page.sections;
+    let (head, sections) = (&report.head, &report.sections);
     let html = html! {
         a.skip href="#content" { "To the report" }
         header.masthead {
-            p.kicker { (page.kicker) }
-            h1 { (page.title) }
-            p.facts { @for fact in &page.facts { span { (fact) } } }
+            p.kicker { (head.kicker) }
+            h1 { (head.title) }
+            p.facts { @for fact in &head.facts { span { (fact) } } }
         }
         div.layout {
             nav.contents aria-label="Contents" { (contents(sections)) }
             main id="content" {
-                @if page.is_live { (live_panel()) }
-                (view(&page.systems))
+                @if served == Served::Live { (live_panel()) }
+                (view(&head.systems))
                 @for (section, blocks) in sections { (section_of(section, blocks, &mut names)) }
                 footer {
                     p { "Made by tailmark " (env!("CARGO_PKG_VERSION")) "." }
@@ -199,7 +147,7 @@ fn visible(page: &Page<'_>) -> String {
             }
         }
     };
-    isolate::isolated(html.into_string(), page.names.iter().map(String::as_str))
+    isolate::isolated(html.into_string(), head.names.iter().map(String::as_str))
 }
 
 fn section_of(section: &Section, blocks: &[Block], names: &mut Names) -> Markup {

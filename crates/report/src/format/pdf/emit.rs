@@ -6,7 +6,6 @@ use super::{
     picture::{self, Fonts},
     tree::{Child, Look, Piece, Placed, TagId, TagNodes},
 };
-use crate::Data;
 use krilla::{
     Document, SerializeSettings,
     annotation::{Annotation, LinkAnnotation, Target},
@@ -27,7 +26,7 @@ use std::collections::BTreeMap;
 const RUNNING: Look = Look::muted(7.6);
 
 /// The bytes of the file.
-pub fn emit(written: Written<'_>, title: &str, data: &Data) -> Result<Vec<u8>, String> {
+pub fn emit(written: Written<'_>, title: &str, began_ms: Option<u64>) -> Result<Vec<u8>, String> {
     let configuration = ConfigurationBuilder::new();
     let configuration = configuration.with_accessibility_validator(Accessibility::UA1);
     let configuration = configuration
@@ -68,18 +67,17 @@ pub fn emit(written: Written<'_>, title: &str, data: &Data) -> Result<Vec<u8>, S
         .filter_map(|entry| emitter.outline(entry))
         .for_each(|of| entries.push_child(of));
     document.set_outline(entries);
-    document.set_metadata(metadata(title, data));
+    document.set_metadata(metadata(title, began_ms));
     document.finish().map_err(|error| format!("{error:?}"))
 }
 
-fn metadata(title: &str, data: &Data) -> Metadata {
+fn metadata(title: &str, began_ms: Option<u64>) -> Metadata {
     let metadata = Metadata::new()
         .title(title.to_owned())
         .language("en".to_owned())
         .creator(format!("tailmark {}", env!("CARGO_PKG_VERSION")));
     // When it was measured, so that the same study gives the same file.
-    let created = data.headers.iter().map(|header| header.created_ms).max();
-    match created.map(date) {
+    match began_ms.map(date) {
         Some(date) => metadata.creation_date(date),
         None => metadata,
     }

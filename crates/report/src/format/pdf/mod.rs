@@ -9,7 +9,7 @@ mod picture;
 mod table;
 mod tree;
 
-use super::{Report, ReportFile, ReportFormat, facts, title};
+use super::{Report, ReportFile, ReportFormat};
 use crate::{Block, Error, Section, draw::printable};
 use blocks::Writer;
 
@@ -28,12 +28,12 @@ const PAGE: &str = "report.pdf";
 /// The sections of the first page.
 const FIRST: [&str; 2] = ["summary", "peaks"];
 
-fn files(report: &Report<'_>) -> Result<Vec<ReportFile>, Error> {
+fn files(report: &Report) -> Result<Vec<ReportFile>, Error> {
     Ok(vec![ReportFile::page(PAGE, document(report)?)])
 }
 
-fn document(report: &Report<'_>) -> Result<Vec<u8>, Error> {
-    let title: String = title(report.data).chars().map(printable).collect();
+fn document(report: &Report) -> Result<Vec<u8>, Error> {
+    let title: String = report.head.title.chars().map(printable).collect();
     let is_first = |section: &&Section| FIRST.contains(&section.name);
     let all = || {
         report
@@ -44,7 +44,7 @@ fn document(report: &Report<'_>) -> Result<Vec<u8>, Error> {
     let first: Vec<(&Section, &[Block])> = all().filter(|(of, _)| is_first(of)).collect();
     let further: Vec<(&Section, &[Block])> = all().filter(|(of, _)| !is_first(of)).collect();
     let mut writer = Writer::new(report.paper()?);
-    writer.masthead(&title, &facts(report.data));
+    writer.masthead(&title, &report.head.facts);
     first
         .iter()
         .for_each(|(section, blocks)| writer.section(section, blocks));
@@ -52,5 +52,5 @@ fn document(report: &Report<'_>) -> Result<Vec<u8>, Error> {
     further
         .iter()
         .for_each(|(section, blocks)| writer.section(section, blocks));
-    emit::emit(writer.finish(), &title, report.data).map_err(Error::Pdf)
+    emit::emit(writer.finish(), &title, report.head.began_ms).map_err(Error::Pdf)
 }

@@ -1,99 +1,45 @@
-//! Small charts in lines of text, drawn from the ECharts options of the page: bars of categories, and
-//! curves over a logarithmic axis. Others are left to the page.
+//! Small charts in lines of text: bars of categories, and curves over a logarithmic axis. Others are left
+//! to the page.
 
 mod bars;
 mod curve;
 
 use super::{Screen, text::clean};
-use crate::Chart;
-use bars::Bars;
+use crate::{Plot, PlotAxes, PlotSeries};
 use curve::Curve;
-use serde_json::Value;
 
-/// The lines of a chart with the variant chosen; none where it is of another kind, or has nothing.
-pub fn draw(chart: &Chart, variant: usize, screen: Screen) -> Option<Vec<String>> {
-    let patch = match chart.variants.as_slice() {
-        [only] => only,
-        all => all.get(variant)?,
-    };
-    let mut option = chart.base.clone();
-    merge(&mut option, patch);
-    let series = Series::all(&option);
-    let kinds = ["xAxis", "yAxis"].map(|axis| option[axis]["type"].as_str().unwrap_or_default());
-    match kinds {
-        ["category", "value"] => Bars::new(&option, &series).map(|bars| bars.lines(screen)),
-        ["value", "log"] => Curve::from_option(&option, &series).map(|curve| curve.lines(screen)),
-        _ => None,
-    }
-}
-
-/// Writes a patch over an option, as ECharts does.
-fn merge(option: &mut Value, patch: &Value) {
-    match (option, patch) {
-        (Value::Object(option), Value::Object(patch)) => {
-            for (key, value) in patch {
-                merge(option.entry(key.as_str()).or_insert(Value::Null), value);
-            }
+/// The lines of a plot; none where it shows nothing.
+pub fn draw(plot: &Plot, screen: Screen) -> Option<Vec<String>> {
+    let is_shown = |series: &PlotSeries| series.marks.iter().any(Option::is_some);
+    match &plot.axes {
+        _ if plot.series.is_empty() => None,
+        PlotAxes::Categories(categories) => Some(bars::lines(categories, &plot.series, screen)),
+        PlotAxes::Latency {
+            titles,
+            low,
+            high,
+            ticks,
+        } => {
+            let series: Vec<_> = plot.series.iter().filter(|of| is_shown(of)).collect();
+            let curve = Curve {
+                series,
+                titles,
+                ticks,
+                ends: (*low, *high),
+            };
+            (!curve.series.is_empty()).then(|| curve.lines(screen))
         }
-        (option, patch) => *option = patch.clone(),
-    }
-}
-
-/// One series that is shown at first.
-struct Series<'o> {
-    kind: &'o str,
-    name: String,
-    color: &'o str,
-    data: Vec<Item<'o>>,
-}
-
-/// One of the data of a series. One with a look or a label of its own is an object.
-#[derive(Clone, Copy)]
-struct Item<'o>(&'o Value);
-
-impl<'o> Item<'o> {
-    fn value(self) -> &'o Value {
-        self.0.get("value").unwrap_or(self.0)
-    }
-
-    /// Whether it is set apart, as what is not valid is.
-    fn is_apart(self) -> bool {
-        self.0.get("itemStyle").is_some()
-    }
-
-    fn label(self) -> Option<&'o str> {
-        self.0.get("label")?.get("formatter")?.as_str()
-    }
-}
-
-impl<'o> Series<'o> {
-    fn all(option: &'o Value) -> Vec<Self> {
-        let all = option["series"].as_array().into_iter().flatten();
-        let is_shown = |series: &&Value| {
-            let name = series["name"].as_str().unwrap_or_default();
-            option["legend"]["selected"][name] != Value::Bool(false)
-        };
-        let of = |series: &'o Value| {
-            let data = series["data"].as_array().into_iter().flatten();
-            Self {
-                kind: series["type"].as_str().unwrap_or_default(),
-                name: clean(series["name"].as_str().unwrap_or_default()),
-                color: series["itemStyle"]["color"].as_str().unwrap_or_default(),
-                data: data.map(Item).collect(),
-            }
-        };
-        all.filter(is_shown).map(of).collect()
     }
 }
 
 /// The letter of each system.
 fn legend<'s>(
-    series: impl Iterator<Item = &'s Series<'s>>,
+    series: impl Iterator<Item = &'s PlotSeries>,
     indent: &str,
     screen: Screen,
 ) -> Vec<String> {
-    let line = |(i, series): (usize, &Series<'_>)| {
-        let name = format!("{} {}", letter(i), series.name);
+    let line = |(i, series): (usize, &PlotSeries)| {
+        let name = format!("{} {}", letter(i), clean(&series.name));
         format!("{indent}{}", screen.tint(series.color, &name))
     };
     series.enumerate().map(line).collect()
@@ -107,30 +53,46 @@ fn letter(curve: usize) -> char {
 #[cfg(test)]
 mod tests {
     use super::{super::text::width, *};
-    use serde_json::json;
+    use crate::PlotMark;
 
-    fn chart(base: Value, variant: Value) -> Chart {
-        Chart {
-            title: "Title".into(),
-            hint: String::new(),
-            about: String::new(),
-            height: 300,
-            wide: true,
-            base,
-            variants: vec![variant],
+    fn mark(x: f64, y: f64, label: &str) -> Option<PlotMark> {
+        Some(PlotMark {
+            x,
+            y,
+            label: label.to_owned(),
+            is_invalid: label.contains("failed"),
+        })
+    }
+
+    fn series(name: &str, marks: Vec<Option<PlotMark>>) -> PlotSeries {
+        PlotSeries {
+            name: name.to_owned(),
+            color: "#000000",
+            marks,
         }
+    }
+
+    fn bars(categories: &[&str], series: Vec<PlotSeries>) -> Vec<String> {
+        let categories = categories.iter().map(|name| (*name).to_owned()).collect();
+        let axes = PlotAxes::Categories(categories);
+        draw(&Plot { axes, series }, Screen::default()).unwrap()
+    }
+
+    fn curve(series: Vec<PlotSeries>) -> Option<Vec<String>> {
+        let axes = PlotAxes::Latency {
+            titles: ["operations per second", "p99"].map(str::to_owned),
+            low: 50.0,
+            high: 2_000.0,
+            ticks: vec![50.0, 100.0, 1_000.0, 2_000.0],
+        };
+        draw(&Plot { axes, series }, Screen::default())
     }
 
     #[test]
     fn bars_stand_below_each_other_by_category() {
-        let option = json!({
-            "xAxis": {"type": "category", "data": ["1", "16"]}, "yAxis": {"type": "value"},
-            "series": [
-                {"type": "bar", "name": "a drive", "data": [1_000, {"value": 2_000}]},
-                {"type": "bar", "name": "b", "data": [500, null]},
-            ],
-        });
-        let lines = draw(&chart(option, json!({})), 0, Screen::default()).unwrap();
+        let a = vec![mark(0.0, 1_000.0, ""), mark(0.0, 2_000.0, "")];
+        let b = vec![mark(0.0, 500.0, ""), None];
+        let lines = bars(&["1", "16"], vec![series("a drive", a), series("b", b)]);
         let room = 100 - 2 - 7 - 12;
         assert_eq!(lines.len(), 3);
         assert!(lines[0].starts_with("1   a drive  ███") && lines[0].ends_with(" 1,000"));
@@ -140,43 +102,21 @@ mod tests {
 
     #[test]
     fn what_is_not_valid_says_so() {
-        let bars = json!({
-            "xAxis": {"type": "category", "data": ["1"]}, "yAxis": {"type": "value"},
-            "series": [{"type": "bar", "name": "a",
-                "data": [{"value": 2_000, "itemStyle": {"opacity": 0.35}}]}],
-        });
-        let lines = draw(&chart(bars, json!({})), 0, Screen::default()).unwrap();
-        assert!(lines[0].ends_with("█ 2,000 (not valid)") && width(&lines[0]) <= 100);
-        let curve = json!({
-            "xAxis": {"type": "value"},
-            "yAxis": {"type": "log", "min": 1.0, "max": 10.0},
-            "series": [{"type": "line", "name": "a", "data": [
-                {"value": [100, 5, 64], "label": {"formatter": "64: 90% failed"}}, [900, 2, 1],
-            ]}],
-        });
-        let lines = draw(&chart(curve, json!({})), 0, Screen::default()).unwrap();
-        assert!(
-            lines.iter().any(|line| line.contains("A64: 90% failed")),
-            "{lines:#?}"
+        let lines = bars(
+            &["1"],
+            vec![series("a", vec![mark(0.0, 2_000.0, "failed")])],
         );
+        assert!(lines[0].ends_with("█ 2,000 (not valid)") && width(&lines[0]) <= 100);
+        let marks = vec![mark(100.0, 80.0, "64: 90% failed"), mark(900.0, 60.0, "1")];
+        let lines = curve(vec![series("a", marks)]).unwrap();
+        let is_said = |line: &String| line.contains("A64: 90% failed");
+        assert!(lines.iter().any(is_said), "{lines:#?}");
     }
 
     #[test]
     fn a_curve_has_a_letter_a_system_and_its_thread_counts() {
-        let base = json!({
-            "xAxis": {"type": "value", "name": "operations per second"}, "yAxis": {"type": "log"},
-        });
-        let hidden = json!({"type": "line", "name": "ceiling", "data": [[1, 1, 1]]});
-        let variant = json!({
-            "yAxis": {"min": 50.0, "max": 2_000.0, "name": "p99",
-                "axisLabel": {"customValues": [50.0, 100.0, 1_000.0, 2_000.0]}},
-            "legend": {"selected": {"ceiling": false}},
-            "series": [
-                {"type": "line", "name": "a drive", "data": [[1_000, 50, 1], [9_000, 2_000, 64]]},
-                hidden,
-            ],
-        });
-        let lines = draw(&chart(base, variant), 0, Screen::default()).unwrap();
+        let marks = vec![mark(1_000.0, 50.0, "1"), mark(9_000.0, 2_000.0, "64")];
+        let lines = curve(vec![series("a drive", marks)]).unwrap();
         assert_eq!(lines[0], "p99");
         assert!(
             lines[1].starts_with("    2 ms │") && lines[1].ends_with("A64"),
@@ -185,19 +125,12 @@ mod tests {
         );
         assert!(lines[16].starts_with("   50 us │        ") && lines[16].contains("A1"));
         assert!(lines.iter().any(|line| line.trim() == "A a drive"));
-        assert!(
-            lines
-                .iter()
-                .any(|line| line.contains("5,000") && line.ends_with("10,000"))
-        );
-        assert!(!lines.concat().contains("ceiling"));
+        let ends = |line: &String| line.contains("5,000") && line.ends_with("10,000");
+        assert!(lines.iter().any(ends));
     }
 
     #[test]
-    fn what_has_other_axes_is_left_to_the_page() {
-        let option = json!({"xAxis": [{"type": "value"}], "yAxis": [{"type": "value"}]});
-        assert!(draw(&chart(option, json!({})), 0, Screen::default()).is_none());
-        let nothing = json!({"xAxis": {"type": "value"}, "yAxis": {"type": "log"}});
-        assert!(draw(&chart(nothing, Value::Null), 0, Screen::default()).is_none());
+    fn a_curve_of_nothing_is_none() {
+        assert!(curve(vec![series("a", vec![None])]).is_none());
     }
 }

@@ -5,7 +5,7 @@ mod chart;
 mod table;
 mod text;
 
-use super::{Report, ReportFile, ReportFormat, cards, facts, title};
+use super::{Head, Rendered, Report, ReportFile, ReportFormat, cards};
 use crate::{Block, Error, Figure, FindingEntry, Text};
 use anstyle::{AnsiColor, Color, RgbColor, Style};
 use std::{
@@ -92,19 +92,37 @@ impl Default for Screen {
 const WITHOUT_COLOURS: &str = "*Bold* is written between stars, (grey) in parentheses, and the \
                                letters of findings in [brackets].";
 
-fn files(report: &Report<'_>) -> Result<Vec<ReportFile>, Error> {
+fn files(report: &Report) -> Result<Vec<ReportFile>, Error> {
     let mut bytes = Vec::new();
     write_text(report, Screen::default(), &mut bytes).expect("memory takes all that is written");
     Ok(vec![ReportFile::page(PAGE, bytes)])
 }
 
-fn write_text(report: &Report<'_>, screen: Screen, out: &mut dyn Write) -> io::Result<()> {
-    let mut lines = vec![screen.bold(&clean(&title(report.data)))];
-    lines.extend(paragraph(&facts(report.data).join(" · "), screen));
+fn write_text(report: &Report, screen: Screen, out: &mut dyn Write) -> io::Result<()> {
+    let mut lines = head(&report.head, screen);
     if !screen.is_colored {
         lines.extend(paragraph(WITHOUT_COLOURS, screen));
     }
-    for (section, blocks) in &report.sections {
+    lines.extend(sections(&report.sections, screen));
+    lines.iter().try_for_each(|line| writeln!(out, "{line}"))
+}
+
+/// The lines of a page that has no marks in its cells.
+pub fn lines(report: &Report, screen: Screen) -> Vec<String> {
+    let mut lines = head(&report.head, screen);
+    lines.extend(sections(&report.sections, screen));
+    lines
+}
+
+fn head(head: &Head, screen: Screen) -> Vec<String> {
+    let mut lines = vec![screen.bold(&clean(&head.title))];
+    lines.extend(paragraph(&head.facts.join(" · "), screen));
+    lines
+}
+
+fn sections(sections: &Rendered, screen: Screen) -> Vec<String> {
+    let mut lines = Vec::new();
+    for (section, blocks) in sections {
         let rule = "─".repeat(section.title.chars().count());
         lines.extend([String::new(), screen.bold(section.title), rule]);
         for (i, of_block) in blocks.iter().enumerate() {
@@ -114,7 +132,7 @@ fn write_text(report: &Report<'_>, screen: Screen, out: &mut dyn Write) -> io::R
             lines.extend(block(of_block, screen));
         }
     }
-    lines.iter().try_for_each(|line| writeln!(out, "{line}"))
+    lines
 }
 
 fn paragraph(text: &str, screen: Screen) -> Vec<String> {
@@ -171,7 +189,7 @@ fn item(mark: &str, text: &Text, screen: Screen) -> Vec<String> {
 fn charts(figure: &Figure, screen: Screen) -> Vec<String> {
     let drawn = figure.charts.iter().filter_map(|chart| {
         let mut lines = heading(&chart.title, &chart.hint, screen);
-        lines.extend(chart::draw(chart, figure.initial(chart), screen)?);
+        lines.extend(chart::draw(chart.plot.as_ref()?, screen)?);
         lines.push(String::new());
         Some(lines)
     });

@@ -1,86 +1,51 @@
 //! Curves over a logarithmic axis, in letters and dots.
 
-use super::{Item, Series, legend, letter};
-use crate::format::terminal::{Screen, text::clean};
-use serde_json::Value;
+use super::{clean, legend, letter};
+use crate::{PlotMark, PlotSeries, format::terminal::Screen};
 use tailmark_results::number;
 
-/// A mark of a curve: where, and its label.
-struct Mark {
-    x: f64,
-    y: f64,
-    label: String,
-}
-
 /// Points over a logarithmic axis of microseconds; each system has a letter.
-pub struct Curve<'o> {
-    curves: Vec<(&'o Series<'o>, Vec<Mark>)>,
-    ticks: Vec<f64>,
-    low: f64,
-    high: f64,
-    titles: [String; 2],
+pub struct Curve<'p> {
+    /// The systems that have any.
+    pub series: Vec<&'p PlotSeries>,
+    /// Of x and y.
+    pub titles: &'p [String; 2],
+    /// Of y.
+    pub ticks: &'p [f64],
+    /// Of y.
+    pub ends: (f64, f64),
 }
 
-impl<'o> Curve<'o> {
-    /// None where nothing was measured.
-    pub fn from_option(option: &Value, series: &'o [Series<'o>]) -> Option<Self> {
-        let mark = |item: &Item<'_>| {
-            let value = item.value();
-            let threads = value[2].as_u64().map(|threads| threads.to_string());
-            Some(Mark {
-                x: value[0].as_f64()?,
-                y: value[1].as_f64().filter(|y| *y > 0.0)?,
-                label: item.label().map(clean).or(threads).unwrap_or_default(),
-            })
-        };
-        let lines = series.iter().filter(|series| series.kind == "line");
-        let curves: Vec<_> = lines
-            .map(|series| {
-                (
-                    series,
-                    series.data.iter().filter_map(mark).collect::<Vec<_>>(),
-                )
-            })
-            .filter(|(_, marks)| !marks.is_empty())
-            .collect();
-        let axis = &option["yAxis"];
-        let ticks = axis["axisLabel"]["customValues"]
-            .as_array()
-            .into_iter()
-            .flatten();
-        let title = |axis: &str| clean(option[axis]["name"].as_str().unwrap_or_default());
-        (!curves.is_empty()).then_some(Self {
-            curves,
-            ticks: ticks.filter_map(Value::as_f64).collect(),
-            low: axis["min"].as_f64()?,
-            high: axis["max"].as_f64()?,
-            titles: [title("xAxis"), title("yAxis")],
-        })
-    }
-
+impl Curve<'_> {
     /// Its lines.
     pub fn lines(&self, screen: Screen) -> Vec<String> {
         const ROWS: usize = 16;
         /// Before the axis: `500 us`.
         const LABEL: usize = 8;
         let columns = screen.columns - LABEL - 2;
-        let marks = self.curves.iter().flat_map(|(_, marks)| marks);
+        let all = self.series.iter().map(|series| {
+            let marks = series.marks.iter().flatten();
+            marks.filter(|mark| mark.y > 0.0).collect::<Vec<_>>()
+        });
+        let all: Vec<Vec<&PlotMark>> = all.collect();
+        let marks = all.iter().flatten();
         let right = ends_at(marks.map(|mark| mark.x).fold(0.0, f64::max));
+        let (low, high) = self.ends;
         let row = |y: f64| {
-            let part = (y / self.low).ln() / (self.high / self.low).ln();
+            let part = (y / low).ln() / (high / low).ln();
             ROWS - 1 - (part.clamp(0.0, 1.0) * (ROWS - 1) as f64).round() as usize
         };
         let column = |x: f64| ((x / right).clamp(0.0, 1.0) * (columns - 1) as f64).round() as usize;
         let mut plot = Plot::new(ROWS, columns);
-        for (curve, (_, marks)) in self.curves.iter().enumerate() {
+        for (curve, marks) in all.iter().enumerate() {
             for pair in marks.windows(2) {
-                let [from, to] = [&pair[0], &pair[1]].map(|m| (column(m.x), row(m.y)));
+                let [from, to] = [pair[0], pair[1]].map(|m| (column(m.x), row(m.y)));
                 plot.line(from, to, curve);
             }
         }
-        for (curve, (_, marks)) in self.curves.iter().enumerate() {
+        for (curve, marks) in all.iter().enumerate() {
             for mark in marks {
-                plot.mark((column(mark.x), row(mark.y)), curve, &mark.label);
+                plot.mark((column(mark.x), row(mark.y)), curve, &clean(&mark.label));
             }
         }
         let mut lines = vec![self.titles[1].clone()];
@@ -97,8 +62,11 @@ impl<'o> Curve<'o> {
         let left = " ".repeat(LABEL + 1);
         lines.push(format!("{left}0{half:>half_room$}{end:>end_room$}"));
         lines.push(format!("{left} {}", self.titles[0]));
-        let series = self.curves.iter().map(|(series, _)| *series);
-        lines.extend(legend(series, &format!("{left} "), screen));
+        lines.extend(legend(
+            self.series.iter().copied(),
+            &format!("{left} "),
+            screen,
+        ));
         lines
     }
 
@@ -107,7 +75,7 @@ impl<'o> Curve<'o> {
             let text: String = part.iter().map(|cell| cell.shown).collect();
             match part[0].curve {
                 None => text,
-                Some(curve) => screen.tint(self.curves[curve].0.color, &text),
+                Some(curve) => screen.tint(self.series[curve].color, &text),
             }
         });
         parts.collect()

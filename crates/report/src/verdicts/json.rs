@@ -1,42 +1,36 @@
 //! A comparison as one JSON document; `docs/CLI.md` says what is in it.
 
 use super::{
-    Compared,
+    Verdicts,
     gate::{Gate, Judged, Reason, Repeats},
-    page::left_out,
-    points::Points,
     sides::{Pair, Subject},
 };
 use serde_json::{Value, json};
 use tailmark_results::{
-    export::comparison_json, finding::UNEQUAL_CONDITIONS, statistics::SIGNIFICANCE,
+    PointName, export::comparison_json, finding::UNEQUAL_CONDITIONS, statistics::SIGNIFICANCE,
 };
 
 /// The version of the document's schema.
 const VERSION: u32 = 1;
 
 /// The document.
-pub fn text(
-    compared: &Compared,
-    points: &Points<'_>,
-    gates: &[Gate<'_>],
-) -> serde_json::Result<String> {
-    let shown = |c: &&tailmark_results::Comparison| compared.metrics.contains(&c.metric);
-    let comparisons = compared.comparisons.iter().filter(shown);
-    let side = |of: fn(&Pair) -> &Subject| compared.pairs.iter().map(of).map(subject);
-    let left_out = left_out(compared, points).into_iter().map(|out| {
+pub fn document(of: &Verdicts) -> Value {
+    let shown = |c: &&tailmark_results::Comparison| of.metrics.contains(&c.metric);
+    let comparisons = of.comparisons.iter().filter(shown);
+    let side = |side: fn(&Pair) -> &Subject| of.pairs.iter().map(side).map(subject);
+    let left_out = of.left_out().into_iter().map(|out| {
         json!({
             "a": out.pair.a.label,
             "b": out.pair.b.label,
             "workload": out.point.workload,
             "distribution": out.point.distribution,
             "threads": out.point.threads,
-            "rate": out.point.rate(),
+            "rate": out.point.target_rate(),
             "reason": out.reason,
         })
     });
-    let unequal = compared.unequal.iter().map(|(pair, unequal)| {
-        let pair = &compared.pairs[*pair];
+    let unequal = of.unequal.iter().map(|(pair, unequal)| {
+        let pair = &of.pairs[*pair];
         json!({
             "code": UNEQUAL_CONDITIONS.name,
             "a": pair.a.label,
@@ -46,17 +40,17 @@ pub fn text(
             "value_b": unequal.b,
         })
     });
-    serde_json::to_string_pretty(&json!({
+    json!({
         "version": VERSION,
         "a": side(|pair| &pair.a).collect::<Vec<_>>(),
         "b": side(|pair| &pair.b).collect::<Vec<_>>(),
-        "equivalence": compared.band,
+        "equivalence": of.band,
         "significance": SIGNIFICANCE,
         "comparisons": comparisons.map(comparison_json).collect::<Vec<_>>(),
         "left_out": left_out.collect::<Vec<_>>(),
         "unequal": unequal.collect::<Vec<_>>(),
-        "gates": gates.iter().map(gate).collect::<Vec<_>>(),
-    }))
+        "gates": of.gates.iter().map(gate).collect::<Vec<_>>(),
+    })
 }
 
 fn subject(of: &Subject) -> Value {
@@ -68,7 +62,7 @@ fn subject(of: &Subject) -> Value {
     })
 }
 
-fn gate(gate: &Gate<'_>) -> Value {
+fn gate(gate: &Gate) -> Value {
     json!({
         "condition": gate.condition.to_string(),
         "outcome": gate.outcome.name(),
@@ -76,16 +70,16 @@ fn gate(gate: &Gate<'_>) -> Value {
     })
 }
 
-fn judged(judged: &Judged<'_>) -> Value {
-    let compared = judged.comparison;
+fn judged(judged: &Judged) -> Value {
+    let compared = judged.comparison.as_ref();
     let ends = compared.and_then(|comparison| comparison.one_sided);
     json!({
         "a": judged.pair.a.label,
         "b": judged.pair.b.label,
         "workload": judged.workload,
         "distribution": judged.distribution,
-        "threads": judged.point.map(|point| point.threads),
-        "rate": judged.point.and_then(|point| point.rate()),
+        "threads": judged.point.as_ref().map(|point| point.threads),
+        "rate": judged.point.as_ref().and_then(PointName::target_rate),
         "place": if judged.point.is_some() { "point" } else { "peak" },
         "outcome": judged.outcome().name(),
         "reason": match judged.reason {

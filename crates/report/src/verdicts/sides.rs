@@ -1,6 +1,7 @@
 //! What is compared with what: two systems of a study, or those that two studies have in common.
 
-use crate::{args::CompareArgs, exit::Refused};
+use super::VerdictsRequest;
+use crate::Error;
 use std::{
     collections::BTreeMap,
     path::{Path, PathBuf},
@@ -70,13 +71,13 @@ pub struct Sides {
 
 impl Sides {
     /// Opens what the arguments name.
-    pub fn open(args: &CompareArgs) -> anyhow::Result<Self> {
-        let paths = std::iter::once(&args.study).chain(&args.baseline_study);
+    pub fn open(request: &VerdictsRequest) -> Result<Self, Error> {
+        let paths = std::iter::once(&request.study).chain(&request.baseline_study);
         let sources = paths.map(|path| Source::open(path));
-        let sources = sources.collect::<anyhow::Result<Vec<_>>>()?;
+        let sources = sources.collect::<Result<Vec<_>, Error>>()?;
         let names = match &sources[..] {
-            [source] => of_one_study(source, args)?,
-            [a, b, ..] => of_two_studies(a, b, args)?,
+            [source] => of_one_study(source, request)?,
+            [a, b, ..] => of_two_studies(a, b, request)?,
             [] => Vec::new(),
         };
         let subject = |source: usize, system: String| Subject {
@@ -123,7 +124,7 @@ impl Sides {
     }
 
     /// Reads the runs, one at a time.
-    pub fn read(&self) -> anyhow::Result<Measured> {
+    pub fn read(&self) -> Result<Measured, Error> {
         let (mut runs, mut times) = (Vec::new(), BTreeMap::new());
         for (index, source) in self.sources.iter().enumerate() {
             let subjects = self.pairs.iter().flat_map(|pair| [&pair.a, &pair.b]);
@@ -134,12 +135,12 @@ impl Sides {
             if self.sources.len() == 1 {
                 labels.extend(source.names().into_iter().map(|name| (name, name)));
             }
-            let mut read = RunsRead::default();
-            source.study.each_point_total(|point| {
+            let mut known = RunsRead::default();
+            let read = source.study.each_point_total(|point| {
                 let Some(&label) = labels.get(point.key.system.as_str()) else {
                     return;
                 };
-                if !read.is_new(&point) {
+                if !known.is_new(&point) {
                     return;
                 }
                 if let Some(ms) = point.phase.started_ms {
@@ -149,7 +150,8 @@ impl Sides {
                 let mut run = Run::of_study(&point, &source.header);
                 label.clone_into(&mut run.key.system);
                 runs.push(run);
-            })?;
+            });
+            read.map_err(Error::Study)?;
         }
         Ok(Measured { runs, times })
     }
@@ -174,13 +176,13 @@ impl Sides {
 }
 
 impl Source {
-    fn open(path: &Path) -> anyhow::Result<Self> {
-        let study = Study::open_read_only(path)?;
+    fn open(path: &Path) -> Result<Self, Error> {
+        let study = Study::open_read_only(path).map_err(Error::Study)?;
         Ok(Self {
             path: path.to_owned(),
-            header: study.header()?,
-            systems: study.systems()?,
-            facts: study.facts()?,
+            header: study.header().map_err(Error::Study)?,
+            systems: study.systems().map_err(Error::Study)?,
+            facts: study.facts().map_err(Error::Study)?,
             study,
         })
     }
@@ -208,20 +210,26 @@ impl Source {
         format!("`{}` has: {names}", self.path.display())
     }
 
-    fn find(&self, flag: &str, name: &str) -> Result<String, Refused> {
+    fn find(&self, flag: &str, name: &str) -> Result<String, Error> {
         if self.systems.iter().any(|system| system.name == name) {
             Ok(name.to_owned())
         } else {
-            Err(Refused(format!("{flag} is `{name}`, but {}", self.said())))
+            Err(Error::Refused(format!(
+                "{flag} is `{name}`, but {}",
+                self.said()
+            )))
         }
     }
 }
 
 /// The first system of the plan against the second, unless flags say otherwise.
-fn of_one_study(source: &Source, args: &CompareArgs) -> Result<Vec<(String, String)>, Refused> {
-    let a = args.system.as_deref();
+fn of_one_study(
+    source: &Source,
+    request: &VerdictsRequest,
+) -> Result<Vec<(String, String)>, Error> {
+    let a = request.system.as_deref();
     let a = a.map(|name| source.find("--system", name)).transpose()?;
-    let b = args.baseline.as_deref();
+    let b = request.baseline.as_deref();
     let b = b.map(|name| source.find("--baseline", name)).transpose()?;
     let names = source.names();
     // What the plan says, where it is another system that is compared with it.
@@ -238,7 +246,9 @@ fn of_one_study(source: &Source, args: &CompareArgs) -> Result<Vec<(String, Stri
     };
     let pair = match (a, b) {
         (Some(a), Some(b)) if a == b => {
-            return Err(Refused(format!("--system and --baseline are both `{a}`")));
+            return Err(Error::Refused(format!(
+                "--system and --baseline are both `{a}`"
+            )));
         }
         (Some(a), Some(b)) => Some((a, b)),
         (Some(a), None) => other(&a).map(|b| (a, b)),
@@ -249,7 +259,7 @@ fn of_one_study(source: &Source, args: &CompareArgs) -> Result<Vec<(String, Stri
         },
     };
     let refused = || {
-        Refused(format!(
+        Error::Refused(format!(
             "give --system and --baseline, or a second study; {}",
             source.said()
         ))
@@ -261,22 +271,22 @@ fn of_one_study(source: &Source, args: &CompareArgs) -> Result<Vec<(String, Stri
 fn of_two_studies(
     a: &Source,
     b: &Source,
-    args: &CompareArgs,
-) -> Result<Vec<(String, String)>, Refused> {
+    request: &VerdictsRequest,
+) -> Result<Vec<(String, String)>, Error> {
     let file = |source: &Source| source.study.path().canonicalize().ok();
     if file(a).is_some() && file(a) == file(b) {
         let said = "is given twice; with one study, --system is compared with --baseline";
-        return Err(Refused(format!("`{}` {said}", a.path.display())));
+        return Err(Error::Refused(format!("`{}` {said}", a.path.display())));
     }
     if a.is_copy_of(b) {
         let (a, b) = (a.path.display(), b.path.display());
-        return Err(Refused(format!(
+        return Err(Error::Refused(format!(
             "`{a}` and `{b}` are copies of one study: the same runs"
         )));
     }
-    let given = args.system.as_ref().or(args.baseline.as_ref());
+    let given = request.system.as_ref().or(request.baseline.as_ref());
     if let Some(name) = given {
-        let baseline = args.baseline.as_ref().unwrap_or(name);
+        let baseline = request.baseline.as_ref().unwrap_or(name);
         return Ok(vec![(
             a.find("--system", name)?,
             b.find("--baseline", baseline)?,
@@ -288,7 +298,7 @@ fn of_two_studies(
         .map(|name| ((*name).to_owned(), (*name).to_owned()))
         .collect();
     if pairs.is_empty() {
-        Err(Refused(format!(
+        Err(Error::Refused(format!(
             "no system is in both studies; {}; {}; --system and --baseline name two that differ",
             a.said(),
             b.said()

@@ -3,15 +3,10 @@
 //! A gate that passes because nobody could have seen a difference is none: where the runs leave
 //! room for what the condition forbids, the outcome is that they cannot tell.
 
-use super::{
-    Compared,
-    condition::Condition,
-    points::{PointName, Points},
-    sides::Pair,
-};
+use super::{Verdicts, condition::Condition, sides::Pair};
 use std::collections::BTreeSet;
 use tailmark_results::{
-    Comparison, Metric,
+    Comparison, Metric, PointName,
     comparison::{Place, Verdict},
     number,
     statistics::{RUNS_MIN, SIGNIFICANCE, noise, smallest_difference},
@@ -22,7 +17,7 @@ const REPEATS_MAX: usize = 1000;
 
 /// What is said to a condition, in rising weight.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Outcome {
+pub enum GateOutcome {
     /// It is ruled out with 95 % confidence.
     NotShown,
     /// Neither.
@@ -31,7 +26,7 @@ pub enum Outcome {
     Shown,
 }
 
-impl Outcome {
+impl GateOutcome {
     /// In words.
     pub const fn name(self) -> &'static str {
         match self {
@@ -66,11 +61,11 @@ pub enum Reason {
 }
 
 impl Reason {
-    const fn outcome(self) -> Outcome {
+    const fn outcome(self) -> GateOutcome {
         match self {
-            Self::Met => Outcome::Shown,
-            Self::RuledOut => Outcome::NotShown,
-            _ => Outcome::CannotTell,
+            Self::Met => GateOutcome::Shown,
+            Self::RuledOut => GateOutcome::NotShown,
+            _ => GateOutcome::CannotTell,
         }
     }
 }
@@ -96,80 +91,69 @@ impl Repeats {
 }
 
 /// What is said at one point, or at the peaks of a workload.
-#[derive(Debug)]
-pub struct Judged<'a> {
+#[derive(Debug, Clone)]
+pub struct Judged {
     /// Of which two.
-    pub pair: &'a Pair,
+    pub pair: Pair,
     /// The workload.
-    pub workload: &'a str,
+    pub workload: String,
     /// How its keys are drawn.
-    pub distribution: &'a str,
+    pub distribution: String,
     /// The point; none: the peaks.
-    pub point: Option<&'a PointName>,
+    pub point: Option<PointName>,
     /// Why it is said.
     pub reason: Reason,
     /// What it goes by.
-    pub comparison: Option<&'a Comparison>,
+    pub comparison: Option<Comparison>,
     /// How many repeats would tell, where more of them would.
     pub repeats: Option<Repeats>,
 }
 
-impl Judged<'_> {
+impl Judged {
     /// What is said.
-    pub const fn outcome(&self) -> Outcome {
+    pub const fn outcome(&self) -> GateOutcome {
         self.reason.outcome()
     }
 }
 
 /// What is said to a condition.
-#[derive(Debug)]
-pub struct Gate<'a> {
+#[derive(Debug, Clone)]
+pub struct Gate {
     /// The condition.
-    pub condition: &'a Condition,
+    pub condition: Condition,
     /// The weightiest at any point.
-    pub outcome: Outcome,
+    pub outcome: GateOutcome,
     /// At each point.
-    pub judged: Vec<Judged<'a>>,
+    pub judged: Vec<Judged>,
 }
 
 /// Judges a condition at every point, or at the peaks, of every pair.
-pub fn judge<'a>(
-    condition: &'a Condition,
-    compared: &'a Compared,
-    points: &'a Points<'_>,
-) -> Gate<'a> {
-    let mut judged = Vec::new();
-    for pair in &compared.pairs {
-        if condition.is_of_peaks {
-            judged.extend(at_peaks(condition, pair, compared, points))
-        } else {
-            judged.extend(at_points(condition, pair, compared, points))
-        }
-    }
-    judged.retain(|at| {
-        condition
-            .workload
-            .as_deref()
-            .is_none_or(|only| only == at.workload)
-    });
+pub fn judge(condition: &Condition, verdicts: &Verdicts) -> Gate {
+    let at = if condition.is_of_peaks {
+        at_peaks
+    } else {
+        at_points
+    };
+    let pairs = verdicts.pairs.iter();
+    let mut judged: Vec<_> = pairs
+        .flat_map(|pair| at(condition, pair, verdicts))
+        .collect();
+    let only = condition.workload.as_deref();
+    judged.retain(|at| only.is_none_or(|only| only == at.workload));
     let outcome = judged.iter().map(Judged::outcome).max();
     Gate {
-        condition,
+        condition: condition.clone(),
         // Where nothing was compared nobody knows.
-        outcome: outcome.unwrap_or(Outcome::CannotTell),
+        outcome: outcome.unwrap_or(GateOutcome::CannotTell),
         judged,
     }
 }
 
-fn at_points<'a>(
-    condition: &'a Condition,
-    pair: &'a Pair,
-    compared: &'a Compared,
-    points: &'a Points<'_>,
-) -> Vec<Judged<'a>> {
+fn at_points(condition: &Condition, pair: &Pair, verdicts: &Verdicts) -> Vec<Judged> {
     let (a, b) = (&pair.a.label, &pair.b.label);
+    let points = &verdicts.points;
     let mut found = Vec::new();
-    for name in points.common(a, b) {
+    for name in points.names(a) {
         let Some(both) = points.get(a, name).zip(points.get(b, name)) else {
             continue;
         };
@@ -181,9 +165,10 @@ fn at_points<'a>(
         if are_valid && !is_asked_for {
             continue;
         }
-        let is_here =
-            |c: &&Comparison| (&c.a, &c.b, c.metric) == (a, b, condition.metric) && name.is_of(c);
-        let comparison = compared.comparisons.iter().find(is_here);
+        let is_here = |c: &&Comparison| {
+            (&c.a, &c.b, c.metric) == (a, b, condition.metric) && c.point().as_ref() == Some(name)
+        };
+        let comparison = verdicts.comparisons.iter().find(is_here);
         let (reason, repeats) = match comparison {
             _ if !are_valid => (Reason::Failed, None),
             None if both.0.have_bounds(condition.metric)
@@ -195,30 +180,26 @@ fn at_points<'a>(
                 (Reason::RateNotMet, None)
             }
             None => (Reason::Unknown, None),
-            Some(comparison) => said(condition, comparison, compared, points),
+            Some(comparison) => said(condition, comparison, verdicts),
         };
         found.push(Judged {
-            pair,
-            workload: &name.workload,
-            distribution: &name.distribution,
-            point: Some(name),
+            pair: pair.clone(),
+            workload: name.workload.clone(),
+            distribution: name.distribution.clone(),
+            point: Some(name.clone()),
             reason,
-            comparison,
+            comparison: comparison.cloned(),
             repeats,
         });
     }
     found
 }
 
-fn at_peaks<'a>(
-    condition: &'a Condition,
-    pair: &'a Pair,
-    compared: &'a Compared,
-    points: &'a Points<'_>,
-) -> Vec<Judged<'a>> {
-    let workloads = |system: &str| -> BTreeSet<(&'a str, &'a str)> {
+fn at_peaks(condition: &Condition, pair: &Pair, verdicts: &Verdicts) -> Vec<Judged> {
+    let points = &verdicts.points;
+    let workloads = |system: &str| -> BTreeSet<_> {
         let names = points.names(system).into_iter();
-        let closed = names.filter(|name| name.rate().is_none());
+        let closed = names.filter(|name| name.target_rate().is_none());
         closed
             .map(|name| (name.workload.as_str(), name.distribution.as_str()))
             .collect()
@@ -231,16 +212,12 @@ fn at_peaks<'a>(
                 && (&c.a, &c.b) == (a, b)
                 && (c.workload.as_str(), c.distribution.as_str()) == (workload, distribution)
         };
-        let comparison = compared.comparisons.iter().find(is_here);
+        let comparison = verdicts.comparisons.iter().find(is_here);
         let has_peak = |system: &str| {
-            let mut names = points.names(system).into_iter();
-            let is_of = |name: &&PointName| {
-                name.rate().is_none()
-                    && (name.workload.as_str(), name.distribution.as_str())
-                        == (workload, distribution)
-            };
-            names.any(|name| {
-                let runs = points.get(system, name).filter(|_| is_of(&name));
+            let names = points.names(system).into_iter();
+            let mut own = names.filter(|name| name.is_closed_loop_of(workload, distribution));
+            own.any(|name| {
+                let runs = points.get(system, name);
                 runs.is_some_and(|runs| {
                     runs.are_valid() && runs.center(Metric::OpsPerSec).is_some()
                 })
@@ -250,15 +227,15 @@ fn at_peaks<'a>(
             // Only bounds of both leave no ratio.
             None if has_peak(a) && has_peak(b) => (Reason::Bound, None),
             None => (Reason::Failed, None),
-            Some(comparison) => said(condition, comparison, compared, points),
+            Some(comparison) => said(condition, comparison, verdicts),
         };
         Judged {
-            pair,
-            workload,
-            distribution,
+            pair: pair.clone(),
+            workload: workload.to_owned(),
+            distribution: distribution.to_owned(),
             point: None,
             reason,
-            comparison,
+            comparison: comparison.cloned(),
             repeats,
         }
     });
@@ -269,10 +246,9 @@ fn at_peaks<'a>(
 fn said(
     condition: &Condition,
     comparison: &Comparison,
-    compared: &Compared,
-    points: &Points<'_>,
+    verdicts: &Verdicts,
 ) -> (Reason, Option<Repeats>) {
-    let needed = || needed(condition, comparison, compared, points);
+    let needed = || needed(condition, comparison, verdicts);
     match comparison.verdict {
         Verdict::NotTestable if comparison.ratio.is_exact() => return (Reason::UnlikePeaks, None),
         Verdict::NotTestable => return (Reason::Bound, None),
@@ -292,19 +268,14 @@ fn said(
 /// How many repeats would tell, if the true ratio is the one that was measured, in the noise of these
 /// runs: as many as show it where the condition is met, and otherwise as many as rule the condition
 /// out. None where so many were made.
-fn needed(
-    condition: &Condition,
-    comparison: &Comparison,
-    compared: &Compared,
-    points: &Points<'_>,
-) -> Option<Repeats> {
+fn needed(condition: &Condition, comparison: &Comparison, verdicts: &Verdicts) -> Option<Repeats> {
     let is_peak = |c: &Comparison| matches!(c.place, Place::Peak { .. });
     let of_family =
         |c: &&Comparison| c.metric == comparison.metric && is_peak(c) == is_peak(comparison);
-    let tests = compared.comparisons.iter().filter(of_family).count();
-    let tests = tests * compared.pairs_of_family / compared.pairs.len();
+    let tests = verdicts.comparisons.iter().filter(of_family).count();
+    let tests = tests * verdicts.pairs_of_family / verdicts.pairs.len();
     let distance = condition.distance(comparison.ratio.value);
-    let values = points.compared(comparison)?.map(|runs| {
+    let values = verdicts.points.compared(comparison)?.map(|runs| {
         let values = runs.values(comparison.metric).into_iter();
         values.map(|stated| stated.value).collect::<Vec<_>>()
     });

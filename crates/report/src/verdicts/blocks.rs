@@ -1,0 +1,374 @@
+//! The page of a comparison: tables of verdicts, what qualifies them, and gates.
+
+use super::{
+    Verdicts,
+    gate::{Gate, GateOutcome, Judged, Reason},
+    sides::{Pair, Subject},
+};
+use crate::{
+    Block, Cell, Column, Report, Section, Table, TableRow, Text,
+    format::{Head, Rendered},
+    section::{RATIO, metric_cell, metric_title, metric_unit, probability},
+};
+use tailmark_results::{
+    Comparison, Metric, Stated,
+    comparison::{Place, Verdict},
+    finding::UNEQUAL_CONDITIONS,
+    number,
+    statistics::RUNS_MIN,
+};
+
+static SIDES: Section = Section::of_page("sides", "Sides");
+static VERDICTS: Section = Section::of_page("verdicts", "Verdicts");
+static LEFT_OUT: Section = Section::of_page("left-out", "Points that are not compared");
+static UNEQUAL: Section = Section::of_page("unequal", "Unequal conditions");
+static GATES: Section = Section::of_page("gates", "Gates");
+
+/// Everything, in the order of reading.
+pub fn page(of: &Verdicts) -> Report {
+    let subjects = || of.pairs.iter().flat_map(|pair| [&pair.a, &pair.b]);
+    let names = subjects().flat_map(|of| [&of.label, &of.system, &of.title]);
+    let head = Head {
+        kicker: "Verdicts on storage",
+        title: "A against B".to_owned(),
+        facts: vec![
+            "+ means that A is better; below it is the 95 % interval".to_owned(),
+            format!("equivalent: within {} either way", number::percent(of.band)),
+        ],
+        names: names.cloned().collect(),
+        began_ms: of.began.map(|(first, _)| first),
+        ..Head::default()
+    };
+    let mut sections: Rendered = vec![
+        (&SIDES, vec![Block::Statements(sides(of))]),
+        (&VERDICTS, verdicts(of)),
+        (&LEFT_OUT, statements(left_out(of))),
+        (&UNEQUAL, unequal(of)),
+        (&GATES, gates(of)),
+    ];
+    sections.retain(|(_, blocks)| !blocks.is_empty());
+    Report::with_sections(head, sections)
+}
+
+fn statements(lines: Vec<String>) -> Vec<Block> {
+    let texts: Vec<_> = lines.into_iter().map(Text::plain).collect();
+    match texts[..] {
+        [] => Vec::new(),
+        _ => vec![Block::Statements(texts)],
+    }
+}
+
+fn sides(of: &Verdicts) -> Vec<Text> {
+    let side = |name: &str, side: fn(&Pair) -> &Subject, role: &str| {
+        let first = side(&of.pairs[0]);
+        let systems = of.pairs.iter().map(|pair| side(pair).system.as_str());
+        let systems = number::list(&systems.collect::<Vec<_>>());
+        let study = first.study.display();
+        Text::plain(format!(
+            "{name}: {systems} in {study}, \"{}\"{role}",
+            first.title
+        ))
+    };
+    vec![
+        side("A", |pair| &pair.a, ""),
+        side("B", |pair| &pair.b, "; the baseline"),
+    ]
+}
+
+fn verdicts(of: &Verdicts) -> Vec<Block> {
+    let at_points = of.metrics.iter().map(|metric| (*metric, false));
+    let all = at_points.chain([(Metric::OpsPerSec, true)]);
+    let tables = all.filter_map(|(metric, are_peaks)| table(of, metric, are_peaks));
+    let mut blocks: Vec<_> = tables.map(Block::Table).collect();
+    if of.comparisons.is_empty() {
+        let none = "No point was measured of both without a failure: there is nothing to compare.";
+        blocks.push(Block::Text(Text::plain(none)));
+    }
+    blocks.push(Block::Text(Text::plain(about(of))));
+    blocks
+}
+
+/// The comparisons of a metric.
+fn table(of: &Verdicts, metric: Metric, are_peaks: bool) -> Option<Table> {
+    let comparisons = of.of_metric(metric, are_peaks);
+    if comparisons.is_empty() || !of.metrics.contains(&metric) {
+        return None;
+    }
+    let unit = metric_unit(metric);
+    let (place, at_peaks) = if are_peaks {
+        ("peak at", " at peaks")
+    } else {
+        ("at", "")
+    };
+    let mut columns = vec![
+        Column::text("workload"),
+        Column::text(place),
+        Column::number("A").unit(unit),
+        Column::number("B").unit(unit),
+        Column::number("A against B").unit(RATIO),
+        Column::number("runs"),
+        Column::number("p adjusted"),
+        Column::text("verdict"),
+    ];
+    let has_systems = of.pairs.len() > 1;
+    if has_systems {
+        columns.insert(0, Column::text("system"));
+    }
+    let row = |comparison: &&Comparison| {
+        let mut cells = cells(of, comparison);
+        if has_systems {
+            let mut pairs = of.pairs.iter();
+            let pair = pairs.find(|pair| pair.a.label == comparison.a);
+            cells.insert(0, Cell::new(pair.map_or("", |pair| &pair.a.system)));
+        }
+        TableRow {
+            cells,
+            total: false,
+        }
+    };
+    Some(Table {
+        caption: format!("{}{at_peaks}", metric_title(metric)),
+        columns,
+        rows: comparisons.iter().map(row).collect(),
+        ..Table::default()
+    })
+}
+
+fn cells(of: &Verdicts, comparison: &Comparison) -> Vec<Cell> {
+    let metric = comparison.metric;
+    let runs = of.points.compared(comparison);
+    let values = runs.map(|runs| runs.map(|runs| runs.center(metric)));
+    let [a, b] = values.unwrap_or_default().map(|stated| match stated {
+        Some(stated) => metric_cell(metric, stated),
+        None => Cell::default(),
+    });
+    let interval = comparison.interval.map(|ends| interval(metric, ends));
+    let verdict = comparison.verdict;
+    vec![
+        Cell::new(format!(
+            "{} {}",
+            comparison.workload, comparison.distribution
+        )),
+        Cell::new(at(comparison)),
+        a,
+        b,
+        Cell::new(improvement(metric, comparison.ratio))
+            .with_stated(comparison.ratio)
+            .with_detail(interval.unwrap_or_default()),
+        Cell::new(format!("{}, {}", comparison.runs_a, comparison.runs_b)),
+        comparison
+            .p_adjusted
+            .map_or_else(Cell::none, |p| Cell::new(probability(p))),
+        Cell::new(if verdict.is_difference() {
+            format!("A is {}", verdict.name())
+        } else {
+            verdict.name().to_owned()
+        }),
+    ]
+}
+
+/// Where a comparison is, in words.
+fn at(of: &Comparison) -> String {
+    match of.place {
+        Place::Peak {
+            threads_a,
+            threads_b,
+        } if threads_a != threads_b => format!("{threads_a} and {threads_b} threads"),
+        Place::Peak { threads_a, .. } => number::threads(threads_a),
+        Place::Point { .. } => of.point().map_or_else(String::new, |point| point.at()),
+    }
+}
+
+/// A ratio as reports say it, but that small percentages have a decimal.
+fn improvement(metric: Metric, ratio: Stated) -> String {
+    let said = metric.improvement(ratio);
+    if said.ends_with('%') && ratio.is_exact() {
+        change(metric.gain(ratio).value)
+    } else {
+        said
+    }
+}
+
+/// As an improvement from the lower one up.
+fn interval(metric: Metric, (low, high): (f64, f64)) -> String {
+    let of = |ratio| improvement(metric, Stated::exact(ratio));
+    if metric.more_is_better() {
+        format!("{} to {}", of(low), of(high))
+    } else {
+        format!("{} to {}", of(high), of(low))
+    }
+}
+
+/// A signed percentage, below ten with one decimal: what is judged is often a few percent.
+fn change(share: f64) -> String {
+    let tenths = (share * 1000.0).round();
+    match tenths.abs() {
+        0.5..99.5 => {
+            let sign = if tenths > 0.0 { '+' } else { '\u{2212}' };
+            format!("{sign}{:.1} %", tenths.abs() / 10.0)
+        }
+        _ => number::change(share),
+    }
+}
+
+fn left_out(of: &Verdicts) -> Vec<String> {
+    let line = |out: &super::LeftOut<'_>| {
+        let point = of.name(out.pair, &out.point.to_string());
+        format!("{point}: {}", out.reason)
+    };
+    of.left_out().iter().map(line).collect()
+}
+
+fn unequal(of: &Verdicts) -> Vec<Block> {
+    let line = |(pair, unequal): &(usize, tailmark_results::Inequality)| {
+        let text = of.name(&of.pairs[*pair], &unequal.to_string());
+        let finding = UNEQUAL_CONDITIONS.finding(text);
+        format!("{}: {}", finding.code, finding.text())
+    };
+    let mut blocks = statements(of.unequal.iter().map(line).collect());
+    if !blocks.is_empty() {
+        let about = "A and B differ in more than what is compared.";
+        blocks.insert(0, Block::Text(Text::plain(about)));
+    }
+    blocks
+}
+
+fn gates(of: &Verdicts) -> Vec<Block> {
+    let about = "Bounds are one-sided, 95 %; p is adjusted for all points of a metric.";
+    let mut blocks = vec![Block::Text(Text::plain(about))];
+    for (index, gate) in of.gates.iter().enumerate() {
+        blocks.push(Block::Heading {
+            anchor: format!("gate-{index}"),
+            title: head(gate),
+            about: String::new(),
+        });
+        if gate.outcome != GateOutcome::NotShown {
+            blocks.extend(statements(lines(of, gate)));
+        }
+    }
+    if of.gates.is_empty() {
+        Vec::new()
+    } else {
+        blocks
+    }
+}
+
+/// The points by which a gate has its outcome.
+fn decisive(gate: &Gate) -> impl Iterator<Item = &Judged> {
+    let judged = gate.judged.iter();
+    judged.filter(|judged| judged.outcome() == gate.outcome)
+}
+
+/// A condition with its outcome.
+fn head(gate: &Gate) -> String {
+    let all = gate.judged.len();
+    let what = if gate.condition.is_of_peaks {
+        "peak"
+    } else {
+        "point"
+    };
+    let of_all = number::plural(all as u64, what);
+    let head = format!("{}: {}", gate.outcome.name(), gate.condition);
+    match gate.outcome {
+        _ if all == 0 => format!("{head} (no {what} was measured of both)"),
+        GateOutcome::NotShown => format!("{head} (ruled out at {of_all})"),
+        _ => format!("{head} (at {} of {of_all})", decisive(gate).count()),
+    }
+}
+
+/// Why, at each of the points that decide.
+fn lines(of: &Verdicts, gate: &Gate) -> Vec<String> {
+    let line = |judged: &Judged| {
+        let place = match &judged.point {
+            Some(point) => point.to_string(),
+            None => format!("{} {}, peaks", judged.workload, judged.distribution),
+        };
+        format!("{}: {}", of.name(&judged.pair, &place), why(gate, judged))
+    };
+    decisive(gate).map(line).collect()
+}
+
+fn why(gate: &Gate, judged: &Judged) -> String {
+    let repeats = judged.repeats.map(|repeats| repeats.text());
+    let metric = gate.condition.metric;
+    let comparison = judged.comparison.as_ref();
+    let found = comparison.map(|comparison| improvement(metric, comparison.ratio));
+    let found = found.unwrap_or_default();
+    match (judged.reason, comparison) {
+        (Reason::Met, Some(comparison)) => {
+            let p = comparison.p_adjusted.map_or_else(String::new, probability);
+            let interval = comparison.interval.map(|ends| interval(metric, ends));
+            format!("{found} ({}), p {p}", interval.unwrap_or_default())
+        }
+        (Reason::TooFewRuns, Some(comparison)) => {
+            let runs = format!("{} and {} runs", comparison.runs_a, comparison.runs_b);
+            let needed = repeats.unwrap_or_else(|| format!("{RUNS_MIN} repeats"));
+            format!("{found}, but {runs} are too few: {needed} of each are needed")
+        }
+        (Reason::Noise, Some(comparison)) => {
+            let room = room(gate, comparison);
+            match repeats {
+                Some(repeats) => {
+                    format!("{found}, but {room} not ruled out: {repeats} of each are needed")
+                }
+                None => format!("{found}, but {room} not ruled out: close to what is asked"),
+            }
+        }
+        (Reason::Bound, of) => {
+            let (both, why) = match judged.point {
+                Some(_) => ("both are", "requests failed, or were due and never done"),
+                None => ("both peaks are", "the clients were the limit"),
+            };
+            match of {
+                Some(_) => format!("{found}: only a bound, for {why}"),
+                None => format!("{both} lower bounds, for {why}"),
+            }
+        }
+        (Reason::RateNotMet, _) => {
+            "the rate was not reached, so that latencies are not compared".to_owned()
+        }
+        (Reason::UnlikePeaks, _) => format!(
+            "{found} as measured: the lower peak is of a system that has no valid point at some \
+             thread counts of the other"
+        ),
+        (Reason::Failed, _) => match judged.point {
+            Some(_) => "a run of it failed, so that it is not compared".to_owned(),
+            None => "one of them has no peak: its points failed".to_owned(),
+        },
+        _ => format!("{metric} is not known of every run: too few samples, or none"),
+    }
+}
+
+/// What the one-sided bounds leave room for.
+fn room(gate: &Gate, comparison: &Comparison) -> String {
+    let Some((at_least, at_most)) = comparison.one_sided else {
+        return "nothing is".to_owned();
+    };
+    let metric = gate.condition.metric;
+    let of = |ratio| improvement(metric, Stated::exact(ratio));
+    let low = gate.condition.low().filter(|low| at_least <= *low);
+    let high = gate.condition.high().filter(|high| at_most >= *high);
+    match (low, high) {
+        (Some(_), Some(_)) => format!("{} and {} are", of(at_least), of(at_most)),
+        (Some(_), None) => format!("{} is", of(at_least)),
+        _ => format!("{} is", of(at_most)),
+    }
+}
+
+/// What verdicts are about.
+fn about(of: &Verdicts) -> String {
+    let day = |ms: u64| number::instant(ms).chars().take(10).collect::<String>();
+    let days = match of.began.map(|(first, last)| (day(first), day(last))) {
+        Some((first, last)) if first == last => format!("on this day ({first})"),
+        Some((first, last)) => format!("on these days ({first} to {last})"),
+        None => "on the days of these runs".to_owned(),
+    };
+    let is_verdict =
+        |c: &Comparison| !matches!(c.verdict, Verdict::TooFewRuns | Verdict::NotTestable);
+    let subject = if of.comparisons.iter().any(is_verdict) {
+        "Verdicts are"
+    } else {
+        "There is no verdict; these numbers are"
+    };
+    format!("{subject} about these devices under this load {days}, not about others of their kind.")
+}

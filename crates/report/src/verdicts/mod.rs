@@ -1,0 +1,209 @@
+//! Verdicts on two systems, or on the systems of two studies, and gates on them: what `tailmark compare`
+//! prints.
+
+mod blocks;
+mod condition;
+mod gate;
+mod json;
+mod points;
+mod sides;
+
+pub use condition::{Condition, band, latency, metric};
+pub use gate::GateOutcome;
+
+use crate::{Error, Report};
+use gate::Gate;
+use points::Points;
+use serde_json::Value;
+use sides::{Pair, Sides, Times};
+use std::{collections::BTreeSet, path::PathBuf};
+use tailmark_results::{
+    Comparison, Inequality, Metric, PointName, Run, Statistic,
+    comparison::{Place, comparisons},
+};
+
+/// What is compared, and what is asked of it.
+#[derive(Debug, Clone, Default)]
+pub struct VerdictsRequest {
+    /// The study whose systems are judged.
+    pub study: PathBuf,
+    /// The baseline, if that is another study.
+    pub baseline_study: Option<PathBuf>,
+    /// The system that is judged.
+    pub system: Option<String>,
+    /// The system that it is judged against.
+    pub baseline: Option<String>,
+    /// What is shown; nothing: ops/s, and mean, p99 and p99.9 of each kind of request.
+    pub metrics: Vec<Metric>,
+    /// The conditions of gates.
+    pub fail_if: Vec<Condition>,
+    /// The band of practical equivalence, as a fraction; none: what the plan says.
+    pub equivalence: Option<f64>,
+}
+
+/// Everything that is compared, and how it compares.
+#[derive(Debug)]
+pub struct Verdicts {
+    pairs: Vec<Pair>,
+    points: Points,
+    /// When the first run and the last one began, milliseconds since 1970.
+    began: Option<Times>,
+    /// The metrics that are shown, in the order of reports.
+    metrics: BTreeSet<Metric>,
+    comparisons: Vec<Comparison>,
+    /// Pairs over which p is adjusted: of one study those of all its systems.
+    pairs_of_family: usize,
+    unequal: Vec<(usize, Inequality)>,
+    /// The band of practical equivalence, as a fraction.
+    band: f64,
+    gates: Vec<Gate>,
+}
+
+/// A point that is in no comparison.
+struct LeftOut<'v> {
+    pair: &'v Pair,
+    point: &'v PointName,
+    reason: &'static str,
+}
+
+impl Verdicts {
+    /// Compares, and judges the conditions.
+    ///
+    /// # Errors
+    /// If a study cannot be read, or does not have what is to be compared.
+    pub fn new(request: &VerdictsRequest) -> Result<Self, Error> {
+        let sides = Sides::open(request)?;
+        let mut measured = sides.read()?;
+        let unequal_of = |(index, pair)| {
+            let unequal = sides.unequal(pair, &measured).into_iter();
+            unequal.map(move |inequality| (index, inequality))
+        };
+        let pairs = sides.pairs.iter().enumerate();
+        let unequal = pairs.flat_map(unequal_of).collect();
+        let times = measured.times.values();
+        let began = times.copied().reduce(|(a, b), (c, d)| (a.min(c), b.max(d)));
+        let metrics = metrics(request, &measured.runs);
+        keep(&mut measured.runs, &metrics);
+        let family = sides.family();
+        let band = request.equivalence.unwrap_or_else(|| sides.equivalence());
+        let all = comparisons(&measured.runs, &family, band);
+        let of_pairs = all.iter().filter_map(|c| asked_for(&sides.pairs, c));
+        let mut verdicts = Self {
+            comparisons: of_pairs.collect(),
+            pairs_of_family: family.len(),
+            pairs: sides.pairs,
+            points: Points::from_runs(measured.runs),
+            began,
+            metrics,
+            unequal,
+            band,
+            gates: Vec::new(),
+        };
+        let gates = request.fail_if.iter();
+        verdicts.gates = gates
+            .map(|condition| gate::judge(condition, &verdicts))
+            .collect();
+        Ok(verdicts)
+    }
+
+    /// The weightiest outcome of the conditions; none where there are no conditions.
+    #[must_use]
+    pub fn outcome(&self) -> Option<GateOutcome> {
+        self.gates.iter().map(|gate| gate.outcome).max()
+    }
+
+    /// The page for people.
+    #[must_use]
+    pub fn page(&self) -> Report {
+        blocks::page(self)
+    }
+
+    /// The document for programs; `docs/CLI.md` says what is in it.
+    #[must_use]
+    pub fn document(&self) -> Value {
+        json::document(self)
+    }
+
+    /// The name of the system before what is said of it, where there are several.
+    fn name(&self, pair: &Pair, text: &str) -> String {
+        match self.pairs.len() {
+            1 => text.to_owned(),
+            _ => format!("{}, {text}", pair.a.system),
+        }
+    }
+
+    /// The comparisons of a metric at points, or at peaks, in the order of tables.
+    fn of_metric(&self, metric: Metric, are_peaks: bool) -> Vec<&Comparison> {
+        let is_asked_for = |c: &&Comparison| {
+            c.metric == metric && matches!(c.place, Place::Peak { .. }) == are_peaks
+        };
+        self.comparisons.iter().filter(is_asked_for).collect()
+    }
+
+    /// The points that only one side has, or of which a run failed.
+    fn left_out(&self) -> Vec<LeftOut<'_>> {
+        let mut found = Vec::new();
+        for pair in &self.pairs {
+            let (a, b) = (&pair.a.label, &pair.b.label);
+            let (of_a, of_b) = (self.points.names(a), self.points.names(b));
+            for point in of_a.union(&of_b).copied() {
+                let sides = [a, b].map(|side| self.points.get(side, point));
+                let reason = match sides.map(|runs| runs.map(|runs| runs.are_valid())) {
+                    [Some(true), Some(true)] => continue,
+                    [Some(_), None] => "only A has it",
+                    [None, _] => "only B has it",
+                    [Some(false), Some(true)] => "a run of A failed",
+                    [Some(true), Some(false)] => "a run of B failed",
+                    [Some(false), Some(false)] => "runs of both failed",
+                };
+                found.push(LeftOut {
+                    pair,
+                    point,
+                    reason,
+                });
+            }
+        }
+        found
+    }
+}
+
+/// A comparison as it is asked for, one way round or the other; none where it is not.
+fn asked_for(pairs: &[Pair], comparison: &Comparison) -> Option<Comparison> {
+    let (a, b) = (&comparison.a, &comparison.b);
+    let is = |one: &String, other: &String| {
+        let mut pairs = pairs.iter();
+        pairs.any(|pair| (&pair.a.label, &pair.b.label) == (one, other))
+    };
+    match (is(a, b), is(b, a)) {
+        (true, _) => Some(comparison.clone()),
+        (_, true) => Some(comparison.reversed()),
+        _ => None,
+    }
+}
+
+/// What is shown: what was asked for, or what is looked at first; and what gates are about.
+fn metrics(request: &VerdictsRequest, runs: &[Run]) -> BTreeSet<Metric> {
+    let of_gates = request.fail_if.iter().map(|condition| condition.metric);
+    let mut metrics: BTreeSet<_> = of_gates.chain(request.metrics.iter().copied()).collect();
+    if request.metrics.is_empty() {
+        let known = runs.iter().flat_map(|run| run.values.keys());
+        let usual = [Statistic::MEAN, Statistic::P99, Statistic::P999];
+        metrics.extend(known.filter(|metric| match metric {
+            Metric::OpsPerSec => true,
+            Metric::Latency { statistic, .. } => usual.contains(statistic),
+        }));
+    }
+    metrics
+}
+
+/// Forgets all other numbers, which nobody would see compared; of each kind of request one stays,
+/// which tells that it was asked for.
+fn keep(runs: &mut [Run], metrics: &BTreeSet<Metric>) {
+    for run in runs {
+        let mut kinds = BTreeSet::new();
+        run.values.retain(|metric, _| match metric {
+            Metric::OpsPerSec => true,
+            Metric::Latency { kind, .. } => kinds.insert(*kind) || metrics.contains(metric),
+        });
+    }
+}

@@ -1,0 +1,89 @@
+//! The points of the systems that are compared, and their runs.
+
+use std::collections::{BTreeMap, BTreeSet};
+use tailmark_results::{
+    Comparison, Kind, Metric, PointName, Run, Stated,
+    comparison::{Place, center},
+};
+
+/// The runs of one point of one system.
+#[derive(Debug, Clone, Default)]
+pub struct PointRuns(Vec<Run>);
+
+impl PointRuns {
+    /// Whether all of them are in comparisons.
+    pub fn are_valid(&self) -> bool {
+        self.0.iter().all(|run| run.is_valid)
+    }
+
+    /// A metric of the runs that have it.
+    pub fn values(&self, metric: Metric) -> Vec<Stated> {
+        let known = self.0.iter().filter_map(|run| run.values.get(&metric));
+        known.copied().collect()
+    }
+
+    /// The geometric mean of a metric.
+    pub fn center(&self, metric: Metric) -> Option<Stated> {
+        center(&self.values(metric))
+    }
+
+    /// Whether a metric is known of every run, of some as a bound only.
+    pub fn have_bounds(&self, metric: Metric) -> bool {
+        let values = self.values(metric);
+        values.len() == self.0.len() && values.iter().any(|value| !value.is_exact())
+    }
+
+    /// Whether all of them reached their rate, where they have one.
+    pub fn met_their_rate(&self) -> bool {
+        self.0.iter().all(|run| run.is_rate_met)
+    }
+
+    /// Whether requests of a kind were asked for.
+    pub fn have(&self, kind: Kind) -> bool {
+        let is_of =
+            |metric: &Metric| matches!(metric, Metric::Latency { kind: k, .. } if *k == kind);
+        self.0.iter().any(|run| run.values.keys().any(is_of))
+    }
+}
+
+/// The points of each system, by the system's label.
+#[derive(Debug, Default)]
+pub struct Points(BTreeMap<String, BTreeMap<PointName, PointRuns>>);
+
+impl Points {
+    /// The points of these runs.
+    pub fn from_runs(runs: Vec<Run>) -> Self {
+        let mut points = Self::default();
+        for run in runs {
+            let of_system = points.0.entry(run.key.system.clone()).or_default();
+            let point = of_system.entry(PointName::from(&run.key)).or_default();
+            point.0.push(run);
+        }
+        points
+    }
+
+    /// One point of a system.
+    pub fn get(&self, system: &str, name: &PointName) -> Option<&PointRuns> {
+        self.0.get(system)?.get(name)
+    }
+
+    /// The points of a system.
+    pub fn names(&self, system: &str) -> BTreeSet<&PointName> {
+        let of_system = self.0.get(system);
+        of_system.into_iter().flat_map(BTreeMap::keys).collect()
+    }
+
+    /// The runs of both that a comparison is of.
+    pub fn compared(&self, of: &Comparison) -> Option<[&PointRuns; 2]> {
+        let (workload, distribution) = (&of.workload, &of.distribution);
+        let [a, b] = match of.place {
+            Place::Point { .. } => [of.point()?, of.point()?],
+            Place::Peak {
+                threads_a,
+                threads_b,
+            } => [threads_a, threads_b]
+                .map(|threads| PointName::new(workload, distribution, threads, None, None)),
+        };
+        Some([self.get(&of.a, &a)?, self.get(&of.b, &b)?])
+    }
+}
