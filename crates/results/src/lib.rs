@@ -8,6 +8,7 @@ pub mod comparison;
 pub mod conditions;
 mod cpu_shares;
 mod derived;
+pub mod encoding;
 mod error;
 pub mod export;
 pub mod failure;

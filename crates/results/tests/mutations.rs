@@ -20,7 +20,7 @@ use std::{
 };
 use tailmark_results::{
     FORMATS, Packed, Study,
-    histogram::{decode, encode},
+    encoding::{decode, encode},
     import::{Given, Source, find},
     new_latencies,
 };

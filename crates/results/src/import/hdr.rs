@@ -4,7 +4,7 @@
 //! writes the first: the counts of all slots up to the highest, in words of one size, most
 //! significant byte first.
 
-use crate::{Latencies, histogram::from_v2, new_latencies};
+use crate::{Latencies, encoding::from_v2, new_latencies};
 use flate2::read::ZlibDecoder;
 use std::io::{BufReader, Read};
 

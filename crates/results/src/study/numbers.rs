@@ -4,7 +4,7 @@
 //! little. Such are kept as whole multiples of a power of ten, each as its difference from the one
 //! before in a variable number of bytes; all others as they are. Both are compressed by Zstandard.
 
-use crate::{error::Damaged, histogram};
+use crate::{Damaged, encoding};
 
 /// The first byte of the form that keeps every number as its eight bytes.
 const RAW: u8 = 255;
@@ -39,7 +39,7 @@ pub fn encode(numbers: &[f64]) -> Vec<u8> {
 /// The numbers that [`encode`] made bytes of.
 pub fn decode(bytes: &[u8]) -> Result<Vec<f64>, Damaged> {
     let damaged = Damaged { what: "a series" };
-    let bytes = histogram::decompress(bytes, BYTES_MAX).ok_or(damaged)?;
+    let bytes = encoding::decompress(bytes, BYTES_MAX).ok_or(damaged)?;
     let (&form, mut rest) = bytes.split_first().ok_or(damaged)?;
     if form == RAW {
         let (numbers, []) = rest.as_chunks() else {

@@ -12,8 +12,8 @@ use super::{
 use crate::{
     Arrivals, BlockQos, Censored, ErrorCount, Fact, Finding, Header, Interval, IntervalKind, Kind,
     KindResult, LagCauses, Latencies, Load, Packed, Phase, Point, PointKey, RankPart, ResolvedRate,
-    Series, SeriesKind, StartLag, Summary, System, Warmup, error::Damaged, finding,
-    histogram::decode, interval::without_gaps, observation,
+    Series, SeriesKind, StartLag, Summary, System, Warmup, encoding::decode, error::Damaged,
+    finding, interval::without_gaps, observation,
 };
 use rusqlite::{Connection, Error, OptionalExtension, Params, Result, Row, params, types::Type};
 use serde::de::DeserializeOwned;

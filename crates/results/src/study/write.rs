@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     Arrivals, BlockQos, Header, Interval, Kind, Load, Phase, Point, ResolvedRate, Series, Summary,
-    System, Warmup, histogram::encode, qos,
+    System, Warmup, encoding::encode, qos,
 };
 use rusqlite::{Connection, Result, named_params, params};
 use serde::Serialize;
