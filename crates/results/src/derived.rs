@@ -9,8 +9,8 @@
 use crate::{
     Header, Kind, KindResult, Phase, Series, SeriesKind,
     cpu_shares::{CPU_S, is_busy},
+    series::{DATABASE, PENDING_COMPACTION},
     server::leave_out_no_host,
-    steady::{DATABASE, PENDING_COMPACTION},
 };
 use std::collections::BTreeSet;
 

@@ -38,7 +38,7 @@ pub mod redact;
 mod report_settings;
 pub mod scaling;
 pub mod secret;
-mod series;
+pub mod series;
 mod server;
 pub mod slo;
 mod stated;

@@ -2,6 +2,15 @@
 
 use serde::{Deserialize, Serialize};
 
+/// The probe of what a database tells of its background work.
+pub const DATABASE: &str = "database";
+/// Its counter of flushes that were done.
+pub const FLUSHES: &str = "flushes";
+/// Its counter of compactions that were done.
+pub const COMPACTIONS: &str = "compactions";
+/// Its gauge of the bytes that compactions have yet to rewrite.
+pub const PENDING_COMPACTION: &str = "pending_compaction_bytes";
+
 /// What a series' values are.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]

@@ -10,7 +10,6 @@ mod series;
 mod windows;
 
 pub use rounds::{ROUNDS_MAX, Round, Rounds};
-pub use series::{COMPACTIONS, DATABASE, FLUSHES, PENDING_COMPACTION};
 
 use crate::{
     Interval, Kind, Metric, Phase, Series, Statistic, number,

@@ -14,7 +14,7 @@ use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use tailmark_results::{
     Interval, Kind, Phase, Series, Statistic,
-    steady::{COMPACTIONS, DATABASE, FLUSHES},
+    series::{COMPACTIONS, DATABASE, FLUSHES},
 };
 
 /// No line has more points than this.

@@ -2,16 +2,11 @@
 //! put off, and how long a cycle of flushes and compactions takes.
 
 use super::windows::Window;
-use crate::{Series, SeriesKind, server::leave_out_no_host};
-
-/// The probe of what a database tells of its background work.
-pub const DATABASE: &str = "database";
-/// Its counter of flushes that were done.
-pub const FLUSHES: &str = "flushes";
-/// Its counter of compactions that were done.
-pub const COMPACTIONS: &str = "compactions";
-/// Its gauge of the bytes that compactions have yet to rewrite.
-pub const PENDING_COMPACTION: &str = "pending_compaction_bytes";
+use crate::{
+    Series, SeriesKind,
+    series::{COMPACTIONS, DATABASE, FLUSHES, PENDING_COMPACTION},
+    server::leave_out_no_host,
+};
 
 /// Bytes written to the disks in a window; none where they were not sampled throughout, and on each host
 /// of a server.

@@ -1,7 +1,10 @@
 //! The rule against series whose answer is known, and what it looks at of a phase.
 
 use super::*;
-use crate::{IntervalKind, Packed, SeriesKind, new_latencies};
+use crate::{
+    IntervalKind, Packed, SeriesKind, new_latencies,
+    series::{COMPACTIONS, DATABASE, FLUSHES, PENDING_COMPACTION},
+};
 use std::collections::BTreeMap;
 
 /// Numbers of the standard normal distribution.
