@@ -9,7 +9,7 @@ use crate::{
     Fact, Header, System,
     import::Imported,
     number,
-    server::{is_number, without_server},
+    server::{plain, without_server},
     slo::SLO_KEYS,
 };
 use std::{
@@ -440,16 +440,6 @@ fn is_identity(name: &str) -> bool {
         of.is_some_and(|of| of.ends_with(' ') && plain(of.trim_end()) == *group)
     };
     IDENTITY.iter().any(is_of) && !NO_IDENTITY.iter().any(is_among)
-}
-
-/// The group of a fact without the number of the device, and without that it is of a server's host:
-/// `device` of `device 2`, of `device below 1` and of `server 2 device`.
-pub(crate) fn plain(group: &str) -> &str {
-    let group = without_server(group);
-    match group.rsplit_once(' ') {
-        Some((name, number)) if is_number(number) => name.strip_suffix(" below").unwrap_or(name),
-        _ => group,
-    }
 }
 
 fn hours_between(began: humantime::Timestamp, first_run_ms: u64) -> f64 {

@@ -31,6 +31,7 @@ pub mod owner;
 pub mod packed;
 mod point_name;
 mod printable;
+mod private;
 pub mod qos;
 pub mod quantile;
 mod ranks;
@@ -76,10 +77,11 @@ pub use point_name::PointName;
 pub use printable::{
     csv_cell, file_name, is_hidden, json_text, printable, printable_lines, script_json, script_name,
 };
+pub use private::PRIVATE_FACTS;
 pub use qos::{BlockQos, BlockValue, Qos};
 pub use quantile::{QUANTILES, Quantile, quantile};
 pub use ranks::RankPart;
-pub use redact::{PRIVATE_FACTS, Redaction};
+pub use redact::Redaction;
 pub use report_settings::ReportSettings;
 pub use series::{Series, SeriesKind, Span, gap_s};
 pub use server::{SERVER_CLOCK, subject_on_server};

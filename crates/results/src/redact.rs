@@ -1,30 +1,15 @@
 //! What a report or an export leaves out where it is to be shown to others: serial numbers, host
 //! names and addresses.
 //!
-//! Which facts are private stands here, in one table, so that studies of before can be redacted too.
-//! Facts of the table are left out whole. What they say, the contact points of servers and whatever
+//! Private facts ([`PRIVATE_FACTS`](crate::PRIVATE_FACTS)) are left out whole. What they say, the contact points of servers and whatever
 //! looks like an address is taken out of every other text as well (errors quote addresses, a plan
 //! names its servers): each such value has a label of its own, so that what differed still differs.
 
 use crate::{
     Conditions, Fact, Header, Load, Login, Observed, Phase, Point, Series, System,
-    conditions::plain, subject_on_server,
+    subject_on_server,
 };
 use std::net::{IpAddr, SocketAddr};
-
-/// The key of a plan that has its reports and exports redacted.
-pub const REDACT_KEY: &str = "report.redact";
-
-/// Facts that are private: group and name, sorted. A group stands for its numbered ones too.
-pub const PRIVATE_FACTS: &[(&str, &str)] = &[
-    ("device", "cloud volume"),
-    ("device", "serial number"),
-    ("kernel", "command line"),
-    ("machine", "hostname"),
-    ("machine", "serial number"),
-    ("rank", "hostname"),
-    ("server", "name of the host"),
-];
 
 /// The shortest value that is looked for in other texts: shorter ones are words of their own.
 const VALUE_MIN: usize = 3;
@@ -40,26 +25,6 @@ const NO_SOURCE: &str = "# left out, because it has commands\n";
 
 /// What stands for an address that is not known from elsewhere.
 const ADDRESS: &str = "[address]";
-
-impl Fact {
-    /// Whether it names a piece of hardware or a machine.
-    #[must_use]
-    pub fn is_private(&self) -> bool {
-        // What a rank says of its own place is private as that of rank 0 is.
-        let group = self.group.split(" of rank ").next().unwrap_or(&self.group);
-        PRIVATE_FACTS.contains(&(plain(group), self.name.as_str()))
-    }
-}
-
-impl Header {
-    /// Whether the plan has its reports and exports redacted.
-    #[must_use]
-    pub fn is_redacted(&self) -> bool {
-        self.plan
-            .get(REDACT_KEY)
-            .is_some_and(|value| value == "true")
-    }
-}
 
 /// Takes what is private out of texts.
 #[derive(Debug, Clone, Default)]
@@ -395,11 +360,6 @@ mod tests {
             &facts,
             &[system("node-7.example:9042, 10.0.0.1"), system("/mnt/a")],
         )
-    }
-
-    #[test]
-    fn private_facts_are_sorted_and_unique() {
-        assert!(PRIVATE_FACTS.is_sorted_by(|a, b| a < b));
     }
 
     #[test]

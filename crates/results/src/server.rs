@@ -32,7 +32,7 @@ impl Fact {
 
 /// A group, or what begins with one, without that it is of a server's host: `device` of
 /// `server device` and of `server 2 device`.
-pub(crate) fn without_server(group: &str) -> &str {
+pub fn without_server(group: &str) -> &str {
     let Some(of) = group.strip_prefix(GROUP) else {
         return group;
     };
@@ -43,8 +43,19 @@ pub(crate) fn without_server(group: &str) -> &str {
     }
 }
 
+/// The group of a fact without the number of the device, and without that it is of a server's host:
+/// `device` of `device 2`, of `device below 1` and of `server 2 device`.
+#[must_use]
+pub fn plain(group: &str) -> &str {
+    let group = without_server(group);
+    match group.rsplit_once(' ') {
+        Some((name, number)) if is_number(number) => name.strip_suffix(" below").unwrap_or(name),
+        _ => group,
+    }
+}
+
 /// Whether it is the number of a device or of a server.
-pub(crate) fn is_number(text: &str) -> bool {
+pub fn is_number(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
 
@@ -71,7 +82,7 @@ impl Series {
 
 /// Whether series that are taken together leave out no host of a server: where some of them are of such,
 /// each host of which something is known is among these.
-pub(crate) fn leave_out_no_host<'a>(
+pub fn leave_out_no_host<'a>(
     together: impl IntoIterator<Item = &'a Series>,
     all: &'a [Series],
 ) -> bool {
