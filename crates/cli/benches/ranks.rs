@@ -20,7 +20,7 @@ use std::{
     time::{Duration, Instant},
 };
 use support::compare;
-use tailmark_results::{Phase, Study};
+use tailmark_results::{Phase, Study, pack_phase, unpack_phase};
 use tailmark_testing::{Hosts, Mpirun, Program};
 use tempfile::TempDir;
 
@@ -175,11 +175,11 @@ fn gather() {
     let phase = study.points().unwrap().remove(0).phase;
     let intervals = phase.intervals.len();
     let mut took = Vec::new();
-    let bytes = phase.to_bytes().unwrap();
+    let bytes = pack_phase(&phase).unwrap();
     for _ in 0..9 {
         let own = phase.clone();
         let start = Instant::now();
-        let others = (1..RANKS).map(|_| Phase::from_bytes(&bytes).unwrap());
+        let others = (1..RANKS).map(|_| unpack_phase(&bytes).unwrap());
         let parts: Vec<_> = std::iter::once(own).chain(others).collect();
         let all = Phase::of_parts(parts);
         took.push(start.elapsed().as_secs_f64());
@@ -187,12 +187,10 @@ fn gather() {
     }
     took.sort_by(f64::total_cmp);
     let before = resident_bytes();
-    let kept: Vec<_> = (0..32)
-        .map(|_| Phase::from_bytes(&bytes).unwrap())
-        .collect();
+    let kept: Vec<_> = (0..32).map(|_| unpack_phase(&bytes).unwrap()).collect();
     let part_bytes = resident_bytes().saturating_sub(before) / kept.len();
     let pack = Instant::now();
-    let packed = phase.to_bytes().unwrap().len();
+    let packed = pack_phase(&phase).unwrap().len();
     println!(
         "{intervals} intervals of {RANKS} ranks, {packed} bytes each, {part_bytes} in memory: packed in \
          {:.3} s, read and added in {:.3} s (to {:.3})",

@@ -21,6 +21,8 @@ mod schema;
 mod warmups;
 mod write;
 
+pub use packed_phase::{pack_phase, unpack_phase};
+
 use crate::{
     Error, Fact, Header, Load, Phase, Point, PointKey, Redaction, ResolvedRate, System, file, owner,
 };

@@ -9,47 +9,45 @@ use std::path::Path;
 /// What an error names in place of a file.
 const PLACE: &str = "a phase that another process measured";
 
-impl Phase {
-    /// The phase as bytes, without its warm-up.
-    ///
-    /// # Errors
-    /// Where there is too little memory.
-    pub fn to_bytes(&self) -> Result<Vec<u8>, Error> {
-        let pack = || {
-            let mut connection = schema::in_memory()?;
-            let load = Load {
-                system: String::new(),
-                records: 0,
-                threads: 0,
-                phase: self.clone(),
-            };
-            write::load(&connection, &load)?;
-            connection.serialize(MAIN_DB).map(|bytes| bytes.to_vec())
+/// A phase as bytes, without its warm-up.
+///
+/// # Errors
+/// Where there is too little memory.
+pub fn pack_phase(phase: &Phase) -> Result<Vec<u8>, Error> {
+    let pack = || {
+        let mut connection = schema::in_memory()?;
+        let load = Load {
+            system: String::new(),
+            records: 0,
+            threads: 0,
+            phase: phase.clone(),
         };
-        pack().map_err(study_error("write", Path::new(PLACE)))
-    }
+        write::load(&connection, &load)?;
+        connection.serialize(MAIN_DB).map(|bytes| bytes.to_vec())
+    };
+    pack().map_err(study_error("write", Path::new(PLACE)))
+}
 
-    /// A phase from its bytes.
-    ///
-    /// # Errors
-    /// Where they are not those that were written.
-    pub fn from_bytes(bytes: &[u8]) -> Result<Self, Error> {
-        let unpack = || {
-            let mut connection = Connection::open_in_memory()?;
-            connection.deserialize_read_exact(MAIN_DB, bytes, bytes.len(), true)?;
-            let budget = foreign::distrust(&mut connection)?;
-            budget.begin(bytes.len() as u64);
-            Ok(connection)
-        };
-        let failed = || study_error("read", Path::new(PLACE));
-        let connection = unpack().map_err(failed())?;
-        foreign::check_tables(&connection, Path::new(PLACE))?;
-        let loads = read::loads(&connection, Detail::Whole).map_err(failed())?;
-        let load = loads.into_iter().next();
-        let load = load.ok_or(rusqlite::Error::QueryReturnedNoRows);
-        let load = load.map_err(failed())?;
-        Ok(load.phase)
-    }
+/// The phase that [`pack_phase`] made bytes of.
+///
+/// # Errors
+/// Where they are not those that were written.
+pub fn unpack_phase(bytes: &[u8]) -> Result<Phase, Error> {
+    let unpack = || {
+        let mut connection = Connection::open_in_memory()?;
+        connection.deserialize_read_exact(MAIN_DB, bytes, bytes.len(), true)?;
+        let budget = foreign::distrust(&mut connection)?;
+        budget.begin(bytes.len() as u64);
+        Ok(connection)
+    };
+    let failed = || study_error("read", Path::new(PLACE));
+    let connection = unpack().map_err(failed())?;
+    foreign::check_tables(&connection, Path::new(PLACE))?;
+    let loads = read::loads(&connection, Detail::Whole).map_err(failed())?;
+    let load = loads.into_iter().next();
+    let load = load.ok_or(rusqlite::Error::QueryReturnedNoRows);
+    let load = load.map_err(failed())?;
+    Ok(load.phase)
 }
 
 #[cfg(test)]
@@ -112,7 +110,7 @@ mod tests {
     #[test]
     fn a_phase_arrives_as_it_was_sent() {
         let sent = phase(3);
-        let mut arrived = Phase::from_bytes(&sent.to_bytes().unwrap()).unwrap();
+        let mut arrived = unpack_phase(&pack_phase(&sent).unwrap()).unwrap();
         // Worked out where it is written.
         arrived.block_qos.clear();
         assert_eq!(arrived, sent);
@@ -120,14 +118,13 @@ mod tests {
 
     #[test]
     fn damaged_bytes_are_no_phase() {
-        let bytes = phase(2).to_bytes().unwrap();
-        assert!(Phase::from_bytes(&bytes[..bytes.len() / 2]).is_err());
-        assert!(Phase::from_bytes(&[]).is_err());
+        let bytes = pack_phase(&phase(2)).unwrap();
+        assert!(unpack_phase(&bytes[..bytes.len() / 2]).is_err());
+        assert!(unpack_phase(&[]).is_err());
         let is_refused = |at: &usize| {
             let mut turned = bytes.clone();
             turned[*at] ^= 1;
-            Phase::from_bytes(&turned)
-                .map_or(true, |phase| phase != Phase::from_bytes(&bytes).unwrap())
+            unpack_phase(&turned).map_or(true, |phase| phase != unpack_phase(&bytes).unwrap())
         };
         // Somewhere in the middle of the data there are bits that would be other numbers.
         let found = (0..bytes.len()).step_by(997).filter(is_refused).count();

@@ -13,7 +13,7 @@ use crate::Error;
 use std::sync::Arc;
 use tailmark_engine::{self as engine, Observer, Part, Sampler, Spec, Stop};
 use tailmark_plan::SystemPlan;
-use tailmark_results::{Phase, RankPart, Sentence, finding::NO_ANSWER};
+use tailmark_results::{Phase, RankPart, Sentence, finding::NO_ANSWER, pack_phase, unpack_phase};
 
 /// What a rank does of a phase, from its beginning until what all measured is one.
 pub struct Together<'a> {
@@ -252,7 +252,7 @@ impl<'a> Together<'a> {
         if shared.job.link.is_leader() {
             shared.gather(phase, not_sampled)
         } else {
-            shared.hand_over(phase.to_bytes().map_err(Error::from), not_sampled, &phase);
+            shared.hand_over(pack_phase(&phase).map_err(Error::from), not_sampled, &phase);
             Ok((phase, Vec::new()))
         }
     }
@@ -342,7 +342,7 @@ impl Shared<'_> {
         parts.push(self.part(0, &host, own, (late_ns, ahead_ns)));
         for (rank, part) in done {
             let bytes = part.measured.map_err(|why| self.job.failed(rank, why))?;
-            let phase = Phase::from_bytes(&bytes)?;
+            let phase = unpack_phase(&bytes)?;
             let host = &self.job.names[rank as usize];
             not_sampled.extend(
                 part.not_sampled
