@@ -5,7 +5,7 @@ use crate::{Data, axis::Step, sweep::WorkloadGrid};
 use std::{collections::BTreeMap, sync::OnceLock};
 use tailmark_results::{
     Comparison, Header, Metric, Point, PointKey, PointName, Run,
-    comparison::{Place, all_pairs},
+    comparison::{Place, all_pairs, equivalence},
     comparisons, statistics,
 };
 
@@ -42,7 +42,7 @@ pub(crate) struct Comparisons {
 impl Comparisons {
     fn new(data: &Data) -> Self {
         let allow_errors = data.allow_errors();
-        let bands = data.headers.iter().map(Header::equivalence);
+        let bands = data.headers.iter().map(equivalence);
         let band = bands.reduce(f64::min).unwrap_or(statistics::EQUIVALENCE);
         let take_turns = data.headers.iter().all(Header::takes_turns);
         let run = |point: &Point| Run {

@@ -63,6 +63,9 @@ impl Kind {
     }
 }
 
+/// The order in which the systems of a plan are measured (`sweep.order`).
+const ORDER_KEY: &str = "sweep.order";
+
 /// What a study is of; written once, when the study is made.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Header {
@@ -102,6 +105,14 @@ impl Header {
             source,
             assumed: Vec::new(),
         }
+    }
+
+    /// Whether the plan lets systems take turns.
+    #[must_use]
+    pub fn takes_turns(&self) -> bool {
+        self.plan
+            .get(ORDER_KEY)
+            .is_some_and(|order| order == "interleaved")
     }
 
     /// The part of a point's operations that may fail, 0 to 1 (`sweep.allow_errors`).

@@ -8,7 +8,7 @@ use std::{
 };
 use tailmark_results::{
     Conditions, Fact, Header, Inequality, ReportSettings, Run, Study, System,
-    comparison::{RunsRead, all_pairs},
+    comparison::{RunsRead, all_pairs, equivalence},
     printable,
 };
 
@@ -101,7 +101,7 @@ impl Sides {
 
     /// The band of practical equivalence of the plan of what is judged, as a fraction.
     pub fn equivalence(&self) -> f64 {
-        self.sources[0].header.equivalence()
+        equivalence(&self.sources[0].header)
     }
 
     /// Every pair that is a test of the same family: those that are compared, and of one study all

@@ -11,7 +11,7 @@ mod turns;
 pub use copies::RunsRead;
 
 use crate::{
-    Arrivals, Bound, Metric, Point, PointKey, PointName, Stated,
+    Arrivals, Bound, Header, Metric, Point, PointKey, PointName, Stated,
     finding::{CLIENT_SATURATED, RATE_NOT_MET},
     statistics::{self, EQUIVALENCE, Estimate, RUNS_MIN, SIGNIFICANCE},
 };
@@ -55,7 +55,7 @@ impl Run {
 
     /// The same of a study of this header, whose plan says whether systems take turns.
     #[must_use]
-    pub fn of_study(point: &Point, header: &crate::Header) -> Self {
+    pub fn of_study(point: &Point, header: &Header) -> Self {
         let turn = point.phase.started_ms.filter(|_| header.takes_turns());
         Self {
             turn,
@@ -468,45 +468,16 @@ fn verdict(comparison: &Comparison, p_adjusted: f64, band: f64) -> Verdict {
     }
 }
 
-impl crate::Study {
-    /// The numbers of every point of a study of this header. Points are read one after the other: their histograms are never in memory together.
-    ///
-    /// # Errors
-    /// Where the file cannot be read or is damaged.
-    pub fn runs(&self, header: &crate::Header) -> Result<Vec<Run>, crate::Error> {
-        let (mut runs, mut read) = (Vec::new(), RunsRead::default());
-        self.each_point_total(|point| {
-            if read.is_new(&point) {
-                runs.push(Run::of_study(&point, header));
-            }
-        })?;
-        Ok(runs)
-    }
-}
-
 /// The band of practical equivalence of a plan (`report.equivalence`, a percentage), as a fraction.
 pub const EQUIVALENCE_KEY: &str = "report.equivalence";
 
-/// The order in which the systems of a plan are measured (`sweep.order`).
-pub const ORDER_KEY: &str = "sweep.order";
-
-impl crate::Header {
-    /// Whether the plan lets systems take turns.
-    #[must_use]
-    pub fn takes_turns(&self) -> bool {
-        self.plan
-            .get(ORDER_KEY)
-            .is_some_and(|order| order == "interleaved")
-    }
-
-    /// The band of practical equivalence that the plan asks for, as a fraction: 0.03 is 3 %.
-    #[must_use]
-    pub fn equivalence(&self) -> f64 {
-        let given = self.plan.get(EQUIVALENCE_KEY);
-        given
-            .and_then(|text| text.strip_suffix('%')?.trim().parse::<f64>().ok())
-            .map_or(EQUIVALENCE, |percent| percent / 100.0)
-    }
+/// The band of practical equivalence that a plan asks for, as a fraction: 0.03 is 3 %.
+#[must_use]
+pub fn equivalence(header: &Header) -> f64 {
+    let given = header.plan.get(EQUIVALENCE_KEY);
+    given
+        .and_then(|text| text.strip_suffix('%')?.trim().parse::<f64>().ok())
+        .map_or(EQUIVALENCE, |percent| percent / 100.0)
 }
 
 #[cfg(test)]

@@ -3,7 +3,7 @@
 
 use crate::{
     Arrivals, Bound, Comparison, Header, PointKey, Run, System,
-    comparison::{Place, all_pairs, comparisons},
+    comparison::{Place, all_pairs, comparisons, equivalence},
 };
 use serde_json::{Value, json};
 
@@ -16,7 +16,7 @@ pub(super) fn pairs_of(systems: &[System]) -> Vec<(String, String)> {
 
 /// How the systems of a study compare.
 pub(super) fn comparisons_of(runs: &[Run], systems: &[System], header: &Header) -> Vec<Comparison> {
-    comparisons(runs, &pairs_of(systems), header.equivalence())
+    comparisons(runs, &pairs_of(systems), equivalence(header))
 }
 
 /// A comparison as one object; what is not known, or not of a point or a peak, is null.

@@ -17,6 +17,7 @@ mod packed_phase;
 mod read;
 mod reading;
 mod remarks;
+mod runs;
 mod schema;
 mod warmups;
 mod write;
