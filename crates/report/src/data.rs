@@ -7,8 +7,8 @@ use crate::{
 use std::collections::{BTreeMap, BTreeSet};
 use tailmark_results::{
     ALLOW_ERRORS, Conditions, Fact, Header, Inequality, Kind, Load, Metric, Point, Redaction,
-    ReportSettings, ResolvedRate, Study, System, printable,
-    slo::{self, Answer, Slo, SloSettings},
+    ReportSettings, ResolvedRate, Study, System, printable, searches,
+    slo::{Answer, Slo, SloSettings},
 };
 
 /// Everything that sections read. Nothing in it refers to a file.
@@ -64,7 +64,7 @@ pub struct Search {
 
 impl Search {
     fn of_study(study: &Study) -> Result<Vec<Self>, tailmark_results::Error> {
-        let Some((settings, searches)) = slo::searches(study)? else {
+        let Some((settings, searches)) = searches(study)? else {
             return Ok(Vec::new());
         };
         let search = |slo| Self {

@@ -87,7 +87,7 @@ pub use series::{Series, SeriesKind, Span, gap_s};
 pub use server::{SERVER_CLOCK, subject_on_server};
 pub use slo::{SloSettings, Verdict as ProbeVerdict};
 pub use stated::{Bound, Stated};
-pub use study::{Study, pack_phase, unpack_phase};
+pub use study::{Study, pack_phase, searches, unpack_phase};
 pub use study_id::new_study_id;
 pub use summary::Summary;
 pub use transport::TRANSPORTS;

@@ -15,8 +15,8 @@ use std::{
 use tailmark_engine::{Silent, Stop};
 use tailmark_plan::RawPlan;
 use tailmark_results::{
-    Study,
-    slo::{Answer, Status, searches},
+    Study, searches,
+    slo::{Answer, Status},
 };
 
 /// A database whose answer is known.

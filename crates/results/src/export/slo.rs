@@ -3,7 +3,8 @@
 use crate::{
     Error, Study,
     export::{json::finding, us},
-    slo::{Probe, ProbeResult, Slo, SloSettings, searches},
+    searches,
+    slo::{Probe, ProbeResult, Slo, SloSettings},
 };
 use serde_json::{Value, json};
 

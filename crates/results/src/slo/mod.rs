@@ -11,7 +11,7 @@ mod verdict;
 pub mod words;
 
 pub use limit::Limit;
-pub use probe::{Probe, ProbeResult, Slo, searches};
+pub use probe::{Probe, ProbeResult, Slo};
 pub use search::{Answer, Next, Status};
 pub use settings::{Rule, SLO_KEYS, SloSettings};
 pub use verdict::{ShareOver, Verdict, is_rising};

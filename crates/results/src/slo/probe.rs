@@ -8,7 +8,7 @@ use super::{
     search::{self, Tried, tries_left},
 };
 use crate::{
-    Finding, FindingCode, Kind, Phase, Point, PointKey, Stated, Study, TimeBasis,
+    Finding, FindingCode, Kind, Phase, Point, PointKey, Stated, TimeBasis,
     finding::{CLIENT_SATURATED, CLIENT_STOPPED, NO_ANSWER, NOTHING_FOUND},
 };
 use std::{collections::BTreeSet, time::Duration};
@@ -375,44 +375,6 @@ fn holds(phase: &Phase, settings: &SloSettings) -> bool {
         // Of too few samples nothing is known: the search looks above it.
         value.is_none_or(|value| value.value <= limit.latency.as_nanos() as f64)
     })
-}
-
-/// The searches of a study, in the order of its systems and workloads.
-///
-/// # Errors
-/// As [`Study::header`].
-pub fn searches(study: &Study) -> Result<Option<(SloSettings, Vec<Slo>)>, crate::Error> {
-    let header = study.header()?;
-    let Some(settings) = SloSettings::from_header(&header) else {
-        return Ok(None);
-    };
-    let mut probes = Vec::new();
-    study.each_probe(|point| {
-        probes.push(Probe::from_point(&point, &settings));
-        Ok(())
-    })?;
-    let points = study.point_totals()?;
-    let mut searches: Vec<Slo> = Vec::new();
-    for probe in &probes {
-        let of = &probe.key;
-        let named = (
-            of.system.as_str(),
-            of.workload.as_str(),
-            of.distribution.as_str(),
-        );
-        let is_it = |slo: &Slo| {
-            (
-                slo.system.as_str(),
-                slo.workload.as_str(),
-                slo.distribution.as_str(),
-            ) == named
-        };
-        if !searches.iter().any(is_it) {
-            let slo = Slo::new(named, &settings, &points, &probes, header.allow_errors());
-            searches.push(slo);
-        }
-    }
-    Ok(Some((settings, searches)))
 }
 
 #[cfg(test)]

@@ -19,10 +19,12 @@ mod reading;
 mod remarks;
 mod runs;
 mod schema;
+mod searches;
 mod warmups;
 mod write;
 
 pub use packed_phase::{pack_phase, unpack_phase};
+pub use searches::searches;
 
 use crate::{
     Error, Fact, Header, Load, Phase, Point, PointKey, Redaction, ResolvedRate, System, file, owner,
