@@ -6,9 +6,7 @@
 mod tests;
 
 use crate::{
-    Fact, Header, System,
-    import::Imported,
-    number,
+    Fact, Header, System, number,
     server::{plain, without_server},
     slo::SLO_KEYS,
 };
@@ -229,7 +227,7 @@ impl Conditions {
         }
         let own = |fact: &&Fact| fact.system.as_ref().is_none_or(|name| *name == system.name);
         for fact in facts.iter().filter(own) {
-            let passes = [Imported::FILES, Fact::USE_CASE].contains(&fact.group.as_str())
+            let passes = [Fact::IMPORTED, Fact::USE_CASE].contains(&fact.group.as_str())
                 || PASSING_FACTS.contains(&(plain(&fact.group), fact.name.as_str()));
             if !passes {
                 put(

@@ -136,19 +136,3 @@ pub enum Error {
         source: io::Error,
     },
 }
-
-/// Bytes of a study that do not decode.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("{what} is damaged")]
-pub struct Damaged {
-    /// `a histogram`, `a series`, ...
-    pub what: &'static str,
-}
-
-/// An error and its causes, in one line.
-#[must_use]
-pub fn in_one_line(error: &dyn std::error::Error) -> String {
-    let causes = std::iter::successors(Some(error), |error| error.source());
-    let causes: Vec<_> = causes.map(ToString::to_string).collect();
-    causes.join(": ")
-}

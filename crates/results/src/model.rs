@@ -160,6 +160,8 @@ impl Fact {
     pub const HOSTNAME: &str = "hostname";
     /// The group of what workloads stand for: their names, and for each a few words.
     pub const USE_CASE: &str = "use case";
+    /// The group of the facts that name the files which a system's points were imported from.
+    pub const IMPORTED: &str = "imported from";
     /// The group of what was done to a device before it was measured, by step.
     pub const PREPARATION: &str = "preparation";
 

@@ -11,9 +11,8 @@
 //! not empty, plus one; the first of them, plus one; then their counts.
 
 use crate::{
-    Latencies, Packed,
+    Damaged, Latencies, Packed,
     bits::{BitReader, BitWriter},
-    error::Damaged,
 };
 use hdrhistogram::Histogram;
 

@@ -100,15 +100,16 @@ pub struct Imported {
 }
 
 impl Imported {
-    /// The group of the facts that name the files which a system's points were read from.
-    pub const FILES: &str = "imported from";
-
     /// What the study keeps of the system under `name`: where its points come from, and what else
     /// the file says. `format` is that of the import.
     #[must_use]
     pub fn facts(&self, name: &str, format: &str) -> Vec<Fact> {
         let file = self.file.file_name().unwrap_or_default().to_string_lossy();
-        let from = (Self::FILES.to_owned(), file.into_owned(), format.to_owned());
+        let from = (
+            Fact::IMPORTED.to_owned(),
+            file.into_owned(),
+            format.to_owned(),
+        );
         let all = std::iter::once(&from).chain(&self.facts);
         let fact = |(group, fact, value): &(String, String, String)| Fact {
             system: Some(name.to_owned()),

@@ -1,7 +1,7 @@
 //! Digests of what a phase consists of in the file. SQLite has no checksums: without them a bit
 //! that turned on the disk is another number.
 
-use crate::error::Damaged;
+use crate::Damaged;
 use rusqlite::{
     Connection, Error, Result,
     types::{Type, ValueRef},

@@ -10,10 +10,10 @@ use super::{
     digest, numbers,
 };
 use crate::{
-    Arrivals, BlockQos, Censored, ErrorCount, Fact, Finding, Header, Interval, IntervalKind, Kind,
-    KindResult, LagCauses, Latencies, Load, Packed, Phase, Point, PointKey, RankPart, ResolvedRate,
-    Series, SeriesKind, StartLag, Summary, System, Warmup, encoding::decode, error::Damaged,
-    finding, interval::without_gaps, observation,
+    Arrivals, BlockQos, Censored, Damaged, ErrorCount, Fact, Finding, Header, Interval,
+    IntervalKind, Kind, KindResult, LagCauses, Latencies, Load, Packed, Phase, Point, PointKey,
+    RankPart, ResolvedRate, Series, SeriesKind, StartLag, Summary, System, Warmup,
+    encoding::decode, finding, interval::without_gaps, observation,
 };
 use rusqlite::{Connection, Error, OptionalExtension, Params, Result, Row, params, types::Type};
 use serde::de::DeserializeOwned;
