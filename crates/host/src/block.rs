@@ -227,37 +227,14 @@ fn serial(disk: &Path) -> Option<String> {
         .or_else(page)
 }
 
-/// A `/sys` of our own: devices by directory, each with its attributes.
-#[cfg(test)]
-pub(crate) fn fixture(devices: &[(&str, &[(&str, &str)])]) -> tempfile::TempDir {
-    use std::os::unix::fs::symlink;
-    let sys = tempfile::tempdir().unwrap();
-    for links in ["class/block", "dev/block"] {
-        fs::create_dir_all(sys.path().join(links)).unwrap();
-    }
-    for (device, attributes) in devices {
-        let directory = sys.path().join("devices").join(device);
-        for (name, value) in *attributes {
-            let path = directory.join(name);
-            fs::create_dir_all(path.parent().unwrap()).unwrap();
-            fs::write(path, value).unwrap();
-            if *name == "dev" {
-                symlink(&directory, sys.path().join("dev/block").join(value.trim())).unwrap();
-                let name = directory.file_name().unwrap();
-                symlink(&directory, sys.path().join("class/block").join(name)).unwrap();
-            }
-        }
-    }
-    sys
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use tailmark_testing::sys_with;
 
     #[test]
     fn a_partition_is_described_by_its_disk() {
-        let sys = fixture(&[
+        let sys = sys_with(&[
             (
                 "pci/nvme0/nvme0n1",
                 &[
@@ -302,7 +279,7 @@ mod tests {
 
     #[test]
     fn vendor_and_serial_are_found_where_each_bus_keeps_them() {
-        let sys = fixture(&[
+        let sys = sys_with(&[
             (
                 "scsi/sda",
                 &[
@@ -343,7 +320,7 @@ mod tests {
 
     #[test]
     fn a_mapped_device_names_its_members() {
-        let sys = fixture(&[(
+        let sys = sys_with(&[(
             "virtual/block/dm-0",
             &[
                 ("dev", "253:0"),

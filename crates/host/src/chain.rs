@@ -60,11 +60,11 @@ pub fn disks(place: &Path) -> Vec<BlockDevice> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::block::fixture;
+    use tailmark_testing::sys_with;
 
     #[test]
     fn a_chain_goes_from_the_top_down_and_names_each_device_once() {
-        let sys = fixture(&[
+        let sys = sys_with(&[
             ("pci/nvme0/nvme0n1", &[("dev", "259:0")]),
             (
                 "pci/nvme0/nvme0n1/nvme0n1p1",
@@ -113,7 +113,7 @@ mod tests {
 
     #[test]
     fn the_paths_to_one_disk_are_below_the_device_of_them() {
-        let sys = fixture(&[
+        let sys = sys_with(&[
             ("scsi/sda", &[("dev", "8:0")]),
             ("scsi/sdb", &[("dev", "8:16")]),
             (
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn what_is_a_member_of_itself_ends() {
-        let sys = fixture(&[
+        let sys = sys_with(&[
             ("virtual/dm-0", &[("dev", "253:0"), ("slaves/dm-1/x", "")]),
             ("virtual/dm-1", &[("dev", "253:1"), ("slaves/dm-0/x", "")]),
         ]);

@@ -70,12 +70,12 @@ pub fn controller_bytes(sys: &Path, disk: &str) -> Option<u64> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::block::fixture;
     use std::fs;
+    use tailmark_testing::sys_with;
 
     #[test]
     fn namespaces_are_those_of_a_controller_and_paths_stand_for_their_disks() {
-        let sys = fixture(&[
+        let sys = sys_with(&[
             ("pci/nvme0/nvme0n1", &[("dev", "259:0"), ("size", "1000")]),
             ("pci/nvme0/nvme0n2", &[("dev", "259:1"), ("size", "3000")]),
             ("sub/nvme3n1", &[("dev", "259:2"), ("size", "7000")]),

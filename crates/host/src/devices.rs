@@ -102,11 +102,11 @@ fn use_of(sys: &Path, device: BlockDevice, mounts: &[Mount], swaps: &str) -> Dev
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::block::fixture;
+    use tailmark_testing::sys_with;
 
     #[test]
     fn devices_are_listed_by_disk_with_who_uses_them() {
-        let sys = fixture(&[
+        let sys = sys_with(&[
             ("sata/sda", &[("dev", "8:0"), ("size", "1000")]),
             (
                 "sata/sda/sda2",

@@ -102,7 +102,7 @@ pub fn link(sys: &Path, disk: &str) -> Option<PcieLink> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::block::fixture;
+    use tailmark_testing::sys_with;
 
     fn attributes(current: (&str, &str), most: (&str, &str), at: &Path) {
         for (name, value) in [
@@ -118,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_link_is_that_of_the_nearest_pci_device() {
-        let sys = fixture(&[
+        let sys = sys_with(&[
             (
                 "pci0000:00/0000:00:1c.0/0000:01:00.0/nvme/nvme0/nvme0n1",
                 &[("dev", "259:0")],
@@ -141,7 +141,7 @@ mod tests {
 
     #[test]
     fn a_namespace_of_several_paths_has_the_link_of_its_controller() {
-        let sys = fixture(&[(
+        let sys = sys_with(&[(
             "virtual/nvme-subsystem/nvme-subsys0/nvme0n1",
             &[("dev", "259:0")],
         )]);

@@ -129,7 +129,7 @@ fn controller(disk: &str) -> &str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::block::fixture;
+    use tailmark_testing::sys_with;
 
     fn disks(sys: &Path, name: &str) -> Vec<String> {
         let mut devices = BTreeSet::new();
@@ -139,7 +139,7 @@ mod tests {
 
     #[test]
     fn partitions_lvm_and_raid_are_followed_down_to_their_disks() {
-        let sys = fixture(&[
+        let sys = sys_with(&[
             ("sata/sda", &[("dev", "8:0")]),
             ("sata/sda/sda1", &[("dev", "8:1"), ("partition", "1")]),
             ("sata/sda/sda2", &[("dev", "8:2"), ("partition", "2")]),
@@ -166,7 +166,7 @@ mod tests {
 
     #[test]
     fn namespaces_of_one_controller_are_one_device() {
-        let sys = fixture(&[
+        let sys = sys_with(&[
             ("pci/nvme0/nvme0n1", &[("dev", "259:0")]),
             ("pci/nvme0/nvme0n2", &[("dev", "259:1")]),
             (
@@ -188,7 +188,7 @@ mod tests {
 
     #[test]
     fn a_btrfs_is_on_all_of_its_devices() {
-        let sys = fixture(&[]);
+        let sys = sys_with(&[]);
         for device in ["sdb", "sdc1"] {
             let devices = sys.path().join("fs/btrfs/0a-1b/devices");
             fs::create_dir_all(devices.join(device)).unwrap();
@@ -202,7 +202,7 @@ mod tests {
     fn a_loop_device_is_on_the_disk_of_its_file_or_on_its_own() {
         let file = tempfile::NamedTempFile::new().unwrap();
         let backing = file.path().canonicalize().unwrap();
-        let sys = fixture(&[
+        let sys = sys_with(&[
             (
                 "virtual/loop0",
                 &[

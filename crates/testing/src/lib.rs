@@ -15,6 +15,7 @@ mod mutator;
 mod network;
 mod program;
 mod ssh;
+mod sys;
 mod trial;
 
 pub use cql::cql;
@@ -33,5 +34,6 @@ pub use ssh::{
     AHEAD as SSH_AHEAD, FORWARDED as SSH_FORWARDED, GREETED as SSH_GREETED, LOCKED as SSH_LOCKED,
     SUDOER as SSH_SUDOER, SshHosts, USER as SSH_USER,
 };
+pub use sys::sys_with;
 pub use tailmark_testing_macros::test;
 pub use trial::{MEMORY_MAX, Trial};

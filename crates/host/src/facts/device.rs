@@ -146,11 +146,11 @@ fn cloud_volume(device: &BlockDevice) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::block::fixture;
+    use tailmark_testing::sys_with;
 
     #[test]
     fn a_volume_of_a_cloud_is_told_by_its_model() {
-        let sys = fixture(&[
+        let sys = sys_with(&[
             (
                 "pci/nvme1/nvme1n1",
                 &[
@@ -175,7 +175,7 @@ mod tests {
 
     #[test]
     fn the_settings_of_a_queue_have_their_units() {
-        let sys = fixture(&[(
+        let sys = sys_with(&[(
             "pci/nvme0/nvme0n1",
             &[
                 ("dev", "259:0"),
@@ -203,7 +203,7 @@ mod tests {
 
     #[test]
     fn the_namespaces_of_a_controller_are_named_with_their_sizes() {
-        let sys = fixture(&[
+        let sys = sys_with(&[
             (
                 "pci/nvme0/nvme0n1",
                 &[("dev", "259:0"), ("size", "2000000")],

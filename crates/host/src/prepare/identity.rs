@@ -298,7 +298,7 @@ fn of_serial(sys: &Path, given: &str) -> Result<(u32, u32), String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::block::fixture;
+    use tailmark_testing::sys_with;
 
     fn drive() -> Identity {
         Identity {
@@ -348,7 +348,7 @@ mod tests {
             ]
         };
         let (first, second) = (namespace("259:0", "1"), namespace("259:1", "2"));
-        let sys = fixture(&[
+        let sys = sys_with(&[
             ("pci/nvme0/nvme0n1", &first),
             ("pci/nvme0/nvme0n2", &second),
             (

@@ -1,7 +1,8 @@
 //! The guards on scenes that no test machine is in.
 
 use super::*;
-use crate::{block::fixture, mount, prepare::uses::Unseen};
+use crate::{mount, prepare::uses::Unseen};
+use tailmark_testing::sys_with;
 
 /// A machine with two drives, of which the first is asked for.
 struct Machine {
@@ -33,7 +34,7 @@ impl Machine {
             ("pci/nvme1/nvme1n1", &second),
         ];
         devices.extend(more);
-        let sys = fixture(&devices);
+        let sys = sys_with(&devices);
         let names = sysfs::names(&sys.path().join("class/block"));
         let all = names
             .iter()

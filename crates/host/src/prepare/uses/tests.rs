@@ -1,7 +1,7 @@
 //! What is found in use, on machines that are directories.
 
 use super::*;
-use crate::block::fixture;
+use tailmark_testing::sys_with;
 
 /// The devices that a directory describes.
 fn described(sys: &Path) -> Uses {
@@ -16,7 +16,7 @@ fn described(sys: &Path) -> Uses {
 
 #[test]
 fn everything_made_of_a_disk_is_on_it_however_many_steps_away() {
-    let sys = fixture(&[
+    let sys = sys_with(&[
         ("sata/sda", &[("dev", "8:0"), ("size", "8")]),
         ("sata/sda/sda1", &[("dev", "8:1"), ("partition", "1")]),
         ("sata/sdb", &[("dev", "8:16"), ("size", "8")]),
@@ -74,7 +74,7 @@ fn a_character_device_commands_its_own_namespaces() {
 
 #[test]
 fn two_loop_devices_over_one_file_are_on_each_other() {
-    let sys = fixture(&[
+    let sys = sys_with(&[
         (
             "virtual/loop0",
             &[("dev", "7:0"), ("loop/backing_file", "/a")],

@@ -1,0 +1,34 @@
+//! A `/sys` with devices that the machine does not have.
+
+use std::{fs, io, os::unix::fs::symlink};
+use tempfile::TempDir;
+
+/// A `/sys` of a test's own: devices by directory, each with its attributes.
+///
+/// # Panics
+/// Where it cannot be made.
+#[must_use]
+pub fn sys_with(devices: &[(&str, &[(&str, &str)])]) -> TempDir {
+    make(devices).expect("a test may write to the temporary directory")
+}
+
+fn make(devices: &[(&str, &[(&str, &str)])]) -> io::Result<TempDir> {
+    let sys = tempfile::tempdir()?;
+    for links in ["class/block", "dev/block"] {
+        fs::create_dir_all(sys.path().join(links))?;
+    }
+    for (device, attributes) in devices {
+        let directory = sys.path().join("devices").join(device);
+        for (name, value) in *attributes {
+            let path = directory.join(name);
+            fs::create_dir_all(path.parent().unwrap_or(&directory))?;
+            fs::write(path, value)?;
+            if *name == "dev" {
+                symlink(&directory, sys.path().join("dev/block").join(value.trim()))?;
+                let name = directory.file_name().unwrap_or_default();
+                symlink(&directory, sys.path().join("class/block").join(name))?;
+            }
+        }
+    }
+    Ok(sys)
+}
