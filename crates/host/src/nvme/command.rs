@@ -62,7 +62,7 @@ unsafe impl Ioctl for Submit<'_> {
 
 /// What goes with a command.
 #[derive(Debug)]
-pub(crate) enum Data<'a> {
+pub enum Data<'a> {
     /// Nothing.
     None,
     /// The drive writes these bytes.
@@ -73,35 +73,41 @@ pub(crate) enum Data<'a> {
 
 /// An admin command.
 #[derive(Debug)]
-pub(crate) struct Command<'a> {
+pub struct Command<'a> {
     /// Its number in the specification.
-    pub(crate) opcode: u8,
+    pub opcode: u8,
     /// The namespace that it is about; 0 none, `u32::MAX` all.
-    pub(crate) namespace: u32,
+    pub namespace: u32,
     /// Dwords 10 to 15.
-    pub(crate) dwords: [u32; 6],
+    pub dwords: [u32; 6],
     /// What goes with it.
-    pub(crate) data: Data<'a>,
+    pub data: Data<'a>,
     /// When the kernel gives up, and resets the drive; 0: its own limit.
-    pub(crate) timeout_ms: u32,
+    pub timeout_ms: u32,
 }
 
 /// What a drive answered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Answer {
+pub struct Answer {
     /// 0 where the command was carried out.
-    pub(crate) status: u32,
+    pub status: u32,
     /// Dword 0 of the completion.
-    pub(crate) result: u32,
+    pub result: u32,
 }
 
 /// Has an admin command carried out.
-pub(crate) fn carry_out(device: impl AsFd, command: Command<'_>) -> Result<Answer, Errno> {
+///
+/// # Errors
+/// Where the kernel does not take it to the drive.
+pub fn carry_out(device: impl AsFd, command: Command<'_>) -> Result<Answer, Errno> {
     submit(device, command, ADMIN)
 }
 
 /// Has a command of the NVM command set carried out.
-pub(crate) fn carry_out_io(device: impl AsFd, command: Command<'_>) -> Result<Answer, Errno> {
+///
+/// # Errors
+/// Where the kernel does not take it to the drive.
+pub fn carry_out_io(device: impl AsFd, command: Command<'_>) -> Result<Answer, Errno> {
     submit(device, command, IO)
 }
 
@@ -135,7 +141,10 @@ fn submitted(command: Command<'_>) -> AdminCommand {
 }
 
 /// Reads a log into the buffer, whose length is a multiple of 4; the status of the command.
-pub(crate) fn get_log(
+///
+/// # Errors
+/// Where the kernel does not take it to the drive.
+pub fn get_log(
     device: impl AsFd,
     page: u8,
     namespace: u32,

@@ -6,9 +6,8 @@
 //! (NVM Express Base Specification 2.0, section 5.16): no library is needed to read them. No time
 //! limit is set but the kernel's: at its end the kernel resets a drive.
 
-pub(crate) mod admin;
 pub mod amazon;
-pub(crate) mod command;
+pub mod command;
 pub mod ocp;
 pub mod smart;
 
@@ -103,7 +102,8 @@ impl Field {
 }
 
 /// A number of up to 16 bytes, the lowest first; what is behind the end of the log is 0.
-fn number(log: &[u8], at: usize, bytes: usize) -> u128 {
+#[must_use]
+pub fn number(log: &[u8], at: usize, bytes: usize) -> u128 {
     let bytes = log.iter().skip(at).take(bytes);
     bytes
         .rev()

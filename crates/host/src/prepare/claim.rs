@@ -5,6 +5,7 @@
 //! make something of it. What the open file is, is asked again right before each step, because a
 //! name may have become another device between the look and the opening.
 
+use super::nvme;
 use super::{
     Consent, Error, Identity, Objection, Reach, Signature, Target, Watch,
     guard::{self, GuardScene},
@@ -13,7 +14,7 @@ use super::{
     uses::Uses,
     watch::{Unwatched, Waited, wait_until},
 };
-use crate::{controller, nvme::admin, sysfs};
+use crate::{controller, sysfs};
 use rustix::fs::OFlags;
 use std::{
     collections::BTreeSet,
@@ -383,8 +384,8 @@ fn reserved(files: &[(&Identity, &File)]) -> io::Result<Option<String>> {
         let Some(namespace) = identity.namespace else {
             continue;
         };
-        if admin::identify_controller(file)?.has_reservations
-            && let Some(who) = admin::reservation(file, namespace)?
+        if nvme::identify_controller(file)?.has_reservations
+            && let Some(who) = nvme::reservation(file, namespace)?
         {
             return Ok(Some(who));
         }

@@ -1,8 +1,8 @@
 //! What erases a device: discard, an NVMe format, an NVMe sanitize. Each takes a [`Claim`], asks it
 //! again what it holds right before, and marks the device as ours behind it.
 
+use super::nvme::{self, Drive, Sanitize, SanitizeState};
 use super::{Claim, Error, Reach, Target, Watch, claim, ioctl, tag};
-use crate::nvme::admin::{self, Drive, Sanitize, SanitizeState};
 use serde::{Deserialize, Serialize};
 use std::{fs::File, io, os::unix::fs::FileExt, path::Path, thread, time::Duration};
 
@@ -74,7 +74,7 @@ impl Erase {
             device: name.clone(),
             source,
         };
-        let says = admin::identify_controller(&file).map_err(failed)?;
+        let says = nvme::identify_controller(&file).map_err(failed)?;
         if self == Self::Sanitize {
             let how = Sanitize::from_controller(&says)
                 .ok_or_else(|| unable("the drive has no sanitize"))?;
@@ -88,7 +88,7 @@ impl Erase {
         if !says.can_format {
             return Err(unable("the drive has no format"));
         }
-        let of = admin::identify_namespace(&mut file, namespace).map_err(failed)?;
+        let of = nvme::identify_namespace(&mut file, namespace).map_err(failed)?;
         let (reach, what) = if says.formats_all || says.erases_all {
             (Reach::Subsystem, "every namespace of the drive (FNA)")
         } else {
@@ -120,15 +120,15 @@ impl Erase {
                 let namespace = claim.identity().namespace;
                 let namespace =
                     namespace.ok_or_else(|| failed(io::Error::other("it is no NVMe namespace")))?;
-                let says = admin::identify_controller(file).map_err(failed)?;
+                let says = nvme::identify_controller(file).map_err(failed)?;
                 if says.formats_all || says.erases_all {
                     refuse_hidden(claim, &says).map_err(failed)?;
                 }
-                let of = admin::identify_namespace(&mut file, namespace).map_err(failed)?;
-                admin::format(&mut file, namespace, of.format).map_err(failed)?;
+                let of = nvme::identify_namespace(&mut file, namespace).map_err(failed)?;
+                nvme::format(&mut file, namespace, of.format).map_err(failed)?;
             }
             Self::Sanitize => {
-                let says = admin::identify_controller(file).map_err(failed)?;
+                let says = nvme::identify_controller(file).map_err(failed)?;
                 refuse_hidden(claim, &says).map_err(failed)?;
                 sanitized(&mut file, &says, watch).map_err(failed)?;
             }
@@ -140,9 +140,9 @@ impl Erase {
 }
 
 /// A drive that manages namespaces may have some that are not attached.
-fn refuse_hidden(claim: &Claim, says: &admin::Controller) -> io::Result<()> {
+fn refuse_hidden(claim: &Claim, says: &nvme::Controller) -> io::Result<()> {
     if says.can_manage {
-        claim.refuse_hidden(&admin::allocated(&mut claim.file())?)
+        claim.refuse_hidden(&nvme::allocated(&mut claim.file())?)
     } else {
         Ok(())
     }
@@ -183,16 +183,12 @@ pub(super) fn zero_end(file: &File, bytes: u64) -> io::Result<()> {
 }
 
 /// Has a drive sanitized to the end.
-fn sanitized(
-    drive: &mut impl Drive,
-    says: &admin::Controller,
-    watch: &dyn Watch,
-) -> io::Result<()> {
+fn sanitized(drive: &mut impl Drive, says: &nvme::Controller, watch: &dyn Watch) -> io::Result<()> {
     let how = Sanitize::from_controller(says)
         .ok_or_else(|| io::Error::other("the drive has no sanitize"))?;
-    admin::sanitize(drive, how)?;
+    nvme::sanitize(drive, how)?;
     loop {
-        match admin::sanitize_state(drive)? {
+        match nvme::sanitize_state(drive)? {
             // It cannot be stopped: the drive goes on by itself, even after a restart.
             SanitizeState::Running(part) => watch.progress((part * 1000.0) as u64, 1000),
             SanitizeState::Done => return Ok(()),

@@ -1,8 +1,9 @@
 //! Which device it is: what stays the same when the kernel's names change, and the device that a
 //! plan's word for it leads to.
 
+use super::nvme;
 use super::{Error, Watch, ioctl, watch::wait_until};
-use crate::{BlockDevice, block::SYS, nvme::admin, sysfs};
+use crate::{BlockDevice, block::SYS, sysfs};
 use std::{
     fs::{self, File},
     io,
@@ -86,7 +87,7 @@ impl Identity {
             identity.file = Some((status.device, status.inode));
         }
         if identity.namespace.is_some() {
-            let says = admin::identify_controller(file)?;
+            let says = nvme::identify_controller(file)?;
             if Some(&says.serial) != identity.serial.as_ref() {
                 return Err(io::Error::other(format!(
                     "the drive says that its serial number is `{}`, and `/sys` says `{}`",

@@ -22,6 +22,7 @@ mod log;
 #[cfg(test)]
 mod mutations;
 mod namespaces;
+mod nvme;
 mod place;
 mod precondition;
 mod raw;

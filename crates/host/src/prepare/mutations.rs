@@ -1,7 +1,7 @@
 //! Whatever `wipefs`, a journal, a drive or the kernel says, it is read or refused.
 
+use super::nvme::{Controller, Namespace, SanitizeState};
 use super::{change, signature, uses};
-use crate::nvme::admin::{Controller, Namespace, SanitizeState};
 use tailmark_testing::Trial;
 
 #[test]

@@ -1,8 +1,8 @@
 //! The namespaces of an NVMe drive replaced: all are removed, and so many equal ones are made and
 //! attached. No drive that is emulated can do it, so this is tested on recorded answers.
 
+use super::nvme::{self, Drive};
 use super::{Claim, Error, Reach, Target, Watch, claim};
-use crate::nvme::admin::{self, Drive};
 use std::{io, path::Path};
 
 /// What making so many namespaces does to a drive, as a dry run says it.
@@ -56,7 +56,7 @@ pub fn make_namespaces(claim: Claim, count: u32, watch: &dyn Watch) -> Result<Ve
     };
     let mut file = claim::read_only(&Path::new("/dev").join(controller))?;
     // The controller is another file than what was looked at: it must be the same drive.
-    let says = admin::identify_controller(&file).map_err(failed)?;
+    let says = nvme::identify_controller(&file).map_err(failed)?;
     if says.serial != serial {
         let why = format!(
             "`{controller}` is the drive of serial number `{}`",
@@ -81,14 +81,14 @@ struct Layout {
 }
 
 fn layout(drive: &mut impl Drive, count: u32) -> io::Result<Layout> {
-    let says = admin::controller(drive)?;
+    let says = nvme::controller(drive)?;
     if !says.can_manage {
         return Err(io::Error::other("the drive cannot make namespaces"));
     }
-    let old = admin::allocated(drive)?;
+    let old = nvme::allocated(drive)?;
     let first = old.first().copied();
     let first = first.ok_or_else(|| io::Error::other("the drive has no namespace to go by"))?;
-    let of = admin::identify_namespace(drive, first)?;
+    let of = nvme::identify_namespace(drive, first)?;
     let bytes = u64::try_from(says.bytes).unwrap_or(u64::MAX);
     /// Sizes are multiples of it, which drives of any granularity take: 1 GiB.
     const GRAIN: u64 = 1 << 30;
@@ -108,12 +108,12 @@ fn layout(drive: &mut impl Drive, count: u32) -> io::Result<Layout> {
 
 fn carry_out(drive: &mut impl Drive, layout: &Layout, watch: &dyn Watch) -> io::Result<Vec<u32>> {
     for namespace in &layout.old {
-        admin::delete_namespace(drive, *namespace)?;
+        nvme::delete_namespace(drive, *namespace)?;
     }
     let mut made = Vec::new();
     for _ in 0..layout.count {
-        let namespace = admin::create_namespace(drive, layout.blocks, layout.format)?;
-        admin::attach_namespace(drive, namespace, layout.controller)?;
+        let namespace = nvme::create_namespace(drive, layout.blocks, layout.format)?;
+        nvme::attach_namespace(drive, namespace, layout.controller)?;
         made.push(namespace);
         watch.progress(made.len() as u64, u64::from(layout.count));
     }
@@ -128,7 +128,7 @@ fn numbers(numbers: &[u32]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nvme::admin::recorded::{Script, done, structure};
+    use crate::prepare::nvme::recorded::{Script, done, structure};
 
     struct Quiet;
 
@@ -140,7 +140,7 @@ mod tests {
         }
     }
 
-    fn controller(able: u8) -> crate::nvme::admin::recorded::Recorded {
+    fn controller(able: u8) -> crate::prepare::nvme::recorded::Recorded {
         structure(&[
             (4, b"S6CKNT0W1           "),
             (78, &[1, 0]),

@@ -5,12 +5,12 @@
 //! and draws its places uniformly. Rounds follow each other without a pause; the rule is that of
 //! [`Rounds`]. Over the device it takes a claim; over a file system, a file that is removed again.
 
+use super::nvme::{self, Drive};
 use super::{
     Claim, Error, Watch,
     data::{Data, next},
     precondition::{Aligned, LOOK_EVERY, part, past_cache, write_all},
 };
-use crate::nvme::admin::{self, Drive};
 use rustix::fs::OFlags;
 use serde::{Deserialize, Serialize};
 use std::{
@@ -161,10 +161,10 @@ fn spare_of(drive: &mut impl Drive, device_bytes: u64) -> u64 {
 
 /// Bytes of an NVMe drive that are in no namespace.
 fn unallocated(drive: &mut impl Drive) -> io::Result<u64> {
-    let all = admin::controller(drive)?.bytes;
+    let all = nvme::controller(drive)?.bytes;
     let mut used = 0_u128;
-    for number in admin::allocated(drive)? {
-        let namespace = admin::identify_namespace(drive, number)?;
+    for number in nvme::allocated(drive)? {
+        let namespace = nvme::identify_namespace(drive, number)?;
         used += u128::from(namespace.blocks) * u128::from(namespace.block_bytes);
     }
     Ok(u64::try_from(all.saturating_sub(used)).unwrap_or(u64::MAX))
@@ -336,7 +336,7 @@ fn measure(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::nvme::admin::recorded::{Script, structure};
+    use crate::prepare::nvme::recorded::{Script, structure};
     use std::cell::Cell;
 
     const MIX: Mix = Mix {

@@ -4,7 +4,7 @@
 //! Numbers and places of fields are those of the NVM Express Base Specification 2.0 and the NVM
 //! Command Set Specification 1.0.
 
-use super::{
+use crate::nvme::{
     command::{self, Command, Data},
     number,
 };
