@@ -63,13 +63,15 @@ pub struct BlockDevice {
 
 impl BlockDevice {
     /// Reads the device of a number below `/sys`.
-    pub(crate) fn of_number(sys: &Path, major: u32, minor: u32) -> Option<Self> {
+    #[must_use]
+    pub fn of_number(sys: &Path, major: u32, minor: u32) -> Option<Self> {
         let link = sys.join(format!("dev/block/{major}:{minor}"));
         Self::read(&fs::canonicalize(link).ok()?, major, minor)
     }
 
     /// Reads a device of `/sys/class/block`.
-    pub(crate) fn of_name(sys: &Path, name: &str) -> Option<Self> {
+    #[must_use]
+    pub fn of_name(sys: &Path, name: &str) -> Option<Self> {
         let directory = fs::canonicalize(sys.join("class/block").join(name)).ok()?;
         let number = sysfs::text(&directory.join("dev"))?;
         let (major, minor) = number.split_once(':')?;

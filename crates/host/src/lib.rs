@@ -4,17 +4,17 @@
 //! threads and no clock of its own: whoever samples a probe knows when.
 
 mod address;
-mod block;
+pub mod block;
 mod cache;
 mod cgroup;
 mod chain;
-mod controller;
+pub mod controller;
 mod devices;
 mod error;
 mod facts;
 mod limit;
 mod memory;
-mod mount;
+pub mod mount;
 pub mod nvme;
 mod pci;
 mod physical;
@@ -22,7 +22,7 @@ pub mod prepare;
 pub mod probe;
 mod quota;
 mod space;
-mod sysfs;
+pub mod sysfs;
 mod transport;
 mod tuning;
 

@@ -30,7 +30,8 @@ const LOG: Log = Log {
 };
 
 /// Reads how many bytes a disk has written to its media; none where it is no drive with this log.
-pub(crate) fn media_written(disk: &str) -> Option<Box<dyn FnMut() -> Option<u64>>> {
+#[must_use]
+pub fn media_written(disk: &str) -> Option<Box<dyn FnMut() -> Option<u64>>> {
     let drive = BlockDevice::of_name(Path::new(SYS), disk)?;
     if !drive.disk.starts_with("nvme") {
         return None;

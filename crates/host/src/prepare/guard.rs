@@ -8,7 +8,7 @@ use super::{
     command::quoted,
     uses::{Below, Uses},
 };
-use crate::{BlockDevice, chain::chain, controller, sysfs};
+use crate::{BlockDevice, chain, controller, sysfs};
 use serde::{Deserialize, Serialize};
 use std::{
     collections::BTreeSet,
